@@ -1,0 +1,3 @@
+//! The command `odec`.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Writes a program in another language, one file per target.

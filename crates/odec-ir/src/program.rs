@@ -1,0 +1,128 @@
+//! A program: arrays, and kernels that read and store them. This is what derivatives are taken of and backends compile.
+
+use crate::graph::{Graph, NodeId};
+use crate::span::Span;
+
+/// Position of an array in [`Program::arrays`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ArrayId(pub u32);
+
+/// What an array holds, hence which buffer it lives in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Role {
+    /// `q`: a state whose equation gives `q''`. Its velocity is the `Velocity` array of the same rank in the list.
+    Position,
+    /// `v = q'`.
+    Velocity,
+    /// `z`: a state whose equation gives `z'`.
+    FirstOrder,
+    /// A parameter: an input that is set before a run.
+    Parameter,
+    /// A value that follows from parameters alone: computed by the `Prepare` kernel, once per parameter set, and kept
+    /// in the parameter buffer behind the parameters.
+    Staged,
+    /// A quantity recorded beside the states.
+    Output,
+    /// A quantity whose drift is reported.
+    Conserved,
+    /// A quantity that an `expect` line compares.
+    Expected,
+}
+
+/// A named quantity.
+#[derive(Clone, Debug)]
+pub struct Array {
+    /// The name in the source (`x'` for the velocity of `x`).
+    pub name: String,
+    /// What it holds.
+    pub role: Role,
+    /// Default of a parameter (states have their `Initial` kernel; others ignore it).
+    pub default: f64,
+    /// Unit as written, without brackets.
+    pub unit: Option<String>,
+    /// Doc comment.
+    pub doc: Option<String>,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// What a kernel computes. All have the signature `(t, y, p, w, out)`: time, state `[q, v, z]`, parameter buffer
+/// `[parameters, staged]`, direction of the tangent (else unused), output buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum KernelRole {
+    /// `out` is the parameter buffer: fills its staged part.
+    Prepare,
+    /// `out` = y at the start; reads parameters and time only.
+    Initial,
+    /// `out` = f(t, y), n values, in M y' = f.
+    Rhs,
+    /// `out` = values of df/dy on [`Program::jacobian`].
+    Jacobian,
+    /// `out` = df/dy * w, n values.
+    Tangent,
+    /// `out` = df/dt, n values.
+    TimeDerivative,
+    /// `out` = values of df/dp on [`Program::parameter_jacobian`].
+    ParameterJacobian,
+    /// `out` = values of M on [`Program::mass`]; reads parameters only.
+    Mass,
+    /// `out` = outputs, then conserved, then expected quantities.
+    Outputs,
+}
+
+/// Where a node is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// An element of the output vector: the row of this array.
+    Element(ArrayId),
+    /// A matrix entry: row of the first, column of the second.
+    Entry(ArrayId, ArrayId),
+}
+
+/// One result of a kernel. A target is stored once.
+#[derive(Clone, Copy, Debug)]
+pub struct Store {
+    /// Where.
+    pub target: Target,
+    /// What.
+    pub node: NodeId,
+}
+
+/// A body that is run once: a scalar model is the kernel with no loop. Loops over index domains go here with arrays.
+#[derive(Clone)]
+pub struct Kernel {
+    /// What it computes.
+    pub role: KernelRole,
+    /// Expressions.
+    pub graph: Graph,
+    /// Results.
+    pub stores: Vec<Store>,
+}
+
+/// A sparse pattern in compressed columns, rows ascending within a column.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pattern {
+    /// Number of rows.
+    pub rows: u32,
+    /// `col_ptr[j]..col_ptr[j+1]` are the entries of column `j`; one more than there are columns.
+    pub col_ptr: Vec<u32>,
+    /// Row of each entry.
+    pub row_idx: Vec<u32>,
+}
+
+/// A model as loops over expression graphs, with its derivatives.
+#[derive(Clone)]
+pub struct Program {
+    /// Name of the model.
+    pub name: String,
+    /// Every quantity, in the order of declaration.
+    pub arrays: Vec<Array>,
+    /// At most one kernel for each role (until loops come).
+    pub kernels: Vec<Kernel>,
+    /// Pattern of df/dy.
+    pub jacobian: Pattern,
+    /// Pattern of df/dp (columns: parameters).
+    pub parameter_jacobian: Pattern,
+    /// Pattern of M; `None` is the identity.
+    pub mass: Option<Pattern>,
+}

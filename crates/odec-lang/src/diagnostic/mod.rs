@@ -1,0 +1,49 @@
+//! Diagnostics as plain data: what is wrong, every place involved, and the text to type. Rendered elsewhere.
+
+use odec_ir::Span;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Nothing to mend; said once per run.
+    Note,
+    /// The model runs.
+    Warning,
+    /// It does not.
+    Error,
+}
+
+/// A place and what to say of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// Where.
+    pub span: Span,
+    /// What is found there (may be empty for the primary place).
+    pub text: String,
+}
+
+/// A replacement that mends the mistake: the text to type in place of the span (an empty span inserts).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// What is replaced.
+    pub span: Span,
+    /// By what.
+    pub text: String,
+}
+
+/// One mistake. The first label is the primary place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// `E0201`, `W0101`, `N0101`; `odec explain` shows its page.
+    pub code: &'static str,
+    /// How bad.
+    pub severity: Severity,
+    /// One sentence in the user's words.
+    pub headline: String,
+    /// Every place involved; the first is primary. Empty when there is no source (a missing file).
+    pub labels: Vec<Label>,
+    /// What was found and expected, what to try.
+    pub help: Option<String>,
+    /// The text to type, where it is certain enough to be applied by a tool.
+    pub fixes: Vec<Fix>,
+}

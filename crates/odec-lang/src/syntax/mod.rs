@@ -1,0 +1,3 @@
+//! From text to tree: masking, logical lines, the pest grammar, and the syntax tree.
+
+pub mod tree;

@@ -1,0 +1,281 @@
+//! The syntax tree: statements in the order of the text, expressions in one arena (no recursion on the user's nesting).
+
+use odec_ir::Span;
+
+/// Position of an expression in [`Tree::exprs`]; operands have smaller positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ExprId(pub u32);
+
+/// An identifier as the compiler knows it (NFC, folded) and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ident {
+    /// Normalised name.
+    pub name: String,
+    /// Where.
+    pub span: Span,
+}
+
+/// A unit bracket, kept as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// Text between the brackets.
+    pub text: String,
+    /// The bracket.
+    pub span: Span,
+}
+
+/// `c.x[i, j]'.y`: a name with module, indices, primes and component, as written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reference {
+    /// The name.
+    pub name: Ident,
+    /// `[i, j]`, one entry each; empty for a scalar.
+    pub indices: Vec<Index>,
+    /// Number of primes.
+    pub primes: u8,
+    /// Names after dots, in order (`c.x` has name `c` and path `x`; `p[i].x` likewise: meaning is decided later).
+    pub path: Vec<Ident>,
+    /// The whole.
+    pub span: Span,
+}
+
+/// One place in brackets.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Index {
+    /// `i + 1`
+    At(ExprId),
+    /// `i in a..b`
+    In(Ident, ExprId, ExprId),
+    /// `a..b`
+    Range(ExprId, ExprId),
+}
+
+/// A node of an expression with its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// What.
+    pub kind: ExprKind,
+    /// Where.
+    pub span: Span,
+}
+
+/// Binary operators, in their meaning and not their spelling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Binary {
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `/`
+    Div,
+    /// `^` or `**`
+    Pow,
+    /// `and`
+    And,
+    /// `or`
+    Or,
+}
+
+/// Comparison operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Compare {
+    /// `<`
+    Lt,
+    /// `<=` or `≤`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=` or `≥`
+    Ge,
+    /// `==`
+    Eq,
+    /// `!=` or `≠`
+    Ne,
+}
+
+/// What an expression is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// A literal.
+    Number(f64),
+    /// A literal or parenthesis with a unit: `5 [mV]`, `(1 + 2) [m]`.
+    Quantity(ExprId, Unit),
+    /// A name.
+    Name(Reference),
+    /// `-a`
+    Neg(ExprId),
+    /// `not a`
+    Not(ExprId),
+    /// `a + b`; the span is that of the operator.
+    Binary(Binary, Span, ExprId, ExprId),
+    /// `a < b <= c`: operands, one more than operators.
+    Comparison(Vec<ExprId>, Vec<(Compare, Span)>),
+    /// `if a then b else c`
+    If(ExprId, ExprId, ExprId),
+    /// `f(a, b)`
+    Call(Ident, Vec<ExprId>),
+    /// `sum(i, j in 1..3 where c: body)`: operator, binders with optional range, condition, body.
+    Reduce(Ident, Vec<(Ident, Option<(ExprId, ExprId)>)>, Option<ExprId>, ExprId),
+    /// `(a, b, c)`
+    Tuple(Vec<ExprId>),
+    /// `[a, b]`, a literal table.
+    Table(Vec<ExprId>),
+    /// `"text"`
+    Text(String),
+}
+
+/// A declared name with its value: `k1 = 0.04 [1/s] in 0..1`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declared {
+    /// What is declared (a state may carry a prime: `x' = 0`).
+    pub target: Reference,
+    /// The value shared by the names before one `=`; `None` if missing where the grammar allows it.
+    pub value: Option<ExprId>,
+    /// The unit of the item.
+    pub unit: Option<Unit>,
+    /// `in a..b`
+    pub bounds: Option<(ExprId, ExprId)>,
+    /// Doc comment of this item.
+    pub doc: Option<String>,
+}
+
+/// One entry of a `run` or `params` block: `atol(B) = 1e-16`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Left of `=`.
+    pub key: Ident,
+    /// `(B)`, if any.
+    pub argument: Option<Reference>,
+    /// Right of `=`.
+    pub value: EntryValue,
+    /// The whole entry.
+    pub span: Span,
+}
+
+/// The value of an entry.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EntryValue {
+    /// An expression, or one name (`method = bdf`).
+    Expr(ExprId),
+    /// `0 .. 1e11`
+    Range(ExprId, ExprId),
+}
+
+/// `within 1e-6`, `within 0.1 %`, `± 1e-6`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Within {
+    /// The number.
+    pub value: ExprId,
+    /// In percent, hence relative.
+    pub percent: bool,
+    /// The whole clause.
+    pub span: Span,
+}
+
+/// A statement of a construct whose meaning comes with a later version: parsed so far that its extent is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Later {
+    /// `index i = 1..N`
+    Index,
+    /// `boundary ...`
+    Boundary,
+    /// `unknown z = guess`
+    Unknown,
+    /// `discrete m = 1`
+    Discrete,
+    /// `when ... { }`
+    When,
+    /// `at ... { }`
+    At,
+    /// `every ... { }`
+    Every,
+    /// `input q(t) = table(...)`
+    Input,
+    /// `use "file" as c { }`
+    Use,
+}
+
+/// What a statement is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StatementKind {
+    /// `model name`
+    Model(Ident),
+    /// `time t [ms]`
+    Time(Ident, Option<Unit>),
+    /// `param ...`
+    Param(Vec<Declared>),
+    /// `const ...`
+    Const(Vec<Declared>),
+    /// `state ...`
+    State(Vec<Declared>),
+    /// `output total = ..., slow`: an item with a value declares, one without records.
+    Output(Vec<Declared>),
+    /// `lhs = rhs`: an equation or a definition; which one is decided by the names.
+    Equation {
+        /// Left side.
+        lhs: ExprId,
+        /// Right side.
+        rhs: ExprId,
+        /// Where `=` stands.
+        equals: Span,
+    },
+    /// `fn f(a, b) = body`
+    Function {
+        /// Name.
+        name: Ident,
+        /// Arguments.
+        arguments: Vec<Ident>,
+        /// Body.
+        body: ExprId,
+    },
+    /// `params hopf { ... }`
+    Params(Ident, Vec<Entry>),
+    /// `run name { ... }`; `expect` lines inside are kept with it.
+    Run(Option<Ident>, Vec<Entry>, Vec<Statement>),
+    /// `expect A(40) = value within tol`: quantity, time, value, tolerance.
+    Expect {
+        /// What is looked at: a name or any expression.
+        quantity: ExprId,
+        /// When.
+        time: ExprId,
+        /// What it should be.
+        value: ExprId,
+        /// How near.
+        within: Option<Within>,
+    },
+    /// `conserve mass = A + B within 1e-9`
+    Conserve {
+        /// Name, if given.
+        name: Option<Ident>,
+        /// Expression.
+        value: ExprId,
+        /// How near.
+        within: Option<Within>,
+    },
+    /// A construct of a later version.
+    Later(Later),
+}
+
+/// A statement, its place and its doc comment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// What.
+    pub kind: StatementKind,
+    /// Where, without comments.
+    pub span: Span,
+    /// `##` lines that belong to it.
+    pub doc: Option<String>,
+}
+
+/// A parsed file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tree {
+    /// Statements in the order of the text.
+    pub statements: Vec<Statement>,
+    /// All expressions.
+    pub exprs: Vec<Expr>,
+    /// Doc comment of the file (before `model`).
+    pub doc: Option<String>,
+}

@@ -1,0 +1,175 @@
+//! What is asked of a solver and what it answers: problem, options, sink, statistics, outcome, failure.
+
+use std::ops::ControlFlow;
+
+/// An initial value problem on `[t0, t_end]` (`t_end < t0` integrates backwards).
+#[derive(Clone, Debug)]
+pub struct Problem {
+    /// Start.
+    pub t0: f64,
+    /// End.
+    pub t_end: f64,
+    /// State at the start, n values.
+    pub y0: Vec<f64>,
+}
+
+/// Choices of a run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Relative tolerance, one for all states.
+    pub rtol: f64,
+    /// Absolute tolerance of each state (n values) or one for all (1 value).
+    pub atol: Vec<f64>,
+    /// Fixed step, or first step of an adaptive run (`None`: chosen).
+    pub step: Option<f64>,
+    /// True: `step` is kept (methods without error estimate, or fixed steps asked for).
+    pub fixed: bool,
+    /// Largest step.
+    pub max_step: Option<f64>,
+    /// Budget of accepted plus rejected steps.
+    pub max_steps: u64,
+}
+
+/// Where rows go. `times` are visited from dense output, steps are never clipped to them.
+pub enum Samples {
+    /// Each accepted step.
+    Steps,
+    /// These times, in the direction of integration.
+    Times(Vec<f64>),
+}
+
+/// Receives rows as they are known.
+pub trait Sink {
+    /// A row; `Break` stops the run, which is an outcome and not an error.
+    fn row(&mut self, t: f64, y: &[f64]) -> ControlFlow<()>;
+    /// After each accepted step, for progress and interrupts; `Break` stops the run.
+    fn step(&mut self, _t: f64) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Counts of one run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Accepted steps.
+    pub accepted: u64,
+    /// Steps rejected by the error test.
+    pub rejected: u64,
+    /// Steps given up because Newton failed or a value was not finite.
+    pub failed: u64,
+    /// Evaluations of f.
+    pub rhs: u64,
+    /// Evaluations of df/dy.
+    pub jacobians: u64,
+    /// Factorisations.
+    pub factorisations: u64,
+    /// Solves of a linear system.
+    pub solves: u64,
+    /// Newton iterations.
+    pub newton: u64,
+}
+
+/// How a run ended when it did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The end time was reached.
+    End,
+    /// The sink asked to stop.
+    Interrupted,
+}
+
+/// A finished run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Why it ended.
+    pub stop: Stop,
+    /// Last time.
+    pub t: f64,
+    /// State there.
+    pub y: Vec<f64>,
+    /// Counts.
+    pub stats: Stats,
+}
+
+/// Why a run failed. Everything needed to explain it in terms of the model.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What happened.
+    pub cause: Cause,
+    /// Last accepted time.
+    pub t: f64,
+    /// State there.
+    pub y: Vec<f64>,
+    /// Step that was tried.
+    pub h: f64,
+    /// Time and state at which the trouble was met (the failing evaluation), if other than (t, y).
+    pub at: Option<(f64, Vec<f64>)>,
+    /// Counts until then.
+    pub stats: Stats,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cause {
+    /// f has a value that is not finite in this row.
+    NonFiniteRhs {
+        /// Row of f.
+        row: usize,
+    },
+    /// df/dy has a value that is not finite at this entry.
+    NonFiniteJacobian {
+        /// Row.
+        row: usize,
+        /// Column.
+        col: usize,
+    },
+    /// df/dt has a value that is not finite in this row.
+    NonFiniteTimeDerivative {
+        /// Row.
+        row: usize,
+    },
+    /// The error test keeps failing: the step fell to rounding of t. `row` has the largest error.
+    StepCollapsed {
+        /// Row with the largest weighted error.
+        row: usize,
+        /// The weighted error norm (1 is the tolerance).
+        error: f64,
+    },
+    /// Newton does not converge even with tiny steps. `row` has the largest correction.
+    NewtonFailed {
+        /// Row with the largest weighted correction.
+        row: usize,
+    },
+    /// The matrix of the linear systems is singular at this column.
+    Singular {
+        /// Column (an unknown) without a pivot.
+        col: usize,
+    },
+    /// The budget of steps is used up.
+    TooManySteps {
+        /// The budget.
+        budget: u64,
+    },
+    /// The system said that nothing helps.
+    Fatal,
+}
+
+/// A request that cannot be run at all; nothing was computed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refusal {
+    /// No such method.
+    UnknownMethod(String),
+    /// bdf7 and above: not zero-stable.
+    NotZeroStable(u32),
+    /// An adaptive run of a method without an error estimate, and so on: why, and what to use instead.
+    Unsuitable {
+        /// The method.
+        method: String,
+        /// Why not.
+        reason: String,
+        /// What to use.
+        instead: String,
+    },
+    /// A tolerance, step, time or length that makes no sense.
+    BadOption(String),
+}

@@ -1,0 +1,55 @@
+//! The one interface between solvers and models: M y' = f(t, y) over `f64` slices.
+
+use crate::pattern::Pattern;
+
+/// Sizes of the state `y = [q, v, z]` with q' = v (`second` of each) and first-order rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Number of unknowns in the first-order view, `2*second + (n - 2*second)`.
+    pub n: usize,
+    /// Number of second-order unknowns: y[0..second] = q, y[second..2*second] = v, and f[0..second] = v exactly.
+    pub second: usize,
+}
+
+/// Why an evaluation gave no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EvalError {
+    /// A smaller step may help (a value out of the domain, not finite).
+    Recoverable,
+    /// Nothing helps; stop.
+    Fatal,
+}
+
+/// The mass matrix M of M y' = f.
+#[derive(Clone, Copy, Debug)]
+pub enum Mass<'a> {
+    /// M = I.
+    Identity,
+    /// Constant values on a pattern (n x n, first-order view, identity on the rows of q).
+    Constant(&'a Pattern, &'a [f64]),
+}
+
+/// A function of (t, y) that holds no state. Solvers call it through `&dyn System`; slices have length n unless said.
+/// A value that is not finite need not be reported: the caller looks.
+pub trait System: Sync {
+    /// Sizes.
+    fn shape(&self) -> Shape;
+    /// f(t, y) into `f`.
+    fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError>;
+    /// Pattern of df/dy, n x n. Fixed for the life of the system.
+    fn jacobian_pattern(&self) -> &Pattern;
+    /// df/dy on the pattern into `values` (length: entries of the pattern).
+    fn jacobian(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError>;
+    /// df/dy * w into `out`.
+    fn jacobian_vector(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError>;
+    /// The partial derivative df/dt into `out`.
+    fn time_derivative(&self, t: f64, y: &[f64], out: &mut [f64]) -> Result<(), EvalError>;
+    /// True when f does not depend on t, so that df/dt is zero and need not be asked for.
+    fn autonomous(&self) -> bool {
+        false
+    }
+    /// M.
+    fn mass(&self) -> Mass<'_> {
+        Mass::Identity
+    }
+}

@@ -1,0 +1,1 @@
+//! End-to-end tests of odec; see the files beside this one.

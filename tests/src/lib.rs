@@ -1,1 +1,52 @@
-//! End-to-end tests of odec; see the files beside this one.
+//! What the end-to-end tests share: where things are, the built command, snapshots, blocks of documents, random edits.
+
+pub mod block;
+pub mod command;
+pub mod mutate;
+pub mod snapshot;
+
+use std::path::{Path, PathBuf};
+
+/// The top of the repository.
+pub fn root() -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests.parent().map_or_else(|| tests.to_path_buf(), Path::to_path_buf)
+}
+
+/// Files below `folder` whose name ends in `.extension`, sorted, hidden folders and `target` left out.
+pub fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
+            let path = entry.expect("a readable folder").path();
+            let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
+            if path.is_dir() {
+                if !name.starts_with('.') && name != "target" {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|e| e == extension) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Every model that the repository shows.
+pub fn models() -> Vec<PathBuf> {
+    let models = files(&root().join("models"), "ode");
+    assert!(models.len() >= 13, "models/ has {} files", models.len());
+    models
+}
+
+/// The text of a file; the message of a failure names it.
+pub fn text(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// The name of a file without folder and extension.
+pub fn stem(path: &Path) -> String {
+    path.file_stem().and_then(|s| s.to_str()).unwrap_or_default().to_owned()
+}

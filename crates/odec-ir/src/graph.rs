@@ -1,12 +1,27 @@
 //! A hash-consed flat expression graph: every node is stored once, after its operands.
 
-use crate::builtin::Op;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use crate::builtin::{Builtin, Op, arithmetic};
 use crate::program::ArrayId;
+use crate::simplify;
 use crate::span::Span;
+
+/// A node keeps at most this many places in the source: enough to point at, bounded when one constant or one read is
+/// shared by thousands of terms. Later places are dropped.
+pub const MAX_SPANS_PER_NODE: usize = 4;
 
 /// Position of a node in its [`Graph`]; operands have smaller positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// The position as an index into tables that run along the nodes.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// One operation. `Copy`, so that passes may walk the list without borrowing the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,9 +38,204 @@ pub enum Node {
     Call(Op, [NodeId; 3]),
 }
 
-/// Nodes in topological order with the places in the source that each came from.
+impl Node {
+    /// The operands; empty for leaves.
+    pub fn operands(&self) -> &[NodeId] {
+        match self {
+            Node::Call(op, args) => &args[..usize::from(op.0.arity)],
+            _ => &[],
+        }
+    }
+}
+
+/// Multiply-and-rotate over the few words of a [`Node`]: with the standard hasher, hashing took half of building.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct NodeHasher(u64);
+
+impl Hasher for NodeHasher {
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 32)
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &b in bytes {
+            self.write_u64(u64::from(b));
+        }
+    }
+    fn write_u8(&mut self, x: u8) {
+        self.write_u64(u64::from(x));
+    }
+    fn write_u32(&mut self, x: u32) {
+        self.write_u64(u64::from(x));
+    }
+    fn write_usize(&mut self, x: usize) {
+        self.write_u64(x as u64);
+    }
+    fn write_isize(&mut self, x: isize) {
+        self.write_u64(x as u64);
+    }
+    fn write_u64(&mut self, x: u64) {
+        self.0 = (self.0.rotate_left(5) ^ x).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
+/// Nodes in topological order with the places in the source that each came from. Equal expressions are one node, and
+/// numbering follows the order of creation alone, so equal inputs give equal graphs.
 #[derive(Clone, Default)]
 pub struct Graph {
     nodes: Vec<Node>,
     spans: Vec<Vec<Span>>,
+    index: HashMap<Node, NodeId, BuildHasherDefault<NodeHasher>>,
+}
+
+impl Graph {
+    /// An empty graph.
+    pub fn new() -> Graph {
+        Graph::default()
+    }
+
+    /// All nodes; operands before users.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// How many nodes there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// True when there is no node.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The node at a position.
+    pub fn node(&self, id: NodeId) -> Node {
+        self.nodes[id.index()]
+    }
+
+    /// Up to [`MAX_SPANS_PER_NODE`] places that the node was written at, in the order they were added.
+    pub fn spans(&self, id: NodeId) -> &[Span] {
+        &self.spans[id.index()]
+    }
+
+    /// Notes a further place that the node was written at.
+    pub fn add_span(&mut self, id: NodeId, span: Span) {
+        let spans = &mut self.spans[id.index()];
+        if spans.len() < MAX_SPANS_PER_NODE && !spans.contains(&span) {
+            spans.push(span);
+        }
+    }
+
+    /// [`Graph::add_span`] that hands the node back.
+    pub fn with_span(&mut self, id: NodeId, span: Span) -> NodeId {
+        self.add_span(id, span);
+        id
+    }
+
+    /// The value if the node is a number.
+    pub fn as_constant(&self, id: NodeId) -> Option<f64> {
+        match self.node(id) {
+            Node::Constant(bits) => Some(f64::from_bits(bits)),
+            _ => None,
+        }
+    }
+
+    /// Stores a node as it is, once: no simplification. For passes that copy nodes which were simplified before.
+    pub fn insert(&mut self, node: Node) -> NodeId {
+        if let Some(&id) = self.index.get(&node) {
+            return id;
+        }
+        debug_assert!(node.operands().iter().all(|a| a.index() < self.nodes.len()), "operands come first");
+        let id = NodeId(self.nodes.len() as u32);
+        self.nodes.push(node);
+        self.spans.push(Vec::new());
+        self.index.insert(node, id);
+        id
+    }
+
+    /// A number. All NaNs are one node: payloads are not part of the semantics.
+    pub fn constant(&mut self, x: f64) -> NodeId {
+        let x = if x.is_nan() { f64::NAN } else { x };
+        self.insert(Node::Constant(x.to_bits()))
+    }
+
+    /// The independent variable.
+    pub fn time(&mut self) -> NodeId {
+        self.insert(Node::Time)
+    }
+
+    /// An element of an input array.
+    pub fn read(&mut self, array: ArrayId) -> NodeId {
+        self.insert(Node::Read(array))
+    }
+
+    /// The seed of a state in a tangent kernel.
+    pub fn direction(&mut self, array: ArrayId) -> NodeId {
+        self.insert(Node::Direction(array))
+    }
+
+    /// A builtin applied to as many arguments as it takes; simplified where that keeps bits or is listed in
+    /// [`simplify::ROUNDING_RULES`].
+    pub fn call(&mut self, op: Op, args: &[NodeId]) -> NodeId {
+        debug_assert_eq!(args.len(), usize::from(op.0.arity), "{} takes {} arguments", op.0.name, op.0.arity);
+        simplify::call(self, op, args)
+    }
+
+    /// [`Graph::call`] by the row of the table.
+    pub fn apply(&mut self, row: &'static Builtin, args: &[NodeId]) -> NodeId {
+        self.call(Op(row), args)
+    }
+
+    /// A call stored as it is.
+    pub(crate) fn insert_call(&mut self, op: Op, args: &[NodeId]) -> NodeId {
+        let first = args[0];
+        let at = |i: usize| if i < usize::from(op.0.arity) { args[i] } else { first };
+        self.insert(Node::Call(op, [first, at(1), at(2)]))
+    }
+
+    /// `a + b`
+    pub fn add(&mut self, a: NodeId, b: NodeId) -> NodeId {
+        self.apply(&arithmetic::ADD, &[a, b])
+    }
+
+    /// `a - b`
+    pub fn sub(&mut self, a: NodeId, b: NodeId) -> NodeId {
+        self.apply(&arithmetic::SUB, &[a, b])
+    }
+
+    /// `a * b`
+    pub fn mul(&mut self, a: NodeId, b: NodeId) -> NodeId {
+        self.apply(&arithmetic::MUL, &[a, b])
+    }
+
+    /// `a / b`
+    pub fn div(&mut self, a: NodeId, b: NodeId) -> NodeId {
+        self.apply(&arithmetic::DIV, &[a, b])
+    }
+
+    /// `-a`
+    pub fn neg(&mut self, a: NodeId) -> NodeId {
+        self.apply(&arithmetic::NEG, &[a])
+    }
+
+    /// `a ^ b`
+    pub fn pow(&mut self, a: NodeId, b: NodeId) -> NodeId {
+        self.apply(&arithmetic::POW, &[a, b])
+    }
+
+    /// Marks what the roots need. Linear in the number of nodes.
+    pub fn reachable(&self, roots: impl IntoIterator<Item = NodeId>) -> Vec<bool> {
+        let mut live = vec![false; self.nodes.len()];
+        for root in roots {
+            live[root.index()] = true;
+        }
+        for i in (0..self.nodes.len()).rev() {
+            if live[i] {
+                for a in self.nodes[i].operands() {
+                    live[a.index()] = true;
+                }
+            }
+        }
+        live
+    }
 }

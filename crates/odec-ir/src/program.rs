@@ -126,3 +126,28 @@ pub struct Program {
     /// Pattern of M; `None` is the identity.
     pub mass: Option<Pattern>,
 }
+
+impl Program {
+    /// The kernel of a role.
+    pub fn kernel(&self, role: KernelRole) -> Option<&Kernel> {
+        self.kernels.iter().find(|k| k.role == role)
+    }
+
+    /// True when the right-hand side does not mention time.
+    pub fn is_autonomous(&self) -> bool {
+        self.kernel(KernelRole::Rhs).is_none_or(|k| !k.live().any(|(_, node)| node == crate::graph::Node::Time))
+    }
+
+    /// The arrays of a role, in the order of declaration.
+    pub fn arrays_of(&self, role: Role) -> impl Iterator<Item = (ArrayId, &Array)> {
+        self.arrays.iter().enumerate().filter(move |(_, a)| a.role == role).map(|(i, a)| (ArrayId(i as u32), a))
+    }
+}
+
+impl Kernel {
+    /// The nodes that the stores need, operands first.
+    pub fn live(&self) -> impl Iterator<Item = (NodeId, crate::graph::Node)> + '_ {
+        let live = self.graph.reachable(self.stores.iter().map(|s| s.node));
+        self.graph.nodes().iter().enumerate().filter(move |(i, _)| live[*i]).map(|(i, &node)| (NodeId(i as u32), node))
+    }
+}

@@ -1,5 +1,13 @@
 //! The table of builtin functions: one row each, in the file of its family; everything else is derived from the row.
 
+pub mod arithmetic;
+pub mod exponential;
+pub mod logic;
+pub mod rounding;
+pub mod trigonometric;
+
+use num_dual::Dual64;
+
 use crate::graph::{Graph, NodeId};
 
 /// What a builtin is to the rest of the compiler. A new function is one `static` of this type and one entry in
@@ -14,6 +22,12 @@ pub struct Builtin {
     /// Partial derivative with respect to argument `i` as a node built in the graph, given the arguments and the
     /// node of the call itself. `None`: identically zero (never build a zero term).
     pub derivative: fn(&mut Graph, args: &[NodeId], call: NodeId, i: usize) -> Option<NodeId>,
+    /// For operations that take the value of one of two arguments: their derivative is that argument's, chosen by the
+    /// same condition. A product with a mask would turn the branch not taken into 0 * inf.
+    pub branch: Option<Branch>,
+    /// The same derivative by another route, the oracle of the tests: num-dual's where it has the function, otherwise
+    /// another formula. The real part is ignored; [`crate::number::Number`] takes it from `value`.
+    pub dual: fn(&[Dual64]) -> Dual64,
     /// How backends compute it.
     pub lowering: Lowering,
     /// True when a value of the same arguments in another order has the same bits (`a+b`, `a*b`).
@@ -22,6 +36,43 @@ pub struct Builtin {
     pub switches: bool,
     /// One line for `docs/` and the editor.
     pub doc: &'static str,
+}
+
+/// The row from which others are completed: differentiates to zero and is an ordinary function.
+const ROW: Builtin = Builtin {
+    name: "",
+    arity: 1,
+    value: |x| x[0],
+    derivative: |_, _, _, _| None,
+    branch: None,
+    dual: |x| Dual64::from_re(x[0].re),
+    lowering: Lowering::Primitive(Primitive::Add),
+    commutative: false,
+    switches: false,
+    doc: "",
+};
+
+/// See [`Builtin::branch`].
+pub struct Branch {
+    /// Nonzero where the value is that of argument `then`, zero where it is that of argument `otherwise`.
+    pub condition: fn(&mut Graph, &[NodeId]) -> NodeId,
+    /// Position of one argument.
+    pub then: usize,
+    /// Position of the other.
+    pub otherwise: usize,
+}
+
+/// Every row, family after family.
+pub fn table() -> &'static [&'static Builtin] {
+    static TABLE: std::sync::LazyLock<Vec<&'static Builtin>> = std::sync::LazyLock::new(|| {
+        [arithmetic::ROWS, exponential::ROWS, trigonometric::ROWS, rounding::ROWS, logic::ROWS].concat()
+    });
+    &TABLE
+}
+
+/// The row of a name. Operators have their row names (`add`), the select is `if`.
+pub fn find(name: &str) -> Option<Op> {
+    table().iter().find(|row| row.name == name).map(|row| Op(row))
 }
 
 /// How a backend computes a builtin.
@@ -84,6 +135,16 @@ pub enum Primitive {
 #[derive(Clone, Copy)]
 pub struct Op(pub &'static Builtin);
 
+impl Op {
+    /// The operation that every backend implements, if it is one.
+    pub fn primitive(self) -> Option<Primitive> {
+        match self.0.lowering {
+            Lowering::Primitive(primitive) => Some(primitive),
+            _ => None,
+        }
+    }
+}
+
 impl PartialEq for Op {
     fn eq(&self, other: &Op) -> bool {
         std::ptr::eq(self.0, other.0)
@@ -94,7 +155,7 @@ impl Eq for Op {}
 
 impl std::hash::Hash for Op {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.0.name.hash(state);
+        std::ptr::from_ref(self.0).hash(state);
     }
 }
 

@@ -1,0 +1,55 @@
+//! What the formula of a composite builtin is written over, so that it is written once: with numbers it is the value,
+//! with nodes it is the expansion that backends compile.
+
+use crate::builtin::{Builtin, arithmetic};
+use crate::graph::{Graph, NodeId};
+
+/// A place where builtins can be applied.
+pub trait Algebra {
+    /// A number, or a node that stands for one.
+    type Value: Copy;
+    /// A constant.
+    fn number(&mut self, x: f64) -> Self::Value;
+    /// A builtin of as many arguments as it takes.
+    fn apply(&mut self, row: &'static Builtin, args: &[Self::Value]) -> Self::Value;
+
+    /// `x + y`
+    fn add(&mut self, x: Self::Value, y: Self::Value) -> Self::Value {
+        self.apply(&arithmetic::ADD, &[x, y])
+    }
+    /// `x - y`
+    fn sub(&mut self, x: Self::Value, y: Self::Value) -> Self::Value {
+        self.apply(&arithmetic::SUB, &[x, y])
+    }
+    /// `x * y`
+    fn mul(&mut self, x: Self::Value, y: Self::Value) -> Self::Value {
+        self.apply(&arithmetic::MUL, &[x, y])
+    }
+    /// `x / y`
+    fn div(&mut self, x: Self::Value, y: Self::Value) -> Self::Value {
+        self.apply(&arithmetic::DIV, &[x, y])
+    }
+}
+
+/// Computes at once.
+pub struct Values;
+
+impl Algebra for Values {
+    type Value = f64;
+    fn number(&mut self, x: f64) -> f64 {
+        x
+    }
+    fn apply(&mut self, row: &'static Builtin, args: &[f64]) -> f64 {
+        (row.value)(args)
+    }
+}
+
+impl Algebra for Graph {
+    type Value = NodeId;
+    fn number(&mut self, x: f64) -> NodeId {
+        self.constant(x)
+    }
+    fn apply(&mut self, row: &'static Builtin, args: &[NodeId]) -> NodeId {
+        Graph::apply(self, row, args)
+    }
+}

@@ -1,0 +1,118 @@
+//! The operators: `+ - * /`, unary minus and `^`.
+
+use num_dual::{Dual64, DualNum};
+
+use super::{Builtin, Lowering, Primitive, ROW, exponential, logic};
+
+/// `a + b`
+pub static ADD: Builtin = Builtin {
+    name: "add",
+    arity: 2,
+    value: |x| x[0] + x[1],
+    derivative: |g, _, _, _| Some(g.constant(1.0)),
+    dual: |x| x[0] + x[1],
+    lowering: Lowering::Primitive(Primitive::Add),
+    commutative: true,
+    doc: "Sum.",
+    ..ROW
+};
+
+/// `a - b`
+pub static SUB: Builtin = Builtin {
+    name: "sub",
+    arity: 2,
+    value: |x| x[0] - x[1],
+    derivative: |g, _, _, i| Some(g.constant(if i == 0 { 1.0 } else { -1.0 })),
+    dual: |x| x[0] - x[1],
+    lowering: Lowering::Primitive(Primitive::Sub),
+    doc: "Difference.",
+    ..ROW
+};
+
+/// `a * b`
+pub static MUL: Builtin = Builtin {
+    name: "mul",
+    arity: 2,
+    value: |x| x[0] * x[1],
+    derivative: |_, a, _, i| Some(a[1 - i]),
+    dual: |x| x[0] * x[1],
+    lowering: Lowering::Primitive(Primitive::Mul),
+    commutative: true,
+    doc: "Product.",
+    ..ROW
+};
+
+/// `a / b`
+pub static DIV: Builtin = Builtin {
+    name: "div",
+    arity: 2,
+    value: |x| x[0] / x[1],
+    derivative: |g, a, call, i| {
+        let one = g.constant(1.0);
+        Some(if i == 0 {
+            g.div(one, a[1])
+        } else {
+            let ratio = g.div(call, a[1]);
+            g.neg(ratio)
+        })
+    },
+    dual: |x| x[0] / x[1],
+    lowering: Lowering::Primitive(Primitive::Div),
+    doc: "Quotient.",
+    ..ROW
+};
+
+/// `-a`
+pub static NEG: Builtin = Builtin {
+    name: "neg",
+    value: |x| -x[0],
+    derivative: |g, _, _, _| Some(g.constant(-1.0)),
+    dual: |x| -x[0],
+    lowering: Lowering::Primitive(Primitive::Neg),
+    doc: "Negation.",
+    ..ROW
+};
+
+/// `x ^ y`. With a constant integer exponent up to 16 in magnitude the graph holds a product instead (see
+/// [`crate::simplify::ROUNDING_RULES`]). The derivative by `x` is `y * x^(y-1)`; by `y` it is `x^y * ln x`, and 0 at
+/// `x = 0` for `y > 0`, where that product would be 0 * inf.
+pub static POW: Builtin = Builtin {
+    name: "pow",
+    arity: 2,
+    value: |x| x[0].powf(x[1]),
+    derivative: |g, a, call, i| {
+        if i == 0 {
+            let one = g.constant(1.0);
+            let less = g.sub(a[1], one);
+            let power = g.pow(a[0], less);
+            return Some(g.mul(a[1], power));
+        }
+        let zero = g.constant(0.0);
+        let at_zero = g.apply(&logic::EQ, &[a[0], zero]);
+        let positive = g.apply(&logic::LT, &[zero, a[1]]);
+        let flat = g.apply(&logic::AND, &[at_zero, positive]);
+        let ln = g.apply(&exponential::LN, &[a[0]]);
+        let slope = g.mul(call, ln);
+        Some(g.apply(&logic::IF, &[flat, zero, slope]))
+    },
+    dual: |x| {
+        let (base, y) = (x[0], x[1].re);
+        let by_base = if base.eps == 0.0 {
+            0.0
+        } else if y == y.trunc() && y.abs() < 1e4 {
+            Dual64::new(base.re, base.eps).powi(y as i32).eps
+        } else {
+            Dual64::new(base.re, base.eps).powf(y).eps
+        };
+        let flat = x[1].eps == 0.0 || (base.re == 0.0 && y > 0.0);
+        // b^y = exp(y ln b)
+        let by_exponent = if flat { 0.0 } else { (Dual64::new(y, x[1].eps) * base.re.ln()).exp().eps };
+        Dual64::new(0.0, by_base + by_exponent)
+    },
+    lowering: Lowering::Libm("pow"),
+    doc: "Power; NaN for a negative base with a fractional exponent.",
+    ..ROW
+};
+
+/// The rows of this file.
+pub static ROWS: &[&Builtin] = &[&ADD, &SUB, &MUL, &DIV, &NEG, &POW];

@@ -1,0 +1,145 @@
+//! Exponentials, logarithms and roots.
+
+use std::f64::consts::{LN_2, LN_10};
+
+use num_dual::{Dual64, DualNum};
+
+use super::{Builtin, Lowering, Primitive, ROW, logic};
+
+/// `e^x`
+pub static EXP: Builtin = Builtin {
+    name: "exp",
+    value: |x| x[0].exp(),
+    derivative: |_, _, call, _| Some(call),
+    dual: |x| x[0].exp(),
+    lowering: Lowering::Libm("exp"),
+    doc: "Exponential.",
+    ..ROW
+};
+
+/// Natural logarithm.
+pub static LN: Builtin = Builtin {
+    name: "ln",
+    value: |x| x[0].ln(),
+    derivative: |g, a, _, _| {
+        let one = g.constant(1.0);
+        Some(g.div(one, a[0]))
+    },
+    dual: |x| x[0].ln(),
+    lowering: Lowering::Libm("log"),
+    doc: "Natural logarithm; NaN below zero, -inf at zero.",
+    ..ROW
+};
+
+/// Logarithm of base ten.
+pub static LOG10: Builtin = Builtin {
+    name: "log10",
+    value: |x| x[0].log10(),
+    derivative: |g, a, _, _| {
+        let (one, ln) = (g.constant(1.0), g.constant(LN_10));
+        let scaled = g.mul(a[0], ln);
+        Some(g.div(one, scaled))
+    },
+    dual: |x| x[0].log10(),
+    lowering: Lowering::Libm("log10"),
+    doc: "Logarithm of base ten.",
+    ..ROW
+};
+
+/// Logarithm of base two.
+pub static LOG2: Builtin = Builtin {
+    name: "log2",
+    value: |x| x[0].log2(),
+    derivative: |g, a, _, _| {
+        let (one, ln) = (g.constant(1.0), g.constant(LN_2));
+        let scaled = g.mul(a[0], ln);
+        Some(g.div(one, scaled))
+    },
+    dual: |x| x[0].log2(),
+    lowering: Lowering::Libm("log2"),
+    doc: "Logarithm of base two.",
+    ..ROW
+};
+
+/// `e^x - 1`, accurate near zero.
+pub static EXPM1: Builtin = Builtin {
+    name: "expm1",
+    value: |x| x[0].exp_m1(),
+    derivative: |g, a, _, _| Some(g.apply(&EXP, &[a[0]])),
+    dual: |x| x[0].exp_m1(),
+    lowering: Lowering::Libm("expm1"),
+    doc: "exp(x) - 1, accurate near zero.",
+    ..ROW
+};
+
+/// `ln(1 + x)`, accurate near zero.
+pub static LOG1P: Builtin = Builtin {
+    name: "log1p",
+    value: |x| x[0].ln_1p(),
+    derivative: |g, a, _, _| {
+        let one = g.constant(1.0);
+        let sum = g.add(one, a[0]);
+        Some(g.div(one, sum))
+    },
+    dual: |x| x[0].ln_1p(),
+    lowering: Lowering::Libm("log1p"),
+    doc: "ln(1 + x), accurate near zero.",
+    ..ROW
+};
+
+/// Square root. Its derivative at zero is infinite; write `hypot(x, y)` for the length of a vector that may vanish.
+pub static SQRT: Builtin = Builtin {
+    name: "sqrt",
+    value: |x| x[0].sqrt(),
+    derivative: |g, _, call, _| {
+        let half = g.constant(0.5);
+        Some(g.div(half, call))
+    },
+    dual: |x| x[0].sqrt(),
+    lowering: Lowering::Primitive(Primitive::Sqrt),
+    doc: "Square root; NaN below zero.",
+    ..ROW
+};
+
+/// Cube root, of negative numbers too. Its derivative at zero is infinite.
+pub static CBRT: Builtin = Builtin {
+    name: "cbrt",
+    value: |x| x[0].cbrt(),
+    derivative: |g, _, call, _| {
+        let (one, three) = (g.constant(1.0), g.constant(3.0));
+        let square = g.mul(call, call);
+        let scaled = g.mul(three, square);
+        Some(g.div(one, scaled))
+    },
+    dual: |x| x[0].cbrt(),
+    lowering: Lowering::Libm("cbrt"),
+    doc: "Cube root, of negative numbers too.",
+    ..ROW
+};
+
+/// `sqrt(x^2 + y^2)` without overflow. At the origin, a kink, both derivatives are 0 by convention.
+pub static HYPOT: Builtin = Builtin {
+    name: "hypot",
+    arity: 2,
+    value: |x| x[0].hypot(x[1]),
+    derivative: |g, a, call, i| {
+        let zero = g.constant(0.0);
+        let origin = g.apply(&logic::EQ, &[call, zero]);
+        let cosine = g.div(a[i], call);
+        Some(g.apply(&logic::IF, &[origin, zero, cosine]))
+    },
+    dual: |x| {
+        let scale = x[0].re.abs().max(x[1].re.abs());
+        if scale == 0.0 {
+            return Dual64::from_re(0.0);
+        }
+        let (a, b) = (x[0] / scale, x[1] / scale);
+        (a * a + b * b).sqrt() * scale
+    },
+    lowering: Lowering::Libm("hypot"),
+    doc: "Length of the vector (x, y), without overflow.",
+    ..ROW
+};
+
+/// The rows of this file.
+pub static ROWS: &[&Builtin] = &[&EXP, &LN, &LOG10, &LOG2, &EXPM1, &LOG1P, &SQRT, &CBRT, &HYPOT];

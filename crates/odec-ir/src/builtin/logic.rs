@@ -1,0 +1,112 @@
+//! Comparisons (1 or 0), logic on them, and the choice between two values.
+
+use super::{Branch, Builtin, Lowering, Primitive, ROW};
+
+fn truth(condition: bool) -> f64 {
+    if condition { 1.0 } else { 0.0 }
+}
+
+/// `if c then a else b`; `c` counts as true unless it is zero. Both branches are computed, one is taken; the derivative
+/// is that of the branch taken.
+pub static IF: Builtin = Builtin {
+    name: "if",
+    arity: 3,
+    value: |x| if x[0] != 0.0 { x[1] } else { x[2] },
+    derivative: |g, a, _, i| {
+        let (zero, one) = (g.constant(0.0), g.constant(1.0));
+        match i {
+            1 => Some(g.apply(&IF, &[a[0], one, zero])),
+            2 => Some(g.apply(&IF, &[a[0], zero, one])),
+            _ => None,
+        }
+    },
+    branch: Some(Branch { condition: |_, a| a[0], then: 1, otherwise: 2 }),
+    dual: |x| if x[0].re != 0.0 { x[1] } else { x[2] },
+    lowering: Lowering::Primitive(Primitive::Select),
+    switches: true,
+    doc: "if(c, a, b): a where c holds, else b.",
+    ..ROW
+};
+
+/// `a < b`; false with NaN.
+pub static LT: Builtin = Builtin {
+    name: "lt",
+    arity: 2,
+    value: |x| truth(x[0] < x[1]),
+    lowering: Lowering::Primitive(Primitive::Lt),
+    switches: true,
+    doc: "1 if a < b, else 0.",
+    ..ROW
+};
+
+/// `a <= b`; false with NaN.
+pub static LE: Builtin = Builtin {
+    name: "le",
+    arity: 2,
+    value: |x| truth(x[0] <= x[1]),
+    lowering: Lowering::Primitive(Primitive::Le),
+    switches: true,
+    doc: "1 if a <= b, else 0.",
+    ..ROW
+};
+
+/// `a == b`; false with NaN.
+pub static EQ: Builtin = Builtin {
+    name: "eq",
+    arity: 2,
+    value: |x| truth(x[0] == x[1]),
+    lowering: Lowering::Primitive(Primitive::Eq),
+    commutative: true,
+    switches: true,
+    doc: "1 if a == b, else 0.",
+    ..ROW
+};
+
+/// `a != b`; true with NaN.
+pub static NE: Builtin = Builtin {
+    name: "ne",
+    arity: 2,
+    value: |x| truth(x[0] != x[1]),
+    lowering: Lowering::Primitive(Primitive::Ne),
+    commutative: true,
+    switches: true,
+    doc: "1 if a != b, else 0.",
+    ..ROW
+};
+
+/// Both nonzero.
+pub static AND: Builtin = Builtin {
+    name: "and",
+    arity: 2,
+    value: |x| truth(x[0] != 0.0 && x[1] != 0.0),
+    lowering: Lowering::Primitive(Primitive::And),
+    commutative: true,
+    switches: true,
+    doc: "1 if both are nonzero, else 0.",
+    ..ROW
+};
+
+/// One nonzero.
+pub static OR: Builtin = Builtin {
+    name: "or",
+    arity: 2,
+    value: |x| truth(x[0] != 0.0 || x[1] != 0.0),
+    lowering: Lowering::Primitive(Primitive::Or),
+    commutative: true,
+    switches: true,
+    doc: "1 if one is nonzero, else 0.",
+    ..ROW
+};
+
+/// Zero.
+pub static NOT: Builtin = Builtin {
+    name: "not",
+    value: |x| truth(x[0] == 0.0),
+    lowering: Lowering::Primitive(Primitive::Not),
+    switches: true,
+    doc: "1 if a is zero, else 0.",
+    ..ROW
+};
+
+/// The rows of this file.
+pub static ROWS: &[&Builtin] = &[&IF, &LT, &LE, &EQ, &NE, &AND, &OR, &NOT];

@@ -1,0 +1,95 @@
+//! Exact derivatives: from the kernels of a model to the complete program.
+
+mod gradient;
+mod tangent;
+
+pub use gradient::gradients;
+pub use tangent::tangent;
+
+use crate::graph::{Graph, Node, NodeId};
+use crate::layout::Layout;
+use crate::program::{Array, ArrayId, Kernel, KernelRole, Pattern, Program, Role, Store, Target};
+use crate::stage;
+
+/// Adds Jacobian, tangent, df/dt and df/dp kernels to the given ones (`Rhs`, `Initial`, `Outputs`, and `Mass` if M is
+/// not the identity), and hoists what depends on parameters alone into the `Prepare` kernel.
+///
+/// A `Jacobian` entry exists where the row depends on the column through operations with a derivative; `Tangent` and
+/// `TimeDerivative` store every row, zero or not.
+pub fn complete(mut arrays: Vec<Array>, mut kernels: Vec<Kernel>, name: impl Into<String>) -> Program {
+    let layout = Layout::of_arrays(&arrays);
+    let mut jacobian = Pattern::of(layout.n, layout.n, []);
+    let mut parameter_jacobian = Pattern::of(layout.n, layout.np, []);
+    let mass =
+        kernels.iter().find(|k| k.role == KernelRole::Mass).map(|k| pattern(layout.n, layout.n, &k.stores, &layout));
+
+    let mut derived = Vec::new();
+    if let Some(rhs) = kernels.iter().find(|k| k.role == KernelRole::Rhs) {
+        let states: Vec<ArrayId> = ids(&arrays, |r| matches!(r, Role::Position | Role::Velocity | Role::FirstOrder));
+        let parameters = ids(&arrays, |r| r == Role::Parameter);
+        let by_states = matrix(rhs, KernelRole::Jacobian, &states, &layout);
+        jacobian = pattern(layout.n, layout.n, &by_states.stores, &layout);
+        let by_parameters = matrix(rhs, KernelRole::ParameterJacobian, &parameters, &layout);
+        parameter_jacobian = pattern(layout.n, layout.np, &by_parameters.stores, &layout);
+        derived = vec![by_states, tangent(rhs, &states), time_derivative(rhs), by_parameters];
+    }
+    kernels.extend(derived);
+    stage::hoist(&mut arrays, &mut kernels);
+    kernels.sort_by_key(|k| k.role);
+    Program { name: name.into(), arrays, kernels, jacobian, parameter_jacobian, mass }
+}
+
+fn ids(arrays: &[Array], wanted: impl Fn(Role) -> bool) -> Vec<ArrayId> {
+    (0..arrays.len()).filter(|&i| wanted(arrays[i].role)).map(|i| ArrayId(i as u32)).collect()
+}
+
+fn pattern(rows: usize, columns: usize, stores: &[Store], layout: &Layout) -> Pattern {
+    let entries = stores.iter().filter_map(|s| match s.target {
+        Target::Entry(row, column) => Some((layout.state(row), layout.state(column))),
+        Target::Element(_) => None,
+    });
+    Pattern::of(rows, columns, entries)
+}
+
+/// The partial derivatives of every row by the given arrays, one store per structural entry, in pattern order.
+fn matrix(kernel: &Kernel, role: KernelRole, columns: &[ArrayId], layout: &Layout) -> Kernel {
+    let mut graph = kernel.graph.clone();
+    let mut column_of = vec![None; columns.iter().map(|c| c.0 as usize + 1).max().unwrap_or(0)];
+    for (j, c) in columns.iter().enumerate() {
+        column_of[c.0 as usize] = Some(j as u32);
+    }
+    let roots: Vec<NodeId> = kernel.stores.iter().map(|s| s.node).collect();
+    let rows = gradients(&mut graph, &roots, columns.len(), |node| match node {
+        Node::Read(array) => column_of.get(array.0 as usize).copied().flatten(),
+        _ => None,
+    });
+    let mut stores = Vec::new();
+    for (store, row) in kernel.stores.iter().zip(rows) {
+        if let Target::Element(array) = store.target {
+            for (j, node) in row {
+                stores.push(Store { target: Target::Entry(array, columns[j as usize]), node });
+            }
+        }
+    }
+    stores.sort_by_key(|s| match s.target {
+        Target::Entry(row, column) => (layout.state(column), layout.state(row)),
+        Target::Element(row) => (0, layout.state(row)),
+    });
+    Kernel { role, graph, stores }
+}
+
+fn time_derivative(kernel: &Kernel) -> Kernel {
+    let mut graph = kernel.graph.clone();
+    let roots: Vec<NodeId> = kernel.stores.iter().map(|s| s.node).collect();
+    let rows = gradients(&mut graph, &roots, 1, |node| (node == Node::Time).then_some(0));
+    let stores = row_stores(kernel, &mut graph, rows.into_iter().map(|row| row.first().map(|&(_, node)| node)));
+    Kernel { role: KernelRole::TimeDerivative, graph, stores }
+}
+
+/// One store per row of the kernel: the derivative, or zero where there is none.
+fn row_stores(kernel: &Kernel, graph: &mut Graph, nodes: impl Iterator<Item = Option<NodeId>>) -> Vec<Store> {
+    let stores = kernel.stores.iter().zip(nodes);
+    stores
+        .map(|(store, node)| Store { target: store.target, node: node.unwrap_or_else(|| graph.constant(0.0)) })
+        .collect()
+}

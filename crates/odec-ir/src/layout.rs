@@ -1,0 +1,154 @@
+//! Where each array lives in the buffers of a kernel; nobody else computes positions.
+
+use crate::program::{ArrayId, KernelRole, Pattern, Program, Role, Target};
+
+/// Positions in `y = [q, v, z]`, in `p = [parameters, staged]` and in the outputs, each in the order of declaration.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// Length of `y`.
+    pub n: usize,
+    /// Number of second-order states: `y[..second]` are positions, `y[second..2 * second]` their velocities.
+    pub second: usize,
+    /// Number of parameters.
+    pub np: usize,
+    /// Number of staged values behind the parameters.
+    pub staged: usize,
+    /// Outputs, recorded beside the states.
+    pub outputs: usize,
+    /// Conserved quantities, behind the outputs.
+    pub conserved: usize,
+    /// Quantities of `expect` lines, behind the conserved ones.
+    pub expected: usize,
+    slots: Vec<usize>,
+}
+
+impl Layout {
+    /// The layout of a program.
+    pub fn of(program: &Program) -> Layout {
+        Layout::of_arrays(&program.arrays)
+    }
+
+    /// The layout of a list of arrays.
+    pub fn of_arrays(arrays: &[crate::program::Array]) -> Layout {
+        let count = |role: Role| arrays.iter().filter(|a| a.role == role).count();
+        let second = count(Role::Position);
+        let velocities = count(Role::Velocity);
+        let (np, staged) = (count(Role::Parameter), count(Role::Staged));
+        let (outputs, conserved, expected) = (count(Role::Output), count(Role::Conserved), count(Role::Expected));
+        let first = |role: Role| match role {
+            Role::Position | Role::Parameter | Role::Output => 0,
+            Role::Velocity => second,
+            Role::FirstOrder => second + velocities,
+            Role::Staged => np,
+            Role::Conserved => outputs,
+            Role::Expected => outputs + conserved,
+        };
+        let mut seen = [0usize; Role::Expected as usize + 1];
+        let slots = arrays
+            .iter()
+            .map(|a| {
+                seen[a.role as usize] += 1;
+                first(a.role) + seen[a.role as usize] - 1
+            })
+            .collect();
+        let n = second + velocities + count(Role::FirstOrder);
+        Layout { n, second, np, staged, outputs, conserved, expected, slots }
+    }
+
+    /// Index of a state in `y`.
+    pub fn state(&self, array: ArrayId) -> usize {
+        self.slots[array.0 as usize]
+    }
+
+    /// Index of a parameter or staged value in the parameter buffer.
+    pub fn parameter(&self, array: ArrayId) -> usize {
+        self.slots[array.0 as usize]
+    }
+
+    /// Index of an output, conserved or expected quantity in the buffer of the `Outputs` kernel.
+    pub fn output(&self, array: ArrayId) -> usize {
+        self.slots[array.0 as usize]
+    }
+
+    /// Length of the parameter buffer.
+    pub fn p_len(&self) -> usize {
+        self.np + self.staged
+    }
+
+    /// Length of the buffer of the `Outputs` kernel.
+    pub fn outputs_len(&self) -> usize {
+        self.outputs + self.conserved + self.expected
+    }
+
+    /// Length of `out` of a kernel of this role.
+    pub fn out_len(&self, program: &Program, role: KernelRole) -> usize {
+        match role {
+            KernelRole::Prepare => self.p_len(),
+            KernelRole::Initial | KernelRole::Rhs | KernelRole::Tangent | KernelRole::TimeDerivative => self.n,
+            KernelRole::Jacobian => program.jacobian.row_idx.len(),
+            KernelRole::ParameterJacobian => program.parameter_jacobian.row_idx.len(),
+            KernelRole::Mass => program.mass.as_ref().map_or(0, |m| m.row_idx.len()),
+            KernelRole::Outputs => self.outputs_len(),
+        }
+    }
+
+    /// Index in `out` of what a kernel of this role stores at `target`; `None` if the pattern has no such entry.
+    pub fn slot(&self, program: &Program, role: KernelRole, target: Target) -> Option<usize> {
+        let pattern = match role {
+            KernelRole::Jacobian => Some(&program.jacobian),
+            KernelRole::ParameterJacobian => Some(&program.parameter_jacobian),
+            KernelRole::Mass => program.mass.as_ref(),
+            _ => None,
+        };
+        match target {
+            Target::Element(array) => Some(self.slots[array.0 as usize]),
+            Target::Entry(row, column) => pattern?.position(self.slots[row.0 as usize], self.slots[column.0 as usize]),
+        }
+    }
+}
+
+impl Pattern {
+    /// The pattern of a list of entries (row, column), in any order; each position once.
+    pub fn of(rows: usize, columns: usize, entries: impl IntoIterator<Item = (usize, usize)>) -> Pattern {
+        let mut sorted: Vec<(u32, u32)> = entries.into_iter().map(|(i, j)| (j as u32, i as u32)).collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let mut col_ptr = vec![0u32; columns + 1];
+        for &(j, _) in &sorted {
+            col_ptr[j as usize + 1] += 1;
+        }
+        for j in 0..columns {
+            col_ptr[j + 1] += col_ptr[j];
+        }
+        Pattern { rows: rows as u32, col_ptr, row_idx: sorted.into_iter().map(|(_, i)| i).collect() }
+    }
+
+    /// Position of an entry in the values.
+    pub fn position(&self, row: usize, column: usize) -> Option<usize> {
+        let start = *self.col_ptr.get(column)? as usize;
+        let end = *self.col_ptr.get(column + 1)? as usize;
+        self.row_idx[start..end].binary_search(&(row as u32)).ok().map(|k| start + k)
+    }
+
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        self.row_idx.len()
+    }
+
+    /// True when there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.row_idx.is_empty()
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.col_ptr.len().saturating_sub(1)
+    }
+
+    /// Every entry as (row, column), in the order of the values.
+    pub fn entries(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        (0..self.columns()).flat_map(move |j| {
+            (self.col_ptr[j]..self.col_ptr[j + 1]).map(move |k| (self.row_idx[k as usize] as usize, j))
+        })
+    }
+}

@@ -1,0 +1,47 @@
+//! Number types that the interpreter runs on: f64, and num-dual's dual numbers for exact directional derivatives.
+
+use num_dual::Dual64;
+
+use crate::builtin::Builtin;
+
+/// A number that every builtin can be applied to.
+pub trait Number: Copy {
+    /// A number without derivative.
+    fn constant(x: f64) -> Self;
+    /// The value.
+    fn value(self) -> f64;
+    /// A builtin of as many arguments as it takes.
+    fn call(row: &'static Builtin, args: &[Self]) -> Self;
+}
+
+impl Number for f64 {
+    fn constant(x: f64) -> f64 {
+        x
+    }
+    fn value(self) -> f64 {
+        self
+    }
+    fn call(row: &'static Builtin, args: &[f64]) -> f64 {
+        (row.value)(args)
+    }
+}
+
+/// The derivative part follows the row's `dual` field, the real part is always the value function's. A call whose
+/// arguments have no derivative part has none (no 0 * inf from a factor that is constant).
+impl Number for Dual64 {
+    fn constant(x: f64) -> Dual64 {
+        Dual64::from_re(x)
+    }
+    fn value(self) -> f64 {
+        self.re
+    }
+    fn call(row: &'static Builtin, args: &[Dual64]) -> Dual64 {
+        let mut re = [0.0; 3];
+        for (re, x) in re.iter_mut().zip(args) {
+            *re = x.re;
+        }
+        let re = (row.value)(&re[..args.len()]);
+        let eps = if args.iter().all(|x| x.eps == 0.0) { 0.0 } else { (row.dual)(args).eps };
+        Dual64::new(re, eps)
+    }
+}

@@ -1,0 +1,151 @@
+//! Simplification on construction: constant folding and identities that keep every bit, and the listed few that do not.
+
+use crate::builtin::{Op, Primitive, arithmetic};
+use crate::graph::{Graph, Node, NodeId};
+
+/// Integer powers up to this magnitude become products.
+pub const MAX_PRODUCT_EXPONENT: i32 = 16;
+
+/// The rules that may change rounding; every other rule gives the bits of the expression as written (NaN payload
+/// aside). Each is applied before semantics begin: interpreter and machine code see the product.
+pub const ROUNDING_RULES: &[&str] = &[
+    "x^n, integer 2 <= n <= 16: the product made by square-and-multiply from the highest binary digit of n down",
+    "x^-n, integer 1 <= n <= 16: 1 / x^n with that product",
+];
+
+/// The node of `op(args)`, simplified.
+pub(crate) fn call(g: &mut Graph, op: Op, args: &[NodeId]) -> NodeId {
+    if let Some(folded) = fold(g, op, args) {
+        return folded;
+    }
+    if let Some(simple) = identity(g, op, args) {
+        return simple;
+    }
+    if op.0.commutative && args[1] < args[0] {
+        return g.insert_call(op, &[args[1], args[0]]);
+    }
+    g.insert_call(op, args)
+}
+
+/// All arguments are numbers: the row's own value function computes the result.
+fn fold(g: &mut Graph, op: Op, args: &[NodeId]) -> Option<NodeId> {
+    let mut x = [0.0; 3];
+    for (x, &a) in x.iter_mut().zip(args) {
+        *x = g.as_constant(a)?;
+    }
+    // A product is what `pow` means for these exponents, folded or not.
+    if op == Op(&arithmetic::POW)
+        && let Some(power) = product(g, args[0], x[1])
+    {
+        return Some(power);
+    }
+    let value = (op.0.value)(&x[..args.len()]);
+    Some(g.constant(value))
+}
+
+/// The operand of a negation.
+fn negated(g: &Graph, a: NodeId) -> Option<NodeId> {
+    match g.node(a) {
+        Node::Call(op, [x, ..]) if op.primitive() == Some(Primitive::Neg) => Some(x),
+        _ => None,
+    }
+}
+
+fn is(g: &Graph, a: NodeId, x: f64) -> bool {
+    g.node(a) == Node::Constant(x.to_bits())
+}
+
+fn identity(g: &mut Graph, op: Op, args: &[NodeId]) -> Option<NodeId> {
+    if op == Op(&arithmetic::POW) {
+        let n = g.as_constant(args[1])?;
+        return product(g, args[0], n);
+    }
+    let a = args[0];
+    let b = args.get(1).copied().unwrap_or(a);
+    match op.primitive()? {
+        // x + 0 is not x for x = -0; x + (-0) is x always.
+        Primitive::Add if is(g, b, -0.0) => Some(a),
+        Primitive::Add if is(g, a, -0.0) => Some(b),
+        Primitive::Add => match (negated(g, a), negated(g, b)) {
+            (_, Some(y)) => Some(g.sub(a, y)),
+            (Some(x), None) => Some(g.sub(b, x)),
+            _ => None,
+        },
+        Primitive::Sub if is(g, b, 0.0) => Some(a),
+        Primitive::Sub if is(g, a, -0.0) => Some(g.neg(b)),
+        Primitive::Sub => negated(g, b).map(|y| g.add(a, y)),
+        Primitive::Mul if is(g, b, 1.0) => Some(a),
+        Primitive::Mul if is(g, a, 1.0) => Some(b),
+        Primitive::Mul if is(g, b, -1.0) => Some(g.neg(a)),
+        Primitive::Mul if is(g, a, -1.0) => Some(g.neg(b)),
+        // The sign of a product is the exclusive or of the signs, also for zeros and infinities.
+        Primitive::Mul => match (negated(g, a), negated(g, b)) {
+            (Some(x), Some(y)) => Some(g.mul(x, y)),
+            (Some(x), None) if g.as_constant(b).is_none() => {
+                let xy = g.mul(x, b);
+                Some(g.neg(xy))
+            }
+            (None, Some(y)) if g.as_constant(a).is_none() => {
+                let xy = g.mul(a, y);
+                Some(g.neg(xy))
+            }
+            _ => None,
+        },
+        Primitive::Div if is(g, b, 1.0) => Some(a),
+        Primitive::Div if is(g, b, -1.0) => Some(g.neg(a)),
+        Primitive::Div => match (negated(g, a), negated(g, b)) {
+            (Some(x), Some(y)) => Some(g.div(x, y)),
+            (Some(x), None) if g.as_constant(b).is_none() => {
+                let xy = g.div(x, b);
+                Some(g.neg(xy))
+            }
+            (None, Some(y)) if g.as_constant(a).is_none() => {
+                let xy = g.div(a, y);
+                Some(g.neg(xy))
+            }
+            _ => None,
+        },
+        Primitive::Neg => negated(g, a),
+        Primitive::Abs => match g.node(a) {
+            Node::Call(inner, [x, ..]) => match inner.primitive() {
+                Some(Primitive::Neg) => Some(g.call(op, &[x])),
+                Some(Primitive::Abs) => Some(a),
+                _ => None,
+            },
+            _ => None,
+        },
+        Primitive::Select => {
+            if b == args[2] {
+                return Some(b);
+            }
+            let condition = g.as_constant(a)?;
+            Some(if condition != 0.0 { b } else { args[2] })
+        }
+        Primitive::Min | Primitive::Max if a == b => Some(a),
+        _ => None,
+    }
+}
+
+/// `x^n` as a product when `n` is a small integer: `x^0 = 1` and `x^1 = x` are exact (as C's `pow`, `x^0` is 1 even for
+/// NaN), the others are listed in [`ROUNDING_RULES`].
+fn product(g: &mut Graph, x: NodeId, n: f64) -> Option<NodeId> {
+    if n != n.trunc() || n.abs() > f64::from(MAX_PRODUCT_EXPONENT) {
+        return None;
+    }
+    let magnitude = n.abs() as u32;
+    if magnitude == 0 {
+        return Some(g.constant(1.0));
+    }
+    let mut power = x;
+    for digit in (0..magnitude.ilog2()).rev() {
+        power = g.mul(power, power);
+        if magnitude >> digit & 1 == 1 {
+            power = g.mul(power, x);
+        }
+    }
+    if n < 0.0 {
+        let one = g.constant(1.0);
+        power = g.div(one, power);
+    }
+    Some(power)
+}

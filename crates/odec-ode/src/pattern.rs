@@ -10,3 +10,46 @@ pub struct Pattern {
     /// Row of each entry.
     pub row_idx: Vec<u32>,
 }
+
+impl Pattern {
+    /// Positions of the entries of column `j` in `row_idx`.
+    pub fn column(&self, j: usize) -> std::ops::Range<usize> {
+        self.col_ptr[j] as usize..self.col_ptr[j + 1] as usize
+    }
+
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        self.col_ptr.len().saturating_sub(1)
+    }
+
+    /// Number of entries.
+    pub fn entries(&self) -> usize {
+        self.row_idx.len()
+    }
+
+    /// The pattern of these (row, column) positions; duplicates count once.
+    pub fn from_positions(rows: usize, cols: usize, positions: impl IntoIterator<Item = (usize, usize)>) -> Pattern {
+        let mut sorted: Vec<(u32, u32)> = positions.into_iter().map(|(r, c)| (c as u32, r as u32)).collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let mut col_ptr = vec![0u32; cols + 1];
+        for (c, _) in &sorted {
+            col_ptr[*c as usize + 1] += 1;
+        }
+        for j in 0..cols {
+            col_ptr[j + 1] += col_ptr[j];
+        }
+        Pattern { rows: rows as u32, col_ptr, row_idx: sorted.into_iter().map(|(_, r)| r).collect() }
+    }
+
+    /// Every position, column after column.
+    pub fn positions(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        (0..self.cols()).flat_map(move |j| self.column(j).map(move |k| (self.row_idx[k] as usize, j)))
+    }
+
+    /// Index of the entry (row, col), if it is in the pattern.
+    pub fn find(&self, row: usize, col: usize) -> Option<usize> {
+        let range = self.column(col);
+        self.row_idx[range.clone()].binary_search(&(row as u32)).ok().map(|k| range.start + k)
+    }
+}

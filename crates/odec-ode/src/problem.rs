@@ -28,6 +28,26 @@ pub struct Options {
     pub max_step: Option<f64>,
     /// Budget of accepted plus rejected steps.
     pub max_steps: u64,
+    /// Linear systems of second-order problems are solved at the size of the velocities (false: in the first-order
+    /// view; the answers agree to rounding, tests compare the two).
+    pub reduce: bool,
+}
+
+/// Budget of steps unless another is asked for.
+pub const DEFAULT_MAX_STEPS: u64 = 10_000_000;
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            rtol: 1e-6,
+            atol: vec![1e-9],
+            step: None,
+            fixed: false,
+            max_step: None,
+            max_steps: DEFAULT_MAX_STEPS,
+            reduce: true,
+        }
+    }
 }
 
 /// Where rows go. `times` are visited from dense output, steps are never clipped to them.
@@ -128,6 +148,11 @@ pub enum Cause {
         /// Row.
         row: usize,
     },
+    /// The state itself left the range of numbers in this row (f was finite all the way).
+    NonFiniteState {
+        /// Row.
+        row: usize,
+    },
     /// The error test keeps failing: the step fell to rounding of t. `row` has the largest error.
     StepCollapsed {
         /// Row with the largest weighted error.
@@ -172,4 +197,19 @@ pub enum Refusal {
     },
     /// A tolerance, step, time or length that makes no sense.
     BadOption(String),
+}
+
+/// Why a run gave no outcome.
+#[derive(Clone, Debug)]
+pub enum SolveError {
+    /// It could not be started.
+    Refused(Refusal),
+    /// It failed on the way; rows handed out before stay valid.
+    Failed(Box<Failure>),
+}
+
+impl From<Refusal> for SolveError {
+    fn from(refusal: Refusal) -> Self {
+        SolveError::Refused(refusal)
+    }
 }

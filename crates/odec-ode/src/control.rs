@@ -1,0 +1,268 @@
+//! Error control: weighted norms, step-size controllers as constants, the choice of the first step.
+
+use crate::evaluator::Evaluator;
+use crate::problem::{Cause, Options};
+use crate::system::Mass;
+
+/// Per-state tolerances; the weight of state i is 1 / (atol_i + rtol * |y_i|).
+#[derive(Clone, Debug)]
+pub struct Tolerances {
+    /// Relative.
+    pub rtol: f64,
+    /// Absolute, n values.
+    pub atol: Vec<f64>,
+}
+
+/// A weighted root mean square norm with the row that contributes most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Norm {
+    /// The norm; 1 is the tolerance. Not finite values give infinity.
+    pub value: f64,
+    /// Row of the largest term.
+    pub row: usize,
+}
+
+impl Tolerances {
+    /// From the options, one absolute tolerance spread over all states.
+    pub fn new(options: &Options, n: usize) -> Self {
+        let atol = match options.atol.as_slice() {
+            [one] => vec![*one; n],
+            many => many.to_vec(),
+        };
+        Tolerances { rtol: options.rtol, atol }
+    }
+
+    /// Allowed error of state i at magnitude `y`; never zero, so that an exact zero error passes.
+    #[inline]
+    pub fn scale(&self, i: usize, y: f64) -> f64 {
+        (self.atol[i] + self.rtol * y).max(f64::MIN_POSITIVE)
+    }
+
+    /// Weights 1/scale at `y` into `weights`.
+    pub fn weights(&self, y: &[f64], weights: &mut [f64]) {
+        for i in 0..y.len() {
+            weights[i] = 1.0 / self.scale(i, y[i].abs());
+        }
+    }
+
+    /// sqrt(mean((e_i / scale_i)^2)), the scale at the larger of |a_i| and |b_i| (the two ends of the step).
+    pub fn norm(&self, e: &[f64], a: &[f64], b: &[f64]) -> f64 {
+        let n = e.len();
+        let (a, b, atol) = (&a[..n], &b[..n], &self.atol[..n]);
+        let mut sum = 0.0;
+        for i in 0..n {
+            let scale = (atol[i] + self.rtol * a[i].abs().max(b[i].abs())).max(f64::MIN_POSITIVE);
+            let q = e[i] / scale;
+            sum += q * q;
+        }
+        finish(sum, n)
+    }
+
+    /// Row with the largest weighted error, for reports (a second pass, made only on rejection).
+    pub fn worst(&self, e: &[f64], a: &[f64], b: &[f64]) -> usize {
+        worst(e.len(), |i| (e[i] / self.scale(i, a[i].abs().max(b[i].abs()))).abs())
+    }
+}
+
+/// sqrt(mean((w_i e_i)^2)).
+pub fn weighted_norm(e: &[f64], weights: &[f64]) -> f64 {
+    let n = e.len();
+    let weights = &weights[..n];
+    let mut sum = 0.0;
+    for i in 0..n {
+        let q = e[i] * weights[i];
+        sum += q * q;
+    }
+    finish(sum, n)
+}
+
+/// Row with the largest |w_i e_i|.
+pub fn weighted_worst(e: &[f64], weights: &[f64]) -> usize {
+    worst(e.len(), |i| (e[i] * weights[i]).abs())
+}
+
+fn finish(sum: f64, n: usize) -> f64 {
+    if sum.is_nan() { f64::INFINITY } else { (sum / n.max(1) as f64).sqrt() }
+}
+
+fn worst(n: usize, term: impl Fn(usize) -> f64) -> usize {
+    let mut best = (0, -1.0);
+    for i in 0..n {
+        let q = term(i);
+        if q.is_nan() {
+            return i;
+        }
+        if q > best.1 {
+            best = (i, q);
+        }
+    }
+    best.0
+}
+
+/// How the next step follows from errors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Law {
+    /// h * (1/err)^(1/(p+1)).
+    Standard,
+    /// h * (1/err)^(1/(p+1) - 0.75 beta) * err_old^beta (Gustafsson 1991; Hairer & Wanner II, IV.2).
+    Pi {
+        /// Weight of the previous error.
+        beta: f64,
+    },
+    /// The predictive controller of Gustafsson 1994 (Hairer & Wanner II, IV.8, eq. 8.25), never beyond the standard one.
+    Predictive,
+}
+
+/// A controller: law and bounds on the ratio of successive steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Controller {
+    /// Law.
+    pub law: Law,
+    /// Factor on the ideal step.
+    pub safety: f64,
+    /// Smallest ratio.
+    pub shrink: f64,
+    /// Largest ratio.
+    pub grow: f64,
+}
+
+/// Hairer, Norsett & Wanner I, II.4, as in DOPRI5.
+pub const PI_EXPLICIT: Controller = Controller { law: Law::Pi { beta: 0.04 }, safety: 0.9, shrink: 0.2, grow: 10.0 };
+/// As in RODAS.
+pub const PREDICTIVE: Controller = Controller { law: Law::Predictive, safety: 0.9, shrink: 0.2, grow: 6.0 };
+/// h * (eps/e)^(1/(p+1)), for step doubling.
+pub const STANDARD: Controller = Controller { law: Law::Standard, safety: 0.9, shrink: 0.2, grow: 5.0 };
+/// Ratio after an attempt that gave no value to test.
+pub const FAILED_RATIO: f64 = 0.25;
+
+/// A controller with its memory.
+#[derive(Clone, Debug)]
+pub struct Control {
+    controller: Controller,
+    exponent: f64,
+    last_error: f64,
+    last_step: f64,
+    rejected: bool,
+}
+
+impl Control {
+    /// For an error estimate of which h^(order+1) is the leading power.
+    pub fn new(controller: Controller, order: u32) -> Self {
+        Control {
+            controller,
+            exponent: 1.0 / (f64::from(order) + 1.0),
+            last_error: 1e-4,
+            last_step: 0.0,
+            rejected: false,
+        }
+    }
+
+    /// Forgets the steps before.
+    pub fn reset(&mut self) {
+        (self.last_error, self.last_step, self.rejected) = (1e-4, 0.0, false);
+    }
+
+    /// The next step after an accepted step `h` with error `err`.
+    pub fn accept(&mut self, h: f64, err: f64) -> f64 {
+        let c = &self.controller;
+        let err = err.max(1e-10);
+        let standard = c.safety * err.powf(-self.exponent);
+        let mut ratio = match c.law {
+            Law::Standard => standard,
+            Law::Pi { beta } => c.safety * err.powf(0.75 * beta - self.exponent) * self.last_error.powf(beta),
+            Law::Predictive if self.last_step != 0.0 => {
+                let gain = (h / self.last_step) * (self.last_error / (err * err)).powf(self.exponent);
+                standard.min(c.safety * gain)
+            }
+            Law::Predictive => standard,
+        };
+        ratio = ratio.clamp(c.shrink, c.grow);
+        if self.rejected {
+            ratio = ratio.min(1.0);
+        }
+        self.last_error = match c.law {
+            Law::Predictive => err.max(1e-2),
+            _ => err.max(1e-4),
+        };
+        self.last_step = h;
+        self.rejected = false;
+        h * ratio
+    }
+
+    /// The step to try after the error test failed.
+    pub fn reject(&mut self, h: f64, err: f64) -> f64 {
+        self.rejected = true;
+        let c = &self.controller;
+        let ratio = c.safety * err.powf(-self.exponent);
+        h * if ratio.is_finite() { ratio.clamp(c.shrink, 0.95) } else { c.shrink }
+    }
+
+    /// The step to try after an attempt without a value.
+    pub fn fail(&mut self, h: f64) -> f64 {
+        self.rejected = true;
+        h * FAILED_RATIO
+    }
+}
+
+/// First step (Hairer, Norsett & Wanner I, II.4, algorithm "starting step size"), not signed. With a mass matrix the
+/// derivative of state i is taken as f_i / M_ii, and states without a diagonal entry are left out: it is a guess.
+pub fn first_step(
+    eval: &mut Evaluator<'_>,
+    tolerances: &Tolerances,
+    (t0, t_end): (f64, f64),
+    y0: &[f64],
+    order: u32,
+) -> Result<f64, Cause> {
+    let n = y0.len();
+    let span = t_end - t0;
+    let diagonal = mass_diagonal(eval.mass(), n);
+    let mut slope = vec![0.0; n];
+    let mut other = vec![0.0; n];
+    eval.rhs(t0, y0, &mut slope)?;
+    scale_rows(&mut slope, &diagonal);
+    let d0 = tolerances.norm(y0, y0, y0);
+    let d1 = tolerances.norm(&slope, y0, y0);
+    let mut h0 = if d0 < 1e-5 || d1 < 1e-5 { 1e-6 * span.abs().min(1.0) } else { 0.01 * (d0 / d1) };
+    h0 = h0.min(span.abs());
+    let y1: Vec<f64> = (0..n).map(|i| y0[i] + h0.copysign(span) * slope[i]).collect();
+    // The probe may leave the domain: then the careful step stands.
+    if eval.rhs(t0 + h0.copysign(span), &y1, &mut other).is_err() {
+        return Ok(h0 * 1e-2);
+    }
+    scale_rows(&mut other, &diagonal);
+    for i in 0..n {
+        other[i] -= slope[i];
+    }
+    let d2 = tolerances.norm(&other, y0, y0) / h0;
+    let largest = d1.max(d2);
+    let h1 = if largest <= 1e-15 {
+        (h0 * 1e-3).max(1e-6 * span.abs().min(1.0))
+    } else {
+        (0.01 / largest).powf(1.0 / (f64::from(order) + 1.0))
+    };
+    Ok((100.0 * h0).min(h1).min(span.abs()))
+}
+
+fn scale_rows(slope: &mut [f64], diagonal: &[f64]) {
+    for (s, d) in slope.iter_mut().zip(diagonal) {
+        *s *= d;
+    }
+}
+
+/// 1 / M_ii, zero where M_ii is zero.
+fn mass_diagonal(mass: Mass<'_>, n: usize) -> Vec<f64> {
+    match mass {
+        Mass::Identity => vec![1.0; n],
+        Mass::Constant(pattern, values) => {
+            let mut diagonal = vec![0.0; n];
+            for j in 0..n {
+                for k in pattern.column(j) {
+                    if pattern.row_idx[k] as usize == j && values[k] != 0.0 {
+                        diagonal[j] = 1.0 / values[k];
+                    }
+                }
+            }
+            diagonal
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Calls a `System`: counts the calls, looks for values that are not finite, remembers where one was met.
+
+use crate::problem::{Cause, Stats};
+use crate::system::{EvalError, Mass, Shape, System};
+
+/// A system with the counts of its run and the place of its last fault.
+pub struct Evaluator<'a> {
+    system: &'a dyn System,
+    autonomous: bool,
+    /// Counts of the run; the linear algebra and Newton count here too.
+    pub stats: Stats,
+    fault_t: f64,
+    fault_y: Vec<f64>,
+    faulted: bool,
+}
+
+/// True when no value is infinite or NaN; one pass without branches.
+pub fn all_finite(x: &[f64]) -> bool {
+    x.iter().fold(0.0, |s, v| s + v * 0.0) == 0.0
+}
+
+fn first_bad(x: &[f64]) -> usize {
+    x.iter().position(|v| !v.is_finite()).unwrap_or(0)
+}
+
+impl<'a> Evaluator<'a> {
+    /// Counts at zero.
+    pub fn new(system: &'a dyn System) -> Self {
+        Evaluator {
+            system,
+            autonomous: system.autonomous(),
+            stats: Stats::default(),
+            fault_t: 0.0,
+            fault_y: vec![0.0; system.shape().n],
+            faulted: false,
+        }
+    }
+
+    /// Sizes of the system.
+    pub fn shape(&self) -> Shape {
+        self.system.shape()
+    }
+
+    /// The system itself.
+    pub fn system(&self) -> &'a dyn System {
+        self.system
+    }
+
+    /// Its mass matrix.
+    pub fn mass(&self) -> Mass<'a> {
+        self.system.mass()
+    }
+
+    /// True when f does not depend on t.
+    pub fn autonomous(&self) -> bool {
+        self.autonomous
+    }
+
+    /// Time and state of the evaluation that last gave a value that is not finite.
+    pub fn fault(&self) -> Option<(f64, &[f64])> {
+        self.faulted.then_some((self.fault_t, &self.fault_y[..]))
+    }
+
+    fn remember(&mut self, t: f64, y: &[f64]) {
+        self.faulted = true;
+        self.fault_t = t;
+        self.fault_y.copy_from_slice(y);
+    }
+
+    /// f(t, y) into `f`.
+    pub fn rhs(&mut self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), Cause> {
+        self.stats.rhs += 1;
+        match self.system.rhs(t, y, f) {
+            Ok(()) if all_finite(f) => Ok(()),
+            Err(EvalError::Fatal) => {
+                self.remember(t, y);
+                Err(Cause::Fatal)
+            }
+            Ok(()) | Err(EvalError::Recoverable) => {
+                self.remember(t, y);
+                Err(Cause::NonFiniteRhs { row: first_bad(f) })
+            }
+        }
+    }
+
+    /// Values of df/dy on the pattern of the system.
+    pub fn jacobian(&mut self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), Cause> {
+        self.stats.jacobians += 1;
+        match self.system.jacobian(t, y, values) {
+            Ok(()) if all_finite(values) => Ok(()),
+            Err(EvalError::Fatal) => {
+                self.remember(t, y);
+                Err(Cause::Fatal)
+            }
+            Ok(()) | Err(EvalError::Recoverable) => {
+                self.remember(t, y);
+                let entry = first_bad(values);
+                let pattern = self.system.jacobian_pattern();
+                let row = pattern.row_idx.get(entry).map_or(0, |r| *r as usize);
+                let col = pattern.col_ptr.iter().skip(1).take_while(|end| **end as usize <= entry).count();
+                Err(Cause::NonFiniteJacobian { row, col })
+            }
+        }
+    }
+
+    /// df/dt into `out`; zeros, without a call, when the system is autonomous.
+    pub fn time_derivative(&mut self, t: f64, y: &[f64], out: &mut [f64]) -> Result<(), Cause> {
+        if self.autonomous {
+            out.fill(0.0);
+            return Ok(());
+        }
+        match self.system.time_derivative(t, y, out) {
+            Ok(()) if all_finite(out) => Ok(()),
+            Err(EvalError::Fatal) => {
+                self.remember(t, y);
+                Err(Cause::Fatal)
+            }
+            Ok(()) | Err(EvalError::Recoverable) => {
+                self.remember(t, y);
+                Err(Cause::NonFiniteTimeDerivative { row: first_bad(out) })
+            }
+        }
+    }
+}

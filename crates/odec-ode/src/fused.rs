@@ -1,0 +1,76 @@
+//! Linear combinations of stage vectors, each formed in a single pass over the state.
+
+/// Most vectors combined in one pass; longer combinations take several.
+const WIDTH: usize = 8;
+
+/// out = base + sum_j coefficients_j * vectors_j, where vector j is `stages[index_j*n..][..n]`.
+pub fn combine(out: &mut [f64], base: &[f64], stages: &[f64], scale: f64, terms: &[(usize, f64)]) {
+    let mut chunks = terms.chunks(WIDTH);
+    match chunks.next() {
+        None => out.copy_from_slice(base),
+        Some(first) => dispatch(out, Some(base), stages, scale, first),
+    }
+    for chunk in chunks {
+        dispatch(out, None, stages, scale, chunk);
+    }
+}
+
+/// out += sum_j coefficients_j * vectors_j.
+pub fn add(out: &mut [f64], stages: &[f64], scale: f64, terms: &[(usize, f64)]) {
+    for chunk in terms.chunks(WIDTH) {
+        dispatch(out, None, stages, scale, chunk);
+    }
+}
+
+/// out = sum_j coefficients_j * vectors_j.
+pub fn sum(out: &mut [f64], stages: &[f64], scale: f64, terms: &[(usize, f64)]) {
+    out.fill(0.0);
+    add(out, stages, scale, terms);
+}
+
+/// The terms of a row of a tableau that are not zero.
+pub fn terms(row: &[f64]) -> Vec<(usize, f64)> {
+    row.iter().enumerate().filter(|(_, c)| **c != 0.0).map(|(j, c)| (j, *c)).collect()
+}
+
+fn dispatch(out: &mut [f64], base: Option<&[f64]>, stages: &[f64], scale: f64, terms: &[(usize, f64)]) {
+    match terms.len() {
+        1 => pass::<1>(out, base, stages, scale, terms),
+        2 => pass::<2>(out, base, stages, scale, terms),
+        3 => pass::<3>(out, base, stages, scale, terms),
+        4 => pass::<4>(out, base, stages, scale, terms),
+        5 => pass::<5>(out, base, stages, scale, terms),
+        6 => pass::<6>(out, base, stages, scale, terms),
+        7 => pass::<7>(out, base, stages, scale, terms),
+        8 => pass::<8>(out, base, stages, scale, terms),
+        _ => {}
+    }
+}
+
+#[inline]
+fn pass<const S: usize>(out: &mut [f64], base: Option<&[f64]>, stages: &[f64], scale: f64, terms: &[(usize, f64)]) {
+    let n = out.len();
+    let coefficients: [f64; S] = std::array::from_fn(|j| scale * terms[j].1);
+    let vectors: [&[f64]; S] = std::array::from_fn(|j| &stages[terms[j].0 * n..][..n]);
+    match base {
+        Some(base) => {
+            let base = &base[..n];
+            for i in 0..n {
+                let mut s = 0.0;
+                for j in 0..S {
+                    s += coefficients[j] * vectors[j][i];
+                }
+                out[i] = base[i] + s;
+            }
+        }
+        None => {
+            for i in 0..n {
+                let mut s = 0.0;
+                for j in 0..S {
+                    s += coefficients[j] * vectors[j][i];
+                }
+                out[i] += s;
+            }
+        }
+    }
+}

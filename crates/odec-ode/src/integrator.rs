@@ -1,0 +1,49 @@
+//! What the stepping loop knows of a method: state and time, one attempt at a step, values inside the last step.
+
+use crate::evaluator::Evaluator;
+use crate::problem::Cause;
+
+/// What came of one attempt. Steps carry the sign of the direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Attempt {
+    /// The step stands: `time` and `state` are those of its end. `next`: the step to try now (ignored when steps are fixed).
+    Accepted {
+        /// Next step.
+        next: f64,
+    },
+    /// The error test failed; time and state are unchanged.
+    Rejected {
+        /// Step to try instead.
+        next: f64,
+        /// Weighted error norm (1 is the tolerance).
+        error: f64,
+        /// Row with the largest weighted error.
+        row: usize,
+    },
+    /// There was no value to test (not finite, singular, no convergence); time and state are unchanged.
+    Failed {
+        /// Why; what the run reports if no smaller step helps.
+        cause: Cause,
+        /// Step to try instead.
+        next: f64,
+    },
+}
+
+/// A method at work on one problem. Object-safe; every buffer is made at construction, and no other method allocates.
+pub trait Integrator {
+    /// Number of unknowns.
+    fn dimension(&self) -> usize;
+    /// Time reached.
+    fn time(&self) -> f64;
+    /// State there.
+    fn state(&self) -> &[f64];
+    /// Puts time and state, and forgets all history. Evaluates f there, whose failure is the error.
+    fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause>;
+    /// Order that the error estimate is controlled at, for the choice of the first step.
+    fn order(&self) -> u32;
+    /// Tries one step `h` that ends at `t_new` (equal to time + h but for rounding: the loop owns the exact times, so that
+    /// fixed steps do not drift and `h` keeps its bits).
+    fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt;
+    /// State at `t` inside the last accepted step, by the dense output of the method.
+    fn interpolate(&self, t: f64, y: &mut [f64]);
+}

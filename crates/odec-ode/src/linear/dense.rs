@@ -1,0 +1,93 @@
+//! Dense LU with partial pivoting, in place, by columns.
+
+use crate::linear::{Factor, Health};
+use crate::pattern::Pattern;
+
+/// A full matrix by columns, its row exchanges, and where the entries of the pattern go.
+pub struct Dense {
+    n: usize,
+    a: Vec<f64>,
+    pivots: Vec<usize>,
+    place: Vec<u32>,
+    health: Health,
+}
+
+impl Dense {
+    /// For matrices on `pattern`.
+    pub fn new(pattern: &Pattern) -> Self {
+        let n = pattern.cols();
+        let place = pattern.positions().map(|(r, c)| (c * n + r) as u32).collect();
+        Dense { n, a: vec![0.0; n * n], pivots: vec![0; n], place, health: Health { pivot_ratio: 0.0 } }
+    }
+}
+
+impl Factor for Dense {
+    fn factor(&mut self, values: &[f64]) -> Result<(), usize> {
+        let n = self.n;
+        let a = &mut self.a[..];
+        a.fill(0.0);
+        for (place, value) in self.place.iter().zip(values) {
+            a[*place as usize] = *value;
+        }
+        let (mut smallest, mut largest) = (f64::INFINITY, 0.0f64);
+        for k in 0..n {
+            let (left, right) = a.split_at_mut((k + 1) * n);
+            let column = &mut left[k * n..];
+            let mut pivot_row = k;
+            let mut pivot_size = column[k].abs();
+            for (i, v) in column.iter().enumerate().skip(k + 1) {
+                if v.abs() > pivot_size {
+                    (pivot_row, pivot_size) = (i, v.abs());
+                }
+            }
+            if pivot_size == 0.0 || !pivot_size.is_finite() {
+                return Err(k);
+            }
+            smallest = smallest.min(pivot_size);
+            largest = largest.max(pivot_size);
+            self.pivots[k] = pivot_row;
+            column.swap(k, pivot_row);
+            let inverse = 1.0 / column[k];
+            let multipliers = &mut column[k + 1..];
+            for m in multipliers.iter_mut() {
+                *m *= inverse;
+            }
+            for other in right.chunks_exact_mut(n.max(1)) {
+                other.swap(k, pivot_row);
+                let top = other[k];
+                if top != 0.0 {
+                    for (x, m) in other[k + 1..].iter_mut().zip(multipliers.iter()) {
+                        *x -= top * m;
+                    }
+                }
+            }
+        }
+        // Rows of the multipliers already stored are exchanged late, by `solve`, in the order of elimination.
+        self.health = Health { pivot_ratio: if n == 0 { 1.0 } else { smallest / largest } };
+        Ok(())
+    }
+
+    fn solve(&mut self, b: &mut [f64]) {
+        let n = self.n;
+        for (k, column) in self.a.chunks_exact(n.max(1)).enumerate() {
+            b.swap(k, self.pivots[k]);
+            let top = b[k];
+            if top != 0.0 {
+                for (x, m) in b[k + 1..n].iter_mut().zip(&column[k + 1..]) {
+                    *x -= top * m;
+                }
+            }
+        }
+        for (k, column) in self.a.chunks_exact(n.max(1)).enumerate().rev() {
+            b[k] /= column[k];
+            let x = b[k];
+            for (v, u) in b[..k].iter_mut().zip(&column[..k]) {
+                *v -= x * u;
+            }
+        }
+    }
+
+    fn health(&self) -> Health {
+        self.health
+    }
+}

@@ -1,0 +1,114 @@
+//! The one reduction of second-order problems: positions are eliminated from W z = r, which leaves velocities and the rest.
+//!
+//! For y = [q, v, z] with q' = v, M v' = F(t, q, v, z), Mz z' = G(t, q, v, z), the first block row of W = alpha*Mhat - J is
+//! alpha*dq - dv = r_q. With dq = (r_q + dv)/alpha the others become, for x = (dv, dz) and with A = d(F, G)/dq,
+//! B = d(F, G)/d(v, z): `(alpha*M - B - [A/alpha, 0]) x = r + A r_q/alpha`.
+
+use crate::linear::shifted::mass_entries;
+use crate::linear::{Factor, MassMatrix, factor_for};
+use crate::pattern::Pattern;
+use crate::problem::Refusal;
+use crate::system::{Mass, Shape};
+
+/// An entry of the Jacobian in the reduced system.
+#[derive(Clone, Copy)]
+struct Entry {
+    /// Index among the values of the Jacobian.
+    source: u32,
+    /// Entry of the reduced W.
+    slot: u32,
+}
+
+/// An entry of A = d(F, G)/dq.
+#[derive(Clone, Copy)]
+struct Coupling {
+    source: u32,
+    slot: u32,
+    /// Row in the reduced system.
+    row: u32,
+    /// Column among the positions.
+    col: u32,
+}
+
+/// The reduced system of one structure.
+pub(super) struct Reduction {
+    second: usize,
+    alpha: f64,
+    values: Vec<f64>,
+    direct: Vec<Entry>,
+    couplings: Vec<Coupling>,
+    coupling_values: Vec<f64>,
+    mass: Vec<(u32, f64)>,
+    factor: Box<dyn Factor>,
+}
+
+impl Reduction {
+    pub(super) fn new(shape: Shape, jacobian: &Pattern, mass: Mass<'_>) -> Result<Self, Refusal> {
+        let second = shape.second;
+        let reduced = shape.n - second;
+        let mass: Vec<_> = mass_entries(&MassMatrix::of(mass), shape.n)
+            .into_iter()
+            .filter(|(r, c, _)| *r >= second && *c >= second)
+            .map(|(r, c, v)| (r - second, c - second, v))
+            .collect();
+        // A column q_i and the column v_i of J fall on the same reduced column.
+        let target = |r: usize, c: usize| (r - second, if c < second { c } else { c - second });
+        let lower = || jacobian.positions().enumerate().filter(|(_, (r, _))| *r >= second);
+        let pattern = Pattern::from_positions(
+            reduced,
+            reduced,
+            lower().map(|(_, (r, c))| target(r, c)).chain(mass.iter().map(|(r, c, _)| (*r, *c))),
+        );
+        let slot = |(row, col): (usize, usize)| pattern.find(row, col).unwrap_or(0) as u32;
+        let mut direct = Vec::new();
+        let mut couplings = Vec::new();
+        for (source, (r, c)) in lower() {
+            let slot = slot(target(r, c));
+            if c < second {
+                couplings.push(Coupling { source: source as u32, slot, row: (r - second) as u32, col: c as u32 });
+            } else {
+                direct.push(Entry { source: source as u32, slot });
+            }
+        }
+        Ok(Reduction {
+            second,
+            alpha: 0.0,
+            values: vec![0.0; pattern.entries()],
+            coupling_values: vec![0.0; couplings.len()],
+            direct,
+            couplings,
+            mass: mass.iter().map(|(r, c, v)| (slot((*r, *c)), *v)).collect(),
+            factor: factor_for(&pattern)?,
+        })
+    }
+
+    pub(super) fn factor(&mut self, alpha: f64, jacobian: &[f64]) -> Result<(), usize> {
+        self.alpha = alpha;
+        self.values.fill(0.0);
+        for entry in &self.direct {
+            self.values[entry.slot as usize] -= jacobian[entry.source as usize];
+        }
+        let inverse = 1.0 / alpha;
+        for (entry, scaled) in self.couplings.iter().zip(&mut self.coupling_values) {
+            *scaled = jacobian[entry.source as usize] * inverse;
+            self.values[entry.slot as usize] -= *scaled;
+        }
+        for (slot, value) in &self.mass {
+            self.values[*slot as usize] += alpha * value;
+        }
+        // Columns are reported as unknowns of y, where the velocities follow the positions.
+        self.factor.factor(&self.values).map_err(|col| col + self.second)
+    }
+
+    pub(super) fn solve(&mut self, r: &mut [f64]) {
+        let (positions, rest) = r.split_at_mut(self.second);
+        for (entry, scaled) in self.couplings.iter().zip(&self.coupling_values) {
+            rest[entry.row as usize] += scaled * positions[entry.col as usize];
+        }
+        self.factor.solve(rest);
+        let inverse = 1.0 / self.alpha;
+        for (dq, dv) in positions.iter_mut().zip(rest.iter()) {
+            *dq = (*dq + dv) * inverse;
+        }
+    }
+}

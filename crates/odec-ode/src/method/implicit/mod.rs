@@ -1,0 +1,3 @@
+//! Implicit one-step formulas.
+
+pub mod backward_euler;

@@ -1,0 +1,162 @@
+//! The table of methods: one row each. Drivers (families) know no method by name; a row brings its coefficients.
+
+pub mod explicit;
+pub mod implicit;
+pub mod one_step;
+pub mod rosenbrock;
+pub mod runge_kutta;
+
+use crate::integrator::Integrator;
+use crate::problem::{Options, Refusal};
+use crate::system::System;
+
+/// What a method is built from.
+pub struct Setup<'a> {
+    /// The system.
+    pub system: &'a dyn System,
+    /// Its row.
+    pub method: &'static Method,
+    /// The run's choices.
+    pub options: &'a Options,
+}
+
+/// Family, with the coefficients where they are data.
+#[derive(Clone, Copy, Debug)]
+pub enum Family {
+    /// Explicit Runge-Kutta.
+    RungeKutta(&'static runge_kutta::Tableau),
+    /// Rosenbrock (linearly implicit, exact Jacobian and df/dt).
+    Rosenbrock(&'static rosenbrock::Tableau),
+    /// Implicit one-step method of its own formula.
+    ImplicitOneStep,
+    /// Linear multistep.
+    Multistep,
+}
+
+impl Family {
+    /// As `odec methods` prints it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Family::RungeKutta(_) => "explicit Runge-Kutta",
+            Family::Rosenbrock(_) => "Rosenbrock",
+            Family::ImplicitOneStep => "implicit one-step",
+            Family::Multistep => "multistep",
+        }
+    }
+}
+
+/// Linear stability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stability {
+    /// A bounded region.
+    Bounded,
+    /// A(alpha)-stable, alpha in degrees, and L-stable in that sector.
+    Sector(u32),
+    /// A-stable.
+    A,
+    /// L-stable.
+    L,
+}
+
+impl std::fmt::Display for Stability {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Stability::Bounded => write!(f, "none"),
+            Stability::Sector(degrees) => write!(f, "A({degrees})"),
+            Stability::A => write!(f, "A"),
+            Stability::L => write!(f, "L"),
+        }
+    }
+}
+
+/// How a run without a fixed step controls the error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adaptive {
+    /// Embedded estimate of this order.
+    Embedded(u32),
+    /// Step doubling.
+    Doubling,
+    /// Variable step from the predictor's difference.
+    VariableStep,
+    /// Variable step and order.
+    VariableOrder,
+}
+
+impl std::fmt::Display for Adaptive {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Adaptive::Embedded(order) => write!(f, "embedded, order {order}"),
+            Adaptive::Doubling => write!(f, "step doubling"),
+            Adaptive::VariableStep => write!(f, "variable step"),
+            Adaptive::VariableOrder => write!(f, "variable step and order"),
+        }
+    }
+}
+
+/// What a method uses of the system beyond f.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Structure {
+    /// df/dy, hence also the second-order reduction and singular mass matrices.
+    pub jacobian: bool,
+    /// df/dt.
+    pub time_derivative: bool,
+}
+
+/// One row of the table.
+pub struct Method {
+    /// Name.
+    pub name: &'static str,
+    /// Other names.
+    pub aliases: &'static [&'static str],
+    /// One line for users.
+    pub about: &'static str,
+    /// Order of convergence (of the highest order for variable order).
+    pub order: u32,
+    /// Stages, or steps of a multistep method.
+    pub stages: u32,
+    /// Family.
+    pub family: Family,
+    /// Linear stability.
+    pub stability: Stability,
+    /// Error control of runs without a fixed step.
+    pub adaptive: Adaptive,
+    /// Order of the dense output.
+    pub dense_order: u32,
+    /// What it uses of the system.
+    pub structure: Structure,
+    /// Paper or book.
+    pub source: &'static str,
+    /// Makes the integrator.
+    pub build: fn(&Setup<'_>) -> Result<Box<dyn Integrator>, Refusal>,
+}
+
+impl std::fmt::Debug for Method {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Method({})", self.name)
+    }
+}
+
+static TABLE: &[&Method] = &[
+    &explicit::euler::METHOD,
+    &explicit::midpoint::METHOD,
+    &explicit::rk4::METHOD,
+    &explicit::dopri5::METHOD,
+    &implicit::backward_euler::METHOD,
+    &rosenbrock::rodas4::METHOD,
+];
+
+/// All methods.
+pub fn table() -> &'static [&'static Method] {
+    TABLE
+}
+
+/// The method of this name or alias.
+pub fn find(name: &str) -> Result<&'static Method, Refusal> {
+    if let Some(method) = TABLE.iter().find(|m| m.name == name || m.aliases.contains(&name)) {
+        return Ok(method);
+    }
+    match name.strip_prefix("bdf").and_then(|order| order.parse::<u32>().ok()) {
+        Some(order) if order > 6 => Err(Refusal::NotZeroStable(order)),
+        _ => Err(Refusal::UnknownMethod(name.to_string())),
+    }
+}

@@ -1,0 +1,216 @@
+//! Runs a one-step formula without its own error estimate: with fixed steps, or adaptively by step doubling.
+
+use crate::control::{Control, STANDARD, Tolerances};
+use crate::evaluator::Evaluator;
+use crate::integrator::{Attempt, Integrator};
+use crate::method::Setup;
+use crate::problem::{Cause, Refusal};
+
+/// y1 from (t, y, h): the formula alone.
+pub trait Formula {
+    /// One step from (t, y) with f0 = f(t, y) to `t + h` into `y1`.
+    fn step(&mut self, eval: &mut Evaluator<'_>, from: Point<'_>, h: f64, y1: &mut [f64]) -> Result<(), Cause>;
+    /// Slope y' at a point, for formulas whose dense output uses it; false when it has none.
+    fn slope(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], slope: &mut [f64]) -> Result<(), Cause>;
+    /// How states between the ends of steps are had.
+    fn dense(&self) -> Dense;
+}
+
+/// Where a step starts.
+#[derive(Clone, Copy)]
+pub struct Point<'a> {
+    /// Time.
+    pub t: f64,
+    /// State.
+    pub y: &'a [f64],
+    /// What `Formula::slope` gave there.
+    pub slope: &'a [f64],
+}
+
+/// Dense output of a formula.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dense {
+    /// Cubic Hermite through values and slopes at both ends.
+    Hermite,
+    /// The line through the ends.
+    Linear,
+    /// The parabola through the ends and the state before (or the middle, in step doubling).
+    Parabola,
+}
+
+/// Builds the integrator: fixed steps, or step doubling. `formula` is called once for each step length in use.
+pub fn integrator(
+    setup: &Setup<'_>,
+    formula: impl Fn() -> Result<Box<dyn Formula>, Refusal>,
+) -> Result<Box<dyn Integrator>, Refusal> {
+    let n = setup.system.shape().n;
+    let whole = formula()?;
+    Ok(Box::new(OneStep {
+        order: setup.method.order,
+        dense: whole.dense(),
+        whole,
+        half: if setup.options.fixed { None } else { Some(formula()?) },
+        tolerances: Tolerances::new(setup.options, n),
+        control: Control::new(STANDARD, setup.method.order),
+        start: Node::new(n),
+        between: Node::new(n),
+        end: Node::new(n),
+        trial: Node::new(n),
+        trial_between: Node::new(n),
+        error: vec![0.0; n],
+        steps: 0,
+    }))
+}
+
+/// A state with its time and slope.
+struct Node {
+    t: f64,
+    y: Vec<f64>,
+    slope: Vec<f64>,
+}
+
+impl Node {
+    fn new(n: usize) -> Self {
+        Node { t: 0.0, y: vec![0.0; n], slope: vec![0.0; n] }
+    }
+
+    fn point(&self) -> Point<'_> {
+        Point { t: self.t, y: &self.y, slope: &self.slope }
+    }
+}
+
+/// The integrator of all formulas.
+struct OneStep {
+    order: u32,
+    dense: Dense,
+    whole: Box<dyn Formula>,
+    /// The same formula at half the step, with factors of its own; present in step doubling.
+    half: Option<Box<dyn Formula>>,
+    tolerances: Tolerances,
+    control: Control,
+    /// Start of the last step.
+    start: Node,
+    /// Its middle in step doubling, else the start of the step before.
+    between: Node,
+    end: Node,
+    trial: Node,
+    trial_between: Node,
+    error: Vec<f64>,
+    steps: u64,
+}
+
+/// One step of a formula from a node to another, slope included.
+fn advance(
+    formula: &mut dyn Formula,
+    eval: &mut Evaluator<'_>,
+    from: &Node,
+    h: f64,
+    t_new: f64,
+    to: &mut Node,
+) -> Result<(), Cause> {
+    to.t = t_new;
+    formula.step(eval, from.point(), h, &mut to.y)?;
+    if let Some(row) = to.y.iter().position(|y| !y.is_finite()) {
+        return Err(Cause::NonFiniteState { row });
+    }
+    formula.slope(eval, t_new, &to.y, &mut to.slope)
+}
+
+impl OneStep {
+    fn double(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<f64, Cause> {
+        let OneStep { whole, half: Some(half), end, trial, trial_between: middle, error, .. } = self else {
+            return advance(self.whole.as_mut(), eval, &self.end, h, t_new, &mut self.trial).map(|()| 0.0);
+        };
+        whole.step(eval, end.point(), h, error)?;
+        advance(half.as_mut(), eval, end, 0.5 * h, end.t + 0.5 * h, middle)?;
+        advance(half.as_mut(), eval, middle, 0.5 * h, t_new, trial)?;
+        let scale = 1.0 / (f64::from(1u32 << self.order) - 1.0);
+        for (e, y) in error.iter_mut().zip(&trial.y) {
+            *e = (y - *e) * scale;
+        }
+        Ok(self.tolerances.norm(error, &end.y, &trial.y))
+    }
+}
+
+impl Integrator for OneStep {
+    fn dimension(&self) -> usize {
+        self.end.y.len()
+    }
+
+    fn time(&self) -> f64 {
+        self.end.t
+    }
+
+    fn state(&self) -> &[f64] {
+        &self.end.y
+    }
+
+    fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        self.steps = 0;
+        self.control.reset();
+        self.end.t = t;
+        self.end.y.copy_from_slice(y);
+        self.whole.slope(eval, t, y, &mut self.end.slope)
+    }
+
+    fn order(&self) -> u32 {
+        self.order
+    }
+
+    fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
+        let err = match self.double(eval, h, t_new) {
+            Err(cause) => return Attempt::Failed { cause, next: self.control.fail(h) },
+            Ok(err) => err,
+        };
+        if err > 1.0 {
+            let row = self.tolerances.worst(&self.error, &self.end.y, &self.trial.y);
+            return Attempt::Rejected { next: self.control.reject(h, err), error: err, row };
+        }
+        let doubling = self.half.is_some();
+        std::mem::swap(&mut self.between, if doubling { &mut self.trial_between } else { &mut self.start });
+        std::mem::swap(&mut self.start, &mut self.end);
+        std::mem::swap(&mut self.end, &mut self.trial);
+        self.steps += 1;
+        Attempt::Accepted { next: if doubling { self.control.accept(h, err) } else { h } }
+    }
+
+    fn interpolate(&self, t: f64, y: &mut [f64]) {
+        let doubling = self.half.is_some();
+        let first_half = (t - self.start.t).abs() < (self.between.t - self.start.t).abs();
+        let (a, b) = match (doubling, first_half) {
+            (false, _) => (&self.start, &self.end),
+            (true, true) => (&self.start, &self.between),
+            (true, false) => (&self.between, &self.end),
+        };
+        match self.dense {
+            Dense::Parabola if doubling || self.steps > 1 => parabola(&self.between, &self.start, &self.end, t, y),
+            Dense::Linear | Dense::Parabola => {
+                let s = (t - a.t) / (b.t - a.t);
+                for i in 0..y.len() {
+                    y[i] = a.y[i] + s * (b.y[i] - a.y[i]);
+                }
+            }
+            Dense::Hermite => hermite(a, b, t, y),
+        }
+    }
+}
+
+/// Cubic through values and slopes at both ends.
+fn hermite(a: &Node, b: &Node, t: f64, y: &mut [f64]) {
+    let h = b.t - a.t;
+    let s = (t - a.t) / h;
+    let (bump_a, bump_b) = (s * (1.0 - s) * (1.0 - s) * h, -s * s * (1.0 - s) * h);
+    let blend = s * s * (3.0 - 2.0 * s);
+    for i in 0..y.len() {
+        y[i] = a.y[i] + blend * (b.y[i] - a.y[i]) + bump_a * a.slope[i] + bump_b * b.slope[i];
+    }
+}
+
+/// Parabola through three states (Lagrange).
+fn parabola(a: &Node, b: &Node, c: &Node, t: f64, y: &mut [f64]) {
+    let la = (t - b.t) * (t - c.t) / ((a.t - b.t) * (a.t - c.t));
+    let lc = (t - a.t) * (t - b.t) / ((c.t - a.t) * (c.t - b.t));
+    for i in 0..y.len() {
+        y[i] = b.y[i] + la * (a.y[i] - b.y[i]) + lc * (c.y[i] - b.y[i]);
+    }
+}

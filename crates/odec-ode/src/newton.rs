@@ -1,0 +1,230 @@
+//! Simplified Newton for the one equation of the implicit one-step and multistep methods, with its rate watched and the
+//! Jacobian and its factors reused while that pays.
+
+use crate::control::{weighted_norm, weighted_worst};
+use crate::evaluator::Evaluator;
+use crate::linear::{MassMatrix, Shifted};
+use crate::problem::{Cause, Options, Refusal};
+use crate::system::System;
+
+/// Iterations after which the Jacobian is renewed, or the step given up.
+pub const MAX_ITERATIONS: u32 = 10;
+/// The factors are kept while alpha is within this fraction of theirs.
+pub const ALPHA_DRIFT: f64 = 0.25;
+/// A rate above this asks for a new Jacobian next time.
+pub const POOR_RATE: f64 = 0.1;
+/// Relative correction at which an iteration that no longer contracts has met rounding and not divergence.
+pub const ROUNDING: f64 = 1e-10;
+
+/// `alpha * M (y - anchor) = f(t, y) + offset`, to be solved for y.
+/// Backward Euler: alpha = 1/h, anchor = y0. Trapezoidal rule: alpha = 2/h, anchor = y0, offset = f0.
+/// BDF with leading coefficient a_s: alpha = a_s/h, anchor = -(sum of the past terms)/a_s.
+pub struct Equation<'a> {
+    /// Time of the unknown.
+    pub t: f64,
+    /// Factor of M.
+    pub alpha: f64,
+    /// What y is compared with.
+    pub anchor: &'a [f64],
+    /// Constant part of the right side.
+    pub offset: Option<&'a [f64]>,
+}
+
+/// How far an equation is solved.
+#[derive(Clone, Copy, Debug)]
+pub struct Accuracy {
+    /// Bound on the weighted size of the error left by the iteration (1 is the tolerance of the step).
+    pub tolerance: f64,
+    /// Relative tolerance in the weights.
+    pub rtol: f64,
+}
+
+/// Relative size of the error that Newton leaves in runs with fixed steps.
+pub const FIXED_STEP_ACCURACY: f64 = 1e-12;
+
+impl Accuracy {
+    /// For controlled steps a fraction of the tolerance (Hairer & Wanner II, IV.8); for fixed steps near rounding.
+    pub fn of(options: &Options) -> Self {
+        let rtol = options.rtol;
+        let tolerance = if options.fixed {
+            (FIXED_STEP_ACCURACY / rtol).min(0.03)
+        } else {
+            (10.0 * f64::EPSILON / rtol).max(rtol.sqrt().min(0.03))
+        };
+        Accuracy { tolerance, rtol }
+    }
+}
+
+/// Newton with its matrix and memory.
+pub struct Newton {
+    matrix: Shifted,
+    mass: MassMatrix,
+    residual: Vec<f64>,
+    difference: Vec<f64>,
+    guess: Vec<f64>,
+    /// Contraction remembered from the last solve, as eta = theta/(1 - theta).
+    eta: f64,
+    state: Factors,
+}
+
+/// How much of the matrix can be used again.
+#[derive(Clone, Copy, PartialEq)]
+enum Factors {
+    /// Nothing.
+    None,
+    /// Jacobian and factors of an earlier step.
+    Old,
+    /// The Jacobian should be renewed at the next solve.
+    Stale,
+}
+
+impl Newton {
+    /// Buffers for a system.
+    pub fn new(system: &dyn System, reduce: bool) -> Result<Self, Refusal> {
+        let n = system.shape().n;
+        Ok(Newton {
+            matrix: Shifted::new(system, reduce)?,
+            mass: MassMatrix::of(system.mass()),
+            residual: vec![0.0; n],
+            difference: vec![0.0; n],
+            guess: vec![0.0; n],
+            eta: 1.0,
+            state: Factors::None,
+        })
+    }
+
+    /// The next solve evaluates the Jacobian anew.
+    pub fn forget(&mut self) {
+        self.state = Factors::None;
+        self.eta = 1.0;
+    }
+
+    /// The mass matrix.
+    pub fn mass(&self) -> &MassMatrix {
+        &self.mass
+    }
+
+    /// The matrix as last factored, for error estimates that are filtered by it.
+    pub fn matrix(&mut self) -> &mut Shifted {
+        &mut self.matrix
+    }
+
+    /// Solves `equation` from the guess in `y` (weights 1/(atol + rtol |y|)). On failure `y` is not to be used.
+    pub fn solve(
+        &mut self,
+        eval: &mut Evaluator<'_>,
+        equation: &Equation<'_>,
+        y: &mut [f64],
+        weights: &[f64],
+        accuracy: Accuracy,
+    ) -> Result<(), Cause> {
+        let ratio = equation.alpha / self.matrix.alpha();
+        let mut fresh = false;
+        match self.state {
+            Factors::None | Factors::Stale => {
+                self.renew(eval, equation, y)?;
+                fresh = true;
+            }
+            Factors::Old if ratio == 1.0 => {}
+            Factors::Old if !((ratio - 1.0).abs() <= ALPHA_DRIFT) => {
+                self.refactor(eval, equation.alpha)?;
+            }
+            Factors::Old => {}
+        }
+        self.guess.copy_from_slice(y);
+        match self.iterate(eval, equation, y, weights, accuracy) {
+            Err(cause) if !fresh && cause != Cause::Fatal => {
+                y.copy_from_slice(&self.guess);
+                self.renew(eval, equation, y)?;
+                self.iterate(eval, equation, y, weights, accuracy)
+            }
+            other => other,
+        }
+    }
+
+    fn renew(&mut self, eval: &mut Evaluator<'_>, equation: &Equation<'_>, y: &[f64]) -> Result<(), Cause> {
+        self.state = Factors::None;
+        self.matrix.evaluate(eval, equation.t, y)?;
+        self.refactor(eval, equation.alpha)
+    }
+
+    fn refactor(&mut self, eval: &mut Evaluator<'_>, alpha: f64) -> Result<(), Cause> {
+        self.state = Factors::None;
+        self.matrix.factor(eval, alpha)?;
+        self.state = Factors::Old;
+        self.eta = 1.0;
+        Ok(())
+    }
+
+    fn iterate(
+        &mut self,
+        eval: &mut Evaluator<'_>,
+        equation: &Equation<'_>,
+        y: &mut [f64],
+        weights: &[f64],
+        accuracy: Accuracy,
+    ) -> Result<(), Cause> {
+        let n = y.len();
+        let (anchor, alpha) = (&equation.anchor[..n], equation.alpha);
+        // Factors of another alpha over- or undershoot on stiff components by this much.
+        let relax = 2.0 / (1.0 + alpha / self.matrix.alpha());
+        let mut eta = self.eta.max(f64::EPSILON).powf(0.8);
+        let mut previous = 0.0;
+        for iteration in 0..MAX_ITERATIONS {
+            eval.stats.newton += 1;
+            eval.rhs(equation.t, y, &mut self.residual)?;
+            if let Some(offset) = equation.offset {
+                for (r, o) in self.residual.iter_mut().zip(offset) {
+                    *r += o;
+                }
+            }
+            match &self.mass {
+                MassMatrix::Identity => {
+                    for i in 0..n {
+                        self.residual[i] -= alpha * (y[i] - anchor[i]);
+                    }
+                }
+                mass => {
+                    for i in 0..n {
+                        self.difference[i] = y[i] - anchor[i];
+                    }
+                    mass.multiply_add(-alpha, &self.difference, &mut self.residual);
+                }
+            }
+            self.matrix.solve(eval, &mut self.residual);
+            for i in 0..n {
+                self.residual[i] *= relax;
+                y[i] += self.residual[i];
+            }
+            let size = weighted_norm(&self.residual, weights);
+            if iteration > 0 {
+                let theta = size / previous;
+                if !(theta < 1.0)
+                    || size * theta.powi((MAX_ITERATIONS - 1 - iteration) as i32) > accuracy.tolerance * (1.0 - theta)
+                {
+                    if size * accuracy.rtol <= ROUNDING {
+                        return Ok(());
+                    }
+                    return Err(self.give_up(weights));
+                }
+                eta = theta / (1.0 - theta);
+                if theta > POOR_RATE && iteration > 1 {
+                    self.state = Factors::Stale;
+                }
+            } else if !size.is_finite() {
+                return Err(self.give_up(weights));
+            }
+            if size == 0.0 || eta * size <= accuracy.tolerance {
+                self.eta = eta;
+                return Ok(());
+            }
+            previous = size;
+        }
+        Err(self.give_up(weights))
+    }
+
+    fn give_up(&mut self, weights: &[f64]) -> Cause {
+        self.state = Factors::None;
+        Cause::NewtonFailed { row: weighted_worst(&self.residual, weights) }
+    }
+}

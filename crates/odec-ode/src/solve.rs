@@ -1,0 +1,303 @@
+//! The one stepping loop: budgets, sampling from dense output, interrupts, the last step, and what a failure carries.
+
+use crate::control::{Tolerances, first_step};
+use crate::evaluator::{Evaluator, all_finite};
+use crate::integrator::{Attempt, Integrator};
+use crate::method::{Method, Setup};
+use crate::problem::{Cause, Failure, Options, Outcome, Problem, Refusal, Samples, Sink, SolveError, Stop};
+use crate::system::System;
+
+/// An adaptive step that would leave less than this fraction of itself to the end is stretched to the end.
+const STRETCH: f64 = 0.01;
+/// A fixed run whose length is a multiple of the step to within this fraction of a step ends on a whole step.
+const WHOLE_STEP: f64 = 1e-8;
+/// Smallest step as a fraction of the interval, for steps at t = 0 where rounding of t gives no bound.
+const SMALLEST_FRACTION: f64 = 1e-40;
+
+/// Solves a problem with a method. Rows go to the sink as soon as they are known, the one at t0 included.
+pub fn solve(
+    system: &dyn System,
+    problem: &Problem,
+    method: &'static Method,
+    options: &Options,
+    samples: &Samples,
+    sink: &mut dyn Sink,
+) -> Result<Outcome, SolveError> {
+    validate(system, problem, options, samples)?;
+    let mut integrator = (method.build)(&Setup { system, method, options })?;
+    let mut eval = Evaluator::new(system);
+    let mut run = Run { problem, options, sampler: Sampler::new(samples, problem), tried: 0.0 };
+    match run.drive(&mut eval, integrator.as_mut(), sink) {
+        Ok(stop) => Ok(Outcome { stop, t: integrator.time(), y: integrator.state().to_vec(), stats: eval.stats }),
+        Err(cause) => {
+            let evaluation = matches!(
+                cause,
+                Cause::NonFiniteRhs { .. }
+                    | Cause::NonFiniteJacobian { .. }
+                    | Cause::NonFiniteTimeDerivative { .. }
+                    | Cause::Fatal
+            );
+            let at = if evaluation { eval.fault().map(|(t, y)| (t, y.to_vec())) } else { None };
+            let (t, y) = (integrator.time(), integrator.state().to_vec());
+            Err(SolveError::Failed(Box::new(Failure { cause, t, y, h: run.tried, at, stats: eval.stats })))
+        }
+    }
+}
+
+struct Run<'a> {
+    problem: &'a Problem,
+    options: &'a Options,
+    sampler: Sampler<'a>,
+    tried: f64,
+}
+
+impl Run<'_> {
+    fn drive(
+        &mut self,
+        eval: &mut Evaluator<'_>,
+        integrator: &mut dyn Integrator,
+        sink: &mut dyn Sink,
+    ) -> Result<Stop, Cause> {
+        let Problem { t0, t_end, ref y0 } = *self.problem;
+        integrator.set(eval, t0, y0)?;
+        if self.sampler.start(t0, integrator.state(), sink).is_break() {
+            return Ok(Stop::Interrupted);
+        }
+        if t_end == t0 {
+            return Ok(Stop::End);
+        }
+        let mut pace = self.pace(eval, integrator)?;
+        let mut attempts = 0u64;
+        let mut cause = None;
+        while integrator.time() != t_end {
+            let t = integrator.time();
+            let (h, t_new) = pace.step(t);
+            self.tried = h;
+            if pace.collapsed(t) {
+                return Err(cause.unwrap_or(Cause::StepCollapsed { row: 0, error: f64::INFINITY }));
+            }
+            if attempts == self.options.max_steps {
+                return Err(Cause::TooManySteps { budget: self.options.max_steps });
+            }
+            attempts += 1;
+            match integrator.attempt(eval, h, t_new) {
+                Attempt::Accepted { next } => {
+                    eval.stats.accepted += 1;
+                    cause = None;
+                    pace.accepted(next);
+                    if self.sampler.after_step(t, integrator, sink).is_break() || sink.step(t_new).is_break() {
+                        return Ok(Stop::Interrupted);
+                    }
+                }
+                Attempt::Rejected { next, error, row } => {
+                    eval.stats.rejected += 1;
+                    cause = Some(Cause::StepCollapsed { row, error });
+                    pace.retry(next);
+                }
+                Attempt::Failed { cause: failed, next } => {
+                    eval.stats.failed += 1;
+                    if failed == Cause::Fatal || pace.fixed() {
+                        return Err(failed);
+                    }
+                    cause = Some(failed);
+                    pace.retry(next);
+                }
+            }
+        }
+        Ok(Stop::End)
+    }
+
+    fn pace(&self, eval: &mut Evaluator<'_>, integrator: &dyn Integrator) -> Result<Pace, Cause> {
+        let Problem { t0, t_end, ref y0 } = *self.problem;
+        let span = t_end - t0;
+        match (self.options.fixed, self.options.step) {
+            (true, Some(step)) => {
+                let whole = (span.abs() / step).round();
+                let even = whole >= 1.0 && (span.abs() - whole * step).abs() <= WHOLE_STEP * step;
+                let count = if even { whole } else { (span.abs() / step).floor() + 1.0 };
+                Ok(Pace::Fixed { t0, t_end, h: step.copysign(span), taken: 0.0, count, even })
+            }
+            (_, step) => {
+                let tolerances = Tolerances::new(self.options, y0.len());
+                let first = match step {
+                    Some(step) => step,
+                    None => first_step(eval, &tolerances, (t0, t_end), y0, integrator.order())?,
+                };
+                let max = self.options.max_step.unwrap_or(f64::INFINITY);
+                Ok(Pace::Adaptive { t_end, h: first.copysign(span), max, span: span.abs() })
+            }
+        }
+    }
+}
+
+/// Where the next step ends.
+enum Pace {
+    /// `t0 + i*h`, the last one shortened to the end unless the interval is a whole number of steps.
+    Fixed {
+        t0: f64,
+        t_end: f64,
+        h: f64,
+        taken: f64,
+        count: f64,
+        even: bool,
+    },
+    Adaptive {
+        t_end: f64,
+        h: f64,
+        max: f64,
+        span: f64,
+    },
+}
+
+impl Pace {
+    fn fixed(&self) -> bool {
+        matches!(self, Pace::Fixed { .. })
+    }
+
+    /// The step to try from `t`, and its end.
+    fn step(&mut self, t: f64) -> (f64, f64) {
+        match self {
+            Pace::Fixed { t0, t_end, h, taken, count, even } => {
+                if *taken + 1.0 >= *count {
+                    (if *even { *h } else { *t_end - t }, *t_end)
+                } else {
+                    (*h, *t0 + (*taken + 1.0) * *h)
+                }
+            }
+            Pace::Adaptive { t_end, h, max, .. } => {
+                if h.abs() > *max {
+                    *h = max.copysign(*h);
+                }
+                let left = *t_end - t;
+                if h.abs() * (1.0 + STRETCH) >= left.abs() { (left, *t_end) } else { (*h, t + *h) }
+            }
+        }
+    }
+
+    /// True when an adaptive step has fallen to the rounding of t.
+    fn collapsed(&self, t: f64) -> bool {
+        match self {
+            Pace::Fixed { .. } => false,
+            Pace::Adaptive { t_end, h, span, .. } => {
+                !(h.abs() > SMALLEST_FRACTION * span) || (t + 0.1 * h == t && (*t_end - t).abs() > h.abs())
+            }
+        }
+    }
+
+    fn accepted(&mut self, next: f64) {
+        match self {
+            Pace::Fixed { taken, .. } => *taken += 1.0,
+            Pace::Adaptive { h, .. } => *h = next,
+        }
+    }
+
+    fn retry(&mut self, next: f64) {
+        if let Pace::Adaptive { h, .. } = self {
+            *h = next;
+        }
+    }
+}
+
+/// Hands rows to the sink.
+struct Sampler<'a> {
+    times: Option<&'a [f64]>,
+    next: usize,
+    forward: bool,
+    row: Vec<f64>,
+}
+
+use std::ops::ControlFlow;
+
+impl<'a> Sampler<'a> {
+    fn new(samples: &'a Samples, problem: &Problem) -> Self {
+        let times = match samples {
+            Samples::Steps => None,
+            Samples::Times(times) => Some(times.as_slice()),
+        };
+        Sampler { times, next: 0, forward: problem.t_end >= problem.t0, row: vec![0.0; problem.y0.len()] }
+    }
+
+    fn start(&mut self, t0: f64, y0: &[f64], sink: &mut dyn Sink) -> ControlFlow<()> {
+        let Some(times) = self.times else { return sink.row(t0, y0) };
+        while let Some(t) = times.get(self.next).filter(|t| **t == t0) {
+            self.next += 1;
+            sink.row(*t, y0)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn after_step(&mut self, _before: f64, integrator: &dyn Integrator, sink: &mut dyn Sink) -> ControlFlow<()> {
+        let now = integrator.time();
+        let Some(times) = self.times else { return sink.row(now, integrator.state()) };
+        while let Some(&t) = times.get(self.next) {
+            if t == now {
+                sink.row(t, integrator.state())?;
+            } else if (t < now) == self.forward {
+                integrator.interpolate(t, &mut self.row);
+                sink.row(t, &self.row)?;
+            } else {
+                break;
+            }
+            self.next += 1;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn bad(text: String) -> Refusal {
+    Refusal::BadOption(text)
+}
+
+fn validate(system: &dyn System, problem: &Problem, options: &Options, samples: &Samples) -> Result<(), Refusal> {
+    let n = system.shape().n;
+    let pattern = system.jacobian_pattern();
+    if n == 0 {
+        return Err(bad("the system has no unknowns".to_string()));
+    }
+    if 2 * system.shape().second > n || pattern.cols() != n || pattern.rows as usize != n {
+        return Err(bad(format!("the shape of the system and its Jacobian pattern do not fit n = {n}")));
+    }
+    if problem.y0.len() != n {
+        return Err(bad(format!("{} initial values for {n} unknowns", problem.y0.len())));
+    }
+    if !problem.t0.is_finite() || !problem.t_end.is_finite() || !(problem.t_end - problem.t0).is_finite() {
+        return Err(bad(format!("the interval from {} to {} is not finite", problem.t0, problem.t_end)));
+    }
+    if let Some(i) = problem.y0.iter().position(|y| !y.is_finite()) {
+        return Err(bad(format!("the initial value of unknown {i} is {}", problem.y0[i])));
+    }
+    if !(options.rtol > 0.0 && options.rtol < 1.0) {
+        return Err(bad(format!("rtol must lie between 0 and 1, it is {}", options.rtol)));
+    }
+    if options.atol.len() != 1 && options.atol.len() != n {
+        return Err(bad(format!("{} absolute tolerances for {n} unknowns", options.atol.len())));
+    }
+    if !all_finite(&options.atol) || options.atol.iter().any(|a| *a < 0.0) {
+        return Err(bad("absolute tolerances must be finite and not negative".to_string()));
+    }
+    for (what, step) in [("step", options.step), ("largest step", options.max_step)] {
+        if let Some(step) = step.filter(|step| !(*step > 0.0 && step.is_finite())) {
+            return Err(bad(format!("the {what} must be positive and finite, it is {step}")));
+        }
+    }
+    if options.fixed && options.step.is_none() {
+        return Err(bad("fixed steps need a step".to_string()));
+    }
+    if let (true, Some(step)) = (options.fixed, options.step) {
+        let span = (problem.t_end - problem.t0).abs();
+        if span > 0.0 && problem.t0.abs().max(problem.t_end.abs()) * f64::EPSILON >= step {
+            return Err(bad(format!("a step of {step} is lost in the rounding of t")));
+        }
+    }
+    if let Samples::Times(times) = samples {
+        let forward = problem.t_end >= problem.t0;
+        let (low, high) = if forward { (problem.t0, problem.t_end) } else { (problem.t_end, problem.t0) };
+        if let Some(t) = times.iter().find(|t| !(**t >= low && **t <= high)) {
+            return Err(bad(format!("the sample time {t} is outside the interval")));
+        }
+        if times.windows(2).any(|w| w[0] != w[1] && (w[0] < w[1]) != forward) {
+            return Err(bad("sample times must follow the direction of integration".to_string()));
+        }
+    }
+    Ok(())
+}

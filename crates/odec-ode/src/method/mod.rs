@@ -2,6 +2,7 @@
 
 pub mod explicit;
 pub mod implicit;
+pub mod multistep;
 pub mod one_step;
 pub mod rosenbrock;
 pub mod runge_kutta;
@@ -143,6 +144,13 @@ static TABLE: &[&Method] = &[
     &explicit::dopri5::METHOD,
     &implicit::backward_euler::METHOD,
     &rosenbrock::rodas4::METHOD,
+    &multistep::BDF1,
+    &multistep::BDF2,
+    &multistep::BDF3,
+    &multistep::BDF4,
+    &multistep::BDF5,
+    &multistep::BDF6,
+    &multistep::BDF,
 ];
 
 /// All methods.

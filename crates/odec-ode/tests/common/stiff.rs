@@ -4,6 +4,9 @@
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Shape, System};
 
+/// Hands (row, column, value) of each entry of df/dy at a state to the receiver.
+type JacobianEntries = fn(&[f64], &mut dyn FnMut(usize, usize, f64));
+
 /// A stiff problem with its reference.
 pub struct Stiff {
     /// Name.
@@ -17,7 +20,7 @@ pub struct Stiff {
     /// atol/rtol.
     pub ratio: f64,
     rhs: fn(&[f64], &mut [f64]),
-    jacobian: fn(&[f64], &mut dyn FnMut(usize, usize, f64)),
+    jacobian: JacobianEntries,
     pattern: Pattern,
 }
 
@@ -29,7 +32,7 @@ impl Stiff {
         y0: &[f64],
         reference: &[f64],
         rhs: fn(&[f64], &mut [f64]),
-        jacobian: fn(&[f64], &mut dyn FnMut(usize, usize, f64)),
+        jacobian: JacobianEntries,
     ) -> Self {
         let n = y0.len();
         let mut positions = Vec::new();

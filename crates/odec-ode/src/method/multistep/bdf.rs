@@ -1,0 +1,316 @@
+//! Backward differentiation of one fixed order, on equal steps or on a variable grid with true variable coefficients.
+//!
+//! The formula differentiates the polynomial through the new and the last s states (Lagrange form, so that any grid will do).
+//! The predictor is the polynomial through the last s + 1 states, and its distance d from the solution gives the error: with
+//! y[..] the divided difference of order s + 1 over these states and the new one, t_j the times,
+//! `y_new - predicted = y[..] prod_{j=0..s} (t_new - t_{n-j})`, while the derivative of the formula's polynomial
+//! is wrong by `y[..] prod_{j=0..s-1} (t_new - t_{n-j})`; so the local error is `d h / (a_s (t_new - t_{n-s}))`
+//! (Brayton, Gustavson & Hachtel, Proc. IEEE 60 (1972), section V; on equal steps it is d / (gamma_s (s + 1))).
+
+use super::coefficients::{EQUAL_STEPS, MAX_ORDER, derivative_weights, interpolation_weights, ratio_limit};
+use super::starter::Starter;
+use crate::control::{FAILED_RATIO, Tolerances};
+use crate::evaluator::Evaluator;
+use crate::integrator::{Attempt, Integrator};
+use crate::newton::{Accuracy, Equation, Newton};
+use crate::problem::{Cause, Options, Refusal};
+use crate::system::System;
+
+/// States kept: the predictor takes s + 1, the block at the start makes s + 2.
+const KEPT: usize = MAX_ORDER + 2;
+/// Factor on the ideal step.
+const SAFETY: f64 = 0.85;
+/// Smallest ratio after a failed error test.
+const SHRINK: f64 = 0.2;
+/// Smallest increase of the step worth a new factorisation, where the zero-stability of the order allows that much.
+const WORTH: f64 = 1.2;
+/// Largest ratio of successive steps of order 1.
+const GROW: f64 = 10.0;
+/// Share of the zero-stable excess over 1 that a ratio may use, so that the parasitic roots decay.
+const STABLE_SHARE: f64 = 0.9;
+/// Failures in a row after which the history is dropped and made anew.
+const FAILURES_BEFORE_RESTART: u32 = 4;
+
+/// One order, equal or variable steps.
+pub struct Bdf {
+    order: usize,
+    fixed: bool,
+    tolerances: Tolerances,
+    newton: Newton,
+    accuracy: Accuracy,
+    starter: Starter,
+    t: f64,
+    /// Newest first.
+    past: Vec<Vec<f64>>,
+    /// `steps[i]`: from `past[i + 1]` to `past[i]`.
+    steps: [f64; KEPT],
+    known: usize,
+    failures: u32,
+    /// States of the last step's dense output if it was made by the starter, newest first, on equal parts of `dense_h`.
+    block: Vec<Vec<f64>>,
+    dense: Dense,
+    predicted: Vec<f64>,
+    anchor: Vec<f64>,
+    state: Vec<f64>,
+    correction: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+/// What the dense output of the last step interpolates.
+#[derive(Clone, Copy)]
+enum Dense {
+    /// Only one state is known.
+    Nothing,
+    /// The newest of the past states.
+    Past,
+    /// The block of the starter, this far apart.
+    Block(f64),
+}
+
+impl Bdf {
+    /// Order 1 to 6, on equal steps if the options say fixed.
+    pub fn new(system: &dyn System, order: usize, options: &Options) -> Result<Self, Refusal> {
+        if !(1..=MAX_ORDER).contains(&order) {
+            return Err(Refusal::NotZeroStable(order as u32));
+        }
+        let n = system.shape().n;
+        Ok(Bdf {
+            order,
+            fixed: options.fixed,
+            tolerances: Tolerances::new(options, n),
+            newton: Newton::new(system, options.reduce)?,
+            accuracy: Accuracy::of(options),
+            starter: Starter::new(system, options)?,
+            t: 0.0,
+            past: vec![vec![0.0; n]; KEPT],
+            steps: [0.0; KEPT],
+            known: 0,
+            failures: 0,
+            block: vec![vec![0.0; n]; KEPT],
+            dense: Dense::Nothing,
+            predicted: vec![0.0; n],
+            anchor: vec![0.0; n],
+            state: vec![0.0; n],
+            correction: vec![0.0; n],
+            weights: vec![0.0; n],
+        })
+    }
+
+    /// Makes `state` the newest of the past states, one step `h` after the last.
+    fn push(&mut self, h: f64) {
+        self.past.rotate_right(1);
+        self.past[0].copy_from_slice(&self.state);
+        self.steps.rotate_right(1);
+        self.steps[0] = h;
+        self.known = (self.known + 1).min(KEPT);
+    }
+
+    /// Steps of the starter, `parts` of them, into `block`; the newest is in `state` too.
+    fn run_starter(&mut self, eval: &mut Evaluator<'_>, h: f64, parts: usize) -> Result<(), Cause> {
+        let part = h / parts as f64;
+        self.state.copy_from_slice(&self.past[0]);
+        self.starter.prepare(eval, self.t, &self.state, part)?;
+        for i in 0..parts {
+            self.block.rotate_right(1);
+            self.block[0].copy_from_slice(&self.state);
+            let t = self.t + i as f64 * part;
+            let step = (t, part);
+            let tried = self.starter.step(eval, step, &self.block[0], &mut self.state);
+            if let Err(Cause::NewtonFailed { .. }) = tried {
+                self.starter.prepare(eval, t, &self.block[0], part)?;
+                self.starter.step(eval, step, &self.block[0], &mut self.state)?;
+            } else {
+                tried?;
+            }
+        }
+        self.block.rotate_right(1);
+        self.block[0].copy_from_slice(&self.state);
+        Ok(())
+    }
+
+    /// A starting value of a run on equal steps.
+    fn start_fixed(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
+        // As many parts as the dense output needs for its order.
+        if let Err(cause) = self.run_starter(eval, h, self.order) {
+            return Attempt::Failed { cause, next: h * FAILED_RATIO };
+        }
+        self.push(h);
+        self.t = t_new;
+        self.dense = Dense::Block(h / self.order as f64);
+        Attempt::Accepted { next: h }
+    }
+
+    /// All starting values of a run on a variable grid: one step of the loop, of s + 1 equal parts.
+    fn start_variable(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
+        let parts = self.order + 1;
+        let part = h / parts as f64;
+        if let Err(cause) = self.run_starter(eval, h, parts) {
+            return Attempt::Failed { cause, next: h * FAILED_RATIO };
+        }
+        // The difference of order s + 1 of the block is what the first predictor would have missed.
+        let mut binomial = 1.0;
+        self.correction.copy_from_slice(&self.block[0]);
+        for j in 1..=parts {
+            binomial *= -((parts + 1 - j) as f64) / j as f64;
+            for (c, y) in self.correction.iter_mut().zip(&self.block[j]) {
+                *c += binomial * y;
+            }
+        }
+        let leading: f64 = super::coefficients::harmonic(self.order);
+        let error =
+            self.tolerances.norm(&self.correction, &self.block[parts], &self.block[0]) / (leading * parts as f64);
+        if error > 1.0 || error.is_nan() {
+            let row = self.tolerances.worst(&self.correction, &self.block[parts], &self.block[0]);
+            let ratio = SAFETY * error.powf(-1.0 / (self.order + 1) as f64);
+            return Attempt::Rejected { next: h * ratio.clamp(SHRINK * SHRINK, 0.9), error, row };
+        }
+        for j in (0..parts).rev() {
+            self.state.copy_from_slice(&self.block[j]);
+            self.push(part);
+        }
+        self.t = t_new;
+        self.dense = Dense::Block(part);
+        self.failures = 0;
+        Attempt::Accepted { next: part * self.ratio(error) }
+    }
+
+    /// Ratio of the next step to the one just accepted.
+    fn ratio(&self, error: f64) -> f64 {
+        let limit = (1.0 + STABLE_SHARE * (ratio_limit(self.order) - 1.0)).min(GROW);
+        let ratio = (SAFETY * error.max(1e-20).powf(-1.0 / (self.order + 1) as f64)).min(limit);
+        if ratio >= WORTH.min(limit) { ratio } else { 1.0 }
+    }
+
+    /// Notes a failure; too many drop the history.
+    fn failed(&mut self) {
+        self.failures += 1;
+        if self.failures >= FAILURES_BEFORE_RESTART && !self.fixed {
+            self.known = self.known.min(1);
+            self.failures = 0;
+        }
+    }
+
+    /// Weights of the formula for the step `h`, newest state last, the past newest first; and the nodes in units of h.
+    fn formula(&self, h: f64) -> ([f64; KEPT], [f64; KEPT]) {
+        let s = self.order;
+        let (mut nodes, mut a) = ([0.0; KEPT], [0.0; KEPT]);
+        let mut x = -1.0;
+        for i in 0..=s {
+            nodes[i] = x;
+            x -= self.steps[i] / h;
+        }
+        if self.fixed && self.steps[..s - 1].iter().all(|step| *step == h) {
+            let table = &EQUAL_STEPS[s - 1];
+            for j in 0..=s {
+                a[j] = table.numerators[if j == s { s } else { s - 1 - j }] as f64 / table.denominator as f64;
+            }
+        } else {
+            derivative_weights(&nodes[..s], &mut a[..=s]);
+        }
+        (nodes, a)
+    }
+}
+
+impl Integrator for Bdf {
+    fn dimension(&self) -> usize {
+        self.state.len()
+    }
+
+    fn time(&self) -> f64 {
+        self.t
+    }
+
+    fn state(&self) -> &[f64] {
+        &self.past[0]
+    }
+
+    fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        self.t = t;
+        self.past[0].copy_from_slice(y);
+        self.known = 1;
+        self.failures = 0;
+        self.dense = Dense::Nothing;
+        self.newton.forget();
+        eval.rhs(t, y, &mut self.state)
+    }
+
+    fn order(&self) -> u32 {
+        self.order as u32
+    }
+
+    fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
+        let s = self.order;
+        if self.fixed && self.known < s {
+            return self.start_fixed(eval, h, t_new);
+        }
+        if !self.fixed && self.known < s + 1 {
+            return self.start_variable(eval, h, t_new);
+        }
+        let (nodes, a) = self.formula(h);
+        let points = self.known.min(s + 1);
+        let mut p = [0.0; KEPT];
+        interpolation_weights(&nodes[..points], 0.0, &mut p[..points]);
+        self.predicted.fill(0.0);
+        self.anchor.fill(0.0);
+        for (j, past) in self.past.iter().enumerate().take(points) {
+            let anchor = if j < s { -a[j] / a[s] } else { 0.0 };
+            for i in 0..past.len() {
+                self.predicted[i] += p[j] * past[i];
+                self.anchor[i] += anchor * past[i];
+            }
+        }
+        self.state.copy_from_slice(&self.predicted);
+        self.tolerances.weights(&self.predicted, &mut self.weights);
+        let equation = Equation { t: t_new, alpha: a[s] / h, anchor: &self.anchor, offset: None };
+        if let Err(cause) = self.newton.solve(eval, &equation, &mut self.state, &self.weights, self.accuracy) {
+            self.failed();
+            return Attempt::Failed { cause, next: h * FAILED_RATIO };
+        }
+        let mut next = h;
+        if !self.fixed {
+            let constant = 1.0 / (a[s] * nodes[s].abs());
+            for i in 0..self.state.len() {
+                self.correction[i] = constant * (self.state[i] - self.predicted[i]);
+            }
+            let error = self.tolerances.norm(&self.correction, &self.past[0], &self.state);
+            if error > 1.0 || error.is_nan() {
+                let row = self.tolerances.worst(&self.correction, &self.past[0], &self.state);
+                let ratio = if self.failures > 0 { 0.5 } else { SAFETY * error.powf(-1.0 / (s + 1) as f64) };
+                self.failed();
+                return Attempt::Rejected {
+                    next: h * if ratio.is_finite() { ratio.clamp(SHRINK, 0.9) } else { SHRINK },
+                    error,
+                    row,
+                };
+            }
+            next = h * self.ratio(error);
+        }
+        self.push(h);
+        (self.t, self.dense, self.failures) = (t_new, Dense::Past, 0);
+        Attempt::Accepted { next }
+    }
+
+    fn interpolate(&self, t: f64, y: &mut [f64]) {
+        let (mut nodes, mut w) = ([0.0; KEPT], [0.0; KEPT]);
+        let (states, points) = match self.dense {
+            Dense::Nothing => (&self.past, 1),
+            Dense::Past => (&self.past, self.known.min(self.order + 1)),
+            Dense::Block(_) => (&self.block, self.order + if self.fixed { 1 } else { 2 }),
+        };
+        let mut x = 0.0;
+        for i in 0..points {
+            nodes[i] = x;
+            x -= match self.dense {
+                Dense::Block(part) => part,
+                _ => self.steps[i],
+            };
+        }
+        interpolation_weights(&nodes[..points], t - self.t, &mut w[..points]);
+        y.fill(0.0);
+        for (w, state) in w[..points].iter().zip(states) {
+            for (y, s) in y.iter_mut().zip(state) {
+                *y += w * s;
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Backward differences on an equidistant grid: the history of the quasi-constant step formulas, and its change of step.
+
+/// Rows of differences: the state, `order` differences, and two more for the error estimates.
+const ROWS: usize = super::coefficients::NDF_MAX_ORDER + 3;
+
+/// `grad^0 y_n .. grad^(ROWS-1) y_n` on the grid of spacing `h`, each row n values.
+pub struct Differences {
+    n: usize,
+    rows: Vec<f64>,
+    scratch: Vec<f64>,
+}
+
+impl Differences {
+    /// All zero.
+    pub fn new(n: usize) -> Self {
+        Differences { n, rows: vec![0.0; ROWS * n], scratch: vec![0.0; ROWS * n] }
+    }
+
+    /// All zero but for the state.
+    pub fn reset(&mut self, y: &[f64]) {
+        self.rows.fill(0.0);
+        self.rows[..self.n].copy_from_slice(y);
+    }
+
+    /// The difference of order `k`.
+    pub fn row(&self, k: usize) -> &[f64] {
+        &self.rows[k * self.n..(k + 1) * self.n]
+    }
+
+    /// The difference of order `k`, to be set at the start.
+    pub fn row_mut(&mut self, k: usize) -> &mut [f64] {
+        &mut self.rows[k * self.n..(k + 1) * self.n]
+    }
+
+    /// The polynomial prediction of degree `order` at the next grid point: the sum of the rows.
+    pub fn predict(&self, order: usize, y: &mut [f64]) {
+        y.copy_from_slice(self.row(0));
+        for k in 1..=order {
+            for (y, d) in y.iter_mut().zip(self.row(k)) {
+                *y += d;
+            }
+        }
+    }
+
+    /// Adds `sum_k weights[k] grad^k` for k = 1.. to `out`.
+    pub fn combine(&self, weights: &[f64], out: &mut [f64]) {
+        out.fill(0.0);
+        for (k, w) in weights.iter().enumerate() {
+            for (o, d) in out.iter_mut().zip(self.row(k + 1)) {
+                *o += w * d;
+            }
+        }
+    }
+
+    /// Moves on by one grid point, at which the state is the prediction of degree `order` plus `correction`
+    /// (which is the difference of order + 1 there).
+    pub fn advance(&mut self, order: usize, correction: &[f64]) {
+        let n = self.n;
+        let (low, high) = self.rows.split_at_mut((order + 2) * n);
+        for i in 0..n {
+            let previous = low[(order + 1) * n + i];
+            high[i] = correction[i] - previous;
+            low[(order + 1) * n + i] = correction[i];
+        }
+        for k in (0..=order).rev() {
+            for i in 0..n {
+                self.rows[k * n + i] += self.rows[(k + 1) * n + i];
+            }
+        }
+    }
+
+    /// Changes the spacing of the grid by `ratio`, keeping the polynomial of degree `order`
+    /// (Shampine & Reichelt 1997, section 2.2: D <- D R(ratio) U with U = R(1)).
+    pub fn rescale(&mut self, order: usize, ratio: f64) {
+        let r = interpolation_matrix(order, ratio);
+        let u = interpolation_matrix(order, 1.0);
+        let mut change = [[0.0; ROWS]; ROWS];
+        for i in 1..=order {
+            for j in 1..=order {
+                change[i][j] = (1..=order).map(|k| r[i][k] * u[k][j]).sum();
+            }
+        }
+        let n = self.n;
+        let used = (order + 1) * n;
+        self.scratch[n..used].fill(0.0);
+        for j in 1..=order {
+            for i in 1..=order {
+                let c = change[i][j];
+                for m in 0..n {
+                    self.scratch[j * n + m] += c * self.rows[i * n + m];
+                }
+            }
+        }
+        self.rows[n..used].copy_from_slice(&self.scratch[n..used]);
+    }
+
+    /// The polynomial of degree `order` through the newest grid points, `x` spacings after the newest (negative: before it).
+    pub fn interpolate(&self, order: usize, x: f64, y: &mut [f64]) {
+        y.copy_from_slice(self.row(0));
+        let mut basis = 1.0;
+        for k in 1..=order {
+            basis *= (x + (k - 1) as f64) / k as f64;
+            for (y, d) in y.iter_mut().zip(self.row(k)) {
+                *y += basis * d;
+            }
+        }
+    }
+}
+
+/// `R_ij = (1/i!) prod_{m=0..i-1} (m - j ratio)`, rows and columns 1..=order.
+fn interpolation_matrix(order: usize, ratio: f64) -> [[f64; ROWS]; ROWS] {
+    let mut r = [[0.0; ROWS]; ROWS];
+    for j in 1..=order {
+        let mut product = 1.0;
+        for i in 1..=order {
+            product *= ((i - 1) as f64 - j as f64 * ratio) / i as f64;
+            r[i][j] = product;
+        }
+    }
+    r
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Differences of t^3 - 2 t on a grid of spacing h that ends at t.
+    fn cubic(t: f64, h: f64) -> Differences {
+        let f = |t: f64| t * t * t - 2.0 * t;
+        let mut d = Differences::new(1);
+        let mut column: Vec<f64> = (0..4).map(|k| f(t - f64::from(k) * h)).collect();
+        for k in 0..4 {
+            d.row_mut(k)[0] = column[0];
+            column = column.windows(2).map(|w| w[0] - w[1]).collect();
+        }
+        d
+    }
+
+    #[test]
+    fn rescaling_keeps_the_polynomial() {
+        for ratio in [0.1, 0.5, 1.7, 4.0] {
+            let mut d = cubic(1.3, 0.2);
+            d.rescale(3, ratio);
+            let want = cubic(1.3, 0.2 * ratio);
+            for k in 0..4 {
+                assert!((d.row(k)[0] - want.row(k)[0]).abs() < 1e-13, "ratio {ratio}, row {k}");
+            }
+        }
+    }
+
+    #[test]
+    fn prediction_advance_and_interpolation_agree_on_a_cubic() {
+        let mut d = cubic(1.3, 0.2);
+        let mut y = [0.0];
+        d.predict(3, &mut y);
+        assert!((y[0] - (1.5f64.powi(3) - 3.0)).abs() < 1e-13);
+        d.interpolate(3, 0.5, &mut y);
+        assert!((y[0] - (1.4f64.powi(3) - 2.8)).abs() < 1e-13);
+        d.advance(3, &[0.0]);
+        let want = cubic(1.5, 0.2);
+        for k in 0..4 {
+            assert!((d.row(k)[0] - want.row(k)[0]).abs() < 1e-13, "row {k}");
+        }
+    }
+}

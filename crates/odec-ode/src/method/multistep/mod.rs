@@ -1,0 +1,76 @@
+//! Linear multistep methods: backward differentiation of fixed order, and of variable step and order.
+
+pub mod bdf;
+pub mod coefficients;
+mod differences;
+pub mod ndf;
+mod slope;
+pub mod starter;
+
+use crate::integrator::Integrator;
+use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
+use crate::problem::Refusal;
+
+const USES: Structure = Structure { jacobian: true, time_derivative: false };
+const BDF_SOURCE: &str = "Gear 1971; Hairer, Noersett & Wanner I, eq. (III.1.22') and section III.5 (variable steps)";
+
+fn build_bdf(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
+    Ok(Box::new(bdf::Bdf::new(setup.system, setup.method.order as usize, setup.options)?))
+}
+
+fn build_ndf(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
+    if setup.options.fixed {
+        return Err(Refusal::Unsuitable {
+            method: setup.method.name.to_string(),
+            reason: "it chooses step and order, and a constant step was asked for".to_string(),
+            instead: "bdf1 to bdf6 with this step, or no step".to_string(),
+        });
+    }
+    Ok(Box::new(ndf::Ndf::new(setup.system, setup.options)?))
+}
+
+/// Order 1: the backward Euler formula.
+pub static BDF1: Method = bdf_row("bdf1", 1, Stability::L, "Backward differentiation of order 1 (backward Euler)");
+/// Order 2.
+pub static BDF2: Method = bdf_row("bdf2", 2, Stability::L, "Backward differentiation of order 2");
+/// Order 3; the angles of stability are those of Hairer & Wanner II, table V.2.1.
+pub static BDF3: Method = bdf_row("bdf3", 3, Stability::Sector(86), "Backward differentiation of order 3");
+/// Order 4.
+pub static BDF4: Method = bdf_row("bdf4", 4, Stability::Sector(73), "Backward differentiation of order 4");
+/// Order 5.
+pub static BDF5: Method = bdf_row("bdf5", 5, Stability::Sector(51), "Backward differentiation of order 5");
+/// Order 6.
+pub static BDF6: Method = bdf_row("bdf6", 6, Stability::Sector(17), "Backward differentiation of order 6");
+
+/// Variable step and order.
+pub static BDF: Method = Method {
+    name: "bdf",
+    aliases: &["ndf"],
+    about: "Numerical differentiation formulas of order 1 to 5, variable step and order: large and stiff problems",
+    order: coefficients::NDF_MAX_ORDER as u32,
+    stages: coefficients::NDF_MAX_ORDER as u32,
+    family: Family::Multistep,
+    stability: Stability::Sector(51),
+    adaptive: Adaptive::VariableOrder,
+    dense_order: coefficients::NDF_MAX_ORDER as u32,
+    structure: USES,
+    source: "Shampine & Reichelt, The MATLAB ODE Suite, SIAM J. Sci. Comput. 18 (1997)",
+    build: build_ndf,
+};
+
+const fn bdf_row(name: &'static str, order: u32, stability: Stability, about: &'static str) -> Method {
+    Method {
+        name,
+        aliases: &[],
+        about,
+        order,
+        stages: order,
+        family: Family::Multistep,
+        stability,
+        adaptive: Adaptive::VariableStep,
+        dense_order: order,
+        structure: USES,
+        source: BDF_SOURCE,
+        build: build_bdf,
+    }
+}

@@ -1,0 +1,256 @@
+//! The numerical differentiation formulas of order 1 to 5 on quasi-constant steps: variable step and order.
+//!
+//! Formulas, error constants and the history of backward differences: L. F. Shampine and M. W. Reichelt, *The MATLAB ODE Suite*,
+//! SIAM J. Sci. Comput. 18 (1997), section 2. The step is kept for order + 1 steps before it or the order may change, and
+//! changed only where it pays for a new factorisation.
+
+use super::coefficients::{NDF_KAPPA, NDF_MAX_ORDER, harmonic};
+use super::differences::Differences;
+use super::slope::increment;
+use crate::control::{FAILED_RATIO, Tolerances};
+use crate::evaluator::Evaluator;
+use crate::integrator::{Attempt, Integrator};
+use crate::newton::{Accuracy, Equation, Newton};
+use crate::problem::{Cause, Options, Refusal};
+use crate::system::System;
+
+/// Smallest increase of the step worth a new factorisation.
+const WORTH: f64 = 1.2;
+/// Largest ratio of successive steps.
+const GROW: f64 = 10.0;
+/// Largest ratio of the second step to the first: the first is chosen from little knowledge and the order is one.
+const GROW_AT_START: f64 = 100.0;
+/// Smallest ratio after a failed error test.
+const SHRINK: f64 = 0.2;
+/// Factor on the ideal step at the same order, at one order less and at one order more.
+const SAFETY: [f64; 3] = [1.0 / 1.3, 1.0 / 1.2, 1.0 / 1.4];
+/// Failed error tests in a row after which the history is taken to be worthless, and order 1 starts anew.
+const FAILURES_BEFORE_RESTART: u32 = 4;
+
+/// Largest weighted size of what Newton leaves: the history keeps it, and ten times this costs van der Pol's equation at loose
+/// tolerances two digits in the time of its jumps.
+const NEWTON: f64 = 3e-3;
+
+/// Variable step and order.
+pub struct Ndf {
+    tolerances: Tolerances,
+    t: f64,
+    h: f64,
+    order: usize,
+    equal_steps: usize,
+    fresh: bool,
+    failures: u32,
+    differences: Differences,
+    newton: Newton,
+    accuracy: Accuracy,
+    dense_order: usize,
+    dense_h: f64,
+    anchor: Vec<f64>,
+    predicted: Vec<f64>,
+    state: Vec<f64>,
+    correction: Vec<f64>,
+    weights: Vec<f64>,
+    scratch: Vec<f64>,
+}
+
+/// The constants of one order.
+#[derive(Clone, Copy)]
+struct Formula {
+    /// gamma_k (1 - kappa_k): the formula is `leading * d + sum (gamma_m) grad^m = h f`.
+    leading: f64,
+    /// Error constant kappa_k gamma_k + 1/(k+1) times the difference of order k + 1.
+    error: f64,
+}
+
+fn formula(order: usize) -> Formula {
+    let (num, den) = NDF_KAPPA[order - 1];
+    let kappa = num as f64 / den as f64;
+    let gamma = harmonic(order);
+    Formula { leading: gamma * (1.0 - kappa), error: kappa * gamma + 1.0 / (order + 1) as f64 }
+}
+
+impl Ndf {
+    /// Buffers for a system.
+    pub fn new(system: &dyn System, options: &Options) -> Result<Self, Refusal> {
+        let n = system.shape().n;
+        let accuracy = Accuracy::of(options);
+        Ok(Ndf {
+            newton: Newton::new(system, options.reduce)?,
+            accuracy: Accuracy { tolerance: accuracy.tolerance.min(NEWTON), ..accuracy },
+            tolerances: Tolerances::new(options, n),
+            t: 0.0,
+            h: 0.0,
+            order: 1,
+            equal_steps: 0,
+            fresh: true,
+            failures: 0,
+            differences: Differences::new(n),
+            dense_order: 0,
+            dense_h: 1.0,
+            anchor: vec![0.0; n],
+            predicted: vec![0.0; n],
+            state: vec![0.0; n],
+            correction: vec![0.0; n],
+            weights: vec![0.0; n],
+            scratch: vec![0.0; n],
+        })
+    }
+
+    /// Order 1 from the present state, whose slope gives the first difference.
+    fn start(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Result<(), Cause> {
+        self.order = 1;
+        self.equal_steps = 0;
+        self.scratch.copy_from_slice(self.differences.row(0));
+        self.differences.reset(&self.scratch);
+        increment(eval, &mut self.newton, self.t, h, &self.scratch, self.differences.row_mut(1), &mut self.anchor)?;
+        self.h = h;
+        Ok(())
+    }
+
+    fn change_step(&mut self, h: f64) {
+        self.differences.rescale(self.order, h / self.h);
+        self.h = h;
+        self.equal_steps = 0;
+    }
+
+    /// Weighted error that the formula of order `k` would have made, from the difference of order `k + 1`.
+    fn error_at(&self, k: usize) -> f64 {
+        self.tolerances.norm(self.differences.row(k + 1), self.differences.row(0), &self.predicted) * formula(k).error
+    }
+
+    /// Step and order for what follows an accepted step of weighted error `error`.
+    fn select(&mut self, error: f64) -> f64 {
+        let k = self.order;
+        self.equal_steps += 1;
+        if self.equal_steps < k + 1 {
+            return self.h;
+        }
+        let ratio = |error: f64, k: usize, safety: f64| safety * error.max(1e-20).powf(-1.0 / (k + 1) as f64);
+        let mut best = (ratio(error, k, SAFETY[0]), k);
+        if k > 1 {
+            let lower = ratio(self.error_at(k - 1), k - 1, SAFETY[1]);
+            if lower > best.0 {
+                best = (lower, k - 1);
+            }
+        }
+        if k < NDF_MAX_ORDER {
+            let higher = ratio(self.error_at(k + 1), k + 1, SAFETY[2]);
+            if higher > best.0 {
+                best = (higher, k + 1);
+            }
+        }
+        if best.0 < WORTH {
+            return self.h;
+        }
+        self.order = best.1;
+        self.equal_steps = 0;
+        let grow = if self.fresh { GROW_AT_START } else { GROW };
+        self.fresh = false;
+        self.h * best.0.min(grow)
+    }
+
+    /// Step to try after a failed error test; the order may fall.
+    fn retreat(&mut self, error: f64) -> f64 {
+        let k = self.order;
+        self.failures += 1;
+        self.equal_steps = 0;
+        if self.failures >= FAILURES_BEFORE_RESTART {
+            self.fresh = true;
+            return self.h * SHRINK;
+        }
+        if self.failures > 1 {
+            return self.h * 0.5;
+        }
+        let mut ratio = SAFETY[0] * error.powf(-1.0 / (k + 1) as f64);
+        if k > 1 {
+            // The difference of order k at the end of the failed step: the one at its start plus the correction.
+            let corrected = self.correction.iter().zip(self.differences.row(k));
+            for (s, (c, d)) in self.scratch.iter_mut().zip(corrected) {
+                *s = c + d;
+            }
+            let lower =
+                self.tolerances.norm(&self.scratch, self.differences.row(0), &self.predicted) * formula(k - 1).error;
+            let lower = SAFETY[1] * lower.max(1e-20).powf(-1.0 / k as f64);
+            if lower > ratio {
+                ratio = lower.min(1.0);
+                self.order = k - 1;
+            }
+        }
+        self.h * if ratio.is_finite() { ratio.clamp(SHRINK, 0.9) } else { SHRINK }
+    }
+}
+
+impl Integrator for Ndf {
+    fn dimension(&self) -> usize {
+        self.anchor.len()
+    }
+
+    fn time(&self) -> f64 {
+        self.t
+    }
+
+    fn state(&self) -> &[f64] {
+        self.differences.row(0)
+    }
+
+    fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        self.t = t;
+        self.differences.reset(y);
+        self.newton.forget();
+        self.fresh = true;
+        self.failures = 0;
+        self.dense_order = 0;
+        eval.rhs(t, y, &mut self.scratch)
+    }
+
+    fn order(&self) -> u32 {
+        1
+    }
+
+    fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
+        if self.fresh && self.equal_steps == 0 {
+            if let Err(cause) = self.start(eval, h) {
+                return Attempt::Failed { cause, next: h * FAILED_RATIO };
+            }
+        } else if h != self.h {
+            self.change_step(h);
+        }
+        let k = self.order;
+        let f = formula(k);
+        self.differences.predict(k, &mut self.predicted);
+        let mut gammas = [0.0; NDF_MAX_ORDER];
+        for (m, g) in gammas.iter_mut().enumerate().take(k) {
+            *g = harmonic(m + 1);
+        }
+        self.differences.combine(&gammas[..k], &mut self.anchor);
+        for i in 0..self.anchor.len() {
+            self.anchor[i] = self.predicted[i] - self.anchor[i] / f.leading;
+        }
+        self.state.copy_from_slice(&self.predicted);
+        self.tolerances.weights(&self.predicted, &mut self.weights);
+        let equation = Equation { t: t_new, alpha: f.leading / h, anchor: &self.anchor, offset: None };
+        if let Err(cause) = self.newton.solve(eval, &equation, &mut self.state, &self.weights, self.accuracy) {
+            self.failures += 1;
+            self.equal_steps = 0;
+            if self.failures >= FAILURES_BEFORE_RESTART {
+                self.fresh = true;
+            }
+            return Attempt::Failed { cause, next: h * FAILED_RATIO };
+        }
+        for i in 0..self.state.len() {
+            self.correction[i] = self.state[i] - self.predicted[i];
+        }
+        let error = self.tolerances.norm(&self.correction, self.differences.row(0), &self.state) * f.error;
+        if error > 1.0 || error.is_nan() {
+            let row = self.tolerances.worst(&self.correction, self.differences.row(0), &self.state);
+            return Attempt::Rejected { next: self.retreat(error), error, row };
+        }
+        self.differences.advance(k, &self.correction);
+        (self.t, self.dense_order, self.dense_h, self.failures) = (t_new, k, h, 0);
+        Attempt::Accepted { next: self.select(error) }
+    }
+
+    fn interpolate(&self, t: f64, y: &mut [f64]) {
+        self.differences.interpolate(self.dense_order, (t - self.t) / self.dense_h, y);
+    }
+}

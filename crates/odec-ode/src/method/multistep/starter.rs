@@ -1,0 +1,167 @@
+//! Starting values of the fixed-order formulas: Radau IIA of order 5, L-stable and with stage order 3.
+//!
+//! The stage equations are solved with triangular matrices instead of the complex pair of the usual transformation
+//! (van der Houwen & de Swart, *Triangularly implicit iteration methods for ODE-IVP solvers*, SIAM J. Sci. Comput. 18 (1997)):
+//! with A = L U (U with unit diagonal) each sweep solves (I - h L J) dZ = h A F - Z, which contracts for all h lambda in
+//! the left half-plane and at infinity is exact after as many sweeps as there are stages.
+
+use crate::control::{Tolerances, weighted_norm, weighted_worst};
+use crate::evaluator::Evaluator;
+use crate::linear::{MassMatrix, Shifted};
+use crate::newton::{Accuracy, ROUNDING};
+use crate::problem::{Cause, Options, Refusal};
+use crate::system::System;
+
+const STAGES: usize = 3;
+/// Order of the starter.
+pub const ORDER: usize = 5;
+/// Sweeps after which the step is given up; a linear problem contracts by at least 0.4 in each.
+const MAX_SWEEPS: u32 = 60;
+/// Square root of 6.
+const R6: f64 = 2.449_489_742_783_178;
+/// Nodes (Hairer & Wanner, *Solving Ordinary Differential Equations II*, table IV.5.6).
+pub const C: [f64; STAGES] = [(4.0 - R6) / 10.0, (4.0 + R6) / 10.0, 1.0];
+/// Coefficients, the same table; the last row is the weights.
+pub const A: [[f64; STAGES]; STAGES] = [
+    [(88.0 - 7.0 * R6) / 360.0, (296.0 - 169.0 * R6) / 1800.0, (-2.0 + 3.0 * R6) / 225.0],
+    [(296.0 + 169.0 * R6) / 1800.0, (88.0 + 7.0 * R6) / 360.0, (-2.0 - 3.0 * R6) / 225.0],
+    [(16.0 - R6) / 36.0, (16.0 + R6) / 36.0, 1.0 / 9.0],
+];
+
+/// The starter with its buffers.
+pub struct Starter {
+    matrices: [Shifted; STAGES],
+    mass: MassMatrix,
+    tolerances: Tolerances,
+    accuracy: Accuracy,
+    upper: [[f64; STAGES]; STAGES],
+    inverse_lower: [[f64; STAGES]; STAGES],
+    z: [Vec<f64>; STAGES],
+    f: [Vec<f64>; STAGES],
+    y: Vec<f64>,
+    correction: Vec<f64>,
+    sum: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+/// A = L U with a unit diagonal in U, as (L^-1, U).
+fn crout() -> ([[f64; STAGES]; STAGES], [[f64; STAGES]; STAGES]) {
+    let (mut l, mut u, mut inverse) = ([[0.0; STAGES]; STAGES], [[0.0; STAGES]; STAGES], [[0.0; STAGES]; STAGES]);
+    for j in 0..STAGES {
+        for i in j..STAGES {
+            l[i][j] = A[i][j] - (0..j).map(|k| l[i][k] * u[k][j]).sum::<f64>();
+        }
+        u[j][j] = 1.0;
+        for i in j + 1..STAGES {
+            u[j][i] = (A[j][i] - (0..j).map(|k| l[j][k] * u[k][i]).sum::<f64>()) / l[j][j];
+        }
+    }
+    for j in 0..STAGES {
+        inverse[j][j] = 1.0 / l[j][j];
+        for i in j + 1..STAGES {
+            inverse[i][j] = -(j..i).map(|k| l[i][k] * inverse[k][j]).sum::<f64>() / l[i][i];
+        }
+    }
+    (inverse, u)
+}
+
+impl Starter {
+    /// Buffers for a system.
+    pub fn new(system: &dyn System, options: &Options) -> Result<Self, Refusal> {
+        let n = system.shape().n;
+        let (inverse_lower, upper) = crout();
+        let zeros = || vec![0.0; n];
+        let matrix = || Shifted::new(system, options.reduce);
+        Ok(Starter {
+            matrices: [matrix()?, matrix()?, matrix()?],
+            mass: MassMatrix::of(system.mass()),
+            tolerances: Tolerances::new(options, n),
+            accuracy: Accuracy::of(options),
+            upper,
+            inverse_lower,
+            z: [zeros(), zeros(), zeros()],
+            f: [zeros(), zeros(), zeros()],
+            y: zeros(),
+            correction: zeros(),
+            sum: zeros(),
+            weights: zeros(),
+        })
+    }
+
+    /// Evaluates the Jacobian at (t, y) and factors for steps of size `h`.
+    pub fn prepare(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], h: f64) -> Result<(), Cause> {
+        for (i, matrix) in self.matrices.iter_mut().enumerate() {
+            matrix.evaluate(eval, t, y)?;
+            matrix.factor(eval, self.inverse_lower[i][i] / h)?;
+        }
+        Ok(())
+    }
+
+    /// One step of the prepared size `h` from (t, y) to `out`.
+    pub fn step(
+        &mut self,
+        eval: &mut Evaluator<'_>,
+        (t, h): (f64, f64),
+        y: &[f64],
+        out: &mut [f64],
+    ) -> Result<(), Cause> {
+        let Accuracy { tolerance, rtol } = self.accuracy;
+        self.tolerances.weights(y, &mut self.weights);
+        self.z.iter_mut().for_each(|z| z.fill(0.0));
+        let mut previous = f64::INFINITY;
+        for sweep in 0..MAX_SWEEPS {
+            eval.stats.newton += 1;
+            let size = self.sweep(eval, t, h, y)?;
+            let theta = size / previous;
+            let stalled = sweep > 1 && !(theta < 1.0);
+            let converged = size == 0.0 || (theta < 1.0 && size * theta / (1.0 - theta) <= tolerance);
+            if converged || (stalled && size * rtol <= ROUNDING) {
+                for i in 0..y.len() {
+                    out[i] = y[i] + self.z[STAGES - 1][i];
+                }
+                return Ok(());
+            }
+            if !size.is_finite() || (stalled && theta > 2.0) {
+                break;
+            }
+            previous = size;
+        }
+        Err(Cause::NewtonFailed { row: weighted_worst(&self.correction, &self.weights) })
+    }
+
+    /// One triangular sweep over the stages; the largest weighted correction.
+    fn sweep(&mut self, eval: &mut Evaluator<'_>, t: f64, h: f64, y: &[f64]) -> Result<f64, Cause> {
+        let n = y.len();
+        for i in 0..STAGES {
+            for m in 0..n {
+                self.y[m] = y[m] + self.z[i][m];
+            }
+            eval.rhs(t + C[i] * h, &self.y, &mut self.f[i])?;
+        }
+        let mut largest = 0.0_f64;
+        for i in 0..STAGES {
+            self.correction.fill(0.0);
+            for j in i..STAGES {
+                let u = self.upper[i][j];
+                for m in 0..n {
+                    self.correction[m] += u * self.f[j][m];
+                }
+            }
+            // The stages before i already hold their corrections.
+            self.sum.fill(0.0);
+            for j in 0..=i {
+                let l = self.inverse_lower[i][j] / h;
+                for m in 0..n {
+                    self.sum[m] += l * self.z[j][m];
+                }
+            }
+            self.mass.multiply_add(-1.0, &self.sum, &mut self.correction);
+            self.matrices[i].solve(eval, &mut self.correction);
+            for m in 0..n {
+                self.z[i][m] += self.correction[m];
+            }
+            largest = largest.max(weighted_norm(&self.correction, &self.weights));
+        }
+        Ok(largest)
+    }
+}

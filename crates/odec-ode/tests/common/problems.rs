@@ -1,0 +1,315 @@
+//! The eight test problems with closed solutions that the proofs of the methods run on, with exact derivatives.
+
+use odec_ode::pattern::Pattern;
+use odec_ode::system::{EvalError, Mass, Shape, System};
+
+/// A small dense system given by closures' plain counterparts: functions of (t, y).
+pub struct Proof {
+    /// Name for messages.
+    pub name: &'static str,
+    n: usize,
+    second: usize,
+    /// End of the interval, which starts at 0.
+    pub t_end: f64,
+    rhs: fn(f64, &[f64], &mut [f64]),
+    /// Row-major n x n.
+    jacobian: fn(f64, &[f64], &mut [f64]),
+    time_derivative: Option<fn(f64, &[f64], &mut [f64])>,
+    /// Row-major n x n.
+    mass: Option<&'static [f64]>,
+    exact: fn(f64, &mut [f64]),
+    /// True when df/dt is as large as f, so that a method that loses it is seen.
+    pub strong_time: bool,
+}
+
+/// A `Proof` with its patterns made.
+pub struct Bound {
+    pub proof: &'static Proof,
+    pattern: Pattern,
+    mass: Option<(Pattern, Vec<f64>)>,
+}
+
+/// Every position of an n x n matrix.
+pub fn dense_pattern(n: usize) -> Pattern {
+    let n32 = n as u32;
+    Pattern {
+        rows: n32,
+        col_ptr: (0..=n32).map(|j| j * n32).collect(),
+        row_idx: (0..n32).flat_map(|_| 0..n32).collect(),
+    }
+}
+
+impl Proof {
+    pub fn bind(&'static self) -> Bound {
+        let pattern = dense_pattern(self.n);
+        let mass = self.mass.map(|m| (dense_pattern(self.n), transpose(m, self.n)));
+        Bound { proof: self, pattern, mass }
+    }
+
+    pub fn exact(&self, t: f64) -> Vec<f64> {
+        let mut y = vec![0.0; self.n];
+        (self.exact)(t, &mut y);
+        y
+    }
+
+    /// True when some equation has no derivative.
+    pub fn algebraic(&self) -> bool {
+        self.mass.is_some_and(|m| m.chunks(self.n).any(|row| row.iter().all(|v| *v == 0.0)))
+    }
+
+    pub fn second_order(&self) -> bool {
+        self.second > 0
+    }
+
+    pub fn has_mass(&self) -> bool {
+        self.mass.is_some()
+    }
+}
+
+fn transpose(m: &[f64], n: usize) -> Vec<f64> {
+    (0..n).flat_map(|j| (0..n).map(move |i| m[i * n + j])).collect()
+}
+
+impl System for Bound {
+    fn shape(&self) -> Shape {
+        Shape { n: self.proof.n, second: self.proof.second }
+    }
+    fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
+        (self.proof.rhs)(t, y, f);
+        Ok(())
+    }
+    fn jacobian_pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+    fn jacobian(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        let n = self.proof.n;
+        let mut rows = [0.0; 16];
+        (self.proof.jacobian)(t, y, &mut rows[..n * n]);
+        for j in 0..n {
+            for i in 0..n {
+                values[j * n + i] = rows[i * n + j];
+            }
+        }
+        Ok(())
+    }
+    fn jacobian_vector(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+        let n = self.proof.n;
+        let mut rows = [0.0; 16];
+        (self.proof.jacobian)(t, y, &mut rows[..n * n]);
+        for i in 0..n {
+            out[i] = (0..n).map(|j| rows[i * n + j] * w[j]).sum();
+        }
+        Ok(())
+    }
+    fn time_derivative(&self, t: f64, y: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+        match self.proof.time_derivative {
+            Some(ft) => ft(t, y, out),
+            None => out.fill(0.0),
+        }
+        Ok(())
+    }
+    fn autonomous(&self) -> bool {
+        self.proof.time_derivative.is_none()
+    }
+    fn mass(&self) -> Mass<'_> {
+        match &self.mass {
+            Some((pattern, values)) => Mass::Constant(pattern, values),
+            None => Mass::Identity,
+        }
+    }
+}
+
+/// y' = y (1 - y).
+static LOGISTIC: Proof = Proof {
+    name: "logistic",
+    n: 1,
+    second: 0,
+    t_end: 4.0,
+    rhs: |_, y, f| f[0] = y[0] * (1.0 - y[0]),
+    jacobian: |_, y, j| j[0] = 1.0 - 2.0 * y[0],
+    time_derivative: None,
+    mass: None,
+    exact: |t, y| y[0] = 1.0 / (1.0 + 4.0 * (-t).exp()),
+    strong_time: false,
+};
+
+/// A circle run through once, attracting from both sides.
+static CIRCLE: Proof = Proof {
+    name: "circle",
+    n: 2,
+    second: 0,
+    t_end: 4.0,
+    rhs: |_, y, f| {
+        let s = 1.0 - y[0] * y[0] - y[1] * y[1];
+        f[0] = -y[1] + s * y[0];
+        f[1] = y[0] + s * y[1];
+    },
+    jacobian: |_, y, j| {
+        let s = 1.0 - y[0] * y[0] - y[1] * y[1];
+        j[0] = s - 2.0 * y[0] * y[0];
+        j[1] = -1.0 - 2.0 * y[0] * y[1];
+        j[2] = 1.0 - 2.0 * y[0] * y[1];
+        j[3] = s - 2.0 * y[1] * y[1];
+    },
+    time_derivative: None,
+    mass: None,
+    exact: |t, y| {
+        y[0] = t.cos();
+        y[1] = t.sin();
+    },
+    strong_time: false,
+};
+
+/// Prothero & Robinson 1974 with lambda = -5 and the solution sin 3t: df/dt is larger than f.
+static FORCED: Proof = Proof {
+    name: "forced",
+    n: 1,
+    second: 0,
+    t_end: 2.0,
+    rhs: |t, y, f| f[0] = -5.0 * (y[0] - (3.0 * t).sin()) + 3.0 * (3.0 * t).cos(),
+    jacobian: |_, _, j| j[0] = -5.0,
+    time_derivative: Some(|t, _, out| out[0] = 15.0 * (3.0 * t).cos() - 9.0 * (3.0 * t).sin()),
+    mass: None,
+    exact: |t, y| y[0] = (3.0 * t).sin(),
+    strong_time: true,
+};
+
+/// Kaps' problem (Hairer & Wanner II, exercise IV.7), mildly stiff: epsilon = 0.1.
+static KAPS: Proof = Proof {
+    name: "kaps",
+    n: 2,
+    second: 0,
+    t_end: 2.0,
+    rhs: |_, y, f| {
+        f[0] = -12.0 * y[0] + 10.0 * y[1] * y[1];
+        f[1] = y[0] - y[1] * (1.0 + y[1]);
+    },
+    jacobian: |_, y, j| {
+        j[0] = -12.0;
+        j[1] = 20.0 * y[1];
+        j[2] = 1.0;
+        j[3] = -1.0 - 2.0 * y[1];
+    },
+    time_derivative: None,
+    mass: None,
+    exact: |t, y| {
+        y[0] = (-2.0 * t).exp();
+        y[1] = (-t).exp();
+    },
+    strong_time: false,
+};
+
+/// x'' = -x - x^3 - 0.2 (x' + sin t) + cos(t)^3: second order, with the solution cos t.
+static DUFFING: Proof = Proof {
+    name: "duffing",
+    n: 2,
+    second: 1,
+    t_end: 4.0,
+    rhs: |t, y, f| {
+        f[0] = y[1];
+        f[1] = -y[0] - y[0].powi(3) - 0.2 * (y[1] + t.sin()) + t.cos().powi(3);
+    },
+    jacobian: |_, y, j| {
+        j[0] = 0.0;
+        j[1] = 1.0;
+        j[2] = -1.0 - 3.0 * y[0] * y[0];
+        j[3] = -0.2;
+    },
+    time_derivative: Some(|t, _, out| {
+        out[0] = 0.0;
+        out[1] = -0.2 * t.cos() - 3.0 * t.cos().powi(2) * t.sin();
+    }),
+    mass: None,
+    exact: |t, y| {
+        y[0] = t.cos();
+        y[1] = -t.sin();
+    },
+    strong_time: true,
+};
+
+/// x'' coupled with a first-order unknown: y = [q, v, z].
+static MIXED: Proof = Proof {
+    name: "mixed",
+    n: 3,
+    second: 1,
+    t_end: 4.0,
+    rhs: |t, y, f| {
+        f[0] = y[1];
+        f[1] = -y[0] + y[0] * (y[2] - (-0.5 * t).exp());
+        f[2] = -0.5 * y[2] - 0.5 * (y[0] * y[0] + y[1] * y[1] - 1.0);
+    },
+    jacobian: |t, y, j| {
+        j[..3].copy_from_slice(&[0.0, 1.0, 0.0]);
+        j[3..6].copy_from_slice(&[-1.0 + y[2] - (-0.5 * t).exp(), 0.0, y[0]]);
+        j[6..9].copy_from_slice(&[-y[0], -y[1], -0.5]);
+    },
+    time_derivative: Some(|t, y, out| {
+        out[0] = 0.0;
+        out[1] = 0.5 * y[0] * (-0.5 * t).exp();
+        out[2] = 0.0;
+    }),
+    mass: None,
+    exact: |t, y| {
+        y[0] = t.cos();
+        y[1] = -t.sin();
+        y[2] = (-0.5 * t).exp();
+    },
+    strong_time: false,
+};
+
+/// The circle with M = [[2, 1], [1, 3]].
+static MASSIVE: Proof = Proof {
+    name: "mass matrix",
+    n: 2,
+    second: 0,
+    t_end: 4.0,
+    rhs: |t, y, f| {
+        (CIRCLE.rhs)(t, y, f);
+        (f[0], f[1]) = (2.0 * f[0] + f[1], f[0] + 3.0 * f[1]);
+    },
+    jacobian: |t, y, j| {
+        let mut c = [0.0; 4];
+        (CIRCLE.jacobian)(t, y, &mut c);
+        for k in 0..2 {
+            j[k] = 2.0 * c[k] + c[2 + k];
+            j[2 + k] = c[k] + 3.0 * c[2 + k];
+        }
+    },
+    time_derivative: None,
+    mass: Some(&[2.0, 1.0, 1.0, 3.0]),
+    exact: |t, y| (CIRCLE.exact)(t, y),
+    strong_time: false,
+};
+
+/// Index 1: y' = -y z + ..., 0 = z - y^2 + ..., forced so that y = cos t, z = sin t + 2.
+static ALGEBRAIC: Proof = Proof {
+    name: "algebraic",
+    n: 2,
+    second: 0,
+    t_end: 4.0,
+    rhs: |t, y, f| {
+        let (c, s) = (t.cos(), t.sin());
+        f[0] = -s - y[0] * y[1] + c * (s + 2.0);
+        f[1] = y[1] - s - 2.0 + 0.5 * (y[0] * y[0] - c * c) + 0.1 * (y[1].powi(3) - (s + 2.0).powi(3));
+    },
+    jacobian: |_, y, j| {
+        j[0] = -y[1];
+        j[1] = -y[0];
+        j[2] = y[0];
+        j[3] = 1.0 + 0.3 * y[1] * y[1];
+    },
+    time_derivative: Some(|t, _, out| {
+        let (c, s) = (t.cos(), t.sin());
+        out[0] = -c - s * (s + 2.0) + c * c;
+        out[1] = -c + c * s - 0.3 * (s + 2.0).powi(2) * c;
+    }),
+    mass: Some(&[1.0, 0.0, 0.0, 0.0]),
+    exact: |t, y| {
+        y[0] = t.cos();
+        y[1] = t.sin() + 2.0;
+    },
+    strong_time: true,
+};
+
+/// The list.
+pub static PROOFS: [&Proof; 8] = [&LOGISTIC, &CIRCLE, &FORCED, &KAPS, &DUFFING, &MIXED, &MASSIVE, &ALGEBRAIC];

@@ -1,0 +1,65 @@
+//! Accuracy of the multistep methods on the stiff problems: error below 100 x rtol (OREGO 300) with `bdf`.
+
+#[path = "common/stiff.rs"]
+mod stiff;
+
+use std::ops::ControlFlow;
+
+use odec_ode::{Options, Problem, Samples, Sink, method, solve};
+
+struct Nothing;
+
+impl Sink for Nothing {
+    fn row(&mut self, _t: f64, _y: &[f64]) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Error over rtol at the end of a run.
+fn quotient(problem: &stiff::Stiff, name: &str, rtol: f64) -> f64 {
+    let run = Problem { t0: 0.0, t_end: problem.t_end, y0: problem.y0.clone() };
+    let options = Options { rtol, atol: vec![rtol * problem.ratio], ..Options::default() };
+    let method = method::find(name).unwrap();
+    match solve(problem, &run, method, &options, &Samples::Steps, &mut Nothing) {
+        Ok(outcome) => {
+            let quotient = problem.error(&outcome.y) / rtol;
+            println!("{name:5} {:16} {rtol:7.0e} {quotient:10.3} x rtol  {:?}", problem.name, outcome.stats);
+            quotient
+        }
+        Err(e) => {
+            println!("{name:5} {:16} {rtol:7.0e} {e:?}", problem.name);
+            f64::INFINITY
+        }
+    }
+}
+
+#[test]
+fn bdf_reaches_the_targets() {
+    let mut missed = Vec::new();
+    for problem in stiff::all() {
+        let target = if problem.name == "orego" { 300.0 } else { 100.0 };
+        for rtol in [1e-4, 1e-6, 1e-8] {
+            let q = quotient(&problem, "bdf", rtol);
+            if q.is_nan() || q >= target {
+                missed.push(format!("{} at {rtol:e}: {q:.1} x rtol", problem.name));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+/// The formulas of one order are run at a tolerance that suits their order.
+#[test]
+fn fixed_orders_on_variable_steps_solve_the_stiff_problems() {
+    let mut missed = Vec::new();
+    for (name, rtol) in [("bdf1", 1e-3), ("bdf2", 1e-4), ("bdf3", 1e-5), ("bdf4", 1e-6), ("bdf5", 1e-7), ("bdf6", 1e-8)]
+    {
+        for problem in stiff::all() {
+            let q = quotient(&problem, name, rtol);
+            if q.is_nan() || q >= 1000.0 {
+                missed.push(format!("{name} {} at {rtol:e}: {q:.1} x rtol", problem.name));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:?}");
+}

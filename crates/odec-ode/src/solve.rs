@@ -7,6 +7,8 @@ use crate::method::{Method, Setup};
 use crate::problem::{Cause, Failure, Options, Outcome, Problem, Refusal, Samples, Sink, SolveError, Stop};
 use crate::system::System;
 
+/// Smallest relative tolerance: below ten units of rounding error estimates measure rounding.
+pub const SMALLEST_RTOL: f64 = 2.5e-15;
 /// An adaptive step that would leave less than this fraction of itself to the end is stretched to the end.
 const STRETCH: f64 = 0.01;
 /// A fixed run whose length is a multiple of the step to within this fraction of a step ends on a whole step.
@@ -268,6 +270,12 @@ fn validate(system: &dyn System, problem: &Problem, options: &Options, samples: 
     }
     if !(options.rtol > 0.0 && options.rtol < 1.0) {
         return Err(bad(format!("rtol must lie between 0 and 1, it is {}", options.rtol)));
+    }
+    if options.rtol < SMALLEST_RTOL {
+        return Err(bad(format!(
+            "rtol = {:e} is beyond double precision; the least is {SMALLEST_RTOL:e}",
+            options.rtol
+        )));
     }
     if options.atol.len() != 1 && options.atol.len() != n {
         return Err(bad(format!("{} absolute tolerances for {n} unknowns", options.atol.len())));

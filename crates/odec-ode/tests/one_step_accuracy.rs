@@ -1,6 +1,7 @@
 //! Accuracy of rodas4 on the stiff problems: error below 100 x rtol.
 
 #[path = "common/stiff.rs"]
+#[allow(dead_code)]
 mod stiff;
 
 use std::ops::ControlFlow;

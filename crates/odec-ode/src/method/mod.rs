@@ -143,6 +143,8 @@ static TABLE: &[&Method] = &[
     &explicit::rk4::METHOD,
     &explicit::dopri5::METHOD,
     &implicit::backward_euler::METHOD,
+    &implicit::linearised_backward_euler::METHOD,
+    &implicit::trapezoidal::METHOD,
     &rosenbrock::rodas4::METHOD,
     &multistep::BDF1,
     &multistep::BDF2,

@@ -8,9 +8,16 @@ use crate::problem::{Cause, Refusal};
 
 /// y1 from (t, y, h): the formula alone.
 pub trait Formula {
-    /// One step from (t, y) with f0 = f(t, y) to `t + h` into `y1`.
-    fn step(&mut self, eval: &mut Evaluator<'_>, from: Point<'_>, h: f64, y1: &mut [f64]) -> Result<(), Cause>;
-    /// Slope y' at a point, for formulas whose dense output uses it; false when it has none.
+    /// One step of length `h` that ends at `t_new`, into `y1`.
+    fn step(
+        &mut self,
+        eval: &mut Evaluator<'_>,
+        from: Point<'_>,
+        h: f64,
+        t_new: f64,
+        y1: &mut [f64],
+    ) -> Result<(), Cause>;
+    /// What the next step and the dense output want to know at a point: y' (Hermite), or f, or nothing.
     fn slope(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], slope: &mut [f64]) -> Result<(), Cause>;
     /// How states between the ends of steps are had.
     fn dense(&self) -> Dense;
@@ -109,7 +116,7 @@ fn advance(
     to: &mut Node,
 ) -> Result<(), Cause> {
     to.t = t_new;
-    formula.step(eval, from.point(), h, &mut to.y)?;
+    formula.step(eval, from.point(), h, t_new, &mut to.y)?;
     if let Some(row) = to.y.iter().position(|y| !y.is_finite()) {
         return Err(Cause::NonFiniteState { row });
     }
@@ -121,7 +128,7 @@ impl OneStep {
         let OneStep { whole, half: Some(half), end, trial, trial_between: middle, error, .. } = self else {
             return advance(self.whole.as_mut(), eval, &self.end, h, t_new, &mut self.trial).map(|()| 0.0);
         };
-        whole.step(eval, end.point(), h, error)?;
+        whole.step(eval, end.point(), h, t_new, error)?;
         advance(half.as_mut(), eval, end, 0.5 * h, end.t + 0.5 * h, middle)?;
         advance(half.as_mut(), eval, middle, 0.5 * h, t_new, trial)?;
         let scale = 1.0 / (f64::from(1u32 << self.order) - 1.0);

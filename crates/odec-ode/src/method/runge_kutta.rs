@@ -90,8 +90,15 @@ impl Stages {
 }
 
 impl Formula for Stages {
-    fn step(&mut self, eval: &mut Evaluator<'_>, from: Point<'_>, h: f64, y1: &mut [f64]) -> Result<(), Cause> {
-        self.run(eval, from, h, from.t + h)?;
+    fn step(
+        &mut self,
+        eval: &mut Evaluator<'_>,
+        from: Point<'_>,
+        h: f64,
+        t_new: f64,
+        y1: &mut [f64],
+    ) -> Result<(), Cause> {
+        self.run(eval, from, h, t_new)?;
         fused::combine(y1, from.y, &self.k, h, &self.weights);
         Ok(())
     }
@@ -212,6 +219,9 @@ impl Integrator for Embedded {
             return Attempt::Failed { cause, next: self.control.fail(h) };
         }
         let mut err = 0.0;
+        if let Some(row) = self.stages.y.iter().position(|y| !y.is_finite()) {
+            return Attempt::Failed { cause: Cause::NonFiniteState { row }, next: self.control.fail(h) };
+        }
         if !self.fixed {
             fused::sum(&mut self.error, &self.stages.k, h, &self.error_terms);
             err = self.tolerances.norm(&self.error, &self.y, &self.stages.y);

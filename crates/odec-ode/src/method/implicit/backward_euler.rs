@@ -44,10 +44,17 @@ struct BackwardEuler {
 }
 
 impl Formula for BackwardEuler {
-    fn step(&mut self, eval: &mut Evaluator<'_>, from: Point<'_>, h: f64, y1: &mut [f64]) -> Result<(), Cause> {
+    fn step(
+        &mut self,
+        eval: &mut Evaluator<'_>,
+        from: Point<'_>,
+        h: f64,
+        t_new: f64,
+        y1: &mut [f64],
+    ) -> Result<(), Cause> {
         self.tolerances.weights(from.y, &mut self.weights);
         y1.copy_from_slice(from.y);
-        let equation = Equation { t: from.t + h, alpha: 1.0 / h, anchor: from.y, offset: None };
+        let equation = Equation { t: t_new, alpha: 1.0 / h, anchor: from.y, offset: None };
         self.newton.solve(eval, &equation, y1, &self.weights, self.accuracy)
     }
 

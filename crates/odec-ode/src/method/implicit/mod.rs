@@ -1,3 +1,5 @@
 //! Implicit one-step formulas.
 
 pub mod backward_euler;
+pub mod linearised_backward_euler;
+pub mod trapezoidal;

@@ -1,0 +1,70 @@
+//! The trapezoidal rule, converged by Newton.
+
+use crate::control::Tolerances;
+use crate::evaluator::Evaluator;
+use crate::integrator::Integrator;
+use crate::method::one_step::{self, Dense, Formula, Point};
+use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
+use crate::newton::{Accuracy, Equation, Newton};
+use crate::problem::{Cause, Refusal};
+
+/// Row of the table.
+pub static METHOD: Method = Method {
+    name: "trapezoidal",
+    aliases: &["trapezoid", "crank-nicolson"],
+    about: "trapezoidal rule: order 2, stable exactly where the problem is; stiff transients ring",
+    order: 2,
+    stages: 2,
+    family: Family::ImplicitOneStep,
+    stability: Stability::A,
+    adaptive: Adaptive::Doubling,
+    dense_order: 2,
+    structure: Structure { jacobian: true, time_derivative: false },
+    source: "Crank & Nicolson 1947; Hairer & Wanner II, section IV.3",
+    build,
+};
+
+fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
+    let n = setup.system.shape().n;
+    one_step::integrator(setup, || {
+        Ok(Box::new(Trapezoidal {
+            newton: Newton::new(setup.system, setup.options.reduce)?,
+            tolerances: Tolerances::new(setup.options, n),
+            accuracy: Accuracy::of(setup.options),
+            weights: vec![0.0; n],
+        }))
+    })
+}
+
+struct Trapezoidal {
+    newton: Newton,
+    tolerances: Tolerances,
+    accuracy: Accuracy,
+    weights: Vec<f64>,
+}
+
+impl Formula for Trapezoidal {
+    /// (2/h) M (y1 - y0) = f(t1, y1) + f0.
+    fn step(
+        &mut self,
+        eval: &mut Evaluator<'_>,
+        from: Point<'_>,
+        h: f64,
+        t_new: f64,
+        y1: &mut [f64],
+    ) -> Result<(), Cause> {
+        self.tolerances.weights(from.y, &mut self.weights);
+        y1.copy_from_slice(from.y);
+        let equation = Equation { t: t_new, alpha: 2.0 / h, anchor: from.y, offset: Some(from.slope) };
+        self.newton.solve(eval, &equation, y1, &self.weights, self.accuracy)
+    }
+
+    /// f itself: the dense output is the parabola through states, which does not amplify what Newton left as f would.
+    fn slope(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], slope: &mut [f64]) -> Result<(), Cause> {
+        eval.rhs(t, y, slope)
+    }
+
+    fn dense(&self) -> Dense {
+        Dense::Parabola
+    }
+}

@@ -1,1 +1,27 @@
 //! Turns a program into machine code with Cranelift; the only crate with `unsafe`.
+//!
+//! [`Compiled`] holds the kernels of a program as machine code of this process; [`object`] writes them as an object file
+//! for a linker. Values have the same bits as those of the interpreter (NaN payload apart).
+
+mod code;
+mod compiled;
+mod error;
+mod host;
+mod libm;
+mod lower;
+mod object;
+mod pieces;
+mod text;
+mod unit;
+
+pub use compiled::Compiled;
+pub use error::JitError;
+pub use object::object;
+pub use text::{asm_text, clif_text};
+
+/// Most elements of a buffer that a kernel may read or write: addresses stay within 31 bits.
+pub const MAX_SLOTS: usize = 1 << 24;
+
+/// Most intermediate values of a kernel that are kept at a time from one piece of its code to a later one: they lie on
+/// the stack of the caller's thread, 512 KiB of it at this limit.
+pub const MAX_SCRATCH: usize = 1 << 16;

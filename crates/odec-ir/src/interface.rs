@@ -1,0 +1,200 @@
+//! What a compiled program shows to C, as one list that the object file, the C source and the header are written from.
+//!
+//! Every symbol is `<prefix>_<suffix>`. Functions are the kernels, all with the signature
+//! `void (double t, const double *y, const double *p, const double *w, double *out)`; the rest is constant data.
+
+use crate::layout::Layout;
+use crate::program::{KernelRole, Pattern, Program, Role};
+
+/// Version of this interface: rises when a symbol changes its meaning.
+pub const VERSION: i32 = 1;
+
+/// Most characters of a prefix: C promises 31 significant ones in an external name, most compilers far more.
+pub const MAX_PREFIX: usize = 64;
+
+/// A kernel as a C function.
+#[derive(Clone, Copy, Debug)]
+pub struct Function {
+    /// The kernel.
+    pub role: KernelRole,
+    /// What follows `<prefix>_`.
+    pub suffix: &'static str,
+    /// What it computes, in one line.
+    pub doc: &'static str,
+}
+
+/// Every function; those that the program has no kernel for do nothing.
+pub const FUNCTIONS: &[Function] = &[
+    Function {
+        role: KernelRole::Prepare,
+        suffix: "prepare",
+        doc: "fills out[parameters..buffer]; pass the same buffer as p and out",
+    },
+    Function { role: KernelRole::Initial, suffix: "init", doc: "out[states] = y at the start, at time t; reads p" },
+    Function { role: KernelRole::Rhs, suffix: "f", doc: "out[states] = f(t, y), where M y' = f" },
+    Function {
+        role: KernelRole::Jacobian,
+        suffix: "jac",
+        doc: "out[jac_entries] = values of df/dy on jac_columns, jac_rows",
+    },
+    Function { role: KernelRole::Tangent, suffix: "jvp", doc: "out[states] = df/dy * w" },
+    Function { role: KernelRole::TimeDerivative, suffix: "dfdt", doc: "out[states] = df/dt" },
+    Function {
+        role: KernelRole::ParameterJacobian,
+        suffix: "pjac",
+        doc: "out[pjac_entries] = values of df/dp on pjac_columns, pjac_rows",
+    },
+    Function {
+        role: KernelRole::Mass,
+        suffix: "mass",
+        doc: "out[mass_entries] = values of M on mass_columns, mass_rows; none: M is the identity",
+    },
+    Function {
+        role: KernelRole::Outputs,
+        suffix: "outputs",
+        doc: "out[outputs + conserved + expected] = those quantities",
+    },
+];
+
+/// Contents of a constant.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// `const int32_t`
+    Integer(i32),
+    /// `const int32_t []`
+    Integers(Vec<i32>),
+    /// `const double []`
+    Numbers(Vec<f64>),
+    /// `const char []`, in UTF-8, ended by a zero byte
+    Text(String),
+    /// `const char *const []`
+    Texts(Vec<String>),
+}
+
+/// A constant of the interface.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Constant {
+    /// What follows `<prefix>_`.
+    pub suffix: &'static str,
+    /// What it is, in one line.
+    pub doc: &'static str,
+    /// Its value. An empty list is written as one element (0 or a null pointer), as C has no empty arrays.
+    pub content: Content,
+}
+
+/// Every constant of a program, in the order in which they are written.
+pub fn constants(program: &Program, layout: &Layout) -> Vec<Constant> {
+    use Content::{Integer, Integers, Numbers, Text, Texts};
+    let mut states = vec![String::new(); layout.n];
+    let mut parameters = vec![String::new(); layout.np];
+    let mut defaults = vec![0.0; layout.np];
+    let mut outputs = vec![String::new(); layout.outputs_len()];
+    for (i, array) in program.arrays.iter().enumerate() {
+        let id = crate::ArrayId(i as u32);
+        match array.role {
+            Role::Position | Role::Velocity | Role::FirstOrder => states[layout.state(id)].clone_from(&array.name),
+            Role::Parameter => {
+                parameters[layout.parameter(id)].clone_from(&array.name);
+                defaults[layout.parameter(id)] = array.default;
+            }
+            Role::Output | Role::Conserved | Role::Expected => outputs[layout.output(id)].clone_from(&array.name),
+            Role::Staged => {}
+        }
+    }
+    let length = |n: usize| Integer(n as i32);
+    let list = |list: &[u32]| Integers(list.iter().map(|&i| i as i32).collect());
+    let identity = Pattern::default();
+    let mass = program.mass.as_ref().unwrap_or(&identity);
+    let (jac, pjac) = (&program.jacobian, &program.parameter_jacobian);
+    let row = |suffix, doc, content| Constant { suffix, doc, content };
+    vec![
+        row("interface", "version of this interface", Integer(VERSION)),
+        row("model", "name of the model", Text(program.name.clone())),
+        row("states", "length of y", length(layout.n)),
+        row("second", "y[0..second] are positions, y[second..2*second] their velocities", length(layout.second)),
+        row("parameters", "number of parameters, the first elements of p", length(layout.np)),
+        row("buffer", "length of p: parameters, then values that prepare computes from them", length(layout.p_len())),
+        row("recorded", "number of recorded outputs, the first elements of outputs", length(layout.outputs)),
+        row("conserved", "number of conserved quantities, the next ones", length(layout.conserved)),
+        row("expected", "number of expected quantities, the last ones", length(layout.expected)),
+        row("jac_entries", "nonzeros of df/dy", length(jac.row_idx.len())),
+        row("pjac_entries", "nonzeros of df/dp", length(pjac.row_idx.len())),
+        row("mass_entries", "nonzeros of M; 0 means the identity", length(mass.row_idx.len())),
+        row("state_names", "names of the elements of y", Texts(states)),
+        row("parameter_names", "names of the parameters", Texts(parameters)),
+        row("output_names", "names of recorded, conserved and expected quantities", Texts(outputs)),
+        row("defaults", "default values of the parameters", Numbers(defaults)),
+        row("jac_columns", "where each column of df/dy begins; states + 1 elements", list(&jac.col_ptr)),
+        row("jac_rows", "row of each entry of df/dy, ascending in a column", list(&jac.row_idx)),
+        row("pjac_columns", "where each column of df/dp begins; parameters + 1 elements", list(&pjac.col_ptr)),
+        row("pjac_rows", "row of each entry of df/dp, ascending in a column", list(&pjac.row_idx)),
+        row("mass_columns", "where each column of M begins; states + 1 elements", list(&mass.col_ptr)),
+        row("mass_rows", "row of each entry of M, ascending in a column", list(&mass.row_idx)),
+    ]
+}
+
+/// Whether a prefix makes every symbol an identifier of C and C++ that is not reserved: a letter, then letters, digits
+/// and single underscores, none at the end; at most [`MAX_PREFIX`] characters.
+pub fn is_prefix(prefix: &str) -> bool {
+    prefix.len() <= MAX_PREFIX
+        && prefix.starts_with(|c: char| c.is_ascii_alphabetic())
+        && prefix.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !prefix.contains("__")
+        && !prefix.ends_with('_')
+}
+
+/// A prefix for a name that may hold anything: ASCII letters and digits stay, everything else becomes an underscore.
+/// Names without any become `model`.
+pub fn prefix_of(name: &str) -> String {
+    let mut prefix = String::new();
+    for c in name.chars() {
+        if c.is_ascii_alphanumeric() {
+            prefix.push(c);
+        } else if !prefix.is_empty() && !prefix.ends_with('_') {
+            prefix.push('_');
+        }
+        if prefix.len() == MAX_PREFIX {
+            break;
+        }
+    }
+    prefix.truncate(prefix.trim_end_matches('_').len());
+    match prefix.chars().next() {
+        None => "model".to_string(),
+        Some(c) if c.is_ascii_digit() => {
+            prefix.insert_str(0, "model_");
+            prefix.truncate(MAX_PREFIX);
+            prefix.truncate(prefix.trim_end_matches('_').len());
+            prefix
+        }
+        Some(_) => prefix,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_gives_a_usable_prefix() {
+        for name in [
+            "robertson",
+            "x'",
+            "Ω₁ oscillator",
+            "2 beads",
+            "",
+            "___",
+            "a__b_",
+            "ééé",
+            &"long".repeat(50),
+            &"9_".repeat(40),
+        ] {
+            let prefix = prefix_of(name);
+            assert!(is_prefix(&prefix), "{name:?} gives {prefix:?}");
+        }
+        assert_eq!(prefix_of("driven bead"), "driven_bead");
+        assert_eq!(prefix_of("2 beads"), "model_2_beads");
+        for bad in ["", "_a", "1a", "a__b", "a_", "a b", "ä", &"a".repeat(MAX_PREFIX + 1)] {
+            assert!(!is_prefix(bad), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Machine code in memory: who owns it, and the one place that calls it.
+
+use cranelift_codegen::ir::LibCall;
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{Linkage, default_libcall_names};
+use odec_ir::schedule::Schedule;
+
+use crate::{JitError, host, libm, unit};
+
+type Entry = unsafe extern "C" fn(f64, *const f64, *const f64, *const f64, *mut f64);
+
+/// A module whose memory is freed with it: the library's own leaks it.
+struct Memory(Option<JITModule>);
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Some(module) = self.0.take() {
+            // SAFETY: the addresses of the code are in the `Code` that owns this, or in `Code::new` before it gave one;
+            // calls borrow that, so none is running and none can follow.
+            unsafe { module.free_memory() }
+        }
+    }
+}
+
+/// The machine code of one kernel.
+pub(crate) struct Code {
+    entry: Entry,
+    /// Bytes of code.
+    pub(crate) bytes: usize,
+    _memory: Memory,
+}
+
+// SAFETY: the module is not touched after `Code::new` until drop, which has the only reference; the code writes its own
+// stack and the caller's `out` alone.
+unsafe impl Sync for Code {}
+
+impl Code {
+    /// Compiles a schedule that went through `lower::check`.
+    pub(crate) fn new(schedule: &Schedule) -> Result<Code, JitError> {
+        let isa = host::isa(unit::effort(schedule.steps.len()))?;
+        let mut builder = JITBuilder::with_isa(isa, Box::new(libcall));
+        builder.symbol_lookup_fn(Box::new(|name| libm::find(name).map(libm::Function::address)));
+        let mut memory = Memory(Some(JITModule::new(builder)));
+        let Some(module) = memory.0.as_mut() else { return Err(JitError::Backend(String::new())) };
+        let (kernel, bytes) = unit::define(module, "kernel", Linkage::Export, schedule)?;
+        module.finalize_definitions()?;
+        let address = module.get_finalized_function(kernel);
+        // SAFETY: the function was compiled with the signature of `Entry` in the calling convention of C.
+        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(address) };
+        Ok(Code { entry, bytes, _memory: memory })
+    }
+
+    /// Runs the kernel.
+    ///
+    /// # Safety
+    /// `y`, `p` and `out` have at least the lengths in the schedule, `w` that of `y` if the schedule has directions.
+    /// `out` may be `p` in the kernel that prepares it, which reads no element that it writes.
+    pub(crate) unsafe fn call(&self, t: f64, y: *const f64, p: *const f64, w: *const f64, out: *mut f64) {
+        // SAFETY: as this function demands.
+        unsafe { (self.entry)(t, y, p, w, out) }
+    }
+}
+
+/// Names of the functions that the code generator itself may call, where the processor lacks an instruction.
+pub(crate) fn libcall(call: LibCall) -> String {
+    match call {
+        LibCall::FloorF64 => "floor".to_string(),
+        LibCall::CeilF64 => "ceil".to_string(),
+        other => default_libcall_names()(other),
+    }
+}

@@ -1,0 +1,227 @@
+//! A program's kernels as callable machine code.
+
+use std::sync::OnceLock;
+
+use odec_ir::schedule::{Schedule, Step, Value};
+use odec_ir::{KernelRole, Layout, Lowering, Program, expand};
+
+use crate::code::Code;
+use crate::{JitError, lower};
+
+/// Number of roles of kernels.
+const ROLES: usize = 9;
+
+/// A program as machine code of this process. It does not change once made: any number of threads may call it, with
+/// states and parameters of their own. The memory of the code is freed on drop.
+///
+/// Every kernel is checked at the start and compiled when it is first needed, or ahead of that by
+/// [`Compiled::compile`]: an explicit method has no use for a Jacobian. Should the operating system refuse memory for
+/// code once checks are past, the kernel is interpreted, with the same results; `compile` tells the reason.
+///
+/// # Panics
+/// The methods that run a kernel panic if a slice is shorter or longer than documented, or if the program has no such
+/// kernel: both are mistakes of the caller, not of a model.
+pub struct Compiled {
+    kernels: [Option<Compilable>; ROLES],
+    n: usize,
+    p_len: usize,
+}
+
+/// A kernel whose code is made once.
+struct Compilable {
+    schedule: Schedule,
+    code: OnceLock<Result<Code, JitError>>,
+}
+
+impl Compilable {
+    fn code(&self) -> Result<&Code, &JitError> {
+        self.code.get_or_init(|| Code::new(&self.schedule)).as_ref()
+    }
+}
+
+impl Compiled {
+    /// Checks every kernel of a program and makes it ready to compile; compiles the right-hand side.
+    ///
+    /// # Errors
+    /// What no code can be written for; see [`JitError`].
+    pub fn new(program: &Program) -> Result<Compiled, JitError> {
+        let layout = Layout::of(program);
+        let mut compiled = Compiled { kernels: [const { None }; ROLES], n: layout.n, p_len: layout.p_len() };
+        for schedule in schedules(program, &layout)? {
+            let role = schedule.role as usize;
+            compiled.kernels[role] = Some(Compilable { schedule, code: OnceLock::new() });
+        }
+        compiled.compile(&[KernelRole::Rhs])?;
+        Ok(compiled)
+    }
+
+    /// Compiles the kernels of these roles now, as far as the program has them.
+    ///
+    /// # Errors
+    /// The first failure of the code generator.
+    pub fn compile(&self, roles: &[KernelRole]) -> Result<(), JitError> {
+        for &role in roles {
+            if let Some(kernel) = &self.kernels[role as usize] {
+                kernel.code().map_err(JitError::clone)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the program has a kernel of this role.
+    pub fn has(&self, role: KernelRole) -> bool {
+        self.kernels[role as usize].is_some()
+    }
+
+    /// Length of `out` of the kernel of this role; 0 if there is none.
+    pub fn out_len(&self, role: KernelRole) -> usize {
+        self.kernels[role as usize].as_ref().map_or(0, |kernel| kernel.schedule.out_len)
+    }
+
+    /// Number of states, the length of `y`.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Length of the parameter buffer: parameters, then staged values.
+    pub fn p_len(&self) -> usize {
+        self.p_len
+    }
+
+    /// Bytes of machine code made so far.
+    pub fn code_bytes(&self) -> usize {
+        let made = self.kernels.iter().flatten().filter_map(|kernel| kernel.code.get());
+        made.flatten().map(|code| code.bytes).sum()
+    }
+
+    /// Fills the staged part of the parameter buffer, of [`Compiled::p_len`] elements, from the parameters in it.
+    pub fn prepare(&self, p: &mut [f64]) {
+        let Some(kernel) = &self.kernels[KernelRole::Prepare as usize] else { return };
+        assert_eq!(p.len(), self.p_len, "length of p");
+        match kernel.code() {
+            // SAFETY: the length was checked; this kernel reads parameters and writes staged values.
+            Ok(code) => unsafe { code.call(0.0, p.as_ptr(), p.as_ptr(), p.as_ptr(), p.as_mut_ptr()) },
+            Err(_) => {
+                let given = p.to_vec();
+                interpret(&kernel.schedule, 0.0, &[], &given, &[], p);
+            }
+        }
+    }
+
+    /// `y` (n elements) at the start of a run at time `t`, given the prepared parameter buffer.
+    pub fn initial(&self, t: f64, p: &[f64], y: &mut [f64]) {
+        self.run(KernelRole::Initial, t, None, p, &[], y);
+    }
+
+    /// f(t, y): n elements.
+    pub fn rhs(&self, t: f64, y: &[f64], p: &[f64], out: &mut [f64]) {
+        self.run(KernelRole::Rhs, t, Some(y), p, &[], out);
+    }
+
+    /// Values of df/dy on the program's pattern.
+    pub fn jacobian(&self, t: f64, y: &[f64], p: &[f64], out: &mut [f64]) {
+        self.run(KernelRole::Jacobian, t, Some(y), p, &[], out);
+    }
+
+    /// df/dy times `w`: n elements each.
+    pub fn tangent(&self, t: f64, y: &[f64], p: &[f64], w: &[f64], out: &mut [f64]) {
+        assert_eq!(w.len(), self.n, "length of w");
+        self.run(KernelRole::Tangent, t, Some(y), p, w, out);
+    }
+
+    /// df/dt: n elements.
+    pub fn time_derivative(&self, t: f64, y: &[f64], p: &[f64], out: &mut [f64]) {
+        self.run(KernelRole::TimeDerivative, t, Some(y), p, &[], out);
+    }
+
+    /// Values of df/dp on the program's pattern.
+    pub fn parameter_jacobian(&self, t: f64, y: &[f64], p: &[f64], out: &mut [f64]) {
+        self.run(KernelRole::ParameterJacobian, t, Some(y), p, &[], out);
+    }
+
+    /// Values of the mass matrix on the program's pattern.
+    pub fn mass(&self, p: &[f64], out: &mut [f64]) {
+        self.run(KernelRole::Mass, 0.0, None, p, &[], out);
+    }
+
+    /// Outputs, then conserved, then expected quantities.
+    pub fn outputs(&self, t: f64, y: &[f64], p: &[f64], out: &mut [f64]) {
+        self.run(KernelRole::Outputs, t, Some(y), p, &[], out);
+    }
+
+    /// Runs a kernel; `y` is absent where the kernel reads none.
+    fn run(&self, role: KernelRole, t: f64, y: Option<&[f64]>, p: &[f64], w: &[f64], out: &mut [f64]) {
+        let Some(kernel) = &self.kernels[role as usize] else {
+            assert!(out.is_empty(), "the program has no {role:?} kernel");
+            return;
+        };
+        let y = match y {
+            Some(y) => {
+                assert_eq!(y.len(), self.n, "length of y");
+                y
+            }
+            None => &[],
+        };
+        assert_eq!(p.len(), self.p_len, "length of p");
+        assert_eq!(out.len(), kernel.schedule.out_len, "length of out");
+        match kernel.code() {
+            // SAFETY: the lengths were checked, and those of y and w that may be empty belong to kernels of which
+            // `readable` made sure that they read none.
+            Ok(code) => unsafe { code.call(t, y.as_ptr(), p.as_ptr(), w.as_ptr(), out.as_mut_ptr()) },
+            Err(_) => interpret(&kernel.schedule, t, y, p, w, out),
+        }
+    }
+}
+
+/// Every kernel, checked and in the order of its steps.
+pub(crate) fn schedules(program: &Program, layout: &Layout) -> Result<Vec<Schedule>, JitError> {
+    let mut schedules = Vec::with_capacity(program.kernels.len());
+    for kernel in &program.kernels {
+        let schedule = Schedule::of(program, layout, &expand::expanded(kernel))?;
+        readable(&schedule)?;
+        lower::check(&schedule)?;
+        schedules.push(schedule);
+    }
+    Ok(schedules)
+}
+
+/// Refuses kernels that read what callers do not give them.
+fn readable(schedule: &Schedule) -> Result<(), JitError> {
+    use KernelRole::{Initial, Mass, Prepare, Tangent};
+    let stateless = matches!(schedule.role, Prepare | Initial | Mass);
+    for value in &schedule.values {
+        let given = match value {
+            Value::State(_) => !stateless,
+            Value::Direction(_) => schedule.role == Tangent,
+            _ => true,
+        };
+        if !given {
+            return Err(JitError::Malformed(format!("the {:?} kernel reads an input it is not given", schedule.role)));
+        }
+    }
+    Ok(())
+}
+
+/// Does what the code of a schedule does.
+fn interpret(schedule: &Schedule, t: f64, y: &[f64], p: &[f64], w: &[f64], out: &mut [f64]) {
+    let mut values = Vec::with_capacity(schedule.values.len());
+    for value in &schedule.values {
+        values.push(match *value {
+            Value::Constant(number) => number,
+            Value::Time => t,
+            Value::State(i) => y[i as usize],
+            Value::Parameter(i) => p[i as usize],
+            Value::Direction(i) => w[i as usize],
+            Value::Call(op, args) => {
+                let args = args.map(|arg| values[arg as usize]);
+                debug_assert!(!matches!(op.0.lowering, Lowering::Expand(_)));
+                (op.0.value)(&args[..usize::from(op.0.arity)])
+            }
+        });
+    }
+    for step in &schedule.steps {
+        if let Step::Store { slot, value } = *step {
+            out[slot as usize] = values[value as usize];
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What can go wrong between a program and its machine code.
+
+use odec_ir::KernelRole;
+
+/// Why a program was not turned into machine code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JitError {
+    /// The code generator does not know this processor or operating system.
+    UnsupportedHost(String),
+    /// A builtin asks for a function of the C library that is not in the table of [`libm`](crate::libm).
+    UnknownFunction(String),
+    /// A builtin passes another number of arguments than the function of the C library takes.
+    WrongArity {
+        /// The function.
+        function: String,
+        /// Arguments it takes.
+        takes: usize,
+        /// Arguments it was given.
+        given: usize,
+    },
+    /// A buffer of the kernel has more elements than [`MAX_SLOTS`](crate::MAX_SLOTS).
+    TooManySlots {
+        /// The kernel.
+        role: KernelRole,
+        /// Elements of the buffer.
+        slots: usize,
+    },
+    /// The kernel keeps more values at a time than [`MAX_SCRATCH`](crate::MAX_SCRATCH).
+    TooManyLiveValues {
+        /// The kernel.
+        role: KernelRole,
+        /// Values kept at a time.
+        values: usize,
+    },
+    /// The program contradicts itself: one made by hand, for lowering never makes such.
+    Malformed(String),
+    /// The prefix is not one that C identifiers can begin with.
+    BadPrefix(String),
+    /// The code generator failed: out of memory, or its own limits.
+    Backend(String),
+}
+
+impl std::fmt::Display for JitError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            JitError::UnsupportedHost(why) => write!(f, "no machine code for this computer: {why}"),
+            JitError::UnknownFunction(name) => write!(f, "`{name}` is not a function that compiled code may call"),
+            JitError::WrongArity { function, takes, given } => {
+                write!(f, "`{function}` takes {takes} arguments, not {given}")
+            }
+            JitError::TooManySlots { role, slots } => {
+                write!(f, "the {role:?} kernel uses {slots} array elements; at most {} are possible", crate::MAX_SLOTS)
+            }
+            JitError::TooManyLiveValues { role, values } => write!(
+                f,
+                "the {role:?} kernel keeps {values} intermediate values at a time; at most {} are possible",
+                crate::MAX_SCRATCH
+            ),
+            JitError::Malformed(why) => write!(f, "the program contradicts itself: {why}"),
+            JitError::BadPrefix(prefix) => write!(f, "`{prefix}` cannot begin a C identifier"),
+            JitError::Backend(why) => write!(f, "code generation failed: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for JitError {}
+
+impl From<cranelift_module::ModuleError> for JitError {
+    fn from(error: cranelift_module::ModuleError) -> JitError {
+        JitError::Backend(error.to_string())
+    }
+}
+
+impl From<odec_ir::schedule::Malformed> for JitError {
+    fn from(error: odec_ir::schedule::Malformed) -> JitError {
+        JitError::Malformed(error.to_string())
+    }
+}

@@ -1,0 +1,50 @@
+//! Settings of the code generator for this computer, made once per process.
+
+use std::sync::{Arc, OnceLock};
+
+use cranelift_codegen::isa::TargetIsa;
+use cranelift_codegen::settings::{self, Configurable};
+
+use crate::JitError;
+
+/// How much work to spend on a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Registers by backtracking: the fastest code; for short functions.
+    Best,
+    /// Registers in one pass: linear time; for the pieces of long kernels, which wait for memory anyway.
+    Quick,
+    /// As `Best`, in code that may be linked anywhere.
+    Object,
+}
+
+/// The target of an effort. All that differ are shared, because building one costs a tenth of a small model's compilation.
+pub(crate) fn isa(effort: Effort) -> Result<Arc<dyn TargetIsa>, JitError> {
+    static ISAS: [OnceLock<Result<Arc<dyn TargetIsa>, JitError>>; 3] = [const { OnceLock::new() }; 3];
+    ISAS[effort as usize].get_or_init(|| build(effort)).clone()
+}
+
+fn build(effort: Effort) -> Result<Arc<dyn TargetIsa>, JitError> {
+    let backend = |error: &dyn std::fmt::Display| JitError::Backend(error.to_string());
+    let mut flags = settings::builder();
+    let allocator = if effort == Effort::Quick { "single_pass" } else { "backtracking" };
+    let verify = if cfg!(debug_assertions) { "true" } else { "false" };
+    let pic = if effort == Effort::Object { "true" } else { "false" };
+    for (name, value) in [
+        ("opt_level", "none"),
+        ("regalloc_algorithm", allocator),
+        ("enable_verifier", verify),
+        ("is_pic", pic),
+        // Kernels call nothing that unwinds.
+        ("unwind_info", "false"),
+        // Frames that hold a long kernel's intermediate values exceed a page.
+        ("enable_probestack", "true"),
+        ("probestack_strategy", "inline"),
+    ] {
+        flags.set(name, value).map_err(|error| backend(&error))?;
+    }
+    // An object may be linked and run on another computer of the kind, so it uses the base instruction set.
+    let builder = cranelift_native::builder_with_options(effort != Effort::Object)
+        .map_err(|why| JitError::UnsupportedHost(why.to_string()))?;
+    builder.finish(settings::Flags::new(flags)).map_err(|error| backend(&error))
+}

@@ -1,0 +1,92 @@
+//! Compiles one kernel into a module, in one function or in pieces, whatever the module is.
+
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::{FuncRef, Function, Signature};
+use cranelift_module::{FuncId, Linkage, Module};
+use odec_ir::schedule::Schedule;
+
+use crate::JitError;
+use crate::host::Effort;
+use crate::lower::{self, Abi, Bodies, Imports};
+use crate::pieces::Pieces;
+
+/// Steps up to which a kernel is one function with the best allocation of registers.
+const SHORT: usize = 1000;
+
+/// Steps in a piece of a longer kernel.
+const PIECE: usize = 500;
+
+/// How a kernel of that many steps is compiled into memory.
+pub(crate) fn effort(steps: usize) -> Effort {
+    if steps <= SHORT { Effort::Best } else { Effort::Quick }
+}
+
+/// How a schedule is cut.
+pub(crate) fn pieces(schedule: &Schedule) -> Pieces {
+    let steps = schedule.steps.len();
+    Pieces::of(schedule, if steps <= SHORT { SHORT } else { PIECE })
+}
+
+/// Functions of a module, as seen from the one being written.
+struct Declared<'m, M> {
+    module: &'m mut M,
+    pieces: &'m [FuncId],
+}
+
+impl<M: Module> Imports for Declared<'_, M> {
+    fn function(&mut self, func: &mut Function, name: &'static str, signature: Signature) -> Result<FuncRef, JitError> {
+        let id = self.module.declare_function(name, Linkage::Import, &signature)?;
+        Ok(self.module.declare_func_in_func(id, func))
+    }
+
+    fn piece(&mut self, func: &mut Function, piece: usize) -> FuncRef {
+        let function = self.module.declare_func_in_func(self.pieces[piece], func);
+        // Pieces need not be near in memory unless the code is position independent, when a linker sees to it.
+        if !self.module.isa().flags().is_pic() {
+            func.dfg.ext_funcs[function].colocated = false;
+        }
+        function
+    }
+}
+
+/// Defines the kernel under a name and gives its function and the bytes of its code.
+pub(crate) fn define<M: Module>(
+    module: &mut M,
+    name: &str,
+    linkage: Linkage,
+    schedule: &Schedule,
+) -> Result<(FuncId, usize), JitError> {
+    let abi = abi(module);
+    let cut = pieces(schedule);
+    let kernel = module.declare_function(name, linkage, &abi.kernel())?;
+    let mut context = module.make_context();
+    let mut bodies = Bodies::new(abi, schedule, &cut);
+    let mut bytes = 0;
+    if cut.ranges.len() <= 1 {
+        bodies.write(&mut context.func, 0, &mut Declared { module, pieces: &[] })?;
+        bytes += finish(module, kernel, &mut context)?;
+        return Ok((kernel, bytes));
+    }
+    let mut ids = Vec::with_capacity(cut.ranges.len());
+    for piece in 0..cut.ranges.len() {
+        bodies.write(&mut context.func, piece, &mut Declared { module, pieces: &[] })?;
+        let id = module.declare_anonymous_function(&context.func.signature)?;
+        bytes += finish(module, id, &mut context)?;
+        ids.push(id);
+    }
+    lower::driver(&mut context.func, abi, schedule, &cut, &mut Declared { module, pieces: &ids })?;
+    bytes += finish(module, kernel, &mut context)?;
+    Ok((kernel, bytes))
+}
+
+fn abi<M: Module>(module: &M) -> Abi {
+    let config = module.target_config();
+    Abi { pointer: config.pointer_type(), convention: config.default_call_conv }
+}
+
+fn finish<M: Module>(module: &mut M, id: FuncId, context: &mut Context) -> Result<usize, JitError> {
+    module.define_function(id, context)?;
+    let bytes = context.compiled_code().map_or(0, |code| code.code_buffer().len());
+    module.clear_context(context);
+    Ok(bytes)
+}

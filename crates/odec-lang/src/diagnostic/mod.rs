@@ -1,5 +1,9 @@
 //! Diagnostics as plain data: what is wrong, every place involved, and the text to type. Rendered elsewhere.
 
+pub mod codes;
+
+pub use codes::codes;
+
 use odec_ir::Span;
 
 /// How bad it is.
@@ -46,4 +50,53 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// The text to type, where it is certain enough to be applied by a tool.
     pub fixes: Vec<Fix>,
+}
+
+impl Diagnostic {
+    fn new(severity: Severity, code: &'static str, headline: impl Into<String>) -> Diagnostic {
+        Diagnostic { code, severity, headline: headline.into(), labels: Vec::new(), help: None, fixes: Vec::new() }
+    }
+
+    /// An error without places.
+    pub fn error(code: &'static str, headline: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Error, code, headline)
+    }
+
+    /// A warning without places.
+    pub fn warning(code: &'static str, headline: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Warning, code, headline)
+    }
+
+    /// A note without places.
+    pub fn note(code: &'static str, headline: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Note, code, headline)
+    }
+
+    /// Adds a place; the first one added is the primary place.
+    pub fn label(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
+        self.labels.push(Label { span, text: text.into() });
+        self
+    }
+
+    /// Says what to try.
+    pub fn help(mut self, text: impl Into<String>) -> Diagnostic {
+        self.help = Some(text.into());
+        self
+    }
+
+    /// Adds a replacement that is certain enough to be applied by a tool.
+    pub fn fix(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
+        self.fixes.push(Fix { span, text: text.into() });
+        self
+    }
+
+    /// The primary place.
+    pub fn span(&self) -> Option<Span> {
+        self.labels.first().map(|label| label.span)
+    }
+
+    /// Whether it keeps the model from running.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
 }

@@ -1,3 +1,47 @@
 //! From text to tree: masking, logical lines, the pest grammar, and the syntax tree.
+//!
+//! Parsing never fails: it gives a tree of the lines that could be read and a diagnostic for each that could not.
 
+mod build;
+mod docs;
+mod explain;
+mod grammar;
+mod keyword;
+pub mod limits;
+mod lines;
+mod mask;
 pub mod tree;
+
+use odec_ir::Span;
+
+use crate::diagnostic::Diagnostic;
+use crate::source::Source;
+use tree::Tree;
+
+/// Reads a source: the tree of all lines that are well formed, and one diagnostic for each mistake.
+pub fn parse(source: &Source) -> (Tree, Vec<Diagnostic>) {
+    let masked = mask::mask(&source.text);
+    let mut diagnostics: Vec<Diagnostic> = masked.slashes.iter().map(|&at| slashes(&source.text, at)).collect();
+    let cut = lines::cut(&source.text, masked.text);
+    diagnostics.extend(cut.diagnostics);
+    let mut builder = build::Builder::new(&cut.text);
+    for piece in &cut.pieces {
+        builder.piece(piece);
+    }
+    let (mut tree, found) = builder.finish();
+    diagnostics.extend(found);
+    diagnostics.extend(docs::attach(&source.text, &masked.docs, &mut tree));
+    diagnostics.sort_by_key(|diagnostic| diagnostic.span().map_or(0, |span| span.start));
+    (tree, diagnostics)
+}
+
+/// `//` in the middle of a line: a comment elsewhere, a whole-number division elsewhere still.
+fn slashes(source: &str, at: usize) -> Diagnostic {
+    let diagnostic = Diagnostic::error("E0112", "`//` is a comment only at the start of a line")
+        .label(Span::new(at, at + 2), "a comment or a division?");
+    let rest = source[at + 2..].lines().next().unwrap_or_default().trim();
+    if rest.contains(' ') {
+        return diagnostic.help("write `#` for a comment").fix(Span::new(at, at + 2), "#");
+    }
+    diagnostic.help("write `#` for a comment, `floor(a/b)` for whole-number division")
+}

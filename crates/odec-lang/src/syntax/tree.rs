@@ -35,6 +35,8 @@ pub struct Reference {
     pub primes: u8,
     /// Names after dots, in order (`c.x` has name `c` and path `x`; `p[i].x` likewise: meaning is decided later).
     pub path: Vec<Ident>,
+    /// How many names of `path` stand before the bracket or the prime: 1 in `c.x'`, 0 in `p'.x` and in a plain `c.x`.
+    pub lead: usize,
     /// The whole.
     pub span: Span,
 }
@@ -133,7 +135,7 @@ pub struct Declared {
     pub target: Reference,
     /// The value shared by the names before one `=`; `None` if missing where the grammar allows it.
     pub value: Option<ExprId>,
-    /// The unit of the item.
+    /// The unit of the item; for a primed target, whose unit is derived, the unit of the start value.
     pub unit: Option<Unit>,
     /// `in a..b`
     pub bounds: Option<(ExprId, ExprId)>,
@@ -146,6 +148,10 @@ pub struct Declared {
 pub struct Entry {
     /// Left of `=`.
     pub key: Ident,
+    /// `[i]` after the key (`params hopf { u[1] = 3 }`).
+    pub indices: Vec<Index>,
+    /// Primes of the key (`params hopf { x' = 3 }`).
+    pub primes: u8,
     /// `(B)`, if any.
     pub argument: Option<Reference>,
     /// Right of `=`.
@@ -157,8 +163,10 @@ pub struct Entry {
 /// The value of an entry.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EntryValue {
-    /// An expression, or one name (`method = bdf`).
+    /// An expression.
     Expr(ExprId),
+    /// One word, hyphens included, for the entries that name something: `method = backward-euler`, `params = hopf`.
+    Word(Ident),
     /// `0 .. 1e11`
     Range(ExprId, ExprId),
 }
@@ -174,27 +182,95 @@ pub struct Within {
     pub span: Span,
 }
 
-/// A statement of a construct whose meaning comes with a later version: parsed so far that its extent is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// One item of a `boundary` statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BoundaryItem {
+    /// `u[0, j] = 0`: targets that share a value.
+    Value(Vec<Reference>, ExprId),
+    /// `periodic i`
+    Periodic(Ident),
+    /// `clamp i`
+    Clamp(Ident),
+}
+
+/// How an event changes a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// `:=`
+    Set,
+    /// `+=`
+    Add,
+    /// `-=`
+    Subtract,
+}
+
+/// One action of an event.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// `x := 3`, with the place of the whole.
+    Change(Reference, Change, ExprId, Span),
+    /// `stop "reason"`
+    Stop(Option<String>, Span),
+}
+
+/// A construct whose meaning comes with a later version, in full.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Later {
-    /// `index i = 1..N`
-    Index,
-    /// `boundary ...`
-    Boundary,
+    /// `index i, j = 1..N, k = 0..3`
+    Index(Vec<(Vec<Ident>, ExprId, ExprId)>),
+    /// `boundary u[0] = 1, periodic j`
+    Boundary(Vec<BoundaryItem>),
     /// `unknown z = guess`
-    Unknown,
+    Unknown(Vec<Declared>),
     /// `discrete m = 1`
-    Discrete,
-    /// `when ... { }`
-    When,
-    /// `at ... { }`
-    At,
-    /// `every ... { }`
-    Every,
-    /// `input q(t) = table(...)`
-    Input,
-    /// `use "file" as c { }`
-    Use,
+    Discrete(Vec<Declared>),
+    /// `when condition { }`
+    When(ExprId, Vec<Action>),
+    /// `at 5 { }`
+    At(ExprId, Vec<Action>),
+    /// `every period from start until end { }`
+    Every {
+        /// Time between two.
+        period: ExprId,
+        /// The first, if given.
+        from: Option<ExprId>,
+        /// The end, itself excluded.
+        until: Option<ExprId>,
+        /// What happens.
+        actions: Vec<Action>,
+    },
+    /// `input q(t) = table(...) [unit]`: name, argument, value, unit.
+    Input(Vec<(Ident, Ident, ExprId, Option<Unit>)>),
+    /// `use "file" as c { }`: file, name, replaced names.
+    Use(String, Ident, Vec<Entry>),
+}
+
+impl Later {
+    /// The word that begins it.
+    pub fn keyword(&self) -> &'static str {
+        match self {
+            Later::Index(..) => "index",
+            Later::Boundary(..) => "boundary",
+            Later::Unknown(..) => "unknown",
+            Later::Discrete(..) => "discrete",
+            Later::When(..) => "when",
+            Later::At(..) => "at",
+            Later::Every { .. } => "every",
+            Later::Input(..) => "input",
+            Later::Use(..) => "use",
+        }
+    }
+
+    /// The names it brings into the model.
+    pub fn names(&self) -> Vec<&Ident> {
+        match self {
+            Later::Index(items) => items.iter().flat_map(|(names, ..)| names).collect(),
+            Later::Unknown(items) | Later::Discrete(items) => items.iter().map(|item| &item.target.name).collect(),
+            Later::Input(items) => items.iter().map(|(name, ..)| name).collect(),
+            Later::Use(_, name, _) => vec![name],
+            Later::Boundary(..) | Later::When(..) | Later::At(..) | Later::Every { .. } => Vec::new(),
+        }
+    }
 }
 
 /// What a statement is.
@@ -278,4 +354,8 @@ pub struct Tree {
     pub exprs: Vec<Expr>,
     /// Doc comment of the file (before `model`).
     pub doc: Option<String>,
+    /// Every name that occurs on a line which could not be read: nothing certain can be said of them.
+    pub broken: Vec<String>,
+    /// The file was recognised as another language's and answered as a whole; `statements` is empty.
+    pub foreign: bool,
 }

@@ -1,0 +1,160 @@
+//! From pest's pairs to the tree, one line at a time.
+
+mod blocks;
+mod expr;
+mod statement;
+
+use odec_ir::Span;
+use pest::Parser;
+use pest::iterators::Pair;
+use unicode_normalization::{UnicodeNormalization, is_nfc};
+
+use super::explain;
+use super::grammar::{Grammar, Rule};
+use super::keyword::{self, Keyword, classify};
+use super::lines::{Piece, Segment};
+use super::tree::{Expr, ExprId, ExprKind, Ident, Statement, StatementKind, Tree, Unit};
+use crate::diagnostic::Diagnostic;
+
+/// Collects statements and mistakes.
+pub struct Builder<'a> {
+    text: &'a str,
+    tree: Tree,
+    diagnostics: Vec<Diagnostic>,
+    /// Start of the line that is being built: pest's positions count from there.
+    base: usize,
+    /// End of the declared value that is being built: a unit that ends there belongs to the item.
+    value_end: Option<usize>,
+    /// That unit.
+    trailing: Option<Unit>,
+    /// Units of numbers met since the value began.
+    units: Vec<Span>,
+}
+
+impl<'a> Builder<'a> {
+    /// `text` is masked and cut.
+    pub fn new(text: &'a str) -> Builder<'a> {
+        Builder {
+            text,
+            tree: Tree::default(),
+            diagnostics: Vec::new(),
+            base: 0,
+            value_end: None,
+            trailing: None,
+            units: Vec::new(),
+        }
+    }
+
+    /// The tree and what was found wrong.
+    pub fn finish(mut self) -> (Tree, Vec<Diagnostic>) {
+        self.tree.broken.sort();
+        self.tree.broken.dedup();
+        (self.tree, self.diagnostics)
+    }
+
+    /// Reads one line or block.
+    pub fn piece(&mut self, piece: &Piece) {
+        let end = piece.block.as_ref().map_or(piece.head.range.end, |block| block.end.max(piece.head.range.end));
+        let span = Span::new(piece.head.range.start, end);
+        let kind = match &piece.block {
+            Some(block) => self.block(&piece.head, block),
+            None => self.line(&piece.head),
+        };
+        if let Some(kind) = kind {
+            self.tree.statements.push(Statement { kind, span, doc: None });
+        }
+    }
+
+    /// A statement without a block.
+    fn line(&mut self, head: &Segment) -> Option<StatementKind> {
+        let line = &self.text[head.range.clone()];
+        let word = classify(line, false);
+        let rule = match word {
+            Some(Keyword::Model) => Rule::model_line,
+            Some(Keyword::Time) => Rule::time_line,
+            Some(Keyword::Fn) => Rule::function_line,
+            Some(Keyword::Expect) => Rule::expect_line,
+            Some(Keyword::Conserve) => Rule::conserve_line,
+            Some(Keyword::Index) => Rule::index_line,
+            Some(Keyword::Boundary) => Rule::boundary_line,
+            Some(Keyword::Input) => Rule::input_line,
+            Some(Keyword::Use) => Rule::use_line,
+            Some(
+                Keyword::Param
+                | Keyword::Const
+                | Keyword::State
+                | Keyword::Output
+                | Keyword::Unknown
+                | Keyword::Discrete,
+            ) => Rule::declaration_line,
+            Some(Keyword::Params) => Rule::params_head,
+            Some(Keyword::Run) => Rule::run_head,
+            Some(Keyword::When) => Rule::when_head,
+            Some(Keyword::At) => Rule::at_head,
+            Some(Keyword::Every) => Rule::every_head,
+            None => Rule::equation_line,
+        };
+        let pair = self.read(rule, head)?;
+        self.statement(word, pair)
+    }
+
+    /// Parses a segment with one rule; a mistake is explained once.
+    fn read(&mut self, rule: Rule, segment: &Segment) -> Option<Pair<'a, Rule>> {
+        if segment.bad {
+            self.give_up(segment);
+            return None;
+        }
+        let text = self.text;
+        let line = &text[segment.range.clone()];
+        self.base = segment.range.start;
+        match Grammar::parse(rule, line) {
+            Ok(mut pairs) => pairs.next(),
+            Err(error) => {
+                self.diagnostics.push(explain::explain(line, self.base, rule, &error));
+                self.give_up(segment);
+                None
+            }
+        }
+    }
+
+    /// Remembers the names of a line that cannot be read.
+    fn give_up(&mut self, segment: &Segment) {
+        let line = &self.text[segment.range.clone()];
+        let mut rest = line;
+        while let Some(start) = rest.find(keyword::is_name_char) {
+            let word = keyword::first_word(&rest[start..]);
+            if !word.starts_with(|c: char| c.is_ascii_digit()) {
+                self.tree.broken.push(normal(word));
+            }
+            rest = &rest[start + word.len()..];
+        }
+    }
+
+    fn span(&self, pair: &Pair<'_, Rule>) -> Span {
+        let span = pair.as_span();
+        Span::new(self.base + span.start(), self.base + span.end())
+    }
+
+    fn ident(&self, pair: &Pair<'_, Rule>) -> Ident {
+        Ident { name: normal(pair.as_str()), span: self.span(pair) }
+    }
+
+    fn push(&mut self, kind: ExprKind, span: Span) -> ExprId {
+        let id = ExprId(self.tree.exprs.len() as u32);
+        self.tree.exprs.push(Expr { kind, span });
+        id
+    }
+
+    fn span_of(&self, id: ExprId) -> Span {
+        self.tree.exprs.get(id.0 as usize).map(|expr| expr.span).unwrap_or_default()
+    }
+}
+
+/// A name as the compiler knows it: NFC, and the micro sign is the letter mu. Never NFKC, which makes `x²` an `x2`.
+pub fn normal(name: &str) -> String {
+    if name.is_ascii() {
+        return name.to_string();
+    }
+    let folded: String = name.chars().map(|c| if c == '\u{b5}' { '\u{3bc}' } else { c }).collect();
+    if is_nfc(&folded) { folded } else { folded.nfc().collect() }
+}

@@ -1,0 +1,282 @@
+//! Statements of one line.
+
+use pest::iterators::Pair;
+
+use super::Builder;
+use crate::diagnostic::Diagnostic;
+use crate::syntax::grammar::Rule;
+use crate::syntax::keyword::Keyword;
+use crate::syntax::tree::{BoundaryItem, Declared, Ident, Later, Reference, StatementKind, Unit, Within};
+
+impl Builder<'_> {
+    /// The statement of a line that the grammar accepted.
+    pub(super) fn statement(&mut self, word: Option<Keyword>, pair: Pair<'_, Rule>) -> Option<StatementKind> {
+        match word {
+            None => self.equation(pair),
+            Some(Keyword::Model) => Some(StatementKind::Model(self.first_name(pair)?)),
+            Some(Keyword::Time) => {
+                let unit = pair.clone().into_inner().find(|part| part.as_rule() == Rule::unit);
+                let unit = unit.map(|unit| self.item_unit(unit));
+                Some(StatementKind::Time(self.first_name(pair)?, unit))
+            }
+            Some(Keyword::Param) => Some(StatementKind::Param(self.items(pair, true))),
+            Some(Keyword::Const) => Some(StatementKind::Const(self.items(pair, true))),
+            Some(Keyword::State) => Some(StatementKind::State(self.items(pair, true))),
+            Some(Keyword::Output) => Some(StatementKind::Output(self.items(pair, false))),
+            Some(Keyword::Unknown) => Some(StatementKind::Later(Later::Unknown(self.items(pair, true)))),
+            Some(Keyword::Discrete) => Some(StatementKind::Later(Later::Discrete(self.items(pair, true)))),
+            Some(Keyword::Fn) => self.function(pair),
+            Some(Keyword::Expect) => self.expect(pair),
+            Some(Keyword::Conserve) => self.conserve(pair),
+            Some(Keyword::Index) => self.index_statement(pair),
+            Some(Keyword::Boundary) => Some(StatementKind::Later(Later::Boundary(self.boundary(pair)))),
+            Some(Keyword::Input) => self.input(pair),
+            Some(Keyword::Use) => self.use_statement(pair, Vec::new()),
+            // heads of blocks come with their block
+            Some(Keyword::Params | Keyword::Run | Keyword::When | Keyword::At | Keyword::Every) => None,
+        }
+    }
+
+    pub(super) fn first_name(&self, pair: Pair<'_, Rule>) -> Option<Ident> {
+        pair.into_inner().find(|part| part.as_rule() == Rule::name).map(|name| self.ident(&name))
+    }
+
+    fn equation(&mut self, pair: Pair<'_, Rule>) -> Option<StatementKind> {
+        let (mut lhs, mut equals, mut rhs) = (None, None, None);
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::logic => lhs = Some(self.logic(part)),
+                Rule::equals => equals = Some(self.span(&part)),
+                Rule::expr => rhs = Some(self.expr(part)),
+                _ => {}
+            }
+        }
+        Some(StatementKind::Equation { lhs: lhs?, rhs: rhs?, equals: equals? })
+    }
+
+    /// The items of a declaration; with `share`, names before one `=` share what follows.
+    fn items(&mut self, pair: Pair<'_, Rule>, share: bool) -> Vec<Declared> {
+        let mut items: Vec<Declared> = Vec::new();
+        let mut waiting = 0;
+        for part in pair.into_inner().filter(|part| part.as_rule() == Rule::item) {
+            let Some(item) = self.item(part) else { continue };
+            if item.value.is_some() && share {
+                let first = items.len() - waiting;
+                for earlier in items.iter_mut().skip(first) {
+                    earlier.value = item.value;
+                    earlier.unit = earlier.unit.take().or_else(|| item.unit.clone());
+                    earlier.bounds = item.bounds;
+                }
+            }
+            waiting = if item.value.is_some() { 0 } else { waiting + 1 };
+            items.push(item);
+        }
+        items
+    }
+
+    fn item(&mut self, pair: Pair<'_, Rule>) -> Option<Declared> {
+        let mut target: Option<Reference> = None;
+        let mut item_unit: Option<Unit> = None;
+        let (mut value, mut bounds) = (None, None);
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::target => target = Some(self.target(part)?),
+                Rule::expr => {
+                    self.begin_value(&part);
+                    value = Some(self.expr(part));
+                    item_unit = self.end_value();
+                }
+                Rule::unit => {
+                    item_unit = Some(self.item_unit(part));
+                    self.other_units(item_unit.as_ref());
+                }
+                Rule::bounds => {
+                    let range = part.into_inner().find(|part| part.as_rule() == Rule::range)?;
+                    bounds = self.range(range);
+                }
+                _ => {}
+            }
+        }
+        Some(Declared { target: target?, value, unit: item_unit, bounds, doc: None })
+    }
+
+    pub(super) fn target(&mut self, pair: Pair<'_, Rule>) -> Option<Reference> {
+        pair.into_inner().next().map(|reference| self.reference(reference))
+    }
+
+    /// From here on a unit at the very end belongs to the item, not to the last number.
+    fn begin_value(&mut self, value: &Pair<'_, Rule>) {
+        self.units.clear();
+        self.trailing = None;
+        self.value_end = Some(self.span(value).end as usize);
+    }
+
+    fn end_value(&mut self) -> Option<Unit> {
+        self.value_end = None;
+        let unit = self.trailing.take();
+        self.other_units(unit.as_ref());
+        unit
+    }
+
+    /// `1 [m] + 20 [cm]` leaves open whether `[cm]` is the sum's unit or the last number's.
+    fn other_units(&mut self, unit: Option<&Unit>) {
+        if let (Some(unit), Some(&other)) = (unit, self.units.first()) {
+            self.diagnostics.push(
+                Diagnostic::error("E0120", "the last unit could be that of the item or of the last number")
+                    .label(unit.span, format!("`[{}]`: whose unit?", unit.text))
+                    .label(other, "another number of the value has a unit")
+                    .help(format!("put the value in parentheses: `(...) [{}]`", unit.text)),
+            );
+        }
+    }
+
+    /// A unit that follows a name: only a blank tells it from an index.
+    pub(super) fn item_unit(&mut self, pair: Pair<'_, Rule>) -> Unit {
+        let unit = self.unit(pair);
+        let start = unit.span.start as usize;
+        if !self.text[..start].ends_with([' ', '\t']) {
+            self.diagnostics.push(
+                Diagnostic::error("E0119", "a blank is missing before the unit")
+                    .label(unit.span, "a bracket that touches what stands before it is an index")
+                    .fix(odec_ir::Span::new(start, start), " "),
+            );
+        }
+        unit
+    }
+
+    fn function(&mut self, pair: Pair<'_, Rule>) -> Option<StatementKind> {
+        let mut names = Vec::new();
+        let mut body = None;
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::name => names.push(self.ident(&part)),
+                Rule::expr => body = Some(self.expr(part)),
+                _ => {}
+            }
+        }
+        let mut names = names.into_iter();
+        let name = names.next()?;
+        Some(StatementKind::Function { name, arguments: names.collect(), body: body? })
+    }
+
+    fn expect(&mut self, pair: Pair<'_, Rule>) -> Option<StatementKind> {
+        let (mut quantity, mut time, mut value, mut within) = (None, None, None, None);
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::quantity => {
+                    let inner = part.into_inner().next()?;
+                    quantity = Some(match inner.as_rule() {
+                        Rule::group => self.group(inner),
+                        _ => {
+                            let span = self.span(&inner);
+                            let reference = self.reference(inner);
+                            self.push(crate::syntax::tree::ExprKind::Name(reference), span)
+                        }
+                    });
+                }
+                Rule::expr if time.is_none() => time = Some(self.expr(part)),
+                Rule::expr => value = Some(self.expr(part)),
+                Rule::tolerance => within = self.tolerance(part),
+                _ => {}
+            }
+        }
+        Some(StatementKind::Expect { quantity: quantity?, time: time?, value: value?, within })
+    }
+
+    fn tolerance(&mut self, pair: Pair<'_, Rule>) -> Option<Within> {
+        let span = self.span(&pair);
+        let mut value = None;
+        let mut percent = false;
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::sum => value = Some(self.sum(part)),
+                Rule::percent => percent = true,
+                _ => {}
+            }
+        }
+        Some(Within { value: value?, percent, span })
+    }
+
+    fn conserve(&mut self, pair: Pair<'_, Rule>) -> Option<StatementKind> {
+        let (mut name, mut value, mut within) = (None, None, None);
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::name => name = Some(self.ident(&part)),
+                Rule::expr => value = Some(self.expr(part)),
+                Rule::tolerance => within = self.tolerance(part),
+                _ => {}
+            }
+        }
+        Some(StatementKind::Conserve { name, value: value?, within })
+    }
+
+    fn index_statement(&mut self, pair: Pair<'_, Rule>) -> Option<StatementKind> {
+        let mut items = Vec::new();
+        for item in pair.into_inner().filter(|part| part.as_rule() == Rule::index_item) {
+            let mut names = Vec::new();
+            for part in item.into_inner() {
+                match part.as_rule() {
+                    Rule::name => names.push(self.ident(&part)),
+                    Rule::range => {
+                        let (from, to) = self.range(part)?;
+                        items.push((std::mem::take(&mut names), from, to));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Some(StatementKind::Later(Later::Index(items)))
+    }
+
+    fn boundary(&mut self, pair: Pair<'_, Rule>) -> Vec<BoundaryItem> {
+        let mut items = Vec::new();
+        let mut targets = Vec::new();
+        for item in pair.into_inner().filter(|part| part.as_rule() == Rule::boundary_item) {
+            let mut periodic = false;
+            for part in item.into_inner() {
+                match part.as_rule() {
+                    Rule::rule_word => periodic = part.as_str() == "periodic",
+                    Rule::name if periodic => items.push(BoundaryItem::Periodic(self.ident(&part))),
+                    Rule::name => items.push(BoundaryItem::Clamp(self.ident(&part))),
+                    Rule::target => targets.extend(self.target(part)),
+                    Rule::expr => {
+                        let value = self.expr(part);
+                        items.push(BoundaryItem::Value(std::mem::take(&mut targets), value));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if let Some(target) = targets.first() {
+            self.diagnostics.push(
+                Diagnostic::error("E0128", "this boundary has no value")
+                    .label(target.span, "`= value` is missing")
+                    .help("write for instance `boundary u[0] = 0`"),
+            );
+        }
+        items
+    }
+
+    fn input(&mut self, pair: Pair<'_, Rule>) -> Option<StatementKind> {
+        let mut items = Vec::new();
+        for item in pair.into_inner().filter(|part| part.as_rule() == Rule::input_item) {
+            let mut names = Vec::new();
+            let (mut value, mut unit) = (None, None);
+            for part in item.into_inner() {
+                match part.as_rule() {
+                    Rule::name => names.push(self.ident(&part)),
+                    Rule::expr => {
+                        self.begin_value(&part);
+                        value = Some(self.expr(part));
+                        unit = self.end_value();
+                    }
+                    Rule::unit => unit = Some(self.item_unit(part)),
+                    _ => {}
+                }
+            }
+            let mut names = names.into_iter();
+            items.push((names.next()?, names.next()?, value?, unit));
+        }
+        Some(StatementKind::Later(Later::Input(items)))
+    }
+}

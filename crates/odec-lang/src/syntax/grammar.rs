@@ -1,0 +1,9 @@
+//! The parser that pest makes of `ode.pest`.
+
+#![allow(missing_docs)]
+
+use pest_derive::Parser;
+
+#[derive(Parser)]
+#[grammar = "syntax/ode.pest"]
+pub struct Grammar;

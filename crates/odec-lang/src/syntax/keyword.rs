@@ -1,0 +1,105 @@
+//! Which words begin a statement, and when such a word is a name after all.
+
+/// What a statement is, by its first word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Keyword {
+    Model,
+    Time,
+    Param,
+    Const,
+    State,
+    Output,
+    Fn,
+    Params,
+    Run,
+    Expect,
+    Conserve,
+    Index,
+    Boundary,
+    Unknown,
+    Discrete,
+    When,
+    At,
+    Every,
+    Input,
+    Use,
+}
+
+/// The words in the order of the reference.
+pub const KEYWORDS: [(&str, Keyword); 20] = [
+    ("model", Keyword::Model),
+    ("time", Keyword::Time),
+    ("param", Keyword::Param),
+    ("const", Keyword::Const),
+    ("state", Keyword::State),
+    ("output", Keyword::Output),
+    ("fn", Keyword::Fn),
+    ("params", Keyword::Params),
+    ("run", Keyword::Run),
+    ("expect", Keyword::Expect),
+    ("conserve", Keyword::Conserve),
+    ("index", Keyword::Index),
+    ("boundary", Keyword::Boundary),
+    ("unknown", Keyword::Unknown),
+    ("discrete", Keyword::Discrete),
+    ("when", Keyword::When),
+    ("at", Keyword::At),
+    ("every", Keyword::Every),
+    ("input", Keyword::Input),
+    ("use", Keyword::Use),
+];
+
+/// Words that cannot be names.
+pub const RESERVED: [&str; 6] = ["if", "then", "else", "and", "or", "not"];
+
+impl Keyword {
+    /// The word itself.
+    pub fn word(self) -> &'static str {
+        KEYWORDS.iter().find(|(_, keyword)| *keyword == self).map_or("", |(word, _)| word)
+    }
+
+    /// Whether `{` must follow.
+    pub fn takes_block(self) -> bool {
+        matches!(self, Keyword::Run | Keyword::Params | Keyword::When | Keyword::At | Keyword::Every)
+    }
+
+    /// Whether what follows may begin with `-`.
+    fn takes_minus(self) -> bool {
+        matches!(self, Keyword::Conserve | Keyword::Expect)
+    }
+}
+
+/// Whether a character may stand in a name, as `name_char` in the grammar.
+pub fn is_name_char(c: char) -> bool {
+    use pest::unicode::{DECIMAL_NUMBER, LETTER, MARK};
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric() || c == '_';
+    }
+    LETTER(c) || MARK(c) || DECIMAL_NUMBER(c) || ('₀'..='₉').contains(&c)
+}
+
+/// The name characters at the start of a text.
+pub fn first_word(text: &str) -> &str {
+    let end = text.char_indices().find(|&(_, c)| !is_name_char(c)).map_or(text.len(), |(i, _)| i);
+    &text[..end]
+}
+
+/// The keyword that begins a line, unless what follows shows that the word is a name there (`state = 3*x`).
+/// `block` tells that `{` ends the line: then `at -5 {` is no difference.
+pub fn classify(line: &str, block: bool) -> Option<Keyword> {
+    let word = first_word(line);
+    let keyword = KEYWORDS.iter().find(|(text, _)| *text == word).map(|(_, keyword)| *keyword)?;
+    let touching = &line[word.len()..];
+    let rest = touching.trim_start_matches([' ', '\t', '\n']);
+    let Some(next) = rest.chars().next() else { return Some(keyword) };
+    let a_name = match next {
+        '-' | '−' => !(keyword.takes_minus() || (block && keyword.takes_block())),
+        '[' => touching.starts_with('['),
+        '=' | '\'' | '′' | '’' | '″' | '*' | '/' | '^' | '+' | ':' | ',' | '·' | '×' | '⋅' | ')' | '<' | '>' => {
+            true
+        }
+        '.' => !rest[1..].starts_with(|c: char| c.is_ascii_digit()),
+        _ => false,
+    };
+    (!a_name).then_some(keyword)
+}

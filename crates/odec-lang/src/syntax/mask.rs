@@ -1,0 +1,84 @@
+//! Comments become blanks of equal length, so that spans survive; doc comments and foreign `//` are kept aside.
+
+/// A `##` comment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doc {
+    /// Where `##` stands.
+    pub start: usize,
+    /// End of its line.
+    pub end: usize,
+    /// What it says.
+    pub text: String,
+    /// Nothing but blanks before it on its line.
+    pub alone: bool,
+}
+
+/// A text without comments.
+#[derive(Debug, Default)]
+pub struct Masked {
+    /// The text, byte for byte in place.
+    pub text: String,
+    /// Doc comments in order.
+    pub docs: Vec<Doc>,
+    /// Where a `//` stands that does not begin its line.
+    pub slashes: Vec<usize>,
+}
+
+/// Whether a character separates like a blank (pasted text is full of the wide and the unbreakable ones).
+fn is_blank(c: char) -> bool {
+    c == ' ' || c == '\t' || (c != '\n' && c != '\r' && c.is_whitespace())
+}
+
+/// Blanks out comments, carriage returns, odd blanks and a byte order mark.
+pub fn mask(source: &str) -> Masked {
+    let mut out = Masked { text: String::with_capacity(source.len()), ..Masked::default() };
+    let mut at = 0;
+    for line in source.split_inclusive('\n') {
+        mask_line(line, at, &mut out);
+        at += line.len();
+    }
+    out
+}
+
+fn mask_line(line: &str, at: usize, out: &mut Masked) {
+    let mut in_text = false;
+    let mut blank_so_far = true;
+    let mut chars = line.char_indices().peekable();
+    while let Some((i, c)) = chars.next() {
+        let slashes = c == '/' && !in_text && line[i + 1..].starts_with('/');
+        if (c == '#' && !in_text) || slashes {
+            let body = line.trim_end_matches(['\n', '\r']);
+            if slashes && !blank_so_far {
+                out.slashes.push(at + i);
+            }
+            if body[i..].starts_with("##") && !body[i..].starts_with("###") {
+                let text = body[i + 2..].trim().to_string();
+                out.docs.push(Doc { start: at + i, end: at + body.len(), text, alone: blank_so_far });
+            }
+            blank_out(line.len() - i - usize::from(line.ends_with('\n')), &mut out.text);
+            if line.ends_with('\n') {
+                out.text.push('\n');
+            }
+            return;
+        }
+        if c == '"' {
+            in_text = !in_text;
+        }
+        let mark = c == '\u{feff}' && at == 0 && i == 0;
+        if c == '\r' && chars.peek().is_some_and(|&(_, next)| next != '\n') {
+            // a lone carriage return ends a line on old systems
+            out.text.push('\n');
+            in_text = false;
+            blank_so_far = true;
+        } else if c == '\r' || mark || (is_blank(c) && c != ' ' && c != '\t' && !in_text) {
+            blank_out(c.len_utf8(), &mut out.text);
+        } else {
+            blank_so_far &= is_blank(c) || c == '\n';
+            out.text.push(c);
+        }
+    }
+}
+
+fn blank_out(bytes: usize, text: &mut String) {
+    text.extend(std::iter::repeat_n(' ', bytes));
+}

@@ -2,7 +2,7 @@
 //! Jacobian and its factors reused while that pays.
 
 use crate::control::{weighted_norm, weighted_worst};
-use crate::evaluator::Evaluator;
+use crate::evaluator::{Evaluator, all_finite};
 use crate::linear::{MassMatrix, Shifted};
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::System;
@@ -13,6 +13,8 @@ pub const MAX_ITERATIONS: u32 = 10;
 pub const ALPHA_DRIFT: f64 = 0.25;
 /// A rate above this asks for a new Jacobian next time.
 pub const POOR_RATE: f64 = 0.1;
+/// A rate remembered from the last solve is not trusted to be better than this before one is measured.
+pub const TRUSTED_RATE: f64 = 0.01;
 /// Relative correction at which an iteration that no longer contracts has met rounding and not divergence.
 pub const ROUNDING: f64 = 1e-10;
 
@@ -37,8 +39,12 @@ pub struct Accuracy {
     pub tolerance: f64,
     /// Relative tolerance in the weights.
     pub rtol: f64,
+    /// How often the Jacobian may be renewed at an iterate (0: a slow iteration is left to a smaller step).
+    pub renewals: u32,
 }
 
+/// Renewals of the Jacobian within a step that cannot be made smaller.
+pub const FIXED_STEP_RENEWALS: u32 = 20;
 /// Relative size of the error that Newton leaves in runs with fixed steps.
 pub const FIXED_STEP_ACCURACY: f64 = 1e-12;
 
@@ -51,7 +57,7 @@ impl Accuracy {
         } else {
             (10.0 * f64::EPSILON / rtol).max(rtol.sqrt().min(0.03))
         };
-        Accuracy { tolerance, rtol }
+        Accuracy { tolerance, rtol, renewals: if options.fixed { FIXED_STEP_RENEWALS } else { 0 } }
     }
 }
 
@@ -132,13 +138,24 @@ impl Newton {
             Factors::Old => {}
         }
         self.guess.copy_from_slice(y);
-        match self.iterate(eval, equation, y, weights, accuracy) {
-            Err(cause) if !fresh && cause != Cause::Fatal => {
-                y.copy_from_slice(&self.guess);
-                self.renew(eval, equation, y)?;
-                self.iterate(eval, equation, y, weights, accuracy)
+        let mut renewals = if fresh { accuracy.renewals } else { accuracy.renewals + 1 };
+        loop {
+            match self.iterate(eval, equation, y, weights, accuracy) {
+                Err(cause) if renewals > 0 && cause != Cause::Fatal => {
+                    // With the Jacobian of an earlier step the guess is tried again; with its own, the iteration goes on
+                    // from where it came to, as Newton's full method.
+                    if !fresh || !all_finite(y) {
+                        y.copy_from_slice(&self.guess);
+                    }
+                    if fresh && !matches!(cause, Cause::NewtonFailed { .. }) {
+                        return Err(cause);
+                    }
+                    self.renew(eval, equation, y)?;
+                    fresh = true;
+                    renewals -= 1;
+                }
+                other => return other,
             }
-            other => other,
         }
     }
 
@@ -168,7 +185,7 @@ impl Newton {
         let (anchor, alpha) = (&equation.anchor[..n], equation.alpha);
         // Factors of another alpha over- or undershoot on stiff components by this much.
         let relax = 2.0 / (1.0 + alpha / self.matrix.alpha());
-        let mut eta = self.eta.max(f64::EPSILON).powf(0.8);
+        let mut eta = self.eta.max(TRUSTED_RATE).powf(0.8);
         let mut previous = 0.0;
         for iteration in 0..MAX_ITERATIONS {
             eval.stats.newton += 1;

@@ -6,6 +6,8 @@ use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Mass, Shape, System};
 use odec_ode::{Failure, Method, Options, Outcome, Problem, Samples, Sink, SolveError, solve};
 
+/// Rows of a run: (t, y).
+pub type Table = Vec<(f64, Vec<f64>)>;
 type Vector = Box<dyn Fn(f64, &[f64], &mut [f64]) + Sync>;
 
 /// A system from closures.
@@ -111,7 +113,7 @@ impl System for Dense {
 /// Keeps the rows; stops after `limit` of them.
 pub struct Rows {
     /// (t, y).
-    pub rows: Vec<(f64, Vec<f64>)>,
+    pub rows: Table,
     /// Rows to take.
     pub limit: usize,
 }
@@ -152,7 +154,7 @@ pub fn run(
     y0: &[f64],
     name: &str,
     options: &Options,
-) -> Result<(Outcome, Vec<(f64, Vec<f64>)>), SolveError> {
+) -> Result<(Outcome, Table), SolveError> {
     let mut rows = Rows::new();
     let problem = Problem { t0, t_end, y0: y0.to_vec() };
     let outcome = solve(system, &problem, method(name), options, &Samples::Steps, &mut rows)?;

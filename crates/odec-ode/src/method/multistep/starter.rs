@@ -105,7 +105,7 @@ impl Starter {
         y: &[f64],
         out: &mut [f64],
     ) -> Result<(), Cause> {
-        let Accuracy { tolerance, rtol } = self.accuracy;
+        let Accuracy { tolerance, rtol, .. } = self.accuracy;
         self.tolerances.weights(y, &mut self.weights);
         self.z.iter_mut().for_each(|z| z.fill(0.0));
         let mut previous = f64::INFINITY;
@@ -114,7 +114,7 @@ impl Starter {
             let size = self.sweep(eval, t, h, y)?;
             let theta = size / previous;
             let stalled = sweep > 1 && !(theta < 1.0);
-            let converged = size == 0.0 || (theta < 1.0 && size * theta / (1.0 - theta) <= tolerance);
+            let converged = size == 0.0 || (sweep > 0 && theta < 1.0 && size * theta / (1.0 - theta) <= tolerance);
             if converged || (stalled && size * rtol <= ROUNDING) {
                 for i in 0..y.len() {
                     out[i] = y[i] + self.z[STAGES - 1][i];

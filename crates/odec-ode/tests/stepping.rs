@@ -1,0 +1,90 @@
+//! The stepping loop: exact ends, no drift, backwards, samples that do not change the steps.
+
+#[path = "common/dense.rs"]
+#[allow(dead_code)]
+mod dense;
+
+use dense::{Dense, Rows, fixed, method, run, tolerances};
+use odec_ode::{Options, Problem, Samples, solve};
+
+/// y' = -y + sin t in both directions; y = c exp(-t) + (sin t - cos t)/2.
+fn forced() -> Dense {
+    Dense::new(1, |t, y, f| f[0] = -y[0] + t.sin(), |_, _, j| j[0] = -1.0).time(|t, _, ft| ft[0] = t.cos())
+}
+
+fn exact(t: f64) -> f64 {
+    1.5 * (-t).exp() + 0.5 * (t.sin() - t.cos())
+}
+
+fn adaptive() -> impl Iterator<Item = (&'static str, Options)> {
+    odec_ode::method::table().iter().map(|m| {
+        let rtol = if m.order < 3 { 1e-4 } else { 1e-7 };
+        (m.name, tolerances(rtol, rtol))
+    })
+}
+
+#[test]
+fn fixed_steps_end_exactly_and_do_not_drift() {
+    for name in odec_ode::method::table().iter().map(|m| m.name).filter(|name| *name != "bdf") {
+        // 0.1 is not a binary number; 1000 of them are 100 all the same.
+        let (outcome, rows) = run(&forced(), (0.0, 100.0), &[1.0], name, &fixed(0.1)).unwrap();
+        assert_eq!((outcome.t, outcome.stats.accepted), (100.0, 1000), "{name}");
+        for (i, (t, _)) in rows.iter().enumerate() {
+            assert_eq!(*t, if i == 1000 { 100.0 } else { i as f64 * 0.1 });
+        }
+        // The last step is shortened when the interval is no multiple.
+        let (outcome, rows) = run(&forced(), (0.0, 1.05), &[1.0], name, &fixed(0.1)).unwrap();
+        assert_eq!((outcome.t, rows.len()), (1.05, 12), "{name}");
+        assert!((outcome.y[0] - exact(1.05)).abs() < 0.05, "{name}: {}", outcome.y[0] - exact(1.05));
+        // A step longer than the interval is one step.
+        let (outcome, rows) = run(&forced(), (0.0, 0.05), &[1.0], name, &fixed(0.1)).unwrap();
+        assert_eq!((outcome.t, rows.len()), (0.05, 2), "{name}");
+    }
+}
+
+#[test]
+fn integration_runs_backwards() {
+    for (name, options) in adaptive() {
+        let (outcome, rows) = run(&forced(), (2.0, 0.0), &[exact(2.0)], name, &options).unwrap();
+        let bound = 1e3 * options.rtol;
+        assert_eq!(outcome.t, 0.0);
+        assert!((outcome.y[0] - 1.0).abs() < bound, "{name}: {:e}", outcome.y[0] - 1.0);
+        assert!(rows.windows(2).all(|w| w[1].0 < w[0].0));
+    }
+    let (outcome, _) = run(&forced(), (2.0, 0.0), &[exact(2.0)], "rk4", &fixed(0.01)).unwrap();
+    assert!((outcome.y[0] - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn samples_do_not_change_the_steps() {
+    for (name, options) in adaptive() {
+        let problem = Problem { t0: 0.0, t_end: 3.0, y0: vec![1.0] };
+        let times: Vec<f64> = (0..=300).map(|i| 3.0 * i as f64 / 300.0).collect();
+        let mut sampled = Rows::new();
+        let with =
+            solve(&forced(), &problem, method(name), &options, &Samples::Times(times.clone()), &mut sampled).unwrap();
+        let (without, _) = run(&forced(), (0.0, 3.0), &[1.0], name, &options).unwrap();
+        assert_eq!((with.y, with.stats), (without.y, without.stats), "{name}");
+        assert_eq!(sampled.rows.iter().map(|(t, _)| *t).collect::<Vec<_>>(), times);
+        let worst = sampled.rows.iter().map(|(t, y)| (y[0] - exact(*t)).abs()).fold(0.0, f64::max);
+        assert!(worst < 1e3 * options.rtol, "{name}: {worst:e}");
+    }
+}
+
+#[test]
+fn the_first_step_is_taken_as_asked() {
+    for (name, options) in adaptive() {
+        let options = Options { step: Some(1e-6), ..options };
+        let (_, rows) = run(&forced(), (0.0, 1.0), &[1.0], name, &options).unwrap();
+        assert!(rows[1].0 <= 1.0000001e-6, "{name}: {}", rows[1].0);
+    }
+}
+
+#[test]
+fn the_largest_step_is_kept() {
+    for (name, options) in adaptive() {
+        let options = Options { max_step: Some(0.01), rtol: 0.1, ..options };
+        let (_, rows) = run(&forced(), (0.0, 1.0), &[1.0], name, &options).unwrap();
+        assert!(rows.windows(2).all(|w| w[1].0 - w[0].0 <= 0.010101), "{name}");
+    }
+}

@@ -1,1 +1,94 @@
 //! Writes a program in another language, one file per target.
+//!
+//! | target | file |
+//! |---|---|
+//! | C source with the interface of [`odec_ir::interface`] | `c.rs` |
+//! | header for that C source and for the object file of `odec-jit` | `header.rs` |
+//!
+//! A new target is one file with a function from program and [`Options`] to text, and one row of [`targets`].
+
+mod c;
+mod driver;
+mod header;
+mod literal;
+
+pub use c::c_source;
+pub use driver::{Inputs, c_driver, driver_input, driver_transcript};
+pub use header::c_header;
+
+use odec_ir::Program;
+use odec_ir::interface;
+use odec_ir::schedule::Malformed;
+
+/// What a caller may choose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// What every symbol begins with, before an underscore; see [`interface::is_prefix`].
+    pub prefix: String,
+}
+
+impl Options {
+    /// Options with a prefix made from the name of the program.
+    pub fn of(program: &Program) -> Options {
+        Options { prefix: interface::prefix_of(&program.name) }
+    }
+}
+
+/// Why a program was not written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EmitError {
+    /// The prefix is not one that identifiers can begin with.
+    BadPrefix(String),
+    /// The program contradicts itself: one made by hand, for lowering never makes such.
+    Malformed(Malformed),
+}
+
+impl std::fmt::Display for EmitError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            EmitError::BadPrefix(prefix) => write!(f, "`{prefix}` cannot begin a C identifier"),
+            EmitError::Malformed(why) => write!(f, "the program contradicts itself: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for EmitError {}
+
+impl From<Malformed> for EmitError {
+    fn from(why: Malformed) -> EmitError {
+        EmitError::Malformed(why)
+    }
+}
+
+/// A language that programs are written in.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// What a user calls it.
+    pub name: &'static str,
+    /// Extension of its files, without the dot.
+    pub extension: &'static str,
+    /// What it is, in one line.
+    pub about: &'static str,
+    /// Writes it.
+    pub write: fn(&Program, &Options) -> Result<String, EmitError>,
+}
+
+/// Every target of this crate.
+pub fn targets() -> &'static [Target] {
+    &[
+        Target { name: "c", extension: "c", about: "C99 source that needs libm alone", write: c_source },
+        Target {
+            name: "header",
+            extension: "h",
+            about: "header of the C source and of the object file",
+            write: c_header,
+        },
+    ]
+}
+
+/// Refuses prefixes that no identifier can begin with.
+fn checked_prefix(options: &Options) -> Result<&str, EmitError> {
+    let prefix = options.prefix.as_str();
+    if interface::is_prefix(prefix) { Ok(prefix) } else { Err(EmitError::BadPrefix(prefix.to_string())) }
+}

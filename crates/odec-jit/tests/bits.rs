@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Random, random_program, same};
+use common::{Random, random_program};
 use odec_ir::{KernelRole, Layout, Program, interpret};
 use odec_jit::Compiled;
 
@@ -15,6 +15,11 @@ const ROLES: [KernelRole; 7] = [
     KernelRole::ParameterJacobian,
     KernelRole::Outputs,
 ];
+
+/// Equal bits, or both NaN.
+fn same(a: f64, b: f64) -> bool {
+    a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
+}
 
 /// How many results were compared, and how many of them are finite.
 #[derive(Default)]

@@ -44,11 +44,6 @@ impl Random {
     }
 }
 
-/// Equal bits, or both NaN.
-pub fn same(a: f64, b: f64) -> bool {
-    a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
-}
-
 /// An array with nothing but a name and a role.
 pub fn array(name: impl Into<String>, role: Role) -> Array {
     Array { name: name.into(), role, default: 1.5, unit: None, doc: None, span: Span::default() }

@@ -1,0 +1,56 @@
+//! Numbers, strings and comments of C that mean exactly what they are made from.
+
+/// A number that reads back with the same bits, NaN payload apart; negative ones in parentheses.
+pub(crate) fn number(value: f64) -> String {
+    let text = if value.is_nan() {
+        "(double)NAN".to_string()
+    } else if value.is_infinite() {
+        "(double)INFINITY".to_string()
+    } else {
+        // The shortest decimal that is nearest to this number and to no other.
+        format!("{:?}", value.abs())
+    };
+    if value.is_sign_negative() && !value.is_nan() { format!("(-{text})") } else { text }
+}
+
+/// A string in quotes, in ASCII: other bytes in octal, and question marks too, which could form trigraphs.
+pub(crate) fn string(text: &str) -> String {
+    let mut literal = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' | b'?' | 0..=31 | 127..=255 => literal.push_str(&format!("\\{byte:03o}")),
+            _ => literal.push(char::from(byte)),
+        }
+    }
+    literal.push('"');
+    literal
+}
+
+/// Text that can neither end a comment nor begin another.
+pub(crate) fn comment(text: &str) -> String {
+    text.chars().map(|c| if c.is_alphanumeric() || "_'.,()+- ".contains(c) { c } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_back() {
+        for x in [0.0, -0.0, 1.0, 0.1, -1e-5, 5e-324, f64::MAX, f64::MIN_POSITIVE, 1e22, 123456789.125] {
+            let text = number(x);
+            let bare = text.trim_matches(['(', ')']);
+            assert_eq!(bare.parse::<f64>().unwrap().to_bits(), x.to_bits(), "{text}");
+            assert!(bare.contains(['.', 'e']), "{text} would be an integer");
+        }
+        assert_eq!(number(f64::NEG_INFINITY), "(-(double)INFINITY)");
+        assert_eq!(number(-f64::NAN), "(double)NAN");
+    }
+
+    #[test]
+    fn strings_are_ascii_and_closed() {
+        assert_eq!(string("x'"), "\"x'\"");
+        assert_eq!(string("Ω \"q\" \\ ??="), "\"\\316\\251 \\042q\\042 \\134 \\077\\077=\"");
+        assert_eq!(comment("a */ /* b"), "a __ __ b");
+    }
+}

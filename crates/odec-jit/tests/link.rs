@@ -1,0 +1,200 @@
+//! Object file and C source, built with the system's C compiler, give the bits of the machine code in memory.
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use common::{Random, array, random_program};
+use odec_emit::{Inputs, Options};
+use odec_ir::{ArrayId, Graph, Kernel, KernelRole, Layout, Program, Role, Store, Target, derive};
+use odec_jit::Compiled;
+
+const WARNINGS: [&str; 5] = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-O2"];
+
+/// A driven oscillator in second order with a mass matrix and an output, whose names C could trip over.
+fn oscillator() -> Program {
+    let names = [
+        ("φ", Role::Position),
+        ("φ'", Role::Velocity),
+        ("z*/", Role::FirstOrder),
+        ("\"k\"??=", Role::Parameter),
+        ("energy", Role::Output),
+        ("drift", Role::Conserved),
+        ("end", Role::Expected),
+    ];
+    let arrays: Vec<_> = names.iter().map(|(name, role)| array(*name, *role)).collect();
+    let [q, v, z, k, energy, drift, end] = std::array::from_fn(|i| ArrayId(i as u32));
+    let element = |array, node| Store { target: Target::Element(array), node };
+
+    let mut graph = Graph::new();
+    let (x, dx, zz, kk, t) = (graph.read(q), graph.read(v), graph.read(z), graph.read(k), graph.time());
+    let exponential = graph.apply(odec_ir::builtin::find("exp").unwrap().0, &[kk]);
+    let spring = graph.mul(exponential, x);
+    let sine = graph.apply(odec_ir::builtin::find("sin").unwrap().0, &[t]);
+    let force = graph.sub(sine, spring);
+    let half = graph.constant(0.5);
+    let root = graph.pow(zz, half);
+    let stores = vec![element(q, dx), element(v, force), element(z, root)];
+    let rhs = Kernel { role: KernelRole::Rhs, graph: graph.clone(), stores };
+
+    let square = graph.mul(dx, dx);
+    let sum = graph.add(square, spring);
+    let stores = vec![element(energy, sum), element(drift, square), element(end, x)];
+    let outputs = Kernel { role: KernelRole::Outputs, graph, stores };
+
+    let mut graph = Graph::new();
+    let (one, tiny, kk) = (graph.constant(1.0), graph.constant(-5e-324), graph.read(k));
+    let initial = Kernel {
+        role: KernelRole::Initial,
+        graph: graph.clone(),
+        stores: vec![element(q, one), element(v, tiny), element(z, kk)],
+    };
+    let entry = |row, column, node| Store { target: Target::Entry(row, column), node };
+    let stores = vec![entry(q, q, one), entry(v, v, kk), entry(z, z, one), entry(z, v, tiny)];
+    let mass = Kernel { role: KernelRole::Mass, graph, stores };
+    derive::complete(arrays, vec![initial, rhs, mass, outputs], "Ω oscillator */ \"2\"")
+}
+
+/// A program with no parameters, outputs or mass matrix: its lists are empty.
+fn bare() -> Program {
+    let mut graph = Graph::new();
+    let node = graph.time();
+    let store = Store { target: Target::Element(ArrayId(0)), node };
+    let rhs = Kernel { role: KernelRole::Rhs, graph: graph.clone(), stores: vec![store] };
+    let initial = Kernel { role: KernelRole::Initial, graph, stores: vec![store] };
+    derive::complete(vec![array("x", Role::FirstOrder)], vec![initial, rhs], "")
+}
+
+fn run_command(command: &mut Command, input: &str) -> String {
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("cannot start");
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && errors.is_empty(), "{command:?}\n{errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs a kernel of the machine code in memory.
+fn run(compiled: &Compiled, role: KernelRole, t: f64, y: &[f64], p: &[f64], w: &[f64], out: &mut [f64]) {
+    match role {
+        KernelRole::Prepare => compiled.prepare(out),
+        KernelRole::Initial => compiled.initial(t, p, out),
+        KernelRole::Rhs => compiled.rhs(t, y, p, out),
+        KernelRole::Jacobian => compiled.jacobian(t, y, p, out),
+        KernelRole::Tangent => compiled.tangent(t, y, p, w, out),
+        KernelRole::TimeDerivative => compiled.time_derivative(t, y, p, out),
+        KernelRole::ParameterJacobian => compiled.parameter_jacobian(t, y, p, out),
+        KernelRole::Mass => compiled.mass(p, out),
+        KernelRole::Outputs => compiled.outputs(t, y, p, out),
+    }
+}
+
+fn directory(name: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&directory).unwrap();
+    directory
+}
+
+fn has(compiler: &str) -> bool {
+    let there = Command::new(compiler).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
+    if !there {
+        println!("skipped: there is no `{compiler}`");
+    }
+    there
+}
+
+/// Builds both forms of a program, runs them on some inputs and compares what they print with the code in memory.
+fn check(name: &str, program: &Program, random: &mut Random) {
+    let directory = directory(name);
+    let options = Options::of(program);
+    let write = |file: &str, contents: &[u8]| {
+        let path = directory.join(file);
+        fs::write(&path, contents).unwrap();
+        path
+    };
+    write("model.h", odec_emit::c_header(program, &options).unwrap().as_bytes());
+    let driver = write("driver.c", odec_emit::c_driver(&options, "model.h").unwrap().as_bytes());
+    let source = write("model.c", odec_emit::c_source(program, &options).unwrap().as_bytes());
+    let object = write("model.o", &odec_jit::object(program, &options.prefix).unwrap());
+
+    let layout = Layout::of(program);
+    let compiled = Compiled::new(program).unwrap();
+    let (mut input, mut expected) = (String::new(), String::new());
+    for case in 0..20 {
+        let mut numbers =
+            |n: usize| -> Vec<f64> { (0..n).map(|_| random.number(if case < 10 { 0 } else { 200 })).collect() };
+        let inputs =
+            Inputs { t: numbers(1)[0], y: numbers(layout.n), parameters: numbers(layout.np), w: numbers(layout.n) };
+        input += &odec_emit::driver_input(&inputs);
+        let kernel = |role, t, y: &[f64], p: &[f64], w: &[f64], out: &mut [f64]| run(&compiled, role, t, y, p, w, out);
+        expected += &odec_emit::driver_transcript(program, &inputs, kernel);
+    }
+    for (form, file, standard) in
+        [("c99", &source, "-std=c99"), ("c11", &source, "-std=c11"), ("object", &object, "-std=c99")]
+    {
+        let binary = directory.join(form);
+        let mut build = Command::new("cc");
+        build.args(WARNINGS).arg(standard).arg(&driver).arg(file).arg("-o").arg(&binary).arg("-lm");
+        run_command(&mut build, "");
+        let printed = run_command(&mut Command::new(&binary), &input);
+        for (line, (printed, expected)) in printed.lines().zip(expected.lines()).enumerate() {
+            assert_eq!(printed, expected, "{name}, {form}, line {line}");
+        }
+        assert_eq!(printed.lines().count(), expected.lines().count());
+    }
+    if has("c++") {
+        let user = write(
+            "user.cpp",
+            format!("#include \"model.h\"\nint n() {{ return {}_states; }}\n", options.prefix).as_bytes(),
+        );
+        let mut build = Command::new("c++");
+        build.args(["-std=c++11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only"]).arg(user);
+        run_command(&mut build, "");
+    }
+}
+
+#[test]
+fn object_and_c_agree_with_memory() {
+    if !has("cc") {
+        return;
+    }
+    let mut random = Random(7);
+    check("oscillator", &oscillator(), &mut random);
+    check("bare", &bare(), &mut random);
+    for case in 0..3 {
+        let program = random_program(&mut random, 3, 40);
+        check(&format!("random{case}"), &program, &mut random);
+    }
+    // Long enough that it is compiled in pieces.
+    check("long", &random_program(&mut random, 6, 4000), &mut random);
+}
+
+#[test]
+fn the_object_needs_the_c_library_alone() {
+    if !has("nm") {
+        return;
+    }
+    let file = directory("symbols").join("model.o");
+    fs::write(&file, odec_jit::object(&oscillator(), "osc").unwrap()).unwrap();
+    let symbols = run_command(Command::new("nm").arg(&file), "");
+    let mut needed: Vec<&str> = symbols.lines().filter_map(|line| line.trim().strip_prefix("U ")).collect();
+    needed.retain(|name| *name != "_GLOBAL_OFFSET_TABLE_");
+    assert_eq!(needed, ["cos", "exp", "pow", "sin"]);
+    for suffix in ["f", "jac", "jvp", "dfdt", "pjac", "mass", "outputs", "prepare", "init", "states", "defaults"] {
+        assert!(symbols.lines().any(|line| line.ends_with(&format!(" osc_{suffix}"))), "no osc_{suffix}");
+    }
+}
+
+#[test]
+fn prefixes_that_c_does_not_allow_are_refused() {
+    let program = bare();
+    for prefix in ["", "1a", "a b", "x__y", "_x"] {
+        assert_eq!(odec_jit::object(&program, prefix), Err(odec_jit::JitError::BadPrefix(prefix.to_string())));
+        assert!(odec_emit::c_source(&program, &Options { prefix: prefix.to_string() }).is_err());
+        assert!(odec_emit::c_header(&program, &Options { prefix: prefix.to_string() }).is_err());
+    }
+}

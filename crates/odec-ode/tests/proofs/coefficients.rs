@@ -1,0 +1,141 @@
+//! Order conditions: Runge-Kutta over rooted trees, Rosenbrock over the same trees with Rosenbrock weights and over the trees of
+//! index-1 equations, main and embedded weights alike.
+
+use nalgebra::{DMatrix, DVector};
+use odec_ode::method::{self, Adaptive, Family, Method, rosenbrock, runge_kutta};
+
+use crate::trees::{Stages, Tree, dae_trees, trees};
+
+/// Largest residual of a condition that counts as met: rounding of coefficients of size 10.
+const MET: f64 = 1e-13;
+/// Published tables of Rosenbrock methods are rounded to 16 digits of transformed coefficients of size up to 40.
+const MET_TRANSFORMED: f64 = 1e-11;
+/// A condition of the next order must fail by more than this.
+const FAILS: f64 = 1e-6;
+
+/// Lower triangular matrix from rows of growing length.
+fn triangular(rows: &[&[f64]], s: usize) -> DMatrix<f64> {
+    DMatrix::from_fn(s, s, |i, j| rows.get(i).and_then(|row| row.get(j)).copied().unwrap_or(0.0))
+}
+
+/// Conditions of order 1 to `p` met by `b`, some of order p + 1 not.
+fn weights(what: &str, stages: &Stages, b: &[f64], p: usize, met: f64, wrong: &mut Vec<String>) {
+    for order in 1..=p {
+        for tree in trees(order) {
+            let residual = stages.residual(b, &tree).abs();
+            if residual.is_nan() || residual > met {
+                wrong.push(format!("{what}: a tree of order {order} is missed by {residual:.1e}: {tree:?}"));
+            }
+        }
+    }
+    if stages.worst(b, &trees(p + 1)) <= FAILS {
+        wrong.push(format!("{what}: the weights are of order {} or more, not {p}", p + 1));
+    }
+}
+
+/// Butcher's conditions of a table of declared order `p`.
+pub fn runge_kutta(t: &runge_kutta::Tableau, p: usize) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let s = t.b.len();
+    let a = triangular(t.a, s);
+    for (i, c) in t.c.iter().enumerate() {
+        if (a.row(i).sum() - c).abs() > MET {
+            wrong.push(format!("node {i} is not the sum of its row"));
+        }
+    }
+    let stages = Stages { one: a.clone(), many: a };
+    weights("main weights", &stages, t.b, p, MET, &mut wrong);
+    if let Some((b, order)) = t.embedded {
+        weights("embedded weights", &stages, b, order as usize, MET, &mut wrong);
+    }
+    wrong
+}
+
+/// A Rosenbrock table in the untransformed variables of Hairer & Wanner II, IV.7.
+pub struct Untransformed {
+    pub alpha: DMatrix<f64>,
+    /// alpha + gamma, diagonal included.
+    pub beta: DMatrix<f64>,
+    pub b: Vec<f64>,
+    pub embedded: Vec<f64>,
+}
+
+/// Gamma = (1/gamma I - C)^-1, alpha = A Gamma, b = m Gamma.
+pub fn untransform(t: &rosenbrock::Tableau) -> Untransformed {
+    let s = t.m.len();
+    let inverse = DMatrix::identity(s, s) / t.gamma - triangular(t.c, s);
+    let gamma = inverse.try_inverse().expect("triangular with 1/gamma on the diagonal");
+    let alpha = triangular(t.a, s) * &gamma;
+    let row = |m: Vec<f64>| (DVector::from_vec(m).transpose() * &gamma).iter().copied().collect::<Vec<_>>();
+    let m = t.m.to_vec();
+    let embedded = m.iter().zip(t.error.0).map(|(m, e)| m - e).collect();
+    Untransformed { beta: &alpha + &gamma, b: row(m), embedded: row(embedded), alpha }
+}
+
+/// The conditions of a Rosenbrock table of declared order `p`, those of index-1 equations included.
+pub fn rosenbrock(t: &rosenbrock::Tableau, p: usize) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let u = untransform(t);
+    for i in 0..t.m.len() {
+        let (alpha, gamma) = (u.alpha.row(i).sum(), (u.beta.row(i) - u.alpha.row(i)).sum());
+        if (alpha - t.alpha[i]).abs() > MET_TRANSFORMED || (gamma - t.gammas[i]).abs() > MET_TRANSFORMED {
+            wrong.push(format!("stage {i}: the row sums are alpha = {alpha}, gamma = {gamma}"));
+        }
+    }
+    let stages = Stages { one: u.beta, many: u.alpha };
+    weights("main weights", &stages, &u.b, p, MET_TRANSFORMED, &mut wrong);
+    weights("embedded weights", &stages, &u.embedded, t.error.1 as usize, MET_TRANSFORMED, &mut wrong);
+    for order in 1..=p {
+        for tree in dae_trees(order) {
+            let residual = stages.residual(&u.b, &tree).abs();
+            if residual.is_nan() || residual > MET_TRANSFORMED {
+                wrong.push(format!("index 1: a tree of order {order} is missed by {residual:.1e}: {tree:?}"));
+            }
+        }
+    }
+    wrong
+}
+
+/// What the class of the row decides.
+pub fn prove(method: &Method) -> Vec<String> {
+    let p = method.order as usize;
+    match (method.family, method.adaptive) {
+        (Family::RungeKutta(t), adaptive) => {
+            let mut wrong = runge_kutta(t, p);
+            if let Adaptive::Embedded(order) = adaptive
+                && t.embedded.is_none_or(|(_, declared)| declared != order)
+            {
+                wrong.push("the row and its table disagree on the embedded order".to_string());
+            }
+            wrong
+        }
+        (Family::Rosenbrock(t), _) => rosenbrock(t, p),
+        (Family::ImplicitOneStep | Family::Multistep, _) => Vec::new(),
+    }
+}
+
+#[test]
+fn every_table_meets_its_order_conditions() {
+    let mut tables = 0;
+    for method in method::table() {
+        let wrong = prove(method);
+        assert!(wrong.is_empty(), "{}: {wrong:#?}", method.name);
+        tables += usize::from(matches!(method.family, Family::RungeKutta(_) | Family::Rosenbrock(_)));
+    }
+    assert!(tables >= 5, "only {tables} tables were looked at");
+}
+
+#[test]
+fn trees_are_counted_right() {
+    // Number of rooted trees: OEIS A000081.
+    let counts: Vec<usize> = (1..=8).map(|p| trees(p).len()).collect();
+    assert_eq!(counts, [1, 1, 2, 4, 9, 20, 48, 115]);
+    // The sum of 1/gamma over the trees of order p, each times its symmetry p!/(sigma gamma), counts p! orderings: here the
+    // densities of the tallest and the bushiest tree.
+    for p in 1..=6 {
+        let all = trees(p);
+        let tallest = all.iter().map(Tree::density).fold(0.0, f64::max);
+        assert_eq!(tallest, (1..=p).product::<usize>() as f64);
+        assert!(all.iter().any(|t| t.density() == p as f64), "bushy tree of order {p}");
+    }
+}

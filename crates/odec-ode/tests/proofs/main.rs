@@ -1,0 +1,9 @@
+//! The proofs of the methods: each loops over the table of methods, and the class of a row decides what is proved of it.
+//! A proof answers with the list of what is wrong, so that `negative_controls` can show that it sees planted faults.
+
+mod coefficients;
+mod multistep;
+mod problems;
+mod rational;
+mod run;
+mod trees;

@@ -19,3 +19,4 @@ pub mod system;
 pub use method::Method;
 pub use problem::{Cause, Failure, Options, Outcome, Problem, Refusal, Samples, Sink, SolveError, Stats, Stop};
 pub use solve::solve;
+pub use system::System;

@@ -3,6 +3,7 @@
 
 mod coefficients;
 mod multistep;
+mod order;
 mod problems;
 mod rational;
 mod run;

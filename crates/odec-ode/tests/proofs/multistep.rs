@@ -3,7 +3,8 @@
 
 use nalgebra::{Complex, DMatrix};
 use odec_ode::method::multistep::coefficients::{
-    EQUAL_STEPS, MAX_ORDER, NDF_KAPPA, NDF_MAX_ORDER, RATIO_LIMIT, derivative_weights, interpolation_weights,
+    EQUAL_STEPS, MAX_ORDER, NDF_KAPPA, NDF_MAX_ORDER, RATIO_LIMIT, derivative_weights, growth_limit,
+    interpolation_weights,
 };
 use odec_ode::method::multistep::starter;
 use odec_ode::method::{self, Family, Stability};
@@ -144,11 +145,12 @@ fn parasitic(s: usize, ratio: f64) -> f64 {
 fn step_ratio_limits_are_where_zero_stability_ends() {
     for (i, limit) in RATIO_LIMIT.iter().enumerate() {
         let s = i + 2;
-        assert!(parasitic(s, *limit) <= 1.0, "order {s} at {limit}: {}", parasitic(s, *limit));
-        // The printed limit is cut after three decimals.
-        assert!(parasitic(s, limit + 0.0015) > 1.0, "order {s} above {limit}: {}", parasitic(s, limit + 0.0015));
+        // Printed with three decimals.
+        assert!(parasitic(s, limit - 0.0005) <= 1.0, "order {s} below {limit}: {}", parasitic(s, limit - 0.0005));
+        assert!(parasitic(s, limit + 0.0005) > 1.0, "order {s} above {limit}: {}", parasitic(s, limit + 0.0005));
+        assert!(growth_limit(s) > 1.0 && parasitic(s, growth_limit(s)) < 1.0, "order {s}: the limit in use");
         for k in 1..40 {
-            let ratio = 0.05 + f64::from(k) / 40.0 * (limit - 0.05);
+            let ratio = 0.05 + f64::from(k) / 40.0 * (growth_limit(s) - 0.05);
             assert!(parasitic(s, ratio) < 1.0, "order {s} at ratio {ratio}");
         }
     }

@@ -119,45 +119,52 @@ impl System for Bound {
     }
 }
 
-/// y' = y (1 - y).
+/// y' = 3 y (1 - y).
 static LOGISTIC: Proof = Proof {
     name: "logistic",
     n: 1,
     second: 0,
-    t_end: 4.0,
-    rhs: |_, y, f| f[0] = y[0] * (1.0 - y[0]),
-    jacobian: |_, y, j| j[0] = 1.0 - 2.0 * y[0],
+    t_end: 2.0,
+    rhs: |_, y, f| f[0] = 3.0 * y[0] * (1.0 - y[0]),
+    jacobian: |_, y, j| j[0] = 3.0 - 6.0 * y[0],
     time_derivative: None,
     mass: None,
-    exact: |t, y| y[0] = 1.0 / (1.0 + 4.0 * (-t).exp()),
+    exact: |t, y| y[0] = 1.0 / (1.0 + 4.0 * (-3.0 * t).exp()),
     strong_time: false,
 };
 
-/// A circle run through once, attracting from both sides.
+/// Motion on circles with the angle t + (1 - cos 2t)/4. Its speed depends on the radius, so that an error of the radius becomes
+/// one of the phase (on an attracting circle odd orders would look higher by one), and on time.
 static CIRCLE: Proof = Proof {
     name: "circle",
     n: 2,
     second: 0,
-    t_end: 4.0,
-    rhs: |_, y, f| {
-        let s = 1.0 - y[0] * y[0] - y[1] * y[1];
-        f[0] = -y[1] + s * y[0];
-        f[1] = y[0] + s * y[1];
+    t_end: 3.0,
+    rhs: |t, y, f| {
+        let speed = (1.0 + 0.5 * (2.0 * t).sin()) * (y[0] * y[0] + y[1] * y[1]);
+        f[0] = -speed * y[1];
+        f[1] = speed * y[0];
     },
-    jacobian: |_, y, j| {
-        let s = 1.0 - y[0] * y[0] - y[1] * y[1];
-        j[0] = s - 2.0 * y[0] * y[0];
-        j[1] = -1.0 - 2.0 * y[0] * y[1];
-        j[2] = 1.0 - 2.0 * y[0] * y[1];
-        j[3] = s - 2.0 * y[1] * y[1];
+    jacobian: |t, y, j| {
+        let w = 1.0 + 0.5 * (2.0 * t).sin();
+        let s = y[0] * y[0] + y[1] * y[1];
+        j[0] = w * -2.0 * y[0] * y[1];
+        j[1] = w * (-s - 2.0 * y[1] * y[1]);
+        j[2] = w * (s + 2.0 * y[0] * y[0]);
+        j[3] = w * 2.0 * y[0] * y[1];
     },
-    time_derivative: None,
+    time_derivative: Some(|t, y, out| {
+        let rate = (2.0 * t).cos() * (y[0] * y[0] + y[1] * y[1]);
+        out[0] = -rate * y[1];
+        out[1] = rate * y[0];
+    }),
     mass: None,
     exact: |t, y| {
-        y[0] = t.cos();
-        y[1] = t.sin();
+        let angle = t + 0.25 * (1.0 - (2.0 * t).cos());
+        y[0] = angle.cos();
+        y[1] = angle.sin();
     },
-    strong_time: false,
+    strong_time: true,
 };
 
 /// Prothero & Robinson 1974 with lambda = -5 and the solution sin 3t: df/dt is larger than f.
@@ -174,19 +181,19 @@ static FORCED: Proof = Proof {
     strong_time: true,
 };
 
-/// Kaps' problem (Hairer & Wanner II, exercise IV.7), mildly stiff: epsilon = 0.1.
+/// Kaps' problem (Hairer & Wanner II, exercise IV.7) with epsilon = 0.5.
 static KAPS: Proof = Proof {
     name: "kaps",
     n: 2,
     second: 0,
     t_end: 2.0,
     rhs: |_, y, f| {
-        f[0] = -12.0 * y[0] + 10.0 * y[1] * y[1];
+        f[0] = -4.0 * y[0] + 2.0 * y[1] * y[1];
         f[1] = y[0] - y[1] * (1.0 + y[1]);
     },
     jacobian: |_, y, j| {
-        j[0] = -12.0;
-        j[1] = 20.0 * y[1];
+        j[0] = -4.0;
+        j[1] = 4.0 * y[1];
         j[2] = 1.0;
         j[3] = -1.0 - 2.0 * y[1];
     },
@@ -232,7 +239,7 @@ static MIXED: Proof = Proof {
     name: "mixed",
     n: 3,
     second: 1,
-    t_end: 4.0,
+    t_end: 6.0,
     rhs: |t, y, f| {
         f[0] = y[1];
         f[1] = -y[0] + y[0] * (y[2] - (-0.5 * t).exp());
@@ -257,12 +264,12 @@ static MIXED: Proof = Proof {
     strong_time: false,
 };
 
-/// The circle with M = [[2, 1], [1, 3]].
+/// The circles with M = [[2, 1], [1, 3]].
 static MASSIVE: Proof = Proof {
     name: "mass matrix",
     n: 2,
     second: 0,
-    t_end: 4.0,
+    t_end: 3.0,
     rhs: |t, y, f| {
         (CIRCLE.rhs)(t, y, f);
         (f[0], f[1]) = (2.0 * f[0] + f[1], f[0] + 3.0 * f[1]);
@@ -275,10 +282,15 @@ static MASSIVE: Proof = Proof {
             j[2 + k] = c[k] + 3.0 * c[2 + k];
         }
     },
-    time_derivative: None,
+    time_derivative: Some(|t, y, out| {
+        if let Some(rate) = CIRCLE.time_derivative {
+            rate(t, y, out);
+        }
+        (out[0], out[1]) = (2.0 * out[0] + out[1], out[0] + 3.0 * out[1]);
+    }),
     mass: Some(&[2.0, 1.0, 1.0, 3.0]),
     exact: |t, y| (CIRCLE.exact)(t, y),
-    strong_time: false,
+    strong_time: true,
 };
 
 /// Index 1: y' = -y z + ..., 0 = z - y^2 + ..., forced so that y = cos t, z = sin t + 2.

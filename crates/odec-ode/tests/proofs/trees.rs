@@ -91,7 +91,11 @@ impl Stages {
                 .iter()
                 .fold(DVector::repeat(s, 1.0), |acc, child| acc.component_mul(&(&self.many * self.vector(child)))),
         };
-        if tree.fat { self.one.clone().lu().solve(&own).expect("alpha + gamma is triangular with gamma on the diagonal") } else { own }
+        if tree.fat {
+            self.one.clone().lu().solve(&own).expect("alpha + gamma is triangular with gamma on the diagonal")
+        } else {
+            own
+        }
     }
 
     /// How far the order condition of the tree is from being met by the weights `b`.

@@ -7,7 +7,7 @@
 //! is wrong by `y[..] prod_{j=0..s-1} (t_new - t_{n-j})`; so the local error is `d h / (a_s (t_new - t_{n-s}))`
 //! (Brayton, Gustavson & Hachtel, Proc. IEEE 60 (1972), section V; on equal steps it is d / (gamma_s (s + 1))).
 
-use super::coefficients::{EQUAL_STEPS, MAX_ORDER, derivative_weights, interpolation_weights, ratio_limit};
+use super::coefficients::{EQUAL_STEPS, MAX_ORDER, derivative_weights, growth_limit, interpolation_weights};
 use super::starter::Starter;
 use crate::control::{FAILED_RATIO, Tolerances};
 use crate::evaluator::Evaluator;
@@ -26,8 +26,6 @@ const SHRINK: f64 = 0.2;
 const WORTH: f64 = 1.2;
 /// Largest ratio of successive steps of order 1.
 const GROW: f64 = 10.0;
-/// Share of the zero-stable excess over 1 that a ratio may use, so that the parasitic roots decay.
-const STABLE_SHARE: f64 = 0.9;
 /// Failures in a row after which the history is dropped and made anew.
 const FAILURES_BEFORE_RESTART: u32 = 4;
 
@@ -176,7 +174,7 @@ impl Bdf {
 
     /// Ratio of the next step to the one just accepted.
     fn ratio(&self, error: f64) -> f64 {
-        let limit = (1.0 + STABLE_SHARE * (ratio_limit(self.order) - 1.0)).min(GROW);
+        let limit = growth_limit(self.order).min(GROW);
         let ratio = (SAFETY * error.max(1e-20).powf(-1.0 / (self.order + 1) as f64)).min(limit);
         if ratio >= WORTH.min(limit) { ratio } else { 1.0 }
     }

@@ -26,8 +26,8 @@ pub static EQUAL_STEPS: [EqualSteps; MAX_ORDER] = [
 ];
 
 /// Largest constant ratio of successive steps at which the variable-coefficient formula of order 2 to 6 is zero-stable,
-/// order 2 first (Hairer, Noersett & Wanner I, section III.5: 1 + sqrt 2 for order 2, table III.5 beyond; the
-/// tests confirm each by the root condition). Order 1 has no limit.
+/// order 2 first, rounded to three decimals (Hairer, Noersett & Wanner I, section III.5; 1 + sqrt 2 for order 2; the tests
+/// confirm each by the root condition). Order 1 has no limit.
 pub static RATIO_LIMIT: [f64; MAX_ORDER - 1] = [2.414, 1.618, 1.281, 1.127, 1.044];
 
 /// Largest order of the numerical differentiation formulas.
@@ -77,10 +77,13 @@ pub fn interpolation_weights(nodes: &[f64], x: f64, weights: &mut [f64]) {
     }
 }
 
-/// Largest ratio by which a step of the variable-coefficient formula of this order may follow a shorter one.
-pub fn ratio_limit(order: usize) -> f64 {
+/// Share of the zero-stable excess over 1 that a ratio of steps may use, so that the parasitic roots decay.
+const STABLE_SHARE: f64 = 0.9;
+
+/// Largest ratio by which a step of the variable-coefficient formula of this order follows the one before.
+pub fn growth_limit(order: usize) -> f64 {
     match order {
         0 | 1 => f64::INFINITY,
-        _ => RATIO_LIMIT.get(order - 2).copied().unwrap_or(1.0),
+        _ => RATIO_LIMIT.get(order - 2).map_or(1.0, |limit| 1.0 + STABLE_SHARE * (limit - 1.0)),
     }
 }

@@ -43,12 +43,15 @@ pub fn observed(system: &dyn System, proof: &Proof, method: &'static Method, at:
             points.push(((1.0 / parts as f64).ln(), error.ln()));
         }
         // 1, 2, 3, 4, 6, 8, 12, ...
-        parts = if parts.is_power_of_two() && parts > 1 { parts * 3 / 2 } else { (parts * 4).div_ceil(3).next_power_of_two() };
+        parts = if parts.is_power_of_two() && parts > 1 {
+            parts * 3 / 2
+        } else {
+            (parts * 4).div_ceil(3).next_power_of_two()
+        };
     }
     if points.len() < POINTS {
         return Err(format!("only {} points: {points:?}", points.len()));
     }
-    if std::env::var("SHOW").is_ok() { println!("{} {} {at:?} {:?}", method.name, proof.name, points.iter().map(|p| (p.0.exp(), p.1.exp())).collect::<Vec<_>>()); }
     Ok(slope(&points[points.len().saturating_sub(FITTED)..]))
 }
 

@@ -3,7 +3,10 @@
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Mass, Shape, System};
 
-/// A small dense system given by closures' plain counterparts: functions of (t, y).
+/// A function of (t, y) with n or n x n values.
+type Values = fn(f64, &[f64], &mut [f64]);
+
+/// A small dense system given by functions of (t, y).
 pub struct Proof {
     /// Name for messages.
     pub name: &'static str,
@@ -11,10 +14,10 @@ pub struct Proof {
     second: usize,
     /// End of the interval, which starts at 0.
     pub t_end: f64,
-    rhs: fn(f64, &[f64], &mut [f64]),
+    rhs: Values,
     /// Row-major n x n.
-    jacobian: fn(f64, &[f64], &mut [f64]),
-    time_derivative: Option<fn(f64, &[f64], &mut [f64])>,
+    jacobian: Values,
+    time_derivative: Option<Values>,
     /// Row-major n x n.
     mass: Option<&'static [f64]>,
     exact: fn(f64, &mut [f64]),

@@ -2,7 +2,7 @@
 
 use crate::evaluator::Evaluator;
 use crate::linear::second_order::Reduction;
-use crate::linear::{Factor, MassMatrix, factor_for};
+use crate::linear::{Factor, MassMatrix, admit, factor_for};
 use crate::pattern::Pattern;
 use crate::problem::{Cause, Refusal};
 use crate::system::{Mass, System};
@@ -23,6 +23,7 @@ impl Shifted {
     /// Structure for a system; `reduce` allows the elimination of positions in second-order problems.
     pub fn new(system: &dyn System, reduce: bool) -> Result<Self, Refusal> {
         let shape = system.shape();
+        admit(system.jacobian_pattern())?;
         let form = if reduce && shape.second > 0 {
             Form::Reduced(Box::new(Reduction::new(shape, system.jacobian_pattern(), system.mass())?))
         } else {

@@ -1,0 +1,391 @@
+//! Sparse LU: left-looking with threshold pivoting (Gilbert & Peierls 1988), then the same pivots and pattern again for
+//! further values (as KLU's refactorisation) until a pivot becomes too small.
+
+use crate::linear::ordering::Ordering;
+use crate::linear::{Factor, Health};
+use crate::pattern::Pattern;
+
+/// The diagonal is the pivot where it reaches this fraction of the largest candidate.
+const PIVOT_THRESHOLD: f64 = 0.01;
+/// With pivots kept, one below this fraction of its column asks for new pivots.
+const KEPT_PIVOT_THRESHOLD: f64 = 1e-3;
+
+/// Columns of a triangle: entries of column k at `start[k]..start[k+1]`.
+struct Triangle {
+    start: Vec<usize>,
+    rows: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Triangle {
+    fn clear(&mut self) {
+        self.start.clear();
+        self.start.push(0);
+        self.rows.clear();
+        self.values.clear();
+    }
+
+    fn column(&self, k: usize) -> std::ops::Range<usize> {
+        self.start[k]..self.start[k + 1]
+    }
+}
+
+/// Factors P A Q = L U with L of unit diagonal.
+pub(super) struct Sparse {
+    n: usize,
+    pattern: Pattern,
+    /// Column of A eliminated k-th.
+    order: Vec<u32>,
+    /// Row of A that is the k-th pivot.
+    pivot_row: Vec<u32>,
+    /// Inverse of `pivot_row`; `NONE` while a row has no pivot.
+    position: Vec<u32>,
+    lower: Triangle,
+    upper: Triangle,
+    diagonal: Vec<f64>,
+    analysed: bool,
+    limit: u64,
+    work: Vec<f64>,
+    marks: Vec<u32>,
+    stack: Vec<(u32, usize)>,
+    reach: Vec<u32>,
+    sorted: Vec<(u32, f64)>,
+    health: Health,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Sparse {
+    /// For matrices on `pattern`, eliminated in this order; `limit` bounds the entries of the factors.
+    pub(super) fn new(pattern: &Pattern, ordering: Ordering, limit: u64) -> Self {
+        let n = pattern.cols();
+        let triangle = || {
+            let entries = (ordering.fill as usize - n) / 2;
+            Triangle {
+                start: Vec::with_capacity(n + 1),
+                rows: Vec::with_capacity(entries),
+                values: Vec::with_capacity(entries),
+            }
+        };
+        Sparse {
+            n,
+            pattern: pattern.clone(),
+            pivot_row: vec![NONE; n],
+            position: vec![NONE; n],
+            lower: triangle(),
+            upper: triangle(),
+            order: ordering.order,
+            diagonal: vec![0.0; n],
+            analysed: false,
+            limit,
+            work: vec![0.0; n],
+            marks: vec![NONE; n],
+            stack: Vec::with_capacity(n),
+            reach: Vec::with_capacity(n),
+            sorted: Vec::with_capacity(n),
+            health: Health { pivot_ratio: 0.0 },
+        }
+    }
+
+    /// Rows reached from column `j` of A through the columns of L made so far, in `self.reach`, each before those that
+    /// depend on it when read backwards.
+    fn find_reach(&mut self, k: u32, j: usize) {
+        self.reach.clear();
+        for p in self.pattern.column(j) {
+            let row = self.pattern.row_idx[p];
+            if self.marks[row as usize] == k {
+                continue;
+            }
+            self.marks[row as usize] = k;
+            self.stack.push((row, 0));
+            while let Some((row, done)) = self.stack.pop() {
+                let position = self.position[row as usize];
+                let children = if position == NONE { 0..0 } else { self.lower.column(position as usize) };
+                let mut next = children.start + done;
+                while next < children.end && self.marks[self.lower.rows[next] as usize] == k {
+                    next += 1;
+                }
+                if next < children.end {
+                    let child = self.lower.rows[next];
+                    self.marks[child as usize] = k;
+                    self.stack.push((row, next + 1 - children.start));
+                    self.stack.push((child, 0));
+                } else {
+                    self.reach.push(row);
+                }
+            }
+        }
+    }
+
+    /// Factors with pivots chosen anew; rows of L are rows of A until the end.
+    fn analyse(&mut self, values: &[f64]) -> Result<(), usize> {
+        self.analysed = false;
+        self.position.fill(NONE);
+        self.marks.fill(NONE);
+        self.work.fill(0.0);
+        self.lower.clear();
+        self.upper.clear();
+        for k in 0..self.n {
+            let j = self.order[k] as usize;
+            self.find_reach(k as u32, j);
+            for p in self.pattern.column(j) {
+                self.work[self.pattern.row_idx[p] as usize] = values[p];
+            }
+            self.sorted.clear();
+            let (mut best, mut best_size, mut diagonal) = (NONE, 0.0f64, 0.0f64);
+            for index in (0..self.reach.len()).rev() {
+                let row = self.reach[index];
+                let x = self.work[row as usize];
+                let position = self.position[row as usize];
+                if position == NONE {
+                    if !x.is_finite() {
+                        return Err(j);
+                    }
+                    if x.abs() > best_size {
+                        (best, best_size) = (row, x.abs());
+                    }
+                    if row as usize == j {
+                        diagonal = x.abs();
+                    }
+                    continue;
+                }
+                self.sorted.push((position, x));
+                for p in self.lower.column(position as usize) {
+                    self.work[self.lower.rows[p] as usize] -= x * self.lower.values[p];
+                }
+            }
+            if best_size == 0.0 {
+                return Err(j);
+            }
+            if diagonal >= PIVOT_THRESHOLD * best_size {
+                best = j as u32;
+            }
+            let pivot = self.work[best as usize];
+            self.sorted.sort_unstable_by_key(|(position, _)| *position);
+            for (position, x) in &self.sorted {
+                self.upper.rows.push(*position);
+                self.upper.values.push(*x);
+            }
+            for &row in &self.reach {
+                if self.position[row as usize] == NONE && row != best {
+                    self.lower.rows.push(row);
+                    self.lower.values.push(self.work[row as usize] / pivot);
+                }
+                self.work[row as usize] = 0.0;
+            }
+            self.upper.start.push(self.upper.rows.len());
+            self.lower.start.push(self.lower.rows.len());
+            if (self.upper.rows.len() + self.lower.rows.len()) as u64 > self.limit {
+                return Err(j);
+            }
+            self.diagonal[k] = pivot;
+            self.pivot_row[k] = best;
+            self.position[best as usize] = k as u32;
+        }
+        for row in &mut self.lower.rows {
+            *row = self.position[*row as usize];
+        }
+        self.analysed = true;
+        Ok(())
+    }
+
+    /// Factors with the pivots and the pattern of before; false when a pivot became too small.
+    fn repeat(&mut self, values: &[f64]) -> bool {
+        let work = &mut self.work[..];
+        for k in 0..self.n {
+            let j = self.order[k] as usize;
+            for p in self.pattern.column(j) {
+                work[self.position[self.pattern.row_idx[p] as usize] as usize] = values[p];
+            }
+            for p in self.upper.column(k) {
+                let row = self.upper.rows[p] as usize;
+                let x = std::mem::take(&mut work[row]);
+                self.upper.values[p] = x;
+                if x != 0.0 {
+                    let range = self.lower.column(row);
+                    for (i, l) in self.lower.rows[range.clone()].iter().zip(&self.lower.values[range]) {
+                        work[*i as usize] -= x * l;
+                    }
+                }
+            }
+            let pivot = std::mem::take(&mut work[k]);
+            let inverse = 1.0 / pivot;
+            let mut largest = 0.0f64;
+            for p in self.lower.column(k) {
+                let x = std::mem::take(&mut work[self.lower.rows[p] as usize]);
+                largest = largest.max(x.abs());
+                self.lower.values[p] = x * inverse;
+            }
+            if !(pivot.abs() >= KEPT_PIVOT_THRESHOLD * largest && inverse.is_finite() && pivot.is_finite()) {
+                return false;
+            }
+            self.diagonal[k] = pivot;
+        }
+        true
+    }
+}
+
+impl Factor for Sparse {
+    fn factor(&mut self, values: &[f64]) -> Result<(), usize> {
+        if !(self.analysed && self.repeat(values)) {
+            self.analyse(values)?;
+        }
+        let (mut smallest, mut largest) = (f64::INFINITY, 0.0f64);
+        for pivot in &self.diagonal {
+            smallest = smallest.min(pivot.abs());
+            largest = largest.max(pivot.abs());
+        }
+        self.health = Health { pivot_ratio: smallest / largest };
+        Ok(())
+    }
+
+    fn solve(&mut self, b: &mut [f64]) {
+        let n = self.n;
+        let x = &mut self.work[..n];
+        for k in 0..n {
+            x[k] = b[self.pivot_row[k] as usize];
+        }
+        for k in 0..n {
+            let top = x[k];
+            if top != 0.0 {
+                let range = self.lower.column(k);
+                for (i, l) in self.lower.rows[range.clone()].iter().zip(&self.lower.values[range]) {
+                    x[*i as usize] -= top * l;
+                }
+            }
+        }
+        for k in (0..n).rev() {
+            let top = x[k] / self.diagonal[k];
+            x[k] = 0.0;
+            b[self.order[k] as usize] = top;
+            let range = self.upper.column(k);
+            for (i, u) in self.upper.rows[range.clone()].iter().zip(&self.upper.values[range]) {
+                x[*i as usize] -= top * u;
+            }
+        }
+    }
+
+    fn health(&self) -> Health {
+        self.health
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linear::Dense;
+    use crate::linear::ordering::minimum_degree;
+
+    /// A small generator (SplitMix64), seeded.
+    struct Random(u64);
+
+    impl Random {
+        fn next(&mut self) -> f64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = self.0;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+        }
+        fn below(&mut self, n: usize) -> usize {
+            (self.next() * n as f64) as usize
+        }
+    }
+
+    fn sparse(pattern: &Pattern) -> Sparse {
+        Sparse::new(pattern, minimum_degree(pattern, u64::MAX).unwrap(), u64::MAX)
+    }
+
+    /// max_i |b - A x|_i / (|A||x| + |b|)_i.
+    fn backward_error(pattern: &Pattern, values: &[f64], x: &[f64], b: &[f64]) -> f64 {
+        let (mut r, mut s) = (b.to_vec(), b.iter().map(|b| b.abs()).collect::<Vec<_>>());
+        for ((i, j), v) in pattern.positions().zip(values) {
+            r[i] -= v * x[j];
+            s[i] += (v * x[j]).abs();
+        }
+        r.iter().zip(&s).map(|(r, s)| if *s == 0.0 { 0.0 } else { r.abs() / s }).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn random_matrices_are_solved_and_solved_again_with_other_values() {
+        let mut random = Random(7);
+        let mut pivoted = 0;
+        for case in 0..300 {
+            let n = 2 + random.below(40);
+            // A permutation makes it regular; the diagonal may be absent (algebraic rows).
+            let mut permutation: Vec<usize> = (0..n).collect();
+            for i in (1..n).rev() {
+                permutation.swap(i, random.below(i + 1));
+            }
+            let extra: Vec<_> = (0..3 * n).map(|_| (random.below(n), random.below(n))).collect();
+            let pattern = Pattern::from_positions(n, n, permutation.iter().copied().enumerate().chain(extra));
+            let mut lu = sparse(&pattern);
+            for round in 0..4 {
+                let values: Vec<f64> = (0..pattern.entries()).map(|_| random.next() - 0.5).collect();
+                let b: Vec<f64> = (0..n).map(|_| random.next() - 0.5).collect();
+                let mut full = Dense::new(&pattern);
+                if full.factor(&values).is_err() || full.health().pivot_ratio < 1e-10 {
+                    continue;
+                }
+                lu.factor(&values).unwrap_or_else(|c| panic!("case {case} round {round}: column {c}"));
+                pivoted += u32::from((0..n).any(|k| lu.pivot_row[k] != lu.order[k]));
+                let mut x = b.clone();
+                lu.solve(&mut x);
+                let error = backward_error(&pattern, &values, &x, &b);
+                assert!(error <= 1e-9, "case {case} round {round}: {error:e}");
+            }
+        }
+        assert!(pivoted > 100, "{pivoted}");
+    }
+
+    #[test]
+    fn a_singular_matrix_names_a_column() {
+        let pattern = Pattern::from_positions(3, 3, [(0, 0), (1, 1), (2, 1), (0, 2)]);
+        let column = sparse(&pattern).factor(&[1.0, 1.0, 1.0, 1.0]).unwrap_err();
+        assert!(column < 3);
+        let mut zero = sparse(&Pattern::from_positions(2, 2, [(0, 0), (1, 1)]));
+        assert_eq!(zero.factor(&[1.0, 0.0]), Err(1));
+        assert_eq!(zero.factor(&[1.0, 2.0]), Ok(()));
+        assert_eq!(zero.factor(&[0.0, 2.0]), Err(0));
+        assert_eq!(zero.factor(&[4.0, 2.0]), Ok(()));
+        let mut b = [8.0, 6.0];
+        zero.solve(&mut b);
+        assert_eq!(b, [2.0, 3.0]);
+    }
+
+    #[test]
+    fn a_grid_fills_little() {
+        let side = 40;
+        let at = |i: usize, j: usize| i * side + j;
+        let mut positions = Vec::new();
+        for i in 0..side {
+            for j in 0..side {
+                positions.push((at(i, j), at(i, j)));
+                if i + 1 < side {
+                    positions.extend([(at(i, j), at(i + 1, j)), (at(i + 1, j), at(i, j))]);
+                }
+                if j + 1 < side {
+                    positions.extend([(at(i, j), at(i, j + 1)), (at(i, j + 1), at(i, j))]);
+                }
+            }
+        }
+        let n = side * side;
+        let pattern = Pattern::from_positions(n, n, positions);
+        let ordering = minimum_degree(&pattern, u64::MAX).unwrap();
+        // Banded elimination would fill 2 * side * n; a good order about 8 n log2(n).
+        assert!(ordering.fill < 8 * n as u64 * 11, "{}", ordering.fill);
+        let mut seen = vec![false; n];
+        ordering.order.iter().for_each(|j| seen[*j as usize] = true);
+        assert!(seen.iter().all(|s| *s));
+        let values: Vec<f64> = pattern.positions().map(|(i, j)| if i == j { 4.5 } else { -1.0 }).collect();
+        let fill = ordering.fill;
+        let mut lu = Sparse::new(&pattern, ordering, u64::MAX);
+        lu.factor(&values).unwrap();
+        assert_eq!((lu.lower.rows.len() + lu.upper.rows.len() + n) as u64, fill);
+        let b: Vec<f64> = (0..n).map(|i| (i as f64).sin()).collect();
+        let mut x = b.clone();
+        lu.solve(&mut x);
+        assert!(backward_error(&pattern, &values, &x, &b) < 1e-14);
+        assert!(minimum_degree(&pattern, fill - 1).is_none());
+    }
+}

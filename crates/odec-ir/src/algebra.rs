@@ -25,6 +25,21 @@ pub trait Algebra {
     fn mul(&mut self, x: Self::Value, y: Self::Value) -> Self::Value {
         self.apply(&arithmetic::MUL, &[x, y])
     }
+    /// `-x`
+    fn neg(&mut self, x: Self::Value) -> Self::Value {
+        self.apply(&arithmetic::NEG, &[x])
+    }
+    /// The sum of `c[k] x^k` by Horner's rule.
+    fn polynomial(&mut self, x: Self::Value, c: &[f64]) -> Self::Value {
+        let Some((&last, rest)) = c.split_last() else { return self.number(0.0) };
+        let mut sum = self.number(last);
+        for &c in rest.iter().rev() {
+            let product = self.mul(sum, x);
+            let c = self.number(c);
+            sum = self.add(product, c);
+        }
+        sum
+    }
     /// `x / y`
     fn div(&mut self, x: Self::Value, y: Self::Value) -> Self::Value {
         self.apply(&arithmetic::DIV, &[x, y])

@@ -14,6 +14,8 @@ pub mod schedule;
 pub mod simplify;
 pub mod span;
 pub mod stage;
+#[doc(hidden)]
+pub mod testing;
 
 pub use builtin::{Builtin, Lowering, Op, Primitive};
 pub use graph::{Graph, Node, NodeId};

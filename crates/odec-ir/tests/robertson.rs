@@ -64,14 +64,14 @@ fn derivatives_of_robertson() {
         assert!((got - want).abs() <= 1e-15 * want.abs(), "{got} {want}");
     }
     let tangent = run(KernelRole::Tangent);
-    for row in 0..3 {
+    for (row, &along) in tangent.iter().enumerate() {
         let product: f64 = entries
             .iter()
             .zip(&jacobian)
             .filter(|((i, _), _)| *i == row)
             .map(|((_, j), v)| v * (*j as f64 + 1.0))
             .sum();
-        assert!((tangent[row] - product).abs() <= 1e-13 * product.abs(), "{} {product}", tangent[row]);
+        assert!((along - product).abs() <= 1e-13 * product.abs(), "{along} {product}");
     }
     assert_eq!(run(KernelRole::TimeDerivative), [1.0, 0.0, 0.0]);
     let columns: Vec<(usize, usize)> = program.parameter_jacobian.entries().collect();

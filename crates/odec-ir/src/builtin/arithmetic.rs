@@ -2,11 +2,12 @@
 
 use num_dual::{Dual64, DualNum};
 
-use super::{Builtin, Lowering, Primitive, ROW, exponential, logic};
+use super::{Builtin, Lowering, Notation, Primitive, ROW, exponential, logic};
 
 /// `a + b`
 pub static ADD: Builtin = Builtin {
     name: "add",
+    notation: Notation::Operator,
     arity: 2,
     value: |x| x[0] + x[1],
     derivative: |g, _, _, _| Some(g.constant(1.0)),
@@ -20,6 +21,7 @@ pub static ADD: Builtin = Builtin {
 /// `a - b`
 pub static SUB: Builtin = Builtin {
     name: "sub",
+    notation: Notation::Operator,
     arity: 2,
     value: |x| x[0] - x[1],
     derivative: |g, _, _, i| Some(g.constant(if i == 0 { 1.0 } else { -1.0 })),
@@ -32,6 +34,7 @@ pub static SUB: Builtin = Builtin {
 /// `a * b`
 pub static MUL: Builtin = Builtin {
     name: "mul",
+    notation: Notation::Operator,
     arity: 2,
     value: |x| x[0] * x[1],
     derivative: |_, a, _, i| Some(a[1 - i]),
@@ -45,6 +48,7 @@ pub static MUL: Builtin = Builtin {
 /// `a / b`
 pub static DIV: Builtin = Builtin {
     name: "div",
+    notation: Notation::Operator,
     arity: 2,
     value: |x| x[0] / x[1],
     derivative: |g, a, call, i| {
@@ -65,6 +69,7 @@ pub static DIV: Builtin = Builtin {
 /// `-a`
 pub static NEG: Builtin = Builtin {
     name: "neg",
+    notation: Notation::Operator,
     value: |x| -x[0],
     derivative: |g, _, _, _| Some(g.constant(-1.0)),
     dual: |x| -x[0],
@@ -78,6 +83,7 @@ pub static NEG: Builtin = Builtin {
 /// `x = 0` for `y > 0`, where that product would be 0 * inf.
 pub static POW: Builtin = Builtin {
     name: "pow",
+    notation: Notation::Operator,
     arity: 2,
     value: |x| x[0].powf(x[1]),
     derivative: |g, a, call, i| {
@@ -110,6 +116,7 @@ pub static POW: Builtin = Builtin {
         Dual64::new(0.0, by_base + by_exponent)
     },
     lowering: Lowering::Libm("pow"),
+    domain: (0.0, f64::INFINITY),
     doc: "Power; NaN for a negative base with a fractional exponent.",
     ..ROW
 };

@@ -27,6 +27,7 @@ pub static LN: Builtin = Builtin {
     },
     dual: |x| x[0].ln(),
     lowering: Lowering::Libm("log"),
+    domain: (0.0, f64::INFINITY),
     doc: "Natural logarithm; NaN below zero, -inf at zero.",
     ..ROW
 };
@@ -42,6 +43,7 @@ pub static LOG10: Builtin = Builtin {
     },
     dual: |x| x[0].log10(),
     lowering: Lowering::Libm("log10"),
+    domain: (0.0, f64::INFINITY),
     doc: "Logarithm of base ten.",
     ..ROW
 };
@@ -57,6 +59,7 @@ pub static LOG2: Builtin = Builtin {
     },
     dual: |x| x[0].log2(),
     lowering: Lowering::Libm("log2"),
+    domain: (0.0, f64::INFINITY),
     doc: "Logarithm of base two.",
     ..ROW
 };
@@ -83,6 +86,7 @@ pub static LOG1P: Builtin = Builtin {
     },
     dual: |x| x[0].ln_1p(),
     lowering: Lowering::Libm("log1p"),
+    domain: (-1.0, f64::INFINITY),
     doc: "ln(1 + x), accurate near zero.",
     ..ROW
 };
@@ -97,6 +101,7 @@ pub static SQRT: Builtin = Builtin {
     },
     dual: |x| x[0].sqrt(),
     lowering: Lowering::Primitive(Primitive::Sqrt),
+    domain: (0.0, f64::INFINITY),
     doc: "Square root; NaN below zero.",
     ..ROW
 };

@@ -1,6 +1,6 @@
 //! Comparisons (1 or 0), logic on them, and the choice between two values.
 
-use super::{Branch, Builtin, Lowering, Primitive, ROW};
+use super::{Branch, Builtin, Lowering, Notation, Primitive, ROW};
 
 fn truth(condition: bool) -> f64 {
     if condition { 1.0 } else { 0.0 }
@@ -31,6 +31,7 @@ pub static IF: Builtin = Builtin {
 /// `a < b`; false with NaN.
 pub static LT: Builtin = Builtin {
     name: "lt",
+    notation: Notation::Operator,
     arity: 2,
     value: |x| truth(x[0] < x[1]),
     lowering: Lowering::Primitive(Primitive::Lt),
@@ -42,6 +43,7 @@ pub static LT: Builtin = Builtin {
 /// `a <= b`; false with NaN.
 pub static LE: Builtin = Builtin {
     name: "le",
+    notation: Notation::Operator,
     arity: 2,
     value: |x| truth(x[0] <= x[1]),
     lowering: Lowering::Primitive(Primitive::Le),
@@ -53,6 +55,7 @@ pub static LE: Builtin = Builtin {
 /// `a == b`; false with NaN.
 pub static EQ: Builtin = Builtin {
     name: "eq",
+    notation: Notation::Operator,
     arity: 2,
     value: |x| truth(x[0] == x[1]),
     lowering: Lowering::Primitive(Primitive::Eq),
@@ -65,6 +68,7 @@ pub static EQ: Builtin = Builtin {
 /// `a != b`; true with NaN.
 pub static NE: Builtin = Builtin {
     name: "ne",
+    notation: Notation::Operator,
     arity: 2,
     value: |x| truth(x[0] != x[1]),
     lowering: Lowering::Primitive(Primitive::Ne),
@@ -77,6 +81,7 @@ pub static NE: Builtin = Builtin {
 /// Both nonzero.
 pub static AND: Builtin = Builtin {
     name: "and",
+    notation: Notation::Operator,
     arity: 2,
     value: |x| truth(x[0] != 0.0 && x[1] != 0.0),
     lowering: Lowering::Primitive(Primitive::And),
@@ -89,6 +94,7 @@ pub static AND: Builtin = Builtin {
 /// One nonzero.
 pub static OR: Builtin = Builtin {
     name: "or",
+    notation: Notation::Operator,
     arity: 2,
     value: |x| truth(x[0] != 0.0 || x[1] != 0.0),
     lowering: Lowering::Primitive(Primitive::Or),
@@ -101,6 +107,7 @@ pub static OR: Builtin = Builtin {
 /// Zero.
 pub static NOT: Builtin = Builtin {
     name: "not",
+    notation: Notation::Operator,
     value: |x| truth(x[0] == 0.0),
     lowering: Lowering::Primitive(Primitive::Not),
     switches: true,

@@ -1,7 +1,10 @@
 //! The table of builtin functions: one row each, in the file of its family; everything else is derived from the row.
 
 pub mod arithmetic;
+pub mod error_function;
 pub mod exponential;
+pub mod gamma;
+pub mod hyperbolic;
 pub mod logic;
 pub mod rounding;
 pub mod trigonometric;
@@ -15,6 +18,8 @@ use crate::graph::{Graph, NodeId};
 pub struct Builtin {
     /// The name in the text form and in the language (operators: `add`, `sub`, ...).
     pub name: &'static str,
+    /// How the language writes it.
+    pub notation: Notation,
     /// Number of arguments, 1 to 3.
     pub arity: u8,
     /// Value: the semantics. Machine code gives the same bits.
@@ -34,6 +39,8 @@ pub struct Builtin {
     pub commutative: bool,
     /// True when value or derivative jumps somewhere: the solver does not locate the switch yet.
     pub switches: bool,
+    /// An interval of first arguments inside which value and derivative are finite; of several, the principal one.
+    pub domain: (f64, f64),
     /// One line for `docs/` and the editor.
     pub doc: &'static str,
 }
@@ -41,6 +48,7 @@ pub struct Builtin {
 /// The row from which others are completed: differentiates to zero and is an ordinary function.
 const ROW: Builtin = Builtin {
     name: "",
+    notation: Notation::Function,
     arity: 1,
     value: |x| x[0],
     derivative: |_, _, _, _| None,
@@ -49,8 +57,20 @@ const ROW: Builtin = Builtin {
     lowering: Lowering::Primitive(Primitive::Add),
     commutative: false,
     switches: false,
+    domain: (f64::NEG_INFINITY, f64::INFINITY),
     doc: "",
 };
+
+/// How the language writes a builtin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notation {
+    /// By its name: `sin(x)`.
+    Function,
+    /// By a sign or word between or before its arguments: `a + b`, `not a`.
+    Operator,
+    /// Not at all: it occurs in derivatives and expansions only.
+    Internal,
+}
 
 /// See [`Builtin::branch`].
 pub struct Branch {
@@ -65,9 +85,24 @@ pub struct Branch {
 /// Every row, family after family.
 pub fn table() -> &'static [&'static Builtin] {
     static TABLE: std::sync::LazyLock<Vec<&'static Builtin>> = std::sync::LazyLock::new(|| {
-        [arithmetic::ROWS, exponential::ROWS, trigonometric::ROWS, rounding::ROWS, logic::ROWS].concat()
+        [
+            arithmetic::ROWS,
+            exponential::ROWS,
+            trigonometric::ROWS,
+            hyperbolic::ROWS,
+            rounding::ROWS,
+            error_function::ROWS,
+            gamma::ROWS,
+            logic::ROWS,
+        ]
+        .concat()
     });
     &TABLE
+}
+
+/// The row of a function that the language writes by its name.
+pub fn find_function(name: &str) -> Option<Op> {
+    find(name).filter(|op| op.0.notation == Notation::Function)
 }
 
 /// The row of a name. Operators have their row names (`add`), the select is `if`.

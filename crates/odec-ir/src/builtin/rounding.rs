@@ -2,7 +2,7 @@
 
 use num_dual::Dual64;
 
-use super::{Branch, Builtin, Lowering, Primitive, ROW, logic};
+use super::{Branch, Builtin, Lowering, Notation, Primitive, ROW, logic};
 use crate::algebra::{Algebra, Values};
 
 /// `|x|`; its derivative is `sign(x)`, hence 0 at the kink.
@@ -77,6 +77,7 @@ pub static ROUND: Builtin = Builtin {
 /// Remainder of the truncated division: exact, with the sign of `x`. Not a name of the language: see [`MOD`].
 pub static FMOD: Builtin = Builtin {
     name: "fmod",
+    notation: Notation::Internal,
     arity: 2,
     value: |x| x[0] % x[1],
     derivative: |g, a, _, i| {
@@ -135,6 +136,7 @@ pub static MOD: Builtin = Builtin {
 /// Magnitude of the first argument with the sign of the second. Not a name of the language.
 pub static COPYSIGN: Builtin = Builtin {
     name: "copysign",
+    notation: Notation::Internal,
     arity: 2,
     value: |x| x[0].copysign(x[1]),
     derivative: |g, a, _, i| {

@@ -1,5 +1,7 @@
 //! Circular and hyperbolic functions and their inverses.
 
+use std::f64::consts::FRAC_PI_2;
+
 use num_dual::{Dual64, DualNum};
 
 use super::{Builtin, Lowering, ROW, exponential};
@@ -40,6 +42,7 @@ pub static TAN: Builtin = Builtin {
     },
     dual: |x| x[0].tan(),
     lowering: Lowering::Libm("tan"),
+    domain: (-FRAC_PI_2, FRAC_PI_2),
     doc: "Tangent of an angle in radians.",
     ..ROW
 };
@@ -63,6 +66,7 @@ pub static ASIN: Builtin = Builtin {
     },
     dual: |x| x[0].asin(),
     lowering: Lowering::Libm("asin"),
+    domain: (-1.0, 1.0),
     doc: "Arc sine; NaN outside [-1, 1].",
     ..ROW
 };
@@ -79,6 +83,7 @@ pub static ACOS: Builtin = Builtin {
     },
     dual: |x| x[0].acos(),
     lowering: Lowering::Libm("acos"),
+    domain: (-1.0, 1.0),
     doc: "Arc cosine; NaN outside [-1, 1].",
     ..ROW
 };

@@ -1,8 +1,10 @@
 //! Exact derivatives: from the kernels of a model to the complete program.
 
+mod compare;
 mod gradient;
 mod tangent;
 
+pub use compare::{EntryComparison, Variable, compare, dual_column};
 pub use gradient::gradients;
 pub use tangent::tangent;
 
@@ -92,4 +94,27 @@ fn row_stores(kernel: &Kernel, graph: &mut Graph, nodes: impl Iterator<Item = Op
     stores
         .map(|(store, node)| Store { target: store.target, node: node.unwrap_or_else(|| graph.constant(0.0)) })
         .collect()
+}
+
+/// The derivative of a formula of one argument at a node, operation by operation: for rows whose derivative has no row
+/// of its own. `None` if the formula does not vary.
+pub fn of_formula(
+    graph: &mut Graph,
+    formula: impl FnOnce(&mut Graph, NodeId) -> NodeId,
+    argument: NodeId,
+) -> Option<NodeId> {
+    let mut own = Graph::new();
+    let x = own.read(ArrayId(0));
+    let value = formula(&mut own, x);
+    let gradient = gradients(&mut own, &[value], 1, |node| matches!(node, Node::Read(_)).then_some(0));
+    let root = gradient.first()?.first()?.1;
+    let live = own.reachable([root]);
+    let mut map = vec![None; own.len()];
+    for i in 0..own.len() {
+        if live[i] {
+            let id = NodeId(i as u32);
+            map[i] = Some(if id == x { argument } else { stage::copy(&own, id, &map, graph) });
+        }
+    }
+    map[root.index()]
 }

@@ -141,6 +141,8 @@ static TABLE: &[&Method] = &[
     &explicit::euler::METHOD,
     &explicit::midpoint::METHOD,
     &explicit::rk4::METHOD,
+    &explicit::bs32::METHOD,
+    &explicit::rkf45::METHOD,
     &explicit::dopri5::METHOD,
     &implicit::backward_euler::METHOD,
     &implicit::linearised_backward_euler::METHOD,

@@ -39,11 +39,9 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     let Family::RungeKutta(tableau) = setup.method.family else {
         return Err(Refusal::UnknownMethod(setup.method.name.to_string()));
     };
-    match (tableau.embedded, tableau.dense) {
-        (Some((hat, order)), Some(dense)) if tableau.fsal => {
-            Ok(Box::new(Embedded::new(setup, tableau, hat, order, dense)?))
-        }
-        _ => one_step::integrator(setup, || Ok(Box::new(Stages::new(setup, tableau)?))),
+    match tableau.embedded {
+        Some(embedded) => Ok(Box::new(Embedded::new(setup, tableau, embedded)?)),
+        None => one_step::integrator(setup, || Ok(Box::new(Stages::new(setup, tableau)?))),
     }
 }
 
@@ -117,7 +115,7 @@ impl Formula for Stages {
     }
 }
 
-/// An embedded FSAL pair with dense output of its own.
+/// An embedded pair; its dense output is the table's own or cubic Hermite.
 struct Embedded {
     stages: Stages,
     fixed: bool,
@@ -129,6 +127,9 @@ struct Embedded {
     t: f64,
     y: Vec<f64>,
     slope: Vec<f64>,
+    /// The end of the step that is tried, and y' there.
+    y1: Vec<f64>,
+    slope1: Vec<f64>,
     error: Vec<f64>,
     last: Step,
 }
@@ -145,13 +146,8 @@ struct Step {
 }
 
 impl Embedded {
-    fn new(
-        setup: &Setup<'_>,
-        tableau: &'static Tableau,
-        hat: &[f64],
-        order: u32,
-        dense: &DenseTable,
-    ) -> Result<Self, Refusal> {
+    fn new(setup: &Setup<'_>, tableau: &'static Tableau, (hat, order): (&[f64], u32)) -> Result<Self, Refusal> {
+        let order = order.min(setup.method.order);
         let n = setup.system.shape().n;
         let difference: Vec<f64> = tableau.b.iter().zip(hat).map(|(b, hat)| b - hat).collect();
         let zero = || vec![0.0; n];
@@ -160,32 +156,57 @@ impl Embedded {
             fixed: setup.options.fixed,
             order,
             error_terms: fused::terms(&difference),
-            dense_terms: fused::terms(dense.d),
+            dense_terms: tableau.dense.map(|dense| fused::terms(dense.d)).unwrap_or_default(),
             tolerances: Tolerances::new(setup.options, n),
             control: Control::new(PI_EXPLICIT, order),
             t: 0.0,
             y: zero(),
             slope: zero(),
+            y1: zero(),
+            slope1: zero(),
             error: zero(),
             last: Step { t: 0.0, h: 0.0, y: zero(), delta: zero(), first: zero(), second: zero(), third: zero() },
         })
     }
 
-    fn remember(&mut self, h: f64) {
+    /// One step into `y1` and its weighted error.
+    fn step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<f64, Cause> {
+        let from = Point { t: self.t, y: &self.y, slope: &self.slope };
         let n = self.y.len();
-        let s = self.stages.k.len() / n;
-        let (k, y1, last) = (&self.stages.k, &self.stages.y, &mut self.last);
+        self.stages.run(eval, from, h, t_new)?;
+        if self.stages.tableau.fsal {
+            self.y1.copy_from_slice(&self.stages.y);
+            self.slope1.copy_from_slice(&self.stages.k[self.stages.k.len() - n..]);
+        } else {
+            fused::combine(&mut self.y1, &self.y, &self.stages.k, h, &self.stages.weights);
+        }
+        if let Some(row) = self.y1.iter().position(|y| !y.is_finite()) {
+            return Err(Cause::NonFiniteState { row });
+        }
+        let mut err = 0.0;
+        if !self.fixed {
+            fused::sum(&mut self.error, &self.stages.k, h, &self.error_terms);
+            err = self.tolerances.norm(&self.error, &self.y, &self.y1);
+        }
+        if !self.stages.tableau.fsal && err <= 1.0 {
+            self.stages.slope(eval, t_new, &self.y1, &mut self.slope1)?;
+        }
+        Ok(err)
+    }
+
+    /// Keeps what dense output needs: without a table of its own the third term is zero and the rest is cubic Hermite.
+    fn remember(&mut self, h: f64) {
+        let last = &mut self.last;
         (last.t, last.h) = (self.t, h);
-        let (k_first, k_last) = (&k[..n], &k[(s - 1) * n..]);
-        for i in 0..n {
-            let delta = y1[i] - self.y[i];
-            let first = h * k_first[i] - delta;
+        for i in 0..self.y.len() {
+            let delta = self.y1[i] - self.y[i];
+            let first = h * self.slope[i] - delta;
             last.y[i] = self.y[i];
             last.delta[i] = delta;
             last.first[i] = first;
-            last.second[i] = delta - h * k_last[i] - first;
+            last.second[i] = delta - h * self.slope1[i] - first;
         }
-        fused::sum(&mut last.third, k, h, &self.dense_terms);
+        fused::sum(&mut last.third, &self.stages.k, h, &self.dense_terms);
     }
 }
 
@@ -214,27 +235,17 @@ impl Integrator for Embedded {
     }
 
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
-        let from = Point { t: self.t, y: &self.y, slope: &self.slope };
-        if let Err(cause) = self.stages.run(eval, from, h, t_new) {
-            return Attempt::Failed { cause, next: self.control.fail(h) };
-        }
-        let mut err = 0.0;
-        if let Some(row) = self.stages.y.iter().position(|y| !y.is_finite()) {
-            return Attempt::Failed { cause: Cause::NonFiniteState { row }, next: self.control.fail(h) };
-        }
-        if !self.fixed {
-            fused::sum(&mut self.error, &self.stages.k, h, &self.error_terms);
-            err = self.tolerances.norm(&self.error, &self.y, &self.stages.y);
-            if err > 1.0 {
-                let row = self.tolerances.worst(&self.error, &self.y, &self.stages.y);
-                return Attempt::Rejected { next: self.control.reject(h, err), error: err, row };
-            }
+        let err = match self.step(eval, h, t_new) {
+            Err(cause) => return Attempt::Failed { cause, next: self.control.fail(h) },
+            Ok(err) => err,
+        };
+        if err > 1.0 {
+            let row = self.tolerances.worst(&self.error, &self.y, &self.y1);
+            return Attempt::Rejected { next: self.control.reject(h, err), error: err, row };
         }
         self.remember(h);
-        let n = self.y.len();
-        let s = self.stages.k.len() / n;
-        self.y.copy_from_slice(&self.stages.y);
-        self.slope.copy_from_slice(&self.stages.k[(s - 1) * n..]);
+        std::mem::swap(&mut self.y, &mut self.y1);
+        std::mem::swap(&mut self.slope, &mut self.slope1);
         self.t = t_new;
         Attempt::Accepted { next: if self.fixed { h } else { self.control.accept(h, err) } }
     }

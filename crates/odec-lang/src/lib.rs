@@ -1,7 +1,39 @@
 //! Turns text into a checked model, lowers it to a program, and says what is wrong, where, and how to mend it.
 
 pub mod diagnostic;
+pub mod lower;
+pub mod model;
+mod order;
+mod report;
 pub mod source;
+mod suggest;
 pub mod syntax;
 
+pub use lower::lower;
+pub use model::{Model, Overrides, analyse};
 pub use syntax::parse;
+
+use diagnostic::Diagnostic;
+use source::Source;
+use syntax::tree::Tree;
+
+/// A text with all that the compiler knows of it.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The syntax tree, of what could be read.
+    pub tree: Tree,
+    /// The model, if there is no error.
+    pub model: Option<Model>,
+    /// Everything there is to say, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads and checks a text.
+pub fn check(source: &Source) -> Checked {
+    let (tree, mut diagnostics) = parse(source);
+    let readable = !diagnostics.iter().any(Diagnostic::is_error);
+    let (model, more) = analyse(&tree, source);
+    diagnostics.extend(more);
+    diagnostics.sort_by_key(Diagnostic::span);
+    Checked { tree, model: model.filter(|_| readable), diagnostics }
+}

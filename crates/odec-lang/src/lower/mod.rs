@@ -1,0 +1,237 @@
+//! From the checked model to the program: arrays, the kernels for f, start values and outputs, the mass matrix.
+
+mod linear;
+mod nodes;
+mod solve;
+
+use std::collections::BTreeMap;
+
+use odec_ir::{Array, ArrayId, Graph, Kernel, KernelRole, NodeId, Program, Role, Span, Store, Target, derive};
+
+use crate::diagnostic::Diagnostic;
+use crate::model::walk::{MAX_EXPANDED_TERMS, TooLarge, Walk};
+use crate::model::{Body, Level, Model, Overrides, Start};
+use crate::report::error;
+use nodes::{Nodes, States, extract};
+
+/// The arrays of a program and where the model's quantities are among them.
+struct Arrays {
+    list: Vec<Array>,
+    parameters: Vec<ArrayId>,
+    /// Of each state, that of order 0; the higher ones follow it.
+    states: Vec<ArrayId>,
+}
+
+impl Arrays {
+    fn push(&mut self, name: String, role: Role, span: Span) -> &mut Array {
+        let index = self.list.len();
+        self.list.push(Array { name, role, default: 0.0, unit: None, doc: None, span });
+        &mut self.list[index]
+    }
+
+    fn next(&self) -> ArrayId {
+        ArrayId(self.list.len() as u32)
+    }
+
+    /// The array of the derivative of this order.
+    fn state(&self, state: usize, order: u8) -> ArrayId {
+        ArrayId(self.states[state].0 + u32::from(order))
+    }
+
+    /// The array of the highest derivative that is part of the solver's state: its row holds the equation.
+    fn top(&self, model: &Model, state: usize) -> ArrayId {
+        self.state(state, model.states[state].order - 1)
+    }
+}
+
+/// The program of a model, with constants, parameters and start values replaced as asked.
+///
+/// # Errors
+/// Overrides that name nothing or are out of bounds; equations that cannot be solved for their derivatives.
+pub fn lower(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagnostic>> {
+    let values = model.values(overrides)?;
+    let arrays = arrays(model, &values.parameters);
+    let mut walk = Walk::new(Nodes {
+        graph: Graph::new(),
+        constants: &values.constants,
+        parameters: arrays.parameters.clone(),
+        orders: model.states.iter().map(|s| s.order).collect(),
+        states: States::default(),
+        definitions: vec![None; model.definitions.len()],
+    });
+    let too_large = |t: TooLarge| vec![expanded(model, t)];
+
+    // States read their arrays; a highest derivative is a leaf of its own until the equations are solved.
+    for (i, state) in model.states.iter().enumerate() {
+        for k in 0..state.order {
+            let node = walk.domain.graph.read(arrays.state(i, k));
+            walk.domain.states.values.insert((i, k), node);
+        }
+        let node = walk.domain.graph.direction(arrays.top(model, i));
+        walk.domain.states.rates.insert(i, node);
+    }
+    for &i in &model.definition_order {
+        let node = walk.value(model, model.definitions[i].value).map_err(too_large)?;
+        walk.domain.definitions[i] = Some(node);
+    }
+    let mut sides = Vec::with_capacity(model.equations.len());
+    for equation in &model.equations {
+        let lhs = walk.value(model, equation.lhs).map_err(too_large)?;
+        let rhs = walk.value(model, equation.rhs).map_err(too_large)?;
+        sides.push((lhs, rhs));
+    }
+    let solved = solve::solve(model, &mut walk.domain.graph, &arrays, &sides, &values.parameters)?;
+
+    let mut kernels = Vec::new();
+    kernels.push(rhs_kernel(model, &walk.domain.graph, &arrays, &solved));
+    if !solved.mass.is_empty() {
+        kernels.push(mass_kernel(model, &mut walk.domain.graph, &arrays, &solved));
+    }
+
+    // Now the derivatives are known, also where definitions and outputs use them.
+    walk.domain.states.rates = solved.rates.iter().enumerate().filter_map(|(i, r)| r.map(|r| (i, r))).collect();
+    for &i in &model.definition_order {
+        if model.definition_levels[i] == Level::Rate {
+            let node = walk.value(model, model.definitions[i].value).map_err(too_large)?;
+            walk.domain.definitions[i] = Some(node);
+        }
+    }
+    let mut arrays = arrays;
+    if let Some(kernel) = outputs_kernel(model, &mut walk, &mut arrays).map_err(too_large)? {
+        kernels.push(kernel);
+    }
+    kernels.push(initial_kernel(model, &mut walk, &arrays, &values.initial).map_err(too_large)?);
+    Ok(derive::complete(arrays.list, kernels, model.name.clone()))
+}
+
+fn expanded(model: &Model, t: TooLarge) -> Diagnostic {
+    let headline = format!("the functions expand to more than {MAX_EXPANDED_TERMS} operations");
+    let report = match t.function.map(|f| &model.functions[f]) {
+        Some(f) => error("E0509", headline, f.span, format!("while `{}` was inlined", f.name)),
+        None => Diagnostic::error("E0509", headline),
+    };
+    report.help("a function is inlined at every call: let functions that call functions take their common part as an argument, or use definitions")
+}
+
+fn arrays(model: &Model, defaults: &[f64]) -> Arrays {
+    let mut arrays = Arrays { list: Vec::new(), parameters: Vec::new(), states: Vec::new() };
+    for (given, &default) in model.parameters.iter().zip(defaults) {
+        let id = arrays.next();
+        let array = arrays.push(given.name.clone(), Role::Parameter, given.span);
+        array.default = default;
+        array.unit.clone_from(&given.unit);
+        array.doc.clone_from(&given.doc);
+        arrays.parameters.push(id);
+    }
+    for state in &model.states {
+        let id = arrays.next();
+        for k in 0..state.order {
+            // Second order keeps its pair, for the solver's reduced system; higher orders are chains of first order.
+            let role = match (state.order, k) {
+                (2, 0) => Role::Position,
+                (2, _) => Role::Velocity,
+                _ => Role::FirstOrder,
+            };
+            let array = arrays.push(state.derivative(k), role, state.span);
+            array.doc.clone_from(&state.doc);
+            if k == 0 {
+                array.unit.clone_from(&state.unit);
+            }
+        }
+        arrays.states.push(id);
+    }
+    arrays
+}
+
+fn kernel(role: KernelRole, graph: &Graph, stores: &[(Target, NodeId)]) -> Kernel {
+    let roots: Vec<NodeId> = stores.iter().map(|s| s.1).collect();
+    let (graph, roots) = extract(graph, &roots);
+    let stores = stores.iter().zip(roots).map(|(s, node)| Store { target: s.0, node }).collect();
+    Kernel { role, graph, stores }
+}
+
+fn rhs_kernel(model: &Model, graph: &Graph, arrays: &Arrays, solved: &solve::Solved) -> Kernel {
+    let mut graph = graph.clone();
+    let mut stores = Vec::new();
+    for (i, state) in model.states.iter().enumerate() {
+        for k in 0..state.order - 1 {
+            let node = graph.read(arrays.state(i, k + 1));
+            stores.push((Target::Element(arrays.state(i, k)), node));
+        }
+        stores.push((Target::Element(arrays.top(model, i)), solved.rows[i]));
+    }
+    kernel(KernelRole::Rhs, &graph, &stores)
+}
+
+/// The rows of coupled equations, and ones on the diagonal everywhere else.
+fn mass_kernel(model: &Model, graph: &mut Graph, arrays: &Arrays, solved: &solve::Solved) -> Kernel {
+    let one = graph.constant(1.0);
+    let mut stores = Vec::new();
+    for (i, state) in model.states.iter().enumerate() {
+        for k in 0..state.order - 1 {
+            let array = arrays.state(i, k);
+            stores.push((Target::Entry(array, array), one));
+        }
+        let top = arrays.top(model, i);
+        match solved.mass.get(&i) {
+            None => stores.push((Target::Entry(top, top), one)),
+            Some(row) => {
+                for &(j, node) in row {
+                    stores.push((Target::Entry(top, arrays.top(model, j)), node));
+                }
+            }
+        }
+    }
+    kernel(KernelRole::Mass, graph, &stores)
+}
+
+fn outputs_kernel(model: &Model, walk: &mut Walk<Nodes<'_>>, arrays: &mut Arrays) -> Result<Option<Kernel>, TooLarge> {
+    let mut stores = Vec::new();
+    for o in &model.outputs {
+        let node = walk.value(model, o.value)?;
+        let id = arrays.next();
+        let array = arrays.push(o.name.clone(), Role::Output, o.span);
+        array.unit.clone_from(&o.unit);
+        array.doc.clone_from(&o.doc);
+        stores.push((Target::Element(id), node));
+    }
+    let conserved = model.conserved.iter().map(|c| (&c.name, Role::Conserved, c.value, c.span));
+    let expected = model.expects.iter().map(|e| (&e.name, Role::Expected, e.quantity, e.span));
+    for (name, role, body, span) in conserved.chain(expected) {
+        let node = walk.value(model, body)?;
+        let id = arrays.next();
+        arrays.push(name.clone(), role, span);
+        stores.push((Target::Element(id), node));
+    }
+    Ok((!stores.is_empty()).then(|| kernel(KernelRole::Outputs, &walk.domain.graph, &stores)))
+}
+
+/// In a start value a state stands for its own start value, and so it does in the definitions that a start value uses.
+fn initial_kernel(
+    model: &Model,
+    walk: &mut Walk<Nodes<'_>>,
+    arrays: &Arrays,
+    given: &[(usize, u8, f64)],
+) -> Result<Kernel, TooLarge> {
+    let mut start: BTreeMap<(usize, u8), NodeId> = BTreeMap::new();
+    walk.domain.states = States::default();
+    for step in &model.start_order {
+        match *step {
+            Start::Definition(i) => {
+                let node = walk.value(model, model.definitions[i].value)?;
+                walk.domain.definitions[i] = Some(node);
+            }
+            Start::State(i, k) => {
+                let node = match given.iter().rev().find(|g| (g.0, g.1) == (i, k)) {
+                    Some(&(_, _, value)) => walk.domain.graph.constant(value),
+                    None => walk.value(model, model.states[i].initial[usize::from(k)])?,
+                };
+                walk.domain.states.values.insert((i, k), node);
+                start.insert((i, k), node);
+            }
+        }
+    }
+    let stores: Vec<(Target, NodeId)> =
+        start.into_iter().map(|((i, k), node)| (Target::Element(arrays.state(i, k)), node)).collect();
+    Ok(kernel(KernelRole::Initial, &walk.domain.graph, &stores))
+}

@@ -1,0 +1,406 @@
+//! Which equation gives which derivative, and the right side of each: by matching, in blocks that depend on one another.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use odec_ir::{Graph, Node, NodeId, Span, stage};
+
+use super::Arrays;
+use super::linear::{Coefficient, Form, Forms, NoForm, difference};
+use crate::diagnostic::Diagnostic;
+use crate::model::{Level, Model, TermKind, two_equations};
+use crate::order::components;
+use crate::report::{Build, error};
+
+/// Largest block of coupled equations that is solved by determinants when its coefficients change during the run. Their
+/// number of products grows like the factorial.
+pub const MAX_COUPLED: usize = 4;
+
+/// The solved system.
+pub(super) struct Solved {
+    /// f of the row of each state.
+    pub rows: Vec<NodeId>,
+    /// The derivative itself, where no mass matrix is needed for it.
+    pub rates: Vec<Option<NodeId>>,
+    /// Rows of the mass matrix that are not those of the identity.
+    pub mass: BTreeMap<usize, Vec<(usize, NodeId)>>,
+}
+
+/// Solves the equations, given as nodes of both sides.
+pub(super) fn solve(
+    model: &Model,
+    graph: &mut Graph,
+    arrays: &Arrays,
+    sides: &[(NodeId, NodeId)],
+    parameters: &[f64],
+) -> Result<Solved, Vec<Diagnostic>> {
+    let forms = forms(model, graph, arrays, sides)?;
+    let owner = matching(model, &forms)?;
+    let n = model.states.len();
+    let mut solver = Solver {
+        model,
+        graph,
+        arrays,
+        owner,
+        wanted: wanted(model),
+        parameters,
+        solved: Solved { rows: vec![NodeId(0); n], rates: vec![None; n], mass: BTreeMap::new() },
+    };
+    let edges: Vec<Vec<usize>> =
+        (0..n).map(|i| forms[solver.owner[i]].coefficients.keys().copied().collect()).collect();
+    let mut errors = Vec::new();
+    for block in components(&edges) {
+        if let Err(error) = solver.block(&block, &forms) {
+            errors.push(*error);
+        }
+    }
+    if errors.is_empty() { Ok(solver.solved) } else { Err(errors) }
+}
+
+fn forms(
+    model: &Model,
+    graph: &mut Graph,
+    arrays: &Arrays,
+    sides: &[(NodeId, NodeId)],
+) -> Result<Vec<Form>, Vec<Diagnostic>> {
+    let rates = (0..model.states.len()).map(|i| (arrays.top(model, i), i)).collect();
+    let roots: Vec<NodeId> = sides.iter().flat_map(|s| [s.0, s.1]).collect();
+    let both = Forms::new(rates).of(graph, &roots);
+    let mut forms = Vec::with_capacity(sides.len());
+    let mut errors = Vec::new();
+    for (pair, equation) in both.chunks(2).zip(&model.equations) {
+        let (lhs, rhs) = match (&pair[0], &pair[1]) {
+            (Ok(lhs), Ok(rhs)) => (lhs.clone(), rhs.clone()),
+            (Err(why), _) | (_, Err(why)) => {
+                errors.push(no_form(*why, graph, equation.span));
+                continue;
+            }
+        };
+        // Coefficients are collected on the left, everything else on the right.
+        let coefficients = difference(
+            Form { coefficients: lhs.coefficients, rest: None },
+            Form { coefficients: rhs.coefficients, rest: None },
+            graph,
+        );
+        let rest = difference(
+            Form { coefficients: BTreeMap::new(), rest: rhs.rest },
+            Form { coefficients: BTreeMap::new(), rest: lhs.rest },
+            graph,
+        );
+        if coefficients.coefficients.is_empty() {
+            errors.push(
+                error(
+                    "E0503",
+                    "an equation without a derivative is not part of this version",
+                    equation.span,
+                    "this is an algebraic equation",
+                )
+                .help("write the derivative of a state with a prime, `x' = ...`; algebraic unknowns come later"),
+            );
+            continue;
+        }
+        forms.push(Form { coefficients: coefficients.coefficients, rest: rest.rest });
+    }
+    if errors.is_empty() { Ok(forms) } else { Err(errors) }
+}
+
+fn no_form(why: NoForm, graph: &Graph, equation: Span) -> Diagnostic {
+    match why {
+        NoForm::Nonlinear(node) => {
+            let span = graph.spans(node).first().copied().unwrap_or(equation);
+            error("E0308", "the equation is not linear in the highest derivative", span, "this term is not")
+                .label(equation, "in this equation")
+                .help(
+                    "solve it for the derivative by hand: only sums of derivatives, each with a factor, can be solved",
+                )
+        }
+        NoForm::TooMany => error("E0309", "too many derivatives in sums", equation, "")
+            .help("write the equations so that each holds few derivatives"),
+    }
+}
+
+/// The equation of each state: its own where it has one, else by augmenting paths (H. Kuhn, 1955), breadth first.
+fn matching(model: &Model, forms: &[Form]) -> Result<Vec<usize>, Vec<Diagnostic>> {
+    let mut owner: Vec<Option<usize>> = vec![None; model.states.len()];
+    let mut open = Vec::new();
+    for (e, equation) in model.equations.iter().enumerate() {
+        match equation.target {
+            Some(i) if owner[i].is_none() && forms[e].coefficients.contains_key(&i) => owner[i] = Some(e),
+            _ => open.push(e),
+        }
+    }
+    let mut unmatched = Vec::new();
+    for e in open {
+        if !augment(e, forms, &mut owner) {
+            unmatched.push(e);
+        }
+    }
+    let missing: Vec<usize> = (0..owner.len()).filter(|&i| owner[i].is_none()).collect();
+    if unmatched.is_empty() && missing.is_empty() {
+        return Ok(owner.into_iter().flatten().collect());
+    }
+    // A second equation for one state explains both what is left over and what is missing.
+    if let Some(state) = unmatched.iter().find_map(|&e| model.equations[e].target) {
+        return Err(vec![two_equations(model, state, missing.first().copied())]);
+    }
+    let mut report = match unmatched.first() {
+        Some(&e) => {
+            let headline = if missing.is_empty() {
+                "there are more equations than states"
+            } else {
+                "the equations do not determine every derivative"
+            };
+            error("E0309", headline, model.equations[e].span, "no derivative is left that this equation could give")
+        }
+        None => {
+            let span = model.states[missing[0]].span;
+            error("E0309", "there are fewer equations than states", span, "no equation is left for this state")
+        }
+    };
+    let skip = usize::from(unmatched.is_empty());
+    report =
+        report.also_all(missing.iter().skip(skip).map(|&i| model.states[i].span), "no equation is left for this state");
+    Err(vec![report.help("every state needs an equation of its own for its highest derivative")])
+}
+
+fn augment(e: usize, forms: &[Form], owner: &mut [Option<usize>]) -> bool {
+    // The equation from which each state was reached.
+    let mut reached: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut queue = VecDeque::from([e]);
+    while let Some(equation) = queue.pop_front() {
+        for &state in forms[equation].coefficients.keys() {
+            if reached.contains_key(&state) {
+                continue;
+            }
+            reached.insert(state, equation);
+            match owner[state] {
+                Some(other) => queue.push_back(other),
+                None => {
+                    let mut state = state;
+                    loop {
+                        let from = reached[&state];
+                        let former = owner.iter().position(|o| *o == Some(from));
+                        owner[state] = Some(from);
+                        match former {
+                            Some(next) if from != e => state = next,
+                            _ => return true,
+                        }
+                    }
+                }
+            }
+        }
+    }
+    false
+}
+
+/// States whose highest derivative is used outside of the equations.
+fn wanted(model: &Model) -> Vec<Option<Span>> {
+    let mut wanted = vec![None; model.states.len()];
+    let outside = model.outputs.iter().map(|o| o.value);
+    let outside =
+        outside.chain(model.conserved.iter().map(|c| c.value)).chain(model.expects.iter().map(|e| e.quantity));
+    let levels = model.definitions.iter().zip(&model.definition_levels);
+    let outside = outside.chain(levels.filter(|(_, l)| **l == Level::Rate).map(|(d, _)| d.value));
+    for body in outside {
+        for term in &model.terms[body.range()] {
+            if let TermKind::State(i, k) = term.kind
+                && k == model.states[i].order
+            {
+                wanted[i].get_or_insert(term.span);
+            }
+        }
+    }
+    wanted
+}
+
+/// State, right side, derivatives on the left that are not known.
+type Row = (usize, NodeId, Vec<(usize, Coefficient)>);
+
+struct Solver<'a> {
+    model: &'a Model,
+    graph: &'a mut Graph,
+    arrays: &'a Arrays,
+    owner: Vec<usize>,
+    wanted: Vec<Option<Span>>,
+    parameters: &'a [f64],
+    solved: Solved,
+}
+
+impl Solver<'_> {
+    /// Right side of an equation once the derivatives that are known are moved there; the others keep coefficients.
+    fn reduced(&mut self, form: &Form) -> (NodeId, Vec<(usize, Coefficient)>) {
+        let mut rest = form.rest;
+        let mut left = Vec::new();
+        for (&j, &k) in &form.coefficients {
+            match self.solved.rates[j] {
+                None => left.push((j, k)),
+                Some(rate) => {
+                    rest = Some(match (rest, k) {
+                        (Some(r), Coefficient::MinusOne) => self.graph.add(r, rate),
+                        (Some(r), k) => {
+                            let product = k.times(rate, self.graph);
+                            self.graph.sub(r, product)
+                        }
+                        (None, k) => {
+                            let product = k.times(rate, self.graph);
+                            self.graph.neg(product)
+                        }
+                    });
+                }
+            }
+        }
+        (rest.unwrap_or_else(|| self.graph.constant(0.0)), left)
+    }
+
+    fn block(&mut self, block: &[usize], forms: &[Form]) -> Result<(), Box<Diagnostic>> {
+        let rows: Vec<Row> = block
+            .iter()
+            .map(|&i| {
+                let (rest, left) = self.reduced(&forms[self.owner[i]]);
+                (i, rest, left)
+            })
+            .collect();
+        if let [(i, rest, left)] = &rows[..]
+            && let [(_, k)] = left[..]
+        {
+            return self.single(*i, *rest, k);
+        }
+        let stages = stage::of(self.graph, &self.arrays.list);
+        let fixed = |k: &Coefficient| match k {
+            Coefficient::Node(n) => stages[n.index()] <= stage::Stage::Parameter,
+            _ => true,
+        };
+        let constant = rows.iter().all(|(_, _, left)| left.iter().all(|(_, k)| fixed(k)));
+        let inside = rows.iter().all(|(_, _, left)| left.iter().all(|(j, _)| block.contains(j)));
+        let use_outside = block.iter().find_map(|&i| self.wanted[i].map(|span| (i, span)));
+        if constant && use_outside.is_none() {
+            for (i, rest, left) in rows {
+                self.solved.rows[i] = rest;
+                let row = left.into_iter().map(|(j, k)| (j, k.node(self.graph))).collect();
+                self.solved.mass.insert(i, row);
+            }
+            return Ok(());
+        }
+        let equation = |i: usize| self.model.equations[self.owner[i]].span;
+        if !inside || block.len() > MAX_COUPLED {
+            let headline = if constant {
+                "a derivative that coupled equations give is used"
+            } else {
+                "the mass matrix of coupled equations depends on the state or the time"
+            };
+            let place = use_outside.map_or(equation(block[0]), |u| u.1);
+            let report = error("E0508", headline, place, "")
+                .also_all(block.iter().map(|&i| equation(i)), "coupled with this equation");
+            return Err(Box::new(report.help(format!("this version solves up to {MAX_COUPLED} such equations together: solve them for their derivatives by hand"))));
+        }
+        let matrix: Vec<Vec<Option<NodeId>>> = rows
+            .iter()
+            .map(|(_, _, left)| {
+                let entry = |j: &usize| left.iter().find(|l| l.0 == *j).map(|l| l.1);
+                block.iter().map(|j| entry(j).map(|k| k.node(self.graph))).collect()
+            })
+            .collect();
+        let rest: Vec<NodeId> = rows.iter().map(|r| r.1).collect();
+        let determinant = determinant(self.graph, &matrix);
+        let Some(determinant) = determinant else {
+            return Err(Box::new(self.singular(block)));
+        };
+        if constant && number(self.graph, determinant, self.arrays, self.parameters) == 0.0 {
+            return Err(Box::new(self.singular(block)));
+        }
+        for (column, &i) in block.iter().enumerate() {
+            let mut replaced = matrix.clone();
+            for (row, &r) in replaced.iter_mut().zip(&rest) {
+                row[column] = Some(r);
+            }
+            let top = match self::determinant(self.graph, &replaced) {
+                Some(top) => top,
+                None => self.graph.constant(0.0),
+            };
+            let span = self.model.equations[self.owner[i]].span;
+            let rate = self.graph.div(top, determinant);
+            self.graph.add_span(rate, span);
+            self.solved.rows[i] = rate;
+            self.solved.rates[i] = Some(rate);
+        }
+        Ok(())
+    }
+
+    fn single(&mut self, i: usize, rest: NodeId, k: Coefficient) -> Result<(), Box<Diagnostic>> {
+        let rate = match k {
+            Coefficient::One => rest,
+            Coefficient::MinusOne => self.graph.neg(rest),
+            Coefficient::Node(n) => {
+                if self.graph.as_constant(n) == Some(0.0) {
+                    return Err(Box::new(self.singular(&[i])));
+                }
+                let rate = self.graph.div(rest, n);
+                let span = self.model.equations[self.owner[i]].span;
+                self.graph.with_span(rate, span)
+            }
+        };
+        self.solved.rows[i] = rate;
+        self.solved.rates[i] = Some(rate);
+        Ok(())
+    }
+
+    fn singular(&self, block: &[usize]) -> Diagnostic {
+        let state = &self.model.states[block[0]];
+        let equations = block.iter().map(|&i| self.model.equations[self.owner[i]].span);
+        let mut equations = equations.collect::<Vec<_>>().into_iter();
+        let first = equations.next().unwrap_or(state.span);
+        let headline = format!("the equations do not determine `{}`", state.derivative(state.order));
+        let report = error("E0309", headline, first, "its factor, or the determinant of the factors, is zero")
+            .also_all(equations, "together with this one");
+        let used = block.iter().find_map(|&i| self.wanted[i]);
+        let report = match used {
+            Some(span) => report.label(span, "its value is needed here"),
+            None => report,
+        };
+        report.help("check the factors of the derivatives")
+    }
+}
+
+/// Expansion by the first row; a structural zero builds nothing.
+fn determinant(graph: &mut Graph, matrix: &[Vec<Option<NodeId>>]) -> Option<NodeId> {
+    let Some((first, below)) = matrix.split_first() else { return Some(graph.constant(1.0)) };
+    if below.is_empty() {
+        return first[0];
+    }
+    let mut sum: Option<NodeId> = None;
+    for (j, entry) in first.iter().enumerate() {
+        let Some(entry) = *entry else { continue };
+        let minor: Vec<Vec<Option<NodeId>>> = below
+            .iter()
+            .map(|row| row.iter().enumerate().filter(|(c, _)| *c != j).map(|(_, x)| *x).collect())
+            .collect();
+        let Some(minor) = determinant(graph, &minor) else { continue };
+        let product = graph.mul(entry, minor);
+        sum = Some(match (sum, j % 2 == 0) {
+            (None, true) => product,
+            (None, false) => graph.neg(product),
+            (Some(s), true) => graph.add(s, product),
+            (Some(s), false) => graph.sub(s, product),
+        });
+    }
+    sum
+}
+
+/// The value of a node that depends on no more than parameters, at their defaults.
+fn number(graph: &Graph, root: NodeId, arrays: &Arrays, parameters: &[f64]) -> f64 {
+    let mut values: Vec<f64> = Vec::with_capacity(root.index() + 1);
+    for node in &graph.nodes()[..=root.index()] {
+        values.push(match node {
+            Node::Constant(bits) => f64::from_bits(*bits),
+            Node::Read(array) => {
+                let i = arrays.parameters.iter().position(|a| a == array);
+                i.and_then(|i| parameters.get(i)).copied().unwrap_or(f64::NAN)
+            }
+            Node::Call(op, _) => {
+                let operands: Vec<f64> = node.operands().iter().map(|o| values[o.index()]).collect();
+                (op.0.value)(&operands)
+            }
+            Node::Time | Node::Direction(_) => f64::NAN,
+        });
+    }
+    values[root.index()]
+}

@@ -1,0 +1,471 @@
+//! What is wrong with names, said in the user's words: the odd one out is the primary place, consequences are left out.
+
+use odec_ir::Span;
+
+use super::names::Equation;
+use super::resolve::Place;
+use super::{Builder, Use, UseKind};
+use crate::model::{Model, Symbol};
+use crate::report::{Build, error};
+use crate::suggest;
+use crate::syntax::tree::{ExprId, ExprKind, Ident, Reference};
+
+/// What other languages call things, and what to type here.
+const FOREIGN_FUNCTIONS: &[(&str, &str)] = &[
+    ("ifelse", "write `(if condition then a else b)`"),
+    ("heav", "write a comparison, it counts as 1 or 0: `(x > 0)`"),
+    ("heaviside", "write a comparison, it counts as 1 or 0: `(x > 0)`"),
+    ("step", "write a comparison, it counts as 1 or 0: `(x > 0)`"),
+    ("pow", "write `a^b`"),
+    ("power", "write `a^b`"),
+    ("fabs", "write `abs(x)`"),
+    ("sgn", "write `sign(x)`"),
+    ("loge", "write `ln(x)`"),
+    ("arctan", "write `atan(x)`"),
+    ("arcsin", "write `asin(x)`"),
+    ("arccos", "write `acos(x)`"),
+];
+
+/// Words that reduce arrays.
+const REDUCTIONS: &[&str] = &["sum", "prod"];
+
+/// A pair of names of which one is probably a misspelling of the other.
+struct Misspelling {
+    declared: String,
+    span: Span,
+}
+
+impl<'a> Builder<'a> {
+    /// A bare state on a left side: the prime is missing.
+    pub(super) fn bare_state(&mut self, name: &Ident, state: usize, equation: &Equation<'a>) {
+        let started = self.tree.statements.iter().filter_map(|s| match &s.kind {
+            crate::syntax::tree::StatementKind::State(items) => Some(items),
+            _ => None,
+        });
+        let items = started.flatten().filter(|i| i.target.name.name == name.name);
+        let order = 1 + items.map(|i| i.target.primes).max().unwrap_or(0);
+        let primes = "'".repeat(usize::from(order));
+        let declared = self.model.states[state].span;
+        let end = Span { start: name.span.end, ..name.span };
+        let report = error("E0301", format!("`{}` is a state: the prime is missing", name.name), name.span, "")
+            .label(declared, "declared here")
+            .help(format!(
+                "write `{}{primes} = ...` for its equation; its start value stands in `state {} = ...`",
+                name.name, name.name
+            ))
+            .fix(end, primes);
+        let _ = equation;
+        self.say(report);
+    }
+
+    /// `x(0) = 1`.
+    pub(super) fn start_value_as_equation(&mut self, name: &Ident, argument: ExprId, equation: &Equation<'a>) {
+        let declared = self.declared.get(&name.name).copied();
+        let value = self.text(self.span_of(equation.rhs));
+        let at = self.text(self.span_of(argument));
+        let mut report = error(
+            "E0307",
+            format!("a start value is given where `{}` is declared", name.name),
+            self.span_of(equation.lhs),
+            format!("not as an equation at {at}"),
+        );
+        if let Some(span) = declared {
+            report = report.label(span, "declared here");
+        }
+        self.say(report.help(format!("write `state {} = {value}` and drop this line", name.name)));
+    }
+
+    /// A prime on a name that is no state.
+    pub(super) fn prime_without_state(&mut self, name: &str, symbol: Symbol, span: Span) {
+        let mut report = error(
+            "E0302",
+            format!("`{name}` is {} and has no derivative", Model::kind_of(symbol)),
+            span,
+            "only states take a prime",
+        );
+        if let Some(&declared) = self.declared.get(name) {
+            report = report.label(declared, "declared here");
+        }
+        let help = match symbol {
+            Symbol::Parameter(_) | Symbol::Constant(_) => {
+                format!("drop the prime, or declare `state {name} = ...` instead")
+            }
+            _ => "drop the prime".to_owned(),
+        };
+        self.say(report.help(help));
+    }
+
+    /// Says what is wrong if a name may not be used here.
+    pub(super) fn permitted(&mut self, reference: &Reference, symbol: Symbol, place: Place<'a>) -> bool {
+        let name = &reference.name.name;
+        let kind = Model::kind_of(symbol);
+        let report = match (place, symbol) {
+            (Place::Anywhere, _) | (_, Symbol::Constant(_)) => return true,
+            (Place::Default(parameter), _) => {
+                let headline = format!("the default of the parameter `{}` depends on `{name}`", parameter.name);
+                let report = error("E0210", headline, reference.span, format!("`{name}` is {kind}"));
+                let report = report.label(parameter.span, "this parameter");
+                match self.drop_param(parameter) {
+                    Some(span) if !matches!(symbol, Symbol::Time) => report
+                        .help(format!("what follows from other values is a definition: drop the word, `{} = ...`", parameter.name))
+                        .fix(span, ""),
+                    _ => report.help(format!("what follows from other values is a definition: write `{} = ...` on a line of its own, without `param`", parameter.name)),
+                }
+            }
+            (Place::Constant, _) => error("E0211", format!("a constant value depends on `{name}`"), reference.span, format!("`{name}` is {kind}"))
+                .help("use numbers, constants and functions here; what follows from parameters is a definition, written without a keyword"),
+            (Place::Function(function, arguments), _) => {
+                let mut list: Vec<&str> = arguments.iter().map(|a| a.name.as_str()).collect();
+                list.push(name);
+                error("E0207", format!("the function `{}` uses `{name}`, which is not an argument", function.name), reference.span, format!("`{name}` is {kind}"))
+                    .help(format!("pass it: `fn {}({}) = ...`", function.name, list.join(", ")))
+            }
+        };
+        self.say(report);
+        false
+    }
+
+    /// The word `param` with the blank after it, if this parameter stands alone in its statement and has no bounds.
+    fn drop_param(&self, parameter: &Ident) -> Option<Span> {
+        use crate::syntax::tree::StatementKind;
+        let statement = self.tree.statements.iter().find(|s| match &s.kind {
+            StatementKind::Param(items) => matches!(&items[..], [only] if only.target.name.span == parameter.span && only.bounds.is_none() && only.unit.is_none()),
+            _ => false,
+        })?;
+        Some(Span { end: parameter.span.start, ..statement.span })
+    }
+
+    /// A call of something that is no function.
+    pub(super) fn unknown_function(&mut self, name: &'a Ident, arguments: &'a [ExprId], span: Span) {
+        if self.broken.contains(name.name.as_str()) {
+            return;
+        }
+        let after = Span { start: name.span.end, ..name.span };
+        if let Some(&symbol) = self.model.symbols.get(&name.name) {
+            *self.uses.entry(symbol).or_default() += 1;
+            let kind = Model::kind_of(symbol);
+            let report = error("E0205", format!("`{}` is {kind} and cannot be called", name.name), span, "");
+            let report = match self.declared.get(&name.name) {
+                Some(&declared) => report.label(declared, "declared here"),
+                None => report,
+            };
+            let only_time = matches!(arguments, [a] if matches!(&self.tree.exprs[a.0 as usize].kind, ExprKind::Name(r) if r.name.name == self.model.time.name && r.primes == 0));
+            let report = if only_time && !matches!(symbol, Symbol::Time) {
+                report
+                    .help(format!("a name already means its value at the present time: write `{}`", name.name))
+                    .fix(Span { end: span.end, ..after }, "")
+            } else if matches!(symbol, Symbol::State(_))
+                && arguments.len() == 1
+                && matches!(self.tree.exprs[arguments[0].0 as usize].kind, ExprKind::Number(_))
+            {
+                report.help("the value of a state at another time cannot be read; for a product write `*`")
+            } else {
+                report.help(format!("write `*` for a product: `{}*(...)`", name.name)).fix(after, "*")
+            };
+            self.say(report);
+            return;
+        }
+        if name.name == "der" {
+            let report = error("E0203", "`der(...)` is read as a whole left side only", span, "");
+            let report = match arguments {
+                [a] if matches!(&self.tree.exprs[a.0 as usize].kind, ExprKind::Name(r) if matches!(self.model.symbols.get(&r.name.name), Some(Symbol::State(_)))) =>
+                {
+                    let inner = self.text(self.span_of(*a)).trim_matches(['(', ')', ' ']);
+                    report.help(format!("write `{inner}'`")).fix(span, format!("{inner}'"))
+                }
+                _ => report.help("write a prime after the name of the state: `x'`"),
+            };
+            self.say(report);
+            return;
+        }
+        if REDUCTIONS.contains(&name.name.as_str()) {
+            self.say(
+                error("E0501", format!("`{}` reduces arrays, which are not part of this version", name.name), span, "")
+                    .help("write the terms one by one"),
+            );
+            return;
+        }
+        let report = error("E0203", format!("there is no function `{}`", name.name), name.span, "");
+        if let Some((_, help)) = FOREIGN_FUNCTIONS.iter().find(|f| f.0.eq_ignore_ascii_case(&name.name)) {
+            self.say(report.help(*help));
+            return;
+        }
+        // A misspelt name before a bracket is a product without its sign only if that name is a value.
+        let names = self.function_names();
+        let near: Vec<String> =
+            suggest::nearest(&name.name, names.iter().map(String::as_str)).into_iter().map(str::to_owned).collect();
+        let listed: Vec<&str> = near.iter().map(String::as_str).collect();
+        let report = match &listed[..] {
+            [] => report.help(format!(
+                "define it, `fn {}(x) = ...`; the functions that exist are listed in the manual",
+                name.name
+            )),
+            [one] => report.help(format!("is it `{one}`?")).fix(name.span, *one),
+            several => {
+                let fitting: Vec<&&str> =
+                    several.iter().filter(|n| self.arity_of(n) == Some(arguments.len())).collect();
+                let report = report.help(format!("is it {}?", suggest::any_of(several)));
+                match fitting[..] {
+                    [one] => report.fix(name.span, one.to_string()),
+                    _ => report,
+                }
+            }
+        };
+        for n in near {
+            if let Some(&index) = self.functions.get(&n) {
+                self.function_uses[index] += 1;
+            }
+        }
+        self.say(report);
+    }
+
+    fn arity_of(&self, function: &str) -> Option<usize> {
+        match self.functions.get(function) {
+            Some(&i) => Some(self.function_arity[i]),
+            None => super::resolve::builtin(function).map(|op| usize::from(op.0.arity)),
+        }
+    }
+
+    /// A call with too few or too many arguments.
+    pub(super) fn wrong_count(
+        &mut self,
+        name: &Ident,
+        expected: usize,
+        found: usize,
+        function: Option<usize>,
+        span: Span,
+    ) {
+        let arguments = |n: usize| if n == 1 { "1 argument".to_owned() } else { format!("{n} arguments") };
+        let headline = format!("`{}` takes {} and is given {found}", name.name, arguments(expected));
+        let mut report = error("E0204", headline, span, "");
+        let mut help = None;
+        if let Some(index) = function {
+            // The function's own statement may come later than this call, so the tree is asked.
+            let statement = self.tree.statements.iter().find_map(|s| match &s.kind {
+                crate::syntax::tree::StatementKind::Function { name: n, arguments, .. }
+                    if self.functions.get(&n.name) == Some(&index) =>
+                {
+                    Some((n.span, arguments))
+                }
+                _ => None,
+            });
+            if let Some((declared, arguments)) = statement {
+                report = report.label(declared, "defined here");
+                let list: Vec<&str> = arguments.iter().map(|a| a.name.as_str()).collect();
+                help = Some(format!("write `{}({})`", name.name, list.join(", ")));
+            }
+        } else {
+            help = Some(format!("write `{}({})`", name.name, ["x", "y", "z"][..expected.min(3)].join(", ")));
+        }
+        if let Some(help) = help {
+            report = report.help(help);
+        }
+        self.say(report);
+    }
+
+    /// Reports what phase one and two found about names, each mistake once.
+    pub(super) fn report_names(&mut self) {
+        self.report_primed_definitions();
+        let mut undeclared: Vec<(String, Vec<Use>)> = std::mem::take(&mut self.undeclared).into_iter().collect();
+        undeclared.sort_by_key(|(_, uses)| uses.iter().map(|u| u.span).min());
+        let doubled = std::mem::take(&mut self.doubled);
+        // A name that is declared twice while another one is missing: one of the two was meant to be that one.
+        let mut explained = None;
+        if let ([twice], [(missing, _)]) = (&doubled[..], &undeclared[..])
+            && (suggest::near(&twice.name, missing).is_some() || missing.chars().count() == 1)
+        {
+            explained = Some(missing.clone());
+        }
+        for twice in doubled {
+            if self.broken.contains(twice.name.as_str()) {
+                continue;
+            }
+            let report = match twice.first {
+                Some(first) => error("E0202", format!("`{}` is declared twice", twice.name), twice.again, "here again")
+                    .label(first, "here first"),
+                None => error(
+                    "E0202",
+                    format!("`{}` is the independent variable", twice.name),
+                    twice.again,
+                    "declared here as something else",
+                ),
+            };
+            self.say(match (&explained, twice.first) {
+                (Some(missing), _) => {
+                    report.help(format!("`{missing}` is not declared: is one of the two meant to be it?"))
+                }
+                (None, Some(_)) => report.help("every name is declared once: drop one, or rename one"),
+                (None, None) => {
+                    report.help("choose another name, or name the independent variable otherwise: `time s`")
+                }
+            });
+        }
+        if let Some(missing) = explained {
+            undeclared.retain(|(name, _)| *name != missing);
+        }
+        for (name, mut uses) in undeclared {
+            uses.sort_by_key(|u| u.span);
+            self.report_undeclared(&name, &uses);
+        }
+    }
+
+    /// A definition whose derivative is used was meant to be a state.
+    fn report_primed_definitions(&mut self) {
+        for (i, spans) in std::mem::take(&mut self.primed_definitions) {
+            let definition = &self.model.definitions[i];
+            let (name, span) = (definition.name.clone(), definition.span);
+            let plain = self.tree.statements.iter().any(|s| match &s.kind {
+                crate::syntax::tree::StatementKind::Equation { lhs, .. } => self.span_of(*lhs) == span,
+                _ => false,
+            });
+            let report = if plain {
+                let start = Span { end: span.start, ..span };
+                error(
+                    "E0302",
+                    format!("`{name}` has a derivative but is not declared as a state"),
+                    span,
+                    "this line defines a value",
+                )
+                .also_all(spans, "its derivative is used here")
+                .help(format!("write `state {name} = ...` if this is its start value"))
+                .fix(start, "state ")
+            } else {
+                let mut spans = spans.into_iter();
+                let first = spans.next().unwrap_or(span);
+                error(
+                    "E0302",
+                    format!("`{name}` is a definition and has no derivative"),
+                    first,
+                    "only states take a prime",
+                )
+                .label(span, "defined here")
+                .help("drop the prime")
+            };
+            self.say(report);
+        }
+    }
+
+    fn report_undeclared(&mut self, name: &str, uses: &[Use]) {
+        let Some(first) = uses.first() else { return };
+        let left_side = uses.iter().find(|u| u.kind == UseKind::LeftSide);
+        if let Some((odd, other)) = self.odd_declaration(name, uses) {
+            // The declaration is the odd one out: all other places agree on the undeclared name.
+            let report = error(
+                "E0201",
+                format!("`{}` is declared but `{name}` is used", odd.declared),
+                odd.span,
+                format!("is this `{name}`?"),
+            )
+            .also_all(uses.iter().map(|u| u.span), "used here")
+            .help(format!("write `{name}` in the declaration"));
+            let report = if other { report } else { report.fix(odd.span, name) };
+            self.say(report);
+            return;
+        }
+        if let UseKind::Power(exponent) = first.kind
+            && name == "e"
+        {
+            let span = first.span.to(self.span_of(exponent));
+            let inner = self.text(self.span_of(exponent));
+            let inner = inner.strip_prefix('(').and_then(|s| s.strip_suffix(')')).unwrap_or(inner);
+            let mut report = error("E0201", "`e` is not declared", first.span, "")
+                .also_all(uses[1..].iter().map(|u| u.span), "and here")
+                .help("write `exp(x)` for the exponential function");
+            for u in uses {
+                if let UseKind::Power(exponent) = u.kind {
+                    let text = self.text(self.span_of(exponent));
+                    let text = text.strip_prefix('(').and_then(|s| s.strip_suffix(')')).unwrap_or(text);
+                    report = report.fix(u.span.to(self.span_of(exponent)), format!("exp({text})"));
+                }
+            }
+            let _ = (span, inner);
+            self.say(report);
+            return;
+        }
+        let mut near = self.near_names(name);
+        if left_side.is_some() {
+            near.retain(|n| matches!(self.model.symbols.get(n), Some(Symbol::State(_))));
+        }
+        // Of several names at the same distance, one that is used nowhere else was meant.
+        if near.len() > 1 {
+            let unused: Vec<String> = near.iter().filter(|n| self.is_unused(n)).cloned().collect();
+            if unused.len() == 1 {
+                near = unused;
+            }
+        }
+        let primary = left_side.map_or(first.span, |u| u.span);
+        let report = error("E0201", format!("`{name}` is not declared"), primary, "");
+        let report = report.also_all(uses.iter().map(|u| u.span).filter(|&s| s != primary), "and here");
+        let listed: Vec<&str> = near.iter().map(String::as_str).collect();
+        let report = match &listed[..] {
+            [one] if left_side.is_none() || !self.has_equation(one) => {
+                let text = (*one).to_owned();
+                let report = match self.declared.get(*one) {
+                    Some(&span) => report.label(span, "a similar name"),
+                    None => report,
+                };
+                let mut report = report.help(format!("is it `{text}`?"));
+                for u in uses {
+                    report = report.fix(u.span, text.clone());
+                }
+                report
+            }
+            [_, ..] if left_side.is_none() => report.help(format!("is it {}?", suggest::any_of(&listed))),
+            _ if left_side.is_some() => report.help(format!("declare it with its start value: `state {name} = 1`")),
+            _ if builtin_or_function(self, name) => report.help(format!("`{name}` is a function: write `{name}(...)`")),
+            _ if name == "dt" || name.starts_with('d') && self.is_state_name(&name[1..]) => {
+                report.help("write `x' = ...`; `dx/dt` is read as a whole left side only")
+            }
+            _ => report.help(format!("declare it, `param {name} = 1`, or define it, `{name} = ...`")),
+        };
+        self.say(report);
+    }
+
+    fn is_state_name(&self, name: &str) -> bool {
+        matches!(self.model.symbols.get(name), Some(Symbol::State(_)))
+    }
+
+    fn has_equation(&self, name: &str) -> bool {
+        match self.model.symbols.get(name) {
+            Some(&Symbol::State(i)) => self.model.equations.iter().any(|e| e.target == Some(i)),
+            _ => false,
+        }
+    }
+
+    fn is_unused(&self, name: &str) -> bool {
+        self.model.symbols.get(name).is_some_and(|symbol| self.uses.get(symbol).copied().unwrap_or(0) == 0)
+    }
+
+    /// A declared name that is used nowhere and is near to an undeclared one that is: the declaration is the misspelling
+    /// if the undeclared name is used more than once, or looks more like the other names. The flag says that more than
+    /// one declaration fits.
+    fn odd_declaration(&self, name: &str, uses: &[Use]) -> Option<(Misspelling, bool)> {
+        let mut candidates: Vec<(&str, Span)> = Vec::new();
+        for (declared, symbol) in &self.model.symbols {
+            let unused = self.uses.get(symbol).copied().unwrap_or(0) == 0;
+            let near = suggest::near(name, declared).is_some() || doubled_letter(name, declared);
+            if unused
+                && near
+                && let Some(&span) = self.declared.get(declared)
+            {
+                candidates.push((declared, span));
+            }
+        }
+        candidates.sort_unstable_by_key(|c| c.1);
+        let &(declared, span) = candidates.first()?;
+        let family =
+            |n: &str| self.model.symbols.keys().filter(|k| *k != declared && suggest::near(n, k).is_some()).count();
+        let odd = uses.len() > 1 || family(name) > family(declared);
+        odd.then(|| (Misspelling { declared: declared.to_owned(), span }, candidates.len() > 1))
+    }
+}
+
+/// One is the other with its only letter doubled: too short for the distance to tell.
+fn doubled_letter(a: &str, b: &str) -> bool {
+    let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    short.chars().count() == 1 && long == short.repeat(2)
+}
+
+fn builtin_or_function(builder: &Builder<'_>, name: &str) -> bool {
+    builder.functions.contains_key(name) || super::resolve::builtin(name).is_some()
+}

@@ -1,0 +1,418 @@
+//! Run blocks and parameter sets: which entries there are, what kind of value each takes, and that the values are known
+//! before the run.
+
+use odec_ir::Span;
+
+use super::Builder;
+use super::names::Declarations;
+use super::resolve::Place;
+use crate::model::{self, Body, ENTRIES, EntryValue, Level, Overrides, ParamSet, Run, RunEntry, Symbol, TermKind};
+use crate::report::error;
+use crate::suggest;
+use crate::syntax::tree::{self, Entry, ExprId, ExprKind, Ident};
+
+/// What each entry takes, in words with an example.
+fn shape(key: &str) -> &'static str {
+    match key {
+        "t" => "a range: `t = 0 .. 10`",
+        "method" => "the name of a method: `method = bdf`",
+        "params" => "the name of a parameter set: `params = hopf`",
+        "samples" => "a number, `log(200, 1e-6)`, `steps`, or a list of times: `samples = 200`",
+        "record" => "`outputs`, or a list of names: `record = outputs`",
+        "rtol" => "a number: `rtol = 1e-6`",
+        "atol" => "a number: `atol = 1e-9`",
+        "max_steps" => "a number: `max_steps = 100000`",
+        "max_step" => "a number: `max_step = 0.1`",
+        _ => "a number: `step = 0.01`",
+    }
+}
+
+impl<'a> Builder<'a> {
+    /// Reads the run blocks and parameter sets.
+    pub(super) fn resolve_runs(&mut self, found: &Declarations<'a>) {
+        for (name, entries) in &found.sets {
+            if let Some(first) = self.model.param_sets.iter().find(|s| s.name == name.name).map(|s| s.span) {
+                self.say(
+                    error(
+                        "E0202",
+                        format!("the parameter set `{}` is declared twice", name.name),
+                        name.span,
+                        "here again",
+                    )
+                    .label(first, "here first")
+                    .help("put all values into one of them"),
+                );
+                continue;
+            }
+            let entries = self.set_entries(entries);
+            self.model.param_sets.push(ParamSet { name: name.name.clone(), entries, span: name.span });
+        }
+        for block in &found.runs {
+            let name = block.name.map(|n| n.name.clone());
+            let span = block.name.map_or(block.span, |n| n.span);
+            if let Some(first) = self.model.runs.iter().find(|r| r.name == name).map(|r| r.span) {
+                let headline = match &name {
+                    Some(name) => format!("the run `{name}` is declared twice"),
+                    None => "two run blocks without a name".to_owned(),
+                };
+                self.say(
+                    error("E0402", headline, head(span), "here again")
+                        .label(head(first), "here first")
+                        .help("give one of them a name of its own: `run long { ... }`"),
+                );
+            }
+            let entries = self.run_entries(block.entries);
+            self.model.runs.push(Run { name, entries, span });
+        }
+    }
+
+    fn set_entries(&mut self, entries: &'a [Entry]) -> Vec<(Symbol, u8, Body, Span)> {
+        let mut list: Vec<(Symbol, u8, Body, Span)> = Vec::new();
+        for entry in entries {
+            let value = match &entry.value {
+                tree::EntryValue::Expr(value) => self.body(*value, Place::Anywhere),
+                _ => {
+                    self.say(
+                        error("E0403", "a parameter set holds numbers", entry.span, "")
+                            .help(format!("write `{} = 1`", entry.key.name)),
+                    );
+                    continue;
+                }
+            };
+            match self.model.symbols.get(&entry.key.name).copied() {
+                Some(symbol @ Symbol::Parameter(_)) if entry.primes == 0 => {
+                    self.set_once(&mut list, symbol, 0, value, entry);
+                }
+                Some(symbol @ Symbol::State(_)) => self.set_once(&mut list, symbol, entry.primes, value, entry),
+                Some(symbol) => {
+                    let kind = model::Model::kind_of(symbol);
+                    let mut report =
+                        error("E0408", format!("`{}` is {kind} and cannot be set", entry.key.name), entry.key.span, "");
+                    if let Some(&declared) = self.declared.get(&entry.key.name) {
+                        report = report.label(declared, "declared here");
+                    }
+                    self.say(report.help("a parameter set gives values of parameters and start values of states"));
+                }
+                None if self.broken.contains(entry.key.name.as_str()) => {}
+                None => self.unknown_in_set(&entry.key),
+            }
+        }
+        list
+    }
+
+    fn set_once(
+        &mut self,
+        list: &mut Vec<(Symbol, u8, Body, Span)>,
+        symbol: Symbol,
+        primes: u8,
+        value: Body,
+        entry: &Entry,
+    ) {
+        if let Some(first) = list.iter().find(|e| (e.0, e.1) == (symbol, primes)) {
+            self.say(
+                error("E0402", format!("`{}` is set twice", entry.key.name), entry.key.span, "here again")
+                    .label(first.3, "here first")
+                    .help("keep one of the two"),
+            );
+            return;
+        }
+        list.push((symbol, primes, value, entry.key.span));
+    }
+
+    fn unknown_in_set(&mut self, key: &Ident) {
+        let mut near = self.near_names(&key.name);
+        near.retain(|n| matches!(self.model.symbols.get(n), Some(Symbol::Parameter(_) | Symbol::State(_))));
+        let report = error("E0408", format!("the model has no parameter or state named `{}`", key.name), key.span, "");
+        let listed: Vec<&str> = near.iter().map(String::as_str).collect();
+        self.say(match &listed[..] {
+            [] => report.help("a parameter set gives values of parameters and start values of states"),
+            [one] => report.help(format!("is it `{one}`?")).fix(key.span, *one),
+            several => report.help(format!("is it {}?", suggest::any_of(several))),
+        });
+    }
+
+    fn run_entries(&mut self, entries: &'a [Entry]) -> Vec<RunEntry> {
+        let mut list: Vec<RunEntry> = Vec::new();
+        for entry in entries {
+            let name = entry.key.name.as_str();
+            let key = if name == self.model.time.name { "t" } else { name };
+            let Some(&key) = ENTRIES.iter().find(|e| **e == key) else {
+                self.unknown_entry(&entry.key);
+                continue;
+            };
+            if entry.primes > 0 || !entry.indices.is_empty() {
+                let end =
+                    entry.argument.as_ref().map_or(entry.key.span.end + u32::from(entry.primes), |a| a.span.start);
+                let span = Span { start: entry.key.span.end, end, ..entry.key.span };
+                let report =
+                    error("E0401", format!("`{name}` is an entry of the run and takes no prime"), entry.key.span, "");
+                self.say(report.help(format!("write `{name} = ...`")).fix(span, ""));
+                continue;
+            }
+            let state = match &entry.argument {
+                None => None,
+                Some(reference) if key == "atol" => match self.name(reference, Place::Anywhere) {
+                    TermKind::State(i, k) => Some((i, k)),
+                    TermKind::Number(_) => continue,
+                    _ => {
+                        let report = error(
+                            "E0406",
+                            format!("`{}` is not a state", self.text(reference.span)),
+                            reference.span,
+                            "",
+                        );
+                        self.say(report.help("a tolerance of its own, `atol(x) = 1e-12`, is for a state"));
+                        continue;
+                    }
+                },
+                Some(reference) => {
+                    let report = error("E0406", format!("`{name}` is one value for the whole run"), reference.span, "");
+                    self.say(report.help(format!("write `{name} = ...`; only `atol` may differ from state to state")));
+                    continue;
+                }
+            };
+            if let Some(first) = list.iter().find(|e| e.key == key && e.state == state) {
+                self.say(
+                    error("E0402", format!("`{name}` is given twice"), entry.key.span, "here again")
+                        .label(first.span, "here first")
+                        .help("keep one of the two"),
+                );
+                continue;
+            }
+            let (value, value_span) = match &entry.value {
+                tree::EntryValue::Expr(e) => (self.entry_value(key, *e), self.span_of(*e)),
+                tree::EntryValue::Range(a, b) => {
+                    let span = self.span_of(*a).to(self.span_of(*b));
+                    (
+                        if key == "t" {
+                            Some(EntryValue::Range(self.body(*a, Place::Anywhere), self.body(*b, Place::Anywhere)))
+                        } else {
+                            None
+                        },
+                        span,
+                    )
+                }
+                tree::EntryValue::Word(word) => (self.entry_word(key, word), word.span),
+            };
+            match value {
+                Some(value) => list.push(RunEntry { key, state, value, span: entry.span, value_span }),
+                None => {
+                    let report = error("E0403", format!("`{name}` does not take this kind of value"), value_span, "");
+                    self.say(report.help(format!("it takes {}", shape(key))));
+                }
+            }
+        }
+        list
+    }
+
+    fn entry_value(&mut self, key: &'static str, expr: ExprId) -> Option<EntryValue> {
+        let tree = self.tree;
+        match (&tree.exprs[expr.0 as usize].kind, key) {
+            (ExprKind::Name(r), "method" | "params" | "record" | "samples") if r.primes == 0 => {
+                if let Some(value) = self.entry_word(key, &r.name) {
+                    return Some(value);
+                }
+                match key {
+                    "samples" => Some(EntryValue::Number(self.body(expr, Place::Anywhere))),
+                    _ => None,
+                }
+            }
+            (ExprKind::Name(_), "record") => self.record(std::slice::from_ref(&expr)),
+            (ExprKind::Table(list) | ExprKind::Tuple(list), "record") => self.record(list),
+            (ExprKind::Call(f, arguments), "samples") if f.name == "log" => match arguments[..] {
+                [n, first] => Some(EntryValue::Log(self.body(n, Place::Anywhere), self.body(first, Place::Anywhere))),
+                _ => None,
+            },
+            (ExprKind::Table(list) | ExprKind::Tuple(list), "samples") => {
+                Some(EntryValue::List(list.iter().map(|&e| self.body(e, Place::Anywhere)).collect()))
+            }
+            (_, "method" | "params" | "record" | "t") => None,
+            (ExprKind::Table(_) | ExprKind::Tuple(_) | ExprKind::Text(_), _) => None,
+            _ => Some(EntryValue::Number(self.body(expr, Place::Anywhere))),
+        }
+    }
+
+    fn entry_word(&mut self, key: &'static str, word: &'a Ident) -> Option<EntryValue> {
+        match (key, word.name.as_str()) {
+            ("method" | "params", name) => Some(EntryValue::Word(name.to_owned())),
+            ("record", "outputs") | ("samples", "steps") => Some(EntryValue::Word(word.name.clone())),
+            ("record", name) if self.model.symbols.contains_key(name) => {
+                let kind = match self.model.symbols.get(name) {
+                    Some(&Symbol::State(i)) => TermKind::State(i, 0),
+                    Some(&Symbol::Definition(i)) => TermKind::Definition(i),
+                    _ => return None,
+                };
+                let body = self.single(kind, word.span);
+                Some(EntryValue::Names(vec![(name.to_owned(), body)]))
+            }
+            _ => None,
+        }
+    }
+
+    fn record(&mut self, list: &[ExprId]) -> Option<EntryValue> {
+        let tree = self.tree;
+        let mut names = Vec::new();
+        for &expr in list {
+            match &tree.exprs[expr.0 as usize].kind {
+                ExprKind::Name(r) => {
+                    let body = self.body(expr, Place::Anywhere);
+                    names.push((format!("{}{}", r.name.name, "'".repeat(usize::from(r.primes))), body));
+                }
+                _ => return None,
+            }
+        }
+        Some(EntryValue::Names(names))
+    }
+
+    fn unknown_entry(&mut self, key: &Ident) {
+        if self.broken.contains(key.name.as_str()) {
+            return;
+        }
+        let time = self.model.time.name.clone();
+        let names = ENTRIES.iter().map(|e| if *e == "t" { time.as_str() } else { e });
+        let report = error("E0401", format!("a run block has no entry `{}`", key.name), key.span, "");
+        let near: Vec<String> = suggest::nearest(&key.name, names).into_iter().map(str::to_owned).collect();
+        let report = match &near[..] {
+            [one] => report.help(format!("is it `{one}`?")).fix(key.span, one.clone()),
+            _ if self.model.symbols.contains_key(&key.name) => {
+                report.help(format!("the value of `{}` changes for one run by a parameter set: `params short {{ {} = 1 }}` and `params = short` here", key.name, key.name))
+            }
+            _ => report.help(format!("the entries are {}", suggest::list(ENTRIES.iter().copied()).replace("and 2 more", "`record` and `params`"))),
+        };
+        self.say(report);
+    }
+
+    /// Values that must be known before a run, and that they make sense.
+    pub(super) fn check_runs(&mut self) {
+        let mut bodies: Vec<(Body, &str)> = Vec::new();
+        for run in &self.model.runs {
+            for entry in &run.entries {
+                match &entry.value {
+                    EntryValue::Number(b) => bodies.push((*b, "an entry of a run block")),
+                    EntryValue::Range(a, b) | EntryValue::Log(a, b) => {
+                        bodies.extend([(*a, "an entry of a run block"), (*b, "an entry of a run block")]);
+                    }
+                    EntryValue::List(list) => bodies.extend(list.iter().map(|&b| (b, "an entry of a run block"))),
+                    EntryValue::Word(_) | EntryValue::Names(_) => {}
+                }
+            }
+        }
+        for expect in &self.model.expects {
+            bodies.extend([(expect.time, "the time of an `expect` line"), (expect.value, "the expected value")]);
+            bodies.extend(expect.within.map(|w| (w.value, "a tolerance")));
+        }
+        for conserved in &self.model.conserved {
+            bodies.extend(conserved.within.map(|w| (w.value, "a tolerance")));
+        }
+        for set in &self.model.param_sets {
+            bodies.extend(set.entries.iter().map(|e| (e.2, "a value of a parameter set")));
+        }
+        for (body, what) in bodies {
+            self.check_known(body, what);
+        }
+        for set in 0..self.model.param_sets.len() {
+            self.check_set(set);
+        }
+        if !self.sound() {
+            return;
+        }
+        let values = match self.model.values(&Overrides::default()) {
+            Ok(values) => values,
+            Err(errors) => {
+                self.diagnostics.extend(errors);
+                return;
+            }
+        };
+        let model = &self.model;
+        for run in &model.runs {
+            let mut values = values.clone();
+            if let Some(entry) = run.entries.iter().find(|e| e.key == "params")
+                && let EntryValue::Word(name) = &entry.value
+            {
+                match model.values(&Overrides { params: Some(name.clone()), values: Vec::new() }) {
+                    Ok(with_set) => values = with_set,
+                    Err(errors) => {
+                        for mut e in errors {
+                            if e.labels.is_empty() {
+                                e = e.label(entry.value_span, "");
+                            }
+                            if !self.diagnostics.contains(&e) {
+                                self.diagnostics.push(e);
+                            }
+                        }
+                        continue;
+                    }
+                }
+            }
+            if let Err(errors) = model.settings(run, &values) {
+                self.diagnostics.extend(errors);
+            }
+        }
+        self.check_expects(&values);
+    }
+
+    fn check_known(&mut self, body: Body, what: &str) {
+        let culprit = self.model.terms[body.range()].iter().find(|t| self.model.own_level(&t.kind) > Level::Parameter);
+        if let Some(term) = culprit {
+            let report = error(
+                "E0404",
+                format!("{what} must be known before the run"),
+                term.span,
+                format!("`{}` changes during it", self.text(term.span)),
+            );
+            self.say(report.help("use numbers, constants and parameters"));
+        }
+    }
+
+    fn check_set(&mut self, set: usize) {
+        for i in 0..self.model.param_sets[set].entries.len() {
+            let (symbol, primes, _, span) = self.model.param_sets[set].entries[i];
+            if let Symbol::State(state) = symbol {
+                let state = &self.model.states[state];
+                if primes >= state.order {
+                    let report = error(
+                        "E0408",
+                        format!("`{}` is given by an equation and has no start value", state.derivative(primes)),
+                        span,
+                        "",
+                    )
+                    .label(state.span, "declared here");
+                    self.say(report.help("a parameter set gives values of parameters and start values of states"));
+                }
+            }
+        }
+    }
+
+    fn check_expects(&mut self, values: &model::Values) {
+        let mut reports = Vec::new();
+        for expect in &self.model.expects {
+            let number = |body: Body| self.model.number(body, values);
+            for (body, what) in [(expect.time, "time"), (expect.value, "expected value")] {
+                let x = number(body);
+                if !x.is_finite() {
+                    let report = error("E0405", format!("the {what} of this line is {x}"), self.model.span(body), "");
+                    reports.push(report.help("give a finite number"));
+                }
+            }
+        }
+        let within = self
+            .model
+            .expects
+            .iter()
+            .filter_map(|e| e.within)
+            .chain(self.model.conserved.iter().filter_map(|c| c.within));
+        for w in within {
+            let x = self.model.number(w.value, values);
+            if !(x >= 0.0 && x.is_finite()) {
+                let report = error("E0405", format!("the tolerance is {x}"), w.span, "");
+                reports.push(report.help("give a positive number: `within 1e-6`, or relative: `within 0.1 %`"));
+            }
+        }
+        self.diagnostics.extend(reports);
+    }
+}
+
+/// The first byte of a statement, where it is said that it is there twice.
+fn head(span: Span) -> Span {
+    Span { end: span.end.min(span.start + 3), ..span }
+}

@@ -1,0 +1,457 @@
+//! Numbers that are known before a run: constants, parameters with their overrides, the entries of run blocks.
+
+use odec_ir::{Op, Span};
+
+use super::walk::{Domain, Walk};
+use super::{Body, EntryValue, Level, Model, Run, Symbol, TermKind};
+use crate::diagnostic::Diagnostic;
+use crate::report::error;
+use crate::suggest;
+
+/// What is asked for beside the model's own values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overrides {
+    /// Values of constants, parameters and initial values of states (`x`, `x'`), by name. The last one counts.
+    pub values: Vec<(String, f64)>,
+    /// A parameter set, applied before the values.
+    pub params: Option<String>,
+}
+
+/// Values of everything that does not change in a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Values {
+    /// Of each constant.
+    pub constants: Vec<f64>,
+    /// Of each parameter.
+    pub parameters: Vec<f64>,
+    /// Of each definition that depends on no more than parameters; others are NaN.
+    pub definitions: Vec<f64>,
+    /// Initial values that replace the model's: state, order, value.
+    pub initial: Vec<(usize, u8, f64)>,
+}
+
+/// A number of a run block with its place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Setting<T> {
+    /// The value.
+    pub value: T,
+    /// The whole entry.
+    pub span: Span,
+}
+
+/// When rows are recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Samples {
+    /// The start and this many evenly spaced times after it.
+    Count(usize),
+    /// The start and this many times, evenly spaced in their logarithm, from `first` after the start to the end.
+    Log {
+        /// How many.
+        count: usize,
+        /// The first distance from the start.
+        first: f64,
+    },
+    /// Each accepted step.
+    Steps,
+    /// These times.
+    List(Vec<f64>),
+}
+
+/// What rows hold.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Record {
+    /// Outputs alone.
+    Outputs,
+    /// These names: states, their derivatives, outputs.
+    Names(Vec<String>),
+}
+
+/// The entries of a run block as values. `None` where the block is silent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// Start.
+    pub t0: Option<Setting<f64>>,
+    /// End.
+    pub t_end: Option<Setting<f64>>,
+    /// Name of the method, as written.
+    pub method: Option<Setting<String>>,
+    /// Fixed step.
+    pub step: Option<Setting<f64>>,
+    /// Largest step.
+    pub max_step: Option<Setting<f64>>,
+    /// Budget of steps.
+    pub max_steps: Option<Setting<u64>>,
+    /// Relative tolerance.
+    pub rtol: Option<Setting<f64>>,
+    /// Absolute tolerance of all states.
+    pub atol: Option<Setting<f64>>,
+    /// Absolute tolerance of single states: position in [`Model::state_names`], value.
+    pub atol_for: Vec<(usize, Setting<f64>)>,
+    /// When rows are recorded.
+    pub samples: Option<Setting<Samples>>,
+    /// What they hold.
+    pub record: Option<Setting<Record>>,
+    /// The parameter set of this run.
+    pub params: Option<Setting<String>>,
+}
+
+/// How near a value must be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance {
+    /// Largest permitted distance; of a relative one 0.01 is one percent.
+    pub value: f64,
+    /// Relative to the expected value.
+    pub relative: bool,
+}
+
+/// An `expect` line as values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expectation {
+    /// Text of the quantity.
+    pub name: String,
+    /// Position in [`Model::expects`], which is that of its array among those of role `Expected`.
+    pub index: usize,
+    /// When.
+    pub time: f64,
+    /// What it should be.
+    pub value: f64,
+    /// How near, if the line says so.
+    pub tolerance: Option<Tolerance>,
+    /// The statement.
+    pub span: Span,
+}
+
+/// A `conserve` line as values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConservedSettings {
+    /// Name or text.
+    pub name: String,
+    /// Largest permitted drift, if the line says so.
+    pub tolerance: Option<Tolerance>,
+    /// The statement.
+    pub span: Span,
+}
+
+/// Numbers from constants and parameters.
+pub(crate) struct Numbers<'a> {
+    values: &'a Values,
+}
+
+impl Domain for Numbers<'_> {
+    type Value = f64;
+    type Key = u64;
+
+    fn key(&self, value: f64) -> u64 {
+        value.to_bits()
+    }
+
+    fn number(&mut self, x: f64) -> f64 {
+        x
+    }
+
+    fn leaf(&mut self, kind: &TermKind) -> f64 {
+        let from = |list: &[f64], i: usize| list.get(i).copied().unwrap_or(f64::NAN);
+        match *kind {
+            TermKind::Constant(i) => from(&self.values.constants, i),
+            TermKind::Parameter(i) => from(&self.values.parameters, i),
+            TermKind::Definition(i) => from(&self.values.definitions, i),
+            _ => f64::NAN,
+        }
+    }
+
+    fn apply(&mut self, op: Op, operands: &[f64], _: Span) -> f64 {
+        (op.0.value)(operands)
+    }
+}
+
+impl Model {
+    /// The value of an expression that depends on no more than parameters; NaN otherwise.
+    pub fn number(&self, body: Body, values: &Values) -> f64 {
+        Walk::new(Numbers { values }).value(self, body).unwrap_or(f64::NAN)
+    }
+
+    /// The run block of this name; without a name the unnamed block or the only one; `None` if there is no block.
+    pub fn run(&self, name: Option<&str>) -> Result<Option<&super::Run>, Diagnostic> {
+        let names = || self.runs.iter().filter_map(|r| r.name.as_deref());
+        match name {
+            Some(name) => match self.runs.iter().find(|r| r.name.as_deref() == Some(name)) {
+                Some(run) => Ok(Some(run)),
+                None => {
+                    let near = suggest::nearest(name, names());
+                    Err(Diagnostic::error("E0409", format!("the model has no run named `{name}`")).help(
+                        match near.first() {
+                            Some(near) => format!("is it `{near}`?"),
+                            None if self.runs.iter().all(|r| r.name.is_none()) => {
+                                "its run blocks have no names".to_owned()
+                            }
+                            None => format!("it has {}", suggest::list(names())),
+                        },
+                    ))
+                }
+            },
+            None if self.runs.len() <= 1 => Ok(self.runs.first()),
+            None => match self.runs.iter().find(|r| r.name.is_none()) {
+                Some(run) => Ok(Some(run)),
+                None => Err(Diagnostic::error("E0409", "several runs, and none of them is the default")
+                    .help(format!("choose one with --run: {}", suggest::list(names())))),
+            },
+        }
+    }
+
+    /// Values of constants and parameters with the overrides applied. An unknown name or a value out of the bounds of
+    /// its parameter is answered with a diagnostic.
+    pub fn values(&self, overrides: &Overrides) -> Result<Values, Vec<Diagnostic>> {
+        let mut errors = Vec::new();
+        let mut given: Vec<(Symbol, u8, f64)> = Vec::new();
+        for (name, value) in &overrides.values {
+            let base = name.trim_end_matches('\'');
+            let primes = name.len() - base.len();
+            match self.symbols.get(base) {
+                Some(&symbol @ (Symbol::Constant(_) | Symbol::Parameter(_))) if primes == 0 => {
+                    given.push((symbol, 0, *value))
+                }
+                Some(&symbol @ Symbol::State(i)) if primes < usize::from(self.states[i].order) => {
+                    given.push((symbol, primes as u8, *value));
+                }
+                found => errors.push(self.cannot_set(name, found.copied())),
+            }
+        }
+        let mut values = Values {
+            constants: vec![f64::NAN; self.constants.len()],
+            parameters: vec![f64::NAN; self.parameters.len()],
+            definitions: vec![f64::NAN; self.definitions.len()],
+            initial: Vec::new(),
+        };
+        let overridden = |symbol: Symbol| given.iter().rev().find(|g| g.0 == symbol).map(|g| g.2);
+        for &i in &self.constant_order {
+            let value = overridden(Symbol::Constant(i));
+            values.constants[i] = value.unwrap_or_else(|| self.number(self.constants[i].value, &values));
+        }
+        for (i, parameter) in self.parameters.iter().enumerate() {
+            values.parameters[i] = self.number(parameter.value, &values);
+        }
+        self.fill_definitions(&mut values);
+        if let Some(name) = &overrides.params {
+            match self.param_sets.iter().find(|s| s.name == *name) {
+                Some(set) => {
+                    let of_set: Vec<_> = set
+                        .entries
+                        .iter()
+                        .map(|(symbol, k, body, _)| (*symbol, *k, self.number(*body, &values)))
+                        .collect();
+                    for (symbol, order, value) in of_set {
+                        match symbol {
+                            Symbol::Parameter(i) => values.parameters[i] = value,
+                            Symbol::State(i) => values.initial.push((i, order, value)),
+                            _ => {}
+                        }
+                    }
+                }
+                None => {
+                    let names = || self.param_sets.iter().map(|s| s.name.as_str());
+                    let help = match suggest::nearest(name, names()).first() {
+                        Some(near) => format!("is it `{near}`?"),
+                        None if self.param_sets.is_empty() => "it has none".to_owned(),
+                        None => format!("it has {}", suggest::list(names())),
+                    };
+                    errors.push(
+                        Diagnostic::error("E0410", format!("the model has no parameter set named `{name}`")).help(help),
+                    );
+                }
+            }
+        }
+        for &(symbol, order, value) in &given {
+            match symbol {
+                Symbol::Parameter(i) => values.parameters[i] = value,
+                Symbol::State(i) => {
+                    values.initial.retain(|&(j, k, _)| (j, k) != (i, order));
+                    values.initial.push((i, order, value));
+                }
+                _ => {}
+            }
+        }
+        self.fill_definitions(&mut values);
+        self.check_bounds(&values, &mut errors);
+        if errors.is_empty() { Ok(values) } else { Err(errors) }
+    }
+
+    fn fill_definitions(&self, values: &mut Values) {
+        for &i in &self.definition_order {
+            if self.definition_levels[i] <= Level::Parameter {
+                values.definitions[i] = self.number(self.definitions[i].value, values);
+            }
+        }
+    }
+
+    fn cannot_set(&self, name: &str, found: Option<Symbol>) -> Diagnostic {
+        let headline = match found {
+            Some(Symbol::Definition(_)) => format!("`{name}` follows from other values and cannot be set"),
+            Some(Symbol::Time) => format!("`{name}` is the independent variable and cannot be set"),
+            Some(Symbol::State(_)) => format!("`{name}` is given by an equation and has no initial value to set"),
+            _ => format!("the model has no constant, parameter or state named `{name}`"),
+        };
+        let names = self.constants.iter().chain(&self.parameters).map(|g| g.name.clone()).chain(self.state_names());
+        let names: Vec<String> = names.collect();
+        let near = suggest::nearest(name, names.iter().map(String::as_str));
+        let report = match found {
+            Some(Symbol::Definition(i)) => error("E0408", headline, self.definitions[i].span, "defined here"),
+            Some(Symbol::State(i)) => error("E0408", headline, self.states[i].span, "declared here"),
+            _ => Diagnostic::error("E0408", headline),
+        };
+        match near.first() {
+            Some(near) => report.help(format!("is it `{near}`?")),
+            None => report,
+        }
+    }
+
+    fn check_bounds(&self, values: &Values, errors: &mut Vec<Diagnostic>) {
+        let all = self.parameters.iter().zip(&values.parameters).chain(self.constants.iter().zip(&values.constants));
+        for (given, &value) in all {
+            if let Some((low, high)) = given.bounds {
+                let (a, b) = (self.number(low, values), self.number(high, values));
+                let name = &given.name;
+                if a.is_nan() || b.is_nan() || a > b {
+                    let span = self.span(low).to(self.span(high));
+                    errors.push(
+                        error(
+                            "E0407",
+                            format!("no value lies within the bounds of `{name}`"),
+                            span,
+                            format!("{a} .. {b}"),
+                        )
+                        .help("write the smaller bound first"),
+                    );
+                } else if !(a <= value && value <= b) {
+                    let span = self.span(given.value);
+                    errors.push(
+                        error("E0407", format!("`{name}` = {value} is out of its bounds"), span, "")
+                            .label(self.span(low).to(self.span(high)), format!("from {a} to {b}"))
+                            .help(format!("choose a value from {a} to {b}, or widen the bounds")),
+                    );
+                }
+            }
+        }
+    }
+
+    /// The entries of a run block as numbers. A value that makes no sense is answered with a diagnostic at its place.
+    pub fn settings(&self, run: &Run, values: &Values) -> Result<Settings, Vec<Diagnostic>> {
+        let mut settings = Settings::default();
+        let mut errors = Vec::new();
+        for entry in &run.entries {
+            let span = entry.span;
+            let mut check = |body: Body, fits: fn(f64) -> bool, what: &str| {
+                let value = self.number(body, values);
+                if !fits(value) {
+                    let headline = format!("`{}` is {value}, and must be {what}", entry.key);
+                    errors.push(error("E0405", headline, entry.value_span, format!("this is {value}")));
+                }
+                value
+            };
+            let positive: fn(f64) -> bool = |x| x > 0.0 && x.is_finite();
+            let whole: fn(f64) -> bool = |x| (1.0..=MAX_SAMPLES).contains(&x) && x.fract() == 0.0;
+            let count = format!("a whole number from 1 to {MAX_SAMPLES}");
+            let number = |value| Some(Setting { value, span });
+            match (entry.key, &entry.value) {
+                ("t", EntryValue::Range(from, to)) => {
+                    let a = check(*from, f64::is_finite, "finite");
+                    let b = check(*to, f64::is_finite, "finite");
+                    if a == b {
+                        errors.push(
+                            error("E0405", "the run ends where it starts", entry.value_span, format!("both are {a}"))
+                                .help("give a later end: `t = 0 .. 10`"),
+                        );
+                    }
+                    settings.t0 = number(a);
+                    settings.t_end = number(b);
+                }
+                ("step", EntryValue::Number(b)) => settings.step = number(check(*b, positive, "a positive number")),
+                ("max_step", EntryValue::Number(b)) => {
+                    settings.max_step = number(check(*b, positive, "a positive number"))
+                }
+                ("max_steps", EntryValue::Number(b)) => {
+                    settings.max_steps = Some(Setting { value: check(*b, whole, &count) as u64, span });
+                }
+                ("rtol", EntryValue::Number(b)) => {
+                    settings.rtol = number(check(*b, |x| (0.0..1.0).contains(&x), "at least 0 and below 1"));
+                }
+                ("atol", EntryValue::Number(b)) => {
+                    let value = check(*b, |x| x >= 0.0 && x.is_finite(), "0 or a positive number");
+                    match entry.state {
+                        None => settings.atol = number(value),
+                        Some((state, order)) => {
+                            let before: usize = self.states[..state].iter().map(|s| usize::from(s.order)).sum();
+                            settings.atol_for.push((before + usize::from(order), Setting { value, span }));
+                        }
+                    }
+                }
+                ("method", EntryValue::Word(word)) => settings.method = Some(Setting { value: word.clone(), span }),
+                ("params", EntryValue::Word(word)) => settings.params = Some(Setting { value: word.clone(), span }),
+                ("samples", EntryValue::Word(_)) => settings.samples = Some(Setting { value: Samples::Steps, span }),
+                ("samples", EntryValue::Number(b)) => {
+                    let value = Samples::Count(check(*b, whole, &count) as usize);
+                    settings.samples = Some(Setting { value, span });
+                }
+                ("samples", EntryValue::Log(n, first)) => {
+                    let count = check(*n, whole, &count) as usize;
+                    let first = check(*first, positive, "positive");
+                    settings.samples = Some(Setting { value: Samples::Log { count, first }, span });
+                }
+                ("samples", EntryValue::List(list)) => {
+                    let list = list.iter().map(|&b| check(b, f64::is_finite, "finite")).collect();
+                    settings.samples = Some(Setting { value: Samples::List(list), span });
+                }
+                ("record", EntryValue::Word(_)) => settings.record = Some(Setting { value: Record::Outputs, span }),
+                ("record", EntryValue::Names(names)) => {
+                    let names = names.iter().map(|(name, _)| name.clone()).collect();
+                    settings.record = Some(Setting { value: Record::Names(names), span });
+                }
+                // Other pairs were refused when the entry was read.
+                _ => {}
+            }
+        }
+        if errors.is_empty() { Ok(settings) } else { Err(errors) }
+    }
+
+    /// What is expected of this run: lines inside its block, and those outside of any if it is the default run.
+    pub fn expectations(&self, run: Option<&Run>, values: &Values) -> Vec<Expectation> {
+        let index = run.and_then(|run| self.runs.iter().position(|r| std::ptr::eq(r, run) || r == run));
+        let default = self.run(None).ok().flatten();
+        let is_default = match (run, default) {
+            (None, _) => true,
+            (Some(run), Some(default)) => run == default,
+            (Some(_), None) => false,
+        };
+        let here = |e: &super::Expect| e.run.is_some() && e.run == index || e.run.is_none() && is_default;
+        let lines = self.expects.iter().enumerate().filter(|(_, e)| here(e));
+        lines
+            .map(|(i, e)| Expectation {
+                name: e.name.clone(),
+                index: i,
+                time: self.number(e.time, values),
+                value: self.number(e.value, values),
+                tolerance: self.tolerance(e.within, values),
+                span: e.span,
+            })
+            .collect()
+    }
+
+    /// The conserved quantities with their tolerances, in the order of [`Model::conserved`].
+    pub fn conservation(&self, values: &Values) -> Vec<ConservedSettings> {
+        let line = |c: &super::Conserved| ConservedSettings {
+            name: c.name.clone(),
+            tolerance: self.tolerance(c.within, values),
+            span: c.span,
+        };
+        self.conserved.iter().map(line).collect()
+    }
+
+    fn tolerance(&self, within: Option<super::Within>, values: &Values) -> Option<Tolerance> {
+        within.map(|w| {
+            let value = self.number(w.value, values);
+            Tolerance { value: if w.percent { value / 100.0 } else { value }, relative: w.percent }
+        })
+    }
+}
+
+/// Largest number of rows or steps that may be asked for.
+pub const MAX_SAMPLES: f64 = 1e9;

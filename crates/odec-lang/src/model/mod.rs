@@ -1,0 +1,416 @@
+//! The checked model: every name resolved, every expression a flat list of terms with their places in the source.
+
+pub(crate) mod build;
+mod evaluate;
+mod text;
+pub(crate) mod walk;
+
+use std::collections::HashMap;
+
+use odec_ir::{Op, Span};
+
+pub use build::analyse;
+pub(crate) use build::structure::two_equations;
+pub use evaluate::{
+    ConservedSettings, Expectation, MAX_SAMPLES, Overrides, Record, Samples, Setting, Settings, Tolerance, Values,
+};
+
+/// Position of a term in [`Model::terms`]; operands have smaller positions than their users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TermId(pub u32);
+
+impl TermId {
+    /// As an index of [`Model::terms`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A node of a resolved expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// What.
+    pub kind: TermKind,
+    /// Where it is written. For an operator: both operands with it.
+    pub span: Span,
+}
+
+/// What a term is. Numbers index the lists of [`Model`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum TermKind {
+    /// A literal, or a named constant of mathematics.
+    Number(f64),
+    /// The independent variable.
+    Time,
+    /// An element of [`Model::parameters`].
+    Parameter(usize),
+    /// An element of [`Model::constants`].
+    Constant(usize),
+    /// An element of [`Model::definitions`].
+    Definition(usize),
+    /// The derivative of this order of an element of [`Model::states`]; order 0 is the state itself.
+    State(usize, u8),
+    /// An argument of the function whose body this is.
+    Argument(usize),
+    /// A builtin with the first `arity` of these operands; the rest repeat the first.
+    Apply(Op, [TermId; 3]),
+    /// A call of an element of [`Model::functions`].
+    Call(usize, Vec<TermId>),
+}
+
+/// An expression: its terms are `start..end` of [`Model::terms`], `root` is the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Body {
+    /// First term.
+    pub start: u32,
+    /// One past the last.
+    pub end: u32,
+    /// The value.
+    pub root: TermId,
+}
+
+impl Body {
+    /// Positions of the terms.
+    pub fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// The independent variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Time {
+    /// `t` unless the model names it.
+    pub name: String,
+    /// Unit as written, without brackets.
+    pub unit: Option<String>,
+    /// Where it is declared, if it is.
+    pub span: Option<Span>,
+}
+
+/// A parameter or constant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Given {
+    /// Name.
+    pub name: String,
+    /// Unit as written, without brackets.
+    pub unit: Option<String>,
+    /// Doc comment.
+    pub doc: Option<String>,
+    /// The name in its declaration.
+    pub span: Span,
+    /// Default value: numbers, constants and functions only.
+    pub value: Body,
+    /// Smallest and largest permitted value, both permitted.
+    pub bounds: Option<(Body, Body)>,
+}
+
+/// An unknown with an equation for its derivative of order [`State::order`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// Name.
+    pub name: String,
+    /// Order of the derivative that the equations give, at least 1.
+    pub order: u8,
+    /// Initial values of the derivatives 0 .. order-1.
+    pub initial: Vec<Body>,
+    /// Unit as written, without brackets.
+    pub unit: Option<String>,
+    /// Doc comment.
+    pub doc: Option<String>,
+    /// The name in its declaration.
+    pub span: Span,
+}
+
+impl State {
+    /// The name of the derivative of this order: `x`, `x'`, `x''`.
+    pub fn derivative(&self, order: u8) -> String {
+        format!("{}{}", self.name, "'".repeat(usize::from(order)))
+    }
+}
+
+/// A named expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Definition {
+    /// Name.
+    pub name: String,
+    /// Value.
+    pub value: Body,
+    /// Unit as written, if it was declared as an output.
+    pub unit: Option<String>,
+    /// Doc comment.
+    pub doc: Option<String>,
+    /// The name where it is defined.
+    pub span: Span,
+}
+
+/// `fn f(a, b) = body`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// Name.
+    pub name: String,
+    /// Names of the arguments.
+    pub arguments: Vec<String>,
+    /// Value in terms of arguments, constants and functions.
+    pub value: Body,
+    /// Doc comment.
+    pub doc: Option<String>,
+    /// The name where it is defined.
+    pub span: Span,
+}
+
+/// `lhs = rhs`, linear in the highest derivatives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Equation {
+    /// Left side.
+    pub lhs: Body,
+    /// Right side.
+    pub rhs: Body,
+    /// The state whose highest derivative is the whole left side.
+    pub target: Option<usize>,
+    /// The whole statement.
+    pub span: Span,
+    /// Where `=` stands.
+    pub equals: Span,
+}
+
+/// A quantity recorded beside the states.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    /// Name; a recorded derivative keeps its primes.
+    pub name: String,
+    /// Value.
+    pub value: Body,
+    /// Unit as written, without brackets.
+    pub unit: Option<String>,
+    /// Doc comment.
+    pub doc: Option<String>,
+    /// The item.
+    pub span: Span,
+}
+
+/// `within 1e-6`, `within 0.1 %`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Within {
+    /// The number.
+    pub value: Body,
+    /// It is a percentage of the expected value.
+    pub percent: bool,
+    /// The clause.
+    pub span: Span,
+}
+
+/// A quantity whose drift is reported.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conserved {
+    /// Its name, or its text if it has none.
+    pub name: String,
+    /// Value.
+    pub value: Body,
+    /// Largest permitted drift; without one it is only reported.
+    pub within: Option<Within>,
+    /// The statement.
+    pub span: Span,
+}
+
+/// What a quantity should be at a time of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expect {
+    /// Text of the quantity.
+    pub name: String,
+    /// The quantity.
+    pub quantity: Body,
+    /// When.
+    pub time: Body,
+    /// What it should be.
+    pub value: Body,
+    /// How near.
+    pub within: Option<Within>,
+    /// Index of the run block it stands in; `None` belongs to the default run.
+    pub run: Option<usize>,
+    /// The statement.
+    pub span: Span,
+}
+
+/// The value of an entry of a run block.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EntryValue {
+    /// A number.
+    Number(Body),
+    /// `a .. b`
+    Range(Body, Body),
+    /// A word: the name of a method or parameter set, `outputs`, `steps`.
+    Word(String),
+    /// `log(n, first)`
+    Log(Body, Body),
+    /// `[0, 1, 2]` or `(0, 1, 2)`
+    List(Vec<Body>),
+    /// Names to record, with the terms that they are.
+    Names(Vec<(String, Body)>),
+}
+
+/// One entry of a run block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunEntry {
+    /// Which: one of [`ENTRIES`]; the range is always `t`.
+    pub key: &'static str,
+    /// State and order of `atol(B)`.
+    pub state: Option<(usize, u8)>,
+    /// The value.
+    pub value: EntryValue,
+    /// The whole entry.
+    pub span: Span,
+    /// The value alone.
+    pub value_span: Span,
+}
+
+/// A run block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Its name; the default run has none.
+    pub name: Option<String>,
+    /// Entries in the order of the text.
+    pub entries: Vec<RunEntry>,
+    /// The statement.
+    pub span: Span,
+}
+
+/// Entries a run block may have.
+pub const ENTRIES: &[&str] =
+    &["t", "method", "step", "max_step", "max_steps", "rtol", "atol", "samples", "record", "params"];
+
+/// `params hopf { k = 0.1 }`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParamSet {
+    /// Name.
+    pub name: String,
+    /// What is set (for a state, the derivative of which order), to what, and where.
+    pub entries: Vec<(Symbol, u8, Body, Span)>,
+    /// The name where it is declared.
+    pub span: Span,
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Symbol {
+    /// The independent variable.
+    Time,
+    /// An element of [`Model::parameters`].
+    Parameter(usize),
+    /// An element of [`Model::constants`].
+    Constant(usize),
+    /// An element of [`Model::states`].
+    State(usize),
+    /// An element of [`Model::definitions`].
+    Definition(usize),
+}
+
+/// What is computed at the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// An element of [`Model::definitions`], of start values.
+    Definition(usize),
+    /// The start value of the derivative of this order of an element of [`Model::states`].
+    State(usize, u8),
+}
+
+/// On what a value depends, each including the ones before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Numbers and constants.
+    Constant,
+    /// Parameters.
+    Parameter,
+    /// The independent variable.
+    Time,
+    /// States.
+    State,
+    /// Highest derivatives, those that the equations give.
+    Rate,
+}
+
+/// A checked model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Model {
+    /// Name given by `model`, or that of the file.
+    pub name: String,
+    /// Doc comment of the file.
+    pub doc: Option<String>,
+    /// The independent variable.
+    pub time: Time,
+    /// All expressions.
+    pub terms: Vec<Term>,
+    /// Parameters in the order of the text; likewise the lists below.
+    pub parameters: Vec<Given>,
+    /// Constants.
+    pub constants: Vec<Given>,
+    /// Constants, each after those it uses.
+    pub constant_order: Vec<usize>,
+    /// States.
+    pub states: Vec<State>,
+    /// Definitions, declared outputs and named conserved quantities among them.
+    pub definitions: Vec<Definition>,
+    /// Definitions, each after those it uses.
+    pub definition_order: Vec<usize>,
+    /// On what each definition depends.
+    pub definition_levels: Vec<Level>,
+    /// Start values and the definitions that they use, each after those it uses.
+    pub start_order: Vec<Start>,
+    /// Functions.
+    pub functions: Vec<Function>,
+    /// Equations.
+    pub equations: Vec<Equation>,
+    /// Recorded quantities.
+    pub outputs: Vec<Output>,
+    /// Conserved quantities.
+    pub conserved: Vec<Conserved>,
+    /// `expect` lines of all runs.
+    pub expects: Vec<Expect>,
+    /// Run blocks.
+    pub runs: Vec<Run>,
+    /// Parameter sets.
+    pub param_sets: Vec<ParamSet>,
+    /// What each name stands for.
+    pub symbols: HashMap<String, Symbol>,
+}
+
+impl Default for Time {
+    fn default() -> Time {
+        Time { name: "t".to_owned(), unit: None, span: None }
+    }
+}
+
+impl Model {
+    /// The term itself.
+    pub fn term(&self, id: TermId) -> &Term {
+        &self.terms[id.index()]
+    }
+
+    /// Where an expression is written.
+    pub fn span(&self, body: Body) -> Span {
+        self.term(body.root).span
+    }
+
+    /// The states as the solver and the rows name them, in the order of the text: `x`, `x'`, `y`.
+    pub fn state_names(&self) -> Vec<String> {
+        self.states.iter().flat_map(|s| (0..s.order).map(|k| s.derivative(k))).collect()
+    }
+
+    /// On what a term depends by itself, without its operands.
+    pub(crate) fn own_level(&self, kind: &TermKind) -> Level {
+        match kind {
+            TermKind::Number(_) | TermKind::Constant(_) | TermKind::Argument(_) => Level::Constant,
+            TermKind::Apply(..) | TermKind::Call(..) => Level::Constant,
+            TermKind::Parameter(_) => Level::Parameter,
+            TermKind::Time => Level::Time,
+            TermKind::State(i, k) if *k >= self.states[*i].order => Level::Rate,
+            TermKind::State(..) => Level::State,
+            TermKind::Definition(i) => self.definition_levels.get(*i).copied().unwrap_or(Level::Constant),
+        }
+    }
+
+    /// On what an expression depends.
+    pub fn level(&self, body: Body) -> Level {
+        let own = self.terms[body.range()].iter().map(|t| self.own_level(&t.kind));
+        own.max().unwrap_or(Level::Constant)
+    }
+}

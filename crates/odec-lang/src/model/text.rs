@@ -1,0 +1,1 @@
+//! The text form of a checked model, for `odec dump --stage model`.

@@ -1,0 +1,50 @@
+//! Short ways to build diagnostics.
+
+use odec_ir::Span;
+
+use crate::diagnostic::{Diagnostic, Label};
+
+/// Most places that one diagnostic points at; what is left out is said in the last label.
+pub(crate) const MAX_LABELS: usize = 8;
+
+/// An error at a place.
+pub(crate) fn error(code: &'static str, headline: impl Into<String>, at: Span, text: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(code, headline).label(at, text)
+}
+
+/// A warning at a place.
+pub(crate) fn warning(
+    code: &'static str,
+    headline: impl Into<String>,
+    at: Span,
+    text: impl Into<String>,
+) -> Diagnostic {
+    Diagnostic::warning(code, headline).label(at, text)
+}
+
+/// Additions to a diagnostic, one after the other.
+pub(crate) trait Build: Sized {
+    /// More places, all with this text, at most [`MAX_LABELS`] in all.
+    fn also_all(self, spans: impl IntoIterator<Item = Span>, text: &str) -> Self;
+}
+
+impl Build for Diagnostic {
+    fn also_all(mut self, spans: impl IntoIterator<Item = Span>, text: &str) -> Diagnostic {
+        let mut left_out = 0;
+        for span in spans {
+            if self.labels.iter().any(|l| l.span == span) {
+                continue;
+            }
+            if self.labels.len() < MAX_LABELS {
+                self.labels.push(Label { span, text: text.to_owned() });
+            } else {
+                left_out += 1;
+            }
+        }
+        if let (Some(last), true) = (self.labels.last_mut(), left_out > 0) {
+            let more = if left_out == 1 { "place" } else { "places" };
+            last.text = format!("{text} (and {left_out} more {more})").trim_start().to_owned();
+        }
+        self
+    }
+}

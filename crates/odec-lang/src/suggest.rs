@@ -1,0 +1,87 @@
+//! Names that were probably meant: the optimal string alignment distance, in which two swapped letters count once.
+
+/// Most names that a help text lists.
+const MAX_LISTED: usize = 8;
+/// Names longer than this are compared for equality only: the distance costs the product of the lengths.
+const MAX_COMPARED: usize = 64;
+
+/// Number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+pub(crate) fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().collect();
+    let b: Vec<char> = b.chars().collect();
+    let width = b.len() + 1;
+    let mut table = vec![0usize; (a.len() + 1) * width];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            table[i * width + j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let at = |i: usize, j: usize| table[i * width + j];
+                let replaced = at(i - 1, j - 1) + usize::from(a[i - 1] != b[j - 1]);
+                let mut best = replaced.min(at(i - 1, j) + 1).min(at(i, j - 1) + 1);
+                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                    best = best.min(at(i - 2, j - 2) + 1);
+                }
+                best
+            };
+        }
+    }
+    table[a.len() * width + b.len()]
+}
+
+/// True if one may have been meant by the other.
+pub(crate) fn near(a: &str, b: &str) -> Option<usize> {
+    if a == b {
+        return Some(0);
+    }
+    if a.to_lowercase() == b.to_lowercase() {
+        return Some(1);
+    }
+    let (n, m) = (a.chars().count(), b.chars().count());
+    if n.max(m) > MAX_COMPARED || n.abs_diff(m) > 2 {
+        return None;
+    }
+    let longest = n.max(m);
+    let limit = if longest <= 1 {
+        0
+    } else if longest <= 5 {
+        1
+    } else {
+        2
+    };
+    Some(distance(a, b)).filter(|&d| d <= limit)
+}
+
+/// The names that are nearest to this one, all at the same distance, in the given order.
+pub(crate) fn nearest<'a>(name: &str, among: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut best = usize::MAX;
+    let mut found = Vec::new();
+    for candidate in among {
+        if let Some(d) = near(name, candidate) {
+            if d < best {
+                best = d;
+                found.clear();
+            }
+            if d == best && !found.contains(&candidate) {
+                found.push(candidate);
+            }
+        }
+    }
+    found
+}
+
+/// `a`, `b` and `c`, in backquotes.
+pub(crate) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.map(|n| format!("`{n}`")).collect();
+    match names.len() {
+        0 => "none".to_owned(),
+        1 => names[0].clone(),
+        n if n > MAX_LISTED => format!("{} and {} more", names[..MAX_LISTED].join(", "), n - MAX_LISTED),
+        n => format!("{} and {}", names[..n - 1].join(", "), names[n - 1]),
+    }
+}
+
+/// `a`, `b` or `c`, in backquotes.
+pub(crate) fn any_of(names: &[&str]) -> String {
+    list(names.iter().copied()).replacen(" and ", " or ", 1)
+}

@@ -16,6 +16,7 @@ pub mod span;
 pub mod stage;
 #[doc(hidden)]
 pub mod testing;
+pub mod text;
 
 pub use builtin::{Builtin, Lowering, Op, Primitive};
 pub use graph::{Graph, Node, NodeId};

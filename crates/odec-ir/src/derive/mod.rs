@@ -20,37 +20,43 @@ use crate::stage;
 /// `TimeDerivative` store every row, zero or not.
 pub fn complete(mut arrays: Vec<Array>, mut kernels: Vec<Kernel>, name: impl Into<String>) -> Program {
     let layout = Layout::of_arrays(&arrays);
-    let mut jacobian = Pattern::of(layout.n, layout.n, []);
-    let mut parameter_jacobian = Pattern::of(layout.n, layout.np, []);
-    let mass =
-        kernels.iter().find(|k| k.role == KernelRole::Mass).map(|k| pattern(layout.n, layout.n, &k.stores, &layout));
-
     let mut derived = Vec::new();
     if let Some(rhs) = kernels.iter().find(|k| k.role == KernelRole::Rhs) {
         let states: Vec<ArrayId> = ids(&arrays, |r| matches!(r, Role::Position | Role::Velocity | Role::FirstOrder));
         let parameters = ids(&arrays, |r| r == Role::Parameter);
-        let by_states = matrix(rhs, KernelRole::Jacobian, &states, &layout);
-        jacobian = pattern(layout.n, layout.n, &by_states.stores, &layout);
-        let by_parameters = matrix(rhs, KernelRole::ParameterJacobian, &parameters, &layout);
-        parameter_jacobian = pattern(layout.n, layout.np, &by_parameters.stores, &layout);
-        derived = vec![by_states, tangent(rhs, &states), time_derivative(rhs), by_parameters];
+        derived = vec![
+            matrix(rhs, KernelRole::Jacobian, &states, &layout),
+            tangent(rhs, &states),
+            time_derivative(rhs),
+            matrix(rhs, KernelRole::ParameterJacobian, &parameters, &layout),
+        ];
     }
     kernels.extend(derived);
     stage::hoist(&mut arrays, &mut kernels);
     kernels.sort_by_key(|k| k.role);
-    Program { name: name.into(), arrays, kernels, jacobian, parameter_jacobian, mass }
+    assemble(name.into(), arrays, kernels)
+}
+
+/// The program of complete kernels: its patterns are the entries that they store.
+pub(crate) fn assemble(name: String, arrays: Vec<Array>, kernels: Vec<Kernel>) -> Program {
+    let layout = Layout::of_arrays(&arrays);
+    let pattern = |role: KernelRole, columns: usize| {
+        let stores = kernels.iter().find(|k| k.role == role).map(|k| &k.stores);
+        let entries = stores.into_iter().flatten().filter_map(|s| match s.target {
+            Target::Entry(row, column) => Some((layout.state(row), layout.state(column))),
+            Target::Element(_) => None,
+        });
+        Pattern::of(layout.n, columns, entries)
+    };
+    let jacobian = pattern(KernelRole::Jacobian, layout.n);
+    let parameter_jacobian = pattern(KernelRole::ParameterJacobian, layout.np);
+    let has_mass = kernels.iter().any(|k| k.role == KernelRole::Mass);
+    let mass = has_mass.then(|| pattern(KernelRole::Mass, layout.n));
+    Program { name, arrays, kernels, jacobian, parameter_jacobian, mass }
 }
 
 fn ids(arrays: &[Array], wanted: impl Fn(Role) -> bool) -> Vec<ArrayId> {
     (0..arrays.len()).filter(|&i| wanted(arrays[i].role)).map(|i| ArrayId(i as u32)).collect()
-}
-
-fn pattern(rows: usize, columns: usize, stores: &[Store], layout: &Layout) -> Pattern {
-    let entries = stores.iter().filter_map(|s| match s.target {
-        Target::Entry(row, column) => Some((layout.state(row), layout.state(column))),
-        Target::Element(_) => None,
-    });
-    Pattern::of(rows, columns, entries)
 }
 
 /// The partial derivatives of every row by the given arrays, one store per structural entry, in pattern order.

@@ -1,0 +1,62 @@
+//! The text form of a program: written by `Display`, read by [`Program::parse`], one line for each thing.
+//!
+//! ```text
+//! program robertson
+//! first-order y1                          @ 45..47
+//! parameter k1 = 0.04 unit "1/s" doc "slow step"
+//! kernel rhs
+//!   %0 = y1
+//!   %1 = k1
+//!   %2 = mul %0 %1                        @ 120..125
+//!   %3 = 0.5
+//!   %4 = time
+//!   y1 = %2
+//! kernel jacobian
+//!   %0 = k1
+//!   y1 / y1 = %0
+//! ```
+//!
+//! Numbers are the shortest decimals that read back to the same bits. A name that is not a word, or that several arrays
+//! bear, is written as `#7`, its position among the arrays. `w(y1)` is an element of the direction of a tangent kernel.
+//! Behind `@` stand the source ranges `start..end`, with `file:` before them unless it is file 0.
+
+mod read;
+mod write;
+
+pub use read::TextError;
+
+use crate::program::{KernelRole, Role};
+
+const ROLES: [(Role, &str); 8] = [
+    (Role::Position, "position"),
+    (Role::Velocity, "velocity"),
+    (Role::FirstOrder, "first-order"),
+    (Role::Parameter, "parameter"),
+    (Role::Staged, "staged"),
+    (Role::Output, "output"),
+    (Role::Conserved, "conserved"),
+    (Role::Expected, "expected"),
+];
+
+const KERNELS: [(KernelRole, &str); 9] = [
+    (KernelRole::Prepare, "prepare"),
+    (KernelRole::Initial, "initial"),
+    (KernelRole::Rhs, "rhs"),
+    (KernelRole::Jacobian, "jacobian"),
+    (KernelRole::Tangent, "tangent"),
+    (KernelRole::TimeDerivative, "time-derivative"),
+    (KernelRole::ParameterJacobian, "parameter-jacobian"),
+    (KernelRole::Mass, "mass"),
+    (KernelRole::Outputs, "outputs"),
+];
+
+/// Names that the text form writes bare: words with primes and dots, apart from those that mean a number or time.
+fn is_word(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars.next().is_some_and(|c| c.is_alphabetic() || c == '_')
+        && chars.all(|c| c.is_alphanumeric() || matches!(c, '_' | '\'' | '.'))
+        && !name.eq_ignore_ascii_case("nan")
+        && !name.eq_ignore_ascii_case("inf")
+        && !name.eq_ignore_ascii_case("infinity")
+        && name != "time"
+}

@@ -29,7 +29,12 @@ pub enum Family {
     /// Rosenbrock (linearly implicit, exact Jacobian and df/dt).
     Rosenbrock(&'static rosenbrock::Tableau),
     /// Implicit one-step method of its own formula.
-    ImplicitOneStep,
+    ImplicitOneStep {
+        /// Numerator of the stability function R(z), lowest power first.
+        numerator: &'static [f64],
+        /// Its denominator.
+        denominator: &'static [f64],
+    },
     /// Linear multistep.
     Multistep,
 }
@@ -40,7 +45,7 @@ impl Family {
         match self {
             Family::RungeKutta(_) => "explicit Runge-Kutta",
             Family::Rosenbrock(_) => "Rosenbrock",
-            Family::ImplicitOneStep => "implicit one-step",
+            Family::ImplicitOneStep { .. } => "implicit one-step",
             Family::Multistep => "multistep",
         }
     }

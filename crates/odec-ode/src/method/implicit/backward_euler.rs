@@ -15,7 +15,7 @@ pub static METHOD: Method = Method {
     about: "backward Euler: order 1, damps everything that is stiff, also what should not be",
     order: 1,
     stages: 1,
-    family: Family::ImplicitOneStep,
+    family: Family::ImplicitOneStep { numerator: &[1.0], denominator: &[1.0, -1.0] },
     stability: Stability::L,
     adaptive: Adaptive::Doubling,
     dense_order: 1,

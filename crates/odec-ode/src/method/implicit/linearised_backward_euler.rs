@@ -14,7 +14,7 @@ pub static METHOD: Method = Method {
     about: "backward Euler with one linear solve per step, with h*df/dt: order 1, L-stable",
     order: 1,
     stages: 1,
-    family: Family::ImplicitOneStep,
+    family: Family::ImplicitOneStep { numerator: &[1.0], denominator: &[1.0, -1.0] },
     stability: Stability::L,
     adaptive: Adaptive::Doubling,
     dense_order: 1,

@@ -15,7 +15,7 @@ pub static METHOD: Method = Method {
     about: "trapezoidal rule: order 2, stable exactly where the problem is; stiff transients ring",
     order: 2,
     stages: 2,
-    family: Family::ImplicitOneStep,
+    family: Family::ImplicitOneStep { numerator: &[1.0, 0.5], denominator: &[1.0, -0.5] },
     stability: Stability::A,
     adaptive: Adaptive::Doubling,
     dense_order: 2,

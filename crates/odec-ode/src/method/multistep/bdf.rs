@@ -26,6 +26,12 @@ const SHRINK: f64 = 0.2;
 const WORTH: f64 = 1.2;
 /// Largest ratio of successive steps of order 1.
 const GROW: f64 = 10.0;
+/// A block at the start whose step could be longer by this is made anew: a high order could only lengthen it slowly later.
+const SHORT_START: f64 = 1.5;
+/// Longest lengthening of the block at the start at a time.
+const LENGTHEN: f64 = 8.0;
+/// Pieces that a starting step on a fixed grid is divided into, in turn, when its equations cannot be solved whole.
+const STARTER_DIVISIONS: [usize; 4] = [1, 4, 16, 64];
 /// Failures in a row after which the history is dropped and made anew.
 const FAILURES_BEFORE_RESTART: u32 = 4;
 
@@ -44,6 +50,8 @@ pub struct Bdf {
     steps: [f64; KEPT],
     known: usize,
     failures: u32,
+    /// Length of the block at the start when it was last made; infinite when it must not become longer.
+    start_length: f64,
     /// States of the last step's dense output if it was made by the starter, newest first, on equal parts of `dense_h`.
     block: Vec<Vec<f64>>,
     dense: Dense,
@@ -84,6 +92,7 @@ impl Bdf {
             steps: [0.0; KEPT],
             known: 0,
             failures: 0,
+            start_length: 0.0,
             block: vec![vec![0.0; n]; KEPT],
             dense: Dense::Nothing,
             predicted: vec![0.0; n],
@@ -103,20 +112,41 @@ impl Bdf {
         self.known = (self.known + 1).min(KEPT);
     }
 
-    /// Steps of the starter, `parts` of them, into `block`; the newest is in `state` too.
+    /// `parts` equal steps of the starter from the present state into `block`; the newest is in `state` too. Where the step of
+    /// the run cannot be made smaller, each is divided until its equations can be solved.
     fn run_starter(&mut self, eval: &mut Evaluator<'_>, h: f64, parts: usize) -> Result<(), Cause> {
-        let part = h / parts as f64;
+        let divisions: &[usize] = if self.fixed { &STARTER_DIVISIONS } else { &STARTER_DIVISIONS[..1] };
+        let mut tried = Ok(());
+        for pieces in divisions {
+            tried = self.divided_starter(eval, h / parts as f64, parts, *pieces);
+            if !matches!(tried, Err(Cause::NewtonFailed { .. })) {
+                break;
+            }
+        }
+        tried
+    }
+
+    fn divided_starter(
+        &mut self,
+        eval: &mut Evaluator<'_>,
+        part: f64,
+        parts: usize,
+        pieces: usize,
+    ) -> Result<(), Cause> {
+        let piece = part / pieces as f64;
         self.state.copy_from_slice(&self.past[0]);
-        self.starter.prepare(eval, self.t, &self.state, part)?;
-        for i in 0..parts {
-            self.block.rotate_right(1);
-            self.block[0].copy_from_slice(&self.state);
-            let t = self.t + i as f64 * part;
-            let step = (t, part);
-            let tried = self.starter.step(eval, step, &self.block[0], &mut self.state);
+        self.starter.prepare(eval, self.t, &self.state, piece)?;
+        for i in 0..parts * pieces {
+            if i % pieces == 0 {
+                self.block.rotate_right(1);
+                self.block[0].copy_from_slice(&self.state);
+            }
+            let from = (self.t + i as f64 * piece, piece);
+            self.predicted.copy_from_slice(&self.state);
+            let tried = self.starter.step(eval, from, &self.predicted, &mut self.state);
             if let Err(Cause::NewtonFailed { .. }) = tried {
-                self.starter.prepare(eval, t, &self.block[0], part)?;
-                self.starter.step(eval, step, &self.block[0], &mut self.state)?;
+                self.starter.prepare(eval, from.0, &self.predicted, piece)?;
+                self.starter.step(eval, from, &self.predicted, &mut self.state)?;
             } else {
                 tried?;
             }
@@ -143,6 +173,7 @@ impl Bdf {
         let parts = self.order + 1;
         let part = h / parts as f64;
         if let Err(cause) = self.run_starter(eval, h, parts) {
+            self.start_length = f64::INFINITY;
             return Attempt::Failed { cause, next: h * FAILED_RATIO };
         }
         // The difference of order s + 1 of the block is what the first predictor would have missed.
@@ -157,10 +188,13 @@ impl Bdf {
         let leading: f64 = super::coefficients::harmonic(self.order);
         let error =
             self.tolerances.norm(&self.correction, &self.block[parts], &self.block[0]) / (leading * parts as f64);
-        if error > 1.0 || error.is_nan() {
+        let ratio = SAFETY * error.max(1e-20).powf(-1.0 / (self.order + 1) as f64);
+        let short = self.order > 1 && ratio > SHORT_START && h.abs() > self.start_length;
+        if error > 1.0 || error.is_nan() || short {
             let row = self.tolerances.worst(&self.correction, &self.block[parts], &self.block[0]);
-            let ratio = SAFETY * error.powf(-1.0 / (self.order + 1) as f64);
-            return Attempt::Rejected { next: h * ratio.clamp(SHRINK * SHRINK, 0.9), error, row };
+            self.start_length = if short { h.abs() } else { f64::INFINITY };
+            let bound = if short { ratio.min(LENGTHEN) } else { ratio.clamp(SHRINK * SHRINK, 0.9) };
+            return Attempt::Rejected { next: h * bound, error, row };
         }
         for j in (0..parts).rev() {
             self.state.copy_from_slice(&self.block[j]);
@@ -227,6 +261,7 @@ impl Integrator for Bdf {
         self.past[0].copy_from_slice(y);
         self.known = 1;
         self.failures = 0;
+        self.start_length = 0.0;
         self.dense = Dense::Nothing;
         self.newton.forget();
         eval.rhs(t, y, &mut self.state)

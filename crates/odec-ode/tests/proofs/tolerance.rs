@@ -1,0 +1,148 @@
+//! Error control: how the error follows the tolerance, and that the step settles where nothing changes.
+
+use odec_ode::method::{self, Adaptive, Method};
+use odec_ode::pattern::Pattern;
+use odec_ode::system::{EvalError, Shape};
+use odec_ode::{Cause, Options, Problem, Samples, Sink, SolveError, System, solve};
+use std::ops::ControlFlow;
+
+use crate::order::admits;
+use crate::problems::PROOFS;
+use crate::run::{At, run, slope};
+
+/// Steps after which a tolerance is given up, and the ones tighter than it.
+const STEPS: u64 = 100_000;
+/// Fewer steps than this are ruled by the start and not by the control.
+const FEWEST: u64 = 20;
+/// Errors below this are rounding.
+const ROUNDING: f64 = 1e-12;
+/// Errors above this are not asymptotic.
+const LARGE: f64 = 0.05;
+
+/// Order of the formula whose error is held: the error per step is a power one higher.
+fn controlled(method: &Method) -> f64 {
+    match method.adaptive {
+        Adaptive::Embedded(order) => f64::from(order),
+        Adaptive::Doubling | Adaptive::VariableStep | Adaptive::VariableOrder => f64::from(method.order),
+    }
+}
+
+/// What is wrong with the response of the error to the tolerance, over rtol 1e-3 to 1e-10 on every admitted problem.
+pub fn response(method: &'static Method) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let p = controlled(method);
+    for proof in PROOFS.into_iter().filter(|proof| admits(method, proof)) {
+        let system = proof.bind();
+        let mut points = Vec::new();
+        for k in 3..=10 {
+            let rtol = 10f64.powi(-k);
+            let options = Options { rtol, atol: vec![rtol], max_steps: STEPS, ..Options::default() };
+            match run(&system, proof, method, &options, At::Between) {
+                Ok((_, error)) if error < ROUNDING => break,
+                Ok((outcome, error)) if error <= LARGE && outcome.stats.accepted >= FEWEST => {
+                    points.push((rtol.ln(), error.ln()))
+                }
+                Ok(_) => {}
+                Err(SolveError::Failed(failure)) if matches!(failure.cause, Cause::TooManySteps { .. }) => break,
+                Err(e) => wrong.push(format!("{} at {rtol:e}: {e:?}", proof.name)),
+            }
+        }
+        let (low, high) = (p / (p + 1.0) - 0.15, 1.3);
+        let response = slope(&points);
+        if points.len() < 3 || !(low..=high).contains(&response) {
+            let shown: Vec<String> = points.iter().map(|(r, e)| format!("{:.0e}: {:.1e}", r.exp(), e.exp())).collect();
+            wrong.push(format!("{}: error ~ rtol^{response:.2}, outside {low:.2} to {high}: {shown:?}", proof.name));
+        }
+    }
+    wrong
+}
+
+/// y = t^(q+1) / (q+1)!: the error per step of a method that controls order q is the same in every step of one size.
+struct Monomial {
+    q: i32,
+    pattern: Pattern,
+}
+
+impl System for Monomial {
+    fn shape(&self) -> Shape {
+        Shape { n: 1, second: 0 }
+    }
+    fn rhs(&self, t: f64, _: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
+        f[0] = (1..=self.q).fold(1.0, |acc, k| acc * t / f64::from(k));
+        Ok(())
+    }
+    fn jacobian_pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+    fn jacobian(&self, _: f64, _: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        values.fill(0.0);
+        Ok(())
+    }
+    fn jacobian_vector(&self, _: f64, _: &[f64], _: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+        out.fill(0.0);
+        Ok(())
+    }
+    fn time_derivative(&self, t: f64, _: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+        out[0] = (1..self.q).fold(1.0, |acc, k| acc * t / f64::from(k));
+        Ok(())
+    }
+}
+
+/// Ends of steps.
+struct Ends(Vec<f64>);
+
+impl Sink for Ends {
+    fn row(&mut self, _: f64, _: &[f64]) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+    fn step(&mut self, t: f64) -> ControlFlow<()> {
+        self.0.push(t);
+        ControlFlow::Continue(())
+    }
+}
+
+/// What is wrong with the steps of `method` where the error of a step depends on its size alone: they must settle.
+pub fn settles(method: &'static Method) -> Vec<String> {
+    if method.adaptive == Adaptive::VariableOrder {
+        return Vec::new(); // the order would rise until the solution is exact
+    }
+    let q = controlled(method) as i32;
+    let system = Monomial { q, pattern: crate::problems::dense_pattern(1) };
+    let problem = Problem { t0: 0.0, t_end: 10.0, y0: vec![0.0] };
+    let options = Options { rtol: 1e-14, atol: vec![10f64.powi(-q - 3)], ..Options::default() };
+    let mut ends = Ends(Vec::new());
+    let stats = match solve(&system, &problem, method, &options, &Samples::Steps, &mut ends) {
+        Ok(outcome) => outcome.stats,
+        Err(e) => return vec![format!("{e:?}")],
+    };
+    let steps: Vec<f64> = ends.0.windows(2).map(|w| w[1] - w[0]).collect();
+    // The last steps are stretched or cut to the end.
+    let settled = &steps[steps.len() / 2..steps.len() - 2];
+    let worst = settled.windows(2).map(|w| (w[1] / w[0]).ln().abs()).fold(0.0, f64::max);
+    let mut wrong = Vec::new();
+    if worst > 0.05 {
+        wrong.push(format!("steps still change by a factor {:.2} after {} steps", worst.exp(), steps.len() / 2));
+    }
+    if stats.rejected * 10 > stats.accepted + 50 {
+        wrong.push(format!("{} steps rejected, {} accepted", stats.rejected, stats.accepted));
+    }
+    wrong
+}
+
+#[test]
+fn errors_follow_the_tolerance() {
+    let mut wrong = Vec::new();
+    for method in method::table() {
+        wrong.extend(response(method).into_iter().map(|w| format!("{} on {w}", method.name)));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn steps_settle() {
+    let mut wrong = Vec::new();
+    for method in method::table() {
+        wrong.extend(settles(method).into_iter().map(|w| format!("{}: {w}", method.name)));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

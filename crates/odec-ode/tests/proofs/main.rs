@@ -2,6 +2,8 @@
 //! A proof answers with the list of what is wrong, so that `negative_controls` can show that it sees planted faults.
 
 mod coefficients;
+mod dense;
+mod faults;
 mod multistep;
 mod order;
 mod problems;

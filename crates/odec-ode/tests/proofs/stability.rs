@@ -105,7 +105,7 @@ fn one_step_is_the_stability_function() {
     for method in method::table() {
         for z in points(200) {
             let Some(expected) = formula(method, z) else { continue };
-            if !(expected.norm() < 1e6) {
+            if expected.norm() >= 1e6 || expected.norm().is_nan() {
                 continue; // next to a pole, where rounding decides
             }
             let got = states(method, z, 1)[1];

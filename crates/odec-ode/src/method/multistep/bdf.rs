@@ -39,6 +39,8 @@ const FAILURES_BEFORE_RESTART: u32 = 4;
 pub struct Bdf {
     order: usize,
     fixed: bool,
+    /// The length of the first step was asked for: it is taken if it can be.
+    start_asked: bool,
     tolerances: Tolerances,
     newton: Newton,
     accuracy: Accuracy,
@@ -83,6 +85,7 @@ impl Bdf {
         Ok(Bdf {
             order,
             fixed: options.fixed,
+            start_asked: options.step.is_some(),
             tolerances: Tolerances::new(options, n),
             newton: Newton::new(system, options.reduce)?,
             accuracy: Accuracy::of(options),
@@ -261,7 +264,7 @@ impl Integrator for Bdf {
         self.past[0].copy_from_slice(y);
         self.known = 1;
         self.failures = 0;
-        self.start_length = 0.0;
+        self.start_length = if self.start_asked { f64::INFINITY } else { 0.0 };
         self.dense = Dense::Nothing;
         self.newton.forget();
         eval.rhs(t, y, &mut self.state)

@@ -204,7 +204,8 @@ impl Control {
     }
 }
 
-/// First step (Hairer, Norsett & Wanner I, II.4, algorithm "starting step size"), not signed. With a mass matrix the
+/// First step, not signed: Hairer, Norsett & Wanner I, II.4, algorithm "starting step size", with the last formula made
+/// independent of the unit of time. With a mass matrix the
 /// derivative of state i is taken as f_i / M_ii, and states without a diagonal entry are left out: it is a guess.
 pub fn first_step(
     eval: &mut Evaluator<'_>,
@@ -223,6 +224,9 @@ pub fn first_step(
     let d0 = tolerances.norm(y0, y0, y0);
     let d1 = tolerances.norm(&slope, y0, y0);
     let mut h0 = if d0 < 1e-5 || d1 < 1e-5 { 1e-6 * span.abs().min(1.0) } else { 0.01 * (d0 / d1) };
+    if !(h0 > 0.0) {
+        h0 = 1e-6 * span.abs().min(1.0);
+    }
     h0 = h0.min(span.abs());
     let y1: Vec<f64> = (0..n).map(|i| y0[i] + h0.copysign(span) * slope[i]).collect();
     // The probe may leave the domain: then the careful step stands.
@@ -234,13 +238,18 @@ pub fn first_step(
         other[i] -= slope[i];
     }
     let d2 = tolerances.norm(&other, y0, y0) / h0;
-    let largest = d1.max(d2);
-    let h1 = if largest <= 1e-15 {
-        (h0 * 1e-3).max(1e-6 * span.abs().min(1.0))
+    let p = f64::from(order);
+    let h1 = if d1 > 0.0 && d2 > 0.0 {
+        // h^(p+1) times a derivative of order p+1 guessed as d1/tau^p, tau = d1/d2, shall be 1/100 of the tolerance.
+        let tau = d1 / d2;
+        tau * (0.01 / (d1 * tau)).powf(1.0 / (p + 1.0))
+    } else if d2 > 0.0 {
+        (0.01 / d2).sqrt()
     } else {
-        (0.01 / largest).powf(1.0 / (f64::from(order) + 1.0))
+        (h0 * 1e-3).max(1e-6 * span.abs().min(1.0))
     };
-    Ok((100.0 * h0).min(h1).min(span.abs()))
+    // The guess is bounded below: overflow in a norm would make it zero.
+    Ok((100.0 * h0).min(h1.max(1e-8 * h0)).min(span.abs()))
 }
 
 fn scale_rows(slope: &mut [f64], diagonal: &[f64]) {

@@ -1,4 +1,54 @@
 //! Solves initial value problems and knows nothing of the language.
+//!
+//! ```
+//! use odec_ode::pattern::Pattern;
+//! use odec_ode::system::{EvalError, Shape, System};
+//! use odec_ode::{Options, Problem, Samples, Sink, method, solve};
+//! use std::ops::ControlFlow;
+//!
+//! /// y' = -y.
+//! struct Decay(Pattern);
+//!
+//! impl System for Decay {
+//!     fn shape(&self) -> Shape {
+//!         Shape { n: 1, second: 0 }
+//!     }
+//!     fn rhs(&self, _t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
+//!         f[0] = -y[0];
+//!         Ok(())
+//!     }
+//!     fn jacobian_pattern(&self) -> &Pattern {
+//!         &self.0
+//!     }
+//!     fn jacobian(&self, _t: f64, _y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+//!         values[0] = -1.0;
+//!         Ok(())
+//!     }
+//!     fn jacobian_vector(&self, _t: f64, _y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+//!         out[0] = -w[0];
+//!         Ok(())
+//!     }
+//!     fn time_derivative(&self, _t: f64, _y: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+//!         out[0] = 0.0;
+//!         Ok(())
+//!     }
+//! }
+//!
+//! struct Ignore;
+//!
+//! impl Sink for Ignore {
+//!     fn row(&mut self, _t: f64, _y: &[f64]) -> ControlFlow<()> {
+//!         ControlFlow::Continue(())
+//!     }
+//! }
+//!
+//! let decay = Decay(Pattern::from_positions(1, 1, [(0, 0)]));
+//! let problem = Problem { t0: 0.0, t_end: 1.0, y0: vec![1.0] };
+//! let rodas4 = method::find("rodas4")?;
+//! let outcome = solve(&decay, &problem, rodas4, &Options::default(), &Samples::Steps, &mut Ignore).unwrap();
+//! assert!((outcome.y[0] - (-1f64).exp()).abs() < 1e-6);
+//! # Ok::<(), odec_ode::Refusal>(())
+//! ```
 
 // Loops run over several slices by one index; negated comparisons are there to catch NaN; coefficients keep the digits of
 // their papers.

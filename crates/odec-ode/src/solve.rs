@@ -26,6 +26,9 @@ pub fn solve(
     sink: &mut dyn Sink,
 ) -> Result<Outcome, SolveError> {
     validate(system, problem, options, samples)?;
+    if !options.fixed || method.structure.jacobian {
+        measurable(problem, options)?;
+    }
     let mut integrator = (method.build)(&Setup { system, method, options })?;
     let mut eval = Evaluator::new(system);
     let mut run = Run { problem, options, sampler: Sampler::new(samples, problem), tried: 0.0 };
@@ -248,6 +251,15 @@ impl<'a> Sampler<'a> {
 
 fn bad(text: String) -> Refusal {
     Refusal::BadOption(text)
+}
+
+/// An error can be weighed against nothing where a state starts at zero without an absolute tolerance.
+fn measurable(problem: &Problem, options: &Options) -> Result<(), Refusal> {
+    let tolerances = Tolerances::new(options, problem.y0.len());
+    match (0..problem.y0.len()).find(|i| tolerances.atol[*i] == 0.0 && problem.y0[*i] == 0.0) {
+        Some(i) => Err(bad(format!("unknown {i} starts at 0 and needs an absolute tolerance above 0"))),
+        None => Ok(()),
+    }
 }
 
 fn validate(system: &dyn System, problem: &Problem, options: &Options, samples: &Samples) -> Result<(), Refusal> {

@@ -74,6 +74,38 @@ fn senseless_problems_are_refused() {
 }
 
 #[test]
+fn a_zero_without_absolute_tolerance_is_refused() {
+    let options = Options { atol: vec![0.0], ..Options::default() };
+    for name in names() {
+        match run(&decay(), (0.0, 1.0), &[0.0], name, &options) {
+            Err(SolveError::Refused(Refusal::BadOption(text))) => assert!(text.contains("unknown 0"), "{text}"),
+            other => panic!("{name}: {other:?}"),
+        }
+        // Away from zero a relative tolerance alone will do.
+        assert!(run(&decay(), (0.0, 1.0), &[1.0], name, &options).is_ok(), "{name}");
+    }
+}
+
+#[test]
+fn extreme_scales_are_no_trouble() {
+    for scale in [1e-200, 1e-30, 1e30, 1e200] {
+        for name in names() {
+            let options = Options { rtol: 1e-4, atol: vec![1e-4 * scale], ..Options::default() };
+            let (outcome, _) = run(&decay(), (0.0, 1.0), &[scale], name, &options).unwrap();
+            assert!((outcome.y[0] / scale - (-1f64).exp()).abs() < 1e-2, "{name} at {scale:e}");
+        }
+    }
+    // Fast and slow clocks.
+    for rate in [1e-15, 1e15] {
+        for method in odec_ode::method::table() {
+            let system = Dense::new(1, move |_, y, f| f[0] = -rate * y[0], move |_, _, j| j[0] = -rate);
+            let (outcome, _) = run(&system, (0.0, 1.0 / rate), &[1.0], method.name, &tolerances(1e-4, 1e-4)).unwrap();
+            assert!((outcome.y[0] - (-1f64).exp()).abs() < 1e-2, "{} at {rate:e}", method.name);
+        }
+    }
+}
+
+#[test]
 fn an_empty_interval_is_done_at_once() {
     for name in names() {
         let (outcome, rows) = run(&decay(), (2.0, 2.0), &[1.0], name, &Options::default()).unwrap();

@@ -17,6 +17,19 @@ impl Pattern {
         self.col_ptr[j] as usize..self.col_ptr[j + 1] as usize
     }
 
+    /// True for a square pattern of size `n` whose pointers ascend, and whose rows ascend within each column and exist.
+    pub fn is_square(&self, n: usize) -> bool {
+        self.rows as usize == n
+            && self.cols() == n
+            && self.col_ptr.first() == Some(&0)
+            && self.col_ptr.last().is_some_and(|end| *end as usize == self.row_idx.len())
+            && self.col_ptr.windows(2).all(|w| w[0] <= w[1])
+            && (0..n).all(|j| {
+                let rows = &self.row_idx[self.column(j)];
+                rows.windows(2).all(|w| w[0] < w[1]) && rows.last().is_none_or(|row| (*row as usize) < n)
+            })
+    }
+
     /// Number of columns.
     pub fn cols(&self) -> usize {
         self.col_ptr.len().saturating_sub(1)

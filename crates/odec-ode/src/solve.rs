@@ -5,7 +5,7 @@ use crate::evaluator::{Evaluator, all_finite};
 use crate::integrator::{Attempt, Integrator};
 use crate::method::{Method, Setup};
 use crate::problem::{Cause, Failure, Options, Outcome, Problem, Refusal, Samples, Sink, SolveError, Stop};
-use crate::system::System;
+use crate::system::{Mass, System};
 
 /// Smallest relative tolerance: below ten units of rounding error estimates measure rounding.
 pub const SMALLEST_RTOL: f64 = 2.5e-15;
@@ -264,12 +264,19 @@ fn measurable(problem: &Problem, options: &Options) -> Result<(), Refusal> {
 
 fn validate(system: &dyn System, problem: &Problem, options: &Options, samples: &Samples) -> Result<(), Refusal> {
     let n = system.shape().n;
-    let pattern = system.jacobian_pattern();
     if n == 0 {
         return Err(bad("the system has no unknowns".to_string()));
     }
-    if 2 * system.shape().second > n || pattern.cols() != n || pattern.rows as usize != n {
-        return Err(bad(format!("the shape of the system and its Jacobian pattern do not fit n = {n}")));
+    if 2 * system.shape().second > n {
+        return Err(bad(format!("{} second-order unknowns do not fit into n = {n}", system.shape().second)));
+    }
+    if !system.jacobian_pattern().is_square(n) {
+        return Err(bad(format!("the pattern of the Jacobian is no pattern of size {n}")));
+    }
+    if let Mass::Constant(pattern, values) = system.mass()
+        && !(pattern.is_square(n) && values.len() == pattern.entries() && all_finite(values))
+    {
+        return Err(bad(format!("the mass matrix is not one of size {n} with finite values")));
     }
     if problem.y0.len() != n {
         return Err(bad(format!("{} initial values for {n} unknowns", problem.y0.len())));

@@ -7,6 +7,7 @@ mod dense;
 use std::ops::ControlFlow;
 
 use dense::{Dense, Rows, failure, fixed, method, run, tolerances};
+use odec_ode::pattern::Pattern;
 use odec_ode::{Cause, Options, Problem, Refusal, Samples, Sink, SolveError, Stop, solve};
 
 fn decay() -> Dense {
@@ -71,6 +72,33 @@ fn senseless_problems_are_refused() {
     assert_eq!(odec_ode::method::find("bdf7").unwrap_err(), Refusal::NotZeroStable(7));
     assert_eq!(odec_ode::method::find("bdf0").unwrap_err(), Refusal::UnknownMethod("bdf0".to_string()));
     assert_eq!(odec_ode::method::find("nosuch").unwrap_err(), Refusal::UnknownMethod("nosuch".to_string()));
+}
+
+#[test]
+fn a_system_that_contradicts_itself_is_refused() {
+    let refused = |system: &Dense| match run(system, (0.0, 1.0), &[1.0], "rodas4", &Options::default()) {
+        Err(SolveError::Refused(Refusal::BadOption(text))) => text,
+        other => panic!("{other:?}"),
+    };
+    assert!(refused(&decay().second(1)).contains("second-order"));
+    assert!(refused(&decay().mass(&[f64::NAN])).contains("mass matrix"));
+    let pattern =
+        |rows, col_ptr: &[u32], row_idx: &[u32]| Pattern { rows, col_ptr: col_ptr.to_vec(), row_idx: row_idx.to_vec() };
+    assert!(pattern(2, &[0, 1, 3], &[1, 0, 1]).is_square(2));
+    assert!(pattern(2, &[0, 0, 0], &[]).is_square(2));
+    for (rows, col_ptr, row_idx) in [
+        (3, &[0, 1, 2][..], &[0, 1][..]),
+        (2, &[0, 1], &[0]),
+        (2, &[], &[]),
+        (2, &[1, 1, 2], &[0, 1]),
+        (2, &[0, 2, 1], &[0]),
+        (2, &[0, 1, 3], &[0, 1]),
+        (2, &[0, 2, 3], &[1, 0, 1]),
+        (2, &[0, 2, 3], &[0, 0, 1]),
+        (2, &[0, 1, 2], &[0, 2]),
+    ] {
+        assert!(!pattern(rows, col_ptr, row_idx).is_square(2), "{col_ptr:?} {row_idx:?}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use pest::iterators::Pair;
 
 use super::Builder;
 use crate::diagnostic::Diagnostic;
+use crate::syntax::explain;
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::{Keyword, classify};
 use crate::syntax::lines::{Block, Segment};
@@ -51,12 +52,7 @@ impl Builder<'_> {
             }
             _ => {
                 if !head.bad {
-                    let place = odec_ir::Span::new(block.open, block.open + 1);
-                    self.diagnostics.push(
-                        Diagnostic::error("E0111", "a block in braces needs a word before it that takes one")
-                            .label(place, "this `{`")
-                            .help("blocks follow `run`, `params NAME`, `when`, `at`, `every` and `use`"),
-                    );
+                    self.diagnostics.push(explain::unknown_block(line, head.range.start, block.open));
                 }
                 self.give_up(head);
                 block.body.iter().for_each(|segment| self.give_up(segment));

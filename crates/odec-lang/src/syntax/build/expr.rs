@@ -346,7 +346,7 @@ impl Builder<'_> {
         }
         if primes > MAX_PRIMES {
             self.diagnostics.push(
-                Diagnostic::error("E0113", format!("{primes} primes on one name; {MAX_PRIMES} are the limit"))
+                Diagnostic::error("E0104", format!("{primes} primes on one name; {MAX_PRIMES} are the limit"))
                     .label(span, "a derivative of this order"),
             );
         }

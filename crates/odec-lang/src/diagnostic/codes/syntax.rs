@@ -38,6 +38,7 @@ pub(super) const CODES: &[Code] = codes! {
     "E0127" "a raised digit"
     "E0128" "a part of the statement is missing"
     "E0129" "a sign is missing"
+    "E0130" "something stands twice"
     "W0101" "a doc comment that documents nothing"
     "W0102" "a number that becomes 0"
 };

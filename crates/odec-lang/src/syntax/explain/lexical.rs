@@ -29,9 +29,9 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
 fn number(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     let text = scene.text(here);
     let span = scene.span(here);
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let digits = super::token::numeral(text);
     let (head, tail) = text.split_at(digits);
-    if tail.is_empty() {
+    if tail.starts_with('.') {
         return Some(
             scene
                 .error("E0113", format!("`{text}` is no number"))
@@ -39,7 +39,7 @@ fn number(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
                 .help("a range is written with two dots: `0..1`"),
         );
     }
-    let exponent = tail[1..].trim_start_matches(['+', '-']);
+    let exponent = tail.get(1..).unwrap_or_default().trim_start_matches(['+', '-']);
     if tail.starts_with(['d', 'D']) && !exponent.is_empty() && exponent.bytes().all(|byte| byte.is_ascii_digit()) {
         let better = format!("{head}e{}", &tail[1..]);
         return Some(
@@ -154,8 +154,11 @@ fn unknown(scene: &Scene<'_>, here: Token) -> Diagnostic {
     };
     let diagnostic = scene.error("E0106", format!("{shown} is no character of the language")).label(span, "here");
     match c {
-        '“' | '”' | '„' | '«' | '»' | '`' | '‘' => diagnostic.help("a text stands between straight quotes: \"...\""),
-        '\\' => diagnostic.help("a line goes on by itself inside brackets, after an operator, and where the next begins with one"),
+        '“' | '”' | '„' | '«' | '»' | '`' | '‘' => {
+            diagnostic.help("a text stands between straight quotes: \"...\"")
+        }
+        '\\' => diagnostic
+            .help("a line goes on by itself inside brackets, after an operator, and where the next begins with one"),
         '÷' => diagnostic.help("write `/`").fix(span, "/"),
         '–' | '—' => diagnostic.help("write `-`").fix(span, "-"),
         '@' | '$' => diagnostic.help("names consist of letters, digits and `_`"),

@@ -101,6 +101,14 @@ impl Scene<'_> {
         a.end == b.start
     }
 
+    /// `between a and this`, as far as that can be said shortly.
+    fn between(&self, before: Token) -> String {
+        match before.kind {
+            Kind::Name | Kind::Number => format!("between `{}` and this", self.text(before)),
+            _ => "before this".to_string(),
+        }
+    }
+
     /// The innermost open bracket.
     fn bracket(&self) -> Option<Token> {
         self.brackets.last().and_then(|&at| self.tokens.get(at)).copied()

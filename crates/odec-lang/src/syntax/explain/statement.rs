@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::syntax::grammar::Rule;
 
 pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
-    one_line_each(scene).or_else(|| match scene.rule {
+    twice(scene).or_else(|| one_line_each(scene)).or_else(|| match scene.rule {
         Rule::equation_line => equation(scene),
         Rule::model_line | Rule::time_line => named(scene),
         Rule::declaration_line => declaration(scene),
@@ -22,21 +22,32 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
     })
 }
 
-/// A keyword in the middle: two statements on one line, or a keyword twice.
+/// The same word twice in a row.
+fn twice(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let first = scene.tokens.first().copied()?;
+    let keyword_twice = scene.tokens.get(1).copied().filter(|&second| {
+        scene.text(first) == scene.text(second) && super::words::is_keyword(scene.text(first)).is_some()
+    });
+    let (before, here) = match (keyword_twice, scene.before(), scene.here()) {
+        (Some(second), ..) if scene.at <= 2 => (first, second),
+        (_, Some(before), Some(here)) => (before, here),
+        _ => return None,
+    };
+    let word = matches!(here.kind, Kind::Name | Kind::Number | Kind::Reserved);
+    (word && before.kind == here.kind && scene.text(before) == scene.text(here)).then(|| {
+        scene
+            .error("E0130", format!("`{}` stands here twice", scene.text(here)))
+            .label(scene.span(here), "the second")
+            .fix(Span::new(scene.base + before.end, scene.base + here.end), "")
+    })
+}
+
+/// A keyword in the middle: two statements on one line.
 fn one_line_each(scene: &Scene<'_>) -> Option<Diagnostic> {
     let here = scene.here().filter(|here| here.kind == Kind::Name)?;
     let before = scene.before()?;
     let word = scene.text(here);
     let keyword = super::words::is_keyword(word)?;
-    if scene.text(before) == word && scene.at == 1 {
-        return Some(
-            scene
-                .error("E0117", format!("`{word}` stands here twice"))
-                .label(scene.span(here), "the second")
-                .label(scene.span(before), "the first")
-                .fix(Span::new(scene.base + before.end, scene.base + here.end), ""),
-        );
-    }
     let after = scene.after()?;
     let starts = after.kind == Kind::Name || (keyword.takes_block() && after.kind == Kind::Open);
     (before.ends_value() && starts && scene.brackets.is_empty()).then(|| {
@@ -103,9 +114,24 @@ fn equation(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .label(scene.span(here), "this `:`")
                 .help("a definition is written `name = ...`, an equation `name' = ...`"),
         ),
-        Kind::Name => equation_word(scene, here),
-        _ => None,
+        Kind::Name => equation_word(scene, here).or_else(|| missing_equals(scene, equals.is_some())),
+        _ => missing_equals(scene, equals.is_some()),
     }
+}
+
+/// Two values side by side where no `=` has been seen: probably that is what is missing.
+fn missing_equals(scene: &Scene<'_>, seen: bool) -> Option<Diagnostic> {
+    let (before, here) = (scene.before()?, scene.here()?);
+    let ahead = scene.tokens.iter().skip(scene.at).any(|token| token.kind == Kind::Equals);
+    let unit = here.kind == Kind::Open && scene.text(here) == "[";
+    let reserved = scene.wants("`then`") || scene.wants("`else`");
+    let fits = before.ends_value() && here.begins_value() && !unit && !reserved;
+    (!seen && !ahead && fits && scene.brackets.is_empty()).then(|| {
+        scene
+            .error("E0129", "`=` is missing")
+            .label(scene.span(here), scene.between(before))
+            .fix(scene.behind(before), " =")
+    })
 }
 
 /// `in` and `within` where their keyword has been lost.
@@ -171,7 +197,11 @@ fn no_equals(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .fix(scene.ahead_of(first), "    "),
         );
     }
-    Some(diagnostic.help("a definition is written `name = ...`, an equation `name' = ...`, a conserved quantity `conserve ...`"))
+    Some(
+        diagnostic.help(
+            "a definition is written `name = ...`, an equation `name' = ...`, a conserved quantity `conserve ...`",
+        ),
+    )
 }
 
 fn named(scene: &Scene<'_>) -> Option<Diagnostic> {
@@ -223,20 +253,33 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
         Kind::Number | Kind::Text if !seen && before.ends_value() && before.kind != Kind::Number => Some(
             scene
                 .error("E0129", "`=` is missing")
-                .label(scene.span(here), format!("between `{}` and this", scene.text(before)))
+                .label(scene.span(here), scene.between(before))
                 .fix(scene.behind(before), " ="),
         ),
         Kind::Name if before.ends_value() && !scene.wants("`then`") && !scene.wants("`else`") => {
             let next = scene.after();
-            let item = next.is_none_or(|next| matches!(next.kind, Kind::Equals | Kind::Comma | Kind::Prime));
-            item.then(|| {
+            if next.is_none_or(|next| matches!(next.kind, Kind::Equals | Kind::Comma | Kind::Prime)) {
+                return Some(
+                    scene
+                        .error("E0129", "a comma is missing")
+                        .label(scene.span(here), scene.between(before))
+                        .help("an operator, if this is still part of the value")
+                        .fix(scene.behind(before), ","),
+                );
+            }
+            (!seen).then(|| {
                 scene
-                    .error("E0129", "a comma is missing")
-                    .label(scene.span(here), format!("between `{}` and this", scene.text(before)))
-                    .help("an operator, if this is still part of the value")
-                    .fix(scene.behind(before), ",")
+                    .error("E0129", "`=` is missing")
+                    .label(scene.span(here), scene.between(before))
+                    .fix(scene.behind(before), " =")
             })
         }
+        Kind::Open if !seen && scene.text(here) == "(" && before.ends_value() => Some(
+            scene
+                .error("E0129", "`=` is missing")
+                .label(scene.span(here), scene.between(before))
+                .fix(scene.behind(before), " ="),
+        ),
         Kind::Equals if scene.text(before) == "]" => Some(
             scene
                 .error("E0119", "the unit stands at the end of the item")
@@ -313,7 +356,42 @@ fn function(scene: &Scene<'_>) -> Option<Diagnostic> {
     }
 }
 
+/// `within` is taken for a name where the value before it is missing.
+fn tolerance(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let (before, here) = (scene.before()?, scene.here()?);
+    if !scene.brackets.is_empty() || !here.begins_value() {
+        return None;
+    }
+    if scene.text(before) == "within" {
+        let earlier = scene.at.checked_sub(2).and_then(|at| scene.tokens.get(at)).copied()?;
+        if scene.text(earlier) == "within" {
+            let again = Span::new(scene.base + earlier.end, scene.base + before.end);
+            return Some(
+                scene
+                    .error("E0130", "`within` stands here twice")
+                    .label(scene.span(before), "the second")
+                    .fix(again, ""),
+            );
+        }
+        return Some(
+            scene
+                .error("E0116", "a value is missing before `within`")
+                .label(scene.span(before), format!("`{}` stands directly before it", scene.text(earlier))),
+        );
+    }
+    let numbers = before.kind == Kind::Number && here.kind == Kind::Number;
+    (numbers && scene.wants("`within`")).then(|| {
+        scene
+            .error("E0129", "`within` is missing")
+            .label(scene.span(here), "before the tolerance")
+            .fix(scene.behind(before), " within")
+    })
+}
+
 fn expect(scene: &Scene<'_>) -> Option<Diagnostic> {
+    if let Some(diagnostic) = tolerance(scene) {
+        return Some(diagnostic);
+    }
     let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == Kind::Equals);
     if equals || !scene.brackets.is_empty() {
         return None;
@@ -352,6 +430,9 @@ fn expect(scene: &Scene<'_>) -> Option<Diagnostic> {
 }
 
 fn conserve(scene: &Scene<'_>) -> Option<Diagnostic> {
+    if let Some(diagnostic) = tolerance(scene) {
+        return Some(diagnostic);
+    }
     let here = scene.here().filter(|here| here.kind == Kind::Equals && scene.brackets.is_empty())?;
     scene.before().filter(|before| before.ends_value())?;
     Some(
@@ -407,17 +488,17 @@ fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .label(scene.span(here), "the second")
                 .help("separate entries by a newline, `;` or `,`"),
         ),
-        Kind::Colon | Kind::Assign if !equals && scene.brackets.is_empty() => Some(
-            scene
-                .error("E0124", "an entry has `=`")
-                .label(scene.span(here), "write `=`")
-                .fix(Span::new(before.map_or(scene.span(here).start as usize, |b| scene.base + b.end), scene.base + here.end), " ="),
-        ),
+        Kind::Colon | Kind::Assign if !equals && scene.brackets.is_empty() => {
+            Some(scene.error("E0124", "an entry has `=`").label(scene.span(here), "write `=`").fix(
+                Span::new(
+                    before.map_or(scene.span(here).start as usize, |b| scene.base + b.end),
+                    scene.base + here.end,
+                ),
+                " =",
+            ))
+        }
         Kind::Compare if !equals && scene.text(here) == "==" => Some(
-            scene
-                .error("E0124", "an entry has `=`")
-                .label(scene.span(here), "write `=`")
-                .fix(scene.span(here), "="),
+            scene.error("E0124", "an entry has `=`").label(scene.span(here), "write `=`").fix(scene.span(here), "="),
         ),
         _ if !equals && scene.at == 0 => Some(
             scene

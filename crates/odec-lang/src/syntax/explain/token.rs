@@ -161,27 +161,34 @@ fn token(rest: &str, c: char) -> (Kind, usize) {
     (kind, c.len_utf8())
 }
 
-/// Digits, one dot that is not followed by a second one, exponent; then nothing that could continue a name.
-fn number(rest: &str) -> (Kind, usize) {
+/// Length of the number that a text begins with: digits, one dot that is not followed by a second one, exponent.
+pub fn numeral(rest: &str) -> usize {
     let bytes = rest.as_bytes();
-    let digits = |mut at: usize| {
-        while bytes.get(at).is_some_and(u8::is_ascii_digit) {
-            at += 1;
-        }
-        at
-    };
-    let mut end = digits(0);
+    let mut end = digits(bytes, 0);
     if bytes.get(end) == Some(&b'.') && bytes.get(end + 1) != Some(&b'.') {
-        end = digits(end + 1);
+        end = digits(bytes, end + 1);
     }
     if bytes.get(end).is_some_and(|byte| byte | 32 == b'e') {
-        let sign = rest[end + 1..].starts_with(['+', '-', '−']);
-        let skip = rest[end + 1..].chars().next().filter(|_| sign).map_or(0, char::len_utf8);
-        let after = digits(end + 1 + skip);
-        if after > end + 1 + skip {
+        let sign = rest[end + 1..].chars().next().filter(|c| matches!(c, '+' | '-' | '−')).map_or(0, char::len_utf8);
+        let after = digits(bytes, end + 1 + sign);
+        if after > end + 1 + sign {
             end = after;
         }
     }
+    end
+}
+
+fn digits(bytes: &[u8], mut at: usize) -> usize {
+    while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+        at += 1;
+    }
+    at
+}
+
+/// A number, after which nothing may stand that could continue a name.
+fn number(rest: &str) -> (Kind, usize) {
+    let bytes = rest.as_bytes();
+    let end = numeral(rest);
     let tail = first_word(&rest[end..]).len();
     if tail > 0 {
         // the sign of `1d-3` belongs to it
@@ -192,7 +199,7 @@ fn number(rest: &str) -> (Kind, usize) {
     }
     // 1.2.3
     if bytes.get(end) == Some(&b'.') && bytes.get(end + 1).is_some_and(u8::is_ascii_digit) {
-        return (Kind::Malformed, digits(end + 1));
+        return (Kind::Malformed, digits(bytes, end + 1));
     }
     (Kind::Number, end)
 }

@@ -33,19 +33,24 @@ fn after_value(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
     let text = scene.text(here);
     match here.kind {
         Kind::Reserved => reserved(scene, here),
-        Kind::Name | Kind::Number | Kind::Text => {
-            misspelt(scene, before, here).or_else(|| conditional(scene, before, here)).or_else(|| juxtaposed(scene, before, here))
-        }
+        Kind::Name | Kind::Number | Kind::Text => misspelt(scene, before, here)
+            .or_else(|| conditional(scene, before, here))
+            .or_else(|| juxtaposed(scene, before, here)),
         Kind::Open if text == "[" => bracket(scene, before, here),
         Kind::Open => {
             let diagnostic = conditional(scene, before, here);
             diagnostic.or_else(|| call(scene, before, here)).or_else(|| juxtaposed(scene, before, here))
         }
-        Kind::Prime => Some(
+        Kind::Prime if matches!(before.kind, Kind::Prime | Kind::Name) => Some(
             scene
-                .error("E0121", "only a name takes a prime")
-                .label(scene.span(here), "a derivative of what?")
-                .help("write the derivative of the expression out; states have derivatives, numbers and brackets have none"),
+                .error("E0121", "a prime must touch what stands before it")
+                .label(scene.span(here), "a blank stands before it")
+                .fix(Span::new(scene.base + before.end, scene.base + here.start), ""),
+        ),
+        Kind::Prime => Some(
+            scene.error("E0121", "only a name takes a prime").label(scene.span(here), "a derivative of what?").help(
+                "write the derivative of the expression out; states have derivatives, numbers and brackets have none",
+            ),
         ),
         Kind::Equals if scene.wants("`then`") || !scene.brackets.is_empty() => Some(
             scene
@@ -122,6 +127,9 @@ fn misspelt(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic>
     }
     words.retain(|word| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_lowercase()));
     let text = scene.text(here);
+    if text.len() < 2 {
+        return None;
+    }
     if let [better] = suggest::nearest(text, words.iter().copied()).as_slice()
         && *better != text
         && scene.after().is_some()
@@ -168,19 +176,20 @@ fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnosti
     // in the list of a call or a tuple a comma is as likely
     let list = scene.bracket().is_some_and(|open| scene.text(open) == "[") || in_call(scene);
     let wanted = if list { "an operator or a comma is missing" } else { "an operator is missing" };
-    let diagnostic =
-        scene.error("E0115", wanted).label(scene.span(here), format!("between `{left}` and `{right}`"));
+    let diagnostic = scene.error("E0115", wanted).label(
+        scene.span(here),
+        match (before.kind, here.kind) {
+            (Kind::Close | Kind::Prime, _) | (_, Kind::Open) => "before this".to_string(),
+            _ => format!("between `{left}` and `{right}`"),
+        },
+    );
     let text = before.kind == Kind::Text || here.kind == Kind::Text;
-    let twice = left == right && before.kind == here.kind && here.kind != Kind::Open && before.kind != Kind::Close;
-    if twice {
-        let again = Span::new(scene.base + before.end, scene.base + here.end);
-        return Some(diagnostic.help(format!("`{left}` stands here twice")).fix(again, ""));
-    }
     if list || text {
         return Some(diagnostic);
     }
     let whole = match here.kind {
         Kind::Open => "a product needs `*`".to_string(),
+        _ if before.kind == Kind::Close || before.kind == Kind::Prime => "a product needs `*`".to_string(),
         _ => format!("a product is written `{left}*{right}`"),
     };
     let numbers = before.kind == Kind::Number && here.kind == Kind::Number;
@@ -243,9 +252,10 @@ fn bracket(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> 
                 .fix(scene.behind(before), " "),
         ),
         Kind::Close if scene.text(before) == "]" => Some(
-            scene.error("E0119", "two brackets in a row").label(whole, "the second").help(
-                "a number has one unit; several indices stand in one bracket: `u[i, j]`",
-            ),
+            scene
+                .error("E0119", "two brackets in a row")
+                .label(whole, "the second")
+                .help("a number has one unit; several indices stand in one bracket: `u[i, j]`"),
         ),
         Kind::Number | Kind::Close => Some(
             scene
@@ -275,11 +285,19 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
         return Some(
             scene
                 .error("E0116", format!("a value is missing after `{}`", scene.text(before)))
-                .label(scene.span(before), "the line ends here")
-                .help("a line goes on after an operator, but not over a blank line or a new statement"),
+                .label(scene.span(before), "nothing follows"),
         );
     };
     let text = scene.text(here);
+    // an operator at the end of a line, the next line does not go on with a value
+    if let Some(before) = before.filter(|before| scene.line[before.end..here.start].contains('\n')) {
+        return Some(
+            scene
+                .error("E0116", format!("a value is missing after `{}`", scene.text(before)))
+                .label(scene.span(before), "the line ends here")
+                .label(scene.span(here), "and the next one does not begin with a value"),
+        );
+    }
     let name_wanted = scene.wants("a name") && !scene.wants("a value");
     match here.kind {
         Kind::Reserved if name_wanted => Some(
@@ -302,25 +320,36 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
             let again = Span::new(scene.base + before.end, scene.base + here.end);
             Some(
                 scene
-                    .error("E0116", format!("`{text}` stands here twice"))
+                    .error("E0130", format!("`{text}` stands here twice"))
                     .label(scene.span(here), "the second")
                     .fix(again, ""),
             )
         }
-        Kind::Close if before.is_some_and(|before| before.kind == Kind::Comma) => Some(
-            scene
-                .error("E0116", format!("nothing stands between `,` and `{text}`"))
-                .label(before.map(|before| scene.span(before)).unwrap_or_default(), "a comma too many, or a value is missing"),
-        ),
-        Kind::Operator if text == "+" && before.is_some() => Some(
-            scene
-                .error("E0116", format!("a value is missing before `{text}`"))
-                .label(scene.span(here), format!("`{}` stands directly before it", before.map(|b| scene.text(b)).unwrap_or_default())),
-        ),
-        Kind::Comma | Kind::Operator | Kind::Range | Kind::Equals | Kind::Colon | Kind::Compare | Kind::Close | Kind::Reserved => {
+        Kind::Close if before.is_some_and(|before| before.kind == Kind::Comma) => {
+            Some(scene.error("E0116", format!("nothing stands between `,` and `{text}`")).label(
+                before.map(|before| scene.span(before)).unwrap_or_default(),
+                "a comma too many, or a value is missing",
+            ))
+        }
+        Kind::Operator if text == "+" && before.is_some() => {
+            Some(scene.error("E0116", format!("a value is missing before `{text}`")).label(
+                scene.span(here),
+                format!("`{}` stands directly before it", before.map(|b| scene.text(b)).unwrap_or_default()),
+            ))
+        }
+        Kind::Comma
+        | Kind::Operator
+        | Kind::Range
+        | Kind::Equals
+        | Kind::Colon
+        | Kind::Compare
+        | Kind::Close
+        | Kind::Reserved => {
             let diagnostic = scene.error("E0116", format!("a value is missing before `{text}`"));
             Some(match before {
-                Some(before) => diagnostic.label(scene.span(here), format!("`{}` stands directly before it", scene.text(before))),
+                Some(before) => {
+                    diagnostic.label(scene.span(here), format!("`{}` stands directly before it", scene.text(before)))
+                }
                 None => diagnostic.label(scene.span(here), "nothing stands before it"),
             })
         }
@@ -355,7 +384,9 @@ fn parentheses(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let whole = Span::new(scene.base + here.start, scene.base + end);
     let complete = scene.later("then") && scene.later("else");
     match scene.rule {
-        Rule::equation_line if complete => diagnostic.fix(whole, format!("({})", scene.line[here.start..end].trim_end())),
+        Rule::equation_line if complete => {
+            diagnostic.fix(whole, format!("({})", scene.line[here.start..end].trim_end()))
+        }
         _ => diagnostic,
     }
 }

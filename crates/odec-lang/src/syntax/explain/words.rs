@@ -38,9 +38,13 @@ const NEEDLESS: [&str; 8] = ["end", "done", "begin", "equations", "equation", "e
 /// The keyword that was probably meant.
 fn meant(word: &str, block: bool) -> Option<&'static str> {
     if let Some((_, better)) = SYNONYMS.iter().find(|(other, _)| *other == word) {
-        return Some(better);
+        let block_word = is_keyword(better).is_some_and(Keyword::takes_block);
+        return (block == block_word).then_some(*better);
     }
-    let words = KEYWORDS.iter().filter(|(_, keyword)| !block || keyword.takes_block()).map(|(word, _)| *word);
+    let words = KEYWORDS
+        .iter()
+        .filter(|(_, keyword)| block == keyword.takes_block() || *keyword == Keyword::Use)
+        .map(|(word, _)| *word);
     match suggest::nearest(word, words).as_slice() {
         [one, ..] if *one != word => Some(one),
         _ => None,

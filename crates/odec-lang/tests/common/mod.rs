@@ -17,7 +17,8 @@ pub fn models() -> Vec<(String, String)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models");
     let mut models = vec![("everything".to_string(), EVERYTHING.to_string()), ("later".to_string(), LATER.to_string())];
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut paths: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "ode")).collect();
+    let mut paths: Vec<_> =
+        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "ode")).collect();
     paths.sort();
     for path in paths {
         if let Ok(text) = std::fs::read_to_string(&path) {

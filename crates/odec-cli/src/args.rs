@@ -63,8 +63,6 @@ pub enum Command {
     Plot(Plot),
     /// Print what the compiler makes of a model
     Dump(Dump),
-    /// Write the compiled kernels, for use from other programs
-    Emit(Emit),
     /// List the methods
     Methods,
     /// Explain the code of a diagnostic

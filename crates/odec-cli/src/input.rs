@@ -65,7 +65,7 @@ fn neighbour(path: &Path) -> Option<String> {
     let stem = wanted.strip_suffix(".ode").unwrap_or(wanted);
     let near = names.into_iter().find(|n| {
         let other = n.strip_suffix(".ode").unwrap_or(n);
-        odec_lang::diagnostic::similar(stem, [other]).is_some()
+        !odec_lang::suggest::nearest(stem, std::iter::once(other)).is_empty()
     })?;
     Some(if folder == Path::new(".") { near } else { folder.join(near).display().to_string() })
 }

@@ -97,7 +97,7 @@ impl Plan {
         let (rule, rule_span) = self.sample_rule();
         let mut samples = times(&rule, t0, t_end).map_err(|why| {
             let place = rule_span.map(|s| (s, String::new()));
-            one(error("E0608", format!("{}.", capital(&why)), place, Some("for example `samples = 200`".to_string())))
+            one(error("E0618", format!("{}.", capital(&why)), place, Some("for example `samples = 200`".to_string())))
         })?;
         if self.purpose == Purpose::Test {
             samples = self.with_expectations(t0, t_end);

@@ -69,6 +69,12 @@ pub fn failed(model: &Model, bound: &Bound, failure: &Failure) -> Diagnostic {
                 true => "allow more with `--max-steps`, or ask for less accuracy with `--rtol`",
             })
         }
+        Cause::NonFiniteState { row } => {
+            let state = state_name(bound, row);
+            let headline = format!("`{state}` leaves the range of numbers in a step that starts {when}.");
+            let d = place_of_state(Diagnostic::error("E0608", headline), model, bound, row, "grows without bound");
+            d.help("the step is too large for this method to be stable: make `--step` smaller, or use an implicit method")
+        }
         Cause::Fatal => Diagnostic::error("E0609", format!("The model cannot be evaluated {when}.")),
     };
     with_state(d, model, bound, failure)

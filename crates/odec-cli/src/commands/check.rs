@@ -1,6 +1,6 @@
 //! `odec check`: what is wrong with a model, and whether its derivatives are right.
 
-use odec_sim::derivatives;
+use odec_sim::derivatives::{self, Worst};
 
 use crate::args::Check;
 use crate::exit::Exit;
@@ -25,23 +25,20 @@ pub fn check(args: &Check, reporter: Reporter) -> Exit {
         }
         return Exit::Success;
     }
-    let report = derivatives::compare(&program);
-    let mut text = String::new();
-    for table in &report.tables {
-        text.push_str(&format!(
-            "{:<8} {:>6} entries at {} points: symbolic and dual numbers differ by {}, symbolic and differences by {}\n",
-            table.name,
-            table.entries,
-            report.points,
-            brief(table.dual.size),
-            brief(table.difference.size)
-        ));
+    let tables = derivatives::compare(&program, &checked.model.time.name);
+    let mut text = format!("symbolic derivatives at {} points, largest relative difference to\n", derivatives::POINTS);
+    text.push_str("        entries  dual numbers  differences\n");
+    for table in &tables {
+        let (dual, difference) = (brief(table.dual.size), brief(table.difference.size));
+        let verdict = if table.passes() { "" } else { "  WRONG" };
+        text.push_str(&format!("{:<6} {:>8}  {dual:>12}  {difference:>11}{verdict}\n", table.name, table.entries));
         for (what, worst) in [("dual numbers", &table.dual), ("differences", &table.difference)] {
             if !worst.passes() {
-                text.push_str(&format!("    d({})/d({}): symbolic {}, {what} {}\n", worst.row, worst.column, worst.found, worst.expected));
+                let Worst { row, column, found, expected, .. } = worst;
+                text.push_str(&format!("       d({row})/d({column}) is {found}, {what} give {expected}\n"));
             }
         }
     }
     let exit = super::print(&text, reporter);
-    if exit == Exit::Success && !report.passes() { Exit::Test } else { exit }
+    if exit == Exit::Success && !tables.iter().all(|t| t.passes()) { Exit::Test } else { exit }
 }

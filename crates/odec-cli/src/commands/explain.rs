@@ -1,6 +1,6 @@
 //! `odec explain`: the page of a diagnostic.
 
-use odec_lang::diagnostic::codes;
+use odec_lang::diagnostic::codes::{codes, find};
 
 use crate::args::Explain;
 use crate::exit::Exit;
@@ -10,11 +10,10 @@ use crate::report::Reporter;
 /// Prints a page, or the list of codes.
 pub fn explain(args: &Explain, reporter: Reporter) -> Exit {
     let Some(code) = &args.code else {
-        let list: String = codes().iter().map(|c| format!("{}  {}\n", c.code, c.title)).collect();
+        let list: String = codes().map(|c| format!("{}  {}\n", c.code, c.title)).collect();
         return super::print(&list, reporter);
     };
-    let wanted = code.to_uppercase();
-    match codes().iter().find(|c| c.code == wanted) {
+    match find(code) {
         Some(found) => super::print(&format!("{}\n", found.page.trim_end()), reporter),
         None => {
             let help = "`odec explain` without a code lists them".to_string();

@@ -3,7 +3,6 @@
 mod check;
 mod completions;
 mod dump;
-mod emit;
 mod explain;
 mod man;
 mod methods;
@@ -26,7 +25,6 @@ pub fn execute(cli: Cli) -> Exit {
         Command::Test(args) => test::test(&args, reporter),
         Command::Plot(args) => plot::plot(&args, reporter),
         Command::Dump(args) => dump::dump(&args, reporter),
-        Command::Emit(args) => emit::emit(&args, reporter),
         Command::Methods => methods::methods(reporter),
         Command::Explain(args) => explain::explain(&args, reporter),
         Command::New(args) => new::new(&args, reporter),

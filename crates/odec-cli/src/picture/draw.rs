@@ -2,6 +2,7 @@
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
+use plotters::style::Color as _;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontStyle, FontTransform, RGBColor, TextStyle, register_font as register};
 
@@ -156,7 +157,7 @@ impl<B: DrawingBackend> Pen<'_, B> {
     }
 
     fn style(&self, size: i32, colour: RGBColor) -> TextStyle<'static> {
-        (FONT, f64::from(size) * self.scale).into_text_style(&1).color(&colour).into_text_style(&1)
+        TextStyle { color: colour.to_backend_color(), ..TextStyle::from((FONT, f64::from(size) * self.scale).into_font()) }
     }
 
     fn width(&self, text: &str, size: i32) -> Result<i32, String> {

@@ -19,10 +19,9 @@ pub fn read(path: &Path) -> Result<Source, Box<Diagnostic>> {
     let name = if path == Path::new("-") { "<standard input>".to_string() } else { path.display().to_string() };
     let unreadable = |e: std::io::Error| {
         let (headline, help) = match e.kind() {
-            std::io::ErrorKind::NotFound => (
-                format!("There is no file `{name}`."),
-                neighbour(path).map(|n| format!("did you mean `{n}`?")),
-            ),
+            std::io::ErrorKind::NotFound => {
+                (format!("There is no file `{name}`."), neighbour(path).map(|n| format!("did you mean `{n}`?")))
+            }
             std::io::ErrorKind::PermissionDenied => (format!("`{name}` may not be read: permission denied."), None),
             _ => (format!("`{name}` cannot be read: {}.", plain(&e)), None),
         };

@@ -168,18 +168,24 @@ pub fn print(text: &str) -> Result<(), Trouble> {
     rows.flush()
 }
 
-/// The shortest digits that read back as the same number.
+/// The shortest digits that read back as the same number, with an exponent where that is shorter.
 pub fn number(out: &mut Vec<u8>, v: f64) {
-    let size = v.abs();
+    let start = out.len();
     // writing into a vector cannot fail
-    let _ = if v.is_nan() {
-        write!(out, "nan")
-    } else if size == 0.0 || (1e-4..1e15).contains(&size) || v.is_infinite() {
-        write!(out, "{v}")
-    } else {
-        write!(out, "{v:e}")
-    };
+    let _ = if v.is_nan() { write!(out, "nan") } else { write!(out, "{v}") };
+    if out.len() - start > SHORT && v.is_finite() {
+        let plain = out.len() - start;
+        let _ = write!(out, "{v:e}");
+        if out.len() - start - plain < plain {
+            out.drain(start..start + plain);
+        } else {
+            out.truncate(start + plain);
+        }
+    }
 }
+
+/// Up to this length no other spelling of a number is looked for.
+const SHORT: usize = 4;
 
 /// [`number`] as a string.
 pub fn shortest(v: f64) -> String {

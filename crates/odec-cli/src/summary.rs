@@ -171,8 +171,9 @@ impl Summary {
             lines.push((q.name.clone(), if bad { paint.red(&drift) } else { drift }));
         }
         let s = &self.seconds;
-        let times = [("parse", s.parse), ("check", s.check), ("derive", s.derive), ("compile", s.compile), ("solve", s.solve)]
-            .map(|(name, seconds)| Some(format!("{name} {}", duration(seconds))));
+        let times =
+            [("parse", s.parse), ("check", s.check), ("derive", s.derive), ("compile", s.compile), ("solve", s.solve)]
+                .map(|(name, seconds)| Some(format!("{name} {}", duration(seconds))));
         lines.push(("took".into(), join(times)));
 
         const GUTTER: usize = 2;

@@ -106,7 +106,12 @@ impl Plan {
         let choice = self.method(names.states.len(), options.fixed).map_err(one)?;
         let execution = if self.choices.interpret { Execution::Interpret } else { Execution::Jit };
         let machine = Machine::new(program, execution, choice.method.structure).map_err(|e| {
-            one(error("E0615", format!("The model cannot be compiled: {e}."), None, Some("`--interpret` runs it without".into())))
+            one(error(
+                "E0615",
+                format!("The model cannot be compiled: {e}."),
+                None,
+                Some("`--interpret` runs it without".into()),
+            ))
         })?;
         let y0 = machine.initial(t0);
         if let Some(k) = y0.iter().position(|v| !v.is_finite()) {
@@ -215,7 +220,11 @@ impl Plan {
             step,
             fixed: step.is_some(),
             max_step: setting(self.choices.max_step, self.settings.max_step.map(|s| s.value)),
-            max_steps: self.choices.max_steps.or(self.settings.max_steps.map(|s| s.value)).unwrap_or(defaults.max_steps),
+            max_steps: self
+                .choices
+                .max_steps
+                .or(self.settings.max_steps.map(|s| s.value))
+                .unwrap_or(defaults.max_steps),
             ..defaults
         })
     }

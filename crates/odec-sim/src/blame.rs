@@ -15,32 +15,34 @@ const MAX_VALUES: usize = 8;
 
 /// A run that failed.
 pub fn failed(model: &Model, bound: &Bound, failure: &Failure) -> Diagnostic {
-    let at = Instant::of(failure);
+    let t_met = failure.at.as_ref().map_or(failure.t, |(t, _)| *t);
     let time = &model.time.name;
     let t = number(failure.t);
-    let when = format!("at {time} = {}", number(at.t));
+    let when = format!("at {time} = {}", number(t_met));
     let d = match failure.cause {
         Cause::NonFiniteRhs { row } => {
             let rate = rate_name(bound, row);
             let d = Diagnostic::error("E0601", format!("`{rate}` has no finite value {when}."));
-            place_of_row(d, model, bound, row, &at)
+            place_of_row(d, model, bound, row)
                 .help("the term leaves its domain: bound its argument, correct the parameters or start elsewhere")
         }
         Cause::NonFiniteJacobian { row, col } => {
             let (rate, state) = (rate_name(bound, row), state_name(bound, col));
             let headline = format!("The derivative of `{rate}` with respect to `{state}` has no finite value {when}.");
-            place_of_row(Diagnostic::error("E0602", headline), model, bound, row, &at)
-                .help("an explicit method (`--method dopri5`) needs no derivatives; or move the start off the singular point")
+            place_of_row(Diagnostic::error("E0602", headline), model, bound, row).help(
+                "an explicit method (`--method dopri5`) needs no derivatives; or move the start off the singular point",
+            )
         }
         Cause::NonFiniteTimeDerivative { row } => {
             let rate = rate_name(bound, row);
             let headline = format!("The derivative of `{rate}` with respect to `{time}` has no finite value {when}.");
-            place_of_row(Diagnostic::error("E0603", headline), model, bound, row, &at)
+            place_of_row(Diagnostic::error("E0603", headline), model, bound, row)
                 .help("`--method bdf` needs no derivative with respect to time; or start a little later")
         }
         Cause::StepCollapsed { row, error } => {
             let state = state_name(bound, row);
-            let headline = format!("The step fell to {} {when}: the error of `{state}` stays too large.", number(failure.h));
+            let headline =
+                format!("The step fell to {} {when}: the error of `{state}` stays too large.", number(failure.h));
             let d = place_of_state(Diagnostic::error("E0604", headline), model, bound, row, "the worst of all");
             d.help(format!(
                 "its error is {} times the tolerance however small the step; the solution may blow up or jump here: \
@@ -52,11 +54,14 @@ pub fn failed(model: &Model, bound: &Bound, failure: &Failure) -> Diagnostic {
             let state = state_name(bound, row);
             let headline = format!("The implicit equations of a step cannot be solved {when}, whatever its size.");
             let d = place_of_state(Diagnostic::error("E0605", headline), model, bound, row, "moves most");
-            d.help(format!("`{state}` does not settle; does its equation jump here? `--method rodas4` iterates not at all"))
+            d.help(format!(
+                "`{state}` does not settle; does its equation jump here? `--method rodas4` iterates not at all"
+            ))
         }
         Cause::Singular { col } => {
             let state = state_name(bound, col);
-            let headline = format!("The equations do not determine `{state}` {when}: the matrix of the step is singular.");
+            let headline =
+                format!("The equations do not determine `{state}` {when}: the matrix of the step is singular.");
             place_of_state(Diagnostic::error("E0606", headline), model, bound, col, "not determined").help(
                 "is an equation the same as another, or a mass 0? Every highest derivative must follow from the equations",
             )
@@ -73,33 +78,19 @@ pub fn failed(model: &Model, bound: &Bound, failure: &Failure) -> Diagnostic {
             let state = state_name(bound, row);
             let headline = format!("`{state}` leaves the range of numbers in a step that starts {when}.");
             let d = place_of_state(Diagnostic::error("E0608", headline), model, bound, row, "grows without bound");
-            d.help("the step is too large for this method to be stable: make `--step` smaller, or use an implicit method")
+            d.help(
+                "the step is too large for this method to be stable: make `--step` smaller, or use an implicit method",
+            )
         }
         Cause::Fatal => Diagnostic::error("E0609", format!("The model cannot be evaluated {when}.")),
     };
     with_state(d, model, bound, failure)
 }
 
-/// Where and with which values the trouble was met.
-struct Instant<'a> {
-    t: f64,
-    y: &'a [f64],
-}
-
-impl<'a> Instant<'a> {
-    fn of(failure: &'a Failure) -> Instant<'a> {
-        match &failure.at {
-            Some((t, y)) => Instant { t: *t, y },
-            None => Instant { t: failure.t, y: &failure.y },
-        }
-    }
-}
-
-/// The innermost term of an equation that has no finite value, with its operands; else the equation.
-fn place_of_row(d: Diagnostic, model: &Model, bound: &Bound, row: usize, at: &Instant) -> Diagnostic {
+/// The equation of a row.
+fn place_of_row(d: Diagnostic, model: &Model, bound: &Bound, row: usize) -> Diagnostic {
     let name = state_name(bound, row);
     let base = name.trim_end_matches('\'');
-    let _ = at;
     match model.states.iter().position(|s| s.name == base) {
         Some(k) => match equation_of(model, k) {
             Some(span) => d.label(span, format!("this gives `{}`", rate_name(bound, row))),
@@ -180,7 +171,15 @@ pub fn warnings(model: &Model, bound: &Bound, seen: &Seen) -> Vec<Diagnostic> {
             );
             list.push(
                 Diagnostic::warning("W0601", headline)
-                    .label(settings.span, format!("{} at the start, worst at {} = {}", number(drift.start), model.time.name, number(drift.at)))
+                    .label(
+                        settings.span,
+                        format!(
+                            "{} at the start, worst at {} = {}",
+                            number(drift.start),
+                            model.time.name,
+                            number(drift.at)
+                        ),
+                    )
                     .help("smaller tolerances help: `--rtol`, `--atol`"),
             );
         }

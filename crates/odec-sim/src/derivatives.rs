@@ -149,12 +149,17 @@ struct Names {
 
 impl Names {
     fn of(program: &Program, layout: &Layout, time: &str) -> Names {
-        let mut names =
-            Names { states: vec![String::new(); layout.n], parameters: vec![String::new(); layout.np], time: time.into() };
+        let mut names = Names {
+            states: vec![String::new(); layout.n],
+            parameters: vec![String::new(); layout.np],
+            time: time.into(),
+        };
         for (k, array) in program.arrays.iter().enumerate() {
             let id = ArrayId(k as u32);
             match array.role {
-                Role::Position | Role::Velocity | Role::FirstOrder => names.states[layout.state(id)].clone_from(&array.name),
+                Role::Position | Role::Velocity | Role::FirstOrder => {
+                    names.states[layout.state(id)].clone_from(&array.name)
+                }
                 Role::Parameter => names.parameters[layout.parameter(id)].clone_from(&array.name),
                 _ => {}
             }

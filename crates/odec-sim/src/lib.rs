@@ -18,7 +18,12 @@ use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, Label, Severity};
 
 /// A diagnostic of this crate; a place is given where there is one.
-pub(crate) fn error(code: &'static str, headline: String, place: Option<(Span, String)>, help: Option<String>) -> Diagnostic {
+pub(crate) fn error(
+    code: &'static str,
+    headline: String,
+    place: Option<(Span, String)>,
+    help: Option<String>,
+) -> Diagnostic {
     let labels = place.into_iter().map(|(span, text)| Label { span, text }).collect();
     Diagnostic { code, severity: Severity::Error, headline, labels, help, fixes: vec![] }
 }

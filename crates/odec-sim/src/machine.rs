@@ -1,7 +1,7 @@
 //! A program with its parameters, compiled or interpreted, as the `System` that solvers step. Both give the same bits.
 
-use odec_ir::layout::Layout;
 use odec_ir::interpret::{self, Inputs};
+use odec_ir::layout::Layout;
 use odec_ir::{KernelRole, Node, Program};
 use odec_jit::{Compiled, JitError};
 use odec_ode::method::Structure;

@@ -25,9 +25,10 @@ pub fn times(rule: &SampleRule, t0: f64, t_end: f64) -> Result<Samples, String> 
         }
         SampleRule::Log { count: 0, .. } => Err("at least one sample is needed".to_string()),
         SampleRule::Log { count, .. } if *count > MAX_SAMPLES => Err(many(*count)),
-        SampleRule::Log { first, .. } if !(*first > 0.0 && *first < span.abs()) => {
-            Err(format!("the first logarithmic sample, {first}, must lie between 0 and the length of the run, {}", span.abs()))
-        }
+        SampleRule::Log { first, .. } if !(*first > 0.0 && *first < span.abs()) => Err(format!(
+            "the first logarithmic sample, {first}, must lie between 0 and the length of the run, {}",
+            span.abs()
+        )),
         SampleRule::Log { count, first } => {
             let ratio = (span.abs() / first).ln();
             let mut list = vec![t0];

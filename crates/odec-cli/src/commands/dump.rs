@@ -15,8 +15,10 @@ pub fn dump(args: &Dump, reporter: Reporter) -> Exit {
     let text = match args.stage {
         Stage::Tree => tree(args, reporter),
         Stage::Model => session::check(&args.model, reporter, false).map(|checked| format!("{:#?}\n", checked.model)),
-        Stage::Ir => lower(&args.model, reporter).map(|program| format!("{}\n", program.name)),
-        Stage::Clif => lower(&args.model, reporter).and_then(|program| machine(odec_jit::clif_text(&program), reporter)),
+        Stage::Ir => lower(&args.model, reporter).map(|program| program.to_string()),
+        Stage::Clif => {
+            lower(&args.model, reporter).and_then(|program| machine(odec_jit::clif_text(&program), reporter))
+        }
         Stage::Asm => lower(&args.model, reporter).and_then(|program| machine(odec_jit::asm_text(&program), reporter)),
     };
     match text {

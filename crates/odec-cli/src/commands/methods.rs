@@ -17,8 +17,7 @@ pub fn methods(reporter: Reporter) -> Exit {
         rows.push([m.name.to_string(), m.order.to_string(), m.stability.to_string(), m.adaptive.to_string(), about]);
     }
     let last = rows[0].len() - 1;
-    let widths: Vec<usize> =
-        (0..last).map(|c| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0)).collect();
+    let widths: Vec<usize> = (0..last).map(|c| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0)).collect();
     let mut text = String::new();
     for row in &rows {
         for (cell, width) in row.iter().zip(&widths) {
@@ -27,7 +26,9 @@ pub fn methods(reporter: Reporter) -> Exit {
         text.push_str(&row[last]);
         text.push('\n');
     }
-    text.push_str("\nstability: L and A hold in the whole left half-plane, A(60) in a sector of 60 degrees about the axis.\n");
+    text.push_str(
+        "\nstability: L and A hold in the whole left half-plane, A(60) in a sector of 60 degrees about the axis.\n",
+    );
     text.push_str("steps: how the error is controlled; with `--step` every method takes constant steps.\n");
     super::print(&text, reporter)
 }

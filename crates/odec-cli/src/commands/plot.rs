@@ -68,7 +68,8 @@ fn prepare_and_draw(args: &Plot, reporter: Reporter) -> Result<Exit, (Box<Diagno
         }
     }
     let picture = picture(&session, args, size, x, &chosen, &keep.rows);
-    let bytes = encode(&picture, format).map_err(|e| usage(Box::new(error("E0708", format!("Nothing was drawn: {e}."), None))))?;
+    let bytes = encode(&picture, format)
+        .map_err(|e| usage(Box::new(error("E0708", format!("Nothing was drawn: {e}."), None))))?;
     write_file(&path, &bytes).map_err(|d| (d, Exit::File))?;
     if !reporter.quiet() && reporter.human() {
         say(&format!("wrote {}\n", path.display()));

@@ -168,6 +168,10 @@ impl Recorder for Writer {
 
 impl Writer {
     fn go_on(&self) -> ControlFlow<()> {
-        if self.trouble.is_some() || signal::asked_to_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.trouble.is_some() || signal::asked_to_stop() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 }

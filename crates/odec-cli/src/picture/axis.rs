@@ -64,7 +64,7 @@ fn round(low: f64, high: f64, wanted: usize) -> Vec<(f64, String)> {
     }
     let digits = (-step.log10().floor()).max(0.0) as usize;
     let largest = low.abs().max(high.abs());
-    let scientific = largest >= 1e6 || largest < 1e-3;
+    let scientific = !(1e-3..1e6).contains(&largest);
     (first..=last)
         .map(|k| {
             let v = k as f64 * step;

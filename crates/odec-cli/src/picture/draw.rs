@@ -2,7 +2,6 @@
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
-use plotters::style::Color as _;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontStyle, FontTransform, RGBColor, TextStyle, register_font as register};
 
@@ -157,7 +156,10 @@ impl<B: DrawingBackend> Pen<'_, B> {
     }
 
     fn style(&self, size: i32, colour: RGBColor) -> TextStyle<'static> {
-        TextStyle { color: colour.to_backend_color(), ..TextStyle::from((FONT, f64::from(size) * self.scale).into_font()) }
+        TextStyle {
+            color: colour.to_backend_color(),
+            ..TextStyle::from((FONT, f64::from(size) * self.scale).into_font())
+        }
     }
 
     fn width(&self, text: &str, size: i32) -> Result<i32, String> {

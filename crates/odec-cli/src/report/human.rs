@@ -23,11 +23,7 @@ pub fn full(source: Option<&Source>, d: &Diagnostic, color: bool, terminal: bool
         source: excerpt.as_ref().map(|e| NamedSource::new(e.name.clone(), e.text.clone())),
         labels: excerpt.map(|e| e.labels).unwrap_or_default(),
     };
-    let width = if terminal {
-        console_width().clamp(40, MAX_WIDTH)
-    } else {
-        PLAIN_WIDTH
-    };
+    let width = if terminal { console_width().clamp(40, MAX_WIDTH) } else { PLAIN_WIDTH };
     let styles = if color { ThemeStyles::ansi() } else { ThemeStyles::none() };
     let theme = GraphicalTheme { characters: ThemeCharacters::unicode(), styles };
     let mut out = String::new();

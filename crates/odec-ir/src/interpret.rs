@@ -18,8 +18,8 @@ pub struct Inputs<'a, T> {
     pub w: &'a [T],
 }
 
-/// Runs a kernel of a program on f64; `out` has the length that [`Layout::out_len`] says. Without a kernel of that
-/// role `out` is left as it is, and so is the unstaged part of the parameter buffer by `Prepare`.
+/// Runs a kernel of a program on f64; `out` has the length that [`Layout::out_len`] says. Elements
+/// without a store are zero. Without a kernel of that role `out` is left as it is, and so are the parameters by `Prepare`.
 pub fn run(program: &Program, role: KernelRole, t: f64, y: &[f64], p: &[f64], w: &[f64], out: &mut [f64]) {
     run_on(program, &Layout::of(program), role, Inputs { t, y, p, w }, out);
 }
@@ -28,6 +28,9 @@ pub fn run(program: &Program, role: KernelRole, t: f64, y: &[f64], p: &[f64], w:
 pub fn run_on<T: Number>(program: &Program, layout: &Layout, role: KernelRole, inputs: Inputs<'_, T>, out: &mut [T]) {
     let Some(kernel) = program.kernel(role) else { return };
     let values = evaluate(program, layout, kernel, inputs);
+    if role != KernelRole::Prepare {
+        out.fill(T::constant(0.0));
+    }
     for store in &kernel.stores {
         if let Some(slot) = layout.slot(program, role, store.target)
             && let Some(out) = out.get_mut(slot)

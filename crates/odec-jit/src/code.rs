@@ -5,7 +5,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, default_libcall_names};
 use odec_ir::schedule::Schedule;
 
-use crate::{JitError, host, libm, unit};
+use crate::{JitError, Strategy, host, libm, unit};
 
 type Entry = unsafe extern "C" fn(f64, *const f64, *const f64, *const f64, *mut f64);
 
@@ -36,13 +36,13 @@ unsafe impl Sync for Code {}
 
 impl Code {
     /// Compiles a schedule that went through `lower::check`.
-    pub(crate) fn new(schedule: &Schedule) -> Result<Code, JitError> {
-        let isa = host::isa(unit::effort(schedule.steps.len()))?;
+    pub(crate) fn new(schedule: &Schedule, strategy: Strategy) -> Result<Code, JitError> {
+        let isa = host::isa(strategy.effort(schedule))?;
         let mut builder = JITBuilder::with_isa(isa, Box::new(libcall));
         builder.symbol_lookup_fn(Box::new(|name| libm::find(name).map(libm::Function::address)));
         let mut memory = Memory(Some(JITModule::new(builder)));
         let Some(module) = memory.0.as_mut() else { return Err(JitError::Backend(String::new())) };
-        let (kernel, bytes) = unit::define(module, "kernel", Linkage::Export, schedule)?;
+        let (kernel, bytes) = unit::define(module, "kernel", Linkage::Export, schedule, strategy)?;
         module.finalize_definitions()?;
         let address = module.get_finalized_function(kernel);
         // SAFETY: the function was compiled with the signature of `Entry` in the calling convention of C.

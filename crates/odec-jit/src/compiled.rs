@@ -6,7 +6,7 @@ use odec_ir::schedule::{Schedule, Step, Value};
 use odec_ir::{KernelRole, Layout, Lowering, Program, expand};
 
 use crate::code::Code;
-use crate::{JitError, lower};
+use crate::{JitError, MAX_SCRATCH, MAX_SLOTS, Strategy, lower};
 
 /// Number of roles of kernels.
 const ROLES: usize = 9;
@@ -18,9 +18,11 @@ const ROLES: usize = 9;
 /// [`Compiled::compile`]: an explicit method has no use for a Jacobian. Should the operating system refuse memory for
 /// code once checks are past, the kernel is interpreted, with the same results; `compile` tells the reason.
 ///
+/// A method that runs a kernel which the program does not have leaves `out` as it is.
+///
 /// # Panics
-/// The methods that run a kernel panic if a slice is shorter or longer than documented, or if the program has no such
-/// kernel: both are mistakes of the caller, not of a model.
+/// The methods that run a kernel panic if a slice is shorter or longer than documented: a mistake of the caller, not of
+/// a model.
 pub struct Compiled {
     kernels: [Option<Compilable>; ROLES],
     n: usize,
@@ -30,12 +32,13 @@ pub struct Compiled {
 /// A kernel whose code is made once.
 struct Compilable {
     schedule: Schedule,
+    strategy: Strategy,
     code: OnceLock<Result<Code, JitError>>,
 }
 
 impl Compilable {
     fn code(&self) -> Result<&Code, &JitError> {
-        self.code.get_or_init(|| Code::new(&self.schedule)).as_ref()
+        self.code.get_or_init(|| Code::new(&self.schedule, self.strategy)).as_ref()
     }
 }
 
@@ -45,11 +48,19 @@ impl Compiled {
     /// # Errors
     /// What no code can be written for; see [`JitError`].
     pub fn new(program: &Program) -> Result<Compiled, JitError> {
+        Compiled::with(program, Strategy::default())
+    }
+
+    /// [`Compiled::new`] with another strategy than the default one: for measuring.
+    ///
+    /// # Errors
+    /// As [`Compiled::new`].
+    pub fn with(program: &Program, strategy: Strategy) -> Result<Compiled, JitError> {
         let layout = Layout::of(program);
         let mut compiled = Compiled { kernels: [const { None }; ROLES], n: layout.n, p_len: layout.p_len() };
-        for schedule in schedules(program, &layout)? {
+        for schedule in schedules(program, &layout, strategy)? {
             let role = schedule.role as usize;
-            compiled.kernels[role] = Some(Compilable { schedule, code: OnceLock::new() });
+            compiled.kernels[role] = Some(Compilable { schedule, strategy, code: OnceLock::new() });
         }
         compiled.compile(&[KernelRole::Rhs])?;
         Ok(compiled)
@@ -151,10 +162,7 @@ impl Compiled {
 
     /// Runs a kernel; `y` is absent where the kernel reads none.
     fn run(&self, role: KernelRole, t: f64, y: Option<&[f64]>, p: &[f64], w: &[f64], out: &mut [f64]) {
-        let Some(kernel) = &self.kernels[role as usize] else {
-            assert!(out.is_empty(), "the program has no {role:?} kernel");
-            return;
-        };
+        let Some(kernel) = &self.kernels[role as usize] else { return };
         let y = match y {
             Some(y) => {
                 assert_eq!(y.len(), self.n, "length of y");
@@ -174,12 +182,21 @@ impl Compiled {
 }
 
 /// Every kernel, checked and in the order of its steps.
-pub(crate) fn schedules(program: &Program, layout: &Layout) -> Result<Vec<Schedule>, JitError> {
+pub(crate) fn schedules(program: &Program, layout: &Layout, strategy: Strategy) -> Result<Vec<Schedule>, JitError> {
     let mut schedules = Vec::with_capacity(program.kernels.len());
     for kernel in &program.kernels {
+        let role = kernel.role;
+        let slots = layout.n.max(layout.p_len()).max(layout.out_len(program, role));
+        if slots > MAX_SLOTS {
+            return Err(JitError::TooManySlots { role, slots });
+        }
         let schedule = Schedule::of(program, layout, &expand::expanded(kernel))?;
         readable(&schedule)?;
         lower::check(&schedule)?;
+        let values = strategy.cut(&schedule).scratch_len;
+        if values > MAX_SCRATCH {
+            return Err(JitError::TooManyLiveValues { role, values });
+        }
         schedules.push(schedule);
     }
     Ok(schedules)
@@ -222,6 +239,37 @@ fn interpret(schedule: &Schedule, t: f64, y: &[f64], p: &[f64], w: &[f64], out: 
     for step in &schedule.steps {
         if let Step::Store { slot, value } = *step {
             out[slot as usize] = values[value as usize];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use odec_ir::testing::{self, Shape};
+
+    #[test]
+    fn without_memory_for_code_a_kernel_is_interpreted() {
+        for seed in 0..50 {
+            let case = testing::case(seed, Shape { special: false, ..Shape::default() });
+            let compiled = Compiled::new(&case.program).unwrap();
+            let mut refused = Compiled::new(&case.program).unwrap();
+            for kernel in refused.kernels.iter_mut().flatten() {
+                kernel.code = OnceLock::from(Err(JitError::Backend("no memory".to_string())));
+            }
+            assert!(refused.compile(&[KernelRole::Jacobian]).is_err());
+            let results = |compiled: &Compiled| {
+                let mut p = case.p.clone();
+                compiled.prepare(&mut p);
+                let mut jacobian = vec![0.0; compiled.out_len(KernelRole::Jacobian)];
+                compiled.jacobian(case.t, &case.y, &p, &mut jacobian);
+                let mut tangent = vec![0.0; compiled.n()];
+                compiled.tangent(case.t, &case.y, &p, &case.w, &mut tangent);
+                let all = p.into_iter().chain(jacobian).chain(tangent);
+                all.map(|x| if x.is_nan() { 0 } else { x.to_bits() }).collect::<Vec<u64>>()
+            };
+            assert_eq!(results(&compiled), results(&refused));
+            assert_eq!(refused.code_bytes(), 0);
         }
     }
 }

@@ -18,9 +18,10 @@ pub use compiled::Compiled;
 pub use error::JitError;
 pub use object::object;
 pub use text::{asm_text, clif_text};
+pub use unit::Strategy;
 
-/// Most elements of a buffer that a kernel may read or write: addresses stay within 31 bits.
-pub const MAX_SLOTS: usize = 1 << 24;
+/// Most elements of a buffer that a kernel may read or write: each stands for code, and addresses stay within 31 bits.
+pub const MAX_SLOTS: usize = 1 << 22;
 
 /// Most intermediate values of a kernel that are kept at a time from one piece of its code to a later one: they lie on
 /// the stack of the caller's thread, 512 KiB of it at this limit.

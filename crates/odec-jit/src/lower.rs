@@ -14,7 +14,7 @@ use odec_ir::schedule::{Schedule, Step, Value as Quantity};
 use odec_ir::{Lowering, Primitive};
 
 use crate::pieces::Pieces;
-use crate::{JitError, MAX_SCRATCH, MAX_SLOTS, libm};
+use crate::{JitError, libm};
 
 /// Steps after which a number or an element of a buffer is read again rather than kept in a register: keeping it
 /// costs a register, and soon a spill, for all that time.
@@ -66,10 +66,6 @@ impl Abi {
 
 /// Refuses what code cannot be written for, before any is.
 pub(crate) fn check(schedule: &Schedule) -> Result<(), JitError> {
-    let slots = schedule.n.max(schedule.p_len).max(schedule.out_len);
-    if slots > MAX_SLOTS {
-        return Err(JitError::TooManySlots { role: schedule.role, slots });
-    }
     for value in &schedule.values {
         let Quantity::Call(op, _) = value else { continue };
         if let Lowering::Libm(name) = op.0.lowering {
@@ -84,16 +80,7 @@ pub(crate) fn check(schedule: &Schedule) -> Result<(), JitError> {
 }
 
 /// Writes the function that gives the pieces a scratch buffer on its stack and calls one after the other.
-pub(crate) fn driver(
-    func: &mut Function,
-    abi: Abi,
-    schedule: &Schedule,
-    pieces: &Pieces,
-    imports: &mut dyn Imports,
-) -> Result<(), JitError> {
-    if pieces.scratch_len > MAX_SCRATCH {
-        return Err(JitError::TooManyLiveValues { role: schedule.role, values: pieces.scratch_len });
-    }
+pub(crate) fn driver(func: &mut Function, abi: Abi, pieces: &Pieces, imports: &mut dyn Imports) {
     func.signature = abi.kernel();
     let bytes = (pieces.scratch_len.max(1) * DOUBLE) as u32;
     let slot = func.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3));
@@ -104,7 +91,6 @@ pub(crate) fn driver(
         pos.ins().call(function, &args);
     }
     pos.ins().return_(&[]);
-    Ok(())
 }
 
 /// An entry block with the parameters of the signature.

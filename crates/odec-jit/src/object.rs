@@ -8,7 +8,7 @@ use odec_ir::{Layout, Program};
 
 use crate::host::{self, Effort};
 use crate::lower::DOUBLE;
-use crate::{JitError, code, compiled, unit};
+use crate::{JitError, Strategy, code, compiled, unit};
 
 /// The object file, in the format of this computer, position independent, for its base instruction set; it needs the C
 /// mathematical library and nothing else. Symbols begin with `prefix` and an underscore.
@@ -20,14 +20,14 @@ pub fn object(program: &Program, prefix: &str) -> Result<Vec<u8>, JitError> {
         return Err(JitError::BadPrefix(prefix.to_string()));
     }
     let layout = Layout::of(program);
-    let schedules = compiled::schedules(program, &layout)?;
+    let schedules = compiled::schedules(program, &layout, Strategy::default())?;
     let builder = ObjectBuilder::new(host::isa(Effort::Object)?, prefix, Box::new(code::libcall))?;
     let mut module = ObjectModule::new(builder);
     for function in FUNCTIONS {
         let name = format!("{prefix}_{}", function.suffix);
         let empty = Schedule::empty(function.role);
         let schedule = schedules.iter().find(|schedule| schedule.role == function.role).unwrap_or(&empty);
-        let _: (FuncId, usize) = unit::define(&mut module, &name, Linkage::Export, schedule)?;
+        let _: (FuncId, usize) = unit::define(&mut module, &name, Linkage::Export, schedule, Strategy::default())?;
     }
     for constant in interface::constants(program, &layout) {
         let name = format!("{prefix}_{}", constant.suffix);

@@ -9,7 +9,7 @@ use odec_ir::schedule::Schedule;
 use odec_ir::{Layout, Program};
 
 use crate::lower::{self, Abi, Bodies, Imports};
-use crate::{JitError, compiled, host, unit};
+use crate::{JitError, Strategy, compiled, host};
 
 /// The functions of every kernel in Cranelift's intermediate form, before register allocation.
 ///
@@ -31,7 +31,7 @@ pub fn clif_text(program: &Program) -> Result<String, JitError> {
 pub fn asm_text(program: &Program) -> Result<String, JitError> {
     let mut text = String::new();
     each_function(program, |name, schedule, context| {
-        let isa = host::isa(unit::effort(schedule.steps.len()))?;
+        let isa = host::isa(Strategy::default().effort(schedule))?;
         context.set_disasm(true);
         let code = context
             .compile(&*isa, &mut ControlPlane::default())
@@ -72,10 +72,12 @@ fn each_function(
     program: &Program,
     mut visit: impl FnMut(&str, &Schedule, &mut Context) -> Result<(), JitError>,
 ) -> Result<(), JitError> {
-    for (kernel, schedule) in compiled::schedules(program, &Layout::of(program))?.iter().enumerate() {
-        let isa = host::isa(unit::effort(schedule.steps.len()))?;
+    for (kernel, schedule) in
+        compiled::schedules(program, &Layout::of(program), Strategy::default())?.iter().enumerate()
+    {
+        let isa = host::isa(Strategy::default().effort(schedule))?;
         let abi = Abi { pointer: isa.pointer_type(), convention: isa.default_call_conv() };
-        let cut = unit::pieces(schedule);
+        let cut = Strategy::default().cut(schedule);
         let mut imports = Named { abi, kernel };
         let mut bodies = Bodies::new(abi, schedule, &cut);
         let mut context = Context::new();
@@ -92,7 +94,7 @@ fn each_function(
             context.clear();
         }
         if !single {
-            lower::driver(&mut context.func, abi, schedule, &cut, &mut imports)?;
+            lower::driver(&mut context.func, abi, &cut, &mut imports);
             context.func.name = cranelift_codegen::ir::UserFuncName::user(kernel as u32, 0);
             visit(&name(0), schedule, &mut context)?;
         }

@@ -10,21 +10,35 @@ use crate::host::Effort;
 use crate::lower::{self, Abi, Bodies, Imports};
 use crate::pieces::Pieces;
 
-/// Steps up to which a kernel is one function with the best allocation of registers.
-const SHORT: usize = 1000;
-
-/// Steps in a piece of a longer kernel.
-const PIECE: usize = 500;
-
-/// How a kernel of that many steps is compiled into memory.
-pub(crate) fn effort(steps: usize) -> Effort {
-    if steps <= SHORT { Effort::Best } else { Effort::Quick }
+/// Where the code of a kernel is cut and how much work goes into it. Results do not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strategy {
+    /// Steps (operations and stores) up to which a kernel is one function.
+    pub whole: usize,
+    /// Steps in a piece of a longer kernel.
+    pub piece: usize,
+    /// Steps up to which registers are allocated by backtracking rather than in a single pass.
+    pub best: usize,
 }
 
-/// How a schedule is cut.
-pub(crate) fn pieces(schedule: &Schedule) -> Pieces {
-    let steps = schedule.steps.len();
-    Pieces::of(schedule, if steps <= SHORT { SHORT } else { PIECE })
+impl Default for Strategy {
+    /// Chosen by measurement: `docs/dev/compile-time.md`.
+    fn default() -> Strategy {
+        Strategy { whole: 400, piece: 250, best: 4000 }
+    }
+}
+
+impl Strategy {
+    /// How a schedule is compiled into memory.
+    pub(crate) fn effort(self, schedule: &Schedule) -> Effort {
+        if schedule.steps.len() <= self.best { Effort::Best } else { Effort::Quick }
+    }
+
+    /// How a schedule is cut.
+    pub(crate) fn cut(self, schedule: &Schedule) -> Pieces {
+        let whole = schedule.steps.len() <= self.whole;
+        Pieces::of(schedule, if whole { self.whole } else { self.piece }.max(1))
+    }
 }
 
 /// Functions of a module, as seen from the one being written.
@@ -55,9 +69,10 @@ pub(crate) fn define<M: Module>(
     name: &str,
     linkage: Linkage,
     schedule: &Schedule,
+    strategy: Strategy,
 ) -> Result<(FuncId, usize), JitError> {
     let abi = abi(module);
-    let cut = pieces(schedule);
+    let cut = strategy.cut(schedule);
     let kernel = module.declare_function(name, linkage, &abi.kernel())?;
     let mut context = module.make_context();
     let mut bodies = Bodies::new(abi, schedule, &cut);
@@ -74,7 +89,7 @@ pub(crate) fn define<M: Module>(
         bytes += finish(module, id, &mut context)?;
         ids.push(id);
     }
-    lower::driver(&mut context.func, abi, schedule, &cut, &mut Declared { module, pieces: &ids })?;
+    lower::driver(&mut context.func, abi, &cut, &mut Declared { module, pieces: &ids });
     bytes += finish(module, kernel, &mut context)?;
     Ok((kernel, bytes))
 }

@@ -6,7 +6,7 @@ pub mod model;
 mod order;
 mod report;
 pub mod source;
-pub mod suggest;
+mod suggest;
 pub mod syntax;
 
 pub use lower::lower;

@@ -343,8 +343,7 @@ impl Model {
                 let value = self.number(body, values);
                 if !fits(value) {
                     let headline = format!("`{}` is {value}, and must be {what}", entry.key);
-                    let report = error("E0405", headline, entry.value_span, format!("this is {value}"));
-                    errors.push(report.help(format!("write a number that is {what}")));
+                    errors.push(error("E0405", headline, entry.value_span, format!("this is {value}")));
                 }
                 value
             };
@@ -365,8 +364,10 @@ impl Model {
                     settings.t0 = number(a);
                     settings.t_end = number(b);
                 }
-                ("step", EntryValue::Number(b)) => settings.step = number(check(*b, positive, "positive")),
-                ("max_step", EntryValue::Number(b)) => settings.max_step = number(check(*b, positive, "positive")),
+                ("step", EntryValue::Number(b)) => settings.step = number(check(*b, positive, "a positive number")),
+                ("max_step", EntryValue::Number(b)) => {
+                    settings.max_step = number(check(*b, positive, "a positive number"))
+                }
                 ("max_steps", EntryValue::Number(b)) => {
                     settings.max_steps = Some(Setting { value: check(*b, whole, &count) as u64, span });
                 }
@@ -374,7 +375,7 @@ impl Model {
                     settings.rtol = number(check(*b, |x| (0.0..1.0).contains(&x), "at least 0 and below 1"));
                 }
                 ("atol", EntryValue::Number(b)) => {
-                    let value = check(*b, |x| x >= 0.0 && x.is_finite(), "0 or positive");
+                    let value = check(*b, |x| x >= 0.0 && x.is_finite(), "0 or a positive number");
                     match entry.state {
                         None => settings.atol = number(value),
                         Some((state, order)) => {

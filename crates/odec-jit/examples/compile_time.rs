@@ -1,0 +1,116 @@
+//! Prints how long straight-line kernels of 100 to 100,000 operations take to compile and to run, for several strategies:
+//! the table of `docs/dev/compile-time.md`. Run it with `--release`.
+
+use std::time::Instant;
+
+use odec_ir::builtin::{Op, find};
+use odec_ir::{Array, ArrayId, Graph, Kernel, KernelRole, NodeId, Program, Role, Span, Store, Target};
+use odec_jit::{Compiled, Strategy};
+
+/// States of the models.
+const STATES: usize = 50;
+
+/// A right-hand side of that many additions, subtractions, multiplications and divisions. `far`: operands come from
+/// anywhere before, so that many values are alive at a time; else from the last ten operations, as in sums of terms.
+fn model(operations: usize, far: bool) -> Program {
+    let mut seed = 1u64;
+    let mut below = |n: usize| {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (seed >> 33) as usize % n
+    };
+    let mut graph = Graph::new();
+    let ops: Vec<Op> = ["add", "sub", "mul", "div"].iter().filter_map(|name| find(name)).collect();
+    let mut pool: Vec<NodeId> = (0..STATES).map(|i| graph.read(ArrayId(i as u32))).collect();
+    let mut made = 0;
+    while made < operations {
+        let reach = if far { pool.len() } else { pool.len().min(10) };
+        let mut operand = || if below(4) == 0 { below(STATES) } else { pool.len() - 1 - below(reach) };
+        let (a, b) = (pool[operand()], pool[operand()]);
+        let before = graph.len();
+        let node = graph.call(ops[below(ops.len())], &[a, b]);
+        if graph.len() > before {
+            made += 1;
+            pool.push(node);
+        }
+    }
+    // Results use everything: each is the sum of a share of the operations that nothing else uses.
+    let mut used = vec![false; graph.len()];
+    for node in graph.nodes() {
+        node.operands().iter().for_each(|a| used[a.0 as usize] = true);
+    }
+    let ends: Vec<NodeId> = pool.iter().copied().filter(|node| !used[node.0 as usize]).collect();
+    let mut rows: Vec<NodeId> = (0..STATES).map(|i| graph.read(ArrayId(i as u32))).collect();
+    for (k, &end) in ends.iter().enumerate() {
+        rows[k * STATES / ends.len()] = graph.add(rows[k * STATES / ends.len()], end);
+    }
+    let array = |i: usize| Array {
+        name: format!("x{i}"),
+        role: Role::FirstOrder,
+        default: 0.0,
+        unit: None,
+        doc: None,
+        span: Span::default(),
+    };
+    let stores = rows.iter().enumerate();
+    let stores = stores.map(|(i, &node)| Store { target: Target::Element(ArrayId(i as u32)), node }).collect();
+    Program {
+        name: "straight".to_string(),
+        arrays: (0..STATES).map(array).collect(),
+        kernels: vec![Kernel { role: KernelRole::Rhs, graph, stores }],
+        jacobian: Default::default(),
+        parameter_jacobian: Default::default(),
+        mass: None,
+    }
+}
+
+/// Least milliseconds of a few compilations, least microseconds of many calls, bytes of code.
+fn measure(program: &Program, strategy: Strategy, operations: usize) -> Result<(f64, f64, usize), odec_jit::JitError> {
+    let repetitions = (20_000 / operations).clamp(2, 50);
+    let (mut compile, mut call, mut bytes) = (f64::INFINITY, f64::INFINITY, 0);
+    for _ in 0..repetitions {
+        let start = Instant::now();
+        let compiled = Compiled::with(program, strategy)?;
+        compile = compile.min(start.elapsed().as_secs_f64() * 1e3);
+        bytes = compiled.code_bytes();
+        let (y, mut out) = (vec![1.25; STATES], vec![0.0; STATES]);
+        let calls = (1_000_000 / operations).max(5);
+        for _ in 0..5 {
+            let start = Instant::now();
+            (0..calls).for_each(|_| compiled.rhs(0.0, &y, &[], &mut out));
+            call = call.min(start.elapsed().as_secs_f64() * 1e6 / calls as f64);
+        }
+    }
+    Ok((compile, call, bytes))
+}
+
+fn main() -> Result<(), odec_jit::JitError> {
+    const ALL: usize = usize::MAX;
+    let whole = |best| Strategy { whole: ALL, piece: ALL, best };
+    let cut = |piece, best| Strategy { whole: piece, piece, best };
+    let strategies = [
+        ("default", Strategy::default()),
+        ("one function, backtracking", whole(ALL)),
+        ("one function, single pass", whole(0)),
+        ("pieces of 250, backtracking", cut(250, ALL)),
+        ("pieces of 500, backtracking", cut(500, ALL)),
+        ("pieces of 250, single pass", cut(250, 0)),
+        ("pieces of 500, single pass", cut(500, 0)),
+        ("pieces of 2000, single pass", cut(2000, 0)),
+    ];
+    println!("| operands | operations | strategy | compile, ms | call, us | code, bytes |\n|---|---|---|---|---|---|");
+    for far in [false, true] {
+        for operations in [100, 1_000, 10_000, 100_000] {
+            let program = model(operations, far);
+            for (name, strategy) in strategies {
+                // Worse than linear: minutes at the largest size.
+                if strategy.whole == ALL && strategy.best == ALL && operations > 10_000 {
+                    continue;
+                }
+                let (compile, call, bytes) = measure(&program, strategy, operations)?;
+                let operands = if far { "far" } else { "near" };
+                println!("| {operands} | {operations} | {name} | {compile:.2} | {call:.3} | {bytes} |");
+            }
+        }
+    }
+    Ok(())
+}

@@ -230,12 +230,19 @@ impl Growing {
             self.settle();
             return id;
         }
-        NodeId(random.below(self.graph.len()) as u32)
+        let len = self.graph.len();
+        let first = if random.chance(0.4) { len.saturating_sub(8) } else { 0 };
+        NodeId((first + random.below(len - first)) as u32)
     }
 
+    /// What a row stores: a late node plus a product of two others, so that most leaves are used.
     fn late(&mut self, random: &mut Random) -> NodeId {
         let len = self.graph.len();
-        NodeId((len - 1 - random.below(len.min(12))) as u32)
+        let [a, b, c] = [12, len, len].map(|last| NodeId((len - 1 - random.below(last.min(len))) as u32));
+        let product = self.graph.mul(b, c);
+        let sum = self.graph.add(a, product);
+        self.settle();
+        sum
     }
 
     /// Adds a call; one whose value is large or not finite is wrapped in a bounded function nearly always.

@@ -159,7 +159,9 @@ fn special_functions_agree_with_an_independent_library() {
     let or_one: fn(f64) -> f64 = |v| v.abs().max(1.0);
     let small = || uniform(-300.0, 0.0).map(|e| 10f64.powf(e));
     type Check = (&'static str, fn(f64) -> f64, Box<dyn Iterator<Item = f64>>, fn(f64) -> f64);
-    let checks: [Check; 17] = [
+    let checks: [Check; 19] = [
+        ("cbrt", libm::cbrt, Box::new(uniform(-30.0, 30.0)), relative),
+        ("cbrt", libm::cbrt, Box::new(uniform(-323.0, 308.0).map(|e| 10f64.powf(e))), relative),
         ("erf", libm::erf, Box::new(uniform(-7.0, 7.0)), relative),
         ("erf", libm::erf, Box::new(small()), relative),
         ("erfc", libm::erfc, Box::new(uniform(-7.0, 7.0)), relative),
@@ -206,6 +208,8 @@ fn special_values() {
         ("sign", &[3.0], 1.0), ("sign", &[-3.0], -1.0), ("sign", &[0.0], 0.0), ("sign", &[-0.0], -0.0), ("sign", &[nan], nan),
         ("min", &[0.0, -0.0], 0.0), ("min", &[-0.0, 0.0], -0.0), ("min", &[nan, 1.0], nan), ("min", &[1.0, nan], nan),
         ("max", &[0.0, -0.0], 0.0), ("max", &[-0.0, 0.0], -0.0), ("max", &[nan, 1.0], nan), ("max", &[1.0, nan], nan),
+        ("cbrt", &[-0.0], -0.0), ("cbrt", &[-27.0], -3.0), ("cbrt", &[f64::NEG_INFINITY], -inf), ("cbrt", &[nan], nan),
+        ("cbrt", &[5e-324], 1.7031839360032603e-108), ("cbrt", &[f64::MAX], 5.643803094122362e102), ("cbrt", &[1e30], 1e10),
         ("round", &[2.5], 3.0), ("round", &[-2.5], -3.0), ("round", &[-0.2], -0.0),
         ("lt", &[nan, 1.0], 0.0), ("le", &[1.0, nan], 0.0), ("eq", &[nan, nan], 0.0), ("ne", &[nan, nan], 1.0),
         ("if", &[nan, 1.0, 2.0], 1.0), ("if", &[-0.0, 1.0, 2.0], 2.0), ("not", &[nan], 0.0), ("not", &[0.0], 1.0),

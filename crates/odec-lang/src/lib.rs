@@ -6,7 +6,7 @@ pub mod model;
 mod order;
 mod report;
 pub mod source;
-mod suggest;
+pub mod suggest;
 pub mod syntax;
 
 pub use lower::lower;

@@ -53,7 +53,7 @@ pub(crate) fn near(a: &str, b: &str) -> Option<usize> {
 }
 
 /// The names that are nearest to this one, all at the same distance, in the given order.
-pub(crate) fn nearest<'a>(name: &str, among: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn nearest<'a>(name: &str, among: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut best = usize::MAX;
     let mut found = Vec::new();
     for candidate in among {
@@ -71,7 +71,7 @@ pub(crate) fn nearest<'a>(name: &str, among: impl Iterator<Item = &'a str>) -> V
 }
 
 /// `a`, `b` and `c`, in backquotes.
-pub(crate) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<String> = names.map(|n| format!("`{n}`")).collect();
     match names.len() {
         0 => "none".to_owned(),

@@ -1,1 +1,29 @@
 //! Runs a model: binds parameters, picks backend and method, samples, finds the source of a failure.
+//!
+//! The order of use: [`bind::Plan::new`] (what the run block and the caller say), `odec_lang::lower` (kernels),
+//! [`bind::Plan::bind`] (machine code, start values, options), [`sample::solve`] (rows). No step touches files, clock or
+//! terminal.
+
+pub mod bind;
+pub mod blame;
+pub mod choices;
+pub mod choose;
+pub mod derivatives;
+pub mod machine;
+pub mod promises;
+pub mod sample;
+pub mod samples;
+
+use odec_ir::Span;
+use odec_lang::diagnostic::{Diagnostic, Label, Severity};
+
+/// A diagnostic of this crate; a place is given where there is one.
+pub(crate) fn error(
+    code: &'static str,
+    headline: String,
+    place: Option<(Span, String)>,
+    help: Option<String>,
+) -> Diagnostic {
+    let labels = place.into_iter().map(|(span, text)| Label { span, text }).collect();
+    Diagnostic { code, severity: Severity::Error, headline, labels, help, fixes: vec![] }
+}

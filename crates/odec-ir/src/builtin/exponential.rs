@@ -4,7 +4,8 @@ use std::f64::consts::{LN_2, LN_10};
 
 use num_dual::{Dual64, DualNum};
 
-use super::{Builtin, Lowering, Primitive, ROW, logic};
+use super::{Builtin, Lowering, Primitive, ROW, arithmetic, logic, rounding};
+use crate::algebra::{Algebra, Values};
 
 /// `e^x`
 pub static EXP: Builtin = Builtin {
@@ -106,10 +107,27 @@ pub static SQRT: Builtin = Builtin {
     ..ROW
 };
 
-/// Cube root, of negative numbers too. Its derivative at zero is infinite.
+/// Newton's step from `|x|^(1/3)`, which is off by the rounding of 1/3; then within one unit in the last place.
+fn cbrt<A: Algebra>(a: &mut A, x: A::Value) -> A::Value {
+    let [zero, third, three, infinity] = [0.0, 1.0 / 3.0, 3.0, f64::INFINITY].map(|c| a.number(c));
+    let size = a.apply(&rounding::ABS, &[x]);
+    let guess = a.apply(&arithmetic::POW, &[size, third]);
+    let square = a.mul(guess, guess);
+    let quotient = a.div(size, square);
+    let excess = a.sub(guess, quotient);
+    let step = a.div(excess, three);
+    let root = a.sub(guess, step);
+    let signed = a.apply(&rounding::COPYSIGN, &[root, x]);
+    let is_zero = a.apply(&logic::EQ, &[size, zero]);
+    let is_infinite = a.apply(&logic::EQ, &[size, infinity]);
+    let fixed = a.apply(&logic::OR, &[is_zero, is_infinite]);
+    a.apply(&logic::IF, &[fixed, x, signed])
+}
+
+/// Cube root, of negative numbers too. Its derivative at zero is infinite. Not the C library's: Rust's is another.
 pub static CBRT: Builtin = Builtin {
     name: "cbrt",
-    value: |x| x[0].cbrt(),
+    value: |x| cbrt(&mut Values, x[0]),
     derivative: |g, _, call, _| {
         let (one, three) = (g.constant(1.0), g.constant(3.0));
         let square = g.mul(call, call);
@@ -117,7 +135,7 @@ pub static CBRT: Builtin = Builtin {
         Some(g.div(one, scaled))
     },
     dual: |x| x[0].cbrt(),
-    lowering: Lowering::Libm("cbrt"),
+    lowering: Lowering::Expand(|g, a| cbrt(g, a[0])),
     doc: "Cube root, of negative numbers too.",
     ..ROW
 };

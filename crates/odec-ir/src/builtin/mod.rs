@@ -114,7 +114,9 @@ pub fn find(name: &str) -> Option<Op> {
 pub enum Lowering {
     /// One operation that every backend knows.
     Primitive(Primitive),
-    /// A call of this function of the C mathematical library with `arity` doubles.
+    /// A call of this function of the C mathematical library with `arity` doubles. Only for functions that are exact
+    /// (`fmod`, `round`) or that Rust's f64 takes from that library itself, so that emitted code gives the interpreter's
+    /// bits: not `cbrt`, `erf`, `tgamma`, `asinh`.
     Libm(&'static str),
     /// A fixed formula over other builtins, applied when a kernel is made ready for a backend, so that all backends
     /// and the interpreter compute the same bits.

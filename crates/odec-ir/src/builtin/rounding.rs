@@ -133,7 +133,8 @@ pub static MOD: Builtin = Builtin {
     ..ROW
 };
 
-/// Magnitude of the first argument with the sign of the second. Not a name of the language.
+/// Magnitude of the first argument with the sign of the second. Not a name of the language: it would show the sign of
+/// NaN, which is no part of the semantics. The formulas that use it give NaN for NaN.
 pub static COPYSIGN: Builtin = Builtin {
     name: "copysign",
     notation: Notation::Internal,

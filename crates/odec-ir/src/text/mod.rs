@@ -16,8 +16,8 @@
 //!   y1 / y1 = %0
 //! ```
 //!
-//! Numbers are the shortest decimals that read back to the same bits. A name that is not a word, or that several arrays
-//! bear, is written as `#7`, its position among the arrays. `w(y1)` is an element of the direction of a tangent kernel.
+//! Numbers are the shortest decimals that read back to the same bits. A name that is not a word, or that several inputs
+//! (states, parameters, staged) or several outputs bear, is written as `#7`, its position among the arrays. `w(y1)` is an element of the direction of a tangent kernel.
 //! Behind `@` stand the source ranges `start..end`, with `file:` before them unless it is file 0.
 
 mod read;
@@ -49,6 +49,11 @@ const KERNELS: [(KernelRole, &str); 9] = [
     (KernelRole::Mass, "mass"),
     (KernelRole::Outputs, "outputs"),
 ];
+
+/// Names of inputs and of outputs do not meet: the one are read, the others stored by one kernel.
+fn is_output(role: Role) -> bool {
+    matches!(role, Role::Output | Role::Conserved | Role::Expected)
+}
 
 /// Names that the text form writes bare: words with primes and dots, apart from those that mean a number or time.
 fn is_word(name: &str) -> bool {

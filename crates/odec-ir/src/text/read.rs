@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use super::{KERNELS, ROLES, is_word};
+use super::{KERNELS, ROLES, is_output, is_word};
 use crate::builtin;
 use crate::derive;
 use crate::graph::{Graph, Node, NodeId};
@@ -48,8 +48,8 @@ impl Program {
 struct Reader {
     name: Option<String>,
     arrays: Vec<Array>,
-    /// Array of each name; `None` if several bear it.
-    by_name: HashMap<String, Option<ArrayId>>,
+    /// Array of each name, inputs and outputs apart; `None` if several bear it.
+    by_name: [HashMap<String, Option<ArrayId>>; 2],
     kernels: Vec<Kernel>,
     stored: std::collections::HashSet<Target>,
 }
@@ -75,11 +75,12 @@ impl Reader {
                 self.node(first, rest, &spans)
             }
             [Token::Word(target), Token::Word("="), Token::Word(node)] => {
-                let target = Target::Element(self.array(target)?);
+                let output = self.kernels.last().is_some_and(|k| k.role == KernelRole::Outputs);
+                let target = Target::Element(self.array(target, output)?);
                 self.store(target, node)
             }
             [Token::Word(row), Token::Word("/"), Token::Word(column), Token::Word("="), Token::Word(node)] => {
-                let target = Target::Entry(self.array(row)?, self.array(column)?);
+                let target = Target::Entry(self.array(row, false)?, self.array(column, false)?);
                 self.store(target, node)
             }
             [Token::Word(role), name, rest @ ..] => self.declare(role, name, rest, &spans),
@@ -114,7 +115,8 @@ impl Reader {
             };
         }
         let id = ArrayId(self.arrays.len() as u32);
-        self.by_name.entry(array.name.clone()).and_modify(|known| *known = None).or_insert(Some(id));
+        let names = &mut self.by_name[usize::from(is_output(role))];
+        names.entry(array.name.clone()).and_modify(|known| *known = None).or_insert(Some(id));
         self.arrays.push(array);
         Ok(())
     }
@@ -155,13 +157,13 @@ impl Reader {
             } else if let Some(x) = number(head) {
                 Ok(Node::Constant(x.to_bits()))
             } else if let Some(array) = head.strip_prefix("w(").and_then(|rest| rest.strip_suffix(')')) {
-                let array = self.array(array)?;
+                let array = self.array(array, false)?;
                 match self.arrays[array.0 as usize].role {
                     Role::Position | Role::Velocity | Role::FirstOrder => Ok(Node::Direction(array)),
                     _ => Err("only states have a direction".into()),
                 }
             } else {
-                let array = self.array(head)?;
+                let array = self.array(head, false)?;
                 match self.arrays[array.0 as usize].role {
                     Role::Output | Role::Conserved | Role::Expected => Err("outputs cannot be read".into()),
                     _ => Ok(Node::Read(array)),
@@ -191,12 +193,12 @@ impl Reader {
         id.filter(|&id| (id as usize) < len).map(NodeId).ok_or_else(|| format!("`{text}` is not an earlier node"))
     }
 
-    fn array(&self, text: &str) -> Outcome<ArrayId> {
+    fn array(&self, text: &str, output: bool) -> Outcome<ArrayId> {
         if let Some(digits) = text.strip_prefix('#') {
             let id = digits.parse::<u32>().ok().filter(|&id| (id as usize) < self.arrays.len());
             return id.map(ArrayId).ok_or_else(|| format!("there is no array {text}"));
         }
-        match self.by_name.get(text).filter(|_| is_word(text)) {
+        match self.by_name[usize::from(output)].get(text).filter(|_| is_word(text)) {
             Some(Some(id)) => Ok(*id),
             Some(None) => Err(format!("several arrays are called `{text}`; refer to one by `#` and its position")),
             None => Err(format!("no array is called `{text}`")),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter, Write};
 
-use super::{KERNELS, ROLES, is_word};
+use super::{KERNELS, ROLES, is_output, is_word};
 use crate::graph::Node;
 use crate::program::{Array, ArrayId, Kernel, Program, Role, Target};
 use crate::span::Span;
@@ -31,11 +31,11 @@ impl Display for Program {
 
 /// How each array is referred to.
 fn names(arrays: &[Array]) -> Vec<String> {
-    let mut uses: HashMap<&str, usize> = HashMap::new();
+    let mut uses: HashMap<(bool, &str), usize> = HashMap::new();
     for array in arrays {
-        *uses.entry(array.name.as_str()).or_default() += 1;
+        *uses.entry((is_output(array.role), array.name.as_str())).or_default() += 1;
     }
-    let name = |(i, a): (usize, &Array)| match uses.get(a.name.as_str()) {
+    let name = |(i, a): (usize, &Array)| match uses.get(&(is_output(a.role), a.name.as_str())) {
         Some(1) if is_word(&a.name) => a.name.clone(),
         _ => format!("#{i}"),
     };

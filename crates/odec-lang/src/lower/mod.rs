@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use odec_ir::{Array, ArrayId, Graph, Kernel, KernelRole, NodeId, Program, Role, Span, Store, Target, derive};
 
 use crate::diagnostic::Diagnostic;
-use crate::model::walk::{MAX_EXPANDED_TERMS, TooLarge, Walk};
-use crate::model::{Body, Level, Model, Overrides, Start};
+use crate::model::walk::{MAX_INLINED_TERMS, TooLarge, Walk};
+use crate::model::{Level, Model, Overrides, Start};
 use crate::report::error;
 use nodes::{Nodes, States, extract};
 
@@ -49,6 +49,12 @@ impl Arrays {
 /// # Errors
 /// Overrides that name nothing or are out of bounds; equations that cannot be solved for their derivatives.
 pub fn lower(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagnostic>> {
+    let (arrays, kernels) = kernels(model, overrides)?;
+    Ok(derive::complete(arrays, kernels, model.name.clone()))
+}
+
+/// Arrays and the kernels that are not derivatives of others.
+pub(crate) fn kernels(model: &Model, overrides: &Overrides) -> Result<(Vec<Array>, Vec<Kernel>), Vec<Diagnostic>> {
     let values = model.values(overrides)?;
     let arrays = arrays(model, &values.parameters);
     let mut walk = Walk::new(Nodes {
@@ -101,11 +107,11 @@ pub fn lower(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagno
         kernels.push(kernel);
     }
     kernels.push(initial_kernel(model, &mut walk, &arrays, &values.initial).map_err(too_large)?);
-    Ok(derive::complete(arrays.list, kernels, model.name.clone()))
+    Ok((arrays.list, kernels))
 }
 
 fn expanded(model: &Model, t: TooLarge) -> Diagnostic {
-    let headline = format!("the functions expand to more than {MAX_EXPANDED_TERMS} operations");
+    let headline = format!("the functions expand to more than {MAX_INLINED_TERMS} operations");
     let report = match t.function.map(|f| &model.functions[f]) {
         Some(f) => error("E0509", headline, f.span, format!("while `{}` was inlined", f.name)),
         None => Diagnostic::error("E0509", headline),

@@ -343,7 +343,8 @@ impl Model {
                 let value = self.number(body, values);
                 if !fits(value) {
                     let headline = format!("`{}` is {value}, and must be {what}", entry.key);
-                    errors.push(error("E0405", headline, entry.value_span, format!("this is {value}")));
+                    let report = error("E0405", headline, entry.value_span, format!("this is {value}"));
+                    errors.push(report.help(format!("write a number that is {what}")));
                 }
                 value
             };
@@ -364,10 +365,8 @@ impl Model {
                     settings.t0 = number(a);
                     settings.t_end = number(b);
                 }
-                ("step", EntryValue::Number(b)) => settings.step = number(check(*b, positive, "a positive number")),
-                ("max_step", EntryValue::Number(b)) => {
-                    settings.max_step = number(check(*b, positive, "a positive number"))
-                }
+                ("step", EntryValue::Number(b)) => settings.step = number(check(*b, positive, "positive")),
+                ("max_step", EntryValue::Number(b)) => settings.max_step = number(check(*b, positive, "positive")),
                 ("max_steps", EntryValue::Number(b)) => {
                     settings.max_steps = Some(Setting { value: check(*b, whole, &count) as u64, span });
                 }
@@ -375,7 +374,7 @@ impl Model {
                     settings.rtol = number(check(*b, |x| (0.0..1.0).contains(&x), "at least 0 and below 1"));
                 }
                 ("atol", EntryValue::Number(b)) => {
-                    let value = check(*b, |x| x >= 0.0 && x.is_finite(), "0 or a positive number");
+                    let value = check(*b, |x| x >= 0.0 && x.is_finite(), "0 or positive");
                     match entry.state {
                         None => settings.atol = number(value),
                         Some((state, order)) => {

@@ -8,8 +8,9 @@ use odec_ir::{Op, Span};
 
 use super::{Body, Model, TermKind};
 
-/// Largest number of terms that a walk visits before it gives up: functions that call functions may double at each level.
-pub const MAX_EXPANDED_TERMS: u64 = 20_000_000;
+/// Largest number of terms that the functions of a model may expand to: functions that call functions may double at each
+/// level.
+pub const MAX_INLINED_TERMS: u64 = 1_000_000;
 
 /// What the values of a walk are.
 pub(crate) trait Domain {
@@ -28,7 +29,7 @@ pub(crate) trait Domain {
     fn apply(&mut self, op: Op, operands: &[Self::Value], span: Span) -> Self::Value;
 }
 
-/// The walk visited more terms than [`MAX_EXPANDED_TERMS`].
+/// The functions expand to more than [`MAX_INLINED_TERMS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooLarge {
     /// The function that was being expanded.
@@ -40,7 +41,7 @@ pub(crate) struct Walk<D: Domain> {
     /// Where values come from.
     pub domain: D,
     calls: HashMap<(usize, Vec<D::Key>), D::Value>,
-    visited: u64,
+    inlined: u64,
 }
 
 struct Frame<V> {
@@ -54,7 +55,7 @@ struct Frame<V> {
 impl<D: Domain> Walk<D> {
     /// A walk that has seen nothing.
     pub fn new(domain: D) -> Walk<D> {
-        Walk { domain, calls: HashMap::new(), visited: 0 }
+        Walk { domain, calls: HashMap::new(), inlined: 0 }
     }
 
     fn key(&self, function: usize, arguments: &[D::Value]) -> (usize, Vec<D::Key>) {
@@ -83,8 +84,8 @@ impl<D: Domain> Walk<D> {
                 answer = Some(value);
                 continue;
             }
-            self.visited += 1;
-            if self.visited > MAX_EXPANDED_TERMS {
+            self.inlined += u64::from(top.function != usize::MAX);
+            if self.inlined > MAX_INLINED_TERMS {
                 return Err(TooLarge { function: Some(top.function).filter(|&f| f != usize::MAX) });
             }
             let term = &model.terms[top.next as usize];

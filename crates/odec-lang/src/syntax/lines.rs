@@ -44,8 +44,6 @@ pub struct Piece {
 /// Result of [`cut`].
 #[derive(Debug, Default)]
 pub struct Cut {
-    /// The masked text with newlines inside logical lines blanked.
-    pub text: String,
     /// The statements.
     pub pieces: Vec<Piece>,
     /// Mistakes of brackets and blocks.
@@ -63,27 +61,19 @@ enum Stop {
 }
 
 /// Cuts `masked`; `source` is the text before masking (a blank line ends a statement, a comment line does not).
-pub fn cut(source: &str, masked: String) -> Cut {
+pub fn cut(source: &str, masked: &str) -> Cut {
     let mut cutter = Cutter {
         source,
-        text: &masked,
-        lines: Lines::of(&masked),
+        text: masked,
+        lines: Lines::of(masked),
         pos: 0,
-        joined: Vec::new(),
         pieces: Vec::new(),
         diagnostics: Vec::new(),
         brace: None,
         semicolons: false,
     };
     cutter.run();
-    let Cutter { joined, pieces, diagnostics, .. } = cutter;
-    let mut bytes = masked.into_bytes();
-    for at in joined {
-        bytes[at] = b' ';
-    }
-    // only newlines were replaced, so the bytes are still UTF-8
-    let text = String::from_utf8(bytes).unwrap_or_default();
-    Cut { text, pieces, diagnostics }
+    Cut { pieces: cutter.pieces, diagnostics: cutter.diagnostics }
 }
 
 struct Cutter<'a> {
@@ -91,8 +81,6 @@ struct Cutter<'a> {
     text: &'a str,
     lines: Lines,
     pos: usize,
-    /// Newlines that do not end a statement.
-    joined: Vec<usize>,
     pieces: Vec<Piece>,
     diagnostics: Vec<Diagnostic>,
     /// The next brace at or after some position that was asked for.
@@ -117,9 +105,38 @@ impl Cutter<'_> {
                 );
                 continue;
             }
+            if let Some(end) = self.head_without_brace() {
+                self.no_brace(start, end);
+                continue;
+            }
             let (head, stop) = self.segment(false);
             self.finish(head, stop);
         }
+    }
+
+    /// `run t = 0 .. 1 }`: where the head of a block ends whose `{` is missing although its `}` is there.
+    fn head_without_brace(&mut self) -> Option<usize> {
+        let line = self.rest_of_line(self.pos);
+        let word = classify(line, false).filter(|word| matches!(word, Keyword::Run | Keyword::Params))?;
+        let rest = line[word.word().len()..].trim_start();
+        let name = first_word(rest);
+        let after = rest[name.len()..].trim_start();
+        let named = !after.starts_with(['=', '(', '\'']);
+        let end = if named { line.len() - rest.len() + name.len() } else { word.word().len() };
+        let more = !line[end..].trim().is_empty();
+        (!name.is_empty() && more && !line.contains('{') && self.closes_next()).then_some(self.pos + end)
+    }
+
+    fn no_brace(&mut self, start: usize, end: usize) {
+        let head = &self.text[start..end];
+        self.report(
+            Diagnostic::error("E0111", format!("the block of this `{}` has no `{{`", first_word(head)))
+                .label(Span::new(start, end), "`{` belongs after this")
+                .fix(Span::new(end, end), " {"),
+        );
+        self.pos = end;
+        let block = self.block(end, start, true);
+        self.pieces.push(Piece { head: Segment { range: start..end, bad: false }, block: Some(block) });
     }
 
     fn finish(&mut self, head: Segment, stop: Stop) {
@@ -206,15 +223,19 @@ impl Cutter<'_> {
     fn block(&mut self, open: usize, head: usize, mut silent: bool) -> Block {
         let mut block = Block { open, end: open, body: Vec::new() };
         let indent = self.indent(head);
+        let run = classify(&self.text[head..open], true) == Some(Keyword::Run);
         let mut inner = 0usize;
+        // an `expect` at the margin may follow the block or stand inside it
+        let mut end = None;
         loop {
-            if !self.skip(b" \t\n;,") || self.leaves_block(indent) {
+            if !self.skip(b" \t\n;,") || self.leaves_block(indent, run) {
+                let end = end.unwrap_or(block.end).max(open + 1);
                 if !silent {
                     self.report(
                         Diagnostic::error("E0110", "this `{` is not closed")
                             .label(Span::new(open, open + 1), "no `}` follows")
                             .help("write `}` after the last line of the block")
-                            .fix(Span::new(block.end.max(open + 1), block.end.max(open + 1)), " }"),
+                            .fix(Span::new(end, end), " }"),
                     );
                 }
                 return block;
@@ -222,6 +243,10 @@ impl Cutter<'_> {
             let stop = if self.bytes()[self.pos] == b'}' {
                 Stop::Close(self.pos)
             } else {
+                let (_, first, _) = self.lines.at(self.pos);
+                if self.pos == first && self.indent(first) <= indent && end.is_none() {
+                    end = (classify(&self.text[first..], false) == Some(Keyword::Expect)).then_some(block.end);
+                }
                 let (segment, stop) = self.segment(true);
                 block.end = segment.range.end;
                 block.body.push(segment);
@@ -259,14 +284,14 @@ impl Cutter<'_> {
     }
 
     /// Whether the line that begins here cannot belong to the block whose head is indented by `indent`.
-    fn leaves_block(&self, indent: usize) -> bool {
+    fn leaves_block(&self, indent: usize, run: bool) -> bool {
         let (line_start, first, _) = self.lines.at(self.pos);
         if self.pos != first || self.pos - line_start > indent {
             return false;
         }
         let line = self.rest_of_line(self.pos);
         match classify(line, line.contains('{')) {
-            Some(Keyword::Expect) => false,
+            Some(Keyword::Expect) => !run,
             Some(_) => true,
             None => {
                 let word = first_word(line);
@@ -325,7 +350,6 @@ impl Cutter<'_> {
                 }
                 b'\n' => match self.continues(start, i, indent, in_block, &brackets) {
                     Some(next) => {
-                        self.joined.extend((i..next).filter(|&at| bytes[at] == b'\n'));
                         i = next;
                         continue;
                     }
@@ -533,5 +557,6 @@ fn ends_open(line: &str) -> bool {
 
 /// Whether a line begins with what can only go on from the line before.
 fn begins_open(line: &str) -> bool {
-    line.starts_with(OPERATORS) || matches!(first_word(line), "then" | "else" | "and" | "or")
+    (line.starts_with(OPERATORS) && lone_equals(line) != Some(0))
+        || matches!(first_word(line), "then" | "else" | "and" | "or")
 }

@@ -3,6 +3,7 @@
 //! Parsing never fails: it gives a tree of the lines that could be read and a diagnostic for each that could not.
 
 mod build;
+mod dialect;
 mod docs;
 mod explain;
 mod grammar;
@@ -20,11 +21,14 @@ use tree::Tree;
 
 /// Reads a source: the tree of all lines that are well formed, and one diagnostic for each mistake.
 pub fn parse(source: &Source) -> (Tree, Vec<Diagnostic>) {
+    if let Some(diagnostic) = dialect::recognise(&source.text) {
+        return (Tree { foreign: true, ..Tree::default() }, vec![diagnostic]);
+    }
     let masked = mask::mask(&source.text);
     let mut diagnostics: Vec<Diagnostic> = masked.slashes.iter().map(|&at| slashes(&source.text, at)).collect();
-    let cut = lines::cut(&source.text, masked.text);
+    let cut = lines::cut(&source.text, &masked.text);
     diagnostics.extend(cut.diagnostics);
-    let mut builder = build::Builder::new(&cut.text);
+    let mut builder = build::Builder::new(&masked.text);
     for piece in &cut.pieces {
         builder.piece(piece);
     }

@@ -5,6 +5,7 @@ mod coefficients;
 mod dense;
 mod faults;
 mod multistep;
+mod negative_controls;
 mod order;
 mod problems;
 mod random;

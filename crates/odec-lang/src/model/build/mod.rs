@@ -7,6 +7,7 @@ mod report;
 mod resolve;
 mod runs;
 pub(crate) mod structure;
+mod units;
 mod warnings;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -31,22 +32,23 @@ pub fn analyse(tree: &Tree, source: &Source) -> (Option<Model>, Vec<Diagnostic>)
     let declarations = builder.declare();
     builder.resolve_all(&declarations);
     builder.report_names();
-    if builder.sound() {
+    // Of what a line that could not be read would have added nothing is known: only names are judged then.
+    let readable = tree.broken.is_empty();
+    if builder.sound() && readable {
         builder.check_structure(&declarations);
     }
-    if builder.sound() {
+    if builder.sound() && readable {
         builder.check_cycles();
     }
-    if builder.sound() {
+    if builder.sound() && readable {
         builder.check_runs();
+        builder.check_time_units();
     }
-    if builder.sound() && tree.broken.is_empty() {
-        builder.check_program();
+    let program = if builder.sound() && readable { builder.check_program() } else { None };
+    let sound = builder.sound() && readable;
+    if sound {
+        builder.warn(program.as_ref());
     }
-    if builder.sound() && tree.broken.is_empty() {
-        builder.warn();
-    }
-    let sound = builder.sound() && tree.broken.is_empty();
     (sound.then_some(builder.model), builder.diagnostics)
 }
 

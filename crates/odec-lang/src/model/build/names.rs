@@ -269,12 +269,6 @@ impl<'a> Builder<'a> {
                 .help("drop the prime, or declare a `state`"),
             );
         }
-        if item.value.is_none() {
-            self.say(
-                error("E0313", format!("`{}` has no value", item.target.name.name), item.target.span, "")
-                    .help(format!("write `{} = 1`, with the value it has", item.target.name.name)),
-            );
-        }
         self.enter(&item.target.name.name, item.target.name.span, symbol)
     }
 

@@ -9,22 +9,18 @@ use crate::report::error;
 use crate::suggest;
 use crate::syntax::tree::{self, Binary, Compare, ExprId, ExprKind, Ident, Reference};
 
-/// Rows of the builtin table that have another spelling in the language, or none.
-const NOT_CALLABLE: &[&str] =
-    &["add", "sub", "mul", "div", "neg", "pow", "if", "lt", "le", "eq", "ne", "and", "or", "not", "fmod", "copysign"];
-
 /// Other spellings of functions.
 const ALIASES: &[(&str, &str)] = &[("log", "ln")];
 
 /// The builtin of this name in the language.
 pub(super) fn builtin(name: &str) -> Option<Op> {
     let name = ALIASES.iter().find(|a| a.0 == name).map_or(name, |a| a.1);
-    if NOT_CALLABLE.contains(&name) { None } else { table::find(name) }
+    table::find_function(name)
 }
 
 /// All names of builtins in the language.
 fn builtin_names() -> impl Iterator<Item = &'static str> {
-    let rows = table::table().iter().map(|row| row.name).filter(|name| !NOT_CALLABLE.contains(name));
+    let rows = table::table().iter().map(|row| row.name).filter(|name| table::find_function(name).is_some());
     rows.chain(ALIASES.iter().map(|a| a.0))
 }
 
@@ -243,7 +239,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The nodes of an expression, operands first.
-    fn nodes_of(&self, expr: ExprId) -> Vec<ExprId> {
+    pub(super) fn nodes_of(&self, expr: ExprId) -> Vec<ExprId> {
         let mut nodes = Vec::new();
         let mut open = vec![expr];
         while let Some(id) = open.pop() {
@@ -342,16 +338,6 @@ impl<'a> Builder<'a> {
     }
 
     fn comparison(&mut self, operands: &[ExprId], operators: &[(Compare, Span)], span: Span) -> TermId {
-        let up = operators.iter().find(|o| matches!(o.0, Compare::Lt | Compare::Le));
-        let down = operators.iter().find(|o| matches!(o.0, Compare::Gt | Compare::Ge));
-        if let (Some(up), Some(down)) = (up, down) {
-            let (first, second) = if up.1.start < down.1.start { (up.1, down.1) } else { (down.1, up.1) };
-            self.say(
-                error("E0215", "a chain of comparisons goes in one direction", second, "this one turns around")
-                    .label(first, "against this one")
-                    .help("write two comparisons joined with `and`"),
-            );
-        }
         let mut chain: Option<TermId> = None;
         for (pair, (operator, _)) in operands.windows(2).zip(operators) {
             let (a, b) = (self.term_of(pair[0]), self.term_of(pair[1]));

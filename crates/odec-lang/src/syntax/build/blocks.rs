@@ -4,6 +4,7 @@ use pest::iterators::Pair;
 
 use super::Builder;
 use crate::diagnostic::Diagnostic;
+use crate::syntax::explain;
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::{Keyword, classify};
 use crate::syntax::lines::{Block, Segment};
@@ -12,38 +13,51 @@ use crate::syntax::tree::{Action, Change, Entry, EntryValue, Later, Statement, S
 impl Builder<'_> {
     /// A head and what stands in braces after it.
     pub(super) fn block(&mut self, head: &Segment, block: &Block) -> Option<StatementKind> {
+        let before = self.diagnostics.len();
+        let kind = self.head_and_body(head, block, before);
+        self.silent = false;
+        kind
+    }
+
+    fn head_and_body(&mut self, head: &Segment, block: &Block, before: usize) -> Option<StatementKind> {
         let line = &self.text[head.range.clone()];
         let word = classify(line, true);
         match word {
             Some(Keyword::Run) => {
                 let name = self.read(Rule::run_head, head).map(|pair| self.first_name(pair));
+                self.silent = head.bad || self.diagnostics.len() > before;
                 let (entries, expects) = self.entries(block, true);
                 Some(StatementKind::Run(name?, entries, expects))
             }
             Some(Keyword::Params) => {
                 let name = self.read(Rule::params_head, head).and_then(|pair| self.first_name(pair));
+                self.silent = head.bad || self.diagnostics.len() > before;
                 let (entries, _) = self.entries(block, false);
                 Some(StatementKind::Params(name?, entries))
             }
             Some(Keyword::Use) => {
                 let pair = self.read(Rule::use_line, head);
+                self.silent = head.bad || self.diagnostics.len() > before;
                 let (entries, _) = self.entries(block, false);
                 self.use_statement(pair?, entries)
             }
             Some(Keyword::When) => {
                 let pair = self.read(Rule::when_head, head);
+                self.silent = head.bad || self.diagnostics.len() > before;
                 let condition = pair.and_then(|pair| self.head_expr(pair));
                 let actions = self.actions(block);
                 Some(StatementKind::Later(Later::When(condition?, actions)))
             }
             Some(Keyword::At) => {
                 let pair = self.read(Rule::at_head, head);
+                self.silent = head.bad || self.diagnostics.len() > before;
                 let time = pair.and_then(|pair| self.head_expr(pair));
                 let actions = self.actions(block);
                 Some(StatementKind::Later(Later::At(time?, actions)))
             }
             Some(Keyword::Every) => {
                 let pair = self.read(Rule::every_head, head);
+                self.silent = head.bad || self.diagnostics.len() > before;
                 let heads = pair.map(|pair| self.every_head(pair));
                 let actions = self.actions(block);
                 let (period, from, until) = heads?;
@@ -51,12 +65,7 @@ impl Builder<'_> {
             }
             _ => {
                 if !head.bad {
-                    let place = odec_ir::Span::new(block.open, block.open + 1);
-                    self.diagnostics.push(
-                        Diagnostic::error("E0111", "a block in braces needs a word before it that takes one")
-                            .label(place, "this `{`")
-                            .help("blocks follow `run`, `params NAME`, `when`, `at`, `every` and `use`"),
-                    );
+                    self.report(explain::unknown_block(line, head.range.start, block.open));
                 }
                 self.give_up(head);
                 block.body.iter().for_each(|segment| self.give_up(segment));
@@ -130,7 +139,7 @@ impl Builder<'_> {
                     let key = self.reference(references.next()?);
                     let argument = references.next().map(|argument| self.reference(argument));
                     if let Some(inner) = key.path.first() {
-                        self.diagnostics.push(
+                        self.report(
                             Diagnostic::error("E0118", "the key of an entry is one name")
                                 .label(inner.span, "no component and no module here"),
                         );

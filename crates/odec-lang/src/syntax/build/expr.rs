@@ -137,7 +137,7 @@ impl Builder<'_> {
         let down = operators.iter().find(|(operator, _)| matches!(operator, Compare::Gt | Compare::Ge));
         if let (Some(up), Some(down)) = (up, down) {
             let (first, second) = if up.1 < down.1 { (up.1, down.1) } else { (down.1, up.1) };
-            self.diagnostics.push(
+            self.report(
                 Diagnostic::error("E0123", "a chain of comparisons runs in both directions")
                     .label(second, "turns round here")
                     .label(first, "the first comparison")
@@ -241,7 +241,7 @@ impl Builder<'_> {
         // the grammar admits only what Rust reads too: digits, one dot, an exponent
         let value: f64 = text.parse().unwrap_or(f64::NAN);
         if !value.is_finite() {
-            self.diagnostics.push(
+            self.report(
                 Diagnostic::error("E0114", format!("{text} is larger than any number of double precision"))
                     .label(span, "the largest is about 1.8e308")
                     .help("write `inf` if no bound is meant"),
@@ -249,7 +249,7 @@ impl Builder<'_> {
         }
         let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
         if value == 0.0 && mantissa.contains(|c: char| ('1'..='9').contains(&c)) {
-            self.diagnostics.push(
+            self.report(
                 Diagnostic::warning("W0102", format!("{text} is so small that it becomes 0"))
                     .label(span, "the smallest positive number is about 4.9e-324"),
             );
@@ -345,8 +345,8 @@ impl Builder<'_> {
             out.lead = 0;
         }
         if primes > MAX_PRIMES {
-            self.diagnostics.push(
-                Diagnostic::error("E0113", format!("{primes} primes on one name; {MAX_PRIMES} are the limit"))
+            self.report(
+                Diagnostic::error("E0104", format!("{primes} primes on one name; {MAX_PRIMES} are the limit"))
                     .label(span, "a derivative of this order"),
             );
         }

@@ -14,7 +14,7 @@ use super::grammar::{Grammar, Rule};
 use super::keyword::{self, Keyword, classify};
 use super::lines::{Piece, Segment};
 use super::tree::{Expr, ExprId, ExprKind, Ident, Statement, StatementKind, Tree, Unit};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Fix};
 
 /// Collects statements and mistakes.
 pub struct Builder<'a> {
@@ -23,6 +23,8 @@ pub struct Builder<'a> {
     diagnostics: Vec<Diagnostic>,
     /// Start of the line that is being built: pest's positions count from there.
     base: usize,
+    /// The head of the block that is being read was wrong: what is wrong inside may follow from that.
+    silent: bool,
     /// End of the declared value that is being built: a unit that ends there belongs to the item.
     value_end: Option<usize>,
     /// That unit.
@@ -39,6 +41,7 @@ impl<'a> Builder<'a> {
             tree: Tree::default(),
             diagnostics: Vec::new(),
             base: 0,
+            silent: false,
             value_end: None,
             trailing: None,
             units: Vec::new(),
@@ -67,34 +70,8 @@ impl<'a> Builder<'a> {
 
     /// A statement without a block.
     fn line(&mut self, head: &Segment) -> Option<StatementKind> {
-        let line = &self.text[head.range.clone()];
-        let word = classify(line, false);
-        let rule = match word {
-            Some(Keyword::Model) => Rule::model_line,
-            Some(Keyword::Time) => Rule::time_line,
-            Some(Keyword::Fn) => Rule::function_line,
-            Some(Keyword::Expect) => Rule::expect_line,
-            Some(Keyword::Conserve) => Rule::conserve_line,
-            Some(Keyword::Index) => Rule::index_line,
-            Some(Keyword::Boundary) => Rule::boundary_line,
-            Some(Keyword::Input) => Rule::input_line,
-            Some(Keyword::Use) => Rule::use_line,
-            Some(
-                Keyword::Param
-                | Keyword::Const
-                | Keyword::State
-                | Keyword::Output
-                | Keyword::Unknown
-                | Keyword::Discrete,
-            ) => Rule::declaration_line,
-            Some(Keyword::Params) => Rule::params_head,
-            Some(Keyword::Run) => Rule::run_head,
-            Some(Keyword::When) => Rule::when_head,
-            Some(Keyword::At) => Rule::at_head,
-            Some(Keyword::Every) => Rule::every_head,
-            None => Rule::equation_line,
-        };
-        let pair = self.read(rule, head)?;
+        let word = classify(&self.text[head.range.clone()], false);
+        let pair = self.read(rule_of(word), head)?;
         self.statement(word, pair)
     }
 
@@ -110,10 +87,20 @@ impl<'a> Builder<'a> {
         match Grammar::parse(rule, line) {
             Ok(mut pairs) => pairs.next(),
             Err(error) => {
-                self.diagnostics.push(explain::explain(line, self.base, rule, &error));
+                let mut diagnostic = explain::explain(line, self.base, rule, &error);
+                if !mends(line, self.base, rule, &diagnostic.fixes) {
+                    diagnostic.fixes.clear();
+                }
+                self.report(diagnostic);
                 self.give_up(segment);
                 None
             }
+        }
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        if !self.silent {
+            self.diagnostics.push(diagnostic);
         }
     }
 
@@ -148,6 +135,61 @@ impl<'a> Builder<'a> {
     fn span_of(&self, id: ExprId) -> Span {
         self.tree.exprs.get(id.0 as usize).map(|expr| expr.span).unwrap_or_default()
     }
+}
+
+/// The rule for a line that begins with a keyword, or with none.
+fn rule_of(word: Option<Keyword>) -> Rule {
+    match word {
+        Some(Keyword::Model) => Rule::model_line,
+        Some(Keyword::Time) => Rule::time_line,
+        Some(Keyword::Fn) => Rule::function_line,
+        Some(Keyword::Expect) => Rule::expect_line,
+        Some(Keyword::Conserve) => Rule::conserve_line,
+        Some(Keyword::Index) => Rule::index_line,
+        Some(Keyword::Boundary) => Rule::boundary_line,
+        Some(Keyword::Input) => Rule::input_line,
+        Some(Keyword::Use) => Rule::use_line,
+        Some(Keyword::Params) => Rule::params_head,
+        Some(Keyword::Run) => Rule::run_head,
+        Some(Keyword::When) => Rule::when_head,
+        Some(Keyword::At) => Rule::at_head,
+        Some(Keyword::Every) => Rule::every_head,
+        Some(
+            Keyword::Param | Keyword::Const | Keyword::State | Keyword::Output | Keyword::Unknown | Keyword::Discrete,
+        ) => Rule::declaration_line,
+        None => Rule::equation_line,
+    }
+}
+
+/// Whether the grammar accepts a line once its fixes are applied: only then they are worth offering.
+fn mends(line: &str, base: usize, rule: Rule, fixes: &[Fix]) -> bool {
+    let mut fixed = line.to_string();
+    let mut order: Vec<&Fix> = fixes.iter().collect();
+    order.sort_by_key(|fix| std::cmp::Reverse(fix.span));
+    for fix in order {
+        let range = fix.span.range();
+        let Some((start, end)) = range.start.checked_sub(base).zip(range.end.checked_sub(base)) else { return false };
+        if fixed.get(start..end).is_none() {
+            return false;
+        }
+        fixed.replace_range(start..end, &fix.text);
+    }
+    let whole_line = rule != Rule::entry_line && rule != Rule::action_line && !is_head(rule);
+    if !whole_line {
+        return Grammar::parse(rule, fixed.trim()).is_ok();
+    }
+    let breaks = fixes.iter().any(|fix| fix.text == "\n");
+    let parts: Vec<&str> = if breaks { fixed.split('\n').collect() } else { vec![&fixed] };
+    let accepted = |part: &&str| {
+        let word = classify(part.trim(), false);
+        !word.is_some_and(|word| word.takes_block()) && Grammar::parse(rule_of(word), part.trim()).is_ok()
+    };
+    parts.iter().filter(|part| !part.trim().is_empty()).all(accepted)
+}
+
+/// Whether a rule reads what stands before `{`.
+fn is_head(rule: Rule) -> bool {
+    matches!(rule, Rule::run_head | Rule::params_head | Rule::when_head | Rule::at_head | Rule::every_head)
 }
 
 /// A name as the compiler knows it: NFC, and the micro sign is the letter mu. Never NFKC, which makes `x²` an `x2`.

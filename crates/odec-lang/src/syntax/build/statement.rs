@@ -121,7 +121,7 @@ impl Builder<'_> {
     /// `1 [m] + 20 [cm]` leaves open whether `[cm]` is the sum's unit or the last number's.
     fn other_units(&mut self, unit: Option<&Unit>) {
         if let (Some(unit), Some(&other)) = (unit, self.units.first()) {
-            self.diagnostics.push(
+            self.report(
                 Diagnostic::error("E0120", "the last unit could be that of the item or of the last number")
                     .label(unit.span, format!("`[{}]`: whose unit?", unit.text))
                     .label(other, "another number of the value has a unit")
@@ -135,7 +135,7 @@ impl Builder<'_> {
         let unit = self.unit(pair);
         let start = unit.span.start as usize;
         if !self.text[..start].ends_with([' ', '\t']) {
-            self.diagnostics.push(
+            self.report(
                 Diagnostic::error("E0119", "a blank is missing before the unit")
                     .label(unit.span, "a bracket that touches what stands before it is an index")
                     .fix(odec_ir::Span::new(start, start), " "),
@@ -174,7 +174,7 @@ impl Builder<'_> {
                         }
                     });
                 }
-                Rule::expr if time.is_none() => time = Some(self.expr(part)),
+                Rule::at_time => time = part.into_inner().next().map(|time| self.expr(time)),
                 Rule::expr => value = Some(self.expr(part)),
                 Rule::tolerance => within = self.tolerance(part),
                 _ => {}
@@ -248,7 +248,7 @@ impl Builder<'_> {
             }
         }
         if let Some(target) = targets.first() {
-            self.diagnostics.push(
+            self.report(
                 Diagnostic::error("E0128", "this boundary has no value")
                     .label(target.span, "`= value` is missing")
                     .help("write for instance `boundary u[0] = 0`"),

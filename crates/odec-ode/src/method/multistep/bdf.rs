@@ -20,6 +20,8 @@ use crate::system::System;
 const KEPT: usize = MAX_ORDER + 2;
 /// Factor on the ideal step.
 const SAFETY: f64 = 0.85;
+/// What Newton may leave in the difference of order s + 1 that the error is estimated from: 2^(s+1) times as much as in a state.
+const DIFFERENCE_NOISE: f64 = 0.1;
 /// Smallest ratio after a failed error test.
 const SHRINK: f64 = 0.2;
 /// Smallest increase of the step worth a new factorisation, where the zero-stability of the order allows that much.
@@ -30,6 +32,8 @@ const GROW: f64 = 10.0;
 const SHORT_START: f64 = 1.5;
 /// Longest lengthening of the block at the start at a time.
 const LENGTHEN: f64 = 8.0;
+/// Blocks at the start that are made only to find a better length.
+const MAX_START_ATTEMPTS: u32 = 30;
 /// Pieces that a starting step on a fixed grid is divided into, in turn, when its equations cannot be solved whole.
 const STARTER_DIVISIONS: [usize; 4] = [1, 4, 16, 64];
 /// Failures in a row after which the history is dropped and made anew.
@@ -52,8 +56,8 @@ pub struct Bdf {
     steps: [f64; KEPT],
     known: usize,
     failures: u32,
-    /// Length of the block at the start when it was last made; infinite when it must not become longer.
-    start_length: f64,
+    /// The search for the length of the block at the start.
+    start: StartLength,
     /// States of the last step's dense output if it was made by the starter, newest first, on equal parts of `dense_h`.
     block: Vec<Vec<f64>>,
     dense: Dense,
@@ -62,6 +66,38 @@ pub struct Bdf {
     state: Vec<f64>,
     correction: Vec<f64>,
     weights: Vec<f64>,
+}
+
+/// The search for the length of the block at the start: from the guess of the first step to about the longest that is accurate.
+#[derive(Clone, Copy)]
+struct StartLength {
+    attempts: u32,
+    last: f64,
+    bad: f64,
+}
+
+impl Default for StartLength {
+    fn default() -> Self {
+        StartLength { attempts: 0, last: 0.0, bad: f64::INFINITY }
+    }
+}
+
+impl StartLength {
+    fn too_long(&mut self, h: f64) {
+        self.bad = self.bad.min(h.abs());
+        self.last = 0.0;
+    }
+
+    /// A longer block than the accurate one of length `h` if its error asks for one `ratio` times as long. Where the loop did
+    /// not follow the last such wish (the end of the interval, the largest step) there is none.
+    fn lengthen(&mut self, h: f64, ratio: f64) -> Option<f64> {
+        let longer = h.abs() * ratio.min(LENGTHEN);
+        let longer = longer.min(0.8 * self.bad);
+        let wanted = longer > SHORT_START * h.abs() && h.abs() > self.last && self.attempts < MAX_START_ATTEMPTS;
+        self.attempts += 1;
+        self.last = h.abs();
+        wanted.then(|| longer.copysign(h))
+    }
 }
 
 /// What the dense output of the last step interpolates.
@@ -82,20 +118,24 @@ impl Bdf {
             return Err(Refusal::NotZeroStable(order as u32));
         }
         let n = system.shape().n;
+        let mut accuracy = Accuracy::of(options);
+        if !options.fixed {
+            accuracy.tolerance = accuracy.tolerance.min(DIFFERENCE_NOISE / f64::from(2u32 << order));
+        }
         Ok(Bdf {
             order,
             fixed: options.fixed,
             start_asked: options.step.is_some(),
             tolerances: Tolerances::new(options, n),
             newton: Newton::new(system, options.reduce)?,
-            accuracy: Accuracy::of(options),
-            starter: Starter::new(system, options)?,
+            accuracy,
+            starter: Starter::new(system, options, accuracy)?,
             t: 0.0,
             past: vec![vec![0.0; n]; KEPT],
             steps: [0.0; KEPT],
             known: 0,
             failures: 0,
-            start_length: 0.0,
+            start: StartLength::default(),
             block: vec![vec![0.0; n]; KEPT],
             dense: Dense::Nothing,
             predicted: vec![0.0; n],
@@ -113,6 +153,20 @@ impl Bdf {
         self.steps.rotate_right(1);
         self.steps[0] = h;
         self.known = (self.known + 1).min(KEPT);
+    }
+
+    /// Continues from known states at t, t - h, t - 2h, ..., newest first, instead of making starting values. States beyond what
+    /// the order can use are ignored.
+    pub fn set_history(&mut self, t: f64, h: f64, states: &[Vec<f64>]) {
+        self.t = t;
+        self.known = states.len().min(KEPT);
+        for (past, state) in self.past.iter_mut().zip(states) {
+            past.copy_from_slice(state);
+        }
+        self.steps = [h; KEPT];
+        self.failures = 0;
+        self.dense = Dense::Past;
+        self.newton.forget();
     }
 
     /// `parts` equal steps of the starter from the present state into `block`; the newest is in `state` too. Where the step of
@@ -176,7 +230,7 @@ impl Bdf {
         let parts = self.order + 1;
         let part = h / parts as f64;
         if let Err(cause) = self.run_starter(eval, h, parts) {
-            self.start_length = f64::INFINITY;
+            self.start.too_long(h);
             return Attempt::Failed { cause, next: h * FAILED_RATIO };
         }
         // The difference of order s + 1 of the block is what the first predictor would have missed.
@@ -192,12 +246,15 @@ impl Bdf {
         let error =
             self.tolerances.norm(&self.correction, &self.block[parts], &self.block[0]) / (leading * parts as f64);
         let ratio = SAFETY * error.max(1e-20).powf(-1.0 / (self.order + 1) as f64);
-        let short = self.order > 1 && ratio > SHORT_START && h.abs() > self.start_length;
-        if error > 1.0 || error.is_nan() || short {
+        if error > 1.0 || error.is_nan() {
+            self.start.too_long(h);
             let row = self.tolerances.worst(&self.correction, &self.block[parts], &self.block[0]);
-            self.start_length = if short { h.abs() } else { f64::INFINITY };
-            let bound = if short { ratio.min(LENGTHEN) } else { ratio.clamp(SHRINK * SHRINK, 0.9) };
-            return Attempt::Rejected { next: h * bound, error, row };
+            return Attempt::Rejected { next: h * ratio.clamp(SHRINK * SHRINK, 0.9), error, row };
+        }
+        if self.order > 1
+            && let Some(longer) = self.start.lengthen(h, ratio)
+        {
+            return Attempt::Rejected { next: longer, error, row: 0 };
         }
         for j in (0..parts).rev() {
             self.state.copy_from_slice(&self.block[j]);
@@ -264,7 +321,10 @@ impl Integrator for Bdf {
         self.past[0].copy_from_slice(y);
         self.known = 1;
         self.failures = 0;
-        self.start_length = if self.start_asked { f64::INFINITY } else { 0.0 };
+        self.start = StartLength::default();
+        if self.start_asked {
+            self.start.attempts = MAX_START_ATTEMPTS;
+        }
         self.dense = Dense::Nothing;
         self.newton.forget();
         eval.rhs(t, y, &mut self.state)

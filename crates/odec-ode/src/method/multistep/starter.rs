@@ -66,8 +66,8 @@ fn crout() -> ([[f64; STAGES]; STAGES], [[f64; STAGES]; STAGES]) {
 }
 
 impl Starter {
-    /// Buffers for a system.
-    pub fn new(system: &dyn System, options: &Options) -> Result<Self, Refusal> {
+    /// Buffers for a system; `accuracy` is what the sweeps leave.
+    pub fn new(system: &dyn System, options: &Options, accuracy: Accuracy) -> Result<Self, Refusal> {
         let n = system.shape().n;
         let (inverse_lower, upper) = crout();
         let zeros = || vec![0.0; n];
@@ -76,7 +76,7 @@ impl Starter {
             matrices: [matrix()?, matrix()?, matrix()?],
             mass: MassMatrix::of(system.mass()),
             tolerances: Tolerances::new(options, n),
-            accuracy: Accuracy::of(options),
+            accuracy,
             upper,
             inverse_lower,
             z: [zeros(), zeros(), zeros()],

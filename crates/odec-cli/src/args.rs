@@ -1,0 +1,285 @@
+//! The command line, as clap sees it. Every entry of a run block has a flag of the same name.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Compile and solve differential-equation models.
+#[derive(Parser, Debug)]
+#[command(name = "odec", version, about, after_help = crate::exit::HELP, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// What applies to every command.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Flags of every command.
+#[derive(Args, Debug, Clone, Copy)]
+pub struct Common {
+    /// How diagnostics are written on standard error
+    #[arg(long, global = true, value_enum, default_value_t = MessageFormat::Human, value_name = "FORMAT", help_heading = "Messages")]
+    pub message_format: MessageFormat,
+    /// Colours: when standard error is a terminal and NO_COLOR is not set, always, or never
+    #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Messages")]
+    pub color: ColorChoice,
+    /// Say nothing but errors
+    #[arg(short, long, global = true, help_heading = "Messages")]
+    pub quiet: bool,
+}
+
+/// Form of diagnostics.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageFormat {
+    /// With the source, for people
+    Human,
+    /// One JSON object per line, for tools
+    Json,
+}
+
+/// When to use colours.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColorChoice {
+    /// If standard error is a terminal and NO_COLOR is not set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Solve a model and write the rows as CSV
+    Run(Run),
+    /// Say what is wrong with a model, without running it
+    Check(Check),
+    /// Check what a model promises: its `expect` and `conserve` lines
+    Test(Test),
+    /// Draw states against time, or one against another
+    Plot(Plot),
+    /// Print what the compiler makes of a model
+    Dump(Dump),
+    /// List the methods
+    Methods,
+    /// Explain the code of a diagnostic
+    Explain(Explain),
+    /// Write a small model to start from
+    New(New),
+    /// Print the completions of a shell
+    Completions(Completions),
+    /// Print the manual page (roff)
+    Man,
+}
+
+/// A model and the values to use in it.
+#[derive(Args, Debug)]
+pub struct Model {
+    /// The model (.ode); `-` reads standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Another value of a parameter, constant or initial value
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Model")]
+    pub set: Vec<String>,
+    /// Use the values of `params NAME { ... }`
+    #[arg(long, value_name = "NAME", help_heading = "Model")]
+    pub params: Option<String>,
+}
+
+/// The run block: its name, and a flag for each of its entries.
+#[derive(Args, Debug, Default)]
+pub struct RunBlock {
+    /// Use `run NAME { ... }`
+    #[arg(long, value_name = "NAME", help_heading = "Run")]
+    pub run: Option<String>,
+    /// Time span
+    #[arg(long, value_name = "START..END", allow_hyphen_values = true, help_heading = "Run")]
+    pub t: Option<String>,
+    /// End of the time span
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Run")]
+    pub t_end: Option<String>,
+    /// Method (`odec methods` lists them); `auto` chooses by the structure of the model
+    #[arg(long, value_name = "NAME", help_heading = "Run")]
+    pub method: Option<String>,
+    /// Take steps of exactly this size; `auto` lets the error decide
+    #[arg(long, value_name = "H", allow_hyphen_values = true, help_heading = "Run")]
+    pub step: Option<String>,
+    /// Relative tolerance
+    #[arg(long, value_name = "TOL", allow_hyphen_values = true, help_heading = "Run")]
+    pub rtol: Option<String>,
+    /// Absolute tolerance, of all states or of one (repeatable)
+    #[arg(long, value_name = "TOL or STATE=TOL", allow_hyphen_values = true, help_heading = "Run")]
+    pub atol: Vec<String>,
+    /// Rows after the first: `200`, `log(200, 1e-6)`, `steps`, or times `1,2,5`
+    #[arg(long, value_name = "SAMPLES", allow_hyphen_values = true, help_heading = "Run")]
+    pub samples: Option<String>,
+    /// Columns: `all`, `states`, `outputs`, or names `A,B,total`
+    #[arg(long, value_name = "NAMES", help_heading = "Run")]
+    pub record: Option<String>,
+    /// Largest step
+    #[arg(long, value_name = "H", allow_hyphen_values = true, help_heading = "Run")]
+    pub max_step: Option<String>,
+    /// Give up after so many steps
+    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Run")]
+    pub max_steps: Option<String>,
+    /// Interpret the kernels instead of compiling them: the same bits, slower
+    #[arg(long, help_heading = "Run")]
+    pub interpret: bool,
+}
+
+/// `odec run`
+#[derive(Args, Debug)]
+pub struct Run {
+    /// The model.
+    #[command(flatten)]
+    pub model: Model,
+    /// The run.
+    #[command(flatten)]
+    pub block: RunBlock,
+    /// Write the rows to a file instead of standard output
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// Write the summary as JSON; `-` is standard output (the rows then need -o)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub stats: Option<PathBuf>,
+}
+
+/// `odec check`
+#[derive(Args, Debug)]
+pub struct Check {
+    /// The model.
+    #[command(flatten)]
+    pub model: Model,
+    /// Compare the symbolic derivatives with dual numbers and with differences
+    #[arg(long)]
+    pub derivatives: bool,
+}
+
+/// `odec test`
+#[derive(Args, Debug)]
+pub struct Test {
+    /// The model.
+    #[command(flatten)]
+    pub model: Model,
+    /// The run.
+    #[command(flatten)]
+    pub block: RunBlock,
+}
+
+/// `odec plot`
+#[derive(Args, Debug)]
+pub struct Plot {
+    /// The model.
+    #[command(flatten)]
+    pub model: Model,
+    /// What to draw: states and outputs; all that is recorded if none is named
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// What to draw it against, instead of time
+    #[arg(short, long, value_name = "NAME", help_heading = "Plot")]
+    pub x: Option<String>,
+    /// Logarithmic axes; if not given, that of time is where the samples are
+    #[arg(long, value_enum, value_name = "AXES", help_heading = "Plot")]
+    pub log: Option<LogAxes>,
+    /// Width and height in pixels
+    #[arg(long, value_name = "WxH", default_value = "1200x750", help_heading = "Plot")]
+    pub size: String,
+    /// The run.
+    #[command(flatten)]
+    pub block: RunBlock,
+    /// The picture, `.svg` or `.png`; the model's name with .svg if not given
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+}
+
+/// Which axes are logarithmic.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogAxes {
+    /// Neither
+    None,
+    /// The horizontal one
+    X,
+    /// The vertical one
+    Y,
+    /// Both
+    Xy,
+}
+
+/// `odec dump`
+#[derive(Args, Debug)]
+pub struct Dump {
+    /// The model.
+    #[command(flatten)]
+    pub model: Model,
+    /// Which stage
+    #[arg(long, value_enum, default_value_t = Stage::Ir)]
+    pub stage: Stage,
+}
+
+/// Stages of the compiler.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The syntax tree
+    Tree,
+    /// The checked model
+    Model,
+    /// The kernels, in the text form of the IR
+    Ir,
+    /// Cranelift's input
+    Clif,
+    /// Machine code, disassembled
+    Asm,
+}
+
+/// `odec emit`
+#[derive(Args, Debug)]
+pub struct Emit {
+    /// The model.
+    #[command(flatten)]
+    pub model: Model,
+    /// The form; `object` and `c` come with a C header of the same name
+    #[arg(long, value_enum)]
+    pub to: Target,
+    /// The file; the model's name with the form's extension if not given
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// What `emit` writes.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Relocatable object of this machine, and a header
+    Object,
+    /// C source, and a header
+    C,
+    /// Cranelift's text
+    Clif,
+    /// Disassembly
+    Asm,
+}
+
+/// `odec explain`
+#[derive(Args, Debug)]
+pub struct Explain {
+    /// The code, as `E0201`; all codes if not given
+    pub code: Option<String>,
+}
+
+/// `odec new`
+#[derive(Args, Debug)]
+pub struct New {
+    /// The file to write; it must not exist
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// `odec completions`
+#[derive(Args, Debug)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}

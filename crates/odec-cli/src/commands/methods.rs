@@ -1,0 +1,34 @@
+//! `odec methods`: the table of methods.
+
+use odec_ode::method;
+
+use crate::exit::Exit;
+use crate::report::Reporter;
+
+/// Prints it.
+pub fn methods(reporter: Reporter) -> Exit {
+    let head = ["name", "order", "stability", "steps", "about"].map(String::from);
+    let mut rows = vec![head];
+    for m in method::table() {
+        let mut about = m.about.to_string();
+        if !m.aliases.is_empty() {
+            about.push_str(&format!(" (also {})", m.aliases.join(", ")));
+        }
+        rows.push([m.name.to_string(), m.order.to_string(), m.stability.to_string(), m.adaptive.to_string(), about]);
+    }
+    let last = rows[0].len() - 1;
+    let widths: Vec<usize> = (0..last).map(|c| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in &rows {
+        for (cell, width) in row.iter().zip(&widths) {
+            text.push_str(&format!("{cell:width$}  "));
+        }
+        text.push_str(&row[last]);
+        text.push('\n');
+    }
+    text.push_str(
+        "\nstability: L and A hold in the whole left half-plane, A(60) in a sector of 60 degrees about the axis.\n",
+    );
+    text.push_str("steps: how the error is controlled; with `--step` every method takes constant steps.\n");
+    super::print(&text, reporter)
+}

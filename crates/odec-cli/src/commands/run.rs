@@ -1,0 +1,177 @@
+//! `odec run`: rows on standard output or in a file, a summary on standard error.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use odec_ode::problem::{SolveError, Stats, Stop};
+use odec_sim::bind::{Bound, Purpose};
+use odec_sim::sample::{self, Recorder, Seen};
+use odec_sim::{blame, machine::Execution};
+
+use crate::args::Run;
+use crate::exit::Exit;
+use crate::input::error;
+use crate::progress::Progress;
+use crate::report::{Reporter, say};
+use crate::rows::{Rows, Trouble, write_file};
+use crate::session::{Session, bind};
+use crate::signal;
+use crate::summary::{Summary, seconds};
+
+/// Solves and writes.
+pub fn run(args: &Run, reporter: Reporter) -> Exit {
+    let stats_on_stdout = args.stats.as_deref().is_some_and(|p| p.as_os_str() == "-");
+    if stats_on_stdout && args.output.is_none() {
+        let headline = "`--stats -` and the rows both want standard output.".to_string();
+        reporter.diagnostic(None, &error("E0702", headline, Some("write the rows to a file: `-o rows.csv`".into())));
+        return Exit::Usage;
+    }
+    let mut session = match bind(&args.model, &args.block, Purpose::Rows, reporter) {
+        Ok(session) => session,
+        Err(exit) => return exit,
+    };
+    let rows = match &args.output {
+        None => Rows::stdout(),
+        Some(path) => match Rows::file(path) {
+            Ok(rows) => rows,
+            Err(d) => {
+                reporter.diagnostic(None, &d);
+                return Exit::File;
+            }
+        },
+    };
+    let (mut exit, summary) = execute(&mut session, rows, args.output.is_none(), reporter);
+    if !reporter.quiet() && reporter.human() {
+        let destination = args.output.as_ref().map(|p| p.display().to_string());
+        say(&summary.human(reporter.paint(), destination.as_deref()));
+    }
+    if let Some(path) = &args.stats {
+        let json = summary.json();
+        let result = if stats_on_stdout {
+            crate::rows::print(&json).or_else(|trouble| match trouble {
+                Trouble::Closed => Ok(()),
+                Trouble::Failed(d) => Err(d),
+            })
+        } else {
+            write_file(path, json.as_bytes())
+        };
+        if let Err(d) = result {
+            reporter.diagnostic(None, &d);
+            exit = if exit == Exit::Success { Exit::File } else { exit };
+        }
+    }
+    exit
+}
+
+/// Integrates into `rows`; says what went wrong.
+fn execute(session: &mut Session, mut rows: Rows, on_stdout: bool, reporter: Reporter) -> (Exit, Summary) {
+    signal::listen();
+    let bound = &session.bound;
+    let names: Vec<String> = bound.columns.iter().map(|(name, _)| name.clone()).collect();
+    let trouble = rows.header(&names).err();
+    let visible = reporter.terminal() && !reporter.quiet() && !(on_stdout && is_terminal());
+    let progress = Progress::new(visible, bound.problem.t0, bound.problem.t_end, bound.logarithmic);
+    let mut writer = Writer { rows, trouble, progress };
+    let clock = Instant::now();
+    let (result, seen) = sample::solve(bound, &mut writer);
+    if writer.trouble.is_none() {
+        writer.trouble = writer.rows.flush().err();
+    }
+    session.times.solve = seconds(clock.elapsed());
+    writer.progress.finish();
+
+    let (mut exit, stats, t, stop) = match &result {
+        Ok(outcome) => {
+            let interrupted = outcome.stop == Stop::Interrupted && signal::asked_to_stop() && writer.trouble.is_none();
+            let exit = if interrupted { Exit::Interrupted } else { Exit::Success };
+            (exit, outcome.stats, outcome.t, if outcome.stop == Stop::End { "end" } else { "interrupted" })
+        }
+        Err(SolveError::Refused(_)) => (Exit::Model, Stats::default(), session.bound.problem.t0, "refused"),
+        Err(SolveError::Failed(f)) => (Exit::Run, f.stats, f.t, "failed"),
+    };
+    match &result {
+        Ok(_) => {}
+        Err(SolveError::Refused(refusal)) => {
+            let d = blame::refused(refusal, None);
+            exit = if d.labels.is_empty() { Exit::Usage } else { Exit::Model };
+            reporter.diagnostic(Some(&session.source), &d);
+        }
+        Err(SolveError::Failed(failure)) => {
+            let d = blame::failed(&session.model, &session.bound, failure);
+            reporter.diagnostic(Some(&session.source), &d);
+        }
+    }
+    let warnings = blame::warnings(&session.model, &session.bound, &seen);
+    reporter.diagnostics(Some(&session.source), &warnings, false);
+    if let Some(trouble) = writer.trouble {
+        let after = super::after(trouble, reporter);
+        exit = if exit == Exit::Success { after } else { exit };
+    }
+    (exit, summarise(session, &seen, stats, t, stop, writer.rows.count))
+}
+
+fn is_terminal() -> bool {
+    std::io::IsTerminal::is_terminal(&std::io::stdout())
+}
+
+fn summarise(session: &Session, seen: &Seen, stats: Stats, t: f64, stop: &'static str, rows: u64) -> Summary {
+    let bound: &Bound = &session.bound;
+    let layout = bound.machine.layout();
+    Summary {
+        model: session.model.name.clone(),
+        states: layout.n,
+        second_order: layout.second,
+        parameters: layout.np,
+        outputs: layout.outputs,
+        jacobian_entries: bound.machine.program().jacobian.row_idx.len(),
+        method: bound.choice.method.name.to_string(),
+        reason: bound.choice.reason.clone(),
+        step: bound.options.step.filter(|_| bound.options.fixed),
+        rtol: bound.options.rtol,
+        atol: bound.options.atol.clone(),
+        t0: bound.problem.t0,
+        t_end: bound.problem.t_end,
+        t,
+        stop,
+        rows,
+        counts: stats.into(),
+        conserved: seen.drifts.iter().map(Into::into).collect(),
+        backend: match bound.machine.execution() {
+            Execution::Jit => "jit",
+            Execution::Interpret => "interpreter",
+        },
+        code_bytes: bound.machine.code_bytes(),
+        seconds: session.times,
+    }
+}
+
+/// Rows to their destination, steps to the bar, Ctrl-C to the solver.
+struct Writer {
+    rows: Rows,
+    trouble: Option<Trouble>,
+    progress: Progress,
+}
+
+impl Recorder for Writer {
+    fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
+        if self.trouble.is_none() {
+            self.trouble = self.rows.row(values).err();
+        }
+        self.go_on()
+    }
+
+    fn step(&mut self, t: f64) -> ControlFlow<()> {
+        self.progress.step(t);
+        self.go_on()
+    }
+}
+
+impl Writer {
+    fn go_on(&self) -> ControlFlow<()> {
+        if self.trouble.is_some() || signal::asked_to_stop() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}

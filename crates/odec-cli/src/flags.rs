@@ -1,0 +1,139 @@
+//! From the text of the flags to choices; what makes no sense is answered with the flag's name and an example.
+
+use odec_lang::diagnostic::Diagnostic;
+use odec_sim::choices::{Choices, RecordRule, SampleRule, StepChoice};
+
+use crate::args::{Model, RunBlock};
+use crate::input::error;
+
+type Result<T> = std::result::Result<T, Box<Diagnostic>>;
+
+/// All flags of a model and its run.
+pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
+    let mut choices = Choices {
+        run: block.run.clone(),
+        params: model.params.clone(),
+        method: block.method.clone(),
+        interpret: block.interpret,
+        ..Choices::default()
+    };
+    for text in &model.set {
+        let (name, value) = assignment("--set", text)?;
+        choices.set.push((name, finite("--set", value)?));
+    }
+    if let Some(text) = &block.t {
+        let (t0, t_end) = span(text)?;
+        choices.t0 = Some(t0);
+        choices.t_end = Some(t_end);
+    }
+    if let Some(text) = &block.t_end {
+        choices.t_end = Some(finite("--t-end", text)?);
+    }
+    choices.step = match block.step.as_deref() {
+        None => None,
+        Some("auto") => Some(StepChoice::Auto),
+        Some(text) => Some(StepChoice::Fixed(positive("--step", text)?)),
+    };
+    choices.rtol = block.rtol.as_deref().map(|text| not_negative("--rtol", text)).transpose()?;
+    for text in &block.atol {
+        if text.contains('=') {
+            let (name, value) = assignment("--atol", text)?;
+            choices.atol_for.push((name, not_negative("--atol", value)?));
+        } else {
+            choices.atol = Some(not_negative("--atol", text)?);
+        }
+    }
+    choices.samples = block.samples.as_deref().map(samples).transpose()?;
+    choices.record = block.record.as_deref().map(record);
+    choices.max_step = block.max_step.as_deref().map(|text| positive("--max-step", text)).transpose()?;
+    choices.max_steps = block.max_steps.as_deref().map(|text| count("--max-steps", text)).transpose()?;
+    Ok(choices)
+}
+
+/// A value of a flag that makes no sense.
+fn bad(flag: &str, text: &str, expected: &str, example: &str) -> Box<Diagnostic> {
+    let headline = format!("`{flag} {text}`: {expected}.");
+    Box::new(error("E0705", headline, Some(format!("for example `{flag} {example}`"))))
+}
+
+/// A finite number.
+pub fn finite(flag: &str, text: &str) -> Result<f64> {
+    match text.trim().replace('−', "-").parse::<f64>() {
+        Ok(v) if v.is_finite() => Ok(v),
+        Ok(_) => Err(bad(flag, text, "a finite number is needed", example_of(flag))),
+        Err(_) => Err(bad(flag, text, "this is not a number", example_of(flag))),
+    }
+}
+
+fn example_of(flag: &str) -> &'static str {
+    match flag {
+        "--set" => "k=0.5",
+        "--t" => "0..10",
+        "--rtol" => "1e-6",
+        "--atol" => "1e-9",
+        "--step" | "--max-step" => "0.01",
+        "--samples" => "200",
+        _ => "40",
+    }
+}
+
+fn positive(flag: &str, text: &str) -> Result<f64> {
+    let v = finite(flag, text)?;
+    if v > 0.0 { Ok(v) } else { Err(bad(flag, text, "it must be above 0", example_of(flag))) }
+}
+
+fn not_negative(flag: &str, text: &str) -> Result<f64> {
+    let v = finite(flag, text)?;
+    if v >= 0.0 { Ok(v) } else { Err(bad(flag, text, "a tolerance cannot be negative", example_of(flag))) }
+}
+
+fn count(flag: &str, text: &str) -> Result<u64> {
+    let v = finite(flag, text)?;
+    if v >= 1.0 && v.fract() == 0.0 && v < 1e18 {
+        Ok(v as u64)
+    } else {
+        Err(bad(flag, text, "a whole number above 0 is needed", "100000"))
+    }
+}
+
+fn assignment<'a>(flag: &str, text: &'a str) -> Result<(String, &'a str)> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_string(), value.trim())),
+        _ => Err(bad(flag, text, "a name, `=` and a number are needed", example_of(flag))),
+    }
+}
+
+fn span(text: &str) -> Result<(f64, f64)> {
+    let Some((a, b)) = text.split_once("..") else {
+        let expected = "start and end are needed, with two dots between them (the end alone is `--t-end`)";
+        return Err(bad("--t", text, expected, example_of("--t")));
+    };
+    Ok((finite("--t", a)?, finite("--t", b)?))
+}
+
+fn samples(text: &str) -> Result<SampleRule> {
+    let flag = "--samples";
+    let text = text.trim();
+    if text == "steps" {
+        return Ok(SampleRule::Steps);
+    }
+    if let Some(inner) = text.strip_prefix("log(").and_then(|t| t.strip_suffix(')')) {
+        let Some((n, first)) = inner.split_once(',') else {
+            return Err(bad(flag, text, "`log` takes a number of rows and the first time", "'log(200, 1e-6)'"));
+        };
+        return Ok(SampleRule::Log { count: count(flag, n)?, first: positive(flag, first)? });
+    }
+    if text.contains(',') {
+        return Ok(SampleRule::Times(text.split(',').map(|t| finite(flag, t)).collect::<Result<_>>()?));
+    }
+    Ok(SampleRule::Count(count(flag, text)?))
+}
+
+fn record(text: &str) -> RecordRule {
+    match text.trim() {
+        "all" => RecordRule::All,
+        "states" => RecordRule::States,
+        "outputs" => RecordRule::Outputs,
+        names => RecordRule::Names(names.split(',').map(|n| n.trim().to_string()).collect()),
+    }
+}

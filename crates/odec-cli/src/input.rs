@@ -1,0 +1,83 @@
+//! Reads a model file. What can be wrong with a file is said here, what can be wrong with a model elsewhere.
+
+use std::io::Read;
+use std::path::Path;
+
+use odec_lang::diagnostic::{Diagnostic, Severity};
+use odec_lang::source::Source;
+
+/// Bytes read at most: one more than a model may have, so that the compiler sees that it is too long.
+const MAX_READ: u64 = odec_lang::syntax::limits::MAX_SOURCE_BYTES as u64 + 1;
+
+/// A diagnostic of the command itself: no place in a source.
+pub fn error(code: &'static str, headline: String, help: Option<String>) -> Diagnostic {
+    Diagnostic { code, severity: Severity::Error, headline, labels: vec![], help, fixes: vec![] }
+}
+
+/// The text of `path`, `-` for standard input.
+pub fn read(path: &Path) -> Result<Source, Box<Diagnostic>> {
+    let name = if path == Path::new("-") { "<standard input>".to_string() } else { path.display().to_string() };
+    let unreadable = |e: std::io::Error| {
+        let (headline, help) = match e.kind() {
+            std::io::ErrorKind::NotFound => {
+                (format!("There is no file `{name}`."), neighbour(path).map(|n| format!("did you mean `{n}`?")))
+            }
+            std::io::ErrorKind::PermissionDenied => (format!("`{name}` may not be read: permission denied."), None),
+            _ => (format!("`{name}` cannot be read: {}.", plain(&e)), None),
+        };
+        Box::new(error("E0701", headline, help))
+    };
+    let mut bytes = vec![];
+    if path == Path::new("-") {
+        std::io::stdin().lock().take(MAX_READ).read_to_end(&mut bytes).map_err(unreadable)?;
+    } else {
+        let file = std::fs::File::open(path).map_err(unreadable)?;
+        if file.metadata().map_err(unreadable)?.is_dir() {
+            let help = models(path);
+            return Err(Box::new(error("E0701", format!("`{name}` is a directory, not a model."), help)));
+        }
+        file.take(MAX_READ).read_to_end(&mut bytes).map_err(unreadable)?;
+    }
+    Source::from_bytes(name, bytes).map_err(Box::new)
+}
+
+/// The operating system's words without the number.
+pub fn plain(e: &std::io::Error) -> String {
+    let text = e.to_string();
+    match text.find(" (os error") {
+        Some(k) => text[..k].to_lowercase(),
+        None => text.to_lowercase(),
+    }
+}
+
+/// A file of the same folder with a similar name.
+fn neighbour(path: &Path) -> Option<String> {
+    let wanted = path.file_name()?.to_str()?;
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .ok()?
+        .take(1000)
+        .filter_map(|e| e.ok()?.file_name().into_string().ok())
+        .filter(|n| n.ends_with(".ode"))
+        .collect();
+    names.sort();
+    let stem = wanted.strip_suffix(".ode").unwrap_or(wanted);
+    let near = names.into_iter().find(|n| {
+        let other = n.strip_suffix(".ode").unwrap_or(n);
+        !odec_lang::suggest::nearest(stem, std::iter::once(other)).is_empty()
+    })?;
+    Some(if folder == Path::new(".") { near } else { folder.join(near).display().to_string() })
+}
+
+/// The models in a folder, to name instead of it.
+fn models(path: &Path) -> Option<String> {
+    let mut names: Vec<String> = std::fs::read_dir(path)
+        .ok()?
+        .take(1000)
+        .filter_map(|e| e.ok()?.file_name().into_string().ok())
+        .filter(|n| n.ends_with(".ode"))
+        .collect();
+    names.sort();
+    let first = names.first()?;
+    Some(format!("name a model in it, for example `{}`", path.join(first).display()))
+}

@@ -1,0 +1,246 @@
+//! Draws a picture on any backend of the plotting library.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{FontStyle, FontTransform, RGBColor, TextStyle, register_font as register};
+
+use super::axis::Axis;
+use super::{Curve, Picture};
+
+/// Colours that people with any colour vision tell apart (Okabe and Ito 2008), the darker ones first.
+const COLOURS: [RGBColor; 8] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(120, 60, 140),
+    RGBColor(90, 90, 90),
+];
+const INK: RGBColor = RGBColor(40, 40, 40);
+const GREY: RGBColor = RGBColor(95, 95, 95);
+const GRID: RGBColor = RGBColor(228, 228, 228);
+
+/// Sizes in pixels.
+const TITLE: i32 = 22;
+const LABEL: i32 = 16;
+const TICK: i32 = 14;
+const MARGIN: i32 = 20;
+const GAP: i32 = 8;
+const SWATCH: i32 = 24;
+const LINE: f64 = 2.0;
+/// Pixels between ticks, about.
+const TICK_SPACE: i32 = 110;
+/// Entries of a legend; more are counted.
+const MAX_LEGEND: usize = 24;
+/// Points nearer than this to the last one drawn, in pixels, are left out.
+const SAME: f64 = 0.3;
+
+const FONT: &str = "sans-serif";
+
+/// Makes the font known to the library; SVG files name the family and leave the choice to the viewer.
+pub fn register_font() {
+    // fails only if the font is broken, and then text cannot be measured, which is reported by the first text drawn
+    let _ = register(FONT, FontStyle::Normal, include_bytes!("../../assets/plot-sans.ttf"));
+}
+
+type Area<'a, B> = DrawingArea<B, Shift>;
+
+/// Draws; `scale` is the number of units per pixel.
+pub fn draw<B: DrawingBackend>(root: &Area<B>, picture: &Picture, scale: u32) -> Result<(), String> {
+    let pen = Pen { root, scale: f64::from(scale) };
+    pen.root.fill(&WHITE).map_err(|e| e.to_string())?;
+    let (width, height) = (picture.size.0 as i32, picture.size.1 as i32);
+    let curves = || picture.panels.iter().flatten();
+
+    let mut top = MARGIN;
+    if !picture.title.is_empty() {
+        top += pen.text(&picture.title, TITLE, INK, (MARGIN, top), HPos::Left, VPos::Top)? + 2 * GAP;
+    }
+    let legend = {
+        let mut widest = 0;
+        for c in curves() {
+            widest = widest.max(pen.width(&c.name, LABEL)?);
+        }
+        (widest + SWATCH + 3 * GAP).min(width / 3)
+    };
+    let right = width - MARGIN - legend;
+    let panels = picture.panels.len().max(1) as i32;
+    let bottom = height - MARGIN - TICK - 2 * GAP - if picture.x_label.is_empty() { 0 } else { LABEL + GAP };
+    let between = 2 * GAP + 4;
+    let panel_height = ((bottom - top) - between * (panels - 1)) / panels;
+
+    let ys: Vec<Axis> = picture
+        .panels
+        .iter()
+        .map(|panel| {
+            let values = panel.iter().flat_map(|c| c.points.iter().map(|p| p.1));
+            Axis::new(values, picture.log_y, (panel_height / (TICK_SPACE * 6 / 10)).max(2) as usize, 0.04)
+        })
+        .collect();
+    let mut widest = 0;
+    for (_, label) in ys.iter().flat_map(|a| &a.ticks) {
+        widest = widest.max(pen.width(label, TICK)?);
+    }
+    let y_label = if picture.y_label.is_empty() { 0 } else { LABEL + GAP };
+    let left = MARGIN + y_label + widest + GAP;
+    if right - left < 40 || panel_height < 30 {
+        return Err("the picture is too small for its labels".to_string());
+    }
+    let x_values = curves().flat_map(|c| c.points.iter().map(|p| p.0));
+    let x = Axis::new(x_values, picture.log_x, ((right - left) / TICK_SPACE).max(2) as usize, 0.0);
+
+    if y_label > 0 {
+        pen.vertical(&picture.y_label, LABEL, GREY, (MARGIN, (top + bottom) / 2))?;
+    }
+    let mut colour = 0;
+    for (k, (panel, y)) in picture.panels.iter().zip(&ys).enumerate() {
+        let y0 = top + k as i32 * (panel_height + between);
+        let frame = Frame { left, right, top: y0, bottom: y0 + panel_height };
+        pen.axes(&frame, &x, y, k as i32 + 1 == panels)?;
+        let mut row = frame.top + GAP;
+        for (c, curve) in panel.iter().enumerate() {
+            let ink = COLOURS[colour % COLOURS.len()];
+            colour += 1;
+            pen.curve(&frame, &x, y, curve, ink)?;
+            let room = row + LABEL * 5 / 2 < frame.bottom || c + 1 == panel.len();
+            if c < MAX_LEGEND && room && row < frame.bottom {
+                let middle = row + LABEL / 2;
+                let start = frame.right + 2 * GAP;
+                pen.line(&[(start, middle), (start + SWATCH, middle)], ink, LINE * 1.2)?;
+                pen.text(&curve.name, LABEL, INK, (start + SWATCH + GAP, middle), HPos::Left, VPos::Center)?;
+                row += LABEL * 3 / 2;
+            } else if row < frame.bottom {
+                let more = format!("and {} more", panel.len() - c);
+                pen.text(&more, TICK, GREY, (frame.right + 2 * GAP, row + LABEL / 2), HPos::Left, VPos::Center)?;
+                row = frame.bottom;
+            }
+        }
+    }
+    if !picture.x_label.is_empty() {
+        let at = ((left + right) / 2, height - MARGIN);
+        pen.text(&picture.x_label, LABEL, GREY, at, HPos::Center, VPos::Bottom)?;
+    }
+    Ok(())
+}
+
+/// Where a panel lies, in pixels.
+struct Frame {
+    left: i32,
+    right: i32,
+    top: i32,
+    bottom: i32,
+}
+
+impl Frame {
+    fn x(&self, place: f64) -> f64 {
+        f64::from(self.left) + place * f64::from(self.right - self.left)
+    }
+
+    fn y(&self, place: f64) -> f64 {
+        f64::from(self.bottom) - place * f64::from(self.bottom - self.top)
+    }
+}
+
+/// Draws in pixels on a finer grid.
+struct Pen<'a, B: DrawingBackend> {
+    root: &'a Area<'a, B>,
+    scale: f64,
+}
+
+impl<B: DrawingBackend> Pen<'_, B> {
+    fn fine(&self, v: f64) -> i32 {
+        (v * self.scale).round() as i32
+    }
+
+    fn style(&self, size: i32, colour: RGBColor) -> TextStyle<'static> {
+        TextStyle {
+            color: colour.to_backend_color(),
+            ..TextStyle::from((FONT, f64::from(size) * self.scale).into_font())
+        }
+    }
+
+    fn width(&self, text: &str, size: i32) -> Result<i32, String> {
+        let (w, _) = self.root.estimate_text_size(text, &self.style(size, INK)).map_err(|e| e.to_string())?;
+        Ok((f64::from(w) / self.scale).ceil() as i32)
+    }
+
+    /// Draws a text and returns its height.
+    fn text(&self, text: &str, size: i32, colour: RGBColor, at: (i32, i32), h: HPos, v: VPos) -> Result<i32, String> {
+        let style = self.style(size, colour).pos(Pos::new(h, v));
+        let at = (self.fine(f64::from(at.0)), self.fine(f64::from(at.1)));
+        self.root.draw_text(text, &style, at).map_err(|e| e.to_string())?;
+        Ok(size)
+    }
+
+    /// Draws a text upwards.
+    fn vertical(&self, text: &str, size: i32, colour: RGBColor, at: (i32, i32)) -> Result<(), String> {
+        let style = self.style(size, colour).transform(FontTransform::Rotate270).pos(Pos::new(HPos::Center, VPos::Top));
+        let at = (self.fine(f64::from(at.0)), self.fine(f64::from(at.1)));
+        self.root.draw_text(text, &style, at).map_err(|e| e.to_string())
+    }
+
+    fn line(&self, points: &[(i32, i32)], colour: RGBColor, width: f64) -> Result<(), String> {
+        let points: Vec<_> = points.iter().map(|p| (self.fine(f64::from(p.0)), self.fine(f64::from(p.1)))).collect();
+        self.path(points, colour, width)
+    }
+
+    fn path(&self, points: Vec<(i32, i32)>, colour: RGBColor, width: f64) -> Result<(), String> {
+        let width = (width * self.scale).round().max(1.0) as u32;
+        self.root.draw(&PathElement::new(points, colour.stroke_width(width))).map_err(|e| e.to_string())
+    }
+
+    fn axes(&self, frame: &Frame, x: &Axis, y: &Axis, last: bool) -> Result<(), String> {
+        for (v, label) in &x.ticks {
+            let Some(place) = x.position(*v) else { continue };
+            let at = frame.x(place).round() as i32;
+            self.line(&[(at, frame.top), (at, frame.bottom)], GRID, 1.0)?;
+            if last {
+                self.text(label, TICK, GREY, (at, frame.bottom + GAP), HPos::Center, VPos::Top)?;
+            }
+        }
+        for (v, label) in &y.ticks {
+            let Some(place) = y.position(*v) else { continue };
+            let at = frame.y(place).round() as i32;
+            self.line(&[(frame.left, at), (frame.right, at)], GRID, 1.0)?;
+            self.text(label, TICK, GREY, (frame.left - GAP, at), HPos::Right, VPos::Center)?;
+        }
+        self.line(&[(frame.left, frame.bottom), (frame.right, frame.bottom)], GREY, 1.0)
+    }
+
+    fn curve(&self, frame: &Frame, x: &Axis, y: &Axis, curve: &Curve, colour: RGBColor) -> Result<(), String> {
+        let mut piece: Vec<(f64, f64)> = vec![];
+        let mut skipped = None;
+        for &(a, b) in &curve.points {
+            match (x.place(a), y.place(b)) {
+                (Some(a), Some(b)) => {
+                    let point = (frame.x(a), frame.y(b));
+                    match piece.last() {
+                        Some(last) if (last.0 - point.0).abs() < SAME && (last.1 - point.1).abs() < SAME => {
+                            skipped = Some(point);
+                        }
+                        _ => {
+                            piece.push(point);
+                            skipped = None;
+                        }
+                    }
+                }
+                _ => {
+                    self.stroke(std::mem::take(&mut piece), skipped.take(), colour)?;
+                }
+            }
+        }
+        self.stroke(piece, skipped, colour)
+    }
+
+    fn stroke(&self, mut piece: Vec<(f64, f64)>, end: Option<(f64, f64)>, colour: RGBColor) -> Result<(), String> {
+        piece.extend(end);
+        if piece.len() < 2 {
+            return Ok(());
+        }
+        let points = piece.into_iter().map(|(a, b)| (self.fine(a), self.fine(b))).collect();
+        self.path(points, colour, LINE)
+    }
+}

@@ -1,0 +1,80 @@
+//! From a picture to the bytes of a file.
+
+use plotters::prelude::*;
+
+use super::Picture;
+use super::draw::draw;
+
+/// A file format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Vector graphics.
+    Svg,
+    /// Pixels.
+    Png,
+}
+
+/// Units of an SVG per pixel: the library draws on whole numbers, curves need more.
+const FINE: u32 = 10;
+/// Pixels drawn per pixel of a PNG, averaged.
+const OVERSAMPLING: u32 = 3;
+
+/// The bytes of the file.
+pub fn encode(picture: &Picture, format: Format) -> Result<Vec<u8>, String> {
+    super::draw::register_font();
+    match format {
+        Format::Svg => svg(picture),
+        Format::Png => png(picture),
+    }
+}
+
+fn svg(picture: &Picture) -> Result<Vec<u8>, String> {
+    let (width, height) = picture.size;
+    let mut text = String::new();
+    {
+        let root = SVGBackend::with_string(&mut text, (width * FINE, height * FINE)).into_drawing_area();
+        draw(&root, picture, FINE)?;
+        root.present().map_err(|e| e.to_string())?;
+    }
+    let large = format!("width=\"{}\" height=\"{}\"", width * FINE, height * FINE);
+    Ok(text.replacen(&large, &format!("width=\"{width}\" height=\"{height}\""), 1).into_bytes())
+}
+
+fn png(picture: &Picture) -> Result<Vec<u8>, String> {
+    let (width, height) = picture.size;
+    let (w, h) = (width * OVERSAMPLING, height * OVERSAMPLING);
+    let mut pixels = vec![255u8; (w * h * 3) as usize];
+    {
+        let root = BitMapBackend::with_buffer(&mut pixels, (w, h)).into_drawing_area();
+        draw(&root, picture, OVERSAMPLING)?;
+        root.present().map_err(|e| e.to_string())?;
+    }
+    let small = average(&pixels, width as usize, height as usize);
+    let mut bytes = vec![];
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    let mut writer = encoder.write_header().map_err(|e| e.to_string())?;
+    writer.write_image_data(&small).map_err(|e| e.to_string())?;
+    writer.finish().map_err(|e| e.to_string())?;
+    Ok(bytes)
+}
+
+/// The mean of each square of `OVERSAMPLING` pixels a side.
+fn average(pixels: &[u8], width: usize, height: usize) -> Vec<u8> {
+    let k = OVERSAMPLING as usize;
+    let mut out = Vec::with_capacity(width * height * 3);
+    for row in 0..height {
+        for column in 0..width {
+            for channel in 0..3 {
+                let mut sum = 0u32;
+                for dy in 0..k {
+                    let start = ((row * k + dy) * width * k + column * k) * 3 + channel;
+                    sum += (0..k).map(|dx| u32::from(pixels[start + 3 * dx])).sum::<u32>();
+                }
+                out.push((sum / (k * k) as u32) as u8);
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,85 @@
+//! A bar with simulated time and remaining time, for people, once a run lasts longer than a moment.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::rows::shortest;
+
+/// A run shorter than this shows no bar.
+const MOMENT: Duration = Duration::from_millis(500);
+/// Time between two drawings.
+const REFRESH: Duration = Duration::from_millis(100);
+/// Length of the bar in its own units.
+const UNITS: u64 = 10_000;
+/// Steps between two looks at the clock.
+const GLANCE: u32 = 16;
+
+/// The bar, or nothing where nobody would see it.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    wanted: bool,
+    started: Instant,
+    drawn: Instant,
+    steps: u32,
+    t0: f64,
+    t_end: f64,
+    /// First sample after the start, when samples are logarithmic: then progress is too.
+    first: Option<f64>,
+}
+
+impl Progress {
+    /// For a run over `t0..t_end`; `wanted` is false when standard error is no terminal or rows go to one.
+    pub fn new(wanted: bool, t0: f64, t_end: f64, first: Option<f64>) -> Progress {
+        let now = Instant::now();
+        Progress { bar: None, wanted, started: now, drawn: now, steps: 0, t0, t_end, first }
+    }
+
+    /// After a step that reached `t`.
+    pub fn step(&mut self, t: f64) {
+        if !self.wanted {
+            return;
+        }
+        self.steps = self.steps.wrapping_add(1);
+        if !self.steps.is_multiple_of(GLANCE) || self.drawn.elapsed() < REFRESH {
+            return;
+        }
+        self.drawn = Instant::now();
+        if self.bar.is_none() {
+            if self.started.elapsed() < MOMENT {
+                return;
+            }
+            self.bar = Some(bar(self.started));
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_position((self.fraction(t) * UNITS as f64) as u64);
+            let digits = format!("{:.4e}", t).parse().unwrap_or(t);
+            bar.set_message(format!("t = {} of {}", shortest(digits), shortest(self.t_end)));
+        }
+    }
+
+    fn fraction(&self, t: f64) -> f64 {
+        let (done, all) = ((t - self.t0).abs(), (self.t_end - self.t0).abs());
+        let fraction = match self.first {
+            Some(first) if first > 0.0 && all > first => (done / first).max(1.0).ln() / (all / first).ln(),
+            _ => done / all,
+        };
+        if fraction.is_finite() { fraction.clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+        self.wanted = false;
+    }
+}
+
+fn bar(started: Instant) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(UNITS), ProgressDrawTarget::stderr()).with_elapsed(started.elapsed());
+    if let Ok(style) = ProgressStyle::with_template("{bar:32.cyan} {percent:>3} %  {msg}  {eta} left") {
+        bar.set_style(style.progress_chars("━╸ "));
+    }
+    bar
+}

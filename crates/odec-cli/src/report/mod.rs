@@ -1,0 +1,146 @@
+//! Writes diagnostics on standard error: for people (miette) or as JSON lines, and short messages of the command itself.
+
+mod excerpt;
+mod human;
+mod json;
+
+use std::io::{IsTerminal, Write};
+
+use odec_lang::diagnostic::{Diagnostic, Severity};
+use odec_lang::source::Source;
+
+use crate::args::{ColorChoice, Common, MessageFormat};
+
+/// Diagnostics shown in full; more are counted. Past the first few they mostly repeat each other.
+const MAX_SHOWN: usize = 20;
+
+/// Where and how messages go.
+#[derive(Clone, Copy, Debug)]
+pub struct Reporter {
+    format: MessageFormat,
+    quiet: bool,
+    color: bool,
+    terminal: bool,
+}
+
+impl Reporter {
+    /// From the flags, the environment (`NO_COLOR`) and what standard error is.
+    pub fn new(common: &Common) -> Reporter {
+        let terminal = std::io::stderr().is_terminal();
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty())
+            || std::env::var_os("TERM").is_some_and(|v| v == "dumb");
+        let color = match common.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => terminal && !plain,
+        };
+        Reporter { format: common.message_format, quiet: common.quiet, color, terminal }
+    }
+
+    /// True when warnings, notes and the summary are not wanted.
+    pub fn quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// True when standard error is a terminal that people look at.
+    pub fn terminal(&self) -> bool {
+        self.terminal && self.format == MessageFormat::Human
+    }
+
+    /// True when messages are for people.
+    pub fn human(&self) -> bool {
+        self.format == MessageFormat::Human
+    }
+
+    /// Colours of the human form.
+    pub fn paint(&self) -> Paint {
+        Paint(self.color)
+    }
+
+    /// Colours of what commands say on standard output.
+    pub fn stdout_paint(&self) -> Paint {
+        Paint(self.color && std::io::stdout().is_terminal())
+    }
+
+    /// Writes diagnostics with their source. Errors are shown in full; warnings and notes too if `full`, else in one
+    /// line each.
+    pub fn diagnostics(&self, source: Option<&Source>, list: &[Diagnostic], full: bool) {
+        let mut text = String::new();
+        let mut shown = 0;
+        for d in list {
+            if self.quiet && d.severity != Severity::Error {
+                continue;
+            }
+            match self.format {
+                MessageFormat::Json => text.push_str(&json::line(source, d)),
+                MessageFormat::Human => {
+                    shown += 1;
+                    if shown > MAX_SHOWN {
+                        continue;
+                    }
+                    if full || d.severity == Severity::Error {
+                        text.push_str(&human::full(source, d, self.color, self.terminal));
+                    } else {
+                        text.push_str(&human::short(source, d, self.paint()));
+                    }
+                }
+            }
+        }
+        if shown > MAX_SHOWN {
+            text.push_str(&format!("... and {} more\n", shown - MAX_SHOWN));
+        }
+        say(&text);
+    }
+
+    /// One diagnostic.
+    pub fn diagnostic(&self, source: Option<&Source>, d: &Diagnostic) {
+        self.diagnostics(source, std::slice::from_ref(d), true);
+    }
+}
+
+/// Writes on standard error. If nobody listens, nothing is lost that could be kept.
+pub fn say(text: &str) {
+    let mut stderr = std::io::stderr().lock();
+    let _ = stderr.write_all(text.as_bytes());
+    let _ = stderr.flush();
+}
+
+/// Colours, or none.
+#[derive(Clone, Copy, Debug)]
+pub struct Paint(bool);
+
+impl Paint {
+    fn wrap(self, code: &str, text: &str) -> String {
+        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+    }
+
+    /// Emphasised.
+    pub fn bold(self, text: &str) -> String {
+        self.wrap("1", text)
+    }
+
+    /// In the background: labels, units.
+    pub fn dim(self, text: &str) -> String {
+        self.wrap("2", text)
+    }
+
+    /// Good.
+    pub fn green(self, text: &str) -> String {
+        self.wrap("32", text)
+    }
+
+    /// Look here.
+    pub fn yellow(self, text: &str) -> String {
+        self.wrap("33;1", text)
+    }
+
+    /// Bad.
+    pub fn red(self, text: &str) -> String {
+        self.wrap("31;1", text)
+    }
+
+    /// Of no consequence, but worth knowing.
+    pub fn cyan(self, text: &str) -> String {
+        self.wrap("36", text)
+    }
+}

@@ -1,0 +1,195 @@
+//! Rows as CSV: whole rows only, flushed often enough that what is computed is kept whatever happens next.
+
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use odec_lang::diagnostic::Diagnostic;
+
+use crate::input::{error, plain};
+
+/// Bytes gathered before they are written.
+const BLOCK: usize = 1 << 16;
+/// Longest time that rows wait to be written.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Why rows cannot be written.
+#[derive(Debug)]
+pub enum Trouble {
+    /// The reader has had enough: not an error.
+    Closed,
+    /// The file system says no.
+    Failed(Box<Diagnostic>),
+}
+
+enum Output {
+    Stdout(std::io::Stdout),
+    File(File, PathBuf),
+}
+
+/// A table on standard output or in a file.
+pub struct Rows {
+    output: Output,
+    buffer: Vec<u8>,
+    /// Bytes of the file that are whole rows.
+    written: u64,
+    flushed: Instant,
+    /// Rows so far, the header not counted.
+    pub count: u64,
+}
+
+impl Rows {
+    /// On standard output.
+    pub fn stdout() -> Rows {
+        Rows::to(Output::Stdout(std::io::stdout()))
+    }
+
+    /// Into a new file, or over an old one.
+    pub fn file(path: &Path) -> Result<Rows, Box<Diagnostic>> {
+        let file = File::create(path).map_err(|e| cannot_write(path, &e))?;
+        Ok(Rows::to(Output::File(file, path.to_path_buf())))
+    }
+
+    fn to(output: Output) -> Rows {
+        Rows { output, buffer: Vec::with_capacity(BLOCK + 4096), written: 0, flushed: Instant::now(), count: 0 }
+    }
+
+    /// The names of the columns.
+    pub fn header(&mut self, names: &[String]) -> Result<(), Trouble> {
+        let mut writer = csv::Writer::from_writer(vec![]);
+        // a vector takes everything: neither call can fail
+        let _ = writer.write_record(names);
+        if let Ok(bytes) = writer.into_inner() {
+            self.buffer.extend_from_slice(&bytes);
+        }
+        self.write_if_due()
+    }
+
+    /// One row.
+    pub fn row(&mut self, values: &[f64]) -> Result<(), Trouble> {
+        for (k, &v) in values.iter().enumerate() {
+            if k > 0 {
+                self.buffer.push(b',');
+            }
+            number(&mut self.buffer, v);
+        }
+        self.buffer.push(b'\n');
+        self.count += 1;
+        self.write_if_due()
+    }
+
+    fn write_if_due(&mut self) -> Result<(), Trouble> {
+        if self.buffer.len() >= BLOCK || self.flushed.elapsed() >= PATIENCE { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes what is gathered.
+    pub fn flush(&mut self) -> Result<(), Trouble> {
+        self.flushed = Instant::now();
+        let result = match &mut self.output {
+            Output::Stdout(out) => write_all(out, &self.buffer).and_then(|()| out.flush().map_err(|e| (0, e))),
+            Output::File(file, _) => write_all(file, &self.buffer),
+        };
+        let gathered = std::mem::take(&mut self.buffer);
+        match result {
+            Ok(()) => {
+                self.written += gathered.len() as u64;
+                self.buffer = gathered;
+                self.buffer.clear();
+                Ok(())
+            }
+            Err((accepted, e)) => {
+                let whole = gathered[..accepted].iter().rposition(|&b| b == b'\n').map_or(0, |k| k + 1);
+                self.written += whole as u64;
+                Err(match &mut self.output {
+                    Output::Stdout(_) if e.kind() == ErrorKind::BrokenPipe => Trouble::Closed,
+                    Output::Stdout(_) => {
+                        let headline = format!("Standard output cannot be written: {}.", plain(&e));
+                        Trouble::Failed(Box::new(error("E0704", headline, None)))
+                    }
+                    Output::File(file, path) => {
+                        // a torn row is taken back; where the file cannot be cut (a device) nothing is lost by trying
+                        let _ = file.set_len(self.written);
+                        let headline = format!("`{}` cannot be written: {}.", path.display(), plain(&e));
+                        let help = format!("the {} in it are whole", rows_of(&gathered, whole, self.count));
+                        Trouble::Failed(Box::new(error("E0704", headline, (self.written > 0).then_some(help))))
+                    }
+                })
+            }
+        }
+    }
+}
+
+/// How many rows the file holds after an error, in words.
+fn rows_of(gathered: &[u8], whole: usize, count: u64) -> String {
+    let lost = gathered[whole..].iter().filter(|&&b| b == b'\n').count() as u64;
+    let kept = count.saturating_sub(lost);
+    if kept == 1 { "row".to_string() } else { format!("{kept} rows") }
+}
+
+/// Like `Write::write_all`, but tells how many bytes went through before an error.
+fn write_all(out: &mut impl Write, bytes: &[u8]) -> Result<(), (usize, std::io::Error)> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match out.write(&bytes[done..]) {
+            Ok(0) => return Err((done, ErrorKind::WriteZero.into())),
+            Ok(n) => done += n,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err((done, e)),
+        }
+    }
+    Ok(())
+}
+
+/// A file that cannot be opened for writing.
+pub fn cannot_write(path: &Path, e: &std::io::Error) -> Box<Diagnostic> {
+    let name = path.display();
+    let headline = match e.kind() {
+        ErrorKind::PermissionDenied => format!("`{name}` may not be written: permission denied."),
+        ErrorKind::NotFound => format!("`{name}` cannot be written: there is no such folder."),
+        ErrorKind::IsADirectory => format!("`{name}` cannot be written: it is a directory."),
+        _ => format!("`{name}` cannot be written: {}.", plain(e)),
+    };
+    Box::new(error("E0703", headline, None))
+}
+
+/// Writes a whole file.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Box<Diagnostic>> {
+    let mut file = File::create(path).map_err(|e| cannot_write(path, &e))?;
+    write_all(&mut file, bytes).map_err(|(_, e)| {
+        Box::new(error("E0704", format!("`{}` cannot be written: {}.", path.display(), plain(&e)), None))
+    })
+}
+
+/// Writes text on standard output.
+pub fn print(text: &str) -> Result<(), Trouble> {
+    let mut rows = Rows::stdout();
+    rows.buffer.extend_from_slice(text.as_bytes());
+    rows.flush()
+}
+
+/// The shortest digits that read back as the same number, with an exponent where that is shorter.
+pub fn number(out: &mut Vec<u8>, v: f64) {
+    let start = out.len();
+    // writing into a vector cannot fail
+    let _ = if v.is_nan() { write!(out, "nan") } else { write!(out, "{v}") };
+    if out.len() - start > SHORT && v.is_finite() {
+        let plain = out.len() - start;
+        let _ = write!(out, "{v:e}");
+        if out.len() - start - plain < plain {
+            out.drain(start..start + plain);
+        } else {
+            out.truncate(start + plain);
+        }
+    }
+}
+
+/// Up to this length no other spelling of a number is looked for.
+const SHORT: usize = 4;
+
+/// [`number`] as a string.
+pub fn shortest(v: f64) -> String {
+    let mut out = vec![];
+    number(&mut out, v);
+    String::from_utf8_lossy(&out).into_owned()
+}

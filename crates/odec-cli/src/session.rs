@@ -1,0 +1,88 @@
+//! From a file to a bound model, with the time that each stage took; what `run`, `test` and `plot` have in common.
+
+use std::time::Instant;
+
+use odec_lang::diagnostic::{Diagnostic, Severity};
+use odec_lang::model::Model;
+use odec_lang::source::Source;
+use odec_sim::bind::{Bound, Plan, Purpose};
+
+use crate::args::{self, RunBlock};
+use crate::exit::Exit;
+use crate::flags;
+use crate::input;
+use crate::report::Reporter;
+use crate::summary::{Times, seconds};
+
+/// A checked model.
+pub struct Checked {
+    /// Its text.
+    pub source: Source,
+    /// What it means.
+    pub model: Model,
+    /// Time of the stages so far.
+    pub times: Times,
+}
+
+/// A model ready to run.
+pub struct Session {
+    /// Its text.
+    pub source: Source,
+    /// What it means.
+    pub model: Model,
+    /// Kernels, start, options.
+    pub bound: Bound,
+    /// Time of the stages so far.
+    pub times: Times,
+}
+
+/// Reads and checks a model. What is wrong has been said when this fails.
+pub fn check(file: &args::Model, reporter: Reporter, full: bool) -> Result<Checked, Exit> {
+    let source = input::read(&file.file).map_err(|d| {
+        reporter.diagnostic(None, &d);
+        if d.code.starts_with("E07") { Exit::File } else { Exit::Model }
+    })?;
+    let mut times = Times::default();
+    let clock = Instant::now();
+    let (tree, mut diagnostics) = odec_lang::parse(&source);
+    times.parse = seconds(clock.elapsed());
+    let clock = Instant::now();
+    let (model, more) = odec_lang::analyse(&tree, &source);
+    times.check = seconds(clock.elapsed());
+    diagnostics.extend(more);
+    let wrong = diagnostics.iter().any(|d| d.severity == Severity::Error);
+    reporter.diagnostics(Some(&source), &diagnostics, full || wrong);
+    match model.filter(|_| !wrong) {
+        Some(model) => Ok(Checked { source, model, times }),
+        None => Err(Exit::Model),
+    }
+}
+
+/// Reads, checks, lowers, compiles and binds.
+pub fn bind(file: &args::Model, block: &RunBlock, purpose: Purpose, reporter: Reporter) -> Result<Session, Exit> {
+    let choices = flags::choices(file, block).map_err(|d| {
+        reporter.diagnostic(None, &d);
+        Exit::Usage
+    })?;
+    let Checked { source, model, mut times } = check(file, reporter, false)?;
+    let refused = |list: Vec<Diagnostic>| {
+        reporter.diagnostics(Some(&source), &list, true);
+        exit_of(&list)
+    };
+    let clock = Instant::now();
+    let plan = Plan::new(&model, &choices, purpose).map_err(refused)?;
+    let program = odec_lang::lower(&model, &plan.overrides).map_err(refused)?;
+    times.derive = seconds(clock.elapsed());
+    let clock = Instant::now();
+    let bound = plan.bind(&model, program).map_err(refused)?;
+    times.compile = seconds(clock.elapsed());
+    Ok(Session { source, model, bound, times })
+}
+
+/// A fault with a place lies in the model; one without came from the command line, unless it arose at run time.
+pub fn exit_of(list: &[Diagnostic]) -> Exit {
+    match list.first() {
+        Some(d) if d.labels.is_empty() => Exit::Usage,
+        _ => Exit::Model,
+    }
+}

@@ -1,0 +1,249 @@
+//! What a run was and what it cost: a few aligned lines for people, the same as JSON for tools.
+
+use std::time::Duration;
+
+use odec_ode::problem::Stats;
+use odec_sim::sample::Drift;
+use serde::Serialize;
+
+use crate::report::Paint;
+use crate::rows::shortest;
+
+/// How long each stage took.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Times {
+    /// Text to tree, in seconds; likewise below.
+    pub parse: f64,
+    /// Tree to checked model.
+    pub check: f64,
+    /// Model to kernels with derivatives.
+    pub derive: f64,
+    /// Kernels to machine code.
+    pub compile: f64,
+    /// First step to last row.
+    pub solve: f64,
+}
+
+/// Everything there is to say of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Name of the model.
+    pub model: String,
+    /// Unknowns of the first-order view.
+    pub states: usize,
+    /// How many of them are velocities.
+    pub second_order: usize,
+    /// Parameters.
+    pub parameters: usize,
+    /// Outputs.
+    pub outputs: usize,
+    /// Entries of the Jacobian's pattern.
+    pub jacobian_entries: usize,
+    /// Name of the method.
+    pub method: String,
+    /// Why, if it was chosen for the user.
+    pub reason: Option<String>,
+    /// Constant step, if there is one.
+    pub step: Option<f64>,
+    /// Relative tolerance.
+    pub rtol: f64,
+    /// Absolute tolerances, one for all or one for each state.
+    pub atol: Vec<f64>,
+    /// Start.
+    pub t0: f64,
+    /// End asked for.
+    pub t_end: f64,
+    /// Time reached.
+    pub t: f64,
+    /// `end`, `interrupted` or `failed`.
+    pub stop: &'static str,
+    /// Rows written.
+    pub rows: u64,
+    /// Counts.
+    pub counts: Counts,
+    /// Drift of each conserved quantity over the rows.
+    pub conserved: Vec<Conserved>,
+    /// `jit` or `interpreter`.
+    pub backend: &'static str,
+    /// Bytes of machine code.
+    pub code_bytes: Option<usize>,
+    /// Seconds of each stage.
+    pub seconds: Times,
+}
+
+/// Counts of the solver.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Counts {
+    accepted: u64,
+    rejected: u64,
+    failed: u64,
+    rhs: u64,
+    jacobians: u64,
+    factorisations: u64,
+    solves: u64,
+    newton: u64,
+}
+
+impl From<Stats> for Counts {
+    fn from(s: Stats) -> Counts {
+        Counts {
+            accepted: s.accepted,
+            rejected: s.rejected,
+            failed: s.failed,
+            rhs: s.rhs,
+            jacobians: s.jacobians,
+            factorisations: s.factorisations,
+            solves: s.solves,
+            newton: s.newton,
+        }
+    }
+}
+
+/// Drift of a quantity.
+#[derive(Clone, Debug, Serialize)]
+pub struct Conserved {
+    name: String,
+    start: f64,
+    drift: f64,
+    drift_at: f64,
+    within: Option<f64>,
+}
+
+impl From<&Drift> for Conserved {
+    fn from(d: &Drift) -> Conserved {
+        Conserved { name: d.name.clone(), start: d.start, drift: d.largest, drift_at: d.at, within: d.within }
+    }
+}
+
+impl Summary {
+    /// As JSON with a newline.
+    pub fn json(&self) -> String {
+        // numbers and strings only; a number that is not finite becomes null
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+
+    /// For people.
+    pub fn human(&self, paint: Paint, destination: Option<&str>) -> String {
+        let mut lines: Vec<(String, String)> = vec![];
+        let sizes = [
+            counted(self.states, "state", "states"),
+            self.second_order.checked_sub(1).map(|k| format!("{} of second order", k + 1)),
+            counted(self.parameters, "parameter", "parameters"),
+            counted(self.outputs, "output", "outputs"),
+        ];
+        lines.push((self.model.clone(), join(sizes)));
+
+        let control = match self.step {
+            Some(h) => format!("{}, constant step {}", self.method, shortest(h)),
+            None => format!("{}, rtol {}, atol {}", self.method, shortest(self.rtol), tolerances(&self.atol)),
+        };
+        lines.push(("method".into(), control));
+        if let Some(reason) = &self.reason {
+            lines.push((String::new(), paint.dim(&format!("chosen: {reason}"))));
+        }
+
+        let mut time = format!("{} .. {}", shortest(self.t0), shortest(self.t_end));
+        if self.stop != "end" {
+            time.push_str(&paint.yellow(&format!(", {} at {}", self.stop, brief(self.t))));
+        }
+        let rows = counted(self.rows as usize, "row", "rows").unwrap_or("no rows".into());
+        let to = destination.map(|d| format!(" in {d}")).unwrap_or_default();
+        lines.push(("time".into(), format!("{time}, {rows}{to}")));
+
+        let c = &self.counts;
+        let steps = [
+            Some(format!("{} accepted", grouped(c.accepted))),
+            (c.rejected > 0).then(|| format!("{} rejected", grouped(c.rejected))),
+            (c.failed > 0).then(|| format!("{} failed", grouped(c.failed))),
+        ];
+        lines.push(("steps".into(), join(steps)));
+        let work = [
+            Some(format!("{} f", grouped(c.rhs))),
+            (c.jacobians > 0).then(|| format!("{} J", grouped(c.jacobians))),
+            (c.factorisations > 0).then(|| format!("{} LU", grouped(c.factorisations))),
+            (c.solves > 0).then(|| format!("{} solves", grouped(c.solves))),
+            (c.newton > 0).then(|| format!("{} Newton iterations", grouped(c.newton))),
+        ];
+        lines.push(("work".into(), join(work)));
+        for q in &self.conserved {
+            let bad = q.within.is_some_and(|w| !(q.drift.abs() <= w));
+            let drift = format!("drifts by {}", brief(q.drift));
+            lines.push((q.name.clone(), if bad { paint.red(&drift) } else { drift }));
+        }
+        let s = &self.seconds;
+        let times =
+            [("parse", s.parse), ("check", s.check), ("derive", s.derive), ("compile", s.compile), ("solve", s.solve)]
+                .map(|(name, seconds)| Some(format!("{name} {}", duration(seconds))));
+        lines.push(("took".into(), join(times)));
+
+        const GUTTER: usize = 2;
+        const WIDEST: usize = 24;
+        let width = lines.iter().map(|(l, _)| l.chars().count()).filter(|&w| w <= WIDEST).max().unwrap_or(0) + GUTTER;
+        let mut out = String::new();
+        for (k, (label, text)) in lines.iter().enumerate() {
+            let pad = " ".repeat(width.saturating_sub(label.chars().count()).max(GUTTER));
+            let label = if k == 0 { paint.bold(label) } else { paint.dim(label) };
+            out.push_str(&format!("{label}{pad}{text}\n"));
+        }
+        out
+    }
+}
+
+/// Seconds of a stage.
+pub fn seconds(d: Duration) -> f64 {
+    d.as_secs_f64()
+}
+
+fn counted(n: usize, one: &str, many: &str) -> Option<String> {
+    match n {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        _ => Some(format!("{} {many}", grouped(n as u64))),
+    }
+}
+
+fn join<const N: usize>(parts: [Option<String>; N]) -> String {
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Three digits apart from 10,000 on.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    if digits.len() < 5 {
+        return digits;
+    }
+    let mut out = String::new();
+    for (k, c) in digits.chars().enumerate() {
+        if k > 0 && (digits.len() - k).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// Three significant digits.
+pub fn brief(v: f64) -> String {
+    format!("{v:.2e}").parse::<f64>().map_or_else(|_| v.to_string(), shortest)
+}
+
+fn tolerances(atol: &[f64]) -> String {
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    for &a in atol {
+        low = low.min(a);
+        high = high.max(a);
+    }
+    if low == high { shortest(low) } else { format!("{} to {}", shortest(low), shortest(high)) }
+}
+
+fn duration(s: f64) -> String {
+    if s < 1e-3 {
+        format!("{:.2} ms", s * 1e3)
+    } else if s < 1.0 {
+        format!("{:.1} ms", s * 1e3)
+    } else if s < 120.0 {
+        format!("{s:.2} s")
+    } else {
+        format!("{:.1} min", s / 60.0)
+    }
+}

@@ -1,0 +1,152 @@
+//! Recognises files of other languages, XPP's and gotran's above all, which share the extension `.ode`: one answer for
+//! the whole file instead of an error for every line.
+
+use odec_ir::Span;
+
+use super::keyword::{first_word, is_name_char};
+use crate::diagnostic::Diagnostic;
+
+/// A language and how its files are turned into models.
+struct Dialect {
+    name: &'static str,
+    help: &'static str,
+}
+
+const XPP: Dialect = Dialect {
+    name: "an XPP file",
+    help: "to make a model of it: `par a=1, b=2` becomes `param a = 1, b = 2`, `init x=1` and `x(0)=1` become `state x = 1`, \
+           `number` becomes `const`, `aux` becomes `output`, `f(x)=...` becomes `fn f(x) = ...`, the `@` options go into \
+           `run { t = 0 .. 100 }`, and `done` is dropped",
+};
+const GOTRAN: Dialect = Dialect {
+    name: "a gotran file",
+    help: "to make a model of it: `parameters(a=1)` becomes `param a = 1`, `states(x=0)` becomes `state x = 0`, `dx_dt = ...` \
+           becomes `x' = ...`, and `expressions(...)`, `component(...)` are dropped",
+};
+const MODELICA: Dialect = Dialect {
+    name: "a Modelica file",
+    help: "to make a model of it: `parameter Real a = 1;` becomes `param a = 1`, `Real x(start = 1);` becomes `state x = 1`, \
+           `der(x) = ...;` becomes `x' = ...`, and `equation` and `end` are dropped",
+};
+const ANTIMONY: Dialect = Dialect {
+    name: "an Antimony file",
+    help: "to make a model of it: write a reaction `A -> B; k*A` as `A' = -k*A` and `B' = k*A`, declare `state A = 1`, \
+           `state B = 0` and `param k = 0.1`",
+};
+const MARKUP: Dialect = Dialect {
+    name: "XML (SBML or CellML, perhaps)",
+    help: "models are plain text here: the documentation begins with one of ten lines",
+};
+const PYTHON: Dialect = Dialect {
+    name: "a Python program",
+    help: "models are equations here, not programs: the documentation begins with one of ten lines",
+};
+
+/// What a line tells of its language.
+enum Sign {
+    /// Hardly anything else.
+    Of(&'static Dialect),
+    /// A statement of this language.
+    Own,
+    None,
+}
+
+/// The one diagnostic for a file that is evidently of another language.
+pub fn recognise(source: &str) -> Option<Diagnostic> {
+    let mut found: Vec<(&'static Dialect, usize, Span)> = Vec::new();
+    let mut own = 0usize;
+    let mut at = 0;
+    for line in source.split_inclusive('\n') {
+        let text = line.trim();
+        let start = at + (line.len() - line.trim_start().len());
+        match sign(text, &found) {
+            Sign::Of(dialect) => match found.iter_mut().find(|(known, ..)| known.name == dialect.name) {
+                Some((_, count, _)) => *count += 1,
+                None => found.push((dialect, 1, Span::new(start, start + text.len()))),
+            },
+            Sign::Own => own += 1,
+            Sign::None => {}
+        }
+        at += line.len();
+    }
+    let (dialect, count, first) = found.into_iter().max_by_key(|&(_, count, span)| (count, std::cmp::Reverse(span)))?;
+    if count <= own {
+        return None;
+    }
+    Some(
+        Diagnostic::error("E0105", format!("this looks like {}, not like a model of this language", dialect.name))
+            .label(first, "this line tells")
+            .help(dialect.help),
+    )
+}
+
+fn sign(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Sign {
+    let word = first_word(line);
+    let rest = line[word.len()..].trim_start();
+    let blank = line[word.len()..].starts_with([' ', '\t']);
+    let name_follows = blank && rest.starts_with(is_name_char);
+    let equals = assigned(rest);
+    match word {
+        "model" if name_follows && !rest.contains('(') && !line.ends_with(';') => {
+            // Modelica begins with the same words
+            return if rest.split_whitespace().count() == 1 { Sign::Own } else { Sign::None };
+        }
+        "state" | "expect" | "output" | "conserve" | "run"
+            if name_follows || (word == "run" && rest.starts_with('{')) =>
+        {
+            return Sign::Own;
+        }
+        "done" | "d" if rest.is_empty() => return Sign::Of(&XPP),
+        "p" | "par" | "params" | "number" | "init" | "i" | "aux" | "wiener" | "markov" | "volt" | "o"
+            if name_follows && equals && !line.contains('{') =>
+        {
+            return Sign::Of(&XPP);
+        }
+        "param" | "parameter" if name_follows && crowded(rest) => return Sign::Of(&XPP),
+        "global" if blank && rest.contains('{') => return Sign::Of(&XPP),
+        "table" if name_follows && !equals => return Sign::Of(&XPP),
+        "bndry" | "set" if name_follows && (word == "bndry" || rest.contains('{')) => return Sign::Of(&XPP),
+        "parameters" | "states" | "expressions" | "component" | "monitor" if rest.starts_with('(') && !blank => {
+            return Sign::Of(&GOTRAN);
+        }
+        "Real" | "Integer" | "Boolean" if name_follows => return Sign::Of(&MODELICA),
+        "parameter" | "discrete" | "constant" if ["Real ", "Integer "].iter().any(|kind| rest.starts_with(kind)) => {
+            return Sign::Of(&MODELICA);
+        }
+        "equation" | "algorithm" if rest.is_empty() => return Sign::Of(&MODELICA),
+        "end" if name_follows && rest.ends_with(';') => return Sign::Of(&MODELICA),
+        "import" | "from" if name_follows && !equals => return Sign::Of(&PYTHON),
+        "def" | "class" if name_follows && line.ends_with(':') => return Sign::Of(&PYTHON),
+        _ => {}
+    }
+    if line.starts_with('@') || (line.starts_with('!') && equals) {
+        return Sign::Of(&XPP);
+    }
+    if line.starts_with("<?xml") || line.starts_with("<sbml") || line.starts_with("<model") {
+        return Sign::Of(&MARKUP);
+    }
+    if line.contains("->") && line.contains(';') && !line.starts_with(['#', '/']) {
+        return Sign::Of(&ANTIMONY);
+    }
+    // XPP's initial values count only beside another sign of it
+    let called = rest.starts_with("(0)") && rest[3..].trim_start().starts_with('=');
+    if called && found.iter().any(|(dialect, ..)| dialect.name == XPP.name) {
+        return Sign::Of(&XPP);
+    }
+    Sign::None
+}
+
+/// Whether `=` follows the first name.
+fn assigned(rest: &str) -> bool {
+    let rest = rest.trim_start_matches('!');
+    let name = first_word(rest);
+    let after = rest[name.len()..].trim_start();
+    after.starts_with('=') && !after.starts_with("==")
+}
+
+/// `a=1 b=2`: several items with nothing but a blank between.
+fn crowded(rest: &str) -> bool {
+    let code = rest.split('#').next().unwrap_or_default();
+    let items: Vec<&str> = code.split_whitespace().collect();
+    items.len() > 1 && items.iter().all(|item| assigned(item) && !item.ends_with(['=', ',']))
+}

@@ -1,0 +1,170 @@
+//! Characters, numbers and signs that the language does not have.
+
+use super::{Scene, token::Kind, token::Token};
+use crate::diagnostic::Diagnostic;
+use crate::syntax::grammar::Rule;
+
+pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let here = scene.here()?;
+    match here.kind {
+        Kind::Malformed => number(scene, here),
+        Kind::Raised => Some(raised(scene, here)),
+        Kind::Foreign => Some(foreign(scene, here)),
+        Kind::Unknown => Some(unknown(scene, here)),
+        Kind::Percent => Some(
+            scene
+                .error("E0125", "`%` stands only after the tolerance of `expect` and `conserve`")
+                .label(scene.span(here), "not here")
+                .help("the remainder of a division is `mod(a, b)`"),
+        ),
+        Kind::PlusMinus if !matches!(scene.rule, Rule::expect_line | Rule::conserve_line) => Some(
+            scene
+                .error("E0125", "`±` stands only before the tolerance of `expect` and `conserve`")
+                .label(scene.span(here), "not here"),
+        ),
+        _ => None,
+    }
+}
+
+fn number(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
+    let text = scene.text(here);
+    let span = scene.span(here);
+    let digits = super::token::numeral(text);
+    let (head, tail) = text.split_at(digits);
+    if tail.starts_with('.') {
+        return Some(
+            scene
+                .error("E0113", format!("`{text}` is no number"))
+                .label(span, "more than one dot")
+                .help("a range is written with two dots: `0..1`"),
+        );
+    }
+    let exponent = tail.get(1..).unwrap_or_default().trim_start_matches(['+', '-']);
+    if tail.starts_with(['d', 'D']) && !exponent.is_empty() && exponent.bytes().all(|byte| byte.is_ascii_digit()) {
+        let better = format!("{head}e{}", &tail[1..]);
+        return Some(
+            scene
+                .error("E0113", format!("`{text}` is no number"))
+                .label(span, "the exponent begins with `e`")
+                .help(format!("write `{better}`"))
+                .fix(span, better),
+        );
+    }
+    if tail.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_' || byte == b'.') && tail.starts_with('_') {
+        let better = text.replace('_', "");
+        return Some(
+            scene
+                .error("E0113", format!("`{text}` is no number"))
+                .label(span, "digits are not grouped")
+                .help(format!("write `{better}`"))
+                .fix(span, better),
+        );
+    }
+    if tail.starts_with(['e', 'E']) && exponent.is_empty() && tail.len() > 1 {
+        return Some(
+            scene
+                .error("E0113", format!("`{text}` is no number"))
+                .label(span, "digits are missing after the exponent's sign"),
+        );
+    }
+    if scene.wants("a name") && !scene.wants("a value") {
+        return Some(
+            scene
+                .error("E0113", format!("`{text}` is neither a number nor a name"))
+                .label(span, "a name begins with a letter or `_`"),
+        );
+    }
+    let better = format!("{head}*{tail}");
+    let between = odec_ir::Span::new(scene.base + here.start + digits, scene.base + here.start + digits);
+    Some(
+        scene
+            .error("E0115", format!("an operator is missing in `{text}`"))
+            .label(span, "a product needs `*`")
+            .help(format!("write `{better}`"))
+            .fix(between, "*"),
+    )
+}
+
+fn raised(scene: &Scene<'_>, here: Token) -> Diagnostic {
+    let rest = &scene.line[here.start..];
+    let end = rest.find(|c| plain(c).is_none()).unwrap_or(rest.len());
+    let power: String = rest[..end].chars().filter_map(plain).collect();
+    let span = odec_ir::Span::new(scene.base + here.start, scene.base + here.start + end);
+    scene
+        .error("E0127", "powers are not written with raised digits")
+        .label(span, format!("write `^{power}`"))
+        .fix(span, format!("^{power}"))
+}
+
+fn plain(c: char) -> Option<char> {
+    Some(match c {
+        '⁰' => '0',
+        '¹' => '1',
+        '²' => '2',
+        '³' => '3',
+        '⁴' => '4',
+        '⁵' => '5',
+        '⁶' => '6',
+        '⁷' => '7',
+        '⁸' => '8',
+        '⁹' => '9',
+        '⁻' => '-',
+        _ => return None,
+    })
+}
+
+fn foreign(scene: &Scene<'_>, here: Token) -> Diagnostic {
+    let text = scene.text(here);
+    let (better, help) = match text {
+        "&&" | "&" => (Some("and"), "write `and`"),
+        "||" | "|" => (Some("or"), "write `or`; the absolute value is `abs(x)`"),
+        "!" => (Some("not"), "write `not`; for the factorial, `gamma(n + 1)`"),
+        "<>" | "~=" => (Some("!="), "write `!=`"),
+        "<-" => (Some("="), "write `=`"),
+        "?" => (None, "write `if condition then a else b`"),
+        "->" | "=>" => (None, "reactions are written as equations: `A' = -k*A` and `B' = k*A`"),
+        "*=" | "/=" => (None, "events have `:=`, `+=` and `-=`: write `x := 2*x`"),
+        _ => (None, "rows of a table nest: `[[1, 2], [3, 4]]`; a `;` separates inside `{ }` only"),
+    };
+    let touching = |other: Option<Token>, at: fn(Token) -> usize, edge: usize| other.is_some_and(|t| at(t) == edge);
+    let word = better.is_some_and(|better| better.starts_with(|c: char| c.is_ascii_alphabetic()));
+    let left = if word && touching(scene.before(), |t| t.end, here.start) { " " } else { "" };
+    let right = if word && touching(scene.after(), |t| t.start, here.end) { " " } else { "" };
+    let diagnostic = scene
+        .error("E0125", format!("`{text}` is no operator of this language"))
+        .label(scene.span(here), "not known here")
+        .help(help);
+    match better {
+        // `!` behind a value is a factorial, `|` a bar of |x|
+        Some(better) if !matches!(text, "!" | "|" | "&") => {
+            diagnostic.fix(scene.span(here), format!("{left}{better}{right}"))
+        }
+        _ => diagnostic,
+    }
+}
+
+fn unknown(scene: &Scene<'_>, here: Token) -> Diagnostic {
+    let span = scene.span(here);
+    let text = scene.text(here);
+    let c = text.chars().next().unwrap_or_default();
+    let shown = if c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{ad}') {
+        format!("the invisible character U+{:04X}", c as u32)
+    } else {
+        format!("`{c}`")
+    };
+    let diagnostic = scene.error("E0106", format!("{shown} is no character of the language")).label(span, "here");
+    match c {
+        '“' | '”' | '„' | '«' | '»' | '`' | '‘' => {
+            diagnostic.help("a text stands between straight quotes: \"...\"")
+        }
+        '\\' => diagnostic
+            .help("a line goes on by itself inside brackets, after an operator, and where the next begins with one"),
+        '÷' => diagnostic.help("write `/`").fix(span, "/"),
+        '–' | '—' => diagnostic.help("write `-`").fix(span, "-"),
+        '@' | '$' => diagnostic.help("names consist of letters, digits and `_`"),
+        '√' => diagnostic.help("write `sqrt(x)`"),
+        '∞' => diagnostic.help("write `inf`").fix(span, "inf"),
+        _ if shown.starts_with("the") => diagnostic.help("remove it").fix(span, ""),
+        _ => diagnostic,
+    }
+}

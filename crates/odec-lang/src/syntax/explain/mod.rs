@@ -1,0 +1,150 @@
+//! Says in the user's words why the grammar does not accept a line: one diagnostic per line, at the first wrong token.
+//!
+//! The grammar tells how far it came. What stands there, what stands before it and what kind of statement it is decide
+//! the message; the list of what the grammar would have taken is only the last resort.
+
+mod expected;
+mod lexical;
+mod statement;
+mod token;
+mod value;
+mod words;
+
+use odec_ir::Span;
+use pest::error::{Error, InputLocation};
+
+use super::grammar::Rule;
+use crate::diagnostic::Diagnostic;
+use token::{Kind, Token};
+
+/// One diagnostic for a line that `rule` rejected; `base` is where the line stands in the file.
+pub fn explain(line: &str, base: usize, rule: Rule, error: &Error<Rule>) -> Diagnostic {
+    let position = match error.location {
+        InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
+    };
+    let tokens = token::tokens(line);
+    let at = tokens.partition_point(|token| token.end <= position);
+    let mut brackets = Vec::new();
+    for (i, token) in tokens.iter().enumerate().take(at) {
+        match token.kind {
+            Kind::Open => brackets.push(i),
+            Kind::Close => {
+                brackets.pop();
+            }
+            _ => {}
+        }
+    }
+    let scene = Scene { line, base, rule, tokens, at, brackets, expected: expected::expected(error) };
+    lexical::explain(&scene)
+        .or_else(|| words::explain(&scene))
+        .or_else(|| statement::explain(&scene))
+        .or_else(|| value::explain(&scene))
+        .unwrap_or_else(|| scene.general())
+}
+
+/// A word that begins no block, before `{`.
+pub fn unknown_block(line: &str, base: usize, open: usize) -> Diagnostic {
+    words::unknown_block(line, base, open)
+}
+
+/// A rejected line and the place where the grammar stopped.
+struct Scene<'a> {
+    line: &'a str,
+    base: usize,
+    rule: Rule,
+    tokens: Vec<Token>,
+    /// Position in `tokens` of the first one that does not fit; their number if the line is too short.
+    at: usize,
+    /// Positions of the brackets that are open there.
+    brackets: Vec<usize>,
+    /// What the grammar would have taken.
+    expected: Vec<&'static str>,
+}
+
+impl Scene<'_> {
+    fn here(&self) -> Option<Token> {
+        self.tokens.get(self.at).copied()
+    }
+
+    fn before(&self) -> Option<Token> {
+        self.at.checked_sub(1).and_then(|at| self.tokens.get(at)).copied()
+    }
+
+    fn after(&self) -> Option<Token> {
+        self.tokens.get(self.at + 1).copied()
+    }
+
+    fn text(&self, token: Token) -> &str {
+        token.text(self.line)
+    }
+
+    fn span(&self, token: Token) -> Span {
+        Span::new(self.base + token.start, self.base + token.end)
+    }
+
+    /// The empty place just after a token.
+    fn behind(&self, token: Token) -> Span {
+        Span::new(self.base + token.end, self.base + token.end)
+    }
+
+    /// The empty place just before a token.
+    fn ahead_of(&self, token: Token) -> Span {
+        Span::new(self.base + token.start, self.base + token.start)
+    }
+
+    fn wants(&self, word: &str) -> bool {
+        self.expected.contains(&word)
+    }
+
+    /// Whether two tokens touch.
+    fn touching(&self, a: Token, b: Token) -> bool {
+        a.end == b.start
+    }
+
+    /// `between a and this`, as far as that can be said shortly.
+    fn between(&self, before: Token) -> String {
+        match before.kind {
+            Kind::Name | Kind::Number => format!("between `{}` and this", self.text(before)),
+            _ => "before this".to_string(),
+        }
+    }
+
+    /// The innermost open bracket.
+    fn bracket(&self) -> Option<Token> {
+        self.brackets.last().and_then(|&at| self.tokens.get(at)).copied()
+    }
+
+    /// Whether a reserved word or name stands further on in the line.
+    fn later(&self, word: &str) -> bool {
+        self.tokens.iter().skip(self.at).any(|&token| self.text(token) == word)
+    }
+
+    /// Whether a word stands before the place.
+    fn earlier(&self, word: &str) -> bool {
+        self.tokens.iter().take(self.at).any(|&token| self.text(token) == word)
+    }
+
+    fn error(&self, code: &'static str, headline: impl Into<String>) -> Diagnostic {
+        Diagnostic::error(code, headline)
+    }
+
+    /// What was found and what the grammar would have taken.
+    fn general(&self) -> Diagnostic {
+        let mut words = self.expected.clone();
+        if let (Some(open), true) = (self.bracket(), self.before().is_some_and(|token| token.ends_value())) {
+            words.push("`,`");
+            words.push(if self.text(open) == "(" { "`)`" } else { "`]`" });
+            words.retain(|word| *word != "the end of the line");
+        }
+        let expected = expected::list(&words);
+        match (self.here(), self.before()) {
+            (Some(here), _) => self
+                .error("E0118", format!("`{}` does not fit here", self.text(here)))
+                .label(self.span(here), format!("expected {expected}")),
+            (None, Some(last)) => self
+                .error("E0128", "the line is not complete")
+                .label(self.span(last), format!("after this, expected {expected}")),
+            (None, None) => Diagnostic::error("E0128", "the line is empty"),
+        }
+    }
+}

@@ -1,0 +1,553 @@
+//! What a statement of some kind must hold: the message for each that is incomplete or mixed up.
+
+use odec_ir::Span;
+
+use super::{Scene, token::Kind, token::Token};
+use crate::diagnostic::Diagnostic;
+use crate::syntax::grammar::Rule;
+
+pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
+    twice(scene).or_else(|| one_line_each(scene)).or_else(|| match scene.rule {
+        Rule::equation_line => equation(scene),
+        Rule::model_line | Rule::time_line => named(scene),
+        Rule::declaration_line => declaration(scene),
+        Rule::function_line => function(scene),
+        Rule::expect_line => expect(scene),
+        Rule::conserve_line => conserve(scene),
+        Rule::index_line => index(scene),
+        Rule::entry_line => entry(scene),
+        Rule::action_line => action(scene),
+        Rule::when_head | Rule::at_head | Rule::every_head | Rule::run_head | Rule::params_head => head(scene),
+        _ => None,
+    })
+}
+
+/// The same word twice in a row.
+fn twice(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let first = scene.tokens.first().copied()?;
+    let keyword_twice = scene.tokens.get(1).copied().filter(|&second| {
+        scene.text(first) == scene.text(second) && super::words::is_keyword(scene.text(first)).is_some()
+    });
+    let (before, here) = match (keyword_twice, scene.before(), scene.here()) {
+        (Some(second), ..) if scene.at <= 2 => (first, second),
+        (_, Some(before), Some(here)) => (before, here),
+        _ => return None,
+    };
+    let word = matches!(here.kind, Kind::Name | Kind::Number | Kind::Reserved);
+    (word && before.kind == here.kind && scene.text(before) == scene.text(here)).then(|| {
+        scene
+            .error("E0130", format!("`{}` stands here twice", scene.text(here)))
+            .label(scene.span(here), "the second")
+            .fix(Span::new(scene.base + before.end, scene.base + here.end), "")
+    })
+}
+
+/// A keyword in the middle: two statements on one line.
+fn one_line_each(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let here = scene.here().filter(|here| here.kind == Kind::Name)?;
+    let before = scene.before()?;
+    let word = scene.text(here);
+    let keyword = super::words::is_keyword(word)?;
+    let after = scene.after()?;
+    let starts = after.kind == Kind::Name || (keyword.takes_block() && after.kind == Kind::Open);
+    (before.ends_value() && starts && scene.brackets.is_empty()).then(|| {
+        scene
+            .error("E0118", "a statement begins in the middle of a line")
+            .label(scene.span(here), format!("`{word}` begins a statement"))
+            .help("write it on a line of its own")
+            .fix(Span::new(scene.base + before.end, scene.base + here.start), "\n")
+    })
+}
+
+fn equation(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let equals = scene.tokens.iter().take(scene.at).position(|token| token.kind == Kind::Equals);
+    let Some(here) = scene.here() else {
+        return equals.is_none().then(|| no_equals(scene)).flatten();
+    };
+    match here.kind {
+        Kind::Equals if scene.at == 0 => Some(
+            scene
+                .error("E0128", "nothing stands before `=`")
+                .label(scene.span(here), "a name or an expression belongs before it"),
+        ),
+        Kind::Equals if scene.brackets.is_empty() && scene.before().is_some_and(|token| token.ends_value()) => {
+            if scene.wants("`then`") {
+                return None;
+            }
+            let first = equals.and_then(|at| scene.tokens.get(at)).copied()?;
+            Some(
+                scene
+                    .error("E0124", "a statement has one `=`")
+                    .label(scene.span(here), "the second")
+                    .label(scene.span(first), "the first")
+                    .help("a comparison is written `==`; two equations stand on two lines"),
+            )
+        }
+        Kind::Assign => {
+            let text = scene.text(here);
+            let diagnostic = scene
+                .error("E0124", format!("`{text}` stands in events only"))
+                .label(scene.span(here), "an equation or a definition has `=`");
+            Some(if text == ":=" { diagnostic.help("write `=`").fix(scene.span(here), "=") } else { diagnostic })
+        }
+        Kind::Comma if scene.brackets.is_empty() && equals.is_none() => Some(
+            scene
+                .error("E0117", "a list of names needs a keyword before it")
+                .label(scene.span(here), "a list")
+                .help("write `param`, `const`, `state` or `output` before the first name"),
+        ),
+        Kind::Comma if scene.brackets.is_empty() => Some(
+            scene
+                .error("E0118", "an equation ends with its line, no list follows")
+                .label(scene.span(here), "this comma")
+                .help("write each equation on a line of its own; lists follow `param`, `const`, `state` and `output`"),
+        ),
+        Kind::Range if scene.brackets.is_empty() => Some(
+            scene
+                .error("E0118", "a range belongs to `index`, to `in` and to the time of a run")
+                .label(scene.span(here), "not here")
+                .help("an index is declared with `index i = 1..N`"),
+        ),
+        Kind::Colon if scene.at == 1 => Some(
+            scene
+                .error("E0118", "a statement has no label")
+                .label(scene.span(here), "this `:`")
+                .help("a definition is written `name = ...`, an equation `name' = ...`"),
+        ),
+        Kind::Name => equation_word(scene, here).or_else(|| missing_equals(scene, equals.is_some())),
+        _ => missing_equals(scene, equals.is_some()),
+    }
+}
+
+/// Two values side by side where no `=` has been seen: probably that is what is missing.
+fn missing_equals(scene: &Scene<'_>, seen: bool) -> Option<Diagnostic> {
+    let (before, here) = (scene.before()?, scene.here()?);
+    let ahead = scene.tokens.iter().skip(scene.at).any(|token| token.kind == Kind::Equals);
+    let unit = here.kind == Kind::Open && scene.text(here) == "[";
+    let reserved = scene.wants("`then`") || scene.wants("`else`");
+    let fits = before.ends_value() && here.begins_value() && !unit && !reserved;
+    (!seen && !ahead && fits && scene.brackets.is_empty()).then(|| {
+        scene
+            .error("E0129", "`=` is missing")
+            .label(scene.span(here), scene.between(before))
+            .fix(scene.behind(before), " =")
+    })
+}
+
+/// `in` and `within` where their keyword has been lost.
+fn equation_word(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
+    let start = scene.tokens.first().copied()?;
+    let called = scene.tokens.get(1).is_some_and(|second| scene.text(*second) == "(" && scene.touching(start, *second));
+    match scene.text(here) {
+        "within" if scene.before()?.ends_value() => {
+            let word = if called { "expect" } else { "conserve" };
+            Some(
+                scene
+                    .error("E0117", "`within` belongs to `expect` and `conserve`")
+                    .label(scene.span(here), "a tolerance")
+                    .label(scene.span(start), format!("`{word}` is missing before this"))
+                    .fix(scene.ahead_of(start), format!("{word} ")),
+            )
+        }
+        "in" if scene.before()?.ends_value() => Some(
+            scene
+                .error("E0117", "`in` belongs to declarations and indices")
+                .label(scene.span(here), "bounds of what?")
+                .label(scene.span(start), "`param` may be missing before this"),
+        ),
+        "as" if start.kind == Kind::Text => Some(
+            scene
+                .error("E0117", "`use` is missing")
+                .label(scene.span(start), "before this")
+                .fix(scene.ahead_of(start), "use "),
+        ),
+        _ => None,
+    }
+}
+
+/// A line without `=`.
+fn no_equals(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let first = scene.tokens.first().copied()?;
+    let last = scene.tokens.last().copied()?;
+    if !last.ends_value() {
+        return None;
+    }
+    let whole = Span::new(scene.base + first.start, scene.base + last.end);
+    let mut depth = 0usize;
+    for &token in &scene.tokens {
+        match token.kind {
+            Kind::Open => depth += 1,
+            Kind::Close => depth = depth.saturating_sub(1),
+            Kind::Compare if depth == 0 && scene.text(token) == "==" => {
+                return Some(
+                    scene
+                        .error("E0124", "an equation has `=`; `==` compares")
+                        .label(scene.span(token), "write `=`")
+                        .fix(scene.span(token), "="),
+                );
+            }
+            _ => {}
+        }
+    }
+    let diagnostic = scene.error("E0128", "this line has no `=`").label(whole, "neither an equation nor a definition");
+    if first.kind == Kind::Operator {
+        return Some(
+            diagnostic
+                .help("a line that begins with an operator goes on with the one above if it is indented more")
+                .fix(scene.ahead_of(first), "    "),
+        );
+    }
+    Some(
+        diagnostic.help(
+            "a definition is written `name = ...`, an equation `name' = ...`, a conserved quantity `conserve ...`",
+        ),
+    )
+}
+
+fn named(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let word = scene.tokens.first().map(|&token| scene.text(token)).unwrap_or_default();
+    let what = if word == "model" { "a model" } else { "the variable of time" };
+    let Some(here) = scene.here() else {
+        let last = scene.before()?;
+        return Some(
+            scene
+                .error("E0128", format!("a name is missing after `{word}`"))
+                .label(scene.span(last), "after this")
+                .help(if word == "model" { "write `model NAME`" } else { "write `time t [ms]`" }),
+        );
+    };
+    (scene.at >= 2 && here.kind != Kind::Open).then(|| {
+        scene
+            .error("E0118", format!("{what} has one name and nothing after it"))
+            .label(scene.span(here), "this is too much")
+            .help("a name consists of letters, digits and `_`")
+    })
+}
+
+fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let word = scene.tokens.first().map(|&token| scene.text(token)).unwrap_or_default();
+    let before = scene.before()?;
+    let Some(here) = scene.here() else {
+        return match before.kind {
+            _ if scene.at == 1 => Some(
+                scene
+                    .error("E0128", format!("a name is missing after `{word}`"))
+                    .label(scene.span(before), "after this"),
+            ),
+            Kind::Comma => Some(
+                scene
+                    .error("E0118", "no name follows the last comma")
+                    .label(scene.span(before), "this comma")
+                    .fix(scene.span(before), ""),
+            ),
+            _ => None,
+        };
+    };
+    // where the item began, and whether its `=` has been seen
+    let start = scene.tokens.iter().take(scene.at).rposition(|token| token.kind == Kind::Comma).unwrap_or(0);
+    let seen = scene.tokens.iter().take(scene.at).skip(start).any(|token| token.kind == Kind::Equals);
+    if !scene.brackets.is_empty() {
+        return None;
+    }
+    match here.kind {
+        Kind::Number | Kind::Text if !seen && before.ends_value() && before.kind != Kind::Number => Some(
+            scene
+                .error("E0129", "`=` is missing")
+                .label(scene.span(here), scene.between(before))
+                .fix(scene.behind(before), " ="),
+        ),
+        Kind::Name if before.ends_value() && !scene.wants("`then`") && !scene.wants("`else`") => {
+            let next = scene.after();
+            if next.is_none_or(|next| matches!(next.kind, Kind::Equals | Kind::Comma | Kind::Prime)) {
+                return Some(
+                    scene
+                        .error("E0129", "a comma is missing")
+                        .label(scene.span(here), scene.between(before))
+                        .help("an operator, if this is still part of the value")
+                        .fix(scene.behind(before), ","),
+                );
+            }
+            (!seen).then(|| {
+                scene
+                    .error("E0129", "`=` is missing")
+                    .label(scene.span(here), scene.between(before))
+                    .fix(scene.behind(before), " =")
+            })
+        }
+        Kind::Open if !seen && scene.text(here) == "(" && before.ends_value() => Some(
+            scene
+                .error("E0129", "`=` is missing")
+                .label(scene.span(here), scene.between(before))
+                .fix(scene.behind(before), " ="),
+        ),
+        Kind::Equals if scene.text(before) == "]" => Some(
+            scene
+                .error("E0119", "the unit stands at the end of the item")
+                .label(scene.span(here), "`=` follows a unit")
+                .help(format!("write `{word} name = value [unit]`")),
+        ),
+        Kind::Equals if seen && before.ends_value() => Some(
+            scene
+                .error("E0124", "an item has one `=`")
+                .label(scene.span(here), "the second")
+                .help("names that share a value are separated by commas: `a, b = 3`"),
+        ),
+        Kind::Colon => Some(
+            scene
+                .error("E0118", "a declaration has no `:`")
+                .label(scene.span(here), "here")
+                .help(format!("write `{word} name = value [unit]`")),
+        ),
+        Kind::Compare if scene.text(here) == "==" => Some(
+            scene
+                .error("E0124", "a value is given with `=`; `==` compares")
+                .label(scene.span(here), "write `=`")
+                .fix(scene.span(here), "="),
+        ),
+        Kind::Assign if scene.text(here) == ":=" => Some(
+            scene
+                .error("E0124", "`:=` stands in events only")
+                .label(scene.span(here), "write `=`")
+                .fix(scene.span(here), "="),
+        ),
+        Kind::Comma if scene.earlier("in") && !scene.earlier("..") => Some(
+            scene
+                .error("E0118", "bounds are a range")
+                .label(scene.span(here), "two dots belong here")
+                .help("write `in 0..1`"),
+        ),
+        _ => None,
+    }
+}
+
+fn function(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let here = scene.here()?;
+    let before = scene.before()?;
+    let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == Kind::Equals);
+    if equals {
+        return None;
+    }
+    match (here.kind, before.kind) {
+        (Kind::Equals, Kind::Name) => Some(
+            scene
+                .error("E0128", "a function needs arguments")
+                .label(scene.span(here), "`(...)` belongs before it")
+                .help("what has no arguments is a definition: drop the keyword `fn`"),
+        ),
+        (Kind::Name, Kind::Name) if !scene.brackets.is_empty() => Some(
+            scene
+                .error("E0129", "a comma is missing between two arguments")
+                .label(scene.span(here), "before this")
+                .fix(scene.behind(before), ","),
+        ),
+        (Kind::Close, Kind::Open) => Some(
+            scene
+                .error("E0128", "a function needs arguments")
+                .label(scene.span(here), "none stands before this")
+                .help("what has no arguments is a definition: drop the keyword `fn` and the brackets"),
+        ),
+        (_, Kind::Close) if scene.brackets.is_empty() && here.begins_value() => Some(
+            scene
+                .error("E0129", "`=` is missing")
+                .label(scene.span(here), "before the body of the function")
+                .fix(scene.behind(before), " ="),
+        ),
+        _ => None,
+    }
+}
+
+/// `within` is taken for a name where the value before it is missing.
+fn tolerance(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let (before, here) = (scene.before()?, scene.here()?);
+    if !scene.brackets.is_empty() || !here.begins_value() {
+        return None;
+    }
+    if scene.text(before) == "within" {
+        let earlier = scene.at.checked_sub(2).and_then(|at| scene.tokens.get(at)).copied()?;
+        if scene.text(earlier) == "within" {
+            let again = Span::new(scene.base + earlier.end, scene.base + before.end);
+            return Some(
+                scene
+                    .error("E0130", "`within` stands here twice")
+                    .label(scene.span(before), "the second")
+                    .fix(again, ""),
+            );
+        }
+        return Some(
+            scene
+                .error("E0116", "a value is missing before `within`")
+                .label(scene.span(before), format!("`{}` stands directly before it", scene.text(earlier))),
+        );
+    }
+    let numbers = before.kind == Kind::Number && here.kind == Kind::Number;
+    (numbers && scene.wants("`within`")).then(|| {
+        scene
+            .error("E0129", "`within` is missing")
+            .label(scene.span(here), "before the tolerance")
+            .fix(scene.behind(before), " within")
+    })
+}
+
+fn expect(scene: &Scene<'_>) -> Option<Diagnostic> {
+    if let Some(diagnostic) = tolerance(scene) {
+        return Some(diagnostic);
+    }
+    let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == Kind::Equals);
+    if equals || !scene.brackets.is_empty() {
+        return None;
+    }
+    let example = "write `expect A(40) = 0.7 within 1e-6`";
+    let before = scene.before()?;
+    let Some(here) = scene.here() else {
+        return before.ends_value().then(|| {
+            scene
+                .error("E0128", "the expected value is missing")
+                .label(scene.span(before), "`= value` belongs after this")
+                .help(example)
+        });
+    };
+    match here.kind {
+        Kind::Equals if before.ends_value() => Some(
+            scene
+                .error("E0128", "the time is missing")
+                .label(scene.span(here), "`(time)` belongs before it")
+                .help(example),
+        ),
+        Kind::Compare if scene.text(here) == "==" => Some(
+            scene
+                .error("E0124", "an expected value is given with `=`")
+                .label(scene.span(here), "write `=`")
+                .fix(scene.span(here), "="),
+        ),
+        Kind::Number | Kind::Name if scene.text(before) == ")" => Some(
+            scene
+                .error("E0129", "`=` is missing")
+                .label(scene.span(here), "before the expected value")
+                .fix(scene.behind(before), " ="),
+        ),
+        _ => None,
+    }
+}
+
+fn conserve(scene: &Scene<'_>) -> Option<Diagnostic> {
+    if let Some(diagnostic) = tolerance(scene) {
+        return Some(diagnostic);
+    }
+    let here = scene.here().filter(|here| here.kind == Kind::Equals && scene.brackets.is_empty())?;
+    scene.before().filter(|before| before.ends_value())?;
+    Some(
+        scene
+            .error("E0118", "`conserve` takes an expression, or a name and an expression")
+            .label(scene.span(here), "before `=` stands one name only")
+            .help("write `conserve mass = A + B`"),
+    )
+}
+
+fn index(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let example = "write `index i = 1..N`";
+    let Some(here) = scene.here() else {
+        let last = scene.before().filter(|last| last.ends_value())?;
+        return Some(
+            scene.error("E0128", "an index needs a range").label(scene.span(last), "`1..N` belongs here").help(example),
+        );
+    };
+    match scene.text(here) {
+        ":" => Some(
+            scene
+                .error("E0118", "a range is written with two dots")
+                .label(scene.span(here), "write `..`")
+                .fix(scene.span(here), ".."),
+        ),
+        "in" => Some(
+            scene
+                .error("E0118", "an index is declared with `=`")
+                .label(scene.span(here), "write `=`")
+                .fix(scene.span(here), "="),
+        ),
+        _ => None,
+    }
+}
+
+fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let example = "an entry is written `rtol = 1e-8`";
+    let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == Kind::Equals);
+    let Some(here) = scene.here() else {
+        let last = scene.before().filter(|last| last.ends_value() && !equals)?;
+        return Some(
+            scene
+                .error("E0128", format!("`{}` alone is no entry", scene.line))
+                .label(scene.span(last), "`= value` is missing")
+                .help(example),
+        );
+    };
+    let before = scene.before();
+    match here.kind {
+        Kind::Equals if equals && before.is_some_and(|before| before.ends_value()) => Some(
+            scene
+                .error("E0129", "an entry has one `=`")
+                .label(scene.span(here), "the second")
+                .help("separate entries by a newline, `;` or `,`"),
+        ),
+        Kind::Colon | Kind::Assign if !equals && scene.brackets.is_empty() => {
+            Some(scene.error("E0124", "an entry has `=`").label(scene.span(here), "write `=`").fix(
+                Span::new(
+                    before.map_or(scene.span(here).start as usize, |b| scene.base + b.end),
+                    scene.base + here.end,
+                ),
+                " =",
+            ))
+        }
+        Kind::Compare if !equals && scene.text(here) == "==" => Some(
+            scene.error("E0124", "an entry has `=`").label(scene.span(here), "write `=`").fix(scene.span(here), "="),
+        ),
+        _ if !equals && scene.at == 0 => Some(
+            scene
+                .error("E0118", "an entry begins with its name")
+                .label(scene.span(here), "a name belongs here")
+                .help(example),
+        ),
+        Kind::Number | Kind::Name | Kind::Text if !equals && before.is_some_and(|before| before.ends_value()) => Some(
+            scene
+                .error("E0129", "`=` is missing")
+                .label(scene.span(here), "before the value")
+                .help(example)
+                .fix(before.map(|before| scene.behind(before)).unwrap_or_default(), " ="),
+        ),
+        _ => None,
+    }
+}
+
+fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let here = scene.here()?;
+    let text = scene.text(here);
+    if scene.brackets.is_empty() && (here.kind == Kind::Equals || text == "==") && scene.wants("`:=`") {
+        return Some(
+            scene
+                .error("E0124", "in an event a name changes by `:=`, `+=` or `-=`")
+                .label(scene.span(here), "write `:=`")
+                .help("`=` states what always holds; `:=` sets a new value at this instant")
+                .fix(scene.span(here), ":="),
+        );
+    }
+    None
+}
+
+fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let here = scene.here()?;
+    let word = scene.tokens.first().map(|&token| scene.text(token)).unwrap_or_default();
+    match here.kind {
+        Kind::Equals if scene.rule == Rule::when_head && scene.before()?.ends_value() => Some(
+            scene
+                .error("E0124", "a condition compares with `==`")
+                .label(scene.span(here), "write `==`")
+                .fix(scene.span(here), "=="),
+        ),
+        _ if matches!(scene.rule, Rule::run_head | Rule::params_head) => Some(
+            scene
+                .error("E0118", format!("between `{word}` and `{{` stands a name only"))
+                .label(scene.span(here), "this does not fit")
+                .help(format!("write `{word} NAME {{ ... }}`")),
+        ),
+        _ => None,
+    }
+}

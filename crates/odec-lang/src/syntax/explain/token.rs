@@ -1,0 +1,205 @@
+//! The words and signs of a line that the grammar rejected, read without any grammar.
+
+use crate::syntax::keyword::{RESERVED, first_word, is_name_char};
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A well-formed number.
+    Number,
+    /// Digits with something attached that makes no number: `2u`, `1d-3`, `1.2.3`.
+    Malformed,
+    Name,
+    Reserved,
+    Text,
+    Prime,
+    Open,
+    Close,
+    Comma,
+    Colon,
+    /// `..`
+    Range,
+    Dot,
+    /// `=`
+    Equals,
+    /// `:=`, `+=`, `-=`
+    Assign,
+    /// `+ - * / ^ **` and their typeset forms
+    Operator,
+    /// `< <= == ...`
+    Compare,
+    /// `%`
+    Percent,
+    /// `±`
+    PlusMinus,
+    /// An operator of other languages: `&&`, `||`, `!`, `?`, `->`, `;`
+    Foreign,
+    /// A raised digit: `²`
+    Raised,
+    /// No character of the language.
+    Unknown,
+}
+
+/// A token and where it stands in its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    pub kind: Kind,
+    pub start: usize,
+    pub end: usize,
+}
+
+impl Token {
+    pub fn text<'a>(&self, line: &'a str) -> &'a str {
+        &line[self.start..self.end]
+    }
+
+    /// Whether a value can end with it.
+    pub fn ends_value(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::Number | Kind::Malformed | Kind::Name | Kind::Text | Kind::Prime | Kind::Close | Kind::Raised
+        )
+    }
+
+    /// Whether a value can begin with it.
+    pub fn begins_value(&self) -> bool {
+        matches!(self.kind, Kind::Number | Kind::Malformed | Kind::Name | Kind::Text | Kind::Open)
+    }
+}
+
+/// Two characters before one, so that `<=` is not `<`.
+const SIGNS: [(&str, Kind); 46] = [
+    ("..", Kind::Range),
+    ("**", Kind::Operator),
+    ("<=", Kind::Compare),
+    (">=", Kind::Compare),
+    ("==", Kind::Compare),
+    ("!=", Kind::Compare),
+    (":=", Kind::Assign),
+    ("+=", Kind::Assign),
+    ("-=", Kind::Assign),
+    ("*=", Kind::Foreign),
+    ("/=", Kind::Foreign),
+    ("<>", Kind::Foreign),
+    ("~=", Kind::Foreign),
+    ("<-", Kind::Foreign),
+    ("->", Kind::Foreign),
+    ("=>", Kind::Foreign),
+    ("&&", Kind::Foreign),
+    ("||", Kind::Foreign),
+    ("&", Kind::Foreign),
+    ("|", Kind::Foreign),
+    ("!", Kind::Foreign),
+    ("?", Kind::Foreign),
+    (";", Kind::Foreign),
+    ("=", Kind::Equals),
+    ("+", Kind::Operator),
+    ("-", Kind::Operator),
+    ("−", Kind::Operator),
+    ("*", Kind::Operator),
+    ("·", Kind::Operator),
+    ("×", Kind::Operator),
+    ("⋅", Kind::Operator),
+    ("/", Kind::Operator),
+    ("^", Kind::Operator),
+    ("<", Kind::Compare),
+    (">", Kind::Compare),
+    ("≤", Kind::Compare),
+    ("≥", Kind::Compare),
+    ("≠", Kind::Compare),
+    ("'", Kind::Prime),
+    ("′", Kind::Prime),
+    ("’", Kind::Prime),
+    ("″", Kind::Prime),
+    (",", Kind::Comma),
+    (":", Kind::Colon),
+    ("%", Kind::Percent),
+    ("±", Kind::PlusMinus),
+];
+
+/// All tokens of a line.
+pub fn tokens(line: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while let Some(c) = line[at..].chars().next() {
+        if c == ' ' || c == '\t' || c == '\n' {
+            at += 1;
+            continue;
+        }
+        let rest = &line[at..];
+        let (kind, length) = token(rest, c);
+        tokens.push(Token { kind, start: at, end: at + length });
+        at += length;
+    }
+    tokens
+}
+
+fn token(rest: &str, c: char) -> (Kind, usize) {
+    let dotted = c == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit());
+    if c.is_ascii_digit() || dotted {
+        return number(rest);
+    }
+    if is_name_char(c) {
+        let word = first_word(rest);
+        let kind = if RESERVED.contains(&word) { Kind::Reserved } else { Kind::Name };
+        return (kind, word.len());
+    }
+    if c == '"' {
+        let length = rest[1..].find('"').map_or(rest.len(), |length| length + 2);
+        return (Kind::Text, length);
+    }
+    if let Some((sign, kind)) = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign)) {
+        return (*kind, sign.len());
+    }
+    let kind = match c {
+        '(' | '[' | '{' => Kind::Open,
+        ')' | ']' | '}' => Kind::Close,
+        '.' => Kind::Dot,
+        '⁰'..='⁹' | '¹' | '²' | '³' | '⁻' => Kind::Raised,
+        _ => Kind::Unknown,
+    };
+    (kind, c.len_utf8())
+}
+
+/// Length of the number that a text begins with: digits, one dot that is not followed by a second one, exponent.
+pub fn numeral(rest: &str) -> usize {
+    let bytes = rest.as_bytes();
+    let mut end = digits(bytes, 0);
+    if bytes.get(end) == Some(&b'.') && bytes.get(end + 1) != Some(&b'.') {
+        end = digits(bytes, end + 1);
+    }
+    if bytes.get(end).is_some_and(|byte| byte | 32 == b'e') {
+        let sign = rest[end + 1..].chars().next().filter(|c| matches!(c, '+' | '-' | '−')).map_or(0, char::len_utf8);
+        let after = digits(bytes, end + 1 + sign);
+        if after > end + 1 + sign {
+            end = after;
+        }
+    }
+    end
+}
+
+fn digits(bytes: &[u8], mut at: usize) -> usize {
+    while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+        at += 1;
+    }
+    at
+}
+
+/// A number, after which nothing may stand that could continue a name.
+fn number(rest: &str) -> (Kind, usize) {
+    let bytes = rest.as_bytes();
+    let end = numeral(rest);
+    let tail = first_word(&rest[end..]).len();
+    if tail > 0 {
+        // the sign of `1d-3` belongs to it
+        let word = &rest[end..end + tail];
+        let exponent = matches!(word, "d" | "D" | "e" | "E") && rest[end + tail..].starts_with(['+', '-']);
+        let more = if exponent { 1 + first_word(&rest[end + tail + 1..]).len() } else { 0 };
+        return (Kind::Malformed, end + tail + more);
+    }
+    // 1.2.3
+    if bytes.get(end) == Some(&b'.') && bytes.get(end + 1).is_some_and(u8::is_ascii_digit) {
+        return (Kind::Malformed, digits(bytes, end + 1));
+    }
+    (Kind::Number, end)
+}

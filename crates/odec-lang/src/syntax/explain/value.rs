@@ -1,0 +1,392 @@
+//! Expressions: a missing operator, a missing value, something twice, a unit or prime in the wrong place.
+
+use odec_ir::Span;
+
+use super::{Scene, token::Kind, token::Token};
+use crate::diagnostic::Diagnostic;
+use crate::suggest;
+use crate::syntax::grammar::Rule;
+
+pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
+    match scene.before() {
+        Some(before) if before.ends_value() => match scene.here() {
+            Some(here) => after_value(scene, before, here),
+            None => incomplete(scene, before),
+        },
+        before => no_value(scene, before),
+    }
+}
+
+/// The line ends with a value, yet something must follow.
+fn incomplete(scene: &Scene<'_>, last: Token) -> Option<Diagnostic> {
+    let missing = ["`then`", "`else`"].into_iter().find(|word| scene.wants(word))?;
+    Some(
+        scene
+            .error("E0122", format!("this `if` has no {missing}"))
+            .label(scene.span(last), format!("{missing} belongs after this"))
+            .help("write `if condition then a else b`"),
+    )
+}
+
+/// An operator was expected.
+fn after_value(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> {
+    let text = scene.text(here);
+    match here.kind {
+        Kind::Reserved => reserved(scene, here),
+        Kind::Name | Kind::Number | Kind::Text => misspelt(scene, before, here)
+            .or_else(|| conditional(scene, before, here))
+            .or_else(|| juxtaposed(scene, before, here)),
+        Kind::Open if text == "[" => bracket(scene, before, here),
+        Kind::Open => {
+            let diagnostic = conditional(scene, before, here);
+            diagnostic.or_else(|| call(scene, before, here)).or_else(|| juxtaposed(scene, before, here))
+        }
+        Kind::Prime if matches!(before.kind, Kind::Prime | Kind::Name) => Some(
+            scene
+                .error("E0121", "a prime must touch what stands before it")
+                .label(scene.span(here), "a blank stands before it")
+                .fix(Span::new(scene.base + before.end, scene.base + here.start), ""),
+        ),
+        Kind::Prime => Some(
+            scene.error("E0121", "only a name takes a prime").label(scene.span(here), "a derivative of what?").help(
+                "write the derivative of the expression out; states have derivatives, numbers and brackets have none",
+            ),
+        ),
+        Kind::Equals if scene.wants("`then`") || !scene.brackets.is_empty() => Some(
+            scene
+                .error("E0124", "a comparison is written `==`")
+                .label(scene.span(here), "write `==`")
+                .fix(scene.span(here), "=="),
+        ),
+        Kind::Range => Some(
+            scene
+                .error("E0118", "a range does not belong here")
+                .label(scene.span(here), "two dots")
+                .help("ranges stand in `index`, after `in`, and in the time of a run"),
+        ),
+        Kind::Comma if scene.brackets.is_empty() => Some(
+            scene
+                .error("E0118", "a comma does not belong here")
+                .label(scene.span(here), format!("expected {}", super::expected::list(&scene.expected))),
+        ),
+        Kind::Dot => Some(
+            scene
+                .error("E0118", "a dot does not belong here")
+                .label(scene.span(here), "a dot stands in a number or directly between two names")
+                .help("write `c.x` without blanks"),
+        ),
+        _ => None,
+    }
+}
+
+/// `then` without `if` and the like.
+fn reserved(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
+    let text = scene.text(here);
+    let without = match text {
+        "then" => "if",
+        "else" if scene.wants("`then`") => "then",
+        "else" if scene.earlier("if") => return Some(extra_else(scene, here)),
+        "else" => "if",
+        "if" | "not" => {
+            return Some(
+                scene
+                    .error("E0115", format!("an operator is missing before `{text}`"))
+                    .label(scene.span(here), "a value stands directly before it"),
+            );
+        }
+        _ => return None,
+    };
+    let diagnostic = scene
+        .error("E0122", format!("`{text}` without `{without}`"))
+        .label(scene.span(here), format!("no `{without}` stands before it"))
+        .help("write `if condition then a else b`");
+    let equals = scene.tokens.iter().position(|token| token.kind == Kind::Equals);
+    match equals.and_then(|at| scene.tokens.get(at)) {
+        Some(&equals) if text == "then" && scene.brackets.is_empty() && !scene.earlier("if") => {
+            Some(diagnostic.fix(scene.behind(equals), " if"))
+        }
+        _ => Some(diagnostic),
+    }
+}
+
+fn extra_else(scene: &Scene<'_>, here: Token) -> Diagnostic {
+    scene
+        .error("E0122", "an `else` too many")
+        .label(scene.span(here), "the `if` before it has its `else` already")
+        .help("one more case is written `else if condition then ...`")
+}
+
+/// `thne` for `then`: a word that is nearly one that could stand here.
+fn misspelt(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> {
+    if here.kind != Kind::Name {
+        return None;
+    }
+    let mut words: Vec<&str> = scene.expected.iter().map(|word| word.trim_matches('`')).collect();
+    if scene.wants("an operator") && scene.after().is_some_and(|after| after.begins_value()) {
+        words.extend(["and", "or"]);
+    }
+    words.retain(|word| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_lowercase()));
+    let text = scene.text(here);
+    if text.len() < 2 {
+        return None;
+    }
+    if let [better] = suggest::nearest(text, words.iter().copied()).as_slice()
+        && *better != text
+        && scene.after().is_some()
+    {
+        return Some(
+            scene
+                .error("E0117", format!("`{text}` is not known here"))
+                .label(scene.span(here), format!("`{better}`?"))
+                .fix(scene.span(here), *better),
+        );
+    }
+    // `fi a then`
+    let word = scene.text(before);
+    if before.kind == Kind::Name && !scene.earlier("if") && scene.later("then") && suggest::near(word, "if").is_some() {
+        return Some(
+            scene
+                .error("E0117", format!("`{word}` is not known here"))
+                .label(scene.span(before), "`if`?")
+                .fix(scene.span(before), "if"),
+        );
+    }
+    None
+}
+
+/// A value where `then` or `else` belongs.
+fn conditional(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> {
+    let word = ["then", "else"].into_iter().find(|word| scene.wants(&format!("`{word}`")))?;
+    if scene.later(word) {
+        return None;
+    }
+    Some(
+        scene
+            .error("E0122", format!("`{word}` is missing"))
+            .label(scene.span(here), "before this")
+            .help("write `if condition then a else b`")
+            .fix(scene.behind(before), format!(" {word}")),
+    )
+}
+
+/// Two values side by side.
+fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> {
+    let (left, right) = (scene.text(before), scene.text(here));
+    let place = scene.behind(before);
+    // in the list of a call or a tuple a comma is as likely
+    let list = scene.bracket().is_some_and(|open| scene.text(open) == "[") || in_call(scene);
+    let wanted = if list { "an operator or a comma is missing" } else { "an operator is missing" };
+    let diagnostic = scene.error("E0115", wanted).label(
+        scene.span(here),
+        match (before.kind, here.kind) {
+            (Kind::Close | Kind::Prime, _) | (_, Kind::Open) => "before this".to_string(),
+            _ => format!("between `{left}` and `{right}`"),
+        },
+    );
+    let text = before.kind == Kind::Text || here.kind == Kind::Text;
+    if list || text {
+        return Some(diagnostic);
+    }
+    let whole = match here.kind {
+        Kind::Open => "a product needs `*`".to_string(),
+        _ if before.kind == Kind::Close || before.kind == Kind::Prime => "a product needs `*`".to_string(),
+        _ => format!("a product is written `{left}*{right}`"),
+    };
+    let numbers = before.kind == Kind::Number && here.kind == Kind::Number;
+    if numbers {
+        return Some(diagnostic);
+    }
+    let gap = Span::new(place.start as usize, scene.base + here.start);
+    Some(diagnostic.help(whole).fix(gap, "*"))
+}
+
+/// Whether the innermost open bracket is that of a call.
+fn in_call(scene: &Scene<'_>) -> bool {
+    let Some(&at) = scene.brackets.last() else { return false };
+    let name = at.checked_sub(1).and_then(|at| scene.tokens.get(at));
+    name.zip(scene.tokens.get(at)).is_some_and(|(name, open)| name.kind == Kind::Name && scene.touching(*name, *open))
+}
+
+/// `sin (x)`
+fn call(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> {
+    let name = scene.text(before);
+    let function = before.kind == Kind::Name && odec_ir::builtin::find(name).is_some();
+    let gap = Span::new(scene.base + before.end, scene.base + here.start);
+    function.then(|| {
+        scene
+            .error("E0115", format!("the bracket of `{name}` must touch its name"))
+            .label(scene.span(here), "a blank stands before this bracket")
+            .fix(gap, "")
+    })
+}
+
+/// `[` after a value: an index that does not touch, or a unit where none can stand.
+fn bracket(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> {
+    let close = scene.line[here.end..].find(']').map(|length| here.end + length)?;
+    let inside = scene.line[here.end..close].trim();
+    let whole = Span::new(scene.base + here.start, scene.base + close + 1);
+    let gap = Span::new(scene.base + before.end, scene.base + here.start);
+    match before.kind {
+        Kind::Prime if scene.touching(before, here) => {
+            let first = scene.tokens.iter().take(scene.at).rposition(|token| token.kind != Kind::Prime);
+            let start = first.and_then(|at| scene.tokens.get(at)).map_or(before.start, |name| name.end);
+            let primes = &scene.line[start..before.end];
+            let both = Span::new(scene.base + start, scene.base + close + 1);
+            Some(
+                scene
+                    .error("E0121", "the prime stands after the bracket")
+                    .label(whole, "the index belongs to the name")
+                    .fix(both, format!("[{inside}]{primes}")),
+            )
+        }
+        Kind::Number if scene.touching(before, here) => Some(
+            scene
+                .error("E0119", "a blank is missing before the unit")
+                .label(whole, "a bracket that touches what stands before it is an index")
+                .fix(scene.behind(before), " "),
+        ),
+        Kind::Close if scene.text(before) == ")" && scene.touching(before, here) => Some(
+            scene
+                .error("E0119", "a blank is missing before the unit")
+                .label(whole, "a bracket that touches what stands before it is an index")
+                .fix(scene.behind(before), " "),
+        ),
+        Kind::Close if scene.text(before) == "]" => Some(
+            scene
+                .error("E0119", "two brackets in a row")
+                .label(whole, "the second")
+                .help("a number has one unit; several indices stand in one bracket: `u[i, j]`"),
+        ),
+        Kind::Number | Kind::Close => Some(
+            scene
+                .error("E0119", "this bracket holds no unit")
+                .label(whole, "after a number and a blank a unit is expected")
+                .help("units are written like `[m/s^2]`"),
+        ),
+        _ => {
+            let name = scene.text(before);
+            let diagnostic = scene
+                .error("E0119", "a unit never follows a name here")
+                .label(whole, "a unit or an index?")
+                .help(format!(
+                    "an index touches its name: `{name}[{inside}]`; units follow numbers, and end the items of `param`, \
+                     `const`, `state` and `output`"
+                ));
+            let index = inside.bytes().all(|byte| byte.is_ascii_digit() || byte == b',' || byte == b' ');
+            Some(if index { diagnostic.fix(gap, "") } else { diagnostic })
+        }
+    }
+}
+
+/// A value was expected.
+fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
+    let Some(here) = scene.here() else {
+        let before = before?;
+        return Some(
+            scene
+                .error("E0116", format!("a value is missing after `{}`", scene.text(before)))
+                .label(scene.span(before), "nothing follows"),
+        );
+    };
+    let text = scene.text(here);
+    // an operator at the end of a line, the next line does not go on with a value
+    if let Some(before) = before.filter(|before| scene.line[before.end..here.start].contains('\n')) {
+        return Some(
+            scene
+                .error("E0116", format!("a value is missing after `{}`", scene.text(before)))
+                .label(scene.span(before), "the line ends here")
+                .label(scene.span(here), "and the next one does not begin with a value"),
+        );
+    }
+    let name_wanted = scene.wants("a name") && !scene.wants("a value");
+    match here.kind {
+        Kind::Reserved if name_wanted => Some(
+            scene
+                .error("E0118", format!("`{text}` cannot be a name"))
+                .label(scene.span(here), "a reserved word")
+                .help("reserved are `if`, `then`, `else`, `and`, `or` and `not`"),
+        ),
+        Kind::Reserved if text == "if" => Some(parentheses(scene, here)),
+        Kind::Prime => Some(
+            scene
+                .error("E0121", "a prime without a name")
+                .label(scene.span(here), "a name belongs directly before it")
+                .help("a text stands between double quotes: \"...\""),
+        ),
+        Kind::Comma | Kind::Operator | Kind::Range | Kind::Equals | Kind::Colon | Kind::Compare
+            if before.is_some_and(|before| scene.text(before) == text) =>
+        {
+            let before = before?;
+            let again = Span::new(scene.base + before.end, scene.base + here.end);
+            Some(
+                scene
+                    .error("E0130", format!("`{text}` stands here twice"))
+                    .label(scene.span(here), "the second")
+                    .fix(again, ""),
+            )
+        }
+        Kind::Close if before.is_some_and(|before| before.kind == Kind::Comma) => {
+            Some(scene.error("E0116", format!("nothing stands between `,` and `{text}`")).label(
+                before.map(|before| scene.span(before)).unwrap_or_default(),
+                "a comma too many, or a value is missing",
+            ))
+        }
+        Kind::Operator if text == "+" && before.is_some() => {
+            Some(scene.error("E0116", format!("a value is missing before `{text}`")).label(
+                scene.span(here),
+                format!("`{}` stands directly before it", before.map(|b| scene.text(b)).unwrap_or_default()),
+            ))
+        }
+        Kind::Comma
+        | Kind::Operator
+        | Kind::Range
+        | Kind::Equals
+        | Kind::Colon
+        | Kind::Compare
+        | Kind::Close
+        | Kind::Reserved => {
+            let diagnostic = scene.error("E0116", format!("a value is missing before `{text}`"));
+            Some(match before {
+                Some(before) => {
+                    diagnostic.label(scene.span(here), format!("`{}` stands directly before it", scene.text(before)))
+                }
+                None => diagnostic.label(scene.span(here), "nothing stands before it"),
+            })
+        }
+        Kind::Number | Kind::Text | Kind::Open if name_wanted => Some(
+            scene
+                .error("E0118", "a name was expected")
+                .label(scene.span(here), if here.kind == Kind::Number { "a number is none" } else { "this is none" }),
+        ),
+        _ => None,
+    }
+}
+
+/// An `if` in the middle of an expression takes everything to its right.
+fn parentheses(scene: &Scene<'_>, here: Token) -> Diagnostic {
+    let mut depth = 0usize;
+    let mut end = scene.tokens.last().map_or(here.end, |last| last.end);
+    for token in scene.tokens.iter().skip(scene.at) {
+        match token.kind {
+            Kind::Open => depth += 1,
+            Kind::Close if depth == 0 => {
+                end = token.start;
+                break;
+            }
+            Kind::Close => depth -= 1,
+            _ => {}
+        }
+    }
+    let diagnostic = scene
+        .error("E0122", "an `if` inside an expression takes parentheses")
+        .label(scene.span(here), "this `if` takes everything to its right")
+        .help("write `(if condition then a else b)`");
+    let whole = Span::new(scene.base + here.start, scene.base + end);
+    let complete = scene.later("then") && scene.later("else");
+    match scene.rule {
+        Rule::equation_line if complete => {
+            diagnostic.fix(whole, format!("({})", scene.line[here.start..end].trim_end()))
+        }
+        _ => diagnostic,
+    }
+}

@@ -1,0 +1,171 @@
+//! The first word of a line: a misspelt keyword, a keyword in the wrong place, a word of another language.
+
+use odec_ir::Span;
+
+use super::{Scene, token::Kind, token::tokens};
+use crate::diagnostic::Diagnostic;
+use crate::suggest;
+use crate::syntax::grammar::Rule;
+use crate::syntax::keyword::{KEYWORDS, Keyword};
+
+/// What other languages call a thing.
+const SYNONYMS: [(&str, &str); 20] = [
+    ("parameter", "param"),
+    ("parameters", "param"),
+    ("par", "param"),
+    ("constant", "const"),
+    ("constants", "const"),
+    ("states", "state"),
+    ("var", "state"),
+    ("variable", "state"),
+    ("species", "state"),
+    ("function", "fn"),
+    ("func", "fn"),
+    ("def", "fn"),
+    ("aux", "output"),
+    ("observable", "output"),
+    ("import", "use"),
+    ("include", "use"),
+    ("assert", "expect"),
+    ("algebraic", "unknown"),
+    ("event", "when"),
+    ("simulate", "run"),
+];
+
+/// Words that close or head a section elsewhere and are not needed here.
+const NEEDLESS: [&str; 8] = ["end", "done", "begin", "equations", "equation", "endmodel", "initial", "pass"];
+
+/// The keyword that was probably meant.
+fn meant(word: &str, block: bool) -> Option<&'static str> {
+    if let Some((_, better)) = SYNONYMS.iter().find(|(other, _)| *other == word) {
+        let block_word = is_keyword(better).is_some_and(Keyword::takes_block);
+        return (block == block_word).then_some(*better);
+    }
+    let words = KEYWORDS
+        .iter()
+        .filter(|(_, keyword)| block == keyword.takes_block() || *keyword == Keyword::Use)
+        .map(|(word, _)| *word);
+    match suggest::nearest(word, words).as_slice() {
+        [one, ..] if *one != word => Some(one),
+        _ => None,
+    }
+}
+
+pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let first = *scene.tokens.first()?;
+    let word = scene.text(first);
+    if !matches!(scene.rule, Rule::equation_line | Rule::entry_line) {
+        return None;
+    }
+    if first.kind == Kind::Name && scene.rule == Rule::equation_line && scene.tokens.len() == 1 {
+        return Some(lone(scene, word));
+    }
+    let here = scene.here().filter(|_| scene.at == 1)?;
+    if first.kind != Kind::Name || scene.touching(first, here) && here.kind != Kind::Text {
+        return None;
+    }
+    let could_follow = here.begins_value() || (here.kind == Kind::Operator && scene.text(here) == "-");
+    if !could_follow {
+        return None;
+    }
+    let in_block = scene.rule == Rule::entry_line;
+    let meant = match meant(word, false) {
+        Some(better) if !in_block || better == "expect" => Some(better),
+        _ => None,
+    };
+    let keyword = KEYWORDS.iter().any(|(keyword, _)| *keyword == scene.text(here));
+    if let Some(better) = meant {
+        let diagnostic = scene
+            .error("E0117", format!("`{word}` begins no statement"))
+            .label(scene.span(first), "an unknown word")
+            .help(format!("write `{better}`"));
+        return Some(diagnostic.fix(scene.span(first), better));
+    }
+    if keyword && !in_block {
+        let both = Span::new(scene.base + first.start, scene.base + here.end);
+        let swapped = format!("{} {word}", scene.text(here));
+        return Some(
+            scene
+                .error("E0117", format!("`{}` must be the first word of its line", scene.text(here)))
+                .label(scene.span(here), "a statement begins with this word")
+                .label(scene.span(first), "but this stands before it")
+                .help(format!("write `{swapped}`"))
+                .fix(both, swapped),
+        );
+    }
+    if here.kind == Kind::Name && !in_block && word != "let" {
+        return Some(
+            scene
+                .error("E0117", format!("`{word}` begins no statement"))
+                .label(scene.span(first), "an unknown word")
+                .label(scene.span(here), "after it an operator or `=` was expected")
+                .help("a definition is written `name = ...`, an equation `name' = ...`"),
+        );
+    }
+    if word == "let" {
+        return Some(
+            scene
+                .error("E0117", "a definition needs no `let`")
+                .label(scene.span(first), "not needed")
+                .fix(Span::new(scene.base + first.start, scene.base + here.start), ""),
+        );
+    }
+    None
+}
+
+/// A line that is one word.
+fn lone(scene: &Scene<'_>, word: &str) -> Diagnostic {
+    let span = scene.tokens.first().map(|&first| scene.span(first)).unwrap_or_default();
+    let diagnostic = scene.error("E0117", format!("`{word}` alone is no statement")).label(span, "a lone word");
+    if NEEDLESS.contains(&word) {
+        return diagnostic.help("sections have no heading and no end here: remove the line").fix(span, "");
+    }
+    match meant(word, false) {
+        Some(better) => diagnostic.help(format!("a statement that begins with `{better}`?")),
+        None => diagnostic.help("a definition is written `name = ...`; the name of the model, `model NAME`"),
+    }
+}
+
+/// A block behind something that takes none.
+pub(super) fn unknown_block(line: &str, base: usize, open: usize) -> Diagnostic {
+    let tokens = tokens(line);
+    let brace = Span::new(open, open + 1);
+    let Some(first) = tokens.first().copied() else {
+        return Diagnostic::error("E0111", "a block needs a word before it")
+            .label(brace, "nothing stands before this `{`")
+            .help("write for instance `run {`");
+    };
+    let word = first.text(line);
+    let span = Span::new(base + first.start, base + first.end);
+    let plain = tokens.len() == 1 || tokens.get(1).is_some_and(|second| second.kind != Kind::Equals);
+    if first.kind == Kind::Name && plain {
+        if let Some(better) = meant(word, true) {
+            return Diagnostic::error("E0117", format!("`{word}` begins no block"))
+                .label(span, "an unknown word")
+                .help(format!("write `{better}`"))
+                .fix(span, better);
+        }
+        if let Some(second) = tokens.get(1)
+            && KEYWORDS.iter().any(|(text, keyword)| keyword.takes_block() && *text == second.text(line))
+        {
+            let swapped = format!("{} {word}", second.text(line));
+            let both = Span::new(base + first.start, base + second.end);
+            return Diagnostic::error("E0117", format!("`{}` must be the first word of its line", second.text(line)))
+                .label(Span::new(base + second.start, base + second.end), "a block begins with this word")
+                .help(format!("write `{swapped}`"))
+                .fix(both, swapped);
+        }
+        return Diagnostic::error("E0117", format!("`{word}` begins no block"))
+            .label(span, "an unknown word")
+            .label(brace, "before this `{`")
+            .help("blocks follow `run`, `params NAME`, `when`, `at`, `every` and `use`");
+    }
+    Diagnostic::error("E0111", "an expression takes no braces")
+        .label(brace, "this `{`")
+        .help("group with `( )`, write a table with `[ ]`; blocks follow `run`, `params NAME`, `when`, `at`, `every` and `use`")
+}
+
+/// Whether a word begins statements.
+pub(super) fn is_keyword(word: &str) -> Option<Keyword> {
+    KEYWORDS.iter().find(|(text, _)| *text == word).map(|(_, keyword)| *keyword)
+}

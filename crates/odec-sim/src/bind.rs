@@ -1,0 +1,322 @@
+//! From a model, its run block and the caller's choices to a problem that a solver can start on.
+
+use std::collections::HashMap;
+
+use odec_ir::{ArrayId, Program, Role, Span};
+use odec_lang::diagnostic::Diagnostic;
+use odec_lang::model::{ConservedSettings, Expectation, Model, Overrides, Record, Samples as Listed, Settings};
+use odec_ode::problem::{Options, Problem, Samples};
+
+use crate::choices::{Choices, RecordRule, SampleRule, StepChoice};
+use crate::choose::{Choice, Structure, choose};
+use crate::error;
+use crate::machine::{Execution, Machine};
+use crate::samples::{DEFAULT_SAMPLES, times};
+
+/// Relative tolerance of a run that names none.
+pub const DEFAULT_RTOL: f64 = 1e-6;
+/// Absolute tolerance of a run that names none.
+pub const DEFAULT_ATOL: f64 = 1e-9;
+
+/// Quantities as columns: where they are in time, state and outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// The independent variable.
+    Time,
+    /// Index in y.
+    State(usize),
+    /// Index in the outputs buffer.
+    Output(usize),
+}
+
+/// What a run is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Rows.
+    Rows,
+    /// The model's promises: the run reaches every `expect`, and samples there.
+    Test,
+}
+
+/// What the run block and the caller say together; kernels are lowered with its `overrides`.
+pub struct Plan {
+    /// Parameter set and single values.
+    pub overrides: Overrides,
+    /// `expect` lines of this run.
+    pub expectations: Vec<Expectation>,
+    /// `conserve` lines.
+    pub conservation: Vec<ConservedSettings>,
+    settings: Settings,
+    choices: Choices,
+    purpose: Purpose,
+}
+
+/// A model ready to run.
+pub struct Bound {
+    /// Kernels with their parameters.
+    pub machine: Machine,
+    /// Start, end, start values.
+    pub problem: Problem,
+    /// Tolerances and steps.
+    pub options: Options,
+    /// Times of the rows.
+    pub samples: Samples,
+    /// First distance of logarithmic samples from the start.
+    pub logarithmic: Option<f64>,
+    /// The method and why.
+    pub choice: Choice,
+    /// Name and place of each column, time first.
+    pub columns: Vec<(String, Column)>,
+    /// `expect` lines of this run.
+    pub expectations: Vec<Expectation>,
+    /// `conserve` lines.
+    pub conservation: Vec<ConservedSettings>,
+}
+
+impl Plan {
+    /// Evaluates the run block and puts the choices over it.
+    pub fn new(model: &Model, choices: &Choices, purpose: Purpose) -> Result<Plan, Vec<Diagnostic>> {
+        let run = model.run(choices.run.as_deref()).map_err(|d| vec![d])?;
+        let mut overrides = Overrides { values: choices.set.clone(), params: choices.params.clone() };
+        if overrides.params.is_none() {
+            overrides.params = run.and_then(params_of);
+        }
+        let values = model.values(&overrides)?;
+        let settings = run.map(|r| model.settings(r, &values)).transpose()?.unwrap_or_default();
+        let expectations = model.expectations(run, &values);
+        let conservation = model.conservation(&values);
+        Ok(Plan { overrides, expectations, conservation, settings, choices: choices.clone(), purpose })
+    }
+
+    /// Compiles the kernels and fixes everything a solver needs.
+    pub fn bind(self, model: &Model, program: Program) -> Result<Bound, Vec<Diagnostic>> {
+        let one = |d: Diagnostic| vec![d];
+        let (t0, t_end) = self.span(model).map_err(one)?;
+        let names = Names::of(model, &program);
+        let columns = self.columns(&names).map_err(one)?;
+        let (rule, rule_span) = self.sample_rule();
+        let mut samples = times(&rule, t0, t_end).map_err(|why| {
+            let place = rule_span.map(|s| (s, String::new()));
+            one(error("E0618", format!("{}.", capital(&why)), place, Some("for example `samples = 200`".to_string())))
+        })?;
+        if self.purpose == Purpose::Test {
+            samples = self.with_expectations(t0, t_end);
+        }
+        let options = self.options(&names).map_err(one)?;
+        let choice = self.method(names.states.len(), options.fixed).map_err(one)?;
+        let execution = if self.choices.interpret { Execution::Interpret } else { Execution::Jit };
+        let machine = Machine::new(program, execution, choice.method.structure).map_err(|e| {
+            one(error(
+                "E0615",
+                format!("The model cannot be compiled: {e}."),
+                None,
+                Some("`--interpret` runs it without".into()),
+            ))
+        })?;
+        let y0 = machine.initial(t0);
+        if let Some(k) = y0.iter().position(|v| !v.is_finite()) {
+            let name = names.states.iter().find(|(_, at)| *at == k).map_or("", |(n, _)| n.as_str());
+            return Err(one(crate::blame::start_value(model, name, y0[k])));
+        }
+        let logarithmic = match rule {
+            SampleRule::Log { first, .. } => Some(first),
+            _ => None,
+        };
+        Ok(Bound {
+            machine,
+            problem: Problem { t0, t_end, y0 },
+            options,
+            samples,
+            logarithmic,
+            choice,
+            columns,
+            expectations: self.expectations,
+            conservation: self.conservation,
+        })
+    }
+
+    fn span(&self, model: &Model) -> Result<(f64, f64), Diagnostic> {
+        let t0 = self.choices.t0.or(self.settings.t0.map(|s| s.value)).unwrap_or(0.0);
+        let mut t_end = self.choices.t_end.or(self.settings.t_end.map(|s| s.value));
+        if self.purpose == Purpose::Test {
+            for e in &self.expectations {
+                if t_end.is_none_or(|end| (e.time - end) * (end - t0) > 0.0) {
+                    t_end = Some(e.time);
+                }
+            }
+        }
+        let Some(t_end) = t_end else {
+            let name = &model.time.name;
+            let headline = format!("How far shall `{}` run? There is no end time.", model.name);
+            let help = format!("add `--t-end 10`, or a block `run {{ {name} = 0 .. 10 }}` to the model");
+            return Err(error("E0709", headline, None, Some(help)));
+        };
+        if t0 == t_end {
+            let headline = format!("The run ends where it starts, at {t0}.");
+            return Err(error("E0710", headline, None, Some("give another end, for example `--t-end 10`".to_string())));
+        }
+        Ok((t0, t_end))
+    }
+
+    fn sample_rule(&self) -> (SampleRule, Option<Span>) {
+        if let Some(rule) = &self.choices.samples {
+            return (rule.clone(), None);
+        }
+        match &self.settings.samples {
+            Some(setting) => {
+                let rule = match &setting.value {
+                    Listed::Count(n) => SampleRule::Count(*n as u64),
+                    Listed::Log { count, first } => SampleRule::Log { count: *count as u64, first: *first },
+                    Listed::Steps => SampleRule::Steps,
+                    Listed::List(list) => SampleRule::Times(list.clone()),
+                };
+                (rule, Some(setting.span))
+            }
+            None if self.step().is_some() => (SampleRule::Steps, None),
+            None => (SampleRule::Count(DEFAULT_SAMPLES), None),
+        }
+    }
+
+    /// The times of the `expect` lines among evenly spaced ones that watch what is conserved.
+    fn with_expectations(&self, t0: f64, t_end: f64) -> Samples {
+        let mut list = match times(&SampleRule::Count(DEFAULT_SAMPLES), t0, t_end) {
+            Ok(Samples::Times(list)) => list,
+            _ => vec![t0, t_end],
+        };
+        let inside = |t: &f64| (t - t0) * (t_end - t) >= 0.0;
+        list.extend(self.expectations.iter().map(|e| e.time).filter(inside));
+        list.sort_by(|a, b| if t_end > t0 { a.total_cmp(b) } else { b.total_cmp(a) });
+        list.dedup();
+        Samples::Times(list)
+    }
+
+    fn step(&self) -> Option<f64> {
+        match self.choices.step {
+            Some(StepChoice::Auto) => None,
+            Some(StepChoice::Fixed(h)) => Some(h),
+            None => self.settings.step.map(|s| s.value),
+        }
+    }
+
+    fn options(&self, names: &Names) -> Result<Options, Diagnostic> {
+        let setting = |choice: Option<f64>, entry: Option<f64>| choice.or(entry);
+        let rtol = setting(self.choices.rtol, self.settings.rtol.map(|s| s.value)).unwrap_or(DEFAULT_RTOL);
+        let atol = setting(self.choices.atol, self.settings.atol.map(|s| s.value)).unwrap_or(DEFAULT_ATOL);
+        let mut list = vec![atol; names.states.len()];
+        for (k, setting) in &self.settings.atol_for {
+            list[names.states[*k].1] = setting.value;
+        }
+        for (name, value) in &self.choices.atol_for {
+            list[names.state(name, "--atol")?] = *value;
+        }
+        if list.iter().all(|&a| a == atol) {
+            list.truncate(1);
+        }
+        let step = self.step();
+        let defaults = Options::default();
+        Ok(Options {
+            rtol,
+            atol: list,
+            step,
+            fixed: step.is_some(),
+            max_step: setting(self.choices.max_step, self.settings.max_step.map(|s| s.value)),
+            max_steps: self
+                .choices
+                .max_steps
+                .or(self.settings.max_steps.map(|s| s.value))
+                .unwrap_or(defaults.max_steps),
+            ..defaults
+        })
+    }
+
+    fn method(&self, n: usize, fixed: bool) -> Result<Choice, Diagnostic> {
+        let (name, span) = match (&self.choices.method, &self.settings.method) {
+            (Some(name), _) => (Some(name.as_str()), None),
+            (None, Some(setting)) => (Some(setting.value.as_str()), Some(setting.span)),
+            (None, None) => (None, None),
+        };
+        choose(name, Structure { n, fixed }).map_err(|refusal| crate::blame::refused(&refusal, span))
+    }
+
+    fn columns(&self, names: &Names) -> Result<Vec<(String, Column)>, Diagnostic> {
+        let rule = match (&self.choices.record, &self.settings.record) {
+            (Some(rule), _) => rule.clone(),
+            (None, None) => RecordRule::All,
+            (None, Some(setting)) => match &setting.value {
+                Record::Outputs => RecordRule::Outputs,
+                Record::Names(list) => RecordRule::Names(list.clone()),
+            },
+        };
+        let mut columns = vec![(names.time.clone(), Column::Time)];
+        let states = || names.states.iter().map(|(n, k)| (n.clone(), Column::State(*k)));
+        let outputs = || names.outputs.iter().map(|(n, k)| (n.clone(), Column::Output(*k)));
+        match rule {
+            RecordRule::All => columns.extend(states().chain(outputs())),
+            RecordRule::States => columns.extend(states()),
+            RecordRule::Outputs => columns.extend(outputs()),
+            RecordRule::Names(list) => {
+                for name in list {
+                    if name == names.time {
+                        continue;
+                    }
+                    let found = states().chain(outputs()).find(|(n, _)| *n == name);
+                    columns.push(found.ok_or_else(|| names.unknown(&name, "--record"))?);
+                }
+            }
+        }
+        Ok(columns)
+    }
+}
+
+/// The parameter set that a run block names.
+fn params_of(run: &odec_lang::model::Run) -> Option<String> {
+    run.entries.iter().find(|e| e.key == "params").and_then(|e| match &e.value {
+        odec_lang::model::EntryValue::Word(word) => Some(word.clone()),
+        _ => None,
+    })
+}
+
+/// Names of the quantities that rows can hold, in the order of the text.
+struct Names {
+    time: String,
+    states: Vec<(String, usize)>,
+    outputs: Vec<(String, usize)>,
+}
+
+impl Names {
+    fn of(model: &Model, program: &Program) -> Names {
+        let layout = odec_ir::layout::Layout::of(program);
+        let mut place = HashMap::new();
+        let mut outputs = vec![];
+        for (k, array) in program.arrays.iter().enumerate() {
+            let id = ArrayId(k as u32);
+            match array.role {
+                Role::Position | Role::Velocity | Role::FirstOrder => {
+                    place.insert(array.name.as_str(), layout.state(id));
+                }
+                Role::Output => outputs.push((array.name.clone(), layout.output(id))),
+                _ => {}
+            }
+        }
+        let states = model.state_names().into_iter().map(|n| {
+            let at = place[n.as_str()];
+            (n, at)
+        });
+        Names { time: model.time.name.clone(), states: states.collect(), outputs }
+    }
+
+    fn state(&self, name: &str, flag: &str) -> Result<usize, Diagnostic> {
+        let found = self.states.iter().find(|(n, _)| n == name).map(|(_, k)| *k);
+        found.ok_or_else(|| self.unknown(name, flag))
+    }
+
+    fn unknown(&self, name: &str, flag: &str) -> Diagnostic {
+        let all: Vec<&str> = self.states.iter().chain(&self.outputs).map(|(n, _)| n.as_str()).collect();
+        crate::blame::unknown_name(name, flag, &all)
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}

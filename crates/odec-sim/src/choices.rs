@@ -1,0 +1,76 @@
+//! What the command line (or another caller) wants different from the run block. Absent means: as the model says.
+
+/// Steps, when the caller speaks of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StepChoice {
+    /// The error decides.
+    Auto,
+    /// Constant steps of this size.
+    Fixed(f64),
+}
+
+/// Which times become rows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SampleRule {
+    /// Each accepted step.
+    Steps,
+    /// The start and so many evenly spaced times after it, the last one the end.
+    Count(u64),
+    /// The start, and `count` times from `first` after it to the end, evenly spaced in their logarithm.
+    Log {
+        /// How many.
+        count: u64,
+        /// Distance of the first from the start.
+        first: f64,
+    },
+    /// These times.
+    Times(Vec<f64>),
+}
+
+/// Which quantities become columns.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RecordRule {
+    /// States and outputs.
+    All,
+    /// States only.
+    States,
+    /// Outputs only.
+    Outputs,
+    /// These, in this order.
+    Names(Vec<String>),
+}
+
+/// Overrides of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Choices {
+    /// Which run block; `None` is the unnamed one.
+    pub run: Option<String>,
+    /// Which set of parameters.
+    pub params: Option<String>,
+    /// Single values: parameters, constants, initial values.
+    pub set: Vec<(String, f64)>,
+    /// Start.
+    pub t0: Option<f64>,
+    /// End.
+    pub t_end: Option<f64>,
+    /// Method, or `auto`.
+    pub method: Option<String>,
+    /// Steps.
+    pub step: Option<StepChoice>,
+    /// Relative tolerance.
+    pub rtol: Option<f64>,
+    /// Absolute tolerance of all states.
+    pub atol: Option<f64>,
+    /// Absolute tolerance of single states.
+    pub atol_for: Vec<(String, f64)>,
+    /// Rows.
+    pub samples: Option<SampleRule>,
+    /// Columns.
+    pub record: Option<RecordRule>,
+    /// Largest step.
+    pub max_step: Option<f64>,
+    /// Budget of steps.
+    pub max_steps: Option<u64>,
+    /// Interpret instead of compiling.
+    pub interpret: bool,
+}

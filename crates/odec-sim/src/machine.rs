@@ -1,0 +1,212 @@
+//! A program with its parameters, compiled or interpreted, as the `System` that solvers step. Both give the same bits.
+
+use odec_ir::interpret::{self, Inputs};
+use odec_ir::layout::Layout;
+use odec_ir::{KernelRole, Node, Program};
+use odec_jit::{Compiled, JitError};
+use odec_ode::method::Structure;
+use odec_ode::pattern::Pattern;
+use odec_ode::system::{EvalError, Mass, Shape, System};
+
+/// What executes the kernels.
+enum Backend {
+    Jit(Box<Compiled>),
+    Interpreter,
+}
+
+/// Which executor to use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Execution {
+    /// Machine code.
+    Jit,
+    /// The reference interpreter.
+    Interpret,
+}
+
+/// A program bound to values of its parameters.
+pub struct Machine {
+    program: Program,
+    layout: Layout,
+    backend: Backend,
+    /// Parameters, then what is staged.
+    p: Vec<f64>,
+    pattern: Pattern,
+    mass: Option<(Pattern, Vec<f64>)>,
+    autonomous: bool,
+}
+
+impl Machine {
+    /// Compiles what a method of this structure needs of `program`, and binds its parameters to their values (the
+    /// arrays' defaults).
+    pub fn new(program: Program, execution: Execution, needs: Structure) -> Result<Machine, JitError> {
+        let layout = Layout::of(&program);
+        let backend = match execution {
+            Execution::Jit => {
+                let code = Compiled::new(&program)?;
+                code.compile(&[KernelRole::Prepare, KernelRole::Initial, KernelRole::Outputs, KernelRole::Mass])?;
+                if needs.jacobian {
+                    code.compile(&[KernelRole::Jacobian])?;
+                }
+                if needs.time_derivative {
+                    code.compile(&[KernelRole::TimeDerivative])?;
+                }
+                Backend::Jit(Box::new(code))
+            }
+            Execution::Interpret => Backend::Interpreter,
+        };
+        let autonomous = program.kernel(KernelRole::Rhs).is_none_or(|k| !k.graph.nodes().contains(&Node::Time));
+        let pattern = pattern_of(&program.jacobian);
+        let mut p = vec![0.0; layout.np + layout.staged];
+        for (k, array) in program.arrays.iter().enumerate() {
+            if array.role == odec_ir::Role::Parameter {
+                p[layout.parameter(odec_ir::ArrayId(k as u32))] = array.default;
+            }
+        }
+        let mut machine = Machine { program, layout, backend, p, pattern, mass: None, autonomous };
+        machine.prepare();
+        machine.bind_mass();
+        Ok(machine)
+    }
+
+    fn prepare(&mut self) {
+        match &self.backend {
+            Backend::Jit(code) => code.prepare(&mut self.p),
+            Backend::Interpreter => {
+                let p = self.p.clone();
+                let inputs = Inputs { t: 0.0, y: &[], p: &p, w: &[] };
+                interpret::run_on(&self.program, &self.layout, KernelRole::Prepare, inputs, &mut self.p);
+            }
+        }
+    }
+
+    fn bind_mass(&mut self) {
+        let Some(pattern) = self.program.mass.as_ref().map(pattern_of) else { return };
+        let mut values = vec![0.0; pattern.row_idx.len()];
+        match &self.backend {
+            Backend::Jit(code) => code.mass(&self.p, &mut values),
+            Backend::Interpreter => self.interpret(KernelRole::Mass, 0.0, &[], &mut values),
+        }
+        self.mass = Some((pattern, values));
+    }
+
+    fn interpret(&self, role: KernelRole, t: f64, y: &[f64], out: &mut [f64]) {
+        interpret::run_on(&self.program, &self.layout, role, Inputs { t, y, p: &self.p, w: &[] }, out);
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Where things are in y and p.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The parameter buffer.
+    pub fn parameters(&self) -> &[f64] {
+        &self.p
+    }
+
+    /// The state at the start.
+    pub fn initial(&self, t0: f64) -> Vec<f64> {
+        let mut y = vec![0.0; self.layout.n];
+        match &self.backend {
+            Backend::Jit(code) => code.initial(t0, &self.p, &mut y),
+            Backend::Interpreter => self.interpret(KernelRole::Initial, t0, &[], &mut y),
+        }
+        y
+    }
+
+    /// Outputs, then conserved, then expected quantities.
+    pub fn outputs(&self, t: f64, y: &[f64], out: &mut [f64]) {
+        match &self.backend {
+            Backend::Jit(code) if code.has(KernelRole::Outputs) => code.outputs(t, y, &self.p, out),
+            Backend::Jit(_) => {}
+            Backend::Interpreter => self.interpret(KernelRole::Outputs, t, y, out),
+        }
+    }
+
+    /// Which executor runs.
+    pub fn execution(&self) -> Execution {
+        match self.backend {
+            Backend::Jit(_) => Execution::Jit,
+            Backend::Interpreter => Execution::Interpret,
+        }
+    }
+
+    /// Bytes of machine code; `None` when interpreted.
+    pub fn code_bytes(&self) -> Option<usize> {
+        match &self.backend {
+            Backend::Jit(code) => Some(code.code_bytes()),
+            Backend::Interpreter => None,
+        }
+    }
+}
+
+/// The same pattern in the solver's type: the two crates know nothing of each other.
+fn pattern_of(p: &odec_ir::Pattern) -> Pattern {
+    Pattern { rows: p.rows, col_ptr: p.col_ptr.clone(), row_idx: p.row_idx.clone() }
+}
+
+impl System for Machine {
+    fn shape(&self) -> Shape {
+        Shape { n: self.layout.n, second: self.layout.second }
+    }
+
+    fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
+        match &self.backend {
+            Backend::Jit(code) => code.rhs(t, y, &self.p, f),
+            Backend::Interpreter => self.interpret(KernelRole::Rhs, t, y, f),
+        }
+        Ok(())
+    }
+
+    fn jacobian_pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+
+    fn jacobian(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        match &self.backend {
+            Backend::Jit(code) => code.jacobian(t, y, &self.p, values),
+            Backend::Interpreter => self.interpret(KernelRole::Jacobian, t, y, values),
+        }
+        Ok(())
+    }
+
+    /// By the assembled Jacobian: no method of this version multiplies in its inner loop.
+    fn jacobian_vector(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+        let mut values = vec![0.0; self.pattern.row_idx.len()];
+        self.jacobian(t, y, &mut values)?;
+        out.fill(0.0);
+        for (col, &wj) in w.iter().enumerate() {
+            let range = self.pattern.col_ptr[col] as usize..self.pattern.col_ptr[col + 1] as usize;
+            for k in range {
+                out[self.pattern.row_idx[k] as usize] += values[k] * wj;
+            }
+        }
+        Ok(())
+    }
+
+    fn time_derivative(&self, t: f64, y: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+        out.fill(0.0);
+        if !self.autonomous {
+            match &self.backend {
+                Backend::Jit(code) => code.time_derivative(t, y, &self.p, out),
+                Backend::Interpreter => self.interpret(KernelRole::TimeDerivative, t, y, out),
+            }
+        }
+        Ok(())
+    }
+
+    fn autonomous(&self) -> bool {
+        self.autonomous
+    }
+
+    fn mass(&self) -> Mass<'_> {
+        match &self.mass {
+            None => Mass::Identity,
+            Some((pattern, values)) => Mass::Constant(pattern, values),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What a model promises, its `expect` and `conserve` lines, against what a run found.
+
+use odec_ir::Span;
+use odec_lang::diagnostic::Diagnostic;
+
+use crate::bind::Bound;
+use crate::blame::number;
+use crate::sample::Seen;
+
+/// The kind of a promise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A value at a time.
+    Expect {
+        /// When.
+        at: f64,
+        /// What it should be.
+        expected: f64,
+    },
+    /// A quantity that does not change.
+    Conserve,
+}
+
+/// A promise and what became of it.
+#[derive(Clone, Debug)]
+pub struct Promise {
+    /// Text of the quantity.
+    pub name: String,
+    /// What is promised.
+    pub kind: Kind,
+    /// The value found; of a conserved quantity its drift.
+    pub found: f64,
+    /// Distance from what is promised.
+    pub distance: f64,
+    /// Largest permitted distance.
+    pub within: Option<f64>,
+    /// `None` if the line only reports.
+    pub kept: Option<bool>,
+    /// The statement.
+    pub span: Span,
+}
+
+/// Relative tolerance of an `expect` that names none.
+pub const DEFAULT_RELATIVE: f64 = 1e-3;
+
+/// All promises of a run.
+pub fn of(bound: &Bound, seen: &Seen) -> Vec<Promise> {
+    let mut list = vec![];
+    for (e, &found) in bound.expectations.iter().zip(&seen.found) {
+        let within = match e.tolerance {
+            Some(w) if w.relative => w.value * e.value.abs(),
+            Some(w) => w.value,
+            None => DEFAULT_RELATIVE * e.value.abs(),
+        };
+        let distance = (found - e.value).abs();
+        list.push(Promise {
+            name: e.name.clone(),
+            kind: Kind::Expect { at: e.time, expected: e.value },
+            found,
+            distance,
+            within: Some(within),
+            kept: Some(distance <= within),
+            span: e.span,
+        });
+    }
+    for (drift, settings) in seen.drifts.iter().zip(&bound.conservation) {
+        list.push(Promise {
+            name: drift.name.clone(),
+            kind: Kind::Conserve,
+            found: drift.largest,
+            distance: drift.largest.abs(),
+            within: drift.within,
+            kept: drift.within.map(|w| drift.largest.abs() <= w),
+            span: settings.span,
+        });
+    }
+    list
+}
+
+impl Promise {
+    /// For a promise that is not kept.
+    pub fn diagnostic(&self, time: &str) -> Diagnostic {
+        let within = number(self.within.unwrap_or(0.0));
+        match self.kind {
+            Kind::Expect { at, expected } => {
+                let headline =
+                    format!("`{}` is {} at {time} = {}, not {}.", self.name, self.found, number(at), expected);
+                Diagnostic::error("E0616", headline)
+                    .label(self.span, format!("off by {}, permitted {within}", number(self.distance)))
+                    .help("if the model is right, tighten `rtol` and `atol`; if the value is, correct the model")
+            }
+            Kind::Conserve => Diagnostic::error("E0617", format!("`{}` drifts by {}.", self.name, number(self.found)))
+                .label(self.span, format!("permitted {within}"))
+                .help("tighten `rtol` and `atol`, or choose a method of higher order"),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Solves a bound model: turns the solver's rows into columns, and watches what is conserved.
+
+use std::ops::ControlFlow;
+
+use odec_ode::problem::{Outcome, Sink, SolveError};
+use odec_ode::solve as integrate;
+
+use crate::bind::{Bound, Column};
+
+/// Receives rows of columns.
+pub trait Recorder {
+    /// A row in the order of [`Bound::columns`]; `Break` stops the run.
+    fn row(&mut self, values: &[f64]) -> ControlFlow<()>;
+    /// After each accepted step, which reached `t`; `Break` stops the run.
+    fn step(&mut self, _t: f64) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// How far a conserved quantity moved from its start.
+#[derive(Clone, Debug)]
+pub struct Drift {
+    /// Its name or text.
+    pub name: String,
+    /// Value at the start.
+    pub start: f64,
+    /// Largest distance from it over the rows, with its sign; NaN if a value was not finite.
+    pub largest: f64,
+    /// Time of that row.
+    pub at: f64,
+    /// The largest that the model permits, if it says so.
+    pub within: Option<f64>,
+}
+
+/// Expected quantities as they came out: position among the program's expected quantities and value.
+pub type Found = Vec<(usize, f64)>;
+
+/// What was seen on the way.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// One for each conserved quantity.
+    pub drifts: Vec<Drift>,
+    /// The first output that was not finite: index among the outputs, time, state, value.
+    pub not_finite: Option<(usize, f64, Vec<f64>, f64)>,
+    /// Values of the expected quantities, in the order of [`Bound::expectations`]; NaN where the run did not reach.
+    pub found: Vec<f64>,
+}
+
+/// Runs. What was seen is valid however the run ends.
+pub fn solve(bound: &Bound, recorder: &mut dyn Recorder) -> (Result<Outcome, SolveError>, Seen) {
+    let layout = bound.machine.layout();
+    let mut sampler = Sampler {
+        bound,
+        recorder,
+        outputs: vec![0.0; layout.outputs_len()],
+        row: vec![0.0; bound.columns.len()],
+        seen: Seen { drifts: vec![], not_finite: None, found: vec![f64::NAN; bound.expectations.len()] },
+        first: true,
+    };
+    let result =
+        integrate(&bound.machine, &bound.problem, bound.choice.method, &bound.options, &bound.samples, &mut sampler);
+    (result, sampler.seen)
+}
+
+struct Sampler<'a> {
+    bound: &'a Bound,
+    recorder: &'a mut dyn Recorder,
+    outputs: Vec<f64>,
+    row: Vec<f64>,
+    seen: Seen,
+    first: bool,
+}
+
+impl Sampler<'_> {
+    fn watch(&mut self, t: f64, y: &[f64]) {
+        let layout = self.bound.machine.layout();
+        let conserved = &self.outputs[layout.outputs..][..layout.conserved];
+        if self.first {
+            self.first = false;
+            for (settings, &start) in self.bound.conservation.iter().zip(conserved) {
+                let within = settings.tolerance.map(|w| if w.relative { w.value * start.abs() } else { w.value });
+                self.seen.drifts.push(Drift { name: settings.name.clone(), start, largest: 0.0, at: t, within });
+            }
+        }
+        for (drift, &now) in self.seen.drifts.iter_mut().zip(conserved) {
+            let distance = now - drift.start;
+            if !drift.largest.is_nan() && !(distance.abs() <= drift.largest.abs()) {
+                drift.largest = distance;
+                drift.at = t;
+            }
+        }
+        if self.seen.not_finite.is_none()
+            && let Some(k) = self.outputs[..layout.outputs].iter().position(|v| !v.is_finite())
+        {
+            self.seen.not_finite = Some((k, t, y.to_vec(), self.outputs[k]));
+        }
+        let expected = &self.outputs[layout.outputs + layout.conserved..];
+        for (e, found) in self.bound.expectations.iter().zip(&mut self.seen.found) {
+            if e.time == t {
+                *found = expected[e.index];
+            }
+        }
+    }
+}
+
+impl Sink for Sampler<'_> {
+    fn row(&mut self, t: f64, y: &[f64]) -> ControlFlow<()> {
+        if !self.outputs.is_empty() {
+            self.bound.machine.outputs(t, y, &mut self.outputs);
+            self.watch(t, y);
+        }
+        for ((_, column), slot) in self.bound.columns.iter().zip(&mut self.row) {
+            *slot = match *column {
+                Column::Time => t,
+                Column::State(k) => y[k],
+                Column::Output(k) => self.outputs[k],
+            };
+        }
+        self.recorder.row(&self.row)
+    }
+
+    fn step(&mut self, t: f64) -> ControlFlow<()> {
+        self.recorder.step(t)
+    }
+}

@@ -1,0 +1,59 @@
+//! The times of the rows.
+
+use odec_ode::problem::Samples;
+
+use crate::choices::SampleRule;
+
+/// Rows after the first of an adaptive run that says nothing about them.
+pub const DEFAULT_SAMPLES: u64 = 200;
+/// Most sample times: they are kept in memory, 8 bytes each.
+pub const MAX_SAMPLES: u64 = 20_000_000;
+
+/// The times of `rule` on `t0..t_end` (either direction), the start included, the last one exactly the end. Times of a
+/// list that lie outside, or are not ordered, are answered with a sentence.
+pub fn times(rule: &SampleRule, t0: f64, t_end: f64) -> Result<Samples, String> {
+    let span = t_end - t0;
+    let many = |n: u64| format!("{n} sample times are more than the {MAX_SAMPLES} that odec keeps");
+    match rule {
+        SampleRule::Steps => Ok(Samples::Steps),
+        SampleRule::Count(0) => Err("at least one sample is needed".to_string()),
+        SampleRule::Count(n) if *n > MAX_SAMPLES => Err(many(*n)),
+        SampleRule::Count(n) => {
+            let mut list: Vec<f64> = (0..*n).map(|i| t0 + span * (i as f64 / *n as f64)).collect();
+            list.push(t_end);
+            Ok(Samples::Times(list))
+        }
+        SampleRule::Log { count: 0, .. } => Err("at least one sample is needed".to_string()),
+        SampleRule::Log { count, .. } if *count > MAX_SAMPLES => Err(many(*count)),
+        SampleRule::Log { first, .. } if !(*first > 0.0 && *first < span.abs()) => Err(format!(
+            "the first logarithmic sample, {first}, must lie between 0 and the length of the run, {}",
+            span.abs()
+        )),
+        SampleRule::Log { count, first } => {
+            let ratio = (span.abs() / first).ln();
+            let mut list = vec![t0];
+            list.extend((0..count - 1).map(|i| {
+                let offset = first * (ratio * i as f64 / (count - 1) as f64).exp();
+                t0 + offset.copysign(span)
+            }));
+            list.push(t_end);
+            Ok(Samples::Times(list))
+        }
+        SampleRule::Times(list) => listed(list, t0, t_end).map(Samples::Times),
+    }
+}
+
+fn listed(list: &[f64], t0: f64, t_end: f64) -> Result<Vec<f64>, String> {
+    let direction = if t_end < t0 { -1.0 } else { 1.0 };
+    let mut previous = t0;
+    for &t in list {
+        if !((t - t0) * direction >= 0.0 && (t_end - t) * direction >= 0.0) {
+            return Err(format!("the sample time {t} lies outside the run, {t0} .. {t_end}"));
+        }
+        if (t - previous) * direction < 0.0 {
+            return Err(format!("the sample times are not in order: {t} follows {previous}"));
+        }
+        previous = t;
+    }
+    Ok(list.to_vec())
+}

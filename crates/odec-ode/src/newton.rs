@@ -11,6 +11,8 @@ use crate::system::System;
 pub const MAX_ITERATIONS: u32 = 10;
 /// The factors are kept while alpha is within this fraction of theirs.
 pub const ALPHA_DRIFT: f64 = 0.25;
+/// Solves after which the Jacobian is renewed, however well the iteration seems to converge.
+pub const MAX_AGE: u32 = 20;
 /// A rate above this asks for a new Jacobian next time.
 pub const POOR_RATE: f64 = 0.1;
 /// A rate remembered from the last solve is not trusted to be better than this before one is measured.
@@ -70,6 +72,8 @@ pub struct Newton {
     guess: Vec<f64>,
     /// Contraction remembered from the last solve, as eta = theta/(1 - theta).
     eta: f64,
+    /// Solves since the Jacobian was evaluated.
+    age: u32,
     state: Factors,
 }
 
@@ -95,6 +99,7 @@ impl Newton {
             difference: vec![0.0; n],
             guess: vec![0.0; n],
             eta: 1.0,
+            age: 0,
             state: Factors::None,
         })
     }
@@ -124,19 +129,14 @@ impl Newton {
         weights: &[f64],
         accuracy: Accuracy,
     ) -> Result<(), Cause> {
-        let ratio = equation.alpha / self.matrix.alpha();
-        let mut fresh = false;
-        match self.state {
-            Factors::None | Factors::Stale => {
-                self.renew(eval, equation, y)?;
-                fresh = true;
-            }
-            Factors::Old if ratio == 1.0 => {}
-            Factors::Old if !((ratio - 1.0).abs() <= ALPHA_DRIFT) => {
-                self.refactor(eval, equation.alpha)?;
-            }
-            Factors::Old => {}
+        // A new factorisation takes a new Jacobian with it: what is left of an old one can make corrections look small that
+        // are not (van der Pol's equation after a jump), and it costs little beside the factors.
+        let near = (equation.alpha / self.matrix.alpha() - 1.0).abs() <= ALPHA_DRIFT;
+        let mut fresh = self.state != Factors::Old || !near || self.age >= MAX_AGE;
+        if fresh {
+            self.renew(eval, equation, y)?;
         }
+        self.age += 1;
         self.guess.copy_from_slice(y);
         let mut renewals = if fresh { accuracy.renewals } else { accuracy.renewals + 1 };
         loop {
@@ -162,13 +162,9 @@ impl Newton {
     fn renew(&mut self, eval: &mut Evaluator<'_>, equation: &Equation<'_>, y: &[f64]) -> Result<(), Cause> {
         self.state = Factors::None;
         self.matrix.evaluate(eval, equation.t, y)?;
-        self.refactor(eval, equation.alpha)
-    }
-
-    fn refactor(&mut self, eval: &mut Evaluator<'_>, alpha: f64) -> Result<(), Cause> {
-        self.state = Factors::None;
-        self.matrix.factor(eval, alpha)?;
+        self.matrix.factor(eval, equation.alpha)?;
         self.state = Factors::Old;
+        self.age = 0;
         self.eta = 1.0;
         Ok(())
     }

@@ -62,3 +62,15 @@ fn fixed_orders_on_variable_steps_solve_the_stiff_problems() {
     }
     assert!(missed.is_empty(), "{missed:?}");
 }
+
+/// With the Jacobian of a jump left in use on the slow manifold after it, Newton took corrections for small that were not, and one
+/// tolerance in ten gave another orbit. So: many tolerances, and none may be far off.
+#[test]
+fn van_der_pol_is_solved_at_every_tolerance() {
+    let problem = stiff::vdpol();
+    for k in 0..40 {
+        let rtol = 10f64.powf(-3.5 - f64::from(k) / 12.0);
+        let q = quotient(&problem, "bdf", rtol);
+        assert!(q < 100.0, "{rtol:e}: {q} x rtol");
+    }
+}

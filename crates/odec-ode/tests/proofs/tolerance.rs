@@ -109,7 +109,7 @@ pub fn settles(method: &'static Method) -> Vec<String> {
     let q = controlled(method) as i32;
     let system = Monomial { q, pattern: crate::problems::dense_pattern(1) };
     let problem = Problem { t0: 0.0, t_end: 10.0, y0: vec![0.0] };
-    let options = Options { rtol: 1e-14, atol: vec![10f64.powi(-q - 3)], ..Options::default() };
+    let options = Options { rtol: 1e-13, atol: vec![10f64.powi(-q - 3)], ..Options::default() };
     let mut ends = Ends(Vec::new());
     let stats = match solve(&system, &problem, method, &options, &Samples::Steps, &mut ends) {
         Ok(outcome) => outcome.stats,

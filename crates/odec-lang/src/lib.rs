@@ -1,5 +1,6 @@
 //! Turns text into a checked model, lowers it to a program, and says what is wrong, where, and how to mend it.
 
+pub mod blame;
 pub mod diagnostic;
 pub mod lower;
 pub mod model;
@@ -9,6 +10,7 @@ pub mod source;
 pub mod suggest;
 pub mod syntax;
 
+pub use blame::blame;
 pub use lower::lower;
 pub use model::{Model, Overrides, analyse};
 pub use syntax::parse;

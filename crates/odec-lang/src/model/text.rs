@@ -1,1 +1,309 @@
-//! The text form of a checked model, for `odec dump --stage model`.
+//! The text form of a checked model, for `odec dump --stage model`: every name with what was found out about it.
+
+use std::fmt::{self, Display, Formatter, Write};
+
+use super::{Body, EntryValue, Given, Level, Model, Symbol, TermId, TermKind, Within};
+
+/// How tightly an operator binds; operands that bind less take parentheses.
+const CHOICE: u8 = 0;
+const OR: u8 = 1;
+const AND: u8 = 2;
+const NOT: u8 = 3;
+const COMPARISON: u8 = 4;
+const SUM: u8 = 5;
+const PRODUCT: u8 = 6;
+const SIGN: u8 = 7;
+const POWER: u8 = 8;
+const ATOM: u8 = 9;
+
+/// What is still to be written of an expression.
+enum Piece {
+    Term(TermId, u8),
+    Text(&'static str),
+}
+
+impl Display for Model {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if let Some(doc) = &self.doc {
+            for line in doc.lines() {
+                writeln!(f, "## {line}")?;
+            }
+        }
+        writeln!(f, "model {}", self.name)?;
+        writeln!(f, "time {}{}", self.time.name, unit(&self.time.unit))?;
+        for (word, list) in [("const", &self.constants), ("param", &self.parameters)] {
+            for given in list {
+                self.write_given(f, word, given)?;
+            }
+        }
+        for state in &self.states {
+            write!(f, "state ")?;
+            for (k, &start) in (0u8..).zip(&state.initial) {
+                let before = if k > 0 { ", " } else { "" };
+                write!(f, "{before}{} = {}", state.derivative(k), self.show(start))?;
+                if k == 0 {
+                    write!(f, "{}", unit(&state.unit))?;
+                }
+            }
+            writeln!(f, "{}", comment(&state.doc))?;
+        }
+        for function in &self.functions {
+            let arguments = function.arguments.join(", ");
+            write!(f, "fn {}({arguments}) = ", function.name)?;
+            self.write_expression(f, function.value, &function.arguments)?;
+            writeln!(f, "{}", comment(&function.doc))?;
+        }
+        let mut before = None;
+        for (i, d) in self.definitions.iter().enumerate() {
+            if self.outputs.iter().any(|o| o.span == d.span)
+                || self.conserved.iter().any(|c| c.span.start < d.span.start && d.span.end < c.span.end)
+            {
+                continue;
+            }
+            let level = self.definition_levels.get(i).copied();
+            if level != before {
+                before = level;
+                let what = match level {
+                    Some(Level::Constant) => "known when the model is compiled",
+                    Some(Level::Parameter) => "known once the parameters are",
+                    Some(Level::Time) => "depending on time",
+                    Some(Level::State) => "depending on states",
+                    Some(Level::Rate) | None => "depending on derivatives that the equations give",
+                };
+                writeln!(f, "# {what}")?;
+            }
+            writeln!(f, "{} = {}{}", d.name, self.show(d.value), comment(&d.doc))?;
+        }
+        for equation in &self.equations {
+            writeln!(f, "{} = {}", self.show(equation.lhs), self.show(equation.rhs))?;
+        }
+        for o in &self.outputs {
+            let declared = self.definitions.iter().find(|d| d.span == o.span);
+            let value = declared.map(|d| format!(" = {}", self.show(d.value))).unwrap_or_default();
+            writeln!(f, "output {}{value}{}{}", o.name, unit(&o.unit), comment(&o.doc))?;
+        }
+        for c in &self.conserved {
+            let inside = |d: &&super::Definition| c.span.start < d.span.start && d.span.end < c.span.end;
+            let named = self.definitions.iter().find(inside).map(|d| format!("{} = ", d.name)).unwrap_or_default();
+            writeln!(f, "conserve {named}{}{}", self.show(c.value), self.within(c.within))?;
+        }
+        for set in &self.param_sets {
+            write!(f, "params {} {{", set.name)?;
+            for (symbol, primes, value, _) in &set.entries {
+                let name = self.name_of(*symbol);
+                write!(f, " {name}{} = {};", "'".repeat(usize::from(*primes)), self.show(*value))?;
+            }
+            writeln!(f, " }}")?;
+        }
+        for (i, run) in self.runs.iter().enumerate() {
+            let name = run.name.as_ref().map(|n| format!("{n} ")).unwrap_or_default();
+            writeln!(f, "run {name}{{")?;
+            for entry in &run.entries {
+                let key = if entry.key == "t" { &self.time.name } else { entry.key };
+                let state = entry.state.map(|(i, k)| format!("({})", self.states[i].derivative(k))).unwrap_or_default();
+                writeln!(f, "  {key}{state} = {}", self.entry(&entry.value))?;
+            }
+            for expect in self.expects.iter().filter(|e| e.run == Some(i)) {
+                self.write_expect(f, "  ", expect)?;
+            }
+            writeln!(f, "}}")?;
+        }
+        for expect in self.expects.iter().filter(|e| e.run.is_none()) {
+            self.write_expect(f, "", expect)?;
+        }
+        Ok(())
+    }
+}
+
+/// An expression on its own.
+struct Shown<'a>(&'a Model, Body);
+
+impl Display for Shown<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.write_expression(f, self.1, &[])
+    }
+}
+
+impl Model {
+    fn show(&self, body: Body) -> Shown<'_> {
+        Shown(self, body)
+    }
+
+    /// An expression in the language, with the parentheses that it needs.
+    pub fn expression(&self, body: Body) -> String {
+        self.show(body).to_string()
+    }
+
+    fn write_given(&self, f: &mut Formatter<'_>, word: &str, given: &Given) -> fmt::Result {
+        write!(f, "{word} {} = {}{}", given.name, self.show(given.value), unit(&given.unit))?;
+        if let Some((low, high)) = given.bounds {
+            write!(f, " in {}..{}", self.show(low), self.show(high))?;
+        }
+        writeln!(f, "{}", comment(&given.doc))
+    }
+
+    fn write_expect(&self, f: &mut Formatter<'_>, indent: &str, expect: &super::Expect) -> fmt::Result {
+        let (time, value) = (self.show(expect.time), self.show(expect.value));
+        writeln!(f, "{indent}expect {}({time}) = {value}{}", self.show(expect.quantity), self.within(expect.within))
+    }
+
+    fn within(&self, within: Option<Within>) -> String {
+        within
+            .map(|w| format!(" within {}{}", self.show(w.value), if w.percent { " %" } else { "" }))
+            .unwrap_or_default()
+    }
+
+    fn entry(&self, value: &EntryValue) -> String {
+        let list = |bodies: &[Body]| bodies.iter().map(|b| self.expression(*b)).collect::<Vec<_>>().join(", ");
+        match value {
+            EntryValue::Number(b) => self.expression(*b),
+            EntryValue::Range(a, b) => format!("{} .. {}", self.show(*a), self.show(*b)),
+            EntryValue::Word(word) => word.clone(),
+            EntryValue::Log(n, first) => format!("log({}, {})", self.show(*n), self.show(*first)),
+            EntryValue::List(bodies) => format!("[{}]", list(bodies)),
+            EntryValue::Names(names) => {
+                format!("[{}]", names.iter().map(|n| n.0.as_str()).collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+
+    fn name_of(&self, symbol: Symbol) -> &str {
+        match symbol {
+            Symbol::Time => &self.time.name,
+            Symbol::Parameter(i) => &self.parameters[i].name,
+            Symbol::Constant(i) => &self.constants[i].name,
+            Symbol::State(i) => &self.states[i].name,
+            Symbol::Definition(i) => &self.definitions[i].name,
+        }
+    }
+
+    fn write_expression(&self, f: &mut impl Write, body: Body, arguments: &[String]) -> fmt::Result {
+        let mut open = vec![Piece::Term(body.root, CHOICE)];
+        while let Some(piece) = open.pop() {
+            let (id, outside) = match piece {
+                Piece::Text(text) => {
+                    f.write_str(text)?;
+                    continue;
+                }
+                Piece::Term(id, outside) => (id, outside),
+            };
+            let pieces = match &self.term(id).kind {
+                TermKind::Number(x) => {
+                    write!(f, "{}", number(*x))?;
+                    continue;
+                }
+                TermKind::Argument(i) => {
+                    f.write_str(arguments.get(*i).map_or("?", String::as_str))?;
+                    continue;
+                }
+                TermKind::Time => {
+                    f.write_str(&self.time.name)?;
+                    continue;
+                }
+                TermKind::State(i, k) => {
+                    f.write_str(&self.states[*i].derivative(*k))?;
+                    continue;
+                }
+                TermKind::Parameter(i) => {
+                    f.write_str(&self.parameters[*i].name)?;
+                    continue;
+                }
+                TermKind::Constant(i) => {
+                    f.write_str(&self.constants[*i].name)?;
+                    continue;
+                }
+                TermKind::Definition(i) => {
+                    f.write_str(&self.definitions[*i].name)?;
+                    continue;
+                }
+                TermKind::Call(function, operands) => {
+                    write!(f, "{}(", self.functions[*function].name)?;
+                    list(operands)
+                }
+                TermKind::Apply(op, [a, b, c]) => {
+                    let (binds, pieces) = operation(op.0.name, *a, *b, *c);
+                    match pieces {
+                        None => {
+                            write!(f, "{}(", op.0.name)?;
+                            list(&[*a, *b, *c][..usize::from(op.0.arity)])
+                        }
+                        Some(pieces) if binds < outside => {
+                            let mut inner = vec![Piece::Text("(")];
+                            inner.extend(pieces);
+                            inner.push(Piece::Text(")"));
+                            inner
+                        }
+                        Some(pieces) => pieces,
+                    }
+                }
+            };
+            open.extend(pieces.into_iter().rev());
+        }
+        Ok(())
+    }
+}
+
+/// Arguments and the closing bracket of a call.
+fn list(operands: &[TermId]) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    for (i, &o) in operands.iter().enumerate() {
+        if i > 0 {
+            pieces.push(Piece::Text(", "));
+        }
+        pieces.push(Piece::Term(o, CHOICE));
+    }
+    pieces.push(Piece::Text(")"));
+    pieces
+}
+
+/// How an operator is written, if it is not written as a call.
+fn operation(name: &str, a: TermId, b: TermId, c: TermId) -> (u8, Option<Vec<Piece>>) {
+    let infix = |binds: u8, text: &'static str, left: u8, right: u8| {
+        (binds, Some(vec![Piece::Term(a, left), Piece::Text(text), Piece::Term(b, right)]))
+    };
+    match name {
+        "add" => infix(SUM, " + ", SUM, SUM),
+        "sub" => infix(SUM, " - ", SUM, PRODUCT),
+        "mul" => infix(PRODUCT, "*", PRODUCT, SIGN),
+        "div" => infix(PRODUCT, "/", PRODUCT, SIGN),
+        "pow" => infix(POWER, "^", ATOM, SIGN),
+        "neg" => (SIGN, Some(vec![Piece::Text("-"), Piece::Term(a, SIGN)])),
+        "lt" => infix(COMPARISON, " < ", SUM, SUM),
+        "le" => infix(COMPARISON, " <= ", SUM, SUM),
+        "eq" => infix(COMPARISON, " == ", SUM, SUM),
+        "ne" => infix(COMPARISON, " != ", SUM, SUM),
+        "not" => (NOT, Some(vec![Piece::Text("not "), Piece::Term(a, NOT)])),
+        "and" => infix(AND, " and ", AND, NOT),
+        "or" => infix(OR, " or ", OR, AND),
+        "if" => {
+            let pieces = vec![
+                Piece::Text("if "),
+                Piece::Term(a, OR),
+                Piece::Text(" then "),
+                Piece::Term(b, OR),
+                Piece::Text(" else "),
+                Piece::Term(c, CHOICE),
+            ];
+            (CHOICE, Some(pieces))
+        }
+        _ => (ATOM, None),
+    }
+}
+
+/// The shortest text that reads back as this number.
+fn number(x: f64) -> String {
+    if x == f64::INFINITY {
+        return "inf".to_owned();
+    }
+    let plain = format!("{x}");
+    let short = format!("{x:e}");
+    if plain.len() <= short.len() + 2 { plain } else { short }
+}
+
+fn unit(unit: &Option<String>) -> String {
+    unit.as_ref().map(|u| format!(" [{u}]")).unwrap_or_default()
+}
+
+fn comment(text: &Option<String>) -> String {
+    text.as_ref().map(|d| format!("  ## {}", d.replace('\n', " "))).unwrap_or_default()
+}

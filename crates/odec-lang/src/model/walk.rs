@@ -64,6 +64,12 @@ impl<D: Domain> Walk<D> {
 
     /// The value of an expression.
     pub fn value(&mut self, model: &Model, body: Body) -> Result<D::Value, TooLarge> {
+        let values = self.values(model, body, Vec::new())?;
+        Ok(values[body.root.index() - body.start as usize])
+    }
+
+    /// The values of all terms of an expression, or of the body of a function with these arguments.
+    pub fn values(&mut self, model: &Model, body: Body, arguments: Vec<D::Value>) -> Result<Vec<D::Value>, TooLarge> {
         let frame = |body: Body, arguments, function| Frame {
             body,
             next: body.start,
@@ -71,20 +77,18 @@ impl<D: Domain> Walk<D> {
             arguments,
             function,
         };
-        let mut stack = vec![frame(body, Vec::new(), usize::MAX)];
-        let mut answer = None;
-        while let Some(top) = stack.last_mut() {
+        let mut callers: Vec<Frame<D::Value>> = Vec::new();
+        let mut top = frame(body, arguments, usize::MAX);
+        loop {
             if top.next == top.body.end {
+                let Some(caller) = callers.pop() else { return Ok(top.values) };
                 let value = top.values[top.body.root.index() - top.body.start as usize];
-                let done = stack.pop();
-                if let (Some(done), false) = (done, stack.is_empty()) {
-                    let key = self.key(done.function, &done.arguments);
-                    self.calls.insert(key, value);
-                }
-                answer = Some(value);
+                let key = self.key(top.function, &top.arguments);
+                self.calls.insert(key, value);
+                top = caller;
                 continue;
             }
-            self.inlined += u64::from(top.function != usize::MAX);
+            self.inlined += u64::from(!callers.is_empty());
             if self.inlined > MAX_INLINED_TERMS {
                 return Err(TooLarge { function: Some(top.function).filter(|&f| f != usize::MAX) });
             }
@@ -100,11 +104,11 @@ impl<D: Domain> Walk<D> {
                 }
                 TermKind::Call(function, arguments) => {
                     let arguments: Vec<_> = arguments.iter().map(|o| top.values[o.index() - start]).collect();
-                    let key = (*function, arguments.iter().map(|&v| self.domain.key(v)).collect());
-                    match self.calls.get(&key) {
+                    match self.calls.get(&self.key(*function, &arguments)) {
                         Some(&value) => value,
                         None => {
-                            stack.push(frame(model.functions[*function].value, arguments, *function));
+                            let callee = frame(model.functions[*function].value, arguments, *function);
+                            callers.push(std::mem::replace(&mut top, callee));
                             continue;
                         }
                     }
@@ -114,7 +118,5 @@ impl<D: Domain> Walk<D> {
             top.values.push(value);
             top.next += 1;
         }
-        // The stack is never empty at the start, so there is a value.
-        answer.ok_or(TooLarge { function: None })
     }
 }

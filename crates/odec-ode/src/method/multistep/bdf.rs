@@ -5,9 +5,9 @@
 //! y[..] the divided difference of order s + 1 over these states and the new one, t_j the times,
 //! `y_new - predicted = y[..] prod_{j=0..s} (t_new - t_{n-j})`, while the derivative of the formula's polynomial
 //! is wrong by `y[..] prod_{j=0..s-1} (t_new - t_{n-j})`; so the local error is `d h / (a_s (t_new - t_{n-s}))`
-//! (Brayton, Gustavson & Hachtel, Proc. IEEE 60 (1972), section V; on equal steps it is d / (gamma_s (s + 1))).
+//! (Brayton, Gustavson & Hachtel, Proc. IEEE 60 (1972); on equal steps it is d / (gamma_s (s + 1))).
 
-use super::coefficients::{EQUAL_STEPS, MAX_ORDER, derivative_weights, growth_limit, interpolation_weights};
+use super::coefficients::{EQUAL_STEPS, MAX_ORDER, derivative_weights, growth_limit, harmonic, interpolation_weights};
 use super::starter::Starter;
 use crate::control::{FAILED_RATIO, Tolerances};
 use crate::evaluator::Evaluator;
@@ -48,7 +48,8 @@ pub struct Bdf {
     tolerances: Tolerances,
     newton: Newton,
     accuracy: Accuracy,
-    starter: Starter,
+    /// None where no starting values are needed: order 1 on equal steps.
+    starter: Option<Starter>,
     t: f64,
     /// Newest first.
     past: Vec<Vec<f64>>,
@@ -58,7 +59,7 @@ pub struct Bdf {
     failures: u32,
     /// The search for the length of the block at the start.
     start: StartLength,
-    /// States of the last step's dense output if it was made by the starter, newest first, on equal parts of `dense_h`.
+    /// States that the starter made within its last step, newest first, at equal distances.
     block: Vec<Vec<f64>>,
     dense: Dense,
     predicted: Vec<f64>,
@@ -129,7 +130,7 @@ impl Bdf {
             tolerances: Tolerances::new(options, n),
             newton: Newton::new(system, options.reduce)?,
             accuracy,
-            starter: Starter::new(system, options, accuracy)?,
+            starter: if options.fixed && order == 1 { None } else { Some(Starter::new(system, options, accuracy)?) },
             t: 0.0,
             past: vec![vec![0.0; n]; KEPT],
             steps: [0.0; KEPT],
@@ -190,9 +191,10 @@ impl Bdf {
         parts: usize,
         pieces: usize,
     ) -> Result<(), Cause> {
+        let Some(starter) = &mut self.starter else { return Ok(()) };
         let piece = part / pieces as f64;
         self.state.copy_from_slice(&self.past[0]);
-        self.starter.prepare(eval, self.t, &self.state, piece)?;
+        starter.prepare(eval, self.t, &self.state, piece)?;
         for i in 0..parts * pieces {
             if i % pieces == 0 {
                 self.block.rotate_right(1);
@@ -200,10 +202,10 @@ impl Bdf {
             }
             let from = (self.t + i as f64 * piece, piece);
             self.predicted.copy_from_slice(&self.state);
-            let tried = self.starter.step(eval, from, &self.predicted, &mut self.state);
+            let tried = starter.step(eval, from, &self.predicted, &mut self.state);
             if let Err(Cause::NewtonFailed { .. }) = tried {
-                self.starter.prepare(eval, from.0, &self.predicted, piece)?;
-                self.starter.step(eval, from, &self.predicted, &mut self.state)?;
+                starter.prepare(eval, from.0, &self.predicted, piece)?;
+                starter.step(eval, from, &self.predicted, &mut self.state)?;
             } else {
                 tried?;
             }
@@ -242,9 +244,8 @@ impl Bdf {
                 *c += binomial * y;
             }
         }
-        let leading: f64 = super::coefficients::harmonic(self.order);
-        let error =
-            self.tolerances.norm(&self.correction, &self.block[parts], &self.block[0]) / (leading * parts as f64);
+        let constant = 1.0 / (harmonic(self.order) * parts as f64);
+        let error = self.tolerances.norm(&self.correction, &self.block[parts], &self.block[0]) * constant;
         let ratio = SAFETY * error.max(1e-20).powf(-1.0 / (self.order + 1) as f64);
         if error > 1.0 || error.is_nan() {
             self.start.too_long(h);
@@ -279,6 +280,7 @@ impl Bdf {
         if self.failures >= FAILURES_BEFORE_RESTART && !self.fixed {
             self.known = self.known.min(1);
             self.failures = 0;
+            self.start = StartLength::default();
         }
     }
 

@@ -19,9 +19,9 @@ pub const ORDER: usize = 5;
 const MAX_SWEEPS: u32 = 60;
 /// Square root of 6.
 const R6: f64 = 2.449_489_742_783_178;
-/// Nodes (Hairer & Wanner, *Solving Ordinary Differential Equations II*, table IV.5.6).
+/// Nodes (Hairer & Wanner, *Solving Ordinary Differential Equations II*, section IV.5, Radau IIA of order 5).
 pub const C: [f64; STAGES] = [(4.0 - R6) / 10.0, (4.0 + R6) / 10.0, 1.0];
-/// Coefficients, the same table; the last row is the weights.
+/// Coefficients, from the same place; the last row is the weights.
 pub const A: [[f64; STAGES]; STAGES] = [
     [(88.0 - 7.0 * R6) / 360.0, (296.0 - 169.0 * R6) / 1800.0, (-2.0 + 3.0 * R6) / 225.0],
     [(296.0 + 169.0 * R6) / 1800.0, (88.0 + 7.0 * R6) / 360.0, (-2.0 - 3.0 * R6) / 225.0],

@@ -273,6 +273,47 @@ fn shared_subexpressions_are_differentiated_once() {
     assert!(jacobian_calls(&program) <= 2 * calls + 6 * dense, "{}", jacobian_calls(&program));
 }
 
+/// Two values iterated together over many states: 2 rows, each of which needs every link of the ladder.
+#[test]
+fn ladders_are_swept_from_their_ends() {
+    let n = 400;
+    let mut g = Graph::new();
+    let z = read_all(&mut g, n);
+    let (mut a, mut b) = (z[0], z[1]);
+    for k in 0..40_000 {
+        let product = g.mul(a, b);
+        let difference = g.sub(a, b);
+        (a, b) = (g.add(product, z[k % n as usize]), g.apply(&builtin::trigonometric::SIN, &[difference]));
+    }
+    let mut nodes = z.clone();
+    (nodes[0], nodes[1]) = (a, b);
+    let calls = g.len();
+    let kernel = Kernel { role: KernelRole::Rhs, stores: rows(&nodes), graph: g };
+    let program = derive::complete(first_order(n), vec![kernel], "ladder");
+    assert_eq!(program.jacobian.len(), 2 * 400 + 398);
+    assert!(jacobian_calls(&program) < 6 * calls, "{} for {calls}", jacobian_calls(&program));
+}
+
+/// Every state over the sum of all: more entries than are ever worth it.
+#[test]
+fn matrices_beyond_the_limit_are_left_out() {
+    for (n, kept) in [(2000u32, true), (2200, false)] {
+        let mut g = Graph::new();
+        let z = read_all(&mut g, n);
+        let mut total = z[0];
+        for &x in &z[1..] {
+            total = g.add(total, x);
+        }
+        let nodes: Vec<_> = z.iter().map(|&x| g.sub(x, total)).collect();
+        let kernel = Kernel { role: KernelRole::Rhs, stores: rows(&nodes), graph: g };
+        let program = derive::complete(first_order(n), vec![kernel], "dense");
+        assert!((n * n) as usize > derive::MAX_DERIVATIVE_TERMS || kept);
+        assert_eq!(program.kernel(KernelRole::Jacobian).is_some(), kept);
+        assert_eq!(program.jacobian.len(), if kept { (n * n) as usize } else { 0 });
+        assert!(program.kernel(KernelRole::Tangent).is_some());
+    }
+}
+
 #[test]
 fn long_programs_are_differentiated_in_linear_time() {
     let sizes = [2_000, 20_000, 200_000].map(|operations| {

@@ -5,9 +5,15 @@
 //! variable, the result or an argument of a branching operation, or shared by two regions; every other active node
 //! belongs to the one checkpoint that all its users belong to. The gradient of a checkpoint is a reverse sweep over its
 //! own region that ends in checkpoints whose gradients are known. Every local partial is built once.
+//!
+//! Where few roots share many wide nodes (an iteration written out, of two values and many states), the gradients of all
+//! those checkpoints cost more than the sweeps they save; then every root is swept on its own.
 
 use crate::builtin::{Op, logic};
 use crate::graph::{Graph, Node, NodeId};
+
+/// Up to this many products per node nobody asks whether sweeping every root on its own would be cheaper.
+const CHEAP: usize = 32;
 
 /// A sparse gradient: columns ascending, and the node of each partial derivative.
 pub type Gradient = Vec<(u32, NodeId)>;
@@ -20,40 +26,157 @@ pub(super) fn partial(graph: &mut Graph, op: Op, args: &[NodeId], call: NodeId, 
 
 const NONE: u32 = u32::MAX;
 
+/// At most this many products are formed for one matrix of derivatives: a dense one of 2,000 states. Beyond, the kernel
+/// is left out, which lowering reports.
+pub const MAX_DERIVATIVE_TERMS: usize = 1 << 22;
+
 /// The gradients of the roots by the variables: `variable` gives the column (below `columns`) of the leaves that count.
-/// New nodes are appended to the graph. The order of terms follows the order of nodes.
+/// New nodes are appended to the graph. The order of terms follows the order of nodes. `None` if more than
+/// [`MAX_DERIVATIVE_TERMS`] products would be formed; nodes made until then stay in the graph, unused.
 pub fn gradients(
     graph: &mut Graph,
     roots: &[NodeId],
     columns: usize,
     variable: impl Fn(Node) -> Option<u32>,
-) -> Vec<Gradient> {
+) -> Option<Vec<Gradient>> {
     let len = graph.len();
     let active = active(graph, &variable);
-    let members = regions(graph, roots, &active);
+    let by_regions = regions(graph, roots, &active);
+    let first = (CHEAP * len).min(MAX_DERIVATIVE_TERMS);
+    if let Some(done) = sweep(graph, roots, &active, &by_regions, columns, &variable, first) {
+        return Some(done);
+    }
+    let by_roots = reverse_cost(graph, roots, &active);
+    let budget = by_roots.unwrap_or(MAX_DERIVATIVE_TERMS);
+    if budget > first
+        && let Some(done) = sweep(graph, roots, &active, &by_regions, columns, &variable, budget)
+    {
+        return Some(done);
+    }
+    by_roots?;
+    let by_roots = cones(graph, roots, &active)?;
+    sweep(graph, roots, &active, &by_roots, columns, &variable, MAX_DERIVATIVE_TERMS)
+}
+
+fn sweep(
+    graph: &mut Graph,
+    roots: &[NodeId],
+    active: &[bool],
+    members: &[Vec<u32>],
+    columns: usize,
+    variable: &impl Fn(Node) -> Option<u32>,
+    budget: usize,
+) -> Option<Vec<Gradient>> {
+    let len = members.len();
     let mut sweep = Sweep {
         adjoint: vec![None; len],
         row: vec![None; columns],
         known: vec![Vec::new(); len],
         boundary: Vec::new(),
+        terms: 0,
     };
     for i in 0..len {
         if members[i].is_empty() {
             continue;
         }
-        let id = NodeId(i as u32);
-        let node = graph.node(id);
+        let node = graph.node(NodeId(i as u32));
         let gradient = if let Some(column) = variable(node) {
             vec![(column, graph.constant(1.0))]
         } else {
             match node {
                 Node::Call(op, args) if op.0.branch.is_some() => sweep.branch(graph, op, &args),
-                _ => sweep.region(graph, &active, &members, i),
+                _ => sweep.region(graph, active, members, i, budget)?,
             }
         };
+        if sweep.terms > budget {
+            return None;
+        }
         sweep.known[i] = gradient;
     }
-    roots.iter().map(|r| sweep.known[r.index()].clone()).collect()
+    Some(roots.iter().map(|r| sweep.known[r.index()].clone()).collect())
+}
+
+/// Edges that a reverse sweep from each root on its own walks; `None` beyond [`MAX_DERIVATIVE_TERMS`].
+fn reverse_cost(graph: &Graph, roots: &[NodeId], active: &[bool]) -> Option<usize> {
+    let mut cones = Cones::new(graph, active);
+    let mut cost = 0;
+    for &root in roots {
+        cost += cones.of(root, |_| false, MAX_DERIVATIVE_TERMS - cost)?.1;
+    }
+    Some(cost)
+}
+
+/// Like [`regions`], with checkpoints only where they must be: what several roots share belongs to each of them. `None`
+/// if that is more than [`MAX_DERIVATIVE_TERMS`] nodes.
+fn cones(graph: &Graph, roots: &[NodeId], active: &[bool]) -> Option<Vec<Vec<u32>>> {
+    let len = active.len();
+    let live = graph.reachable(roots.iter().copied());
+    let mut ends = vec![false; len];
+    for i in 0..len {
+        let node = graph.nodes()[i];
+        if live[i] && active[i] && (node.operands().is_empty() || branches(node)) {
+            ends[i] = true;
+            node.operands().iter().for_each(|a| ends[a.index()] = active[a.index()]);
+        }
+    }
+    let mut is_root = vec![false; len];
+    roots.iter().for_each(|r| is_root[r.index()] = true);
+    let mut members = vec![Vec::new(); len];
+    let mut walker = Cones::new(graph, active);
+    let mut cost = 0;
+    for i in 0..len {
+        let id = NodeId(i as u32);
+        if active[i] && (ends[i] || is_root[i]) {
+            let (mut cone, edges) = walker.of(id, |a| ends[a], MAX_DERIVATIVE_TERMS - cost)?;
+            cone.sort_unstable_by(|a, b| b.cmp(a));
+            cost += edges;
+            members[i] = cone;
+        }
+    }
+    Some(members)
+}
+
+/// Walks down from a node over active nodes, each once.
+struct Cones<'a> {
+    graph: &'a Graph,
+    active: &'a [bool],
+    seen: Vec<u32>,
+    round: u32,
+}
+
+impl<'a> Cones<'a> {
+    fn new(graph: &'a Graph, active: &'a [bool]) -> Cones<'a> {
+        Cones { graph, active, seen: vec![0; active.len()], round: 0 }
+    }
+
+    /// The root and the nodes below it that no end hides, in any order, and the number of edges between them; `None` if
+    /// there are more than `limit`.
+    fn of(&mut self, root: NodeId, is_end: impl Fn(usize) -> bool, limit: usize) -> Option<(Vec<u32>, usize)> {
+        self.round += 1;
+        let (mut cone, mut edges, mut next) = (vec![root.0], 0, 0);
+        while next < cone.len() {
+            let node = self.graph.nodes()[cone[next] as usize];
+            next += 1;
+            if next == 1 && branches(node) {
+                break;
+            }
+            for a in node.operands().iter().filter(|a| self.active[a.index()]) {
+                edges += 1;
+                if self.seen[a.index()] != self.round && !is_end(a.index()) {
+                    self.seen[a.index()] = self.round;
+                    cone.push(a.0);
+                }
+            }
+            if edges > limit {
+                return None;
+            }
+        }
+        Some((cone, edges))
+    }
+}
+
+fn branches(node: Node) -> bool {
+    matches!(node, Node::Call(op, _) if op.0.branch.is_some())
 }
 
 /// Nodes that depend on a variable.
@@ -79,7 +202,7 @@ fn regions(graph: &Graph, roots: &[NodeId], active: &[bool]) -> Vec<Vec<u32>> {
             continue;
         }
         let node = graph.nodes()[i];
-        let branching = matches!(node, Node::Call(op, _) if op.0.branch.is_some());
+        let branching = branches(node);
         if branching || node.operands().is_empty() {
             owner[i] = i as u32;
         }
@@ -103,10 +226,20 @@ struct Sweep {
     known: Vec<Gradient>,
     /// Checkpoints that the region under way ends in.
     boundary: Vec<u32>,
+    /// Products formed.
+    terms: usize,
 }
 
 impl Sweep {
-    fn region(&mut self, graph: &mut Graph, active: &[bool], members: &[Vec<u32>], checkpoint: usize) -> Gradient {
+    /// The gradient of a checkpoint; `None` when the budget is spent.
+    fn region(
+        &mut self,
+        graph: &mut Graph,
+        active: &[bool],
+        members: &[Vec<u32>],
+        checkpoint: usize,
+        budget: usize,
+    ) -> Option<Gradient> {
         self.adjoint[checkpoint] = Some(graph.constant(1.0));
         for &i in &members[checkpoint] {
             let Some(adjoint) = self.adjoint[i as usize].take() else { continue };
@@ -119,6 +252,7 @@ impl Sweep {
                 }
                 let Some(partial) = partial(graph, op, args, id, k) else { continue };
                 let term = graph.mul(adjoint, partial);
+                self.terms += 1;
                 if !members[a.index()].is_empty() && self.adjoint[a.index()].is_none() {
                     self.boundary.push(a.0);
                 }
@@ -130,6 +264,10 @@ impl Sweep {
         let mut touched = Vec::new();
         for &b in &boundary {
             let Some(adjoint) = self.adjoint[b as usize].take() else { continue };
+            self.terms += self.known[b as usize].len();
+            if self.terms > budget {
+                return None;
+            }
             for &(column, inner) in &self.known[b as usize] {
                 let term = graph.mul(adjoint, inner);
                 let slot = &mut self.row[column as usize];
@@ -141,7 +279,7 @@ impl Sweep {
         }
         boundary.clear();
         self.boundary = boundary;
-        self.collect(touched)
+        Some(self.collect(touched))
     }
 
     /// The gradient of an operation that takes one of two values: by each column, the same choice.
@@ -152,6 +290,7 @@ impl Sweep {
         if self.known[then].is_empty() && self.known[otherwise].is_empty() {
             return Vec::new();
         }
+        self.terms += self.known[then].len() + self.known[otherwise].len();
         let condition = (branch.condition)(graph, args);
         let zero = graph.constant(0.0);
         let mut touched: Vec<u32> = Vec::new();

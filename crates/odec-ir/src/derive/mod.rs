@@ -5,7 +5,7 @@ mod gradient;
 mod tangent;
 
 pub use compare::{EntryComparison, Variable, compare, dual_column};
-pub use gradient::gradients;
+pub use gradient::{MAX_DERIVATIVE_TERMS, gradients};
 pub use tangent::tangent;
 
 use crate::graph::{Graph, Node, NodeId};
@@ -17,19 +17,18 @@ use crate::stage;
 /// not the identity), and hoists what depends on parameters alone into the `Prepare` kernel.
 ///
 /// A `Jacobian` entry exists where the row depends on the column through operations with a derivative; `Tangent` and
-/// `TimeDerivative` store every row, zero or not.
+/// `TimeDerivative` store every row, zero or not. A matrix of more than [`MAX_DERIVATIVE_TERMS`] products is left out:
+/// the program then has no kernel of that role.
 pub fn complete(mut arrays: Vec<Array>, mut kernels: Vec<Kernel>, name: impl Into<String>) -> Program {
     let layout = Layout::of_arrays(&arrays);
     let mut derived = Vec::new();
     if let Some(rhs) = kernels.iter().find(|k| k.role == KernelRole::Rhs) {
         let states: Vec<ArrayId> = ids(&arrays, |r| matches!(r, Role::Position | Role::Velocity | Role::FirstOrder));
         let parameters = ids(&arrays, |r| r == Role::Parameter);
-        derived = vec![
-            matrix(rhs, KernelRole::Jacobian, &states, &layout),
-            tangent(rhs, &states),
-            time_derivative(rhs),
-            matrix(rhs, KernelRole::ParameterJacobian, &parameters, &layout),
-        ];
+        derived.extend(matrix(rhs, KernelRole::Jacobian, &states, &layout));
+        derived.push(tangent(rhs, &states));
+        derived.extend(time_derivative(rhs));
+        derived.extend(matrix(rhs, KernelRole::ParameterJacobian, &parameters, &layout));
     }
     kernels.extend(derived);
     stage::hoist(&mut arrays, &mut kernels);
@@ -60,7 +59,7 @@ fn ids(arrays: &[Array], wanted: impl Fn(Role) -> bool) -> Vec<ArrayId> {
 }
 
 /// The partial derivatives of every row by the given arrays, one store per structural entry, in pattern order.
-fn matrix(kernel: &Kernel, role: KernelRole, columns: &[ArrayId], layout: &Layout) -> Kernel {
+fn matrix(kernel: &Kernel, role: KernelRole, columns: &[ArrayId], layout: &Layout) -> Option<Kernel> {
     let mut graph = kernel.graph.clone();
     let mut column_of = vec![None; columns.iter().map(|c| c.0 as usize + 1).max().unwrap_or(0)];
     for (j, c) in columns.iter().enumerate() {
@@ -70,7 +69,7 @@ fn matrix(kernel: &Kernel, role: KernelRole, columns: &[ArrayId], layout: &Layou
     let rows = gradients(&mut graph, &roots, columns.len(), |node| match node {
         Node::Read(array) => column_of.get(array.0 as usize).copied().flatten(),
         _ => None,
-    });
+    })?;
     let mut stores = Vec::new();
     for (store, row) in kernel.stores.iter().zip(rows) {
         if let Target::Element(array) = store.target {
@@ -83,15 +82,15 @@ fn matrix(kernel: &Kernel, role: KernelRole, columns: &[ArrayId], layout: &Layou
         Target::Entry(row, column) => (layout.state(column), layout.state(row)),
         Target::Element(row) => (0, layout.state(row)),
     });
-    Kernel { role, graph, stores }
+    Some(Kernel { role, graph, stores })
 }
 
-fn time_derivative(kernel: &Kernel) -> Kernel {
+fn time_derivative(kernel: &Kernel) -> Option<Kernel> {
     let mut graph = kernel.graph.clone();
     let roots: Vec<NodeId> = kernel.stores.iter().map(|s| s.node).collect();
-    let rows = gradients(&mut graph, &roots, 1, |node| (node == Node::Time).then_some(0));
+    let rows = gradients(&mut graph, &roots, 1, |node| (node == Node::Time).then_some(0))?;
     let stores = row_stores(kernel, &mut graph, rows.into_iter().map(|row| row.first().map(|&(_, node)| node)));
-    Kernel { role: KernelRole::TimeDerivative, graph, stores }
+    Some(Kernel { role: KernelRole::TimeDerivative, graph, stores })
 }
 
 /// One store per row of the kernel: the derivative, or zero where there is none.
@@ -112,7 +111,7 @@ pub fn of_formula(
     let mut own = Graph::new();
     let x = own.read(ArrayId(0));
     let value = formula(&mut own, x);
-    let gradient = gradients(&mut own, &[value], 1, |node| matches!(node, Node::Read(_)).then_some(0));
+    let gradient = gradients(&mut own, &[value], 1, |node| matches!(node, Node::Read(_)).then_some(0))?;
     let root = gradient.first()?.first()?.1;
     let live = own.reachable([root]);
     let mut map = vec![None; own.len()];

@@ -261,3 +261,20 @@ fn every_multistep_row_is_covered_here() {
         assert!(known, "{} has no proof of its coefficients", row.name);
     }
 }
+
+#[test]
+fn what_multistep_methods_cannot_do_is_refused_by_name() {
+    use odec_ode::method::multistep::bdf::Bdf;
+    use odec_ode::{Options, Problem, Samples, SolveError, solve};
+    let proof = crate::problems::PROOFS[0];
+    let system = proof.bind();
+    for order in [0, 7, 12] {
+        let refusal = Bdf::new(&system, order, &Options::default()).err();
+        assert_eq!(refusal, Some(Refusal::NotZeroStable(order as u32)));
+    }
+    let problem = Problem { t0: 0.0, t_end: 1.0, y0: proof.exact(0.0) };
+    let fixed = Options { step: Some(0.1), fixed: true, ..Options::default() };
+    let method = method::find("bdf").unwrap();
+    let refused = solve(&system, &problem, method, &fixed, &Samples::Steps, &mut crate::run::Rows::default());
+    assert!(matches!(refused, Err(SolveError::Refused(Refusal::Unsuitable { .. }))), "{refused:?}");
+}

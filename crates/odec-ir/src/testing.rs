@@ -82,9 +82,34 @@ impl Default for Shape {
     }
 }
 
+/// What [`case`] completes to a program.
+#[derive(Clone)]
+pub struct Parts {
+    /// Before staging.
+    pub arrays: Vec<Array>,
+    /// `Rhs`, `Outputs`, `Initial` and sometimes `Mass`.
+    pub kernels: Vec<Kernel>,
+    /// Time.
+    pub t: f64,
+    /// State.
+    pub y: Vec<f64>,
+    /// Parameters.
+    pub p: Vec<f64>,
+    /// Direction.
+    pub w: Vec<f64>,
+}
+
 /// A random program with all kinds of states, parameters, outputs and sometimes a mass matrix. Built so that its values
 /// are finite and of moderate size at the inputs before oddities are put in.
 pub fn case(seed: u64, shape: Shape) -> Case {
+    let Parts { arrays, kernels, t, y, mut p, w } = parts(seed, shape);
+    let program = derive::complete(arrays, kernels, format!("random{seed}"));
+    p.resize(Layout::of(&program).p_len(), 0.0);
+    Case { program, t, y, p, w }
+}
+
+/// The kernels of [`case`] as a front end hands them over.
+pub fn parts(seed: u64, shape: Shape) -> Parts {
     let mut random = Random::new(seed);
     let mut arrays = Vec::new();
     let second = random.below(3);
@@ -157,12 +182,10 @@ pub fn case(seed: u64, shape: Shape) -> Case {
     if random.chance(0.3) {
         kernels.push(mass(&mut random, &states, &of(&[Role::Parameter])));
     }
-    let program = derive::complete(arrays, kernels, format!("random{seed}"));
     if shape.odd_inputs {
         make_odd(&mut random, &mut t, &mut y, &mut p);
     }
-    p.resize(Layout::of(&program).p_len(), 0.0);
-    Case { program, t, y, p, w }
+    Parts { arrays, kernels, t, y, p, w }
 }
 
 fn mass(random: &mut Random, states: &[ArrayId], parameters: &[ArrayId]) -> Kernel {

@@ -82,6 +82,33 @@ fn derivatives_agree_with_duals_and_differences() {
     }
 }
 
+#[test]
+fn derivatives_of_constant_powers() {
+    let Some(pow) = builtin::find("pow") else { panic!("no pow") };
+    let mut random = Random::new(4);
+    for exponent in [-20.0, -17.5, -3.0, -2.5, -1.5, -0.5, -0.3, 0.3, 0.5, 1.5, 2.0, 2.5, 3.0, 7.7, 16.0, 18.5, 19.0] {
+        let mut g = Graph::new();
+        let (x, y) = (g.read(ArrayId(0)), g.constant(exponent));
+        let call = g.insert(Node::Call(pow, [x, y, x]));
+        let Some(partial) = (pow.0.derivative)(&mut g, &[x, y], call, 0) else { panic!("no derivative") };
+        for _ in 0..200 {
+            let x = random.uniform(0.01, 5.0);
+            let got = evaluate(&g, &[x])[partial.index()];
+            let dual = Dual64::call(pow.0, &[Dual64::new(x, 1.0), Dual64::new(exponent, 0.0)]).eps;
+            assert!((got - dual).abs() <= 1e-14 * dual.abs(), "d {x}^{exponent}: {got}, dual {dual}");
+        }
+        let at_zero = evaluate(&g, &[0.0])[partial.index()];
+        let want = if exponent < 0.0 {
+            -f64::INFINITY
+        } else if exponent < 1.0 {
+            f64::INFINITY
+        } else {
+            0.0
+        };
+        assert_eq!(at_zero, want, "exponent {exponent}");
+    }
+}
+
 /// Below zero, where the gamma family goes by reflection, and far out.
 #[test]
 fn derivatives_of_the_gamma_family_elsewhere() {

@@ -1,0 +1,116 @@
+//! Staging: classes of nodes, what moves to the prepare kernel, and that moving it changes no bit.
+
+use odec_ir::interpret::{self, evaluate_graph};
+use odec_ir::program::{KernelRole, Role, Target};
+use odec_ir::stage::{self, Stage};
+use odec_ir::testing::{self, Shape};
+use odec_ir::{ArrayId, Graph, Layout, Node, Primitive, derive};
+
+#[test]
+fn nodes_are_classed_by_what_they_depend_on() {
+    let arrays = vec![testing::array("x", Role::FirstOrder), testing::array("k", Role::Parameter)];
+    let mut g = Graph::new();
+    let (x, k, t, c) = (g.read(ArrayId(0)), g.read(ArrayId(1)), g.time(), g.constant(2.0));
+    let w = g.direction(ArrayId(0));
+    let (kc, kt, xt, kw) = (g.mul(k, c), g.mul(k, t), g.mul(x, t), g.mul(k, w));
+    let stages = stage::of(&g, &arrays);
+    let expected = [
+        (c, Stage::Constant),
+        (k, Stage::Parameter),
+        (kc, Stage::Parameter),
+        (t, Stage::Time),
+        (kt, Stage::Time),
+        (x, Stage::State),
+        (xt, Stage::State),
+        (w, Stage::State),
+        (kw, Stage::State),
+    ];
+    for (node, stage) in expected {
+        assert_eq!(stages[node.index()], stage, "{node:?}");
+    }
+    assert!(Stage::Constant < Stage::Parameter && Stage::Parameter < Stage::Time && Stage::Time < Stage::State);
+}
+
+#[test]
+fn staging_changes_no_bit_and_leaves_nothing_behind() {
+    let (mut compared, mut staged) = (0, 0);
+    for seed in 0..1000 {
+        let parts = testing::parts(seed, Shape::default());
+        let plain = Layout::of_arrays(&parts.arrays);
+        let program = derive::complete(parts.arrays.clone(), parts.kernels.clone(), "staged");
+        let layout = Layout::of(&program);
+        let mut p = parts.p.clone();
+        p.resize(layout.p_len(), 0.0);
+        let inputs = p.clone();
+        interpret::run(&program, KernelRole::Prepare, 0.0, &[], &inputs, &[], &mut p);
+        staged += layout.staged;
+
+        for kernel in &parts.kernels {
+            let values = evaluate_graph(&kernel.graph, parts.t, |node| match node {
+                Node::Read(a) if parts.arrays[a.0 as usize].role == Role::Parameter => parts.p[plain.parameter(a)],
+                Node::Read(a) => parts.y[plain.state(a)],
+                _ => f64::NAN,
+            });
+            let mut out = vec![0.0; layout.out_len(&program, kernel.role)];
+            interpret::run(&program, kernel.role, parts.t, &parts.y, &p, &[], &mut out);
+            for store in &kernel.stores {
+                let Some(slot) = layout.slot(&program, kernel.role, store.target) else { panic!("no slot") };
+                let (got, want) = (out[slot], values[store.node.index()]);
+                assert!(
+                    got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan()),
+                    "seed {seed}: {got} {want}"
+                );
+                compared += 1;
+            }
+        }
+
+        let mut used = vec![false; program.arrays.len()];
+        for kernel in &program.kernels {
+            let stages = stage::of(&kernel.graph, &program.arrays);
+            let once = matches!(kernel.role, KernelRole::Prepare | KernelRole::Initial | KernelRole::Mass);
+            for (id, node) in kernel.live() {
+                match node {
+                    Node::Read(array) => used[array.0 as usize] = true,
+                    Node::Call(op, _) if !once && stages[id.index()] == Stage::Parameter => {
+                        assert_eq!(op.primitive(), Some(Primitive::Neg), "seed {seed}: {} is left", op.0.name);
+                    }
+                    _ => {}
+                }
+            }
+            assert_eq!(kernel.live().count(), kernel.graph.len(), "seed {seed}: unused nodes");
+            if kernel.role == KernelRole::Prepare {
+                let is_staged =
+                    |t| matches!(t, Target::Element(a) if program.arrays[a.0 as usize].role == Role::Staged);
+                assert!(kernel.stores.iter().all(|s| is_staged(s.target)));
+                assert_eq!(kernel.stores.len(), layout.staged);
+            }
+        }
+        for (array, used) in program.arrays.iter().zip(used) {
+            assert!(used || array.role != Role::Staged, "seed {seed}: {} is not used", array.name);
+        }
+    }
+    assert!(compared > 5000 && staged > 1000, "{compared} values, {staged} staged");
+}
+
+#[test]
+fn the_layout_follows_roles_then_declaration() {
+    let roles = [
+        ("out", Role::Output),
+        ("z", Role::FirstOrder),
+        ("k", Role::Parameter),
+        ("a", Role::Position),
+        ("a'", Role::Velocity),
+        ("kept", Role::Conserved),
+        ("b", Role::Position),
+        ("b'", Role::Velocity),
+        ("seen", Role::Expected),
+        ("l", Role::Parameter),
+        ("out2", Role::Output),
+    ];
+    let arrays: Vec<_> = roles.iter().map(|(name, role)| testing::array(*name, *role)).collect();
+    let layout = Layout::of_arrays(&arrays);
+    assert_eq!((layout.n, layout.second, layout.np, layout.staged), (5, 2, 2, 0));
+    assert_eq!((layout.outputs, layout.conserved, layout.expected, layout.outputs_len()), (2, 1, 1, 4));
+    let slots: Vec<usize> = (0..arrays.len()).map(|i| layout.state(ArrayId(i as u32))).collect();
+    assert_eq!(slots, [0, 4, 0, 0, 2, 2, 1, 3, 3, 1, 1]);
+}

@@ -1,4 +1,29 @@
 //! Kernels over index domains: builtins, simplification, exact derivatives, sparsity, reference interpreter, text form.
+//!
+//! A front end builds a graph for each kernel, [`derive::complete`] adds the derivatives and stages what depends on
+//! parameters alone, and backends compile [`expand::expanded`] kernels:
+//!
+//! ```
+//! use odec_ir::{Array, ArrayId, Graph, Kernel, KernelRole, Role, Span, Store, Target, derive, interpret};
+//!
+//! // x' = -k x^2
+//! let array = |name: &str, role| {
+//!     Array { name: name.into(), role, default: 0.0, unit: None, doc: None, span: Span::default() }
+//! };
+//! let arrays = vec![array("x", Role::FirstOrder), array("k", Role::Parameter)];
+//! let mut g = Graph::new();
+//! let (x, k, two) = (g.read(ArrayId(0)), g.read(ArrayId(1)), g.constant(2.0));
+//! let square = g.pow(x, two);
+//! let rate = g.mul(k, square);
+//! let slope = g.neg(rate);
+//! let store = Store { target: Target::Element(ArrayId(0)), node: slope };
+//! let rhs = Kernel { role: KernelRole::Rhs, graph: g, stores: vec![store] };
+//! let program = derive::complete(arrays, vec![rhs], "decay");
+//!
+//! let mut jacobian = [0.0];
+//! interpret::run(&program, KernelRole::Jacobian, 0.0, &[3.0], &[0.5], &[], &mut jacobian);
+//! assert_eq!(jacobian, [-3.0]); // -2 k x
+//! ```
 
 pub mod algebra;
 pub mod builtin;

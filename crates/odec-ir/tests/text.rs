@@ -133,6 +133,7 @@ fn wrong_texts_are_refused_with_their_line() {
         ("program a\nfirst-order x\nkernel rhs\nkernel rhs\n", 4, "second kernel"),
         ("program a\n%0 = 1\n", 2, "outside a kernel"),
         ("program a\nparameter k = zero\n", 2, "not a number"),
+        ("program a\nposition x\n", 1, "has a velocity"),
         ("program \"a\n", 1, "does not end"),
         ("program a\nparameter k @ 5\n", 2, "not a source range"),
     ];

@@ -39,6 +39,8 @@ pub enum Variable {
 /// parameters; staged values behind them are ignored and computed.
 pub fn compare(program: &Program, t: f64, y: &[f64], p: &[f64]) -> Vec<EntryComparison> {
     let layout = Layout::of(program);
+    let sized = |x: &[f64], len: usize| x.iter().copied().chain(std::iter::repeat(0.0)).take(len).collect::<Vec<_>>();
+    let (y, p) = (&sized(y, layout.n)[..], &sized(p, layout.np)[..]);
     let columns =
         (0..layout.n).map(Variable::State).chain((0..layout.np).map(Variable::Parameter)).chain([Variable::Time]);
     let run = |role: KernelRole| {

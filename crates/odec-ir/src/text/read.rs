@@ -40,6 +40,10 @@ impl Program {
         let Some(name) = reader.name else {
             return Err(TextError { line: 1, message: "a program begins with `program NAME`".into() });
         };
+        let count = |role: Role| reader.arrays.iter().filter(|a| a.role == role).count();
+        if count(Role::Position) != count(Role::Velocity) {
+            return Err(TextError { line: 1, message: "every position has a velocity".into() });
+        }
         Ok(derive::assemble(name, reader.arrays, reader.kernels))
     }
 }

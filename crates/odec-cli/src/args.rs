@@ -63,6 +63,8 @@ pub enum Command {
     Plot(Plot),
     /// Print what the compiler makes of a model
     Dump(Dump),
+    /// Write the compiled kernels, for use from other programs
+    Emit(Emit),
     /// List the methods
     Methods,
     /// Explain the code of a diagnostic
@@ -246,6 +248,9 @@ pub struct Emit {
     /// The file; the model's name with the form's extension if not given
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// What every C name begins with; made from the model's name if not given
+    #[arg(long, value_name = "NAME")]
+    pub prefix: Option<String>,
 }
 
 /// What `emit` writes.

@@ -1,9 +1,12 @@
 //! `odec emit`: the compiled kernels as files for other programs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use odec_emit::EmitError;
 
 use crate::args::{Emit, Target};
 use crate::exit::Exit;
+use crate::input::error;
 use crate::report::{Reporter, say};
 use crate::rows::write_file;
 
@@ -25,24 +28,27 @@ fn write(args: &Emit, reporter: Reporter) -> Result<Exit, Exit> {
         Target::Asm => "s",
     };
     let path = args.output.clone().unwrap_or_else(|| {
-        let stem = args.model.file.file_stem().filter(|s| *s != "-").map_or(PathBuf::from(&program.name), PathBuf::from);
+        let stem =
+            args.model.file.file_stem().filter(|s| *s != "-").map_or(PathBuf::from(&program.name), PathBuf::from);
         stem.with_extension(extension)
     });
-    let prefix = odec_emit::prefix(&program);
-    let mut files: Vec<(PathBuf, Vec<u8>)> = vec![];
+    let options = match &args.prefix {
+        Some(prefix) => odec_emit::Options { prefix: prefix.clone() },
+        None => odec_emit::Options::of(&program),
+    };
     let header = path.with_extension("h");
+    let mut files: Vec<(PathBuf, Vec<u8>)> = vec![];
     match args.to {
         Target::Clif => files.push((path, machine(odec_jit::clif_text(&program), reporter)?.into_bytes())),
         Target::Asm => files.push((path, machine(odec_jit::asm_text(&program), reporter)?.into_bytes())),
         Target::Object => {
-            files.push((path, machine(odec_jit::object(&program, &prefix), reporter)?));
-            files.push((header, odec_emit::c_header(&program, &odec_emit::Options::default()).into_bytes()));
+            let text = written(odec_emit::c_header(&program, &options), reporter)?;
+            files.push((path, machine(odec_jit::object(&program, &options.prefix), reporter)?));
+            files.push((header, text.into_bytes()));
         }
         Target::C => {
-            let mut options = odec_emit::Options::default();
-            options.header = name_of(&header);
-            files.push((path, odec_emit::c_source(&program, &options).into_bytes()));
-            files.push((header, odec_emit::c_header(&program, &options).into_bytes()));
+            files.push((path, written(odec_emit::c_source(&program, &options), reporter)?.into_bytes()));
+            files.push((header, written(odec_emit::c_header(&program, &options), reporter)?.into_bytes()));
         }
     }
     for (path, bytes) in &files {
@@ -58,6 +64,17 @@ fn write(args: &Emit, reporter: Reporter) -> Result<Exit, Exit> {
     Ok(Exit::Success)
 }
 
-fn name_of(path: &Path) -> String {
-    path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+/// The text, or the end of the process.
+fn written(result: Result<String, EmitError>, reporter: Reporter) -> Result<String, Exit> {
+    result.map_err(|e| match e {
+        EmitError::BadPrefix(prefix) => {
+            let headline = format!("`--prefix {prefix}`: no C identifier begins like this.");
+            reporter.diagnostic(None, &error("E0705", headline, Some("for example `--prefix robertson`".to_string())));
+            Exit::Usage
+        }
+        e => {
+            reporter.diagnostic(None, &error("E0615", format!("The model cannot be written: {e}."), None));
+            Exit::Model
+        }
+    })
 }

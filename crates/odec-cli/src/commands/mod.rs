@@ -3,6 +3,7 @@
 mod check;
 mod completions;
 mod dump;
+mod emit;
 mod explain;
 mod man;
 mod methods;
@@ -26,6 +27,7 @@ pub fn execute(cli: Cli) -> Exit {
         Command::Plot(args) => plot::plot(&args, reporter),
         Command::Dump(args) => dump::dump(&args, reporter),
         Command::Methods => methods::methods(reporter),
+        Command::Emit(args) => emit::emit(&args, reporter),
         Command::Explain(args) => explain::explain(&args, reporter),
         Command::New(args) => new::new(&args, reporter),
         Command::Completions(args) => completions::completions(&args, reporter),

@@ -31,10 +31,8 @@ const MARGIN: i32 = 20;
 const GAP: i32 = 8;
 const SWATCH: i32 = 24;
 const LINE: f64 = 2.0;
-/// Pixels between ticks, about.
-const TICK_SPACE: i32 = 110;
-/// Entries of a legend; more are counted.
-const MAX_LEGEND: usize = 24;
+/// Pixels between ticks, about, on the horizontal and on a vertical axis.
+const TICK_SPACE: (i32, i32) = (110, 55);
 /// Points nearer than this to the last one drawn, in pixels, are left out.
 const SAME: f64 = 0.3;
 
@@ -59,12 +57,14 @@ pub fn draw<B: DrawingBackend>(root: &Area<B>, picture: &Picture, scale: u32) ->
     if !picture.title.is_empty() {
         top += pen.text(&picture.title, TITLE, INK, (MARGIN, top), HPos::Left, VPos::Top)? + 2 * GAP;
     }
+    // a single curve is named by its axis
+    let alone = curves().count() == 1 && !picture.y_label.is_empty();
     let legend = {
         let mut widest = 0;
         for c in curves() {
             widest = widest.max(pen.width(&c.name, LABEL)?);
         }
-        (widest + SWATCH + 3 * GAP).min(width / 3)
+        if alone { 0 } else { (widest + SWATCH + 3 * GAP).min(width / 3) }
     };
     let right = width - MARGIN - legend;
     let panels = picture.panels.len().max(1) as i32;
@@ -77,7 +77,7 @@ pub fn draw<B: DrawingBackend>(root: &Area<B>, picture: &Picture, scale: u32) ->
         .iter()
         .map(|panel| {
             let values = panel.iter().flat_map(|c| c.points.iter().map(|p| p.1));
-            Axis::new(values, picture.log_y, (panel_height / (TICK_SPACE * 6 / 10)).max(2) as usize, 0.04)
+            Axis::new(values, picture.log_y, (panel_height / TICK_SPACE.1).max(3) as usize, 0.04)
         })
         .collect();
     let mut widest = 0;
@@ -90,7 +90,7 @@ pub fn draw<B: DrawingBackend>(root: &Area<B>, picture: &Picture, scale: u32) ->
         return Err("the picture is too small for its labels".to_string());
     }
     let x_values = curves().flat_map(|c| c.points.iter().map(|p| p.0));
-    let x = Axis::new(x_values, picture.log_x, ((right - left) / TICK_SPACE).max(2) as usize, 0.0);
+    let x = Axis::new(x_values, picture.log_x, ((right - left) / TICK_SPACE.0).max(2) as usize, 0.0);
 
     if y_label > 0 {
         pen.vertical(&picture.y_label, LABEL, GREY, (MARGIN, (top + bottom) / 2))?;
@@ -100,22 +100,22 @@ pub fn draw<B: DrawingBackend>(root: &Area<B>, picture: &Picture, scale: u32) ->
         let y0 = top + k as i32 * (panel_height + between);
         let frame = Frame { left, right, top: y0, bottom: y0 + panel_height };
         pen.axes(&frame, &x, y, k as i32 + 1 == panels)?;
-        let mut row = frame.top + GAP;
+        let legend = Legend::of(&frame, panel.len());
         for (c, curve) in panel.iter().enumerate() {
             let ink = COLOURS[colour % COLOURS.len()];
             colour += 1;
             pen.curve(&frame, &x, y, curve, ink)?;
-            let room = row + LABEL * 5 / 2 < frame.bottom || c + 1 == panel.len();
-            if c < MAX_LEGEND && room && row < frame.bottom {
-                let middle = row + LABEL / 2;
-                let start = frame.right + 2 * GAP;
+            if alone {
+                continue;
+            }
+            let (start, middle) = (frame.right + 2 * GAP, frame.top + GAP + legend.space * c as i32 + legend.size / 2);
+            if c < legend.entries {
                 pen.line(&[(start, middle), (start + SWATCH, middle)], ink, LINE * 1.2)?;
-                pen.text(&curve.name, LABEL, INK, (start + SWATCH + GAP, middle), HPos::Left, VPos::Center)?;
-                row += LABEL * 3 / 2;
-            } else if row < frame.bottom {
+                let at = (start + SWATCH + GAP, middle);
+                pen.text(&curve.name, legend.size, INK, at, HPos::Left, VPos::Center)?;
+            } else if c == legend.entries {
                 let more = format!("and {} more", panel.len() - c);
-                pen.text(&more, TICK, GREY, (frame.right + 2 * GAP, row + LABEL / 2), HPos::Left, VPos::Center)?;
-                row = frame.bottom;
+                pen.text(&more, legend.size, GREY, (start, middle), HPos::Left, VPos::Center)?;
             }
         }
     }
@@ -124,6 +124,24 @@ pub fn draw<B: DrawingBackend>(root: &Area<B>, picture: &Picture, scale: u32) ->
         pen.text(&picture.x_label, LABEL, GREY, at, HPos::Center, VPos::Bottom)?;
     }
     Ok(())
+}
+
+/// How the names of a panel's curves are set, in pixels.
+struct Legend {
+    space: i32,
+    size: i32,
+    entries: usize,
+}
+
+impl Legend {
+    /// As large as the height permits.
+    fn of(frame: &Frame, curves: usize) -> Legend {
+        let height = frame.bottom - frame.top;
+        let space = (height / curves.max(1) as i32).clamp(LABEL, LABEL * 3 / 2);
+        let fitting = (height / space) as usize;
+        let entries = if curves <= fitting { curves } else { fitting.saturating_sub(1) };
+        Legend { space, size: (space - 3).min(LABEL), entries }
+    }
 }
 
 /// Where a panel lies, in pixels.
@@ -170,7 +188,9 @@ impl<B: DrawingBackend> Pen<'_, B> {
     /// Draws a text and returns its height.
     fn text(&self, text: &str, size: i32, colour: RGBColor, at: (i32, i32), h: HPos, v: VPos) -> Result<i32, String> {
         let style = self.style(size, colour).pos(Pos::new(h, v));
-        let at = (self.fine(f64::from(at.0)), self.fine(f64::from(at.1)));
+        // the library centres the line, which has room for accents; digits and most letters sit lower
+        let lower = if matches!(v, VPos::Center) { 0.1 * f64::from(size) } else { 0.0 };
+        let at = (self.fine(f64::from(at.0)), self.fine(f64::from(at.1) + lower));
         self.root.draw_text(text, &style, at).map_err(|e| e.to_string())?;
         Ok(size)
     }

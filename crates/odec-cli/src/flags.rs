@@ -52,7 +52,7 @@ pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
 
 /// A value of a flag that makes no sense.
 fn bad(flag: &str, text: &str, expected: &str, example: &str) -> Box<Diagnostic> {
-    let headline = format!("`{flag} {text}`: {expected}.");
+    let headline = format!("`{flag} {text}`: {expected}");
     Box::new(error("E0705", headline, Some(format!("for example `{flag} {example}`"))))
 }
 

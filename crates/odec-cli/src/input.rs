@@ -20,10 +20,10 @@ pub fn read(path: &Path) -> Result<Source, Box<Diagnostic>> {
     let unreadable = |e: std::io::Error| {
         let (headline, help) = match e.kind() {
             std::io::ErrorKind::NotFound => {
-                (format!("There is no file `{name}`."), neighbour(path).map(|n| format!("did you mean `{n}`?")))
+                (format!("there is no file `{name}`"), neighbour(path).map(|n| format!("is it `{n}`?")))
             }
-            std::io::ErrorKind::PermissionDenied => (format!("`{name}` may not be read: permission denied."), None),
-            _ => (format!("`{name}` cannot be read: {}.", plain(&e)), None),
+            std::io::ErrorKind::PermissionDenied => (format!("`{name}` may not be read: permission denied"), None),
+            _ => (format!("`{name}` cannot be read: {}", plain(&e)), None),
         };
         Box::new(error("E0701", headline, help))
     };
@@ -34,7 +34,7 @@ pub fn read(path: &Path) -> Result<Source, Box<Diagnostic>> {
         let file = std::fs::File::open(path).map_err(unreadable)?;
         if file.metadata().map_err(unreadable)?.is_dir() {
             let help = models(path);
-            return Err(Box::new(error("E0701", format!("`{name}` is a directory, not a model."), help)));
+            return Err(Box::new(error("E0701", format!("`{name}` is a directory, not a model"), help)));
         }
         file.take(MAX_READ).read_to_end(&mut bytes).map_err(unreadable)?;
     }

@@ -101,30 +101,25 @@ impl Rows {
             Err((accepted, e)) => {
                 let whole = gathered[..accepted].iter().rposition(|&b| b == b'\n').map_or(0, |k| k + 1);
                 self.written += whole as u64;
+                let lost = gathered[whole..].iter().filter(|&&b| b == b'\n').count() as u64;
+                self.count = self.count.saturating_sub(lost);
                 Err(match &mut self.output {
                     Output::Stdout(_) if e.kind() == ErrorKind::BrokenPipe => Trouble::Closed,
                     Output::Stdout(_) => {
-                        let headline = format!("Standard output cannot be written: {}.", plain(&e));
+                        let headline = format!("standard output cannot be written: {}", plain(&e));
                         Trouble::Failed(Box::new(error("E0704", headline, None)))
                     }
                     Output::File(file, path) => {
                         // a torn row is taken back; where the file cannot be cut (a device) nothing is lost by trying
                         let _ = file.set_len(self.written);
-                        let headline = format!("`{}` cannot be written: {}.", path.display(), plain(&e));
-                        let help = format!("the {} in it are whole", rows_of(&gathered, whole, self.count));
-                        Trouble::Failed(Box::new(error("E0704", headline, (self.written > 0).then_some(help))))
+                        let headline = format!("`{}` cannot be written: {}", path.display(), plain(&e));
+                        let help = format!("{} whole rows are in it", self.count);
+                        Trouble::Failed(Box::new(error("E0704", headline, (self.count > 0).then_some(help))))
                     }
                 })
             }
         }
     }
-}
-
-/// How many rows the file holds after an error, in words.
-fn rows_of(gathered: &[u8], whole: usize, count: u64) -> String {
-    let lost = gathered[whole..].iter().filter(|&&b| b == b'\n').count() as u64;
-    let kept = count.saturating_sub(lost);
-    if kept == 1 { "row".to_string() } else { format!("{kept} rows") }
 }
 
 /// Like `Write::write_all`, but tells how many bytes went through before an error.
@@ -145,10 +140,10 @@ fn write_all(out: &mut impl Write, bytes: &[u8]) -> Result<(), (usize, std::io::
 pub fn cannot_write(path: &Path, e: &std::io::Error) -> Box<Diagnostic> {
     let name = path.display();
     let headline = match e.kind() {
-        ErrorKind::PermissionDenied => format!("`{name}` may not be written: permission denied."),
-        ErrorKind::NotFound => format!("`{name}` cannot be written: there is no such folder."),
-        ErrorKind::IsADirectory => format!("`{name}` cannot be written: it is a directory."),
-        _ => format!("`{name}` cannot be written: {}.", plain(e)),
+        ErrorKind::PermissionDenied => format!("`{name}` may not be written: permission denied"),
+        ErrorKind::NotFound => format!("`{name}` cannot be written: there is no such folder"),
+        ErrorKind::IsADirectory => format!("`{name}` cannot be written: it is a directory"),
+        _ => format!("`{name}` cannot be written: {}", plain(e)),
     };
     Box::new(error("E0703", headline, None))
 }
@@ -157,7 +152,7 @@ pub fn cannot_write(path: &Path, e: &std::io::Error) -> Box<Diagnostic> {
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Box<Diagnostic>> {
     let mut file = File::create(path).map_err(|e| cannot_write(path, &e))?;
     write_all(&mut file, bytes).map_err(|(_, e)| {
-        Box::new(error("E0704", format!("`{}` cannot be written: {}.", path.display(), plain(&e)), None))
+        Box::new(error("E0704", format!("`{}` cannot be written: {}", path.display(), plain(&e)), None))
     })
 }
 

@@ -74,7 +74,7 @@ pub fn bind(file: &args::Model, block: &RunBlock, purpose: Purpose, reporter: Re
     let program = odec_lang::lower(&model, &plan.overrides).map_err(refused)?;
     times.derive = seconds(clock.elapsed());
     let clock = Instant::now();
-    let bound = plan.bind(&model, program).map_err(refused)?;
+    let bound = plan.bind(&model, &source, program).map_err(refused)?;
     times.compile = seconds(clock.elapsed());
     Ok(Session { source, model, bound, times })
 }

@@ -49,6 +49,8 @@ pub struct Summary {
     pub rtol: f64,
     /// Absolute tolerances, one for all or one for each state.
     pub atol: Vec<f64>,
+    /// Name of the independent variable.
+    pub time: String,
     /// Start.
     pub t0: f64,
     /// End asked for.
@@ -148,7 +150,7 @@ impl Summary {
         }
         let rows = counted(self.rows as usize, "row", "rows").unwrap_or("no rows".into());
         let to = destination.map(|d| format!(" in {d}")).unwrap_or_default();
-        lines.push(("time".into(), format!("{time}, {rows}{to}")));
+        lines.push((self.time.clone(), format!("{time}, {rows}{to}")));
 
         let c = &self.counts;
         let steps = [
@@ -174,7 +176,7 @@ impl Summary {
         let times =
             [("parse", s.parse), ("check", s.check), ("derive", s.derive), ("compile", s.compile), ("solve", s.solve)]
                 .map(|(name, seconds)| Some(format!("{name} {}", duration(seconds))));
-        lines.push(("took".into(), join(times)));
+        lines.push(("time".into(), join(times)));
 
         const GUTTER: usize = 2;
         const WIDEST: usize = 24;

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use odec_ir::{ArrayId, Program, Role, Span};
 use odec_lang::diagnostic::Diagnostic;
-use odec_lang::model::{ConservedSettings, Expectation, Model, Overrides, Record, Samples as Listed, Settings};
+use odec_lang::model::{ConservedSettings, Expectation, Model, Overrides, Record, Samples as Listed, Settings, Values};
+use odec_lang::source::Source;
 use odec_ode::problem::{Options, Problem, Samples};
 
 use crate::choices::{Choices, RecordRule, SampleRule, StepChoice};
@@ -47,6 +48,7 @@ pub struct Plan {
     /// `conserve` lines.
     pub conservation: Vec<ConservedSettings>,
     settings: Settings,
+    values: Values,
     choices: Choices,
     purpose: Purpose,
 }
@@ -65,6 +67,10 @@ pub struct Bound {
     pub logarithmic: Option<f64>,
     /// The method and why.
     pub choice: Choice,
+    /// States in the order of the text, with their places in y.
+    pub states: Vec<(String, usize)>,
+    /// Values of constants and parameters.
+    pub values: Values,
     /// Name and place of each column, time first.
     pub columns: Vec<(String, Column)>,
     /// `expect` lines of this run.
@@ -85,11 +91,11 @@ impl Plan {
         let settings = run.map(|r| model.settings(r, &values)).transpose()?.unwrap_or_default();
         let expectations = model.expectations(run, &values);
         let conservation = model.conservation(&values);
-        Ok(Plan { overrides, expectations, conservation, settings, choices: choices.clone(), purpose })
+        Ok(Plan { overrides, expectations, conservation, settings, values, choices: choices.clone(), purpose })
     }
 
     /// Compiles the kernels and fixes everything a solver needs.
-    pub fn bind(self, model: &Model, program: Program) -> Result<Bound, Vec<Diagnostic>> {
+    pub fn bind(self, model: &Model, source: &Source, program: Program) -> Result<Bound, Vec<Diagnostic>> {
         let one = |d: Diagnostic| vec![d];
         let (t0, t_end) = self.span(model).map_err(one)?;
         let names = Names::of(model, &program);
@@ -97,7 +103,7 @@ impl Plan {
         let (rule, rule_span) = self.sample_rule();
         let mut samples = times(&rule, t0, t_end).map_err(|why| {
             let place = rule_span.map(|s| (s, String::new()));
-            one(error("E0618", format!("{}.", capital(&why)), place, Some("for example `samples = 200`".to_string())))
+            one(error("E0618", why, place, Some("for example `samples = 200`".to_string())))
         })?;
         if self.purpose == Purpose::Test {
             samples = self.with_expectations(t0, t_end);
@@ -108,15 +114,15 @@ impl Plan {
         let machine = Machine::new(program, execution, choice.method.structure).map_err(|e| {
             one(error(
                 "E0615",
-                format!("The model cannot be compiled: {e}."),
+                format!("the model cannot be compiled: {e}"),
                 None,
                 Some("`--interpret` runs it without".into()),
             ))
         })?;
         let y0 = machine.initial(t0);
         if let Some(k) = y0.iter().position(|v| !v.is_finite()) {
-            let name = names.states.iter().find(|(_, at)| *at == k).map_or("", |(n, _)| n.as_str());
-            return Err(one(crate::blame::start_value(model, name, y0[k])));
+            let rank = names.states.iter().position(|(_, at)| *at == k).unwrap_or(0);
+            return Err(one(crate::blame::start_value(model, source, &self.values, t0, rank, y0[k])));
         }
         let logarithmic = match rule {
             SampleRule::Log { first, .. } => Some(first),
@@ -129,6 +135,8 @@ impl Plan {
             samples,
             logarithmic,
             choice,
+            states: names.states,
+            values: self.values,
             columns,
             expectations: self.expectations,
             conservation: self.conservation,
@@ -147,12 +155,12 @@ impl Plan {
         }
         let Some(t_end) = t_end else {
             let name = &model.time.name;
-            let headline = format!("How far shall `{}` run? There is no end time.", model.name);
-            let help = format!("add `--t-end 10`, or a block `run {{ {name} = 0 .. 10 }}` to the model");
+            let headline = "the end time of the run is missing".to_string();
+            let help = format!("add `--t-end 10`, or to the model `run {{ {name} = 0 .. 10 }}`");
             return Err(error("E0709", headline, None, Some(help)));
         };
         if t0 == t_end {
-            let headline = format!("The run ends where it starts, at {t0}.");
+            let headline = format!("the run ends where it starts, at {t0}");
             return Err(error("E0710", headline, None, Some("give another end, for example `--t-end 10`".to_string())));
         }
         Ok((t0, t_end))
@@ -235,7 +243,7 @@ impl Plan {
             (None, Some(setting)) => (Some(setting.value.as_str()), Some(setting.span)),
             (None, None) => (None, None),
         };
-        choose(name, Structure { n, fixed }).map_err(|refusal| crate::blame::refused(&refusal, span))
+        choose(name, Structure { n, fixed }).map_err(|refusal| crate::blame::refused(&refusal, span, &[]))
     }
 
     fn columns(&self, names: &Names) -> Result<Vec<(String, Column)>, Diagnostic> {
@@ -314,9 +322,4 @@ impl Names {
         let all: Vec<&str> = self.states.iter().chain(&self.outputs).map(|(n, _)| n.as_str()).collect();
         crate::blame::unknown_name(name, flag, &all)
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

@@ -84,14 +84,20 @@ impl Promise {
         match self.kind {
             Kind::Expect { at, expected } => {
                 let headline =
-                    format!("`{}` is {} at {time} = {}, not {}.", self.name, self.found, number(at), expected);
+                    format!("`{}` is {} at {time} = {}, not {}", self.name, shortest(self.found), number(at), shortest(expected));
                 Diagnostic::error("E0616", headline)
                     .label(self.span, format!("off by {}, permitted {within}", number(self.distance)))
                     .help("if the model is right, tighten `rtol` and `atol`; if the value is, correct the model")
             }
-            Kind::Conserve => Diagnostic::error("E0617", format!("`{}` drifts by {}.", self.name, number(self.found)))
+            Kind::Conserve => Diagnostic::error("E0617", format!("`{}` drifts by {}", self.name, number(self.found)))
                 .label(self.span, format!("permitted {within}"))
                 .help("tighten `rtol` and `atol`, or choose a method of higher order"),
         }
     }
+}
+
+/// The shortest digits that read back as the same number.
+fn shortest(v: f64) -> String {
+    let (plain, scientific) = (format!("{v}"), format!("{v:e}"));
+    if scientific.len() < plain.len() { scientific } else { plain }
 }

@@ -59,7 +59,7 @@ pub fn lower_checked(checked: &Checked, model: &Model, reporter: Reporter) -> Re
 /// The text, or the end of the process.
 pub fn machine<T>(result: Result<T, odec_jit::JitError>, reporter: Reporter) -> Result<T, Exit> {
     result.map_err(|e| {
-        reporter.diagnostic(None, &Diagnostic::error("E0615", format!("The model cannot be compiled: {e}.")));
+        reporter.diagnostic(None, &Diagnostic::error("E0615", format!("the model cannot be compiled: {e}")));
         Exit::Model
     })
 }

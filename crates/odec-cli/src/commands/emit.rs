@@ -37,6 +37,12 @@ fn write(args: &Emit, reporter: Reporter) -> Result<Exit, Exit> {
         None => odec_emit::Options::of(&program),
     };
     let header = path.with_extension("h");
+    if header == path && matches!(args.to, Target::Object | Target::C) {
+        let headline = format!("`{}` is the name of the header that comes with it", path.display());
+        let help = format!("end the name in `.{extension}`");
+        reporter.diagnostic(None, &error("E0705", headline, Some(help)));
+        return Err(Exit::Usage);
+    }
     let mut files: Vec<(PathBuf, Vec<u8>)> = vec![];
     match args.to {
         Target::Clif => files.push((path, machine(odec_jit::clif_text(&program), reporter)?.into_bytes())),
@@ -68,12 +74,12 @@ fn write(args: &Emit, reporter: Reporter) -> Result<Exit, Exit> {
 fn written(result: Result<String, EmitError>, reporter: Reporter) -> Result<String, Exit> {
     result.map_err(|e| match e {
         EmitError::BadPrefix(prefix) => {
-            let headline = format!("`--prefix {prefix}`: no C identifier begins like this.");
+            let headline = format!("`--prefix {prefix}`: no C name begins like this");
             reporter.diagnostic(None, &error("E0705", headline, Some("for example `--prefix robertson`".to_string())));
             Exit::Usage
         }
         e => {
-            reporter.diagnostic(None, &error("E0615", format!("The model cannot be written: {e}."), None));
+            reporter.diagnostic(None, &error("E0615", format!("the model cannot be compiled: {e}"), None));
             Exit::Model
         }
     })

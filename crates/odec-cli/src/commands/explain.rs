@@ -17,7 +17,7 @@ pub fn explain(args: &Explain, reporter: Reporter) -> Exit {
         Some(found) => super::print(&format!("{}\n", found.page.trim_end()), reporter),
         None => {
             let help = "`odec explain` without a code lists them".to_string();
-            reporter.diagnostic(None, &error("E0707", format!("There is no code `{code}`."), Some(help)));
+            reporter.diagnostic(None, &error("E0707", format!("there is no code `{code}`"), Some(help)));
             Exit::Usage
         }
     }

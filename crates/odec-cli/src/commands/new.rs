@@ -55,7 +55,7 @@ pub fn new(args: &New, reporter: Reporter) -> Exit {
     let written = match file {
         Ok(mut file) => file.write_all(text.as_bytes()).map_err(|e| cannot_write(&path, &e)),
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
-            let headline = format!("`{}` exists; `odec new` never overwrites.", path.display());
+            let headline = format!("`{}` exists, and `odec new` never overwrites", path.display());
             Err(Box::new(error("E0708", headline, Some("choose another name".to_string()))))
         }
         Err(e) => Err(cannot_write(&path, &e)),

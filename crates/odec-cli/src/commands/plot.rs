@@ -41,8 +41,8 @@ fn prepare_and_draw(args: &Plot, reporter: Reporter) -> Result<Exit, (Box<Diagno
     };
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.svg", session.model.name)));
     let Some(format) = format_of(&path) else {
-        let headline = format!("`{}` is no kind of picture that odec draws.", path.display());
-        return Err(usage(Box::new(error("E0703", headline, Some("end the name in .svg or .png".into())))));
+        let headline = format!("`{}` is no kind of picture that odec draws", path.display());
+        return Err(usage(Box::new(error("E0711", headline, Some("end the name in .svg or .png".into())))));
     };
     let x = column(&session.bound, args.x.as_deref(), "--x").map_err(usage)?;
     let mut chosen = vec![];
@@ -60,16 +60,16 @@ fn prepare_and_draw(args: &Plot, reporter: Reporter) -> Result<Exit, (Box<Diagno
     match &result {
         Ok(outcome) if outcome.stop == Stop::Interrupted => return Ok(Exit::Interrupted),
         Ok(_) => {}
-        Err(SolveError::Refused(refusal)) => return Err(usage(Box::new(blame::refused(refusal, None)))),
+        Err(SolveError::Refused(refusal)) => return Err(usage(Box::new(blame::refused(refusal, None, &session.bound.states)))),
         Err(SolveError::Failed(failure)) => {
-            let d = blame::failed(&session.model, &session.bound, failure);
+            let d = blame::failed(&session.model, &session.source, &session.bound, failure);
             reporter.diagnostic(Some(&session.source), &d);
             exit = Exit::Run;
         }
     }
     let picture = picture(&session, args, size, x, &chosen, &keep.rows);
     let bytes = encode(&picture, format)
-        .map_err(|e| usage(Box::new(error("E0708", format!("Nothing was drawn: {e}."), None))))?;
+        .map_err(|e| usage(Box::new(error("E0705", format!("`--size {}`: {e}", args.size), Some("for example `--size 1200x750`".into())))))?;
     write_file(&path, &bytes).map_err(|d| (d, Exit::File))?;
     if !reporter.quiet() && reporter.human() {
         say(&format!("wrote {}\n", path.display()));
@@ -124,7 +124,7 @@ fn size(text: &str) -> Result<(u32, u32), Box<Diagnostic>> {
     match parsed {
         Some((w, h)) if w >= 1 && h >= 1 && w <= MAX_SIDE && h <= MAX_SIDE => Ok((w, h)),
         _ => {
-            let headline = format!("`--size {text}`: width and height in pixels are needed, at most {MAX_SIDE} each.");
+            let headline = format!("`--size {text}`: width and height in pixels are needed, at most {MAX_SIDE} each");
             Err(Box::new(error("E0705", headline, Some("for example `--size 1200x750`".into()))))
         }
     }

@@ -22,7 +22,7 @@ use crate::summary::{Summary, seconds};
 pub fn run(args: &Run, reporter: Reporter) -> Exit {
     let stats_on_stdout = args.stats.as_deref().is_some_and(|p| p.as_os_str() == "-");
     if stats_on_stdout && args.output.is_none() {
-        let headline = "`--stats -` and the rows both want standard output.".to_string();
+        let headline = "`--stats -` and the rows both want standard output".to_string();
         reporter.diagnostic(None, &error("E0702", headline, Some("write the rows to a file: `-o rows.csv`".into())));
         return Exit::Usage;
     }
@@ -92,16 +92,16 @@ fn execute(session: &mut Session, mut rows: Rows, on_stdout: bool, reporter: Rep
     match &result {
         Ok(_) => {}
         Err(SolveError::Refused(refusal)) => {
-            let d = blame::refused(refusal, None);
+            let d = blame::refused(refusal, None, &session.bound.states);
             exit = if d.labels.is_empty() { Exit::Usage } else { Exit::Model };
             reporter.diagnostic(Some(&session.source), &d);
         }
         Err(SolveError::Failed(failure)) => {
-            let d = blame::failed(&session.model, &session.bound, failure);
+            let d = blame::failed(&session.model, &session.source, &session.bound, failure);
             reporter.diagnostic(Some(&session.source), &d);
         }
     }
-    let warnings = blame::warnings(&session.model, &session.bound, &seen);
+    let warnings = blame::warnings(&session.model, &session.source, &session.bound, &seen);
     reporter.diagnostics(Some(&session.source), &warnings, false);
     if let Some(trouble) = writer.trouble {
         let after = super::after(trouble, reporter);
@@ -129,6 +129,7 @@ fn summarise(session: &Session, seen: &Seen, stats: Stats, t: f64, stop: &'stati
         step: bound.options.step.filter(|_| bound.options.fixed),
         rtol: bound.options.rtol,
         atol: bound.options.atol.clone(),
+        time: session.model.time.name.clone(),
         t0: bound.problem.t0,
         t_end: bound.problem.t_end,
         t,

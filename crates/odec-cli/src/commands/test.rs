@@ -5,15 +5,19 @@ use std::ops::ControlFlow;
 use odec_ode::problem::{SolveError, Stop};
 use odec_sim::bind::Purpose;
 use odec_sim::sample::{self, Recorder};
-use odec_sim::{blame, promises};
+use odec_sim::blame;
+use odec_sim::promises::{self, Kind, Promise};
 
 use crate::args::Test;
 use crate::exit::Exit;
-use crate::report::Reporter;
+use crate::report::{Paint, Reporter};
 use crate::rows::shortest;
 use crate::session::bind;
 use crate::signal;
 use crate::summary::brief;
+
+/// Broken promises shown with their source.
+const MAX_SHOWN: usize = 3;
 
 /// Runs and compares.
 pub fn test(args: &Test, reporter: Reporter) -> Exit {
@@ -27,42 +31,18 @@ pub fn test(args: &Test, reporter: Reporter) -> Exit {
         Ok(outcome) if outcome.stop == Stop::Interrupted => return Exit::Interrupted,
         Ok(_) => Exit::Success,
         Err(SolveError::Refused(refusal)) => {
-            reporter.diagnostic(Some(&session.source), &blame::refused(refusal, None));
+            reporter.diagnostic(Some(&session.source), &blame::refused(refusal, None, &session.bound.states));
             return Exit::Usage;
         }
         Err(SolveError::Failed(failure)) => {
-            let d = blame::failed(&session.model, &session.bound, failure);
+            let d = blame::failed(&session.model, &session.source, &session.bound, failure);
             reporter.diagnostic(Some(&session.source), &d);
             Exit::Run
         }
     };
-    let paint = reporter.stdout_paint();
-    let mut text = String::new();
     let time = &session.model.time.name;
     let promises = promises::of(&session.bound, &seen);
-    for p in &promises {
-        let verdict = match p.kept {
-            Some(true) => paint.green("ok    "),
-            Some(false) => paint.red("FAILED"),
-            None => paint.dim("      "),
-        };
-        let line = match p.kind {
-            promises::Kind::Expect { at, expected } => format!(
-                "{}({time} = {}) = {}, expected {}",
-                p.name,
-                shortest(at),
-                shortest(p.found),
-                shortest(expected)
-            ),
-            promises::Kind::Conserve => format!("{} drifts by {}", p.name, brief(p.found)),
-        };
-        let within = p.within.map(|w| format!(" within {}", brief(w))).unwrap_or_default();
-        let off = match p.kind {
-            promises::Kind::Expect { .. } => paint.dim(&format!(" (off by {})", brief(p.distance))),
-            promises::Kind::Conserve => String::new(),
-        };
-        text.push_str(&format!("{verdict} {line}{within}{off}\n"));
-    }
+    let mut text = table(&promises, reporter.stdout_paint());
     let failed: Vec<_> = promises.iter().filter(|p| p.kept == Some(false)).collect();
     let judged = promises.iter().filter(|p| p.kept.is_some()).count();
     if promises.is_empty() {
@@ -78,10 +58,46 @@ pub fn test(args: &Test, reporter: Reporter) -> Exit {
     }
     if exit == Exit::Success && !failed.is_empty() {
         exit = Exit::Test;
-        let diagnostics: Vec<_> = failed.iter().map(|p| p.diagnostic(time)).collect();
+        // the table shows all of them; in full the first ones will do
+        let shown = if reporter.human() { MAX_SHOWN } else { failed.len() };
+        let diagnostics: Vec<_> = failed.iter().take(shown).map(|p| p.diagnostic(time)).collect();
         reporter.diagnostics(Some(&session.source), &diagnostics, true);
     }
     exit
+}
+
+/// One line for each promise, in columns.
+fn table(promises: &[Promise], paint: Paint) -> String {
+    let lines: Vec<[String; 4]> = promises
+        .iter()
+        .map(|p| {
+            let within = p.within.map(|w| format!("within {}", brief(w))).unwrap_or_default();
+            match p.kind {
+                Kind::Expect { at, expected } => [
+                    format!("{}({})", p.name, shortest(at)),
+                    format!("= {}", shortest(p.found)),
+                    format!("off {} by {}", shortest(expected), brief(p.distance)),
+                    within,
+                ],
+                Kind::Conserve => [p.name.clone(), "conserved".to_string(), format!("drifts by {}", brief(p.found)), within],
+            }
+        })
+        .collect();
+    let width = |c: usize| lines.iter().map(|l| l[c].chars().count()).max().unwrap_or(0);
+    let widths = [width(0), width(1), width(2)];
+    let mut text = String::new();
+    for (p, line) in promises.iter().zip(&lines) {
+        let verdict = match p.kept {
+            Some(true) => paint.green("ok    "),
+            Some(false) => paint.red("FAILED"),
+            None => "      ".to_string(),
+        };
+        let cells: Vec<String> = line[..3].iter().zip(widths).map(|(cell, w)| format!("{cell:w$}")).collect();
+        let row = format!("{verdict}  {}  {}", cells.join("  "), line[3]);
+        text.push_str(row.trim_end());
+        text.push('\n');
+    }
+    text
 }
 
 /// Wants no rows, only to hear of Ctrl-C.

@@ -1,0 +1,236 @@
+//! Run-time failures in the model's terms: the place in the source, the values, and what to try.
+
+mod refusal;
+mod watch;
+
+pub use refusal::{refused, unknown_name};
+pub use watch::warnings;
+
+use odec_lang::blame::{Blame, By, Fault, Point, What, blame};
+use odec_lang::diagnostic::Diagnostic;
+use odec_lang::model::{Model, Values};
+use odec_lang::source::Source;
+use odec_ode::problem::{Cause, Failure};
+
+use crate::bind::Bound;
+
+/// Values shown of a state; a larger model shows the first ones.
+const MAX_VALUES: usize = 8;
+/// Longest text of a term that is repeated in a message.
+const MAX_TEXT: usize = 60;
+
+/// A run that failed.
+pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) -> Diagnostic {
+    let at = Instant::of(failure);
+    let names = Names { bound };
+    let time = &model.time.name;
+    let when = format!("at {time} = {}", number(at.t));
+    let search = |what: What| {
+        let y: Vec<f64> = bound.states.iter().map(|(_, k)| at.y.get(*k).copied().unwrap_or(f64::NAN)).collect();
+        blame(model, source, what, Point { t: at.t, y: &y, values: &bound.values })
+    };
+    let by_term = |d: Diagnostic, what: What, row: usize, help: &str| match search(what) {
+        Some(blame) => with_term(d, &blame).help(advice(&blame).unwrap_or(help)),
+        None => with_equation(d, model, &names, row, &format!("this gives `{}`", names.rate(row))).help(help),
+    };
+    let d = match failure.cause {
+        Cause::NonFiniteRhs { row } => {
+            let d = Diagnostic::error("E0601", format!("`{}` has no finite value {when}", names.rate(row)));
+            by_term(d, What::Row(names.rank(row)), row, "bound its terms, correct the parameters, or start elsewhere")
+        }
+        Cause::NonFiniteJacobian { row, col } => {
+            let (rate, state) = (names.rate(row), names.state(col));
+            let d = Diagnostic::error("E0602", format!("the derivative of `{rate}` by `{state}` has no finite value {when}"));
+            let what = What::Slope(names.rank(row), By::State(names.rank(col)));
+            by_term(d, what, row, "a method that needs no derivative: `--method dopri5`; or start off the singular point")
+        }
+        Cause::NonFiniteTimeDerivative { row } => {
+            let rate = names.rate(row);
+            let d = Diagnostic::error("E0603", format!("the derivative of `{rate}` by `{time}` has no finite value {when}"));
+            let what = What::Slope(names.rank(row), By::Time);
+            by_term(d, what, row, "a method that does not need it: `--method bdf`; or start a little later")
+        }
+        Cause::StepCollapsed { row, error } => {
+            let state = names.state(row);
+            let headline = format!("the step fell to {} {when}: the error of `{state}` stays too large", number(failure.h));
+            let d = with_equation(Diagnostic::error("E0604", headline), model, &names, row, &format!("`{state}`: largest error"));
+            d.help(format!(
+                "its error is {} times the tolerance however small the step: `{state}` may blow up or jump here; \
+                 look at the last rows, or end the run before {time} = {}",
+                number(error),
+                number(at.t)
+            ))
+        }
+        Cause::NewtonFailed { row } => {
+            let state = names.state(row);
+            let headline = format!("the equations of an implicit step cannot be solved {when}, whatever its size");
+            let d = with_equation(Diagnostic::error("E0605", headline), model, &names, row, &format!("`{state}` does not settle"));
+            d.help("does the equation jump here? `--method rodas4` solves no equations by iteration")
+        }
+        Cause::Singular { col } => {
+            let state = names.state(col);
+            let headline = format!("the equations do not determine `{state}` {when}: the matrix of the step is singular");
+            let d = with_equation(Diagnostic::error("E0606", headline), model, &names, col, &format!("`{state}`: not determined"));
+            d.help("with constant steps another step size may do; else, does every highest derivative follow from the equations?")
+        }
+        Cause::TooManySteps { budget } => {
+            let headline =
+                format!("{budget} steps are used up {when}, and {time} = {} is not reached", number(bound.problem.t_end));
+            let d = Diagnostic::error("E0607", headline);
+            let d = match model.equations.first() {
+                Some(first) => d.label(first.span.to(model.equations[model.equations.len() - 1].span), ""),
+                None => d,
+            };
+            d.help(match (bound.options.fixed, bound.choice.method.structure.jacobian) {
+                (true, _) => "take larger steps, end the run earlier, or allow more with `--max-steps`",
+                (_, false) => "if the model is stiff, an implicit method needs far fewer: `--method bdf`; or allow more with `--max-steps`",
+                (_, true) => "allow more with `--max-steps`, or ask for less accuracy with `--rtol`",
+            })
+        }
+        Cause::NonFiniteState { row } => {
+            let state = names.state(row);
+            let headline = format!("`{state}` leaves the range of numbers {when}");
+            let d = with_equation(Diagnostic::error("E0608", headline), model, &names, row, "this grows without bound");
+            d.help(if bound.options.fixed && !bound.choice.method.structure.jacobian {
+                "the step may be too large for this method to be stable: make `--step` smaller, or use an implicit method"
+            } else {
+                "the solution grows beyond all numbers: end the run earlier, or correct the model"
+            })
+        }
+        Cause::Fatal => Diagnostic::error("E0601", format!("the model cannot be evaluated {when}")),
+    };
+    with_state(d, model, bound, failure)
+}
+
+/// Where the trouble was met.
+struct Instant<'a> {
+    t: f64,
+    y: &'a [f64],
+}
+
+impl<'a> Instant<'a> {
+    fn of(failure: &'a Failure) -> Instant<'a> {
+        match &failure.at {
+            Some((t, y)) => Instant { t: *t, y },
+            None => Instant { t: failure.t, y: &failure.y },
+        }
+    }
+}
+
+/// Names by places in y.
+struct Names<'a> {
+    bound: &'a Bound,
+}
+
+impl Names<'_> {
+    /// Rank of the state in the order of the text.
+    fn rank(&self, at: usize) -> usize {
+        self.bound.states.iter().position(|(_, k)| *k == at).unwrap_or(0)
+    }
+
+    fn state(&self, at: usize) -> &str {
+        self.bound.states.get(self.rank(at)).map_or("", |(name, _)| name)
+    }
+
+    /// What the row of f gives.
+    fn rate(&self, at: usize) -> String {
+        format!("{}'", self.state(at))
+    }
+}
+
+/// The innermost term that is not finite, with its operands and the way to it.
+fn with_term(mut d: Diagnostic, blame: &Blame) -> Diagnostic {
+    let what = match blame.fault {
+        Fault::Value => format!("this is {}", number(blame.value)),
+        Fault::Slope => format!("the derivative of this is {}", number(blame.value)),
+        Fault::ZeroFactor => "this is multiplied by 0, and the equation is solved for it".to_string(),
+    };
+    d = d.label(blame.span, what);
+    for operand in &blame.operands {
+        if operand.span != blame.span {
+            d = d.label(operand.span, format!("{} = {}", short(&operand.text), number(operand.value)));
+        }
+    }
+    for (name, span) in &blame.through {
+        d = d.label(*span, format!("through `{name}`"));
+    }
+    d
+}
+
+/// What may mend the term.
+fn advice(blame: &Blame) -> Option<&'static str> {
+    let text = blame.text.trim_start();
+    let negative = blame.operands.iter().any(|o| o.value < 0.0);
+    match blame.fault {
+        Fault::Value if text.starts_with("sqrt") && negative => {
+            Some("a square root needs an argument of at least 0: is a sign wrong, or has a state gone below 0?")
+        }
+        Fault::Value if text.starts_with("ln") || text.starts_with("log") => {
+            Some("a logarithm needs an argument above 0: is a sign wrong, or has a state gone to 0?")
+        }
+        Fault::Value if text.contains('^') && negative => {
+            Some("a negative number has only whole powers: is a sign wrong, or has a state gone below 0?")
+        }
+        _ => None,
+    }
+}
+
+fn short(text: &str) -> String {
+    if text.chars().count() <= MAX_TEXT {
+        return text.to_string();
+    }
+    text.chars().take(MAX_TEXT - 1).chain(['…']).collect()
+}
+
+/// The equation that gives a row, or else the declaration of its state.
+fn with_equation(d: Diagnostic, model: &Model, names: &Names, row: usize, text: &str) -> Diagnostic {
+    let base = names.state(row).trim_end_matches('\'');
+    let Some(k) = model.states.iter().position(|s| s.name == base) else { return d };
+    match model.equations.iter().find(|e| e.target == Some(k)) {
+        Some(equation) => d.label(equation.span, text),
+        None => d.label(model.states[k].span, text),
+    }
+}
+
+/// Adds the last accepted time and state to the help.
+fn with_state(mut d: Diagnostic, model: &Model, bound: &Bound, failure: &Failure) -> Diagnostic {
+    let mut text = format!("last accepted: {} = {}", model.time.name, number(failure.t));
+    for (name, k) in bound.states.iter().take(MAX_VALUES) {
+        if let Some(v) = failure.y.get(*k) {
+            text.push_str(&format!(", {name} = {}", number(*v)));
+        }
+    }
+    if bound.states.len() > MAX_VALUES {
+        text.push_str(&format!(" and {} more", bound.states.len() - MAX_VALUES));
+    }
+    d.help = Some(match d.help.take() {
+        Some(help) => format!("{help}\n{text}"),
+        None => text,
+    });
+    d
+}
+
+/// A start value that is not finite; `rank` counts the states in the order of the text.
+pub fn start_value(model: &Model, source: &Source, values: &Values, t0: f64, rank: usize, value: f64) -> Diagnostic {
+    let names = model.state_names();
+    let name = names.get(rank).map_or("", |n| n.as_str());
+    let d = Diagnostic::error("E0610", format!("`{name}` starts at {value}, where no run can begin"));
+    let nothing = vec![f64::NAN; names.len()];
+    let base = name.trim_end_matches('\'');
+    let d = match blame(model, source, What::Start(rank), Point { t: t0, y: &nothing, values }) {
+        Some(blame) => with_term(d, &blame),
+        None => match model.states.iter().find(|s| s.name == base) {
+            Some(state) => d.label(state.span, format!("starts at {value}")),
+            None => d,
+        },
+    };
+    d.help("correct the value, or the parameters it follows from")
+}
+
+/// Six significant digits, short.
+pub fn number(v: f64) -> String {
+    let rounded: f64 = format!("{v:.5e}").parse().unwrap_or(v);
+    let plain = format!("{rounded}");
+    let scientific = format!("{rounded:e}");
+    if plain.len() <= 8 || !rounded.is_finite() || plain.len() <= scientific.len() { plain } else { scientific }
+}

@@ -1,0 +1,57 @@
+//! What a solver refuses before it starts, and names that do not exist.
+
+use odec_ir::Span;
+use odec_lang::diagnostic::Diagnostic;
+use odec_lang::suggest;
+use odec_ode::method;
+use odec_ode::problem::Refusal;
+
+/// A method or option that the solver refuses. `span` is the entry of the run block that asks for it, if one does;
+/// `states` are names with their places in y.
+pub fn refused(refusal: &Refusal, span: Option<Span>, states: &[(String, usize)]) -> Diagnostic {
+    let name = |row: usize| states.iter().find(|(_, k)| *k == row).map_or("", |(n, _)| n.as_str());
+    let d = match refusal {
+        Refusal::UnknownMethod(name) => {
+            let names = method::table().iter().flat_map(|m| std::iter::once(m.name).chain(m.aliases.iter().copied()));
+            let near = suggest::nearest(name, names);
+            let d = Diagnostic::error("E0611", format!("there is no method `{name}`"));
+            match near.first() {
+                Some(near) => d.help(format!("is it `{near}`? `odec methods` lists them all")),
+                None => d.help("`odec methods` lists them all; without a name one is chosen"),
+            }
+        }
+        Refusal::NotZeroStable(order) => {
+            let headline = format!("there is no `bdf{order}`: BDF of order 7 and more is not zero-stable");
+            Diagnostic::error("E0612", headline)
+                .help("its errors would grow without bound, the more the smaller the step; `bdf6` is the highest, `bdf` chooses the order")
+        }
+        Refusal::Unsuitable { method, reason, instead } => {
+            Diagnostic::error("E0613", format!("`{method}` cannot solve this: {reason}")).help(format!("use {instead}"))
+        }
+        Refusal::SingularMass { method, rows } => {
+            let list: Vec<String> = rows.iter().map(|&r| format!("{}'", name(r))).collect();
+            let what = if list.is_empty() { "all derivatives".to_string() } else { suggest::list(list.iter().map(String::as_str)) };
+            let headline = format!("`{method}` needs every derivative, and the equations do not give {what}");
+            Diagnostic::error("E0619", headline).help("an implicit method solves them together: `--method rodas4` or `--method bdf`")
+        }
+        Refusal::NoTolerance { row } => {
+            let state = name(*row);
+            let headline = format!("`{state}` starts at 0 and has an absolute tolerance of 0: no error can be small enough");
+            Diagnostic::error("E0620", headline).help(format!("give it one: `--atol {state}=1e-9`"))
+        }
+        Refusal::BadOption(what) => Diagnostic::error("E0614", what.clone()),
+    };
+    match span {
+        Some(span) => d.label(span, ""),
+        None => d,
+    }
+}
+
+/// A name on the command line that is no state and no output.
+pub fn unknown_name(name: &str, flag: &str, known: &[&str]) -> Diagnostic {
+    let d = Diagnostic::error("E0706", format!("`{flag} {name}`: the rows have no `{name}`"));
+    match suggest::nearest(name, known.iter().copied()).first() {
+        Some(near) => d.help(format!("is it `{near}`?")),
+        None => d.help(format!("there are {}", suggest::list(known.iter().copied()))),
+    }
+}

@@ -1,0 +1,39 @@
+//! What deserves a word after a run that went well: drift beyond what the model permits, outputs that are not finite.
+
+use odec_lang::blame::{Point, What, blame};
+use odec_lang::diagnostic::Diagnostic;
+use odec_lang::model::Model;
+use odec_lang::source::Source;
+
+use super::{number, with_term};
+use crate::bind::Bound;
+use crate::sample::Seen;
+
+/// Warnings about a run.
+pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Seen) -> Vec<Diagnostic> {
+    let time = &model.time.name;
+    let mut list = vec![];
+    for (drift, settings) in seen.drifts.iter().zip(&bound.conservation) {
+        let Some(within) = drift.within else { continue };
+        if !(drift.largest.abs() <= within) {
+            let (largest, within) = (number(drift.largest), number(within));
+            let headline = format!("`{}` drifts by {largest}, more than the {within} that the model permits", drift.name);
+            let label = format!("{} at the start, off by {largest} at {time} = {}", number(drift.start), number(drift.at));
+            let d = Diagnostic::warning("W0601", headline).label(settings.span, label);
+            list.push(d.help("smaller tolerances or steps keep it closer: `--rtol`, `--atol`, `--step`"));
+        }
+    }
+    if let Some((k, t, y, value)) = &seen.not_finite
+        && let Some(output) = model.outputs.get(*k)
+    {
+        let headline = format!("`{}` is {value} at {time} = {}", output.name, number(*t));
+        let d = Diagnostic::warning("W0602", headline);
+        let y: Vec<f64> = bound.states.iter().map(|(_, k)| y.get(*k).copied().unwrap_or(f64::NAN)).collect();
+        let found = blame(model, source, What::Output(*k), Point { t: *t, y: &y, values: &bound.values });
+        list.push(match found {
+            Some(blame) => with_term(d, &blame),
+            None => d.label(output.span, format!("this is {value}")),
+        });
+    }
+    list
+}

@@ -195,6 +195,18 @@ pub enum Refusal {
         /// What to use.
         instead: String,
     },
+    /// The mass matrix is singular and the method needs y' itself.
+    SingularMass {
+        /// The method.
+        method: String,
+        /// Rows without a derivative (algebraic equations); empty when the rows depend on each other.
+        rows: Vec<usize>,
+    },
+    /// This unknown starts at 0 with an absolute tolerance of 0: nothing to weigh its error against.
+    NoTolerance {
+        /// Its row.
+        row: usize,
+    },
     /// A tolerance, step, time or length that makes no sense.
     BadOption(String),
 }

@@ -257,7 +257,7 @@ fn bad(text: String) -> Refusal {
 fn measurable(problem: &Problem, options: &Options) -> Result<(), Refusal> {
     let tolerances = Tolerances::new(options, problem.y0.len());
     match (0..problem.y0.len()).find(|i| tolerances.atol[*i] == 0.0 && problem.y0[*i] == 0.0) {
-        Some(i) => Err(bad(format!("unknown {i} starts at 0 and needs an absolute tolerance above 0"))),
+        Some(row) => Err(Refusal::NoTolerance { row }),
         None => Ok(()),
     }
 }

@@ -50,23 +50,36 @@ impl MassMatrix {
     /// Factored for explicit methods; `None` when M = I. A singular M is refused with the unknowns that have no derivative.
     pub fn factored(&self, method: &str) -> Result<Option<Box<dyn Factor>>, Refusal> {
         let MassMatrix::Constant(pattern, values) = self else { return Ok(None) };
-        let empty_rows = algebraic_rows(pattern, values);
-        let unsuitable = |what: String| Refusal::Unsuitable {
-            method: method.to_string(),
-            reason: format!("it needs y' itself, and the mass matrix is singular: {what}"),
-            instead: "an implicit method: rodas4, bdf or backward-euler".to_string(),
-        };
-        if !empty_rows.is_empty() {
-            let rows: Vec<String> = empty_rows.iter().map(usize::to_string).collect();
-            return Err(unsuitable(format!("no derivative occurs in row {}", rows.join(", "))));
+        let singular = |rows| Refusal::SingularMass { method: method.to_string(), rows };
+        let rows = algebraic_rows(pattern, values);
+        if !rows.is_empty() {
+            return Err(singular(rows));
         }
         let mut factor = factor_for(pattern)?;
-        factor.factor(values).map_err(|col| unsuitable(format!("no pivot in column {col}")))?;
-        if factor.health().pivot_ratio < f64::EPSILON {
-            return Err(unsuitable("its pivots vanish to rounding".to_string()));
+        // Whether pivots vanish shows with rows and columns scaled: masses may differ by any factor.
+        if factor.factor(&equilibrated(pattern, values)).is_err() || factor.health().pivot_ratio < f64::EPSILON {
+            return Err(singular(Vec::new()));
         }
+        factor.factor(values).map_err(|_| singular(Vec::new()))?;
         Ok(Some(factor))
     }
+}
+
+/// Values with the largest of each row, then of each column, scaled to 1.
+fn equilibrated(pattern: &Pattern, values: &[f64]) -> Vec<f64> {
+    let mut rows = vec![0.0f64; pattern.rows as usize];
+    for (row, value) in pattern.row_idx.iter().zip(values) {
+        rows[*row as usize] = rows[*row as usize].max(value.abs());
+    }
+    let mut scaled: Vec<f64> = pattern.row_idx.iter().zip(values).map(|(r, v)| v / rows[*r as usize]).collect();
+    for j in 0..pattern.cols() {
+        let column = &mut scaled[pattern.column(j)];
+        let largest = column.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        for v in column.iter_mut().filter(|_| largest > 0.0) {
+            *v /= largest;
+        }
+    }
+    scaled
 }
 
 /// Rows of M without a nonzero entry: the algebraic equations.

@@ -45,9 +45,10 @@ impl Rows {
         Rows::to(Output::Stdout(std::io::stdout()))
     }
 
-    /// Into a new file, or over an old one.
+    /// Into a new file, or over an old one. What is in it stays until there is something to write.
     pub fn file(path: &Path) -> Result<Rows, Box<Diagnostic>> {
-        let file = File::create(path).map_err(|e| cannot_write(path, &e))?;
+        let options = File::options().write(true).create(true).truncate(false).open(path);
+        let file = options.map_err(|e| cannot_write(path, &e))?;
         Ok(Rows::to(Output::File(file, path.to_path_buf())))
     }
 
@@ -86,6 +87,10 @@ impl Rows {
     /// Writes what is gathered.
     pub fn flush(&mut self) -> Result<(), Trouble> {
         self.flushed = Instant::now();
+        if let (Output::File(file, _), 0) = (&self.output, self.written) {
+            // a device cannot be cut, and need not be
+            let _ = file.set_len(0);
+        }
         let result = match &mut self.output {
             Output::Stdout(out) => write_all(out, &self.buffer).and_then(|()| out.flush().map_err(|e| (0, e))),
             Output::File(file, _) => write_all(file, &self.buffer),

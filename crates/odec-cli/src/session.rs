@@ -5,7 +5,9 @@ use std::time::Instant;
 use odec_lang::diagnostic::{Diagnostic, Severity};
 use odec_lang::model::Model;
 use odec_lang::source::Source;
+use odec_ode::problem::Refusal;
 use odec_sim::bind::{Bound, Plan, Purpose};
+use odec_sim::blame;
 
 use crate::args::{self, RunBlock};
 use crate::exit::Exit;
@@ -79,9 +81,19 @@ pub fn bind(file: &args::Model, block: &RunBlock, purpose: Purpose, reporter: Re
     Ok(Session { source, model, bound, times })
 }
 
-/// A fault with a place lies in the model; one without came from the command line, unless it arose at run time.
+/// Says why the solver refuses a run.
+pub fn refuse(session: &Session, refusal: &Refusal, reporter: Reporter) -> Exit {
+    let d = blame::refused(refusal, &session.bound);
+    let exit = exit_of(std::slice::from_ref(&d));
+    reporter.diagnostic(Some(&session.source), &d);
+    exit
+}
+
+/// A fault with a place lies in the model; one without came from the command line. A start value is found wrong when
+/// the run begins.
 pub fn exit_of(list: &[Diagnostic]) -> Exit {
     match list.first() {
+        Some(d) if d.code == "E0610" => Exit::Run,
         Some(d) if d.labels.is_empty() => Exit::Usage,
         _ => Exit::Model,
     }

@@ -77,6 +77,21 @@ pub struct Bound {
     pub expectations: Vec<Expectation>,
     /// `conserve` lines.
     pub conservation: Vec<ConservedSettings>,
+    /// Entries of the run block that count, to point at when a solver refuses them.
+    pub asked: Asked,
+}
+
+/// Places of the run block, where the caller did not choose otherwise.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked {
+    /// `method`
+    pub method: Option<Span>,
+    /// `step`
+    pub step: Option<Span>,
+    /// `rtol`
+    pub rtol: Option<Span>,
+    /// `atol`
+    pub atol: Option<Span>,
 }
 
 impl Plan {
@@ -124,6 +139,13 @@ impl Plan {
             let rank = names.states.iter().position(|(_, at)| *at == k).unwrap_or(0);
             return Err(one(crate::blame::start_value(model, source, &self.values, t0, rank, y0[k])));
         }
+        let (s, c) = (&self.settings, &self.choices);
+        let asked = Asked {
+            method: s.method.as_ref().map(|e| e.span).filter(|_| c.method.is_none()),
+            step: s.step.map(|e| e.span).filter(|_| c.step.is_none()),
+            rtol: s.rtol.map(|e| e.span).filter(|_| c.rtol.is_none()),
+            atol: s.atol.map(|e| e.span).filter(|_| c.atol.is_none()),
+        };
         let logarithmic = match rule {
             SampleRule::Log { first, .. } => Some(first),
             _ => None,
@@ -140,6 +162,7 @@ impl Plan {
             columns,
             expectations: self.expectations,
             conservation: self.conservation,
+            asked,
         })
     }
 
@@ -243,7 +266,7 @@ impl Plan {
             (None, Some(setting)) => (Some(setting.value.as_str()), Some(setting.span)),
             (None, None) => (None, None),
         };
-        choose(name, Structure { n, fixed }).map_err(|refusal| crate::blame::refused(&refusal, span, &[]))
+        choose(name, Structure { n, fixed }).map_err(|refusal| crate::blame::unknown_method(&refusal, span))
     }
 
     fn columns(&self, names: &Names) -> Result<Vec<(String, Column)>, Diagnostic> {

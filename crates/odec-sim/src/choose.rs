@@ -33,9 +33,13 @@ pub fn choose(name: Option<&str>, structure: Structure) -> Result<Choice, Refusa
     let (name, reason) = if structure.fixed {
         ("rodas4", "constant steps, stiff or not".to_string())
     } else if structure.n <= SMALL {
-        ("rodas4", format!("{} unknowns, stiff or not: order 4 with the exact Jacobian", structure.n))
+        ("rodas4", format!("{}, stiff or not: order 4 with the exact Jacobian", unknowns(structure.n)))
     } else {
-        ("bdf", format!("{} unknowns, stiff or not: few factorisations", structure.n))
+        ("bdf", format!("{}, stiff or not: few factorisations", unknowns(structure.n)))
     };
     Ok(Choice { method: method::find(name)?, reason: Some(reason) })
+}
+
+fn unknowns(n: usize) -> String {
+    if n == 1 { "1 unknown".to_string() } else { format!("{n} unknowns") }
 }

@@ -83,8 +83,13 @@ impl Promise {
         let within = number(self.within.unwrap_or(0.0));
         match self.kind {
             Kind::Expect { at, expected } => {
-                let headline =
-                    format!("`{}` is {} at {time} = {}, not {}", self.name, shortest(self.found), number(at), shortest(expected));
+                let headline = format!(
+                    "`{}` is {} at {time} = {}, not {}",
+                    self.name,
+                    shortest(self.found),
+                    number(at),
+                    shortest(expected)
+                );
                 Diagnostic::error("E0616", headline)
                     .label(self.span, format!("off by {}, permitted {within}", number(self.distance)))
                     .help("if the model is right, tighten `rtol` and `atol`; if the value is, correct the model")

@@ -15,7 +15,7 @@ use crate::input::error;
 use crate::picture::{Curve, Picture, encode, format_of, panels};
 use crate::report::{Reporter, say};
 use crate::rows::write_file;
-use crate::session::{Session, bind};
+use crate::session::{Session, bind, refuse};
 use crate::signal;
 
 /// Largest side of a picture in pixels.
@@ -60,7 +60,7 @@ fn prepare_and_draw(args: &Plot, reporter: Reporter) -> Result<Exit, (Box<Diagno
     match &result {
         Ok(outcome) if outcome.stop == Stop::Interrupted => return Ok(Exit::Interrupted),
         Ok(_) => {}
-        Err(SolveError::Refused(refusal)) => return Err(usage(Box::new(blame::refused(refusal, None, &session.bound.states)))),
+        Err(SolveError::Refused(refusal)) => return Ok(refuse(&session, refusal, reporter)),
         Err(SolveError::Failed(failure)) => {
             let d = blame::failed(&session.model, &session.source, &session.bound, failure);
             reporter.diagnostic(Some(&session.source), &d);
@@ -68,8 +68,13 @@ fn prepare_and_draw(args: &Plot, reporter: Reporter) -> Result<Exit, (Box<Diagno
         }
     }
     let picture = picture(&session, args, size, x, &chosen, &keep.rows);
-    let bytes = encode(&picture, format)
-        .map_err(|e| usage(Box::new(error("E0705", format!("`--size {}`: {e}", args.size), Some("for example `--size 1200x750`".into())))))?;
+    let bytes = encode(&picture, format).map_err(|e| {
+        usage(Box::new(error(
+            "E0705",
+            format!("`--size {}`: {e}", args.size),
+            Some("for example `--size 1200x750`".into()),
+        )))
+    })?;
     write_file(&path, &bytes).map_err(|d| (d, Exit::File))?;
     if !reporter.quiet() && reporter.human() {
         say(&format!("wrote {}\n", path.display()));

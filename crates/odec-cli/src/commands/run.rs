@@ -14,7 +14,7 @@ use crate::input::error;
 use crate::progress::Progress;
 use crate::report::{Reporter, say};
 use crate::rows::{Rows, Trouble, write_file};
-use crate::session::{Session, bind};
+use crate::session::{Session, bind, refuse};
 use crate::signal;
 use crate::summary::{Summary, seconds};
 
@@ -40,7 +40,10 @@ pub fn run(args: &Run, reporter: Reporter) -> Exit {
             }
         },
     };
-    let (mut exit, summary) = execute(&mut session, rows, args.output.is_none(), reporter);
+    let (mut exit, summary) = match execute(&mut session, rows, args.output.is_none(), reporter) {
+        Ok(done) => done,
+        Err(exit) => return exit,
+    };
     if !reporter.quiet() && reporter.human() {
         let destination = args.output.as_ref().map(|p| p.display().to_string());
         say(&summary.human(reporter.paint(), destination.as_deref()));
@@ -63,8 +66,13 @@ pub fn run(args: &Run, reporter: Reporter) -> Exit {
     exit
 }
 
-/// Integrates into `rows`; says what went wrong.
-fn execute(session: &mut Session, mut rows: Rows, on_stdout: bool, reporter: Reporter) -> (Exit, Summary) {
+/// Integrates into `rows`; says what went wrong. A run that the solver refuses writes nothing.
+fn execute(
+    session: &mut Session,
+    mut rows: Rows,
+    on_stdout: bool,
+    reporter: Reporter,
+) -> Result<(Exit, Summary), Exit> {
     signal::listen();
     let bound = &session.bound;
     let names: Vec<String> = bound.columns.iter().map(|(name, _)| name.clone()).collect();
@@ -74,7 +82,7 @@ fn execute(session: &mut Session, mut rows: Rows, on_stdout: bool, reporter: Rep
     let mut writer = Writer { rows, trouble, progress };
     let clock = Instant::now();
     let (result, seen) = sample::solve(bound, &mut writer);
-    if writer.trouble.is_none() {
+    if writer.trouble.is_none() && !matches!(result, Err(SolveError::Refused(_))) {
         writer.trouble = writer.rows.flush().err();
     }
     session.times.solve = seconds(clock.elapsed());
@@ -86,20 +94,12 @@ fn execute(session: &mut Session, mut rows: Rows, on_stdout: bool, reporter: Rep
             let exit = if interrupted { Exit::Interrupted } else { Exit::Success };
             (exit, outcome.stats, outcome.t, if outcome.stop == Stop::End { "end" } else { "interrupted" })
         }
-        Err(SolveError::Refused(_)) => (Exit::Model, Stats::default(), session.bound.problem.t0, "refused"),
         Err(SolveError::Failed(f)) => (Exit::Run, f.stats, f.t, "failed"),
+        Err(SolveError::Refused(refusal)) => return Err(refuse(session, refusal, reporter)),
     };
-    match &result {
-        Ok(_) => {}
-        Err(SolveError::Refused(refusal)) => {
-            let d = blame::refused(refusal, None, &session.bound.states);
-            exit = if d.labels.is_empty() { Exit::Usage } else { Exit::Model };
-            reporter.diagnostic(Some(&session.source), &d);
-        }
-        Err(SolveError::Failed(failure)) => {
-            let d = blame::failed(&session.model, &session.source, &session.bound, failure);
-            reporter.diagnostic(Some(&session.source), &d);
-        }
+    if let Err(SolveError::Failed(failure)) = &result {
+        let d = blame::failed(&session.model, &session.source, &session.bound, failure);
+        reporter.diagnostic(Some(&session.source), &d);
     }
     let warnings = blame::warnings(&session.model, &session.source, &session.bound, &seen);
     reporter.diagnostics(Some(&session.source), &warnings, false);
@@ -107,7 +107,7 @@ fn execute(session: &mut Session, mut rows: Rows, on_stdout: bool, reporter: Rep
         let after = super::after(trouble, reporter);
         exit = if exit == Exit::Success { after } else { exit };
     }
-    (exit, summarise(session, &seen, stats, t, stop, writer.rows.count))
+    Ok((exit, summarise(session, &seen, stats, t, stop, writer.rows.count)))
 }
 
 fn is_terminal() -> bool {

@@ -4,15 +4,15 @@ use std::ops::ControlFlow;
 
 use odec_ode::problem::{SolveError, Stop};
 use odec_sim::bind::Purpose;
-use odec_sim::sample::{self, Recorder};
 use odec_sim::blame;
 use odec_sim::promises::{self, Kind, Promise};
+use odec_sim::sample::{self, Recorder};
 
 use crate::args::Test;
 use crate::exit::Exit;
 use crate::report::{Paint, Reporter};
 use crate::rows::shortest;
-use crate::session::bind;
+use crate::session::{bind, refuse};
 use crate::signal;
 use crate::summary::brief;
 
@@ -31,8 +31,7 @@ pub fn test(args: &Test, reporter: Reporter) -> Exit {
         Ok(outcome) if outcome.stop == Stop::Interrupted => return Exit::Interrupted,
         Ok(_) => Exit::Success,
         Err(SolveError::Refused(refusal)) => {
-            reporter.diagnostic(Some(&session.source), &blame::refused(refusal, None, &session.bound.states));
-            return Exit::Usage;
+            return refuse(&session, refusal, reporter);
         }
         Err(SolveError::Failed(failure)) => {
             let d = blame::failed(&session.model, &session.source, &session.bound, failure);
@@ -79,7 +78,9 @@ fn table(promises: &[Promise], paint: Paint) -> String {
                     format!("off {} by {}", shortest(expected), brief(p.distance)),
                     within,
                 ],
-                Kind::Conserve => [p.name.clone(), "conserved".to_string(), format!("drifts by {}", brief(p.found)), within],
+                Kind::Conserve => {
+                    [p.name.clone(), "conserved".to_string(), format!("drifts by {}", brief(p.found)), within]
+                }
             }
         })
         .collect();

@@ -3,7 +3,7 @@
 mod refusal;
 mod watch;
 
-pub use refusal::{refused, unknown_name};
+pub use refusal::{refused, unknown_method, unknown_name};
 pub use watch::warnings;
 
 use odec_lang::blame::{Blame, By, Fault, Point, What, blame};
@@ -16,6 +16,8 @@ use crate::bind::Bound;
 
 /// Values shown of a state; a larger model shows the first ones.
 const MAX_VALUES: usize = 8;
+/// Beyond this a product or power overflows easily.
+const HUGE: f64 = 1e150;
 /// Longest text of a term that is repeated in a message.
 const MAX_TEXT: usize = 60;
 
@@ -40,42 +42,81 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
         }
         Cause::NonFiniteJacobian { row, col } => {
             let (rate, state) = (names.rate(row), names.state(col));
-            let d = Diagnostic::error("E0602", format!("the derivative of `{rate}` by `{state}` has no finite value {when}"));
+            let d = Diagnostic::error(
+                "E0602",
+                format!("the derivative of `{rate}` by `{state}` has no finite value {when}"),
+            );
             let what = What::Slope(names.rank(row), By::State(names.rank(col)));
-            by_term(d, what, row, "a method that needs no derivative: `--method dopri5`; or start off the singular point")
+            by_term(
+                d,
+                what,
+                row,
+                "a method that needs no derivative: `--method dopri5`; or start off the singular point",
+            )
         }
         Cause::NonFiniteTimeDerivative { row } => {
             let rate = names.rate(row);
-            let d = Diagnostic::error("E0603", format!("the derivative of `{rate}` by `{time}` has no finite value {when}"));
+            let d = Diagnostic::error(
+                "E0603",
+                format!("the derivative of `{rate}` by `{time}` has no finite value {when}"),
+            );
             let what = What::Slope(names.rank(row), By::Time);
             by_term(d, what, row, "a method that does not need it: `--method bdf`; or start a little later")
         }
         Cause::StepCollapsed { row, error } => {
             let state = names.state(row);
-            let headline = format!("the step fell to {} {when}: the error of `{state}` stays too large", number(failure.h));
-            let d = with_equation(Diagnostic::error("E0604", headline), model, &names, row, &format!("`{state}`: largest error"));
+            let headline =
+                format!("the step fell to {} {when}: the error of `{state}` stays too large", number(failure.h));
+            let d = with_equation(
+                Diagnostic::error("E0604", headline),
+                model,
+                &names,
+                row,
+                &format!("`{state}`: largest error"),
+            );
+            let error =
+                if error.is_finite() { format!("{} times the tolerance", number(error)) } else { "infinite".into() };
             d.help(format!(
-                "its error is {} times the tolerance however small the step: `{state}` may blow up or jump here; \
-                 look at the last rows, or end the run before {time} = {}",
-                number(error),
+                "its error is {error} however small the step: `{state}` may blow up or jump here; look at the last \
+                 rows, or end the run before {time} = {}",
                 number(at.t)
             ))
         }
         Cause::NewtonFailed { row } => {
             let state = names.state(row);
-            let headline = format!("the equations of an implicit step cannot be solved {when}, whatever its size");
-            let d = with_equation(Diagnostic::error("E0605", headline), model, &names, row, &format!("`{state}` does not settle"));
-            d.help("does the equation jump here? `--method rodas4` solves no equations by iteration")
+            let size = if bound.options.fixed { number(failure.h) } else { "any size".to_string() };
+            let headline = format!("the equations of an implicit step of {size} cannot be solved {when}");
+            let d = with_equation(
+                Diagnostic::error("E0605", headline),
+                model,
+                &names,
+                row,
+                &format!("`{state}` does not settle"),
+            );
+            d.help(if bound.options.fixed {
+                "a smaller step may do, or none, so that the error decides: `--step auto`"
+            } else {
+                "does the equation jump here? `--method rodas4` solves no equations by iteration"
+            })
         }
         Cause::Singular { col } => {
             let state = names.state(col);
-            let headline = format!("the equations do not determine `{state}` {when}: the matrix of the step is singular");
-            let d = with_equation(Diagnostic::error("E0606", headline), model, &names, col, &format!("`{state}`: not determined"));
+            let headline =
+                format!("the equations do not determine `{state}` {when}: the matrix of the step is singular");
+            let d = with_equation(
+                Diagnostic::error("E0606", headline),
+                model,
+                &names,
+                col,
+                &format!("`{state}`: not determined"),
+            );
             d.help("with constant steps another step size may do; else, does every highest derivative follow from the equations?")
         }
         Cause::TooManySteps { budget } => {
-            let headline =
-                format!("{budget} steps are used up {when}, and {time} = {} is not reached", number(bound.problem.t_end));
+            let headline = format!(
+                "{budget} steps are used up {when}, and {time} = {} is not reached",
+                number(bound.problem.t_end)
+            );
             let d = Diagnostic::error("E0607", headline);
             let d = match model.equations.first() {
                 Some(first) => d.label(first.span.to(model.equations[model.equations.len() - 1].span), ""),
@@ -147,7 +188,8 @@ fn with_term(mut d: Diagnostic, blame: &Blame) -> Diagnostic {
     };
     d = d.label(blame.span, what);
     for operand in &blame.operands {
-        if operand.span != blame.span {
+        // a number stands for itself
+        if operand.span != blame.span && operand.text.trim().parse::<f64>().is_err() {
             d = d.label(operand.span, format!("{} = {}", short(&operand.text), number(operand.value)));
         }
     }
@@ -171,6 +213,10 @@ fn advice(blame: &Blame) -> Option<&'static str> {
         Fault::Value if text.contains('^') && negative => {
             Some("a negative number has only whole powers: is a sign wrong, or has a state gone below 0?")
         }
+        Fault::Value if blame.operands.iter().any(|o| o.value.abs() > HUGE) => Some(
+            "the solution grows beyond all numbers: is a constant step too large for the method to be stable, or has the \
+             model no solution beyond this time?",
+        ),
         _ => None,
     }
 }
@@ -232,5 +278,5 @@ pub fn number(v: f64) -> String {
     let rounded: f64 = format!("{v:.5e}").parse().unwrap_or(v);
     let plain = format!("{rounded}");
     let scientific = format!("{rounded:e}");
-    if plain.len() <= 8 || !rounded.is_finite() || plain.len() <= scientific.len() { plain } else { scientific }
+    if plain.len() <= 6 || !rounded.is_finite() || plain.len() <= scientific.len() { plain } else { scientific }
 }

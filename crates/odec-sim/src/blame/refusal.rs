@@ -6,9 +6,19 @@ use odec_lang::suggest;
 use odec_ode::method;
 use odec_ode::problem::Refusal;
 
-/// A method or option that the solver refuses. `span` is the entry of the run block that asks for it, if one does;
-/// `states` are names with their places in y.
-pub fn refused(refusal: &Refusal, span: Option<Span>, states: &[(String, usize)]) -> Diagnostic {
+use crate::bind::{Asked, Bound};
+
+/// A method that cannot be found. `span` is the entry of the run block that asks for it, if one does.
+pub fn unknown_method(refusal: &Refusal, span: Option<Span>) -> Diagnostic {
+    explain(refusal, &[], &Asked { method: span, ..Asked::default() })
+}
+
+/// A method or option that the solver refuses for this run.
+pub fn refused(refusal: &Refusal, bound: &Bound) -> Diagnostic {
+    explain(refusal, &bound.states, &bound.asked)
+}
+
+fn explain(refusal: &Refusal, states: &[(String, usize)], asked: &Asked) -> Diagnostic {
     let name = |row: usize| states.iter().find(|(_, k)| *k == row).map_or("", |(n, _)| n.as_str());
     let d = match refusal {
         Refusal::UnknownMethod(name) => {
@@ -30,16 +40,30 @@ pub fn refused(refusal: &Refusal, span: Option<Span>, states: &[(String, usize)]
         }
         Refusal::SingularMass { method, rows } => {
             let list: Vec<String> = rows.iter().map(|&r| format!("{}'", name(r))).collect();
-            let what = if list.is_empty() { "all derivatives".to_string() } else { suggest::list(list.iter().map(String::as_str)) };
-            let headline = format!("`{method}` needs every derivative, and the equations do not give {what}");
-            Diagnostic::error("E0619", headline).help("an implicit method solves them together: `--method rodas4` or `--method bdf`")
+            let what = if list.is_empty() {
+                "do not determine them all".to_string()
+            } else {
+                format!("do not give {}", suggest::list(list.iter().map(String::as_str)))
+            };
+            let headline = format!("`{method}` needs every derivative, and the equations {what}");
+            Diagnostic::error("E0619", headline)
+                .help("an implicit method solves them together: `--method rodas4` or `--method bdf`")
         }
         Refusal::NoTolerance { row } => {
             let state = name(*row);
-            let headline = format!("`{state}` starts at 0 and has an absolute tolerance of 0: no error can be small enough");
+            let headline =
+                format!("`{state}` starts at 0 and has an absolute tolerance of 0: no error can be small enough");
             Diagnostic::error("E0620", headline).help(format!("give it one: `--atol {state}=1e-9`"))
         }
         Refusal::BadOption(what) => Diagnostic::error("E0614", what.clone()),
+    };
+    let span = match refusal {
+        Refusal::NoTolerance { .. } => asked.atol,
+        Refusal::BadOption(what) if what.starts_with("rtol") => asked.rtol,
+        Refusal::BadOption(what) if what.starts_with("atol") => asked.atol,
+        Refusal::BadOption(what) if what.contains("step") => asked.step,
+        Refusal::BadOption(_) => None,
+        _ => asked.method,
     };
     match span {
         Some(span) => d.label(span, ""),

@@ -17,8 +17,10 @@ pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Seen) -> V
         let Some(within) = drift.within else { continue };
         if !(drift.largest.abs() <= within) {
             let (largest, within) = (number(drift.largest), number(within));
-            let headline = format!("`{}` drifts by {largest}, more than the {within} that the model permits", drift.name);
-            let label = format!("{} at the start, off by {largest} at {time} = {}", number(drift.start), number(drift.at));
+            let headline =
+                format!("`{}` drifts by {largest}, more than the {within} that the model permits", drift.name);
+            let label =
+                format!("{} at the start, off by {largest} at {time} = {}", number(drift.start), number(drift.at));
             let d = Diagnostic::warning("W0601", headline).label(settings.span, label);
             list.push(d.help("smaller tolerances or steps keep it closer: `--rtol`, `--atol`, `--step`"));
         }

@@ -1,6 +1,8 @@
 //! The registry of diagnostics: one row per code, one file per range, one page per row for `odec explain`.
 
+mod command;
 mod model;
+mod runtime;
 mod syntax;
 
 /// One kind of mistake.
@@ -16,7 +18,7 @@ pub struct Code {
 
 /// All codes: syntax (01), names (02), equations (03), runs (04), features (05), run time (06), command line (07).
 pub fn codes() -> impl Iterator<Item = &'static Code> {
-    const RANGES: [&[Code]; 2] = [syntax::CODES, model::CODES];
+    const RANGES: [&[Code]; 4] = [syntax::CODES, model::CODES, runtime::CODES, command::CODES];
     RANGES.into_iter().flatten()
 }
 

@@ -11,7 +11,8 @@ pub enum Attempt {
         /// Next step.
         next: f64,
     },
-    /// The error test failed; time and state are unchanged.
+    /// The error test failed (or, at the start of a multistep method, passed by so much that a longer step is worth the
+    /// work again); time and state are unchanged.
     Rejected {
         /// Step to try instead.
         next: f64,

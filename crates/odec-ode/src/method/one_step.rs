@@ -19,6 +19,8 @@ pub trait Formula {
     ) -> Result<(), Cause>;
     /// What the next step and the dense output want to know at a point: y' (Hermite), or f, or nothing.
     fn slope(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], slope: &mut [f64]) -> Result<(), Cause>;
+    /// Forgets what was kept from steps before (Jacobian, factors).
+    fn forget(&mut self) {}
     /// How states between the ends of steps are had.
     fn dense(&self) -> Dense;
 }
@@ -155,6 +157,10 @@ impl Integrator for OneStep {
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.steps = 0;
         self.control.reset();
+        self.whole.forget();
+        if let Some(half) = &mut self.half {
+            half.forget();
+        }
         self.end.t = t;
         self.end.y.copy_from_slice(y);
         self.whole.slope(eval, t, y, &mut self.end.slope)

@@ -88,7 +88,7 @@ pub fn prove(method: &'static Method) -> Vec<String> {
             wrong.extend(on(&system, proof, method));
         } else if !matches!(
             run(&system, proof, method, &options(proof, 4), At::Grid),
-            Err(SolveError::Refused(odec_ode::Refusal::Unsuitable { .. }))
+            Err(SolveError::Refused(odec_ode::Refusal::SingularMass { .. }))
         ) {
             wrong.push(format!("{}: should be refused by name", proof.name));
         }

@@ -62,6 +62,10 @@ impl Formula for BackwardEuler {
         Ok(())
     }
 
+    fn forget(&mut self) {
+        self.newton.forget();
+    }
+
     fn dense(&self) -> Dense {
         Dense::Linear
     }

@@ -64,6 +64,10 @@ impl Formula for Trapezoidal {
         eval.rhs(t, y, slope)
     }
 
+    fn forget(&mut self) {
+        self.newton.forget();
+    }
+
     fn dense(&self) -> Dense {
         Dense::Parabola
     }

@@ -198,6 +198,7 @@ impl Integrator for Ndf {
         self.differences.reset(y);
         self.newton.forget();
         self.fresh = true;
+        self.equal_steps = 0;
         self.failures = 0;
         self.dense_order = 0;
         eval.rhs(t, y, &mut self.scratch)

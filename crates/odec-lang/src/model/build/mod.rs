@@ -7,6 +7,7 @@ mod report;
 mod resolve;
 mod runs;
 pub(crate) mod structure;
+mod undeclared;
 mod units;
 mod warnings;
 
@@ -66,6 +67,8 @@ enum UseKind {
     Value,
     /// Its derivative is a left side.
     LeftSide,
+    /// It is given a value in a parameter set.
+    Set,
     /// As the base of a power with this exponent, between these places: `e^x`.
     Power(ExprId),
 }
@@ -90,6 +93,8 @@ struct Builder<'a> {
     resolved: Vec<Option<TermId>>,
     bodies: HashMap<ExprId, Body>,
     broken: HashSet<&'a str>,
+    /// There is one undeclared name and no other.
+    only_undeclared: bool,
     /// Right sides that look like states which were not declared: the name of a definition and how its prime is used.
     primed_definitions: BTreeMap<usize, Vec<Span>>,
 }
@@ -119,6 +124,7 @@ impl<'a> Builder<'a> {
             bodies: HashMap::new(),
             broken: tree.broken.iter().map(String::as_str).collect(),
             primed_definitions: BTreeMap::new(),
+            only_undeclared: false,
         }
     }
 

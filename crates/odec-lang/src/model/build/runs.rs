@@ -3,9 +3,9 @@
 
 use odec_ir::Span;
 
-use super::Builder;
 use super::names::Declarations;
 use super::resolve::Place;
+use super::{Builder, Use, UseKind};
 use crate::model::{self, Body, ENTRIES, EntryValue, Level, Overrides, ParamSet, Run, RunEntry, Symbol, TermKind};
 use crate::report::error;
 use crate::suggest;
@@ -50,7 +50,8 @@ impl<'a> Builder<'a> {
         for block in &found.runs {
             let name = block.name.map(|n| n.name.clone());
             let span = block.name.map_or(block.span, |n| n.span);
-            if let Some(first) = self.model.runs.iter().find(|r| r.name == name).map(|r| r.span) {
+            let same = self.model.runs.iter().find(|r| r.name == name).map(|r| r.span);
+            if let Some(first) = same.filter(|_| self.broken.is_empty()) {
                 let headline = match &name {
                     Some(name) => format!("the run `{name}` is declared twice"),
                     None => "two run blocks without a name".to_owned(),
@@ -84,17 +85,8 @@ impl<'a> Builder<'a> {
                     self.set_once(&mut list, symbol, 0, value, entry);
                 }
                 Some(symbol @ Symbol::State(_)) => self.set_once(&mut list, symbol, entry.primes, value, entry),
-                Some(symbol) => {
-                    let kind = model::Model::kind_of(symbol);
-                    let mut report =
-                        error("E0408", format!("`{}` is {kind} and cannot be set", entry.key.name), entry.key.span, "");
-                    if let Some(&declared) = self.declared.get(&entry.key.name) {
-                        report = report.label(declared, "declared here");
-                    }
-                    self.say(report.help("a parameter set gives values of parameters and start values of states"));
-                }
-                None if self.broken.contains(entry.key.name.as_str()) => {}
-                None => self.unknown_in_set(&entry.key),
+                Some(symbol) => self.cannot_be_set(&entry.key, symbol),
+                None => self.note_undeclared(&entry.key.name, Use { span: entry.key.span, kind: UseKind::Set }),
             }
         }
         list
@@ -119,14 +111,57 @@ impl<'a> Builder<'a> {
         list.push((symbol, primes, value, entry.key.span));
     }
 
-    fn unknown_in_set(&mut self, key: &Ident) {
-        let mut near = self.near_names(&key.name);
+    /// A number that is given a value in a set was meant to be a parameter.
+    fn cannot_be_set(&mut self, key: &Ident, symbol: Symbol) {
+        let name = &key.name;
+        let only_numbers = match symbol {
+            Symbol::Definition(i) => {
+                let value = self.model.definitions[i].value;
+                self.model.terms[value.range()].iter().all(|t| {
+                    !matches!(
+                        t.kind,
+                        TermKind::Parameter(_) | TermKind::State(..) | TermKind::Time | TermKind::Definition(_)
+                    )
+                })
+            }
+            _ => false,
+        };
+        let declared = self.declared.get(name).copied();
+        let report = match declared {
+            Some(declared) if only_numbers => {
+                let start = Span { end: declared.start, ..declared };
+                error(
+                    "E0408",
+                    format!("`{name}` is set by a parameter set, but it is not a parameter"),
+                    declared,
+                    "this line defines a value that never changes",
+                )
+                .label(key.span, "set here")
+                .help(format!("write `param {name} = ...`"))
+                .fix(start, "param ")
+            }
+            _ => {
+                let kind = model::Model::kind_of(symbol);
+                let report = error("E0408", format!("`{name}` is {kind} and cannot be set"), key.span, "");
+                let report = match declared {
+                    Some(declared) => report.label(declared, "declared here"),
+                    None => report,
+                };
+                report.help("a parameter set gives values of parameters and start values of states")
+            }
+        };
+        self.say(report);
+    }
+
+    /// A name in a parameter set that is nowhere else.
+    pub(super) fn unknown_in_set(&mut self, name: &str, span: Span) {
+        let mut near = self.near_names(name);
         near.retain(|n| matches!(self.model.symbols.get(n), Some(Symbol::Parameter(_) | Symbol::State(_))));
-        let report = error("E0408", format!("the model has no parameter or state named `{}`", key.name), key.span, "");
+        let report = error("E0408", format!("the model has no parameter or state named `{name}`"), span, "");
         let listed: Vec<&str> = near.iter().map(String::as_str).collect();
         self.say(match &listed[..] {
             [] => report.help("a parameter set gives values of parameters and start values of states"),
-            [one] => report.help(format!("is it `{one}`?")).fix(key.span, *one),
+            [one] => report.help(format!("is it `{one}`?")).fix(span, *one),
             several => report.help(format!("is it {}?", suggest::any_of(several))),
         });
     }

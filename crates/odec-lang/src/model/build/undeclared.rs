@@ -1,0 +1,291 @@
+//! Names that are declared nowhere or twice, once all of them are known: the odd one out is the primary place, and
+//! consequences are left out.
+
+use odec_ir::Span;
+
+use super::{Builder, Use, UseKind};
+use crate::diagnostic::Diagnostic;
+use crate::model::Symbol;
+use crate::report::{Build, error};
+use crate::suggest;
+
+/// Words that begin a declaration.
+const DECLARING: &[&str] = &["state", "param", "const", "output"];
+
+/// A pair of names of which one is probably a misspelling of the other.
+struct Misspelling {
+    declared: String,
+    span: Span,
+}
+
+impl Builder<'_> {
+    /// Reports what phase one and two found about names, each mistake once.
+    pub(super) fn report_names(&mut self) {
+        self.report_primed_definitions();
+        let mut undeclared: Vec<(String, Vec<Use>)> = std::mem::take(&mut self.undeclared).into_iter().collect();
+        undeclared.sort_by_key(|(_, uses)| uses.iter().map(|u| u.span).min());
+        let doubled = std::mem::take(&mut self.doubled);
+        // A name that is declared twice while another one is missing: one of the two was meant to be that one.
+        let mut explained = None;
+        if let ([twice], [(missing, _)]) = (&doubled[..], &undeclared[..])
+            && (suggest::near(&twice.name, missing).is_some() || missing.chars().count() == 1)
+        {
+            explained = Some(missing.clone());
+        }
+        for twice in doubled {
+            if self.broken.contains(twice.name.as_str()) {
+                continue;
+            }
+            let report = match twice.first {
+                Some(first) => error("E0202", format!("`{}` is declared twice", twice.name), twice.again, "here again")
+                    .label(first, "here first"),
+                None => error(
+                    "E0202",
+                    format!("`{}` is the independent variable", twice.name),
+                    twice.again,
+                    "declared here as something else",
+                ),
+            };
+            self.say(match (&explained, twice.first) {
+                (Some(missing), _) => {
+                    report.help(format!("`{missing}` is not declared: is one of the two meant to be it?"))
+                }
+                (None, Some(_)) => report.help("every name is declared once: drop one, or rename one"),
+                (None, None) => {
+                    report.help("choose another name, or name the independent variable otherwise: `time s`")
+                }
+            });
+        }
+        if let Some(missing) = explained {
+            undeclared.retain(|(name, _)| *name != missing);
+        }
+        self.only_undeclared = undeclared.len() == 1;
+        for (name, mut uses) in undeclared {
+            uses.sort_by_key(|u| u.span);
+            self.report_undeclared(&name, &uses);
+        }
+    }
+
+    /// A definition whose derivative is used was meant to be a state.
+    fn report_primed_definitions(&mut self) {
+        for (i, spans) in std::mem::take(&mut self.primed_definitions) {
+            let definition = &self.model.definitions[i];
+            let (name, span) = (definition.name.clone(), definition.span);
+            let plain = self.tree.statements.iter().any(|s| match &s.kind {
+                crate::syntax::tree::StatementKind::Equation { lhs, .. } => self.span_of(*lhs) == span,
+                _ => false,
+            });
+            let report = if plain {
+                let start = Span { end: span.start, ..span };
+                error(
+                    "E0302",
+                    format!("`{name}` has a derivative but is not declared as a state"),
+                    span,
+                    "this line defines a value",
+                )
+                .also_all(spans, "its derivative is used here")
+                .help(format!("write `state {name} = ...` if this is its start value"))
+                .fix(start, "state ")
+            } else {
+                let mut spans = spans.into_iter();
+                let first = spans.next().unwrap_or(span);
+                error(
+                    "E0302",
+                    format!("`{name}` is a definition and has no derivative"),
+                    first,
+                    "only states take a prime",
+                )
+                .label(span, "defined here")
+                .help("drop the prime")
+            };
+            self.say(report);
+        }
+    }
+
+    fn report_undeclared(&mut self, name: &str, uses: &[Use]) {
+        let Some(first) = uses.first() else { return };
+        if uses.iter().all(|u| u.kind == UseKind::Set) {
+            self.unknown_in_set(name, first.span);
+            return;
+        }
+        let left_side = uses.iter().find(|u| u.kind == UseKind::LeftSide);
+        if let Some(report) = self.missing_after_keyword(name, uses).or_else(|| self.glued_product(name, uses)) {
+            self.say(report);
+            return;
+        }
+        if let Some((odd, other)) = self.odd_declaration(name, uses) {
+            // The declaration is the odd one out: all other places agree on the undeclared name.
+            let report = error(
+                "E0201",
+                format!("`{}` is declared but `{name}` is used", odd.declared),
+                odd.span,
+                format!("is this `{name}`?"),
+            )
+            .also_all(uses.iter().map(|u| u.span), "used here")
+            .help(format!("write `{name}` in the declaration"));
+            let report = if other { report } else { report.fix(odd.span, name) };
+            self.say(report);
+            return;
+        }
+        if let UseKind::Power(exponent) = first.kind
+            && name == "e"
+        {
+            let span = first.span.to(self.span_of(exponent));
+            let inner = self.text(self.span_of(exponent));
+            let inner = inner.strip_prefix('(').and_then(|s| s.strip_suffix(')')).unwrap_or(inner);
+            let mut report = error("E0201", "`e` is not declared", first.span, "")
+                .also_all(uses[1..].iter().map(|u| u.span), "and here")
+                .help("write `exp(x)` for the exponential function");
+            for u in uses {
+                if let UseKind::Power(exponent) = u.kind {
+                    let text = self.text(self.span_of(exponent));
+                    let text = text.strip_prefix('(').and_then(|s| s.strip_suffix(')')).unwrap_or(text);
+                    report = report.fix(u.span.to(self.span_of(exponent)), format!("exp({text})"));
+                }
+            }
+            let _ = (span, inner);
+            self.say(report);
+            return;
+        }
+        let mut near = self.near_names(name);
+        if left_side.is_some() {
+            near.retain(|n| matches!(self.model.symbols.get(n), Some(Symbol::State(_))));
+        }
+        // Of several names at the same distance, one that is used nowhere else was meant.
+        if near.len() > 1 {
+            let unused: Vec<String> = near.iter().filter(|n| self.is_unused(n)).cloned().collect();
+            if unused.len() == 1 {
+                near = unused;
+            }
+        }
+        // A line that could not be read may have declared it: only a clear misspelling is said then.
+        if !self.broken.is_empty() && (near.len() != 1 || self.broken.contains(near[0].as_str())) {
+            return;
+        }
+        let primary = left_side.map_or(first.span, |u| u.span);
+        let report = error("E0201", format!("`{name}` is not declared"), primary, "");
+        let report = report.also_all(uses.iter().map(|u| u.span).filter(|&s| s != primary), "and here");
+        let listed: Vec<&str> = near.iter().map(String::as_str).collect();
+        let report = match &listed[..] {
+            [one] if left_side.is_none() || !self.has_equation(one) => {
+                let text = (*one).to_owned();
+                let report = match self.declared.get(*one) {
+                    Some(&span) => report.label(span, "a similar name"),
+                    None => report,
+                };
+                let mut report = report.help(format!("is it `{text}`?"));
+                for u in uses {
+                    report = report.fix(u.span, text.clone());
+                }
+                report
+            }
+            [_, ..] if left_side.is_none() => report.help(format!("is it {}?", suggest::any_of(&listed))),
+            _ if left_side.is_some() => report.help(format!("declare it with its start value: `state {name} = 1`")),
+            _ if builtin_or_function(self, name) => report.help(format!("`{name}` is a function: write `{name}(...)`")),
+            _ if name == "dt" || name.starts_with('d') && self.is_state_name(&name[1..]) => {
+                report.help("write `x' = ...`; `dx/dt` is read as a whole left side only")
+            }
+            _ => report.help(format!("declare it, `param {name} = 1`, or define it, `{name} = ...`")),
+        };
+        self.say(report);
+    }
+
+    fn is_state_name(&self, name: &str) -> bool {
+        matches!(self.model.symbols.get(name), Some(Symbol::State(_)))
+    }
+
+    fn has_equation(&self, name: &str) -> bool {
+        match self.model.symbols.get(name) {
+            Some(&Symbol::State(i)) => self.model.equations.iter().any(|e| e.target == Some(i)),
+            _ => false,
+        }
+    }
+
+    fn is_unused(&self, name: &str) -> bool {
+        let unused = |symbol| self.uses.get(symbol).copied().unwrap_or(0) == 0;
+        self.model.symbols.get(name).is_some_and(unused) && !self.broken.contains(name)
+    }
+
+    /// `state = 1`: the line defines a name that begins statements elsewhere, and a name is missing.
+    fn missing_after_keyword(&self, name: &str, uses: &[Use]) -> Option<Diagnostic> {
+        let keyword = DECLARING
+            .iter()
+            .find(|k| self.is_unused(k) && matches!(self.model.symbols.get(**k), Some(Symbol::Definition(_))))?;
+        let &span = self.declared.get(*keyword)?;
+        let end = Span { start: span.end, ..span };
+        let report = error(
+            "E0201",
+            format!("`{name}` is not declared, and `{keyword}` is defined but not used"),
+            span,
+            format!("is this `{keyword} {name} = ...`?"),
+        )
+        .also_all(uses.iter().map(|u| u.span), "used here")
+        .help(format!("write the name after the word: `{keyword} {name} = ...`"));
+        Some(report.fix(end, format!(" {name}")))
+    }
+
+    /// `wt` where `w` and `t` are declared: a product without its sign.
+    fn glued_product(&self, name: &str, uses: &[Use]) -> Option<Diagnostic> {
+        let known = |n: &str| self.model.symbols.contains_key(n);
+        let places = name.char_indices().map(|(i, _)| i).skip(1);
+        let mut splits = places.map(|i| name.split_at(i)).filter(|(a, b)| a != b && known(a) && known(b));
+        let (a, b) = splits.next()?;
+        if splits.next().is_some() || uses.iter().any(|u| u.kind == UseKind::LeftSide) {
+            return None;
+        }
+        let mut report = error("E0201", format!("`{name}` is not declared"), uses[0].span, "")
+            .also_all(uses[1..].iter().map(|u| u.span), "and here")
+            .help(format!("is it the product `{a}*{b}`? It needs its sign"));
+        for u in uses {
+            report = report.fix(u.span, format!("{a}*{b}"));
+        }
+        Some(report)
+    }
+
+    /// A declared name that is used nowhere and is near to an undeclared one that is: the declaration is the misspelling
+    /// if the undeclared name is used more than once, or looks more like the other names. The flag says that more than
+    /// one declaration fits.
+    fn odd_declaration(&self, name: &str, uses: &[Use]) -> Option<(Misspelling, bool)> {
+        let left_side = uses.iter().any(|u| u.kind == UseKind::LeftSide);
+        let mut near: Vec<(&str, Span)> = Vec::new();
+        let mut states: Vec<(&str, Span)> = Vec::new();
+        let mut unused: Vec<(&str, Span)> = Vec::new();
+        for (declared, symbol) in &self.model.symbols {
+            let Some(&span) = self.declared.get(declared) else { continue };
+            if !self.is_unused(declared) {
+                continue;
+            }
+            if suggest::near(name, declared).is_some() || doubled_letter(name, declared) {
+                near.push((declared, span));
+            } else if left_side && matches!(symbol, Symbol::State(_)) {
+                states.push((declared, span));
+            } else if !left_side {
+                unused.push((declared, span));
+            }
+        }
+        // An unused state has no equation, and an equation of an undeclared name has no state: they belong together.
+        // So do the only declaration that is used nowhere and the only name that is declared nowhere.
+        let mut candidates = match (near.is_empty(), states.len(), unused.len()) {
+            (false, ..) => near,
+            (true, 1, _) => states,
+            (true, _, 1) if uses.len() > 1 && self.only_undeclared => unused,
+            _ => near,
+        };
+        candidates.sort_unstable_by_key(|c| c.1);
+        let &(declared, span) = candidates.first()?;
+        let family =
+            |n: &str| self.model.symbols.keys().filter(|k| *k != declared && suggest::near(n, k).is_some()).count();
+        let odd = uses.len() > 1 || family(name) > family(declared);
+        odd.then(|| (Misspelling { declared: declared.to_owned(), span }, candidates.len() > 1))
+    }
+}
+
+/// One is the other with its only letter doubled: too short for the distance to tell.
+fn doubled_letter(a: &str, b: &str) -> bool {
+    let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    short.chars().count() == 1 && long == short.repeat(2)
+}
+
+fn builtin_or_function(builder: &Builder<'_>, name: &str) -> bool {
+    builder.functions.contains_key(name) || super::resolve::builtin(name).is_some()
+}

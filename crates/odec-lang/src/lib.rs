@@ -36,6 +36,7 @@ pub fn check(source: &Source) -> Checked {
     let readable = !diagnostics.iter().any(Diagnostic::is_error);
     let (model, more) = analyse(&tree, source);
     diagnostics.extend(more);
+    let mut diagnostics: Vec<Diagnostic> = diagnostics.into_iter().map(report::clipped).collect();
     diagnostics.sort_by_key(Diagnostic::span);
     Checked { tree, model: model.filter(|_| readable), diagnostics }
 }

@@ -48,3 +48,27 @@ impl Build for Diagnostic {
         self
     }
 }
+
+/// Longest quotation in a message, in characters; the places themselves show the rest.
+const MAX_QUOTED: usize = 60;
+
+/// The diagnostic with its long quotations shortened. What is to be typed stays whole.
+pub(crate) fn clipped(mut diagnostic: Diagnostic) -> Diagnostic {
+    diagnostic.headline = clip(&diagnostic.headline);
+    diagnostic.help = diagnostic.help.map(|h| clip(&h));
+    for label in &mut diagnostic.labels {
+        label.text = clip(&label.text);
+    }
+    diagnostic
+}
+
+fn clip(text: &str) -> String {
+    if text.len() <= MAX_QUOTED {
+        return text.to_owned();
+    }
+    let parts = text.split('`').enumerate().map(|(i, part)| match part.char_indices().nth(MAX_QUOTED) {
+        Some((end, _)) if i % 2 == 1 => format!("{}…", &part[..end]),
+        _ => part.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join("`")
+}

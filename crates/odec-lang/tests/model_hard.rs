@@ -62,6 +62,15 @@ fn many_mistakes_of_one_kind_are_one_message() {
     assert_eq!(check(format!("index i = 1..99\nstate u[i] = 1\n{indexed}")), ["E0501"]);
 }
 
+#[test]
+fn long_names_are_quoted_in_short() {
+    let name = "a".repeat(100_000);
+    let source = Source::new("m.ode", format!("state x = 1\nx' = -{name}"));
+    let diagnostics = odec_lang::check(&source).diagnostics;
+    assert_eq!(diagnostics.len(), 1);
+    assert!(diagnostics[0].headline.len() < 200 && diagnostics[0].help.as_ref().is_some_and(|h| h.len() < 200));
+}
+
 /// splitmix64
 struct Random(u64);
 

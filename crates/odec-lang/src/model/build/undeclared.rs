@@ -12,6 +12,9 @@ use crate::suggest;
 /// Words that begin a declaration.
 const DECLARING: &[&str] = &["state", "param", "const", "output"];
 
+/// Longest name that is tried as a product without its sign, in bytes.
+const MAX_GLUED: usize = 40;
+
 /// A pair of names of which one is probably a misspelling of the other.
 struct Misspelling {
     declared: String,
@@ -226,6 +229,9 @@ impl Builder<'_> {
 
     /// `wt` where `w` and `t` are declared: a product without its sign.
     fn glued_product(&self, name: &str, uses: &[Use]) -> Option<Diagnostic> {
+        if name.len() > MAX_GLUED {
+            return None;
+        }
         let known = |n: &str| self.model.symbols.contains_key(n);
         let places = name.char_indices().map(|(i, _)| i).skip(1);
         let mut splits = places.map(|i| name.split_at(i)).filter(|(a, b)| a != b && known(a) && known(b));

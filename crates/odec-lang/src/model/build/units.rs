@@ -1,10 +1,11 @@
 //! Units are kept and shown; this version neither checks nor converts them, and says where that matters.
 
+use std::collections::HashMap;
+
 use odec_ir::Span;
 
 use super::Builder;
 use crate::diagnostic::Diagnostic;
-use crate::model::Symbol;
 use crate::report::{Build, error, warning};
 use crate::syntax::tree::{Binary, Declared, EntryValue, ExprId, ExprKind, StatementKind};
 
@@ -152,6 +153,7 @@ impl<'a> Builder<'a> {
     fn unit_clashes(&self) -> Vec<Clash> {
         let tree = self.tree;
         let mut clashes = Vec::new();
+        let units = self.declared_units();
         let mut in_function = vec![false; tree.exprs.len()];
         for statement in &tree.statements {
             if let StatementKind::Function { body, .. } = &statement.kind {
@@ -177,7 +179,7 @@ impl<'a> Builder<'a> {
                     meet(of(inner), Some(&unit.text), expr.span);
                     Some(unit.text.as_str())
                 }
-                ExprKind::Name(r) if r.primes == 0 && !in_function[i] => self.declared_unit(&r.name.name),
+                ExprKind::Name(r) if r.primes == 0 && !in_function[i] => units.get(r.name.name.as_str()).copied(),
                 ExprKind::Neg(a) => of(a),
                 ExprKind::Binary(Binary::Add | Binary::Sub, _, a, b) => meet(of(a), of(b), expr.span),
                 ExprKind::Comparison(list, _) => {
@@ -206,7 +208,7 @@ impl<'a> Builder<'a> {
             | StatementKind::Output(items) = &statement.kind
             {
                 for item in items {
-                    self.item_clash(item, item.value.and_then(of), &mut clashes);
+                    self.item_clash(item, item.value.and_then(of), &units, &mut clashes);
                 }
             }
         }
@@ -214,7 +216,7 @@ impl<'a> Builder<'a> {
         clashes
     }
 
-    fn item_clash(&self, item: &Declared, value: Option<&str>, clashes: &mut Vec<Clash>) {
+    fn item_clash(&self, item: &Declared, value: Option<&str>, units: &HashMap<&str, &str>, clashes: &mut Vec<Clash>) {
         let Some(unit) = &item.unit else {
             return;
         };
@@ -224,7 +226,7 @@ impl<'a> Builder<'a> {
             clashes.push(Clash { span: unit.span, text: format!("[{value}] taken as [{}]", unit.text) });
         }
         if item.target.primes == 1
-            && let Some(of_state) = self.declared_unit(&item.target.name.name)
+            && let Some(&of_state) = units.get(item.target.name.name.as_str())
         {
             let time = self.model.time.unit.as_deref().unwrap_or("s");
             let derived =
@@ -236,18 +238,22 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn declared_unit(&self, name: &str) -> Option<&'a str> {
-        if let Some(Symbol::Time) = self.model.symbols.get(name) {
-            return None;
-        }
-        let items = self.tree.statements.iter().filter_map(|s| match &s.kind {
-            StatementKind::Param(items)
+    /// The unit of each declared name that has one.
+    fn declared_units(&self) -> HashMap<&'a str, &'a str> {
+        let mut units = HashMap::new();
+        for statement in &self.tree.statements {
+            if let StatementKind::Param(items)
             | StatementKind::Const(items)
             | StatementKind::State(items)
-            | StatementKind::Output(items) => Some(items),
-            _ => None,
-        });
-        let mut items = items.flatten().filter(|i| i.target.primes == 0 && i.target.name.name == name);
-        items.next().and_then(|i| i.unit.as_ref()).map(|u| u.text.as_str())
+            | StatementKind::Output(items) = &statement.kind
+            {
+                for item in items.iter().filter(|i| i.target.primes == 0) {
+                    if let Some(unit) = &item.unit {
+                        units.entry(item.target.name.name.as_str()).or_insert(unit.text.as_str());
+                    }
+                }
+            }
+        }
+        units
     }
 }

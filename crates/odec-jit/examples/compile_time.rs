@@ -1,5 +1,6 @@
 //! Prints how long straight-line kernels of 100 to 100,000 operations take to compile and to run, for several strategies:
-//! the table of `docs/dev/compile-time.md`. Run it with `--release`.
+//! the table of `docs/dev/compile-time.md`. Run it with `--release`. Given files of `odec dump --stage ir`, it prints how
+//! long each of their kernels takes to compile.
 
 use std::time::Instant;
 
@@ -83,7 +84,54 @@ fn measure(program: &Program, strategy: Strategy, operations: usize) -> Result<(
     Ok((compile, call, bytes))
 }
 
-fn main() -> Result<(), odec_jit::JitError> {
+/// Prints the milliseconds of the first compilation in this process and the least of many, kernel by kernel.
+fn measure_file(file: &str) -> Result<(), Box<dyn std::error::Error>> {
+    const ROLES: [KernelRole; 9] = [
+        KernelRole::Rhs,
+        KernelRole::Jacobian,
+        KernelRole::TimeDerivative,
+        KernelRole::Prepare,
+        KernelRole::Initial,
+        KernelRole::Outputs,
+        KernelRole::Mass,
+        KernelRole::Tangent,
+        KernelRole::ParameterJacobian,
+    ];
+    let text = std::fs::read_to_string(file)?;
+    let program = Program::parse(&text)?;
+    let milliseconds = |start: Instant| start.elapsed().as_secs_f64() * 1e3;
+    let mut first = [0.0; ROLES.len()];
+    let mut least = [f64::INFINITY; ROLES.len()];
+    let mut bytes = [0; ROLES.len()];
+    for repetition in 0..50 {
+        let start = Instant::now();
+        let compiled = Compiled::new(&program)?;
+        let mut elapsed = milliseconds(start);
+        let mut before = 0;
+        for (i, role) in ROLES.iter().enumerate() {
+            let start = Instant::now();
+            compiled.compile(&[*role])?;
+            elapsed += milliseconds(start);
+            least[i] = least[i].min(elapsed);
+            if repetition == 0 {
+                first[i] = elapsed;
+            }
+            (bytes[i], before) = (compiled.code_bytes() - before, compiled.code_bytes());
+            elapsed = 0.0;
+        }
+    }
+    for (i, role) in ROLES.iter().enumerate().filter(|(i, _)| bytes[*i] > 0) {
+        println!("| {} | {role:?} | {:.3} | {:.3} | {} |", program.name, first[i], least[i], bytes[i]);
+    }
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let files: Vec<String> = std::env::args().skip(1).collect();
+    if !files.is_empty() {
+        println!("| model | kernel | first, ms | least, ms | code, bytes |\n|---|---|---|---|---|");
+        return files.iter().try_for_each(|file| measure_file(file));
+    }
     const ALL: usize = usize::MAX;
     let whole = |best| Strategy { whole: ALL, piece: ALL, best };
     let cut = |piece, best| Strategy { whole: piece, piece, best };

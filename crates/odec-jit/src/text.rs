@@ -17,8 +17,8 @@ use crate::{JitError, Strategy, compiled, host};
 /// As [`Compiled::new`](crate::Compiled::new).
 pub fn clif_text(program: &Program) -> Result<String, JitError> {
     let mut text = String::new();
-    each_function(program, |_, _, context| {
-        let _ = writeln!(text, "{}", context.func.display());
+    each_function(program, |name, _, context| {
+        let _ = writeln!(text, "; {name}\n{}", context.func.display());
         Ok(())
     })?;
     Ok(text)

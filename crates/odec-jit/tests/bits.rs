@@ -4,7 +4,7 @@ use odec_ir::testing::{self, Case, Shape, array};
 use odec_ir::{
     ArrayId, Graph, Kernel, KernelRole, Layout, Op, Program, Role, Store, Target, builtin, derive, interpret,
 };
-use odec_jit::{Compiled, Strategy};
+use odec_jit::{Compiled, MAX_SCRATCH, Strategy, asm_text, clif_text};
 
 /// Every role but `Prepare`.
 const ROLES: [KernelRole; 8] = [
@@ -161,6 +161,54 @@ fn every_builtin_on_odd_numbers() {
             assert!(same(value, got[0]), "{} of {y:?}: {} {value}", row.name, got[0]);
         }
     }
+}
+
+/// A kernel that fills nearly all of the scratch buffer runs on the stack of an ordinary thread.
+#[test]
+fn scratch_near_its_limit() {
+    let mut graph = Graph::new();
+    let (x, y) = (graph.read(ArrayId(0)), graph.read(ArrayId(1)));
+    let mut terms = Vec::new();
+    for i in 0..MAX_SCRATCH - 1000 {
+        let c = graph.constant(i as f64 + 0.5);
+        terms.push(graph.div(c, x));
+    }
+    // Summed forwards for one result and backwards for the other: in between, all terms are alive.
+    let forwards = terms.iter().fold(x, |sum, &term| graph.add(sum, term));
+    let backwards = terms.iter().rev().fold(y, |sum, &term| graph.sub(sum, term));
+    let store = |i: usize, node| Store { target: Target::Element(ArrayId(i as u32)), node };
+    let kernel = Kernel { role: KernelRole::Rhs, graph, stores: vec![store(0, forwards), store(1, backwards)] };
+    let program = Program {
+        name: String::new(),
+        arrays: vec![array("x", Role::FirstOrder), array("y", Role::FirstOrder)],
+        kernels: vec![kernel],
+        jacobian: Default::default(),
+        parameter_jacobian: Default::default(),
+        mass: None,
+    };
+    let y = [0.7, 0.3];
+    let (mut expected, mut got) = ([0.0; 2], [0.0; 2]);
+    interpret::run(&program, KernelRole::Rhs, 0.0, &y, &[], &[], &mut expected);
+    Compiled::new(&program).unwrap().rhs(0.0, &y, &[], &mut got);
+    assert_eq!(got.map(f64::to_bits), expected.map(f64::to_bits));
+}
+
+/// The texts are the same each time and name what they call.
+#[test]
+fn code_as_text() {
+    let mut graph = Graph::new();
+    let x = graph.read(ArrayId(0));
+    let node = graph.call(builtin::find("exp").unwrap(), &[x]);
+    let kernel =
+        Kernel { role: KernelRole::Rhs, graph, stores: vec![Store { target: Target::Element(ArrayId(0)), node }] };
+    let program = derive::complete(vec![array("x", Role::FirstOrder)], vec![kernel], "text");
+    let (clif, asm) = (clif_text(&program).unwrap(), asm_text(&program).unwrap());
+    assert_eq!((&clif, &asm), (&clif_text(&program).unwrap(), &asm_text(&program).unwrap()));
+    assert!(clif.contains("; Rhs\n") && clif.contains("%exp") && clif.contains("load.f64"), "{clif}");
+    assert!(asm.contains("Rhs: ") && asm.contains("exp"), "{asm}");
+    // A long kernel shows its pieces and the function that calls them.
+    let long = clif_text(&testing::long(2000, 1)).unwrap();
+    assert!(long.contains("; Rhs, piece 2 of ") && long.contains("stack_addr"));
 }
 
 /// Two threads that need the same kernels at the same time compile them once and compute the same.

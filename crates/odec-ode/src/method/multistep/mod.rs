@@ -30,23 +30,31 @@ fn build_ndf(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
 }
 
 /// Order 1: the backward Euler formula.
-pub static BDF1: Method = bdf_row("bdf1", 1, Stability::L, "Backward differentiation of order 1 (backward Euler)");
+pub static BDF1: Method =
+    bdf_row("bdf1", 1, Stability::L, "backward Euler with the error estimated from its predictor");
 /// Order 2.
-pub static BDF2: Method = bdf_row("bdf2", 2, Stability::L, "Backward differentiation of order 2");
+pub static BDF2: Method =
+    bdf_row("bdf2", 2, Stability::L, "backward differentiation of order 2: two past states, damps what is stiff");
 /// Order 3; the angles of stability are those of Hairer & Wanner II, table V.2.1.
-pub static BDF3: Method = bdf_row("bdf3", 3, Stability::Sector(86), "Backward differentiation of order 3");
+pub static BDF3: Method = bdf_row("bdf3", 3, Stability::Sector(86), "backward differentiation of order 3");
 /// Order 4.
-pub static BDF4: Method = bdf_row("bdf4", 4, Stability::Sector(73), "Backward differentiation of order 4");
+pub static BDF4: Method = bdf_row("bdf4", 4, Stability::Sector(73), "backward differentiation of order 4");
 /// Order 5.
-pub static BDF5: Method = bdf_row("bdf5", 5, Stability::Sector(51), "Backward differentiation of order 5");
+pub static BDF5: Method =
+    bdf_row("bdf5", 5, Stability::Sector(51), "backward differentiation of order 5: not for fast oscillations");
 /// Order 6.
-pub static BDF6: Method = bdf_row("bdf6", 6, Stability::Sector(17), "Backward differentiation of order 6");
+pub static BDF6: Method = bdf_row(
+    "bdf6",
+    6,
+    Stability::Sector(17),
+    "backward differentiation of order 6, the last that is zero-stable: for smooth solutions that only decay",
+);
 
 /// Variable step and order.
 pub static BDF: Method = Method {
     name: "bdf",
     aliases: &["ndf"],
-    about: "Numerical differentiation formulas of order 1 to 5, variable step and order: large and stiff problems",
+    about: "backward differentiation of variable order 1 to 5 (as NDF): large and stiff problems, no constant steps",
     order: coefficients::NDF_MAX_ORDER as u32,
     stages: coefficients::NDF_MAX_ORDER as u32,
     family: Family::Multistep,

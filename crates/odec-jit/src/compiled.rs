@@ -191,7 +191,7 @@ pub(crate) fn schedules(program: &Program, layout: &Layout, strategy: Strategy) 
             return Err(JitError::TooManySlots { role, slots });
         }
         let schedule = Schedule::of(program, layout, &expand::expanded(kernel))?;
-        readable(&schedule)?;
+        readable(&schedule, layout.np)?;
         lower::check(&schedule)?;
         let values = strategy.cut(&schedule).scratch_len;
         if values > MAX_SCRATCH {
@@ -202,14 +202,16 @@ pub(crate) fn schedules(program: &Program, layout: &Layout, strategy: Strategy) 
     Ok(schedules)
 }
 
-/// Refuses kernels that read what callers do not give them.
-fn readable(schedule: &Schedule) -> Result<(), JitError> {
+/// Refuses kernels that read what callers do not give them; `np` is the number of parameters.
+fn readable(schedule: &Schedule, np: usize) -> Result<(), JitError> {
     use KernelRole::{Initial, Mass, Prepare, Tangent};
     let stateless = matches!(schedule.role, Prepare | Initial | Mass);
     for value in &schedule.values {
         let given = match value {
             Value::State(_) => !stateless,
             Value::Direction(_) => schedule.role == Tangent,
+            // Staged values are what `Prepare` writes, into the buffer that it reads.
+            Value::Parameter(i) => schedule.role != Prepare || (*i as usize) < np,
             _ => true,
         };
         if !given {

@@ -72,6 +72,21 @@ fn number(random: &mut Random, odd: bool) -> f64 {
     if odd && random.below(5) == 0 { ODD[random.below(ODD.len())] } else { random.uniform(-1.5, 2.5) }
 }
 
+/// Every builtin of the table as a row, with its derivatives.
+fn catalogue() -> Program {
+    let table = odec_ir::builtin::table();
+    let arrays = (0..table.len()).map(|i| array(format!("x{i}"), Role::FirstOrder)).collect();
+    let mut graph = Graph::new();
+    let reads: Vec<_> = (0..3).map(|i| graph.read(ArrayId(i))).collect();
+    let mut stores = Vec::new();
+    for (i, row) in table.iter().enumerate() {
+        let node = graph.apply(row, &reads[..usize::from(row.arity)]);
+        stores.push(Store { target: Target::Element(ArrayId(i as u32)), node });
+    }
+    let rhs = Kernel { role: KernelRole::Rhs, graph, stores };
+    derive::complete(arrays, vec![rhs], "catalogue")
+}
+
 fn run_command(command: &mut Command, input: &str) -> String {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("cannot start");
@@ -173,6 +188,7 @@ fn object_and_c_agree_with_memory() {
     let mut random = Random::new(7);
     check("oscillator", &oscillator(), &mut random);
     check("bare", &bare(), &mut random);
+    check("catalogue", &catalogue(), &mut random);
     for seed in 0..3 {
         check(&format!("random{seed}"), &testing::case(seed, Shape::default()).program, &mut random);
     }

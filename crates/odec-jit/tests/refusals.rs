@@ -98,6 +98,15 @@ fn reads_of_what_a_kernel_is_not_given() {
 }
 
 #[test]
+fn preparing_from_what_is_prepared() {
+    let mut graph = Graph::new();
+    let node = graph.read(ArrayId(3));
+    let mut program = program(KernelRole::Prepare, graph, vec![(ArrayId(3), node)]);
+    program.arrays.push(array("s", Role::Staged));
+    assert!(matches!(refusal(&program), JitError::Malformed(_)));
+}
+
+#[test]
 fn entries_outside_the_pattern() {
     let mut graph = Graph::new();
     let node = graph.time();

@@ -173,7 +173,9 @@ impl Cutter<'_> {
                             .fix(Span::new(at, at + 1), "\n"),
                     );
                 }
-                self.pieces.push(Piece { head, block: None });
+                if !head.range.is_empty() {
+                    self.pieces.push(Piece { head, block: None });
+                }
             }
             Stop::Newline | Stop::End => self.line(head),
         }
@@ -427,9 +429,10 @@ impl Cutter<'_> {
         }
         let comma = so_far.ends_with(',') && !in_block;
         if comma || ends_open(so_far) {
-            let complete = lone_equals(so_far).is_some() || classify(so_far, false).is_some();
-            let equation = lone_equals(line).is_some_and(|at| !line[..at].contains(','));
-            let new = column <= indent && complete && !comma && equation;
+            // the cheap questions first: the last one reads all of the statement so far
+            let equation = column <= indent && lone_equals(line).is_some_and(|at| !line[..at].contains(','));
+            let complete = || lone_equals(so_far).is_some() || classify(so_far, false).is_some();
+            let new = !comma && equation && complete();
             return (!keyword_line && !new).then_some(next);
         }
         (column > indent && begins_open(line)).then_some(next)

@@ -11,6 +11,7 @@ mod keyword;
 pub mod limits;
 mod lines;
 mod mask;
+mod print;
 pub mod tree;
 
 use odec_ir::Span;
@@ -36,7 +37,23 @@ pub fn parse(source: &Source) -> (Tree, Vec<Diagnostic>) {
     diagnostics.extend(found);
     diagnostics.extend(docs::attach(&source.text, &masked.docs, &mut tree));
     diagnostics.sort_by_key(|diagnostic| diagnostic.span().map_or(0, |span| span.start));
+    shorten(&mut diagnostics);
     (tree, diagnostics)
+}
+
+/// A file that is no model at all should not fill the screen.
+fn shorten(diagnostics: &mut Vec<Diagnostic>) {
+    if diagnostics.len() <= limits::MAX_REPORTED {
+        return;
+    }
+    // the model stays rejected: the order puts no warning before an error
+    diagnostics.sort_by_key(|diagnostic| !diagnostic.is_error());
+    let rest = diagnostics.split_off(limits::MAX_REPORTED);
+    let place = rest.first().and_then(Diagnostic::span).unwrap_or_default();
+    diagnostics.push(
+        Diagnostic::note("N0101", format!("{} more mistakes and warnings are not shown", rest.len()))
+            .label(place, "the next one"),
+    );
 }
 
 /// `//` in the middle of a line: a comment elsewhere, a whole-number division elsewhere still.

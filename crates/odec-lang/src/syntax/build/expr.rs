@@ -277,7 +277,11 @@ impl Builder<'_> {
     /// A number with a unit; at the end of a declared item the unit is the item's.
     fn quantity(&mut self, value: ExprId, unit: Pair<'_, Rule>, span: Span) -> ExprId {
         let unit = self.unit(unit);
-        if self.value_end == Some(span.end as usize) {
+        if let Some(whole) = self.value.filter(|whole| whole.end == span.end) {
+            // brackets around all of the value leave no doubt
+            if whole.start == span.start {
+                self.units.clear();
+            }
             self.trailing = Some(unit);
             return value;
         }

@@ -25,8 +25,8 @@ pub struct Builder<'a> {
     base: usize,
     /// The head of the block that is being read was wrong: what is wrong inside may follow from that.
     silent: bool,
-    /// End of the declared value that is being built: a unit that ends there belongs to the item.
-    value_end: Option<usize>,
+    /// Place of the declared value that is being built: a unit at its end belongs to the item.
+    value: Option<Span>,
     /// That unit.
     trailing: Option<Unit>,
     /// Units of numbers met since the value began.
@@ -42,7 +42,7 @@ impl<'a> Builder<'a> {
             diagnostics: Vec::new(),
             base: 0,
             silent: false,
-            value_end: None,
+            value: None,
             trailing: None,
             units: Vec::new(),
         }
@@ -118,8 +118,9 @@ impl<'a> Builder<'a> {
     }
 
     fn span(&self, pair: &Pair<'_, Rule>) -> Span {
-        let span = pair.as_span();
-        Span::new(self.base + span.start(), self.base + span.end())
+        // a rule that ends with an optional part takes the blanks before that part with it
+        let start = self.base + pair.as_span().start();
+        Span::new(start, start + pair.as_str().trim_end().len())
     }
 
     fn ident(&self, pair: &Pair<'_, Rule>) -> Ident {
@@ -166,6 +167,13 @@ fn mends(line: &str, base: usize, rule: Rule, fixes: &[Fix]) -> bool {
     let mut fixed = line.to_string();
     let mut order: Vec<&Fix> = fixes.iter().collect();
     order.sort_by_key(|fix| std::cmp::Reverse(fix.span));
+    // blanks make the line a part of the one before
+    if fixes
+        .iter()
+        .all(|fix| fix.span.start == fix.span.end && !fix.text.is_empty() && fix.text.trim_matches(' ').is_empty())
+    {
+        return rule == Rule::equation_line || fixes.iter().any(|fix| fix.span.start as usize > base);
+    }
     for fix in order {
         let range = fix.span.range();
         let Some((start, end)) = range.start.checked_sub(base).zip(range.end.checked_sub(base)) else { return false };

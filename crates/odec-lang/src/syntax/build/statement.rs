@@ -108,11 +108,11 @@ impl Builder<'_> {
     fn begin_value(&mut self, value: &Pair<'_, Rule>) {
         self.units.clear();
         self.trailing = None;
-        self.value_end = Some(self.span(value).end as usize);
+        self.value = Some(self.span(value));
     }
 
     fn end_value(&mut self) -> Option<Unit> {
-        self.value_end = None;
+        self.value = None;
         let unit = self.trailing.take();
         self.other_units(unit.as_ref());
         unit
@@ -144,12 +144,17 @@ impl Builder<'_> {
         unit
     }
 
+    fn parameters(&self, pair: Pair<'_, Rule>) -> Vec<Ident> {
+        pair.into_inner().filter(|part| part.as_rule() == Rule::name).map(|name| self.ident(&name)).collect()
+    }
+
     fn function(&mut self, pair: Pair<'_, Rule>) -> Option<StatementKind> {
         let mut names = Vec::new();
         let mut body = None;
         for part in pair.into_inner() {
             match part.as_rule() {
                 Rule::name => names.push(self.ident(&part)),
+                Rule::parameters => names.extend(self.parameters(part)),
                 Rule::expr => body = Some(self.expr(part)),
                 _ => {}
             }
@@ -265,6 +270,7 @@ impl Builder<'_> {
             for part in item.into_inner() {
                 match part.as_rule() {
                     Rule::name => names.push(self.ident(&part)),
+                    Rule::parameters => names.extend(self.parameters(part)),
                     Rule::expr => {
                         self.begin_value(&part);
                         value = Some(self.expr(part));
@@ -273,6 +279,13 @@ impl Builder<'_> {
                     Rule::unit => unit = Some(self.item_unit(part)),
                     _ => {}
                 }
+            }
+            if let Some(second) = names.get(2) {
+                self.report(
+                    Diagnostic::error("E0118", "an input depends on time alone")
+                        .label(second.span, "a second argument")
+                        .help("write `input q(t) = table(...)`"),
+                );
             }
             let mut names = names.into_iter();
             items.push((names.next()?, names.next()?, value?, unit));

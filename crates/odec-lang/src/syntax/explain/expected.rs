@@ -34,6 +34,8 @@ fn words_for(rule: Rule) -> Option<&'static str> {
         Rule::negation | Rule::minus | Rule::index | Rule::choice => "a value",
         Rule::operator | Rule::compare | Rule::and | Rule::or => "an operator",
         Rule::equals => "`=`",
+        Rule::parameters => "`(`",
+        Rule::comma => "`,`",
         Rule::at_time => "`(time)`",
         Rule::change => "`:=`",
         Rule::then => "`then`",

@@ -22,7 +22,11 @@ pub fn explain(line: &str, base: usize, rule: Rule, error: &Error<Rule>) -> Diag
     let position = match error.location {
         InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
     };
-    let tokens = token::tokens(line);
+    let mut tokens = token::tokens(line);
+    let plain = matches!(rule, Rule::equation_line | Rule::entry_line | Rule::action_line);
+    if let Some(first) = tokens.first_mut().filter(|first| !plain && first.kind == Kind::Name) {
+        first.kind = Kind::Keyword;
+    }
     let at = tokens.partition_point(|token| token.end <= position);
     let mut brackets = Vec::new();
     for (i, token) in tokens.iter().enumerate().take(at) {
@@ -132,6 +136,7 @@ impl Scene<'_> {
     fn general(&self) -> Diagnostic {
         let mut words = self.expected.clone();
         if let (Some(open), true) = (self.bracket(), self.before().is_some_and(|token| token.ends_value())) {
+            words.retain(|word| *word != "`,`");
             words.push("`,`");
             words.push(if self.text(open) == "(" { "`)`" } else { "`]`" });
             words.retain(|word| *word != "the end of the line");
@@ -144,7 +149,9 @@ impl Scene<'_> {
             (None, Some(last)) => self
                 .error("E0128", "the line is not complete")
                 .label(self.span(last), format!("after this, expected {expected}")),
-            (None, None) => Diagnostic::error("E0128", "the line is empty"),
+            (None, None) => self
+                .error("E0128", "the line is empty")
+                .label(Span::new(self.base, self.base), format!("expected {expected}")),
         }
     }
 }

@@ -34,7 +34,8 @@ fn twice(scene: &Scene<'_>) -> Option<Diagnostic> {
         _ => return None,
     };
     let word = matches!(here.kind, Kind::Name | Kind::Number | Kind::Reserved);
-    (word && before.kind == here.kind && scene.text(before) == scene.text(here)).then(|| {
+    let alike = before.kind == here.kind || before.kind == Kind::Keyword;
+    (word && alike && scene.text(before) == scene.text(here)).then(|| {
         scene
             .error("E0130", format!("`{}` stands here twice", scene.text(here)))
             .label(scene.span(here), "the second")
@@ -339,6 +340,12 @@ fn function(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .error("E0129", "a comma is missing between two arguments")
                 .label(scene.span(here), "before this")
                 .fix(scene.behind(before), ","),
+        ),
+        (_, Kind::Name) if scene.wants("`(`") => Some(
+            scene
+                .error("E0128", "a function needs arguments in brackets")
+                .label(scene.span(here), "`(` belongs before this")
+                .help("write `fn f(x) = ...`"),
         ),
         (Kind::Close, Kind::Open) => Some(
             scene

@@ -10,6 +10,8 @@ pub enum Kind {
     /// Digits with something attached that makes no number: `2u`, `1d-3`, `1.2.3`.
     Malformed,
     Name,
+    /// The first word, where it has chosen the rule.
+    Keyword,
     Reserved,
     Text,
     Prime,

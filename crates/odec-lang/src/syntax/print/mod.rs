@@ -1,0 +1,80 @@
+//! The tree as text: as source again, or with every expression in prefix form for `odec dump --stage tree`.
+//!
+//! Invariant: parsing what [`Tree::to_source`] writes gives the same tree, but for the places.
+
+mod expr;
+mod statement;
+
+use std::fmt;
+
+use super::tree::{ExprId, Ident, Tree, Unit};
+
+/// How expressions are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    /// As a user writes them, with no bracket too many.
+    Source,
+    /// `(+ a (* b c))`: what was understood.
+    Prefix,
+}
+
+struct Printer<'a> {
+    tree: &'a Tree,
+    style: Style,
+    out: String,
+}
+
+impl Printer<'_> {
+    fn put(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    fn ident(&mut self, ident: &Ident) {
+        self.put(&ident.name);
+    }
+
+    fn unit(&mut self, unit: &Unit) {
+        self.put(" [");
+        self.put(&unit.text);
+        self.put("]");
+    }
+
+    fn range(&mut self, (from, to): (ExprId, ExprId)) {
+        self.expr(from, expr::SUM);
+        self.put(" .. ");
+        self.expr(to, expr::SUM);
+    }
+
+    /// `##` lines above something.
+    fn doc(&mut self, doc: Option<&String>, indent: &str) {
+        for line in doc.iter().flat_map(|doc| doc.split('\n')) {
+            self.put(indent);
+            self.put(format!("## {line}").trim_end());
+            self.put("\n");
+        }
+    }
+}
+
+impl Tree {
+    fn print(&self, style: Style) -> String {
+        let mut printer = Printer { tree: self, style, out: String::new() };
+        printer.doc(self.doc.as_ref(), "");
+        for statement in &self.statements {
+            printer.statement(statement);
+            printer.put("\n");
+        }
+        printer.out
+    }
+
+    /// The model as a user would write it; comments other than `##` are not kept.
+    pub fn to_source(&self) -> String {
+        self.print(Style::Source)
+    }
+}
+
+/// One statement per line, expressions in prefix form.
+impl fmt::Display for Tree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.print(Style::Prefix))
+    }
+}

@@ -1,0 +1,262 @@
+//! Statements and blocks.
+
+use super::{Printer, Style, expr};
+use crate::syntax::tree::{
+    Action, BoundaryItem, Change, Declared, Entry, EntryValue, ExprId, Later, Statement, StatementKind, Within,
+};
+
+impl Printer<'_> {
+    pub(super) fn statement(&mut self, statement: &Statement) {
+        // the comment above `model` is the file's, so its own stands beside it
+        let beside = matches!(statement.kind, StatementKind::Model(_));
+        if !beside {
+            self.doc(statement.doc.as_ref(), "");
+        }
+        match &statement.kind {
+            StatementKind::Model(name) => {
+                self.put("model ");
+                self.ident(name);
+            }
+            StatementKind::Time(name, unit) => {
+                self.put("time ");
+                self.ident(name);
+                unit.iter().for_each(|unit| self.unit(unit));
+            }
+            StatementKind::Param(items) => self.declaration("param", items, true),
+            StatementKind::Const(items) => self.declaration("const", items, true),
+            StatementKind::State(items) => self.declaration("state", items, true),
+            StatementKind::Output(items) => self.declaration("output", items, false),
+            StatementKind::Equation { lhs, rhs, .. } => {
+                if self.style == Style::Prefix {
+                    self.put("equation ");
+                }
+                self.expr(*lhs, expr::LOGIC);
+                self.put(" = ");
+                self.expr(*rhs, 0);
+            }
+            StatementKind::Function { name, arguments, body } => {
+                let arguments: Vec<&str> = arguments.iter().map(|argument| argument.name.as_str()).collect();
+                self.put(&format!("fn {}({}) = ", name.name, arguments.join(", ")));
+                self.expr(*body, 0);
+            }
+            StatementKind::Params(name, entries) => {
+                self.put(&format!("params {} {{\n", name.name));
+                self.entries(entries);
+                self.put("}");
+            }
+            StatementKind::Run(name, entries, expects) => {
+                self.put("run ");
+                name.iter().for_each(|name| self.put(&format!("{} ", name.name)));
+                self.put("{\n");
+                self.entries(entries);
+                for expect in expects {
+                    self.put("  ");
+                    self.statement(expect);
+                    self.put("\n");
+                }
+                self.put("}");
+            }
+            StatementKind::Expect { quantity, time, value, within } => {
+                self.put("expect ");
+                self.expr(*quantity, 9);
+                self.put("(");
+                self.expr(*time, 0);
+                self.put(") = ");
+                self.value(*value, false);
+                self.within(within.as_ref());
+            }
+            StatementKind::Conserve { name, value, within } => {
+                self.put("conserve ");
+                name.iter().for_each(|name| self.put(&format!("{} = ", name.name)));
+                self.expr(*value, 0);
+                self.within(within.as_ref());
+            }
+            StatementKind::Later(later) => self.later(later),
+        }
+        if let Some(doc) = statement.doc.as_ref().filter(|_| beside) {
+            self.put(&format!("  ## {}", doc.replace('\n', " ")));
+        }
+    }
+
+    /// Items; where names share a value it is written once, behind the last of them.
+    fn declaration(&mut self, word: &str, items: &[Declared], share: bool) {
+        let shared = |i: usize| {
+            let next = items.get(i + 1).and_then(|next| next.value);
+            share && items[i].value.is_some() && next == items[i].value
+        };
+        let mut first_of_group = true;
+        for (i, item) in items.iter().enumerate() {
+            if first_of_group {
+                let last = (i..items.len()).find(|&i| !shared(i)).unwrap_or(i);
+                let doc = items[last].doc.as_ref();
+                if i == 0 {
+                    self.doc(doc, "");
+                    self.put(word);
+                    self.put(" ");
+                } else if doc.is_some() {
+                    self.put(",\n");
+                    self.doc(doc, "  ");
+                    self.put("  ");
+                } else {
+                    self.put(", ");
+                }
+            } else {
+                self.put(", ");
+            }
+            first_of_group = !shared(i);
+            self.reference(&item.target);
+            if shared(i) {
+                continue;
+            }
+            if let Some(value) = item.value {
+                self.put(" = ");
+                self.value(value, item.unit.is_some());
+            }
+            item.unit.iter().for_each(|unit| self.unit(unit));
+            if let Some(bounds) = item.bounds {
+                self.put(" in ");
+                self.range(bounds);
+            }
+        }
+    }
+
+    /// The value of an item: in brackets if its last unit could be taken for the item's, or the item's for its.
+    fn value(&mut self, value: ExprId, unit: bool) {
+        let brackets =
+            self.style == Style::Source && if unit { self.has_unit(value) } else { self.ends_with_unit(value) };
+        if brackets {
+            self.put("(");
+        }
+        self.expr(value, 0);
+        if brackets {
+            self.put(")");
+        }
+    }
+
+    fn within(&mut self, within: Option<&Within>) {
+        if let Some(within) = within {
+            self.put(" within ");
+            self.expr(within.value, expr::SUM);
+            if within.percent {
+                self.put(" %");
+            }
+        }
+    }
+
+    fn entries(&mut self, entries: &[Entry]) {
+        for entry in entries {
+            self.put("  ");
+            self.ident(&entry.key);
+            for (i, index) in entry.indices.iter().enumerate() {
+                self.put(if i == 0 { "[" } else { ", " });
+                match index {
+                    crate::syntax::tree::Index::At(id) => self.expr(*id, expr::SUM),
+                    crate::syntax::tree::Index::Range(from, to) => self.range((*from, *to)),
+                    crate::syntax::tree::Index::In(name, from, to) => {
+                        self.put(&format!("{} in ", name.name));
+                        self.range((*from, *to));
+                    }
+                }
+            }
+            self.put(if entry.indices.is_empty() { "" } else { "]" });
+            self.put(&"'".repeat(usize::from(entry.primes)));
+            if let Some(argument) = &entry.argument {
+                self.put("(");
+                self.reference(argument);
+                self.put(")");
+            }
+            self.put(" = ");
+            match &entry.value {
+                EntryValue::Expr(value) => self.expr(*value, 0),
+                EntryValue::Word(word) => self.ident(word),
+                EntryValue::Range(from, to) => self.range((*from, *to)),
+            }
+            self.put("\n");
+        }
+    }
+
+    fn later(&mut self, later: &Later) {
+        let keyword = later.keyword();
+        match later {
+            Later::Index(items) => {
+                for (i, (names, from, to)) in items.iter().enumerate() {
+                    let names: Vec<&str> = names.iter().map(|name| name.name.as_str()).collect();
+                    self.put(&format!("{} {} = ", if i == 0 { keyword } else { "," }, names.join(", ")));
+                    self.range((*from, *to));
+                }
+            }
+            Later::Boundary(items) => {
+                self.put(keyword);
+                for (i, item) in items.iter().enumerate() {
+                    self.put(if i == 0 { " " } else { ", " });
+                    match item {
+                        BoundaryItem::Periodic(name) => self.put(&format!("periodic {}", name.name)),
+                        BoundaryItem::Clamp(name) => self.put(&format!("clamp {}", name.name)),
+                        BoundaryItem::Value(targets, value) => {
+                            for (i, target) in targets.iter().enumerate() {
+                                self.put(if i == 0 { "" } else { ", " });
+                                self.reference(target);
+                            }
+                            self.put(" = ");
+                            self.expr(*value, 0);
+                        }
+                    }
+                }
+            }
+            Later::Unknown(items) | Later::Discrete(items) => self.declaration(keyword, items, true),
+            Later::When(head, actions) | Later::At(head, actions) => {
+                self.put(&format!("{keyword} "));
+                self.expr(*head, 0);
+                self.actions(actions);
+            }
+            Later::Every { period, from, until, actions } => {
+                self.put("every ");
+                self.expr(*period, expr::SUM);
+                for (word, value) in [(" from ", from), (" until ", until)] {
+                    if let Some(value) = value {
+                        self.put(word);
+                        self.expr(*value, expr::SUM);
+                    }
+                }
+                self.actions(actions);
+            }
+            Later::Input(items) => {
+                for (i, (name, argument, value, unit)) in items.iter().enumerate() {
+                    self.put(&format!("{} {}({}) = ", if i == 0 { keyword } else { "," }, name.name, argument.name));
+                    self.value(*value, unit.is_some());
+                    unit.iter().for_each(|unit| self.unit(unit));
+                }
+            }
+            Later::Use(file, name, entries) => {
+                self.put(&format!("use \"{file}\" as {}", name.name));
+                if !entries.is_empty() {
+                    self.put(" {\n");
+                    self.entries(entries);
+                    self.put("}");
+                }
+            }
+        }
+    }
+
+    fn actions(&mut self, actions: &[Action]) {
+        self.put(" {\n");
+        for action in actions {
+            self.put("  ");
+            match action {
+                Action::Stop(Some(text), _) => self.put(&format!("stop \"{text}\"")),
+                Action::Stop(None, _) => self.put("stop"),
+                Action::Change(target, change, value, _) => {
+                    self.reference(target);
+                    self.put(match change {
+                        Change::Set => " := ",
+                        Change::Add => " += ",
+                        Change::Subtract => " -= ",
+                    });
+                    self.expr(*value, 0);
+                }
+            }
+            self.put("\n");
+        }
+        self.put("}");
+    }
+}

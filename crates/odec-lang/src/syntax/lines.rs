@@ -323,7 +323,9 @@ impl Cutter<'_> {
                                 Diagnostic::error("E0107", "this text is not closed")
                                     .label(Span::new(i, i + 1), "no second `\"` on this line"),
                             );
-                            i = close.unwrap_or(text.len()) - 1;
+                            // what closes the block is hardly part of the text
+                            let end = close.unwrap_or(text.len());
+                            i = text[i..end].find('}').filter(|_| in_block).map_or(end, |brace| i + brace) - 1;
                         }
                     }
                 }

@@ -51,7 +51,7 @@ fn shorten(diagnostics: &mut Vec<Diagnostic>) {
     let rest = diagnostics.split_off(limits::MAX_REPORTED);
     let place = rest.first().and_then(Diagnostic::span).unwrap_or_default();
     diagnostics.push(
-        Diagnostic::note("N0101", format!("{} more mistakes and warnings are not shown", rest.len()))
+        Diagnostic::note("N0102", format!("{} more mistakes and warnings are not shown", rest.len()))
             .label(place, "the next one"),
     );
 }

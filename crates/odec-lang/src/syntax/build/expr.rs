@@ -349,6 +349,7 @@ impl Builder<'_> {
             out.lead = 0;
         }
         if primes > MAX_PRIMES {
+            self.tree.broken.push(out.name.name.clone());
             self.report(
                 Diagnostic::error("E0104", format!("{primes} primes on one name; {MAX_PRIMES} are the limit"))
                     .label(span, "a derivative of this order"),

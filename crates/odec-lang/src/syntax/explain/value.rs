@@ -41,9 +41,15 @@ fn after_value(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
             let diagnostic = conditional(scene, before, here);
             diagnostic.or_else(|| call(scene, before, here)).or_else(|| juxtaposed(scene, before, here))
         }
-        Kind::Prime if matches!(before.kind, Kind::Prime | Kind::Name) => Some(
+        Kind::Prime if before.kind == Kind::Prime => Some(
             scene
-                .error("E0121", "a prime must touch what stands before it")
+                .error("E0121", "a blank stands between two primes")
+                .label(scene.span(here), "the second")
+                .help("a second derivative is written `x''`; a first one has one prime"),
+        ),
+        Kind::Prime if before.kind == Kind::Name => Some(
+            scene
+                .error("E0121", "a prime must touch its name")
                 .label(scene.span(here), "a blank stands before it")
                 .fix(Span::new(scene.base + before.end, scene.base + here.start), ""),
         ),

@@ -60,6 +60,9 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
     if first.kind == Kind::Name && scene.rule == Rule::equation_line && scene.tokens.len() == 1 {
         return Some(lone(scene, word));
     }
+    if let Some(diagnostic) = equals_too_early(scene) {
+        return Some(diagnostic);
+    }
     let here = scene.here().filter(|_| scene.at == 1)?;
     if first.kind != Kind::Name || scene.touching(first, here) && here.kind != Kind::Text {
         return None;
@@ -111,6 +114,25 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
         );
     }
     None
+}
+
+/// `param = c 3`: the keyword became a name because `=` follows it.
+fn equals_too_early(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let (Some(&first), Some(&equals), Some(&name)) = (scene.tokens.first(), scene.tokens.get(1), scene.tokens.get(2))
+    else {
+        return None;
+    };
+    let here = scene.here().filter(|here| scene.at == 3 && here.begins_value())?;
+    let keyword = is_keyword(scene.text(first)).filter(|keyword| !keyword.takes_block())?;
+    let fits = equals.kind == Kind::Equals && name.kind == Kind::Name && !scene.touching(name, here);
+    let better = format!(" {} =", scene.text(name));
+    fits.then(|| {
+        scene
+            .error("E0118", format!("`=` stands before the name that `{}` declares", keyword.word()))
+            .label(scene.span(equals), "too early")
+            .help(format!("write `{}{better} ...`", keyword.word()))
+            .fix(Span::new(scene.base + first.end, scene.base + name.end), better)
+    })
 }
 
 /// A line that is one word.

@@ -49,11 +49,10 @@ fn shorten(diagnostics: &mut Vec<Diagnostic>) {
     // the model stays rejected: the order puts no warning before an error
     diagnostics.sort_by_key(|diagnostic| !diagnostic.is_error());
     let rest = diagnostics.split_off(limits::MAX_REPORTED);
-    let place = rest.first().and_then(Diagnostic::span).unwrap_or_default();
-    diagnostics.push(
-        Diagnostic::note("N0102", format!("{} more mistakes and warnings are not shown", rest.len()))
-            .label(place, "the next one"),
-    );
+    if let Some(last) = diagnostics.last_mut() {
+        let count = format!("{} more mistakes and warnings are not shown", rest.len());
+        last.help = Some(last.help.take().map_or(count.clone(), |help| format!("{help}; {count}")));
+    }
 }
 
 /// `//` in the middle of a line: a comment elsewhere, a whole-number division elsewhere still.

@@ -40,6 +40,5 @@ pub(super) const CODES: &[Code] = codes! {
     "E0129" "a sign is missing"
     "E0130" "something stands twice"
     "W0101" "a doc comment that documents nothing"
-    "N0102" "more mistakes than are shown"
     "W0102" "a number that becomes 0"
 };

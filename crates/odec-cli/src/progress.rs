@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::rows::shortest;
 
@@ -12,6 +12,8 @@ const MOMENT: Duration = Duration::from_millis(500);
 const REFRESH: Duration = Duration::from_millis(100);
 /// Length of the bar in its own units.
 const UNITS: u64 = 10_000;
+/// Longest remaining time that is shown, in seconds: a year.
+const LONGEST: f64 = 3.2e7;
 /// Steps between two looks at the clock.
 const GLANCE: u32 = 16;
 
@@ -49,12 +51,16 @@ impl Progress {
             if self.started.elapsed() < MOMENT {
                 return;
             }
-            self.bar = Some(bar(self.started));
+            self.bar = Some(bar());
         }
         if let Some(bar) = &self.bar {
-            bar.set_position((self.fraction(t) * UNITS as f64) as u64);
-            let digits = format!("{:.4e}", t).parse().unwrap_or(t);
-            bar.set_message(format!("t = {} of {}", shortest(digits), shortest(self.t_end)));
+            let fraction = self.fraction(t);
+            let digits = format!("{t:.3e}").parse().unwrap_or(t);
+            let left = self.started.elapsed().as_secs_f64() * (1.0 - fraction) / fraction.max(1e-9);
+            let left = HumanDuration(Duration::from_secs_f64(left.clamp(0.0, LONGEST)));
+            let (percent, end) = ((100.0 * fraction).floor(), shortest(self.t_end));
+            bar.set_message(format!("{percent:>3} %  t = {} of {end}, {left:#} left", shortest(digits)));
+            bar.set_position((fraction * UNITS as f64) as u64);
         }
     }
 
@@ -76,9 +82,9 @@ impl Progress {
     }
 }
 
-fn bar(started: Instant) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(UNITS), ProgressDrawTarget::stderr()).with_elapsed(started.elapsed());
-    if let Ok(style) = ProgressStyle::with_template("{bar:32.cyan} {percent:>3} %  {msg}  {eta} left") {
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(UNITS), ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{bar:32.cyan} {msg}") {
         bar.set_style(style.progress_chars("━╸ "));
     }
     bar

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use odec_lang::diagnostic::Diagnostic;
 
 use crate::input::{error, plain};
+use crate::signal;
 
 /// Bytes gathered before they are written.
 const BLOCK: usize = 1 << 16;
@@ -86,6 +87,7 @@ impl Rows {
 
     /// Writes what is gathered.
     pub fn flush(&mut self) -> Result<(), Trouble> {
+        let _whole = signal::writing();
         self.flushed = Instant::now();
         if let (Output::File(file, _), 0) = (&self.output, self.written) {
             // a device cannot be cut, and need not be

@@ -94,7 +94,7 @@ pub fn refuse(session: &Session, refusal: &Refusal, reporter: Reporter) -> Exit 
 pub fn exit_of(list: &[Diagnostic]) -> Exit {
     match list.first() {
         Some(d) if d.code == "E0610" => Exit::Run,
-        Some(d) if d.labels.is_empty() => Exit::Usage,
+        Some(d) if d.labels.is_empty() && d.code != "E0615" => Exit::Usage,
         _ => Exit::Model,
     }
 }

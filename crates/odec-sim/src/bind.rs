@@ -245,17 +245,15 @@ impl Plan {
         }
         let step = self.step();
         let defaults = Options::default();
+        // the number of constant steps is known beforehand; a budget is for runs where it is not
+        let budget = if step.is_some() { u64::MAX } else { defaults.max_steps };
         Ok(Options {
             rtol,
             atol: list,
             step,
             fixed: step.is_some(),
             max_step: setting(self.choices.max_step, self.settings.max_step.map(|s| s.value)),
-            max_steps: self
-                .choices
-                .max_steps
-                .or(self.settings.max_steps.map(|s| s.value))
-                .unwrap_or(defaults.max_steps),
+            max_steps: self.choices.max_steps.or(self.settings.max_steps.map(|s| s.value)).unwrap_or(budget),
             ..defaults
         })
     }

@@ -68,7 +68,7 @@ impl Excerpt {
             .zip(moved)
             .enumerate()
             .map(|(k, (label, place))| {
-                let text = (!label.text.is_empty()).then(|| label.text.clone());
+                let text = (!label.text.is_empty()).then(|| clip(&label.text));
                 if k == 0 {
                     LabeledSpan::new_primary_with_span(text, place)
                 } else {
@@ -88,6 +88,28 @@ fn window(text: &str, offset: usize, end: usize, marked: &[&(usize, usize)]) -> 
     let from = floor(text, start.saturating_sub(before).max(offset));
     let to = floor(text, (from + MAX_LINE).min(end));
     (from, to)
+}
+
+/// Longest name or term repeated in a sentence, in characters.
+const MAX_QUOTED: usize = 60;
+
+/// A sentence with what stands between backquotes cut to a readable length.
+pub fn clip(text: &str) -> String {
+    if text.len() <= MAX_QUOTED {
+        return text.to_string();
+    }
+    let parts: Vec<String> = text
+        .split('`')
+        .enumerate()
+        .map(|(k, part)| {
+            if k % 2 == 0 || part.chars().count() <= MAX_QUOTED {
+                part.to_string()
+            } else {
+                part.chars().take(MAX_QUOTED - 1).chain(['…']).collect()
+            }
+        })
+        .collect();
+    parts.join("`")
 }
 
 /// The nearest character boundary not above `at`.

@@ -7,7 +7,7 @@ use odec_lang::diagnostic::{Diagnostic, Severity};
 use odec_lang::source::Source;
 
 use super::Paint;
-use super::excerpt::{Excerpt, position};
+use super::excerpt::{Excerpt, clip, position};
 
 /// Width of messages that do not go to a terminal, so that they are the same everywhere.
 const PLAIN_WIDTH: usize = 100;
@@ -19,7 +19,8 @@ pub fn full(source: Option<&Source>, d: &Diagnostic, color: bool, terminal: bool
     let excerpt = source.filter(|_| !d.labels.is_empty()).map(|s| Excerpt::of(s, d));
     let shown = Shown {
         diagnostic: d,
-        help: help(source, d),
+        headline: clip(&d.headline),
+        help: help(source, d).map(|text| clip(&text)),
         source: excerpt.as_ref().map(|e| NamedSource::new(e.name.clone(), e.text.clone())),
         labels: excerpt.map(|e| e.labels).unwrap_or_default(),
     };
@@ -34,7 +35,7 @@ pub fn full(source: Option<&Source>, d: &Diagnostic, color: bool, terminal: bool
         .without_cause_chain()
         .with_context_lines(1);
     if handler.render_report(&mut out, &shown).is_err() {
-        out = format!("{}\n", d.headline);
+        out = format!("{}\n", clip(&d.headline));
     }
     // miette leaves a blank line between code and headline; one message is one block
     out.replacen("\n\n", "\n", 1) + "\n"
@@ -55,7 +56,7 @@ pub fn short(source: Option<&Source>, d: &Diagnostic, paint: Paint) -> String {
         }
         _ => ":".to_string(),
     };
-    format!("{kind}{place} {}\n", d.headline)
+    format!("{kind}{place} {}\n", clip(&d.headline))
 }
 
 /// The word for it.
@@ -95,6 +96,7 @@ fn help(source: Option<&Source>, d: &Diagnostic) -> Option<String> {
 /// A diagnostic in miette's terms.
 struct Shown<'a> {
     diagnostic: &'a Diagnostic,
+    headline: String,
     help: Option<String>,
     source: Option<NamedSource<String>>,
     labels: Vec<LabeledSpan>,
@@ -102,13 +104,13 @@ struct Shown<'a> {
 
 impl fmt::Debug for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.diagnostic.headline)
+        f.write_str(&self.headline)
     }
 }
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.diagnostic.headline)
+        f.write_str(&self.headline)
     }
 }
 

@@ -1,0 +1,207 @@
+//! Every command, at least once, as a user types it.
+
+mod common;
+
+use common::{DECAY, Folder, model, whole};
+
+#[test]
+fn run_writes_rows_and_a_summary() {
+    let folder = Folder::new("run").with("decay.ode", DECAY);
+    let ran = folder.run(&["run", "decay.ode"]).exits(0);
+    let table = ran.out();
+    assert_eq!(whole(&table), 5);
+    let mut lines = table.lines();
+    assert_eq!(lines.next(), Some("t,x,half"));
+    assert_eq!(lines.next(), Some("0,1,0.5"));
+    let last: Vec<f64> = table.lines().last().expect("rows").split(',').map(|v| v.parse().expect("a number")).collect();
+    assert_eq!(last[0], 2.0);
+    assert!((last[1] - (-2.0f64).exp()).abs() < 1e-6);
+    assert_eq!(last[2], last[1] / 2.0);
+    let summary = ran.err();
+    for line in ["decay ", "method ", "steps ", "work ", "time ", "drifts by"] {
+        assert!(summary.lines().any(|l| l.contains(line)), "`{line}` is not in\n{summary}");
+    }
+    assert!(folder.run(&["run", "decay.ode", "--quiet"]).exits(0).err().is_empty());
+}
+
+#[test]
+fn each_entry_of_the_run_block_has_a_flag() {
+    let folder = Folder::new("flags").with("decay.ode", DECAY);
+    let rows = |flags: &[&str]| {
+        let arguments = [&["run", "decay.ode", "-q"], flags].concat();
+        let out = folder.run(&arguments).exits(0).out();
+        whole(&out);
+        out
+    };
+    let last = |table: &str, column: usize| {
+        let field = table.lines().last().and_then(|l| l.split(',').nth(column)).expect("a field");
+        field.parse::<f64>().expect("a number")
+    };
+    assert_eq!(last(&rows(&["--t-end", "1"]), 0), 1.0);
+    assert!(rows(&["--t", "1..3"]).contains("\n1,1,"));
+    assert!((last(&rows(&["--set", "k=2"]), 1) - (-4.0f64).exp()).abs() < 1e-6);
+    assert!((last(&rows(&["--set", "x=3"]), 1) - 3.0 * (-2.0f64).exp()).abs() < 1e-6);
+    assert_eq!(rows(&["--method", "euler", "--step", "0.5"]).lines().nth(2), Some("0.5,0.5,0.25"));
+    assert_eq!(whole(&rows(&["--samples", "10"])), 11);
+    assert_eq!(whole(&rows(&["--samples", "log(3, 0.02)"])), 4);
+    assert!(rows(&["--samples", "log(3, 0.02)"]).lines().nth(3).expect("a row").starts_with("0.2"));
+    assert_eq!(whole(&rows(&["--samples", "0.5,1.5"])), 2);
+    assert!(whole(&rows(&["--samples", "steps"])) > 5);
+    assert!(rows(&["--record", "outputs"]).starts_with("t,half\n"));
+    assert!(rows(&["--record", "half,x"]).starts_with("t,half,x\n"));
+    assert_eq!(last(&rows(&["--t", "2..0"]), 0), 0.0);
+    let steps = |flags: &[&str]| whole(&rows(&[&["--samples", "steps"], flags].concat()));
+    assert!(steps(&["--rtol", "1e-11"]) > 2 * steps(&["--rtol", "1e-4"]));
+    assert!(steps(&["--rtol", "1e-12", "--atol", "1e-1"]) < steps(&["--rtol", "1e-12", "--atol", "x=1e-14"]));
+    assert!(steps(&["--max-step", "0.01"]) >= 200);
+    // without samples, constant steps are rows
+    let bare = Folder::new("bare").with("bare.ode", "state x = 1\nx' = -x\n");
+    assert_eq!(
+        whole(&bare.run(&["run", "bare.ode", "--t-end", "1", "--method", "rk4", "--step", "0.1"]).exits(0).out()),
+        11
+    );
+    assert_eq!(whole(&bare.run(&["run", "bare.ode", "--t-end", "1"]).exits(0).out()), 201);
+}
+
+#[test]
+fn named_runs_and_sets_of_parameters_are_chosen() {
+    let text = "param k = 1\nstate x = 1\nx' = -k*x\nparams fast { k = 3 }\nrun { t = 0 .. 1; samples = 1 }\n\
+                run long { t = 0 .. 10; samples = 1 }\n";
+    let folder = Folder::new("named").with("m.ode", text);
+    let last = |flags: &[&str]| {
+        let out = folder.run(&[&["run", "m.ode", "-q"], flags].concat()).exits(0).out();
+        let row: Vec<f64> =
+            out.lines().last().expect("rows").split(',').map(|v| v.parse().expect("a number")).collect();
+        row
+    };
+    assert_eq!(last(&["--run", "long"])[0], 10.0);
+    assert!((last(&["--params", "fast"])[1] - (-3.0f64).exp()).abs() < 1e-4);
+}
+
+#[test]
+fn the_summary_is_json_too() {
+    let folder = Folder::new("stats").with("decay.ode", DECAY);
+    folder.run(&["run", "decay.ode", "-q", "--stats", "stats.json"]).exits(0);
+    let ran = folder.run(&["run", "decay.ode", "-q", "-o", "rows.csv", "--stats", "-"]).exits(0);
+    for text in [folder.read("stats.json"), ran.out()] {
+        let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(value["model"], "decay");
+        assert_eq!(value["rows"], 5);
+        assert_eq!(value["stop"], "end");
+        assert!(value["counts"]["accepted"].as_u64().is_some_and(|n| n > 0));
+        assert!(value["conserved"][0]["drift"].as_f64().is_some_and(|d| d.abs() < 1e-3));
+        assert!(value["seconds"]["solve"].as_f64().is_some_and(|s| s > 0.0));
+    }
+    assert_eq!(whole(&folder.read("rows.csv")), 5);
+}
+
+#[test]
+fn check_finds_faults_and_compares_derivatives() {
+    let folder = Folder::new("check").with("decay.ode", DECAY).with("bad.ode", "state x = 1\nx' = -kk*x\n");
+    folder.run(&["check", "decay.ode"]).exits(0).says("no errors");
+    folder.run(&["check", "bad.ode"]).exits(1).says("bad.ode:2:7").says("kk");
+    let ran = folder.run(&["check", &model("pollu.ode"), "--derivatives"]).exits(0);
+    assert_eq!(ran.out().lines().filter(|l| l.starts_with("df/d")).count(), 3, "{}", ran.out());
+    assert!(!ran.out().contains("WRONG"), "{}", ran.out());
+}
+
+#[test]
+fn diagnostics_are_json_lines_on_demand() {
+    let folder = Folder::new("json").with("bad.ode", "state x = 1\nx' = -kk*x\n");
+    let ran = folder.run(&["check", "bad.ode", "--message-format", "json"]).exits(1);
+    let value: serde_json::Value = serde_json::from_str(ran.err().trim()).expect("one line of JSON");
+    assert_eq!(value["severity"], "error");
+    assert_eq!(value["file"], "bad.ode");
+    assert_eq!((value["labels"][0]["line"].as_u64(), value["labels"][0]["column"].as_u64()), (Some(2), Some(7)));
+}
+
+#[test]
+fn test_judges_what_a_model_promises() {
+    let folder = Folder::new("test").with("decay.ode", DECAY);
+    folder.run(&["test", "decay.ode"]).exits(0).prints("ok ").prints("2 of 2 kept");
+    let ran = folder.run(&["test", "decay.ode", "--set", "k=2"]).exits(4);
+    let ran = ran.prints("FAILED  x(2)").prints("1 of 2 kept").says("E0616").says("decay.ode:8:1");
+    assert!(ran.err().contains("permitted"), "{}", ran.err());
+    folder
+        .run(&["test", "decay.ode", "--method", "euler", "--step", "0.1"])
+        .exits(4)
+        .prints("FAILED  x*exp(k*t)")
+        .says("E0617");
+}
+
+#[test]
+fn plot_draws_svg_and_png() {
+    let folder = Folder::new("plot").with("decay.ode", DECAY);
+    folder.run(&["plot", "decay.ode"]).exits(0).says("wrote decay.svg");
+    let svg = folder.read("decay.svg");
+    assert!(svg.starts_with("<svg ") && svg.contains("<polyline") && svg.contains("decay"), "{svg}");
+    folder.run(&["plot", "decay.ode", "half", "--x", "x", "--log", "xy", "--size", "400x300", "-o", "a.png"]).exits(0);
+    let png = std::fs::read(folder.path("a.png")).expect("a picture");
+    assert_eq!(&png[1..4], b"PNG");
+    assert_eq!(&png[16..24], &[0, 0, 1, 144, 0, 0, 1, 44], "400 x 300");
+    folder.run(&["plot", "decay.ode", "-o", "a.bmp"]).exits(2).says("E0711");
+    folder.run(&["plot", "decay.ode", "hal"]).exits(2).says("is it `half`?");
+    folder.run(&["plot", "decay.ode", "--size", "9x9"]).exits(2).says("--size 9x9");
+}
+
+#[test]
+fn dump_prints_each_stage() {
+    let folder = Folder::new("dump").with("decay.ode", DECAY);
+    for (stage, part) in [("tree", "x"), ("model", "half"), ("ir", "k"), ("clif", "function"), ("asm", "ret")] {
+        folder.run(&["dump", "decay.ode", "--stage", stage]).exits(0).prints(part);
+    }
+}
+
+#[test]
+fn emit_writes_code_with_a_header() {
+    let folder = Folder::new("emit").with("decay.ode", DECAY);
+    folder.run(&["emit", "decay.ode", "--to", "c"]).exits(0).says("wrote decay.c and decay.h");
+    assert!(folder.read("decay.c").contains("decay_") && folder.read("decay.h").contains("decay_"));
+    folder.run(&["emit", "decay.ode", "--to", "object", "-o", "m.o", "--prefix", "mine"]).exits(0);
+    assert!(folder.read("m.h").contains("mine_"));
+    assert!(folder.path("m.o").metadata().is_ok_and(|m| m.len() > 0));
+    folder.run(&["emit", "decay.ode", "--to", "clif"]).exits(0);
+    folder.run(&["emit", "decay.ode", "--to", "asm"]).exits(0);
+    folder.run(&["emit", "decay.ode", "--to", "c", "-o", "m.h"]).exits(2).says("header");
+    folder.run(&["emit", "decay.ode", "--to", "c", "--prefix", "1x"]).exits(2).says("--prefix 1x");
+}
+
+#[test]
+fn new_writes_a_model_that_keeps_its_promises() {
+    let folder = Folder::new("new");
+    folder.run(&["new", "my-first"]).exits(0).says("my-first.ode");
+    folder.run(&["test", "my-first.ode"]).exits(0).prints("1 of 1 kept");
+    let before = folder.read("my-first.ode");
+    folder.run(&["new", "my-first"]).exits(5).says("never overwrites");
+    assert_eq!(folder.read("my-first.ode"), before);
+}
+
+#[test]
+fn the_rest_speaks_for_itself() {
+    let folder = Folder::new("rest");
+    folder.run(&["methods"]).exits(0).prints("rodas4").prints("dopri5");
+    folder.run(&["explain", "e0601"]).exits(0).prints("# E0601");
+    folder.run(&["explain"]).exits(0).prints("E0701");
+    folder.run(&["completions", "bash"]).exits(0).prints("odec");
+    folder.run(&["man"]).exits(0).prints(".TH odec");
+    folder.run(&["--help"]).exits(0).prints("Exit codes");
+    folder.run(&["--version"]).exits(0).prints("odec ");
+    folder.run(&["run"]).exits(2).says("FILE");
+    folder.run(&["fly"]).exits(2);
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes_compiled_or_interpreted() {
+    let folder = Folder::new("bits");
+    for (name, method) in [("robertson.ode", "bdf"), ("pollu.ode", "rodas4"), ("kepler.ode", "dopri5")] {
+        let file = model(name);
+        let rows = |flags: &[&str]| {
+            let base = ["run", file.as_str(), "-q", "--method", method, "--rtol", "1e-5", "--samples", "20"];
+            folder.run(&[&base, flags].concat()).exits(0).0.stdout
+        };
+        let first = rows(&[]);
+        assert!(first.len() > 500);
+        assert!(first == rows(&[]), "{name}: not the same twice");
+        assert!(first == rows(&["--interpret"]), "{name}: machine code and interpreter differ");
+    }
+}

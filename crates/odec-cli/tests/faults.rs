@@ -1,0 +1,130 @@
+//! Bad input, bad outputs, failing runs, signals: a clear message, the documented exit code, whole rows kept.
+
+mod common;
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{DECAY, Folder, Ran, whole};
+
+#[test]
+fn files_that_are_no_models() {
+    let folder = Folder::new("input").with("decay.ode", DECAY).with("empty.ode", "");
+    folder.run(&["run", "deacy.ode"]).exits(5).says("E0701").says("is it `decay.ode`?");
+    folder.run(&["run", "."]).exits(5).says("is a directory");
+    folder.run(&["run", "empty.ode"]).exits(1);
+    std::fs::write(folder.path("latin1.ode"), b"state x = 1 # \xe9\n").expect("a file");
+    folder.run(&["run", "latin1.ode"]).exits(1).says("UTF-8");
+    let deep = format!("state x = 1\nx' = {}x{}\n", "(".repeat(100_000), ")".repeat(100_000));
+    std::fs::write(folder.path("deep.ode"), deep).expect("a file");
+    assert!(folder.run(&["run", "deep.ode"]).exits(1).err().len() < 4000);
+    let long = format!("state x = 1\nx' = {}\n", "-".repeat(100_000) + "x");
+    std::fs::write(folder.path("long.ode"), long).expect("a file");
+    assert!(folder.run(&["run", "long.ode", "--t-end", "1"]).exits(0).err().len() < 4000);
+    let name = "n".repeat(100_000);
+    std::fs::write(folder.path("name.ode"), format!("state x = 1\nx' = -{name}\n")).expect("a file");
+    assert!(folder.run(&["run", "name.ode"]).exits(1).err().len() < 4000);
+}
+
+#[test]
+fn flags_that_make_no_sense() {
+    let folder = Folder::new("senseless").with("decay.ode", DECAY).with("end.ode", "state x = 1\nx' = -x\n");
+    for (flags, text) in [
+        (["--rtol", "-1"], "`--rtol -1`"),
+        (["--rtol", "x"], "not a number"),
+        (["--t-end", "nan"], "`--t-end nan`"),
+        (["--t-end", "inf"], "finite"),
+        (["--t-end", "0"], "E0710"),
+        (["--t", "5"], "two dots"),
+        (["--step", "0"], "above 0"),
+        (["--step", "-1"], "above 0"),
+        (["--samples", "0"], "above 0"),
+        (["--samples", "1e12"], "more than"),
+        (["--samples", "log(5, 9)"], "first logarithmic sample"),
+        (["--samples", "9,1"], "outside"),
+        (["--max-steps", "1.5"], "whole number"),
+        (["--set", "k"], "`--set k`"),
+        (["--set", "kk=1"], "`kk`"),
+        (["--atol", "y=1"], "`y`"),
+        (["--method", "rodas5000"], "E0611"),
+        (["--method", "bdf7"], "not zero-stable"),
+        (["--record", "X"], "E0706"),
+        (["--run", "none"], "`none`"),
+        (["--params", "none"], "`none`"),
+        (["--stats", "-"], "E0702"),
+    ] {
+        let ran = folder.run(&[&["run", "decay.ode"], &flags[..]].concat()).exits(2).says(text);
+        assert!(ran.out().is_empty(), "{flags:?} wrote rows");
+    }
+    folder.run(&["run", "end.ode"]).exits(2).says("--t-end 10");
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    let folder = Folder::new("output").with("decay.ode", DECAY);
+    folder.run(&["run", "decay.ode", "-o", "no/rows.csv"]).exits(5).says("E0703");
+    folder.run(&["run", "decay.ode", "-o", "."]).exits(5).says("directory");
+    folder.run(&["run", "decay.ode", "-q", "--stats", "no/stats.json"]).exits(5).says("E0703");
+    if cfg!(target_os = "linux") {
+        folder.run(&["run", "decay.ode", "-o", "/dev/full"]).exits(5).says("no space left");
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("the full device");
+        let ran = folder.command(&["run", "decay.ode"]).stdout(full).output().expect("the command starts");
+        Ran(ran).exits(5).says("no space left");
+    }
+}
+
+#[test]
+fn an_old_file_survives_a_run_that_is_refused() {
+    let folder = Folder::new("survives").with("decay.ode", DECAY).with("rows.csv", "precious\n");
+    folder.run(&["run", "decay.ode", "-o", "rows.csv", "--rtol", "1e-30"]).exits(2);
+    assert_eq!(folder.read("rows.csv"), "precious\n");
+    folder.run(&["run", "decay.ode", "-o", "rows.csv", "-q"]).exits(0);
+    assert_eq!(whole(&folder.read("rows.csv")), 5);
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let folder = Folder::new("pipe").with("decay.ode", DECAY);
+    let mut command = folder.command(&["run", "decay.ode", "-q", "--samples", "200000"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+    let mut first = [0u8; 9];
+    child.stdout.take().expect("a pipe").read_exact(&mut first).expect("a header");
+    assert_eq!(&first, b"t,x,half\n");
+    let ran = Ran(child.wait_with_output().expect("an end")).exits(0);
+    assert_eq!(ran.err(), "");
+}
+
+#[test]
+fn rows_before_a_failure_are_kept() {
+    let folder = Folder::new("failure").with("blow.ode", "state x = 1\nx' = x^2\nrun { t = 0 .. 2; samples = 20 }\n");
+    let ran = folder.run(&["run", "blow.ode"]).exits(3).says("E0604").says("last accepted").says("blow.ode:2:1");
+    // the solution is 1/(1 - t): rows up to 0.9, and perhaps one at the pole itself, which is a matter of rounding
+    assert!((10..=11).contains(&whole(&ran.out())), "{}", ran.out());
+    folder.run(&["run", "blow.ode", "-o", "rows.csv", "-q"]).exits(3);
+    assert_eq!(folder.read("rows.csv"), ran.out());
+}
+
+/// Unix only: there is no other way to send a signal without unsafe code than the command `kill`.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_keeps_whole_rows() {
+    let long = "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 1e9; method = rk4; step = 0.001 }\n";
+    let folder = Folder::new("interrupt").with("long.ode", long);
+    for delay in [60, 150, 300] {
+        let mut command = folder.command(&["run", "long.ode", "-o", "rows.csv"]);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+        // the handler is there before the first row is
+        let started = Instant::now();
+        while !folder.path("rows.csv").metadata().is_ok_and(|m| m.len() > 0) {
+            assert!(started.elapsed() < Duration::from_secs(60), "no rows come");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(delay));
+        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+        assert!(sent.success());
+        let ran = Ran(child.wait_with_output().expect("an end")).exits(130).says("interrupted at");
+        assert!(whole(&folder.read("rows.csv")) > 0, "{}", ran.err());
+        std::fs::remove_file(folder.path("rows.csv")).expect("the rows");
+    }
+}

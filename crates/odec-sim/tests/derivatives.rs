@@ -1,0 +1,39 @@
+//! `odec check --derivatives` accepts right derivatives and finds a wrong one.
+
+use odec_ir::{KernelRole, Program};
+use odec_lang::source::Source;
+use odec_sim::derivatives::{POINTS, compare};
+
+const TEXT: &str = "param k = 2\nstate x = 1, v = 0.5\nx' = k*x^2*v - exp(-t)*x\nv' = -k*sin(x)\n";
+
+fn program() -> Program {
+    let source = Source::new("test", TEXT);
+    let (tree, _) = odec_lang::parse(&source);
+    let (model, _) = odec_lang::analyse(&tree, &source);
+    odec_lang::lower(&model.expect("a model"), &odec_lang::Overrides::default()).expect("a program")
+}
+
+#[test]
+fn right_derivatives_pass() {
+    let tables = compare(&program(), "t");
+    let entries: Vec<_> = tables.iter().map(|t| (t.name, t.entries)).collect();
+    assert_eq!(entries, [("df/dy", 3), ("df/dt", 1), ("df/dp", 2)]);
+    for table in &tables {
+        assert!(table.passes(), "{table:?}");
+    }
+    assert!(POINTS > 1);
+}
+
+#[test]
+fn a_wrong_derivative_is_found_and_named() {
+    let mut program = program();
+    let jacobian = program.kernels.iter_mut().find(|k| k.role == KernelRole::Jacobian).expect("a Jacobian");
+    // the entry of v' by x gets the value of another one
+    let (other, wrong) = (jacobian.stores[0].node, jacobian.stores.len() - 1);
+    assert_ne!(jacobian.stores[wrong].node, other);
+    jacobian.stores[wrong].node = other;
+    let tables = compare(&program, "t");
+    assert!(!tables[0].dual.passes() && !tables[0].difference.passes());
+    assert!(tables[1].passes() && tables[2].passes());
+    assert!(["x'", "v'"].contains(&tables[0].dual.row.as_str()));
+}

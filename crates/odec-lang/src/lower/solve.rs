@@ -75,6 +75,7 @@ fn forms(
                 continue;
             }
         };
+        let cancel = !(lhs.coefficients.is_empty() && rhs.coefficients.is_empty());
         // Coefficients are collected on the left, everything else on the right.
         let coefficients = difference(
             Form { coefficients: lhs.coefficients, rest: None },
@@ -86,6 +87,12 @@ fn forms(
             Form { coefficients: BTreeMap::new(), rest: lhs.rest },
             graph,
         );
+        if coefficients.coefficients.is_empty() && cancel {
+            let headline = "the derivatives in this equation cancel";
+            let report = error("E0309", headline, equation.span, "their factors add up to zero");
+            errors.push(report.help("check the factors of the derivatives"));
+            continue;
+        }
         if coefficients.coefficients.is_empty() {
             errors.push(
                 error(

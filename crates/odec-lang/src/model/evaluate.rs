@@ -231,9 +231,11 @@ impl Model {
             values.parameters[i] = self.number(parameter.value, &values);
         }
         self.fill_definitions(&mut values);
+        let mut from: Vec<(Symbol, Option<Span>)> = Vec::new();
         if let Some(name) = &overrides.params {
             match self.param_sets.iter().find(|s| s.name == *name) {
                 Some(set) => {
+                    from.extend(set.entries.iter().map(|e| (e.0, Some(self.span(e.2)))));
                     let of_set: Vec<_> = set
                         .entries
                         .iter()
@@ -260,6 +262,7 @@ impl Model {
                 }
             }
         }
+        from.extend(given.iter().map(|g| (g.0, None)));
         for &(symbol, order, value) in &given {
             match symbol {
                 Symbol::Parameter(i) => values.parameters[i] = value,
@@ -271,7 +274,7 @@ impl Model {
             }
         }
         self.fill_definitions(&mut values);
-        self.check_bounds(&values, &mut errors);
+        self.check_bounds(&values, &from, &mut errors);
         if errors.is_empty() { Ok(values) } else { Err(errors) }
     }
 
@@ -304,31 +307,34 @@ impl Model {
         }
     }
 
-    fn check_bounds(&self, values: &Values, errors: &mut Vec<Diagnostic>) {
-        let all = self.parameters.iter().zip(&values.parameters).chain(self.constants.iter().zip(&values.constants));
-        for (given, &value) in all {
-            if let Some((low, high)) = given.bounds {
-                let (a, b) = (self.number(low, values), self.number(high, values));
-                let name = &given.name;
-                if a.is_nan() || b.is_nan() || a > b {
-                    let span = self.span(low).to(self.span(high));
-                    errors.push(
-                        error(
-                            "E0407",
-                            format!("no value lies within the bounds of `{name}`"),
-                            span,
-                            format!("{a} .. {b}"),
-                        )
-                        .help("write the smaller bound first"),
-                    );
-                } else if !(a <= value && value <= b) {
-                    let span = self.span(given.value);
-                    errors.push(
-                        error("E0407", format!("`{name}` = {value} is out of its bounds"), span, "")
-                            .label(self.span(low).to(self.span(high)), format!("from {a} to {b}"))
-                            .help(format!("choose a value from {a} to {b}, or widen the bounds")),
-                    );
-                }
+    /// `from` lists values that do not come from the declaration: which, and where they are written, if in the source.
+    fn check_bounds(&self, values: &Values, from: &[(Symbol, Option<Span>)], errors: &mut Vec<Diagnostic>) {
+        let parameters = self.parameters.iter().zip(&values.parameters).enumerate();
+        let parameters = parameters.map(|(i, given)| (Symbol::Parameter(i), given));
+        let constants = self.constants.iter().zip(&values.constants).enumerate();
+        let constants = constants.map(|(i, given)| (Symbol::Constant(i), given));
+        for (symbol, (given, &value)) in parameters.chain(constants) {
+            let Some((low, high)) = given.bounds else { continue };
+            let (a, b) = (self.number(low, values), self.number(high, values));
+            let name = &given.name;
+            let bounds = self.span(low).to(self.span(high));
+            if a.is_nan() || b.is_nan() || a > b {
+                let headline = format!("no value lies within the bounds of `{name}`");
+                errors.push(
+                    error("E0407", headline, bounds, format!("{a} .. {b}")).help("write the smaller bound first"),
+                );
+            } else if !(a..=b).contains(&value) {
+                let headline = format!("`{name}` = {value} is out of its bounds");
+                let written = match from.iter().rev().find(|f| f.0 == symbol) {
+                    None => Some(self.span(given.value)),
+                    Some(&(_, place)) => place,
+                };
+                let range = format!("from {a} to {b}");
+                let report = match written {
+                    Some(place) => error("E0407", headline, place, "").label(bounds, range),
+                    None => error("E0407", headline, bounds, range),
+                };
+                errors.push(report.help(format!("choose a value from {a} to {b}, or widen the bounds")));
             }
         }
     }

@@ -258,7 +258,7 @@ impl Builder<'_> {
         let mut unused: Vec<(&str, Span)> = Vec::new();
         for (declared, symbol) in &self.model.symbols {
             let Some(&span) = self.declared.get(declared) else { continue };
-            if !self.is_unused(declared) {
+            if !self.is_unused(declared) || *symbol == Symbol::Time {
                 continue;
             }
             if suggest::near(name, declared).is_some() || doubled_letter(name, declared) {
@@ -274,7 +274,7 @@ impl Builder<'_> {
         let mut candidates = match (near.is_empty(), states.len(), unused.len()) {
             (false, ..) => near,
             (true, 1, _) => states,
-            (true, _, 1) if uses.len() > 1 && self.only_undeclared => unused,
+            (true, _, 1) if uses.len() > 1 && self.only_undeclared && self.broken.is_empty() => unused,
             _ => near,
         };
         candidates.sort_unstable_by_key(|c| c.1);

@@ -1,0 +1,126 @@
+//! What is said to the first mistakes that people make: the code, the primary place, and the mended text.
+
+use odec_lang::diagnostic::Severity;
+use odec_lang::source::Source;
+
+/// Checks that `text` has one mistake with this code, at the place that reads `at`, and that its fix gives `mended`
+/// (empty: there is none) in place of the line.
+fn check(text: &str, code: &str, at: &str, mended: &str) {
+    let source = Source::new("m.ode", text);
+    let diagnostics = odec_lang::check(&source).diagnostics;
+    let said: Vec<_> = diagnostics.iter().filter(|d| d.severity > Severity::Note).collect();
+    assert_eq!(said.iter().map(|d| d.code).collect::<Vec<_>>(), [code], "{text}\n{said:?}");
+    let d = said[0];
+    assert_eq!(&text[d.labels[0].span.range()], at, "{text}\n{d:?}");
+    let mut fixed = text.to_owned();
+    let mut fixes = d.fixes.clone();
+    fixes.sort_by_key(|f| std::cmp::Reverse(f.span.start));
+    for fix in fixes {
+        fixed.replace_range(fix.span.range(), &fix.text);
+    }
+    let changed: Vec<&str> = fixed.lines().zip(text.lines()).filter(|(a, b)| a != b).map(|(a, _)| a).collect();
+    assert_eq!(changed.join("\n"), mended, "{text}\n{d:?}");
+}
+
+#[test]
+fn newcomers() {
+    check("param k = 1\nstate x = 1\nx = -k*x", "E0301", "x", "x' = -k*x");
+    check("param k = 1\nstate x = 1, x' = 0\nx = -k*x", "E0301", "x", "x'' = -k*x");
+    check("param a = 1\nparam b = 2*a\nstate x = 1\nx' = -b*x", "E0210", "a", "b = 2*a");
+    check("param a = 1, b = 2*a\nstate x = 1\nx' = -b*x", "E0210", "a", "");
+    check("state x = 1\nx' = -e^x", "E0201", "e", "x' = -exp(x)");
+    check("state x = 1\nx' = -e^(-2*x) + e^t", "E0201", "e", "x' = -exp(-2*x) + exp(t)");
+    check("state x = 1\nx(0) = 1\nx' = -x", "E0307", "x(0)", "");
+    check("x = 1\nx' = -x", "E0302", "x", "state x = 1");
+    check("x' = -x", "E0201", "x", "");
+    check("param a = 2\nstate x = 1\nx' = -a(x + 1)", "E0205", "a(x + 1)", "x' = -a*(x + 1)");
+    check("state x = 1\nx' = -x(t)", "E0205", "x(t)", "x' = -x");
+    check("state x = 1\ny = 2\nx' = -y + der(x)", "E0203", "der(x)", "x' = -y + x'");
+    check("state x = 1\nx' = ifelse(x > 1, 2, 3)", "E0203", "ifelse", "");
+    check("param w = 2\nstate x = 1\nx' = sin(wt)", "E0201", "wt", "x' = sin(w*t)");
+    check("state x = 1\nstate = 1\nx' = -x*k", "E0201", "state", "state k = 1");
+    check("state x = 1\nx' = sin + 1", "E0201", "sin", "");
+    check("state x = 1\nx' = sum(x)", "E0501", "sum(x)", "");
+}
+
+#[test]
+fn the_odd_one_out_is_the_primary_place() {
+    check("state AA = 1, B = 1\nA' = -A*B\nB' = A", "E0201", "AA", "state A = 1, B = 1");
+    check("state z = 1\nA' = -A", "E0201", "z", "state A = 1");
+    check("param rate = 1\nstate x = 1\nx' = -rat*x", "E0201", "rat", "x' = -rate*x");
+    check("param rat = 1\nstate x = 1, y = 1\nx' = -rate*x\ny' = rate*x", "E0201", "rat", "param rate = 1");
+    check(
+        "param k1 = 1, kk2 = 1, k3 = 1\nstate x = 1\nx' = k1 + k2 + k3",
+        "E0201",
+        "kk2",
+        "param k1 = 1, k2 = 1, k3 = 1",
+    );
+    check("param k = 1, l = 2\nparam k = 3\nstate x = 1\nx' = k*l*m", "E0202", "k", "");
+    check("param t = 1\nstate x = 1\nx' = -x", "E0202", "t", "");
+    check("param alpha = 1, beta = 1\nstate x = 1\nx' = -alhpa*x - beta", "E0201", "alhpa", "x' = -alpha*x - beta");
+    check("state x = 1\nx' = -Sin(x)", "E0203", "Sin", "x' = -sin(x)");
+}
+
+#[test]
+fn equations() {
+    check("state A = 1, B = 1, C = 1\nA' = B\nA' = C\nC' = A", "E0304", "A'", "");
+    check("state A = 1\nA' = 2\nA' = 3", "E0304", "A'", "");
+    check("state x = 1\nx'' = -x", "E0305", "x''", "state x = 1, x' = 0");
+    check("state x = 1 [m]\nx'' = -x - x'", "E0305", "x", "state x = 1 [m], x' = 0");
+    check("state x = 1, x' = 0\nx' = -x", "E0312", "x'", "");
+    check("state x = 1\nsin(x') = x", "E0308", "sin(x')", "");
+    check("state x = 1, y = 1\nx'*y' = x\ny' = 1", "E0308", "x'*y'", "");
+    check("state x = 1\n0*x' = x", "E0309", "0*x' = x", "");
+    check("state x = 1, y = 2\nx' = 1\nx + y = 3", "E0503", "x + y = 3", "");
+    check("state x = 1\nx' = x''", "E0311", "x''", "");
+    check("param k = 1\nstate x = 1\nk' = 1\nx' = -k", "E0302", "k'", "");
+    check("param p = 1\nstate x = 1, y = 1\np*x' + y' = 1\nx' + y' = 2\noutput x'", "E0309", "p*x' + y' = 1", "");
+}
+
+#[test]
+fn runs() {
+    let model = "param k = 1\nstate x = 1\nx' = -k*x\n";
+    let run = |entries: &str| format!("{model}run {{ {entries} }}");
+    check(&run("t = 0 .. 1; rtl = 1e-3"), "E0401", "rtl", "run { t = 0 .. 1; rtol = 1e-3 }");
+    check(&run("t = 0 .. 1; k = 2"), "E0401", "k", "");
+    check(&run("t = 0 .. 1; method = 3"), "E0403", "3", "");
+    check(&run("t = 0 .. 1; samples = log(3)"), "E0403", "log(3)", "");
+    check(&run("t = 1 .. 1"), "E0405", "1 .. 1", "");
+    check(&run("t = 0 .. 1/0"), "E0405", "0 .. 1/0", "");
+    check(&run("t = 0 .. 1; samples = 2.5"), "E0405", "2.5", "");
+    check(&run("t = 0 .. 1; rtol(x) = 1"), "E0406", "x", "");
+    check(&run("t = 0 .. 1; atol(y) = 1"), "E0201", "y", "");
+    check(&format!("{model}run a {{ t = 0 .. 1 }}\nrun a {{ t = 0 .. 2 }}"), "E0402", "a", "");
+    check(&format!("{model}expect x(1) = x within 1"), "E0404", "x", "");
+    check(&format!("{model}expect x(1) = 1 within -1"), "E0405", "within -1", "");
+    check(&format!("{model}rate = 5\nparams fast {{ rate = 2 }}"), "E0408", "rate", "param rate = 5");
+    check("param k = 2 in 0..1\nstate x = 1\nx' = -k", "E0407", "2", "");
+    check("param k = 2 in 3..1\nstate x = 1\nx' = -k", "E0407", "3..1", "");
+    check(
+        "param k = 1 in 0..2\nstate x = 1\nx' = -k\nparams p { k = 4 }\nrun { t = 0 .. 1; params = p }",
+        "E0407",
+        "4",
+        "",
+    );
+}
+
+#[test]
+fn warnings() {
+    check("param k = 1, l = 2\nstate x = 1\nx' = -k", "W0201", "l", "");
+    check("fn f(u) = u\nstate x = 1\nx' = -x", "W0201", "f", "");
+    check("state x = 1\nx' = -x*(if (5 < t < 6) and x > 2 then 1 else 0) + floor(t)", "W0301", "5 < t", "");
+}
+
+#[test]
+fn nothing_is_said_of_what_is_right() {
+    let cases = [
+        "param k = 1\nstate x = 1\nx' = if k > 2 then 1 else -x",
+        "const N = 3\nparam k = 2*N in 0..2*N\nstate x = N\nx' = -k",
+        "state x = 1\nx' = -x\noutput x'\nconserve v = x - x\nexpect v(1) = 0 within 1e-9\nrun { t = 0 .. 2; samples = [0, 1, 2]; record = [x', v] }",
+        "state x = 1\nx' = -x\nrun a { t = 0 .. 1 }\nrun b { t = 1 .. 0; expect x(0.5) = 1 within 10 % }",
+    ];
+    for text in cases {
+        let diagnostics = odec_lang::check(&Source::new("m.ode", text)).diagnostics;
+        assert_eq!(diagnostics, [], "{text}");
+    }
+}

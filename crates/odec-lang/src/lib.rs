@@ -34,7 +34,7 @@ pub struct Checked {
 pub fn check(source: &Source) -> Checked {
     let (tree, mut diagnostics) = parse(source);
     let readable = !diagnostics.iter().any(Diagnostic::is_error);
-    let (model, more) = analyse(&tree, source);
+    let (model, more) = model::build::analyse_after(&tree, source, readable);
     diagnostics.extend(more);
     let mut diagnostics: Vec<Diagnostic> = diagnostics.into_iter().map(report::clipped).collect();
     diagnostics.sort_by_key(Diagnostic::span);

@@ -40,6 +40,8 @@ fn newcomers() {
     check("param w = 2\nstate x = 1\nx' = sin(wt)", "E0201", "wt", "x' = sin(w*t)");
     check("state x = 1\nstate = 1\nx' = -x*k", "E0201", "state", "state k = 1");
     check("state x = 1\nx' = sin + 1", "E0201", "sin", "");
+    check("time s\nstate x = 1\nx' = -x*t + t", "E0201", "t", "x' = -x*s + s");
+    check("state x = 1\nx' = if x == 1 then 0 else 1", "E0317", "x == 1", "");
     check("state x = 1\nx' = sum(x)", "E0501", "sum(x)", "");
 }
 
@@ -89,6 +91,7 @@ fn runs() {
     check(&run("t = 0 .. 1/0"), "E0405", "0 .. 1/0", "");
     check(&run("t = 0 .. 1; samples = 2.5"), "E0405", "2.5", "");
     check(&run("t = 0 .. 1; rtol(x) = 1"), "E0406", "x", "");
+    check("state x = 1\nx' = -k\nk = 2*x\nrun { t = 0 .. 1; record = [x, k] }", "E0406", "k", "");
     check(&run("t = 0 .. 1; atol(y) = 1"), "E0201", "y", "");
     check(&format!("{model}run a {{ t = 0 .. 1 }}\nrun a {{ t = 0 .. 2 }}"), "E0402", "a", "");
     check(&format!("{model}expect x(1) = x within 1"), "E0404", "x", "");
@@ -116,9 +119,12 @@ fn nothing_is_said_of_what_is_right() {
     let cases = [
         "param k = 1\nstate x = 1\nx' = if k > 2 then 1 else -x",
         "const N = 3\nparam k = 2*N in 0..2*N\nstate x = N\nx' = -k",
-        "state x = 1\nx' = -x\noutput x'\nconserve v = x - x\nexpect v(1) = 0 within 1e-9\nrun { t = 0 .. 2; samples = [0, 1, 2]; record = [x', v] }",
+        "state x = 1\nx' = -x\noutput x', v\nconserve v = x - x\nexpect v(1) = 0 within 1e-9\nrun { t = 0 .. 2; samples = [0, 1, 2]; record = [x', v] }",
         "state x = 1\nx' = -x\nrun a { t = 0 .. 1 }\nrun b { t = 1 .. 0; expect x(0.5) = 1 within 10 % }",
     ];
+    let stepwise =
+        odec_lang::check(&Source::new("m.ode", "state x = 1\nx' = if mod(floor(t), 2) == 1 then 0 else 1")).diagnostics;
+    assert!(stepwise.iter().all(|d| d.code == "W0301"), "{stepwise:?}");
     for text in cases {
         let diagnostics = odec_lang::check(&Source::new("m.ode", text)).diagnostics;
         assert_eq!(diagnostics, [], "{text}");

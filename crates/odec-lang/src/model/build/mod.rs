@@ -22,6 +22,11 @@ use crate::syntax::tree::{ExprId, Tree};
 
 /// Checks a tree and builds its model. The model is `None` if there is an error.
 pub fn analyse(tree: &Tree, source: &Source) -> (Option<Model>, Vec<Diagnostic>) {
+    analyse_after(tree, source, tree.broken.is_empty())
+}
+
+/// [`analyse`] after it is known whether all of the text could be read.
+pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Option<Model>, Vec<Diagnostic>) {
     if tree.foreign {
         return (None, Vec::new());
     }
@@ -34,7 +39,6 @@ pub fn analyse(tree: &Tree, source: &Source) -> (Option<Model>, Vec<Diagnostic>)
     builder.resolve_all(&declarations);
     builder.report_names();
     // Of what a line that could not be read would have added nothing is known: only names are judged then.
-    let readable = tree.broken.is_empty();
     if builder.sound() && readable {
         builder.check_structure(&declarations);
     }

@@ -269,6 +269,11 @@ impl<'a> Builder<'a> {
                 .help("drop the prime, or declare a `state`"),
             );
         }
+        if item.value.is_none() {
+            let name = &item.target.name.name;
+            let report = error("E0128", format!("`{name}` has no value"), item.target.span, "");
+            self.say(report.help(format!("write `{name} = 1`, with the value it has")));
+        }
         self.enter(&item.target.name.name, item.target.name.span, symbol)
     }
 

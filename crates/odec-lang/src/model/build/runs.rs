@@ -345,6 +345,7 @@ impl<'a> Builder<'a> {
         for (body, what) in bodies {
             self.check_known(body, what);
         }
+        self.check_records();
         for set in 0..self.model.param_sets.len() {
             self.check_set(set);
         }
@@ -384,6 +385,22 @@ impl<'a> Builder<'a> {
             }
         }
         self.check_expects(&values);
+    }
+
+    /// What is recorded is a state, its derivative, or an output.
+    fn check_records(&mut self) {
+        let mut known = self.model.state_names();
+        known.extend(self.model.outputs.iter().map(|o| o.name.clone()));
+        let mut reports = Vec::new();
+        for entry in self.model.runs.iter().flat_map(|r| &r.entries) {
+            let EntryValue::Names(names) = &entry.value else { continue };
+            for (name, body) in names.iter().filter(|n| !known.contains(&n.0)) {
+                let headline = format!("`{name}` is neither a state nor an output");
+                let report = error("E0406", headline, self.model.span(*body), "");
+                reports.push(report.help(format!("declare it as an output on a line of its own: `output {name}`")));
+            }
+        }
+        self.diagnostics.extend(reports);
     }
 
     fn check_known(&mut self, body: Body, what: &str) {

@@ -150,6 +150,17 @@ impl Builder<'_> {
             self.say(report);
             return;
         }
+        if name == "t" && left_side.is_none() {
+            let time = self.model.time.name.clone();
+            let mut report = error("E0201", "`t` is not declared", first.span, "")
+                .also_all(uses[1..].iter().map(|u| u.span), "and here")
+                .help(format!("the independent variable of this model is named `{time}`"));
+            for u in uses {
+                report = report.fix(u.span, time.clone());
+            }
+            self.say(report);
+            return;
+        }
         let mut near = self.near_names(name);
         if left_side.is_some() {
             near.retain(|n| matches!(self.model.symbols.get(n), Some(Symbol::State(_))));

@@ -145,6 +145,7 @@ fn continuous(arrays: &[Array], kernels: &[Kernel], role: KernelRole, wanted: im
     let graph = &kernel.graph;
     let stages = stage::of(graph, arrays);
     let live = graph.reachable(kernel.stores.iter().map(|s| s.node));
+    let stepwise = stepwise(graph, &stages);
     let mut places = Vec::new();
     for (i, node) in graph.nodes().iter().enumerate() {
         let Node::Call(op, operands) = node else { continue };
@@ -154,11 +155,30 @@ fn continuous(arrays: &[Array], kernels: &[Kernel], role: KernelRole, wanted: im
             "and" | "or" | "not" => true,
             _ => false,
         };
-        if live[i] && wanted(op.0.name) && !follows && stages[i] >= stage::Stage::Time {
+        let exact = matches!(op.0.name, "eq" | "ne") && operands[..2].iter().all(|o| stepwise[o.index()]);
+        if live[i] && !exact && wanted(op.0.name) && !follows && stages[i] >= stage::Stage::Time {
             places.extend(graph.spans(NodeId(i as u32)).first());
         }
     }
     places
+}
+
+/// Nodes whose values change by jumps only, so that two of them may well be equal for a while.
+fn stepwise(graph: &Graph, stages: &[stage::Stage]) -> Vec<bool> {
+    let mut known: Vec<bool> = Vec::with_capacity(graph.len());
+    for (node, stage) in graph.nodes().iter().zip(stages) {
+        let jumps = match node {
+            Node::Call(op, _) => {
+                matches!(
+                    op.0.name,
+                    "floor" | "ceil" | "round" | "sign" | "lt" | "le" | "eq" | "ne" | "and" | "or" | "not"
+                ) || node.operands().iter().all(|o| known[o.index()])
+            }
+            _ => false,
+        };
+        known.push(jumps || *stage <= stage::Stage::Parameter);
+    }
+    known
 }
 
 fn is_condition(graph: &Graph, node: NodeId) -> bool {

@@ -19,11 +19,11 @@ pub struct Cli {
 /// Flags of every command.
 #[derive(Args, Debug, Clone, Copy)]
 pub struct Common {
-    /// How diagnostics are written on standard error
-    #[arg(long, global = true, value_enum, default_value_t = MessageFormat::Human, value_name = "FORMAT", help_heading = "Messages")]
+    /// How messages are written on standard error: `human`, or `json`, one object per line
+    #[arg(hide_possible_values = true, long, global = true, value_enum, default_value_t = MessageFormat::Human, value_name = "FORMAT", help_heading = "Messages")]
     pub message_format: MessageFormat,
-    /// Colours: when standard error is a terminal and NO_COLOR is not set, always, or never
-    #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Messages")]
+    /// Colours: `auto` (on a terminal, unless NO_COLOR is set), `always`, `never`
+    #[arg(hide_possible_values = true, long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Messages")]
     pub color: ColorChoice,
     /// Say nothing but errors
     #[arg(short, long, global = true, help_heading = "Messages")]
@@ -183,8 +183,8 @@ pub struct Plot {
     /// What to draw it against, instead of time
     #[arg(short, long, value_name = "NAME", help_heading = "Plot")]
     pub x: Option<String>,
-    /// Logarithmic axes; if not given, that of time is where the samples are
-    #[arg(long, value_enum, value_name = "AXES", help_heading = "Plot")]
+    /// Logarithmic axes: `none`, `x`, `y`, `xy`; if not given, that of time where the samples are
+    #[arg(hide_possible_values = true, long, value_enum, value_name = "AXES", help_heading = "Plot")]
     pub log: Option<LogAxes>,
     /// Width and height in pixels
     #[arg(long, value_name = "WxH", default_value = "1200x750", help_heading = "Plot")]

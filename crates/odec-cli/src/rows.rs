@@ -81,6 +81,11 @@ impl Rows {
         self.write_if_due()
     }
 
+    /// Writes what has waited long enough; called between rows that are far apart.
+    pub fn tick(&mut self) -> Result<(), Trouble> {
+        if self.buffer.is_empty() { Ok(()) } else { self.write_if_due() }
+    }
+
     fn write_if_due(&mut self) -> Result<(), Trouble> {
         if self.buffer.len() >= BLOCK || self.flushed.elapsed() >= PATIENCE { self.flush() } else { Ok(()) }
     }

@@ -14,7 +14,7 @@ use crate::session::{self, Checked, exit_of};
 pub fn dump(args: &Dump, reporter: Reporter) -> Exit {
     let text = match args.stage {
         Stage::Tree => tree(args, reporter),
-        Stage::Model => session::check(&args.model, reporter, false).map(|checked| format!("{:#?}\n", checked.model)),
+        Stage::Model => session::check(&args.model, reporter, false).map(|checked| checked.model.to_string()),
         Stage::Ir => lower(&args.model, reporter).map(|program| program.to_string()),
         Stage::Clif => {
             lower(&args.model, reporter).and_then(|program| machine(odec_jit::clif_text(&program), reporter))
@@ -35,7 +35,7 @@ fn tree(args: &Dump, reporter: Reporter) -> Result<String, Exit> {
     })?;
     let (tree, diagnostics) = odec_lang::parse(&source);
     reporter.diagnostics(Some(&source), &diagnostics, true);
-    Ok(format!("{tree:#?}\n"))
+    Ok(tree.to_string())
 }
 
 /// The kernels of a model with the values of the command line.

@@ -54,7 +54,7 @@ fn prepare_and_draw(args: &Plot, reporter: Reporter) -> Result<Exit, (Box<Diagno
     }
 
     signal::listen();
-    let mut keep = Keep { rows: vec![] };
+    let mut keep = Keep::new([&[x], chosen.as_slice()].concat());
     let (result, _) = sample::solve(&session.bound, &mut keep);
     let mut exit = Exit::Success;
     match &result {
@@ -67,7 +67,7 @@ fn prepare_and_draw(args: &Plot, reporter: Reporter) -> Result<Exit, (Box<Diagno
             exit = Exit::Run;
         }
     }
-    let picture = picture(&session, args, size, x, &chosen, &keep.rows);
+    let picture = picture(&session, args, size, &keep);
     let bytes = encode(&picture, format).map_err(|e| {
         usage(Box::new(error(
             "E0705",
@@ -82,7 +82,8 @@ fn prepare_and_draw(args: &Plot, reporter: Reporter) -> Result<Exit, (Box<Diagno
     Ok(exit)
 }
 
-fn picture(session: &Session, args: &Plot, size: (u32, u32), x: usize, chosen: &[usize], rows: &[Vec<f64>]) -> Picture {
+fn picture(session: &Session, args: &Plot, size: (u32, u32), keep: &Keep) -> Picture {
+    let (x, chosen) = (keep.columns[0], &keep.columns[1..]);
     let columns = &session.bound.columns;
     let against_time = x == 0;
     let (log_x, log_y) = match args.log {
@@ -91,7 +92,8 @@ fn picture(session: &Session, args: &Plot, size: (u32, u32), x: usize, chosen: &
     };
     let curves: Vec<Curve> = chosen
         .iter()
-        .map(|&k| Curve { name: columns[k].0.clone(), points: rows.iter().map(|r| (r[x], r[k])).collect() })
+        .enumerate()
+        .map(|(k, &c)| Curve { name: columns[c].0.clone(), points: keep.rows().map(|r| (r[0], r[k + 1])).collect() })
         .collect();
     let label = |k: usize| match unit(session, &columns[k].0) {
         Some(unit) => format!("{} [{unit}]", columns[k].0),
@@ -135,14 +137,46 @@ fn size(text: &str) -> Result<(u32, u32), Box<Diagnostic>> {
     }
 }
 
-/// Keeps the rows.
+/// Values kept at most, of all columns together: enough for a point in every pixel many times over.
+const MAX_KEPT: usize = 1 << 23;
+
+/// Keeps the columns that are drawn; of very many rows every second one, every fourth, and so on.
 struct Keep {
-    rows: Vec<Vec<f64>>,
+    columns: Vec<usize>,
+    values: Vec<f64>,
+    every: u64,
+    seen: u64,
+    last: Vec<f64>,
+}
+
+impl Keep {
+    fn new(columns: Vec<usize>) -> Keep {
+        Keep { columns, values: vec![], every: 1, seen: 0, last: vec![] }
+    }
+
+    /// The rows kept, and the very last one.
+    fn rows(&self) -> impl Iterator<Item = &[f64]> {
+        let width = self.columns.len();
+        let end = (!self.last.is_empty()).then_some(self.last.as_slice());
+        self.values.chunks(width).chain(end)
+    }
 }
 
 impl Recorder for Keep {
     fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
-        self.rows.push(values.to_vec());
+        let drawn = self.columns.iter().map(|&c| values[c]);
+        self.last.clear();
+        if self.seen.is_multiple_of(self.every) {
+            self.values.extend(drawn);
+        } else {
+            self.last.extend(drawn);
+        }
+        self.seen += 1;
+        if self.values.len() >= MAX_KEPT {
+            let width = self.columns.len();
+            self.values = self.values.chunks(width).step_by(2).flatten().copied().collect();
+            self.every *= 2;
+        }
         ControlFlow::Continue(())
     }
 

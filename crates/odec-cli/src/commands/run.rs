@@ -163,6 +163,9 @@ impl Recorder for Writer {
 
     fn step(&mut self, t: f64) -> ControlFlow<()> {
         self.progress.step(t);
+        if self.trouble.is_none() {
+            self.trouble = self.rows.tick().err();
+        }
         self.go_on()
     }
 }

@@ -213,6 +213,9 @@ fn advice(blame: &Blame) -> Option<&'static str> {
         Fault::Value if text.contains('^') && negative => {
             Some("a negative number has only whole powers: is a sign wrong, or has a state gone below 0?")
         }
+        Fault::Value if text.contains('/') && blame.operands.iter().any(|o| o.value == 0.0) => Some(
+            "a division by 0: correct the parameters, start elsewhere, or write the term so that it has a value there",
+        ),
         Fault::Value if blame.operands.iter().any(|o| o.value.abs() > HUGE) => Some(
             "the solution grows beyond all numbers: is a constant step too large for the method to be stable, or has the \
              model no solution beyond this time?",

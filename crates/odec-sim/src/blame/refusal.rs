@@ -73,9 +73,9 @@ fn explain(refusal: &Refusal, states: &[(String, usize)], asked: &Asked) -> Diag
 
 /// A name on the command line that is no state and no output.
 pub fn unknown_name(name: &str, flag: &str, known: &[&str]) -> Diagnostic {
-    let d = Diagnostic::error("E0706", format!("`{flag} {name}`: the rows have no `{name}`"));
+    let d = Diagnostic::error("E0706", format!("`{flag} {name}`: the model records no `{name}`"));
     match suggest::nearest(name, known.iter().copied()).first() {
         Some(near) => d.help(format!("is it `{near}`?")),
-        None => d.help(format!("there are {}", suggest::list(known.iter().copied()))),
+        None => d.help(format!("its columns are {}", suggest::list(known.iter().copied()))),
     }
 }

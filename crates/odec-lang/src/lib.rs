@@ -3,6 +3,7 @@
 pub mod blame;
 pub mod diagnostic;
 pub mod lower;
+mod mend;
 pub mod model;
 mod order;
 mod report;
@@ -38,5 +39,6 @@ pub fn check(source: &Source) -> Checked {
     diagnostics.extend(more);
     let mut diagnostics: Vec<Diagnostic> = diagnostics.into_iter().map(report::clipped).collect();
     diagnostics.sort_by_key(Diagnostic::span);
+    mend::keep_what_mends(source, &mut diagnostics);
     Checked { tree, model: model.filter(|_| readable), diagnostics }
 }

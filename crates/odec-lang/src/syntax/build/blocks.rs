@@ -1,5 +1,6 @@
 //! Statements with a block in braces.
 
+use odec_ir::Span;
 use pest::iterators::Pair;
 
 use super::Builder;
@@ -8,7 +9,7 @@ use crate::syntax::explain;
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::{Keyword, classify};
 use crate::syntax::lines::{Block, Segment};
-use crate::syntax::tree::{Action, Change, Entry, EntryValue, Later, Statement, StatementKind};
+use crate::syntax::tree::{Action, Change, Entry, EntryValue, ExprId, Later, Statement, StatementKind};
 
 impl Builder<'_> {
     /// A head and what stands in braces after it.
@@ -60,7 +61,7 @@ impl Builder<'_> {
                 self.silent = head.bad || self.diagnostics.len() > before;
                 let heads = pair.map(|pair| self.every_head(pair));
                 let actions = self.actions(block);
-                let (period, from, until) = heads?;
+                let [period, from, until] = heads?;
                 Some(StatementKind::Later(Later::Every { period: period?, from, until, actions }))
             }
             _ => {
@@ -74,16 +75,12 @@ impl Builder<'_> {
         }
     }
 
-    fn head_expr(&mut self, pair: Pair<'_, Rule>) -> Option<crate::syntax::tree::ExprId> {
+    fn head_expr(&mut self, pair: Pair<'_, Rule>) -> Option<ExprId> {
         pair.into_inner().find(|part| part.as_rule() == Rule::expr).map(|expr| self.expr(expr))
     }
 
-    #[allow(clippy::type_complexity)]
-    fn every_head(
-        &mut self,
-        pair: Pair<'_, Rule>,
-    ) -> (Option<crate::syntax::tree::ExprId>, Option<crate::syntax::tree::ExprId>, Option<crate::syntax::tree::ExprId>)
-    {
+    /// Period, start and end.
+    fn every_head(&mut self, pair: Pair<'_, Rule>) -> [Option<ExprId>; 3] {
         let (mut period, mut from, mut until) = (None, None, None);
         for part in pair.into_inner() {
             let rule = part.as_rule();
@@ -100,7 +97,7 @@ impl Builder<'_> {
                 _ => {}
             }
         }
-        (period, from, until)
+        [period, from, until]
     }
 
     /// Entries `key = value`, and `expect` lines where the block may hold them.
@@ -109,7 +106,7 @@ impl Builder<'_> {
         let mut statements = Vec::new();
         for segment in &block.body {
             let line = &self.text[segment.range.clone()];
-            let span = odec_ir::Span::new(segment.range.start, segment.range.end);
+            let span = Span::new(segment.range.start, segment.range.end);
             if expects && classify(line, false) == Some(Keyword::Expect) {
                 if let Some(pair) = self.read(Rule::expect_line, segment)
                     && let Some(kind) = self.statement(Some(Keyword::Expect), pair)
@@ -123,29 +120,22 @@ impl Builder<'_> {
         (entries, statements)
     }
 
-    fn entry(&mut self, pair: Pair<'_, Rule>, span: odec_ir::Span) -> Option<Entry> {
-        let mut out: Option<Entry> = None;
-        let placeholder = EntryValue::Expr(crate::syntax::tree::ExprId(0));
-        let mut value = None;
+    fn entry(&mut self, pair: Pair<'_, Rule>, span: Span) -> Option<Entry> {
+        let (mut key, mut indices, mut primes, mut argument, mut value) = (None, Vec::new(), 0, None, None);
         for part in pair.into_inner() {
             match part.as_rule() {
-                Rule::named_key => {
-                    let key = self.ident(&part);
-                    let value = placeholder.clone();
-                    out = Some(Entry { key, indices: Vec::new(), primes: 0, argument: None, value, span });
-                }
+                Rule::named_key => key = Some(self.ident(&part)),
                 Rule::entry_key => {
                     let mut references = part.into_inner();
-                    let key = self.reference(references.next()?);
-                    let argument = references.next().map(|argument| self.reference(argument));
-                    if let Some(inner) = key.path.first() {
+                    let target = self.reference(references.next()?);
+                    argument = references.next().map(|argument| self.reference(argument));
+                    if let Some(inner) = target.path.first() {
                         self.report(
                             Diagnostic::error("E0118", "the key of an entry is one name")
                                 .label(inner.span, "no component and no module here"),
                         );
                     }
-                    let (indices, primes, value) = (key.indices, key.primes, placeholder.clone());
-                    out = Some(Entry { key: key.name, indices, primes, argument, value, span });
+                    (key, indices, primes) = (Some(target.name), target.indices, target.primes);
                 }
                 Rule::choice => value = Some(EntryValue::Word(self.ident(&part))),
                 Rule::expr => value = Some(EntryValue::Expr(self.expr(part))),
@@ -158,23 +148,21 @@ impl Builder<'_> {
                 _ => {}
             }
         }
-        let mut entry = out?;
-        entry.value = value?;
-        Some(entry)
+        Some(Entry { key: key?, indices, primes, argument, value: value?, span })
     }
 
     fn actions(&mut self, block: &Block) -> Vec<Action> {
         let mut actions = Vec::new();
         for segment in &block.body {
             if let Some(pair) = self.read(Rule::action_line, segment) {
-                let span = odec_ir::Span::new(segment.range.start, segment.range.end);
+                let span = Span::new(segment.range.start, segment.range.end);
                 actions.extend(self.action(pair, span));
             }
         }
         actions
     }
 
-    fn action(&mut self, pair: Pair<'_, Rule>, span: odec_ir::Span) -> Option<Action> {
+    fn action(&mut self, pair: Pair<'_, Rule>, span: Span) -> Option<Action> {
         let (mut target, mut change, mut value, mut stop, mut text) = (None, Change::Set, None, false, None);
         for part in pair.into_inner() {
             match part.as_rule() {

@@ -7,7 +7,7 @@ use super::Builder;
 use crate::diagnostic::Diagnostic;
 use crate::syntax::grammar::Rule;
 use crate::syntax::limits::MAX_PRIMES;
-use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind, Index, Reference, Unit};
+use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind, Ident, Index, Reference, Unit};
 
 /// What waits on the operator stack.
 #[derive(Clone, Copy)]
@@ -329,7 +329,7 @@ impl Builder<'_> {
     /// `reference`
     pub(super) fn reference(&mut self, pair: Pair<'_, Rule>) -> Reference {
         let span = self.span(&pair);
-        let name = crate::syntax::tree::Ident { name: String::new(), span };
+        let name = Ident { name: String::new(), span };
         let mut out = Reference { name, indices: Vec::new(), primes: 0, path: Vec::new(), lead: 0, span };
         let mut primes = 0usize;
         for part in pair.into_inner() {

@@ -23,6 +23,8 @@ pub struct Builder<'a> {
     diagnostics: Vec<Diagnostic>,
     /// Start of the line that is being built: pest's positions count from there.
     base: usize,
+    /// End of the last segment that was rejected: what follows it on its line may follow from it.
+    rejected: Option<usize>,
     /// The head of the block that is being read was wrong: what is wrong inside may follow from that.
     silent: bool,
     /// Place of the declared value that is being built: a unit at its end belongs to the item.
@@ -41,6 +43,7 @@ impl<'a> Builder<'a> {
             tree: Tree::default(),
             diagnostics: Vec::new(),
             base: 0,
+            rejected: None,
             silent: false,
             value: None,
             trailing: None,
@@ -77,6 +80,7 @@ impl<'a> Builder<'a> {
 
     /// Parses a segment with one rule; a mistake is explained once.
     fn read(&mut self, rule: Rule, segment: &Segment) -> Option<Pair<'a, Rule>> {
+        let follows = self.rejected.is_some_and(|end| !self.text[end..segment.range.start.max(end)].contains('\n'));
         if segment.bad {
             self.give_up(segment);
             return None;
@@ -91,7 +95,9 @@ impl<'a> Builder<'a> {
                 if !mends(line, self.base, rule, &diagnostic.fixes) {
                     diagnostic.fixes.clear();
                 }
-                self.report(diagnostic);
+                if !follows {
+                    self.report(diagnostic);
+                }
                 self.give_up(segment);
                 None
             }
@@ -106,6 +112,7 @@ impl<'a> Builder<'a> {
 
     /// Remembers the names of a line that cannot be read.
     fn give_up(&mut self, segment: &Segment) {
+        self.rejected = Some(segment.range.end);
         let line = &self.text[segment.range.clone()];
         let mut rest = line;
         while let Some(start) = rest.find(keyword::is_name_char) {

@@ -1,12 +1,13 @@
 //! Statements of one line.
 
+use odec_ir::Span;
 use pest::iterators::Pair;
 
 use super::Builder;
 use crate::diagnostic::Diagnostic;
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::Keyword;
-use crate::syntax::tree::{BoundaryItem, Declared, Ident, Later, Reference, StatementKind, Unit, Within};
+use crate::syntax::tree::{BoundaryItem, Declared, ExprKind, Ident, Later, Reference, StatementKind, Unit, Within};
 
 impl Builder<'_> {
     /// The statement of a line that the grammar accepted.
@@ -138,7 +139,7 @@ impl Builder<'_> {
             self.report(
                 Diagnostic::error("E0119", "a blank is missing before the unit")
                     .label(unit.span, "a bracket that touches what stands before it is an index")
-                    .fix(odec_ir::Span::new(start, start), " "),
+                    .fix(Span::new(start, start), " "),
             );
         }
         unit
@@ -175,7 +176,7 @@ impl Builder<'_> {
                         _ => {
                             let span = self.span(&inner);
                             let reference = self.reference(inner);
-                            self.push(crate::syntax::tree::ExprKind::Name(reference), span)
+                            self.push(ExprKind::Name(reference), span)
                         }
                     });
                 }

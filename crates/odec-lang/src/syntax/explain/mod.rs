@@ -3,6 +3,7 @@
 //! The grammar tells how far it came. What stands there, what stands before it and what kind of statement it is decide
 //! the message; the list of what the grammar would have taken is only the last resort.
 
+mod block;
 mod expected;
 mod lexical;
 mod statement;

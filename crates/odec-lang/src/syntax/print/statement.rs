@@ -2,7 +2,7 @@
 
 use super::{Printer, Style, expr};
 use crate::syntax::tree::{
-    Action, BoundaryItem, Change, Declared, Entry, EntryValue, ExprId, Later, Statement, StatementKind, Within,
+    Action, BoundaryItem, Change, Declared, Entry, EntryValue, ExprId, Index, Later, Statement, StatementKind, Within,
 };
 
 impl Printer<'_> {
@@ -150,9 +150,9 @@ impl Printer<'_> {
             for (i, index) in entry.indices.iter().enumerate() {
                 self.put(if i == 0 { "[" } else { ", " });
                 match index {
-                    crate::syntax::tree::Index::At(id) => self.expr(*id, expr::SUM),
-                    crate::syntax::tree::Index::Range(from, to) => self.range((*from, *to)),
-                    crate::syntax::tree::Index::In(name, from, to) => {
+                    Index::At(id) => self.expr(*id, expr::SUM),
+                    Index::Range(from, to) => self.range((*from, *to)),
+                    Index::In(name, from, to) => {
                         self.put(&format!("{} in ", name.name));
                         self.range((*from, *to));
                     }

@@ -4,13 +4,16 @@
 //! indented more and begins with an operator, `then`, `else`, `and`, `or`. Inside `{ }` newline, `;` or `,` separates.
 //! A bracket left open does not swallow the file: it ends where a new statement evidently begins.
 
+mod segment;
+mod text;
+
 use std::ops::Range;
 
 use odec_ir::Span;
 
-use super::keyword::{self, Keyword, classify, first_word};
-use super::limits::MAX_NESTING;
+use super::keyword::{Keyword, classify, first_word};
 use crate::diagnostic::Diagnostic;
+use text::{Lines, lone_equals};
 
 /// A stretch of text that is one statement, entry, action or head of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -302,144 +305,6 @@ impl Cutter<'_> {
         }
     }
 
-    /// One segment from `self.pos` on; leaves `self.pos` where it stopped.
-    fn segment(&mut self, in_block: bool) -> (Segment, Stop) {
-        let text = self.text;
-        let bytes = text.as_bytes();
-        let start = self.pos;
-        let indent = self.indent(start);
-        let mut brackets = Brackets::default();
-        let mut i = start;
-        let stop = loop {
-            let Some(&byte) = bytes.get(i) else { break Stop::End };
-            match byte {
-                b'"' => {
-                    let close = text[i + 1..].find(['"', '\n']).map(|length| i + 1 + length);
-                    match close.filter(|&close| bytes[close] == b'"') {
-                        Some(close) => i = close,
-                        None => {
-                            self.report_in(
-                                &mut brackets,
-                                Diagnostic::error("E0107", "this text is not closed")
-                                    .label(Span::new(i, i + 1), "no second `\"` on this line"),
-                            );
-                            // what closes the block is hardly part of the text
-                            let end = close.unwrap_or(text.len());
-                            i = text[i..end].find('}').filter(|_| in_block).map_or(end, |brace| i + brace) - 1;
-                        }
-                    }
-                }
-                b'(' | b'[' => {
-                    brackets.open.push((byte, i, brackets.ifs));
-                    if brackets.open.len() + brackets.ifs > MAX_NESTING {
-                        self.too_deep(&mut brackets, i);
-                    }
-                }
-                b')' | b']' => self.closing(&mut brackets, byte, i),
-                b'{' => break Stop::Open(i),
-                b'}' => break Stop::Close(i),
-                b';' if brackets.open.is_empty() || in_block => break Stop::Separator(i),
-                b',' if brackets.open.is_empty() && in_block => break Stop::Separator(i),
-                b',' => brackets.ifs = brackets.open.last().map_or(0, |&(.., ifs)| ifs),
-                b'i' if text[i..].starts_with("if") && first_word(&text[i..]) == "if" => {
-                    let before = &text[start..i];
-                    let word_before = before.chars().next_back().is_some_and(keyword::is_name_char);
-                    if !word_before && !before.trim_end().ends_with("else") {
-                        brackets.ifs += 1;
-                        if brackets.open.len() + brackets.ifs > MAX_NESTING {
-                            self.too_deep(&mut brackets, i);
-                        }
-                    }
-                    i += 1;
-                }
-                b'\n' => match self.continues(start, i, indent, in_block, &brackets) {
-                    Some(next) => {
-                        i = next;
-                        continue;
-                    }
-                    None => break Stop::Newline,
-                },
-                _ => {}
-            }
-            i += 1;
-        };
-        self.pos = i;
-        if let Some(&(byte, at, _)) = brackets.open.last() {
-            let close = if byte == b'(' { ')' } else { ']' };
-            self.report_in(
-                &mut brackets,
-                Diagnostic::error("E0108", format!("this `{}` is not closed", byte as char))
-                    .label(Span::new(at, at + 1), format!("no `{close}` follows in this statement")),
-            );
-        }
-        let end = start + text[start..i].trim_end().len();
-        (Segment { range: start..end, bad: brackets.bad }, stop)
-    }
-
-    fn closing(&mut self, brackets: &mut Brackets, byte: u8, at: usize) {
-        let here = Span::new(at, at + 1);
-        match brackets.open.pop() {
-            Some((open, from, ifs)) => {
-                brackets.ifs = ifs;
-                let expected = if open == b'(' { b')' } else { b']' };
-                if expected != byte {
-                    self.report_in(
-                        brackets,
-                        Diagnostic::error("E0109", format!("`{}` is closed by `{}`", open as char, byte as char))
-                            .label(here, format!("`{}` was expected", expected as char))
-                            .label(Span::new(from, from + 1), "for this"),
-                    );
-                }
-            }
-            None => self.report_in(
-                brackets,
-                Diagnostic::error("E0109", format!("this `{}` closes nothing", byte as char))
-                    .label(here, format!("no `{}` before it is open", if byte == b')' { '(' } else { '[' })),
-            ),
-        }
-    }
-
-    fn too_deep(&mut self, brackets: &mut Brackets, at: usize) {
-        self.report_in(
-            brackets,
-            Diagnostic::error("E0103", format!("more than {MAX_NESTING} levels of brackets or `if`"))
-                .label(Span::new(at, at + 1), "one level too many")
-                .help("give parts of the expression names of their own"),
-        );
-    }
-
-    /// Where a statement goes on after the newline at `newline`, if it does.
-    fn continues(
-        &self,
-        start: usize,
-        newline: usize,
-        indent: usize,
-        in_block: bool,
-        brackets: &Brackets,
-    ) -> Option<usize> {
-        let inside = !brackets.open.is_empty();
-        let next = self.next_line(newline + 1, inside)?;
-        let line = self.rest_of_line(next);
-        let column = next - self.line_start(next);
-        if line.starts_with('}') || line.starts_with('{') {
-            return None;
-        }
-        let so_far = self.text[start..newline].trim_end();
-        let keyword_line = column <= indent && begins_statement(line);
-        if inside {
-            return (!keyword_line && lone_equals(line).is_none()).then_some(next);
-        }
-        let comma = so_far.ends_with(',') && !in_block;
-        if comma || ends_open(so_far) {
-            // the cheap questions first: the last one reads all of the statement so far
-            let equation = column <= indent && lone_equals(line).is_some_and(|at| !line[..at].contains(','));
-            let complete = || lone_equals(so_far).is_some() || classify(so_far, false).is_some();
-            let new = !comma && equation && complete();
-            return (!keyword_line && !new).then_some(next);
-        }
-        (column > indent && begins_open(line)).then_some(next)
-    }
-
     /// First non-blank position of the next line that is not a comment. A blank line ends the search unless `far`.
     fn next_line(&self, mut at: usize, far: bool) -> Option<usize> {
         while at < self.text.len() {
@@ -480,88 +345,4 @@ impl Cutter<'_> {
     fn report(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
     }
-
-    /// Reports the first mistake of a segment only: what follows from a wrong bracket is rarely a second one.
-    fn report_in(&mut self, brackets: &mut Brackets, diagnostic: Diagnostic) {
-        if !std::mem::replace(&mut brackets.bad, true) {
-            self.diagnostics.push(diagnostic);
-        }
-    }
-}
-
-/// Start, first non-blank position and end of every physical line.
-struct Lines(Vec<(usize, usize, usize)>);
-
-impl Lines {
-    fn of(text: &str) -> Lines {
-        let mut at = 0;
-        let lines = text.split('\n').map(|line| {
-            let start = at;
-            at += line.len() + 1;
-            let first = start + (line.len() - line.trim_start_matches([' ', '\t']).len());
-            (start, first, start + line.len())
-        });
-        Lines(lines.collect())
-    }
-
-    /// The line that holds a position.
-    fn at(&self, at: usize) -> (usize, usize, usize) {
-        let after = self.0.partition_point(|&(start, ..)| start <= at);
-        self.0.get(after.saturating_sub(1)).copied().unwrap_or_default()
-    }
-}
-
-/// State of one segment: open brackets with place and number of `if`s around them.
-#[derive(Default)]
-struct Brackets {
-    open: Vec<(u8, usize, usize)>,
-    ifs: usize,
-    bad: bool,
-}
-
-/// Whether a line begins with a keyword and what only a keyword is followed by.
-fn begins_statement(line: &str) -> bool {
-    let Some(word) = classify(line, line.contains('{')) else { return false };
-    let rest = line[word.word().len()..].trim_start();
-    let next = first_word(rest);
-    let infix = matches!(next, "in" | "where" | "within" | "and" | "or" | "then" | "else");
-    !infix && (!next.is_empty() || rest.is_empty() || rest.starts_with(['{', '"', '(', '[', '-', '.']))
-}
-
-/// Position of a `=` that is no part of another operator, outside of brackets.
-pub fn lone_equals(line: &str) -> Option<usize> {
-    let bytes = line.as_bytes();
-    let mut depth = 0usize;
-    let mut in_text = false;
-    for (i, &byte) in bytes.iter().enumerate() {
-        match byte {
-            b'"' => in_text = !in_text,
-            _ if in_text => {}
-            b'(' | b'[' | b'{' => depth += 1,
-            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
-            b'=' if depth == 0 => {
-                let before = i.checked_sub(1).map(|i| bytes[i]);
-                let part = before.is_some_and(|byte| b"=<>!:+-".contains(&byte)) || bytes.get(i + 1) == Some(&b'=');
-                if !part {
-                    return Some(i);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
-const OPERATORS: [char; 17] = ['+', '-', '*', '/', '^', '=', '<', '>', '−', '·', '×', '⋅', '≤', '≥', '≠', '±', '!'];
-
-/// Whether a line ends with an operator, `=`, `..`, or a reserved word, so that something must follow.
-fn ends_open(line: &str) -> bool {
-    let word = line.rsplit(|c: char| !keyword::is_name_char(c)).next().unwrap_or_default();
-    line.ends_with(OPERATORS) || line.ends_with("..") || keyword::RESERVED.contains(&word)
-}
-
-/// Whether a line begins with what can only go on from the line before.
-fn begins_open(line: &str) -> bool {
-    (line.starts_with(OPERATORS) && lone_equals(line) != Some(0))
-        || matches!(first_word(line), "then" | "else" | "and" | "or")
 }

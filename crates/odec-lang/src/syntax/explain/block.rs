@@ -1,0 +1,91 @@
+//! Heads of blocks, and the entries and actions inside them.
+
+use odec_ir::Span;
+
+use super::{Scene, token::Kind};
+use crate::diagnostic::Diagnostic;
+use crate::syntax::grammar::Rule;
+
+pub(super) fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let example = "an entry is written `rtol = 1e-8`";
+    let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == Kind::Equals);
+    let Some(here) = scene.here() else {
+        let last = scene.before().filter(|last| last.ends_value() && !equals)?;
+        return Some(
+            scene
+                .error("E0128", format!("`{}` alone is no entry", scene.line))
+                .label(scene.span(last), "`= value` is missing")
+                .help(example),
+        );
+    };
+    let before = scene.before();
+    match here.kind {
+        Kind::Equals if equals && before.is_some_and(|before| before.ends_value()) => Some(
+            scene
+                .error("E0129", "an entry has one `=`")
+                .label(scene.span(here), "the second")
+                .help("separate entries by a newline, `;` or `,`"),
+        ),
+        Kind::Colon | Kind::Assign if !equals && scene.brackets.is_empty() => {
+            Some(scene.error("E0124", "an entry has `=`").label(scene.span(here), "write `=`").fix(
+                Span::new(
+                    before.map_or(scene.span(here).start as usize, |b| scene.base + b.end),
+                    scene.base + here.end,
+                ),
+                " =",
+            ))
+        }
+        Kind::Compare if !equals && scene.text(here) == "==" => Some(
+            scene.error("E0124", "an entry has `=`").label(scene.span(here), "write `=`").fix(scene.span(here), "="),
+        ),
+        _ if !equals && scene.at == 0 => Some(
+            scene
+                .error("E0118", "an entry begins with its name")
+                .label(scene.span(here), "a name belongs here")
+                .help(example),
+        ),
+        Kind::Number | Kind::Name | Kind::Text if !equals && before.is_some_and(|before| before.ends_value()) => Some(
+            scene
+                .error("E0129", "`=` is missing")
+                .label(scene.span(here), "before the value")
+                .help(example)
+                .fix(before.map(|before| scene.behind(before)).unwrap_or_default(), " ="),
+        ),
+        _ => None,
+    }
+}
+
+pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let here = scene.here()?;
+    let text = scene.text(here);
+    if scene.brackets.is_empty() && (here.kind == Kind::Equals || text == "==") && scene.wants("`:=`") {
+        return Some(
+            scene
+                .error("E0124", "in an event a name changes by `:=`, `+=` or `-=`")
+                .label(scene.span(here), "write `:=`")
+                .help("`=` states what always holds; `:=` sets a new value at this instant")
+                .fix(scene.span(here), ":="),
+        );
+    }
+    None
+}
+
+pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let here = scene.here()?;
+    let word = scene.tokens.first().map(|&token| scene.text(token)).unwrap_or_default();
+    match here.kind {
+        Kind::Equals if scene.rule == Rule::when_head && scene.before()?.ends_value() => Some(
+            scene
+                .error("E0124", "a condition compares with `==`")
+                .label(scene.span(here), "write `==`")
+                .fix(scene.span(here), "=="),
+        ),
+        _ if matches!(scene.rule, Rule::run_head | Rule::params_head) => Some(
+            scene
+                .error("E0118", format!("between `{word}` and `{{` stands a name only"))
+                .label(scene.span(here), "this does not fit")
+                .help(format!("write `{word} NAME {{ ... }}`")),
+        ),
+        _ => None,
+    }
+}

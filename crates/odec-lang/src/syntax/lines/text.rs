@@ -1,0 +1,72 @@
+//! What can be told of a line by its text alone.
+
+use crate::syntax::keyword::{self, classify, first_word};
+
+/// Start, first non-blank position and end of every physical line.
+pub(super) struct Lines(Vec<(usize, usize, usize)>);
+
+impl Lines {
+    pub(super) fn of(text: &str) -> Lines {
+        let mut at = 0;
+        let lines = text.split('\n').map(|line| {
+            let start = at;
+            at += line.len() + 1;
+            let first = start + (line.len() - line.trim_start_matches([' ', '\t']).len());
+            (start, first, start + line.len())
+        });
+        Lines(lines.collect())
+    }
+
+    /// The line that holds a position.
+    pub(super) fn at(&self, at: usize) -> (usize, usize, usize) {
+        let after = self.0.partition_point(|&(start, ..)| start <= at);
+        self.0.get(after.saturating_sub(1)).copied().unwrap_or_default()
+    }
+}
+
+/// Whether a line begins with a keyword and what only a keyword is followed by.
+pub(super) fn begins_statement(line: &str) -> bool {
+    let Some(word) = classify(line, line.contains('{')) else { return false };
+    let rest = line[word.word().len()..].trim_start();
+    let next = first_word(rest);
+    let infix = matches!(next, "in" | "where" | "within" | "and" | "or" | "then" | "else");
+    !infix && (!next.is_empty() || rest.is_empty() || rest.starts_with(['{', '"', '(', '[', '-', '.']))
+}
+
+/// Position of a `=` that is no part of another operator, outside of brackets.
+pub(super) fn lone_equals(line: &str) -> Option<usize> {
+    let bytes = line.as_bytes();
+    let mut depth = 0usize;
+    let mut in_text = false;
+    for (i, &byte) in bytes.iter().enumerate() {
+        match byte {
+            b'"' => in_text = !in_text,
+            _ if in_text => {}
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            b'=' if depth == 0 => {
+                let before = i.checked_sub(1).map(|i| bytes[i]);
+                let part = before.is_some_and(|byte| b"=<>!:+-".contains(&byte)) || bytes.get(i + 1) == Some(&b'=');
+                if !part {
+                    return Some(i);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+const OPERATORS: [char; 17] = ['+', '-', '*', '/', '^', '=', '<', '>', '−', '·', '×', '⋅', '≤', '≥', '≠', '±', '!'];
+
+/// Whether a line ends with an operator, `=`, `..`, or a reserved word, so that something must follow.
+pub(super) fn ends_open(line: &str) -> bool {
+    let word = line.rsplit(|c: char| !keyword::is_name_char(c)).next().unwrap_or_default();
+    line.ends_with(OPERATORS) || line.ends_with("..") || keyword::RESERVED.contains(&word)
+}
+
+/// Whether a line begins with what can only go on from the line before.
+pub(super) fn begins_open(line: &str) -> bool {
+    (line.starts_with(OPERATORS) && lone_equals(line) != Some(0))
+        || matches!(first_word(line), "then" | "else" | "and" | "or")
+}

@@ -26,16 +26,22 @@ pub(crate) fn warning(
 pub(crate) trait Build: Sized {
     /// More places, all with this text, at most [`MAX_LABELS`] in all.
     fn also_all(self, spans: impl IntoIterator<Item = Span>, text: &str) -> Self;
+    /// The same with another limit.
+    fn also_some(self, spans: impl IntoIterator<Item = Span>, text: &str, most: usize) -> Self;
 }
 
 impl Build for Diagnostic {
-    fn also_all(mut self, spans: impl IntoIterator<Item = Span>, text: &str) -> Diagnostic {
+    fn also_all(self, spans: impl IntoIterator<Item = Span>, text: &str) -> Diagnostic {
+        self.also_some(spans, text, MAX_LABELS)
+    }
+
+    fn also_some(mut self, spans: impl IntoIterator<Item = Span>, text: &str, most: usize) -> Diagnostic {
         let mut left_out = 0;
         for span in spans {
             if self.labels.iter().any(|l| l.span == span) {
                 continue;
             }
-            if self.labels.len() < MAX_LABELS {
+            if self.labels.len() < most {
                 self.labels.push(Label { span, text: text.to_owned() });
             } else {
                 left_out += 1;

@@ -6,6 +6,9 @@ use crate::diagnostic::Diagnostic;
 use crate::report::{Build, error};
 use crate::syntax::tree::{ExprKind, Later, Reference, Statement, StatementKind, Tree};
 
+/// Most places that one feature points at: a model that uses it uses it everywhere.
+const MAX_PLACES: usize = 3;
+
 /// What is asked for, in the order in which it is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Feature {
@@ -100,6 +103,10 @@ pub(super) fn find(tree: &Tree) -> Vec<Diagnostic> {
         let modules = found.iter().any(|(f, _)| *f == Feature::Modules);
         found.retain(|(f, _)| (*f != Feature::Arrays || arrays) && (*f != Feature::Vectors || vectors && !modules));
     }
+    // The elements of an array may be vectors: said once.
+    if found.iter().any(|(f, _)| *f == Feature::Arrays) {
+        found.retain(|(f, _)| *f != Feature::Vectors);
+    }
     found.sort();
     let mut said: Vec<Feature> = Vec::new();
     let mut diagnostics = Vec::new();
@@ -110,7 +117,7 @@ pub(super) fn find(tree: &Tree) -> Vec<Diagnostic> {
         said.push(feature);
         let others = found.iter().filter(|(f, _)| *f == feature).map(|f| f.1).skip(1);
         let report = error(feature.code(), feature.headline(), span, "").help(feature.help());
-        diagnostics.push(report.also_all(others, ""));
+        diagnostics.push(report.also_some(others, "", MAX_PLACES));
     }
     diagnostics
 }

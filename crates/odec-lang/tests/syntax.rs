@@ -82,7 +82,8 @@ fn lines_go_on() {
     means("x =\n  3", "equation x = 3\n");
     means("y = output + in\nz = 1\n", "equation y = (+ output in)\nequation z = 1\n");
     means("x = 1\r\ny = 2\r\n", "equation x = 1\nequation y = 2\n");
-    means("x = 1\ry = 2", "equation x = 1\nequation y = 2\n");
+    means("x = 1 # one\ry = 2\r", "equation x = 1\nequation y = 2\n");
+    means("x = 1 # one\r\n\r\ny = 2 # two\r\n", "equation x = 1\nequation y = 2\n");
     means("\u{feff}x\u{a0}= 1", "equation x = 1\n");
     all("x' = a +\n\nb = 1\n", &[("E0116", 1)]);
 }

@@ -33,18 +33,27 @@ fn is_blank(c: char) -> bool {
 pub fn mask(source: &str) -> Masked {
     let mut out = Masked { text: String::with_capacity(source.len()), ..Masked::default() };
     let mut at = 0;
-    for line in source.split_inclusive('\n') {
+    while at < source.len() {
+        let line = first_line(&source[at..]);
         mask_line(line, at, &mut out);
         at += line.len();
     }
     out
 }
 
+/// Up to and with the end of the line: `\n`, `\r\n`, or the `\r` alone of old systems.
+fn first_line(text: &str) -> &str {
+    let end = text.find(['\n', '\r']).map_or(text.len(), |at| match &text.as_bytes()[at..] {
+        [b'\r', b'\n', ..] => at + 2,
+        _ => at + 1,
+    });
+    &text[..end]
+}
+
 fn mask_line(line: &str, at: usize, out: &mut Masked) {
     let mut in_text = false;
     let mut blank_so_far = true;
-    let mut chars = line.char_indices().peekable();
-    while let Some((i, c)) = chars.next() {
+    for (i, c) in line.char_indices() {
         let slashes = c == '/' && !in_text && line[i + 1..].starts_with('/');
         if (c == '#' && !in_text) || slashes {
             let body = line.trim_end_matches(['\n', '\r']);
@@ -55,8 +64,8 @@ fn mask_line(line: &str, at: usize, out: &mut Masked) {
                 let text = body[i + 2..].trim().to_string();
                 out.docs.push(Doc { start: at + i, end: at + body.len(), text, alone: blank_so_far });
             }
-            blank_out(line.len() - i - usize::from(line.ends_with('\n')), &mut out.text);
-            if line.ends_with('\n') {
+            blank_out(line.len() - i - usize::from(line.ends_with(['\n', '\r'])), &mut out.text);
+            if line.ends_with(['\n', '\r']) {
                 out.text.push('\n');
             }
             return;
@@ -65,11 +74,8 @@ fn mask_line(line: &str, at: usize, out: &mut Masked) {
             in_text = !in_text;
         }
         let mark = c == '\u{feff}' && at == 0 && i == 0;
-        if c == '\r' && chars.peek().is_some_and(|&(_, next)| next != '\n') {
-            // a lone carriage return ends a line on old systems
+        if c == '\r' && i + 1 == line.len() {
             out.text.push('\n');
-            in_text = false;
-            blank_so_far = true;
         } else if c == '\r' || mark || (is_blank(c) && c != ' ' && c != '\t' && !in_text) {
             blank_out(c.len_utf8(), &mut out.text);
         } else {

@@ -35,7 +35,7 @@ fn newcomers() {
     check("x' = -x", "E0201", "x", "");
     check("param a = 2\nstate x = 1\nx' = -a(x + 1)", "E0205", "a(x + 1)", "x' = -a*(x + 1)");
     check("state x = 1\nx' = -x(t)", "E0205", "x(t)", "x' = -x");
-    check("state x = 1\ny = 2\nx' = -y + der(x)", "E0203", "der(x)", "x' = -y + x'");
+    check("state x = 1, y = 2\nx' = -x\ny' = -y + der(x)", "E0203", "der(x)", "y' = -y + x'");
     check("state x = 1\nx' = ifelse(x > 1, 2, 3)", "E0203", "ifelse", "");
     check("param w = 2\nstate x = 1\nx' = sin(wt)", "E0201", "wt", "x' = sin(w*t)");
     check("state x = 1\nstate = 1\nx' = -x*k", "E0201", "state", "state k = 1");

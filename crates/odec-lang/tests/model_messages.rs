@@ -38,7 +38,7 @@ fn newcomers() {
     check("state x = 1, y = 2\nx' = -x\ny' = -y + der(x)", "E0203", "der(x)", "y' = -y + x'");
     check("state x = 1\nx' = ifelse(x > 1, 2, 3)", "E0203", "ifelse", "");
     check("param w = 2\nstate x = 1\nx' = sin(wt)", "E0201", "wt", "x' = sin(w*t)");
-    check("state x = 1\nstate = 1\nx' = -x*k", "E0201", "state", "state k = 1");
+    check("state x = 1\nparam = 1\nx' = -x*k", "E0201", "param", "param k = 1");
     check("state x = 1\nx' = sin + 1", "E0201", "sin", "");
     check("time s\nstate x = 1\nx' = -x*t + t", "E0201", "t", "x' = -x*s + s");
     check("state x = 1\nx' = if x == 1 then 0 else 1", "E0317", "x == 1", "");

@@ -2,6 +2,7 @@
 
 mod cycles;
 mod features;
+mod left;
 mod names;
 mod report;
 mod resolve;

@@ -2,12 +2,11 @@
 
 use odec_ir::Span;
 
+use super::left::Left;
 use super::{Builder, Doubled};
 use crate::model::{Model, Symbol, Time};
 use crate::report::{error, warning};
-use crate::syntax::tree::{
-    Binary, Declared, Entry, ExprId, ExprKind, Ident, Reference, Statement, StatementKind, Unit, Within,
-};
+use crate::syntax::tree::{Declared, Entry, ExprId, Ident, Reference, Statement, StatementKind, Unit, Within};
 
 /// Names that mean something without a declaration; a model may declare them.
 pub(super) const MATHEMATICAL: &[(&str, f64)] =
@@ -60,19 +59,6 @@ pub(super) struct Equation<'a> {
     pub rhs: ExprId,
     pub span: Span,
     pub equals: Span,
-}
-
-/// The form of a left side.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Left<'a> {
-    /// One name, no prime.
-    Plain(&'a Ident),
-    /// The derivative of this order of a name, in whatever notation.
-    Derivative(&'a str, Span, u8),
-    /// `x(0)` for a state x.
-    Start(&'a Ident, ExprId),
-    /// Anything else.
-    Expression,
 }
 
 /// What is recorded.
@@ -427,70 +413,6 @@ impl<'a> Builder<'a> {
             }
         }
         found.equations.push(Equation { left, lhs, rhs, span: statement.span, equals });
-    }
-
-    fn is_state(&self, name: &str) -> bool {
-        matches!(self.model.symbols.get(name), Some(Symbol::State(_)))
-    }
-
-    fn is_free(&self, name: &str) -> bool {
-        !self.model.symbols.contains_key(name)
-    }
-
-    /// The form of a left side. `der(x)`, `d/dt(x)` and `dx/dt` are derivatives where x is a state (or nothing), and
-    /// `dx`, `dt` are not declared. A name `d` does no harm: with no function `dt`, a quotient has no meaning there.
-    fn left_side(&self, lhs: ExprId) -> Left<'a> {
-        let tree = self.tree;
-        let expr = |id: ExprId| &tree.exprs[id.0 as usize];
-        let plain = |id: ExprId| match &expr(id).kind {
-            ExprKind::Name(r) if r.primes == 0 => Some(&r.name),
-            _ => None,
-        };
-        let span = expr(lhs).span;
-        let may_be_state = |name: &str| self.is_state(name) || self.is_free(name);
-        let by_time = |name: &str| name == "dt" || name.strip_prefix('d') == Some(&self.model.time.name);
-        match &expr(lhs).kind {
-            ExprKind::Name(r) if r.primes == 0 => Left::Plain(&r.name),
-            ExprKind::Name(r) => Left::Derivative(&r.name.name, r.name.span, r.primes),
-            ExprKind::Call(f, arguments) => match (&arguments[..], f.name.as_str()) {
-                (&[inner], "der") if !self.functions.contains_key("der") => match &expr(inner).kind {
-                    ExprKind::Name(r) if may_be_state(&r.name.name) => {
-                        Left::Derivative(&r.name.name, r.name.span, r.primes.saturating_add(1))
-                    }
-                    _ => Left::Expression,
-                },
-                (&[inner], name) if self.is_state(name) && !self.functions.contains_key(name) => Left::Start(f, inner),
-                _ => Left::Expression,
-            },
-            ExprKind::Binary(Binary::Div, _, top, bottom) => {
-                let Some(top) = plain(*top) else { return Left::Expression };
-                match &expr(*bottom).kind {
-                    ExprKind::Call(f, arguments)
-                        if top.name == "d" && by_time(&f.name) && !self.functions.contains_key(&f.name) =>
-                    {
-                        match arguments[..] {
-                            [inner] => match &expr(inner).kind {
-                                ExprKind::Name(r) if may_be_state(&r.name.name) => {
-                                    Left::Derivative(&r.name.name, r.name.span, r.primes.saturating_add(1))
-                                }
-                                _ => Left::Expression,
-                            },
-                            _ => Left::Expression,
-                        }
-                    }
-                    ExprKind::Name(r) if r.primes == 0 && by_time(&r.name.name) && self.is_free(&r.name.name) => {
-                        match top.name.strip_prefix('d') {
-                            Some(name) if !name.is_empty() && self.is_free(&top.name) && may_be_state(name) => {
-                                Left::Derivative(name, span, 1)
-                            }
-                            _ => Left::Expression,
-                        }
-                    }
-                    _ => Left::Expression,
-                }
-            }
-            _ => Left::Expression,
-        }
     }
 }
 

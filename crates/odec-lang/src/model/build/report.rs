@@ -31,7 +31,7 @@ const REDUCTIONS: &[&str] = &["sum", "prod"];
 
 impl<'a> Builder<'a> {
     /// A bare state on a left side: the prime is missing.
-    pub(super) fn bare_state(&mut self, name: &Ident, state: usize, equation: &Equation<'a>) {
+    pub(super) fn bare_state(&mut self, name: &Ident, state: usize) {
         let started = self.tree.statements.iter().filter_map(|s| match &s.kind {
             crate::syntax::tree::StatementKind::State(items) => Some(items),
             _ => None,
@@ -48,7 +48,6 @@ impl<'a> Builder<'a> {
                 name.name, name.name
             ))
             .fix(end, primes);
-        let _ = equation;
         self.say(report);
     }
 

@@ -2,7 +2,8 @@
 
 use odec_ir::{Op, Span, builtin as table};
 
-use super::names::{Declarations, Left, MATHEMATICAL, Output};
+use super::left::Left;
+use super::names::{Declarations, MATHEMATICAL, Output};
 use super::{Builder, Use, UseKind};
 use crate::model::{self, Body, Symbol, Term, TermId, TermKind};
 use crate::report::error;
@@ -157,7 +158,7 @@ impl<'a> Builder<'a> {
             }
             Left::Plain(name) => {
                 if let Some(&Symbol::State(i)) = self.model.symbols.get(&name.name) {
-                    self.bare_state(name, i, equation);
+                    self.bare_state(name, i);
                 }
                 self.body(equation.rhs, Place::Anywhere);
                 return;

@@ -130,12 +130,7 @@ impl Builder<'_> {
             self.say(report);
             return;
         }
-        if let UseKind::Power(exponent) = first.kind
-            && name == "e"
-        {
-            let span = first.span.to(self.span_of(exponent));
-            let inner = self.text(self.span_of(exponent));
-            let inner = inner.strip_prefix('(').and_then(|s| s.strip_suffix(')')).unwrap_or(inner);
+        if matches!(first.kind, UseKind::Power(_)) && name == "e" {
             let mut report = error("E0201", "`e` is not declared", first.span, "")
                 .also_all(uses[1..].iter().map(|u| u.span), "and here")
                 .help("write `exp(x)` for the exponential function");
@@ -146,7 +141,6 @@ impl Builder<'_> {
                     report = report.fix(u.span.to(self.span_of(exponent)), format!("exp({text})"));
                 }
             }
-            let _ = (span, inner);
             self.say(report);
             return;
         }

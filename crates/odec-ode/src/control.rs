@@ -1,8 +1,8 @@
 //! Error control: weighted norms, step-size controllers as constants, the choice of the first step.
 
 use crate::evaluator::Evaluator;
+use crate::linear::MassMatrix;
 use crate::problem::{Cause, Options};
-use crate::system::Mass;
 
 /// Per-state tolerances; the weight of state i is 1 / (atol_i + rtol * |y_i|).
 #[derive(Clone, Debug)]
@@ -216,7 +216,7 @@ pub fn first_step(
 ) -> Result<f64, Cause> {
     let n = y0.len();
     let span = t_end - t0;
-    let diagonal = mass_diagonal(eval.mass(), n);
+    let diagonal = mass_diagonal(eval, t0, y0)?;
     let mut slope = vec![0.0; n];
     let mut other = vec![0.0; n];
     eval.rhs(t0, y0, &mut slope)?;
@@ -259,19 +259,18 @@ fn scale_rows(slope: &mut [f64], diagonal: &[f64]) {
 }
 
 /// 1 / M_ii, zero where M_ii is zero.
-fn mass_diagonal(mass: Mass<'_>, n: usize) -> Vec<f64> {
-    match mass {
-        Mass::Identity => vec![1.0; n],
-        Mass::Constant(pattern, values) => {
-            let mut diagonal = vec![0.0; n];
-            for j in 0..n {
-                for k in pattern.column(j) {
-                    if pattern.row_idx[k] as usize == j && values[k] != 0.0 {
-                        diagonal[j] = 1.0 / values[k];
-                    }
-                }
+fn mass_diagonal(eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<Vec<f64>, Cause> {
+    let n = y.len();
+    let mut mass = MassMatrix::of(eval.mass());
+    mass.update(eval, t, y)?;
+    let Some((pattern, values)) = mass.entries() else { return Ok(vec![1.0; n]) };
+    let mut diagonal = vec![0.0; n];
+    for j in 0..n {
+        for k in pattern.column(j) {
+            if pattern.row_idx[k] as usize == j && values[k] != 0.0 {
+                diagonal[j] = 1.0 / values[k];
             }
-            diagonal
         }
     }
+    Ok(diagonal)
 }

@@ -61,6 +61,11 @@ impl<'a> Evaluator<'a> {
         self.faulted.then_some((self.fault_t, &self.fault_y[..]))
     }
 
+    /// Remembers this place as that of the last fault.
+    pub fn note_fault(&mut self, t: f64, y: &[f64]) {
+        self.remember(t, y);
+    }
+
     fn remember(&mut self, t: f64, y: &[f64]) {
         self.faulted = true;
         self.fault_t = t;
@@ -99,6 +104,44 @@ impl<'a> Evaluator<'a> {
                 let row = pattern.row_idx.get(entry).map_or(0, |r| *r as usize);
                 let col = pattern.col_ptr.iter().skip(1).take_while(|end| **end as usize <= entry).count();
                 Err(Cause::NonFiniteJacobian { row, col })
+            }
+        }
+    }
+
+    /// M(t, y) on its pattern, where it depends on them.
+    pub fn mass_values(&mut self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), Cause> {
+        match self.system.mass_values(t, y, values) {
+            Ok(()) if all_finite(values) => Ok(()),
+            Err(EvalError::Fatal) => {
+                self.remember(t, y);
+                Err(Cause::Fatal)
+            }
+            Ok(()) | Err(EvalError::Recoverable) => {
+                self.remember(t, y);
+                let row = match self.system.mass() {
+                    Mass::StateDependent { pattern, .. } => pattern.row_idx.get(first_bad(values)),
+                    _ => None,
+                };
+                Err(Cause::NonFiniteMass { row: row.map_or(0, |r| *r as usize) })
+            }
+        }
+    }
+
+    /// d(M(t, y) w)/dy on its pattern.
+    pub fn mass_jacobian(&mut self, t: f64, y: &[f64], w: &[f64], values: &mut [f64]) -> Result<(), Cause> {
+        match self.system.mass_jacobian(t, y, w, values) {
+            Ok(()) if all_finite(values) => Ok(()),
+            Err(EvalError::Fatal) => {
+                self.remember(t, y);
+                Err(Cause::Fatal)
+            }
+            Ok(()) | Err(EvalError::Recoverable) => {
+                self.remember(t, y);
+                let row = match self.system.mass() {
+                    Mass::StateDependent { jacobian, .. } => jacobian.row_idx.get(first_bad(values)),
+                    _ => None,
+                };
+                Err(Cause::NonFiniteMass { row: row.map_or(0, |r| *r as usize) })
             }
         }
     }

@@ -20,9 +20,11 @@ pub const TRUSTED_RATE: f64 = 0.01;
 /// Relative correction at which an iteration that no longer contracts has met rounding and not divergence.
 pub const ROUNDING: f64 = 1e-10;
 
-/// `alpha * M (y - anchor) = f(t, y) + offset`, to be solved for y.
+/// `alpha * M (y - anchor) = f(t, y) + offset`, to be solved for y; a mass matrix that depends on time and state is M(t, y).
 /// Backward Euler: alpha = 1/h, anchor = y0. Trapezoidal rule: alpha = 2/h, anchor = y0, offset = f0.
 /// BDF with leading coefficient a_s: alpha = a_s/h, anchor = -(sum of the past terms)/a_s.
+/// In all of them `alpha * (y - anchor)` approximates y'; with M(t, y) what is known of y' belongs into the anchor, since an
+/// offset made of f holds for one M only.
 pub struct Equation<'a> {
     /// Time of the unknown.
     pub t: f64,
@@ -64,8 +66,13 @@ impl Accuracy {
 }
 
 /// Newton with its matrix and memory.
+///
+/// With M(t, y) the matrix has the term d(M(y) w)/dy, w = alpha (y - anchor), which changes with the iterate, and from a guess
+/// of w = 0 it is missing. So the matrix is renewed within a solve where the iteration contracts poorly and after a first
+/// correction from such a guess.
 pub struct Newton {
     matrix: Shifted,
+    /// M, where it varies at the iterate.
     mass: MassMatrix,
     residual: Vec<f64>,
     difference: Vec<f64>,
@@ -161,12 +168,24 @@ impl Newton {
 
     fn renew(&mut self, eval: &mut Evaluator<'_>, equation: &Equation<'_>, y: &[f64]) -> Result<(), Cause> {
         self.state = Factors::None;
-        self.matrix.evaluate(eval, equation.t, y)?;
+        if self.mass.varies() {
+            self.rate(equation, y);
+            self.matrix.evaluate_moving(eval, equation.t, y, &self.difference)?;
+        } else {
+            self.matrix.evaluate(eval, equation.t, y)?;
+        }
         self.matrix.factor(eval, equation.alpha)?;
         self.state = Factors::Old;
         self.age = 0;
         self.eta = 1.0;
         Ok(())
+    }
+
+    /// alpha (y - anchor), the approximation of y', into `difference`.
+    fn rate(&mut self, equation: &Equation<'_>, y: &[f64]) {
+        for i in 0..y.len() {
+            self.difference[i] = equation.alpha * (y[i] - equation.anchor[i]);
+        }
     }
 
     fn iterate(
@@ -180,9 +199,10 @@ impl Newton {
         let n = y.len();
         let (anchor, alpha) = (&equation.anchor[..n], equation.alpha);
         // Factors of another alpha over- or undershoot on stiff components by this much.
-        let relax = 2.0 / (1.0 + alpha / self.matrix.alpha());
+        let mut relax = 2.0 / (1.0 + alpha / self.matrix.alpha());
         let mut eta = self.eta.max(TRUSTED_RATE).powf(0.8);
         let mut previous = 0.0;
+        let mut renewed = false;
         for iteration in 0..MAX_ITERATIONS {
             eval.stats.newton += 1;
             eval.rhs(equation.t, y, &mut self.residual)?;
@@ -197,6 +217,11 @@ impl Newton {
                         self.residual[i] -= alpha * (y[i] - anchor[i]);
                     }
                 }
+                MassMatrix::StateDependent(..) => {
+                    self.mass.update(eval, equation.t, y)?;
+                    self.rate(equation, y);
+                    self.mass.multiply_add(-1.0, &self.difference, &mut self.residual);
+                }
                 mass => {
                     for i in 0..n {
                         self.difference[i] = y[i] - anchor[i];
@@ -205,6 +230,7 @@ impl Newton {
                 }
             }
             self.matrix.solve(eval, &mut self.residual);
+            let at_rest = self.mass.varies() && iteration == 0 && y == anchor;
             for i in 0..n {
                 self.residual[i] *= relax;
                 y[i] += self.residual[i];
@@ -212,9 +238,10 @@ impl Newton {
             let size = weighted_norm(&self.residual, weights);
             if iteration > 0 {
                 let theta = size / previous;
-                if !(theta < 1.0)
-                    || size * theta.powi((MAX_ITERATIONS - 1 - iteration) as i32) > accuracy.tolerance * (1.0 - theta)
-                {
+                // The rate says nothing of what follows where the matrix was renewed in between.
+                let left = (MAX_ITERATIONS - 1 - iteration) as i32;
+                let slow = !renewed && size * theta.powi(left) > accuracy.tolerance * (1.0 - theta);
+                if !(theta < 1.0) || slow {
                     if size * accuracy.rtol <= ROUNDING {
                         return Ok(());
                     }
@@ -230,6 +257,11 @@ impl Newton {
             if size == 0.0 || eta * size <= accuracy.tolerance {
                 self.eta = eta;
                 return Ok(());
+            }
+            renewed = at_rest || (self.mass.varies() && iteration > 0 && size > POOR_RATE * previous);
+            if renewed {
+                self.renew(eval, equation, y)?;
+                relax = 1.0;
             }
             previous = size;
         }

@@ -148,6 +148,16 @@ pub enum Cause {
         /// Row.
         row: usize,
     },
+    /// M(t, y), or its derivative, has a value that is not finite in this row.
+    NonFiniteMass {
+        /// Row of M.
+        row: usize,
+    },
+    /// M(t, y) is singular where a method needs y' itself.
+    SingularMass {
+        /// A row of M without a nonzero entry (an algebraic equation), or the column without a pivot.
+        row: usize,
+    },
     /// The state itself left the range of numbers in this row (f was finite all the way).
     NonFiniteState {
         /// Row.

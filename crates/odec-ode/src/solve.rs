@@ -40,6 +40,8 @@ pub fn solve(
                 Cause::NonFiniteRhs { .. }
                     | Cause::NonFiniteJacobian { .. }
                     | Cause::NonFiniteTimeDerivative { .. }
+                    | Cause::NonFiniteMass { .. }
+                    | Cause::SingularMass { .. }
                     | Cause::Fatal
             );
             let at = if evaluation { eval.fault().map(|(t, y)| (t, y.to_vec())) } else { None };
@@ -273,9 +275,14 @@ fn validate(system: &dyn System, problem: &Problem, options: &Options, samples: 
     if !system.jacobian_pattern().is_square(n) {
         return Err(bad(format!("the pattern of the Jacobian is no pattern of size {n}")));
     }
-    if let Mass::Constant(pattern, values) = system.mass()
-        && !(pattern.is_square(n) && values.len() == pattern.entries() && all_finite(values))
-    {
+    let fits = match system.mass() {
+        Mass::Identity => true,
+        Mass::Constant(pattern, values) => {
+            pattern.is_square(n) && values.len() == pattern.entries() && all_finite(values)
+        }
+        Mass::StateDependent { pattern, jacobian } => pattern.is_square(n) && jacobian.is_square(n),
+    };
+    if !fits {
         return Err(bad(format!("the mass matrix is not one of size {n} with finite values")));
     }
     if problem.y0.len() != n {

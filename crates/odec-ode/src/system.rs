@@ -1,4 +1,4 @@
-//! The one interface between solvers and models: M y' = f(t, y) over `f64` slices.
+//! The one interface between solvers and models: M(t, y) y' = f(t, y) over `f64` slices.
 
 use crate::pattern::Pattern;
 
@@ -27,6 +27,13 @@ pub enum Mass<'a> {
     Identity,
     /// Constant values on a pattern (n x n, first-order view, identity on the rows of q).
     Constant(&'a Pattern, &'a [f64]),
+    /// M(t, y): values from [`System::mass_values`], the identity on the rows of q.
+    StateDependent {
+        /// Pattern of M, n x n in the first-order view.
+        pattern: &'a Pattern,
+        /// Pattern of d(M(t, y) w)/dy for a fixed vector w, n x n; no entry in the rows of q.
+        jacobian: &'a Pattern,
+    },
 }
 
 /// A function of (t, y) that holds no state. Solvers call it through `&dyn System`; slices have length n unless said.
@@ -51,5 +58,18 @@ pub trait System: Sync {
     /// M.
     fn mass(&self) -> Mass<'_> {
         Mass::Identity
+    }
+    /// M(t, y) on its pattern into `values`; called only where [`System::mass`] says that M depends on them, as are the
+    /// next two.
+    fn mass_values(&self, _t: f64, _y: &[f64], _values: &mut [f64]) -> Result<(), EvalError> {
+        Err(EvalError::Fatal)
+    }
+    /// d(M(t, y) w)/dy with `w` held fixed, on its pattern, into `values`.
+    fn mass_jacobian(&self, _t: f64, _y: &[f64], _w: &[f64], _values: &mut [f64]) -> Result<(), EvalError> {
+        Err(EvalError::Fatal)
+    }
+    /// The partial derivative d(M(t, y) w)/dt with `w` held fixed, into `out`.
+    fn mass_time_derivative(&self, _t: f64, _y: &[f64], _w: &[f64], _out: &mut [f64]) -> Result<(), EvalError> {
+        Err(EvalError::Fatal)
     }
 }

@@ -1,17 +1,20 @@
-//! The mass matrix as solvers use it: products with vectors, and solves for explicit methods.
+//! The mass matrix as solvers use it: products with vectors, and solves where a method needs y' itself.
 
+use crate::evaluator::Evaluator;
 use crate::linear::{Factor, factor_for};
 use crate::pattern::Pattern;
-use crate::problem::Refusal;
-use crate::system::Mass;
+use crate::problem::{Cause, Refusal};
+use crate::system::{Mass, System};
 
-/// M, copied once from the system.
+/// M, with values of its own: copied once from the system, or those of the last [`MassMatrix::update`].
 #[derive(Clone, Debug)]
 pub enum MassMatrix {
     /// M = I.
     Identity,
     /// Constant values on a pattern.
     Constant(Pattern, Vec<f64>),
+    /// Values of M(t, y) on a pattern; zeros before the first update.
+    StateDependent(Pattern, Vec<f64>),
 }
 
 impl MassMatrix {
@@ -20,6 +23,9 @@ impl MassMatrix {
         match mass {
             Mass::Identity => MassMatrix::Identity,
             Mass::Constant(pattern, values) => MassMatrix::Constant(pattern.clone(), values.to_vec()),
+            Mass::StateDependent { pattern, .. } => {
+                MassMatrix::StateDependent(pattern.clone(), vec![0.0; pattern.entries()])
+            }
         }
     }
 
@@ -28,15 +34,38 @@ impl MassMatrix {
         matches!(self, MassMatrix::Identity)
     }
 
+    /// True when M depends on time or state, so that [`MassMatrix::update`] is needed before it is used.
+    pub fn varies(&self) -> bool {
+        matches!(self, MassMatrix::StateDependent(..))
+    }
+
+    /// Takes the values of M(t, y); nothing happens where M is constant.
+    pub fn update(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        match self {
+            MassMatrix::StateDependent(_, values) => eval.mass_values(t, y, values),
+            _ => Ok(()),
+        }
+    }
+
+    /// Pattern and values; `None` when M = I.
+    pub fn entries(&self) -> Option<(&Pattern, &[f64])> {
+        match self {
+            MassMatrix::Identity => None,
+            MassMatrix::Constant(pattern, values) | MassMatrix::StateDependent(pattern, values) => {
+                Some((pattern, values))
+            }
+        }
+    }
+
     /// out += factor * M x.
     pub fn multiply_add(&self, factor: f64, x: &[f64], out: &mut [f64]) {
-        match self {
-            MassMatrix::Identity => {
+        match self.entries() {
+            None => {
                 for (o, x) in out.iter_mut().zip(x) {
                     *o += factor * x;
                 }
             }
-            MassMatrix::Constant(pattern, values) => {
+            Some((pattern, values)) => {
                 for (j, x) in x.iter().enumerate() {
                     let scaled = factor * x;
                     for k in pattern.column(j) {
@@ -46,32 +75,95 @@ impl MassMatrix {
             }
         }
     }
+}
 
-    /// Factored for explicit methods; `None` when M = I. A singular M is refused with the unknowns that have no derivative.
-    pub fn factored(&self, method: &str) -> Result<Option<Box<dyn Factor>>, Refusal> {
-        let MassMatrix::Constant(pattern, values) = self else { return Ok(None) };
+/// y' = M^-1 f for methods that need y' itself: a constant M is factored once, M(t, y) at every call.
+pub struct Rates(Option<Box<Factored>>);
+
+struct Factored {
+    mass: MassMatrix,
+    factor: Box<dyn Factor>,
+    scaled: Vec<f64>,
+    rows: Vec<f64>,
+}
+
+impl Rates {
+    /// For the mass matrix of a system. A constant one that is singular is refused in the name of `method`, with the
+    /// unknowns that have no derivative.
+    pub fn new(system: &dyn System, method: &str) -> Result<Self, Refusal> {
+        let mass = MassMatrix::of(system.mass());
+        let Some((pattern, values)) = mass.entries() else { return Ok(Rates(None)) };
         let singular = |rows| Refusal::SingularMass { method: method.to_string(), rows };
-        let rows = algebraic_rows(pattern, values);
-        if !rows.is_empty() {
-            return Err(singular(rows));
+        if !mass.varies() {
+            let rows = algebraic_rows(pattern, values);
+            if !rows.is_empty() {
+                return Err(singular(rows));
+            }
         }
-        let mut factor = factor_for(pattern)?;
+        let factor = factor_for(pattern)?;
+        let scaled = vec![0.0; pattern.entries()];
+        let rows = vec![0.0; pattern.rows as usize];
+        let mut factored = Factored { mass, factor, scaled, rows };
+        if !factored.mass.varies() {
+            factored.factor().map_err(|_| singular(Vec::new()))?;
+        }
+        Ok(Rates(Some(Box::new(factored))))
+    }
+
+    /// True when M = I: then y' is f.
+    pub fn is_identity(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Replaces `f` (n values) by M(t, y)^-1 f.
+    ///
+    /// # Errors
+    /// [`Cause::SingularMass`], or an M(t, y) that has no finite values.
+    pub fn solve(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), Cause> {
+        let Some(factored) = &mut self.0 else { return Ok(()) };
+        if factored.mass.varies() {
+            factored.mass.update(eval, t, y)?;
+            eval.stats.factorisations += 1;
+            if let Err(row) = factored.factor() {
+                eval.note_fault(t, y);
+                return Err(Cause::SingularMass { row });
+            }
+        }
+        eval.stats.solves += 1;
+        factored.factor.solve(f);
+        Ok(())
+    }
+}
+
+impl Factored {
+    /// Factors the values held; the error is a row without an entry, or a column without a pivot.
+    fn factor(&mut self) -> Result<(), usize> {
+        let Some((pattern, values)) = self.mass.entries() else { return Ok(()) };
+        if self.factor.factor(values).is_ok() && self.factor.health().pivot_ratio >= f64::EPSILON {
+            return Ok(());
+        }
+        if let Some(row) = algebraic_rows(pattern, values).first() {
+            return Err(*row);
+        }
         // Whether pivots vanish shows with rows and columns scaled: masses may differ by any factor.
-        if factor.factor(&equilibrated(pattern, values)).is_err() || factor.health().pivot_ratio < f64::EPSILON {
-            return Err(singular(Vec::new()));
+        equilibrate(pattern, values, &mut self.rows, &mut self.scaled);
+        self.factor.factor(&self.scaled)?;
+        if self.factor.health().pivot_ratio < f64::EPSILON {
+            return Err(0);
         }
-        factor.factor(values).map_err(|_| singular(Vec::new()))?;
-        Ok(Some(factor))
+        self.factor.factor(values)
     }
 }
 
 /// Values with the largest of each row, then of each column, scaled to 1.
-fn equilibrated(pattern: &Pattern, values: &[f64]) -> Vec<f64> {
-    let mut rows = vec![0.0f64; pattern.rows as usize];
+fn equilibrate(pattern: &Pattern, values: &[f64], rows: &mut [f64], scaled: &mut [f64]) {
+    rows.fill(0.0);
     for (row, value) in pattern.row_idx.iter().zip(values) {
         rows[*row as usize] = rows[*row as usize].max(value.abs());
     }
-    let mut scaled: Vec<f64> = pattern.row_idx.iter().zip(values).map(|(r, v)| v / rows[*r as usize]).collect();
+    for ((s, row), value) in scaled.iter_mut().zip(&pattern.row_idx).zip(values) {
+        *s = value / rows[*row as usize];
+    }
     for j in 0..pattern.cols() {
         let column = &mut scaled[pattern.column(j)];
         let largest = column.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
@@ -79,7 +171,6 @@ fn equilibrated(pattern: &Pattern, values: &[f64]) -> Vec<f64> {
             *v /= largest;
         }
     }
-    scaled
 }
 
 /// Rows of M without a nonzero entry: the algebraic equations.

@@ -8,7 +8,7 @@ mod shifted;
 mod sparse;
 
 pub use dense::Dense;
-pub use mass::MassMatrix;
+pub use mass::{MassMatrix, Rates};
 pub use shifted::Shifted;
 
 use crate::pattern::Pattern;

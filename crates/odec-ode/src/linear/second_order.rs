@@ -4,11 +4,11 @@
 //! alpha*dq - dv = r_q. With dq = (r_q + dv)/alpha the others become, for x = (dv, dz) and with A = d(F, G)/dq,
 //! B = d(F, G)/d(v, z): `(alpha*M - B - [A/alpha, 0]) x = r + A r_q/alpha`.
 
-use crate::linear::shifted::mass_entries;
+use crate::linear::shifted::{MassEntry, add_mass, mass_positions};
 use crate::linear::{Factor, MassMatrix, factor_for};
 use crate::pattern::Pattern;
 use crate::problem::Refusal;
-use crate::system::{Mass, Shape};
+use crate::system::Shape;
 
 /// An entry of the Jacobian in the reduced system.
 #[derive(Clone, Copy)]
@@ -38,18 +38,19 @@ pub(super) struct Reduction {
     direct: Vec<Entry>,
     couplings: Vec<Coupling>,
     coupling_values: Vec<f64>,
-    mass: Vec<(u32, f64)>,
+    mass: Vec<MassEntry>,
     factor: Box<dyn Factor>,
 }
 
 impl Reduction {
-    pub(super) fn new(shape: Shape, jacobian: &Pattern, mass: Mass<'_>) -> Result<Self, Refusal> {
+    pub(super) fn new(shape: Shape, jacobian: &Pattern, mass: &MassMatrix) -> Result<Self, Refusal> {
         let second = shape.second;
         let reduced = shape.n - second;
-        let mass: Vec<_> = mass_entries(&MassMatrix::of(mass), shape.n)
+        let mass: Vec<_> = mass_positions(mass, shape.n)
             .into_iter()
-            .filter(|(r, c, _)| *r >= second && *c >= second)
-            .map(|(r, c, v)| (r - second, c - second, v))
+            .enumerate()
+            .filter(|(_, (r, c))| *r >= second && *c >= second)
+            .map(|(source, (r, c))| (source, (r - second, c - second)))
             .collect();
         // A column q_i and the column v_i of J fall on the same reduced column.
         let target = |r: usize, c: usize| (r - second, if c < second { c } else { c - second });
@@ -57,7 +58,7 @@ impl Reduction {
         let pattern = Pattern::from_positions(
             reduced,
             reduced,
-            lower().map(|(_, (r, c))| target(r, c)).chain(mass.iter().map(|(r, c, _)| (*r, *c))),
+            lower().map(|(_, (r, c))| target(r, c)).chain(mass.iter().map(|(_, at)| *at)),
         );
         let slot = |(row, col): (usize, usize)| pattern.find(row, col).unwrap_or(0) as u32;
         let mut direct = Vec::new();
@@ -77,12 +78,12 @@ impl Reduction {
             coupling_values: vec![0.0; couplings.len()],
             direct,
             couplings,
-            mass: mass.iter().map(|(r, c, v)| (slot((*r, *c)), *v)).collect(),
+            mass: mass.iter().map(|&(source, at)| MassEntry { source: source as u32, slot: slot(at) }).collect(),
             factor: factor_for(&pattern)?,
         })
     }
 
-    pub(super) fn factor(&mut self, alpha: f64, jacobian: &[f64]) -> Result<(), usize> {
+    pub(super) fn factor(&mut self, alpha: f64, jacobian: &[f64], mass: Option<&[f64]>) -> Result<(), usize> {
         self.alpha = alpha;
         self.values.fill(0.0);
         for entry in &self.direct {
@@ -93,9 +94,7 @@ impl Reduction {
             *scaled = jacobian[entry.source as usize] * inverse;
             self.values[entry.slot as usize] -= *scaled;
         }
-        for (slot, value) in &self.mass {
-            self.values[*slot as usize] += alpha * value;
-        }
+        add_mass(alpha, &self.mass, mass, &mut self.values);
         // Columns are reported as unknowns of y, where the velocities follow the positions.
         self.factor.factor(&self.values).map_err(|col| col + self.second)
     }

@@ -4,7 +4,7 @@ use crate::control::{Control, PI_EXPLICIT, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
-use crate::linear::{Factor, MassMatrix};
+use crate::linear::Rates;
 use crate::method::one_step::{self, Dense, Formula, Point};
 use crate::method::{Family, Setup};
 use crate::problem::{Cause, Refusal};
@@ -53,7 +53,7 @@ struct Stages {
     /// k_1, k_2, ... one after the other.
     k: Vec<f64>,
     y: Vec<f64>,
-    mass: Option<Box<dyn Factor>>,
+    rates: Rates,
 }
 
 impl Stages {
@@ -65,7 +65,7 @@ impl Stages {
             weights: fused::terms(tableau.b),
             k: vec![0.0; n * tableau.b.len()],
             y: vec![0.0; n],
-            mass: MassMatrix::of(setup.system.mass()).factored(setup.method.name)?,
+            rates: Rates::new(setup.system, setup.method.name)?,
         })
     }
 
@@ -78,10 +78,7 @@ impl Stages {
             let t = if self.tableau.c[i] == 1.0 { t_new } else { from.t + self.tableau.c[i] * h };
             let k = &mut self.k[i * n..(i + 1) * n];
             eval.rhs(t, &self.y, k)?;
-            if let Some(mass) = &mut self.mass {
-                eval.stats.solves += 1;
-                mass.solve(k);
-            }
+            self.rates.solve(eval, t, &self.y, k)?;
         }
         Ok(())
     }
@@ -103,11 +100,7 @@ impl Formula for Stages {
 
     fn slope(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], slope: &mut [f64]) -> Result<(), Cause> {
         eval.rhs(t, y, slope)?;
-        if let Some(mass) = &mut self.mass {
-            eval.stats.solves += 1;
-            mass.solve(slope);
-        }
-        Ok(())
+        self.rates.solve(eval, t, y, slope)
     }
 
     fn dense(&self) -> Dense {

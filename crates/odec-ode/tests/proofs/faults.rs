@@ -80,6 +80,14 @@ impl System for Faulty {
     fn mass(&self) -> Mass<'_> {
         self.inner.mass()
     }
+    fn mass_values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        self.inner.mass_values(t, y, values)?;
+        self.fault(values)
+    }
+    fn mass_jacobian(&self, t: f64, y: &[f64], w: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        self.inner.mass_jacobian(t, y, w, values)?;
+        self.fault(values)
+    }
 }
 
 #[test]

@@ -64,6 +64,12 @@ impl System for Timeless {
     fn mass(&self) -> Mass<'_> {
         self.0.mass()
     }
+    fn mass_values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        self.0.mass_values(t, y, values)
+    }
+    fn mass_jacobian(&self, t: f64, y: &[f64], w: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        self.0.mass_jacobian(t, y, w, values)
+    }
 }
 
 #[test]

@@ -63,6 +63,18 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
             let what = What::Slope(names.rank(row), By::Time);
             by_term(d, what, row, "a method that does not need it: `--method bdf`; or start a little later")
         }
+        Cause::NonFiniteMass { row } => {
+            let headline = format!("a factor in the equation of `{}` has no finite value {when}", names.rate(row));
+            let label = "a factor of a derivative here, or the derivative of one";
+            let d = with_equation(Diagnostic::error("E0601", headline), model, &names, row, label);
+            d.help("bound the factors, correct the parameters, or start elsewhere")
+        }
+        Cause::SingularMass { row } => {
+            let (method, rate) = (bound.choice.method.name, names.rate(row));
+            let headline = format!("`{method}` needs every derivative, and the equations do not give `{rate}` {when}");
+            let d = with_equation(Diagnostic::error("E0619", headline), model, &names, row, "");
+            d.help("the factors of the derivatives vanish, or depend on one another: an implicit method solves them together: `--method bdf`")
+        }
         Cause::StepCollapsed { row, error } => {
             let state = names.state(row);
             let headline =

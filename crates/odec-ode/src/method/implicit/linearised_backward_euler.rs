@@ -37,16 +37,17 @@ struct Linearised {
 
 impl Formula for Linearised {
     /// (M/h - J) dy = f0 + h df/dt, all at the start; on second-order problems the reduction makes of it
-    /// (M - h fv - h^2 fx) dv = h (f0 + h fx v0 + h df/dt).
+    /// (M - h fv - h^2 fx) dv = h (f0 + h fx v0 + h df/dt). M(t, y) is taken at the end time and the start state.
     fn step(
         &mut self,
         eval: &mut Evaluator<'_>,
         from: Point<'_>,
         h: f64,
-        _t_new: f64,
+        t_new: f64,
         y1: &mut [f64],
     ) -> Result<(), Cause> {
         self.matrix.evaluate(eval, from.t, from.y)?;
+        self.matrix.evaluate_mass(eval, t_new, from.y)?;
         self.matrix.factor(eval, 1.0 / h)?;
         y1.copy_from_slice(from.slope);
         if !eval.autonomous() {

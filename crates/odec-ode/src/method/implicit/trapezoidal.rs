@@ -3,10 +3,12 @@
 use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
 use crate::integrator::Integrator;
+use crate::linear::Rates;
 use crate::method::one_step::{self, Dense, Formula, Point};
 use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::newton::{Accuracy, Equation, Newton};
 use crate::problem::{Cause, Refusal};
+use crate::system::Mass;
 
 /// Row of the table.
 pub static METHOD: Method = Method {
@@ -32,6 +34,10 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
             tolerances: Tolerances::new(setup.options, n),
             accuracy: Accuracy::of(setup.options),
             weights: vec![0.0; n],
+            rates: match setup.system.mass() {
+                Mass::StateDependent { .. } => Some((Rates::new(setup.system, setup.method.name)?, vec![0.0; n])),
+                _ => None,
+            },
         }))
     })
 }
@@ -41,10 +47,13 @@ struct Trapezoidal {
     tolerances: Tolerances,
     accuracy: Accuracy,
     weights: Vec<f64>,
+    /// Where M varies: what gives y', and room for the anchor.
+    rates: Option<(Rates, Vec<f64>)>,
 }
 
 impl Formula for Trapezoidal {
-    /// (2/h) M (y1 - y0) = f(t1, y1) + f0.
+    /// (2/h) M (y1 - y0) = f(t1, y1) + f0. With M(t, y), y0' = M(t0, y0)^-1 f0 takes the place of f0:
+    /// M(t1, y1) ((2/h) (y1 - y0) - y0') = f(t1, y1).
     fn step(
         &mut self,
         eval: &mut Evaluator<'_>,
@@ -55,13 +64,26 @@ impl Formula for Trapezoidal {
     ) -> Result<(), Cause> {
         self.tolerances.weights(from.y, &mut self.weights);
         y1.copy_from_slice(from.y);
-        let equation = Equation { t: t_new, alpha: 2.0 / h, anchor: from.y, offset: Some(from.slope) };
+        let alpha = 2.0 / h;
+        let equation = match &mut self.rates {
+            None => Equation { t: t_new, alpha, anchor: from.y, offset: Some(from.slope) },
+            Some((_, anchor)) => {
+                for i in 0..anchor.len() {
+                    anchor[i] = from.y[i] + from.slope[i] / alpha;
+                }
+                Equation { t: t_new, alpha, anchor, offset: None }
+            }
+        };
         self.newton.solve(eval, &equation, y1, &self.weights, self.accuracy)
     }
 
-    /// f itself: the dense output is the parabola through states, which does not amplify what Newton left as f would.
+    /// f itself, y' where M varies: the dense output is the parabola through states, which does not amplify what Newton left as f would.
     fn slope(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], slope: &mut [f64]) -> Result<(), Cause> {
-        eval.rhs(t, y, slope)
+        eval.rhs(t, y, slope)?;
+        match &mut self.rates {
+            Some((rates, _)) => rates.solve(eval, t, y, slope),
+            None => Ok(()),
+        }
     }
 
     fn forget(&mut self) {

@@ -5,7 +5,7 @@ use crate::newton::Newton;
 use crate::problem::Cause;
 
 /// `h y'(t)` into `out`. With M = I that is h f. With any other M it is the increment of one linearised backward Euler step,
-/// (M/h - J) dy = f + h df/dt, which exists for index-1 systems and meets their algebraic equations to first order.
+/// (M/h - J) dy = f + h df/dt, which exists for index-1 systems and meets their algebraic equations to first order; M(t, y) is taken at the end of the step.
 pub fn increment(
     eval: &mut Evaluator<'_>,
     newton: &mut Newton,
@@ -27,6 +27,7 @@ pub fn increment(
     newton.forget();
     let matrix = newton.matrix();
     matrix.evaluate(eval, t, y)?;
+    matrix.evaluate_mass(eval, t + h, y)?;
     matrix.factor(eval, 1.0 / h)?;
     matrix.solve(eval, out);
     Ok(())

@@ -4,6 +4,9 @@
 //! (van der Houwen & de Swart, *Triangularly implicit iteration methods for ODE-IVP solvers*, SIAM J. Sci. Comput. 18 (1997)):
 //! with A = L U (U with unit diagonal) each sweep solves (I - h L J) dZ = h A F - Z, which contracts for all h lambda in
 //! the left half-plane and at infinity is exact after as many sweeps as there are stages.
+//!
+//! With M(t, y) the stages satisfy M(t_i, Y_i) K_i = F_i, K = A^-1 Z / h; the sweep then takes U (F - M K), which is the same
+//! where M is constant, and M at the start in the matrices.
 
 use crate::control::{Tolerances, weighted_norm, weighted_worst};
 use crate::evaluator::Evaluator;
@@ -36,6 +39,8 @@ pub struct Starter {
     accuracy: Accuracy,
     upper: [[f64; STAGES]; STAGES],
     inverse_lower: [[f64; STAGES]; STAGES],
+    /// A^-1.
+    inverse: [[f64; STAGES]; STAGES],
     z: [Vec<f64>; STAGES],
     f: [Vec<f64>; STAGES],
     y: Vec<f64>,
@@ -65,6 +70,17 @@ fn crout() -> ([[f64; STAGES]; STAGES], [[f64; STAGES]; STAGES]) {
     (inverse, u)
 }
 
+/// A^-1 = U^-1 L^-1 by back substitution, U with a unit diagonal.
+fn inverse(upper: &[[f64; STAGES]; STAGES], inverse_lower: &[[f64; STAGES]; STAGES]) -> [[f64; STAGES]; STAGES] {
+    let mut inverse = *inverse_lower;
+    for j in 0..STAGES {
+        for i in (0..STAGES).rev() {
+            inverse[i][j] -= (i + 1..STAGES).map(|k| upper[i][k] * inverse[k][j]).sum::<f64>();
+        }
+    }
+    inverse
+}
+
 impl Starter {
     /// Buffers for a system; `accuracy` is what the sweeps leave.
     pub fn new(system: &dyn System, options: &Options, accuracy: Accuracy) -> Result<Self, Refusal> {
@@ -79,6 +95,7 @@ impl Starter {
             accuracy,
             upper,
             inverse_lower,
+            inverse: inverse(&upper, &inverse_lower),
             z: [zeros(), zeros(), zeros()],
             f: [zeros(), zeros(), zeros()],
             y: zeros(),
@@ -137,6 +154,17 @@ impl Starter {
                 self.y[m] = y[m] + self.z[i][m];
             }
             eval.rhs(t + C[i] * h, &self.y, &mut self.f[i])?;
+            if self.mass.varies() {
+                self.mass.update(eval, t + C[i] * h, &self.y)?;
+                self.sum.fill(0.0);
+                for j in 0..STAGES {
+                    let a = self.inverse[i][j] / h;
+                    for m in 0..n {
+                        self.sum[m] += a * self.z[j][m];
+                    }
+                }
+                self.mass.multiply_add(-1.0, &self.sum, &mut self.f[i]);
+            }
         }
         let mut largest = 0.0_f64;
         for i in 0..STAGES {
@@ -147,18 +175,25 @@ impl Starter {
                     self.correction[m] += u * self.f[j][m];
                 }
             }
-            // The stages before i already hold their corrections.
+            // The stages before i already hold their corrections; where M varies only the corrections are wanted, and f[j]
+            // holds them once it is used.
             self.sum.fill(0.0);
-            for j in 0..=i {
+            let varies = self.mass.varies();
+            for j in 0..if varies { i } else { i + 1 } {
                 let l = self.inverse_lower[i][j] / h;
+                let known = if varies { &self.f[j] } else { &self.z[j] };
                 for m in 0..n {
-                    self.sum[m] += l * self.z[j][m];
+                    self.sum[m] += l * known[m];
                 }
             }
-            self.mass.multiply_add(-1.0, &self.sum, &mut self.correction);
+            let mass = if varies { self.matrices[i].mass() } else { &self.mass };
+            mass.multiply_add(-1.0, &self.sum, &mut self.correction);
             self.matrices[i].solve(eval, &mut self.correction);
             for m in 0..n {
                 self.z[i][m] += self.correction[m];
+            }
+            if varies {
+                self.f[i].copy_from_slice(&self.correction);
             }
             largest = largest.max(weighted_norm(&self.correction, &self.weights));
         }

@@ -12,6 +12,7 @@ use crate::integrator::{Attempt, Integrator};
 use crate::linear::{MassMatrix, Shifted};
 use crate::method::{Family, Setup};
 use crate::problem::{Cause, Refusal};
+use crate::system::Mass;
 
 /// Coefficients in transformed variables.
 #[derive(Debug)]
@@ -39,6 +40,18 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     let Family::Rosenbrock(tableau) = setup.method.family else {
         return Err(Refusal::UnknownMethod(setup.method.name.to_string()));
     };
+    if let Mass::StateDependent { .. } = setup.system.mass() {
+        return Err(Refusal::Unsuitable {
+            method: setup.method.name.to_string(),
+            reason: "a Rosenbrock method takes the factors of the derivatives to be constant, and here they depend on \
+                     the state or the time"
+                .to_string(),
+            instead:
+                "an implicit method that iterates: `bdf`, `backward-euler`, `trapezoidal`; or write an unknown for \
+                      each derivative"
+                    .to_string(),
+        });
+    }
     let n = setup.system.shape().n;
     let stages = tableau.m.len();
     let zero = || vec![0.0; n];

@@ -85,13 +85,21 @@ pub fn rosenbrock(t: &rosenbrock::Tableau, p: usize) -> Vec<String> {
     let stages = Stages { one: u.beta, many: u.alpha };
     weights("main weights", &stages, &u.b, p, MET_TRANSFORMED, &mut wrong);
     weights("embedded weights", &stages, &u.embedded, t.error.1 as usize, MET_TRANSFORMED, &mut wrong);
-    for order in 1..=p {
-        for tree in dae_trees(order) {
+    for order in 1..=p.max(t.algebraic as usize) {
+        for tree in dae_trees(order).into_iter().filter(|tree| order <= if tree.fat { t.algebraic as usize } else { p })
+        {
             let residual = stages.residual(&u.b, &tree).abs();
             if residual.is_nan() || residual > MET_TRANSFORMED {
                 wrong.push(format!("index 1: a tree of order {order} is missed by {residual:.1e}: {tree:?}"));
             }
         }
+    }
+    if t.algebraic as usize + 1 < p {
+        wrong.push(format!("algebraic unknowns of order {} are too rough", t.algebraic));
+    }
+    let next: Vec<Tree> = dae_trees(t.algebraic as usize + 1).into_iter().filter(|tree| tree.fat).collect();
+    if stages.worst(&u.b, &next) <= FAILS {
+        wrong.push(format!("index 1: algebraic unknowns are of order {} or more", t.algebraic + 1));
     }
     wrong
 }

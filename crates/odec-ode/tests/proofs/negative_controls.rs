@@ -72,11 +72,18 @@ impl System for Timeless {
     }
 }
 
+/// False for W-methods of order 2 (ROS2), which keep it with any matrix and without df/dt: sum_i b_i gamma_i = 0.
+fn needs_df_dt(method: &Method) -> bool {
+    let Family::Rosenbrock(t) = method.family else { return true };
+    let b = coefficients::untransform(t).b;
+    method.order > 2 || b.iter().zip(t.gammas).map(|(b, gamma)| b * gamma).sum::<f64>().abs() > 1e-12
+}
+
 #[test]
 fn dropping_df_dt_is_seen() {
     // Every method that uses df/dt and is of order 2 or more loses it (order 1 is lost on stiff problems only: see the erratum).
     let mut seen = 0;
-    for method in method::table().iter().filter(|m| m.structure.time_derivative && m.order > 1) {
+    for method in method::table().iter().filter(|m| m.structure.time_derivative && m.order > 1 && needs_df_dt(m)) {
         for name in ["forced", "duffing", "circle"] {
             let proof = named(name);
             assert!(order::on(&proof.bind(), proof, method).is_empty(), "{} on {name}", method.name);
@@ -146,12 +153,11 @@ fn a_misprinted_digit_is_seen_in_every_coefficient() {
             }
             Family::Rosenbrock(t) => {
                 let main = misprints(t.m).map(|m| rosenbrock::Tableau { m, ..*t });
-                // A factor on all weights of the estimate keeps its order: a wrong digit shows where a zero should be.
-                let embedded = (0..t.error.0.len()).filter(|i| t.error.0[*i] == 0.0).map(|i| {
-                    let mut e = t.error.0.to_vec();
-                    e[i] = 1e-3;
-                    rosenbrock::Tableau { error: (leak(e), t.error.1), ..*t }
-                });
+                // A factor on all weights of the estimate keeps its order, and late stages may themselves be as small as an
+                // estimate: a wrong digit shows in the first, which is of size h.
+                let mut e = t.error.0.to_vec();
+                e[0] += 1e-3;
+                let embedded = [rosenbrock::Tableau { error: (leak(e), t.error.1), ..*t }];
                 let a = misprinted_rows(t.a).map(|a| rosenbrock::Tableau { a, ..*t });
                 let c = misprinted_rows(t.c).map(|c| rosenbrock::Tableau { c, ..*t });
                 let alpha = misprints(t.alpha).map(|alpha| rosenbrock::Tableau { alpha, ..*t });

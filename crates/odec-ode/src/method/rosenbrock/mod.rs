@@ -3,7 +3,10 @@
 //! In the transformed variables of Hairer & Wanner II, IV.7, with W = M/(h gamma) - J and J, df/dt at the start:
 //! `W u_i = f(t + alpha_i h, y + sum_j a_ij u_j) + M sum_j (c_ij/h) u_j + h gamma_i df/dt`, `y1 = y + sum_j m_j u_j`.
 
+pub mod rodas3;
 pub mod rodas4;
+pub mod rodas5p;
+pub mod ros2;
 
 use crate::control::{Control, PREDICTIVE, Tolerances};
 use crate::evaluator::Evaluator;
@@ -33,6 +36,9 @@ pub struct Tableau {
     pub error: (&'static [f64], u32),
     /// Rows d_k of the dense output: u(s) = (1-s) y0 + s (y1 + (1-s) (D_1 + s (D_2 + ...))), D_k = sum_i d_ki u_i.
     pub dense: &'static [&'static [f64]],
+    /// Order to which algebraic unknowns of index-1 equations are exact in one step. Order p - 1 suffices for convergence of
+    /// order p, because their errors are not carried on (Hairer & Wanner II, VI.4).
+    pub algebraic: u32,
 }
 
 /// Builds the integrator of a table.

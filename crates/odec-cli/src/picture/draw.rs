@@ -46,9 +46,18 @@ pub fn register_font() {
 
 type Area<'a, B> = DrawingArea<B, Shift>;
 
+/// How a backend draws a wide line through many points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stroke {
+    /// As one path with a width.
+    Whole,
+    /// Segment by segment: the library's bitmap fills the outline of a path, which leaves holes where it crosses itself.
+    Segments,
+}
+
 /// Draws; `scale` is the number of units per pixel.
-pub fn draw<B: DrawingBackend>(root: &Area<B>, picture: &Picture, scale: u32) -> Result<(), String> {
-    let pen = Pen { root, scale: f64::from(scale) };
+pub fn draw<B: DrawingBackend>(root: &Area<B>, picture: &Picture, scale: u32, stroke: Stroke) -> Result<(), String> {
+    let pen = Pen { root, scale: f64::from(scale), stroke };
     pen.root.fill(&WHITE).map_err(|e| e.to_string())?;
     let (width, height) = (picture.size.0 as i32, picture.size.1 as i32);
     let curves = || picture.panels.iter().flatten();
@@ -89,8 +98,11 @@ pub fn draw<B: DrawingBackend>(root: &Area<B>, picture: &Picture, scale: u32) ->
     if right - left < 40 || panel_height < 30 {
         return Err("the picture is too small for its labels".to_string());
     }
+    // a curve over time fills the width; one that turns back, as an orbit does, needs room
+    let turns = |c: &Curve| !c.points.is_sorted_by(|a, b| a.0 <= b.0) && !c.points.is_sorted_by(|a, b| a.0 >= b.0);
+    let margin = if curves().any(turns) { 0.04 } else { 0.0 };
     let x_values = curves().flat_map(|c| c.points.iter().map(|p| p.0));
-    let x = Axis::new(x_values, picture.log_x, ((right - left) / TICK_SPACE.0).max(2) as usize, 0.0);
+    let x = Axis::new(x_values, picture.log_x, ((right - left) / TICK_SPACE.0).max(2) as usize, margin);
 
     if y_label > 0 {
         pen.vertical(&picture.y_label, LABEL, GREY, (MARGIN, (top + bottom) / 2))?;
@@ -166,6 +178,7 @@ impl Frame {
 struct Pen<'a, B: DrawingBackend> {
     root: &'a Area<'a, B>,
     scale: f64,
+    stroke: Stroke,
 }
 
 impl<B: DrawingBackend> Pen<'_, B> {
@@ -209,7 +222,16 @@ impl<B: DrawingBackend> Pen<'_, B> {
 
     fn path(&self, points: Vec<(i32, i32)>, colour: RGBColor, width: f64) -> Result<(), String> {
         let width = (width * self.scale).round().max(1.0) as u32;
-        self.root.draw(&PathElement::new(points, colour.stroke_width(width))).map_err(|e| e.to_string())
+        if self.stroke == Stroke::Whole || points.len() == 2 {
+            return self.root.draw(&PathElement::new(points, colour.stroke_width(width))).map_err(|e| e.to_string());
+        }
+        for ends in points.windows(2) {
+            let segment = PathElement::new(ends.to_vec(), colour.stroke_width(width));
+            self.root.draw(&segment).map_err(|e| e.to_string())?;
+            let joint = Circle::new(ends[1], width / 2, colour.filled());
+            self.root.draw(&joint).map_err(|e| e.to_string())?;
+        }
+        Ok(())
     }
 
     fn axes(&self, frame: &Frame, x: &Axis, y: &Axis, last: bool) -> Result<(), String> {

@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 
 use super::Picture;
-use super::draw::draw;
+use super::draw::{Stroke, draw};
 
 /// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ fn svg(picture: &Picture) -> Result<Vec<u8>, String> {
     let mut text = String::new();
     {
         let root = SVGBackend::with_string(&mut text, (width * FINE, height * FINE)).into_drawing_area();
-        draw(&root, picture, FINE)?;
+        draw(&root, picture, FINE, Stroke::Whole)?;
         root.present().map_err(|e| e.to_string())?;
     }
     let large = format!("width=\"{}\" height=\"{}\"", width * FINE, height * FINE);
@@ -46,7 +46,7 @@ fn png(picture: &Picture) -> Result<Vec<u8>, String> {
     let mut pixels = vec![255u8; (w * h * 3) as usize];
     {
         let root = BitMapBackend::with_buffer(&mut pixels, (w, h)).into_drawing_area();
-        draw(&root, picture, OVERSAMPLING)?;
+        draw(&root, picture, OVERSAMPLING, Stroke::Segments)?;
         root.present().map_err(|e| e.to_string())?;
     }
     let small = average(&pixels, width as usize, height as usize);

@@ -242,7 +242,7 @@ impl Builder<'_> {
         let value: f64 = text.parse().unwrap_or(f64::NAN);
         if !value.is_finite() {
             self.report(
-                Diagnostic::error("E0114", format!("{text} is larger than any number of double precision"))
+                Diagnostic::error("E0114", format!("`{text}` is larger than any number of double precision"))
                     .label(span, "the largest is about 1.8e308")
                     .help("write `inf` if no bound is meant"),
             );
@@ -250,7 +250,7 @@ impl Builder<'_> {
         let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
         if value == 0.0 && mantissa.contains(|c: char| ('1'..='9').contains(&c)) {
             self.report(
-                Diagnostic::warning("W0102", format!("{text} is so small that it becomes 0"))
+                Diagnostic::warning("W0102", format!("`{text}` is so small that it becomes 0"))
                     .label(span, "the smallest positive number is about 4.9e-324"),
             );
         }

@@ -1,0 +1,105 @@
+//! The error of whole runs against reference solutions with 15 digits and more, at three tolerances.
+//!
+//! The error is max_i |y_i - ref_i| / (|ref_i| + scale_i), and the absolute tolerance of a state is rtol * scale_i.
+//! References: Test Set for IVP Solvers (Bari) and Robertson's problem at 40, recomputed by Radau IIA of order 13 in
+//! quadruple precision; more digits than a double holds are cut.
+
+use odec_tests::command::run;
+
+struct Case {
+    name: &'static str,
+    model: &'static str,
+    t_end: &'static str,
+    /// Name, reference value, scale.
+    reference: &'static [(&'static str, f64, f64)],
+}
+
+#[rustfmt::skip]
+const CASES: [Case; 6] = [
+    Case {
+        name: "Robertson to 40",
+        model: "models/robertson.ode",
+        t_end: "40",
+        reference: &[("A", 0.715827068719405, 1e-6), ("B", 9.185534764557764e-6, 1e-10), ("C", 0.28416374574583037, 1e-6)],
+    },
+    Case {
+        name: "Robertson to 1e11",
+        model: "models/robertson.ode",
+        t_end: "1e11",
+        reference: &[("A", 2.083340149701294e-8, 1e-8), ("B", 8.333360770334784e-14, 1e-13), ("C", 0.9999999791665152, 1e-6)],
+    },
+    Case {
+        name: "HIRES",
+        model: "models/hires.ode",
+        t_end: "321.8122",
+        reference: &[
+            ("Pr", 0.0007371312573325667, 1e-4), ("Pfr", 0.00014424857263161848, 1e-4), ("PrX", 5.888729740967575e-5, 1e-4),
+            ("PfrX", 0.001175651343283149, 1e-4), ("PrX2", 0.0023863561988313304, 1e-4), ("PfrX2", 0.0062389682527427956, 1e-4),
+            ("PfrX2E", 0.0028499983951857685, 1e-4), ("E", 0.0028500016048142313, 1e-4),
+        ],
+    },
+    Case {
+        name: "POLLU",
+        model: "models/pollu.ode",
+        t_end: "60",
+        reference: &[
+            ("NO2", 0.056462554800227695, 1e-6), ("NO", 0.13424841304223384, 1e-6), ("O", 4.139734331099427e-9, 1e-6),
+            ("O3", 0.00552314020748436, 1e-6), ("HO2", 2.018977262302196e-7, 1e-6), ("OH", 1.4645418634939657e-7, 1e-6),
+            ("HCHO", 0.07784249118997964, 1e-6), ("CO", 0.3245075353396018, 1e-6), ("ALD", 0.007494013383880406, 1e-6),
+            ("MEO2", 1.6222931573015602e-8, 1e-6), ("C2O3", 1.1358638332570748e-8, 1e-6), ("CO2", 0.00223050597572136, 1e-6),
+            ("PAN", 0.000208716288279863, 1e-6), ("CH3O", 1.3969210168401577e-5, 1e-6), ("HNO3", 0.008964884856898295, 1e-6),
+            ("O1D", 4.352846369330104e-18, 1e-6), ("SO2", 0.006899219696263405, 1e-6), ("SO4", 0.0001007803037365946, 1e-6),
+            ("NO3", 1.7721465139699844e-6, 1e-6), ("N2O5", 5.682943292316393e-5, 1e-6),
+        ],
+    },
+    Case {
+        name: "OREGO",
+        model: "models/orego.ode",
+        t_end: "360",
+        reference: &[("x", 1.0008148703185227, 1e-6), ("y", 1228.178521549888, 1e-6), ("z", 132.05549428465082, 1e-6)],
+    },
+    Case {
+        name: "van der Pol, mu = 1000",
+        model: "models/van_der_pol.ode",
+        t_end: "2000",
+        reference: &[("x", 1.706167732170465, 1e-2), ("x'", -0.0008928097010248166, 1e-3)],
+    },
+];
+
+/// Error over rtol.
+fn error(case: &Case, method: &str, rtol: &str) -> f64 {
+    let tolerance: f64 = rtol.parse().expect("a number");
+    let mut arguments: Vec<String> =
+        ["run", case.model, "--quiet", "--method", method, "--rtol", rtol, "--t-end", case.t_end, "--samples", "1"]
+            .map(str::to_owned)
+            .to_vec();
+    for (name, _, scale) in case.reference {
+        arguments.extend(["--atol".to_owned(), format!("{name}={:e}", tolerance * scale)]);
+    }
+    let ran = run(&arguments).success();
+    let table = ran.text();
+    let columns: Vec<&str> = table.lines().next().expect("a head line").split(',').collect();
+    let last: Vec<f64> = table.lines().last().expect("rows").split(',').map(|v| v.parse().expect("a number")).collect();
+    assert_eq!(last[0], case.t_end.parse::<f64>().expect("a number"));
+    let one = |(name, known, scale): &(&str, f64, f64)| {
+        let at = columns.iter().position(|c| c == name).unwrap_or_else(|| panic!("no column {name} in {columns:?}"));
+        (last[at] - known).abs() / (known.abs() + scale)
+    };
+    case.reference.iter().map(one).fold(0.0, f64::max) / tolerance
+}
+
+#[test]
+fn errors_stay_near_the_tolerance() {
+    let mut wrong = Vec::new();
+    for case in &CASES {
+        for method in ["bdf", "rodas4"] {
+            let bound = if case.name == "OREGO" && method == "bdf" { 300.0 } else { 100.0 };
+            let errors = ["1e-4", "1e-6", "1e-8"].map(|rtol| error(case, method, rtol));
+            println!("{:24} {method:8} error/rtol at 1e-4, 1e-6, 1e-8: {errors:9.3?}", case.name);
+            if errors.iter().any(|e| !e.is_finite() || *e >= bound) {
+                wrong.push(format!("{} {method}: {errors:?}, bound {bound}", case.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,167 @@
+//! A small C program built with the emitted C, and with the emitted object: both give the bits of the machine code in
+//! this process, for every model, at ordinary points and at zeros, infinities and NaN.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+use odec_ir::{Layout, Program, interface};
+use odec_jit::Compiled;
+use odec_lang::source::Source;
+use odec_tests::command::{finish, run_in, scratch};
+use odec_tests::mutate::Random;
+use odec_tests::{models, root, stem, text};
+
+struct Point {
+    t: f64,
+    y: Vec<f64>,
+    p: Vec<f64>,
+    w: Vec<f64>,
+}
+
+fn program(path: &Path) -> Program {
+    let source = Source { name: stem(path), text: text(path) };
+    let model = odec_lang::check(&source).model.expect("a model of the repository");
+    odec_lang::lower(&model, &odec_lang::Overrides::default()).unwrap_or_else(|e| panic!("{}: {e:?}", path.display()))
+}
+
+fn defaults(program: &Program, layout: &Layout) -> Vec<f64> {
+    let mut p = vec![0.0; layout.p_len()];
+    for (i, array) in program.arrays.iter().enumerate() {
+        if array.role == odec_ir::Role::Parameter {
+            p[layout.parameter(odec_ir::ArrayId(i as u32))] = array.default;
+        }
+    }
+    p
+}
+
+/// Points near the start, and points with odd numbers in them.
+fn points(program: &Program, compiled: &Compiled, random: &mut Random) -> Vec<Point> {
+    let layout = Layout::of(program);
+    let mut p = defaults(program, &layout);
+    compiled.prepare(&mut p);
+    let mut start = vec![0.0; layout.n];
+    compiled.initial(0.0, &p, &mut start);
+    let odd = [0.0, -0.0, 1.0, -1.0, 5e-324, 1e-310, 1e300, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+    let mut unit = || random.bits() as f64 / u64::MAX as f64;
+    let mut found = Vec::new();
+    for round in 0..24 {
+        let mut near = |v: f64| v * (0.5 + unit()) + 0.1 * unit();
+        let y: Vec<f64> = start.iter().map(|v| near(*v)).collect();
+        let p: Vec<f64> = p[..layout.np].iter().map(|v| near(*v)).collect();
+        let w: Vec<f64> = start.iter().map(|_| near(1.0) - 0.8).collect();
+        let mut point = Point { t: near(3.0), y, p, w };
+        if round >= 20 {
+            for (i, v) in point.y.iter_mut().chain(&mut point.p).chain(&mut point.w).enumerate() {
+                if (i + round) % 3 == 0 {
+                    *v = odd[(i * 7 + round) % odd.len()];
+                }
+            }
+        }
+        found.push(point);
+    }
+    found
+}
+
+fn line(name: &str, values: &[f64]) -> String {
+    let mut line = name.to_owned();
+    for value in values {
+        let _ = write!(line, " {:016x}", value.to_bits());
+    }
+    line
+}
+
+/// What the C program prints, from the code in this process.
+fn expected(program: &Program, compiled: &Compiled, points: &[Point]) -> Vec<String> {
+    let layout = Layout::of(program);
+    let mut lines = vec![line("defaults", &defaults(program, &layout)[..layout.np])];
+    let mut names = vec![String::new(); layout.n];
+    for (i, array) in program.arrays.iter().enumerate() {
+        if matches!(array.role, odec_ir::Role::Position | odec_ir::Role::Velocity | odec_ir::Role::FirstOrder) {
+            names[layout.state(odec_ir::ArrayId(i as u32))].clone_from(&array.name);
+        }
+    }
+    lines.extend(names);
+    for point in points {
+        let mut p = vec![0.0; layout.p_len()];
+        p[..layout.np].copy_from_slice(&point.p);
+        compiled.prepare(&mut p);
+        lines.push(line("prepare", &p));
+        let mut store = |name: &str, length: usize, f: &dyn Fn(&mut [f64])| {
+            let mut out = vec![0.0; length];
+            f(&mut out);
+            lines.push(line(name, &out));
+        };
+        let mass = program.mass.as_ref().map_or(0, |m| m.row_idx.len());
+        store("init", layout.n, &|out| compiled.initial(point.t, &p, out));
+        store("f", layout.n, &|out| compiled.rhs(point.t, &point.y, &p, out));
+        store("jac", program.jacobian.row_idx.len(), &|out| compiled.jacobian(point.t, &point.y, &p, out));
+        store("jvp", layout.n, &|out| compiled.tangent(point.t, &point.y, &p, &point.w, out));
+        store("dfdt", layout.n, &|out| compiled.time_derivative(point.t, &point.y, &p, out));
+        store("pjac", program.parameter_jacobian.row_idx.len(), &|out| {
+            compiled.parameter_jacobian(point.t, &point.y, &p, out);
+        });
+        store("mass", mass, &|out| compiled.mass(&p, out));
+        store("outputs", layout.outputs_len(), &|out| compiled.outputs(point.t, &point.y, &p, out));
+    }
+    lines
+}
+
+/// NaN is NaN whatever its payload.
+fn without_payload(line: &str) -> String {
+    let plain = |word: &str| match u64::from_str_radix(word, 16) {
+        Ok(bits) if word.len() == 16 && f64::from_bits(bits).is_nan() => "nan".to_owned(),
+        _ => word.to_owned(),
+    };
+    line.split(' ').map(plain).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn object_c_and_machine_code_agree_bit_for_bit() {
+    let folder = scratch("emit");
+    let mut random = Random(17);
+    let mut finite = 0;
+    let mut all = 0;
+    for path in models() {
+        let program = program(&path);
+        let compiled = Compiled::new(&program).expect("compiles");
+        let points = points(&program, &compiled, &mut random);
+        let expected = expected(&program, &compiled, &points);
+        for word in expected.iter().flat_map(|l| l.split(' ').skip(1)) {
+            if let Ok(bits) = u64::from_str_radix(word, 16) {
+                all += 1;
+                finite += usize::from(f64::from_bits(bits).is_finite());
+            }
+        }
+        let mut input = String::new();
+        for point in &points {
+            for value in std::iter::once(&point.t).chain(&point.y).chain(&point.p).chain(&point.w) {
+                let _ = writeln!(input, "{:016x}", value.to_bits());
+            }
+        }
+        let prefix = interface::prefix_of(&program.name);
+        let model = path.to_string_lossy().into_owned();
+        for (kind, file) in [("c", format!("{prefix}.c")), ("object", format!("{prefix}.o"))] {
+            run_in(&folder, &["emit", model.as_str(), "--to", kind, "-o", file.as_str()], b"").success();
+            let program = folder.join(format!("{prefix}-{kind}"));
+            let mut cc = Command::new("cc");
+            cc.current_dir(&folder).args(["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror"]);
+            cc.arg(format!("-DPREFIX={prefix}"))
+                .arg(format!("-DHEADER=\"{prefix}.h\""))
+                .arg("-I.")
+                .arg("-o")
+                .arg(&program);
+            cc.arg(root().join("tests/fixtures/emit/evaluate.c")).arg(&file).arg("-lm");
+            finish(cc, b"").success();
+            let ran = finish(Command::new(&program), input.as_bytes()).success();
+            let text = ran.text();
+            let found: Vec<&str> = text.lines().collect();
+            assert_eq!(found.len(), expected.len(), "{prefix} {kind}");
+            for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
+                assert_eq!(without_payload(found), without_payload(expected), "{prefix} {kind}, line {i}");
+            }
+        }
+    }
+    println!("{all} values, {finite} finite");
+    assert!(finite * 10 >= all * 7, "{finite} of {all}");
+}

@@ -1,0 +1,206 @@
+//! One fixture or more for every code: the source, and beside it what the command prints. Registry, pages and fixtures match.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use odec_lang::diagnostic::codes;
+use odec_lang::source::Source;
+use odec_tests::command::{run_in, scratch};
+use odec_tests::{files, root, snapshot, stem, text};
+
+fn fixtures() -> PathBuf {
+    root().join("tests/fixtures/errors")
+}
+
+/// `E0201` of `E0201-no-such-name.ode`.
+fn code(path: &Path) -> String {
+    stem(path).split('-').next().unwrap_or_default().to_owned()
+}
+
+/// The text of a fixture; one of them is not UTF-8.
+fn lossy(path: &Path) -> String {
+    String::from_utf8_lossy(&std::fs::read(path).expect("a fixture")).into_owned()
+}
+
+/// What is run on a fixture: the words of an `.args` file, or by kind of code on an `.ode` file.
+fn arguments(path: &Path) -> Vec<String> {
+    let file = path.file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
+    if path.extension().is_some_and(|e| e == "args") {
+        let command = text(path).lines().last().unwrap_or_default().to_owned();
+        return command.split_whitespace().map(str::to_owned).collect();
+    }
+    let command = match code(path).as_str() {
+        "E0616" | "E0617" => "test",
+        code if code.get(1..3) == Some("06") => "run",
+        _ => "check",
+    };
+    [command, &file].map(str::to_owned).to_vec()
+}
+
+/// Two sums over the same many values, which must all be kept for the second.
+fn sums(n: usize) -> String {
+    let list = |term: &dyn Fn(usize) -> String| (0..n).map(term).collect::<Vec<_>>();
+    format!(
+        "model sums\nstate x = 1, y = 1\n{}\nx' = {}\ny' = {}\nrun {{ t = 0 .. 1e-9; method = euler; step = 1e-9 }}\n",
+        list(&|i| format!("d{i} = sin({i}*x)")).join("\n"),
+        list(&|i| format!("d{i}")).join(" + "),
+        list(&|i| format!("{i}*d{i}")).join(" + ")
+    )
+}
+
+/// A copy of the fixtures, so that what commands write does not come among them. An `.args` file may ask for files that
+/// are too long to keep, before the line with the command: `blanks NAME BYTES`, `sums NAME TERMS`.
+fn copy(name: &str) -> PathBuf {
+    let folder = scratch(name);
+    for entry in std::fs::read_dir(fixtures()).expect("fixtures") {
+        let path = entry.expect("readable").path();
+        std::fs::copy(&path, folder.join(path.file_name().expect("a name"))).expect("a copy");
+        if path.extension().is_some_and(|e| e == "args") {
+            for line in text(&path).lines() {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                let size = |text: &str| text.parse::<usize>().expect("a number");
+                let bytes = match words.as_slice() {
+                    ["blanks", _, n] => vec![b' '; size(n)],
+                    ["sums", _, n] => sums(size(n)).into_bytes(),
+                    _ => continue,
+                };
+                std::fs::write(folder.join(words[1]), bytes).expect("a writable folder");
+            }
+        }
+    }
+    std::fs::write(folder.join("decay.ode"), "model decay\nstate x = 1\nx' = -x\nrun { t = 0 .. 1 }\n")
+        .expect("a folder");
+    std::fs::write(folder.join("endless.ode"), "model endless\nstate x = 1\nx' = -x\n").expect("a folder");
+    folder
+}
+
+/// The messages without the summary of the run, which holds times: its second line names the method.
+fn messages(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let summary = |i: &usize| lines.get(i + 1).is_some_and(|l| l.starts_with("method "));
+    let end = (0..lines.len()).find(summary).unwrap_or(lines.len());
+    lines[..end].iter().map(|l| format!("{}\n", l.trim_end())).collect()
+}
+
+#[test]
+fn the_rendering_of_each_fixture_is_as_reviewed() {
+    let mut differences = Vec::new();
+    let folder = copy("errors");
+    let mut all = files(&fixtures(), "ode");
+    all.extend(files(&fixtures(), "args"));
+    for path in all {
+        let arguments = arguments(&path);
+        let ran = run_in(&folder, &arguments, b"").orderly();
+        let source = if path.extension().is_some_and(|e| e == "ode") { lossy(&path) } else { String::new() };
+        let code = ran.code.unwrap_or_default();
+        let found = format!("{source}---\n$ odec {}\nexit code {code}\n{}", arguments.join(" "), messages(&ran.err));
+        if !found.contains(&self::code(&path)) {
+            differences.push(format!("{}: the code is not in what is printed\n{found}", path.display()));
+        }
+        differences.extend(snapshot::check(&path.with_extension("txt"), &found).err());
+    }
+    snapshot::report(differences);
+}
+
+#[test]
+fn one_fault_gives_one_diagnostic() {
+    let mut wrong = Vec::new();
+    for path in files(&fixtures(), "ode") {
+        let expected = code(&path);
+        let bytes = std::fs::read(&path).expect("a fixture");
+        let mut found: Vec<&str> = match Source::from_bytes(stem(&path), bytes) {
+            Ok(source) => odec_lang::check(&source).diagnostics.iter().map(|d| d.code).collect(),
+            Err(diagnostic) => vec![diagnostic.code],
+        };
+        if matches!(expected.get(1..3), Some("06")) {
+            found.retain(|c| c.starts_with('E'));
+            if !found.is_empty() {
+                wrong.push(format!("{}: it must compile, found {found:?}", path.display()));
+            }
+            continue;
+        }
+        // a note about units stands beside what is wrong
+        found.retain(|c| !c.starts_with('N') || expected.starts_with('N'));
+        if found != [expected.as_str()] {
+            wrong.push(format!("{}: found {found:?}", path.display()));
+        }
+    }
+    snapshot::report(wrong);
+}
+
+#[test]
+fn registry_pages_and_fixtures_match() {
+    let registry: BTreeMap<&str, &str> = codes().map(|row| (row.code, row.title)).collect();
+    assert_eq!(registry.len(), codes().count(), "a code is registered twice");
+    let mut with_fixture: BTreeSet<String> = files(&fixtures(), "ode").iter().map(|p| code(p)).collect();
+    with_fixture.extend(files(&fixtures(), "args").iter().map(|p| code(p)));
+    // failing runs have a folder of their own
+    for rendering in files(&root().join("tests/fixtures/failures"), "txt") {
+        let shown = text(&rendering);
+        with_fixture.extend(registry.keys().filter(|c| shown.contains(**c)).map(|c| (*c).to_owned()));
+    }
+    let pages: BTreeSet<String> =
+        files(&root().join("docs/errors"), "md").iter().map(|p| stem(p)).filter(|s| s != "README").collect();
+    let registered: BTreeSet<String> = registry.keys().map(|c| (*c).to_owned()).collect();
+    let missing = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.difference(b).cloned().collect::<Vec<_>>().join(" ");
+    let mut wrong = Vec::new();
+    for (what, list) in [
+        ("without a page", missing(&registered, &pages)),
+        ("pages without a code", missing(&pages, &registered)),
+        ("without a fixture", missing(&registered, &with_fixture)),
+        ("fixtures without a code", missing(&with_fixture, &registered)),
+    ] {
+        if !list.is_empty() {
+            wrong.push(format!("{what}: {list}"));
+        }
+    }
+    for row in codes() {
+        let head = format!("# {}", row.code);
+        if !row.page.starts_with(&head) {
+            wrong.push(format!("docs/errors/{}.md does not begin with `{head}`", row.code));
+        }
+        if row.page.len() < 120 {
+            wrong.push(format!("docs/errors/{}.md is too short to help anybody", row.code));
+        }
+    }
+    snapshot::report(wrong);
+}
+
+/// A rendering without its source is a leftover.
+#[test]
+fn every_rendering_has_its_source() {
+    for path in files(&fixtures(), "txt") {
+        let found = path.with_extension("ode").exists() || path.with_extension("args").exists();
+        assert!(found, "{}", path.display());
+    }
+}
+
+/// The list of codes in the table of contents and on the page of the codes is made from the registry.
+#[test]
+fn the_lists_of_codes_are_complete() {
+    let docs = root().join("docs");
+    let mut rows: Vec<(&str, &str)> = codes().map(|row| (row.code, row.title)).collect();
+    rows.sort_unstable();
+    let mut differences = Vec::new();
+    for (file, mark, line) in [
+        ("SUMMARY.md", "- [Diagnostics](errors/README.md)\n", "  - [{code}: {title}](errors/{code}.md)\n"),
+        ("errors/README.md", "## All codes\n\n", "- [{code}]({code}.md): {title}\n"),
+    ] {
+        let path = docs.join(file);
+        let page = text(&path);
+        let at = page.find(mark).unwrap_or_else(|| panic!("{file} has no `{}`", mark.trim())) + mark.len();
+        let list: String = rows.iter().map(|(c, t)| line.replace("{code}", c).replace("{title}", t)).collect();
+        differences.extend(snapshot::check(&path, &format!("{}{list}", &page[..at])).err());
+    }
+    snapshot::report(differences);
+}
+
+#[test]
+fn explain_knows_every_code_and_only_these() {
+    for row in codes() {
+        let ran = run_in(&root(), &["explain", row.code], b"").success();
+        assert!(ran.text().contains(row.code), "{}", ran.text());
+    }
+    let ran = run_in(&root(), &["explain", "E9999"], b"").orderly();
+    assert_ne!(ran.code, Some(0));
+}

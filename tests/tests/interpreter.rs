@@ -1,0 +1,21 @@
+//! Machine code and interpreter give the same bits: whole trajectories of every model, by several methods.
+
+use odec_tests::command::run;
+use odec_tests::{models, root};
+
+#[test]
+fn trajectories_have_the_same_bits() {
+    for path in models() {
+        let file = path.strip_prefix(root()).expect("below the root").to_string_lossy().into_owned();
+        // as the model says, and by one method of each family
+        for flags in [&[][..], &["--method", "rodas4", "--rtol", "1e-4"], &["--method", "bdf", "--rtol", "1e-4"]] {
+            let mut arguments = vec!["run", file.as_str()];
+            arguments.extend(flags);
+            let compiled = run(&arguments).success();
+            arguments.push("--interpret");
+            let interpreted = run(&arguments).success();
+            assert!(compiled.out.len() > 100);
+            assert_eq!(compiled.text(), interpreted.text(), "{file} {flags:?}");
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! The rules of docs/dev/architecture.md that a machine can check: what each file looks like, who may use what.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use odec_tests::{files, root, stem, text};
+
+/// Source lines past this are probably two ideas in one file.
+const LINES: usize = 800;
+
+fn sources() -> Vec<PathBuf> {
+    let mut found = files(&root().join("crates"), "rs");
+    found.extend(files(&root().join("tests"), "rs"));
+    assert!(found.len() > 50, "{} source files", found.len());
+    found
+}
+
+/// The crate a file belongs to: the folder below `crates`, or `odec-tests`.
+fn owner(path: &Path) -> String {
+    let relative = path.strip_prefix(root()).expect("below the root");
+    let mut parts = relative.components().map(|c| c.as_os_str().to_string_lossy().into_owned());
+    match (parts.next().as_deref(), parts.next()) {
+        (Some("crates"), Some(name)) => name,
+        _ => "odec-tests".to_owned(),
+    }
+}
+
+/// The part of a file that is compiled into the library: no integration tests, nothing from the `tests` module on.
+fn shipped(path: &Path) -> Option<String> {
+    let relative = path.strip_prefix(root()).expect("below the root");
+    if !relative.starts_with("crates") || !relative.components().any(|c| c.as_os_str() == "src") {
+        return None;
+    }
+    let text = text(path);
+    let end = text.find("#[cfg(test)]").unwrap_or(text.len());
+    Some(text[..end].to_owned())
+}
+
+/// Lines of code: comments are left out, strings are not looked into.
+fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().map(|(i, l)| (i + 1, l.split("//").next().unwrap_or(l)))
+}
+
+fn holds_word(line: &str, word: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word).any(|(at, _)| {
+        !line[..at].chars().next_back().is_some_and(part) && !line[at + word.len()..].chars().next().is_some_and(part)
+    })
+}
+
+#[track_caller]
+fn none(found: Vec<String>) {
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
+}
+
+#[test]
+fn every_source_file_says_what_it_is_for() {
+    none(sources().iter().filter(|p| !text(p).starts_with("//! ")).map(|p| p.display().to_string()).collect());
+}
+
+#[test]
+fn files_are_one_idea() {
+    let long = |p: &PathBuf| {
+        let lines = text(p).lines().count();
+        (lines >= LINES).then(|| format!("{}: {lines} lines", p.display()))
+    };
+    none(sources().iter().filter_map(long).collect());
+}
+
+#[test]
+fn unsafe_is_in_the_jit_alone() {
+    let mut found = Vec::new();
+    for path in sources() {
+        // this file names the word
+        if owner(&path) == "odec-jit" || path.ends_with("tests/tests/tidy.rs") {
+            continue;
+        }
+        for (number, line) in code(&text(&path)) {
+            if holds_word(line, "unsafe") || line.contains("unsafe_code") {
+                found.push(format!("{}:{number}: {line}", path.display()));
+            }
+        }
+    }
+    none(found);
+}
+
+#[test]
+fn only_the_command_touches_the_world() {
+    let forbidden = [
+        "std::fs",
+        "std::env",
+        "std::net",
+        "std::process",
+        "std::time",
+        "Instant::now",
+        "SystemTime",
+        "println",
+        "eprintln",
+        "print",
+        "eprint",
+        "dbg",
+        "File",
+        "stdout",
+        "stderr",
+        "stdin",
+    ];
+    let mut found = Vec::new();
+    for path in sources() {
+        if owner(&path) == "odec-cli" {
+            continue;
+        }
+        let Some(text) = shipped(&path) else { continue };
+        for (number, line) in code(&text) {
+            for word in forbidden {
+                // `print` and its kin only as the macros
+                let hit = if word.ends_with("print") || word.ends_with("println") || word == "dbg" {
+                    holds_word(line, word) && line.contains(&format!("{word}!"))
+                } else {
+                    holds_word(line, word)
+                };
+                if hit {
+                    found.push(format!("{}:{number}: {word}: {}", path.display(), line.trim()));
+                }
+            }
+        }
+    }
+    none(found);
+}
+
+#[test]
+fn nothing_is_left_for_later_in_the_code() {
+    // spelt in two parts, so that this file does not find itself
+    let words = [
+        ["TO", "DO"],
+        ["FIX", "ME"],
+        ["XX", "X"],
+        ["unimple", "mented!"],
+        ["to", "do!"],
+        ["for ", "now"],
+        ["place", "holder"],
+    ];
+    let mut found = Vec::new();
+    for path in sources() {
+        for (number, line) in text(&path).lines().enumerate() {
+            for word in &words {
+                if line.contains(&word.concat()) {
+                    found.push(format!("{}:{}: {}", path.display(), number + 1, line.trim()));
+                }
+            }
+        }
+    }
+    none(found);
+}
+
+#[test]
+fn the_solvers_show_no_matrix_type_of_another_library() {
+    let mut found = Vec::new();
+    for path in sources().into_iter().filter(|p| owner(p) == "odec-ode") {
+        let Some(text) = shipped(&path) else { continue };
+        for (number, line) in code(&text) {
+            let public = line.trim_start().starts_with("pub ");
+            let foreign = ["nalgebra", "sprs", "faer", "DMatrix", "DVector", "CsMat", "SMatrix"];
+            if public && foreign.iter().any(|w| line.contains(w)) {
+                found.push(format!("{}:{number}: {}", path.display(), line.trim()));
+            }
+        }
+    }
+    none(found);
+}
+
+fn metadata() -> serde_json::Value {
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .current_dir(root())
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("cargo writes JSON")
+}
+
+fn list(value: &serde_json::Value) -> &[serde_json::Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn name(value: &serde_json::Value) -> String {
+    value["name"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn crates_depend_as_the_architecture_says() {
+    // crate, crates of ours it may use, libraries of others that it alone may use
+    let allowed: BTreeMap<&str, (&[&str], &[&str])> = BTreeMap::from([
+        ("odec-ir", (&[][..], &["num-dual", "num-traits"][..])),
+        ("odec-lang", (&["odec-ir"], &["pest", "pest_derive", "unicode-normalization"])),
+        ("odec-jit", (&["odec-ir"], &["cranelift-*"])),
+        ("odec-emit", (&["odec-ir"], &[])),
+        ("odec-ode", (&[], &["nalgebra", "sprs", "faer"])),
+        ("odec-sim", (&["odec-ir", "odec-lang", "odec-jit", "odec-emit", "odec-ode"], &[])),
+        (
+            "odec-cli",
+            (
+                &["odec-ir", "odec-lang", "odec-jit", "odec-emit", "odec-ode", "odec-sim"],
+                &[
+                    "clap",
+                    "clap_complete",
+                    "clap_mangen",
+                    "miette",
+                    "indicatif",
+                    "plotters",
+                    "ctrlc",
+                    "serde",
+                    "serde_json",
+                    "csv",
+                    "png",
+                    "terminal_size",
+                ],
+            ),
+        ),
+    ]);
+    let metadata = metadata();
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for package in list(&metadata["packages"]) {
+        let of = name(package);
+        if of == "odec-tests" {
+            continue;
+        }
+        let Some((ours, others)) = allowed.get(of.as_str()) else {
+            found.push(format!("{of} is not in the table of crates"));
+            continue;
+        };
+        seen.insert(of.clone());
+        for dependency in list(&package["dependencies"]).iter().filter(|d| d["kind"].as_str() != Some("dev")) {
+            let on = name(dependency);
+            let fits = |rule: &str| rule.strip_suffix('*').map_or(on == rule, |start| on.starts_with(start));
+            if !ours.contains(&on.as_str()) && !others.iter().any(|r| fits(r)) {
+                found.push(format!("{of} depends on {on}"));
+            }
+        }
+    }
+    none(found);
+    assert_eq!(seen.len(), allowed.len(), "crates: {seen:?}");
+}
+
+#[test]
+fn cargo_runs_every_test_file_and_finds_one_command() {
+    let metadata = metadata();
+    let packages = list(&metadata["packages"]);
+    let tests = packages.iter().find(|p| name(p) == "odec-tests").expect("tests/ is a member of the workspace");
+    let targets: BTreeSet<String> =
+        list(&tests["targets"]).iter().filter(|t| list(&t["kind"]).iter().any(|k| k == "test")).map(name).collect();
+    let here: BTreeSet<String> = files(&root().join("tests/tests"), "rs").iter().map(|p| stem(p)).collect();
+    assert!(here.len() >= 10, "{here:?}");
+    assert_eq!(targets, here);
+
+    let cli = packages.iter().find(|p| name(p) == "odec-cli").expect("a member");
+    assert_eq!(cli["default_run"], "odec");
+    let members: BTreeSet<String> = packages.iter().map(name).collect();
+    for folder in std::fs::read_dir(root().join("crates")).expect("crates/") {
+        let folder = folder.expect("readable").file_name().to_string_lossy().into_owned();
+        assert!(members.contains(&folder), "crates/{folder} is not a member of the workspace");
+    }
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let mut documents = files(&root().join("docs"), "md");
+    documents.extend(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|n| root().join(n)));
+    let mut found = Vec::new();
+    for document in documents {
+        let text = text(&document);
+        for (at, _) in text.match_indices("](") {
+            let target = text[at + 2..].split([')', '#', ' ']).next().unwrap_or_default();
+            if target.is_empty() || target.contains("://") || target.starts_with("mailto:") {
+                continue;
+            }
+            if !document.parent().expect("a folder").join(target).exists() {
+                found.push(format!("{}: {target}", document.display()));
+            }
+        }
+    }
+    none(found);
+}
+
+#[test]
+fn every_page_is_in_the_table_of_contents() {
+    let docs = root().join("docs");
+    let summary = text(&docs.join("SUMMARY.md"));
+    let missing = |p: &PathBuf| {
+        let relative = p.strip_prefix(&docs).expect("below docs").to_string_lossy().into_owned();
+        (relative != "SUMMARY.md" && !summary.contains(&format!("({relative})"))).then_some(relative)
+    };
+    none(files(&docs, "md").iter().filter_map(missing).collect());
+}

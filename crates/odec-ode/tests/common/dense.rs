@@ -9,6 +9,7 @@ use odec_ode::{Failure, Method, Options, Outcome, Problem, Samples, Sink, SolveE
 /// Rows of a run: (t, y).
 pub type Table = Vec<(f64, Vec<f64>)>;
 type Vector = Box<dyn Fn(f64, &[f64], &mut [f64]) + Sync>;
+type Product = Box<dyn Fn(f64, &[f64], &[f64], &mut [f64]) + Sync>;
 
 /// A system from closures.
 pub struct Dense {
@@ -18,6 +19,8 @@ pub struct Dense {
     jacobian: Vector,
     time_derivative: Option<Vector>,
     mass: Option<(Pattern, Vec<f64>)>,
+    /// M(t, y) and d(M(t, y) w)/dy, row after row.
+    moving: Option<(Vector, Product)>,
     pattern: Pattern,
 }
 
@@ -35,6 +38,7 @@ impl Dense {
             jacobian: Box::new(jacobian),
             time_derivative: None,
             mass: None,
+            moving: None,
             pattern: Pattern::from_positions(n, n, positions),
         }
     }
@@ -58,6 +62,28 @@ impl Dense {
         let values = entries().map(|(i, j)| rows[i * n + j]).collect();
         self.mass = Some((Pattern::from_positions(n, n, entries()), values));
         self
+    }
+
+    /// With M(t, y) and d(M(t, y) w)/dy as functions of (t, y) and of (t, y, w), row after row.
+    pub fn moving_mass(
+        mut self,
+        mass: impl Fn(f64, &[f64], &mut [f64]) + Sync + 'static,
+        jacobian: impl Fn(f64, &[f64], &[f64], &mut [f64]) + Sync + 'static,
+    ) -> Self {
+        self.moving = Some((Box::new(mass), Box::new(jacobian)));
+        self
+    }
+
+    /// Values by columns from a function that writes rows.
+    fn by_columns(&self, values: &mut [f64], rows: impl FnOnce(&mut [f64])) {
+        let n = self.shape.n;
+        let mut all = vec![0.0; n * n];
+        rows(&mut all);
+        for j in 0..n {
+            for i in 0..n {
+                values[j * n + i] = all[i * n + j];
+            }
+        }
     }
 }
 
@@ -103,10 +129,23 @@ impl System for Dense {
         self.time_derivative.is_none()
     }
     fn mass(&self) -> Mass<'_> {
+        if self.moving.is_some() {
+            return Mass::StateDependent { pattern: &self.pattern, jacobian: &self.pattern };
+        }
         match &self.mass {
             Some((pattern, values)) => Mass::Constant(pattern, values),
             None => Mass::Identity,
         }
+    }
+    fn mass_values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        let (mass, _) = self.moving.as_ref().ok_or(EvalError::Fatal)?;
+        self.by_columns(values, |rows| mass(t, y, rows));
+        Ok(())
+    }
+    fn mass_jacobian(&self, t: f64, y: &[f64], w: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        let (_, jacobian) = self.moving.as_ref().ok_or(EvalError::Fatal)?;
+        self.by_columns(values, |rows| jacobian(t, y, w, rows));
+        Ok(())
     }
 }
 

@@ -1,4 +1,4 @@
-//! The eight test problems with closed solutions that the proofs of the methods run on, with exact derivatives.
+//! The nine test problems with closed solutions that the proofs of the methods run on, with exact derivatives.
 
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Mass, Shape, System};
@@ -20,9 +20,21 @@ pub struct Proof {
     time_derivative: Option<Values>,
     /// Row-major n x n.
     mass: Option<&'static [f64]>,
+    /// M(t, y), instead of `mass`.
+    moving: Option<&'static Moving>,
     exact: fn(f64, &mut [f64]),
     /// True when df/dt is as large as f, so that a method that loses it is seen.
     pub strong_time: bool,
+}
+
+/// A mass matrix that depends on time and state, row-major n x n.
+pub struct Moving {
+    /// M(t, y).
+    mass: Values,
+    /// d(M(t, y) w)/dy for a fixed w.
+    jacobian: fn(f64, &[f64], &[f64], &mut [f64]),
+    /// d(M(t, y) w)/dt for a fixed w, n values.
+    time_derivative: fn(f64, &[f64], &[f64], &mut [f64]),
 }
 
 /// A `Proof` with its patterns made.
@@ -67,6 +79,11 @@ impl Proof {
     pub fn has_mass(&self) -> bool {
         self.mass.is_some()
     }
+
+    /// True when M depends on time or state.
+    pub fn moving_mass(&self) -> bool {
+        self.moving.is_some()
+    }
 }
 
 fn transpose(m: &[f64], n: usize) -> Vec<f64> {
@@ -88,11 +105,7 @@ impl System for Bound {
         let n = self.proof.n;
         let mut rows = [0.0; 16];
         (self.proof.jacobian)(t, y, &mut rows[..n * n]);
-        for j in 0..n {
-            for i in 0..n {
-                values[j * n + i] = rows[i * n + j];
-            }
-        }
+        self.by_columns(&rows, values);
         Ok(())
     }
     fn jacobian_vector(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
@@ -115,9 +128,42 @@ impl System for Bound {
         self.proof.time_derivative.is_none()
     }
     fn mass(&self) -> Mass<'_> {
+        if self.proof.moving.is_some() {
+            return Mass::StateDependent { pattern: &self.pattern, jacobian: &self.pattern };
+        }
         match &self.mass {
             Some((pattern, values)) => Mass::Constant(pattern, values),
             None => Mass::Identity,
+        }
+    }
+    fn mass_values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        let moving = self.proof.moving.ok_or(EvalError::Fatal)?;
+        let mut rows = [0.0; 16];
+        (moving.mass)(t, y, &mut rows);
+        self.by_columns(&rows, values);
+        Ok(())
+    }
+    fn mass_jacobian(&self, t: f64, y: &[f64], w: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        let moving = self.proof.moving.ok_or(EvalError::Fatal)?;
+        let mut rows = [0.0; 16];
+        (moving.jacobian)(t, y, w, &mut rows);
+        self.by_columns(&rows, values);
+        Ok(())
+    }
+    fn mass_time_derivative(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+        let moving = self.proof.moving.ok_or(EvalError::Fatal)?;
+        (moving.time_derivative)(t, y, w, out);
+        Ok(())
+    }
+}
+
+impl Bound {
+    fn by_columns(&self, rows: &[f64], values: &mut [f64]) {
+        let n = self.proof.n;
+        for j in 0..n {
+            for i in 0..n {
+                values[j * n + i] = rows[i * n + j];
+            }
         }
     }
 }
@@ -132,6 +178,7 @@ static LOGISTIC: Proof = Proof {
     jacobian: |_, y, j| j[0] = 3.0 - 6.0 * y[0],
     time_derivative: None,
     mass: None,
+    moving: None,
     exact: |t, y| y[0] = 1.0 / (1.0 + 4.0 * (-3.0 * t).exp()),
     strong_time: false,
 };
@@ -162,6 +209,7 @@ static CIRCLE: Proof = Proof {
         out[1] = rate * y[0];
     }),
     mass: None,
+    moving: None,
     exact: |t, y| {
         let angle = t + 0.25 * (1.0 - (2.0 * t).cos());
         y[0] = angle.cos();
@@ -180,6 +228,7 @@ static FORCED: Proof = Proof {
     jacobian: |_, _, j| j[0] = -5.0,
     time_derivative: Some(|t, _, out| out[0] = 15.0 * (3.0 * t).cos() - 9.0 * (3.0 * t).sin()),
     mass: None,
+    moving: None,
     exact: |t, y| y[0] = (3.0 * t).sin(),
     strong_time: true,
 };
@@ -202,6 +251,7 @@ static KAPS: Proof = Proof {
     },
     time_derivative: None,
     mass: None,
+    moving: None,
     exact: |t, y| {
         y[0] = (-2.0 * t).exp();
         y[1] = (-t).exp();
@@ -230,6 +280,7 @@ static DUFFING: Proof = Proof {
         out[1] = -0.2 * t.cos() - 3.0 * t.cos().powi(2) * t.sin();
     }),
     mass: None,
+    moving: None,
     exact: |t, y| {
         y[0] = t.cos();
         y[1] = -t.sin();
@@ -259,6 +310,7 @@ static MIXED: Proof = Proof {
         out[2] = 0.0;
     }),
     mass: None,
+    moving: None,
     exact: |t, y| {
         y[0] = t.cos();
         y[1] = -t.sin();
@@ -292,6 +344,7 @@ static MASSIVE: Proof = Proof {
         (out[0], out[1]) = (2.0 * out[0] + out[1], out[0] + 3.0 * out[1]);
     }),
     mass: Some(&[2.0, 1.0, 1.0, 3.0]),
+    moving: None,
     exact: |t, y| (CIRCLE.exact)(t, y),
     strong_time: true,
 };
@@ -319,6 +372,7 @@ static ALGEBRAIC: Proof = Proof {
         out[1] = -c + c * s - 0.3 * (s + 2.0).powi(2) * c;
     }),
     mass: Some(&[1.0, 0.0, 0.0, 0.0]),
+    moving: None,
     exact: |t, y| {
         y[0] = t.cos();
         y[1] = t.sin() + 2.0;
@@ -326,5 +380,70 @@ static ALGEBRAIC: Proof = Proof {
     strong_time: true,
 };
 
+/// The problem of second order with a first-order unknown, multiplied by an M(t, y) that couples v' and z'.
+static MOVING: Proof = Proof {
+    name: "moving mass",
+    n: 3,
+    second: 1,
+    t_end: 4.0,
+    rhs: |t, y, f| {
+        let (mut g, mut m) = ([0.0; 3], [0.0; 9]);
+        (MIXED.rhs)(t, y, &mut g);
+        moving_mass(t, y, &mut m);
+        for i in 0..3 {
+            f[i] = (0..3).map(|k| m[3 * i + k] * g[k]).sum();
+        }
+    },
+    jacobian: |t, y, j| {
+        let (mut g, mut dg, mut m) = ([0.0; 3], [0.0; 9], [0.0; 9]);
+        (MIXED.rhs)(t, y, &mut g);
+        (MIXED.jacobian)(t, y, &mut dg);
+        moving_mass(t, y, &mut m);
+        (MASS.jacobian)(t, y, &g, j);
+        for i in 0..3 {
+            for k in 0..3 {
+                j[3 * i + k] += (0..3).map(|l| m[3 * i + l] * dg[3 * l + k]).sum::<f64>();
+            }
+        }
+    },
+    time_derivative: Some(|t, y, out| {
+        let (mut g, mut gt, mut m) = ([0.0; 3], [0.0; 3], [0.0; 9]);
+        (MIXED.rhs)(t, y, &mut g);
+        if let Some(rate) = MIXED.time_derivative {
+            rate(t, y, &mut gt);
+        }
+        moving_mass(t, y, &mut m);
+        (MASS.time_derivative)(t, y, &g, out);
+        for i in 0..3 {
+            out[i] += (0..3).map(|k| m[3 * i + k] * gt[k]).sum::<f64>();
+        }
+    }),
+    mass: None,
+    moving: Some(&MASS),
+    exact: |t, y| (MIXED.exact)(t, y),
+    strong_time: false,
+};
+
+/// [1 0 0; 0 1.5 + 4 q^2 0.3 sin t; 0 0.2 z 2 + 0.5 v cos t].
+fn moving_mass(t: f64, y: &[f64], m: &mut [f64]) {
+    m[..3].copy_from_slice(&[1.0, 0.0, 0.0]);
+    m[3..6].copy_from_slice(&[0.0, 1.5 + 4.0 * y[0] * y[0], 0.3 * t.sin()]);
+    m[6..9].copy_from_slice(&[0.0, 0.2 * y[2], 2.0 + 0.5 * y[1] * t.cos()]);
+}
+
+static MASS: Moving = Moving {
+    mass: moving_mass,
+    jacobian: |t, y, w, j| {
+        j[..3].fill(0.0);
+        j[3..6].copy_from_slice(&[8.0 * y[0] * w[1], 0.0, 0.0]);
+        j[6..9].copy_from_slice(&[0.0, 0.5 * t.cos() * w[2], 0.2 * w[1]]);
+    },
+    time_derivative: |t, y, w, out| {
+        out[0] = 0.0;
+        out[1] = 0.3 * t.cos() * w[2];
+        out[2] = -0.5 * y[1] * t.sin() * w[2];
+    },
+};
+
 /// The list.
-pub static PROOFS: [&Proof; 8] = [&LOGISTIC, &CIRCLE, &FORCED, &KAPS, &DUFFING, &MIXED, &MASSIVE, &ALGEBRAIC];
+pub static PROOFS: [&Proof; 9] = [&LOGISTIC, &CIRCLE, &FORCED, &KAPS, &DUFFING, &MIXED, &MASSIVE, &ALGEBRAIC, &MOVING];

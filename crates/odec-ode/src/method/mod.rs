@@ -1,9 +1,11 @@
 //! The table of methods: one row each. Drivers (families) know no method by name; a row brings its coefficients.
 
+pub mod dirk;
 pub mod explicit;
 pub mod implicit;
 pub mod multistep;
 pub mod one_step;
+pub mod polynomial;
 pub mod rosenbrock;
 pub mod runge_kutta;
 
@@ -28,6 +30,8 @@ pub enum Family {
     RungeKutta(&'static runge_kutta::Tableau),
     /// Rosenbrock (linearly implicit, exact Jacobian and df/dt).
     Rosenbrock(&'static rosenbrock::Tableau),
+    /// Implicit Runge-Kutta.
+    ImplicitRungeKutta(&'static dirk::Tableau),
     /// Implicit one-step method of its own formula.
     ImplicitOneStep {
         /// Numerator of the stability function R(z), lowest power first.
@@ -45,6 +49,7 @@ impl Family {
         match self {
             Family::RungeKutta(_) => "explicit Runge-Kutta",
             Family::Rosenbrock(_) => "Rosenbrock",
+            Family::ImplicitRungeKutta(_) => "implicit Runge-Kutta",
             Family::ImplicitOneStep { .. } => "implicit one-step",
             Family::Multistep => "multistep",
         }
@@ -152,6 +157,10 @@ static TABLE: &[&Method] = &[
     &implicit::backward_euler::METHOD,
     &implicit::linearised_backward_euler::METHOD,
     &implicit::trapezoidal::METHOD,
+    &implicit::midpoint::METHOD,
+    &dirk::sdirk2::METHOD,
+    &dirk::tr_bdf2::METHOD,
+    &dirk::kencarp4::METHOD,
     &rosenbrock::ros2::METHOD,
     &rosenbrock::rodas3::METHOD,
     &rosenbrock::rodas4::METHOD,

@@ -2,7 +2,7 @@
 //! index-1 equations, main and embedded weights alike.
 
 use nalgebra::{DMatrix, DVector};
-use odec_ode::method::{self, Adaptive, Family, Method, rosenbrock, runge_kutta};
+use odec_ode::method::{self, Adaptive, Family, Method, dirk, rosenbrock, runge_kutta};
 
 use crate::trees::{Stages, Tree, dae_trees, trees};
 
@@ -42,6 +42,31 @@ pub fn runge_kutta(t: &runge_kutta::Tableau, p: usize) -> Vec<String> {
         if (a.row(i).sum() - c).abs() > MET {
             wrong.push(format!("node {i} is not the sum of its row"));
         }
+    }
+    let stages = Stages { one: a.clone(), many: a };
+    weights("main weights", &stages, t.b, p, MET, &mut wrong);
+    if let Some((b, order)) = t.embedded {
+        weights("embedded weights", &stages, b, order as usize, MET, &mut wrong);
+    }
+    wrong
+}
+
+/// The same of an implicit table, and what its driver relies on.
+pub fn implicit(t: &dirk::Tableau, p: usize) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let s = t.b.len();
+    let a = triangular(t.a, s);
+    for (i, c) in t.c.iter().enumerate() {
+        if (a.row(i).sum() - c).abs() > MET {
+            wrong.push(format!("node {i} is not the sum of its row"));
+        }
+    }
+    if t.a[s - 1] != t.b {
+        wrong.push("the last stage is not the step".to_string());
+    }
+    let diagonal = t.a.iter().enumerate().all(|(i, row)| row.len() == i + 1);
+    if diagonal && (1..s).any(|i| a[(i, i)] != a[(s - 1, s - 1)]) {
+        wrong.push("the diagonal is not constant".to_string());
     }
     let stages = Stages { one: a.clone(), many: a };
     weights("main weights", &stages, t.b, p, MET, &mut wrong);
@@ -118,6 +143,7 @@ pub fn prove(method: &Method) -> Vec<String> {
             wrong
         }
         (Family::Rosenbrock(t), _) => rosenbrock(t, p),
+        (Family::ImplicitRungeKutta(t), _) => implicit(t, p),
         (Family::ImplicitOneStep { .. } | Family::Multistep, _) => Vec::new(),
     }
 }
@@ -128,7 +154,10 @@ fn every_table_meets_its_order_conditions() {
     for method in method::table() {
         let wrong = prove(method);
         assert!(wrong.is_empty(), "{}: {wrong:#?}", method.name);
-        tables += usize::from(matches!(method.family, Family::RungeKutta(_) | Family::Rosenbrock(_)));
+        tables += usize::from(matches!(
+            method.family,
+            Family::RungeKutta(_) | Family::Rosenbrock(_) | Family::ImplicitRungeKutta(_)
+        ));
     }
     assert!(tables >= 5, "only {tables} tables were looked at");
 }

@@ -3,7 +3,7 @@
 use odec_ode::evaluator::Evaluator;
 use odec_ode::integrator::{Attempt, Integrator};
 use odec_ode::method::multistep::bdf::Bdf;
-use odec_ode::method::{self, Adaptive, Family, Method, Setup, rosenbrock, runge_kutta};
+use odec_ode::method::{self, Adaptive, Family, Method, Setup, dirk, rosenbrock, runge_kutta};
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Mass, Shape};
 use odec_ode::{Cause, Refusal, System};
@@ -165,6 +165,18 @@ fn a_misprinted_digit_is_seen_in_every_coefficient() {
                 let gamma = rosenbrock::Tableau { gamma: misprint(t.gamma), ..*t };
                 for spoilt in main.chain(embedded).chain(a).chain(c).chain(alpha).chain(gammas).chain([gamma]) {
                     assert!(!coefficients::rosenbrock(&spoilt, p).is_empty(), "{}: {spoilt:?}", method.name);
+                    planted += 1;
+                }
+            }
+            Family::ImplicitRungeKutta(t) => {
+                let copy = |b, a, c, embedded| dirk::Tableau { b, a, c, embedded, extension: dirk::Extension::Hermite };
+                let main = misprints(t.b).map(|b| copy(b, t.a, t.c, t.embedded));
+                let nodes = misprints(t.c).map(|c| copy(t.b, t.a, c, t.embedded));
+                let inner = misprinted_rows(t.a).map(|a| copy(t.b, a, t.c, t.embedded));
+                let embedded = t.embedded.into_iter().flat_map(|(b, order)| misprints(b).map(move |b| (b, order)));
+                let embedded = embedded.map(|pair| copy(t.b, t.a, t.c, Some(pair)));
+                for spoilt in main.chain(nodes).chain(inner).chain(embedded) {
+                    assert!(!coefficients::implicit(&spoilt, p).is_empty(), "{}: {spoilt:?}", method.name);
                     planted += 1;
                 }
             }

@@ -68,6 +68,13 @@ fn function(a: &DMatrix<f64>, b: &[f64], z: C) -> C {
     C::from(1.0) + z * b.iter().zip(&solved).map(|(b, k)| k * *b).sum::<C>()
 }
 
+/// The last component of (I - z A)^-1 (1, ..., 1), which is R(z) where the last stage is the step: nothing cancels at large z.
+fn last_stage(a: &DMatrix<f64>, z: C) -> C {
+    let s = a.nrows();
+    let matrix = DMatrix::from_fn(s, s, |i, j| C::from(f64::from(u8::from(i == j))) - z * a[(i, j)]);
+    matrix.lu().solve(&DVector::repeat(s, C::from(1.0))).expect("no pole where it is sampled")[s - 1]
+}
+
 fn polynomial(coefficients: &[f64], z: C) -> C {
     coefficients.iter().rev().fold(C::from(0.0), |acc, c| acc * z + *c)
 }
@@ -76,6 +83,7 @@ fn polynomial(coefficients: &[f64], z: C) -> C {
 fn formula(method: &Method, z: C) -> Option<C> {
     match method.family {
         Family::RungeKutta(t) => Some(function(&triangular(t.a, t.b.len()), t.b, z)),
+        Family::ImplicitRungeKutta(t) => Some(last_stage(&triangular(t.a, t.b.len()), z)),
         Family::Rosenbrock(t) => {
             let u = untransform(t);
             Some(function(&u.beta, &u.b, z))

@@ -22,7 +22,7 @@ const LARGE: f64 = 0.05;
 /// Order of the formula whose error is held: the error per step is a power one higher.
 fn controlled(method: &Method) -> f64 {
     match method.adaptive {
-        Adaptive::Embedded(order) => f64::from(order),
+        Adaptive::Embedded(order) => f64::from(order.min(method.order)),
         Adaptive::Doubling | Adaptive::VariableStep | Adaptive::VariableOrder => f64::from(method.order),
     }
 }

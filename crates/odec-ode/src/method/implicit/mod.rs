@@ -2,4 +2,5 @@
 
 pub mod backward_euler;
 pub mod linearised_backward_euler;
+pub mod midpoint;
 pub mod trapezoidal;

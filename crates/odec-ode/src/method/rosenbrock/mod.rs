@@ -13,6 +13,7 @@ use crate::evaluator::Evaluator;
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
 use crate::linear::{MassMatrix, Shifted};
+use crate::method::polynomial::Polynomial;
 use crate::method::{Family, Setup};
 use crate::problem::{Cause, Refusal};
 use crate::system::Mass;
@@ -86,7 +87,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         f1: zero(),
         coupling: zero(),
         error: zero(),
-        last: Last { t: 0.0, h: 1.0, y: zero(), polynomial: vec![0.0; n * tableau.dense.len()] },
+        dense: Polynomial::new(n, tableau.dense.len()),
     }))
 }
 
@@ -116,15 +117,7 @@ struct Rosenbrock {
     f1: Vec<f64>,
     coupling: Vec<f64>,
     error: Vec<f64>,
-    last: Last,
-}
-
-/// The last accepted step, for dense output; its end is the present state.
-struct Last {
-    t: f64,
-    h: f64,
-    y: Vec<f64>,
-    polynomial: Vec<f64>,
+    dense: Polynomial,
 }
 
 impl Rosenbrock {
@@ -169,12 +162,10 @@ impl Rosenbrock {
     }
 
     fn finish(&mut self, h: f64, t_new: f64) {
-        let n = self.y.len();
-        for (row, terms) in self.dense_terms.iter().enumerate() {
-            fused::sum(&mut self.last.polynomial[row * n..(row + 1) * n], &self.u, 1.0, terms);
+        for (row, terms) in self.dense.rows().zip(&self.dense_terms) {
+            fused::sum(row, &self.u, 1.0, terms);
         }
-        (self.last.t, self.last.h) = (self.t, h);
-        std::mem::swap(&mut self.last.y, &mut self.y);
+        self.dense.begin(self.t, h, &mut self.y);
         std::mem::swap(&mut self.y, &mut self.y1);
         std::mem::swap(&mut self.f, &mut self.f1);
         self.t = t_new;
@@ -228,15 +219,6 @@ impl Integrator for Rosenbrock {
     }
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {
-        let n = y.len();
-        let last = &self.last;
-        let s = (t - last.t) / last.h;
-        for i in 0..n {
-            let mut inner = 0.0;
-            for row in last.polynomial.chunks_exact(n).rev() {
-                inner = row[i] + s * inner;
-            }
-            y[i] = (1.0 - s) * last.y[i] + s * (self.y[i] + (1.0 - s) * inner);
-        }
+        self.dense.value(t, &self.y, y);
     }
 }

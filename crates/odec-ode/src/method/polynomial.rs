@@ -1,0 +1,40 @@
+//! Dense output of one-step methods: a polynomial that is the states at both ends of the step, whatever its other coefficients.
+
+/// u(s) = (1-s) y0 + s (y1 + (1-s) (D_1 + s (D_2 + ...))) on the last accepted step.
+pub struct Polynomial {
+    t: f64,
+    h: f64,
+    y: Vec<f64>,
+    rows: Vec<f64>,
+}
+
+impl Polynomial {
+    /// For `n` unknowns and so many D.
+    pub fn new(n: usize, rows: usize) -> Self {
+        Polynomial { t: 0.0, h: 1.0, y: vec![0.0; n], rows: vec![0.0; n * rows] }
+    }
+
+    /// The vectors D_1, D_2, ... of the step to come.
+    pub fn rows(&mut self) -> impl Iterator<Item = &mut [f64]> {
+        self.rows.chunks_exact_mut(self.y.len().max(1))
+    }
+
+    /// The step begins at `t` with the state `y`, which is exchanged for a buffer, and has length `h`.
+    pub fn begin(&mut self, t: f64, h: f64, y: &mut Vec<f64>) {
+        (self.t, self.h) = (t, h);
+        std::mem::swap(&mut self.y, y);
+    }
+
+    /// Its value at `t`, where the step ended at the state `end`.
+    pub fn value(&self, t: f64, end: &[f64], y: &mut [f64]) {
+        let n = y.len();
+        let s = (t - self.t) / self.h;
+        for i in 0..n {
+            let mut inner = 0.0;
+            for row in self.rows.chunks_exact(n.max(1)).rev() {
+                inner = row[i] + s * inner;
+            }
+            y[i] = (1.0 - s) * self.y[i] + s * (end[i] + (1.0 - s) * inner);
+        }
+    }
+}

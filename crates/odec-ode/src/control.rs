@@ -263,14 +263,6 @@ fn mass_diagonal(eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<Vec<f64>
     let n = y.len();
     let mut mass = MassMatrix::of(eval.mass());
     mass.update(eval, t, y)?;
-    let Some((pattern, values)) = mass.entries() else { return Ok(vec![1.0; n]) };
-    let mut diagonal = vec![0.0; n];
-    for j in 0..n {
-        for k in pattern.column(j) {
-            if pattern.row_idx[k] as usize == j && values[k] != 0.0 {
-                diagonal[j] = 1.0 / values[k];
-            }
-        }
-    }
-    Ok(diagonal)
+    let Some(matrix) = mass.assembled() else { return Ok(vec![1.0; n]) };
+    Ok(matrix.diagonal().map(|m| if m == 0.0 { 0.0 } else { 1.0 / m }).collect())
 }

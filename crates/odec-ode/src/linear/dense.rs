@@ -1,32 +1,32 @@
 //! Dense LU with partial pivoting, in place, by columns.
 
-use crate::linear::{Factor, Health};
+use crate::linear::{Assembled, Factor, Health, Scalar};
 use crate::pattern::Pattern;
 
 /// A full matrix by columns, its row exchanges, and where the entries of the pattern go.
-pub struct Dense {
+pub struct Dense<S = f64> {
     n: usize,
-    a: Vec<f64>,
+    a: Vec<S>,
     pivots: Vec<usize>,
     place: Vec<u32>,
     health: Health,
 }
 
-impl Dense {
+impl<S: Scalar> Dense<S> {
     /// For matrices on `pattern`.
     pub fn new(pattern: &Pattern) -> Self {
         let n = pattern.cols();
         let place = pattern.positions().map(|(r, c)| (c * n + r) as u32).collect();
-        Dense { n, a: vec![0.0; n * n], pivots: vec![0; n], place, health: Health { pivot_ratio: 0.0 } }
+        Dense { n, a: vec![S::ZERO; n * n], pivots: vec![0; n], place, health: Health { pivot_ratio: 0.0 } }
     }
 }
 
-impl Factor for Dense {
-    fn factor(&mut self, values: &[f64]) -> Result<(), usize> {
+impl<S: Scalar> Factor<S> for Dense<S> {
+    fn factor(&mut self, matrix: &Assembled<S>) -> Result<(), usize> {
         let n = self.n;
         let a = &mut self.a[..];
-        a.fill(0.0);
-        for (place, value) in self.place.iter().zip(values) {
+        a.fill(S::ZERO);
+        for (place, value) in self.place.iter().zip(matrix.values()) {
             a[*place as usize] = *value;
         }
         let (mut smallest, mut largest) = (f64::INFINITY, 0.0f64);
@@ -34,10 +34,10 @@ impl Factor for Dense {
             let (left, right) = a.split_at_mut((k + 1) * n);
             let column = &mut left[k * n..];
             let mut pivot_row = k;
-            let mut pivot_size = column[k].abs();
+            let mut pivot_size = column[k].magnitude();
             for (i, v) in column.iter().enumerate().skip(k + 1) {
-                if v.abs() > pivot_size {
-                    (pivot_row, pivot_size) = (i, v.abs());
+                if v.magnitude() > pivot_size {
+                    (pivot_row, pivot_size) = (i, v.magnitude());
                 }
             }
             if pivot_size == 0.0 || !pivot_size.is_finite() {
@@ -47,17 +47,17 @@ impl Factor for Dense {
             largest = largest.max(pivot_size);
             self.pivots[k] = pivot_row;
             column.swap(k, pivot_row);
-            let inverse = 1.0 / column[k];
+            let inverse = S::ONE / column[k];
             let multipliers = &mut column[k + 1..];
             for m in multipliers.iter_mut() {
-                *m *= inverse;
+                *m = *m * inverse;
             }
             for other in right.chunks_exact_mut(n.max(1)) {
                 other.swap(k, pivot_row);
                 let top = other[k];
-                if top != 0.0 {
+                if top != S::ZERO {
                     for (x, m) in other[k + 1..].iter_mut().zip(multipliers.iter()) {
-                        *x -= top * m;
+                        *x -= top * *m;
                     }
                 }
             }
@@ -67,22 +67,22 @@ impl Factor for Dense {
         Ok(())
     }
 
-    fn solve(&mut self, b: &mut [f64]) {
+    fn solve(&mut self, b: &mut [S]) {
         let n = self.n;
         for (k, column) in self.a.chunks_exact(n.max(1)).enumerate() {
             b.swap(k, self.pivots[k]);
             let top = b[k];
-            if top != 0.0 {
+            if top != S::ZERO {
                 for (x, m) in b[k + 1..n].iter_mut().zip(&column[k + 1..]) {
-                    *x -= top * m;
+                    *x -= top * *m;
                 }
             }
         }
         for (k, column) in self.a.chunks_exact(n.max(1)).enumerate().rev() {
-            b[k] /= column[k];
+            b[k] = b[k] / column[k];
             let x = b[k];
             for (v, u) in b[..k].iter_mut().zip(&column[..k]) {
-                *v -= x * u;
+                *v -= x * *u;
             }
         }
     }

@@ -1,8 +1,7 @@
 //! The mass matrix as solvers use it: products with vectors, and solves where a method needs y' itself.
 
 use crate::evaluator::Evaluator;
-use crate::linear::{Factor, factor_for};
-use crate::pattern::Pattern;
+use crate::linear::{Assembled, Factor, factor_for};
 use crate::problem::{Cause, Refusal};
 use crate::system::{Mass, System};
 
@@ -11,10 +10,10 @@ use crate::system::{Mass, System};
 pub enum MassMatrix {
     /// M = I.
     Identity,
-    /// Constant values on a pattern.
-    Constant(Pattern, Vec<f64>),
-    /// Values of M(t, y) on a pattern; zeros before the first update.
-    StateDependent(Pattern, Vec<f64>),
+    /// Constant.
+    Constant(Assembled),
+    /// M(t, y); zeros before the first update.
+    StateDependent(Assembled),
 }
 
 impl MassMatrix {
@@ -22,10 +21,8 @@ impl MassMatrix {
     pub fn of(mass: Mass<'_>) -> Self {
         match mass {
             Mass::Identity => MassMatrix::Identity,
-            Mass::Constant(pattern, values) => MassMatrix::Constant(pattern.clone(), values.to_vec()),
-            Mass::StateDependent { pattern, .. } => {
-                MassMatrix::StateDependent(pattern.clone(), vec![0.0; pattern.entries()])
-            }
+            Mass::Constant(pattern, values) => MassMatrix::Constant(Assembled::with(pattern, values.to_vec())),
+            Mass::StateDependent { pattern, .. } => MassMatrix::StateDependent(Assembled::new(pattern)),
         }
     }
 
@@ -42,37 +39,28 @@ impl MassMatrix {
     /// Takes the values of M(t, y); nothing happens where M is constant.
     pub fn update(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         match self {
-            MassMatrix::StateDependent(_, values) => eval.mass_values(t, y, values),
+            MassMatrix::StateDependent(m) => eval.mass_values(t, y, m.values_mut()),
             _ => Ok(()),
         }
     }
 
-    /// Pattern and values; `None` when M = I.
-    pub fn entries(&self) -> Option<(&Pattern, &[f64])> {
+    /// The matrix; `None` when M = I.
+    pub fn assembled(&self) -> Option<&Assembled> {
         match self {
             MassMatrix::Identity => None,
-            MassMatrix::Constant(pattern, values) | MassMatrix::StateDependent(pattern, values) => {
-                Some((pattern, values))
-            }
+            MassMatrix::Constant(m) | MassMatrix::StateDependent(m) => Some(m),
         }
     }
 
     /// out += factor * M x.
     pub fn multiply_add(&self, factor: f64, x: &[f64], out: &mut [f64]) {
-        match self.entries() {
+        match self.assembled() {
             None => {
                 for (o, x) in out.iter_mut().zip(x) {
                     *o += factor * x;
                 }
             }
-            Some((pattern, values)) => {
-                for (j, x) in x.iter().enumerate() {
-                    let scaled = factor * x;
-                    for k in pattern.column(j) {
-                        out[pattern.row_idx[k] as usize] += values[k] * scaled;
-                    }
-                }
-            }
+            Some(m) => m.multiply_add(factor, x, out),
         }
     }
 }
@@ -83,7 +71,7 @@ pub struct Rates(Option<Box<Factored>>);
 struct Factored {
     mass: MassMatrix,
     factor: Box<dyn Factor>,
-    scaled: Vec<f64>,
+    scaled: Assembled,
     rows: Vec<f64>,
 }
 
@@ -92,18 +80,21 @@ impl Rates {
     /// unknowns that have no derivative.
     pub fn new(system: &dyn System, method: &str) -> Result<Self, Refusal> {
         let mass = MassMatrix::of(system.mass());
-        let Some((pattern, values)) = mass.entries() else { return Ok(Rates(None)) };
+        let (Some(matrix), Mass::Constant(pattern, _) | Mass::StateDependent { pattern, .. }) =
+            (mass.assembled(), system.mass())
+        else {
+            return Ok(Rates(None));
+        };
         let singular = |rows| Refusal::SingularMass { method: method.to_string(), rows };
         if !mass.varies() {
-            let rows = algebraic_rows(pattern, values);
+            let rows = algebraic_rows(matrix);
             if !rows.is_empty() {
                 return Err(singular(rows));
             }
         }
-        let factor = factor_for(pattern)?;
-        let scaled = vec![0.0; pattern.entries()];
-        let rows = vec![0.0; pattern.rows as usize];
-        let mut factored = Factored { mass, factor, scaled, rows };
+        let scaled = matrix.clone();
+        let rows = vec![0.0; matrix.rows()];
+        let mut factored = Factored { factor: factor_for(pattern)?, mass, scaled, rows };
         if !factored.mass.varies() {
             factored.factor().map_err(|_| singular(Vec::new()))?;
         }
@@ -138,34 +129,36 @@ impl Rates {
 impl Factored {
     /// Factors the values held; the error is a row without an entry, or a column without a pivot.
     fn factor(&mut self) -> Result<(), usize> {
-        let Some((pattern, values)) = self.mass.entries() else { return Ok(()) };
-        if self.factor.factor(values).is_ok() && self.factor.health().pivot_ratio >= f64::EPSILON {
+        let Some(matrix) = self.mass.assembled() else { return Ok(()) };
+        if self.factor.factor(matrix).is_ok() && self.factor.health().pivot_ratio >= f64::EPSILON {
             return Ok(());
         }
-        if let Some(row) = algebraic_rows(pattern, values).first() {
+        if let Some(row) = algebraic_rows(matrix).first() {
             return Err(*row);
         }
         // Whether pivots vanish shows with rows and columns scaled: masses may differ by any factor.
-        equilibrate(pattern, values, &mut self.rows, &mut self.scaled);
+        equilibrate(matrix, &mut self.rows, &mut self.scaled);
         self.factor.factor(&self.scaled)?;
         if self.factor.health().pivot_ratio < f64::EPSILON {
             return Err(0);
         }
-        self.factor.factor(values)
+        self.factor.factor(matrix)
     }
 }
 
 /// Values with the largest of each row, then of each column, scaled to 1.
-fn equilibrate(pattern: &Pattern, values: &[f64], rows: &mut [f64], scaled: &mut [f64]) {
+fn equilibrate(matrix: &Assembled, rows: &mut [f64], scaled: &mut Assembled) {
+    let columns = matrix.columns();
     rows.fill(0.0);
-    for (row, value) in pattern.row_idx.iter().zip(values) {
+    for (row, value) in columns.rows.iter().zip(columns.values) {
         rows[*row as usize] = rows[*row as usize].max(value.abs());
     }
-    for ((s, row), value) in scaled.iter_mut().zip(&pattern.row_idx).zip(values) {
+    let values = scaled.values_mut();
+    for ((s, row), value) in values.iter_mut().zip(columns.rows).zip(columns.values) {
         *s = value / rows[*row as usize];
     }
-    for j in 0..pattern.cols() {
-        let column = &mut scaled[pattern.column(j)];
+    for j in 0..columns.count() {
+        let column = &mut values[columns.column(j)];
         let largest = column.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
         for v in column.iter_mut().filter(|_| largest > 0.0) {
             *v /= largest;
@@ -174,11 +167,11 @@ fn equilibrate(pattern: &Pattern, values: &[f64], rows: &mut [f64], scaled: &mut
 }
 
 /// Rows of M without a nonzero entry: the algebraic equations.
-fn algebraic_rows(pattern: &Pattern, values: &[f64]) -> Vec<usize> {
-    let mut empty = vec![true; pattern.rows as usize];
-    for (row, value) in pattern.row_idx.iter().zip(values) {
+fn algebraic_rows(matrix: &Assembled) -> Vec<usize> {
+    let mut empty = vec![true; matrix.rows()];
+    for ((row, _), value) in matrix.positions().zip(matrix.values()) {
         if *value != 0.0 {
-            empty[*row as usize] = false;
+            empty[row] = false;
         }
     }
     (0..empty.len()).filter(|i| empty[*i]).collect()

@@ -1,15 +1,19 @@
 //! Linear algebra of the implicit methods: W = alpha*M - J, formed, factored and solved; methods see only `Shifted`.
 
+mod assembled;
 mod dense;
 mod mass;
 mod ordering;
+mod scalar;
 mod second_order;
 mod shifted;
 mod sparse;
 
+pub use assembled::Assembled;
 pub use dense::Dense;
 pub use mass::{MassMatrix, Rates};
-pub use shifted::Shifted;
+pub use scalar::{Complex, Scalar};
+pub use shifted::{ComplexShifted, Shifted};
 
 use crate::pattern::Pattern;
 use crate::problem::Refusal;
@@ -22,12 +26,11 @@ pub struct Health {
 }
 
 /// A factorisation of square matrices on one pattern.
-pub trait Factor {
-    /// Factors the matrix with these values (in the order of the pattern given at construction). The error is a column
-    /// without a pivot.
-    fn factor(&mut self, values: &[f64]) -> Result<(), usize>;
+pub trait Factor<S = f64> {
+    /// Factors a matrix on the pattern given at construction. The error is a column without a pivot.
+    fn factor(&mut self, matrix: &Assembled<S>) -> Result<(), usize>;
     /// Replaces `b` by the solution.
-    fn solve(&mut self, b: &mut [f64]);
+    fn solve(&mut self, b: &mut [S]);
     /// Health of the last factorisation.
     fn health(&self) -> Health;
 }
@@ -42,13 +45,13 @@ pub const SPARSE_DENSITY: f64 = 0.3;
 pub const MAX_FILL: u64 = 100_000_000;
 
 /// The executor for a pattern, chosen by size and fill.
-pub fn factor_for(pattern: &Pattern) -> Result<Box<dyn Factor>, Refusal> {
+pub fn factor_for<S: Scalar>(pattern: &Pattern) -> Result<Box<dyn Factor<S>>, Refusal> {
     let n = pattern.cols();
     let full = n as f64 * n as f64;
     if n > SMALL && (pattern.entries() as f64) < SPARSE_DENSITY * full {
         let limit = if n > MAX_DENSE { MAX_FILL } else { MAX_FILL.min((SPARSE_DENSITY * full) as u64) };
         if let Some(ordering) = ordering::minimum_degree(pattern, limit) {
-            return Ok(Box::new(sparse::Sparse::new(pattern, ordering, MAX_FILL)));
+            return Ok(Box::new(sparse::Sparse::new(ordering, MAX_FILL)));
         }
     }
     if n > MAX_DENSE {

@@ -5,7 +5,7 @@
 //! B = d(F, G)/d(v, z): `(alpha*M - B - [A/alpha, 0]) x = r + A r_q/alpha`.
 
 use crate::linear::shifted::{MassEntry, add_mass, mass_positions};
-use crate::linear::{Factor, MassMatrix, factor_for};
+use crate::linear::{Assembled, Factor, MassMatrix, Scalar, factor_for};
 use crate::pattern::Pattern;
 use crate::problem::Refusal;
 use crate::system::Shape;
@@ -31,18 +31,18 @@ struct Coupling {
 }
 
 /// The reduced system of one structure.
-pub(super) struct Reduction {
+pub(super) struct Reduction<S> {
     second: usize,
-    alpha: f64,
-    values: Vec<f64>,
+    alpha: S,
+    matrix: Assembled<S>,
     direct: Vec<Entry>,
     couplings: Vec<Coupling>,
-    coupling_values: Vec<f64>,
+    coupling_values: Vec<S>,
     mass: Vec<MassEntry>,
-    factor: Box<dyn Factor>,
+    factor: Box<dyn Factor<S>>,
 }
 
-impl Reduction {
+impl<S: Scalar> Reduction<S> {
     pub(super) fn new(shape: Shape, jacobian: &Pattern, mass: &MassMatrix) -> Result<Self, Refusal> {
         let second = shape.second;
         let reduced = shape.n - second;
@@ -73,9 +73,9 @@ impl Reduction {
         }
         Ok(Reduction {
             second,
-            alpha: 0.0,
-            values: vec![0.0; pattern.entries()],
-            coupling_values: vec![0.0; couplings.len()],
+            alpha: S::ONE,
+            matrix: Assembled::new(&pattern),
+            coupling_values: vec![S::ZERO; couplings.len()],
             direct,
             couplings,
             mass: mass.iter().map(|&(source, at)| MassEntry { source: source as u32, slot: slot(at) }).collect(),
@@ -83,31 +83,32 @@ impl Reduction {
         })
     }
 
-    pub(super) fn factor(&mut self, alpha: f64, jacobian: &[f64], mass: Option<&[f64]>) -> Result<(), usize> {
+    pub(super) fn factor(&mut self, alpha: S, jacobian: &[f64], mass: Option<&[f64]>) -> Result<(), usize> {
         self.alpha = alpha;
-        self.values.fill(0.0);
+        let values = self.matrix.values_mut();
+        values.fill(S::ZERO);
         for entry in &self.direct {
-            self.values[entry.slot as usize] -= jacobian[entry.source as usize];
+            values[entry.slot as usize] -= S::from(jacobian[entry.source as usize]);
         }
-        let inverse = 1.0 / alpha;
+        let inverse = S::ONE / alpha;
         for (entry, scaled) in self.couplings.iter().zip(&mut self.coupling_values) {
-            *scaled = jacobian[entry.source as usize] * inverse;
-            self.values[entry.slot as usize] -= *scaled;
+            *scaled = inverse * jacobian[entry.source as usize];
+            values[entry.slot as usize] -= *scaled;
         }
-        add_mass(alpha, &self.mass, mass, &mut self.values);
+        add_mass(alpha, &self.mass, mass, values);
         // Columns are reported as unknowns of y, where the velocities follow the positions.
-        self.factor.factor(&self.values).map_err(|col| col + self.second)
+        self.factor.factor(&self.matrix).map_err(|col| col + self.second)
     }
 
-    pub(super) fn solve(&mut self, r: &mut [f64]) {
+    pub(super) fn solve(&mut self, r: &mut [S]) {
         let (positions, rest) = r.split_at_mut(self.second);
         for (entry, scaled) in self.couplings.iter().zip(&self.coupling_values) {
-            rest[entry.row as usize] += scaled * positions[entry.col as usize];
+            rest[entry.row as usize] += *scaled * positions[entry.col as usize];
         }
         self.factor.solve(rest);
-        let inverse = 1.0 / self.alpha;
+        let inverse = S::ONE / self.alpha;
         for (dq, dv) in positions.iter_mut().zip(rest.iter()) {
-            *dq = (*dq + dv) * inverse;
+            *dq = (*dq + *dv) * inverse;
         }
     }
 }

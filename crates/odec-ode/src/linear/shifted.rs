@@ -3,12 +3,14 @@
 //! Where M depends on the state, the equation M(t, y) w(y) = f(t, y) has the derivative alpha*M + d(M(y) w)/dy - df/dy at
 //! fixed w, and J stands for df/dy - d(M(y) w)/dy.
 
+use std::borrow::Cow;
+
 use crate::evaluator::Evaluator;
 use crate::linear::second_order::Reduction;
-use crate::linear::{Factor, MassMatrix, admit, factor_for};
+use crate::linear::{Assembled, Complex, Factor, MassMatrix, Scalar, admit, factor_for};
 use crate::pattern::Pattern;
 use crate::problem::{Cause, Refusal};
-use crate::system::{Mass, System};
+use crate::system::{Mass, Shape, System};
 
 /// W = alpha*M - J with the Jacobian it holds and the factors last made.
 pub struct Shifted {
@@ -17,7 +19,7 @@ pub struct Shifted {
     /// Present where M depends on the state.
     moving: Option<Box<Moving>>,
     alpha: f64,
-    form: Form,
+    form: Form<f64>,
 }
 
 /// The term d(M(y) w)/dy: J is then held on the union of its pattern with that of df/dy.
@@ -29,40 +31,72 @@ struct Moving {
     from_mass: Vec<u32>,
 }
 
-enum Form {
-    Full(Box<Full>),
-    Reduced(Box<Reduction>),
+/// W for an alpha that may be complex, and J and M that are real.
+enum Form<S> {
+    Full(Box<Full<S>>),
+    Reduced(Box<Reduction<S>>),
+}
+
+impl<S: Scalar> Form<S> {
+    fn new(shape: Shape, jacobian: &Pattern, mass: &MassMatrix, reduce: bool) -> Result<Self, Refusal> {
+        Ok(if reduce && shape.second > 0 {
+            Form::Reduced(Box::new(Reduction::new(shape, jacobian, mass)?))
+        } else {
+            Form::Full(Box::new(Full::new(shape.n, jacobian, mass)?))
+        })
+    }
+
+    fn factor(&mut self, alpha: S, jacobian: &[f64], mass: &MassMatrix) -> Result<(), Cause> {
+        let mass = mass.assembled().map(Assembled::values);
+        match self {
+            Form::Full(full) => full.factor(alpha, jacobian, mass),
+            Form::Reduced(reduction) => reduction.factor(alpha, jacobian, mass),
+        }
+        .map_err(|col| Cause::Singular { col })
+    }
+
+    fn solve(&mut self, r: &mut [S]) {
+        match self {
+            Form::Full(full) => full.factor.solve(r),
+            Form::Reduced(reduction) => reduction.solve(r),
+        }
+    }
+}
+
+/// The pattern that J is held on: that of df/dy, with that of d(M w)/dy where M varies.
+fn jacobian_pattern(system: &dyn System) -> Cow<'_, Pattern> {
+    let own = system.jacobian_pattern();
+    match system.mass() {
+        Mass::StateDependent { jacobian, .. } => {
+            let n = system.shape().n;
+            Cow::Owned(Pattern::from_positions(n, n, own.positions().chain(jacobian.positions())))
+        }
+        _ => Cow::Borrowed(own),
+    }
 }
 
 impl Shifted {
     /// Structure for a system; `reduce` allows the elimination of positions in second-order problems.
     pub fn new(system: &dyn System, reduce: bool) -> Result<Self, Refusal> {
         let shape = system.shape();
-        let n = shape.n;
         let own = system.jacobian_pattern();
         admit(own)?;
         let mass = MassMatrix::of(system.mass());
-        let (union, moving) = match system.mass() {
-            Mass::StateDependent { jacobian, .. } => {
-                admit(jacobian)?;
-                let union = Pattern::from_positions(n, n, own.positions().chain(jacobian.positions()));
-                let slots = |p: &Pattern| p.positions().map(|(r, c)| union.find(r, c).unwrap_or(0) as u32).collect();
-                let moving = Moving {
-                    rhs: vec![0.0; own.entries()],
-                    mass: vec![0.0; jacobian.entries()],
-                    from_rhs: slots(own),
-                    from_mass: slots(jacobian),
-                };
-                (Some(union), Some(Box::new(moving)))
-            }
-            _ => (None, None),
-        };
-        let pattern = union.as_ref().unwrap_or(own);
-        let form = if reduce && shape.second > 0 {
-            Form::Reduced(Box::new(Reduction::new(shape, pattern, &mass)?))
-        } else {
-            Form::Full(Box::new(Full::new(n, pattern, &mass)?))
-        };
+        let mut moving = None;
+        if let Mass::StateDependent { jacobian, .. } = system.mass() {
+            admit(jacobian)?;
+        }
+        let pattern = jacobian_pattern(system);
+        if let Mass::StateDependent { jacobian, .. } = system.mass() {
+            let slots = |p: &Pattern| p.positions().map(|(r, c)| pattern.find(r, c).unwrap_or(0) as u32).collect();
+            moving = Some(Box::new(Moving {
+                rhs: vec![0.0; own.entries()],
+                mass: vec![0.0; jacobian.entries()],
+                from_rhs: slots(own),
+                from_mass: slots(jacobian),
+            }));
+        }
+        let form = Form::new(shape, &pattern, &mass, reduce)?;
         Ok(Shifted { jacobian: vec![0.0; pattern.entries()], mass, moving, alpha: 0.0, form })
     }
 
@@ -102,12 +136,7 @@ impl Shifted {
     pub fn factor(&mut self, eval: &mut Evaluator<'_>, alpha: f64) -> Result<(), Cause> {
         eval.stats.factorisations += 1;
         self.alpha = alpha;
-        let mass = self.mass.entries().map(|(_, values)| values);
-        match &mut self.form {
-            Form::Full(full) => full.factor(alpha, &self.jacobian, mass),
-            Form::Reduced(reduction) => reduction.factor(alpha, &self.jacobian, mass),
-        }
-        .map_err(|col| Cause::Singular { col })
+        self.form.factor(alpha, &self.jacobian, &self.mass)
     }
 
     /// alpha of the last factorisation.
@@ -118,23 +147,55 @@ impl Shifted {
     /// Replaces `r` (n values) by the solution z of W z = r.
     pub fn solve(&mut self, eval: &mut Evaluator<'_>, r: &mut [f64]) {
         eval.stats.solves += 1;
-        match &mut self.form {
-            Form::Full(full) => full.factor.solve(r),
-            Form::Reduced(reduction) => reduction.solve(r),
+        self.form.solve(r);
+    }
+}
+
+/// W for a complex alpha, with the J and M that a real one holds.
+pub struct ComplexShifted {
+    form: Form<Complex>,
+    r: Vec<Complex>,
+}
+
+impl ComplexShifted {
+    /// Structure for a system.
+    pub fn new(system: &dyn System, reduce: bool) -> Result<Self, Refusal> {
+        admit(system.jacobian_pattern())?;
+        let mass = MassMatrix::of(system.mass());
+        let shape = system.shape();
+        let form = Form::new(shape, &jacobian_pattern(system), &mass, reduce)?;
+        Ok(ComplexShifted { form, r: vec![Complex::ZERO; shape.n] })
+    }
+
+    /// Forms and factors W for alpha = `re` + i `im` and what `held` has evaluated.
+    pub fn factor(&mut self, eval: &mut Evaluator<'_>, re: f64, im: f64, held: &Shifted) -> Result<(), Cause> {
+        eval.stats.factorisations += 1;
+        self.form.factor(Complex::new(re, im), &held.jacobian, &held.mass)
+    }
+
+    /// Replaces the right side `re` + i `im` by the solution.
+    pub fn solve(&mut self, eval: &mut Evaluator<'_>, re: &mut [f64], im: &mut [f64]) {
+        eval.stats.solves += 1;
+        for (r, (re, im)) in self.r.iter_mut().zip(re.iter().zip(im.iter())) {
+            *r = Complex::new(*re, *im);
+        }
+        self.form.solve(&mut self.r);
+        for (r, (re, im)) in self.r.iter().zip(re.iter_mut().zip(im)) {
+            (*re, *im) = (r.re, r.im);
         }
     }
 }
 
 /// W at full size.
-struct Full {
-    values: Vec<f64>,
+struct Full<S> {
+    matrix: Assembled<S>,
     /// Entry of W of each entry of J.
     from_jacobian: Vec<u32>,
     from_mass: Vec<MassEntry>,
-    factor: Box<dyn Factor>,
+    factor: Box<dyn Factor<S>>,
 }
 
-impl Full {
+impl<S: Scalar> Full<S> {
     fn new(n: usize, jacobian: &Pattern, mass: &MassMatrix) -> Result<Self, Refusal> {
         let mass = mass_positions(mass, n);
         let pattern = Pattern::from_positions(n, n, jacobian.positions().chain(mass.iter().copied()));
@@ -143,16 +204,17 @@ impl Full {
         let entry = |(k, (r, c)): (usize, &(usize, usize))| MassEntry { source: k as u32, slot: slot(*r, *c) };
         let from_mass = mass.iter().enumerate().map(entry).collect();
         let factor = factor_for(&pattern)?;
-        Ok(Full { values: vec![0.0; pattern.entries()], from_jacobian, from_mass, factor })
+        Ok(Full { matrix: Assembled::new(&pattern), from_jacobian, from_mass, factor })
     }
 
-    fn factor(&mut self, alpha: f64, jacobian: &[f64], mass: Option<&[f64]>) -> Result<(), usize> {
-        self.values.fill(0.0);
+    fn factor(&mut self, alpha: S, jacobian: &[f64], mass: Option<&[f64]>) -> Result<(), usize> {
+        let values = self.matrix.values_mut();
+        values.fill(S::ZERO);
         for (slot, value) in self.from_jacobian.iter().zip(jacobian) {
-            self.values[*slot as usize] -= value;
+            values[*slot as usize] -= S::from(*value);
         }
-        add_mass(alpha, &self.from_mass, mass, &mut self.values);
-        self.factor.factor(&self.values)
+        add_mass(alpha, &self.from_mass, mass, values);
+        self.factor.factor(&self.matrix)
     }
 }
 
@@ -166,7 +228,7 @@ pub(super) struct MassEntry {
 }
 
 /// W += alpha*M, where the values of M are ones if there are none.
-pub(super) fn add_mass(alpha: f64, entries: &[MassEntry], mass: Option<&[f64]>, values: &mut [f64]) {
+pub(super) fn add_mass<S: Scalar>(alpha: S, entries: &[MassEntry], mass: Option<&[f64]>, values: &mut [S]) {
     match mass {
         None => entries.iter().for_each(|e| values[e.slot as usize] += alpha),
         Some(mass) => entries.iter().for_each(|e| values[e.slot as usize] += alpha * mass[e.source as usize]),
@@ -175,8 +237,8 @@ pub(super) fn add_mass(alpha: f64, entries: &[MassEntry], mass: Option<&[f64]>, 
 
 /// (row, column) of each entry of M.
 pub(super) fn mass_positions(mass: &MassMatrix, n: usize) -> Vec<(usize, usize)> {
-    match mass.entries() {
+    match mass.assembled() {
         None => (0..n).map(|i| (i, i)).collect(),
-        Some((pattern, _)) => pattern.positions().collect(),
+        Some(matrix) => matrix.positions().collect(),
     }
 }

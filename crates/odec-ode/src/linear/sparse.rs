@@ -1,9 +1,9 @@
 //! Sparse LU: left-looking with threshold pivoting (Gilbert & Peierls 1988), then the same pivots and pattern again for
 //! further values (as KLU's refactorisation) until a pivot becomes too small.
 
+use crate::linear::assembled::Columns;
 use crate::linear::ordering::Ordering;
-use crate::linear::{Factor, Health};
-use crate::pattern::Pattern;
+use crate::linear::{Assembled, Factor, Health, Scalar};
 
 /// The diagonal is the pivot where it reaches this fraction of the largest candidate.
 const PIVOT_THRESHOLD: f64 = 0.01;
@@ -11,13 +11,13 @@ const PIVOT_THRESHOLD: f64 = 0.01;
 const KEPT_PIVOT_THRESHOLD: f64 = 1e-3;
 
 /// Columns of a triangle: entries of column k at `start[k]..start[k+1]`.
-struct Triangle {
+struct Triangle<S> {
     start: Vec<usize>,
     rows: Vec<u32>,
-    values: Vec<f64>,
+    values: Vec<S>,
 }
 
-impl Triangle {
+impl<S> Triangle<S> {
     fn clear(&mut self) {
         self.start.clear();
         self.start.push(0);
@@ -31,34 +31,33 @@ impl Triangle {
 }
 
 /// Factors P A Q = L U with L of unit diagonal.
-pub(super) struct Sparse {
+pub(super) struct Sparse<S = f64> {
     n: usize,
-    pattern: Pattern,
     /// Column of A eliminated k-th.
     order: Vec<u32>,
     /// Row of A that is the k-th pivot.
     pivot_row: Vec<u32>,
     /// Inverse of `pivot_row`; `NONE` while a row has no pivot.
     position: Vec<u32>,
-    lower: Triangle,
-    upper: Triangle,
-    diagonal: Vec<f64>,
+    lower: Triangle<S>,
+    upper: Triangle<S>,
+    diagonal: Vec<S>,
     analysed: bool,
     limit: u64,
-    work: Vec<f64>,
+    work: Vec<S>,
     marks: Vec<u32>,
     stack: Vec<(u32, usize)>,
     reach: Vec<u32>,
-    sorted: Vec<(u32, f64)>,
+    sorted: Vec<(u32, S)>,
     health: Health,
 }
 
 const NONE: u32 = u32::MAX;
 
-impl Sparse {
-    /// For matrices on `pattern`, eliminated in this order; `limit` bounds the entries of the factors.
-    pub(super) fn new(pattern: &Pattern, ordering: Ordering, limit: u64) -> Self {
-        let n = pattern.cols();
+impl<S: Scalar> Sparse<S> {
+    /// For matrices on the pattern of the order, eliminated in it; `limit` bounds the entries of the factors.
+    pub(super) fn new(ordering: Ordering, limit: u64) -> Self {
+        let n = ordering.order.len();
         let triangle = || {
             let entries = (ordering.fill as usize - n) / 2;
             Triangle {
@@ -69,16 +68,15 @@ impl Sparse {
         };
         Sparse {
             n,
-            pattern: pattern.clone(),
             pivot_row: vec![NONE; n],
             position: vec![NONE; n],
             lower: triangle(),
             upper: triangle(),
             order: ordering.order,
-            diagonal: vec![0.0; n],
+            diagonal: vec![S::ZERO; n],
             analysed: false,
             limit,
-            work: vec![0.0; n],
+            work: vec![S::ZERO; n],
             marks: vec![NONE; n],
             stack: Vec::with_capacity(n),
             reach: Vec::with_capacity(n),
@@ -87,12 +85,11 @@ impl Sparse {
         }
     }
 
-    /// Rows reached from column `j` of A through the columns of L made so far, in `self.reach`, each before those that
+    /// Rows reached from a column of A through the columns of L made so far, in `self.reach`, each before those that
     /// depend on it when read backwards.
-    fn find_reach(&mut self, k: u32, j: usize) {
+    fn find_reach(&mut self, k: u32, column: &[u32]) {
         self.reach.clear();
-        for p in self.pattern.column(j) {
-            let row = self.pattern.row_idx[p];
+        for &row in column {
             if self.marks[row as usize] == k {
                 continue;
             }
@@ -118,18 +115,19 @@ impl Sparse {
     }
 
     /// Factors with pivots chosen anew; rows of L are rows of A until the end.
-    fn analyse(&mut self, values: &[f64]) -> Result<(), usize> {
+    fn analyse(&mut self, matrix: Columns<'_, S>) -> Result<(), usize> {
         self.analysed = false;
         self.position.fill(NONE);
         self.marks.fill(NONE);
-        self.work.fill(0.0);
+        self.work.fill(S::ZERO);
         self.lower.clear();
         self.upper.clear();
         for k in 0..self.n {
             let j = self.order[k] as usize;
-            self.find_reach(k as u32, j);
-            for p in self.pattern.column(j) {
-                self.work[self.pattern.row_idx[p] as usize] = values[p];
+            let column = matrix.column(j);
+            self.find_reach(k as u32, &matrix.rows[column.clone()]);
+            for p in column {
+                self.work[matrix.rows[p] as usize] = matrix.values[p];
             }
             self.sorted.clear();
             let (mut best, mut best_size, mut diagonal) = (NONE, 0.0f64, 0.0f64);
@@ -138,14 +136,14 @@ impl Sparse {
                 let x = self.work[row as usize];
                 let position = self.position[row as usize];
                 if position == NONE {
-                    if !x.is_finite() {
+                    if !x.magnitude().is_finite() {
                         return Err(j);
                     }
-                    if x.abs() > best_size {
-                        (best, best_size) = (row, x.abs());
+                    if x.magnitude() > best_size {
+                        (best, best_size) = (row, x.magnitude());
                     }
                     if row as usize == j {
-                        diagonal = x.abs();
+                        diagonal = x.magnitude();
                     }
                     continue;
                 }
@@ -171,7 +169,7 @@ impl Sparse {
                     self.lower.rows.push(row);
                     self.lower.values.push(self.work[row as usize] / pivot);
                 }
-                self.work[row as usize] = 0.0;
+                self.work[row as usize] = S::ZERO;
             }
             self.upper.start.push(self.upper.rows.len());
             self.lower.start.push(self.lower.rows.len());
@@ -190,33 +188,34 @@ impl Sparse {
     }
 
     /// Factors with the pivots and the pattern of before; false when a pivot became too small.
-    fn repeat(&mut self, values: &[f64]) -> bool {
+    fn repeat(&mut self, matrix: Columns<'_, S>) -> bool {
         let work = &mut self.work[..];
         for k in 0..self.n {
             let j = self.order[k] as usize;
-            for p in self.pattern.column(j) {
-                work[self.position[self.pattern.row_idx[p] as usize] as usize] = values[p];
+            for p in matrix.column(j) {
+                work[self.position[matrix.rows[p] as usize] as usize] = matrix.values[p];
             }
             for p in self.upper.column(k) {
                 let row = self.upper.rows[p] as usize;
-                let x = std::mem::take(&mut work[row]);
+                let x = std::mem::replace(&mut work[row], S::ZERO);
                 self.upper.values[p] = x;
-                if x != 0.0 {
+                if x != S::ZERO {
                     let range = self.lower.column(row);
                     for (i, l) in self.lower.rows[range.clone()].iter().zip(&self.lower.values[range]) {
-                        work[*i as usize] -= x * l;
+                        work[*i as usize] -= x * *l;
                     }
                 }
             }
-            let pivot = std::mem::take(&mut work[k]);
-            let inverse = 1.0 / pivot;
+            let pivot = std::mem::replace(&mut work[k], S::ZERO);
+            let inverse = S::ONE / pivot;
             let mut largest = 0.0f64;
             for p in self.lower.column(k) {
-                let x = std::mem::take(&mut work[self.lower.rows[p] as usize]);
-                largest = largest.max(x.abs());
+                let x = std::mem::replace(&mut work[self.lower.rows[p] as usize], S::ZERO);
+                largest = largest.max(x.magnitude());
                 self.lower.values[p] = x * inverse;
             }
-            if !(pivot.abs() >= KEPT_PIVOT_THRESHOLD * largest && inverse.is_finite() && pivot.is_finite()) {
+            let usable = inverse.magnitude().is_finite() && pivot.magnitude().is_finite();
+            if !(pivot.magnitude() >= KEPT_PIVOT_THRESHOLD * largest && usable) {
                 return false;
             }
             self.diagonal[k] = pivot;
@@ -225,21 +224,22 @@ impl Sparse {
     }
 }
 
-impl Factor for Sparse {
-    fn factor(&mut self, values: &[f64]) -> Result<(), usize> {
-        if !(self.analysed && self.repeat(values)) {
-            self.analyse(values)?;
+impl<S: Scalar> Factor<S> for Sparse<S> {
+    fn factor(&mut self, matrix: &Assembled<S>) -> Result<(), usize> {
+        let columns = matrix.columns();
+        if !(self.analysed && self.repeat(columns)) {
+            self.analyse(columns)?;
         }
         let (mut smallest, mut largest) = (f64::INFINITY, 0.0f64);
         for pivot in &self.diagonal {
-            smallest = smallest.min(pivot.abs());
-            largest = largest.max(pivot.abs());
+            smallest = smallest.min(pivot.magnitude());
+            largest = largest.max(pivot.magnitude());
         }
         self.health = Health { pivot_ratio: smallest / largest };
         Ok(())
     }
 
-    fn solve(&mut self, b: &mut [f64]) {
+    fn solve(&mut self, b: &mut [S]) {
         let n = self.n;
         let x = &mut self.work[..n];
         for k in 0..n {
@@ -247,20 +247,20 @@ impl Factor for Sparse {
         }
         for k in 0..n {
             let top = x[k];
-            if top != 0.0 {
+            if top != S::ZERO {
                 let range = self.lower.column(k);
                 for (i, l) in self.lower.rows[range.clone()].iter().zip(&self.lower.values[range]) {
-                    x[*i as usize] -= top * l;
+                    x[*i as usize] -= top * *l;
                 }
             }
         }
         for k in (0..n).rev() {
             let top = x[k] / self.diagonal[k];
-            x[k] = 0.0;
+            x[k] = S::ZERO;
             b[self.order[k] as usize] = top;
             let range = self.upper.column(k);
             for (i, u) in self.upper.rows[range.clone()].iter().zip(&self.upper.values[range]) {
-                x[*i as usize] -= top * u;
+                x[*i as usize] -= top * *u;
             }
         }
     }
@@ -273,8 +273,9 @@ impl Factor for Sparse {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linear::Dense;
     use crate::linear::ordering::minimum_degree;
+    use crate::linear::{Complex, Dense};
+    use crate::pattern::Pattern;
 
     /// A small generator (SplitMix64), seeded.
     struct Random(u64);
@@ -292,8 +293,8 @@ mod tests {
         }
     }
 
-    fn sparse(pattern: &Pattern) -> Sparse {
-        Sparse::new(pattern, minimum_degree(pattern, u64::MAX).unwrap(), u64::MAX)
+    fn sparse<S: Scalar>(pattern: &Pattern) -> Sparse<S> {
+        Sparse::new(minimum_degree(pattern, u64::MAX).unwrap(), u64::MAX)
     }
 
     /// max_i |b - A x|_i / (|A||x| + |b|)_i.
@@ -324,10 +325,12 @@ mod tests {
                 let values: Vec<f64> = (0..pattern.entries()).map(|_| random.next() - 0.5).collect();
                 let b: Vec<f64> = (0..n).map(|_| random.next() - 0.5).collect();
                 let mut full = Dense::new(&pattern);
-                if full.factor(&values).is_err() || full.health().pivot_ratio < 1e-10 {
+                if full.factor(&Assembled::with(&pattern, values.clone())).is_err() || full.health().pivot_ratio < 1e-10
+                {
                     continue;
                 }
-                lu.factor(&values).unwrap_or_else(|c| panic!("case {case} round {round}: column {c}"));
+                lu.factor(&Assembled::with(&pattern, values.clone()))
+                    .unwrap_or_else(|c| panic!("case {case} round {round}: column {c}"));
                 pivoted += u32::from((0..n).any(|k| lu.pivot_row[k] != lu.order[k]));
                 let mut x = b.clone();
                 lu.solve(&mut x);
@@ -341,16 +344,41 @@ mod tests {
     #[test]
     fn a_singular_matrix_names_a_column() {
         let pattern = Pattern::from_positions(3, 3, [(0, 0), (1, 1), (2, 1), (0, 2)]);
-        let column = sparse(&pattern).factor(&[1.0, 1.0, 1.0, 1.0]).unwrap_err();
+        let column = sparse(&pattern).factor(&Assembled::with(&pattern, vec![1.0; 4])).unwrap_err();
         assert!(column < 3);
-        let mut zero = sparse(&Pattern::from_positions(2, 2, [(0, 0), (1, 1)]));
-        assert_eq!(zero.factor(&[1.0, 0.0]), Err(1));
-        assert_eq!(zero.factor(&[1.0, 2.0]), Ok(()));
-        assert_eq!(zero.factor(&[0.0, 2.0]), Err(0));
-        assert_eq!(zero.factor(&[4.0, 2.0]), Ok(()));
+        let diagonal = Pattern::from_positions(2, 2, [(0, 0), (1, 1)]);
+        let mut zero = sparse(&diagonal);
+        let of = |values: [f64; 2]| Assembled::with(&diagonal, values.to_vec());
+        assert_eq!(zero.factor(&of([1.0, 0.0])), Err(1));
+        assert_eq!(zero.factor(&of([1.0, 2.0])), Ok(()));
+        assert_eq!(zero.factor(&of([0.0, 2.0])), Err(0));
+        assert_eq!(zero.factor(&of([4.0, 2.0])), Ok(()));
         let mut b = [8.0, 6.0];
         zero.solve(&mut b);
         assert_eq!(b, [2.0, 3.0]);
+    }
+
+    #[test]
+    fn complex_matrices_are_solved_sparse_and_dense() {
+        let mut random = Random(3);
+        for n in [1, 5, 60] {
+            let extra: Vec<_> = (0..2 * n).map(|_| (random.below(n), random.below(n))).collect();
+            let pattern = Pattern::from_positions(n, n, (0..n).map(|i| (i, (i + 1) % n)).chain(extra));
+            let mut draw = || Complex::new(random.next() - 0.5, random.next() - 0.5);
+            let values: Vec<Complex> = (0..pattern.entries()).map(|_| draw()).collect();
+            let x: Vec<Complex> = (0..n).map(|_| draw()).collect();
+            let matrix = Assembled::with(&pattern, values);
+            let mut b = vec![Complex::ZERO; n];
+            matrix.multiply_add(Complex::ONE, &x, &mut b);
+            let factors: [Box<dyn Factor<Complex>>; 2] = [Box::new(sparse(&pattern)), Box::new(Dense::new(&pattern))];
+            for mut factor in factors {
+                factor.factor(&matrix).unwrap();
+                let mut solved = b.clone();
+                factor.solve(&mut solved);
+                let worst = solved.iter().zip(&x).map(|(a, b)| (*a - *b).magnitude()).fold(0.0, f64::max);
+                assert!(worst <= 1e-8, "n = {n}: {worst:e}");
+            }
+        }
     }
 
     #[test]
@@ -379,8 +407,8 @@ mod tests {
         assert!(seen.iter().all(|s| *s));
         let values: Vec<f64> = pattern.positions().map(|(i, j)| if i == j { 4.5 } else { -1.0 }).collect();
         let fill = ordering.fill;
-        let mut lu = Sparse::new(&pattern, ordering, u64::MAX);
-        lu.factor(&values).unwrap();
+        let mut lu = Sparse::new(ordering, u64::MAX);
+        lu.factor(&Assembled::with(&pattern, values.clone())).unwrap();
         assert_eq!((lu.lower.rows.len() + lu.upper.rows.len() + n) as u64, fill);
         let b: Vec<f64> = (0..n).map(|i| (i as f64).sin()).collect();
         let mut x = b.clone();

@@ -51,6 +51,8 @@ pub enum Extension {
 const PROBE: f64 = 1e-5;
 /// Corrections of that slope.
 const REFINEMENTS: u32 = 3;
+/// With fixed steps Newton is taken this much further: what it leaves in the last stage is carried on in its slope too.
+const FIXED_STEP_CARE: f64 = 0.01;
 
 /// Builds the integrator of a table.
 pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
@@ -70,6 +72,10 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
             (0..s).map(|i| 2.0 * tableau.b[i] - unit(i, 0) - unit(i, s - 1)).collect(),
         ],
     };
+    let mut accuracy = Accuracy::of(setup.options);
+    if setup.options.fixed {
+        accuracy.tolerance *= FIXED_STEP_CARE;
+    }
     let zero = || vec![0.0; n];
     Ok(Box::new(Dirk {
         tableau,
@@ -81,7 +87,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         dense_rows: dense_rows.iter().map(|row| fused::terms(row)).collect(),
         newton: Newton::new(setup.system, setup.options.reduce)?,
         rates: Rates::new(setup.system, setup.method.name).ok(),
-        accuracy: Accuracy::of(setup.options),
+        accuracy,
         fixed: setup.options.fixed,
         tolerances: Tolerances::new(setup.options, n),
         control: Control::new(PREDICTIVE, order),

@@ -1,0 +1,83 @@
+//! Assembled sparse matrices, M and W: values on a fixed pattern, held by sprs.
+
+use crate::linear::Scalar;
+use crate::pattern::Pattern;
+
+/// A matrix by compressed columns with values.
+#[derive(Clone, Debug)]
+pub struct Assembled<S = f64>(sprs::CsMatI<S, u32>);
+
+impl<S: Scalar> Assembled<S> {
+    /// A well-formed pattern (as `solve` sees to) with zeros.
+    pub(super) fn new(pattern: &Pattern) -> Self {
+        Self::with(pattern, vec![S::ZERO; pattern.entries()])
+    }
+
+    /// A well-formed pattern with values.
+    pub(super) fn with(pattern: &Pattern, values: Vec<S>) -> Self {
+        let shape = (pattern.rows as usize, pattern.cols());
+        Assembled(sprs::CsMatI::new_csc(shape, pattern.col_ptr.clone(), pattern.row_idx.clone(), values))
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.0.rows()
+    }
+
+    /// The columns, for loops over entries.
+    #[inline]
+    pub(super) fn columns(&self) -> Columns<'_, S> {
+        Columns { start: self.0.indptr().into_raw_storage(), rows: self.0.indices(), values: self.0.data() }
+    }
+
+    /// Values in the order of the pattern.
+    pub fn values(&self) -> &[S] {
+        self.0.data()
+    }
+
+    /// The same, to be changed.
+    pub fn values_mut(&mut self) -> &mut [S] {
+        self.0.data_mut()
+    }
+
+    /// (row, column) of every entry, column after column.
+    pub fn positions(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.0.iter().map(|(_, (row, column))| (row as usize, column as usize))
+    }
+
+    /// out += factor * A x.
+    pub fn multiply_add(&self, factor: S, x: &[S], out: &mut [S]) {
+        for (x, column) in x.iter().zip(self.0.outer_iterator()) {
+            let scaled = factor * *x;
+            for (row, value) in column.iter() {
+                out[row] += *value * scaled;
+            }
+        }
+    }
+
+    /// The entries on the diagonal, zero where there is none.
+    pub fn diagonal(&self) -> impl Iterator<Item = S> + '_ {
+        self.0.diag_iter().map(|value| value.copied().unwrap_or(S::ZERO))
+    }
+}
+
+/// A matrix as three slices.
+#[derive(Clone, Copy)]
+pub(super) struct Columns<'a, S> {
+    pub start: &'a [u32],
+    pub rows: &'a [u32],
+    pub values: &'a [S],
+}
+
+impl<S> Columns<'_, S> {
+    /// Number of columns.
+    pub fn count(&self) -> usize {
+        self.start.len() - 1
+    }
+
+    /// Places of the entries of column `j`.
+    #[inline]
+    pub fn column(&self, j: usize) -> std::ops::Range<usize> {
+        self.start[j] as usize..self.start[j + 1] as usize
+    }
+}

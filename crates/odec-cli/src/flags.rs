@@ -19,7 +19,17 @@ pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
     };
     for text in &model.set {
         let (name, value) = assignment("--set", text)?;
-        choices.set.push((name, finite("--set", value)?));
+        choices.set.push((
+            name,
+            finite("--set", value).map_err(|_| {
+                let expected = match value {
+                    "" => "a number is missing after `=`",
+                    _ if value.parse::<f64>().is_ok() => "a finite number is needed",
+                    _ => "the value is not a number",
+                };
+                bad("--set", text, expected, example_of("--set"))
+            })?,
+        ));
     }
     if let Some(text) = &block.t {
         let (t0, t_end) = span(text)?;

@@ -41,6 +41,26 @@ pub fn read(path: &Path) -> Result<Source, Box<Diagnostic>> {
     Source::from_bytes(name, bytes).map_err(Box::new)
 }
 
+/// Refuses to write over the model, or two things into one file. `outputs` are paths with the flags that name them.
+pub fn keep_apart(model: &Path, outputs: &[(&str, Option<&Path>)]) -> Result<(), Box<Diagnostic>> {
+    let same = |a: &Path, b: &Path| {
+        a == b || a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b && a.is_file()))
+    };
+    let stdin = Path::new("-");
+    let named: Vec<(&str, &Path)> = outputs.iter().filter_map(|(flag, path)| Some((*flag, (*path)?))).collect();
+    for (k, (flag, path)) in named.iter().enumerate() {
+        if *path != stdin && same(path, model) {
+            let headline = format!("`{flag} {}` would write over the model", path.display());
+            return Err(Box::new(error("E0702", headline, Some("choose another file".to_string()))));
+        }
+        if let Some((other, _)) = named[..k].iter().find(|(_, p)| *path != stdin && same(path, p)) {
+            let headline = format!("`{other}` and `{flag}` both name `{}`", path.display());
+            return Err(Box::new(error("E0702", headline, Some("choose another file for one of them".to_string()))));
+        }
+    }
+    Ok(())
+}
+
 /// The operating system's words without the number.
 pub fn plain(e: &std::io::Error) -> String {
     let text = e.to_string();

@@ -32,6 +32,11 @@ fn main() -> ExitCode {
             let exit = if e.use_stderr() { Exit::Usage } else { Exit::Success };
             // a closed pipe on `--help | head` is no error
             let _ = e.print();
+            if e.kind() == clap::error::ErrorKind::InvalidSubcommand
+                && let Some(file) = std::env::args().nth(1).filter(|word| word.ends_with(".ode"))
+            {
+                report::say(&format!("\nTo solve a model: odec run {file}\n"));
+            }
             return exit.into();
         }
     };

@@ -128,3 +128,58 @@ fn ctrl_c_keeps_whole_rows() {
         std::fs::remove_file(folder.path("rows.csv")).expect("the rows");
     }
 }
+
+#[test]
+fn the_model_is_never_written_over() {
+    let folder = Folder::new("over").with("decay.ode", DECAY);
+    for flags in [
+        &["run", "decay.ode", "-o", "decay.ode"][..],
+        &["run", "decay.ode", "-o", "./decay.ode"],
+        &["run", "decay.ode", "-o", "rows.csv", "--stats", "decay.ode"],
+        &["emit", "decay.ode", "--to", "c", "-o", "decay.ode"],
+    ] {
+        folder.run(flags).exits(2).says("E0702").says("over the model");
+    }
+    folder.run(&["run", "decay.ode", "-o", "a", "--stats", "a"]).exits(2).says("both name `a`");
+    folder.run(&["check", "decay.ode"]).exits(0);
+    folder.run(&["run", "decay.ode", "-q", "-o", "rows.csv", "--stats", "stats.json"]).exits(0);
+}
+
+#[test]
+fn values_of_flags_are_quoted_as_typed_and_names_are_looked_up_where_they_count() {
+    let folder = Folder::new("quoted").with("decay.ode", DECAY);
+    let says = |flags: &[&str], exit: i32, text: &str| {
+        folder.run(&[&["run", "decay.ode"], flags].concat()).exits(exit).says(text);
+    };
+    says(&["--set", "k=abc"], 2, "`--set k=abc`: the value is not a number");
+    says(&["--set", "k="], 2, "`--set k=`: a number is missing after `=`");
+    says(&["--set", "k=inf"], 2, "`--set k=inf`: a finite number is needed");
+    says(&["--atol", "half=1e-3"], 2, "the model has no state `half`");
+    says(&["--max-steps", "1"], 3, "1 step is used up");
+    says(&["--max-steps", "2", "--max-step", "1e-9"], 3, "`--max-step`");
+}
+
+#[test]
+fn a_state_that_is_an_output_is_one_column_and_outputs_alone_need_some() {
+    let bare = "state x = 1\nx' = -x\n";
+    let folder = Folder::new("columns").with("x.ode", &format!("{bare}output x\n")).with("bare.ode", bare);
+    let table = |record: &str| folder.run(&["run", "x.ode", "-q", "--t-end", "1", "--record", record]).exits(0).out();
+    assert!(table("all").starts_with("t,x\n"));
+    assert!(table("outputs").starts_with("t,x\n"));
+    let ran = folder.run(&["run", "bare.ode", "--t-end", "1", "--record", "outputs"]).exits(2);
+    ran.says("E0706").says("the model has none");
+}
+
+#[test]
+fn an_expectation_before_the_start_is_named_as_such() {
+    let text = "state x = 1\nx' = -x\nrun { t = 0 .. 1 }\nexpect x(-1) = 2.7 within 1e-3\n";
+    let folder = Folder::new("early").with("x.ode", text);
+    folder.run(&["test", "x.ode"]).exits(4).prints("not reached").says("before the run starts");
+}
+
+#[test]
+fn a_forgotten_command_is_named() {
+    let folder = Folder::new("forgotten").with("decay.ode", DECAY);
+    folder.run(&["decay.ode"]).exits(2).says("odec run decay.ode");
+    folder.run(&["explain", "e0201"]).exits(0).prints("E0201");
+}

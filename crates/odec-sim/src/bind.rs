@@ -280,8 +280,18 @@ impl Plan {
         let states = || names.states.iter().map(|(n, k)| (n.clone(), Column::State(*k)));
         let outputs = || names.outputs.iter().map(|(n, k)| (n.clone(), Column::Output(*k)));
         match rule {
-            RecordRule::All => columns.extend(states().chain(outputs())),
+            RecordRule::All => {
+                // a state that is an output too is one column
+                let state = |name: &String| names.states.iter().any(|(n, _)| n == name);
+                columns.extend(states().chain(outputs().filter(|(n, _)| !state(n))));
+            }
             RecordRule::States => columns.extend(states()),
+            RecordRule::Outputs if names.outputs.is_empty() => {
+                let place = self.settings.record.as_ref().filter(|_| self.choices.record.is_none());
+                let help = "declare what to record, `output total = ...`, or record all".to_string();
+                let headline = "only outputs are to be recorded, and the model has none".to_string();
+                return Err(error("E0706", headline, place.map(|s| (s.span, String::new())), Some(help)));
+            }
             RecordRule::Outputs => columns.extend(outputs()),
             RecordRule::Names(list) => {
                 for name in list {
@@ -336,7 +346,10 @@ impl Names {
 
     fn state(&self, name: &str, flag: &str) -> Result<usize, Diagnostic> {
         let found = self.states.iter().find(|(n, _)| n == name).map(|(_, k)| *k);
-        found.ok_or_else(|| self.unknown(name, flag))
+        found.ok_or_else(|| {
+            let states: Vec<&str> = self.states.iter().map(|(n, _)| n.as_str()).collect();
+            crate::blame::unknown_state(name, flag, &states)
+        })
     }
 
     fn unknown(&self, name: &str, flag: &str) -> Diagnostic {

@@ -28,6 +28,8 @@ pub struct Promise {
     pub name: String,
     /// What is promised.
     pub kind: Kind,
+    /// The run has come to the time of an `expect`.
+    pub reached: bool,
     /// The value found; of a conserved quantity its drift.
     pub found: f64,
     /// Distance from what is promised.
@@ -46,6 +48,7 @@ pub const DEFAULT_RELATIVE: f64 = 1e-3;
 /// All promises of a run.
 pub fn of(bound: &Bound, seen: &Seen) -> Vec<Promise> {
     let mut list = vec![];
+    let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
     for (e, &found) in bound.expectations.iter().zip(&seen.found) {
         let within = match e.tolerance {
             Some(w) if w.relative => w.value * e.value.abs(),
@@ -56,6 +59,7 @@ pub fn of(bound: &Bound, seen: &Seen) -> Vec<Promise> {
         list.push(Promise {
             name: e.name.clone(),
             kind: Kind::Expect { at: e.time, expected: e.value },
+            reached: (e.time - t0) * (t_end - e.time) >= 0.0,
             found,
             distance,
             within: Some(within),
@@ -67,6 +71,7 @@ pub fn of(bound: &Bound, seen: &Seen) -> Vec<Promise> {
         list.push(Promise {
             name: drift.name.clone(),
             kind: Kind::Conserve,
+            reached: true,
             found: drift.largest,
             distance: drift.largest.abs(),
             within: drift.within,
@@ -82,6 +87,11 @@ impl Promise {
     pub fn diagnostic(&self, time: &str) -> Diagnostic {
         let within = number(self.within.unwrap_or(0.0));
         match self.kind {
+            Kind::Expect { at, .. } if !self.reached => {
+                let headline = format!("`{}` is expected at {time} = {}, before the run starts", self.name, number(at));
+                let help = format!("start the run earlier, or expect it later: `expect {}(...)`", self.name);
+                Diagnostic::error("E0616", headline).label(self.span, "").help(help)
+            }
             Kind::Expect { at, expected } => {
                 let headline = format!(
                     "`{}` is {} at {time} = {}, not {}",

@@ -6,7 +6,7 @@ use odec_emit::EmitError;
 
 use crate::args::{Emit, Target};
 use crate::exit::Exit;
-use crate::input::error;
+use crate::input::{error, keep_apart};
 use crate::report::{Reporter, say};
 use crate::rows::write_file;
 
@@ -56,6 +56,12 @@ fn write(args: &Emit, reporter: Reporter) -> Result<Exit, Exit> {
             files.push((path, written(odec_emit::c_source(&program, &options), reporter)?.into_bytes()));
             files.push((header, written(odec_emit::c_header(&program, &options), reporter)?.into_bytes()));
         }
+    }
+    for (path, _) in &files {
+        keep_apart(&args.model.file, &[("-o", Some(path))]).map_err(|d| {
+            reporter.diagnostic(None, &d);
+            Exit::Usage
+        })?;
     }
     for (path, bytes) in &files {
         write_file(path, bytes).map_err(|d| {

@@ -13,7 +13,7 @@ pub fn explain(args: &Explain, reporter: Reporter) -> Exit {
         let list: String = codes().map(|c| format!("{}  {}\n", c.code, c.title)).collect();
         return super::print(&list, reporter);
     };
-    match find(code) {
+    match find(&code.to_uppercase()) {
         Some(found) => super::print(&format!("{}\n", found.page.trim_end()), reporter),
         None => {
             let help = "`odec explain` without a code lists them".to_string();

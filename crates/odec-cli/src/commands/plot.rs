@@ -11,7 +11,7 @@ use odec_sim::sample::{self, Recorder};
 
 use crate::args::{LogAxes, Plot};
 use crate::exit::Exit;
-use crate::input::error;
+use crate::input::{error, keep_apart};
 use crate::picture::{Curve, Picture, encode, format_of, panels};
 use crate::report::{Reporter, say};
 use crate::rows::write_file;
@@ -44,6 +44,7 @@ fn prepare_and_draw(args: &Plot, reporter: Reporter) -> Result<Exit, (Box<Diagno
         let headline = format!("`{}` is no kind of picture that odec draws", path.display());
         return Err(usage(Box::new(error("E0711", headline, Some("end the name in .svg or .png".into())))));
     };
+    keep_apart(&args.model.file, &[("-o", Some(&path))]).map_err(usage)?;
     let x = column(&session.bound, args.x.as_deref(), "--x").map_err(usage)?;
     let mut chosen = vec![];
     for name in &args.names {

@@ -10,7 +10,7 @@ use odec_sim::{blame, machine::Execution};
 
 use crate::args::Run;
 use crate::exit::Exit;
-use crate::input::error;
+use crate::input::{error, keep_apart};
 use crate::progress::Progress;
 use crate::report::{Reporter, say};
 use crate::rows::{Rows, Trouble, write_file};
@@ -24,6 +24,11 @@ pub fn run(args: &Run, reporter: Reporter) -> Exit {
     if stats_on_stdout && args.output.is_none() {
         let headline = "`--stats -` and the rows both want standard output".to_string();
         reporter.diagnostic(None, &error("E0702", headline, Some("write the rows to a file: `-o rows.csv`".into())));
+        return Exit::Usage;
+    }
+    let outputs = [("-o", args.output.as_deref()), ("--stats", args.stats.as_deref())];
+    if let Err(d) = keep_apart(&args.model.file, &outputs) {
+        reporter.diagnostic(None, &d);
         return Exit::Usage;
     }
     let mut session = match bind(&args.model, &args.block, Purpose::Rows, reporter) {

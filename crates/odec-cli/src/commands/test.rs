@@ -72,6 +72,9 @@ fn table(promises: &[Promise], paint: Paint) -> String {
         .map(|p| {
             let within = p.within.map(|w| format!("within {}", brief(w))).unwrap_or_default();
             match p.kind {
+                Kind::Expect { at, .. } if !p.reached => {
+                    [format!("{}({})", p.name, shortest(at)), "not reached".to_string(), String::new(), within]
+                }
                 Kind::Expect { at, expected } => [
                     format!("{}({})", p.name, shortest(at)),
                     format!("= {}", shortest(p.found)),

@@ -3,7 +3,7 @@
 mod refusal;
 mod watch;
 
-pub use refusal::{refused, unknown_method, unknown_name};
+pub use refusal::{refused, unknown_method, unknown_name, unknown_state};
 pub use watch::warnings;
 
 use odec_lang::blame::{Blame, By, Fault, Point, What, blame};
@@ -125,16 +125,18 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
             d.help("with constant steps another step size may do; else, does every highest derivative follow from the equations?")
         }
         Cause::TooManySteps { budget } => {
-            let headline = format!(
-                "{budget} steps are used up {when}, and {time} = {} is not reached",
-                number(bound.problem.t_end)
-            );
+            let end = number(bound.problem.t_end);
+            let spent = if budget == 1 { "1 step is".to_string() } else { format!("{budget} steps are") };
+            let headline = format!("{spent} used up {when}, and {time} = {end} is not reached");
             let d = Diagnostic::error("E0607", headline);
             let d = match model.equations.first() {
                 Some(first) => d.label(first.span.to(model.equations[model.equations.len() - 1].span), ""),
                 None => d,
             };
             d.help(match (bound.options.fixed, bound.choice.method.structure.jacobian) {
+                _ if bound.options.max_step.is_some() => {
+                    "let the steps be longer, `--max-step`, or allow more of them, `--max-steps`"
+                }
                 (true, _) => "take larger steps, end the run earlier, or allow more with `--max-steps`",
                 (_, false) => "if the model is stiff, an implicit method needs far fewer: `--method bdf`; or allow more with `--max-steps`",
                 (_, true) => "allow more with `--max-steps`, or ask for less accuracy with `--rtol`",

@@ -71,6 +71,15 @@ fn explain(refusal: &Refusal, states: &[(String, usize)], asked: &Asked) -> Diag
     }
 }
 
+/// A name on the command line that is no state, where only states count.
+pub fn unknown_state(name: &str, flag: &str, states: &[&str]) -> Diagnostic {
+    let d = Diagnostic::error("E0706", format!("`{flag} {name}`: the model has no state `{name}`"));
+    match suggest::nearest(name, states.iter().copied()).first() {
+        Some(near) => d.help(format!("is it `{near}`?")),
+        None => d.help(format!("its states are {}", suggest::list(states.iter().copied()))),
+    }
+}
+
 /// A name on the command line that is no state and no output.
 pub fn unknown_name(name: &str, flag: &str, known: &[&str]) -> Diagnostic {
     let d = Diagnostic::error("E0706", format!("`{flag} {name}`: the model records no `{name}`"));

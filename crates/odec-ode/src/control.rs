@@ -162,6 +162,11 @@ impl Control {
         (self.last_error, self.last_step, self.rejected) = (1e-4, 0.0, false);
     }
 
+    /// True when the last attempt was not accepted.
+    pub fn rejected(&self) -> bool {
+        self.rejected
+    }
+
     /// The next step after an accepted step `h` with error `err`.
     pub fn accept(&mut self, h: f64, err: f64) -> f64 {
         let c = &self.controller;

@@ -6,6 +6,7 @@ pub mod implicit;
 pub mod multistep;
 pub mod one_step;
 pub mod polynomial;
+pub mod radau;
 pub mod rosenbrock;
 pub mod runge_kutta;
 
@@ -161,6 +162,7 @@ static TABLE: &[&Method] = &[
     &dirk::sdirk2::METHOD,
     &dirk::tr_bdf2::METHOD,
     &dirk::kencarp4::METHOD,
+    &radau::radau5::METHOD,
     &rosenbrock::ros2::METHOD,
     &rosenbrock::rodas3::METHOD,
     &rosenbrock::rodas4::METHOD,

@@ -11,6 +11,7 @@
 use crate::control::{Tolerances, weighted_norm, weighted_worst};
 use crate::evaluator::Evaluator;
 use crate::linear::{MassMatrix, Shifted};
+pub use crate::method::radau::radau5::{A, C};
 use crate::newton::{Accuracy, ROUNDING};
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::System;
@@ -20,17 +21,6 @@ const STAGES: usize = 3;
 pub const ORDER: usize = 5;
 /// Sweeps after which the step is given up; a linear problem contracts by at least 0.4 in each.
 const MAX_SWEEPS: u32 = 60;
-/// Square root of 6.
-const R6: f64 = 2.449_489_742_783_178;
-/// Nodes (Hairer & Wanner, *Solving Ordinary Differential Equations II*, section IV.5, Radau IIA of order 5).
-pub const C: [f64; STAGES] = [(4.0 - R6) / 10.0, (4.0 + R6) / 10.0, 1.0];
-/// Coefficients, from the same place; the last row is the weights.
-pub const A: [[f64; STAGES]; STAGES] = [
-    [(88.0 - 7.0 * R6) / 360.0, (296.0 - 169.0 * R6) / 1800.0, (-2.0 + 3.0 * R6) / 225.0],
-    [(296.0 + 169.0 * R6) / 1800.0, (88.0 + 7.0 * R6) / 360.0, (-2.0 - 3.0 * R6) / 225.0],
-    [(16.0 - R6) / 36.0, (16.0 + R6) / 36.0, 1.0 / 9.0],
-];
-
 /// The starter with its buffers.
 pub struct Starter {
     matrices: [Shifted; STAGES],

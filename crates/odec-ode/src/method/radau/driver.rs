@@ -1,0 +1,403 @@
+//! Steps of RADAU5: simplified Newton on the transformed stages, one real and one complex matrix, both kept while they serve.
+//!
+//! With Y_i = y + Z_i the stages are `f(t_i, Y_i) = M K_i`, K = A^-1 Z / h. What is left of that is transformed by T^-1 and solved
+//! by W = M gamma/h - J and W = M (alpha + i beta)/h - J, J at the start of the step or of one before. M may be singular; where it
+//! depends on (t, y) its values are those of the stages in what is left, and those of the start in the matrices.
+
+use crate::control::{Control, PREDICTIVE, Tolerances, weighted_norm, weighted_worst};
+use crate::evaluator::{Evaluator, all_finite};
+use crate::integrator::{Attempt, Integrator};
+use crate::linear::{ComplexShifted, MassMatrix, Shifted};
+use crate::method::Setup;
+use crate::method::polynomial::Polynomial;
+use crate::method::radau::radau5::{C, ERROR};
+use crate::method::radau::transformation::Transformation;
+use crate::newton::{Accuracy, MAX_AGE, MAX_ITERATIONS, ROUNDING, TRUSTED_RATE};
+use crate::problem::{Cause, Refusal};
+
+const STAGES: usize = 3;
+/// A rate above this asks for a new Jacobian at the next step (as in RADAU5).
+const GOOD_RATE: f64 = 1e-3;
+/// The step is kept, and with it the factors, where it could grow by less than this.
+const KEEP: f64 = 1.2;
+/// With fixed steps Newton is taken this much further.
+const FIXED_STEP_CARE: f64 = 0.01;
+/// Order of the error estimate.
+const ESTIMATE: u32 = 3;
+
+/// Builds the integrator.
+pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
+    let n = setup.system.shape().n;
+    let mut accuracy = Accuracy::of(setup.options);
+    if setup.options.fixed {
+        accuracy.tolerance *= FIXED_STEP_CARE;
+    }
+    let zero = || vec![0.0; n];
+    let three = || [zero(), zero(), zero()];
+    Ok(Box::new(Radau {
+        split: Transformation::new(),
+        real: Shifted::new(setup.system, setup.options.reduce)?,
+        complex: ComplexShifted::new(setup.system, setup.options.reduce)?,
+        mass: MassMatrix::of(setup.system.mass()),
+        accuracy,
+        fixed: setup.options.fixed,
+        tolerances: Tolerances::new(setup.options, n),
+        control: Control::new(PREDICTIVE, ESTIMATE),
+        t: 0.0,
+        y: zero(),
+        f: zero(),
+        first: true,
+        jacobian: Jacobian::None,
+        age: 0,
+        factored: 0.0,
+        eta: 1.0,
+        rate: 0.0,
+        z: three(),
+        w: three(),
+        left: three(),
+        stage: zero(),
+        slope: zero(),
+        correction: three(),
+        weights: zero(),
+        error: zero(),
+        y1: zero(),
+        f1: zero(),
+        dense: Polynomial::new(n, 2),
+    }))
+}
+
+/// Where the Jacobian held is from.
+#[derive(Clone, Copy, PartialEq)]
+enum Jacobian {
+    /// There is none, or none worth keeping.
+    None,
+    /// An earlier step.
+    Old,
+    /// The start of this step, or an iterate.
+    Fresh,
+}
+
+struct Radau {
+    split: Transformation,
+    real: Shifted,
+    complex: ComplexShifted,
+    mass: MassMatrix,
+    accuracy: Accuracy,
+    fixed: bool,
+    tolerances: Tolerances,
+    control: Control,
+    t: f64,
+    y: Vec<f64>,
+    /// f(t, y).
+    f: Vec<f64>,
+    /// No step was accepted since `set`.
+    first: bool,
+    jacobian: Jacobian,
+    /// Steps since the Jacobian was evaluated.
+    age: u32,
+    /// Step that the factors are for; 0 for none.
+    factored: f64,
+    /// Contraction remembered from the last step, as theta/(1 - theta), and theta itself.
+    eta: f64,
+    rate: f64,
+    /// Y_i - y, and T^-1 of them.
+    z: [Vec<f64>; STAGES],
+    w: [Vec<f64>; STAGES],
+    left: [Vec<f64>; STAGES],
+    stage: Vec<f64>,
+    /// Approximation of y' that d(M y')/dy is taken with.
+    slope: Vec<f64>,
+    correction: [Vec<f64>; STAGES],
+    weights: Vec<f64>,
+    error: Vec<f64>,
+    y1: Vec<f64>,
+    f1: Vec<f64>,
+    dense: Polynomial,
+}
+
+/// out = sum_j row_j * v_j.
+fn mix(row: [f64; STAGES], v: &[Vec<f64>; STAGES], out: &mut [f64]) {
+    let n = out.len();
+    let [a, b, c] = [&v[0][..n], &v[1][..n], &v[2][..n]];
+    for m in 0..n {
+        out[m] = row[0] * a[m] + row[1] * b[m] + row[2] * c[m];
+    }
+}
+
+fn row(matrix: &nalgebra::Matrix3<f64>, i: usize) -> [f64; STAGES] {
+    std::array::from_fn(|j| matrix[(i, j)])
+}
+
+impl Radau {
+    fn evaluate(&mut self, eval: &mut Evaluator<'_>, t: f64, at_iterate: bool) -> Result<(), Cause> {
+        self.jacobian = Jacobian::None;
+        let y = if at_iterate { &self.stage } else { &self.y };
+        self.real.evaluate_moving(eval, t, y, &self.slope)?;
+        self.jacobian = Jacobian::Fresh;
+        (self.age, self.factored, self.eta) = (0, 0.0, 1.0);
+        Ok(())
+    }
+
+    fn factor(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Result<(), Cause> {
+        self.factored = 0.0;
+        self.real.factor(eval, self.split.gamma / h)?;
+        self.complex.factor(eval, self.split.alpha / h, self.split.beta / h, &self.real)?;
+        self.factored = h;
+        // A rate of other factors says little of these.
+        self.eta = 1.0;
+        Ok(())
+    }
+
+    /// The stages guessed from the polynomial of the last step, continued.
+    fn guess(&mut self, h: f64) {
+        for i in 0..STAGES {
+            if self.first {
+                self.z[i].fill(0.0);
+            } else {
+                self.dense.value(self.t + C[i] * h, &self.y, &mut self.z[i]);
+                for m in 0..self.y.len() {
+                    self.z[i][m] -= self.y[m];
+                }
+            }
+        }
+    }
+
+    /// Solves the stages; the iterations it took.
+    fn stages(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<u32, Cause> {
+        self.tolerances.weights(&self.y, &mut self.weights);
+        self.guess(h);
+        let mut renewals = self.accuracy.renewals;
+        if self.jacobian == Jacobian::None || self.age >= MAX_AGE {
+            self.evaluate(eval, self.t, false)?;
+        }
+        loop {
+            if self.factored != h {
+                self.factor(eval, h)?;
+            }
+            let cause = match self.iterate(eval, h, t_new) {
+                Ok(iterations) => return Ok(iterations),
+                Err(cause) => cause,
+            };
+            if !matches!(cause, Cause::NewtonFailed { .. }) {
+                return Err(cause);
+            }
+            if self.jacobian == Jacobian::Old {
+                self.evaluate(eval, self.t, false)?;
+                self.guess(h);
+                continue;
+            }
+            // A step that cannot be made smaller goes on with the Jacobian at its middle stage.
+            if renewals == 0 || !self.z.iter().all(|z| all_finite(z)) {
+                return Err(cause);
+            }
+            renewals -= 1;
+            for m in 0..self.y.len() {
+                self.stage[m] = self.y[m] + self.z[1][m];
+            }
+            self.evaluate(eval, self.t + C[1] * h, true)?;
+        }
+    }
+
+    /// What is left of the stage equations, f(t_i, Y_i) - M K_i, into `left`.
+    fn residual(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<(), Cause> {
+        let n = self.y.len();
+        for i in 0..STAGES {
+            for m in 0..n {
+                self.stage[m] = self.y[m] + self.z[i][m];
+            }
+            let t = if i + 1 == STAGES { t_new } else { self.t + C[i] * h };
+            eval.rhs(t, &self.stage, &mut self.left[i])?;
+            self.mass.update(eval, t, &self.stage)?;
+            mix(row(&self.split.inverse_a, i), &self.z, &mut self.error);
+            self.mass.multiply_add(-1.0 / h, &self.error, &mut self.left[i]);
+        }
+        Ok(())
+    }
+
+    fn iterate(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<u32, Cause> {
+        let n = self.y.len();
+        let Accuracy { tolerance, rtol, .. } = self.accuracy;
+        for i in 0..STAGES {
+            mix(row(&self.split.inverse, i), &self.z, &mut self.w[i]);
+        }
+        let mut eta = self.eta.max(TRUSTED_RATE).powf(0.8);
+        let mut previous = 0.0;
+        self.rate = 0.0;
+        for iteration in 0..MAX_ITERATIONS {
+            eval.stats.newton += 1;
+            self.residual(eval, h, t_new)?;
+            for i in 0..STAGES {
+                mix(row(&self.split.inverse, i), &self.left, &mut self.correction[i]);
+            }
+            let [first, re, im] = &mut self.correction;
+            self.real.solve(eval, first);
+            self.complex.solve(eval, re, im);
+            let mut sum = 0.0;
+            for (w, correction) in self.w.iter_mut().zip(&self.correction) {
+                for m in 0..n {
+                    w[m] += correction[m];
+                }
+                sum += weighted_norm(correction, &self.weights).powi(2);
+            }
+            let size = (sum / STAGES as f64).sqrt();
+            for i in 0..STAGES {
+                mix(row(&self.split.t, i), &self.w, &mut self.z[i]);
+            }
+            if iteration > 0 {
+                let theta = size / previous;
+                let left = (MAX_ITERATIONS - 1 - iteration) as i32;
+                if !(theta < 1.0) || size * theta.powi(left) > tolerance * (1.0 - theta) {
+                    if size * rtol <= ROUNDING {
+                        return Ok(iteration + 1);
+                    }
+                    return Err(self.give_up());
+                }
+                eta = theta / (1.0 - theta);
+                self.rate = self.rate.max(theta);
+            } else if !size.is_finite() {
+                return Err(self.give_up());
+            }
+            if size == 0.0 || eta * size <= tolerance {
+                self.eta = eta;
+                return Ok(iteration + 1);
+            }
+            previous = size;
+        }
+        Err(self.give_up())
+    }
+
+    fn give_up(&mut self) -> Cause {
+        self.factored = 0.0;
+        let largest = |c: &&Vec<f64>| weighted_norm(c, &self.weights);
+        let worst = self.correction.iter().max_by(|a, b| largest(a).total_cmp(&largest(b)));
+        Cause::NewtonFailed { row: worst.map_or(0, |c| weighted_worst(c, &self.weights)) }
+    }
+
+    /// The weighted error of the step to `y1`. On the first step and after rejections an estimate that is too large is made
+    /// again with f where it leads, which damps stiff parts twice (Hairer & Wanner II, equation 8.20).
+    fn estimate(&mut self, eval: &mut Evaluator<'_>, h: f64, again: bool) -> Result<f64, Cause> {
+        let n = self.y.len();
+        mix(ERROR.map(|e| e / h), &self.z, &mut self.stage);
+        let sum = &mut self.correction[0];
+        sum.fill(0.0);
+        // M at the start, where f is from; that of the matrix may be older.
+        self.mass.update(eval, self.t, &self.y)?;
+        self.mass.multiply_add(1.0, &self.stage, sum);
+        for m in 0..n {
+            self.error[m] = sum[m] + self.f[m];
+        }
+        self.real.solve(eval, &mut self.error);
+        let err = self.tolerances.norm(&self.error, &self.y, &self.y1);
+        if !(err > 1.0 && again) {
+            return Ok(err);
+        }
+        for m in 0..n {
+            self.stage[m] = self.y[m] + self.error[m];
+        }
+        eval.rhs(self.t, &self.stage, &mut self.error)?;
+        for m in 0..n {
+            self.error[m] += self.correction[0][m];
+        }
+        self.real.solve(eval, &mut self.error);
+        Ok(self.tolerances.norm(&self.error, &self.y, &self.y1))
+    }
+
+    fn finish(&mut self, h: f64, t_new: f64) {
+        let n = self.y.len();
+        mix(row(&self.split.inverse_a, STAGES - 1).map(|a| a / h), &self.z, &mut self.slope);
+        // p(s) = (1-s) y + s (y1 + (1-s) (D_1 + s D_2)) through the inner stages.
+        let mut rows = self.dense.rows();
+        if let (Some(d1), Some(d2)) = (rows.next(), rows.next()) {
+            let scale = [1.0 / (C[0] * (1.0 - C[0])), 1.0 / (C[1] * (1.0 - C[1]))];
+            for m in 0..n {
+                let at = |i: usize| (self.z[i][m] - C[i] * self.z[2][m]) * scale[i];
+                d2[m] = (at(1) - at(0)) / (C[1] - C[0]);
+                d1[m] = at(0) - C[0] * d2[m];
+            }
+        }
+        drop(rows);
+        self.dense.begin(self.t, h, &mut self.y);
+        std::mem::swap(&mut self.y, &mut self.y1);
+        std::mem::swap(&mut self.f, &mut self.f1);
+        self.t = t_new;
+        self.first = false;
+        self.age += 1;
+        self.jacobian = if self.rate > GOOD_RATE { Jacobian::None } else { Jacobian::Old };
+    }
+
+    /// Everything up to the error test: iterations and weighted error.
+    fn advance(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<(u32, f64), Cause> {
+        let iterations = self.stages(eval, h, t_new)?;
+        for m in 0..self.y.len() {
+            self.y1[m] = self.y[m] + self.z[STAGES - 1][m];
+        }
+        if let Some(row) = self.y1.iter().position(|y| !y.is_finite()) {
+            return Err(Cause::NonFiniteState { row });
+        }
+        let again = self.first || self.control.rejected();
+        let err = if self.fixed { 0.0 } else { self.estimate(eval, h, again)? };
+        if err <= 1.0 {
+            eval.rhs(t_new, &self.y1, &mut self.f1)?;
+        }
+        Ok((iterations, err))
+    }
+}
+
+impl Integrator for Radau {
+    fn dimension(&self) -> usize {
+        self.y.len()
+    }
+
+    fn time(&self) -> f64 {
+        self.t
+    }
+
+    fn state(&self) -> &[f64] {
+        &self.y
+    }
+
+    fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        self.t = t;
+        self.y.copy_from_slice(y);
+        self.control.reset();
+        self.first = true;
+        self.jacobian = Jacobian::None;
+        self.slope.fill(0.0);
+        eval.rhs(t, y, &mut self.f)
+    }
+
+    fn order(&self) -> u32 {
+        ESTIMATE
+    }
+
+    fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
+        let (iterations, err) = match self.advance(eval, h, t_new) {
+            Ok(done) => done,
+            Err(cause) => {
+                if self.jacobian == Jacobian::Old {
+                    self.jacobian = Jacobian::None;
+                }
+                return Attempt::Failed { cause, next: self.control.fail(h) };
+            }
+        };
+        if !(err <= 1.0) {
+            let row = self.tolerances.worst(&self.error, &self.y, &self.y1);
+            return Attempt::Rejected { next: self.control.reject(h, err), error: err, row };
+        }
+        self.finish(h, t_new);
+        if self.fixed {
+            return Attempt::Accepted { next: h };
+        }
+        // Many iterations ask for a smaller step (as in RADAU5).
+        let most = f64::from(2 * MAX_ITERATIONS);
+        let effort = (most + 1.0) / (most + f64::from(iterations));
+        let next = self.control.accept(h, err) * effort;
+        let ratio = next / h;
+        let keep = self.jacobian == Jacobian::Old && (1.0..=KEEP).contains(&ratio);
+        Attempt::Accepted { next: if keep { h } else { next } }
+    }
+
+    fn interpolate(&self, t: f64, y: &mut [f64]) {
+        self.dense.value(t, &self.y, y);
+    }
+}

@@ -32,6 +32,9 @@ pub struct Tableau {
     pub b: &'static [f64],
     /// Weights of the embedded solution and its order (for methods whose estimate is made of weights).
     pub embedded: Option<(&'static [f64], u32)>,
+    /// The difference to the embedded solution is damped by (I - gamma h J)^-1: needed where that solution is not itself bounded in
+    /// stiff parts, but it hides errors of parts that are mildly stiff.
+    pub damped: bool,
     /// Dense output.
     pub extension: Extension,
 }
@@ -216,8 +219,12 @@ impl Dirk {
         }
     }
 
-    /// W^-1 alpha M h sum_i (b_i - b^_i) K_i: the difference to the embedded solution, with stiff parts damped.
+    /// h sum_i (b_i - b^_i) K_i, the difference to the embedded solution; damped, W^-1 alpha M of it.
     fn estimate(&mut self, eval: &mut Evaluator<'_>, h: f64) {
+        if !self.tableau.damped {
+            fused::sum(&mut self.error, &self.k, h, &self.estimate);
+            return;
+        }
         let matrix = self.newton.matrix();
         let alpha = matrix.alpha();
         fused::sum(&mut self.anchor, &self.k, h * alpha, &self.estimate);

@@ -19,8 +19,14 @@ pub const A: [[f64; 3]; 3] = [
 pub const ERROR: [f64; 3] = [-(13.0 + 7.0 * R6) / 3.0, (-13.0 + 7.0 * R6) / 3.0, -1.0 / 3.0];
 
 /// In the form that the proofs read.
-pub static TABLEAU: Tableau =
-    Tableau { c: &C, a: &[&A[0], &A[1], &A[2]], b: &A[2], embedded: None, extension: Extension::Collocation };
+pub static TABLEAU: Tableau = Tableau {
+    c: &C,
+    a: &[&A[0], &A[1], &A[2]],
+    b: &A[2],
+    embedded: None,
+    damped: true,
+    extension: Extension::Collocation,
+};
 
 /// Row of the table.
 pub static METHOD: Method = Method {

@@ -109,6 +109,15 @@ pub enum Law {
         /// Weight of the previous error.
         beta: f64,
     },
+    /// A digital filter (Soederlind, Digital filters in adaptive time-stepping, ACM Trans. Math. Softw. 29 (2003), eq. (31)):
+    /// h * (1/err)^(beta_1/(p+1)) (1/err_1)^(beta_2/(p+1)) (1/err_2)^(beta_3/(p+1)) (h/h_1)^-alpha_2 (h_1/h_2)^-alpha_3, where the
+    /// indices 1 and 2 are those of the last and the last but one accepted steps. Until these are known, the standard one.
+    Filter {
+        /// Exponents of the errors, newest first.
+        beta: [f64; 3],
+        /// Exponents of the ratios of steps, newest first.
+        alpha: [f64; 2],
+    },
     /// The predictive controller of Gustafsson 1994 (Hairer & Wanner II, IV.8, eq. 8.25), never beyond the standard one.
     Predictive,
 }
@@ -132,6 +141,28 @@ pub const PI_EXPLICIT: Controller = Controller { law: Law::Pi { beta: 0.04 }, sa
 pub const PREDICTIVE: Controller = Controller { law: Law::Predictive, safety: 0.9, shrink: 0.2, grow: 6.0 };
 /// h * (eps/e)^(1/(p+1)), for step doubling.
 pub const STANDARD: Controller = Controller { law: Law::Standard, safety: 0.9, shrink: 0.2, grow: 5.0 };
+/// The elementary controller with the bounds of DOP853 (whose beta is 0).
+pub const DOP853: Controller = Controller { law: Law::Standard, safety: 0.9, shrink: 1.0 / 3.0, grow: 6.0 };
+
+const fn filter(beta: [f64; 3], alpha: [f64; 2]) -> Controller {
+    Controller { law: Law::Filter { beta, alpha }, safety: 0.9, shrink: 0.2, grow: 5.0 }
+}
+
+/// PI.4.2 (Soederlind 2003, section 7 and table III): beta = (3/5, -1/5). Smoother than the elementary one at limits of stability.
+pub const PI42: Controller = filter([3.0 / 5.0, -1.0 / 5.0, 0.0], [0.0, 0.0]);
+/// PI.3.3 (there): beta = (2/3, -1/3).
+pub const PI33: Controller = filter([2.0 / 3.0, -1.0 / 3.0, 0.0], [0.0, 0.0]);
+/// PI.3.4 (Gustafsson 1991): beta = (7/10, -2/5).
+pub const PI34: Controller = filter([7.0 / 10.0, -2.0 / 5.0, 0.0], [0.0, 0.0]);
+/// H211PI (Soederlind 2003, table III): a first-order low-pass filter without step ratios, beta = (1/6, 1/6).
+pub const H211PI: Controller = filter([1.0 / 6.0, 1.0 / 6.0, 0.0], [0.0, 0.0]);
+/// H211b with b = 4 (there): beta = (1/4, 1/4), alpha_2 = 1/4. For smooth and moderately rough problems.
+pub const H211B: Controller = filter([0.25, 0.25, 0.0], [0.25, 0.0]);
+/// H312PID (there): a second-order low-pass filter, beta = (1/18, 1/9, 1/18). For rough problems.
+pub const H312PID: Controller = filter([1.0 / 18.0, 1.0 / 9.0, 1.0 / 18.0], [0.0, 0.0]);
+/// H312b with b = 8 (there): beta = (1/8, 2/8, 1/8), alpha = (3/8, 1/8).
+pub const H312B: Controller = filter([0.125, 0.25, 0.125], [0.375, 0.125]);
+
 /// Ratio after an attempt that gave no value to test.
 pub const FAILED_RATIO: f64 = 0.25;
 
@@ -142,6 +173,9 @@ pub struct Control {
     exponent: f64,
     last_error: f64,
     last_step: f64,
+    /// Error and length of the step before the last, for filters.
+    older_error: f64,
+    older_step: f64,
     rejected: bool,
 }
 
@@ -153,6 +187,8 @@ impl Control {
             exponent: 1.0 / (f64::from(order) + 1.0),
             last_error: 1e-4,
             last_step: 0.0,
+            older_error: 1e-4,
+            older_step: 0.0,
             rejected: false,
         }
     }
@@ -160,6 +196,7 @@ impl Control {
     /// Forgets the steps before.
     pub fn reset(&mut self) {
         (self.last_error, self.last_step, self.rejected) = (1e-4, 0.0, false);
+        (self.older_error, self.older_step) = (1e-4, 0.0);
     }
 
     /// True when the last attempt was not accepted.
@@ -175,6 +212,22 @@ impl Control {
         let mut ratio = match c.law {
             Law::Standard => standard,
             Law::Pi { beta } => c.safety * err.powf(0.75 * beta - self.exponent) * self.last_error.powf(beta),
+            Law::Filter { beta, alpha } => {
+                let known = if beta[2] == 0.0 && alpha[1] == 0.0 { self.last_step } else { self.older_step };
+                if known == 0.0 {
+                    standard
+                } else {
+                    let errors = [err.max(1e-4), self.last_error, self.older_error];
+                    let mut ratio = c.safety * (h / self.last_step).powf(-alpha[0]);
+                    for (error, beta) in errors.iter().zip(beta) {
+                        ratio *= error.powf(-beta * self.exponent);
+                    }
+                    if alpha[1] != 0.0 {
+                        ratio *= (self.last_step / self.older_step).powf(-alpha[1]);
+                    }
+                    ratio
+                }
+            }
             Law::Predictive if self.last_step != 0.0 => {
                 let gain = (h / self.last_step) * (self.last_error / (err * err)).powf(self.exponent);
                 standard.min(c.safety * gain)
@@ -185,6 +238,7 @@ impl Control {
         if self.rejected {
             ratio = ratio.min(1.0);
         }
+        (self.older_error, self.older_step) = (self.last_error, self.last_step);
         self.last_error = match c.law {
             Law::Predictive => err.max(1e-2),
             _ => err.max(1e-4),

@@ -45,6 +45,9 @@ pub trait Integrator {
     /// Tries one step `h` that ends at `t_new` (equal to time + h but for rounding: the loop owns the exact times, so that
     /// fixed steps do not drift and `h` keeps its bits).
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt;
+    /// Says before an attempt whether states inside that step will be asked for: methods whose dense output costs evaluations of
+    /// its own make them then only. Without it they interpolate at lower order.
+    fn sample_ahead(&mut self, _inside: bool) {}
     /// State at `t` inside the last accepted step, by the dense output of the method.
     fn interpolate(&self, t: f64, y: &mut [f64]);
 }

@@ -87,6 +87,7 @@ impl Run<'_> {
                 return Err(Cause::TooManySteps { budget: self.options.max_steps });
             }
             attempts += 1;
+            integrator.sample_ahead(self.sampler.inside(t_new));
             match integrator.attempt(eval, h, t_new) {
                 Attempt::Accepted { next } => {
                     eval.stats.accepted += 1;
@@ -231,6 +232,12 @@ impl<'a> Sampler<'a> {
             sink.row(*t, y0)?;
         }
         ControlFlow::Continue(())
+    }
+
+    /// True when the next sample lies before `t_new`.
+    fn inside(&self, t_new: f64) -> bool {
+        let next = self.times.and_then(|times| times.get(self.next));
+        next.is_some_and(|t| *t != t_new && (*t < t_new) == self.forward)
     }
 
     fn after_step(&mut self, _before: f64, integrator: &dyn Integrator, sink: &mut dyn Sink) -> ControlFlow<()> {

@@ -1,5 +1,6 @@
 //! The table of methods: one row each. Drivers (families) know no method by name; a row brings its coefficients.
 
+pub mod continuous;
 pub mod dirk;
 pub mod explicit;
 pub mod implicit;
@@ -86,6 +87,8 @@ impl std::fmt::Display for Stability {
 pub enum Adaptive {
     /// Embedded estimate of this order.
     Embedded(u32),
+    /// Two embedded estimates of these orders, p and q, combined into one of order 2p - q.
+    EmbeddedTwo(u32, u32),
     /// Step doubling.
     Doubling,
     /// Variable step from the predictor's difference.
@@ -98,6 +101,7 @@ impl std::fmt::Display for Adaptive {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Adaptive::Embedded(order) => write!(f, "embedded, order {order}"),
+            Adaptive::EmbeddedTwo(order, second) => write!(f, "embedded, orders {order} and {second}"),
             Adaptive::Doubling => write!(f, "step doubling"),
             Adaptive::VariableStep => write!(f, "variable step"),
             Adaptive::VariableOrder => write!(f, "variable step and order"),
@@ -151,10 +155,17 @@ impl std::fmt::Debug for Method {
 static TABLE: &[&Method] = &[
     &explicit::euler::METHOD,
     &explicit::midpoint::METHOD,
+    &explicit::heun::METHOD,
+    &explicit::ralston::METHOD,
+    &explicit::ssprk33::METHOD,
     &explicit::rk4::METHOD,
     &explicit::bs32::METHOD,
     &explicit::rkf45::METHOD,
+    &explicit::cash_karp::METHOD,
     &explicit::dopri5::METHOD,
+    &explicit::tsit5::METHOD,
+    &explicit::vern7::METHOD,
+    &explicit::dop853::METHOD,
     &implicit::backward_euler::METHOD,
     &implicit::linearised_backward_euler::METHOD,
     &implicit::trapezoidal::METHOD,

@@ -1,10 +1,11 @@
 //! Explicit Runge-Kutta: one driver for every tableau, with or without embedded estimate.
 
-use crate::control::{Control, PI_EXPLICIT, Tolerances};
+use crate::control::{Control, Controller, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
 use crate::linear::Rates;
+use crate::method::continuous::{DenseTable, HERMITE, hermite_weight};
 use crate::method::one_step::{self, Dense, Formula, Point};
 use crate::method::{Family, Setup};
 use crate::problem::{Cause, Refusal};
@@ -20,19 +21,26 @@ pub struct Tableau {
     pub b: &'static [f64],
     /// Embedded weights and their order.
     pub embedded: Option<(&'static [f64], u32)>,
+    /// Second embedded weights and their order. With e and e2 the norms of both estimates the error is
+    /// e^2 / sqrt(e^2 + 0.01 e2^2), of order 2p - p2: DOP853, Hairer, Norsett & Wanner I, II.10, eq. (10.17).
+    pub second: Option<(&'static [f64], u32)>,
+    /// How the step follows the error.
+    pub controller: Controller,
     /// Dense output of its own; without it, cubic Hermite.
     pub dense: Option<&'static DenseTable>,
     /// First same as last: the last stage is f at the end of the step.
     pub fsal: bool,
 }
 
-/// Dense output in the form of DOPRI5: with s in [0, 1], d = y1 - y0, b0 = h k1 - d,
-/// u(s) = y0 + s (d + (1-s) (b0 + s (d - h k_last - b0 + (1-s) h sum_i d_i k_i))).
-#[derive(Debug)]
-pub struct DenseTable {
-    /// d_i.
-    pub d: &'static [f64],
+impl Tableau {
+    /// Index of the stage that is f at the end of the step: the last one, or one after it.
+    pub fn end_stage(&self) -> usize {
+        if self.fsal { self.b.len() - 1 } else { self.b.len() }
+    }
 }
+
+/// Weight of the second estimate in the error of DOP853.
+const SECOND: f64 = 0.01;
 
 /// Builds the integrator of a tableau.
 pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
@@ -41,7 +49,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     };
     match tableau.embedded {
         Some(embedded) => Ok(Box::new(Embedded::new(setup, tableau, embedded)?)),
-        None => one_step::integrator(setup, || Ok(Box::new(Stages::new(setup, tableau)?))),
+        None => one_step::integrator(setup, || Ok(Box::new(Stages::new(setup, tableau, tableau.b.len())?))),
     }
 }
 
@@ -57,13 +65,14 @@ struct Stages {
 }
 
 impl Stages {
-    fn new(setup: &Setup<'_>, tableau: &'static Tableau) -> Result<Self, Refusal> {
+    /// With room for `count` slopes.
+    fn new(setup: &Setup<'_>, tableau: &'static Tableau, count: usize) -> Result<Self, Refusal> {
         let n = setup.system.shape().n;
         Ok(Stages {
             tableau,
             rows: tableau.a.iter().map(|row| fused::terms(row)).collect(),
             weights: fused::terms(tableau.b),
-            k: vec![0.0; n * tableau.b.len()],
+            k: vec![0.0; n * count],
             y: vec![0.0; n],
             rates: Rates::new(setup.system, setup.method.name)?,
         })
@@ -76,11 +85,17 @@ impl Stages {
         for i in 1..self.rows.len() {
             fused::combine(&mut self.y, from.y, &self.k, h, &self.rows[i]);
             let t = if self.tableau.c[i] == 1.0 { t_new } else { from.t + self.tableau.c[i] * h };
-            let k = &mut self.k[i * n..(i + 1) * n];
-            eval.rhs(t, &self.y, k)?;
-            self.rates.solve(eval, t, &self.y, k)?;
+            self.evaluate(eval, t, i)?;
         }
         Ok(())
+    }
+
+    /// y' at `self.y` into k_i.
+    fn evaluate(&mut self, eval: &mut Evaluator<'_>, t: f64, i: usize) -> Result<(), Cause> {
+        let n = self.y.len();
+        let k = &mut self.k[i * n..(i + 1) * n];
+        eval.rhs(t, &self.y, k)?;
+        self.rates.solve(eval, t, &self.y, k)
     }
 }
 
@@ -114,7 +129,12 @@ struct Embedded {
     fixed: bool,
     order: u32,
     error_terms: Vec<(usize, f64)>,
-    dense_terms: Vec<(usize, f64)>,
+    second_terms: Vec<(usize, f64)>,
+    dense: &'static DenseTable,
+    /// Rows of the further stages of dense output.
+    dense_rows: Vec<Vec<(usize, f64)>>,
+    /// True when a state inside the next step will be asked for.
+    inside: bool,
     tolerances: Tolerances,
     control: Control,
     t: f64,
@@ -132,33 +152,43 @@ struct Step {
     t: f64,
     h: f64,
     y: Vec<f64>,
-    delta: Vec<f64>,
-    first: Vec<f64>,
-    second: Vec<f64>,
-    third: Vec<f64>,
+    k: Vec<f64>,
+    /// True when the further stages are there.
+    complete: bool,
 }
 
 impl Embedded {
     fn new(setup: &Setup<'_>, tableau: &'static Tableau, (hat, order): (&[f64], u32)) -> Result<Self, Refusal> {
-        let order = order.min(setup.method.order);
+        let order = match tableau.second {
+            Some((_, second)) => 2 * order - second,
+            None => order.min(setup.method.order),
+        };
         let n = setup.system.shape().n;
-        let difference: Vec<f64> = tableau.b.iter().zip(hat).map(|(b, hat)| b - hat).collect();
+        let dense = tableau.dense.unwrap_or(&HERMITE);
+        let count = tableau.end_stage() + 1 + dense.c.len();
+        let difference = |hat: &[f64]| {
+            let difference: Vec<f64> = tableau.b.iter().zip(hat).map(|(b, hat)| b - hat).collect();
+            fused::terms(&difference)
+        };
         let zero = || vec![0.0; n];
         Ok(Embedded {
-            stages: Stages::new(setup, tableau)?,
+            stages: Stages::new(setup, tableau, count)?,
             fixed: setup.options.fixed,
             order,
-            error_terms: fused::terms(&difference),
-            dense_terms: tableau.dense.map(|dense| fused::terms(dense.d)).unwrap_or_default(),
+            error_terms: difference(hat),
+            second_terms: tableau.second.map(|(hat, _)| difference(hat)).unwrap_or_default(),
+            dense,
+            dense_rows: dense.a.iter().map(|row| fused::terms(row)).collect(),
+            inside: false,
             tolerances: Tolerances::new(setup.options, n),
-            control: Control::new(PI_EXPLICIT, order),
+            control: Control::new(tableau.controller, order),
             t: 0.0,
             y: zero(),
             slope: zero(),
             y1: zero(),
             slope1: zero(),
             error: zero(),
-            last: Step { t: 0.0, h: 0.0, y: zero(), delta: zero(), first: zero(), second: zero(), third: zero() },
+            last: Step { t: 0.0, h: 0.0, y: zero(), k: vec![0.0; n * count], complete: false },
         })
     }
 
@@ -166,40 +196,55 @@ impl Embedded {
     fn step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<f64, Cause> {
         let from = Point { t: self.t, y: &self.y, slope: &self.slope };
         let n = self.y.len();
+        let tableau = self.stages.tableau;
+        let end = tableau.end_stage() * n;
         self.stages.run(eval, from, h, t_new)?;
-        if self.stages.tableau.fsal {
+        if tableau.fsal {
             self.y1.copy_from_slice(&self.stages.y);
-            self.slope1.copy_from_slice(&self.stages.k[self.stages.k.len() - n..]);
+            self.slope1.copy_from_slice(&self.stages.k[end..end + n]);
         } else {
             fused::combine(&mut self.y1, &self.y, &self.stages.k, h, &self.stages.weights);
         }
         if let Some(row) = self.y1.iter().position(|y| !y.is_finite()) {
             return Err(Cause::NonFiniteState { row });
         }
-        let mut err = 0.0;
-        if !self.fixed {
-            fused::sum(&mut self.error, &self.stages.k, h, &self.error_terms);
-            err = self.tolerances.norm(&self.error, &self.y, &self.y1);
-        }
-        if !self.stages.tableau.fsal && err <= 1.0 {
-            self.stages.slope(eval, t_new, &self.y1, &mut self.slope1)?;
+        let err = if self.fixed { 0.0 } else { self.error(h) };
+        if err <= 1.0 {
+            if !tableau.fsal {
+                self.stages.slope(eval, t_new, &self.y1, &mut self.slope1)?;
+                self.stages.k[end..end + n].copy_from_slice(&self.slope1);
+            }
+            if self.inside {
+                self.complete(eval, h)?;
+            }
         }
         Ok(err)
     }
 
-    /// Keeps what dense output needs: without a table of its own the third term is zero and the rest is cubic Hermite.
-    fn remember(&mut self, h: f64) {
-        let last = &mut self.last;
-        (last.t, last.h) = (self.t, h);
-        for i in 0..self.y.len() {
-            let delta = self.y1[i] - self.y[i];
-            let first = h * self.slope[i] - delta;
-            last.y[i] = self.y[i];
-            last.delta[i] = delta;
-            last.first[i] = first;
-            last.second[i] = delta - h * self.slope1[i] - first;
+    /// The weighted error of the step from `y` to `y1`; `error` keeps the estimate.
+    fn error(&mut self, h: f64) -> f64 {
+        let mut second = 0.0;
+        if !self.second_terms.is_empty() {
+            fused::sum(&mut self.error, &self.stages.k, h, &self.second_terms);
+            second = self.tolerances.norm(&self.error, &self.y, &self.y1);
         }
-        fused::sum(&mut last.third, &self.stages.k, h, &self.dense_terms);
+        fused::sum(&mut self.error, &self.stages.k, h, &self.error_terms);
+        let first = self.tolerances.norm(&self.error, &self.y, &self.y1);
+        if self.second_terms.is_empty() || first == 0.0 || !first.is_finite() {
+            return first;
+        }
+        // The quotient before the product: the square of a large error would overflow.
+        first / (1.0 + SECOND * (second / first).powi(2)).sqrt()
+    }
+
+    /// The further stages of dense output.
+    fn complete(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Result<(), Cause> {
+        let first = self.stages.tableau.end_stage() + 1;
+        for (i, (row, c)) in self.dense_rows.iter().zip(self.dense.c).enumerate() {
+            fused::combine(&mut self.stages.y, &self.y, &self.stages.k, h, row);
+            self.stages.evaluate(eval, self.t + c * h, first + i)?;
+        }
+        Ok(())
     }
 }
 
@@ -236,19 +281,30 @@ impl Integrator for Embedded {
             let row = self.tolerances.worst(&self.error, &self.y, &self.y1);
             return Attempt::Rejected { next: self.control.reject(h, err), error: err, row };
         }
-        self.remember(h);
+        (self.last.t, self.last.h) = (self.t, h);
+        self.last.complete = self.inside || self.dense.c.is_empty();
+        self.last.y.copy_from_slice(&self.y);
+        std::mem::swap(&mut self.last.k, &mut self.stages.k);
         std::mem::swap(&mut self.y, &mut self.y1);
         std::mem::swap(&mut self.slope, &mut self.slope1);
         self.t = t_new;
         Attempt::Accepted { next: if self.fixed { h } else { self.control.accept(h, err) } }
     }
 
+    fn sample_ahead(&mut self, inside: bool) {
+        self.inside = inside;
+    }
+
     fn interpolate(&self, t: f64, y: &mut [f64]) {
         let last = &self.last;
         let s = (t - last.t) / last.h;
-        let r = 1.0 - s;
-        for i in 0..y.len() {
-            y[i] = last.y[i] + s * (last.delta[i] + r * (last.first[i] + s * (last.second[i] + r * last.third[i])));
+        let (b, end, n) = (self.stages.tableau.b, self.stages.tableau.end_stage(), y.len());
+        y.copy_from_slice(&last.y);
+        for (i, k) in last.k.chunks_exact(n).enumerate() {
+            let w = if last.complete { self.dense.weight(b, end, i, s) } else { hermite_weight(b, end, i, s) };
+            if w != 0.0 {
+                y.iter_mut().zip(k).for_each(|(y, k)| *y += last.h * w * k);
+            }
         }
     }
 }

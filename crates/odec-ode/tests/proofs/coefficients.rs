@@ -48,6 +48,60 @@ pub fn runge_kutta(t: &runge_kutta::Tableau, p: usize) -> Vec<String> {
     if let Some((b, order)) = t.embedded {
         weights("embedded weights", &stages, b, order as usize, MET, &mut wrong);
     }
+    if let Some((b, order)) = t.second {
+        weights("second embedded weights", &stages, b, order as usize, MET, &mut wrong);
+    }
+    wrong
+}
+
+/// Polynomials with coefficients of size 1000 lose three digits more.
+const MET_DENSE: f64 = 1e-11;
+/// The interpolant of vern7 comes close to the next order.
+const FAILS_DENSE: f64 = 1e-8;
+
+/// The conditions of dense output of its declared order, at places inside the step: sum_i w_i(s) Phi_i(tree) = s^order / density.
+pub fn dense_output(t: &runge_kutta::Tableau) -> Vec<String> {
+    let Some(dense) = t.dense else { return Vec::new() };
+    let mut wrong = Vec::new();
+    let s = t.end_stage() + 1 + dense.c.len();
+    let mut rows = t.a.to_vec();
+    if !t.fsal {
+        rows.push(t.b);
+    }
+    rows.extend(dense.a);
+    let a = triangular(&rows, s);
+    for (row, c) in (t.end_stage() + 1..s).zip(dense.c) {
+        if (a.row(row).sum() - c).abs() > MET {
+            wrong.push(format!("node {row} of the dense output is not the sum of its row"));
+        }
+    }
+    let stages = Stages { one: a.clone(), many: a };
+    let places: Vec<f64> = (1..=16).map(|k| f64::from(k) / 16.0).collect();
+    let weights: Vec<DVector<f64>> =
+        places.iter().map(|x| DVector::from_fn(s, |i, _| dense.weight(t.b, t.end_stage(), i, *x))).collect();
+    let mut next = 0.0f64;
+    for order in 1..=dense.order as usize + 1 {
+        for tree in trees(order) {
+            let vector = stages.vector(&tree);
+            for (x, w) in places.iter().zip(&weights) {
+                let residual = (w.dot(&vector) - x.powi(order as i32) / tree.density()).abs();
+                if order > dense.order as usize {
+                    next = next.max(residual);
+                } else if residual.is_nan() || residual > MET_DENSE {
+                    wrong.push(format!(
+                        "dense output at {x}: a tree of order {order} is missed by {residual:.1e}: {tree:?}"
+                    ));
+                }
+            }
+        }
+    }
+    let end = weights.last().into_iter().flatten().zip(t.b).map(|(w, b)| (w - b).abs()).fold(0.0, f64::max);
+    if end > MET_DENSE {
+        wrong.push(format!("dense output ends {end:.1e} beside the weights of the step"));
+    }
+    if next <= FAILS_DENSE {
+        wrong.push(format!("dense output is of order {} or more, not {}", dense.order + 1, dense.order));
+    }
     wrong
 }
 
@@ -135,10 +189,18 @@ pub fn prove(method: &Method) -> Vec<String> {
     match (method.family, method.adaptive) {
         (Family::RungeKutta(t), adaptive) => {
             let mut wrong = runge_kutta(t, p);
-            if let Adaptive::Embedded(order) = adaptive
-                && t.embedded.is_none_or(|(_, declared)| declared != order)
-            {
-                wrong.push("the row and its table disagree on the embedded order".to_string());
+            wrong.extend(dense_output(t));
+            let orders = (t.embedded.map(|e| e.1), t.second.map(|e| e.1));
+            let declared = match adaptive {
+                Adaptive::Embedded(order) => (Some(order), None),
+                Adaptive::EmbeddedTwo(order, second) => (Some(order), Some(second)),
+                _ => (None, None),
+            };
+            if orders != declared {
+                wrong.push("the row and its table disagree on the embedded orders".to_string());
+            }
+            if t.dense.map_or(3, |dense| dense.order) != method.dense_order {
+                wrong.push("the row and its table disagree on the order of dense output".to_string());
             }
             wrong
         }

@@ -2,6 +2,7 @@
 
 use odec_ode::evaluator::Evaluator;
 use odec_ode::integrator::{Attempt, Integrator};
+use odec_ode::method::continuous::{DenseForm, DenseTable};
 use odec_ode::method::multistep::bdf::Bdf;
 use odec_ode::method::{self, Adaptive, Family, Method, Setup, dirk, rosenbrock, runge_kutta};
 use odec_ode::pattern::Pattern;
@@ -134,6 +135,22 @@ fn misprinted_rows(rows: &'static [&'static [f64]]) -> impl Iterator<Item = &'st
     })
 }
 
+/// Copies of a table of dense output, in each of which one number is misprinted.
+fn misprinted_dense(dense: &'static DenseTable) -> impl Iterator<Item = &'static DenseTable> {
+    let DenseTable { c, a, order, .. } = *dense;
+    let (rows, nested) = match dense.form {
+        DenseForm::Nested(rows) => (rows, true),
+        DenseForm::Powers(rows) => (rows, false),
+    };
+    let forms = misprinted_rows(rows).map(move |rows| {
+        let form = if nested { DenseForm::Nested(rows) } else { DenseForm::Powers(rows) };
+        DenseTable { c, a, order, form }
+    });
+    let nodes = misprints(c).map(move |c| DenseTable { c, a, order, form: dense.form });
+    let inner = misprinted_rows(a).map(move |a| DenseTable { c, a, order, form: dense.form });
+    forms.chain(nodes).chain(inner).map(|table| &*Box::leak(Box::new(table)))
+}
+
 #[test]
 fn a_misprinted_digit_is_seen_in_every_coefficient() {
     let mut planted = 0;
@@ -146,8 +163,15 @@ fn a_misprinted_digit_is_seen_in_every_coefficient() {
                 let inner = misprinted_rows(t.a).map(|a| runge_kutta::Tableau { a, ..*t });
                 let embedded = t.embedded.into_iter().flat_map(|(b, order)| misprints(b).map(move |b| (b, order)));
                 let embedded = embedded.map(|pair| runge_kutta::Tableau { embedded: Some(pair), ..*t });
-                for spoilt in main.chain(nodes).chain(inner).chain(embedded) {
+                let second = t.second.into_iter().flat_map(|(b, order)| misprints(b).map(move |b| (b, order)));
+                let second = second.map(|pair| runge_kutta::Tableau { second: Some(pair), ..*t });
+                for spoilt in main.chain(nodes).chain(inner).chain(embedded).chain(second) {
                     assert!(!coefficients::runge_kutta(&spoilt, p).is_empty(), "{}: {spoilt:?}", method.name);
+                    planted += 1;
+                }
+                for dense in t.dense.into_iter().flat_map(misprinted_dense) {
+                    let spoilt = runge_kutta::Tableau { dense: Some(dense), ..*t };
+                    assert!(!coefficients::dense_output(&spoilt).is_empty(), "{}: {dense:?}", method.name);
                     planted += 1;
                 }
             }

@@ -200,7 +200,15 @@ fn limit(method: &Method, direction: C) -> f64 {
 
 #[test]
 fn explicit_methods_have_the_classical_limits() {
-    for (name, real, imaginary) in [("euler", 2.0, 0.0), ("midpoint", 2.0, 0.0), ("rk4", 2.785, 2.828)] {
+    let limits = [
+        ("euler", 2.0, 0.0),
+        ("midpoint", 2.0, 0.0),
+        ("heun", 2.0, 0.0),
+        ("ralston", 2.0, 0.0),
+        ("ssprk33", 2.513, 1.732),
+        ("rk4", 2.785, 2.828),
+    ];
+    for (name, real, imaginary) in limits {
         let method = method::find(name).unwrap();
         assert!((limit(method, C::new(-1.0, 0.0)) - real).abs() < 1e-3, "{name}");
         assert!((limit(method, C::new(0.0, 1.0)) - imaginary).abs() < 1.5e-3, "{name} on the imaginary axis");

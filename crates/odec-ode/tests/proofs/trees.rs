@@ -79,7 +79,7 @@ pub struct Stages {
 
 impl Stages {
     /// The vector over the stages that the tree has at its root, before the weights.
-    fn vector(&self, tree: &Tree) -> DVector<f64> {
+    pub fn vector(&self, tree: &Tree) -> DVector<f64> {
         let s = self.one.nrows();
         if tree.fat && tree.children.len() == 1 {
             return self.vector(&tree.children[0]); // one * one^-1

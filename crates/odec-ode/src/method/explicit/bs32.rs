@@ -1,5 +1,6 @@
 //! The pair of Bogacki and Shampine of order 3(2).
 
+use crate::control::PI_EXPLICIT;
 use crate::method::runge_kutta::{Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
@@ -14,6 +15,8 @@ pub static TABLEAU: Tableau = Tableau {
     b:   &[2.0/9.0, 1.0/3.0, 4.0/9.0, 0.0],
     embedded: Some((
          &[7.0/24.0, 1.0/4.0, 1.0/3.0, 1.0/8.0], 2)),
+    second: None,
+    controller: PI_EXPLICIT,
     dense: None,
     fsal: true,
 };

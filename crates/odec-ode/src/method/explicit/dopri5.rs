@@ -1,6 +1,8 @@
 //! The pair of Dormand and Prince of order 5(4), with dense output of order 4.
 
-use crate::method::runge_kutta::{DenseTable, Tableau, build};
+use crate::control::PI_EXPLICIT;
+use crate::method::continuous::{DenseForm, DenseTable};
+use crate::method::runge_kutta::{Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// Dormand & Prince 1980; Hairer, Norsett & Wanner I, table II.5.2.
@@ -17,6 +19,8 @@ pub static TABLEAU: Tableau = Tableau {
     b:   &[   35.0/384.0,         0.0,          500.0/1113.0,  125.0/192.0, -2187.0/6784.0,      11.0/84.0,    0.0],
     embedded: Some((
          &[ 5179.0/57600.0,       0.0,         7571.0/16695.0, 393.0/640.0, -92097.0/339200.0, 187.0/2100.0, 1.0/40.0], 4)),
+    second: None,
+    controller: PI_EXPLICIT,
     dense: Some(&DENSE),
     fsal: true,
 };
@@ -24,8 +28,12 @@ pub static TABLEAU: Tableau = Tableau {
 /// Dense output of order 4: Shampine 1986; Hairer, Norsett & Wanner I, section II.6, in the form of DOPRI5.
 #[rustfmt::skip]
 pub static DENSE: DenseTable = DenseTable {
-    d: &[-12715105075.0/11282082432.0, 0.0, 87487479700.0/32700410799.0, -10690763975.0/1880347072.0,
-         701980252875.0/199316789632.0, -1453857185.0/822651844.0, 69997945.0/29380423.0],
+    c: &[],
+    a: &[],
+    form: DenseForm::Nested(&[
+        &[-12715105075.0/11282082432.0, 0.0, 87487479700.0/32700410799.0, -10690763975.0/1880347072.0,
+          701980252875.0/199316789632.0, -1453857185.0/822651844.0, 69997945.0/29380423.0]]),
+    order: 4,
 };
 
 /// Row of the table.

@@ -1,5 +1,6 @@
 //! Forward Euler.
 
+use crate::control::STANDARD;
 use crate::method::runge_kutta::{Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
@@ -10,6 +11,8 @@ pub static TABLEAU: Tableau = Tableau {
     a: &[&[]],
     b: &[1.0],
     embedded: None,
+    second: None,
+    controller: STANDARD,
     dense: None,
     fsal: false,
 };

@@ -1,5 +1,6 @@
 //! The explicit midpoint rule.
 
+use crate::control::STANDARD;
 use crate::method::runge_kutta::{Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
@@ -11,6 +12,8 @@ pub static TABLEAU: Tableau = Tableau {
          &[0.5]],
     b: &[0.0, 1.0],
     embedded: None,
+    second: None,
+    controller: STANDARD,
     dense: None,
     fsal: false,
 };

@@ -1,5 +1,6 @@
 //! The classical Runge-Kutta method.
 
+use crate::control::STANDARD;
 use crate::method::runge_kutta::{Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
@@ -13,6 +14,8 @@ pub static TABLEAU: Tableau = Tableau {
          &[0.0, 0.0, 1.0]],
     b:   &[1.0/6.0, 1.0/3.0, 1.0/3.0, 1.0/6.0],
     embedded: None,
+    second: None,
+    controller: STANDARD,
     dense: None,
     fsal: false,
 };

@@ -1,5 +1,6 @@
 //! The pair of Fehlberg of order 4(5).
 
+use crate::control::PI_EXPLICIT;
 use crate::method::runge_kutta::{Tableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
@@ -16,6 +17,8 @@ pub static TABLEAU: Tableau = Tableau {
     b:   &[  25.0/216.0,      0.0,        1408.0/2565.0,  2197.0/4104.0,  -1.0/5.0,  0.0],
     embedded: Some((
          &[  16.0/135.0,      0.0,        6656.0/12825.0, 28561.0/56430.0, -9.0/50.0, 2.0/55.0], 5)),
+    second: None,
+    controller: PI_EXPLICIT,
     dense: None,
     fsal: false,
 };

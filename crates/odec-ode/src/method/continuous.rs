@@ -1,0 +1,66 @@
+//! Dense output of explicit Runge-Kutta methods: u(s) = y0 + h sum_i w_i(s) k_i for s in [0, 1].
+
+/// How a method continues between the ends of its steps. Its stages are numbered on: those of the step, then (unless the
+/// last of them is it) f at the end of the step, then the further ones given here.
+#[derive(Debug)]
+pub struct DenseTable {
+    /// Nodes of the further stages.
+    pub c: &'static [f64],
+    /// Their rows, over all stages before.
+    pub a: &'static [&'static [f64]],
+    /// The polynomials.
+    pub form: DenseForm,
+    /// Their order.
+    pub order: u32,
+}
+
+/// Polynomials in s, with r = 1 - s.
+#[derive(Clone, Copy, Debug)]
+pub enum DenseForm {
+    /// As DOPRI5 and DOP853 build it up on the cubic through states and slopes at both ends (Hairer, Norsett & Wanner I, II.6):
+    /// u = cubic + s^2 r^2 (D1 + s (D2 + r (D3 + s (D4 + ...)))) with D_m = h sum_i d_mi k_i; the rows of d.
+    Nested(&'static [&'static [f64]]),
+    /// w_i = sum_m b_im s^m, m = 1, 2, ...: the rows b_i.
+    Powers(&'static [&'static [f64]]),
+}
+
+/// The cubic through states and slopes at both ends.
+pub static HERMITE: DenseTable = DenseTable { c: &[], a: &[], form: DenseForm::Nested(&[]), order: 3 };
+
+impl DenseTable {
+    /// w_i(s) of a step with weights `b`, the slope at whose end is stage `last`.
+    pub fn weight(&self, b: &[f64], last: usize, i: usize, s: f64) -> f64 {
+        match self.form {
+            DenseForm::Powers(rows) => {
+                rows.get(i).map_or(0.0, |row| row.iter().rev().fold(0.0, |sum, c| (sum + c) * s))
+            }
+            DenseForm::Nested(rows) => hermite_weight(b, last, i, s) + bubble(rows, i, s),
+        }
+    }
+}
+
+/// Of the cubic: y0 + s (d + r (b0 + s (d - h k_last - b0))), d = h sum b_i k_i, b0 = h k_1 - d.
+pub fn hermite_weight(b: &[f64], last: usize, i: usize, s: f64) -> f64 {
+    let r = 1.0 - s;
+    let own = b.get(i).copied().unwrap_or(0.0) * s * s * (1.0 + 2.0 * r);
+    let first = if i == 0 { s * r * r } else { 0.0 };
+    let end = if i == last { s * s * r } else { 0.0 };
+    own + first - end
+}
+
+/// s^2 r^2 (d_1i + s (d_2i + r (d_3i + s ...))).
+fn bubble(rows: &[&[f64]], i: usize, s: f64) -> f64 {
+    let r = 1.0 - s;
+    let mut sum = 0.0;
+    for (m, row) in rows.iter().enumerate().rev() {
+        let factor = if m == 0 {
+            1.0
+        } else if m % 2 == 1 {
+            s
+        } else {
+            r
+        };
+        sum = factor * (row.get(i).copied().unwrap_or(0.0) + sum);
+    }
+    s * s * r * r * sum
+}

@@ -1,0 +1,36 @@
+//! Ralston's method of order 2.
+
+use crate::control::STANDARD;
+use crate::method::runge_kutta::{Tableau, build};
+use crate::method::{Adaptive, Family, Method, Stability, Structure};
+
+/// Ralston, Runge-Kutta methods with minimum error bounds, Math. Comp. 16 (1962): of two-stage methods of order 2 the one with the
+/// smallest bound on the error of a step.
+#[rustfmt::skip]
+pub static TABLEAU: Tableau = Tableau {
+    c: &[0.0, 2.0/3.0],
+    a: &[&[],
+         &[2.0/3.0]],
+    b:   &[1.0/4.0, 3.0/4.0],
+    embedded: None,
+    second: None,
+    controller: STANDARD,
+    dense: None,
+    fsal: false,
+};
+
+/// Row of the table.
+pub static METHOD: Method = Method {
+    name: "ralston",
+    aliases: &["ralston2"],
+    about: "Ralston's method of order 2: two evaluations with the smallest error bound",
+    order: 2,
+    stages: 2,
+    family: Family::RungeKutta(&TABLEAU),
+    stability: Stability::Bounded,
+    adaptive: Adaptive::Doubling,
+    dense_order: 3,
+    structure: Structure { jacobian: false, time_derivative: false },
+    source: "Ralston 1962",
+    build,
+};

@@ -8,11 +8,14 @@ pub mod bind;
 pub mod blame;
 pub mod choices;
 pub mod choose;
+pub mod contour;
 pub mod derivatives;
 pub mod machine;
 pub mod promises;
 pub mod sample;
 pub mod samples;
+pub mod spectrum;
+pub mod stability;
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, Label, Severity};

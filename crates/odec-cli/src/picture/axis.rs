@@ -46,6 +46,11 @@ impl Axis {
         self.position(v)
     }
 
+    /// Length of the range, in the units of the axis.
+    pub fn length(&self) -> f64 {
+        self.high - self.low
+    }
+
     /// Where a tick lies.
     pub fn position(&self, v: f64) -> Option<f64> {
         let place = (v - self.low) / (self.high - self.low);

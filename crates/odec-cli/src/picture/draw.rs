@@ -9,7 +9,7 @@ use super::axis::Axis;
 use super::{Curve, Picture};
 
 /// Colours that people with any colour vision tell apart (Okabe and Ito 2008), the darker ones first.
-const COLOURS: [RGBColor; 8] = [
+pub(super) const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -19,20 +19,20 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(120, 60, 140),
     RGBColor(90, 90, 90),
 ];
-const INK: RGBColor = RGBColor(40, 40, 40);
-const GREY: RGBColor = RGBColor(95, 95, 95);
-const GRID: RGBColor = RGBColor(228, 228, 228);
+pub(super) const INK: RGBColor = RGBColor(40, 40, 40);
+pub(super) const GREY: RGBColor = RGBColor(95, 95, 95);
+pub(super) const GRID: RGBColor = RGBColor(228, 228, 228);
 
 /// Sizes in pixels.
-const TITLE: i32 = 22;
-const LABEL: i32 = 16;
-const TICK: i32 = 14;
-const MARGIN: i32 = 20;
-const GAP: i32 = 8;
-const SWATCH: i32 = 24;
-const LINE: f64 = 2.0;
+pub(super) const TITLE: i32 = 22;
+pub(super) const LABEL: i32 = 16;
+pub(super) const TICK: i32 = 14;
+pub(super) const MARGIN: i32 = 20;
+pub(super) const GAP: i32 = 8;
+pub(super) const SWATCH: i32 = 24;
+pub(super) const LINE: f64 = 2.0;
 /// Pixels between ticks, about, on the horizontal and on a vertical axis.
-const TICK_SPACE: (i32, i32) = (110, 55);
+pub(super) const TICK_SPACE: (i32, i32) = (110, 55);
 /// Points nearer than this to the last one drawn, in pixels, are left out.
 const SAME: f64 = 0.3;
 
@@ -44,7 +44,7 @@ pub fn register_font() {
     let _ = register(FONT, FontStyle::Normal, include_bytes!("../../assets/plot-sans.ttf"));
 }
 
-type Area<'a, B> = DrawingArea<B, Shift>;
+pub(super) type Area<'a, B> = DrawingArea<B, Shift>;
 
 /// How a backend draws a wide line through many points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,32 +157,32 @@ impl Legend {
 }
 
 /// Where a panel lies, in pixels.
-struct Frame {
-    left: i32,
-    right: i32,
-    top: i32,
-    bottom: i32,
+pub(super) struct Frame {
+    pub(super) left: i32,
+    pub(super) right: i32,
+    pub(super) top: i32,
+    pub(super) bottom: i32,
 }
 
 impl Frame {
-    fn x(&self, place: f64) -> f64 {
+    pub(super) fn x(&self, place: f64) -> f64 {
         f64::from(self.left) + place * f64::from(self.right - self.left)
     }
 
-    fn y(&self, place: f64) -> f64 {
+    pub(super) fn y(&self, place: f64) -> f64 {
         f64::from(self.bottom) - place * f64::from(self.bottom - self.top)
     }
 }
 
 /// Draws in pixels on a finer grid.
-struct Pen<'a, B: DrawingBackend> {
-    root: &'a Area<'a, B>,
-    scale: f64,
-    stroke: Stroke,
+pub(super) struct Pen<'a, B: DrawingBackend> {
+    pub(super) root: &'a Area<'a, B>,
+    pub(super) scale: f64,
+    pub(super) stroke: Stroke,
 }
 
 impl<B: DrawingBackend> Pen<'_, B> {
-    fn fine(&self, v: f64) -> i32 {
+    pub(super) fn fine(&self, v: f64) -> i32 {
         (v * self.scale).round() as i32
     }
 
@@ -193,13 +193,13 @@ impl<B: DrawingBackend> Pen<'_, B> {
         }
     }
 
-    fn width(&self, text: &str, size: i32) -> Result<i32, String> {
+    pub(super) fn width(&self, text: &str, size: i32) -> Result<i32, String> {
         let (w, _) = self.root.estimate_text_size(text, &self.style(size, INK)).map_err(|e| e.to_string())?;
         Ok((f64::from(w) / self.scale).ceil() as i32)
     }
 
     /// Draws a text and returns its height.
-    fn text(&self, text: &str, size: i32, colour: RGBColor, at: (i32, i32), h: HPos, v: VPos) -> Result<i32, String> {
+    pub(super) fn text(&self, text: &str, size: i32, colour: RGBColor, at: (i32, i32), h: HPos, v: VPos) -> Result<i32, String> {
         let style = self.style(size, colour).pos(Pos::new(h, v));
         // the library centres the line, which has room for accents; digits and most letters sit lower
         let lower = if matches!(v, VPos::Center) { 0.1 * f64::from(size) } else { 0.0 };
@@ -209,18 +209,18 @@ impl<B: DrawingBackend> Pen<'_, B> {
     }
 
     /// Draws a text upwards.
-    fn vertical(&self, text: &str, size: i32, colour: RGBColor, at: (i32, i32)) -> Result<(), String> {
+    pub(super) fn vertical(&self, text: &str, size: i32, colour: RGBColor, at: (i32, i32)) -> Result<(), String> {
         let style = self.style(size, colour).transform(FontTransform::Rotate270).pos(Pos::new(HPos::Center, VPos::Top));
         let at = (self.fine(f64::from(at.0)), self.fine(f64::from(at.1)));
         self.root.draw_text(text, &style, at).map_err(|e| e.to_string())
     }
 
-    fn line(&self, points: &[(i32, i32)], colour: RGBColor, width: f64) -> Result<(), String> {
+    pub(super) fn line(&self, points: &[(i32, i32)], colour: RGBColor, width: f64) -> Result<(), String> {
         let points: Vec<_> = points.iter().map(|p| (self.fine(f64::from(p.0)), self.fine(f64::from(p.1)))).collect();
         self.path(points, colour, width)
     }
 
-    fn path(&self, points: Vec<(i32, i32)>, colour: RGBColor, width: f64) -> Result<(), String> {
+    pub(super) fn path(&self, points: Vec<(i32, i32)>, colour: RGBColor, width: f64) -> Result<(), String> {
         let width = (width * self.scale).round().max(1.0) as u32;
         if self.stroke == Stroke::Whole || points.len() == 2 {
             return self.root.draw(&PathElement::new(points, colour.stroke_width(width))).map_err(|e| e.to_string());
@@ -234,7 +234,7 @@ impl<B: DrawingBackend> Pen<'_, B> {
         Ok(())
     }
 
-    fn axes(&self, frame: &Frame, x: &Axis, y: &Axis, last: bool) -> Result<(), String> {
+    pub(super) fn axes(&self, frame: &Frame, x: &Axis, y: &Axis, last: bool) -> Result<(), String> {
         for (v, label) in &x.ticks {
             let Some(place) = x.position(*v) else { continue };
             let at = frame.x(place).round() as i32;

@@ -2,8 +2,8 @@
 
 use plotters::prelude::*;
 
-use super::Picture;
-use super::draw::{Stroke, draw};
+use super::draw::{Area, Stroke, draw};
+use super::{Diagram, Picture, diagram};
 
 /// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +19,36 @@ const FINE: u32 = 10;
 /// Pixels drawn per pixel of a PNG, averaged.
 const OVERSAMPLING: u32 = 3;
 
+/// What can be drawn on any backend.
+pub trait Drawing {
+    /// Width and height in pixels.
+    fn size(&self) -> (u32, u32);
+    /// Draws with `scale` units per pixel.
+    fn draw<B: DrawingBackend>(&self, root: &Area<B>, scale: u32, stroke: Stroke) -> Result<(), String>;
+}
+
+impl Drawing for Picture {
+    fn size(&self) -> (u32, u32) {
+        self.size
+    }
+
+    fn draw<B: DrawingBackend>(&self, root: &Area<B>, scale: u32, stroke: Stroke) -> Result<(), String> {
+        draw(root, self, scale, stroke)
+    }
+}
+
+impl Drawing for Diagram {
+    fn size(&self) -> (u32, u32) {
+        self.size
+    }
+
+    fn draw<B: DrawingBackend>(&self, root: &Area<B>, scale: u32, stroke: Stroke) -> Result<(), String> {
+        diagram::draw(root, self, scale, stroke)
+    }
+}
+
 /// The bytes of the file.
-pub fn encode(picture: &Picture, format: Format) -> Result<Vec<u8>, String> {
+pub fn encode(picture: &impl Drawing, format: Format) -> Result<Vec<u8>, String> {
     super::draw::register_font();
     match format {
         Format::Svg => svg(picture),
@@ -28,25 +56,25 @@ pub fn encode(picture: &Picture, format: Format) -> Result<Vec<u8>, String> {
     }
 }
 
-fn svg(picture: &Picture) -> Result<Vec<u8>, String> {
-    let (width, height) = picture.size;
+fn svg(picture: &impl Drawing) -> Result<Vec<u8>, String> {
+    let (width, height) = picture.size();
     let mut text = String::new();
     {
         let root = SVGBackend::with_string(&mut text, (width * FINE, height * FINE)).into_drawing_area();
-        draw(&root, picture, FINE, Stroke::Whole)?;
+        picture.draw(&root, FINE, Stroke::Whole)?;
         root.present().map_err(|e| e.to_string())?;
     }
     let large = format!("width=\"{}\" height=\"{}\"", width * FINE, height * FINE);
     Ok(text.replacen(&large, &format!("width=\"{width}\" height=\"{height}\""), 1).into_bytes())
 }
 
-fn png(picture: &Picture) -> Result<Vec<u8>, String> {
-    let (width, height) = picture.size;
+fn png(picture: &impl Drawing) -> Result<Vec<u8>, String> {
+    let (width, height) = picture.size();
     let (w, h) = (width * OVERSAMPLING, height * OVERSAMPLING);
     let mut pixels = vec![255u8; (w * h * 3) as usize];
     {
         let root = BitMapBackend::with_buffer(&mut pixels, (w, h)).into_drawing_area();
-        draw(&root, picture, OVERSAMPLING, Stroke::Segments)?;
+        picture.draw(&root, OVERSAMPLING, Stroke::Segments)?;
         root.present().map_err(|e| e.to_string())?;
     }
     let small = average(&pixels, width as usize, height as usize);

@@ -1,11 +1,13 @@
 //! Curves as SVG or PNG, drawn by the same code: panels over a common horizontal axis, round ticks, a legend.
 
 mod axis;
+mod diagram;
 mod draw;
 mod encode;
 
 use std::path::Path;
 
+pub use diagram::{Diagram, Ink, Key, Mark, Range, Shape};
 pub use encode::{Format, encode};
 
 /// A curve.

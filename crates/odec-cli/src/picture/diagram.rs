@@ -1,0 +1,407 @@
+//! Diagrams: filled regions, lines, arrows and marks over a pair of axes, with a legend and a few lines of text.
+
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::axis::Axis;
+use super::draw::{Area, COLOURS, Frame, GAP, GREY, INK, LABEL, LINE, MARGIN, Pen, SWATCH, Stroke, TICK, TICK_SPACE, TITLE};
+
+/// Colours by what they are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ink {
+    /// One of the series.
+    Series(usize),
+    /// One of the series, as light as a background.
+    Pale(usize),
+    /// As text.
+    Dark,
+    /// In the background.
+    Faint,
+}
+
+impl Ink {
+    fn colour(self) -> RGBColor {
+        match self {
+            Ink::Series(k) => COLOURS[k % COLOURS.len()],
+            Ink::Pale(k) => {
+                let RGBColor(r, g, b) = COLOURS[k % COLOURS.len()];
+                let pale = |v: u8| 255 - ((255 - u16::from(v)) / 5) as u8;
+                RGBColor(pale(r), pale(g), pale(b))
+            }
+            Ink::Dark => INK,
+            Ink::Faint => RGBColor(175, 175, 175),
+        }
+    }
+}
+
+/// Form of a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Filled.
+    Dot,
+    /// Filled, twice as wide.
+    Disk,
+    /// A disk that is white inside.
+    Ring,
+    /// A cross in a white disk.
+    Cross,
+}
+
+/// What is drawn, in the units of the axes.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    /// The region to the left of closed curves.
+    Region(Vec<Vec<(f64, f64)>>, Ink),
+    /// A line of this width in pixels; points that are not finite interrupt it.
+    Line(Vec<(f64, f64)>, Ink, f64),
+    /// The same in dashes.
+    Dashes(Vec<(f64, f64)>, Ink, f64),
+    /// An arrow of this length in pixels, through a point in a direction.
+    Arrow((f64, f64), (f64, f64), Ink, f64),
+    /// A triangle that shows the direction of a curve at a point.
+    Head((f64, f64), (f64, f64), Ink),
+    /// Marks; those outside of the frame are left out.
+    Marks(Vec<(f64, f64)>, Ink, Mark),
+}
+
+/// How an entry of the legend looks.
+#[derive(Clone, Copy, Debug)]
+pub enum Key {
+    /// A line.
+    Line(Ink),
+    /// A dashed line.
+    Dashes(Ink),
+    /// A filled box.
+    Region(Ink),
+    /// A mark.
+    Mark(Ink, Mark),
+    /// A line with marks.
+    Marked(Ink),
+    /// Text alone.
+    Text,
+}
+
+/// Ends of an axis.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    /// Low end.
+    pub low: f64,
+    /// High end.
+    pub high: f64,
+    /// Logarithmic.
+    pub log: bool,
+}
+
+/// A diagram.
+#[derive(Clone, Debug)]
+pub struct Diagram {
+    /// Headline.
+    pub title: String,
+    /// Label of the horizontal axis.
+    pub x_label: String,
+    /// Label of the vertical axis.
+    pub y_label: String,
+    /// Horizontal axis.
+    pub x: Range,
+    /// Vertical axis.
+    pub y: Range,
+    /// A unit is as long on both axes.
+    pub equal: bool,
+    /// From back to front. The grid lies over regions and under everything else.
+    pub shapes: Vec<Shape>,
+    /// Legend, from top to bottom.
+    pub legend: Vec<(String, Key)>,
+    /// Width and height in pixels.
+    pub size: (u32, u32),
+}
+
+/// Pixels of dashes and of the gaps between them.
+const DASH: (f64, f64) = (7.0, 5.0);
+/// Radius of a dot in pixels.
+const DOT: f64 = 2.6;
+
+/// Draws; `scale` is the number of units per pixel.
+pub fn draw<B: DrawingBackend>(root: &Area<B>, diagram: &Diagram, scale: u32, stroke: Stroke) -> Result<(), String> {
+    let pen = Pen { root, scale: f64::from(scale), stroke };
+    root.fill(&WHITE).map_err(|e| e.to_string())?;
+    let (width, height) = (diagram.size.0 as i32, diagram.size.1 as i32);
+    let mut top = MARGIN;
+    if !diagram.title.is_empty() {
+        top += pen.text(&diagram.title, TITLE, INK, (MARGIN, top), HPos::Left, VPos::Top)? + 2 * GAP;
+    }
+    let mut legend = 0;
+    for (text, _) in &diagram.legend {
+        legend = legend.max(pen.width(text, LABEL)? + SWATCH + 4 * GAP);
+    }
+    let legend = legend.min(width * 2 / 5);
+    let bottom = height - MARGIN - TICK - 2 * GAP - if diagram.x_label.is_empty() { 0 } else { LABEL + GAP };
+    let axis = |range: &Range, wanted: i32| {
+        Axis::new([range.low, range.high].into_iter(), range.log, wanted.max(2) as usize, 0.0)
+    };
+    let y = axis(&diagram.y, (bottom - top) / TICK_SPACE.1);
+    let mut widest = 0;
+    for (_, label) in &y.ticks {
+        widest = widest.max(pen.width(label, TICK)?);
+    }
+    let left = MARGIN + if diagram.y_label.is_empty() { 0 } else { LABEL + GAP } + widest + GAP;
+    let mut frame = Frame { left, right: width - MARGIN - legend, top, bottom };
+    if frame.right - frame.left < 40 || frame.bottom - frame.top < 30 {
+        return Err("the picture is too small for its labels".to_string());
+    }
+    if diagram.equal {
+        let unit = f64::from(frame.right - frame.left) / (diagram.x.high - diagram.x.low);
+        let unit = unit.min(f64::from(frame.bottom - frame.top) / (diagram.y.high - diagram.y.low));
+        frame.right = frame.left + (unit * (diagram.x.high - diagram.x.low)).round() as i32;
+        frame.top = frame.bottom - (unit * (diagram.y.high - diagram.y.low)).round() as i32;
+    }
+    let x = axis(&diagram.x, (frame.right - frame.left) / TICK_SPACE.0);
+    let board = Board { pen: &pen, frame: &frame, x: &x, y: &y };
+    for shape in diagram.shapes.iter().filter(|s| matches!(s, Shape::Region(..))) {
+        board.shape(shape)?;
+    }
+    pen.axes(&frame, &x, &y, true)?;
+    for shape in diagram.shapes.iter().filter(|s| !matches!(s, Shape::Region(..))) {
+        board.shape(shape)?;
+    }
+    for (k, (text, key)) in diagram.legend.iter().enumerate() {
+        let (start, middle) = (frame.right + 2 * GAP, frame.top + GAP + LABEL * 3 / 2 * k as i32 + LABEL / 2);
+        if middle + LABEL / 2 > frame.bottom {
+            break;
+        }
+        let mut at = start + SWATCH + GAP;
+        let (a, b) = (f64::from(start), f64::from(start + SWATCH));
+        let level = f64::from(middle);
+        match *key {
+            Key::Line(ink) => board.stroke(&[(a, level), (b, level)], ink, LINE * 1.2)?,
+            Key::Dashes(ink) => board.dashed(&[(a, level), (b, level)], ink, LINE)?,
+            Key::Region(ink) => {
+                let corners = [(a, level - 6.0), (b, level - 6.0), (b, level + 6.0), (a, level + 6.0)];
+                board.fill(&corners, ink.colour())?;
+            }
+            Key::Mark(ink, mark) => board.mark((0.5 * (a + b), level), ink, mark)?,
+            Key::Marked(ink) => {
+                board.stroke(&[(a, level), (b, level)], ink, LINE * 0.8)?;
+                board.mark((0.5 * (a + b), level), ink, Mark::Dot)?;
+            }
+            Key::Text => at = start,
+        }
+        pen.text(text, LABEL, if matches!(key, Key::Text) { GREY } else { INK }, (at, middle), HPos::Left, VPos::Center)?;
+    }
+    if !diagram.x_label.is_empty() {
+        let at = ((frame.left + frame.right) / 2, height - MARGIN);
+        pen.text(&diagram.x_label, LABEL, GREY, at, HPos::Center, VPos::Bottom)?;
+    }
+    if !diagram.y_label.is_empty() {
+        pen.vertical(&diagram.y_label, LABEL, GREY, (MARGIN, (frame.top + frame.bottom) / 2))?;
+    }
+    Ok(())
+}
+
+/// A frame with its axes, and a pen.
+struct Board<'a, B: DrawingBackend> {
+    pen: &'a Pen<'a, B>,
+    frame: &'a Frame,
+    x: &'a Axis,
+    y: &'a Axis,
+}
+
+type Point = (f64, f64);
+
+impl<B: DrawingBackend> Board<'_, B> {
+    /// In pixels, if it can be shown.
+    fn place(&self, (x, y): Point) -> Option<Point> {
+        Some((self.frame.x(self.x.place(x)?), self.frame.y(self.y.place(y)?)))
+    }
+
+    fn inside(&self, (x, y): Point) -> bool {
+        const EDGE: f64 = 1.0;
+        x >= f64::from(self.frame.left) - EDGE
+            && x <= f64::from(self.frame.right) + EDGE
+            && y >= f64::from(self.frame.top) - EDGE
+            && y <= f64::from(self.frame.bottom) + EDGE
+    }
+
+    fn fine(&self, (x, y): Point) -> (i32, i32) {
+        (self.pen.fine(x), self.pen.fine(y))
+    }
+
+    fn shape(&self, shape: &Shape) -> Result<(), String> {
+        match shape {
+            Shape::Region(curves, ink) => {
+                // larger ones first: what runs the other way about is a hole in them
+                let area = odec_sim::contour::area;
+                let mut order: Vec<&Vec<Point>> = curves.iter().collect();
+                order.sort_by(|a, b| area(b).abs().total_cmp(&area(a).abs()));
+                for curve in order {
+                    let corners: Vec<Point> = curve.iter().filter_map(|p| self.place(*p)).collect();
+                    self.fill(&corners, if area(curve) > 0.0 { ink.colour() } else { WHITE })?;
+                }
+                Ok(())
+            }
+            Shape::Line(points, ink, width) => self.pieces(points, |piece| self.stroke(piece, *ink, *width)),
+            Shape::Dashes(points, ink, width) => self.pieces(points, |piece| self.dashed(piece, *ink, *width)),
+            Shape::Arrow(at, direction, ink, length) => {
+                let Some(((x, y), (dx, dy))) = self.heading(*at, *direction) else { return Ok(()) };
+                let half = 0.5 * length;
+                let tip = (x + half * dx, y + half * dy);
+                self.stroke(&[(x - half * dx, y - half * dy), tip], *ink, 1.2)?;
+                self.head(tip, (dx, dy), *ink, 4.5)
+            }
+            Shape::Head(at, direction, ink) => match self.heading(*at, *direction) {
+                Some(((x, y), d)) => self.head((x + 5.0 * d.0, y + 5.0 * d.1), d, *ink, 10.0),
+                None => Ok(()),
+            },
+            Shape::Marks(points, ink, mark) => {
+                for at in points.iter().filter_map(|p| self.place(*p)).filter(|p| self.inside(*p)) {
+                    self.mark(at, *ink, *mark)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A point and a unit vector in pixels; none outside of the frame or without a direction.
+    fn heading(&self, at: Point, direction: Point) -> Option<(Point, Point)> {
+        const SMALL: f64 = 1e-3;
+        let here = self.place(at).filter(|p| self.inside(*p))?;
+        let size = direction.0.abs() / (self.x.length()) + direction.1.abs() / self.y.length();
+        let there = self.place((at.0 + SMALL * direction.0 / size, at.1 + SMALL * direction.1 / size))?;
+        let (dx, dy) = (there.0 - here.0, there.1 - here.1);
+        let length = dx.hypot(dy);
+        (length > 0.0 && length.is_finite()).then_some((here, (dx / length, dy / length)))
+    }
+
+    /// A triangle with its tip here.
+    fn head(&self, tip: Point, (dx, dy): Point, ink: Ink, size: f64) -> Result<(), String> {
+        let back = (tip.0 - size * dx, tip.1 - size * dy);
+        let half = 0.38 * size;
+        self.fill(&[tip, (back.0 - half * dy, back.1 + half * dx), (back.0 + half * dy, back.1 - half * dx)], ink.colour())
+    }
+
+    fn mark(&self, at: Point, ink: Ink, mark: Mark) -> Result<(), String> {
+        let disk = |radius: f64, colour: RGBColor| {
+            let corners: Vec<Point> = (0..32)
+                .map(|k| {
+                    let (sin, cos) = (f64::from(k) * std::f64::consts::TAU / 32.0).sin_cos();
+                    (at.0 + radius * cos, at.1 + radius * sin)
+                })
+                .collect();
+            self.fill(&corners, colour)
+        };
+        match mark {
+            Mark::Dot => disk(DOT, ink.colour()),
+            Mark::Disk => {
+                disk(DOT * 2.0 + 1.5, WHITE)?;
+                disk(DOT * 2.0, ink.colour())
+            }
+            Mark::Ring => {
+                disk(DOT * 2.0, ink.colour())?;
+                disk(DOT * 2.0 - 2.0, WHITE)
+            }
+            Mark::Cross => {
+                disk(DOT * 2.0 + 1.5, WHITE)?;
+                let r = DOT * 1.8;
+                self.stroke(&[(at.0 - r, at.1 - r), (at.0 + r, at.1 + r)], ink, 2.2)?;
+                self.stroke(&[(at.0 - r, at.1 + r), (at.0 + r, at.1 - r)], ink, 2.2)
+            }
+        }
+    }
+
+    fn fill(&self, corners: &[Point], colour: RGBColor) -> Result<(), String> {
+        if corners.len() < 3 {
+            return Ok(());
+        }
+        let corners: Vec<(i32, i32)> = corners.iter().map(|p| self.fine(*p)).collect();
+        self.pen.root.draw(&Polygon::new(corners, colour.filled())).map_err(|e| e.to_string())
+    }
+
+    /// The pieces of a line that lie in the frame, in pixels.
+    fn pieces(&self, points: &[Point], draw: impl Fn(&[Point]) -> Result<(), String>) -> Result<(), String> {
+        let mut piece: Vec<Point> = vec![];
+        let places: Vec<Option<Point>> = points.iter().map(|p| self.place(*p)).collect();
+        for pair in places.windows(2) {
+            let clipped = match (pair[0], pair[1]) {
+                (Some(a), Some(b)) => self.clip(a, b),
+                _ => None,
+            };
+            match clipped {
+                Some((a, b)) => {
+                    if piece.last() != Some(&a) {
+                        draw(&piece)?;
+                        piece = vec![a];
+                    }
+                    piece.push(b);
+                }
+                None => {
+                    draw(&piece)?;
+                    piece.clear();
+                }
+            }
+        }
+        draw(&piece)
+    }
+
+    /// The part of a segment inside of the frame (Liang and Barsky).
+    fn clip(&self, a: Point, b: Point) -> Option<(Point, Point)> {
+        let f = self.frame;
+        let (dx, dy) = (b.0 - a.0, b.1 - a.1);
+        let (mut start, mut end) = (0.0f64, 1.0f64);
+        for (towards, room) in [
+            (-dx, a.0 - f64::from(f.left)),
+            (dx, f64::from(f.right) - a.0),
+            (-dy, a.1 - f64::from(f.top)),
+            (dy, f64::from(f.bottom) - a.1),
+        ] {
+            if towards == 0.0 {
+                if room < 0.0 {
+                    return None;
+                }
+            } else if towards < 0.0 {
+                start = start.max(room / towards);
+            } else {
+                end = end.min(room / towards);
+            }
+        }
+        if !(start <= end) {
+            return None;
+        }
+        let at = |s: f64| if s == 0.0 { a } else if s == 1.0 { b } else { (a.0 + s * dx, a.1 + s * dy) };
+        Some((at(start), at(end)))
+    }
+
+    fn stroke(&self, piece: &[Point], ink: Ink, width: f64) -> Result<(), String> {
+        if piece.len() < 2 {
+            return Ok(());
+        }
+        let mut points: Vec<(i32, i32)> = piece.iter().map(|p| self.fine(*p)).collect();
+        points.dedup();
+        if points.len() < 2 { Ok(()) } else { self.pen.path(points, ink.colour(), width) }
+    }
+
+    fn dashed(&self, piece: &[Point], ink: Ink, width: f64) -> Result<(), String> {
+        let Some(first) = piece.first() else { return Ok(()) };
+        let (mut on, mut left) = (true, DASH.0);
+        let mut dash = vec![*first];
+        for pair in piece.windows(2) {
+            let (mut a, b) = (pair[0], pair[1]);
+            loop {
+                let length = (b.0 - a.0).hypot(b.1 - a.1);
+                if length < left {
+                    left -= length;
+                    dash.push(b);
+                    break;
+                }
+                let s = left / length;
+                a = (a.0 + s * (b.0 - a.0), a.1 + s * (b.1 - a.1));
+                dash.push(a);
+                if on {
+                    self.stroke(&dash, ink, width)?;
+                }
+                on = !on;
+                left = if on { DASH.0 } else { DASH.1 };
+                dash = vec![a];
+            }
+        }
+        if on { self.stroke(&dash, ink, width) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,226 @@
+//! Eigenvalues of a system along a run, from the exact Jacobian, and what they ask of a method's step.
+
+use nalgebra::{Complex, DMatrix, DVector, Schur};
+use odec_ode::evaluator::all_finite;
+use odec_ode::pattern::Pattern;
+use odec_ode::system::{Mass, System};
+
+use crate::stability::{Amplification, C, ITERATIONS};
+
+/// Most unknowns whose eigenvalues are computed: the work grows with the third power.
+pub const MAX_UNKNOWNS: usize = 500;
+/// Real parts that are this small beside the eigenvalue are rounding.
+const ROUNDING: f64 = 1e-9;
+/// An eigenvalue of the inverse pencil below this, relative to the largest, belongs to an algebraic equation.
+const ALGEBRAIC: f64 = 1e-12;
+
+/// Eigenvalues at one time.
+#[derive(Clone, Debug)]
+pub struct Spectrum {
+    /// Time.
+    pub t: f64,
+    /// State there, of n values.
+    pub y: Vec<f64>,
+    /// Finite eigenvalues of the linearised system; those of algebraic equations are left out.
+    pub values: Vec<C>,
+}
+
+/// M y' = f linearised: M w' = J w, both dense.
+struct Pencil {
+    jacobian: DMatrix<f64>,
+    /// None where M = I.
+    mass: Option<DMatrix<f64>>,
+}
+
+fn dense(n: usize, pattern: &Pattern, values: &[f64]) -> DMatrix<f64> {
+    let mut matrix = DMatrix::zeros(n, n);
+    for (v, (i, j)) in values.iter().zip(pattern.positions()) {
+        matrix[(i, j)] = *v;
+    }
+    matrix
+}
+
+/// M at (t, y), dense; `None` where M = I.
+fn mass(system: &dyn System, t: f64, y: &[f64]) -> Option<DMatrix<f64>> {
+    let n = system.shape().n;
+    match system.mass() {
+        Mass::Identity => None,
+        Mass::Constant(pattern, values) => Some(dense(n, pattern, values)),
+        Mass::StateDependent { pattern, .. } => {
+            let mut values = vec![f64::NAN; pattern.entries()];
+            system.mass_values(t, y, &mut values).ok();
+            Some(dense(n, pattern, &values))
+        }
+    }
+}
+
+/// y' at (t, y); `None` where the equations do not give it.
+pub fn rates(system: &dyn System, t: f64, y: &[f64]) -> Option<Vec<f64>> {
+    let mut f = vec![0.0; y.len()];
+    system.rhs(t, y, &mut f).ok()?;
+    if let Some(mass) = mass(system, t, y) {
+        f = mass.lu().solve(&DVector::from_vec(f))?.as_slice().to_vec();
+    }
+    all_finite(&f).then_some(f)
+}
+
+/// The matrix A of the linearised system w' = A w; `None` where the equations do not give it.
+pub fn linearised(system: &dyn System, t: f64, y: &[f64]) -> Option<DMatrix<f64>> {
+    let pencil = Pencil::at(system, t, y)?;
+    match pencil.mass {
+        None => Some(pencil.jacobian),
+        Some(mass) => mass.lu().solve(&pencil.jacobian).filter(|a| all_finite(a.as_slice())),
+    }
+}
+
+impl Pencil {
+    fn at(system: &dyn System, t: f64, y: &[f64]) -> Option<Pencil> {
+        let (n, pattern) = (system.shape().n, system.jacobian_pattern());
+        let mut values = vec![0.0; pattern.entries()];
+        system.jacobian(t, y, &mut values).ok()?;
+        let mut jacobian = dense(n, pattern, &values);
+        let mass = mass(system, t, y);
+        if let Mass::StateDependent { jacobian: pattern, .. } = system.mass()
+            && let Some(w) = rates(system, t, y)
+        {
+            let mut values = vec![0.0; pattern.entries()];
+            system.mass_jacobian(t, y, &w, &mut values).ok()?;
+            jacobian -= dense(n, pattern, &values);
+        }
+        let finite = all_finite(jacobian.as_slice()) && mass.as_ref().is_none_or(|m| all_finite(m.as_slice()));
+        finite.then_some(Pencil { jacobian, mass })
+    }
+
+    /// (J - shift M)^-1 M with its shift, whose eigenvalues are 1/(lambda - shift).
+    fn inverse(&self, mass: &DMatrix<f64>) -> Option<(DMatrix<f64>, f64)> {
+        // a number that is hardly an eigenvalue, of the size of the smaller ones
+        let size = self.jacobian.amax();
+        let shift = 0.618_033_988_749_895 * if size > 0.0 { size } else { 1.0 };
+        Some(((&self.jacobian - mass * shift).lu().solve(mass)?, shift))
+    }
+
+    fn eigenvalues(&self) -> Option<Vec<C>> {
+        match &self.mass {
+            None => eigenvalues(&self.jacobian),
+            Some(mass) => {
+                let (inverse, shift) = self.inverse(mass)?;
+                let values = eigenvalues(&inverse)?;
+                let largest = values.iter().fold(0.0f64, |m, v| m.max(v.norm()));
+                let finite = values.into_iter().filter(|v| v.norm() > ALGEBRAIC * largest);
+                Some(finite.map(|v| C::from(1.0) / v + shift).collect())
+            }
+        }
+    }
+
+    /// The matrix J - lambda M.
+    fn shifted(&self, lambda: C) -> DMatrix<C> {
+        let n = self.jacobian.nrows();
+        DMatrix::from_fn(n, n, |i, j| {
+            let m = self.mass.as_ref().map_or(f64::from(u8::from(i == j)), |m| m[(i, j)]);
+            C::from(self.jacobian[(i, j)]) - lambda * m
+        })
+    }
+}
+
+/// Eigenvalues of a real matrix; `None` if the iteration does not end.
+pub fn eigenvalues(matrix: &DMatrix<f64>) -> Option<Vec<C>> {
+    if !all_finite(matrix.as_slice()) {
+        return None;
+    }
+    let schur = Schur::try_new(matrix.clone(), f64::EPSILON, ITERATIONS)?;
+    Some(schur.complex_eigenvalues().iter().copied().collect())
+}
+
+/// The spectrum at a point of a run; `None` where values are not finite.
+pub fn at(system: &dyn System, t: f64, y: &[f64]) -> Option<Spectrum> {
+    let values = Pencil::at(system, t, y)?.eigenvalues()?;
+    Some(Spectrum { t, y: y.to_vec(), values })
+}
+
+/// How much each unknown takes part in the motion of an eigenvalue, the largest 1: |left eigenvector| times |right|, which no
+/// choice of units changes. Empty where it cannot be told.
+pub fn participation(system: &dyn System, spectrum: &Spectrum, lambda: C) -> Vec<f64> {
+    let Some(pencil) = Pencil::at(system, spectrum.t, &spectrum.y) else { return vec![] };
+    let n = spectrum.y.len();
+    // next to the eigenvalue, so that one solve gives the eigenvector to almost all digits
+    let matrix = pencil.shifted(lambda * C::new(1.0 + 1e-10, 3e-11));
+    let start = DVector::from_fn(n, |i, _| C::new(1.0, 0.1 + i as f64 / n as f64));
+    let vector = |matrix: DMatrix<C>| -> Option<DVector<C>> {
+        let lu = matrix.lu();
+        let mut v = start.clone();
+        for _ in 0..3 {
+            v = lu.solve(&v)?;
+            let size = v.camax();
+            v /= Complex::from(size);
+        }
+        Some(v)
+    };
+    let (Some(right), Some(left)) = (vector(matrix.clone()), vector(matrix.transpose())) else { return vec![] };
+    let products: Vec<f64> = right.iter().zip(&left).map(|(a, b)| a.norm() * b.norm()).collect();
+    let largest = products.iter().fold(0.0f64, |m, v| m.max(*v));
+    if largest > 0.0 && largest.is_finite() { products.iter().map(|v| v / largest).collect() } else { vec![] }
+}
+
+/// The step that linear stability permits along a run.
+#[derive(Clone, Debug)]
+pub struct Limit {
+    /// The largest step at which nothing that decays or oscillates is amplified; 0 if every step does so.
+    pub step: f64,
+    /// The eigenvalue that sets it.
+    pub lambda: C,
+    /// Its place among the spectra.
+    pub index: usize,
+}
+
+/// The largest stable step over all spectra; `None` if there is no limit. Eigenvalues with a positive real part belong to
+/// solutions that grow, and do not count.
+pub fn limit(amplification: &Amplification, spectra: &[Spectrum]) -> Option<Limit> {
+    const SECTORS: usize = 90;
+    /// Candidates that are looked at exactly.
+    const EXACT: usize = 12;
+    let mut table = vec![None; SECTORS + 1];
+    let mut candidates: Vec<(f64, C, usize)> = vec![];
+    for (index, spectrum) in spectra.iter().enumerate() {
+        for &lambda in &spectrum.values {
+            let Some(direction) = decaying(lambda) else { continue };
+            // 0 on the negative real axis, SECTORS on the imaginary one
+            let place = (std::f64::consts::PI - direction.im.abs().atan2(direction.re)) * SECTORS as f64
+                / std::f64::consts::FRAC_PI_2;
+            let mut ray = |k: usize| {
+                let angle = std::f64::consts::PI - k as f64 / SECTORS as f64 * std::f64::consts::FRAC_PI_2;
+                let exact = if k == SECTORS { C::new(0.0, 1.0) } else { C::from_polar(1.0, angle) };
+                *table[k].get_or_insert_with(|| amplification.limit(exact))
+            };
+            let (below, above) = (place.floor() as usize, place.ceil() as usize);
+            let estimate = ray(below.min(SECTORS)).min(ray(above.min(SECTORS)));
+            candidates.push((estimate / lambda.norm(), lambda, index));
+        }
+    }
+    // the first in time among equals
+    candidates.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.2.cmp(&b.2)));
+    let mut found: Option<Limit> = None;
+    for (_, lambda, index) in candidates.into_iter().filter(|c| c.0.is_finite()).take(EXACT) {
+        let Some(direction) = decaying(lambda) else { continue };
+        let step = amplification.limit(direction) / lambda.norm();
+        if step.is_finite() && found.as_ref().is_none_or(|f| step < f.step * (1.0 - 1e-9)) {
+            found = Some(Limit { step, lambda, index });
+        }
+    }
+    found
+}
+
+/// The direction of an eigenvalue that does not grow, on the axis if it is next to it; of length 1.
+pub fn decaying(lambda: C) -> Option<C> {
+    let size = lambda.norm();
+    if !(size > 0.0 && size.is_finite()) || lambda.re > ROUNDING * size {
+        return None;
+    }
+    let direction = C::new(lambda.re, lambda.im.abs()) / size;
+    Some(if direction.re.abs() <= ROUNDING {
+        C::new(0.0, 1.0)
+    } else if direction.im <= ROUNDING {
+        C::new(-1.0, 0.0)
+    } else {
+        direction
+    })
+}

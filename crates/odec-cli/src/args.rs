@@ -61,6 +61,14 @@ pub enum Command {
     Test(Test),
     /// Draw states against time, or one against another
     Plot(Plot),
+    /// Draw where a method is stable, and where the steps of a model lie
+    Stability(Stability),
+    /// Measure the order of a method on a model
+    Order(Order),
+    /// Compare methods on a model: errors, drifts, work
+    Compare(Compare),
+    /// Draw the vector field of two states, with integral curves, nullclines and equilibria
+    Field(Field),
     /// Print what the compiler makes of a model
     Dump(Dump),
     /// Write the compiled kernels, for use from other programs
@@ -92,7 +100,7 @@ pub struct Model {
 }
 
 /// The run block: its name, and a flag for each of its entries.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Debug, Default, Clone)]
 pub struct RunBlock {
     /// Use `run NAME { ... }`
     #[arg(long, value_name = "NAME", help_heading = "Run")]
@@ -144,6 +152,9 @@ pub struct Run {
     /// Write the rows to a file instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
+    /// Write an aligned table with the number of each step instead of CSV; each step is a row unless `--samples` says otherwise
+    #[arg(long, help_heading = "Output")]
+    pub table: bool,
     /// Write the summary as JSON; `-` is standard output (the rows then need -o)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub stats: Option<PathBuf>,
@@ -195,6 +206,111 @@ pub struct Plot {
     /// The picture, `.svg` or `.png`; the model's name with .svg if not given
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
+}
+
+/// Where and how large a picture is.
+#[derive(Args, Debug)]
+pub struct Figure {
+    /// The picture, `.svg` or `.png`; repeat it for both. The default is .svg in the working directory
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Vec<PathBuf>,
+    /// Width and height in pixels
+    #[arg(long, value_name = "WxH", default_value = "1100x750", help_heading = "Output")]
+    pub size: String,
+}
+
+/// `odec stability`
+#[derive(Args, Debug)]
+pub struct Stability {
+    /// The model (.ode) whose steps to show, if any; `-` reads standard input
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Another value of a parameter, constant or initial value
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Model")]
+    pub set: Vec<String>,
+    /// Use the values of `params NAME { ... }`
+    #[arg(long, value_name = "NAME", help_heading = "Model")]
+    pub params: Option<String>,
+    /// The run.
+    #[command(flatten)]
+    pub block: RunBlock,
+    /// The picture.
+    #[command(flatten)]
+    pub figure: Figure,
+}
+
+/// `odec order`
+#[derive(Args, Debug)]
+pub struct Order {
+    /// The model.
+    #[command(flatten)]
+    pub model: Model,
+    /// The run.
+    #[command(flatten)]
+    pub block: RunBlock,
+    /// The picture.
+    #[command(flatten)]
+    pub figure: Figure,
+}
+
+/// `odec compare`
+#[derive(Args, Debug)]
+pub struct Compare {
+    /// The model.
+    #[command(flatten)]
+    pub model: Model,
+    /// Methods, with commas between them; all of them if not given. With `--step H` they take constant steps, else the error decides
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Comparison")]
+    pub methods: Vec<String>,
+    /// What the picture shows against the error
+    #[arg(long, value_enum, default_value_t = Work::Time, help_heading = "Comparison")]
+    pub work: Work,
+    /// The run.
+    #[command(flatten)]
+    pub block: RunBlock,
+    /// The picture.
+    #[command(flatten)]
+    pub figure: Figure,
+}
+
+/// What a run costs.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Seconds on this machine
+    Time,
+    /// Evaluations of f
+    F,
+    /// Steps, also those that were rejected
+    Steps,
+}
+
+/// `odec field`
+#[derive(Args, Debug)]
+pub struct Field {
+    /// The model.
+    #[command(flatten)]
+    pub model: Model,
+    /// State on the horizontal axis; the first if not given
+    #[arg(value_name = "X")]
+    pub x: Option<String>,
+    /// State on the vertical axis; the second if not given
+    #[arg(value_name = "Y")]
+    pub y: Option<String>,
+    /// Ends of the horizontal axis; about the run if not given
+    #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, help_heading = "Field")]
+    pub x_range: Option<String>,
+    /// Ends of the vertical axis
+    #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, help_heading = "Field")]
+    pub y_range: Option<String>,
+    /// Time at which the field is drawn, and the other states are held; the start if not given
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Field")]
+    pub at: Option<String>,
+    /// The run.
+    #[command(flatten)]
+    pub block: RunBlock,
+    /// The picture.
+    #[command(flatten)]
+    pub figure: Figure,
 }
 
 /// Which axes are logarithmic.

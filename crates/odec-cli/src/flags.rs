@@ -83,6 +83,7 @@ fn example_of(flag: &str) -> &'static str {
         "--atol" => "1e-9",
         "--step" | "--max-step" => "0.01",
         "--samples" => "200",
+        "--x-range" | "--y-range" => "-1..3",
         _ => "40",
     }
 }
@@ -90,6 +91,12 @@ fn example_of(flag: &str) -> &'static str {
 fn positive(flag: &str, text: &str) -> Result<f64> {
     let v = finite(flag, text)?;
     if v > 0.0 { Ok(v) } else { Err(bad(flag, text, "it must be above 0", example_of(flag))) }
+}
+
+/// A relative tolerance.
+pub fn tolerance(text: &str) -> Result<f64> {
+    let v = positive("--rtol", text)?;
+    if v < 1.0 { Ok(v) } else { Err(bad("--rtol", text, "it must lie between 0 and 1", example_of("--rtol"))) }
 }
 
 fn not_negative(flag: &str, text: &str) -> Result<f64> {
@@ -111,6 +118,15 @@ fn assignment<'a>(flag: &str, text: &'a str) -> Result<(String, &'a str)> {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_string(), value.trim())),
         _ => Err(bad(flag, text, "a name, `=` and a number are needed", example_of(flag))),
     }
+}
+
+/// Ends of an axis, the low one first.
+pub fn range(flag: &str, text: &str) -> Result<(f64, f64)> {
+    let wrong =
+        || bad(flag, text, "two numbers are needed, the smaller one first, with two dots between them", "-1..3");
+    let (low, high) = text.split_once("..").ok_or_else(wrong)?;
+    let (low, high) = (finite(flag, low)?, finite(flag, high)?);
+    if low < high { Ok((low, high)) } else { Err(wrong()) }
 }
 
 fn span(text: &str) -> Result<(f64, f64)> {

@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod exit;
+mod figure;
 mod flags;
 mod input;
 mod picture;

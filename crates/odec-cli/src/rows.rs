@@ -36,9 +36,17 @@ pub struct Rows {
     /// Bytes of the file that are whole rows.
     written: u64,
     flushed: Instant,
+    /// Widths of the columns of an aligned table; none of CSV.
+    widths: Option<Vec<usize>>,
     /// Rows so far, the header not counted.
     pub count: u64,
 }
+
+/// Significant digits in an aligned table.
+const DIGITS: usize = 9;
+/// Least width of its columns, which holds any number of so many digits with two blanks before it, and of the first one.
+const WIDTH: usize = DIGITS + 9;
+const STEP_WIDTH: usize = 7;
 
 impl Rows {
     /// On standard output.
@@ -54,11 +62,34 @@ impl Rows {
     }
 
     fn to(output: Output) -> Rows {
-        Rows { output, buffer: Vec::with_capacity(BLOCK + 4096), written: 0, flushed: Instant::now(), count: 0 }
+        Rows {
+            output,
+            buffer: Vec::with_capacity(BLOCK + 4096),
+            written: 0,
+            flushed: Instant::now(),
+            widths: None,
+            count: 0,
+        }
+    }
+
+    /// The same as an aligned table for people, with rounded numbers, each row with its number from 0.
+    pub fn aligned(self) -> Rows {
+        Rows { widths: Some(vec![]), ..self }
     }
 
     /// The names of the columns.
     pub fn header(&mut self, names: &[String]) -> Result<(), Trouble> {
+        if let Some(widths) = &mut self.widths {
+            let mut line = format!("{:>STEP_WIDTH$}", "step");
+            for name in names {
+                let width = WIDTH.max(name.chars().count() + 2);
+                widths.push(width);
+                line.push_str(&format!("{name:>width$}"));
+            }
+            self.buffer.extend_from_slice(line.as_bytes());
+            self.buffer.push(b'\n');
+            return self.write_if_due();
+        }
         let mut writer = csv::Writer::from_writer(vec![]);
         // a vector takes everything: neither call can fail
         let _ = writer.write_record(names);
@@ -70,6 +101,16 @@ impl Rows {
 
     /// One row.
     pub fn row(&mut self, values: &[f64]) -> Result<(), Trouble> {
+        if let Some(widths) = &self.widths {
+            let mut line = format!("{:>STEP_WIDTH$}", self.count);
+            for (v, width) in values.iter().zip(widths) {
+                line.push_str(&format!("{:>width$}", rounded(*v)));
+            }
+            self.buffer.extend_from_slice(line.as_bytes());
+            self.buffer.push(b'\n');
+            self.count += 1;
+            return self.write_if_due();
+        }
         for (k, &v) in values.iter().enumerate() {
             if k > 0 {
                 self.buffer.push(b',');
@@ -189,6 +230,12 @@ pub fn number(out: &mut Vec<u8>, v: f64) {
             out.truncate(start + plain);
         }
     }
+}
+
+/// A number rounded for an aligned table, with an exponent only where it is very large or small.
+fn rounded(v: f64) -> String {
+    let rounded = format!("{v:.*e}", DIGITS - 1).parse().unwrap_or(v);
+    if v == 0.0 || (1e-4..1e9).contains(&v.abs()) { format!("{rounded}") } else { shortest(rounded) }
 }
 
 /// Up to this length no other spelling of a number is looked for.

@@ -209,7 +209,7 @@ fn join<const N: usize>(parts: [Option<String>; N]) -> String {
 }
 
 /// Three digits apart from 10,000 on.
-fn grouped(n: u64) -> String {
+pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     if digits.len() < 5 {
         return digits;
@@ -238,7 +238,8 @@ fn tolerances(atol: &[f64]) -> String {
     if low == high { shortest(low) } else { format!("{} to {}", shortest(low), shortest(high)) }
 }
 
-fn duration(s: f64) -> String {
+/// Three digits with a unit.
+pub fn duration(s: f64) -> String {
     if s < 1e-3 {
         format!("{:.2} ms", s * 1e3)
     } else if s < 1.0 {

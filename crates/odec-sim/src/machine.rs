@@ -127,6 +127,11 @@ impl Machine {
         }
     }
 
+    /// True when f does not depend on time.
+    pub fn is_autonomous(&self) -> bool {
+        self.autonomous
+    }
+
     /// Which executor runs.
     pub fn execution(&self) -> Execution {
         match self.backend {

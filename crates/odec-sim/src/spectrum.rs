@@ -196,8 +196,8 @@ pub fn limit(amplification: &Amplification, spectra: &[Spectrum]) -> Option<Limi
             candidates.push((estimate / lambda.norm(), lambda, index));
         }
     }
-    // the first in time among equals
-    candidates.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.2.cmp(&b.2)));
+    // among equals the fastest (where nothing is stable all are equal), and then the first in time
+    candidates.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.norm().total_cmp(&a.1.norm())).then(a.2.cmp(&b.2)));
     let mut found: Option<Limit> = None;
     for (_, lambda, index) in candidates.into_iter().filter(|c| c.0.is_finite()).take(EXACT) {
         let Some(direction) = decaying(lambda) else { continue };
@@ -223,4 +223,89 @@ pub fn decaying(lambda: C) -> Option<C> {
     } else {
         direction
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use odec_ode::system::{EvalError, Shape};
+
+    /// M y' = A y with dense constant matrices.
+    struct Dense {
+        a: Vec<f64>,
+        m: Option<Vec<f64>>,
+        pattern: Pattern,
+    }
+
+    impl Dense {
+        /// Rows of A and M.
+        fn new(a: &[f64], m: Option<&[f64]>) -> Dense {
+            let n = a.len().isqrt();
+            let columns = |rows: &[f64]| (0..n * n).map(|k| rows[k % n * n + k / n]).collect::<Vec<f64>>();
+            let pattern = Pattern::from_positions(n, n, (0..n * n).map(|k| (k % n, k / n)));
+            Dense { a: columns(a), m: m.map(columns), pattern }
+        }
+    }
+
+    impl System for Dense {
+        fn shape(&self) -> Shape {
+            Shape { n: self.pattern.cols(), second: 0 }
+        }
+        fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
+            self.jacobian_vector(t, y, y, f)
+        }
+        fn jacobian_pattern(&self) -> &Pattern {
+            &self.pattern
+        }
+        fn jacobian(&self, _: f64, _: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+            values.copy_from_slice(&self.a);
+            Ok(())
+        }
+        fn jacobian_vector(&self, _: f64, _: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+            out.fill(0.0);
+            for (a, (i, j)) in self.a.iter().zip(self.pattern.positions()) {
+                out[i] += a * w[j];
+            }
+            Ok(())
+        }
+        fn time_derivative(&self, _: f64, _: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+            out.fill(0.0);
+            Ok(())
+        }
+        fn mass(&self) -> Mass<'_> {
+            self.m.as_ref().map_or(Mass::Identity, |m| Mass::Constant(&self.pattern, m))
+        }
+    }
+
+    #[test]
+    fn an_algebraic_equation_has_no_eigenvalue() {
+        // y' = -3 y + z, 0 = y - z: y' = -2 y
+        let system = Dense::new(&[-3.0, 1.0, 1.0, -1.0], Some(&[1.0, 0.0, 0.0, 0.0]));
+        let found = at(&system, 0.0, &[1.0, 1.0]).expect("finite");
+        assert_eq!(found.values.len(), 1);
+        assert!((found.values[0] - C::from(-2.0)).norm() < 1e-12, "{:?}", found.values);
+        assert!(rates(&system, 0.0, &[1.0, 1.0]).is_none());
+    }
+
+    #[test]
+    fn a_mass_divides() {
+        let system = Dense::new(&[0.0, 1.0, -8.0, 0.0], Some(&[1.0, 0.0, 0.0, 2.0]));
+        let found = at(&system, 0.0, &[1.0, 0.0]).expect("finite");
+        for v in &found.values {
+            assert!(v.re.abs() < 1e-12 && (v.im.abs() - 2.0).abs() < 1e-12, "{v}");
+        }
+        assert_eq!(rates(&system, 0.0, &[1.0, 0.0]), Some(vec![0.0, -4.0]));
+    }
+
+    #[test]
+    fn the_state_of_an_eigenvalue_takes_part_whatever_the_units() {
+        // a fast state that a slow one of huge size follows
+        let system = Dense::new(&[-1e3, 0.0, 1e9, -1.0], None);
+        let spectrum = at(&system, 0.0, &[1.0, 1.0]).expect("finite");
+        for (lambda, expected) in [(-1e3, 0), (-1.0, 1)] {
+            let shares = participation(&system, &spectrum, C::from(lambda));
+            assert_eq!(shares[expected], 1.0, "{shares:?}");
+            assert!(shares[1 - expected] < 1e-6, "{shares:?}");
+        }
+    }
 }

@@ -5,8 +5,8 @@ use odec_ode::method::multistep::coefficients::{EQUAL_STEPS, NDF_KAPPA, NDF_MAX_
 use odec_ode::method::{Family, Method};
 use odec_ode::pattern::Pattern;
 use odec_ode::problem::{Options, Problem, Refusal, Samples, Sink, SolveError};
-use odec_ode::system::{EvalError, Shape, System};
 use odec_ode::solve;
+use odec_ode::system::{EvalError, Shape, System};
 
 use crate::contour::{Grid, even};
 
@@ -211,7 +211,11 @@ impl Window {
         let (mut width, mut height) = (self.right - self.left, 2.0 * self.top);
         let middle = 0.5 * (self.left + self.right);
         (width, height) = (width * (1.0 + 2.0 * ROOM), height * (1.0 + 2.0 * ROOM));
-        if width < aspect * height { width = aspect * height } else { height = width / aspect }
+        if width < aspect * height {
+            width = aspect * height
+        } else {
+            height = width / aspect
+        }
         Window { left: middle - 0.5 * width, right: middle + 0.5 * width, top: 0.5 * height }
     }
 }
@@ -336,9 +340,12 @@ mod tests {
     fn the_classical_limits() {
         let (left, up) = (C::new(-1.0, 0.0), C::new(0.0, 1.0));
         let sqrt8 = 8f64.sqrt();
-        for (name, real, imaginary) in
-            [("euler", 2.0, 0.0), ("midpoint", 2.0, 0.0), ("rk4", 2.785_293_563_4, sqrt8), ("bs32", 2.512_745_33, 3f64.sqrt())]
-        {
+        for (name, real, imaginary) in [
+            ("euler", 2.0, 0.0),
+            ("midpoint", 2.0, 0.0),
+            ("rk4", 2.785_293_563_4, sqrt8),
+            ("bs32", 2.512_745_33, 3f64.sqrt()),
+        ] {
             let r = find(name);
             assert!((r.limit(left) - real).abs() < 1e-6, "{name}: {}", r.limit(left));
             assert!((r.limit(up) - imaginary).abs() < 1e-4, "{name}: {}", r.limit(up));
@@ -381,9 +388,14 @@ mod tests {
 
     #[test]
     fn windows_hold_what_is_drawn() {
-        for (name, left, right) in [("euler", -2.0, 0.0), ("backward-euler", 0.0, 2.0), ("rk4", -2.79, 0.0), ("bdf3", 0.0, 6.0)] {
+        for (name, left, right) in
+            [("euler", -2.0, 0.0), ("backward-euler", 0.0, 2.0), ("rk4", -2.79, 0.0), ("bdf3", 0.0, 6.0)]
+        {
             let window = Window::about(&[&find(name)], 1.2);
-            assert!(window.left < left && window.right > right && window.right - window.left < 25.0, "{name}: {window:?}");
+            assert!(
+                window.left < left && window.right > right && window.right - window.left < 25.0,
+                "{name}: {window:?}"
+            );
         }
     }
 }

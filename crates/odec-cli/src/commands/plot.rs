@@ -11,15 +11,13 @@ use odec_sim::sample::{self, Recorder};
 
 use crate::args::{LogAxes, Plot};
 use crate::exit::Exit;
+use crate::figure;
 use crate::input::{error, keep_apart};
 use crate::picture::{Curve, Picture, encode, format_of, panels};
 use crate::report::{Reporter, say};
 use crate::rows::write_file;
 use crate::session::{Session, bind, refuse};
 use crate::signal;
-
-/// Largest side of a picture in pixels.
-const MAX_SIDE: u32 = 8000;
 
 /// Runs and draws.
 pub fn plot(args: &Plot, reporter: Reporter) -> Exit {
@@ -34,7 +32,7 @@ pub fn plot(args: &Plot, reporter: Reporter) -> Exit {
 
 fn prepare_and_draw(args: &Plot, reporter: Reporter) -> Result<Exit, (Box<Diagnostic>, Exit)> {
     let usage = |d: Box<Diagnostic>| (d, Exit::Usage);
-    let size = size(&args.size).map_err(usage)?;
+    let size = figure::size(&args.size).map_err(usage)?;
     let session = match bind(&args.model, &args.block, Purpose::Rows, reporter) {
         Ok(session) => session,
         Err(exit) => return Ok(exit),
@@ -125,17 +123,6 @@ fn column(bound: &Bound, name: Option<&str>, flag: &str) -> Result<usize, Box<Di
     let known: Vec<&str> = bound.columns.iter().map(|(n, _)| n.as_str()).collect();
     let found = known.iter().position(|n| *n == name);
     found.ok_or_else(|| Box::new(blame::unknown_name(name, flag, &known)))
-}
-
-fn size(text: &str) -> Result<(u32, u32), Box<Diagnostic>> {
-    let parsed = text.split_once('x').and_then(|(w, h)| Some((w.parse::<u32>().ok()?, h.parse::<u32>().ok()?)));
-    match parsed {
-        Some((w, h)) if w >= 1 && h >= 1 && w <= MAX_SIDE && h <= MAX_SIDE => Ok((w, h)),
-        _ => {
-            let headline = format!("`--size {text}`: width and height in pixels are needed, at most {MAX_SIDE} each");
-            Err(Box::new(error("E0705", headline, Some("for example `--size 1200x750`".into()))))
-        }
-    }
 }
 
 /// Values kept at most, of all columns together: enough for a point in every pixel many times over.

@@ -31,7 +31,11 @@ pub fn run(args: &Run, reporter: Reporter) -> Exit {
         reporter.diagnostic(None, &d);
         return Exit::Usage;
     }
-    let mut session = match bind(&args.model, &args.block, Purpose::Rows, reporter) {
+    let mut block = args.block.clone();
+    if args.table && block.samples.is_none() {
+        block.samples = Some("steps".to_string());
+    }
+    let mut session = match bind(&args.model, &block, Purpose::Rows, reporter) {
         Ok(session) => session,
         Err(exit) => return exit,
     };
@@ -45,6 +49,7 @@ pub fn run(args: &Run, reporter: Reporter) -> Exit {
             }
         },
     };
+    let rows = if args.table { rows.aligned() } else { rows };
     let (mut exit, summary) = match execute(&mut session, rows, args.output.is_none(), reporter) {
         Ok(done) => done,
         Err(exit) => return exit,

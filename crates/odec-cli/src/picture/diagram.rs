@@ -4,7 +4,9 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::axis::Axis;
-use super::draw::{Area, COLOURS, Frame, GAP, GREY, INK, LABEL, LINE, MARGIN, Pen, SWATCH, Stroke, TICK, TICK_SPACE, TITLE};
+use super::draw::{
+    Area, COLOURS, Frame, GAP, GREY, INK, LABEL, LINE, MARGIN, Pen, SWATCH, Stroke, TICK, TICK_SPACE, TITLE,
+};
 
 /// Colours by what they are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +119,8 @@ pub struct Diagram {
 
 /// Pixels of dashes and of the gaps between them.
 const DASH: (f64, f64) = (7.0, 5.0);
+/// Points of a line nearer than this, in pixels, are left out.
+const NEAR: f64 = 1.5;
 /// Radius of a dot in pixels.
 const DOT: f64 = 2.6;
 
@@ -152,7 +156,7 @@ pub fn draw<B: DrawingBackend>(root: &Area<B>, diagram: &Diagram, scale: u32, st
         let unit = f64::from(frame.right - frame.left) / (diagram.x.high - diagram.x.low);
         let unit = unit.min(f64::from(frame.bottom - frame.top) / (diagram.y.high - diagram.y.low));
         frame.right = frame.left + (unit * (diagram.x.high - diagram.x.low)).round() as i32;
-        frame.top = frame.bottom - (unit * (diagram.y.high - diagram.y.low)).round() as i32;
+        frame.bottom = frame.top + (unit * (diagram.y.high - diagram.y.low)).round() as i32;
     }
     let x = axis(&diagram.x, (frame.right - frame.left) / TICK_SPACE.0);
     let board = Board { pen: &pen, frame: &frame, x: &x, y: &y };
@@ -185,10 +189,17 @@ pub fn draw<B: DrawingBackend>(root: &Area<B>, diagram: &Diagram, scale: u32, st
             }
             Key::Text => at = start,
         }
-        pen.text(text, LABEL, if matches!(key, Key::Text) { GREY } else { INK }, (at, middle), HPos::Left, VPos::Center)?;
+        pen.text(
+            text,
+            LABEL,
+            if matches!(key, Key::Text) { GREY } else { INK },
+            (at, middle),
+            HPos::Left,
+            VPos::Center,
+        )?;
     }
     if !diagram.x_label.is_empty() {
-        let at = ((frame.left + frame.right) / 2, height - MARGIN);
+        let at = ((frame.left + frame.right) / 2, frame.bottom + TICK + 2 * GAP + LABEL + GAP);
         pen.text(&diagram.x_label, LABEL, GREY, at, HPos::Center, VPos::Bottom)?;
     }
     if !diagram.y_label.is_empty() {
@@ -275,7 +286,10 @@ impl<B: DrawingBackend> Board<'_, B> {
     fn head(&self, tip: Point, (dx, dy): Point, ink: Ink, size: f64) -> Result<(), String> {
         let back = (tip.0 - size * dx, tip.1 - size * dy);
         let half = 0.38 * size;
-        self.fill(&[tip, (back.0 - half * dy, back.1 + half * dx), (back.0 + half * dy, back.1 - half * dx)], ink.colour())
+        self.fill(
+            &[tip, (back.0 - half * dy, back.1 + half * dx), (back.0 + half * dy, back.1 - half * dx)],
+            ink.colour(),
+        )
     }
 
     fn mark(&self, at: Point, ink: Ink, mark: Mark) -> Result<(), String> {
@@ -365,7 +379,15 @@ impl<B: DrawingBackend> Board<'_, B> {
         if !(start <= end) {
             return None;
         }
-        let at = |s: f64| if s == 0.0 { a } else if s == 1.0 { b } else { (a.0 + s * dx, a.1 + s * dy) };
+        let at = |s: f64| {
+            if s == 0.0 {
+                a
+            } else if s == 1.0 {
+                b
+            } else {
+                (a.0 + s * dx, a.1 + s * dy)
+            }
+        };
         Some((at(start), at(end)))
     }
 
@@ -373,7 +395,15 @@ impl<B: DrawingBackend> Board<'_, B> {
         if piece.len() < 2 {
             return Ok(());
         }
-        let mut points: Vec<(i32, i32)> = piece.iter().map(|p| self.fine(*p)).collect();
+        // steps shorter than a pixel make the edges of a wide line rough
+        let mut kept = vec![piece[0]];
+        for p in &piece[1..piece.len() - 1] {
+            if kept.last().is_none_or(|q| (p.0 - q.0).hypot(p.1 - q.1) >= NEAR) {
+                kept.push(*p);
+            }
+        }
+        kept.extend(piece.last());
+        let mut points: Vec<(i32, i32)> = kept.iter().map(|p| self.fine(*p)).collect();
         points.dedup();
         if points.len() < 2 { Ok(()) } else { self.pen.path(points, ink.colour(), width) }
     }

@@ -199,7 +199,15 @@ impl<B: DrawingBackend> Pen<'_, B> {
     }
 
     /// Draws a text and returns its height.
-    pub(super) fn text(&self, text: &str, size: i32, colour: RGBColor, at: (i32, i32), h: HPos, v: VPos) -> Result<i32, String> {
+    pub(super) fn text(
+        &self,
+        text: &str,
+        size: i32,
+        colour: RGBColor,
+        at: (i32, i32),
+        h: HPos,
+        v: VPos,
+    ) -> Result<i32, String> {
         let style = self.style(size, colour).pos(Pos::new(h, v));
         // the library centres the line, which has room for accents; digits and most letters sit lower
         let lower = if matches!(v, VPos::Center) { 0.1 * f64::from(size) } else { 0.0 };

@@ -1,0 +1,136 @@
+//! `odec order`: errors of constant steps against an accurate run, the order that they show, and a picture of both.
+
+use odec_ode::method::Method;
+use odec_sim::bind::Purpose;
+use odec_sim::convergence::{self, Fit, Point, Study};
+
+use crate::args::Order;
+use crate::exit::Exit;
+use crate::figure::Destination;
+use crate::picture::{Diagram, Ink, Key, Mark, Range, Shape};
+use crate::report::Reporter;
+use crate::rows::shortest;
+use crate::session::bind;
+use crate::signal;
+use crate::summary::brief;
+
+/// A fitted order this far from that of the method deserves a word.
+const APART: f64 = 0.25;
+/// A larger error is no measure of anything.
+const BLOWN_UP: f64 = 1e3;
+
+/// Measures, prints and draws.
+pub fn order(args: &Order, reporter: Reporter) -> Exit {
+    let session = match bind(&args.model, &args.block, Purpose::Rows, reporter) {
+        Ok(session) => session,
+        Err(exit) => return exit,
+    };
+    let method = session.bound.choice.method;
+    let to = match Destination::new(
+        &args.figure,
+        &format!("{}-{}-order.svg", session.model.name, method.name),
+        Some(&args.model.file),
+    ) {
+        Ok(to) => to,
+        Err(d) => {
+            reporter.diagnostic(None, &d);
+            return Exit::Usage;
+        }
+    };
+    signal::listen();
+    let study = match convergence::study(&session.bound, method, &signal::asked_to_stop) {
+        Ok(study) => study,
+        Err(gone) => return super::gone(&session, gone, reporter),
+    };
+    let exit = super::print(&text(&session.model.name, method, &study), reporter);
+    if exit != Exit::Success {
+        return exit;
+    }
+    to.write(&draw(&session.model.name, method, &study, to.size), reporter)
+}
+
+fn text(model: &str, method: &Method, study: &Study) -> String {
+    let r = &study.reference;
+    let mut rows = vec![["steps", "h", "error", "ratio", "order"].map(String::from).to_vec()];
+    for (k, p) in study.points.iter().enumerate() {
+        let before = k.checked_sub(1).map(|b| &study.points[b]).filter(|b| b.error < BLOWN_UP && p.error > 0.0);
+        let error = match p.error {
+            e if e < BLOWN_UP => format!("{e:.3e}"),
+            e if e.is_finite() => "blew up".to_string(),
+            _ => "failed".to_string(),
+        };
+        let mut row = vec![p.steps.to_string(), brief(p.h), error];
+        if let Some(b) = before.filter(|_| p.error < BLOWN_UP) {
+            let ratio = b.error / p.error;
+            row.push(brief(ratio));
+            row.push(format!("{:.2}", ratio.ln() / (b.h / p.h).ln()));
+        }
+        rows.push(row);
+    }
+    let mut out = format!(
+        "{} on {model}, against {} at rtol {}, which is accurate to about {}\n\n",
+        method.name,
+        r.method,
+        shortest(r.rtol),
+        brief(r.error)
+    );
+    out.push_str(&super::table(&rows, &[]));
+    out.push('\n');
+    match study.fit {
+        Some(fit) => {
+            out.push_str(&format!(
+                "fitted order {:.2}, from h = {} to {}; the order of {} is {}\n",
+                fit.order,
+                brief(study.points[fit.range.0].h),
+                brief(study.points[fit.range.1].h),
+                method.name,
+                method.order
+            ));
+            if (fit.order - f64::from(method.order)).abs() > APART {
+                out.push_str(
+                    "They differ: a solution that is not smooth, or a stiff one at these steps, lowers the order that is seen.\n",
+                );
+            }
+        }
+        None => out.push_str(
+            "No order can be fitted: fewer than three errors lie between rounding and 0.1. Another end time, `--t-end`, may help.\n",
+        ),
+    }
+    out
+}
+
+fn draw(model: &str, method: &Method, study: &Study, size: (u32, u32)) -> Diagram {
+    let shown: Vec<&Point> = study.points.iter().filter(|p| p.error > 0.0 && p.error < BLOWN_UP).collect();
+    let ends = |values: Vec<f64>| {
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(0.0, f64::max);
+        if low <= high { (low / 1.6, high * 1.6) } else { (1e-3, 1.0) }
+    };
+    let (x0, x1) = ends(shown.iter().map(|p| p.h).collect());
+    let (y0, y1) = ends(shown.iter().map(|p| p.error).collect());
+    let points: Vec<(f64, f64)> = shown.iter().map(|p| (p.h, p.error)).collect();
+    let mut shapes = vec![Shape::Line(points.clone(), Ink::Series(0), 1.8)];
+    let mut legend = vec![("error".to_string(), Key::Marked(Ink::Series(0)))];
+    if let Some(Fit { order, constant, .. }) = study.fit {
+        let at = |h: f64| (h, (constant + order * h.ln()).exp());
+        shapes.push(Shape::Dashes(vec![at(x0), at(x1)], Ink::Series(1), 1.6));
+        legend.push((format!("order {order:.2}, fitted"), Key::Dashes(Ink::Series(1))));
+    }
+    let reference = study.reference.error;
+    if reference > y0 {
+        shapes.push(Shape::Dashes(vec![(x0, reference), (x1, reference)], Ink::Faint, 1.2));
+        legend.push(("error of the reference".to_string(), Key::Dashes(Ink::Faint)));
+    }
+    shapes.push(Shape::Marks(points, Ink::Series(0), Mark::Disk));
+    Diagram {
+        title: format!("Convergence of {} on {model}", method.name),
+        x_label: "step h".into(),
+        y_label: "largest error".into(),
+        x: Range { low: x0, high: x1, log: true },
+        y: Range { low: y0, high: y1, log: true },
+        equal: false,
+        shapes,
+        legend,
+        size,
+    }
+}

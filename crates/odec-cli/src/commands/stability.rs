@@ -1,0 +1,383 @@
+//! `odec stability`: where |R(z)| is at most 1, where h*lambda of a model lies, and the largest step that is stable.
+
+use odec_lang::model::Model;
+use odec_ode::method::{self, Method};
+use odec_ode::problem::{Samples, Stop};
+use odec_sim::bind::Purpose;
+use odec_sim::blame::{self, number};
+use odec_sim::contour::Grid;
+use odec_sim::reference::{self, Gone, Row};
+use odec_sim::spectrum::{self, MAX_UNKNOWNS, Spectrum};
+use odec_sim::stability::{self, Amplification, C, Window};
+
+use crate::args::{self, Stability};
+use crate::exit::Exit;
+use crate::figure::Destination;
+use crate::input::error;
+use crate::picture::{Diagram, Ink, Key, Mark, Range, Shape};
+use crate::report::Reporter;
+use crate::rows::shortest;
+use crate::session::{Session, bind, refuse};
+use crate::signal;
+use crate::summary::brief;
+
+/// Points of a run at which eigenvalues are computed.
+const POINTS: usize = 400;
+/// Points of the grid across the picture, and on either side of the real axis.
+const GRID: (usize, usize) = (181, 70);
+/// A picture is widened up to so many times to hold all of h*lambda.
+const WIDEN: f64 = 2.5;
+/// Largest excess of |R| over 1 along a run that is not called growth: rounding of the eigenvalues.
+const GROWTH: f64 = 1e-9;
+
+type Names = Vec<(String, Amplification)>;
+
+/// Draws and prints.
+pub fn stability(args: &Stability, reporter: Reporter) -> Exit {
+    let usage = |d| {
+        reporter.diagnostic(None, &d);
+        Exit::Usage
+    };
+    let Some(file) = &args.file else {
+        let Some(name) = &args.block.method else {
+            let help = "for example `odec stability --method rk4` or `odec stability model.ode`";
+            return usage(error("E0705", "a method is needed, or a model, or both".into(), Some(help.into())));
+        };
+        let (method, regions) = match method::find(name).and_then(|m| Ok((m, stability::of(m)?))) {
+            Ok(found) => found,
+            Err(refusal) => return usage(blame::unknown_method(&refusal, None)),
+        };
+        let to = match Destination::new(&args.figure, &format!("{}-stability.svg", method.name), None) {
+            Ok(to) => to,
+            Err(d) => return usage(*d),
+        };
+        let exit = super::print(&axes(method, &regions), reporter);
+        return if exit == Exit::Success { to.write(&draw(method, &regions, None, to.size), reporter) } else { exit };
+    };
+    let model = args::Model { file: file.clone(), set: args.set.clone(), params: args.params.clone() };
+    let session = match bind(&model, &args.block, Purpose::Rows, reporter) {
+        Ok(session) => session,
+        Err(exit) => return exit,
+    };
+    let method = session.bound.choice.method;
+    let to = match Destination::new(
+        &args.figure,
+        &format!("{}-{}-stability.svg", session.model.name, method.name),
+        Some(file),
+    ) {
+        Ok(to) => to,
+        Err(d) => return usage(*d),
+    };
+    let regions = match stability::of(method) {
+        Ok(regions) => regions,
+        Err(refusal) => return refuse(&session, &refusal, reporter),
+    };
+    let n = session.bound.machine.layout().n;
+    if n > MAX_UNKNOWNS {
+        let headline = format!("the eigenvalues of {n} unknowns are too many to compute: at most {MAX_UNKNOWNS}");
+        return usage(error("E0705", headline, Some("the region alone: `odec stability --method NAME`".into())));
+    }
+    signal::listen();
+    let along = match Along::of(&session) {
+        Ok(along) => along,
+        Err(gone) => return super::gone(&session, gone, reporter),
+    };
+    let text = axes(method, &regions) + &along.report(&session, &regions);
+    let exit = super::print(&text, reporter);
+    if exit == Exit::Success {
+        to.write(&draw(method, &regions, Some(&(&session, &along)), to.size), reporter)
+    } else {
+        exit
+    }
+}
+
+/// The eigenvalues of a run, with the step at each point.
+struct Along {
+    spectra: Vec<Spectrum>,
+    /// Steps, of the run's sign.
+    steps: Vec<f64>,
+    /// Rows whose eigenvalues could not be computed.
+    skipped: usize,
+}
+
+impl Along {
+    /// With constant steps along the true solution, else along the steps that the method takes.
+    fn of(session: &Session) -> Result<Along, Gone> {
+        let bound = &session.bound;
+        let stop = || signal::asked_to_stop();
+        let forward = bound.problem.t_end - bound.problem.t0;
+        let (rows, steps): (Vec<Row>, Vec<f64>) = match bound.options.step.filter(|_| bound.options.fixed) {
+            Some(h) => {
+                let mut rows = vec![(bound.problem.t0, bound.problem.y0.clone())];
+                rows.extend(reference::ordinary(bound, &reference::even_times(bound, POINTS / 2), &stop)?);
+                let steps = vec![h.copysign(forward); rows.len()];
+                (rows, steps)
+            }
+            None => {
+                let (mut rows, result) =
+                    reference::run(bound, bound.choice.method, &bound.options, &Samples::Steps, &stop);
+                match result {
+                    Ok(outcome) if outcome.stop == Stop::Interrupted => return Err(Gone::Interrupted),
+                    Ok(_) => {}
+                    Err(e) => return Err(Gone::Failed(e)),
+                }
+                let mut steps: Vec<f64> = rows.windows(2).map(|w| w[1].0 - w[0].0).collect();
+                rows.pop();
+                let every = rows.len().div_ceil(POINTS).max(1);
+                rows = rows.into_iter().step_by(every).collect();
+                steps = steps.into_iter().step_by(every).collect();
+                (rows, steps)
+            }
+        };
+        let mut along = Along { spectra: vec![], steps: vec![], skipped: 0 };
+        for ((t, y), h) in rows.iter().zip(steps) {
+            match spectrum::at(&bound.machine, *t, y) {
+                Some(spectrum) => {
+                    along.spectra.push(spectrum);
+                    along.steps.push(h);
+                }
+                None => along.skipped += 1,
+            }
+            if stop() {
+                return Err(Gone::Interrupted);
+            }
+        }
+        Ok(along)
+    }
+
+    /// All h*lambda.
+    fn points(&self) -> impl Iterator<Item = C> + '_ {
+        self.spectra.iter().zip(&self.steps).flat_map(|(s, h)| s.values.iter().map(move |v| v * *h))
+    }
+
+    fn report(&self, session: &Session, regions: &Names) -> String {
+        let bound = &session.bound;
+        let time = &session.model.time.name;
+        let backwards = bound.problem.t_end < bound.problem.t0;
+        // run backwards, what grows decays
+        let mirrored: Vec<Spectrum> = self
+            .spectra
+            .iter()
+            .map(|s| Spectrum {
+                values: s.values.iter().map(|v| if backwards { -v } else { *v }).collect(),
+                ..s.clone()
+            })
+            .collect();
+        let mut lines: Vec<(String, String)> = vec![(
+            session.model.name.clone(),
+            format!(
+                "{time} = {} .. {}, eigenvalues at {} points of the run",
+                shortest(bound.problem.t0),
+                shortest(bound.problem.t_end),
+                self.spectra.len()
+            ),
+        )];
+        let limits: Vec<_> = regions.iter().map(|(name, r)| (name, spectrum::limit(r, &mirrored))).collect();
+        if limits.iter().all(|(_, limit)| limit.is_none()) {
+            lines.push(("largest stable step".into(), "no limit".into()));
+        }
+        for (name, limit) in limits {
+            let Some(limit) = limit else { continue };
+            let several = if regions.len() == 1 { String::new() } else { format!(", {name}") };
+            let label = format!("largest stable step{several}");
+            let step = if limit.step == 0.0 {
+                "none: an oscillation without damping grows at every step".to_string()
+            } else {
+                number(limit.step)
+            };
+            lines.push((label, step));
+            let spectrum = &self.spectra[limit.index];
+            let lambda = if backwards { -limit.lambda } else { limit.lambda };
+            let states = states(session, &spectrum::participation(&bound.machine, spectrum, lambda));
+            let by = if states.is_empty() { String::new() } else { format!("{}, ", states.join(", ")) };
+            lines.push(("set by".into(), format!("{by}λ = {} at {time} = {}", complex(lambda), brief(spectrum.t))));
+            if let Some((place, text)) = states.first().and_then(|s| equation(session, s)) {
+                lines.push((place, text));
+            }
+        }
+        if let ([(_, region)], Some(h)) = (regions.as_slice(), bound.options.step.filter(|_| bound.options.fixed)) {
+            let grows = self.growing(region);
+            let verdict = match grows {
+                0 => "stable at every point".to_string(),
+                k => format!("unstable at {k} of {} points", self.spectra.len()),
+            };
+            lines.push((format!("step {}", shortest(h)), verdict));
+        } else if let [(_, region)] = regions.as_slice() {
+            let grows = self.growing(region);
+            let steps = self.steps.iter().map(|h| h.abs());
+            let range = format!(
+                "{} to {}",
+                brief(steps.clone().fold(f64::INFINITY, f64::min)),
+                brief(steps.fold(0.0, f64::max))
+            );
+            lines.push((
+                "steps taken".into(),
+                format!("{range}; outside of the region at {grows} of {} points", self.spectra.len()),
+            ));
+        }
+        if self.skipped > 0 {
+            lines.push(("left out".into(), format!("{} points without finite eigenvalues", self.skipped)));
+        }
+        aligned(&lines)
+    }
+
+    /// Points at which something that does not grow by itself is amplified.
+    fn growing(&self, region: &Amplification) -> usize {
+        let unstable = |z: &C| spectrum::decaying(*z).is_some_and(|d| region.at(d * z.norm()) > 1.0 + GROWTH);
+        self.spectra.iter().zip(&self.steps).filter(|(s, h)| s.values.iter().any(|v| unstable(&(v * **h)))).count()
+    }
+}
+
+/// Limits on the axes.
+fn axes(method: &Method, regions: &Names) -> String {
+    let mut lines = vec![(method.name.to_string(), format!("order {}, {}", method.order, method.family.name()))];
+    for (name, region) in regions {
+        let real = match region.limit(C::new(-1.0, 0.0)) {
+            f64::INFINITY => "every h".to_string(),
+            r => format!("h*|λ| up to {}", number(r)),
+        };
+        let imaginary = match region.limit(C::new(0.0, 1.0)) {
+            f64::INFINITY => "every h".to_string(),
+            0.0 => "no h".to_string(),
+            r => format!("h*|λ| up to {}", number(r)),
+        };
+        if regions.len() == 1 {
+            lines.push(("decay".into(), format!("stable for {real}")));
+            lines.push(("oscillation".into(), format!("stable for {imaginary}")));
+        } else {
+            lines.push((name.clone(), format!("decay stable for {real}, oscillation for {imaginary}")));
+        }
+    }
+    aligned(&lines)
+}
+
+/// Two columns.
+fn aligned(lines: &[(String, String)]) -> String {
+    let width = lines.iter().map(|(l, _)| l.chars().count()).max().unwrap_or(0);
+    lines.iter().map(|(l, r)| format!("{l}{}  {r}\n", " ".repeat(width - l.chars().count()))).collect()
+}
+
+fn complex(v: C) -> String {
+    let four = |v: f64| number(format!("{v:.3e}").parse().unwrap_or(v));
+    match four(v.im.abs()) {
+        _ if v.im.abs() <= 1e-9 * v.norm() => four(v.re),
+        im if v.re.abs() <= 1e-9 * v.norm() => format!("±{im}i"),
+        im => format!("{} ± {im}i", four(v.re)),
+    }
+}
+
+/// The states that take part most, in the order of the text.
+fn states(session: &Session, shares: &[f64]) -> Vec<String> {
+    const MUCH: f64 = 0.5;
+    const MOST: usize = 4;
+    let much = session.bound.states.iter().filter(|(_, k)| shares.get(*k).is_some_and(|s| *s >= MUCH));
+    much.map(|(name, _)| name.clone()).take(MOST).collect()
+}
+
+/// Place and text of the equation of a state.
+fn equation(session: &Session, state: &str) -> Option<(String, String)> {
+    let model: &Model = &session.model;
+    let base = state.trim_end_matches('\'');
+    let target = model.states.iter().position(|s| s.name == base)?;
+    let span = model.equations.iter().find(|e| e.target == Some(target))?.span;
+    let (line, _) = session.source.position(span.start as usize);
+    let text = session.source.text.get(span.start as usize..span.end as usize)?;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some((format!("{}:{line}", session.source.name), text))
+}
+
+fn draw(method: &Method, regions: &Names, along: Option<&(&Session, &Along)>, size: (u32, u32)) -> Diagram {
+    let list: Vec<&Amplification> = regions.iter().map(|(_, r)| r).collect();
+    let aspect = f64::from(size.0) * 0.74 / (f64::from(size.1) * 0.86);
+    let mut window = Window::about(&list, aspect);
+    let points: Vec<C> = along.map(|(_, a)| a.points().filter(|z| z.norm().is_finite()).collect()).unwrap_or_default();
+    let need = points
+        .iter()
+        .fold(1.0f64, |m, z| m.max(z.re / window.right).max(z.re / window.left).max(1.05 * z.im.abs() / window.top));
+    if need > 1.0 && need <= WIDEN {
+        window = Window { left: window.left * need, right: window.right * need, top: window.top * need };
+    }
+    let grids: Vec<Grid> = list.iter().map(|r| r.sample(&window, GRID.0, GRID.1)).collect();
+    let mut shapes = vec![];
+    let mut legend = vec![];
+    if let Some(first) = grids.first() {
+        // where all are stable
+        let mut all = first.clone();
+        for grid in &grids[1..] {
+            for (v, w) in all.values.iter_mut().zip(&grid.values) {
+                *v = v.max(*w);
+            }
+        }
+        shapes.push(Shape::Region(all.region(), Ink::Pale(0)));
+        legend.push((
+            if grids.len() == 1 { "stable" } else { "stable at each order" }.to_string(),
+            Key::Region(Ink::Pale(0)),
+        ));
+    }
+    shapes.push(Shape::Line(vec![(window.left, 0.0), (window.right, 0.0)], Ink::Faint, 1.2));
+    shapes.push(Shape::Line(vec![(0.0, -window.top), (0.0, window.top)], Ink::Faint, 1.2));
+    for (k, ((name, region), grid)) in regions.iter().zip(&grids).enumerate() {
+        // colours of the orders, the one of the points left out
+        let ink = Ink::Series(if k == 0 { 0 } else { k + 1 });
+        for curve in grid.curves() {
+            shapes.push(Shape::Line(curve, ink, 1.8));
+        }
+        if region.second_order() {
+            let end = region.limit(C::new(0.0, 1.0)).min(window.top);
+            shapes.push(Shape::Line(vec![(0.0, -end), (0.0, end)], ink, 3.0));
+        }
+        let text = if regions.len() == 1 { "|R(z)| = 1".to_string() } else { format!("|R(z)| = 1, {name}") };
+        legend.push((text, Key::Line(ink)));
+    }
+    if let Some((session, _)) = along {
+        let ink = Ink::Series(1);
+        let (inside, outside): (Vec<C>, Vec<C>) =
+            points.iter().partition(|z| z.re >= window.left && z.re <= window.right && z.im.abs() <= window.top);
+        let text = match session.bound.options.step.filter(|_| session.bound.options.fixed) {
+            Some(h) => format!("hλ of {}, h = {}", session.model.name, shortest(h)),
+            None => format!("hλ of {}", session.model.name),
+        };
+        legend.push((text, Key::Mark(ink, Mark::Dot)));
+        if !outside.is_empty() {
+            legend.push((format!("{} of {} lie beyond the edge,", outside.len(), points.len()), Key::Text));
+            let far = outside.iter().fold(C::new(0.0, 0.0), |m, z| if z.norm() > m.norm() { *z } else { m });
+            legend.push((format!("up to {}", complex(far)), Key::Text));
+        }
+        shapes.extend(beyond(&window, &outside).into_iter().map(|(at, towards)| Shape::Head(at, towards, ink)));
+        let mut marks: Vec<(f64, f64)> = inside.iter().map(|z| (z.re, z.im)).collect();
+        marks.dedup();
+        shapes.push(Shape::Marks(marks, ink, Mark::Dot));
+    }
+    let title = match along {
+        Some((session, _)) => format!("Stability of {}, and {}", method.name, session.model.name),
+        None => format!("Stability of {}", method.name),
+    };
+    Diagram {
+        title,
+        x_label: "Re hλ".into(),
+        y_label: "Im hλ".into(),
+        x: Range { low: window.left, high: window.right, log: false },
+        y: Range { low: -window.top, high: window.top, log: false },
+        equal: true,
+        shapes,
+        legend,
+        size,
+    }
+}
+
+/// Where the rays from the origin to points outside leave the window, and their directions; few of them.
+fn beyond(window: &Window, points: &[C]) -> Vec<((f64, f64), (f64, f64))> {
+    const INSET: f64 = 0.985;
+    const ANGLES: f64 = 60.0;
+    let mut seen = std::collections::BTreeSet::new();
+    let mut list = vec![];
+    for z in points {
+        let bin = (z.im.atan2(z.re) / std::f64::consts::TAU * ANGLES).round() as i64;
+        if seen.insert(bin) {
+            let side = if z.re < 0.0 { window.left / z.re } else { window.right / z.re };
+            let s = INSET * side.min(window.top / z.im.abs());
+            list.push(((s * z.re, s * z.im), (z.re, z.im)));
+        }
+    }
+    list
+}

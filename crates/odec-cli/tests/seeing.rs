@@ -1,0 +1,178 @@
+//! The commands for people who want to see: `order`, `compare`, `field`, and `run --table`.
+
+mod common;
+
+use common::{DECAY, Folder, model};
+
+fn cells(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+/// The cells of the row of a table that begins with this word.
+#[track_caller]
+fn row<'a>(text: &'a str, first: &str) -> Vec<&'a str> {
+    let found = text.lines().map(cells).find(|c| c.first() == Some(&first));
+    found.unwrap_or_else(|| panic!("no row `{first}` in\n{text}"))
+}
+
+#[track_caller]
+fn number(text: &str) -> f64 {
+    text.parse().unwrap_or_else(|_| panic!("`{text}` is no number"))
+}
+
+/// The number after `fitted order`.
+#[track_caller]
+fn fitted(text: &str) -> f64 {
+    let line =
+        text.lines().find_map(|l| l.strip_prefix("fitted order ")).unwrap_or_else(|| panic!("no fit in\n{text}"));
+    number(line.split(',').next().unwrap_or(""))
+}
+
+#[test]
+fn the_order_of_methods_is_seen() {
+    let folder = Folder::new("order");
+    for (method, p) in
+        [("euler", 1.0), ("midpoint", 2.0), ("rk4", 4.0), ("trapezoidal", 2.0), ("rodas4", 4.0), ("bdf3", 3.0)]
+    {
+        let out = folder
+            .run(&["order", &model("lotka_volterra.ode"), "--method", method, "--t-end", "3", "-o", "o.svg"])
+            .exits(0)
+            .out();
+        assert!((fitted(&out) - p).abs() < 0.25, "{method}: {out}");
+        assert!(!out.contains("They differ"), "{out}");
+    }
+    // errors of the table are those of Euler's closed form on y' = -y
+    let out =
+        folder.run(&["order", &model("bead.ode"), "--set", "k=1", "--method", "euler", "-o", "o.png"]).exits(0).out();
+    let (errors, exact): (Vec<f64>, Vec<f64>) = ["20", "40", "80"]
+        .iter()
+        .map(|steps| {
+            let n = number(steps);
+            let closed = |t: f64| 100.0 * ((1.0 - 1.0 / n).powf(t * n) - (-t).exp());
+            let scale = |t: f64| 100.0 * (-t).exp() + 1e-2;
+            let worst = (1..=20).map(|i| f64::from(i) / 20.0).map(|t| closed(t).abs() / scale(t)).fold(0.0, f64::max);
+            (number(row(&out, steps)[2]), worst)
+        })
+        .unzip();
+    for (e, x) in errors.iter().zip(&exact) {
+        assert!((e - x).abs() < 1e-3 * x, "{errors:?} and not {exact:?}");
+    }
+    assert!(std::fs::read(folder.path("o.png")).expect("a picture").starts_with(b"\x89PNG"));
+}
+
+#[test]
+fn an_order_that_cannot_be_measured_is_refused() {
+    let folder = Folder::new("order-refused").with("decay.ode", DECAY);
+    folder.run(&["order", "decay.ode", "--method", "bdf", "-o", "o.svg"]).exits(2).says("constant step");
+    assert!(!folder.path("o.svg").exists());
+}
+
+#[test]
+fn methods_are_compared() {
+    let folder = Folder::new("compare");
+    let bead = model("bead.ode");
+    let run = |flags: &[&str]| folder.run(&[&["compare", &bead, "-o", "c.svg"], flags].concat()).exits(0).out();
+    let out = run(&["--methods", "euler,backward-euler,bdf", "--step", "0.2"]);
+    assert!(row(&out, "euler").join(" ").contains("blew up by t = "), "{out}");
+    let implicit = row(&out, "backward-euler");
+    assert_eq!(implicit[1], "reached");
+    // y = 100/201 at the first step, where the true one is 0 and the scale is atol/rtol = 0.01
+    assert!((number(implicit[2]) - 100.0 / 201.0 / 0.01).abs() < 0.1, "{out}");
+    assert_eq!(row(&out, "bdf")[1], "refused");
+    assert!(out.contains("a constant step was asked for"), "{out}");
+
+    let out = run(&["--methods", "rodas4,bdf", "--rtol", "1e-7", "--work", "steps"]);
+    for name in ["rodas4", "bdf"] {
+        let error = number(row(&out, name)[2]);
+        assert!(error > 1e-10 && error < 1e-4, "{out}");
+    }
+    assert!(folder.read("c.svg").contains("steps"));
+}
+
+#[test]
+fn drifts_and_counts_stand_in_the_table() {
+    let folder = Folder::new("compare-drift");
+    let arguments =
+        ["compare", &model("kepler.ode"), "--methods", "rk4,midpoint", "--step", "0.01", "--t-end", "1", "-o", "c.png"];
+    let out = folder.run(&arguments).exits(0).out();
+    assert!(out.contains("drift of energy") && out.contains("drift of momentum"), "{out}");
+    let (rk4, midpoint) = (row(&out, "rk4"), row(&out, "midpoint"));
+    let (small, large) = (number(rk4[3]).abs(), number(midpoint[3]).abs());
+    assert!(small > 0.0 && small < 1e-3 * large, "{out}");
+    // 100 steps of four and of two evaluations; the first of a step may be shared with the last of the step before
+    assert_eq!(rk4[5], "100");
+    let f = number(rk4[6]);
+    assert!((400.0..=501.0).contains(&f), "{out}");
+}
+
+#[test]
+fn equilibria_have_their_types() {
+    let folder = Folder::new("field");
+    let out = folder.run(&["field", &model("lotka_volterra.ode"), "-o", "f.svg"]).exits(0).out();
+    let saddle = row(&out, "saddle");
+    assert_eq!((saddle[1], saddle[2]), ("0", "0"), "{out}");
+    assert!(out.contains("-3, 1.5"), "{out}");
+    let centre = row(&out, "centre");
+    assert!((number(centre[1]) - 3.0).abs() < 1e-9 && (number(centre[2]) - 1.5).abs() < 1e-9, "{out}");
+    assert!(out.contains("±2.12132i"), "{out}");
+
+    let pendulum = model("pendulum.ode");
+    let arguments = ["field", &pendulum, "θ", "θ'", "--x-range=-4..4", "--y-range=-9..9", "-o", "f.png"];
+    let out = folder.run(&arguments).exits(0).out();
+    assert_eq!(out.lines().filter(|l| l.starts_with("saddle")).count(), 2, "{out}");
+    assert!((number(row(&out, "saddle")[1]) + std::f64::consts::PI).abs() < 1e-5, "{out}");
+    assert_eq!(out.lines().filter(|l| l.starts_with("centre")).count(), 1, "{out}");
+
+    // the other types, by their eigenvalues
+    for (a, b, c, d, kind) in [
+        (-1, 0, 0, -2, "stable node"),
+        (1, 0, 0, 2, "unstable node"),
+        (-1, 3, -3, -1, "stable focus"),
+        (1, 3, -3, 1, "unstable focus"),
+    ] {
+        let text =
+            format!("state x = 1, y = 0.5\nx' = ({a})*x + ({b})*y\ny' = ({c})*x + ({d})*y\nrun {{ t = 0 .. 1 }}\n");
+        let folder = Folder::new(&kind.replace(' ', "-")).with("m.ode", &text);
+        let flags = ["field", "m.ode", "--x-range=-1..1", "--y-range=-1..1", "-o", "f.svg"];
+        let out = folder.run(&flags).exits(0).out();
+        assert!(out.lines().any(|l| l.starts_with(kind)), "{kind}: {out}");
+    }
+}
+
+#[test]
+fn fields_that_cannot_be_drawn() {
+    let folder = Folder::new("field-bad")
+        .with("decay.ode", DECAY)
+        .with("line.ode", "state x = 1, y = 1\nx' = x - y\ny' = y - x\nrun { t = 0 .. 1 }\n");
+    folder.run(&["field", "decay.ode"]).exits(2).says("two states");
+    let lorenz = model("lorenz.ode");
+    folder.run(&["field", &lorenz, "x", "nothing"]).exits(2).says("E0706");
+    folder.run(&["field", &lorenz, "x", "x"]).exits(2).says("both axes");
+    folder.run(&["field", &lorenz, "x", "z", "--x-range", "3..1"]).exits(2).says("E0705");
+    folder.run(&["field", &lorenz, "x", "z", "--at=-5"]).exits(2).says("not in the run");
+    folder.run(&["field", "line.ode", "-o", "f.svg"]).exits(0).prints("not isolated");
+    folder
+        .run(&["field", &lorenz, "x", "z", "--t-end", "5", "--at", "2", "-o", "f.svg"])
+        .exits(0)
+        .prints("held as they are at t = 2");
+}
+
+#[test]
+fn a_table_shows_the_steps() {
+    let folder = Folder::new("table");
+    let out = folder.run(&["run", &model("bead.ode"), "--run", "euler", "--table", "-q"]).exits(0).out();
+    assert_eq!(row(&out, "step"), ["step", "t", "x", "y"]);
+    assert_eq!(row(&out, "0"), ["0", "0", "100", "100"]);
+    assert_eq!(row(&out, "1"), ["1", "0.0015", "99.85", "-50"]);
+    assert_eq!(row(&out, "3"), ["3", "0.0045", "99.5506747", "-12.5"]);
+    let width = out.lines().next().map_or(0, str::len);
+    assert!(out.lines().all(|l| l.len() == width), "{out}");
+    assert_eq!(out.lines().count(), 12);
+    // each step is a row, whatever the model says of samples, unless the command line does
+    let folder = folder.with("decay.ode", DECAY);
+    let rows = |flags: &[&str]| {
+        folder.run(&[&["run", "decay.ode", "--table", "-q"], flags].concat()).exits(0).out().lines().count()
+    };
+    assert_eq!(rows(&["--method", "rk4", "--step", "0.1"]), 22);
+    assert_eq!(rows(&["--samples", "3"]), 5);
+}

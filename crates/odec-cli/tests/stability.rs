@@ -1,0 +1,75 @@
+//! `odec stability`: limits, the step of a model, and what sets it.
+
+mod common;
+
+use common::{Folder, Ran, model};
+
+/// What stands right of this label.
+#[track_caller]
+fn value<'a>(text: &'a str, label: &str) -> &'a str {
+    let line = text.lines().find_map(|l| l.strip_prefix(label).filter(|r| r.starts_with("  ")));
+    line.unwrap_or_else(|| panic!("no `{label}` in\n{text}")).trim()
+}
+
+fn number(text: &str) -> f64 {
+    text.split([' ', ',']).find_map(|w| w.parse().ok()).unwrap_or_else(|| panic!("no number in {text}"))
+}
+
+#[test]
+fn eulers_step_on_the_bead_is_two_over_k() {
+    let folder = Folder::new("stability-bead");
+    let run = |flags: &[&str]| folder.run(&[&["stability", &model("bead.ode"), "-o", "s.svg"], flags].concat());
+    let out = run(&["--method", "euler", "--step", "0.0015"]).exits(0).out();
+    assert!((number(value(&out, "largest stable step")) - 0.002).abs() < 1e-12, "{out}");
+    assert!(value(&out, "set by").starts_with("y, λ = -1000 at t = 0"), "{out}");
+    assert!(out.contains("bead.ode:12") && out.contains("y' = -k*y"), "{out}");
+    assert_eq!(value(&out, "step 0.0015"), "stable at every point");
+    assert!(value(&run(&["--run", "unstable"]).exits(0).out(), "step 0.2").starts_with("unstable at 201"));
+    let soft = run(&["--method", "rk4", "--step", "0.01", "--set", "k=10"]).exits(0).out();
+    assert!((number(value(&soft, "largest stable step")) - 0.278529).abs() < 1e-6, "{soft}");
+    let implicit = run(&["--method", "backward-euler", "--step", "0.2"]).exits(0).out();
+    assert_eq!(value(&implicit, "largest stable step"), "no limit");
+    assert!(folder.read("s.svg").contains("</svg>"));
+}
+
+#[test]
+fn an_undamped_oscillation_has_a_limit_or_none() {
+    let text = "state x = 1, x' = 0\nx'' = -4*x\nrun { t = 0 .. 10; step = 0.1 }\n";
+    let folder = Folder::new("stability-oscillator").with("m.ode", text);
+    let run = |method: &str| {
+        let out = folder.run(&["stability", "m.ode", "--method", method, "-o", "s.png"]).exits(0).out();
+        value(&out, "largest stable step").to_string()
+    };
+    assert!(run("euler").starts_with("none"));
+    assert!(run("midpoint").starts_with("none"));
+    assert!((number(&run("rk4")) - 2f64.sqrt()).abs() < 1e-5);
+    assert_eq!(run("trapezoidal"), "no limit");
+    assert!(std::fs::read(folder.path("s.png")).expect("a picture").starts_with(b"\x89PNG"));
+}
+
+#[test]
+fn a_method_alone_is_drawn_in_every_format_asked_for() {
+    let folder = Folder::new("stability-alone");
+    let out = folder.run(&["stability", "--method", "rk4", "-o", "a.svg", "-o", "a.png"]).exits(0).out();
+    assert!((number(value(&out, "decay")) - 2.78529).abs() < 1e-9 || out.contains("2.78529"), "{out}");
+    assert!(out.contains("2.82843"), "{out}");
+    assert!(folder.path("a.svg").exists() && folder.path("a.png").exists());
+    folder.run(&["stability", "--method", "bdf3"]).exits(0);
+    assert!(folder.path("bdf3-stability.svg").exists());
+    let picture = |ran: Ran| ran.exits(2);
+    picture(folder.run(&["stability"])).says("E0705");
+    picture(folder.run(&["stability", "--method", "bdf7"])).says("E0612");
+    picture(folder.run(&["stability", "--method", "rk4", "-o", "a.jpg"])).says("E0711");
+}
+
+#[test]
+fn along_adaptive_steps_and_backwards() {
+    let folder = Folder::new("stability-adaptive").with("m.ode", "state x = 1\nx' = -50*x\nrun { t = 0 .. 1 }\n");
+    let run = |flags: &[&str]| folder.run(&[&["stability", "m.ode", "-o", "s.svg"], flags].concat()).exits(0).out();
+    let out = run(&["--method", "dopri5", "--rtol", "1e-3"]);
+    assert!(value(&out, "steps taken").contains(" to "), "{out}");
+    assert!((number(value(&out, "largest stable step")) - 3.30657 / 50.0).abs() < 1e-6, "{out}");
+    // backwards in time this grows, and no step is too large for what grows
+    let back = run(&["--method", "euler", "--step", "0.01", "--t", "1..0"]);
+    assert_eq!(value(&back, "largest stable step"), "no limit");
+}

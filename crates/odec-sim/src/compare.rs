@@ -1,0 +1,112 @@
+//! One method on one model, measured against an accurate run: error, drift of what is conserved, growth beyond all bounds, cost.
+
+use odec_ode::method::Method;
+use odec_ode::problem::{Options, Refusal, Samples, SolveError, Stats, Stop};
+use odec_ode::system::System;
+
+use crate::bind::Bound;
+use crate::reference::{Gone, Reference, Row, error, run, scales};
+
+/// A solution that exceeds the true one by this factor has blown up.
+const BLOWN_UP: f64 = 1e3;
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub enum End {
+    /// At the end time.
+    Reached,
+    /// It went on, but a value exceeded the true ones a thousand times from this time on.
+    BlewUp(f64),
+    /// It failed at this time.
+    Failed(f64),
+    /// The method does not take this model or these options.
+    Refused(Refusal),
+}
+
+/// What a run gave and cost.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    /// How it ended.
+    pub end: End,
+    /// Largest error; infinite if rows are missing.
+    pub error: f64,
+    /// Largest distance of each conserved quantity from its start, with its sign.
+    pub drifts: Vec<f64>,
+    /// Counts.
+    pub stats: Stats,
+}
+
+/// Names of the conserved quantities.
+pub fn conserved(bound: &Bound) -> Vec<String> {
+    bound.conservation.iter().map(|c| c.name.clone()).collect()
+}
+
+/// Makes sure that nothing is compiled while a run is timed.
+pub fn warm(bound: &Bound) {
+    let (n, system) = (bound.problem.y0.len(), &bound.machine);
+    let mut out = vec![0.0; n];
+    let mut values = vec![0.0; system.jacobian_pattern().entries()];
+    // what these say about the start is said again by the runs
+    let _ = system.jacobian(bound.problem.t0, &bound.problem.y0, &mut values);
+    let _ = system.time_derivative(bound.problem.t0, &bound.problem.y0, &mut out);
+}
+
+/// Runs a method.
+///
+/// # Errors
+/// Only when asked to stop; all else is a measurement.
+pub fn measure(
+    bound: &Bound,
+    method: &'static Method,
+    options: &Options,
+    reference: &Reference,
+    stop: &dyn Fn() -> bool,
+) -> Result<Measurement, Gone> {
+    let samples = Samples::Times(reference.rows.iter().map(|r| r.0).collect());
+    let (rows, result) = run(bound, method, options, &samples, stop);
+    let (end, stats) = match result {
+        Ok(outcome) if outcome.stop == Stop::Interrupted => return Err(Gone::Interrupted),
+        Ok(outcome) => (End::Reached, outcome.stats),
+        Err(SolveError::Failed(failure)) => (End::Failed(failure.t), failure.stats),
+        Err(SolveError::Refused(refusal)) => (End::Refused(refusal), Stats::default()),
+    };
+    let end = match (end, blown_up(bound, &rows, reference)) {
+        (End::Reached | End::Failed(_), Some(t)) => End::BlewUp(t),
+        (end, _) => end,
+    };
+    let error =
+        if matches!(end, End::Refused(_)) { f64::INFINITY } else { error(&rows, &reference.rows, &scales(bound)) };
+    Ok(Measurement { end, error, drifts: drifts(bound, &rows), stats })
+}
+
+/// The first time at which a value exceeds all true ones of its unknown by far.
+fn blown_up(bound: &Bound, rows: &[Row], reference: &Reference) -> Option<f64> {
+    let mut sizes: Vec<f64> = bound.problem.y0.iter().zip(scales(bound)).map(|(y, s)| y.abs().max(s)).collect();
+    for (_, y) in &reference.rows {
+        for (size, v) in sizes.iter_mut().zip(y) {
+            *size = size.max(v.abs());
+        }
+    }
+    let found = rows.iter().find(|(_, y)| y.iter().zip(&sizes).any(|(v, s)| !(v.abs() <= BLOWN_UP * s)));
+    found.map(|(t, _)| *t)
+}
+
+fn drifts(bound: &Bound, rows: &[Row]) -> Vec<f64> {
+    let layout = bound.machine.layout();
+    let mut out = vec![0.0; layout.outputs_len()];
+    let mut at = |t: f64, y: &[f64]| {
+        bound.machine.outputs(t, y, &mut out);
+        out[layout.outputs..][..layout.conserved].to_vec()
+    };
+    let start = at(bound.problem.t0, &bound.problem.y0);
+    let mut drifts = vec![0.0f64; layout.conserved];
+    for (t, y) in rows {
+        for ((drift, now), start) in drifts.iter_mut().zip(at(*t, y)).zip(&start) {
+            let distance = now - start;
+            if !drift.is_nan() && !(distance.abs() <= drift.abs()) {
+                *drift = distance;
+            }
+        }
+    }
+    drifts
+}

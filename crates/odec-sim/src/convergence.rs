@@ -1,0 +1,127 @@
+//! Observed order of a method on a model: errors of constant steps against an accurate run, and the line through them.
+
+use odec_ode::method::Method;
+use odec_ode::problem::{Options, Samples, SolveError, Stop};
+
+use crate::bind::Bound;
+use crate::reference::{Gone, Reference, accurate, error, even_times, run, scales};
+
+/// Times at which errors are measured, at the ends of steps of every length.
+pub const TIMES: usize = 20;
+/// Most steps between two of them.
+const MOST: u64 = 1 << 15;
+/// Errors above this are not asymptotic yet ...
+const LARGEST: f64 = 1e-3;
+/// ... and below this rounding.
+const SMALLEST: f64 = 1e-11;
+/// Errors must exceed that of the reference by this factor.
+const ABOVE_REFERENCE: f64 = 20.0;
+/// Points within the bounds that are enough.
+const ENOUGH: usize = 8;
+/// The line is fitted through so many of them, those with the smallest steps, where the leading term rules.
+const FITTED: usize = 4;
+/// Fewer points give no line.
+const FEWEST: usize = 3;
+/// Relative tolerance of what is solved within a step, so that the step alone makes the error.
+const WITHIN_STEP: f64 = 1e-12;
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Steps.
+    pub steps: u64,
+    /// Their size.
+    pub h: f64,
+    /// Largest error; infinite if the run failed.
+    pub error: f64,
+}
+
+/// The line ln(error) = order ln(h) + constant.
+#[derive(Clone, Copy, Debug)]
+pub struct Fit {
+    /// Slope.
+    pub order: f64,
+    /// ln(error) at h = 1.
+    pub constant: f64,
+    /// Positions of the first and the last point.
+    pub range: (usize, usize),
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// The accurate run.
+    pub reference: Reference,
+    /// From long to short steps.
+    pub points: Vec<Point>,
+    /// The line, if there are points enough.
+    pub fit: Option<Fit>,
+}
+
+/// Halves the step until the errors show the order, or rounding.
+///
+/// # Errors
+/// If the model cannot be solved accurately, or the method refuses it.
+pub fn study(bound: &Bound, method: &'static Method, stop: &dyn Fn() -> bool) -> Result<Study, Gone> {
+    let times = even_times(bound, TIMES);
+    let span = (bound.problem.t_end - bound.problem.t0).abs();
+    let scales = scales(bound);
+    let options = |steps: u64| Options {
+        step: Some(span / steps as f64),
+        fixed: true,
+        rtol: WITHIN_STEP,
+        atol: scales.iter().map(|s| s * WITHIN_STEP).collect(),
+        ..Options::default()
+    };
+    // what is refused is refused before the reference takes its time
+    let tiny = bound.problem.t0 + (bound.problem.t_end - bound.problem.t0) * 1e-12;
+    if let (_, Err(SolveError::Refused(refusal))) =
+        run(bound, method, &options(TIMES as u64), &Samples::Times(vec![tiny]), &|| true)
+    {
+        return Err(Gone::Failed(SolveError::Refused(refusal)));
+    }
+    let reference = accurate(bound, &times, stop)?;
+    let floor = SMALLEST.max(ABOVE_REFERENCE * reference.error);
+    let samples = Samples::Times(times);
+    let mut points: Vec<Point> = vec![];
+    let mut between = 1;
+    while between <= MOST {
+        let steps = TIMES as u64 * between;
+        let (rows, result) = run(bound, method, &options(steps), &samples, stop);
+        let error = match result {
+            Ok(outcome) if outcome.stop == Stop::Interrupted => return Err(Gone::Interrupted),
+            Ok(_) => error(&rows, &reference.rows, &scales),
+            Err(SolveError::Refused(refusal)) => return Err(Gone::Failed(SolveError::Refused(refusal))),
+            Err(SolveError::Failed(_)) => f64::INFINITY,
+        };
+        points.push(Point { steps, h: span / steps as f64, error });
+        let inside = points.iter().filter(|p| p.error <= LARGEST && p.error >= floor).count();
+        if error < floor || inside >= ENOUGH {
+            break;
+        }
+        between *= 2;
+    }
+    let fit = fit(&points, floor);
+    Ok(Study { reference, points, fit })
+}
+
+/// The least-squares line through the last points within the bounds.
+fn fit(points: &[Point], floor: f64) -> Option<Fit> {
+    let usable = |top: f64| -> Vec<usize> {
+        (0..points.len()).filter(|k| points[*k].error <= top && points[*k].error >= floor).collect()
+    };
+    let mut chosen = usable(LARGEST);
+    if chosen.len() < FEWEST {
+        chosen = usable(100.0 * LARGEST);
+    }
+    let chosen = &chosen[chosen.len().saturating_sub(FITTED)..];
+    if chosen.len() < FEWEST {
+        return None;
+    }
+    let logs: Vec<(f64, f64)> = chosen.iter().map(|k| (points[*k].h.ln(), points[*k].error.ln())).collect();
+    let n = logs.len() as f64;
+    let (mx, my) = (logs.iter().map(|p| p.0).sum::<f64>() / n, logs.iter().map(|p| p.1).sum::<f64>() / n);
+    let (sxy, sxx) = logs.iter().fold((0.0, 0.0), |(a, b), p| (a + (p.0 - mx) * (p.1 - my), b + (p.0 - mx).powi(2)));
+    let order = sxy / sxx;
+    Some(Fit { order, constant: my - order * mx, range: (chosen[0], chosen[chosen.len() - 1]) })
+}

@@ -1,0 +1,360 @@
+//! A plane of two unknowns, the others held: the vector field, its integral curves, nullclines and equilibria.
+
+use std::ops::ControlFlow;
+
+use nalgebra::DMatrix;
+use odec_ode::method;
+use odec_ode::pattern::Pattern;
+use odec_ode::problem::{Options, Problem, Samples, Sink};
+use odec_ode::solve;
+use odec_ode::system::{EvalError, Shape, System};
+
+use crate::contour::{Grid, even};
+use crate::spectrum::{eigenvalues, linearised, rates};
+use crate::stability::C;
+
+/// A point of the plane.
+pub type Point = (f64, f64);
+
+/// Points at which Newton's method starts, along each side.
+const STARTS: usize = 20;
+/// Its most iterations.
+const ITERATIONS: usize = 50;
+/// Equilibria that are found are this exact, and this far apart, relative to the window.
+const EXACT: f64 = 1e-11;
+const APART: f64 = 1e-6;
+/// More equilibria than this, or more degenerate ones than the second, form a line.
+const MOST: usize = 40;
+const MOST_DEGENERATE: usize = 3;
+/// Real parts and eigenvalues that are this small beside the others are zero.
+const ZERO: f64 = 1e-8;
+
+/// A rectangle.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Ends of the horizontal side.
+    pub x: Point,
+    /// Ends of the vertical side.
+    pub y: Point,
+}
+
+impl Window {
+    /// True for a point in it.
+    pub fn holds(&self, (x, y): Point) -> bool {
+        x >= self.x.0 && x <= self.x.1 && y >= self.y.0 && y <= self.y.1
+    }
+
+    /// Its width and height.
+    pub fn size(&self) -> Point {
+        (self.x.1 - self.x.0, self.y.1 - self.y.0)
+    }
+}
+
+/// Two unknowns of a system at a time, with the state that gives the others.
+pub struct Plane<'a> {
+    /// The system.
+    pub system: &'a dyn System,
+    /// Time.
+    pub t: f64,
+    /// State, in which the two are replaced.
+    pub y: Vec<f64>,
+    /// Places of the two.
+    pub axes: (usize, usize),
+}
+
+/// A point at which the two do not change.
+#[derive(Clone, Debug)]
+pub struct Equilibrium {
+    /// Where it is.
+    pub at: Point,
+    /// Its type.
+    pub kind: Kind,
+    /// Eigenvalues in the plane.
+    pub values: Vec<C>,
+    /// The other unknowns do not change there either.
+    pub at_rest: bool,
+}
+
+/// Types of equilibria, by the eigenvalues of the linearisation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Two negative eigenvalues.
+    StableNode,
+    /// Two positive ones.
+    UnstableNode,
+    /// One of each.
+    Saddle,
+    /// A complex pair with negative real part.
+    StableFocus,
+    /// A complex pair with positive real part.
+    UnstableFocus,
+    /// A complex pair on the imaginary axis: what the nonlinear system does is not decided.
+    Centre,
+    /// An eigenvalue is zero.
+    Degenerate,
+}
+
+impl Kind {
+    /// The type that eigenvalues tell.
+    pub fn of(values: &[C]) -> Kind {
+        let size = values.iter().fold(0.0f64, |m, v| m.max(v.norm()));
+        let (Some(a), Some(b)) = (values.first(), values.last()) else { return Kind::Degenerate };
+        if a.norm().min(b.norm()) <= ZERO * size {
+            Kind::Degenerate
+        } else if a.im.abs() > ZERO * size {
+            match a.re {
+                re if re.abs() <= ZERO * size => Kind::Centre,
+                re if re < 0.0 => Kind::StableFocus,
+                _ => Kind::UnstableFocus,
+            }
+        } else if a.re * b.re < 0.0 {
+            Kind::Saddle
+        } else if a.re < 0.0 {
+            Kind::StableNode
+        } else {
+            Kind::UnstableNode
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::StableNode => "stable node",
+            Kind::UnstableNode => "unstable node",
+            Kind::Saddle => "saddle",
+            Kind::StableFocus => "stable focus",
+            Kind::UnstableFocus => "unstable focus",
+            Kind::Centre => "centre",
+            Kind::Degenerate => "degenerate",
+        }
+    }
+}
+
+impl Plane<'_> {
+    fn state(&self, (x, y): Point) -> Vec<f64> {
+        let mut state = self.y.clone();
+        state[self.axes.0] = x;
+        state[self.axes.1] = y;
+        state
+    }
+
+    /// The direction of motion; `None` where there is none.
+    pub fn at(&self, point: Point) -> Option<Point> {
+        let f = rates(self.system, self.t, &self.state(point))?;
+        Some((f[self.axes.0], f[self.axes.1]))
+    }
+
+    /// The linearisation in the plane.
+    fn slope(&self, point: Point) -> Option<[[f64; 2]; 2]> {
+        let a = linearised(self.system, self.t, &self.state(point))?;
+        let (i, j) = self.axes;
+        Some([[a[(i, i)], a[(i, j)]], [a[(j, i)], a[(j, j)]]])
+    }
+
+    /// Curves on which the first and on which the second of the two does not change.
+    pub fn nullclines(&self, window: &Window, columns: usize, rows: usize) -> [Vec<Vec<Point>>; 2] {
+        let (xs, ys) = (even(window.x.0, window.x.1, columns), even(window.y.0, window.y.1, rows));
+        let field = |axis: usize| {
+            Grid::sample(xs.clone(), ys.clone(), |x, y| match self.at((x, y)) {
+                Some(v) => [v.0, v.1][axis],
+                None => f64::NAN,
+            })
+        };
+        [0, 1].map(|axis| {
+            let grid = field(axis);
+            let typical = typical(&grid.values);
+            let curves = grid.curves().into_iter();
+            // a jump through infinity changes the sign too
+            let small = |p: &Point| self.at(*p).is_some_and(|v| [v.0, v.1][axis].abs() <= typical);
+            curves
+                .flat_map(|c| c.split(|p| !small(p)).map(<[Point]>::to_vec).collect::<Vec<_>>())
+                .filter(|c| c.len() > 1)
+                .collect()
+        })
+    }
+
+    /// Equilibria in a window, by Newton's method from a grid of points; `None` if they are not isolated.
+    pub fn equilibria(&self, window: &Window) -> Option<Vec<Equilibrium>> {
+        let (w, h) = window.size();
+        let mut found: Vec<Equilibrium> = vec![];
+        for y in even(window.y.0, window.y.1, STARTS) {
+            for x in even(window.x.0, window.x.1, STARTS) {
+                let Some(at) = self.newton((x, y), window).filter(|p| window.holds(*p)) else { continue };
+                let near = |e: &Equilibrium| ((e.at.0 - at.0) / w).abs() < APART && ((e.at.1 - at.1) / h).abs() < APART;
+                if found.iter().any(near) {
+                    continue;
+                }
+                let Some([[a, b], [c, d]]) = self.slope(at) else { continue };
+                let Some(values) = eigenvalues(&DMatrix::from_row_slice(2, 2, &[a, b, c, d])) else { continue };
+                let rest = rates(self.system, self.t, &self.state(at)).unwrap_or_default();
+                let at_rest = rest
+                    .iter()
+                    .enumerate()
+                    .all(|(k, v)| k == self.axes.0 || k == self.axes.1 || v.abs() <= ZERO * (1.0 + self.y[k].abs()));
+                found.push(Equilibrium { at, kind: Kind::of(&values), values, at_rest });
+                let degenerate = found.iter().filter(|e| e.kind == Kind::Degenerate).count();
+                if found.len() > MOST || degenerate > MOST_DEGENERATE {
+                    return None;
+                }
+            }
+        }
+        found.sort_by(|a, b| a.at.0.total_cmp(&b.at.0).then(a.at.1.total_cmp(&b.at.1)));
+        Some(found)
+    }
+
+    fn newton(&self, start: Point, window: &Window) -> Option<Point> {
+        let (w, h) = window.size();
+        let (mut x, mut y) = start;
+        for _ in 0..ITERATIONS {
+            let (f, g) = self.at((x, y))?;
+            if f == 0.0 && g == 0.0 {
+                return Some(self.rounded((x, y), window));
+            }
+            let [[a, b], [c, d]] = self.slope((x, y))?;
+            let determinant = a * d - b * c;
+            let (dx, dy) = ((b * g - d * f) / determinant, (c * f - a * g) / determinant);
+            if !(dx.is_finite() && dy.is_finite()) {
+                return None;
+            }
+            // no longer than a fifth of the window
+            let shorter = (0.2 / ((dx / w).abs().max((dy / h).abs()))).min(1.0);
+            (x, y) = (x + shorter * dx, y + shorter * dy);
+            if (dx / w).abs() < EXACT && (dy / h).abs() < EXACT {
+                return Some(self.rounded((x, y), window));
+            }
+        }
+        None
+    }
+
+    /// A coordinate that is zero but for rounding is zero, if the field agrees.
+    fn rounded(&self, (x, y): Point, window: &Window) -> Point {
+        let (w, h) = window.size();
+        let clean = |v: f64, size: f64| if v.abs() < EXACT * size { 0.0 } else { v };
+        (clean(x, w), clean(y, h))
+    }
+
+    /// The integral curve through a point, forwards and backwards, as long as it stays in the window; lengths are measured with
+    /// the window's sides as units. With the position of the point among those of the curve.
+    pub fn curve(&self, through: Point, window: &Window, length: f64) -> (Vec<Point>, usize) {
+        let (mut curve, mut place): (Vec<Point>, usize) = (vec![], 0);
+        for sign in [-1.0, 1.0] {
+            let unit = Unit {
+                plane: self,
+                window: *window,
+                sign,
+                pattern: Pattern::from_positions(2, 2, [(0, 0), (1, 0), (0, 1), (1, 1)]),
+            };
+            let start = unit.scaled(through);
+            let mut path = Path { points: vec![], back: false };
+            let problem = Problem { t0: 0.0, t_end: length, y0: vec![start.0, start.1] };
+            let options =
+                Options { rtol: 1e-6, atol: vec![1e-8], max_step: Some(0.01), max_steps: 4000, ..Options::default() };
+            if let Ok(dopri5) = method::find("dopri5") {
+                // a curve that ends at a singular point is as good as one that leaves the window
+                let _ = solve(&unit, &problem, dopri5, &options, &Samples::Steps, &mut path);
+            }
+            let points = path.points.into_iter().map(|p| unit.unscaled(p));
+            if sign < 0.0 {
+                curve.extend(points);
+                curve.reverse();
+                place = curve.len().saturating_sub(1);
+                if path.back {
+                    return (curve, place);
+                }
+                curve.pop();
+            } else {
+                curve.extend(points);
+            }
+        }
+        (curve, place)
+    }
+}
+
+/// The median size of finite values, times a generous factor.
+fn typical(values: &[f64]) -> f64 {
+    let mut sizes: Vec<f64> = values.iter().map(|v| v.abs()).filter(|v| v.is_finite()).collect();
+    sizes.sort_by(f64::total_cmp);
+    sizes.get(sizes.len() / 2).copied().unwrap_or(0.0) * 2.0
+}
+
+/// The field as directions of length 1, in units of the window; slower next to equilibria, where they have none.
+struct Unit<'a> {
+    plane: &'a Plane<'a>,
+    window: Window,
+    sign: f64,
+    pattern: Pattern,
+}
+
+impl Unit<'_> {
+    fn scaled(&self, (x, y): Point) -> Point {
+        let (w, h) = self.window.size();
+        ((x - self.window.x.0) / w, (y - self.window.y.0) / h)
+    }
+
+    fn unscaled(&self, (x, y): Point) -> Point {
+        let (w, h) = self.window.size();
+        (self.window.x.0 + x * w, self.window.y.0 + y * h)
+    }
+}
+
+impl System for Unit<'_> {
+    fn shape(&self) -> Shape {
+        Shape { n: 2, second: 0 }
+    }
+
+    fn rhs(&self, _: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
+        let Some((dx, dy)) = self.plane.at(self.unscaled((y[0], y[1]))) else {
+            f.fill(f64::NAN);
+            return Ok(());
+        };
+        let (w, h) = self.window.size();
+        let (dx, dy) = (dx / w, dy / h);
+        let size = dx.hypot(dy) + 1e-6;
+        (f[0], f[1]) = (self.sign * dx / size, self.sign * dy / size);
+        Ok(())
+    }
+
+    fn jacobian_pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+
+    fn jacobian(&self, _: f64, _: &[f64], _: &mut [f64]) -> Result<(), EvalError> {
+        Err(EvalError::Fatal)
+    }
+
+    fn jacobian_vector(&self, _: f64, _: &[f64], _: &[f64], _: &mut [f64]) -> Result<(), EvalError> {
+        Err(EvalError::Fatal)
+    }
+
+    fn time_derivative(&self, _: f64, _: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+        out.fill(0.0);
+        Ok(())
+    }
+
+    fn autonomous(&self) -> bool {
+        true
+    }
+}
+
+/// A curve in units of the window, until it leaves it or comes back to its start.
+struct Path {
+    points: Vec<Point>,
+    back: bool,
+}
+
+impl Sink for Path {
+    fn row(&mut self, t: f64, y: &[f64]) -> ControlFlow<()> {
+        const EDGE: f64 = 0.02;
+        const CLOSE: f64 = 0.006;
+        let point = (y[0], y[1]);
+        self.points.push(point);
+        let (x0, y0) = self.points[0];
+        if t > 10.0 * CLOSE && (x0 - point.0).hypot(y0 - point.1) < CLOSE {
+            self.points.push((x0, y0));
+            self.back = true;
+            return ControlFlow::Break(());
+        }
+        let outside = |v: f64| !(-EDGE..=1.0 + EDGE).contains(&v);
+        if outside(point.0) || outside(point.1) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}

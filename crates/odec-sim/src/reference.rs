@@ -1,0 +1,161 @@
+//! Runs of a bound model with other methods and options than its own, and the accurate run that they are measured against.
+
+use std::ops::ControlFlow;
+
+use odec_ode::method::{self, Method};
+use odec_ode::problem::{Options, Outcome, Samples, Sink, SolveError, Stop};
+use odec_ode::solve;
+
+use crate::bind::Bound;
+
+/// What accurate runs are made with where nothing is stiff, the first that exists and succeeds.
+const NONSTIFF: [&str; 3] = ["dop853", "vern7", "dopri5"];
+/// The same for everything else.
+const STIFF: [&str; 3] = ["radau5", "rodas5p", "rodas4"];
+/// Steps after which a model counts as stiff for an explicit method.
+const PATIENCE: u64 = 100_000;
+/// Steps of any accurate run.
+const BUDGET: u64 = 2_000_000;
+/// Relative tolerances that are tried in turn: some models cannot be solved to the first.
+const TIGHT: [f64; 3] = [1e-13, 1e-12, 1e-11];
+
+/// A state with its time.
+pub type Row = (f64, Vec<f64>);
+
+/// Why there is nothing.
+#[derive(Debug)]
+pub enum Gone {
+    /// The caller asked to stop.
+    Interrupted,
+    /// No run succeeded; this is what became of the last.
+    Failed(SolveError),
+}
+
+struct Keep<'a> {
+    rows: Vec<Row>,
+    stop: &'a dyn Fn() -> bool,
+}
+
+impl Sink for Keep<'_> {
+    fn row(&mut self, t: f64, y: &[f64]) -> ControlFlow<()> {
+        self.rows.push((t, y.to_vec()));
+        ControlFlow::Continue(())
+    }
+
+    fn step(&mut self, _: f64) -> ControlFlow<()> {
+        if (self.stop)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Runs a model with a method. The rows come with an error too: those before it are valid.
+pub fn run(
+    bound: &Bound,
+    method: &'static Method,
+    options: &Options,
+    samples: &Samples,
+    stop: &dyn Fn() -> bool,
+) -> (Vec<Row>, Result<Outcome, SolveError>) {
+    let mut keep = Keep { rows: vec![], stop };
+    let result = solve(&bound.machine, &bound.problem, method, options, samples, &mut keep);
+    (keep.rows, result)
+}
+
+/// `count` times after the start, evenly spaced, the last one the end; the start is not among them.
+pub fn even_times(bound: &Bound, count: usize) -> Vec<f64> {
+    let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
+    let mut times: Vec<f64> = (1..count).map(|i| t0 + (t_end - t0) * (i as f64 / count as f64)).collect();
+    times.push(t_end);
+    times
+}
+
+/// What errors of each unknown are measured in beside its size: absolute over relative tolerance of the run.
+pub fn scales(bound: &Bound) -> Vec<f64> {
+    let atol = |k: usize| *bound.options.atol.get(k).or(bound.options.atol.first()).unwrap_or(&0.0);
+    (0..bound.problem.y0.len()).map(|k| atol(k) / bound.options.rtol).collect()
+}
+
+/// The error of rows: the largest |y - ref| / (|ref| + atol/rtol) over all unknowns and rows; infinite where rows are missing
+/// or have no number.
+pub fn error(rows: &[Row], reference: &[Row], scales: &[f64]) -> f64 {
+    if rows.len() != reference.len() {
+        return f64::INFINITY;
+    }
+    let mut largest = 0.0f64;
+    for ((_, y), (_, expected)) in rows.iter().zip(reference) {
+        for ((v, e), s) in y.iter().zip(expected).zip(scales) {
+            let difference = (v - e).abs();
+            if difference != 0.0 {
+                let error = difference / (e.abs() + s);
+                if !(error <= largest) {
+                    largest = if error.is_finite() { error } else { return f64::INFINITY };
+                }
+            }
+        }
+    }
+    largest
+}
+
+/// An accurate run.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// Its method.
+    pub method: &'static str,
+    /// Its relative tolerance.
+    pub rtol: f64,
+    /// Its distance from a run at ten times the tolerance: about its own error, rather too large.
+    pub error: f64,
+    /// Its rows.
+    pub rows: Vec<Row>,
+}
+
+/// Solves a model as accurately as can be, with rows at `times`.
+///
+/// # Errors
+/// When no method reaches the end.
+pub fn accurate(bound: &Bound, times: &[f64], stop: &dyn Fn() -> bool) -> Result<Reference, Gone> {
+    let scales = scales(bound);
+    let samples = Samples::Times(times.to_vec());
+    let mut last = None;
+    for rtol in TIGHT {
+        for (names, budget) in [(NONSTIFF, PATIENCE), (STIFF, BUDGET)] {
+            let Some(method) = names.iter().find_map(|name| method::find(name).ok()) else { continue };
+            let attempt = |rtol: f64| {
+                let atol = scales.iter().map(|s| s * rtol).collect();
+                let options = Options { rtol, atol, max_steps: budget, ..Options::default() };
+                match run(bound, method, &options, &samples, stop) {
+                    (_, Ok(outcome)) if outcome.stop == Stop::Interrupted => Err(Gone::Interrupted),
+                    (rows, Ok(_)) => Ok(rows),
+                    (_, Err(e)) => Err(Gone::Failed(e)),
+                }
+            };
+            match attempt(rtol).and_then(|rows| Ok((rows, attempt(10.0 * rtol)?))) {
+                Ok((rows, looser)) => {
+                    return Ok(Reference { method: method.name, rtol, error: error(&looser, &rows, &scales), rows });
+                }
+                Err(Gone::Interrupted) => return Err(Gone::Interrupted),
+                Err(gone) => last = Some(gone),
+            }
+        }
+    }
+    Err(last.unwrap_or(Gone::Interrupted))
+}
+
+/// A quick run of ordinary accuracy, with rows at `times`, whatever the model's own method makes of it.
+///
+/// # Errors
+/// When no method reaches the end.
+pub fn ordinary(bound: &Bound, times: &[f64], stop: &dyn Fn() -> bool) -> Result<Vec<Row>, Gone> {
+    const RTOL: f64 = 1e-6;
+    let mut last = None;
+    for names in [STIFF, NONSTIFF] {
+        let Some(method) = names.iter().find_map(|name| method::find(name).ok()) else { continue };
+        let atol = scales(bound).iter().map(|s| s * RTOL).collect();
+        let options = Options { rtol: RTOL, atol, max_steps: BUDGET, ..Options::default() };
+        match run(bound, method, &options, &Samples::Times(times.to_vec()), stop) {
+            (_, Ok(outcome)) if outcome.stop == Stop::Interrupted => return Err(Gone::Interrupted),
+            (rows, Ok(_)) => return Ok(rows),
+            (_, Err(e)) => last = Some(Gone::Failed(e)),
+        }
+    }
+    Err(last.unwrap_or(Gone::Interrupted))
+}

@@ -159,9 +159,14 @@ fn the_solvers_show_no_matrix_type_of_another_library() {
     for path in sources().into_iter().filter(|p| owner(p) == "odec-ode") {
         let Some(text) = shipped(&path) else { continue };
         for (number, line) in code(&text) {
-            let public = line.trim_start().starts_with("pub ");
+            let line = line.trim_start();
+            // the field of a tuple struct is its own affair unless it says `pub`; a complex number is no matrix
+            let shown = match line.split_once('(') {
+                Some((head, field)) if head.starts_with("pub struct") && !field.contains("pub ") => head.to_owned(),
+                _ => line.replace("nalgebra::Complex", ""),
+            };
             let foreign = ["nalgebra", "sprs", "faer", "DMatrix", "DVector", "CsMat", "SMatrix"];
-            if public && foreign.iter().any(|w| line.contains(w)) {
+            if shown.starts_with("pub ") && foreign.iter().any(|w| shown.contains(w)) {
                 found.push(format!("{}:{number}: {}", path.display(), line.trim()));
             }
         }

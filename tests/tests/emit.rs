@@ -101,8 +101,12 @@ fn expected(program: &Program, compiled: &Compiled, points: &[Point]) -> Vec<Str
         store("pjac", program.parameter_jacobian.row_idx.len(), &|out| {
             compiled.parameter_jacobian(point.t, &point.y, &p, out);
         });
-        store("mass", mass, &|out| compiled.mass(&p, out));
-        store("outputs", layout.outputs_len(), &|out| compiled.outputs(point.t, &point.y, &p, out));
+        store("mass", mass, &|out| compiled.mass(point.t, &point.y, &p, out));
+        store("mjac", program.mass_jacobian.row_idx.len(), &|out| {
+            compiled.mass_jacobian(point.t, &point.y, &p, &point.w, out);
+        });
+        store("dmdt", layout.n, &|out| compiled.mass_time_derivative(point.t, &point.y, &p, &point.w, out));
+        store("outputs", layout.outputs_len(), &|out| compiled.outputs(point.t, &point.y, &p, &point.w, out));
     }
     lines
 }

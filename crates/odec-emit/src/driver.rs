@@ -103,9 +103,14 @@ int main(void)
 fn length(prefix: &str, role: KernelRole) -> String {
     match role {
         KernelRole::Prepare => format!("{prefix}_buffer"),
-        KernelRole::Initial | KernelRole::Rhs | KernelRole::Tangent | KernelRole::TimeDerivative => {
+        KernelRole::Initial
+        | KernelRole::Rhs
+        | KernelRole::Tangent
+        | KernelRole::TimeDerivative
+        | KernelRole::MassTimeDerivative => {
             format!("{prefix}_states")
         }
+        KernelRole::MassJacobian => format!("{prefix}_mjac_entries"),
         KernelRole::Jacobian => format!("{prefix}_jac_entries"),
         KernelRole::ParameterJacobian => format!("{prefix}_pjac_entries"),
         KernelRole::Mass => format!("{prefix}_mass_entries"),

@@ -19,8 +19,8 @@ pub fn c_header(program: &Program, options: &Options) -> Result<String, EmitErro
         text,
         "/* The model {}: right-hand side, derivatives and outputs as compiled by odec.
 
-   M y' = f(t, y). Every function has the signature (t, y, p, w, out): time, state, parameter buffer, direction
-   (read by {prefix}_jvp alone), result. A buffer that a function does not read may be null; out must not overlap
+   M(t, y) y' = f(t, y). Every function has the signature (t, y, p, w, out): time, state, parameter buffer, direction
+   (read by {prefix}_jvp, {prefix}_mjac and {prefix}_dmdt, and by {prefix}_outputs if {prefix}_outputs_read_rates), result. A buffer that a function does not read may be null; out must not overlap
    another buffer, except in {prefix}_prepare. Functions keep no state and may be called from several threads at once.
 
    Fill the parameters, prepare, then call the rest:

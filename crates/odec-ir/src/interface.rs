@@ -7,7 +7,7 @@ use crate::layout::Layout;
 use crate::program::{KernelRole, Pattern, Program, Role};
 
 /// Version of this interface: rises when a symbol changes its meaning.
-pub const VERSION: i32 = 1;
+pub const VERSION: i32 = 2;
 
 /// Most characters of a prefix: C promises 31 significant ones in an external name, most compilers far more.
 pub const MAX_PREFIX: usize = 64;
@@ -47,12 +47,22 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         role: KernelRole::Mass,
         suffix: "mass",
-        doc: "out[mass_entries] = values of M on mass_columns, mass_rows; none: M is the identity",
+        doc: "out[mass_entries] = values of M(t, y) on mass_columns, mass_rows; none: M is the identity",
+    },
+    Function {
+        role: KernelRole::MassJacobian,
+        suffix: "mjac",
+        doc: "out[mjac_entries] = values of d(M(t, y) w)/dy, w held fixed, on mjac_columns, mjac_rows",
+    },
+    Function {
+        role: KernelRole::MassTimeDerivative,
+        suffix: "dmdt",
+        doc: "out[states] = d(M(t, y) w)/dt, w held fixed; nothing unless mass_varies",
     },
     Function {
         role: KernelRole::Outputs,
         suffix: "outputs",
-        doc: "out[outputs + conserved + expected] = those quantities",
+        doc: "out[outputs + conserved + expected] = those quantities; w = y' if outputs_read_rates",
     },
 ];
 
@@ -105,7 +115,7 @@ pub fn constants(program: &Program, layout: &Layout) -> Vec<Constant> {
     let list = |list: &[u32]| Integers(list.iter().map(|&i| i as i32).collect());
     let identity = Pattern::default();
     let mass = program.mass.as_ref().unwrap_or(&identity);
-    let (jac, pjac) = (&program.jacobian, &program.parameter_jacobian);
+    let (jac, pjac, mjac) = (&program.jacobian, &program.parameter_jacobian, &program.mass_jacobian);
     let row = |suffix, doc, content| Constant { suffix, doc, content };
     vec![
         row("interface", "version of this interface", Integer(VERSION)),
@@ -120,6 +130,9 @@ pub fn constants(program: &Program, layout: &Layout) -> Vec<Constant> {
         row("jac_entries", "nonzeros of df/dy", length(jac.row_idx.len())),
         row("pjac_entries", "nonzeros of df/dp", length(pjac.row_idx.len())),
         row("mass_entries", "nonzeros of M; 0 means the identity", length(mass.row_idx.len())),
+        row("mass_varies", "1 if M depends on t or y, 0 if it does not", Integer(program.mass_varies().into())),
+        row("mjac_entries", "nonzeros of d(M w)/dy", length(program.mass_jacobian.row_idx.len())),
+        row("outputs_read_rates", "1 if outputs reads w = y'", Integer(program.outputs_read_rates().into())),
         row("state_names", "names of the elements of y", Texts(states)),
         row("parameter_names", "names of the parameters", Texts(parameters)),
         row("output_names", "names of recorded, conserved and expected quantities", Texts(outputs)),
@@ -130,6 +143,8 @@ pub fn constants(program: &Program, layout: &Layout) -> Vec<Constant> {
         row("pjac_rows", "row of each entry of df/dp, ascending in a column", list(&pjac.row_idx)),
         row("mass_columns", "where each column of M begins; states + 1 elements", list(&mass.col_ptr)),
         row("mass_rows", "row of each entry of M, ascending in a column", list(&mass.row_idx)),
+        row("mjac_columns", "where each column of d(M w)/dy begins; states + 1 elements", list(&mjac.col_ptr)),
+        row("mjac_rows", "row of each entry of d(M w)/dy, ascending in a column", list(&mjac.row_idx)),
     ]
 }
 

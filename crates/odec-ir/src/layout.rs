@@ -84,10 +84,15 @@ impl Layout {
     pub fn out_len(&self, program: &Program, role: KernelRole) -> usize {
         match role {
             KernelRole::Prepare => self.p_len(),
-            KernelRole::Initial | KernelRole::Rhs | KernelRole::Tangent | KernelRole::TimeDerivative => self.n,
+            KernelRole::Initial
+            | KernelRole::Rhs
+            | KernelRole::Tangent
+            | KernelRole::TimeDerivative
+            | KernelRole::MassTimeDerivative => self.n,
             KernelRole::Jacobian => program.jacobian.row_idx.len(),
             KernelRole::ParameterJacobian => program.parameter_jacobian.row_idx.len(),
             KernelRole::Mass => program.mass.as_ref().map_or(0, |m| m.row_idx.len()),
+            KernelRole::MassJacobian => program.mass_jacobian.row_idx.len(),
             KernelRole::Outputs => self.outputs_len(),
         }
     }
@@ -98,6 +103,7 @@ impl Layout {
             KernelRole::Jacobian => Some(&program.jacobian),
             KernelRole::ParameterJacobian => Some(&program.parameter_jacobian),
             KernelRole::Mass => program.mass.as_ref(),
+            KernelRole::MassJacobian => Some(&program.mass_jacobian),
             _ => None,
         };
         match target {

@@ -47,7 +47,7 @@ pub struct Array {
 }
 
 /// What a kernel computes. All have the signature `(t, y, p, w, out)`: time, state `[q, v, z]`, parameter buffer
-/// `[parameters, staged]`, direction of the tangent (else unused), output buffer.
+/// `[parameters, staged]`, direction (of the tangent, of the derivatives of M; else unused), output buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum KernelRole {
     /// `out` is the parameter buffer: fills its staged part.
@@ -64,9 +64,13 @@ pub enum KernelRole {
     TimeDerivative,
     /// `out` = values of df/dp on [`Program::parameter_jacobian`].
     ParameterJacobian,
-    /// `out` = values of M on [`Program::mass`]; reads parameters only.
+    /// `out` = values of M(t, y) on [`Program::mass`].
     Mass,
-    /// `out` = outputs, then conserved, then expected quantities.
+    /// `out` = values of d(M(t, y) w)/dy for a fixed w on [`Program::mass_jacobian`].
+    MassJacobian,
+    /// `out` = d(M(t, y) w)/dt for a fixed w, n values.
+    MassTimeDerivative,
+    /// `out` = outputs, then conserved, then expected quantities. `w` = y' where [`Program::outputs_read_rates`].
     Outputs,
 }
 
@@ -125,6 +129,8 @@ pub struct Program {
     pub parameter_jacobian: Pattern,
     /// Pattern of M; `None` is the identity.
     pub mass: Option<Pattern>,
+    /// Pattern of d(M(t, y) w)/dy; empty unless M depends on the state.
+    pub mass_jacobian: Pattern,
 }
 
 impl Program {
@@ -138,6 +144,17 @@ impl Program {
         self.kernel(KernelRole::Rhs).is_none_or(|k| !k.live().any(|(_, node)| node == crate::graph::Node::Time))
     }
 
+    /// True when M depends on the state or on time, not on parameters alone.
+    pub fn mass_varies(&self) -> bool {
+        self.kernel(KernelRole::Mass).is_some_and(|k| k.varies(&self.arrays))
+    }
+
+    /// True when the `Outputs` kernel reads derivatives, which it is then given as the direction `w`.
+    pub fn outputs_read_rates(&self) -> bool {
+        let reads = |k: &Kernel| k.live().any(|(_, node)| matches!(node, crate::graph::Node::Direction(_)));
+        self.kernel(KernelRole::Outputs).is_some_and(reads)
+    }
+
     /// The arrays of a role, in the order of declaration.
     pub fn arrays_of(&self, role: Role) -> impl Iterator<Item = (ArrayId, &Array)> {
         self.arrays.iter().enumerate().filter(move |(_, a)| a.role == role).map(|(i, a)| (ArrayId(i as u32), a))
@@ -145,6 +162,12 @@ impl Program {
 }
 
 impl Kernel {
+    /// True when a result depends on more than parameters.
+    pub fn varies(&self, arrays: &[Array]) -> bool {
+        let stages = crate::stage::of(&self.graph, arrays);
+        self.stores.iter().any(|s| stages[s.node.index()] > crate::stage::Stage::Parameter)
+    }
+
     /// The nodes that the stores need, operands first.
     pub fn live(&self) -> impl Iterator<Item = (NodeId, crate::graph::Node)> + '_ {
         let live = self.graph.reachable(self.stores.iter().map(|s| s.node));

@@ -48,8 +48,12 @@ fn trivial(graph: &Graph, id: NodeId) -> bool {
 }
 
 /// Kernels that run at every evaluation; the others run once per parameter set themselves.
-fn repeated(role: KernelRole) -> bool {
-    !matches!(role, KernelRole::Prepare | KernelRole::Initial | KernelRole::Mass)
+fn repeated(kernel: &Kernel, arrays: &[Array]) -> bool {
+    match kernel.role {
+        KernelRole::Prepare | KernelRole::Initial => false,
+        KernelRole::Mass => kernel.varies(arrays),
+        _ => true,
+    }
 }
 
 /// Moves the largest parameter-only expressions of the kernels that run often to a new `Prepare` kernel, appends one
@@ -62,7 +66,7 @@ pub fn hoist(arrays: &mut Vec<Array>, kernels: &mut Vec<Kernel>) {
         let mut graph = Graph::new();
         // Where each node went: into the kernel, or into the prepare kernel (or both).
         let mut kept: Vec<Option<NodeId>> = vec![None; kernel.graph.len()];
-        let moved = if repeated(kernel.role) { moves(kernel, &stages) } else { vec![false; kernel.graph.len()] };
+        let moved = if repeated(kernel, arrays) { moves(kernel, &stages) } else { vec![false; kernel.graph.len()] };
         let prepared = copy_prepared(kernel, &moved, &mut prepare.graph);
         let needed = needed(kernel, &moved);
         for i in 0..kernel.graph.len() {

@@ -180,7 +180,8 @@ pub fn parts(seed: u64, shape: Shape) -> Parts {
         kernels.push(Kernel { role, graph: growing.graph, stores });
     }
     if random.chance(0.3) {
-        kernels.push(mass(&mut random, &states, &of(&[Role::Parameter])));
+        let varying = random.chance(0.5);
+        kernels.push(mass(&mut random, &states, &of(&[Role::Parameter]), varying));
     }
     if shape.odd_inputs {
         make_odd(&mut random, &mut t, &mut y, &mut p);
@@ -188,7 +189,8 @@ pub fn parts(seed: u64, shape: Shape) -> Parts {
     Parts { arrays, kernels, t, y, p, w }
 }
 
-fn mass(random: &mut Random, states: &[ArrayId], parameters: &[ArrayId]) -> Kernel {
+/// `varying`: most entries depend on states and time.
+fn mass(random: &mut Random, states: &[ArrayId], parameters: &[ArrayId], varying: bool) -> Kernel {
     let mut graph = Graph::new();
     let mut stores = Vec::new();
     for (i, &row) in states.iter().enumerate() {
@@ -196,13 +198,25 @@ fn mass(random: &mut Random, states: &[ArrayId], parameters: &[ArrayId]) -> Kern
             Some(&p) => graph.read(p),
             None => graph.constant(1.0),
         };
+        let node = if varying && random.chance(0.7) { vary(&mut graph, random, node, states) } else { node };
         stores.push(Store { target: Target::Entry(row, row), node });
         if i > 0 && random.chance(0.3) {
             let node = graph.constant(0.25);
+            let node = if varying && random.chance(0.7) { vary(&mut graph, random, node, states) } else { node };
             stores.push(Store { target: Target::Entry(row, states[i - 1]), node });
         }
     }
     Kernel { role: KernelRole::Mass, graph, stores }
+}
+
+/// A node made to depend on two states and time.
+fn vary(graph: &mut Graph, random: &mut Random, node: NodeId, states: &[ArrayId]) -> NodeId {
+    let [a, b] = [0; 2].map(|_| graph.read(states[random.below(states.len())]));
+    let t = graph.time();
+    let shifted = graph.add(b, t);
+    let wave = graph.apply(&trigonometric::SIN, &[shifted]);
+    let product = graph.mul(a, wave);
+    graph.add(node, product)
 }
 
 fn make_odd(random: &mut Random, t: &mut f64, y: &mut [f64], p: &mut [f64]) {

@@ -67,7 +67,8 @@ fn staging_changes_no_bit_and_leaves_nothing_behind() {
         let mut used = vec![false; program.arrays.len()];
         for kernel in &program.kernels {
             let stages = stage::of(&kernel.graph, &program.arrays);
-            let once = matches!(kernel.role, KernelRole::Prepare | KernelRole::Initial | KernelRole::Mass);
+            let once = matches!(kernel.role, KernelRole::Prepare | KernelRole::Initial)
+                || (kernel.role == KernelRole::Mass && !program.mass_varies());
             for (id, node) in kernel.live() {
                 match node {
                     Node::Read(array) => used[array.0 as usize] = true,

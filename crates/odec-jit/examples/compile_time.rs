@@ -61,6 +61,7 @@ fn model(operations: usize, far: bool) -> Program {
         jacobian: Default::default(),
         parameter_jacobian: Default::default(),
         mass: None,
+        mass_jacobian: Default::default(),
     }
 }
 

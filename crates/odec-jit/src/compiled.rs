@@ -9,7 +9,7 @@ use crate::code::Code;
 use crate::{JitError, MAX_SCRATCH, MAX_SLOTS, Strategy, lower};
 
 /// Number of roles of kernels.
-const ROLES: usize = 9;
+const ROLES: usize = 11;
 
 /// A program as machine code of this process. It does not change once made: any number of threads may call it, with
 /// states and parameters of their own. The memory of the code is freed on drop.
@@ -150,14 +150,28 @@ impl Compiled {
         self.run(KernelRole::ParameterJacobian, t, Some(y), p, &[], out);
     }
 
-    /// Values of the mass matrix on the program's pattern.
-    pub fn mass(&self, p: &[f64], out: &mut [f64]) {
-        self.run(KernelRole::Mass, 0.0, None, p, &[], out);
+    /// Values of the mass matrix M(t, y) on the program's pattern.
+    pub fn mass(&self, t: f64, y: &[f64], p: &[f64], out: &mut [f64]) {
+        self.run(KernelRole::Mass, t, Some(y), p, &[], out);
     }
 
-    /// Outputs, then conserved, then expected quantities.
-    pub fn outputs(&self, t: f64, y: &[f64], p: &[f64], out: &mut [f64]) {
-        self.run(KernelRole::Outputs, t, Some(y), p, &[], out);
+    /// Values of d(M(t, y) w)/dy, `w` (n elements) held fixed, on the program's pattern.
+    pub fn mass_jacobian(&self, t: f64, y: &[f64], p: &[f64], w: &[f64], out: &mut [f64]) {
+        assert_eq!(w.len(), self.n, "length of w");
+        self.run(KernelRole::MassJacobian, t, Some(y), p, w, out);
+    }
+
+    /// d(M(t, y) w)/dt, `w` held fixed: n elements each.
+    pub fn mass_time_derivative(&self, t: f64, y: &[f64], p: &[f64], w: &[f64], out: &mut [f64]) {
+        assert_eq!(w.len(), self.n, "length of w");
+        self.run(KernelRole::MassTimeDerivative, t, Some(y), p, w, out);
+    }
+
+    /// Outputs, then conserved, then expected quantities; `w` = y' (n elements) is read where
+    /// [`Program::outputs_read_rates`].
+    pub fn outputs(&self, t: f64, y: &[f64], p: &[f64], w: &[f64], out: &mut [f64]) {
+        assert_eq!(w.len(), self.n, "length of w");
+        self.run(KernelRole::Outputs, t, Some(y), p, w, out);
     }
 
     /// Runs a kernel; `y` is absent where the kernel reads none.
@@ -204,12 +218,13 @@ pub(crate) fn schedules(program: &Program, layout: &Layout, strategy: Strategy) 
 
 /// Refuses kernels that read what callers do not give them; `np` is the number of parameters.
 fn readable(schedule: &Schedule, np: usize) -> Result<(), JitError> {
-    use KernelRole::{Initial, Mass, Prepare, Tangent};
-    let stateless = matches!(schedule.role, Prepare | Initial | Mass);
+    use KernelRole::{Initial, MassJacobian, MassTimeDerivative, Outputs, Prepare, Tangent};
+    let stateless = matches!(schedule.role, Prepare | Initial);
+    let directed = matches!(schedule.role, Tangent | MassJacobian | MassTimeDerivative | Outputs);
     for value in &schedule.values {
         let given = match value {
             Value::State(_) => !stateless,
-            Value::Direction(_) => schedule.role == Tangent,
+            Value::Direction(_) => directed,
             // Staged values are what `Prepare` writes, into the buffer that it reads.
             Value::Parameter(i) => schedule.role != Prepare || (*i as usize) < np,
             _ => true,

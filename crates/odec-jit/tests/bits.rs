@@ -7,7 +7,7 @@ use odec_ir::{
 use odec_jit::{Compiled, MAX_SCRATCH, Strategy, asm_text, clif_text};
 
 /// Every role but `Prepare`.
-const ROLES: [KernelRole; 8] = [
+const ROLES: [KernelRole; 10] = [
     KernelRole::Rhs,
     KernelRole::Jacobian,
     KernelRole::Initial,
@@ -15,6 +15,8 @@ const ROLES: [KernelRole; 8] = [
     KernelRole::TimeDerivative,
     KernelRole::ParameterJacobian,
     KernelRole::Mass,
+    KernelRole::MassJacobian,
+    KernelRole::MassTimeDerivative,
     KernelRole::Outputs,
 ];
 
@@ -33,8 +35,10 @@ fn run(compiled: &Compiled, role: KernelRole, case: &Case, p: &[f64], out: &mut 
         KernelRole::Tangent => compiled.tangent(t, y, p, &case.w, out),
         KernelRole::TimeDerivative => compiled.time_derivative(t, y, p, out),
         KernelRole::ParameterJacobian => compiled.parameter_jacobian(t, y, p, out),
-        KernelRole::Mass => compiled.mass(p, out),
-        KernelRole::Outputs => compiled.outputs(t, y, p, out),
+        KernelRole::Mass => compiled.mass(t, y, p, out),
+        KernelRole::MassJacobian => compiled.mass_jacobian(t, y, p, &case.w, out),
+        KernelRole::MassTimeDerivative => compiled.mass_time_derivative(t, y, p, &case.w, out),
+        KernelRole::Outputs => compiled.outputs(t, y, p, &case.w, out),
     }
 }
 
@@ -185,6 +189,7 @@ fn scratch_near_its_limit() {
         jacobian: Default::default(),
         parameter_jacobian: Default::default(),
         mass: None,
+        mass_jacobian: Default::default(),
     };
     let y = [0.7, 0.3];
     let (mut expected, mut got) = ([0.0; 2], [0.0; 2]);
@@ -268,6 +273,7 @@ fn elements_without_a_store_are_zero() {
         jacobian: Default::default(),
         parameter_jacobian: Default::default(),
         mass: None,
+        mass_jacobian: Default::default(),
     };
     let (mut compiled, mut interpreted) = ([7.0; 2], [7.0; 2]);
     Compiled::new(&program).unwrap().rhs(3.0, &[1.0, 2.0], &[], &mut compiled);

@@ -12,7 +12,7 @@ use odec_jit::Compiled;
 
 const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-pedantic"];
 
-/// A driven oscillator in second order with a mass matrix and an output, whose names C could trip over.
+/// A driven oscillator in second order with a mass matrix of time and state, outputs, one of a derivative, whose names C could trip over.
 fn oscillator() -> Program {
     let names = [
         ("φ", Role::Position),
@@ -39,7 +39,8 @@ fn oscillator() -> Program {
     let rhs = Kernel { role: KernelRole::Rhs, graph: graph.clone(), stores };
 
     let square = graph.mul(dx, dx);
-    let sum = graph.add(square, spring);
+    let rate = graph.direction(v);
+    let sum = graph.add(square, rate);
     let stores = vec![element(energy, sum), element(drift, square), element(end, x)];
     let outputs = Kernel { role: KernelRole::Outputs, graph, stores };
 
@@ -51,7 +52,12 @@ fn oscillator() -> Program {
         stores: vec![element(q, one), element(v, tiny), element(z, kk)],
     };
     let entry = |row, column, node| Store { target: Target::Entry(row, column), node };
-    let stores = vec![entry(q, q, one), entry(v, v, kk), entry(z, z, one), entry(z, v, tiny)];
+    let (x, dx, t) = (graph.read(q), graph.read(v), graph.time());
+    let square = graph.mul(x, x);
+    let inertia = graph.add(kk, square);
+    let coupling = graph.mul(dx, t);
+    let stores =
+        vec![entry(q, q, one), entry(v, v, inertia), entry(z, z, one), entry(z, v, tiny), entry(v, z, coupling)];
     let mass = Kernel { role: KernelRole::Mass, graph, stores };
     derive::complete(arrays, vec![initial, rhs, mass, outputs], "Ω oscillator */ \"2\"")
 }
@@ -107,8 +113,10 @@ fn run(compiled: &Compiled, role: KernelRole, t: f64, y: &[f64], p: &[f64], w: &
         KernelRole::Tangent => compiled.tangent(t, y, p, w, out),
         KernelRole::TimeDerivative => compiled.time_derivative(t, y, p, out),
         KernelRole::ParameterJacobian => compiled.parameter_jacobian(t, y, p, out),
-        KernelRole::Mass => compiled.mass(p, out),
-        KernelRole::Outputs => compiled.outputs(t, y, p, out),
+        KernelRole::Mass => compiled.mass(t, y, p, out),
+        KernelRole::MassJacobian => compiled.mass_jacobian(t, y, p, w, out),
+        KernelRole::MassTimeDerivative => compiled.mass_time_derivative(t, y, p, w, out),
+        KernelRole::Outputs => compiled.outputs(t, y, p, w, out),
     }
 }
 

@@ -6,6 +6,7 @@ use odec_ode::system::System;
 
 use crate::bind::Bound;
 use crate::reference::{Gone, Reference, Row, error, run, scales};
+use crate::sample::Derivatives;
 
 /// A solution that exceeds the true one by this factor has blown up.
 const BLOWN_UP: f64 = 1e3;
@@ -94,8 +95,9 @@ fn blown_up(bound: &Bound, rows: &[Row], reference: &Reference) -> Option<f64> {
 fn drifts(bound: &Bound, rows: &[Row]) -> Vec<f64> {
     let layout = bound.machine.layout();
     let mut out = vec![0.0; layout.outputs_len()];
+    let mut rates = Derivatives::of(bound).unwrap_or_else(|_| Derivatives::unknown(bound));
     let mut at = |t: f64, y: &[f64]| {
-        bound.machine.outputs(t, y, &mut out);
+        bound.machine.outputs(t, y, rates.at(t, y), &mut out);
         out[layout.outputs..][..layout.conserved].to_vec()
     };
     let start = at(bound.problem.t0, &bound.problem.y0);

@@ -31,8 +31,15 @@ pub struct Machine {
     /// Parameters, then what is staged.
     p: Vec<f64>,
     pattern: Pattern,
-    mass: Option<(Pattern, Vec<f64>)>,
+    mass: BoundMass,
     autonomous: bool,
+}
+
+/// The mass matrix at these parameters.
+enum BoundMass {
+    Identity,
+    Constant(Pattern, Vec<f64>),
+    Varying { pattern: Pattern, jacobian: Pattern },
 }
 
 impl Machine {
@@ -45,7 +52,7 @@ impl Machine {
                 let code = Compiled::new(&program)?;
                 code.compile(&[KernelRole::Prepare, KernelRole::Initial, KernelRole::Outputs, KernelRole::Mass])?;
                 if needs.jacobian {
-                    code.compile(&[KernelRole::Jacobian])?;
+                    code.compile(&[KernelRole::Jacobian, KernelRole::MassJacobian])?;
                 }
                 if needs.time_derivative {
                     code.compile(&[KernelRole::TimeDerivative])?;
@@ -62,7 +69,7 @@ impl Machine {
                 p[layout.parameter(odec_ir::ArrayId(k as u32))] = array.default;
             }
         }
-        let mut machine = Machine { program, layout, backend, p, pattern, mass: None, autonomous };
+        let mut machine = Machine { program, layout, backend, p, pattern, mass: BoundMass::Identity, autonomous };
         machine.prepare();
         machine.bind_mass();
         Ok(machine)
@@ -81,16 +88,24 @@ impl Machine {
 
     fn bind_mass(&mut self) {
         let Some(pattern) = self.program.mass.as_ref().map(pattern_of) else { return };
-        let mut values = vec![0.0; pattern.row_idx.len()];
-        match &self.backend {
-            Backend::Jit(code) => code.mass(&self.p, &mut values),
-            Backend::Interpreter => self.interpret(KernelRole::Mass, 0.0, &[], &mut values),
+        if self.program.mass_varies() {
+            self.mass = BoundMass::Varying { pattern, jacobian: pattern_of(&self.program.mass_jacobian) };
+            return;
         }
-        self.mass = Some((pattern, values));
+        let mut values = vec![0.0; pattern.row_idx.len()];
+        self.run_mass(0.0, &vec![0.0; self.layout.n], &mut values);
+        self.mass = BoundMass::Constant(pattern, values);
     }
 
-    fn interpret(&self, role: KernelRole, t: f64, y: &[f64], out: &mut [f64]) {
-        interpret::run_on(&self.program, &self.layout, role, Inputs { t, y, p: &self.p, w: &[] }, out);
+    fn run_mass(&self, t: f64, y: &[f64], values: &mut [f64]) {
+        match &self.backend {
+            Backend::Jit(code) => code.mass(t, y, &self.p, values),
+            Backend::Interpreter => self.interpret(KernelRole::Mass, t, y, &[], values),
+        }
+    }
+
+    fn interpret(&self, role: KernelRole, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) {
+        interpret::run_on(&self.program, &self.layout, role, Inputs { t, y, p: &self.p, w }, out);
     }
 
     /// The program.
@@ -113,17 +128,18 @@ impl Machine {
         let mut y = vec![0.0; self.layout.n];
         match &self.backend {
             Backend::Jit(code) => code.initial(t0, &self.p, &mut y),
-            Backend::Interpreter => self.interpret(KernelRole::Initial, t0, &[], &mut y),
+            Backend::Interpreter => self.interpret(KernelRole::Initial, t0, &[], &[], &mut y),
         }
         y
     }
 
-    /// Outputs, then conserved, then expected quantities.
-    pub fn outputs(&self, t: f64, y: &[f64], out: &mut [f64]) {
+    /// Outputs, then conserved, then expected quantities. `w` is y', n values, which are looked at only where
+    /// [`Program::outputs_read_rates`].
+    pub fn outputs(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) {
         match &self.backend {
-            Backend::Jit(code) if code.has(KernelRole::Outputs) => code.outputs(t, y, &self.p, out),
+            Backend::Jit(code) if code.has(KernelRole::Outputs) => code.outputs(t, y, &self.p, w, out),
             Backend::Jit(_) => {}
-            Backend::Interpreter => self.interpret(KernelRole::Outputs, t, y, out),
+            Backend::Interpreter => self.interpret(KernelRole::Outputs, t, y, w, out),
         }
     }
 
@@ -162,7 +178,7 @@ impl System for Machine {
     fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
         match &self.backend {
             Backend::Jit(code) => code.rhs(t, y, &self.p, f),
-            Backend::Interpreter => self.interpret(KernelRole::Rhs, t, y, f),
+            Backend::Interpreter => self.interpret(KernelRole::Rhs, t, y, &[], f),
         }
         Ok(())
     }
@@ -174,7 +190,7 @@ impl System for Machine {
     fn jacobian(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
         match &self.backend {
             Backend::Jit(code) => code.jacobian(t, y, &self.p, values),
-            Backend::Interpreter => self.interpret(KernelRole::Jacobian, t, y, values),
+            Backend::Interpreter => self.interpret(KernelRole::Jacobian, t, y, &[], values),
         }
         Ok(())
     }
@@ -198,7 +214,7 @@ impl System for Machine {
         if !self.autonomous {
             match &self.backend {
                 Backend::Jit(code) => code.time_derivative(t, y, &self.p, out),
-                Backend::Interpreter => self.interpret(KernelRole::TimeDerivative, t, y, out),
+                Backend::Interpreter => self.interpret(KernelRole::TimeDerivative, t, y, &[], out),
             }
         }
         Ok(())
@@ -210,8 +226,30 @@ impl System for Machine {
 
     fn mass(&self) -> Mass<'_> {
         match &self.mass {
-            None => Mass::Identity,
-            Some((pattern, values)) => Mass::Constant(pattern, values),
+            BoundMass::Identity => Mass::Identity,
+            BoundMass::Constant(pattern, values) => Mass::Constant(pattern, values),
+            BoundMass::Varying { pattern, jacobian } => Mass::StateDependent { pattern, jacobian },
         }
+    }
+
+    fn mass_values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        self.run_mass(t, y, values);
+        Ok(())
+    }
+
+    fn mass_jacobian(&self, t: f64, y: &[f64], w: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        match &self.backend {
+            Backend::Jit(code) => code.mass_jacobian(t, y, &self.p, w, values),
+            Backend::Interpreter => self.interpret(KernelRole::MassJacobian, t, y, w, values),
+        }
+        Ok(())
+    }
+
+    fn mass_time_derivative(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+        match &self.backend {
+            Backend::Jit(code) => code.mass_time_derivative(t, y, &self.p, w, out),
+            Backend::Interpreter => self.interpret(KernelRole::MassTimeDerivative, t, y, w, out),
+        }
+        Ok(())
     }
 }

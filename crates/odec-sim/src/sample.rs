@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use odec_ode::problem::{Outcome, Sink, SolveError};
+use odec_ode::evaluator::Evaluator;
+use odec_ode::linear::Rates;
+use odec_ode::problem::{Outcome, Refusal, Sink, SolveError};
 use odec_ode::solve as integrate;
 
 use crate::bind::{Bound, Column};
@@ -49,12 +51,18 @@ pub struct Seen {
 /// Runs. What was seen is valid however the run ends.
 pub fn solve(bound: &Bound, recorder: &mut dyn Recorder) -> (Result<Outcome, SolveError>, Seen) {
     let layout = bound.machine.layout();
+    let seen = Seen { drifts: vec![], not_finite: None, found: vec![f64::NAN; bound.expectations.len()] };
+    let rates = match Derivatives::of(bound) {
+        Ok(rates) => rates,
+        Err(refusal) => return (Err(SolveError::Refused(refusal)), seen),
+    };
     let mut sampler = Sampler {
         bound,
         recorder,
+        rates,
         outputs: vec![0.0; layout.outputs_len()],
         row: vec![0.0; bound.columns.len()],
-        seen: Seen { drifts: vec![], not_finite: None, found: vec![f64::NAN; bound.expectations.len()] },
+        seen,
         first: true,
     };
     let result =
@@ -62,9 +70,54 @@ pub fn solve(bound: &Bound, recorder: &mut dyn Recorder) -> (Result<Outcome, Sol
     (result, sampler.seen)
 }
 
+/// y' for outputs that hold derivatives which coupled equations give: M(t, y)^-1 f(t, y).
+pub(crate) struct Derivatives<'a> {
+    solver: Option<(Evaluator<'a>, Rates)>,
+    /// Not looked at where there is no solver.
+    values: Vec<f64>,
+}
+
+impl<'a> Derivatives<'a> {
+    /// For the outputs of a model.
+    pub(crate) fn of(bound: &'a Bound) -> Result<Self, Refusal> {
+        let machine = &bound.machine;
+        let values = vec![0.0; machine.layout().n];
+        if !machine.program().outputs_read_rates() {
+            return Ok(Derivatives { solver: None, values });
+        }
+        let name = bound.choice.method.name;
+        let rates = Rates::new(machine, name).map_err(|refusal| match refusal {
+            Refusal::SingularMass { .. } => Refusal::Unsuitable {
+                method: name.to_string(),
+                reason: "an output holds a derivative, and the coupled equations do not give every derivative".into(),
+                instead: "outputs without derivatives".to_string(),
+            },
+            other => other,
+        })?;
+        Ok(Derivatives { solver: Some((Evaluator::new(machine), rates)), values })
+    }
+
+    /// None of them is known.
+    pub(crate) fn unknown(bound: &'a Bound) -> Self {
+        Derivatives { solver: None, values: vec![f64::NAN; bound.machine.layout().n] }
+    }
+
+    /// At a row; NaN where there is no value, so that the outputs made of it have none.
+    pub(crate) fn at(&mut self, t: f64, y: &[f64]) -> &[f64] {
+        if let Some((eval, rates)) = &mut self.solver {
+            let solved = eval.rhs(t, y, &mut self.values).and_then(|()| rates.solve(eval, t, y, &mut self.values));
+            if solved.is_err() {
+                self.values.fill(f64::NAN);
+            }
+        }
+        &self.values
+    }
+}
+
 struct Sampler<'a> {
     bound: &'a Bound,
     recorder: &'a mut dyn Recorder,
+    rates: Derivatives<'a>,
     outputs: Vec<f64>,
     row: Vec<f64>,
     seen: Seen,
@@ -106,7 +159,7 @@ impl Sampler<'_> {
 impl Sink for Sampler<'_> {
     fn row(&mut self, t: f64, y: &[f64]) -> ControlFlow<()> {
         if !self.outputs.is_empty() {
-            self.bound.machine.outputs(t, y, &mut self.outputs);
+            self.bound.machine.outputs(t, y, self.rates.at(t, y), &mut self.outputs);
             self.watch(t, y);
         }
         for ((_, column), slot) in self.bound.columns.iter().zip(&mut self.row) {

@@ -2,6 +2,7 @@
 
 mod compare;
 mod gradient;
+mod mass;
 mod tangent;
 
 pub use compare::{EntryComparison, Variable, compare, dual_column};
@@ -14,7 +15,8 @@ use crate::program::{Array, ArrayId, Kernel, KernelRole, Pattern, Program, Role,
 use crate::stage;
 
 /// Adds Jacobian, tangent, df/dt and df/dp kernels to the given ones (`Rhs`, `Initial`, `Outputs`, and `Mass` if M is
-/// not the identity), and hoists what depends on parameters alone into the `Prepare` kernel.
+/// not the identity), d(M w)/dy and d(M w)/dt if M depends on more than parameters, and hoists what depends on parameters
+/// alone into the `Prepare` kernel.
 ///
 /// A `Jacobian` entry exists where the row depends on the column through operations with a derivative; `Tangent` and
 /// `TimeDerivative` store every row, zero or not. A matrix of more than [`MAX_DERIVATIVE_TERMS`] products is left out:
@@ -27,8 +29,16 @@ pub fn complete(mut arrays: Vec<Array>, mut kernels: Vec<Kernel>, name: impl Int
         let parameters = ids(&arrays, |r| r == Role::Parameter);
         derived.extend(matrix(rhs, KernelRole::Jacobian, &states, &layout));
         derived.push(tangent(rhs, &states));
-        derived.extend(time_derivative(rhs));
+        derived.extend(time_derivative(rhs, KernelRole::TimeDerivative));
         derived.extend(matrix(rhs, KernelRole::ParameterJacobian, &parameters, &layout));
+    }
+    if let Some(mass) = kernels.iter().find(|k| k.role == KernelRole::Mass)
+        && mass.varies(&arrays)
+    {
+        let states: Vec<ArrayId> = ids(&arrays, |r| matches!(r, Role::Position | Role::Velocity | Role::FirstOrder));
+        let product = mass::product(mass, &states, &layout);
+        derived.extend(matrix(&product, KernelRole::MassJacobian, &states, &layout));
+        derived.extend(time_derivative(&product, KernelRole::MassTimeDerivative));
     }
     kernels.extend(derived);
     stage::hoist(&mut arrays, &mut kernels);
@@ -51,7 +61,8 @@ pub(crate) fn assemble(name: String, arrays: Vec<Array>, kernels: Vec<Kernel>) -
     let parameter_jacobian = pattern(KernelRole::ParameterJacobian, layout.np);
     let has_mass = kernels.iter().any(|k| k.role == KernelRole::Mass);
     let mass = has_mass.then(|| pattern(KernelRole::Mass, layout.n));
-    Program { name, arrays, kernels, jacobian, parameter_jacobian, mass }
+    let mass_jacobian = pattern(KernelRole::MassJacobian, layout.n);
+    Program { name, arrays, kernels, jacobian, parameter_jacobian, mass, mass_jacobian }
 }
 
 fn ids(arrays: &[Array], wanted: impl Fn(Role) -> bool) -> Vec<ArrayId> {
@@ -85,12 +96,12 @@ fn matrix(kernel: &Kernel, role: KernelRole, columns: &[ArrayId], layout: &Layou
     Some(Kernel { role, graph, stores })
 }
 
-fn time_derivative(kernel: &Kernel) -> Option<Kernel> {
+fn time_derivative(kernel: &Kernel, role: KernelRole) -> Option<Kernel> {
     let mut graph = kernel.graph.clone();
     let roots: Vec<NodeId> = kernel.stores.iter().map(|s| s.node).collect();
     let rows = gradients(&mut graph, &roots, 1, |node| (node == Node::Time).then_some(0))?;
     let stores = row_stores(kernel, &mut graph, rows.into_iter().map(|row| row.first().map(|&(_, node)| node)));
-    Some(Kernel { role: KernelRole::TimeDerivative, graph, stores })
+    Some(Kernel { role, graph, stores })
 }
 
 /// One store per row of the kernel: the derivative, or zero where there is none.

@@ -38,7 +38,7 @@ const ROLES: [(Role, &str); 8] = [
     (Role::Expected, "expected"),
 ];
 
-const KERNELS: [(KernelRole, &str); 9] = [
+const KERNELS: [(KernelRole, &str); 11] = [
     (KernelRole::Prepare, "prepare"),
     (KernelRole::Initial, "initial"),
     (KernelRole::Rhs, "rhs"),
@@ -47,6 +47,8 @@ const KERNELS: [(KernelRole, &str); 9] = [
     (KernelRole::TimeDerivative, "time-derivative"),
     (KernelRole::ParameterJacobian, "parameter-jacobian"),
     (KernelRole::Mass, "mass"),
+    (KernelRole::MassJacobian, "mass-jacobian"),
+    (KernelRole::MassTimeDerivative, "mass-time-derivative"),
     (KernelRole::Outputs, "outputs"),
 ];
 

@@ -215,11 +215,12 @@ impl Reader {
         let is = |array: ArrayId, roles: &[Role]| roles.contains(&self.arrays[array.0 as usize].role);
         let states = [Role::Position, Role::Velocity, Role::FirstOrder];
         let fits = match (role, target) {
-            (KernelRole::Jacobian | KernelRole::Mass, Target::Entry(i, j)) => is(i, &states) && is(j, &states),
-            (KernelRole::ParameterJacobian, Target::Entry(i, j)) => is(i, &states) && is(j, &[Role::Parameter]),
-            (KernelRole::Jacobian | KernelRole::Mass | KernelRole::ParameterJacobian, _) | (_, Target::Entry(..)) => {
-                false
+            (KernelRole::Jacobian | KernelRole::Mass | KernelRole::MassJacobian, Target::Entry(i, j)) => {
+                is(i, &states) && is(j, &states)
             }
+            (KernelRole::ParameterJacobian, Target::Entry(i, j)) => is(i, &states) && is(j, &[Role::Parameter]),
+            (KernelRole::Jacobian | KernelRole::Mass | KernelRole::MassJacobian | KernelRole::ParameterJacobian, _)
+            | (_, Target::Entry(..)) => false,
             (KernelRole::Prepare, Target::Element(i)) => is(i, &[Role::Staged]),
             (KernelRole::Outputs, Target::Element(i)) => is(i, &[Role::Output, Role::Conserved, Role::Expected]),
             (_, Target::Element(i)) => is(i, &states),

@@ -259,7 +259,8 @@ pub struct Compare {
     /// The model.
     #[command(flatten)]
     pub model: Model,
-    /// Methods, with commas between them; all of them if not given. With `--step H` they take constant steps, else the error decides
+    /// Methods, with commas between them, or `all`; some of each family if not given. With `--step H` they take constant
+    /// steps, else the error decides
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Comparison")]
     pub methods: Vec<String>,
     /// What the picture shows against the error

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use odec_ode::method::{self, Method};
 use odec_ode::problem::{Options, Refusal};
 use odec_sim::bind::{Bound, Purpose};
-use odec_sim::blame;
+use odec_sim::blame::{self, number};
 use odec_sim::compare::{self, End, Measurement};
 use odec_sim::reference::{Gone, Reference, accurate, even_times};
 
@@ -25,8 +25,15 @@ use crate::summary::{brief, duration, grouped};
 const TIMES: usize = 100;
 /// The longest steps that are tried divide the run into so many at least.
 const COARSEST: f64 = 5.0;
-/// Short runs are repeated for so long, and the shortest time counts.
+/// Short runs are repeated for so long, others so often, unless it takes too long; the shortest time counts.
 const REPEAT: Duration = Duration::from_millis(20);
+const REPEATS: u32 = 3;
+const TOO_LONG: Duration = Duration::from_millis(500);
+/// Methods that are compared unless others are named: some of each family.
+const DEFAULT: [&str; 9] =
+    ["euler", "rk4", "dopri5", "backward-euler", "trapezoidal", "rodas4", "radau5", "bdf2", "bdf"];
+/// Errors that are nearer to that of the reference are not drawn.
+const ABOVE_REFERENCE: f64 = 2.0;
 /// Settings of the curves: factors on the relative tolerance, and on the step.
 const TOLERANCES: [f64; 8] = [1e2, 1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5];
 const STEPS: [f64; 8] = [4.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125];
@@ -50,14 +57,17 @@ pub fn compare(args: &Compare, reporter: Reporter) -> Exit {
         return usage(error("E0705", "`odec compare` takes `--methods`, not `--method`".into(), Some(help.into())));
     }
     let mut methods: Vec<&'static Method> = vec![];
-    for name in &args.methods {
-        match method::find(name.trim()) {
+    let mut names: Vec<&str> = args.methods.iter().map(|name| name.trim()).collect();
+    match names.as_slice() {
+        [] => names = DEFAULT.to_vec(),
+        ["all"] => names = method::table().iter().map(|m| m.name).collect(),
+        _ => {}
+    }
+    for name in names {
+        match method::find(name) {
             Ok(method) => methods.push(method),
             Err(refusal) => return usage(blame::unknown_method(&refusal, None)),
         }
-    }
-    if methods.is_empty() {
-        methods = method::table().to_vec();
     }
     let rtol = match args.block.rtol.as_deref().map(flags::tolerance).transpose() {
         Ok(rtol) => rtol,
@@ -119,11 +129,14 @@ type Timed = (Measurement, f64);
 fn timed(bound: &Bound, method: &'static Method, options: &Options, reference: &Reference) -> Result<Timed, Gone> {
     let clock = Instant::now();
     let mut best = f64::INFINITY;
+    let mut repeats = 0;
     loop {
         let start = Instant::now();
         let measured = compare::measure(bound, method, options, reference, &signal::asked_to_stop)?;
         best = best.min(start.elapsed().as_secs_f64());
-        if clock.elapsed() > REPEAT || matches!(measured.end, End::Refused(_)) {
+        repeats += 1;
+        let long = clock.elapsed();
+        if (long > REPEAT && repeats >= REPEATS) || long > TOO_LONG || matches!(measured.end, End::Refused(_)) {
             return Ok((measured, best));
         }
     }
@@ -137,7 +150,7 @@ fn text(
     rows: &[(&Method, Timed)],
 ) -> String {
     let control = match options.step.filter(|_| options.fixed) {
-        Some(h) => format!("constant step {}", shortest(h)),
+        Some(h) => format!("constant step {}", number(h)),
         None => format!("rtol {}", shortest(options.rtol)),
     };
     let mut out = format!(
@@ -210,7 +223,8 @@ fn curves<'a>(
                 continue;
             }
             let (m, seconds) = timed(bound, method, options, reference)?;
-            let shown = m.error > 0.0 && m.error < LARGEST && matches!(m.end, End::Reached);
+            let known = m.error > ABOVE_REFERENCE * reference.error;
+            let shown = known && m.error < LARGEST && matches!(m.end, End::Reached);
             if shown {
                 let steps = m.stats.accepted + m.stats.rejected + m.stats.failed;
                 let cost = match work {
@@ -274,7 +288,7 @@ fn draw(model: &str, bound: &Bound, curves: &Curves<'_>, work: Work, size: (u32,
         // the colours come round again: then in dashes
         let again = (k / 8) % 2 == 1;
         let line = if again { Shape::Dashes } else { Shape::Line };
-        shapes.push(line(points.clone(), ink, 1.8));
+        shapes.push(line(points.clone(), ink, 2.0));
         shapes.push(Shape::Marks(points.clone(), ink, Mark::Dot));
         legend.push((name.to_string(), if again { Key::Dashes(ink) } else { Key::Marked(ink) }));
     }

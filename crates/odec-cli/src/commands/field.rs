@@ -16,6 +16,7 @@ use crate::picture::{Diagram, Ink, Key, Mark, Range, Shape};
 use crate::report::Reporter;
 use crate::session::{Session, bind};
 use crate::signal;
+use crate::summary::brief;
 
 /// Rows of the run that are drawn.
 const ROWS: usize = 1000;
@@ -152,11 +153,11 @@ fn text(
         "{}: {} in {} .. {}, {} in {} .. {}",
         session.model.name,
         names.0,
-        number(window.x.0),
-        number(window.x.1),
+        brief(window.x.0),
+        brief(window.x.1),
         names.1,
-        number(window.y.0),
-        number(window.y.1)
+        brief(window.y.0),
+        brief(window.y.1)
     );
     let time = format!("{} = {}", session.model.time.name, number(plane.t));
     if plane.y.len() > 2 {
@@ -175,7 +176,11 @@ fn text(
     }
     let mut rows = vec![["equilibrium", names.0, names.1, "eigenvalues"].map(String::from).to_vec()];
     for e in list {
-        let kind = if e.at_rest { e.kind.name().to_string() } else { format!("{}, in this plane", e.kind.name()) };
+        let kind = match (plane.y.len() > 2, e.at_rest) {
+            (false, _) => e.kind.name().to_string(),
+            (true, true) => format!("{} in this plane", e.kind.name()),
+            (true, false) => format!("{} in this plane, the others move", e.kind.name()),
+        };
         rows.push(vec![kind, number(e.at.0), number(e.at.1), values(e)]);
     }
     out.push_str(&super::table(&rows, &[true, false, false, true]));
@@ -224,7 +229,7 @@ fn draw(
         if let Some(direction) = plane.at(curve[middle]) {
             shapes.push(Shape::Head(curve[middle], direction, Ink::Series(5)));
         }
-        shapes.push(Shape::Line(curve, Ink::Series(5), 1.5));
+        shapes.push(Shape::Line(curve, Ink::Series(5), 1.34));
     }
     let mut legend = vec![("integral curves".to_string(), Key::Line(Ink::Series(5)))];
     let [first, second] = plane.nullclines(window, GRID.0, GRID.1);
@@ -236,7 +241,7 @@ fn draw(
     }
     legend.push(("the run".to_string(), Key::Line(Ink::Series(1))));
     let start = path[0];
-    shapes.push(Shape::Line(path, Ink::Series(1), 2.2));
+    shapes.push(Shape::Line(path, Ink::Series(1), 2.0));
     shapes.push(Shape::Marks(vec![start], Ink::Series(1), Mark::Disk));
     let mut seen: Vec<Kind> = vec![];
     for e in list {

@@ -2,6 +2,7 @@
 
 use odec_ode::method::Method;
 use odec_sim::bind::Purpose;
+use odec_sim::blame::number;
 use odec_sim::convergence::{self, Fit, Point, Study};
 
 use crate::args::Order;
@@ -59,7 +60,7 @@ fn text(model: &str, method: &Method, study: &Study) -> String {
             e if e.is_finite() => "blew up".to_string(),
             _ => "failed".to_string(),
         };
-        let mut row = vec![p.steps.to_string(), brief(p.h), error];
+        let mut row = vec![p.steps.to_string(), number(p.h), error];
         if let Some(b) = before.filter(|_| p.error < BLOWN_UP) {
             let ratio = b.error / p.error;
             row.push(brief(ratio));
@@ -81,15 +82,16 @@ fn text(model: &str, method: &Method, study: &Study) -> String {
             out.push_str(&format!(
                 "fitted order {:.2}, from h = {} to {}; the order of {} is {}\n",
                 fit.order,
-                brief(study.points[fit.range.0].h),
-                brief(study.points[fit.range.1].h),
+                number(study.points[fit.range.0].h),
+                number(study.points[fit.range.1].h),
                 method.name,
                 method.order
             ));
-            if (fit.order - f64::from(method.order)).abs() > APART {
-                out.push_str(
-                    "They differ: a solution that is not smooth, or a stiff one at these steps, lowers the order that is seen.\n",
-                );
+            let excess = fit.order - f64::from(method.order);
+            if excess < -APART {
+                out.push_str("It is lower: a solution that is not smooth, or a stiff one at these steps, does that.\n");
+            } else if excess > APART {
+                out.push_str("It is higher: at these steps the errors do not follow one power of h yet.\n");
             }
         }
         None => out.push_str(
@@ -109,11 +111,11 @@ fn draw(model: &str, method: &Method, study: &Study, size: (u32, u32)) -> Diagra
     let (x0, x1) = ends(shown.iter().map(|p| p.h).collect());
     let (y0, y1) = ends(shown.iter().map(|p| p.error).collect());
     let points: Vec<(f64, f64)> = shown.iter().map(|p| (p.h, p.error)).collect();
-    let mut shapes = vec![Shape::Line(points.clone(), Ink::Series(0), 1.8)];
+    let mut shapes = vec![Shape::Line(points.clone(), Ink::Series(0), 2.0)];
     let mut legend = vec![("error".to_string(), Key::Marked(Ink::Series(0)))];
     if let Some(Fit { order, constant, .. }) = study.fit {
         let at = |h: f64| (h, (constant + order * h.ln()).exp());
-        shapes.push(Shape::Dashes(vec![at(x0), at(x1)], Ink::Series(1), 1.6));
+        shapes.push(Shape::Dashes(vec![at(x0), at(x1)], Ink::Series(1), 2.0));
         legend.push((format!("order {order:.2}, fitted"), Key::Dashes(Ink::Series(1))));
     }
     let reference = study.reference.error;

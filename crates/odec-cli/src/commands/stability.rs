@@ -30,6 +30,9 @@ const WIDEN: f64 = 2.5;
 /// Largest excess of |R| over 1 along a run that is not called growth: rounding of the eigenvalues.
 const GROWTH: f64 = 1e-9;
 
+/// Width of the boundaries in pixels.
+const LINE: f64 = 2.0;
+
 type Names = Vec<(String, Amplification)>;
 
 /// Draws and prints.
@@ -201,7 +204,7 @@ impl Along {
                 0 => "stable at every point".to_string(),
                 k => format!("unstable at {k} of {} points", self.spectra.len()),
             };
-            lines.push((format!("step {}", shortest(h)), verdict));
+            lines.push((format!("step {}", number(h)), verdict));
         } else if let [(_, region)] = regions.as_slice() {
             let grows = self.growing(region);
             let steps = self.steps.iter().map(|h| h.abs());
@@ -320,7 +323,7 @@ fn draw(method: &Method, regions: &Names, along: Option<&(&Session, &Along)>, si
         // colours of the orders, the one of the points left out
         let ink = Ink::Series(if k == 0 { 0 } else { k + 1 });
         for curve in grid.curves() {
-            shapes.push(Shape::Line(curve, ink, 1.8));
+            shapes.push(Shape::Line(curve, ink, LINE));
         }
         if region.second_order() {
             let end = region.limit(C::new(0.0, 1.0)).min(window.top);
@@ -334,7 +337,7 @@ fn draw(method: &Method, regions: &Names, along: Option<&(&Session, &Along)>, si
         let (inside, outside): (Vec<C>, Vec<C>) =
             points.iter().partition(|z| z.re >= window.left && z.re <= window.right && z.im.abs() <= window.top);
         let text = match session.bound.options.step.filter(|_| session.bound.options.fixed) {
-            Some(h) => format!("hλ of {}, h = {}", session.model.name, shortest(h)),
+            Some(h) => format!("hλ of {}, h = {}", session.model.name, number(h)),
             None => format!("hλ of {}", session.model.name),
         };
         legend.push((text, Key::Mark(ink, Mark::Dot)));

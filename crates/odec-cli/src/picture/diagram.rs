@@ -1,5 +1,7 @@
 //! Diagrams: filled regions, lines, arrows and marks over a pair of axes, with a legend and a few lines of text.
 
+use std::collections::BTreeSet;
+
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
@@ -119,6 +121,8 @@ pub struct Diagram {
 
 /// Pixels of dashes and of the gaps between them.
 const DASH: (f64, f64) = (7.0, 5.0);
+/// Least height of a line of the legend in pixels.
+const SMALLEST: i32 = 12;
 /// Points of a line nearer than this, in pixels, are left out.
 const NEAR: f64 = 1.5;
 /// Radius of a dot in pixels.
@@ -167,9 +171,12 @@ pub fn draw<B: DrawingBackend>(root: &Area<B>, diagram: &Diagram, scale: u32, st
     for shape in diagram.shapes.iter().filter(|s| !matches!(s, Shape::Region(..))) {
         board.shape(shape)?;
     }
+    let entries = diagram.legend.len().max(1) as i32;
+    let space = ((frame.bottom - frame.top) / entries).clamp(SMALLEST, LABEL * 3 / 2);
+    let font = (space - 2).min(LABEL);
     for (k, (text, key)) in diagram.legend.iter().enumerate() {
-        let (start, middle) = (frame.right + 2 * GAP, frame.top + GAP + LABEL * 3 / 2 * k as i32 + LABEL / 2);
-        if middle + LABEL / 2 > frame.bottom {
+        let (start, middle) = (frame.right + 2 * GAP, frame.top + GAP + space * k as i32 + font / 2);
+        if middle > frame.bottom {
             break;
         }
         let mut at = start + SWATCH + GAP;
@@ -191,7 +198,7 @@ pub fn draw<B: DrawingBackend>(root: &Area<B>, diagram: &Diagram, scale: u32, st
         }
         pen.text(
             text,
-            LABEL,
+            font,
             if matches!(key, Key::Text) { GREY } else { INK },
             (at, middle),
             HPos::Left,
@@ -263,8 +270,12 @@ impl<B: DrawingBackend> Board<'_, B> {
                 None => Ok(()),
             },
             Shape::Marks(points, ink, mark) => {
+                // marks of the same place, to the pixel, are one
+                let mut seen = BTreeSet::new();
                 for at in points.iter().filter_map(|p| self.place(*p)).filter(|p| self.inside(*p)) {
-                    self.mark(at, *ink, *mark)?;
+                    if seen.insert((at.0.round() as i32, at.1.round() as i32)) {
+                        self.mark(at, *ink, *mark)?;
+                    }
                 }
                 Ok(())
             }

@@ -130,3 +130,53 @@ fn nothing_is_said_of_what_is_right() {
         assert_eq!(diagnostics, [], "{text}");
     }
 }
+
+#[test]
+fn habits_of_paper_and_of_other_languages() {
+    let x = "state x = 1\nx' = -x\n";
+    let with = |line: &str| format!("{x}{line}");
+    check("state x = 1\nx' = -sin x", "E0115", "x", "x' = -sin(x)");
+    check("state x = 1\nx' = -2*ln x^2", "E0115", "x", "x' = -2*ln(x)^2");
+    check("state x = 1\nx' = -sin f(x)", "E0115", "f", "");
+    check("f(x) = x^2\nstate y = 1\ny' = f(y)", "E0203", "f(x)", "fn f(x) = x^2");
+    check("F(t) = sin(t)\nstate y = 1\ny' = F - y", "E0203", "F(t)", "F = sin(t)");
+    check("x(0) = 1\nx' = -x", "E0307", "x(0)", "state x = 1");
+    check("state x(0) = 1\nx' = -x", "E0118", "(0)", "state x = 1");
+    check("state x = 1, x'(0) = 2\nx'' = -x", "E0118", "(0)", "state x = 1, x' = 2");
+    check("state x = 1, x' = 2\nx'' = -x\nx'(0) = 2", "E0118", "(0)", "");
+    check("state x = 1\nx'(t) = -x", "E0118", "(t)", "x' = -x");
+    check("state x = 1\nx(t)' = -x", "E0118", "(t)", "x' = -x");
+    check("state x = 1\nx' = -x(t - 1)", "E0205", "x(t - 1)", "");
+    check(&with("run { t = 0 to 10 }"), "E0118", "to", "run { t = 0 .. 10 }");
+    check(&with("run { t = 0, 10 }"), "E0118", "10", "");
+    check(&with("run { t = 0..1 rtol = 1e-3 }"), "E0129", "rtol", "run { t = 0..1; rtol = 1e-3 }");
+    check(&with("run { t = 0..1; tol = 1e-3 }"), "E0401", "tol", "run { t = 0..1; rtol = 1e-3 }");
+    check(&with("run { t = 0..1; atol[x] = 1e-3 }"), "E0401", "atol", "");
+    check(&with("t = 0 .. 10"), "E0118", "..", "");
+    check("param k = 0,5\nstate x = 1\nx' = -k*x", "E0113", "0,5", "param k = 0.5");
+    check("param k = 1,000\nstate x = 1\nx' = -k*x", "E0113", "1,000", "");
+    check("state x = 1\nx' = -0,5*x", "E0113", "0,5", "x' = -0.5*x");
+    check("state x = 1\nx' = -x^{2}", "E0111", "{", "");
+    check("state x = 1\nx' <- -x", "E0125", "<-", "x' = -x");
+    check("state x = 1\nx' = Sin(x)", "E0203", "Sin", "x' = sin(x)");
+    check("state x = 1\ndxdt = -x", "E0303", "x", "x' = -x");
+    check("state x = 1\nẋ = -x", "E0303", "x", "x' = -x");
+    check("state: x = 1\nx' = -x", "E0118", ":", "state x = 1");
+    check("param K = 5 mV\nstate x = 1\nx' = -x*K", "E0119", "mV", "param K = 5 [mV]");
+    check("state S = 1, state I = 2\nS' = I\nI' = S", "E0130", "state", "state S = 1, I = 2");
+    check("param\n  k = 5\nstate x = 1\nx' = -k*x", "E0128", "param", "");
+    check("param k = 2\nparams { k = 5 }\nstate x = 1\nx' = -k*x", "E0128", "params", "");
+    check(&with("output x^2"), "E0128", "^", "");
+    check("param k = 0x10\nstate x = 1\nx' = -k*x", "E0113", "0x10", "param k = 16");
+    check(&with("% a remark"), "E0112", "%", "# a remark");
+    check(&with("-- a remark"), "E0112", "--", "# a remark");
+    check("state x = 1\nx' = -x /* decay */", "E0112", "/*", "");
+}
+
+#[test]
+fn nothing_is_dropped_silently() {
+    let x = "state x = 1\nx' = -x\n";
+    check(&format!("{x}expect x(1) = 0.3678 +- 1e-3"), "E0125", "+-", "expect x(1) = 0.3678 ± 1e-3");
+    check("state x = 5 in 0..10\nx' = -x", "E0118", "in 0..10", "state x = 5 ");
+    check(&format!("{x}output y = 2*x in 0..10"), "E0118", "in 0..10", "output y = 2*x ");
+}

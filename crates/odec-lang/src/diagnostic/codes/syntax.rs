@@ -20,7 +20,7 @@ pub(super) const CODES: &[Code] = codes! {
     "E0109" "a closing bracket has no opening one"
     "E0110" "a block is not closed"
     "E0111" "a block is missing, or stands where none can"
-    "E0112" "`//` in the middle of a line"
+    "E0112" "a comment of another language"
     "E0113" "a malformed number"
     "E0114" "a number is too large"
     "E0115" "an operator is missing"

@@ -36,6 +36,7 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
         return (None, features);
     }
     let mut builder = Builder::new(tree, source);
+    builder.readable = readable;
     let declarations = builder.declare();
     builder.resolve_all(&declarations);
     builder.report_names();
@@ -98,6 +99,8 @@ struct Builder<'a> {
     resolved: Vec<Option<TermId>>,
     bodies: HashMap<ExprId, Body>,
     broken: HashSet<&'a str>,
+    /// No line was rejected by the grammar.
+    readable: bool,
     /// There is one undeclared name and no other.
     only_undeclared: bool,
     /// Right sides that look like states which were not declared: the name of a definition and how its prime is used.
@@ -128,6 +131,7 @@ impl<'a> Builder<'a> {
             resolved: vec![None; tree.exprs.len()],
             bodies: HashMap::new(),
             broken: tree.broken.iter().map(String::as_str).collect(),
+            readable: true,
             primed_definitions: BTreeMap::new(),
             only_undeclared: false,
         }

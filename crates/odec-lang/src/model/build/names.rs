@@ -6,7 +6,9 @@ use super::left::Left;
 use super::{Builder, Doubled};
 use crate::model::{Model, Symbol, Time};
 use crate::report::{error, warning};
-use crate::syntax::tree::{Declared, Entry, ExprId, Ident, Reference, Statement, StatementKind, Unit, Within};
+use crate::syntax::tree::{
+    Declared, Entry, ExprId, ExprKind, Ident, Reference, Statement, StatementKind, Unit, Within,
+};
 
 /// Names that mean something without a declaration; a model may declare them.
 pub(super) const MATHEMATICAL: &[(&str, f64)] =
@@ -411,6 +413,12 @@ impl<'a> Builder<'a> {
                     return;
                 }
             }
+        }
+        if let ExprKind::Call(name, arguments) = &self.tree.exprs[lhs.0 as usize].kind
+            && matches!(left, Left::Expression)
+            && self.call_as_left_side(name, arguments, lhs)
+        {
+            return;
         }
         found.equations.push(Equation { left, lhs, rhs, span: statement.span, equals });
     }

@@ -68,6 +68,45 @@ impl<'a> Builder<'a> {
         self.say(report.help(format!("write `state {} = {value}` and drop this line", name.name)));
     }
 
+    /// `f(x) = ...` without `fn`, `F(t) = ...` for a definition, `x(0) = 1` for a state that is not declared. Tells
+    /// whether it was one of these.
+    pub(super) fn call_as_left_side(&mut self, name: &'a Ident, arguments: &'a [ExprId], lhs: ExprId) -> bool {
+        let known = self.model.symbols.contains_key(&name.name)
+            || self.functions.contains_key(&name.name)
+            || super::resolve::builtin(&name.name).is_some()
+            || REDUCTIONS.contains(&name.name.as_str());
+        let kind = |id: &ExprId| &self.tree.exprs[id.0 as usize].kind;
+        let plain = |id: &ExprId| matches!(kind(id), ExprKind::Name(r) if r.primes == 0);
+        let time = |id: &ExprId| matches!(kind(id), ExprKind::Name(r) if r.name.name == self.model.time.name);
+        if known || name.name == "d" || name.name == "der" {
+            return false;
+        }
+        let (place, text) = (self.span_of(lhs), &name.name);
+        let report = match arguments {
+            [one] if matches!(kind(one), ExprKind::Number(_)) => {
+                error("E0307", format!("the start value of `{text}` is no equation"), place, "a start value?")
+                    .help(format!("a state is declared with its start value: `state {text} = ...`"))
+                    .fix(place, format!("state {text}"))
+            }
+            [one] if time(one) => {
+                let rest = Span { start: name.span.end, ..place };
+                error("E0203", format!("there is no function `{text}`"), place, "a quantity that changes with time?")
+                    .help(format!("a definition is written without its arguments: `{text} = ...`"))
+                    .fix(rest, "")
+            }
+            [_, ..] if arguments.iter().all(plain) => {
+                let start = Span { end: place.start, ..place };
+                error("E0203", format!("there is no function `{text}`"), place, "is it defined here?")
+                    .help("the definition of a function begins with `fn`")
+                    .fix(start, "fn ")
+            }
+            _ => return false,
+        };
+        self.broken.insert(text);
+        self.say(report);
+        true
+    }
+
     /// A prime on a name that is no state.
     pub(super) fn prime_without_state(&mut self, name: &str, symbol: Symbol, span: Span) {
         if self.doubled.iter().any(|d| d.name == name) {
@@ -156,6 +195,8 @@ impl<'a> Builder<'a> {
                 && matches!(self.tree.exprs[arguments[0].0 as usize].kind, ExprKind::Number(_))
             {
                 report.help("the value of a state at another time cannot be read; for a product write `*`")
+            } else if matches!(symbol, Symbol::State(_)) && self.delayed(arguments) {
+                report.help("values of the past (delays) are not part of the language; a product is written with `*`")
             } else {
                 report.help(format!("write `*` for a product: `{}*(...)`", name.name)).fix(after, "*")
             };
@@ -191,6 +232,11 @@ impl<'a> Builder<'a> {
         let names = self.function_names();
         let near: Vec<String> =
             suggest::nearest(&name.name, names.iter().map(String::as_str)).into_iter().map(str::to_owned).collect();
+        // what differs in capitals alone is it
+        let near = match near.iter().find(|n| n.eq_ignore_ascii_case(&name.name)) {
+            Some(same) => vec![same.clone()],
+            None => near,
+        };
         let listed: Vec<&str> = near.iter().map(String::as_str).collect();
         let report = match &listed[..] {
             [] => report.help(format!(
@@ -214,6 +260,14 @@ impl<'a> Builder<'a> {
             }
         }
         self.say(report);
+    }
+
+    /// `t - 1` as the only argument.
+    fn delayed(&self, arguments: &[ExprId]) -> bool {
+        use crate::syntax::tree::Binary;
+        let kind = |id: ExprId| &self.tree.exprs[id.0 as usize].kind;
+        let time = |id: ExprId| matches!(kind(id), ExprKind::Name(r) if r.name.name == self.model.time.name);
+        matches!(arguments, [a] if matches!(kind(*a), ExprKind::Binary(Binary::Sub | Binary::Add, _, l, _) if time(*l)))
     }
 
     fn arity_of(&self, function: &str) -> Option<usize> {

@@ -27,6 +27,35 @@ fn shape(key: &str) -> &'static str {
     }
 }
 
+/// What other tools call the entries of a run.
+const OTHER_ENTRIES: &[(&str, &str)] = &[
+    ("tspan", "t"),
+    ("tend", "t"),
+    ("t_end", "t"),
+    ("tmax", "t"),
+    ("total", "t"),
+    ("time", "t"),
+    ("dt", "step"),
+    ("h", "step"),
+    ("stepsize", "step"),
+    ("step_size", "step"),
+    ("hmax", "max_step"),
+    ("dtmax", "max_step"),
+    ("maxstep", "max_step"),
+    ("maxsteps", "max_steps"),
+    ("maxiter", "max_steps"),
+    ("tol", "rtol"),
+    ("toler", "rtol"),
+    ("reltol", "rtol"),
+    ("abstol", "atol"),
+    ("solver", "method"),
+    ("integrator", "method"),
+    ("points", "samples"),
+    ("saveat", "samples"),
+    ("t_eval", "samples"),
+    ("output", "record"),
+];
+
 impl<'a> Builder<'a> {
     /// Reads the run blocks and parameter sets.
     pub(super) fn resolve_runs(&mut self, found: &Declarations<'a>) {
@@ -179,8 +208,13 @@ impl<'a> Builder<'a> {
                 let end =
                     entry.argument.as_ref().map_or(entry.key.span.end + u32::from(entry.primes), |a| a.span.start);
                 let span = Span { start: entry.key.span.end, end, ..entry.key.span };
-                let report =
-                    error("E0401", format!("`{name}` is an entry of the run and takes no prime"), entry.key.span, "");
+                let what = if entry.primes > 0 { "prime" } else { "index" };
+                let headline = format!("`{name}` is an entry of the run and takes no {what}");
+                let report = error("E0401", headline, entry.key.span, "");
+                if key == "atol" && entry.primes == 0 {
+                    self.say(report.help("a tolerance for one state is written `atol(x) = 1e-12`"));
+                    continue;
+                }
                 self.say(report.help(format!("write `{name} = ...`")).fix(span, ""));
                 continue;
             }
@@ -231,6 +265,8 @@ impl<'a> Builder<'a> {
             };
             match value {
                 Some(value) => list.push(RunEntry { key, state, value, span: entry.span, value_span }),
+                // half of `t = 0, 10`: the other half has been reported
+                None if !self.readable => {}
                 None => {
                     let report = error("E0403", format!("`{name}` does not take this kind of value"), value_span, "");
                     self.say(report.help(format!("it takes {}", shape(key))));
@@ -307,12 +343,19 @@ impl<'a> Builder<'a> {
         let names = ENTRIES.iter().map(|e| if *e == "t" { time.as_str() } else { e });
         let report = error("E0401", format!("a run block has no entry `{}`", key.name), key.span, "");
         let near: Vec<String> = suggest::nearest(&key.name, names).into_iter().map(str::to_owned).collect();
+        let other =
+            OTHER_ENTRIES.iter().find(|(word, _)| word.eq_ignore_ascii_case(&key.name)).map(|(_, entry)| *entry);
         let report = match &near[..] {
+            _ if other == Some("t") => report.help(format!("the span of time is written `{time} = 0 .. 10`")),
+            _ if other.is_some() => {
+                let entry = other.unwrap_or_default();
+                report.help(format!("write `{entry}`")).fix(key.span, entry)
+            }
             [one] => report.help(format!("is it `{one}`?")).fix(key.span, one.clone()),
             _ if self.model.symbols.contains_key(&key.name) => {
                 report.help(format!("the value of `{}` changes for one run by a parameter set: `params short {{ {} = 1 }}` and `params = short` here", key.name, key.name))
             }
-            _ => report.help(format!("the entries are {}", suggest::list(ENTRIES.iter().copied()).replace("and 2 more", "`record` and `params`"))),
+            _ => report.help(format!("the entries are {}", suggest::list(ENTRIES.iter().copied()).replace(" and 2 more", ", `record` and `params`"))),
         };
         self.say(report);
     }

@@ -118,10 +118,20 @@ impl<'a> Builder<'a> {
             format!("the states {} have no equations", crate::suggest::list(names.iter().map(String::as_str)))
         };
         let report = error("E0303", headline, self.model.states[first].span, "declared here")
-            .also_all(rest.iter().map(|&i| self.model.states[i].span), "declared here")
-            .help(format!(
-                "add the equation for its derivative, `{name}' = ...`, or make it a `param` if it does not change"
-            ));
+            .also_all(rest.iter().map(|&i| self.model.states[i].span), "declared here");
+        let derivative = self.model.definitions.iter().find(|d| rest.is_empty() && reads_as_derivative(&d.name, &name));
+        if let Some(d) = derivative {
+            let prime = format!("{name}'");
+            let report = report
+                .label(d.span, "this defines a value of its own")
+                .help(format!("its derivative is written `{prime}`"))
+                .fix(d.span, prime);
+            self.say(report);
+            return;
+        }
+        let report = report.help(format!(
+            "add the equation for its derivative, `{name}' = ...`, or make it a `param` if it does not change"
+        ));
         self.say(report);
     }
 
@@ -284,4 +294,14 @@ pub(crate) fn two_equations(model: &Model, state: usize, missing: Option<usize>)
         }
         None => report.help("a state has one equation: add the right sides, or drop one"),
     }
+}
+
+/// `dx`, `dxdt`, `dx_dt`, `xdot`, `x_dot`, `Dx`, `ẋ`: how the derivative of `state` is called elsewhere.
+fn reads_as_derivative(name: &str, state: &str) -> bool {
+    let plain: String = name.chars().filter(|c| *c != '_').collect();
+    let state: String = state.chars().filter(|c| *c != '_').collect();
+    let dotted = plain.strip_prefix(['d', 'D']).map(|rest| rest.strip_suffix("dt").unwrap_or(rest)) == Some(&state)
+        || plain.strip_suffix("dot") == Some(&state)
+        || plain.strip_suffix('\u{307}') == Some(&state);
+    dotted || matches!((plain.as_str(), state.as_str()), ("ẋ", "x") | ("ẏ", "y") | ("ż", "z") | ("ṙ", "r"))
 }

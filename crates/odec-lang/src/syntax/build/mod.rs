@@ -190,14 +190,20 @@ fn mends(line: &str, base: usize, rule: Rule, fixes: &[Fix]) -> bool {
         fixed.replace_range(start..end, &fix.text);
     }
     let whole_line = rule != Rule::entry_line && rule != Rule::action_line && !is_head(rule);
+    if !whole_line && fixes.iter().all(|fix| fix.text == ";") {
+        return fixed.split(';').all(|entry| Grammar::parse(rule, entry.trim()).is_ok());
+    }
     if !whole_line {
         return Grammar::parse(rule, fixed.trim()).is_ok();
     }
     let breaks = fixes.iter().any(|fix| fix.text == "\n");
     let parts: Vec<&str> = if breaks { fixed.split('\n').collect() } else { vec![&fixed] };
     let accepted = |part: &&str| {
+        // what becomes a comment is blank
+        let part = part.split('#').next().unwrap_or_default();
         let word = classify(part.trim(), false);
-        !word.is_some_and(|word| word.takes_block()) && Grammar::parse(rule_of(word), part.trim()).is_ok()
+        part.trim().is_empty()
+            || !word.is_some_and(|word| word.takes_block()) && Grammar::parse(rule_of(word), part.trim()).is_ok()
     };
     parts.iter().filter(|part| !part.trim().is_empty()).all(accepted)
 }

@@ -22,8 +22,14 @@ impl Builder<'_> {
             }
             Some(Keyword::Param) => Some(StatementKind::Param(self.items(pair, true))),
             Some(Keyword::Const) => Some(StatementKind::Const(self.items(pair, true))),
-            Some(Keyword::State) => Some(StatementKind::State(self.items(pair, true))),
-            Some(Keyword::Output) => Some(StatementKind::Output(self.items(pair, false))),
+            Some(Keyword::State) => {
+                self.no_bounds(&pair);
+                Some(StatementKind::State(self.items(pair, true)))
+            }
+            Some(Keyword::Output) => {
+                self.no_bounds(&pair);
+                Some(StatementKind::Output(self.items(pair, false)))
+            }
             Some(Keyword::Unknown) => Some(StatementKind::Later(Later::Unknown(self.items(pair, true)))),
             Some(Keyword::Discrete) => Some(StatementKind::Later(Later::Discrete(self.items(pair, true)))),
             Some(Keyword::Fn) => self.function(pair),
@@ -53,6 +59,37 @@ impl Builder<'_> {
             }
         }
         Some(StatementKind::Equation { lhs: lhs?, rhs: rhs?, equals: equals? })
+    }
+
+    /// Only what is given can be required to lie in a range.
+    fn no_bounds(&mut self, pair: &Pair<'_, Rule>) {
+        let items = pair.clone().into_inner().filter(|part| part.as_rule() == Rule::item);
+        let bounds: Vec<Span> = items
+            .flat_map(|item| item.into_inner().filter(|part| part.as_rule() == Rule::bounds))
+            .map(|bounds| self.span(&bounds))
+            .collect();
+        for span in bounds {
+            self.report(
+                Diagnostic::error("E0118", "bounds belong to `param` and `const`")
+                    .label(span, "nothing keeps this value within them")
+                    .fix(span, ""),
+            );
+        }
+    }
+
+    /// `0.3 +- 1e-6` is a sum to the grammar, and a value with a tolerance to everybody else.
+    fn no_typed_plus_minus(&mut self, value: &Pair<'_, Rule>, within: Option<&Within>) {
+        let at = value.as_str().rfind("+-").filter(|_| within.is_none());
+        if let Some(at) = at {
+            let start = value.as_span().start() + at;
+            let span = Span::new(self.base + start, self.base + start + 2);
+            self.report(
+                Diagnostic::error("E0125", "`+-` is read as plus minus, two operators")
+                    .label(span, "a tolerance?")
+                    .help("write `±` or `within`")
+                    .fix(span, "±"),
+            );
+        }
     }
 
     /// The items of a declaration; with `share`, names before one `=` share what follows.
@@ -166,7 +203,7 @@ impl Builder<'_> {
     }
 
     fn expect(&mut self, pair: Pair<'_, Rule>) -> Option<StatementKind> {
-        let (mut quantity, mut time, mut value, mut within) = (None, None, None, None);
+        let (mut quantity, mut time, mut value, mut within, mut typed) = (None, None, None, None, None);
         for part in pair.into_inner() {
             match part.as_rule() {
                 Rule::quantity => {
@@ -181,10 +218,16 @@ impl Builder<'_> {
                     });
                 }
                 Rule::at_time => time = part.into_inner().next().map(|time| self.expr(time)),
-                Rule::expr => value = Some(self.expr(part)),
+                Rule::expr => {
+                    typed = Some(part.clone());
+                    value = Some(self.expr(part));
+                }
                 Rule::tolerance => within = self.tolerance(part),
                 _ => {}
             }
+        }
+        if let Some(typed) = typed {
+            self.no_typed_plus_minus(&typed, within.as_ref());
         }
         Some(StatementKind::Expect { quantity: quantity?, time: time?, value: value?, within })
     }
@@ -204,14 +247,20 @@ impl Builder<'_> {
     }
 
     fn conserve(&mut self, pair: Pair<'_, Rule>) -> Option<StatementKind> {
-        let (mut name, mut value, mut within) = (None, None, None);
+        let (mut name, mut value, mut within, mut typed) = (None, None, None, None);
         for part in pair.into_inner() {
             match part.as_rule() {
                 Rule::name => name = Some(self.ident(&part)),
-                Rule::expr => value = Some(self.expr(part)),
+                Rule::expr => {
+                    typed = Some(part.clone());
+                    value = Some(self.expr(part));
+                }
                 Rule::tolerance => within = self.tolerance(part),
                 _ => {}
             }
+        }
+        if let Some(typed) = typed {
+            self.no_typed_plus_minus(&typed, within.as_ref());
         }
         Some(StatementKind::Conserve { name, value: value?, within })
     }

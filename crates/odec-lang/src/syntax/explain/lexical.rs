@@ -15,7 +15,7 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
             scene
                 .error("E0125", "`%` stands only after the tolerance of `expect` and `conserve`")
                 .label(scene.span(here), "not here")
-                .help("the remainder of a division is `mod(a, b)`"),
+                .help("the remainder of a division is `mod(a, b)`; a comment begins with `#`"),
         ),
         Kind::PlusMinus if !matches!(scene.rule, Rule::expect_line | Rule::conserve_line) => Some(
             scene
@@ -73,6 +73,13 @@ fn number(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
                 .error("E0113", format!("`{text}` is neither a number nor a name"))
                 .label(span, "a name begins with a letter or `_`"),
         );
+    }
+    if let Some(value) = tail.strip_prefix(['x', 'X']).filter(|_| head == "0").map(|hex| u64::from_str_radix(hex, 16)) {
+        let diagnostic = scene.error("E0113", format!("`{text}` is no number")).label(span, "numbers are decimal");
+        return Some(match value {
+            Ok(value) => diagnostic.help(format!("write `{value}`")).fix(span, value.to_string()),
+            Err(_) => diagnostic,
+        });
     }
     let better = format!("{head}*{tail}");
     let between = odec_ir::Span::new(scene.base + here.start + digits, scene.base + here.start + digits);

@@ -5,6 +5,7 @@
 
 mod block;
 mod expected;
+mod habit;
 mod lexical;
 mod statement;
 mod token;
@@ -40,7 +41,8 @@ pub fn explain(line: &str, base: usize, rule: Rule, error: &Error<Rule>) -> Diag
         }
     }
     let scene = Scene { line, base, rule, tokens, at, brackets, expected: expected::expected(error) };
-    lexical::explain(&scene)
+    habit::explain(&scene)
+        .or_else(|| lexical::explain(&scene))
         .or_else(|| words::explain(&scene))
         .or_else(|| statement::explain(&scene))
         .or_else(|| value::explain(&scene))

@@ -107,8 +107,19 @@ fn equation(scene: &Scene<'_>) -> Option<Diagnostic> {
             scene
                 .error("E0118", "a range belongs to `index`, to `in` and to the time of a run")
                 .label(scene.span(here), "not here")
-                .help("an index is declared with `index i = 1..N`"),
+                .help("a time span is written `run { t = 0 .. 10 }`, an index `index i = 1..N`"),
         ),
+        Kind::Colon
+            if scene.at == 1
+                && scene.tokens.first().is_some_and(|&first| super::words::is_keyword(scene.text(first)).is_some()) =>
+        {
+            Some(
+                scene
+                    .error("E0118", "no `:` follows the word of a statement")
+                    .label(scene.span(here), "this `:`")
+                    .fix(scene.span(here), ""),
+            )
+        }
         Kind::Colon if scene.at == 1 => Some(
             scene
                 .error("E0118", "a statement has no label")
@@ -179,6 +190,15 @@ fn no_equals(scene: &Scene<'_>) -> Option<Diagnostic> {
         match token.kind {
             Kind::Open => depth += 1,
             Kind::Close => depth = depth.saturating_sub(1),
+            // `x' <- 1` compares x' with -1
+            Kind::Foreign if depth == 0 && scene.text(token) == "<-" => {
+                return Some(
+                    scene
+                        .error("E0125", "`<-` is no sign of this language")
+                        .label(scene.span(token), "write `=`")
+                        .fix(scene.span(token), "="),
+                );
+            }
             Kind::Compare if depth == 0 && scene.text(token) == "==" => {
                 return Some(
                     scene

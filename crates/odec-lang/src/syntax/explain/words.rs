@@ -159,7 +159,7 @@ pub(super) fn unknown_block(line: &str, base: usize, open: usize) -> Diagnostic 
     };
     let word = first.text(line);
     let span = Span::new(base + first.start, base + first.end);
-    let plain = tokens.len() == 1 || tokens.get(1).is_some_and(|second| second.kind != Kind::Equals);
+    let plain = !tokens.iter().any(|token| token.kind == Kind::Equals);
     if first.kind == Kind::Name && plain {
         if let Some(better) = meant(word, true) {
             return Diagnostic::error("E0117", format!("`{word}` begins no block"))

@@ -208,7 +208,12 @@ impl Cutter<'_> {
             let block = self.block(end, head.range.start, true);
             self.pieces.push(Piece { head, block: Some(block) });
         } else {
-            self.report(diagnostic.help(format!("write `{} {{ ... }}`", &self.text[head.range.clone()])));
+            let inside = self.text[head.range.clone()].trim_start_matches(word.word()).trim();
+            let help = match word {
+                Keyword::Run if lone_equals(inside).is_some() => format!("write `run {{ {inside} }}`"),
+                _ => format!("write `{} {{ ... }}`", &self.text[head.range.clone()]),
+            };
+            self.report(diagnostic.help(help));
             self.pieces.push(Piece { head: Segment { bad: true, ..head }, block: None });
         }
     }

@@ -1,0 +1,228 @@
+//! What the habits of paper and of other languages make of a line: `sin x`, `x'(t)`, `0 to 10`, `0,5`, `5 mV`, `% note`.
+//! Each has an answer of its own; whatever is none of them goes on to the general rules.
+
+use odec_ir::Span;
+
+use super::{Scene, token::Kind, token::Token};
+use crate::diagnostic::Diagnostic;
+use crate::syntax::grammar::Rule;
+
+pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
+    comment(scene)
+        .or_else(|| decimal_comma(scene))
+        .or_else(|| bare_argument(scene))
+        .or_else(|| of_time(scene))
+        .or_else(|| spoken_range(scene))
+        .or_else(|| match scene.rule {
+            Rule::declaration_line => declaration(scene),
+            Rule::entry_line => entry(scene),
+            Rule::params_head if scene.here().is_none() => params(scene),
+            _ => None,
+        })
+}
+
+/// The signs that begin comments elsewhere.
+fn comment(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let start = scene.tokens.first()?.start;
+    let sign = ["%", "--", "/*", "!", "(*"].into_iter().find(|sign| scene.line[start..].starts_with(sign));
+    let (at, sign) = match sign {
+        Some("--") if !scene.line[start + 2..].starts_with([' ', '-']) => return None,
+        Some("!") if !scene.line[start + 1..].starts_with(' ') => return None,
+        Some(sign) => (start, sign),
+        None => {
+            let (before, here) = (scene.before()?, scene.here()?);
+            let opens = scene.text(before) == "/" && scene.text(here) == "*" && scene.touching(before, here);
+            (opens.then_some(before.start)?, "/*")
+        }
+    };
+    let span = Span::new(scene.base + at, scene.base + at + sign.len());
+    let diagnostic = scene.error("E0112", format!("`{sign}` begins no comment")).label(span, "write `#`");
+    Some(match sign {
+        "/*" | "(*" => diagnostic.help("a comment begins with `#` and ends with its line"),
+        _ => diagnostic.fix(span, "#"),
+    })
+}
+
+/// `0,5` and `1,000` where a comma separates items or ends the line.
+fn decimal_comma(scene: &Scene<'_>) -> Option<Diagnostic> {
+    if !scene.brackets.is_empty() || !matches!(scene.rule, Rule::declaration_line | Rule::equation_line) {
+        return None;
+    }
+    // the grammar stops at the comma of an equation, and after that of a list
+    let comma = match scene.here()?.kind {
+        Kind::Comma => scene.at,
+        _ => scene.at.checked_sub(1)?,
+    };
+    let [whole, comma, part] = [comma.checked_sub(1)?, comma, comma + 1].map(|at| scene.tokens.get(at).copied());
+    let (whole, comma, part) = (whole?, comma?, part?);
+    let digits = |token: Token| scene.text(token).bytes().all(|byte| byte.is_ascii_digit());
+    let glued = scene.touching(whole, comma) && scene.touching(comma, part);
+    if comma.kind != Kind::Comma || !glued || !digits(whole) || part.kind != Kind::Number {
+        return None;
+    }
+    let span = Span::new(scene.base + whole.start, scene.base + part.end);
+    let (whole, part) = (scene.text(whole), scene.text(part));
+    let diagnostic =
+        scene.error("E0113", format!("`{whole},{part}` is no number")).label(span, "a comma separates two things");
+    Some(match part.len() {
+        3 => diagnostic.help(format!("write `{whole}.{part}`, or `{whole}{part}` if digits are grouped by the comma")),
+        _ => diagnostic.fix(span, format!("{whole}.{part}")),
+    })
+}
+
+/// `sin x`
+fn bare_argument(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let (before, here) = (scene.before()?, scene.here()?);
+    let name = scene.text(before);
+    let function = name == "log" || odec_ir::builtin::find_function(name).is_some();
+    if before.kind != Kind::Name || !function || !matches!(here.kind, Kind::Name | Kind::Number) {
+        return None;
+    }
+    let argument = scene.text(here);
+    let diagnostic = scene
+        .error("E0115", format!("the argument of `{name}` takes brackets"))
+        .label(scene.span(here), format!("after `{name}`"));
+    let simple = scene.after().is_none_or(|after| !scene.touching(here, after) || after.kind != Kind::Open);
+    Some(if simple {
+        let span = Span::new(scene.base + before.end, scene.base + here.end);
+        diagnostic.help(format!("write `{name}({argument})`")).fix(span, format!("({argument})"))
+    } else {
+        diagnostic.help(format!("write `{name}(...)`"))
+    })
+}
+
+/// `x'(t)`, `x(t)'`, and start values on the left: `x'(0) = 1`, `state x(0) = 1`.
+fn of_time(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let (before, here) = (scene.before()?, scene.here()?);
+    let last = scene.tokens.get(scene.at + 2).copied();
+    let (open, inside, close) = match (before.kind, here.kind) {
+        (Kind::Prime | Kind::Name, Kind::Open) => (here, scene.after()?, last?),
+        (Kind::Close, Kind::Prime) => {
+            (*scene.tokens.get(scene.at.checked_sub(3)?)?, *scene.tokens.get(scene.at - 2)?, before)
+        }
+        _ => return None,
+    };
+    let declared = scene.rule == Rule::declaration_line;
+    if scene.text(open) != "(" || scene.text(close) != ")" || (before.kind == Kind::Name && !declared) {
+        return None;
+    }
+    let behind = scene.line[..open.start].ends_with(|c: char| !c.is_whitespace());
+    let both = Span::new(scene.base + open.start, scene.base + close.end);
+    let text = &scene.line[open.start..close.end];
+    match inside.kind {
+        Kind::Name if behind => Some(
+            scene
+                .error("E0118", format!("a state is written without `{text}`"))
+                .label(both, "not needed")
+                .help("a state is always meant at the present time")
+                .fix(both, ""),
+        ),
+        Kind::Number if declared && behind => Some(
+            scene
+                .error("E0118", format!("a start value is written without `{text}`"))
+                .label(both, "not needed")
+                .help("`state x = 1` gives the value at the start")
+                .fix(both, ""),
+        ),
+        Kind::Number if behind && scene.rule == Rule::equation_line && here.kind == Kind::Open => Some(
+            scene
+                .error("E0118", "a start value stands in the declaration of the state")
+                .label(both, "a time?")
+                .help("write `state x = 1, x' = 0`"),
+        ),
+        _ => None,
+    }
+}
+
+/// `0 to 10`, `0:10`
+fn spoken_range(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let (before, here, after) = (scene.before()?, scene.here()?, scene.after()?);
+    let ranges = matches!(scene.rule, Rule::entry_line | Rule::index_line | Rule::declaration_line);
+    let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == Kind::Equals);
+    let word = matches!(scene.text(here), "to" | "until" | ":" | "...") && equals;
+    (ranges && word && before.kind == Kind::Number && after.begins_value() && scene.brackets.is_empty()).then(|| {
+        scene
+            .error("E0118", "a range is written with two dots")
+            .label(scene.span(here), "write `..`")
+            .fix(scene.span(here), "..")
+    })
+}
+
+fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let word = scene.text(*scene.tokens.first()?);
+    let before = scene.before()?;
+    let Some(here) = scene.here() else {
+        return (scene.at == 1).then(|| {
+            scene
+                .error("E0128", format!("a name is missing after `{word}`"))
+                .label(scene.span(before), "after this")
+                .help(format!("the items stand behind the word, with commas between them: `{word} a = 1, b = 2`"))
+        });
+    };
+    let start = scene.tokens.iter().take(scene.at).rposition(|token| token.kind == Kind::Comma).unwrap_or(0);
+    let seen = scene.tokens.iter().take(scene.at).skip(start).any(|token| token.kind == Kind::Equals);
+    if !scene.brackets.is_empty() {
+        return None;
+    }
+    // state S = 1, state I = 2
+    if before.kind == Kind::Name && scene.text(before) == word && here.kind == Kind::Name && scene.at == start + 2 {
+        return Some(
+            scene
+                .error("E0130", format!("`{word}` stands here twice"))
+                .label(scene.span(before), "once is enough for a list")
+                .fix(Span::new(scene.base + before.start, scene.base + here.start), ""),
+        );
+    }
+    // param V = 5 mV
+    let ends = scene.after().is_none_or(|next| next.kind == Kind::Comma);
+    if seen && before.kind == Kind::Number && here.kind == Kind::Name && ends {
+        let unit = scene.text(here);
+        return Some(
+            scene
+                .error("E0119", "a unit stands in brackets")
+                .label(scene.span(here), "a unit?")
+                .help(format!("write `[{unit}]`; a product is written `{}*{unit}`", scene.text(before)))
+                .fix(scene.span(here), format!("[{unit}]")),
+        );
+    }
+    // output x^2
+    let value = matches!(here.kind, Kind::Operator | Kind::Compare) || (here.kind == Kind::Open && scene.at == 1);
+    (word == "output" && !seen && value && scene.at <= start + 2).then(|| {
+        scene
+            .error("E0128", "an output that is no name needs one")
+            .label(scene.span(here), "an expression")
+            .help("write `output name = ...`")
+    })
+}
+
+/// `t = 0..1 rtol = 1e-3`, and what is left of `t = 0, 10`.
+fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let here = scene.here()?;
+    if scene.at == 0 && here.kind == Kind::Number && scene.tokens.len() == 1 {
+        return Some(
+            scene
+                .error("E0118", "a comma separates entries, not the ends of a range")
+                .label(scene.span(here), "an entry begins with its name")
+                .help("write `t = 0 .. 10`; a list of times stands in brackets: `samples = [1, 2, 5]`"),
+        );
+    }
+    let before = scene.before()?;
+    let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == Kind::Equals);
+    let next = scene.after().is_some_and(|after| after.kind == Kind::Equals);
+    (equals && next && before.ends_value() && here.kind == Kind::Name && scene.brackets.is_empty()).then(|| {
+        scene
+            .error("E0129", "a `;` is missing between two entries")
+            .label(scene.span(here), "the second begins here")
+            .fix(scene.behind(before), ";")
+    })
+}
+
+fn params(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let word = scene.before()?;
+    Some(
+        scene
+            .error("E0128", "a set of parameters needs a name")
+            .label(scene.span(word), "after this")
+            .help("write `params fast { ... }`, and `params = fast` in a run"),
+    )
+}

@@ -176,3 +176,31 @@ fn a_table_shows_the_steps() {
     assert_eq!(rows(&["--method", "rk4", "--step", "0.1"]), 22);
     assert_eq!(rows(&["--samples", "3"]), 5);
 }
+
+/// Two coupled equations, whose mass matrix depends on the angle.
+const CART: &str = "\
+model cart
+state x = 0.2, x' = 0
+state a = 0.5, a' = 0
+3*x'' + cos(a)*a'' = a'^2*sin(a) - 30*x
+cos(a)*x'' + a'' = -9.81*sin(a)
+conserve E = 3*x'^2/2 + cos(a)*x'*a' + a'^2/2 - 9.81*cos(a) + 15*x^2
+run { t = 0 .. 3; method = rk4 }
+";
+
+#[test]
+fn a_mass_matrix_that_moves_is_taken_into_account() {
+    let folder = Folder::new("cart").with("cart.ode", CART);
+    let out = folder.run(&["order", "cart.ode", "-o", "o.svg"]).exits(0).out();
+    assert!((fitted(&out) - 4.0).abs() < 0.25, "{out}");
+    let out = folder.run(&["compare", "cart.ode", "--methods", "rk4", "--rtol", "1e-8", "-o", "c.svg"]).exits(0).out();
+    assert!(number(row(&out, "rk4")[3]).abs() < 1e-6, "{out}");
+    // at rest M x'' = -K x with M = [3 1; 1 1] and K = diag(30, 9.81): the squares of the frequencies solve
+    // det(K - w M) = 2 w^2 - (30 + 3*9.81) w + 30*9.81 = 0
+    let still = ["--set", "x=0", "--set", "a=0", "--step", "0.1", "-o", "s.svg"];
+    let out = folder.run(&[&["stability", "cart.ode"], still.as_slice()].concat()).exits(0).out();
+    let (b, c) = (30.0 + 3.0 * 9.81, 30.0 * 9.81);
+    let fast = ((b + f64::sqrt(b * b - 8.0 * c)) / 4.0).sqrt();
+    let line = out.lines().find_map(|l| l.strip_prefix("largest stable step")).expect("a step");
+    assert!((number(line.trim()) - 8f64.sqrt() / fast).abs() < 1e-4, "{out}");
+}

@@ -33,6 +33,9 @@ pub struct Machine {
     pattern: Pattern,
     mass: BoundMass,
     autonomous: bool,
+    /// Kernels that the program has: of a huge model some are left out, and what is missing must not pass for zero.
+    has_jacobian: bool,
+    has_time_derivative: bool,
 }
 
 /// The mass matrix at these parameters.
@@ -69,7 +72,19 @@ impl Machine {
                 p[layout.parameter(odec_ir::ArrayId(k as u32))] = array.default;
             }
         }
-        let mut machine = Machine { program, layout, backend, p, pattern, mass: BoundMass::Identity, autonomous };
+        let has_jacobian = program.kernel(KernelRole::Jacobian).is_some();
+        let has_time_derivative = program.kernel(KernelRole::TimeDerivative).is_some();
+        let mut machine = Machine {
+            has_jacobian,
+            has_time_derivative,
+            program,
+            layout,
+            backend,
+            p,
+            pattern,
+            mass: BoundMass::Identity,
+            autonomous,
+        };
         machine.prepare();
         machine.bind_mass();
         Ok(machine)
@@ -188,6 +203,9 @@ impl System for Machine {
     }
 
     fn jacobian(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        if !self.has_jacobian {
+            return Err(EvalError::Fatal);
+        }
         match &self.backend {
             Backend::Jit(code) => code.jacobian(t, y, &self.p, values),
             Backend::Interpreter => self.interpret(KernelRole::Jacobian, t, y, &[], values),
@@ -211,6 +229,9 @@ impl System for Machine {
 
     fn time_derivative(&self, t: f64, y: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
         out.fill(0.0);
+        if !self.autonomous && !self.has_time_derivative {
+            return Err(EvalError::Fatal);
+        }
         if !self.autonomous {
             match &self.backend {
                 Backend::Jit(code) => code.time_derivative(t, y, &self.p, out),

@@ -33,6 +33,9 @@ const GROWTH: f64 = 1e-9;
 /// Width of the boundaries in pixels.
 const LINE: f64 = 2.0;
 
+/// Longest text of an equation that is shown, in characters.
+const LONGEST: usize = 90;
+
 type Names = Vec<(String, Amplification)>;
 
 /// Draws and prints.
@@ -85,6 +88,11 @@ pub fn stability(args: &Stability, reporter: Reporter) -> Exit {
         Ok(along) => along,
         Err(gone) => return super::gone(&session, gone, reporter),
     };
+    if along.spectra.is_empty() {
+        let headline = "the derivatives of f have no finite value along the run: there are no eigenvalues".to_string();
+        reporter.diagnostic(None, &error("E0602", headline, Some("the region alone: leave out the model".into())));
+        return Exit::Run;
+    }
     let text = axes(method, &regions) + &along.report(&session, &regions);
     let exit = super::print(&text, reporter);
     if exit == Exit::Success {
@@ -282,10 +290,16 @@ fn equation(session: &Session, state: &str) -> Option<(String, String)> {
     let model: &Model = &session.model;
     let base = state.trim_end_matches('\'');
     let target = model.states.iter().position(|s| s.name == base)?;
-    let span = model.equations.iter().find(|e| e.target == Some(target))?.span;
+    // coupled equations are of no single state: then its declaration
+    let own = model.equations.iter().find(|e| e.target == Some(target));
+    let span = own.map_or(model.states[target].span, |e| e.span);
     let (line, _) = session.source.position(span.start as usize);
     let text = session.source.text.get(span.start as usize..span.end as usize)?;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    };
     Some((format!("{}:{line}", session.source.name), text))
 }
 

@@ -91,7 +91,7 @@ fn ends_on_its_last_stage(method: &Method) -> bool {
 
 /// Methods for differential-algebraic equations: those that damp at infinity and control an order of two or more.
 fn suitable() -> impl Iterator<Item = &'static Method> {
-    method::table().iter().copied().filter(|m| {
+    method::general().filter(|m| {
         m.structure.jacobian
             && m.order > 1
             && ends_on_its_last_stage(m)

@@ -36,7 +36,7 @@ fn energy(y: &[f64]) -> f64 {
 fn every_method_solves_or_refuses_by_name() {
     let y0 = [1.0, 0.0];
     let mut solved = 0;
-    for method in odec_ode::method::table() {
+    for method in odec_ode::method::general() {
         let rtol = if method.order < 3 { 1e-4 } else { 1e-6 };
         match run(&particle(true), (0.0, 3.0), &y0, method.name, &tolerances(rtol, rtol)) {
             Ok((outcome, _)) => {
@@ -155,7 +155,7 @@ fn coupled() -> Dense {
 #[test]
 fn the_reduced_and_the_full_way_agree_to_rounding() {
     let mut seen = 0;
-    for method in odec_ode::method::table().iter().filter(|m| m.structure.jacobian) {
+    for method in odec_ode::method::general().filter(|m| m.structure.jacobian) {
         for options in [fixed(0.01), tolerances(1e-6, 1e-8)] {
             let end = |reduce| {
                 let options = Options { reduce, ..options.clone() };

@@ -2,6 +2,7 @@
 
 mod assembled;
 mod dense;
+mod effective;
 mod mass;
 mod ordering;
 mod scalar;
@@ -11,6 +12,7 @@ mod sparse;
 
 pub use assembled::Assembled;
 pub use dense::Dense;
+pub use effective::Effective;
 pub use mass::{MassMatrix, Rates};
 pub use scalar::{Complex, Scalar};
 pub use shifted::{ComplexShifted, Shifted};

@@ -4,6 +4,7 @@ pub mod continuous;
 pub mod dirk;
 pub mod explicit;
 pub mod implicit;
+pub mod mechanics;
 pub mod multistep;
 pub mod one_step;
 pub mod polynomial;
@@ -43,6 +44,10 @@ pub enum Family {
     },
     /// Linear multistep.
     Multistep,
+    /// On x'' = a(t, x) alone: kicks and drifts in turn.
+    Splitting(&'static mechanics::Composition),
+    /// On M x'' = F(t, x, x') alone: Newmark and generalised alpha.
+    Alpha(&'static mechanics::Parameters),
 }
 
 impl Family {
@@ -54,6 +59,8 @@ impl Family {
             Family::ImplicitRungeKutta(_) => "implicit Runge-Kutta",
             Family::ImplicitOneStep { .. } => "implicit one-step",
             Family::Multistep => "multistep",
+            Family::Splitting(_) => "symplectic, on x''",
+            Family::Alpha(_) => "implicit, on x''",
         }
     }
 }
@@ -95,6 +102,8 @@ pub enum Adaptive {
     VariableStep,
     /// Variable step and order.
     VariableOrder,
+    /// None: equal steps only.
+    FixedStep,
 }
 
 impl std::fmt::Display for Adaptive {
@@ -105,6 +114,7 @@ impl std::fmt::Display for Adaptive {
             Adaptive::Doubling => write!(f, "step doubling"),
             Adaptive::VariableStep => write!(f, "variable step"),
             Adaptive::VariableOrder => write!(f, "variable step and order"),
+            Adaptive::FixedStep => write!(f, "equal steps only"),
         }
     }
 }
@@ -178,6 +188,11 @@ static TABLE: &[&Method] = &[
     &rosenbrock::rodas3::METHOD,
     &rosenbrock::rodas4::METHOD,
     &rosenbrock::rodas5p::METHOD,
+    &mechanics::symplectic_euler::METHOD,
+    &mechanics::velocity_verlet::METHOD,
+    &mechanics::yoshida4::METHOD,
+    &mechanics::newmark::METHOD,
+    &mechanics::generalized_alpha::METHOD,
     &multistep::BDF1,
     &multistep::BDF2,
     &multistep::BDF3,
@@ -190,6 +205,11 @@ static TABLE: &[&Method] = &[
 /// All methods.
 pub fn table() -> &'static [&'static Method] {
     TABLE
+}
+
+/// The methods for any system: all but those defined on x'' alone.
+pub fn general() -> impl Iterator<Item = &'static Method> {
+    TABLE.iter().copied().filter(|m| !matches!(m.family, Family::Splitting(_) | Family::Alpha(_)))
 }
 
 /// The method of this name or alias.

@@ -55,6 +55,14 @@ impl Dense {
         self
     }
 
+    /// With a Jacobian that is zero elsewhere than at these (row, column).
+    pub fn entries(mut self, entry: impl Fn(usize, usize) -> bool) -> Self {
+        let n = self.shape.n;
+        let all = (0..n).flat_map(|i| (0..n).map(move |j| (i, j)));
+        self.pattern = Pattern::from_positions(n, n, all.filter(|(i, j)| entry(*i, *j)));
+        self
+    }
+
     /// With a constant mass matrix, row after row; zeros are left out of its pattern.
     pub fn mass(mut self, rows: &[f64]) -> Self {
         let n = self.shape.n;
@@ -102,10 +110,8 @@ impl System for Dense {
         let n = self.shape.n;
         let mut rows = vec![0.0; n * n];
         (self.jacobian)(t, y, &mut rows);
-        for j in 0..n {
-            for i in 0..n {
-                values[j * n + i] = rows[i * n + j];
-            }
+        for (value, (i, j)) in values.iter_mut().zip(self.pattern.positions()) {
+            *value = rows[i * n + j];
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 use nalgebra::{DMatrix, DVector};
 use odec_ode::method::{self, Adaptive, Family, Method, dirk, rosenbrock, runge_kutta};
 
+use crate::mechanics;
 use crate::trees::{Stages, Tree, dae_trees, trees};
 
 /// Largest residual of a condition that counts as met: rounding of coefficients of size 10.
@@ -206,6 +207,8 @@ pub fn prove(method: &Method) -> Vec<String> {
         }
         (Family::Rosenbrock(t), _) => rosenbrock(t, p),
         (Family::ImplicitRungeKutta(t), _) => implicit(t, p),
+        (Family::Splitting(c), _) => mechanics::composition(c.parts),
+        (Family::Alpha(p), _) => mechanics::parameters(p),
         (Family::ImplicitOneStep { .. } | Family::Multistep, _) => Vec::new(),
     }
 }

@@ -37,7 +37,9 @@ fn dense_output_is_continuous() {
     for method in method::table() {
         for proof in PROOFS.into_iter().filter(|proof| admits(method, proof)) {
             let rtol = if method.order <= 2 { 1e-4 } else { 1e-8 };
-            check(method, proof, &Options { rtol, atol: vec![rtol], ..Options::default() });
+            if method.adaptive != Adaptive::FixedStep {
+                check(method, proof, &Options { rtol, atol: vec![rtol], ..Options::default() });
+            }
             if method.adaptive != Adaptive::VariableOrder {
                 check(method, proof, &Options { step: Some(proof.t_end / 50.0), fixed: true, ..Options::default() });
             }

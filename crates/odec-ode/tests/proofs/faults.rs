@@ -103,7 +103,8 @@ fn random_faults_never_panic_or_hang() {
         let every = [3, 10, 50, 300][random.below(4)];
         let system = Faulty { inner: proof.bind(), calls: AtomicU64::new(0), seed: run, every, fatal: run % 3 };
         let problem = Problem { t0: 0.0, t_end: proof.t_end, y0: proof.exact(0.0) };
-        let fixed = random.below(4) == 0 && method.adaptive != method::Adaptive::VariableOrder;
+        let chosen = random.below(4) == 0 && method.adaptive != method::Adaptive::VariableOrder;
+        let fixed = chosen || method.adaptive == method::Adaptive::FixedStep;
         let rtol = 10f64.powi(-2 - random.below(6) as i32);
         let step = fixed.then_some(proof.t_end / 100.0);
         let options = Options { rtol, atol: vec![rtol], step, fixed, max_steps: BUDGET, ..Options::default() };

@@ -4,6 +4,7 @@
 mod coefficients;
 mod dense;
 mod faults;
+mod mechanics;
 mod multistep;
 mod negative_controls;
 mod order;

@@ -3,6 +3,7 @@
 use odec_ode::evaluator::Evaluator;
 use odec_ode::integrator::{Attempt, Integrator};
 use odec_ode::method::continuous::{DenseForm, DenseTable};
+use odec_ode::method::mechanics::{Parameters, Part};
 use odec_ode::method::multistep::bdf::Bdf;
 use odec_ode::method::{self, Adaptive, Family, Method, Setup, dirk, rosenbrock, runge_kutta};
 use odec_ode::pattern::Pattern;
@@ -11,7 +12,7 @@ use odec_ode::{Cause, Refusal, System};
 
 use crate::problems::{Bound, PROOFS, Proof};
 use crate::run::At;
-use crate::{coefficients, order, tolerance};
+use crate::{coefficients, mechanics, order, tolerance};
 
 fn named(name: &str) -> &'static Proof {
     PROOFS.into_iter().find(|p| p.name == name).unwrap()
@@ -206,6 +207,29 @@ fn a_misprinted_digit_is_seen_in_every_coefficient() {
                     planted += 1;
                 }
             }
+            Family::Splitting(c) => {
+                for i in 0..c.parts.len() {
+                    let mut parts = c.parts.to_vec();
+                    parts[i] = match parts[i] {
+                        Part::Kick(d) => Part::Kick(misprint(d)),
+                        Part::Drift(c) => Part::Drift(misprint(c)),
+                    };
+                    assert!(!mechanics::composition(&parts).is_empty(), "{}: {parts:?}", method.name);
+                    planted += 1;
+                }
+            }
+            Family::Alpha(p) => {
+                let spoilt = [
+                    Parameters { gamma: misprint(p.gamma), ..*p },
+                    Parameters { beta: p.beta - 1e-3, ..*p },
+                    Parameters { alpha_f: p.alpha_f + 1e-3, ..*p },
+                    Parameters { alpha_m: p.alpha_m - 1e-3, ..*p },
+                ];
+                for spoilt in &spoilt {
+                    assert!(!mechanics::parameters(spoilt).is_empty(), "{}: {spoilt:?}", method.name);
+                    planted += 1;
+                }
+            }
             Family::ImplicitOneStep { .. } | Family::Multistep => {}
         }
     }
@@ -278,7 +302,7 @@ fn the_exponent_one_over_p_of_step_doubling_is_seen() {
         let inner = (method::find(setup.method.name)?.build)(setup)?;
         Ok(Box::new(WrongExponent { inner, p: setup.method.order as i32 }))
     }
-    for method in method::table().iter().filter(|m| m.adaptive == Adaptive::Doubling) {
+    for method in method::general().filter(|m| m.adaptive == Adaptive::Doubling) {
         assert!(tolerance::settles(method).is_empty());
         let wrong = planted(method, method.family, spoilt);
         assert!(!tolerance::settles(wrong).is_empty(), "{}", method.name);

@@ -101,8 +101,13 @@ pub fn observed_high(
 }
 
 /// True when the method can run the problem at all: explicit methods need y' of every unknown, Rosenbrock methods an M that
-/// stays.
+/// stays, methods on x'' nothing beside it.
 pub fn admits(method: &Method, proof: &Proof) -> bool {
+    match method.family {
+        Family::Splitting(_) => return proof.pure_second_order() && proof.free_of_velocities,
+        Family::Alpha(_) => return proof.pure_second_order(),
+        _ => {}
+    }
     let rosenbrock = matches!(method.family, Family::Rosenbrock(_));
     (method.structure.jacobian || !proof.algebraic()) && !(rosenbrock && proof.moving_mass())
 }

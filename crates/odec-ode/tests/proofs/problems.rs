@@ -25,6 +25,8 @@ pub struct Proof {
     exact: fn(f64, &mut [f64]),
     /// True when df/dt is as large as f, so that a method that loses it is seen.
     pub strong_time: bool,
+    /// True when accelerations do not depend on velocities, and the pattern says so.
+    pub free_of_velocities: bool,
 }
 
 /// A mass matrix that depends on time and state, row-major n x n.
@@ -56,7 +58,13 @@ pub fn dense_pattern(n: usize) -> Pattern {
 
 impl Proof {
     pub fn bind(&'static self) -> Bound {
-        let pattern = dense_pattern(self.n);
+        let all = dense_pattern(self.n);
+        let pattern = if self.free_of_velocities {
+            let entries = all.positions().filter(|(r, c)| *r < self.second || *c < self.second);
+            Pattern::from_positions(self.n, self.n, entries)
+        } else {
+            all
+        };
         let mass = self.mass.map(|m| (dense_pattern(self.n), transpose(m, self.n)));
         Bound { proof: self, pattern, mass }
     }
@@ -70,6 +78,11 @@ impl Proof {
     /// True when some equation has no derivative.
     pub fn algebraic(&self) -> bool {
         self.mass.is_some_and(|m| m.chunks(self.n).any(|row| row.iter().all(|v| *v == 0.0)))
+    }
+
+    /// True when there is nothing but second-order unknowns with a constant mass.
+    pub fn pure_second_order(&self) -> bool {
+        self.second > 0 && self.n == 2 * self.second && self.moving.is_none()
     }
 
     pub fn second_order(&self) -> bool {
@@ -105,7 +118,9 @@ impl System for Bound {
         let n = self.proof.n;
         let mut rows = [0.0; 16];
         (self.proof.jacobian)(t, y, &mut rows[..n * n]);
-        self.by_columns(&rows, values);
+        for (value, (i, j)) in values.iter_mut().zip(self.pattern.positions()) {
+            *value = rows[i * n + j];
+        }
         Ok(())
     }
     fn jacobian_vector(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
@@ -181,6 +196,7 @@ static LOGISTIC: Proof = Proof {
     moving: None,
     exact: |t, y| y[0] = 1.0 / (1.0 + 4.0 * (-3.0 * t).exp()),
     strong_time: false,
+    free_of_velocities: false,
 };
 
 /// Motion on circles with the angle t + (1 - cos 2t)/4. Its speed depends on the radius, so that an error of the radius becomes
@@ -216,6 +232,7 @@ static CIRCLE: Proof = Proof {
         y[1] = angle.sin();
     },
     strong_time: true,
+    free_of_velocities: false,
 };
 
 /// Prothero & Robinson 1974 with lambda = -5 and the solution sin 3t: df/dt is larger than f.
@@ -231,6 +248,7 @@ static FORCED: Proof = Proof {
     moving: None,
     exact: |t, y| y[0] = (3.0 * t).sin(),
     strong_time: true,
+    free_of_velocities: false,
 };
 
 /// Kaps' problem (Hairer & Wanner II, exercise IV.7) with epsilon = 0.5.
@@ -257,6 +275,7 @@ static KAPS: Proof = Proof {
         y[1] = (-t).exp();
     },
     strong_time: false,
+    free_of_velocities: false,
 };
 
 /// x'' = -x - x^3 - 0.2 (x' + sin t) + cos(t)^3: second order, with the solution cos t.
@@ -286,6 +305,37 @@ static DUFFING: Proof = Proof {
         y[1] = -t.sin();
     },
     strong_time: true,
+    free_of_velocities: false,
+};
+
+/// x'' = -x - x^3 + cos(t)^3: no damping, with the solution cos t.
+static SPRING: Proof = Proof {
+    name: "spring",
+    n: 2,
+    second: 1,
+    t_end: 4.0,
+    rhs: |t, y, f| {
+        f[0] = y[1];
+        f[1] = -y[0] - y[0].powi(3) + t.cos().powi(3);
+    },
+    jacobian: |_, y, j| {
+        j[0] = 0.0;
+        j[1] = 1.0;
+        j[2] = -1.0 - 3.0 * y[0] * y[0];
+        j[3] = 0.0;
+    },
+    time_derivative: Some(|t, _, out| {
+        out[0] = 0.0;
+        out[1] = -3.0 * t.cos().powi(2) * t.sin();
+    }),
+    mass: None,
+    moving: None,
+    exact: |t, y| {
+        y[0] = t.cos();
+        y[1] = -t.sin();
+    },
+    strong_time: true,
+    free_of_velocities: true,
 };
 
 /// x'' coupled with a first-order unknown: y = [q, v, z].
@@ -317,6 +367,7 @@ static MIXED: Proof = Proof {
         y[2] = (-0.5 * t).exp();
     },
     strong_time: false,
+    free_of_velocities: false,
 };
 
 /// The circles with M = [[2, 1], [1, 3]].
@@ -347,6 +398,7 @@ static MASSIVE: Proof = Proof {
     moving: None,
     exact: |t, y| (CIRCLE.exact)(t, y),
     strong_time: true,
+    free_of_velocities: false,
 };
 
 /// Index 1: y' = -y z + ..., 0 = z - y^2 + ..., forced so that y = cos t, z = sin t + 2.
@@ -378,6 +430,7 @@ static ALGEBRAIC: Proof = Proof {
         y[1] = t.sin() + 2.0;
     },
     strong_time: true,
+    free_of_velocities: false,
 };
 
 /// The problem of second order with a first-order unknown, multiplied by an M(t, y) that couples v' and z'.
@@ -422,6 +475,7 @@ static MOVING: Proof = Proof {
     moving: Some(&MASS),
     exact: |t, y| (MIXED.exact)(t, y),
     strong_time: false,
+    free_of_velocities: false,
 };
 
 /// [1 0 0; 0 1.5 + 4 q^2 0.3 sin t; 0 0.2 z 2 + 0.5 v cos t].
@@ -446,4 +500,5 @@ static MASS: Moving = Moving {
 };
 
 /// The list.
-pub static PROOFS: [&Proof; 9] = [&LOGISTIC, &CIRCLE, &FORCED, &KAPS, &DUFFING, &MIXED, &MASSIVE, &ALGEBRAIC, &MOVING];
+pub static PROOFS: [&Proof; 10] =
+    [&LOGISTIC, &CIRCLE, &FORCED, &KAPS, &DUFFING, &SPRING, &MIXED, &MASSIVE, &ALGEBRAIC, &MOVING];

@@ -1,0 +1,80 @@
+//! The effective matrix of methods on M x'' = F(t, x, x'): S = m*M - c*dF/dv - k*dF/dx, of the size of the accelerations.
+
+use crate::evaluator::Evaluator;
+use crate::linear::shifted::{MassEntry, add_mass, mass_positions};
+use crate::linear::{Assembled, Factor, MassMatrix, admit, factor_for};
+use crate::pattern::Pattern;
+use crate::problem::{Cause, Refusal};
+use crate::system::System;
+
+/// S with the Jacobian it holds and the factors last made, for systems without first-order unknowns.
+pub struct Effective {
+    second: usize,
+    jacobian: Vec<f64>,
+    matrix: Assembled,
+    /// Places in the Jacobian and in S, of dF/dx and of dF/dv.
+    positions: Vec<(u32, u32)>,
+    velocities: Vec<(u32, u32)>,
+    mass: Vec<MassEntry>,
+    factor: Box<dyn Factor>,
+}
+
+impl Effective {
+    /// Structure for a system with n = 2 * second and this mass matrix.
+    pub fn new(system: &dyn System, mass: &MassMatrix) -> Result<Self, Refusal> {
+        let (n, second) = (system.shape().n, system.shape().second);
+        let pattern = system.jacobian_pattern();
+        admit(pattern)?;
+        let lower = || pattern.positions().enumerate().filter(|(_, (r, _))| *r >= second);
+        let target = |r: usize, c: usize| (r - second, if c < second { c } else { c - second });
+        let of_mass = || mass_positions(mass, n).into_iter().enumerate().filter(|(_, (r, c))| (*r).min(*c) >= second);
+        let entries =
+            lower().map(|(_, (r, c))| target(r, c)).chain(of_mass().map(|(_, (r, c))| (r - second, c - second)));
+        let effective = Pattern::from_positions(second, second, entries);
+        let slot = |(r, c): (usize, usize)| effective.find(r, c).unwrap_or(0) as u32;
+        let places = |velocities: bool| -> Vec<(u32, u32)> {
+            let side = lower().filter(|(_, (_, c))| (*c >= second) == velocities);
+            side.map(|(source, (r, c))| (source as u32, slot(target(r, c)))).collect()
+        };
+        Ok(Effective {
+            second,
+            jacobian: vec![0.0; pattern.entries()],
+            positions: places(false),
+            velocities: places(true),
+            mass: of_mass()
+                .map(|(source, (r, c))| MassEntry { source: source as u32, slot: slot((r - second, c - second)) })
+                .collect(),
+            factor: factor_for(&effective)?,
+            matrix: Assembled::new(&effective),
+        })
+    }
+
+    /// Evaluates the Jacobian at (t, y), forms S and factors it.
+    pub fn factor(
+        &mut self,
+        eval: &mut Evaluator<'_>,
+        (t, y): (f64, &[f64]),
+        mass: &MassMatrix,
+        (m, c, k): (f64, f64, f64),
+    ) -> Result<(), Cause> {
+        eval.jacobian(t, y, &mut self.jacobian)?;
+        eval.stats.factorisations += 1;
+        let values = self.matrix.values_mut();
+        values.fill(0.0);
+        for (source, slot) in &self.velocities {
+            values[*slot as usize] -= c * self.jacobian[*source as usize];
+        }
+        for (source, slot) in &self.positions {
+            values[*slot as usize] -= k * self.jacobian[*source as usize];
+        }
+        add_mass(m, &self.mass, mass.assembled().map(|m| m.values()), values);
+        // Columns are reported as unknowns of y, where the velocities follow the positions.
+        self.factor.factor(&self.matrix).map_err(|col| Cause::Singular { col: col + self.second })
+    }
+
+    /// Replaces `r` (one value per acceleration) by the solution of S a = r.
+    pub fn solve(&mut self, eval: &mut Evaluator<'_>, r: &mut [f64]) {
+        eval.stats.solves += 1;
+        self.factor.solve(r);
+    }
+}

@@ -1,0 +1,72 @@
+//! Methods defined on x'' alone. What they need of a system is looked at here, and refused by name where it is missing.
+
+pub mod alpha;
+pub mod generalized_alpha;
+pub mod newmark;
+pub mod splitting;
+pub mod symplectic_euler;
+pub mod velocity_verlet;
+pub mod yoshida4;
+
+pub use alpha::Parameters;
+pub use splitting::{Composition, Part};
+
+use crate::method::Setup;
+use crate::problem::Refusal;
+use crate::system::Mass;
+
+fn unsuitable(setup: &Setup<'_>, reason: &str, instead: &str) -> Refusal {
+    Refusal::Unsuitable {
+        method: setup.method.name.to_string(),
+        reason: reason.to_string(),
+        instead: instead.to_string(),
+    }
+}
+
+/// Refuses all but M x'' = F(t, x, x') with a constant M and nothing beside.
+fn pure_second_order(setup: &Setup<'_>) -> Result<(), Refusal> {
+    let shape = setup.system.shape();
+    if shape.second == 0 {
+        return Err(unsuitable(
+            setup,
+            "it is defined on x'' alone, and no equation here is of second order",
+            "`dopri5`, or `rodas4` where the problem is stiff; or write the model with x''",
+        ));
+    }
+    if shape.n != 2 * shape.second {
+        return Err(unsuitable(
+            setup,
+            "it is defined on x'' alone, and there are first-order unknowns beside",
+            "`dopri5`, or `rodas4` where the problem is stiff",
+        ));
+    }
+    if matches!(setup.system.mass(), Mass::StateDependent { .. }) {
+        return Err(unsuitable(
+            setup,
+            "its mass matrix must be constant, and here it depends on time or state",
+            "`implicit-midpoint`, `dopri5` or `bdf`",
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses runs without a constant step.
+fn equal_steps(setup: &Setup<'_>, reason: &str) -> Result<(), Refusal> {
+    if setup.options.fixed {
+        return Ok(());
+    }
+    Err(unsuitable(setup, reason, "`step = h`, or `dop853` or `dopri5` with a tolerance"))
+}
+
+/// Refuses accelerations that depend on velocities, as the pattern of the Jacobian shows them.
+fn free_of_velocities(setup: &Setup<'_>) -> Result<(), Refusal> {
+    let second = setup.system.shape().second;
+    if setup.system.jacobian_pattern().positions().all(|(row, col)| row < second || col < second) {
+        return Ok(());
+    }
+    Err(unsuitable(
+        setup,
+        "it needs accelerations that do not depend on velocities, and here they do",
+        "`newmark`, `generalized-alpha` or `implicit-midpoint`, or `dop853` with a tolerance",
+    ))
+}

@@ -94,6 +94,8 @@ pub fn refuse(session: &Session, refusal: &Refusal, reporter: Reporter) -> Exit 
 pub fn exit_of(list: &[Diagnostic]) -> Exit {
     match list.first() {
         Some(d) if d.code == "E0610" => Exit::Run,
+        // the place is that of the declaration; the fault is that of `--set`
+        Some(d) if d.code == "E0408" => Exit::Usage,
         Some(d) if d.labels.is_empty() && d.code != "E0615" => Exit::Usage,
         _ => Exit::Model,
     }

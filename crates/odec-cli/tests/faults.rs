@@ -46,6 +46,7 @@ fn flags_that_make_no_sense() {
         (["--max-steps", "1.5"], "whole number"),
         (["--set", "k"], "`--set k`"),
         (["--set", "kk=1"], "`kk`"),
+        (["--set", "half=1"], "cannot be set"),
         (["--atol", "y=1"], "`y`"),
         (["--method", "rodas5000"], "E0611"),
         (["--method", "bdf7"], "not zero-stable"),

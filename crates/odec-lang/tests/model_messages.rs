@@ -166,6 +166,7 @@ fn habits_of_paper_and_of_other_languages() {
     check("state S = 1, state I = 2\nS' = I\nI' = S", "E0130", "state", "state S = 1, I = 2");
     check("param\n  k = 5\nstate x = 1\nx' = -k*x", "E0128", "param", "");
     check("param k = 2\nparams { k = 5 }\nstate x = 1\nx' = -k*x", "E0128", "params", "");
+    check("state (S, I) = (1, 2)\nS' = I\nI' = S", "E0118", "(", "");
     check(&with("output x^2"), "E0128", "^", "");
     check("param k = 0x10\nstate x = 1\nx' = -k*x", "E0113", "0x10", "param k = 16");
     check(&with("% a remark"), "E0112", "%", "# a remark");

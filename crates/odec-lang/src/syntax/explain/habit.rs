@@ -81,7 +81,7 @@ fn bare_argument(scene: &Scene<'_>) -> Option<Diagnostic> {
     let argument = scene.text(here);
     let diagnostic = scene
         .error("E0115", format!("the argument of `{name}` takes brackets"))
-        .label(scene.span(here), format!("after `{name}`"));
+        .label(scene.span(here), "the argument");
     let simple = scene.after().is_none_or(|after| !scene.touching(here, after) || after.kind != Kind::Open);
     Some(if simple {
         let span = Span::new(scene.base + before.end, scene.base + here.end);
@@ -164,6 +164,15 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
     if !scene.brackets.is_empty() {
         return None;
     }
+    // state (S, I) = (1, 2)
+    if scene.at == 1 && scene.text(here) == "(" {
+        return Some(
+            scene
+                .error("E0118", format!("the names behind `{word}` stand without brackets"))
+                .label(scene.span(here), "a name belongs here")
+                .help(format!("write `{word} a = 1, b = 2`")),
+        );
+    }
     // state S = 1, state I = 2
     if before.kind == Kind::Name && scene.text(before) == word && here.kind == Kind::Name && scene.at == start + 2 {
         return Some(
@@ -186,7 +195,7 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
         );
     }
     // output x^2
-    let value = matches!(here.kind, Kind::Operator | Kind::Compare) || (here.kind == Kind::Open && scene.at == 1);
+    let value = matches!(here.kind, Kind::Operator | Kind::Compare);
     (word == "output" && !seen && value && scene.at <= start + 2).then(|| {
         scene
             .error("E0128", "an output that is no name needs one")

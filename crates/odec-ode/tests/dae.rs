@@ -5,7 +5,8 @@
 #[allow(dead_code)]
 mod dense;
 
-use dense::{Dense, run, tolerances};
+use dense::{Dense, failure, run, tolerances};
+use odec_ode::Cause;
 use odec_ode::method::{self, Family, Method};
 
 /// The transistor amplifier (Rentrop, Roche & Steinebach 1989; test set for IVP solvers), t from 0 to 0.2.
@@ -128,4 +129,12 @@ fn transistor_amplifier_is_solved() {
 fn robertson_with_its_conservation_law_is_solved() {
     let reference = [0.715827068719405, 9.185534764557764e-06, 0.28416374574583037];
     check(&robertson(), 40.0, &[1.0, 0.0, 0.0], &reference, 1e-6);
+}
+
+/// Its last stage is not the step itself: algebraic equations stay unmet, and where they are steep it says that it cannot go on.
+#[test]
+fn ros2_gives_up_on_the_transistor_amplifier() {
+    let y0 = [0.0, 3.0, 3.0, 6.0, 3.0, 3.0, 6.0, 0.0];
+    let failed = failure(&transistor_amplifier(), (0.0, 0.2), &y0, "ros2", &tolerances(1e-4, 1e-4));
+    assert!(matches!(failed.cause, Cause::StepCollapsed { .. }), "{failed:?}");
 }

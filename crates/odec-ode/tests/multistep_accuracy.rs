@@ -1,10 +1,14 @@
 //! Accuracy of the multistep methods on the stiff problems: error below 100 x rtol (OREGO 300) with `bdf`.
 
+#[path = "common/dense.rs"]
+#[allow(dead_code)]
+mod dense;
 #[path = "common/stiff.rs"]
 mod stiff;
 
 use std::ops::ControlFlow;
 
+use dense::{run, tolerances};
 use odec_ode::{Options, Problem, Samples, Sink, method, solve};
 
 struct Nothing;
@@ -72,5 +76,32 @@ fn van_der_pol_is_solved_at_every_tolerance() {
         let rtol = 10f64.powf(-3.5 - f64::from(k) / 12.0);
         let q = quotient(&problem, "bdf", rtol);
         assert!(q < 100.0, "{rtol:e}: {q} x rtol");
+    }
+}
+
+/// Two bodies on an ellipse of eccentricity 0.5, three times round: evaluations of f, and the error at the end.
+fn orbit(name: &str, rtol: f64) -> (u64, f64) {
+    let system = dense::Dense::new(
+        4,
+        |_, y, f| {
+            let r3 = (y[0] * y[0] + y[1] * y[1]).powf(1.5);
+            f.copy_from_slice(&[y[2], y[3], -y[0] / r3, -y[1] / r3]);
+        },
+        |_, _, j| j.fill(0.0),
+    );
+    let y0 = [0.5, 0.0, 0.0, 3f64.sqrt()];
+    let options = tolerances(rtol, rtol);
+    let (outcome, _) = run(&system, (0.0, 6.0 * std::f64::consts::PI), &y0, name, &options).unwrap();
+    let error = outcome.y.iter().zip(y0).map(|(y, e)| (y - e).abs()).fold(0.0, f64::max);
+    (outcome.stats.rhs, error)
+}
+
+#[test]
+fn adams_methods_need_few_evaluations_at_tight_tolerances() {
+    for rtol in [1e-6, 1e-9, 1e-12] {
+        let (evaluations, error) = orbit("abm", rtol);
+        let (of_dopri5, anchor) = orbit("dopri5", rtol);
+        assert!(error < 10.0 * anchor, "{rtol:e}: {error:e}, dopri5 {anchor:e}");
+        assert!(evaluations < of_dopri5, "{rtol:e}: {evaluations}, dopri5 {of_dopri5}");
     }
 }

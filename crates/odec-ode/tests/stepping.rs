@@ -25,7 +25,7 @@ fn adaptive() -> impl Iterator<Item = (&'static str, Options)> {
 
 #[test]
 fn fixed_steps_end_exactly_and_do_not_drift() {
-    for name in odec_ode::method::general().map(|m| m.name).filter(|name| *name != "bdf") {
+    for name in odec_ode::method::general().map(|m| m.name).filter(|name| !["bdf", "abm"].contains(name)) {
         // 0.1 is not a binary number; 1000 of them are 100 all the same.
         let (outcome, rows) = run(&forced(), (0.0, 100.0), &[1.0], name, &fixed(0.1)).unwrap();
         assert_eq!((outcome.t, outcome.stats.accepted), (100.0, 1000), "{name}");

@@ -29,6 +29,8 @@ pub fn methods(reporter: Reporter) -> Exit {
     text.push_str(
         "\nstability: L and A hold in the whole left half-plane, A(60) in a sector of 60 degrees about the axis.\n",
     );
-    text.push_str("steps: how the error is controlled; with `--step` every method but bdf takes constant steps.\n");
+    text.push_str(
+        "steps: how the error is controlled; with `--step` every method but bdf and abm takes constant steps.\n",
+    );
     super::print(&text, reporter)
 }

@@ -193,6 +193,7 @@ static TABLE: &[&Method] = &[
     &mechanics::yoshida4::METHOD,
     &mechanics::newmark::METHOD,
     &mechanics::generalized_alpha::METHOD,
+    &multistep::ABM,
     &multistep::BDF1,
     &multistep::BDF2,
     &multistep::BDF3,

@@ -251,11 +251,79 @@ fn the_starter_is_radau_of_order_five() {
     }
 }
 
+/// gamma_0, gamma_1, ... of Adams and Bashforth: sum_{i <= j} gamma_i / (j + 1 - i) = 1 (Hairer, Norsett & Wanner I, eq. (III.1.7)).
+fn adams(count: usize) -> Vec<Rational> {
+    let mut gamma: Vec<Rational> = Vec::new();
+    for j in 0..count {
+        let before = gamma.iter().enumerate().map(|(i, g)| *g / Rational::int((j + 1 - i) as i128));
+        let next = before.fold(Rational::int(1), |sum, term| sum - term);
+        gamma.push(next);
+    }
+    gamma
+}
+
+/// Weights of f at the points `newest`, newest - 1, ... of sum_j weights_j grad^j f.
+fn at_points(weights: &[Rational]) -> Alpha {
+    let s = weights.len() - 1;
+    let mut b = vec![Rational::ZERO; s + 1];
+    for (m, w) in weights.iter().enumerate() {
+        for (b, d) in b.iter_mut().zip(difference(m, s).into_iter().rev()) {
+            *b = *b + *w * d;
+        }
+    }
+    b
+}
+
+/// The integral over [0, 1] of t^q by the weights `b` at newest, newest - 1, ..., less the exact one.
+fn quadrature(b: &[Rational], newest: i128, q: usize) -> Rational {
+    let sum = b.iter().enumerate().fold(Rational::ZERO, |sum, (i, b)| {
+        let x = Rational::int(newest - i as i128);
+        let power = if q == 0 { Rational::int(1) } else { x.pow(q) };
+        sum + *b * power
+    });
+    sum - Rational::new(1, q as i128 + 1)
+}
+
+#[test]
+fn adams_formulas_have_their_orders_and_the_code_their_coefficients() {
+    use odec_ode::method::multistep::abm;
+    let gamma = adams(abm::MAX_ORDER + 1);
+    let printed = [(1, 1), (1, 2), (5, 12), (3, 8), (251, 720), (95, 288), (19087, 60480)];
+    for (g, (n, d)) in gamma.iter().zip(printed) {
+        assert_eq!(*g, Rational::new(n, d));
+    }
+    let implicit: Vec<Rational> =
+        (0..gamma.len()).map(|j| if j == 0 { gamma[0] } else { gamma[j] - gamma[j - 1] }).collect();
+    for k in 1..=abm::MAX_ORDER {
+        for (b, newest, order) in [(at_points(&gamma[..k]), 0, k), (at_points(&implicit[..=k]), 1, k + 1)] {
+            for q in 0..order {
+                assert_eq!(quadrature(&b, newest, q), Rational::ZERO, "order {order}, power {q}");
+            }
+            assert_ne!(quadrature(&b, newest, order), Rational::ZERO, "order {order} is higher than said");
+        }
+    }
+    // On equal steps the code integrates the basis to the same numbers; on others it integrates polynomials exactly.
+    let nodes: Vec<f64> = (0..abm::MAX_ORDER).map(|j| -(j as f64)).collect();
+    let mut g = vec![0.0; abm::MAX_ORDER + 1];
+    abm::integrals(&nodes, 1.0, &mut g);
+    // The basis in these units is (x - u_j)/(1 - u_j), that of the differences (x + j)/(j + 1): the same.
+    for (g, exact) in g.iter().zip(&gamma) {
+        assert!((g - exact.to_f64()).abs() < 1e-14, "{g} and not {exact:?}");
+    }
+    let nodes = [0.0, -0.3, -1.7, -1.9];
+    let mut g = [0.0; 3];
+    abm::integrals(&nodes, 0.6, &mut g);
+    let expected = [0.6, 0.6f64.powi(2) / 2.0, (0.6f64.powi(3) / 3.0 + 0.3 * 0.6f64.powi(2) / 2.0) / 1.3];
+    for (g, e) in g.iter().zip(expected) {
+        assert!((g - e).abs() < 1e-16, "{g} and not {e}");
+    }
+}
+
 #[test]
 fn every_multistep_row_is_covered_here() {
     for row in method::table().iter().filter(|m| matches!(m.family, Family::Multistep)) {
         let known = match row.adaptive {
-            Adaptive::VariableOrder => row.name == "bdf",
+            Adaptive::VariableOrder => ["bdf", "abm"].contains(&row.name),
             _ => row.name == format!("bdf{}", row.order) && row.order as usize <= MAX_ORDER,
         };
         assert!(known, "{} has no proof of its coefficients", row.name);
@@ -274,7 +342,9 @@ fn what_multistep_methods_cannot_do_is_refused_by_name() {
     }
     let problem = Problem { t0: 0.0, t_end: 1.0, y0: proof.exact(0.0) };
     let fixed = Options { step: Some(0.1), fixed: true, ..Options::default() };
-    let method = method::find("bdf").unwrap();
-    let refused = solve(&system, &problem, method, &fixed, &Samples::Steps, &mut crate::run::Rows::default());
-    assert!(matches!(refused, Err(SolveError::Refused(Refusal::Unsuitable { .. }))), "{refused:?}");
+    for name in ["bdf", "abm"] {
+        let method = method::find(name).unwrap();
+        let refused = solve(&system, &problem, method, &fixed, &Samples::Steps, &mut crate::run::Rows::default());
+        assert!(matches!(refused, Err(SolveError::Refused(Refusal::Unsuitable { .. }))), "{refused:?}");
+    }
 }

@@ -1,5 +1,6 @@
 //! Linear multistep methods: backward differentiation of fixed order, and of variable step and order.
 
+pub mod abm;
 pub mod bdf;
 pub mod coefficients;
 mod differences;
@@ -28,6 +29,33 @@ fn build_ndf(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     }
     Ok(Box::new(ndf::Ndf::new(setup.system, setup.options)?))
 }
+
+fn build_abm(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
+    if setup.options.fixed {
+        return Err(Refusal::Unsuitable {
+            method: setup.method.name.to_string(),
+            reason: "it chooses step and order, and a constant step was asked for".to_string(),
+            instead: "`rk4` or `dop853` with this step, or no step".to_string(),
+        });
+    }
+    Ok(Box::new(abm::Abm::new(setup)?))
+}
+
+/// Adams-Bashforth-Moulton.
+pub static ABM: Method = Method {
+    name: "abm",
+    aliases: &["adams", "adams-bashforth-moulton", "ode113"],
+    about: "Adams-Bashforth-Moulton of variable order 1 to 12: two evaluations per step, for costly f that is not stiff",
+    order: abm::MAX_ORDER as u32,
+    stages: abm::MAX_ORDER as u32,
+    family: Family::Multistep,
+    stability: Stability::Bounded,
+    adaptive: Adaptive::VariableOrder,
+    dense_order: abm::MAX_ORDER as u32,
+    structure: Structure { jacobian: false, time_derivative: false },
+    source: "Shampine & Gordon 1975; Hairer, Norsett & Wanner I, section III.5",
+    build: build_abm,
+};
 
 /// Order 1: the backward Euler formula.
 pub static BDF1: Method =

@@ -1,0 +1,304 @@
+//! Adams-Bashforth-Moulton of order 1 to 12 on variable steps, predict-evaluate-correct-evaluate with local extrapolation.
+//!
+//! Modified divided differences: L. F. Shampine and M. K. Gordon, *Computer Solution of Ordinary Differential Equations* (1975), whose code STEP
+//! also gives the rules for order and step; formulas as in Hairer, Norsett & Wanner I, eqs. (III.5.4) to (III.5.10) and section III.7.
+
+use crate::control::{FAILED_RATIO, Tolerances};
+use crate::evaluator::Evaluator;
+use crate::integrator::{Attempt, Integrator};
+use crate::linear::Rates;
+use crate::method::Setup;
+use crate::problem::{Cause, Refusal};
+
+/// Highest order of the predictor; the corrector is one higher.
+pub const MAX_ORDER: usize = 12;
+/// Differences of order 0 to MAX_ORDER + 1.
+const ROWS: usize = MAX_ORDER + 2;
+/// Error that a step is aimed at, in units of the tolerance.
+const AIM: f64 = 0.5;
+/// Failed error tests in a row after which order 1 starts anew.
+const FAILURES_BEFORE_RESTART: u32 = 3;
+
+/// Gauss's quadrature with seven points on [0, 1], exact to degree 13: nodes and weights.
+const GAUSS: [(f64, f64); 7] = [
+    (0.025_446_043_828_620_738, 0.064_742_483_084_434_85),
+    (0.129_234_407_200_302_78, 0.139_852_695_744_638_33),
+    (0.297_077_424_311_301_4, 0.190_915_025_252_559_47),
+    (0.5, 0.208_979_591_836_734_7),
+    (0.702_922_575_688_698_6, 0.190_915_025_252_559_47),
+    (0.870_765_592_799_697_2, 0.139_852_695_744_638_33),
+    (0.974_553_956_171_379_3, 0.064_742_483_084_434_85),
+];
+
+/// Integrals over [0, s] of the Newton basis prod_{i < j} (x - u_i)/(1 - u_i), j = 0, 1, ..., of the nodes `u` in steps from the last point
+/// (u_0 = 0, the others negative), into `g`. At s = 1 on equal steps these are the coefficients 1, 1/2, 5/12, 3/8, ... of Adams.
+pub fn integrals(u: &[f64], s: f64, g: &mut [f64]) {
+    g.fill(0.0);
+    for (x, w) in GAUSS {
+        let mut basis = s * w;
+        for (j, g) in g.iter_mut().enumerate() {
+            *g += basis;
+            basis *= u.get(j).map_or(0.0, |u| (s * x - u) / (1.0 - u));
+        }
+    }
+}
+
+/// Variable step and order.
+pub struct Abm {
+    tolerances: Tolerances,
+    rates: Rates,
+    t: f64,
+    y: Vec<f64>,
+    order: usize,
+    /// Number of differences that are known.
+    known: usize,
+    /// Steps before, newest first.
+    steps: [f64; ROWS],
+    /// Accepted steps of the present size.
+    equal: usize,
+    /// True while order and step only rise.
+    starting: bool,
+    failures: u32,
+    /// phi_0(n), phi_1(n), ...: divided differences of f, one after the other.
+    differences: Vec<f64>,
+    fresh: Vec<f64>,
+    predicted: Vec<f64>,
+    slope: Vec<f64>,
+    /// phi_k(n+1) by the predicted f, and scratch of its size.
+    last_difference: Vec<f64>,
+    scratch: Vec<f64>,
+    dense: Dense,
+}
+
+/// The last accepted step as a polynomial.
+struct Dense {
+    t: f64,
+    h: f64,
+    order: usize,
+    y: Vec<f64>,
+    nodes: [f64; ROWS],
+    /// Coefficients of the Newton basis, order + 1 rows.
+    rows: Vec<f64>,
+}
+
+/// out += factor * x.
+fn axpy(factor: f64, x: &[f64], out: &mut [f64]) {
+    for (o, x) in out.iter_mut().zip(x) {
+        *o += factor * x;
+    }
+}
+
+impl Abm {
+    /// Buffers for a system.
+    pub fn new(setup: &Setup<'_>) -> Result<Self, Refusal> {
+        let n = setup.system.shape().n;
+        let zero = || vec![0.0; n];
+        Ok(Abm {
+            tolerances: Tolerances::new(setup.options, n),
+            rates: Rates::new(setup.system, setup.method.name)?,
+            t: 0.0,
+            y: zero(),
+            order: 1,
+            known: 1,
+            steps: [0.0; ROWS],
+            equal: 0,
+            starting: true,
+            failures: 0,
+            differences: vec![0.0; ROWS * n],
+            fresh: vec![0.0; ROWS * n],
+            predicted: zero(),
+            slope: zero(),
+            last_difference: zero(),
+            scratch: zero(),
+            dense: Dense { t: 0.0, h: 1.0, order: 0, y: zero(), nodes: [0.0; ROWS], rows: vec![0.0; ROWS * n] },
+        })
+    }
+
+    fn evaluate(&mut self, eval: &mut Evaluator<'_>, t: f64) -> Result<(), Cause> {
+        eval.rhs(t, &self.predicted, &mut self.slope)?;
+        self.rates.solve(eval, t, &self.predicted, &mut self.slope)
+    }
+
+    /// Nodes in steps of `h` from the present time, and the factors beta.
+    fn grid(&self, h: f64) -> ([f64; ROWS], [f64; ROWS]) {
+        let (mut u, mut beta) = ([0.0; ROWS], [1.0; ROWS]);
+        for j in 1..self.known.min(ROWS) {
+            u[j] = u[j - 1] - self.steps[j - 1] / h;
+            beta[j] = beta[j - 1] * (1.0 - u[j - 1]) / -u[j];
+        }
+        (u, beta)
+    }
+
+    /// After the first phase: order 1, as if there were nothing before.
+    fn restart(&mut self) {
+        (self.order, self.known, self.equal, self.starting) = (1, 1, 0, true);
+    }
+
+    /// Errors that orders k - 1 and k - 2 would have made, from phi_k(n+1) in `last_difference`.
+    fn lower(&mut self, h: f64, g: &[f64], beta: &[f64]) -> [f64; 2] {
+        let (n, k) = (self.y.len(), self.order);
+        let mut errors = [f64::INFINITY; 2];
+        self.scratch.copy_from_slice(&self.last_difference);
+        for (m, error) in errors.iter_mut().enumerate().take(k - 1) {
+            let j = k - 1 - m;
+            axpy(beta[j], &self.differences[j * n..(j + 1) * n], &mut self.scratch);
+            let size = self.tolerances.norm(&self.scratch, &self.y, &self.predicted);
+            *error = (h * (g[j] - g[j - 1])).abs() * size;
+        }
+        errors
+    }
+
+    /// Order and step after an accepted step.
+    fn select(&mut self, h: f64, error: f64, [below, second]: [f64; 2], above: Option<f64>) -> f64 {
+        let k = self.order;
+        let fall = if k > 2 { below.max(second) <= error } else { k == 2 && below <= 0.5 * error };
+        let mut expected = error;
+        if fall || k == MAX_ORDER {
+            self.starting = false;
+        }
+        if self.starting {
+            self.order = k + 1;
+            return 2.0 * h;
+        }
+        if fall {
+            (self.order, expected) = (k - 1, below);
+        } else if let Some(above) = above.filter(|_| self.equal > k) {
+            if k > 1 && below <= error.min(above) {
+                (self.order, expected) = (k - 1, below);
+            } else if k < MAX_ORDER && above < if k > 1 { error } else { 0.5 * error } {
+                (self.order, expected) = (k + 1, above);
+            }
+        }
+        let power = (self.order + 1) as f64;
+        if expected * 2f64.powf(power) <= AIM {
+            2.0 * h
+        } else if expected <= AIM {
+            h
+        } else {
+            h * (AIM / expected).powf(1.0 / power).clamp(0.5, 0.9)
+        }
+    }
+}
+
+impl Integrator for Abm {
+    fn dimension(&self) -> usize {
+        self.y.len()
+    }
+
+    fn time(&self) -> f64 {
+        self.t
+    }
+
+    fn state(&self) -> &[f64] {
+        &self.y
+    }
+
+    fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        self.t = t;
+        self.y.copy_from_slice(y);
+        self.predicted.copy_from_slice(y);
+        self.failures = 0;
+        self.restart();
+        self.dense.order = 0;
+        self.dense.y.copy_from_slice(y);
+        self.dense.rows.fill(0.0);
+        self.evaluate(eval, t)?;
+        self.differences[..y.len()].copy_from_slice(&self.slope);
+        Ok(())
+    }
+
+    fn order(&self) -> u32 {
+        1
+    }
+
+    fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
+        let (n, k) = (self.y.len(), self.order);
+        let (u, beta) = self.grid(h);
+        let mut g = [0.0; ROWS];
+        let count = self.known.min(MAX_ORDER + 1);
+        integrals(&u[..count], 1.0, &mut g[..=count]);
+        self.predicted.copy_from_slice(&self.y);
+        for j in 0..k {
+            axpy(h * g[j] * beta[j], &self.differences[j * n..(j + 1) * n], &mut self.predicted);
+        }
+        if let Err(cause) = self.evaluate(eval, t_new) {
+            return self.fail(cause, h);
+        }
+        self.last_difference.copy_from_slice(&self.slope);
+        for j in 0..k {
+            axpy(-beta[j], &self.differences[j * n..(j + 1) * n], &mut self.last_difference);
+        }
+        axpy(h * g[k], &self.last_difference, &mut self.predicted);
+        let factor = (h * (g[k] - g[k - 1])).abs();
+        let error = factor * self.tolerances.norm(&self.last_difference, &self.y, &self.predicted);
+        let lower = self.lower(h, &g, &beta);
+        if !(error <= 1.0) {
+            let row = self.tolerances.worst(&self.last_difference, &self.y, &self.predicted);
+            self.failures += 1;
+            (self.starting, self.equal) = (false, 0);
+            let next = if error.is_finite() { 0.5 } else { FAILED_RATIO };
+            if self.failures >= FAILURES_BEFORE_RESTART {
+                self.restart();
+            } else if k > 1 && lower[0] <= error {
+                self.order = k - 1;
+            }
+            return Attempt::Rejected { next: h * next, error, row };
+        }
+        if let Err(cause) = self.evaluate(eval, t_new) {
+            return self.fail(cause, h);
+        }
+        // The step stands: its polynomial, and the differences at its end.
+        let dense = &mut self.dense;
+        (dense.t, dense.h, dense.order, dense.nodes) = (self.t, h, k, u);
+        dense.y.copy_from_slice(&self.y);
+        for j in 0..k {
+            let row = &mut dense.rows[j * n..(j + 1) * n];
+            row.iter_mut().zip(&self.differences[j * n..]).for_each(|(r, d)| *r = beta[j] * d);
+        }
+        dense.rows[k * n..(k + 1) * n].copy_from_slice(&self.last_difference);
+        let known = self.known.min(k + 1);
+        self.fresh[..n].copy_from_slice(&self.slope);
+        for j in 0..known {
+            let (low, high) = self.fresh.split_at_mut((j + 1) * n);
+            let (from, to) = (&low[j * n..], &mut high[..n]);
+            for i in 0..n {
+                to[i] = from[i] - beta[j] * self.differences[j * n + i];
+            }
+        }
+        std::mem::swap(&mut self.differences, &mut self.fresh);
+        let above = (known == k + 1 && k < MAX_ORDER).then(|| {
+            let row = &self.differences[(k + 1) * n..(k + 2) * n];
+            (h * (g[k + 1] - g[k])).abs() * self.tolerances.norm(row, &self.y, &self.predicted)
+        });
+        self.equal = if self.steps[0] == h && self.known > 1 { self.equal + 1 } else { 1 };
+        self.known = (known + 1).min(ROWS);
+        self.steps.rotate_right(1);
+        self.steps[0] = h;
+        std::mem::swap(&mut self.y, &mut self.predicted);
+        (self.t, self.failures) = (t_new, 0);
+        Attempt::Accepted { next: self.select(h, error, lower, above) }
+    }
+
+    fn interpolate(&self, t: f64, y: &mut [f64]) {
+        let dense = &self.dense;
+        let (n, count) = (y.len(), dense.order + 1);
+        let mut g = [0.0; ROWS];
+        integrals(&dense.nodes[..count], (t - dense.t) / dense.h, &mut g[..count]);
+        y.copy_from_slice(&dense.y);
+        for (j, row) in dense.rows.chunks_exact(n).enumerate().take(count) {
+            axpy(dense.h * g[j], row, y);
+        }
+    }
+}
+
+impl Abm {
+    /// An attempt without a value to test.
+    fn fail(&mut self, cause: Cause, h: f64) -> Attempt {
+        self.failures += 1;
+        (self.starting, self.equal) = (false, 0);
+        if self.failures >= FAILURES_BEFORE_RESTART {
+            self.restart();
+        }
+        Attempt::Failed { cause, next: h * FAILED_RATIO }
+    }
+}

@@ -48,8 +48,20 @@ fn sums(n: usize) -> String {
     )
 }
 
+/// Every equation depends on every state.
+fn dense(n: usize) -> String {
+    let list = |term: &dyn Fn(usize) -> String| (0..n).map(term).collect::<Vec<_>>();
+    format!(
+        "model dense\n{}\nsum = {}\n{}\nrun {{ t = 0 .. 1 }}\n",
+        list(&|i| format!("state x{i} = 1")).join("\n"),
+        list(&|i| format!("x{i}")).join(" + "),
+        list(&|i| format!("x{i}' = sin({i}*sum)")).join("\n")
+    )
+}
+
 /// A copy of the fixtures, so that what commands write does not come among them. An `.args` file may ask for files that
-/// are too long to keep, before the line with the command: `blanks NAME BYTES`, `sums NAME TERMS`.
+/// are too long to keep, before the line with the command: `blanks NAME BYTES`, `sums NAME TERMS`, `dense NAME
+/// STATES`.
 fn copy(name: &str) -> PathBuf {
     let folder = scratch(name);
     for entry in std::fs::read_dir(fixtures()).expect("fixtures") {
@@ -62,6 +74,7 @@ fn copy(name: &str) -> PathBuf {
                 let bytes = match words.as_slice() {
                     ["blanks", _, n] => vec![b' '; size(n)],
                     ["sums", _, n] => sums(size(n)).into_bytes(),
+                    ["dense", _, n] => dense(size(n)).into_bytes(),
                     _ => continue,
                 };
                 std::fs::write(folder.join(words[1]), bytes).expect("a writable folder");

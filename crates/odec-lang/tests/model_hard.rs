@@ -172,3 +172,20 @@ fn random_models_are_accepted_and_their_edits_never_panic() {
         }
     }
 }
+
+#[test]
+fn a_jacobian_beyond_the_limit_is_a_diagnostic() {
+    let n = 2100;
+    let list = |term: &dyn Fn(usize) -> String, by: &str| (0..n).map(term).collect::<Vec<_>>().join(by);
+    let text = format!(
+        "{}\nsum = {}\n{}\n",
+        list(&|i| format!("state x{i} = 1"), "\n"),
+        list(&|i| format!("x{i}"), " + "),
+        list(&|i| format!("x{i}' = sin({i}*sum)"), "\n")
+    );
+    let checked = odec_lang::check(&Source::new("dense", text));
+    let model = checked.model.expect("a model");
+    let refused = odec_lang::lower(&model, &Default::default()).expect_err("too large");
+    assert_eq!(refused.iter().map(|d| d.code).collect::<Vec<_>>(), ["E0508"]);
+    assert!(refused[0].headline.contains("4194304"), "{}", refused[0].headline);
+}

@@ -215,3 +215,26 @@ fn names_have_lists_of_their_own() {
         run' = gamma(3)*gamma + S + N + e + sum + in + rtol*bdf\nrun { t = 0 .. bdf; method = bdf; rtol = 1e-6 }";
     close(&lowered(text).rhs(0.0, &[1.0]), &[2.0 * 3.0 + 1.0 + 2.0 + 0.5 + 1.0 + 4.0 + 14.0]);
 }
+
+#[test]
+fn more_coupled_factors_than_determinants_take_become_a_mass_matrix_of_the_state() {
+    let text = "state a = 1, a' = 0\nstate b = 2, c = 3, d = 4, e = 5\noutput r = b' + a''\n\
+        (2 + a^2)*a'' + cos(b)*b' + c' + d' = a'\nb' + t*c' = b\nc' + d*e' = c\nd' + a'' = d\ne' + b*b' + a'' = 1";
+    let v = lowered(text);
+    assert!(v.program.mass_varies() && v.program.outputs_read_rates());
+    // The solver's order: a, a', then b, c, d, e.
+    let (t, y) = (0.5, [1.5, 0.2, 2.0, 3.0, 4.0, 5.0]);
+    let pattern = v.program.mass.clone().unwrap();
+    let mut values = vec![0.0; pattern.len()];
+    interpret::run(&v.program, KernelRole::Mass, t, &y, &v.p, &[], &mut values);
+    let mut m = vec![vec![0.0; 6]; 6];
+    pattern.entries().zip(&values).for_each(|((i, j), x)| m[i][j] = *x);
+    assert_eq!(m[0], [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    assert_eq!(m[1], [0.0, 2.0 + 1.5 * 1.5, 2f64.cos(), 1.0, 1.0, 0.0]);
+    assert_eq!(m[5], [0.0, 1.0, 2.0, 0.0, 0.0, 1.0]);
+    close(&v.rhs(t, &y), &[0.2, 0.2, 2.0, 3.0, 4.0, 1.0]);
+    let w = [0.0, 10.0, 20.0, 0.0, 0.0, 0.0];
+    let mut out = [0.0];
+    interpret::run(&v.program, KernelRole::Outputs, t, &y, &v.p, &w, &mut out);
+    assert_eq!(out, [30.0]);
+}

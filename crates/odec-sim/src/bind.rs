@@ -124,7 +124,7 @@ impl Plan {
             samples = self.with_expectations(t0, t_end);
         }
         let options = self.options(&names).map_err(one)?;
-        let choice = self.method(names.states.len(), options.fixed).map_err(one)?;
+        let choice = self.method(names.states.len(), options.fixed, program.mass_varies()).map_err(one)?;
         let execution = if self.choices.interpret { Execution::Interpret } else { Execution::Jit };
         let machine = Machine::new(program, execution, choice.method.structure).map_err(|e| {
             one(error(
@@ -258,13 +258,14 @@ impl Plan {
         })
     }
 
-    fn method(&self, n: usize, fixed: bool) -> Result<Choice, Diagnostic> {
+    fn method(&self, n: usize, fixed: bool, moving_mass: bool) -> Result<Choice, Diagnostic> {
         let (name, span) = match (&self.choices.method, &self.settings.method) {
             (Some(name), _) => (Some(name.as_str()), None),
             (None, Some(setting)) => (Some(setting.value.as_str()), Some(setting.span)),
             (None, None) => (None, None),
         };
-        choose(name, Structure { n, fixed }).map_err(|refusal| crate::blame::unknown_method(&refusal, span))
+        choose(name, Structure { n, fixed, moving_mass })
+            .map_err(|refusal| crate::blame::unknown_method(&refusal, span))
     }
 
     fn columns(&self, names: &Names) -> Result<Vec<(String, Column)>, Diagnostic> {

@@ -14,6 +14,8 @@ pub struct Structure {
     pub n: usize,
     /// Constant steps are asked for.
     pub fixed: bool,
+    /// The mass matrix depends on time or state, which Rosenbrock methods do not take.
+    pub moving_mass: bool,
 }
 
 /// The method and why it was chosen; no reason when the user chose it.
@@ -30,7 +32,10 @@ pub fn choose(name: Option<&str>, structure: Structure) -> Result<Choice, Refusa
     if let Some(name) = name.filter(|n| *n != "auto") {
         return Ok(Choice { method: method::find(name)?, reason: None });
     }
-    let (name, reason) = if structure.fixed {
+    let (name, reason) = if structure.moving_mass {
+        let why = "factors of the derivatives that change, stiff or not";
+        (if structure.fixed { "bdf2" } else { "bdf" }, why.to_string())
+    } else if structure.fixed {
         ("rodas4", "constant steps, stiff or not".to_string())
     } else if structure.n <= SMALL {
         ("rodas4", format!("{}, stiff or not: order 4 with the exact Jacobian", unknowns(structure.n)))

@@ -50,7 +50,28 @@ impl Arrays {
 /// Overrides that name nothing or are out of bounds; equations that cannot be solved for their derivatives.
 pub fn lower(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagnostic>> {
     let (arrays, kernels) = kernels(model, overrides)?;
-    Ok(derive::complete(arrays, kernels, model.name.clone()))
+    let program = derive::complete(arrays, kernels, model.name.clone());
+    let mass = program.mass_varies() && program.kernel(KernelRole::MassJacobian).is_none();
+    if mass || (program.kernel(KernelRole::Rhs).is_some() && program.kernel(KernelRole::Jacobian).is_none()) {
+        return Err(vec![too_dense(model, mass)]);
+    }
+    Ok(program)
+}
+
+/// A matrix of derivatives was left out for its size.
+fn too_dense(model: &Model, mass: bool) -> Diagnostic {
+    let (states, limit) = (model.states.len(), derive::MAX_DERIVATIVE_TERMS);
+    let what = if mass { "the mass matrix" } else { "the equations" };
+    let headline = format!("the derivatives of {what} by {states} states need more than {limit} products");
+    let report = match model.equations.first() {
+        Some(first) => {
+            let all = first.span.to(model.equations[model.equations.len() - 1].span);
+            Diagnostic::error("E0508", headline).label(all, "")
+        }
+        None => Diagnostic::error("E0508", headline),
+    };
+    report
+        .help("too many equations depend on too many states: this is the limit of exact derivatives; divide the model")
 }
 
 /// Arrays and the kernels that are not derivatives of others.
@@ -95,7 +116,11 @@ pub(crate) fn kernels(model: &Model, overrides: &Overrides) -> Result<(Vec<Array
     }
 
     // Now the derivatives are known, also where definitions and outputs use them.
-    walk.domain.states.rates = solved.rates.iter().enumerate().filter_map(|(i, r)| r.map(|r| (i, r))).collect();
+    // Those that the mass matrix gives are put in by whoever evaluates the outputs.
+    for (i, rate) in solved.rates.iter().enumerate() {
+        let node = rate.unwrap_or_else(|| walk.domain.graph.direction(arrays.top(model, i)));
+        walk.domain.states.rates.insert(i, node);
+    }
     for &i in &model.definition_order {
         if model.definition_levels[i] == Level::Rate {
             let node = walk.value(model, model.definitions[i].value).map_err(too_large)?;

@@ -11,15 +11,15 @@ use crate::model::{Level, Model, TermKind, two_equations};
 use crate::order::components;
 use crate::report::{Build, error};
 
-/// Largest block of coupled equations that is solved by determinants when its coefficients change during the run. Their
-/// number of products grows like the factorial.
+/// Largest block of coupled equations that is solved by determinants when its coefficients change during the run, or its
+/// derivatives are used elsewhere. Their number of products grows like the factorial; larger blocks go to the mass matrix.
 pub const MAX_COUPLED: usize = 4;
 
 /// The solved system.
 pub(super) struct Solved {
     /// f of the row of each state.
     pub rows: Vec<NodeId>,
-    /// The derivative itself, where no mass matrix is needed for it.
+    /// The derivative itself, where no mass matrix is needed for it; the outputs are given the others.
     pub rates: Vec<Option<NodeId>>,
     /// Rows of the mass matrix that are not those of the identity.
     pub mass: BTreeMap<usize, Vec<(usize, NodeId)>>,
@@ -278,26 +278,15 @@ impl Solver<'_> {
         };
         let constant = rows.iter().all(|(_, _, left)| left.iter().all(|(_, k)| fixed(k)));
         let inside = rows.iter().all(|(_, _, left)| left.iter().all(|(j, _)| block.contains(j)));
-        let use_outside = block.iter().find_map(|&i| self.wanted[i].map(|span| (i, span)));
-        if constant && use_outside.is_none() {
+        let solvable = inside && block.len() <= MAX_COUPLED;
+        let used = block.iter().any(|&i| self.wanted[i].is_some());
+        if !solvable || (constant && !used) {
             for (i, rest, left) in rows {
                 self.solved.rows[i] = rest;
                 let row = left.into_iter().map(|(j, k)| (j, k.node(self.graph))).collect();
                 self.solved.mass.insert(i, row);
             }
             return Ok(());
-        }
-        let equation = |i: usize| self.model.equations[self.owner[i]].span;
-        if !inside || block.len() > MAX_COUPLED {
-            let headline = if constant {
-                "a derivative that coupled equations give is used"
-            } else {
-                "the mass matrix of coupled equations depends on the state or the time"
-            };
-            let place = use_outside.map_or(equation(block[0]), |u| u.1);
-            let report = error("E0508", headline, place, "")
-                .also_all(block.iter().map(|&i| equation(i)), "coupled with this equation");
-            return Err(Box::new(report.help(format!("this version solves up to {MAX_COUPLED} such equations together: solve them for their derivatives by hand"))));
         }
         let matrix: Vec<Vec<Option<NodeId>>> = rows
             .iter()

@@ -51,7 +51,7 @@ pub(super) const CODES: &[Code] = codes! {
     "E0505" "tables and measured inputs"
     "E0506" "use of another file"
     "E0507" "smooth"
-    "E0508" "a mass matrix that depends on the state"
+    "E0508" "derivatives that are too many"
     "E0509" "functions that expand too far"
     "E0510" "a time in another unit"
     "W0201" "a name that is never used"

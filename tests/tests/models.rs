@@ -13,6 +13,8 @@ fn the_models_of_the_plan_are_there() {
     let names: Vec<String> = models().iter().map(|p| stem(p)).collect();
     for name in [
         "bead",
+        "chain",
+        "double_pendulum",
         "driven_bead",
         "hires",
         "kepler",

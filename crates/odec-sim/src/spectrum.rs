@@ -182,7 +182,7 @@ pub fn limit(amplification: &Amplification, spectra: &[Spectrum]) -> Option<Limi
     let mut candidates: Vec<(f64, C, usize)> = vec![];
     for (index, spectrum) in spectra.iter().enumerate() {
         for &lambda in &spectrum.values {
-            let Some(direction) = decaying(lambda) else { continue };
+            let Some(direction) = decaying(lambda).filter(|d| amplification.defined(*d)) else { continue };
             // 0 on the negative real axis, SECTORS on the imaginary one
             let place = (std::f64::consts::PI - direction.im.abs().atan2(direction.re)) * SECTORS as f64
                 / std::f64::consts::FRAC_PI_2;

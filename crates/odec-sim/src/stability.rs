@@ -15,10 +15,14 @@ pub type C = Complex<f64>;
 
 /// Excess of |R| over 1 that is rounding.
 const ROUNDING: f64 = 1e-13;
+/// The same for the double roots of methods on x''.
+const DOUBLE_ROOT: f64 = 1e-10;
 /// Rays are followed from here ...
 const NEAR: f64 = 1e-3;
 /// ... to here; a method that is stable all the way has no limit there.
 const FAR: f64 = 1e4;
+/// The same for methods on x'': beyond, rounding decides.
+const FAR_SECOND_ORDER: f64 = 1e3;
 /// Ratio of successive points on a ray.
 const STRIDE: f64 = 1.03;
 /// A limit below this on a ray where nothing is damped comes from rounding: the solution grows at any step.
@@ -39,6 +43,8 @@ enum Kind {
     OneStep,
     /// Spectral radius of one step of the code on x'' = 2 Re z x' - |z|^2 x, whose eigenvalues are z and its conjugate.
     SecondOrder,
+    /// The same with Re z = 0, of a method that takes no force that depends on the velocity.
+    Undamped,
     /// Largest root of sum a_j r^j = z r^s.
     Multistep(Vec<f64>),
 }
@@ -71,7 +77,10 @@ pub fn of(method: &'static Method) -> Result<Vec<(String, Amplification)>, Refus
         Ok(_) | Err(SolveError::Failed(_)) => one(Kind::OneStep),
         Err(SolveError::Refused(refusal)) => match step(&Linear::second_order(C::new(-0.1, 0.5)), method, [1.0, 0.0]) {
             Ok(_) | Err(SolveError::Failed(_)) => one(Kind::SecondOrder),
-            Err(SolveError::Refused(_)) => Err(refusal),
+            Err(SolveError::Refused(_)) => match step(&Linear::second_order(C::new(0.0, 0.5)), method, [1.0, 0.0]) {
+                Ok(_) | Err(SolveError::Failed(_)) => one(Kind::Undamped),
+                Err(SolveError::Refused(_)) => Err(refusal),
+            },
         },
     }
 }
@@ -102,7 +111,17 @@ impl Amplification {
 
     /// True for methods that see x'' only: what matters is then the imaginary axis.
     pub fn second_order(&self) -> bool {
-        matches!(self.kind, Kind::SecondOrder)
+        matches!(self.kind, Kind::SecondOrder | Kind::Undamped)
+    }
+
+    /// True where the method has an amplification at all: everywhere, or on the imaginary axis only.
+    pub fn defined(&self, z: C) -> bool {
+        !matches!(self.kind, Kind::Undamped) || z.re == 0.0
+    }
+
+    /// Excess of |R| over 1 that is rounding; roots of methods on x'' lie together where they are largest.
+    fn rounding(&self) -> f64 {
+        if self.second_order() { DOUBLE_ROOT } else { ROUNDING }
     }
 
     /// By how much a step multiplies the solution in the long run; infinite where the step has no solution.
@@ -112,13 +131,20 @@ impl Amplification {
                 Ok(y) => C::new(y[0], y[1]).norm(),
                 Err(_) => f64::INFINITY,
             },
-            Kind::SecondOrder => {
+            Kind::Undamped if z.re != 0.0 => f64::INFINITY,
+            Kind::SecondOrder | Kind::Undamped => {
                 let system = Linear::second_order(z);
                 match (step(&system, self.method, [1.0, 0.0]), step(&system, self.method, [0.0, 1.0])) {
                     (Ok(a), Ok(b)) => {
                         let (half, determinant) = (0.5 * (a[0] + b[1]), a[0] * b[1] - b[0] * a[1]);
-                        let root = C::from(half * half - determinant).sqrt();
-                        (C::from(half) + root).norm().max((C::from(half) - root).norm())
+                        let (square, terms) = (half * half, (a[0] * b[1]).abs() + (b[0] * a[1]).abs());
+                        let discriminant = square - determinant;
+                        if discriminant <= DOUBLE_ROOT * (square + terms) {
+                            // a pair, or twice the same root but for rounding
+                            determinant.max(0.0).sqrt()
+                        } else {
+                            half.abs() + discriminant.sqrt()
+                        }
                     }
                     _ => f64::INFINITY,
                 }
@@ -144,23 +170,24 @@ impl Amplification {
 
     /// True where errors do not grow.
     pub fn stable(&self, z: C) -> bool {
-        self.at(z) <= 1.0 + ROUNDING
+        self.at(z) <= 1.0 + self.rounding()
     }
 
     /// The largest r such that r' * direction is stable for all r' up to r: 0 if there is none, infinite if there is no
     /// limit. `direction` has the length 1.
     pub fn limit(&self, direction: C) -> f64 {
         let mut damped = false;
+        let far = if self.second_order() { FAR_SECOND_ORDER } else { FAR };
         let mut stable = |r: f64| {
             let size = self.at(direction * r);
-            damped |= size < 1.0 - 10.0 * ROUNDING;
-            size <= 1.0 + ROUNDING
+            damped |= size < 1.0 - 10.0 * self.rounding();
+            size <= 1.0 + self.rounding()
         };
         let (mut low, mut high) = (0.0, NEAR);
         while stable(high) {
             low = high;
             high *= STRIDE;
-            if high > FAR {
+            if high > far {
                 return f64::INFINITY;
             }
         }
@@ -174,7 +201,11 @@ impl Amplification {
     /// ln |R| on a grid, symmetric about the real axis: `rows` points on each side of it and one on it.
     pub fn sample(&self, window: &Window, columns: usize, rows: usize) -> Grid {
         let (xs, ys) = (even(window.left, window.right, columns), even(-window.top, window.top, 2 * rows + 1));
-        let half = Grid::sample(xs.clone(), ys[rows..].to_vec(), |x, y| self.at(C::new(x, y)).ln().clamp(-20.0, 20.0));
+        let half = Grid::sample(xs.clone(), ys[rows..].to_vec(), |x, y| match self.kind {
+            // a line has no inside
+            Kind::Undamped => 1.0,
+            _ => self.at(C::new(x, y)).ln().clamp(-20.0, 20.0),
+        });
         let row = |j: usize| &half.values[j.abs_diff(rows) * columns..][..columns];
         let values = (0..2 * rows + 1).flat_map(|j| row(j).to_vec()).collect();
         Grid { xs, ys, values }
@@ -247,6 +278,9 @@ fn about(region: &Amplification) -> Window {
             top = top.max(y);
         }
     }
+    if region.second_order() {
+        top = top.max(region.limit(C::new(0.0, 1.0)).min(radius));
+    }
     if right - left < 0.5 {
         // a half-plane, or an interval of the imaginary axis
         (left, right) = (-0.75 * radius, 0.75 * radius);
@@ -268,7 +302,8 @@ impl Linear {
     }
 
     fn second_order(z: C) -> Linear {
-        let pattern = Pattern::from_positions(2, 2, [(1, 0), (0, 1), (1, 1)]);
+        let damping = (z.re != 0.0).then_some((1, 1));
+        let pattern = Pattern::from_positions(2, 2, [(1, 0), (0, 1)].into_iter().chain(damping));
         Linear { matrix: [[0.0, 1.0], [-z.norm_sqr(), 2.0 * z.re]], second: 1, pattern }
     }
 }
@@ -350,6 +385,11 @@ mod tests {
             assert!((r.limit(left) - real).abs() < 1e-6, "{name}: {}", r.limit(left));
             assert!((r.limit(up) - imaginary).abs() < 1e-4, "{name}: {}", r.limit(up));
         }
+        // on x'': the closed forms
+        for (name, limit) in [("symplectic-euler", 2.0), ("velocity-verlet", 2.0), ("newmark", f64::INFINITY)] {
+            let found = find(name).limit(up);
+            assert!(found == limit || (found - limit).abs() < 1e-4, "{name}: {found}");
+        }
         for name in ["backward-euler", "trapezoidal", "rodas4", "bdf2"] {
             assert_eq!(find(name).limit(left), f64::INFINITY, "{name}");
             assert_eq!(find(name).limit(up), f64::INFINITY, "{name}");
@@ -378,7 +418,8 @@ mod tests {
             match of(method) {
                 Ok(list) => {
                     for (name, r) in list {
-                        assert!((r.at(C::new(-1e-3, 1e-6)) - 1.0).abs() < 1e-2, "{name}");
+                        let z = if r.defined(C::new(-1.0, 0.0)) { C::new(-1e-3, 1e-6) } else { C::new(0.0, 1e-3) };
+                        assert!((r.at(z) - 1.0).abs() < 1e-2, "{name}");
                     }
                 }
                 Err(refusal) => assert!(matches!(refusal, Refusal::Unsuitable { .. }), "{}: {refusal:?}", method.name),

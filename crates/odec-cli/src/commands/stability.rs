@@ -28,7 +28,7 @@ const GRID: (usize, usize) = (181, 70);
 /// A picture is widened up to so many times to hold all of h*lambda.
 const WIDEN: f64 = 2.5;
 /// Largest excess of |R| over 1 along a run that is not called growth: rounding of the eigenvalues.
-const GROWTH: f64 = 1e-9;
+const GROWTH: f64 = 1e-7;
 
 /// Width of the boundaries in pixels.
 const LINE: f64 = 2.0;
@@ -234,7 +234,10 @@ impl Along {
 
     /// Points at which something that does not grow by itself is amplified.
     fn growing(&self, region: &Amplification) -> usize {
-        let unstable = |z: &C| spectrum::decaying(*z).is_some_and(|d| region.at(d * z.norm()) > 1.0 + GROWTH);
+        let unstable = |z: &C| {
+            let direction = spectrum::decaying(*z).filter(|d| region.defined(*d));
+            direction.is_some_and(|d| region.at(d * z.norm()) > 1.0 + GROWTH)
+        };
         self.spectra.iter().zip(&self.steps).filter(|(s, h)| s.values.iter().any(|v| unstable(&(v * **h)))).count()
     }
 }
@@ -244,6 +247,7 @@ fn axes(method: &Method, regions: &Names) -> String {
     let mut lines = vec![(method.name.to_string(), format!("order {}, {}", method.order, method.family.name()))];
     for (name, region) in regions {
         let real = match region.limit(C::new(-1.0, 0.0)) {
+            _ if !region.defined(C::new(-1.0, 0.0)) => "no h: it takes no damping".to_string(),
             f64::INFINITY => "every h".to_string(),
             r => format!("h*|λ| up to {}", number(r)),
         };
@@ -326,9 +330,17 @@ fn draw(method: &Method, regions: &Names, along: Option<&(&Session, &Along)>, si
             }
         }
         shapes.push(Shape::Region(all.region(), Ink::Pale(0)));
+        let plane = list.iter().all(|r| r.defined(C::new(-1.0, 0.0)));
         legend.push((
-            if grids.len() == 1 { "stable" } else { "stable at each order" }.to_string(),
-            Key::Region(Ink::Pale(0)),
+            if !plane {
+                "stable on the imaginary axis"
+            } else if grids.len() == 1 {
+                "stable"
+            } else {
+                "stable at each order"
+            }
+            .to_string(),
+            if plane { Key::Region(Ink::Pale(0)) } else { Key::Text },
         ));
     }
     shapes.push(Shape::Line(vec![(window.left, 0.0), (window.right, 0.0)], Ink::Faint, 1.2));

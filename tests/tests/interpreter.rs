@@ -5,17 +5,26 @@ use odec_tests::{models, root};
 
 #[test]
 fn trajectories_have_the_same_bits() {
+    let mut refused = 0;
     for path in models() {
         let file = path.strip_prefix(root()).expect("below the root").to_string_lossy().into_owned();
         // as the model says, and by one method of each family
         for flags in [&[][..], &["--method", "rodas4", "--rtol", "1e-4"], &["--method", "bdf", "--rtol", "1e-4"]] {
             let mut arguments = vec!["run", file.as_str()];
             arguments.extend(flags);
-            let compiled = run(&arguments).success();
+            let compiled = run(&arguments);
+            if flags.contains(&"rodas4") && compiled.code != Some(0) {
+                // no Rosenbrock method takes a mass matrix that changes
+                assert!(compiled.err.contains("E0613") && file.ends_with("chain.ode"), "{file}");
+                refused += 1;
+                continue;
+            }
+            let compiled = compiled.success();
             arguments.push("--interpret");
             let interpreted = run(&arguments).success();
             assert!(compiled.out.len() > 100);
             assert_eq!(compiled.text(), interpreted.text(), "{file} {flags:?}");
         }
     }
+    assert_eq!(refused, 1);
 }

@@ -72,7 +72,9 @@ fn the_reduction_of_second_order_models_changes_nothing() {
     for path in models() {
         for method in ["backward-euler", "linearised-backward-euler", "trapezoidal", "rodas4", "bdf2", "bdf4"] {
             let first = bound(&path, &Choices::default(), Purpose::Rows);
-            if first.machine.layout().second == 0 {
+            // a Rosenbrock method takes no mass matrix that changes
+            let refused = method == "rodas4" && first.machine.program().mass_varies();
+            if first.machine.layout().second == 0 || refused {
                 continue;
             }
             // up to a hundredth of the run, or one unit of time

@@ -263,9 +263,8 @@ impl Control {
     }
 }
 
-/// First step, not signed: Hairer, Norsett & Wanner I, II.4, algorithm "starting step size", with the last formula made
-/// independent of the unit of time. With a mass matrix the
-/// derivative of state i is taken as f_i / M_ii, and states without a diagonal entry are left out: it is a guess.
+/// First step, not signed: Hairer, Norsett & Wanner I, II.4, algorithm "starting step size", made independent of the unit
+/// of time: `1e-6` and `1e-5` there are taken in units of the span. With a mass matrix the derivative of state i is taken as f_i / M_ii, and states without a diagonal entry are left out: it is a guess.
 pub fn first_step(
     eval: &mut Evaluator<'_>,
     tolerances: &Tolerances,
@@ -282,9 +281,11 @@ pub fn first_step(
     scale_rows(&mut slope, &diagonal);
     let d0 = tolerances.norm(y0, y0, y0);
     let d1 = tolerances.norm(&slope, y0, y0);
-    let mut h0 = if d0 < 1e-5 || d1 < 1e-5 { 1e-6 * span.abs().min(1.0) } else { 0.01 * (d0 / d1) };
+    let careful = 1e-6 * span.abs();
+    // The change is a hundredth of the state, or of the tolerance where the state is smaller.
+    let mut h0 = if d1 * span.abs() < 1e-5 { careful } else { 0.01 * (d0.max(1.0) / d1) };
     if !(h0 > 0.0) {
-        h0 = 1e-6 * span.abs().min(1.0);
+        h0 = careful;
     }
     h0 = h0.min(span.abs());
     let y1: Vec<f64> = (0..n).map(|i| y0[i] + h0.copysign(span) * slope[i]).collect();
@@ -305,7 +306,7 @@ pub fn first_step(
     } else if d2 > 0.0 {
         (0.01 / d2).sqrt()
     } else {
-        (h0 * 1e-3).max(1e-6 * span.abs().min(1.0))
+        careful
     };
     // The guess is bounded below: overflow in a norm would make it zero.
     Ok((100.0 * h0).min(h1.max(1e-8 * h0)).min(span.abs()))

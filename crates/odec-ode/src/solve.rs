@@ -1,5 +1,7 @@
 //! The one stepping loop: budgets, sampling from dense output, interrupts, the last step, and what a failure carries.
 
+use std::ops::ControlFlow;
+
 use crate::control::{Tolerances, first_step};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::integrator::{Attempt, Integrator};
@@ -13,7 +15,11 @@ pub const SMALLEST_RTOL: f64 = 2.5e-15;
 const STRETCH: f64 = 0.01;
 /// A fixed run whose length is a multiple of the step to within this fraction of a step ends on a whole step.
 const WHOLE_STEP: f64 = 1e-8;
-/// Smallest step as a fraction of the interval, for steps at t = 0 where rounding of t gives no bound.
+/// Where f depends on time, a step that grew by more than this grows by no more the next times, until one shrinks. While nothing
+/// moves the estimates see no error at all; so the step stays below about half the length of such a rest, and what wakes up again
+/// after as long a time (a day after a night) is not stepped over.
+const GROW_AT_REST: f64 = 1.5;
+/// Smallest step as a fraction of the first one, for steps at t = 0 where rounding of t gives no bound.
 const SMALLEST_FRACTION: f64 = 1e-40;
 
 /// Solves a problem with a method. Rows go to the sink as soon as they are known, the one at t0 included.
@@ -93,7 +99,7 @@ impl Run<'_> {
                     eval.stats.accepted += 1;
                     cause = None;
                     pace.accepted(next);
-                    if self.sampler.after_step(t, integrator, sink).is_break() || sink.step(t_new).is_break() {
+                    if self.sampler.after_step(integrator, sink).is_break() || sink.step(t_new).is_break() {
                         return Ok(Stop::Interrupted);
                     }
                 }
@@ -132,7 +138,8 @@ impl Run<'_> {
                     None => first_step(eval, &tolerances, (t0, t_end), y0, integrator.order())?,
                 };
                 let max = self.options.max_step.unwrap_or(f64::INFINITY);
-                Ok(Pace::Adaptive { t_end, h: first.copysign(span), max, span: span.abs() })
+                let rest = if eval.autonomous() { None } else { Some(false) };
+                Ok(Pace::Adaptive { t_end, h: first.copysign(span), max, rest, least: SMALLEST_FRACTION * first })
             }
         }
     }
@@ -141,19 +148,14 @@ impl Run<'_> {
 /// Where the next step ends.
 enum Pace {
     /// `t0 + i*h`, the last one shortened to the end unless the interval is a whole number of steps.
-    Fixed {
-        t0: f64,
-        t_end: f64,
-        h: f64,
-        taken: f64,
-        count: f64,
-        even: bool,
-    },
+    Fixed { t0: f64, t_end: f64, h: f64, taken: f64, count: f64, even: bool },
     Adaptive {
         t_end: f64,
         h: f64,
         max: f64,
-        span: f64,
+        /// Where f depends on time: true after a step that grew, until one shrinks.
+        rest: Option<bool>,
+        least: f64,
     },
 }
 
@@ -186,8 +188,8 @@ impl Pace {
     fn collapsed(&self, t: f64) -> bool {
         match self {
             Pace::Fixed { .. } => false,
-            Pace::Adaptive { t_end, h, span, .. } => {
-                !(h.abs() > SMALLEST_FRACTION * span) || (t + 0.1 * h == t && (*t_end - t).abs() > h.abs())
+            Pace::Adaptive { t_end, h, least, .. } => {
+                !(h.abs() > *least) || (t + 0.1 * h == t && (*t_end - t).abs() > h.abs())
             }
         }
     }
@@ -195,12 +197,18 @@ impl Pace {
     fn accepted(&mut self, next: f64) {
         match self {
             Pace::Fixed { taken, .. } => *taken += 1.0,
-            Pace::Adaptive { h, .. } => *h = next,
+            Pace::Adaptive { h, rest, .. } => {
+                let ratio = next / *h;
+                let held = *rest == Some(true) && ratio > GROW_AT_REST;
+                *rest = rest.map(|rest| ratio > GROW_AT_REST || (rest && ratio >= 1.0));
+                *h = if held { GROW_AT_REST * *h } else { next };
+            }
         }
     }
 
     fn retry(&mut self, next: f64) {
-        if let Pace::Adaptive { h, .. } = self {
+        if let Pace::Adaptive { h, rest, .. } = self {
+            *rest = rest.map(|_| false);
             *h = next;
         }
     }
@@ -213,8 +221,6 @@ struct Sampler<'a> {
     forward: bool,
     row: Vec<f64>,
 }
-
-use std::ops::ControlFlow;
 
 impl<'a> Sampler<'a> {
     fn new(samples: &'a Samples, problem: &Problem) -> Self {
@@ -240,7 +246,7 @@ impl<'a> Sampler<'a> {
         next.is_some_and(|t| *t != t_new && (*t < t_new) == self.forward)
     }
 
-    fn after_step(&mut self, _before: f64, integrator: &dyn Integrator, sink: &mut dyn Sink) -> ControlFlow<()> {
+    fn after_step(&mut self, integrator: &dyn Integrator, sink: &mut dyn Sink) -> ControlFlow<()> {
         let now = integrator.time();
         let Some(times) = self.times else { return sink.row(now, integrator.state()) };
         while let Some(&t) = times.get(self.next) {
@@ -296,13 +302,13 @@ fn validate(system: &dyn System, problem: &Problem, options: &Options, samples: 
         return Err(bad(format!("{} initial values for {n} unknowns", problem.y0.len())));
     }
     if !problem.t0.is_finite() || !problem.t_end.is_finite() || !(problem.t_end - problem.t0).is_finite() {
-        return Err(bad(format!("the interval from {} to {} is not finite", problem.t0, problem.t_end)));
+        return Err(bad(format!("the interval from {:?} to {:?} is not finite", problem.t0, problem.t_end)));
     }
     if let Some(i) = problem.y0.iter().position(|y| !y.is_finite()) {
-        return Err(bad(format!("the initial value of unknown {i} is {}", problem.y0[i])));
+        return Err(bad(format!("the initial value of unknown {i} is {:?}", problem.y0[i])));
     }
     if !(options.rtol > 0.0 && options.rtol < 1.0) {
-        return Err(bad(format!("rtol must lie between 0 and 1, it is {}", options.rtol)));
+        return Err(bad(format!("rtol must lie between 0 and 1, it is {:?}", options.rtol)));
     }
     if options.rtol < SMALLEST_RTOL {
         return Err(bad(format!(
@@ -318,7 +324,7 @@ fn validate(system: &dyn System, problem: &Problem, options: &Options, samples: 
     }
     for (what, step) in [("step", options.step), ("largest step", options.max_step)] {
         if let Some(step) = step.filter(|step| !(*step > 0.0 && step.is_finite())) {
-            return Err(bad(format!("the {what} must be positive and finite, it is {step}")));
+            return Err(bad(format!("the {what} must be positive and finite, it is {step:?}")));
         }
     }
     if options.fixed && options.step.is_none() {
@@ -327,14 +333,14 @@ fn validate(system: &dyn System, problem: &Problem, options: &Options, samples: 
     if let (true, Some(step)) = (options.fixed, options.step) {
         let span = (problem.t_end - problem.t0).abs();
         if span > 0.0 && problem.t0.abs().max(problem.t_end.abs()) * f64::EPSILON >= step {
-            return Err(bad(format!("a step of {step} is lost in the rounding of t")));
+            return Err(bad(format!("a step of {step:?} is lost in the rounding of t")));
         }
     }
     if let Samples::Times(times) = samples {
         let forward = problem.t_end >= problem.t0;
         let (low, high) = if forward { (problem.t0, problem.t_end) } else { (problem.t_end, problem.t0) };
         if let Some(t) = times.iter().find(|t| !(**t >= low && **t <= high)) {
-            return Err(bad(format!("the sample time {t} is outside the interval")));
+            return Err(bad(format!("the sample time {t:?} is outside the interval")));
         }
         if times.windows(2).any(|w| w[0] != w[1] && (w[0] < w[1]) != forward) {
             return Err(bad("sample times must follow the direction of integration".to_string()));

@@ -94,3 +94,38 @@ fn the_largest_step_is_kept() {
         assert!(rows.windows(2).all(|w| w[1].0 - w[0].0 <= 0.010101), "{name}");
     }
 }
+
+#[test]
+fn the_unit_of_time_does_not_matter() {
+    // Powers of two scale every number exactly, so the bits of the states agree.
+    for (name, options) in adaptive() {
+        for y0 in [1.0, 0.0] {
+            let (outcome, rows) = run(&forced(), (0.0, 3.0), &[y0], name, &options).unwrap();
+            for exponent in [-400, -60, 60, 400] {
+                let k = 2.0f64.powi(exponent);
+                let fast = Dense::new(1, move |t, y, f| f[0] = k * ((k * t).sin() - y[0]), move |_, _, j| j[0] = -k)
+                    .time(move |t, _, ft| ft[0] = k * k * (k * t).cos());
+                let (scaled, scaled_rows) = run(&fast, (0.0, 3.0 / k), &[y0], name, &options).unwrap();
+                assert_eq!((scaled.stats, scaled.y), (outcome.stats, outcome.y.clone()), "{name}, 2^{exponent}");
+                let same = rows.iter().zip(&scaled_rows).all(|((t, y), (s, z))| *t == s * k && y == z);
+                assert!(same, "{name}, 2^{exponent}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_day_after_a_night_is_not_stepped_over() {
+    // At night nothing moves at all, as in the chemistry of the upper air.
+    let sun = |t: f64| if t.sin() > 0.0 { (-1.0 / t.sin()).exp() } else { 0.0 };
+    let slope = |t: f64| if t.sin() > 0.0 { (-1.0 / t.sin()).exp() * t.cos() / t.sin().powi(2) } else { 0.0 };
+    let days =
+        || Dense::new(1, move |t, _, f| f[0] = sun(t), |_, _, j| j[0] = 0.0).time(move |t, _, ft| ft[0] = slope(t));
+    let end = 9.0 * std::f64::consts::PI;
+    let (exact, _) = run(&days(), (0.0, end), &[1.0], "rk4", &fixed(1e-3)).unwrap();
+    for (name, options) in adaptive() {
+        let (outcome, _) = run(&days(), (0.0, end), &[1.0], name, &options).unwrap();
+        let error = (outcome.y[0] / exact.y[0] - 1.0).abs();
+        assert!(error < 1e3 * options.rtol, "{name}: {error:e}");
+    }
+}

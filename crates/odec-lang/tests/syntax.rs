@@ -109,6 +109,7 @@ fn units_belong_to_the_item_or_to_the_number() {
     means("output E = m*x'^2/2 [J], u [m]", "output E = (/ (* m (^ x' 2)) 2) [J], u [m]\n");
     means("param L = (1 [m] + 20 [cm]) [cm]", "param L = (+ (unit 1 [m]) (unit 20 [cm])) [cm]\n");
     check("param a = f(3 [m]) [s]", "E0120", "[s]");
+    check("param k = 1 [1/s] [1/h]", "E0120", "[1/h]");
     means(
         "param a = (f(3 [m])) [s] in 0 [s]..1 [s]",
         "param a = (f (unit 3 [m])) [s] in (unit 0 [s]) .. (unit 1 [s])\n",

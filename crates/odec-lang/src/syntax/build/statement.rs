@@ -125,8 +125,11 @@ impl Builder<'_> {
                     item_unit = self.end_value();
                 }
                 Rule::unit => {
-                    item_unit = Some(self.item_unit(part));
-                    self.other_units(item_unit.as_ref());
+                    let first = item_unit.replace(self.item_unit(part));
+                    match (&first, &item_unit) {
+                        (Some(first), Some(second)) => self.two_units(first, second),
+                        (_, unit) => self.other_units(unit.as_ref()),
+                    }
                 }
                 Rule::bounds => {
                     let range = part.into_inner().find(|part| part.as_rule() == Rule::range)?;
@@ -166,6 +169,16 @@ impl Builder<'_> {
                     .help(format!("put the value in parentheses: `(...) [{}]`", unit.text)),
             );
         }
+    }
+
+    /// `1 [m] [s]`: neither is the better one.
+    fn two_units(&mut self, first: &Unit, second: &Unit) {
+        self.report(
+            Diagnostic::error("E0120", "one item with two units")
+                .label(second.span, "a second unit")
+                .label(first.span, "the first")
+                .help(format!("keep one of the two, `[{}]` or `[{}]`", first.text, second.text)),
+        );
     }
 
     /// A unit that follows a name: only a blank tells it from an index.

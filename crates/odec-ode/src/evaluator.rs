@@ -1,5 +1,6 @@
 //! Calls a `System`: counts the calls, looks for values that are not finite, remembers where one was met.
 
+use crate::pattern::Pattern;
 use crate::problem::{Cause, Stats};
 use crate::system::{EvalError, Mass, Shape, System};
 
@@ -21,6 +22,10 @@ pub fn all_finite(x: &[f64]) -> bool {
 
 fn first_bad(x: &[f64]) -> usize {
     x.iter().position(|v| !v.is_finite()).unwrap_or(0)
+}
+
+fn row_of(pattern: &Pattern, entry: usize) -> usize {
+    pattern.row_idx.get(entry).map_or(0, |row| *row as usize)
 }
 
 impl<'a> Evaluator<'a> {
@@ -72,78 +77,59 @@ impl<'a> Evaluator<'a> {
         self.fault_y.copy_from_slice(y);
     }
 
+    /// What an evaluation gave: fatal, a value that is not finite (`cause` is told the first one's position), or fine.
+    fn checked(
+        &mut self,
+        (t, y): (f64, &[f64]),
+        result: Result<(), EvalError>,
+        values: &[f64],
+        cause: impl FnOnce(usize) -> Cause,
+    ) -> Result<(), Cause> {
+        let cause = match result {
+            Ok(()) if all_finite(values) => return Ok(()),
+            Err(EvalError::Fatal) => Cause::Fatal,
+            Ok(()) | Err(EvalError::Recoverable) => cause(first_bad(values)),
+        };
+        self.remember(t, y);
+        Err(cause)
+    }
+
     /// f(t, y) into `f`.
     pub fn rhs(&mut self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), Cause> {
         self.stats.rhs += 1;
-        match self.system.rhs(t, y, f) {
-            Ok(()) if all_finite(f) => Ok(()),
-            Err(EvalError::Fatal) => {
-                self.remember(t, y);
-                Err(Cause::Fatal)
-            }
-            Ok(()) | Err(EvalError::Recoverable) => {
-                self.remember(t, y);
-                Err(Cause::NonFiniteRhs { row: first_bad(f) })
-            }
-        }
+        let result = self.system.rhs(t, y, f);
+        self.checked((t, y), result, f, |row| Cause::NonFiniteRhs { row })
     }
 
     /// Values of df/dy on the pattern of the system.
     pub fn jacobian(&mut self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), Cause> {
         self.stats.jacobians += 1;
-        match self.system.jacobian(t, y, values) {
-            Ok(()) if all_finite(values) => Ok(()),
-            Err(EvalError::Fatal) => {
-                self.remember(t, y);
-                Err(Cause::Fatal)
-            }
-            Ok(()) | Err(EvalError::Recoverable) => {
-                self.remember(t, y);
-                let entry = first_bad(values);
-                let pattern = self.system.jacobian_pattern();
-                let row = pattern.row_idx.get(entry).map_or(0, |r| *r as usize);
-                let col = pattern.col_ptr.iter().skip(1).take_while(|end| **end as usize <= entry).count();
-                Err(Cause::NonFiniteJacobian { row, col })
-            }
-        }
+        let result = self.system.jacobian(t, y, values);
+        let pattern = self.system.jacobian_pattern();
+        self.checked((t, y), result, values, |entry| Cause::NonFiniteJacobian {
+            row: row_of(pattern, entry),
+            col: pattern.col_ptr.iter().skip(1).take_while(|end| **end as usize <= entry).count(),
+        })
     }
 
     /// M(t, y) on its pattern, where it depends on them.
     pub fn mass_values(&mut self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), Cause> {
-        match self.system.mass_values(t, y, values) {
-            Ok(()) if all_finite(values) => Ok(()),
-            Err(EvalError::Fatal) => {
-                self.remember(t, y);
-                Err(Cause::Fatal)
-            }
-            Ok(()) | Err(EvalError::Recoverable) => {
-                self.remember(t, y);
-                let row = match self.system.mass() {
-                    Mass::StateDependent { pattern, .. } => pattern.row_idx.get(first_bad(values)),
-                    _ => None,
-                };
-                Err(Cause::NonFiniteMass { row: row.map_or(0, |r| *r as usize) })
-            }
-        }
+        let result = self.system.mass_values(t, y, values);
+        let mass = self.system.mass();
+        self.checked((t, y), result, values, |entry| match mass {
+            Mass::StateDependent { pattern, .. } => Cause::NonFiniteMass { row: row_of(pattern, entry) },
+            _ => Cause::NonFiniteMass { row: 0 },
+        })
     }
 
     /// d(M(t, y) w)/dy on its pattern.
     pub fn mass_jacobian(&mut self, t: f64, y: &[f64], w: &[f64], values: &mut [f64]) -> Result<(), Cause> {
-        match self.system.mass_jacobian(t, y, w, values) {
-            Ok(()) if all_finite(values) => Ok(()),
-            Err(EvalError::Fatal) => {
-                self.remember(t, y);
-                Err(Cause::Fatal)
-            }
-            Ok(()) | Err(EvalError::Recoverable) => {
-                self.remember(t, y);
-                let row = match self.system.mass() {
-                    Mass::StateDependent { jacobian, .. } => jacobian.row_idx.get(first_bad(values)),
-                    _ => None,
-                };
-                Err(Cause::NonFiniteMass { row: row.map_or(0, |r| *r as usize) })
-            }
-        }
+        let result = self.system.mass_jacobian(t, y, w, values);
+        let mass = self.system.mass();
+        self.checked((t, y), result, values, |entry| match mass {
+            Mass::StateDependent { jacobian, .. } => Cause::NonFiniteMass { row: row_of(jacobian, entry) },
+            _ => Cause::NonFiniteMass { row: 0 },
+        })
     }
 
     /// df/dt into `out`; zeros, without a call, when the system is autonomous.
@@ -152,16 +138,7 @@ impl<'a> Evaluator<'a> {
             out.fill(0.0);
             return Ok(());
         }
-        match self.system.time_derivative(t, y, out) {
-            Ok(()) if all_finite(out) => Ok(()),
-            Err(EvalError::Fatal) => {
-                self.remember(t, y);
-                Err(Cause::Fatal)
-            }
-            Ok(()) | Err(EvalError::Recoverable) => {
-                self.remember(t, y);
-                Err(Cause::NonFiniteTimeDerivative { row: first_bad(out) })
-            }
-        }
+        let result = self.system.time_derivative(t, y, out);
+        self.checked((t, y), result, out, |row| Cause::NonFiniteTimeDerivative { row })
     }
 }

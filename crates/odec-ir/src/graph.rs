@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::builtin::{Builtin, Op, arithmetic};
+use crate::nest::{AccessId, Fold, LoopId};
 use crate::program::ArrayId;
 use crate::simplify;
 use crate::span::Span;
@@ -34,6 +35,14 @@ pub enum Node {
     Read(ArrayId),
     /// An element of the direction `w` of a tangent kernel: the derivative seed of a state.
     Direction(ArrayId),
+    /// The index of a loop of the nest, as a number.
+    Index(LoopId),
+    /// The element of an input array that an access of the nest names.
+    Element(AccessId),
+    /// The element of the direction `w` at the place of an access to a state.
+    DirectionElement(AccessId),
+    /// The terms of a loop of the nest, folded into one value.
+    Fold(Fold, LoopId, NodeId),
     /// A builtin applied to the first `arity` of these nodes; the rest repeat the first.
     Call(Op, [NodeId; 3]),
 }
@@ -43,6 +52,7 @@ impl Node {
     pub fn operands(&self) -> &[NodeId] {
         match self {
             Node::Call(op, args) => &args[..usize::from(op.0.arity)],
+            Node::Fold(_, _, term) => std::slice::from_ref(term),
             _ => &[],
         }
     }

@@ -108,7 +108,7 @@ pub fn constants(program: &Program, layout: &Layout) -> Vec<Constant> {
                 defaults[layout.parameter(id)] = array.default;
             }
             Role::Output | Role::Conserved | Role::Expected => outputs[layout.output(id)].clone_from(&array.name),
-            Role::Staged => {}
+            Role::Staged | Role::Size | Role::Table => {}
         }
     }
     let length = |n: usize| Integer(n as i32);

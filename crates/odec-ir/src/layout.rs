@@ -1,8 +1,10 @@
 //! Where each array lives in the buffers of a kernel; nobody else computes positions.
 
-use crate::program::{ArrayId, KernelRole, Pattern, Program, Role, Target};
+use crate::nest::{Axis, AxisId, Extent};
+use crate::program::{Array, ArrayId, KernelRole, Pattern, Program, Role, Target};
 
-/// Positions in `y = [q, v, z]`, in `p = [parameters, staged]` and in the outputs, each in the order of declaration.
+/// Positions in `y = [q, v, z]`, in `p = [parameters, staged, sizes, tables]` and in the outputs, each in the order of
+/// declaration, the elements of an array row by row.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// Length of `y`.
@@ -13,6 +15,8 @@ pub struct Layout {
     pub np: usize,
     /// Number of staged values behind the parameters.
     pub staged: usize,
+    /// Number of sizes and elements of tables behind the staged values.
+    pub data: usize,
     /// Outputs, recorded beside the states.
     pub outputs: usize,
     /// Conserved quantities, behind the outputs.
@@ -20,39 +24,69 @@ pub struct Layout {
     /// Quantities of `expect` lines, behind the conserved ones.
     pub expected: usize,
     slots: Vec<usize>,
+    lens: Vec<usize>,
 }
 
 impl Layout {
     /// The layout of a program.
     pub fn of(program: &Program) -> Layout {
-        Layout::of_arrays(&program.arrays)
+        Layout::with(&program.arrays, &program.axes, &program.extents)
     }
 
-    /// The layout of a list of arrays.
-    pub fn of_arrays(arrays: &[crate::program::Array]) -> Layout {
-        let count = |role: Role| arrays.iter().filter(|a| a.role == role).count();
+    /// The layout of a list of scalars.
+    pub fn of_arrays(arrays: &[Array]) -> Layout {
+        Layout::with(arrays, &[], &[])
+    }
+
+    fn with(arrays: &[Array], axes: &[Axis], extents: &[Extent]) -> Layout {
+        let lens: Vec<usize> = arrays.iter().map(|a| elements(a, axes, extents)).collect();
+        let count = |role: Role| {
+            let of_role = arrays.iter().zip(&lens).filter(|(a, _)| a.role == role);
+            of_role.fold(0usize, |sum, (_, &len)| sum.saturating_add(len))
+        };
         let second = count(Role::Position);
         let velocities = count(Role::Velocity);
         let (np, staged) = (count(Role::Parameter), count(Role::Staged));
+        let (sizes, tables) = (count(Role::Size), count(Role::Table));
         let (outputs, conserved, expected) = (count(Role::Output), count(Role::Conserved), count(Role::Expected));
         let first = |role: Role| match role {
             Role::Position | Role::Parameter | Role::Output => 0,
             Role::Velocity => second,
-            Role::FirstOrder => second + velocities,
+            Role::FirstOrder => second.saturating_add(velocities),
             Role::Staged => np,
+            Role::Size => np.saturating_add(staged),
+            Role::Table => np.saturating_add(staged).saturating_add(sizes),
             Role::Conserved => outputs,
-            Role::Expected => outputs + conserved,
+            Role::Expected => outputs.saturating_add(conserved),
         };
         let mut seen = [0usize; Role::Expected as usize + 1];
         let slots = arrays
             .iter()
-            .map(|a| {
-                seen[a.role as usize] += 1;
-                first(a.role) + seen[a.role as usize] - 1
+            .zip(&lens)
+            .map(|(a, &len)| {
+                let before = seen[a.role as usize];
+                seen[a.role as usize] = before.saturating_add(len);
+                first(a.role).saturating_add(before)
             })
             .collect();
-        let n = second + velocities + count(Role::FirstOrder);
-        Layout { n, second, np, staged, outputs, conserved, expected, slots }
+        let n = second.saturating_add(velocities).saturating_add(count(Role::FirstOrder));
+        let data = sizes.saturating_add(tables);
+        Layout { n, second, np, staged, data, outputs, conserved, expected, slots, lens }
+    }
+
+    /// Number of elements of an array: 1 for a scalar.
+    pub fn len(&self, array: ArrayId) -> usize {
+        self.lens[array.0 as usize]
+    }
+
+    /// True when there is no state.
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    /// Where an array begins in the buffer of its role.
+    pub fn start(&self, array: ArrayId) -> usize {
+        self.slots[array.0 as usize]
     }
 
     /// Index of a state in `y`.
@@ -72,7 +106,7 @@ impl Layout {
 
     /// Length of the parameter buffer.
     pub fn p_len(&self) -> usize {
-        self.np + self.staged
+        self.np + self.staged + self.data
     }
 
     /// Length of the buffer of the `Outputs` kernel.
@@ -111,6 +145,16 @@ impl Layout {
             Target::Entry(row, column) => pattern?.position(self.slots[row.0 as usize], self.slots[column.0 as usize]),
         }
     }
+}
+
+/// Elements of an array: the product of the lengths of its axes, 0 if one is empty; `usize::MAX` if it does not fit.
+pub fn elements(array: &Array, axes: &[Axis], extents: &[Extent]) -> usize {
+    let length = |&AxisId(axis): &AxisId| {
+        let axis = &axes[axis as usize];
+        let length = axis.last.value(extents)?.checked_sub(axis.first.value(extents)?)?.checked_add(1)?;
+        usize::try_from(length.max(0)).ok()
+    };
+    array.axes.iter().map(length).try_fold(1usize, |n, length| n.checked_mul(length?)).unwrap_or(usize::MAX)
 }
 
 impl Pattern {

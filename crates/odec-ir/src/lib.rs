@@ -8,7 +8,7 @@
 //!
 //! // x' = -k x^2
 //! let array = |name: &str, role| {
-//!     Array { name: name.into(), role, default: 0.0, unit: None, doc: None, span: Span::default() }
+//!     Array { name: name.into(), role, axes: Vec::new(), default: 0.0, data: Vec::new(), unit: None, doc: None, span: Span::default() }
 //! };
 //! let arrays = vec![array("x", Role::FirstOrder), array("k", Role::Parameter)];
 //! let mut g = Graph::new();
@@ -33,6 +33,7 @@ pub mod graph;
 pub mod interface;
 pub mod interpret;
 pub mod layout;
+pub mod nest;
 pub mod number;
 pub mod program;
 pub mod schedule;
@@ -46,5 +47,6 @@ pub mod text;
 pub use builtin::{Builtin, Lowering, Op, Primitive};
 pub use graph::{Graph, Node, NodeId};
 pub use layout::Layout;
+pub use nest::Nest;
 pub use program::{Array, ArrayId, Kernel, KernelRole, Pattern, Program, Role, Store, Target};
 pub use span::Span;

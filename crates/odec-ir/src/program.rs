@@ -1,6 +1,7 @@
 //! A program: arrays, and kernels that read and store them. This is what derivatives are taken of and backends compile.
 
 use crate::graph::{Graph, NodeId};
+use crate::nest::{Axis, AxisId, Extent, Nest};
 use crate::span::Span;
 
 /// Position of an array in [`Program::arrays`].
@@ -21,6 +22,11 @@ pub enum Role {
     /// A value that follows from parameters alone: computed by the `Prepare` kernel, once per parameter set, and kept
     /// in the parameter buffer behind the parameters.
     Staged,
+    /// A number that `const` names and that extents depend on, or an extent: an input in the parameter buffer, so that code
+    /// is the same for every value. Programs without nests have none.
+    Size,
+    /// Constant data in the parameter buffer: a table.
+    Table,
     /// A quantity recorded beside the states.
     Output,
     /// A quantity whose drift is reported.
@@ -36,8 +42,12 @@ pub struct Array {
     pub name: String,
     /// What it holds.
     pub role: Role,
-    /// Default of a parameter (states have their `Initial` kernel; others ignore it).
+    /// Its index sets; none for a scalar.
+    pub axes: Vec<AxisId>,
+    /// Default of a parameter or size (states have their `Initial` kernel; others ignore it).
     pub default: f64,
+    /// Values of a table, defaults of a parameter with axes: row by row. Empty for others.
+    pub data: Vec<f64>,
     /// Unit as written, without brackets.
     pub unit: Option<String>,
     /// Doc comment.
@@ -92,7 +102,7 @@ pub struct Store {
     pub node: NodeId,
 }
 
-/// A body that is run once: a scalar model is the kernel with no loop. Loops over index domains go here with arrays.
+/// A body that is run once: the kernel of a model without index sets. With index sets, see [`Nest`].
 #[derive(Clone)]
 pub struct Kernel {
     /// What it computes.
@@ -121,9 +131,16 @@ pub struct Program {
     pub name: String,
     /// Every quantity, in the order of declaration.
     pub arrays: Vec<Array>,
-    /// At most one kernel for each role (until loops come).
+    /// Whole numbers that index sets and subscripts are made of. None in a model without index sets.
+    pub extents: Vec<Extent>,
+    /// Index sets of the arrays.
+    pub axes: Vec<Axis>,
+    /// At most one kernel for each role. None in a model with index sets.
     pub kernels: Vec<Kernel>,
-    /// Pattern of df/dy.
+    /// Loop nests: all kernels of a model with index sets; for each role those that set come before those that add.
+    pub nests: Vec<Nest>,
+    /// Pattern of df/dy. This and the patterns below are empty in a program of nests, where binding finds them
+    /// ([`crate::nest::Bound::matrix`]).
     pub jacobian: Pattern,
     /// Pattern of df/dp (columns: parameters).
     pub parameter_jacobian: Pattern,
@@ -134,6 +151,11 @@ pub struct Program {
 }
 
 impl Program {
+    /// True when the program is made of nests: then it has to be bound before it can run.
+    pub fn has_loops(&self) -> bool {
+        !self.nests.is_empty()
+    }
+
     /// The kernel of a role.
     pub fn kernel(&self, role: KernelRole) -> Option<&Kernel> {
         self.kernels.iter().find(|k| k.role == role)

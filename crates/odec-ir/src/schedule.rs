@@ -169,6 +169,10 @@ impl Schedule {
                     _ => return Err(Malformed::NotReadable(read.name.clone())),
                 }
             }
+            // Nests have a schedule of their own.
+            Node::Index(_) | Node::Element(_) | Node::DirectionElement(_) | Node::Fold(..) => {
+                return Err(Malformed::NotReadable("an element of a loop".to_string()));
+            }
             Node::Call(op, args) => {
                 if matches!(op.0.lowering, Lowering::Expand(_)) {
                     return Err(Malformed::NotExpanded(op.0.name.to_string()));

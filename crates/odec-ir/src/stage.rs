@@ -32,7 +32,11 @@ pub fn of(graph: &Graph, arrays: &[Array]) -> Vec<Stage> {
                 Role::Parameter | Role::Staged => Stage::Parameter,
                 _ => Stage::State,
             },
-            Node::Call(..) => node.operands().iter().map(|a| stages[a.index()]).max().unwrap_or(Stage::Constant),
+            // Nests are staged by what their accesses read, which the graph alone does not say.
+            Node::Index(_) | Node::Element(_) | Node::DirectionElement(_) => Stage::State,
+            Node::Call(..) | Node::Fold(..) => {
+                node.operands().iter().map(|a| stages[a.index()]).max().unwrap_or(Stage::Constant)
+            }
         };
         stages.push(stage);
     }
@@ -105,7 +109,9 @@ fn staged_array(k: usize) -> Array {
     Array {
         name: format!("staged.{k}"),
         role: Role::Staged,
+        axes: Vec::new(),
         default: 0.0,
+        data: Vec::new(),
         unit: None,
         doc: None,
         span: Span::default(),
@@ -174,6 +180,7 @@ pub(crate) fn copy(from: &Graph, id: NodeId, map: &[Option<NodeId>], into: &mut 
             }
             into.insert_call(op, &args[..arity])
         }
+        Node::Fold(fold, over, term) => into.insert(Node::Fold(fold, over, map[term.index()].unwrap_or(term))),
         leaf => into.insert(leaf),
     }
 }

@@ -60,7 +60,16 @@ pub struct Case {
 
 /// An array of no particular origin.
 pub fn array(name: impl Into<String>, role: Role) -> Array {
-    Array { name: name.into(), role, default: 0.0, unit: None, doc: None, span: Span::default() }
+    Array {
+        name: name.into(),
+        role,
+        axes: Vec::new(),
+        default: 0.0,
+        data: Vec::new(),
+        unit: None,
+        doc: None,
+        span: Span::default(),
+    }
 }
 
 /// The choices of [`case`].

@@ -4,7 +4,16 @@ use odec_ir::program::{Array, Kernel, KernelRole, Role, Store, Target};
 use odec_ir::{ArrayId, Graph, Layout, Program, Span, derive, interpret};
 
 fn array(name: &str, role: Role) -> Array {
-    Array { name: name.into(), role, default: 0.0, unit: None, doc: None, span: Span::default() }
+    Array {
+        name: name.into(),
+        role,
+        axes: Vec::new(),
+        default: 0.0,
+        data: Vec::new(),
+        unit: None,
+        doc: None,
+        span: Span::default(),
+    }
 }
 
 /// Robertson's kinetics (1966) with a driven first row and k2 as k0^2, so that every kernel has something to do.

@@ -47,7 +47,9 @@ fn model(operations: usize, far: bool) -> Program {
     let array = |i: usize| Array {
         name: format!("x{i}"),
         role: Role::FirstOrder,
+        axes: Vec::new(),
         default: 0.0,
+        data: Vec::new(),
         unit: None,
         doc: None,
         span: Span::default(),
@@ -55,6 +57,9 @@ fn model(operations: usize, far: bool) -> Program {
     let stores = rows.iter().enumerate();
     let stores = stores.map(|(i, &node)| Store { target: Target::Element(ArrayId(i as u32)), node }).collect();
     Program {
+        axes: Vec::new(),
+        extents: Vec::new(),
+        nests: Vec::new(),
         name: "straight".to_string(),
         arrays: (0..STATES).map(array).collect(),
         kernels: vec![Kernel { role: KernelRole::Rhs, graph, stores }],

@@ -183,6 +183,9 @@ fn scratch_near_its_limit() {
     let store = |i: usize, node| Store { target: Target::Element(ArrayId(i as u32)), node };
     let kernel = Kernel { role: KernelRole::Rhs, graph, stores: vec![store(0, forwards), store(1, backwards)] };
     let program = Program {
+        axes: Vec::new(),
+        extents: Vec::new(),
+        nests: Vec::new(),
         name: String::new(),
         arrays: vec![array("x", Role::FirstOrder), array("y", Role::FirstOrder)],
         kernels: vec![kernel],
@@ -267,6 +270,9 @@ fn elements_without_a_store_are_zero() {
     let node = graph.time();
     let stores = vec![Store { target: Target::Element(ArrayId(1)), node }];
     let program = Program {
+        axes: Vec::new(),
+        extents: Vec::new(),
+        nests: Vec::new(),
         name: String::new(),
         arrays,
         kernels: vec![Kernel { role: KernelRole::Rhs, graph, stores }],

@@ -11,6 +11,9 @@ use odec_jit::{Compiled, JitError, MAX_SCRATCH, MAX_SLOTS, Strategy, asm_text, c
 fn program(role: KernelRole, graph: Graph, nodes: Vec<(ArrayId, odec_ir::NodeId)>) -> Program {
     let stores = nodes.into_iter().map(|(array, node)| Store { target: Target::Element(array), node }).collect();
     Program {
+        axes: Vec::new(),
+        extents: Vec::new(),
+        nests: Vec::new(),
         name: "refused".to_string(),
         arrays: vec![array("x", Role::FirstOrder), array("k", Role::Parameter), array("o", Role::Output)],
         kernels: vec![Kernel { role, graph, stores }],
@@ -154,6 +157,9 @@ fn a_slice_of_the_wrong_length_is_caught() {
 #[test]
 fn nothing_to_compute_is_no_error() {
     let empty = Program {
+        axes: Vec::new(),
+        extents: Vec::new(),
+        nests: Vec::new(),
         name: String::new(),
         arrays: Vec::new(),
         kernels: Vec::new(),

@@ -172,7 +172,7 @@ fn partial(op: Op, at: &[f64], i: usize) -> Option<f64> {
                 let operands: Vec<f64> = node.operands().iter().map(|o| values[o.index()]).collect();
                 (op.0.value)(&operands)
             }
-            Node::Time | Node::Read(_) | Node::Direction(_) => f64::NAN,
+            _ => f64::NAN,
         });
     }
     Some(values[root.index()])

@@ -62,7 +62,18 @@ pub(crate) fn assemble(name: String, arrays: Vec<Array>, kernels: Vec<Kernel>) -
     let has_mass = kernels.iter().any(|k| k.role == KernelRole::Mass);
     let mass = has_mass.then(|| pattern(KernelRole::Mass, layout.n));
     let mass_jacobian = pattern(KernelRole::MassJacobian, layout.n);
-    Program { name, arrays, kernels, jacobian, parameter_jacobian, mass, mass_jacobian }
+    Program {
+        name,
+        arrays,
+        extents: Vec::new(),
+        axes: Vec::new(),
+        kernels,
+        nests: Vec::new(),
+        jacobian,
+        parameter_jacobian,
+        mass,
+        mass_jacobian,
+    }
 }
 
 fn ids(arrays: &[Array], wanted: impl Fn(Role) -> bool) -> Vec<ArrayId> {

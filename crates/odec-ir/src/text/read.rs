@@ -99,7 +99,16 @@ impl Reader {
             return Err("arrays come before kernels".into());
         }
         let span = spans.first().copied().unwrap_or_default();
-        let mut array = Array { name: name.text(), role, default: 0.0, unit: None, doc: None, span };
+        let mut array = Array {
+            name: name.text(),
+            role,
+            axes: Vec::new(),
+            default: 0.0,
+            data: Vec::new(),
+            unit: None,
+            doc: None,
+            span,
+        };
         loop {
             rest = match rest {
                 [] => break,

@@ -100,6 +100,10 @@ fn write_kernel(f: &mut Formatter<'_>, kernel: &Kernel, names: &[String]) -> fmt
             Node::Time => line += "time",
             Node::Read(array) => line += name(*array),
             Node::Direction(array) => write!(line, "w({})", name(*array))?,
+            Node::Index(l) => write!(line, "index {}", l.0)?,
+            Node::Element(a) => write!(line, "element {}", a.0)?,
+            Node::DirectionElement(a) => write!(line, "w(element {})", a.0)?,
+            Node::Fold(fold, over, term) => write!(line, "fold {fold:?} {} %{}", over.0, term.0)?,
             Node::Call(op, _) => {
                 line += op.0.name;
                 for a in node.operands() {

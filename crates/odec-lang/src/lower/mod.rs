@@ -25,7 +25,16 @@ struct Arrays {
 impl Arrays {
     fn push(&mut self, name: String, role: Role, span: Span) -> &mut Array {
         let index = self.list.len();
-        self.list.push(Array { name, role, default: 0.0, unit: None, doc: None, span });
+        self.list.push(Array {
+            name,
+            role,
+            axes: Vec::new(),
+            default: 0.0,
+            data: Vec::new(),
+            unit: None,
+            doc: None,
+            span,
+        });
         &mut self.list[index]
     }
 

@@ -395,7 +395,7 @@ fn number(graph: &Graph, root: NodeId, arrays: &Arrays, parameters: &[f64]) -> f
                 let operands: Vec<f64> = node.operands().iter().map(|o| values[o.index()]).collect();
                 (op.0.value)(&operands)
             }
-            Node::Time | Node::Direction(_) => f64::NAN,
+            _ => f64::NAN,
         });
     }
     values[root.index()]

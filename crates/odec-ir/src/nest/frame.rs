@@ -1,0 +1,195 @@
+//! The frame of a nest: the words that binding fills in and the code of the nest reads, so that code knows no extent.
+//!
+//! Code of a nest has the signature `(t, y, p, w, out, frame)`. An element that an access names lies in its buffer at
+//!
+//! ```text
+//! affine:  base + sum over counters c of stride_c * k_c
+//! listed:  base + list[sum over counters c of stride_c * k_c]
+//! ```
+//!
+//! where `k_c` counts from 0 in each run of the loop. A loop index has the value `first + k`; in a shell, whose points
+//! are one list, `first + list[k]`.
+
+use super::{Access, AccessId, LoopId, Nest, Part, Sub, Target};
+use crate::graph::Node;
+
+/// What counts the rounds of a loop of the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Counter {
+    /// The points of a shell, in place of its iteration loops.
+    Points,
+    /// A loop of the space.
+    Loop(LoopId),
+}
+
+/// A step from one round to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stride {
+    /// To the next element, for every extent.
+    One,
+    /// By as many elements as this word says.
+    Word(u32),
+}
+
+/// How to find what an access names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Word of the base, in elements from the start of the buffer.
+    pub base: u32,
+    /// Word of the list of positions; `None`: affine.
+    pub list: Option<u32>,
+    /// The counters it depends on, outermost first.
+    pub strides: Vec<(Counter, Stride)>,
+}
+
+/// How to find the value of a loop index that an [`Node::Index`] asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexPlace {
+    /// Word of the first index.
+    pub first: u32,
+    /// Word of the list of offsets, by point; `None`: the loop's own counter.
+    pub list: Option<u32>,
+}
+
+/// How to find the slot of a matrix entry in the values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slots {
+    /// Word of the list of slots.
+    pub list: u32,
+    /// Strides in that list over the iteration counters, outermost first.
+    pub strides: Vec<(Counter, Stride)>,
+    /// A slot may be [`DROPPED`].
+    pub checked: bool,
+}
+
+/// The slot of an entry that does not exist at a point.
+pub const DROPPED: u32 = u32::MAX;
+
+/// The words of a nest's frame. It follows from the nest alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// How many words there are.
+    pub words: u32,
+    /// The iteration counters, outermost first: the loops, or `Points`.
+    pub counters: Vec<Counter>,
+    /// Word of the number of points (shells only).
+    pub points: Option<u32>,
+    /// By loop: word of the number of rounds.
+    pub count: Vec<u32>,
+    /// By loop.
+    pub index: Vec<IndexPlace>,
+    /// By access; `None` where the code needs no place of it.
+    pub places: Vec<Option<Place>>,
+    /// By store; `None` unless it stores a matrix entry.
+    pub slots: Vec<Option<Slots>>,
+}
+
+impl Frame {
+    /// The frame of a nest.
+    pub fn of(nest: &Nest) -> Frame {
+        let mut words = 0;
+        let mut word = || {
+            words += 1;
+            words - 1
+        };
+        let shell = nest.part == Part::Shell;
+        let points = shell.then(&mut word);
+        let count: Vec<u32> = nest.space.loops().iter().map(|_| word()).collect();
+        let index: Vec<IndexPlace> = (0..nest.space.loops().len())
+            .map(|l| {
+                let listed = shell && nest.iterates.contains(&LoopId(l as u32));
+                IndexPlace { first: word(), list: listed.then(&mut word) }
+            })
+            .collect();
+        let counters: Vec<Counter> =
+            if shell { vec![Counter::Points] } else { nest.iterates.iter().map(|&l| Counter::Loop(l)).collect() };
+        let live = nest.graph.reachable(nest.stores.iter().map(|s| s.node));
+        let mut used = vec![false; nest.space.accesses().len()];
+        for (i, node) in nest.graph.nodes().iter().enumerate() {
+            if let (true, Node::Element(a) | Node::DirectionElement(a)) = (live[i], *node) {
+                used[a.0 as usize] = true;
+            }
+        }
+        for store in &nest.stores {
+            if let Target::Set(a) | Target::Add(a) = store.target {
+                used[a.0 as usize] = true;
+            }
+        }
+        let places = (0..used.len())
+            .map(|a| {
+                let id = AccessId(a as u32);
+                used[a].then(|| {
+                    let counters = nest.counters_of(id);
+                    let listed = nest.is_listed(id);
+                    let unit = if listed { counters.last().copied() } else { nest.unit_counter(id) };
+                    let base = word();
+                    let list = listed.then(&mut word);
+                    let stride = |c| if Some(c) == unit { Stride::One } else { Stride::Word(word()) };
+                    let strides = counters.iter().copied().map(|c| (c, c)).collect::<Vec<_>>();
+                    let mut stride = stride;
+                    Place { base, list, strides: strides.into_iter().map(|(c, d)| (c, stride(d))).collect() }
+                })
+            })
+            .collect();
+        let slots = nest
+            .stores
+            .iter()
+            .map(|store| match store.target {
+                Target::Entry(row, column) => {
+                    let list = word();
+                    let last = counters.last().copied();
+                    let strides = counters
+                        .iter()
+                        .map(|&c| (c, if Some(c) == last { Stride::One } else { Stride::Word(word()) }))
+                        .collect();
+                    let guarded = |a: AccessId| nest.space.access(a).guard.is_some();
+                    Some(Slots { list, strides, checked: guarded(row) || guarded(column) })
+                }
+                Target::Set(_) | Target::Add(_) => None,
+            })
+            .collect();
+        Frame { words, counters, points, count, index, places, slots }
+    }
+}
+
+impl Nest {
+    /// True when the positions of an access are a list made by binding: in a shell where it follows the points, and
+    /// where it goes through a table, has a guard, or comes in again at an edge.
+    pub fn is_listed(&self, id: AccessId) -> bool {
+        let access = self.space.access(id);
+        let gathers = |a: &Access| {
+            a.guard.is_some()
+                || a.subs.iter().any(|s| matches!(s.sub, Sub::Lookup { .. }))
+                || (self.part != Part::Interior && a.subs.iter().any(|s| s.edge != super::Edge::Inside))
+        };
+        gathers(access)
+            || (self.part == Part::Shell && self.space.loops_of(id).iter().any(|l| self.iterates.contains(l)))
+    }
+
+    /// The counters that an access depends on: iteration loops in their order (or the points), then the loops of folds.
+    pub fn counters_of(&self, id: AccessId) -> Vec<Counter> {
+        let loops = self.space.loops_of(id);
+        let mut counters = Vec::new();
+        if self.part == Part::Shell {
+            if loops.iter().any(|l| self.iterates.contains(l)) {
+                counters.push(Counter::Points);
+            }
+        } else {
+            counters.extend(self.iterates.iter().filter(|l| loops.contains(l)).map(|&l| Counter::Loop(l)));
+        }
+        counters.extend(loops.iter().filter(|l| !self.iterates.contains(l)).map(|&l| Counter::Loop(l)));
+        counters
+    }
+
+    /// The counter along which an affine access goes from one element to the next, for every extent.
+    fn unit_counter(&self, id: AccessId) -> Option<Counter> {
+        let (last, others) = self.space.access(id).subs.split_last()?;
+        let Sub::Affine(last) = &last.sub else { return None };
+        let &[(l, 1)] = last.loops.as_slice() else { return None };
+        let elsewhere = others.iter().any(|s| match &s.sub {
+            Sub::Affine(affine) => affine.loops.iter().any(|&(other, _)| other == l),
+            Sub::Lookup { .. } => true,
+        });
+        (!elsewhere).then_some(Counter::Loop(l))
+    }
+}

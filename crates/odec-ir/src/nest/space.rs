@@ -1,0 +1,211 @@
+//! Loops, subscripts and accesses of a nest.
+
+use std::collections::HashMap;
+
+use super::{AccessId, ExtentId, LoopId};
+use crate::graph::{Graph, NodeId};
+use crate::program::ArrayId;
+use crate::span::Span;
+
+/// A whole number: constant + sum of coefficient * loop index + sum of coefficient * extent. Terms ascend, no zeros.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Affine {
+    /// Constant term.
+    pub constant: i64,
+    /// Loop indices with their coefficients.
+    pub loops: Vec<(LoopId, i64)>,
+    /// Extents with their coefficients.
+    pub extents: Vec<(ExtentId, i64)>,
+}
+
+impl Affine {
+    /// A number.
+    pub fn constant(constant: i64) -> Affine {
+        Affine { constant, ..Affine::default() }
+    }
+
+    /// An extent.
+    pub fn extent(extent: ExtentId) -> Affine {
+        Affine { extents: vec![(extent, 1)], ..Affine::default() }
+    }
+
+    /// The index of a loop.
+    pub fn index(l: LoopId) -> Affine {
+        Affine { loops: vec![(l, 1)], ..Affine::default() }
+    }
+
+    /// Its value where it depends on no loop; `None` if it overflows.
+    pub fn value(&self, extents: &[super::Extent]) -> Option<i64> {
+        debug_assert!(self.loops.is_empty());
+        self.extents.iter().try_fold(self.constant, |sum, &(extent, c)| {
+            sum.checked_add(extents[extent.0 as usize].value.checked_mul(c)?)
+        })
+    }
+
+    /// `self + factor * other`; `None` if a coefficient overflows.
+    pub fn plus(&self, other: &Affine, factor: i64) -> Option<Affine> {
+        fn merge<K: Copy + Ord>(a: &[(K, i64)], b: &[(K, i64)], factor: i64) -> Option<Vec<(K, i64)>> {
+            let mut sum: std::collections::BTreeMap<K, i64> = a.iter().copied().collect();
+            for &(k, c) in b {
+                let entry = sum.entry(k).or_insert(0);
+                *entry = entry.checked_add(c.checked_mul(factor)?)?;
+            }
+            Some(sum.into_iter().filter(|&(_, c)| c != 0).collect())
+        }
+        Some(Affine {
+            constant: self.constant.checked_add(other.constant.checked_mul(factor)?)?,
+            loops: merge(&self.loops, &other.loops, factor)?,
+            extents: merge(&self.extents, &other.extents, factor)?,
+        })
+    }
+}
+
+/// What happens to a subscript that leaves its axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Edge {
+    /// It never does where the guard holds.
+    Inside,
+    /// It comes in again at the other end.
+    Periodic,
+    /// It stays at the end.
+    Clamp,
+}
+
+/// A whole number that selects an element along an axis.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Sub {
+    /// Affine in loop indices and extents.
+    Affine(Affine),
+    /// An element of a table of whole numbers, plus a shift.
+    Lookup {
+        /// The table.
+        table: ArrayId,
+        /// Where in it.
+        subs: Vec<Subscript>,
+        /// Added to its value.
+        shift: i64,
+    },
+}
+
+/// A subscript and what happens to it at the ends of its axis.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Subscript {
+    /// Which.
+    pub sub: Sub,
+    /// At the ends.
+    pub edge: Edge,
+}
+
+/// An element of an array: one subscript for each axis; none for a scalar.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Access {
+    /// The array.
+    pub array: ArrayId,
+    /// Subscripts, in the order of the array's axes.
+    pub subs: Vec<Subscript>,
+    /// A node of [`Space::guards`]: where it is zero the element does not exist and is not used.
+    pub guard: Option<NodeId>,
+}
+
+/// A loop over the indices `first..=last`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loop {
+    /// Name of the index.
+    pub name: String,
+    /// First index; an expression in extents alone.
+    pub first: Affine,
+    /// Last index; less than the first: the loop is empty.
+    pub last: Affine,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// What the nodes of a nest refer to.
+#[derive(Clone, Default)]
+pub struct Space {
+    loops: Vec<Loop>,
+    accesses: Vec<Access>,
+    index: HashMap<Access, AccessId>,
+    /// Conditions of accesses: nodes that depend on loop indices, sizes and tables alone.
+    pub guards: Graph,
+}
+
+impl Space {
+    /// No loop and no access.
+    pub fn new() -> Space {
+        Space::default()
+    }
+
+    /// Adds a loop.
+    pub fn push_loop(&mut self, l: Loop) -> LoopId {
+        self.loops.push(l);
+        LoopId(self.loops.len() as u32 - 1)
+    }
+
+    /// All loops, by number.
+    pub fn loops(&self) -> &[Loop] {
+        &self.loops
+    }
+
+    /// The access, once.
+    pub fn intern(&mut self, access: Access) -> AccessId {
+        if let Some(&id) = self.index.get(&access) {
+            return id;
+        }
+        let id = AccessId(self.accesses.len() as u32);
+        self.accesses.push(access.clone());
+        self.index.insert(access, id);
+        id
+    }
+
+    /// A scalar.
+    pub fn scalar(&mut self, array: ArrayId) -> AccessId {
+        self.intern(Access { array, subs: Vec::new(), guard: None })
+    }
+
+    /// All accesses, by number.
+    pub fn accesses(&self) -> &[Access] {
+        &self.accesses
+    }
+
+    /// An access.
+    pub fn access(&self, id: AccessId) -> &Access {
+        &self.accesses[id.0 as usize]
+    }
+
+    /// The loops that an access depends on, by its subscripts and its guard, ascending.
+    pub fn loops_of(&self, id: AccessId) -> Vec<LoopId> {
+        let access = self.access(id);
+        let mut found = Vec::new();
+        for s in &access.subs {
+            loops_of_sub(&s.sub, &mut found);
+        }
+        if let Some(guard) = access.guard {
+            let live = self.guards.reachable([guard]);
+            for (i, node) in self.guards.nodes().iter().enumerate() {
+                match *node {
+                    crate::Node::Index(l) if live[i] => found.push(l),
+                    crate::Node::Element(a) if live[i] && a != id => found.extend(self.loops_of(a)),
+                    _ => {}
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+fn loops_of_sub(sub: &Sub, found: &mut Vec<LoopId>) {
+    match sub {
+        Sub::Affine(affine) => found.extend(affine.loops.iter().map(|&(l, _)| l)),
+        Sub::Lookup { subs, .. } => subs.iter().for_each(|s| loops_of_sub(&s.sub, found)),
+    }
+}
+
+impl Loop {
+    /// The loop over an index set.
+    pub fn over(axis: &super::Axis) -> Loop {
+        Loop { name: axis.name.clone(), first: axis.first.clone(), last: axis.last.clone(), span: axis.span }
+    }
+}

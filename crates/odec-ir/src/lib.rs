@@ -28,6 +28,7 @@
 pub mod algebra;
 pub mod builtin;
 pub mod derive;
+pub mod elimination;
 pub mod expand;
 pub mod graph;
 pub mod interface;

@@ -117,6 +117,16 @@ pub struct Store {
     pub node: NodeId,
 }
 
+/// A subscript that is in range of an axis everywhere in the interior. The axis is that of the array that is read, or the
+/// range of a definition, which has no array: its value is written out where it is used.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Margin {
+    /// The subscript, before any rule of an edge.
+    pub sub: Affine,
+    /// Where it stays in the interior.
+    pub axis: AxisId,
+}
+
 /// A loop nest over index sets. All nests of a role together are the kernel of that role, run in their order in
 /// [`crate::Program::nests`]. Scalar equations of an array model are the nest with no iteration loop.
 #[derive(Clone)]
@@ -129,8 +139,8 @@ pub struct Nest {
     pub iterates: Vec<LoopId>,
     /// Which points of them.
     pub part: Part,
-    /// Accesses whose subscripts bound the interior: those that a boundary has a rule for. Same list in both parts.
-    pub margins: Vec<AccessId>,
+    /// What bounds the interior: the subscripts that a boundary has a rule for. Same list in both parts.
+    pub margins: Vec<Margin>,
     /// Expressions.
     pub graph: Graph,
     /// Results.

@@ -1,6 +1,7 @@
 //! What the stepping loop knows of a method: state and time, one attempt at a step, values inside the last step.
 
 use crate::evaluator::Evaluator;
+use crate::linear::LinearReport;
 use crate::problem::Cause;
 
 /// What came of one attempt. Steps carry the sign of the direction.
@@ -50,4 +51,8 @@ pub trait Integrator {
     fn sample_ahead(&mut self, _inside: bool) {}
     /// State at `t` inside the last accepted step, by the dense output of the method.
     fn interpolate(&self, t: f64, y: &mut [f64]);
+    /// What solves its linear systems; `None` where it has none.
+    fn linear(&self) -> Option<LinearReport> {
+        None
+    }
 }

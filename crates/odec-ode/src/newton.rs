@@ -3,7 +3,7 @@
 
 use crate::control::{weighted_norm, weighted_worst};
 use crate::evaluator::{Evaluator, all_finite};
-use crate::linear::{MassMatrix, Shifted};
+use crate::linear::{LinearReport, MassMatrix, Shifted};
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::System;
 
@@ -97,10 +97,10 @@ enum Factors {
 
 impl Newton {
     /// Buffers for a system.
-    pub fn new(system: &dyn System, reduce: bool) -> Result<Self, Refusal> {
+    pub fn new(system: &dyn System, options: &Options) -> Result<Self, Refusal> {
         let n = system.shape().n;
         Ok(Newton {
-            matrix: Shifted::new(system, reduce)?,
+            matrix: Shifted::new(system, options)?,
             mass: MassMatrix::of(system.mass()),
             residual: vec![0.0; n],
             difference: vec![0.0; n],
@@ -125,6 +125,11 @@ impl Newton {
     /// The matrix as last factored, for error estimates that are filtered by it.
     pub fn matrix(&mut self) -> &mut Shifted {
         &mut self.matrix
+    }
+
+    /// What its linear systems are solved with.
+    pub fn linear(&self) -> LinearReport {
+        self.matrix.report()
     }
 
     /// Solves `equation` from the guess in `y` (weights 1/(atol + rtol |y|)). On failure `y` is not to be used.

@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use crate::linear::{Linear, LinearReport, Misfit};
+
 /// An initial value problem on `[t0, t_end]` (`t_end < t0` integrates backwards).
 #[derive(Clone, Debug)]
 pub struct Problem {
@@ -31,6 +33,8 @@ pub struct Options {
     /// Linear systems of second-order problems are solved at the size of the velocities (false: in the first-order
     /// view; the answers agree to rounding, tests compare the two).
     pub reduce: bool,
+    /// What solves the linear systems of implicit methods.
+    pub linear: Linear,
 }
 
 /// Budget of steps unless another is asked for.
@@ -46,6 +50,7 @@ impl Default for Options {
             max_step: None,
             max_steps: DEFAULT_MAX_STEPS,
             reduce: true,
+            linear: Linear::Auto,
         }
     }
 }
@@ -109,6 +114,8 @@ pub struct Outcome {
     pub y: Vec<f64>,
     /// Counts.
     pub stats: Stats,
+    /// What solved the linear systems; `None` where the method has none.
+    pub linear: Option<LinearReport>,
 }
 
 /// Why a run failed. Everything needed to explain it in terms of the model.
@@ -217,6 +224,8 @@ pub enum Refusal {
         /// Its row.
         row: usize,
     },
+    /// No solver for the linear systems of this run.
+    Linear(Misfit),
     /// A tolerance, step, time or length that makes no sense.
     BadOption(String),
 }

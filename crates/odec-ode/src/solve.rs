@@ -39,7 +39,13 @@ pub fn solve(
     let mut eval = Evaluator::new(system);
     let mut run = Run { problem, options, sampler: Sampler::new(samples, problem), tried: 0.0 };
     match run.drive(&mut eval, integrator.as_mut(), sink) {
-        Ok(stop) => Ok(Outcome { stop, t: integrator.time(), y: integrator.state().to_vec(), stats: eval.stats }),
+        Ok(stop) => Ok(Outcome {
+            stop,
+            t: integrator.time(),
+            y: integrator.state().to_vec(),
+            stats: eval.stats,
+            linear: integrator.linear(),
+        }),
         Err(cause) => {
             let evaluation = matches!(
                 cause,

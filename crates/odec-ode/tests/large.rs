@@ -5,6 +5,7 @@
 mod dense;
 
 use dense::{fixed, run, tolerances};
+use odec_ode::linear::Misfit;
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Shape, System};
 use odec_ode::{Refusal, SolveError};
@@ -141,8 +142,9 @@ fn a_full_matrix_beyond_the_limit_is_refused() {
     let system = Full(Pattern { rows: n, col_ptr, row_idx });
     let y0 = vec![1.0; n as usize];
     match run(&system, (0.0, 1.0), &y0, "rodas4", &fixed(1.0)) {
-        Err(SolveError::Refused(Refusal::BadOption(text))) => {
-            assert!(text.contains("4000 unknowns") && text.contains("explicit"), "{text}");
+        Err(SolveError::Refused(Refusal::Linear(misfit))) => {
+            assert_eq!(misfit, Misfit::TooFull { n: n as usize });
+            assert!(misfit.to_string().contains("4000 unknowns"), "{misfit}");
         }
         other => panic!("{:?}", other.map(|(outcome, _)| outcome.stats)),
     }

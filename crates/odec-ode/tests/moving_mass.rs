@@ -63,7 +63,7 @@ fn newton_iterations(h: f64, derivative: bool) -> (u32, Vec<f64>) {
     let system = particle(true);
     let y0 = [1.0, 0.3];
     let mut eval = Evaluator::new(&system);
-    let mut matrix = Shifted::new(&system, true).unwrap();
+    let mut matrix = Shifted::new(&system, &Options::default()).unwrap();
     let (mut y, mut r, mut w) = (y0.to_vec(), vec![0.0; 2], vec![0.0; 2]);
     for iteration in 1..100 {
         (0..2).for_each(|i| w[i] = (y[i] - y0[i]) / h);

@@ -55,6 +55,34 @@ impl<S: Scalar> Assembled<S> {
         }
     }
 
+    /// The pattern of the values.
+    pub fn pattern(&self) -> Pattern {
+        let columns = self.columns();
+        Pattern { rows: self.rows() as u32, col_ptr: columns.start.to_vec(), row_idx: columns.rows.to_vec() }
+    }
+
+    /// True where the componentwise backward error max_i |b - A x|_i / (|A| |x| + |b|)_i (Oettli & Prager 1964) is at most
+    /// `bound`; false where x is not finite. `residual` becomes b - A x.
+    pub(super) fn solved(&self, x: &[S], b: &[S], bound: f64, residual: &mut [S], scale: &mut [f64]) -> bool {
+        residual.copy_from_slice(b);
+        self.multiply_add(-S::ONE, x, residual);
+        // |A| |x| is needed only where a residual is large beside the right side.
+        let small = |(r, b): (&S, &S)| r.magnitude() <= bound * b.magnitude();
+        if residual.iter().zip(b).all(small) {
+            return true;
+        }
+        for (s, b) in scale.iter_mut().zip(b) {
+            *s = b.magnitude();
+        }
+        let columns = self.columns();
+        for (j, x) in x.iter().enumerate() {
+            for k in columns.column(j) {
+                scale[columns.rows[k] as usize] += columns.values[k].magnitude() * x.magnitude();
+            }
+        }
+        residual.iter().zip(scale).all(|(r, s)| r.magnitude() <= bound * *s)
+    }
+
     /// The entries on the diagonal, zero where there is none.
     pub fn diagonal(&self) -> impl Iterator<Item = S> + '_ {
         self.0.diag_iter().map(|value| value.copied().unwrap_or(S::ZERO))

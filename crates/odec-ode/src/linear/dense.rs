@@ -1,5 +1,6 @@
 //! Dense LU with partial pivoting, in place, by columns.
 
+use crate::linear::choice::{Kind, LinearReport};
 use crate::linear::{Assembled, Factor, Health, Scalar};
 use crate::pattern::Pattern;
 
@@ -9,6 +10,7 @@ pub struct Dense<S = f64> {
     a: Vec<S>,
     pivots: Vec<usize>,
     place: Vec<u32>,
+    report: LinearReport,
     health: Health,
 }
 
@@ -17,7 +19,8 @@ impl<S: Scalar> Dense<S> {
     pub fn new(pattern: &Pattern) -> Self {
         let n = pattern.cols();
         let place = pattern.positions().map(|(r, c)| (c * n + r) as u32).collect();
-        Dense { n, a: vec![S::ZERO; n * n], pivots: vec![0; n], place, health: Health { pivot_ratio: 0.0 } }
+        let report = LinearReport { fill: (n * n) as u64, ..LinearReport::new(Kind::Dense, pattern) };
+        Dense { n, a: vec![S::ZERO; n * n], pivots: vec![0; n], place, report, health: Health { pivot_ratio: 0.0 } }
     }
 }
 
@@ -89,5 +92,9 @@ impl<S: Scalar> Factor<S> for Dense<S> {
 
     fn health(&self) -> Health {
         self.health
+    }
+
+    fn report(&self) -> LinearReport {
+        self.report.clone()
     }
 }

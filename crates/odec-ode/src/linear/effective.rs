@@ -1,8 +1,10 @@
 //! The effective matrix of methods on M x'' = F(t, x, x'): S = m*M - c*dF/dv - k*dF/dx, of the size of the accelerations.
 
 use crate::evaluator::Evaluator;
+use crate::linear::choice::{admit, exact};
 use crate::linear::shifted::{MassEntry, add_mass, mass_positions};
-use crate::linear::{Assembled, Factor, MassMatrix, admit, factor_for};
+use crate::linear::solver::Solver;
+use crate::linear::{Linear, LinearReport, MassMatrix};
 use crate::pattern::Pattern;
 use crate::problem::{Cause, Refusal};
 use crate::system::System;
@@ -11,17 +13,17 @@ use crate::system::System;
 pub struct Effective {
     second: usize,
     jacobian: Vec<f64>,
-    matrix: Assembled,
     /// Places in the Jacobian and in S, of dF/dx and of dF/dv.
     positions: Vec<(u32, u32)>,
     velocities: Vec<(u32, u32)>,
     mass: Vec<MassEntry>,
-    factor: Box<dyn Factor>,
+    solver: Solver,
 }
 
 impl Effective {
-    /// Structure for a system with n = 2 * second and this mass matrix.
-    pub fn new(system: &dyn System, mass: &MassMatrix) -> Result<Self, Refusal> {
+    /// Structure for a system with n = 2 * second and this mass matrix, in the name of a method.
+    pub fn new(system: &dyn System, mass: &MassMatrix, wish: Linear, method: &str) -> Result<Self, Refusal> {
+        exact(wish, method)?;
         let (n, second) = (system.shape().n, system.shape().second);
         let pattern = system.jacobian_pattern();
         admit(pattern)?;
@@ -44,8 +46,7 @@ impl Effective {
             mass: of_mass()
                 .map(|(source, (r, c))| MassEntry { source: source as u32, slot: slot((r - second, c - second)) })
                 .collect(),
-            factor: factor_for(&effective)?,
-            matrix: Assembled::new(&effective),
+            solver: Solver::new(&effective, wish)?,
         })
     }
 
@@ -59,7 +60,7 @@ impl Effective {
     ) -> Result<(), Cause> {
         eval.jacobian(t, y, &mut self.jacobian)?;
         eval.stats.factorisations += 1;
-        let values = self.matrix.values_mut();
+        let values = self.solver.values_mut();
         values.fill(0.0);
         for (source, slot) in &self.velocities {
             values[*slot as usize] -= c * self.jacobian[*source as usize];
@@ -69,12 +70,17 @@ impl Effective {
         }
         add_mass(m, &self.mass, mass.assembled().map(|m| m.values()), values);
         // Columns are reported as unknowns of y, where the velocities follow the positions.
-        self.factor.factor(&self.matrix).map_err(|col| Cause::Singular { col: col + self.second })
+        self.solver.factor().map_err(|col| Cause::Singular { col: col + self.second })
     }
 
     /// Replaces `r` (one value per acceleration) by the solution of S a = r.
     pub fn solve(&mut self, eval: &mut Evaluator<'_>, r: &mut [f64]) {
         eval.stats.solves += 1;
-        self.factor.solve(r);
+        self.solver.solve(r);
+    }
+
+    /// What S is solved with.
+    pub fn report(&self) -> LinearReport {
+        self.solver.report()
     }
 }

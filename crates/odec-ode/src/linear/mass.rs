@@ -1,7 +1,8 @@
 //! The mass matrix as solvers use it: products with vectors, and solves where a method needs y' itself.
 
 use crate::evaluator::Evaluator;
-use crate::linear::{Assembled, Factor, factor_for};
+use crate::linear::choice::pivoted;
+use crate::linear::{Assembled, Factor};
 use crate::problem::{Cause, Refusal};
 use crate::system::{Mass, System};
 
@@ -94,7 +95,7 @@ impl Rates {
         }
         let scaled = matrix.clone();
         let rows = vec![0.0; matrix.rows()];
-        let mut factored = Factored { factor: factor_for(pattern)?, mass, scaled, rows };
+        let mut factored = Factored { factor: pivoted(pattern)?, mass, scaled, rows };
         if !factored.mass.varies() {
             factored.factor().map_err(|_| singular(Vec::new()))?;
         }

@@ -1,6 +1,10 @@
 //! Linear algebra of the implicit methods: W = alpha*M - J, formed, factored and solved; methods see only `Shifted`.
 
 mod assembled;
+mod band;
+mod banded;
+mod blocks;
+mod choice;
 mod dense;
 mod effective;
 mod mass;
@@ -8,9 +12,11 @@ mod ordering;
 mod scalar;
 mod second_order;
 mod shifted;
+mod solver;
 mod sparse;
 
 pub use assembled::Assembled;
+pub use choice::{Kind, Linear, LinearReport, MAX_DENSE, MAX_FILL, Misfit, NARROW, SMALL, SPARSE_DENSITY};
 pub use dense::Dense;
 pub use effective::Effective;
 pub use mass::{MassMatrix, Rates};
@@ -18,7 +24,6 @@ pub use scalar::{Complex, Scalar};
 pub use shifted::{ComplexShifted, Shifted};
 
 use crate::pattern::Pattern;
-use crate::problem::Refusal;
 
 /// What a factorisation says about itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,43 +40,14 @@ pub trait Factor<S = f64> {
     fn solve(&mut self, b: &mut [S]);
     /// Health of the last factorisation.
     fn health(&self) -> Health;
-}
-
-/// Largest system that is factored as a full matrix (128 MB of matrix).
-pub const MAX_DENSE: usize = 4_000;
-/// Systems up to this size are factored as full matrices.
-pub const SMALL: usize = 40;
-/// Sparse elimination is used where its factors stay below this fraction of the full matrix.
-pub const SPARSE_DENSITY: f64 = 0.3;
-/// Most entries of sparse factors (1.2 GB).
-pub const MAX_FILL: u64 = 100_000_000;
-
-/// The executor for a pattern, chosen by size and fill.
-pub fn factor_for<S: Scalar>(pattern: &Pattern) -> Result<Box<dyn Factor<S>>, Refusal> {
-    let n = pattern.cols();
-    let full = n as f64 * n as f64;
-    if n > SMALL && (pattern.entries() as f64) < SPARSE_DENSITY * full {
-        let limit = if n > MAX_DENSE { MAX_FILL } else { MAX_FILL.min((SPARSE_DENSITY * full) as u64) };
-        if let Some(ordering) = ordering::minimum_degree(pattern, limit) {
-            return Ok(Box::new(sparse::Sparse::new(ordering, MAX_FILL)));
-        }
+    /// What it is.
+    fn report(&self) -> LinearReport;
+    /// True where pivots are not chosen by size among all candidates, so that solutions are to be checked.
+    fn pivots_are_fixed(&self) -> bool {
+        false
     }
-    if n > MAX_DENSE {
-        return Err(too_full(n));
+    /// A factorisation of the same matrices that chooses pivots by size, if this one does not.
+    fn pivoting(&self, _pattern: &Pattern) -> Option<Box<dyn Factor<S>>> {
+        None
     }
-    Ok(Box::new(Dense::new(pattern)))
-}
-
-/// Refuses, before anything is built from it, a pattern that only a full matrix beyond the limit could hold.
-fn admit(pattern: &Pattern) -> Result<(), Refusal> {
-    let n = pattern.cols();
-    let dense = pattern.entries() as f64 >= SPARSE_DENSITY * n as f64 * n as f64;
-    if n > MAX_DENSE && (dense || pattern.entries() as u64 > MAX_FILL) { Err(too_full(n)) } else { Ok(()) }
-}
-
-fn too_full(n: usize) -> Refusal {
-    Refusal::BadOption(format!(
-        "an implicit method would factor a {n} x {n} matrix whose factors are too full: the limits are {MAX_FILL} \
-         entries of sparse factors and {MAX_DENSE} unknowns in a full matrix; an explicit method needs no matrix"
-    ))
 }

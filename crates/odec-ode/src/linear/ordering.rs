@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::linear::band::symmetric;
 use crate::pattern::Pattern;
 
 /// An order and the fill it predicts for diagonal pivots.
@@ -27,8 +28,7 @@ struct Graph {
 impl Graph {
     fn new(pattern: &Pattern) -> Self {
         let n = pattern.cols();
-        let off_diagonal = || pattern.positions().filter(|(r, c)| r != c);
-        let symmetric = Pattern::from_positions(n, n, off_diagonal().chain(off_diagonal().map(|(r, c)| (c, r))));
+        let symmetric = symmetric(pattern);
         Graph {
             variables: (0..n).map(|j| symmetric.row_idx[symmetric.column(j)].to_vec()).collect(),
             elements: vec![Vec::new(); n],

@@ -5,7 +5,8 @@
 //! B = d(F, G)/d(v, z): `(alpha*M - B - [A/alpha, 0]) x = r + A r_q/alpha`.
 
 use crate::linear::shifted::{MassEntry, add_mass, mass_positions};
-use crate::linear::{Assembled, Factor, MassMatrix, Scalar, factor_for};
+use crate::linear::solver::Solver;
+use crate::linear::{Linear, LinearReport, MassMatrix, Scalar};
 use crate::pattern::Pattern;
 use crate::problem::Refusal;
 use crate::system::Shape;
@@ -34,16 +35,15 @@ struct Coupling {
 pub(super) struct Reduction<S> {
     second: usize,
     alpha: S,
-    matrix: Assembled<S>,
     direct: Vec<Entry>,
     couplings: Vec<Coupling>,
     coupling_values: Vec<S>,
     mass: Vec<MassEntry>,
-    factor: Box<dyn Factor<S>>,
+    solver: Solver<S>,
 }
 
 impl<S: Scalar> Reduction<S> {
-    pub(super) fn new(shape: Shape, jacobian: &Pattern, mass: &MassMatrix) -> Result<Self, Refusal> {
+    pub(super) fn new(shape: Shape, jacobian: &Pattern, mass: &MassMatrix, wish: Linear) -> Result<Self, Refusal> {
         let second = shape.second;
         let reduced = shape.n - second;
         let mass: Vec<_> = mass_positions(mass, shape.n)
@@ -74,18 +74,17 @@ impl<S: Scalar> Reduction<S> {
         Ok(Reduction {
             second,
             alpha: S::ONE,
-            matrix: Assembled::new(&pattern),
             coupling_values: vec![S::ZERO; couplings.len()],
             direct,
             couplings,
             mass: mass.iter().map(|&(source, at)| MassEntry { source: source as u32, slot: slot(at) }).collect(),
-            factor: factor_for(&pattern)?,
+            solver: Solver::new(&pattern, wish)?,
         })
     }
 
     pub(super) fn factor(&mut self, alpha: S, jacobian: &[f64], mass: Option<&[f64]>) -> Result<(), usize> {
         self.alpha = alpha;
-        let values = self.matrix.values_mut();
+        let values = self.solver.values_mut();
         values.fill(S::ZERO);
         for entry in &self.direct {
             values[entry.slot as usize] -= S::from(jacobian[entry.source as usize]);
@@ -97,7 +96,7 @@ impl<S: Scalar> Reduction<S> {
         }
         add_mass(alpha, &self.mass, mass, values);
         // Columns are reported as unknowns of y, where the velocities follow the positions.
-        self.factor.factor(&self.matrix).map_err(|col| col + self.second)
+        self.solver.factor().map_err(|col| col + self.second)
     }
 
     pub(super) fn solve(&mut self, r: &mut [S]) {
@@ -105,10 +104,14 @@ impl<S: Scalar> Reduction<S> {
         for (entry, scaled) in self.couplings.iter().zip(&self.coupling_values) {
             rest[entry.row as usize] += *scaled * positions[entry.col as usize];
         }
-        self.factor.solve(rest);
+        self.solver.solve(rest);
         let inverse = S::ONE / self.alpha;
         for (dq, dv) in positions.iter_mut().zip(rest.iter()) {
             *dq = (*dq + *dv) * inverse;
         }
+    }
+
+    pub(super) fn report(&self) -> LinearReport {
+        self.solver.report()
     }
 }

@@ -6,10 +6,12 @@
 use std::borrow::Cow;
 
 use crate::evaluator::Evaluator;
+use crate::linear::choice::{admit, exact};
 use crate::linear::second_order::Reduction;
-use crate::linear::{Assembled, Complex, Factor, MassMatrix, Scalar, admit, factor_for};
+use crate::linear::solver::Solver;
+use crate::linear::{Assembled, Complex, Linear, LinearReport, MassMatrix, Scalar};
 use crate::pattern::Pattern;
-use crate::problem::{Cause, Refusal};
+use crate::problem::{Cause, Options, Refusal};
 use crate::system::{Mass, Shape, System};
 
 /// W = alpha*M - J with the Jacobian it holds and the factors last made.
@@ -38,11 +40,11 @@ enum Form<S> {
 }
 
 impl<S: Scalar> Form<S> {
-    fn new(shape: Shape, jacobian: &Pattern, mass: &MassMatrix, reduce: bool) -> Result<Self, Refusal> {
-        Ok(if reduce && shape.second > 0 {
-            Form::Reduced(Box::new(Reduction::new(shape, jacobian, mass)?))
+    fn new(shape: Shape, jacobian: &Pattern, mass: &MassMatrix, options: &Options) -> Result<Self, Refusal> {
+        Ok(if options.reduce && shape.second > 0 {
+            Form::Reduced(Box::new(Reduction::new(shape, jacobian, mass, options.linear)?))
         } else {
-            Form::Full(Box::new(Full::new(shape.n, jacobian, mass)?))
+            Form::Full(Box::new(Full::new(shape.n, jacobian, mass, options.linear)?))
         })
     }
 
@@ -57,8 +59,15 @@ impl<S: Scalar> Form<S> {
 
     fn solve(&mut self, r: &mut [S]) {
         match self {
-            Form::Full(full) => full.factor.solve(r),
+            Form::Full(full) => full.solver.solve(r),
             Form::Reduced(reduction) => reduction.solve(r),
+        }
+    }
+
+    fn report(&self) -> LinearReport {
+        match self {
+            Form::Full(full) => full.solver.report(),
+            Form::Reduced(reduction) => reduction.report(),
         }
     }
 }
@@ -76,8 +85,8 @@ fn jacobian_pattern(system: &dyn System) -> Cow<'_, Pattern> {
 }
 
 impl Shifted {
-    /// Structure for a system; `reduce` allows the elimination of positions in second-order problems.
-    pub fn new(system: &dyn System, reduce: bool) -> Result<Self, Refusal> {
+    /// Structure for a system; the options say whether positions are eliminated in second-order problems, and which solver.
+    pub fn new(system: &dyn System, options: &Options) -> Result<Self, Refusal> {
         let shape = system.shape();
         let own = system.jacobian_pattern();
         admit(own)?;
@@ -96,8 +105,14 @@ impl Shifted {
                 from_mass: slots(jacobian),
             }));
         }
-        let form = Form::new(shape, &pattern, &mass, reduce)?;
+        let form = Form::new(shape, &pattern, &mass, options)?;
         Ok(Shifted { jacobian: vec![0.0; pattern.entries()], mass, moving, alpha: 0.0, form })
+    }
+
+    /// As [`Shifted::new`], for a method that takes the solutions as exact: an iteration is refused.
+    pub fn exact(system: &dyn System, options: &Options, method: &str) -> Result<Self, Refusal> {
+        exact(options.linear, method)?;
+        Self::new(system, options)
     }
 
     /// Evaluates df/dy, and M where it varies, at (t, y). The factors stay those of the last `factor`.
@@ -149,6 +164,11 @@ impl Shifted {
         eval.stats.solves += 1;
         self.form.solve(r);
     }
+
+    /// What W is solved with.
+    pub fn report(&self) -> LinearReport {
+        self.form.report()
+    }
 }
 
 /// W for a complex alpha, with the J and M that a real one holds.
@@ -159,11 +179,11 @@ pub struct ComplexShifted {
 
 impl ComplexShifted {
     /// Structure for a system.
-    pub fn new(system: &dyn System, reduce: bool) -> Result<Self, Refusal> {
+    pub fn new(system: &dyn System, options: &Options) -> Result<Self, Refusal> {
         admit(system.jacobian_pattern())?;
         let mass = MassMatrix::of(system.mass());
         let shape = system.shape();
-        let form = Form::new(shape, &jacobian_pattern(system), &mass, reduce)?;
+        let form = Form::new(shape, &jacobian_pattern(system), &mass, options)?;
         Ok(ComplexShifted { form, r: vec![Complex::ZERO; shape.n] })
     }
 
@@ -188,33 +208,31 @@ impl ComplexShifted {
 
 /// W at full size.
 struct Full<S> {
-    matrix: Assembled<S>,
     /// Entry of W of each entry of J.
     from_jacobian: Vec<u32>,
     from_mass: Vec<MassEntry>,
-    factor: Box<dyn Factor<S>>,
+    solver: Solver<S>,
 }
 
 impl<S: Scalar> Full<S> {
-    fn new(n: usize, jacobian: &Pattern, mass: &MassMatrix) -> Result<Self, Refusal> {
+    fn new(n: usize, jacobian: &Pattern, mass: &MassMatrix, wish: Linear) -> Result<Self, Refusal> {
         let mass = mass_positions(mass, n);
         let pattern = Pattern::from_positions(n, n, jacobian.positions().chain(mass.iter().copied()));
         let slot = |row, col| pattern.find(row, col).unwrap_or(0) as u32;
         let from_jacobian = jacobian.positions().map(|(r, c)| slot(r, c)).collect();
         let entry = |(k, (r, c)): (usize, &(usize, usize))| MassEntry { source: k as u32, slot: slot(*r, *c) };
         let from_mass = mass.iter().enumerate().map(entry).collect();
-        let factor = factor_for(&pattern)?;
-        Ok(Full { matrix: Assembled::new(&pattern), from_jacobian, from_mass, factor })
+        Ok(Full { from_jacobian, from_mass, solver: Solver::new(&pattern, wish)? })
     }
 
     fn factor(&mut self, alpha: S, jacobian: &[f64], mass: Option<&[f64]>) -> Result<(), usize> {
-        let values = self.matrix.values_mut();
+        let values = self.solver.values_mut();
         values.fill(S::ZERO);
         for (slot, value) in self.from_jacobian.iter().zip(jacobian) {
             values[*slot as usize] -= S::from(*value);
         }
         add_mass(alpha, &self.from_mass, mass, values);
-        self.factor.factor(&self.matrix)
+        self.solver.factor()
     }
 }
 

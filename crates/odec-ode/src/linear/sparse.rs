@@ -2,8 +2,10 @@
 //! further values (as KLU's refactorisation) until a pivot becomes too small.
 
 use crate::linear::assembled::Columns;
+use crate::linear::choice::{Kind, LinearReport};
 use crate::linear::ordering::Ordering;
 use crate::linear::{Assembled, Factor, Health, Scalar};
+use crate::pattern::Pattern;
 
 /// The diagonal is the pivot where it reaches this fraction of the largest candidate.
 const PIVOT_THRESHOLD: f64 = 0.01;
@@ -49,14 +51,15 @@ pub(super) struct Sparse<S = f64> {
     stack: Vec<(u32, usize)>,
     reach: Vec<u32>,
     sorted: Vec<(u32, S)>,
+    report: LinearReport,
     health: Health,
 }
 
 const NONE: u32 = u32::MAX;
 
 impl<S: Scalar> Sparse<S> {
-    /// For matrices on the pattern of the order, eliminated in it; `limit` bounds the entries of the factors.
-    pub(super) fn new(ordering: Ordering, limit: u64) -> Self {
+    /// For matrices on the pattern, eliminated in this order; `limit` bounds the entries of the factors.
+    pub(super) fn new(pattern: &Pattern, ordering: Ordering, limit: u64) -> Self {
         let n = ordering.order.len();
         let triangle = || {
             let entries = (ordering.fill as usize - n) / 2;
@@ -66,8 +69,14 @@ impl<S: Scalar> Sparse<S> {
                 values: Vec::with_capacity(entries),
             }
         };
+        let report = LinearReport {
+            fill: ordering.fill,
+            ordering: "minimum degree",
+            ..LinearReport::new(Kind::Sparse, pattern)
+        };
         Sparse {
             n,
+            report,
             pivot_row: vec![NONE; n],
             position: vec![NONE; n],
             lower: triangle(),
@@ -268,6 +277,15 @@ impl<S: Scalar> Factor<S> for Sparse<S> {
     fn health(&self) -> Health {
         self.health
     }
+
+    fn report(&self) -> LinearReport {
+        let fill = if self.analysed {
+            (self.lower.rows.len() + self.upper.rows.len() + self.n) as u64
+        } else {
+            self.report.fill
+        };
+        LinearReport { fill, ..self.report.clone() }
+    }
 }
 
 #[cfg(test)]
@@ -275,7 +293,6 @@ mod tests {
     use super::*;
     use crate::linear::ordering::minimum_degree;
     use crate::linear::{Complex, Dense};
-    use crate::pattern::Pattern;
 
     /// A small generator (SplitMix64), seeded.
     struct Random(u64);
@@ -294,7 +311,7 @@ mod tests {
     }
 
     fn sparse<S: Scalar>(pattern: &Pattern) -> Sparse<S> {
-        Sparse::new(minimum_degree(pattern, u64::MAX).unwrap(), u64::MAX)
+        Sparse::new(pattern, minimum_degree(pattern, u64::MAX).unwrap(), u64::MAX)
     }
 
     /// max_i |b - A x|_i / (|A||x| + |b|)_i.
@@ -407,7 +424,7 @@ mod tests {
         assert!(seen.iter().all(|s| *s));
         let values: Vec<f64> = pattern.positions().map(|(i, j)| if i == j { 4.5 } else { -1.0 }).collect();
         let fill = ordering.fill;
-        let mut lu = Sparse::new(ordering, u64::MAX);
+        let mut lu = Sparse::new(&pattern, ordering, u64::MAX);
         lu.factor(&Assembled::with(&pattern, values.clone())).unwrap();
         assert_eq!((lu.lower.rows.len() + lu.upper.rows.len() + n) as u64, fill);
         let b: Vec<f64> = (0..n).map(|i| (i as f64).sin()).collect();

@@ -3,6 +3,7 @@
 use crate::control::{Control, STANDARD, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
+use crate::linear::LinearReport;
 use crate::method::Setup;
 use crate::problem::{Cause, Refusal};
 
@@ -21,6 +22,10 @@ pub trait Formula {
     fn slope(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], slope: &mut [f64]) -> Result<(), Cause>;
     /// Forgets what was kept from steps before (Jacobian, factors).
     fn forget(&mut self) {}
+    /// What solves its linear systems; `None` where it has none.
+    fn linear(&self) -> Option<LinearReport> {
+        None
+    }
     /// How states between the ends of steps are had.
     fn dense(&self) -> Dense;
 }
@@ -185,6 +190,10 @@ impl Integrator for OneStep {
         std::mem::swap(&mut self.end, &mut self.trial);
         self.steps += 1;
         Attempt::Accepted { next: if doubling { self.control.accept(h, err) } else { h } }
+    }
+
+    fn linear(&self) -> Option<LinearReport> {
+        self.whole.linear()
     }
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {

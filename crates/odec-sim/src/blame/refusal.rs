@@ -3,6 +3,7 @@
 use odec_ir::Span;
 use odec_lang::diagnostic::Diagnostic;
 use odec_lang::suggest;
+use odec_ode::linear::Misfit;
 use odec_ode::method;
 use odec_ode::problem::Refusal;
 
@@ -54,6 +55,16 @@ fn explain(refusal: &Refusal, states: &[(String, usize)], asked: &Asked) -> Diag
             let headline =
                 format!("`{state}` starts at 0 and has an absolute tolerance of 0: no error can be small enough");
             Diagnostic::error("E0620", headline).help(format!("give it one: `--atol {state}=1e-9`"))
+        }
+        Refusal::Linear(misfit) => {
+            let d = Diagnostic::error("E0614", misfit.to_string());
+            match misfit {
+                Misfit::NeedsExactSolutions { .. } => {
+                    d.help("use `--method bdf`, or another solver, or none: one is chosen")
+                }
+                Misfit::TooFull { .. } => d.help("an explicit method needs no matrix"),
+                _ => d.help("without `--linear` a solver is chosen by structure and size"),
+            }
         }
         Refusal::BadOption(what) => Diagnostic::error("E0614", what.clone()),
     };

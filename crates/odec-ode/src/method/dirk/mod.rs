@@ -14,7 +14,7 @@ use crate::control::{Control, PREDICTIVE, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
-use crate::linear::Rates;
+use crate::linear::{LinearReport, Rates};
 use crate::method::polynomial::Polynomial;
 use crate::method::{Family, Setup};
 use crate::newton::{Accuracy, Equation, Newton};
@@ -88,7 +88,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         guesses: (0..s).map(|i| guess(tableau.c, i)).collect(),
         estimate: fused::terms(&estimate),
         dense_rows: dense_rows.iter().map(|row| fused::terms(row)).collect(),
-        newton: Newton::new(setup.system, setup.options.reduce)?,
+        newton: Newton::new(setup.system, setup.options)?,
         rates: Rates::new(setup.system, setup.method.name).ok(),
         accuracy,
         fixed: setup.options.fixed,
@@ -298,6 +298,10 @@ impl Integrator for Dirk {
         }
         self.finish(h, t_new);
         Attempt::Accepted { next: if self.fixed { h } else { self.control.accept(h, err) } }
+    }
+
+    fn linear(&self) -> Option<LinearReport> {
+        Some(self.newton.linear())
     }
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {

@@ -3,6 +3,7 @@
 use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
 use crate::integrator::Integrator;
+use crate::linear::LinearReport;
 use crate::method::one_step::{self, Dense, Formula, Point};
 use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::newton::{Accuracy, Equation, Newton};
@@ -28,7 +29,7 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     let n = setup.system.shape().n;
     one_step::integrator(setup, || {
         Ok(Box::new(BackwardEuler {
-            newton: Newton::new(setup.system, setup.options.reduce)?,
+            newton: Newton::new(setup.system, setup.options)?,
             tolerances: Tolerances::new(setup.options, n),
             accuracy: Accuracy::of(setup.options),
             weights: vec![0.0; n],
@@ -64,6 +65,10 @@ impl Formula for BackwardEuler {
 
     fn forget(&mut self) {
         self.newton.forget();
+    }
+
+    fn linear(&self) -> Option<LinearReport> {
+        Some(self.newton.linear())
     }
 
     fn dense(&self) -> Dense {

@@ -2,7 +2,7 @@
 
 use crate::evaluator::Evaluator;
 use crate::integrator::Integrator;
-use crate::linear::Shifted;
+use crate::linear::{LinearReport, Shifted};
 use crate::method::one_step::{self, Dense, Formula, Point};
 use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::problem::{Cause, Refusal};
@@ -26,7 +26,10 @@ pub static METHOD: Method = Method {
 fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     let n = setup.system.shape().n;
     one_step::integrator(setup, || {
-        Ok(Box::new(Linearised { matrix: Shifted::new(setup.system, setup.options.reduce)?, ft: vec![0.0; n] }))
+        Ok(Box::new(Linearised {
+            matrix: Shifted::exact(setup.system, setup.options, setup.method.name)?,
+            ft: vec![0.0; n],
+        }))
     })
 }
 
@@ -66,6 +69,10 @@ impl Formula for Linearised {
     /// f itself, the right side of the next step.
     fn slope(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], slope: &mut [f64]) -> Result<(), Cause> {
         eval.rhs(t, y, slope)
+    }
+
+    fn linear(&self) -> Option<LinearReport> {
+        Some(self.matrix.report())
     }
 
     fn dense(&self) -> Dense {

@@ -3,7 +3,7 @@
 use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
 use crate::integrator::Integrator;
-use crate::linear::Rates;
+use crate::linear::{LinearReport, Rates};
 use crate::method::one_step::{self, Dense, Formula, Point};
 use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::newton::{Accuracy, Equation, Newton};
@@ -34,7 +34,7 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         accuracy.tolerance *= FIXED_STEP_CARE;
     }
     one_step::integrator(setup, || {
-        let newton = || Newton::new(setup.system, setup.options.reduce);
+        let newton = || Newton::new(setup.system, setup.options);
         Ok(Box::new(Midpoint {
             projection: if algebraic { Some(newton()?) } else { None },
             start: vec![0.0; n],
@@ -95,6 +95,10 @@ impl Formula for Midpoint {
         if let Some(projection) = &mut self.projection {
             projection.forget();
         }
+    }
+
+    fn linear(&self) -> Option<LinearReport> {
+        Some(self.newton.linear())
     }
 
     fn dense(&self) -> Dense {

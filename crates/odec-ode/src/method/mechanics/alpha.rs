@@ -6,7 +6,7 @@
 use crate::control::{Tolerances, weighted_norm, weighted_worst};
 use crate::evaluator::Evaluator;
 use crate::integrator::Integrator;
-use crate::linear::{Effective, MassMatrix, Rates};
+use crate::linear::{Effective, LinearReport, MassMatrix, Rates};
 use crate::method::mechanics::{equal_steps, pure_second_order};
 use crate::method::one_step::{self, Dense, Formula, Point};
 use crate::method::{Adaptive, Family, Setup};
@@ -41,7 +41,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         Ok(Box::new(Alpha {
             parameters: *parameters,
             rates: Rates::new(setup.system, setup.method.name)?,
-            matrix: Effective::new(setup.system, &mass)?,
+            matrix: Effective::new(setup.system, &mass, setup.options.linear, setup.method.name)?,
             mass,
             second: setup.system.shape().second,
             tolerances: Tolerances::new(setup.options, n),
@@ -170,6 +170,10 @@ impl Formula for Alpha {
 
     fn forget(&mut self) {
         (self.known, self.held) = (false, None);
+    }
+
+    fn linear(&self) -> Option<LinearReport> {
+        Some(self.matrix.report())
     }
 
     fn dense(&self) -> Dense {

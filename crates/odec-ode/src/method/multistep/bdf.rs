@@ -12,6 +12,7 @@ use super::starter::Starter;
 use crate::control::{FAILED_RATIO, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
+use crate::linear::LinearReport;
 use crate::newton::{Accuracy, Equation, Newton};
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::System;
@@ -128,7 +129,7 @@ impl Bdf {
             fixed: options.fixed,
             start_asked: options.step.is_some(),
             tolerances: Tolerances::new(options, n),
-            newton: Newton::new(system, options.reduce)?,
+            newton: Newton::new(system, options)?,
             accuracy,
             starter: if options.fixed && order == 1 { None } else { Some(Starter::new(system, options, accuracy)?) },
             t: 0.0,
@@ -386,6 +387,10 @@ impl Integrator for Bdf {
         self.push(h);
         (self.t, self.dense, self.failures) = (t_new, Dense::Past, 0);
         Attempt::Accepted { next }
+    }
+
+    fn linear(&self) -> Option<LinearReport> {
+        Some(self.newton.linear())
     }
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {

@@ -10,6 +10,7 @@ use super::slope::increment;
 use crate::control::{FAILED_RATIO, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
+use crate::linear::LinearReport;
 use crate::newton::{Accuracy, Equation, Newton};
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::System;
@@ -75,7 +76,7 @@ impl Ndf {
         let n = system.shape().n;
         let accuracy = Accuracy::of(options);
         Ok(Ndf {
-            newton: Newton::new(system, options.reduce)?,
+            newton: Newton::new(system, options)?,
             accuracy: Accuracy { tolerance: NEWTON.max(10.0 * f64::EPSILON / options.rtol), ..accuracy },
             tolerances: Tolerances::new(options, n),
             t: 0.0,
@@ -249,6 +250,10 @@ impl Integrator for Ndf {
         self.differences.advance(k, &self.correction);
         (self.t, self.dense_order, self.dense_h, self.failures) = (t_new, k, h, 0);
         Attempt::Accepted { next: self.select(error) }
+    }
+
+    fn linear(&self) -> Option<LinearReport> {
+        Some(self.newton.linear())
     }
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {

@@ -77,7 +77,7 @@ impl Starter {
         let n = system.shape().n;
         let (inverse_lower, upper) = crout();
         let zeros = || vec![0.0; n];
-        let matrix = || Shifted::new(system, options.reduce);
+        let matrix = || Shifted::new(system, options);
         Ok(Starter {
             matrices: [matrix()?, matrix()?, matrix()?],
             mass: MassMatrix::of(system.mass()),

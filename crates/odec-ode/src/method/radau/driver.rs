@@ -7,7 +7,7 @@
 use crate::control::{Control, PREDICTIVE, Tolerances, weighted_norm, weighted_worst};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::integrator::{Attempt, Integrator};
-use crate::linear::{ComplexShifted, MassMatrix, Shifted};
+use crate::linear::{ComplexShifted, LinearReport, MassMatrix, Shifted};
 use crate::method::Setup;
 use crate::method::polynomial::Polynomial;
 use crate::method::radau::radau5::{C, ERROR};
@@ -36,8 +36,8 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     let three = || [zero(), zero(), zero()];
     Ok(Box::new(Radau {
         split: Transformation::new(),
-        real: Shifted::new(setup.system, setup.options.reduce)?,
-        complex: ComplexShifted::new(setup.system, setup.options.reduce)?,
+        real: Shifted::exact(setup.system, setup.options, setup.method.name)?,
+        complex: ComplexShifted::new(setup.system, setup.options)?,
         mass: MassMatrix::of(setup.system.mass()),
         accuracy,
         fixed: setup.options.fixed,
@@ -395,6 +395,10 @@ impl Integrator for Radau {
         let ratio = next / h;
         let keep = self.jacobian == Jacobian::Old && (1.0..=KEEP).contains(&ratio);
         Attempt::Accepted { next: if keep { h } else { next } }
+    }
+
+    fn linear(&self) -> Option<LinearReport> {
+        Some(self.real.report())
     }
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {

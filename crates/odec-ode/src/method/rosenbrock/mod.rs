@@ -12,7 +12,7 @@ use crate::control::{Control, PREDICTIVE, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
-use crate::linear::{MassMatrix, Shifted};
+use crate::linear::{LinearReport, MassMatrix, Shifted};
 use crate::method::polynomial::Polynomial;
 use crate::method::{Family, Setup};
 use crate::problem::{Cause, Refusal};
@@ -70,7 +70,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         m: fused::terms(tableau.m),
         error_terms: fused::terms(tableau.error.0),
         dense_terms: rows(tableau.dense),
-        matrix: Shifted::new(setup.system, setup.options.reduce)?,
+        matrix: Shifted::exact(setup.system, setup.options, setup.method.name)?,
         mass: MassMatrix::of(setup.system.mass()),
         fixed: setup.options.fixed,
         autonomous: setup.system.autonomous(),
@@ -216,6 +216,10 @@ impl Integrator for Rosenbrock {
         }
         self.finish(h, t_new);
         Attempt::Accepted { next: if self.fixed { h } else { self.control.accept(h, err) } }
+    }
+
+    fn linear(&self) -> Option<LinearReport> {
+        Some(self.matrix.report())
     }
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {

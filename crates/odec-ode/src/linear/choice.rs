@@ -1,0 +1,275 @@
+//! Which solver of W x = b is used: what can be asked for, what is chosen by structure and size, and what is reported of it.
+
+use crate::linear::banded::Banded;
+use crate::linear::blocks;
+use crate::linear::dense::Dense;
+use crate::linear::{Factor, Scalar, band, ordering, sparse};
+use crate::pattern::Pattern;
+use crate::problem::Refusal;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Linear {
+    /// Chosen by structure and size.
+    #[default]
+    Auto,
+    /// A full matrix with partial pivoting.
+    Dense,
+    /// The band left by reverse Cuthill-McKee, with partial pivoting; narrow bands as block-tridiagonal matrices.
+    Banded,
+    /// Sparse factors.
+    Sparse,
+    /// Iteration with incomplete factors; only for methods that iterate themselves (Newton).
+    Krylov,
+}
+
+impl Linear {
+    /// All, with the names that they are asked for by.
+    pub const ALL: [(&'static str, Linear); 5] = [
+        ("auto", Linear::Auto),
+        ("dense", Linear::Dense),
+        ("banded", Linear::Banded),
+        ("sparse", Linear::Sparse),
+        ("krylov", Linear::Krylov),
+    ];
+
+    /// The one of this name.
+    pub fn find(name: &str) -> Option<Linear> {
+        Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, linear)| *linear)
+    }
+}
+
+/// What was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Full matrix, partial pivoting.
+    Dense,
+    /// Band, partial pivoting.
+    Banded,
+    /// Square blocks on three diagonals, pivots inside the blocks.
+    BlockTridiagonal,
+    /// Sparse columns with pivots kept while they serve.
+    Sparse,
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Kind::Dense => "dense LU",
+            Kind::Banded => "banded LU",
+            Kind::BlockTridiagonal => "block-tridiagonal LU",
+            Kind::Sparse => "sparse LU",
+        })
+    }
+}
+
+/// What a run solved its linear systems with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinearReport {
+    /// The solver.
+    pub kind: Kind,
+    /// Unknowns of the systems, positions of second-order problems already eliminated.
+    pub n: usize,
+    /// Entries of W.
+    pub entries: usize,
+    /// Entries of L + U, those of incomplete factors for an iteration.
+    pub fill: u64,
+    /// Name of the order of elimination.
+    pub ordering: &'static str,
+    /// Largest distance of an entry from the diagonal, in that order; for bands.
+    pub bandwidth: usize,
+    /// Size of the blocks; 1 for none.
+    pub block: usize,
+    /// Iterations of a Krylov method.
+    pub iterations: u64,
+    /// Factorisations whose pivots had to be chosen anew by size.
+    pub fallbacks: u64,
+}
+
+impl LinearReport {
+    pub(super) fn new(kind: Kind, pattern: &Pattern) -> Self {
+        LinearReport {
+            kind,
+            n: pattern.cols(),
+            entries: pattern.entries(),
+            fill: pattern.entries() as u64,
+            ordering: "",
+            bandwidth: 0,
+            block: 1,
+            iterations: 0,
+            fallbacks: 0,
+        }
+    }
+}
+
+impl std::fmt::Display for LinearReport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, {} unknowns", self.kind, self.n)?;
+        if self.block > 1 {
+            write!(f, " in blocks of {}", self.block)?;
+        }
+        write!(f, ", {} nonzeros, {} in L+U", self.entries, self.fill)?;
+        if self.bandwidth > 0 && self.block == 1 {
+            write!(f, ", bandwidth {}", self.bandwidth)?;
+        }
+        if !self.ordering.is_empty() {
+            write!(f, ", {}", self.ordering)?;
+        }
+        if self.iterations > 0 {
+            write!(f, ", {} iterations", self.iterations)?;
+        }
+        match self.fallbacks {
+            0 => Ok(()),
+            1 => write!(f, ", pivots chosen anew once"),
+            times => write!(f, ", pivots chosen anew {times} times"),
+        }
+    }
+}
+
+/// Why there is no solver for what was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Misfit {
+    /// A Krylov solver leaves an error, and the method takes each solution as exact.
+    NeedsExactSolutions {
+        /// The method.
+        method: String,
+    },
+    /// A full matrix beyond [`MAX_DENSE`] was asked for.
+    DenseTooLarge {
+        /// Unknowns.
+        n: usize,
+    },
+    /// The factors would have more than [`MAX_FILL`] entries.
+    BandTooWide {
+        /// Unknowns.
+        n: usize,
+        /// Bandwidth in the best order found.
+        bandwidth: usize,
+    },
+    /// Neither sparse factors nor a full matrix stay within the limits.
+    TooFull {
+        /// Unknowns.
+        n: usize,
+    },
+}
+
+impl std::fmt::Display for Misfit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Misfit::NeedsExactSolutions { method } => {
+                write!(f, "`{method}` needs exact solutions of its linear systems, and a Krylov solver leaves an error")
+            }
+            Misfit::DenseTooLarge { n } => {
+                write!(f, "{n} unknowns are too many for a full matrix: the limit is {MAX_DENSE}")
+            }
+            Misfit::BandTooWide { n, bandwidth } => write!(
+                f,
+                "a band of width {bandwidth} on each side for {n} unknowns is too wide: the limit is {MAX_FILL} entries"
+            ),
+            Misfit::TooFull { n } => write!(
+                f,
+                "an implicit method would factor a {n} x {n} matrix whose factors are too full: the limits are {MAX_FILL} \
+                 entries of sparse factors and {MAX_DENSE} unknowns in a full matrix"
+            ),
+        }
+    }
+}
+
+impl From<Misfit> for Refusal {
+    fn from(misfit: Misfit) -> Self {
+        Refusal::Linear(misfit)
+    }
+}
+
+/// Largest system that is factored as a full matrix (128 MB of matrix).
+pub const MAX_DENSE: usize = 4_000;
+/// Systems up to this size are factored as full matrices.
+pub const SMALL: usize = 40;
+/// Sparse elimination is used where its factors stay below this fraction of the full matrix.
+pub const SPARSE_DENSITY: f64 = 0.3;
+/// Most entries of sparse factors (1.2 GB).
+pub const MAX_FILL: u64 = 100_000_000;
+/// Bands up to this width on each side are factored as such without looking for a better order.
+pub const NARROW: usize = 16;
+
+/// Refuses an iteration to a method that takes solutions as exact.
+pub(super) fn exact(wish: Linear, method: &str) -> Result<(), Refusal> {
+    match wish {
+        Linear::Krylov => Err(Misfit::NeedsExactSolutions { method: method.to_string() }.into()),
+        _ => Ok(()),
+    }
+}
+
+/// The factorisation for a pattern: what was asked for, or what size and fill suggest.
+pub(super) fn direct<S: Scalar>(pattern: &Pattern, wish: Linear) -> Result<Box<dyn Factor<S>>, Refusal> {
+    let n = pattern.cols();
+    match wish {
+        Linear::Dense => dense(pattern),
+        Linear::Banded => {
+            let (order, width) = band::reverse_cuthill_mckee(pattern);
+            banded(pattern, order, width, true)
+        }
+        Linear::Sparse => match ordering::minimum_degree(pattern, MAX_FILL) {
+            Some(ordering) => Ok(Box::new(sparse::Sparse::new(pattern, ordering, MAX_FILL))),
+            None => Err(Misfit::TooFull { n }.into()),
+        },
+        Linear::Auto | Linear::Krylov => automatic(pattern, true),
+    }
+}
+
+/// A factorisation that always chooses its pivots by size, for matrices that may be singular.
+pub(super) fn pivoted<S: Scalar>(pattern: &Pattern) -> Result<Box<dyn Factor<S>>, Refusal> {
+    automatic(pattern, false)
+}
+
+fn dense<S: Scalar>(pattern: &Pattern) -> Result<Box<dyn Factor<S>>, Refusal> {
+    match pattern.cols() {
+        n if n > MAX_DENSE => Err(Misfit::DenseTooLarge { n }.into()),
+        _ => Ok(Box::new(Dense::new(pattern))),
+    }
+}
+
+fn banded<S: Scalar>(
+    pattern: &Pattern,
+    order: Vec<u32>,
+    width: usize,
+    in_blocks: bool,
+) -> Result<Box<dyn Factor<S>>, Refusal> {
+    let n = pattern.cols();
+    if in_blocks && (1..=blocks::MAX_BLOCK).contains(&width) {
+        return Ok(blocks::factor(pattern, order, width));
+    }
+    if Banded::<S>::entries(n, width) > MAX_FILL {
+        return Err(Misfit::BandTooWide { n, bandwidth: width }.into());
+    }
+    Ok(Box::new(Banded::new(pattern, order, width)))
+}
+
+fn automatic<S: Scalar>(pattern: &Pattern, in_blocks: bool) -> Result<Box<dyn Factor<S>>, Refusal> {
+    let n = pattern.cols();
+    let full = n as f64 * n as f64;
+    if n > SMALL && (pattern.entries() as f64) < SPARSE_DENSITY * full {
+        let (order, width) = band::reverse_cuthill_mckee(pattern);
+        if width <= NARROW {
+            return banded(pattern, order, width, in_blocks);
+        }
+        let limit = if n > MAX_DENSE { MAX_FILL } else { MAX_FILL.min((SPARSE_DENSITY * full) as u64) };
+        if let Some(ordering) = ordering::minimum_degree(pattern, limit) {
+            return Ok(Box::new(sparse::Sparse::new(pattern, ordering, MAX_FILL)));
+        }
+    }
+    if n > MAX_DENSE {
+        return Err(Misfit::TooFull { n }.into());
+    }
+    dense(pattern)
+}
+
+/// Refuses, before anything is built from it, a pattern that only a full matrix beyond the limit could hold.
+pub(super) fn admit(pattern: &Pattern) -> Result<(), Refusal> {
+    let n = pattern.cols();
+    let dense = pattern.entries() as f64 >= SPARSE_DENSITY * n as f64 * n as f64;
+    if n > MAX_DENSE && (dense || pattern.entries() as u64 > MAX_FILL) {
+        return Err(Misfit::TooFull { n }.into());
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! A matrix with its factorisation: forms no opinion of what is in it, but checks the first solution after a factorisation
+//! whose pivots were not chosen by size, and falls back to one whose pivots are.
+
+use crate::linear::choice::{Linear, LinearReport, direct};
+use crate::linear::{Assembled, Factor, Scalar};
+use crate::pattern::Pattern;
+use crate::problem::Refusal;
+
+/// A first solution whose componentwise backward error stays above this after one step of refinement is not accepted.
+pub(super) const BACKWARD_ERROR: f64 = 1e-8;
+
+/// Matrix, factors, and what is needed to look after them.
+pub(super) struct Solver<S = f64> {
+    matrix: Assembled<S>,
+    factor: Box<dyn Factor<S>>,
+    check: Option<Check<S>>,
+    unchecked: bool,
+    fallbacks: u64,
+}
+
+/// Room for the check of a first solution: right side, residual, |A| |x| + |b|.
+struct Check<S> {
+    b: Vec<S>,
+    residual: Vec<S>,
+    scale: Vec<f64>,
+}
+
+impl<S: Scalar> Solver<S> {
+    /// For matrices on a pattern.
+    pub fn new(pattern: &Pattern, wish: Linear) -> Result<Self, Refusal> {
+        Ok(Self::with(pattern, direct(pattern, wish)?))
+    }
+
+    fn with(pattern: &Pattern, factor: Box<dyn Factor<S>>) -> Self {
+        let n = pattern.cols();
+        let check = factor.pivots_are_fixed().then(|| Check {
+            b: vec![S::ZERO; n],
+            residual: vec![S::ZERO; n],
+            scale: vec![0.0; n],
+        });
+        Solver { matrix: Assembled::new(pattern), factor, check, unchecked: false, fallbacks: 0 }
+    }
+
+    /// The values of the matrix, to be changed before [`Solver::factor`].
+    pub fn values_mut(&mut self) -> &mut [S] {
+        self.matrix.values_mut()
+    }
+
+    /// Factors the matrix as its values are. The error is a column without a pivot.
+    pub fn factor(&mut self) -> Result<(), usize> {
+        self.unchecked = self.check.is_some();
+        match self.factor.factor(&self.matrix) {
+            Err(_) if self.check.is_some() => self.choose_pivots(),
+            result => result,
+        }
+    }
+
+    /// Replaces `b` by the solution.
+    pub fn solve(&mut self, b: &mut [S]) {
+        if std::mem::take(&mut self.unchecked) {
+            self.solve_checked(b);
+        } else {
+            self.factor.solve(b);
+        }
+    }
+
+    /// Takes the factorisation with pivoting from here on.
+    #[cold]
+    fn choose_pivots(&mut self) -> Result<(), usize> {
+        self.fallbacks += 1;
+        self.unchecked = false;
+        if let Some(factor) = self.factor.pivoting(&self.matrix.pattern()) {
+            self.factor = factor;
+            self.check = None;
+        }
+        self.factor.factor(&self.matrix)
+    }
+
+    fn solve_checked(&mut self, x: &mut [S]) {
+        let Some(Check { b, residual, scale }) = &mut self.check else { return self.factor.solve(x) };
+        b.copy_from_slice(x);
+        self.factor.solve(x);
+        if self.matrix.solved(x, b, BACKWARD_ERROR, residual, scale) {
+            return;
+        }
+        self.factor.solve(residual);
+        for (x, correction) in x.iter_mut().zip(residual.iter()) {
+            *x += *correction;
+        }
+        if self.matrix.solved(x, b, BACKWARD_ERROR, residual, scale) || b.iter().any(|b| !b.magnitude().is_finite()) {
+            return;
+        }
+        x.copy_from_slice(b);
+        // A matrix that is singular to rounding leaves the caller with a solution that is not finite.
+        match self.choose_pivots() {
+            Ok(()) => self.factor.solve(x),
+            Err(_) => x.fill(S::from(f64::NAN)),
+        }
+    }
+
+    /// What it is.
+    pub fn report(&self) -> LinearReport {
+        LinearReport { fallbacks: self.fallbacks, ..self.factor.report() }
+    }
+}

@@ -1,0 +1,103 @@
+//! The solvers of linear systems agree, are chosen by structure and size, say what they are, and refuse what cannot be.
+
+#[path = "common/dense.rs"]
+#[allow(dead_code)]
+mod dense;
+#[path = "common/grids.rs"]
+#[allow(dead_code)]
+mod grids;
+
+use dense::{fixed, run, tolerances};
+use grids::Grid;
+use odec_ode::linear::{Kind, Linear, LinearReport, Misfit};
+use odec_ode::{Options, Outcome, Refusal, SolveError};
+
+fn solve(system: &Grid, t_end: f64, method: &str, options: &Options) -> Outcome {
+    let (outcome, _) = run(system, (0.0, t_end), &system.y0, method, options)
+        .unwrap_or_else(|e| panic!("{method} {:?}: {e:?}", options.linear));
+    outcome
+}
+
+fn report(system: &Grid, method: &str, linear: Linear) -> LinearReport {
+    solve(system, 1e-9, method, &Options { linear, ..fixed(1e-9) }).linear.expect("an implicit method")
+}
+
+#[test]
+fn direct_solvers_give_the_same_runs() {
+    for (system, t_end) in [
+        (grids::heat_line(60), 0.01),
+        (grids::heat_square(9), 0.01),
+        (grids::brusselator_line(30), 0.5),
+        (grids::brusselator_square(6), 0.2),
+        (grids::chain(50), 0.05),
+        (grids::lattice(7), 0.05),
+    ] {
+        for method in ["backward-euler", "rodas4", "radau5", "bdf", "kencarp4"] {
+            let options = if method == "bdf" { tolerances(1e-6, 1e-8) } else { fixed(t_end / 20.0) };
+            let dense = solve(&system, t_end, method, &Options { linear: Linear::Dense, ..options.clone() });
+            assert_eq!(dense.linear.as_ref().map(|l| l.kind), Some(Kind::Dense));
+            for linear in [Linear::Auto, Linear::Banded, Linear::Sparse] {
+                let other = solve(&system, t_end, method, &Options { linear, ..options.clone() });
+                assert_eq!(other.stats, dense.stats, "{method} {linear:?}");
+                for i in 0..system.y0.len() {
+                    let difference = (other.y[i] - dense.y[i]).abs();
+                    let scale = 1.0 + dense.y[i].abs();
+                    assert!(difference <= 1e-10 * scale, "{method} {linear:?} row {i}: {difference:e}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_solver_follows_the_structure() {
+    // Two fields stored one after the other are interleaved: blocks of 2.
+    let line = report(&grids::brusselator_line(100), "rodas4", Linear::Auto);
+    assert_eq!((line.kind, line.n, line.block, line.bandwidth), (Kind::BlockTridiagonal, 200, 2, 2));
+    assert_eq!(line.entries, 200 + 200 + 2 * 2 * 99);
+    assert!(line.to_string().contains("in blocks of 2") && line.to_string().contains("Cuthill"), "{line}");
+    // A chain of masses: positions are eliminated, one tridiagonal matrix is left.
+    let chain = report(&grids::chain(100), "backward-euler", Linear::Auto);
+    assert_eq!((chain.kind, chain.n, chain.block), (Kind::BlockTridiagonal, 100, 1));
+    let square = report(&grids::heat_square(20), "rodas4", Linear::Auto);
+    assert_eq!(square.kind, Kind::Sparse);
+    assert!(square.fill > square.entries as u64 && square.fill < 20 * square.entries as u64);
+    assert_eq!(report(&grids::heat_square(20), "rodas4", Linear::Banded).kind, Kind::Banded);
+    assert_eq!(report(&grids::heat_line(10), "rodas4", Linear::Auto).kind, Kind::Dense);
+    assert_eq!(solve(&grids::heat_line(10), 1e-4, "rk4", &fixed(1e-4)).linear, None);
+}
+
+#[test]
+fn the_work_on_a_line_grows_with_its_length() {
+    // Entries kept per unknown do not depend on the length.
+    for system in [grids::heat_line, grids::brusselator_line, grids::chain] {
+        let of = |n: usize| {
+            let report = report(&system(n), "backward-euler", Linear::Auto);
+            report.fill as f64 / report.n as f64
+        };
+        let (short, long) = (of(1_000), of(50_000));
+        assert!((short - long).abs() < 0.01 * short && long <= 12.0, "{short} {long}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_its_reason() {
+    let line = grids::heat_line(10_000);
+    let refused = |system: &Grid, method: &str, linear| match run(
+        system,
+        (0.0, 1e-6),
+        &system.y0,
+        method,
+        &Options { linear, ..tolerances(1e-4, 1e-6) },
+    ) {
+        Err(SolveError::Refused(Refusal::Linear(misfit))) => misfit,
+        other => panic!("{method} {linear:?}: {:?}", other.map(|(outcome, _)| outcome.linear)),
+    };
+    assert_eq!(refused(&line, "rodas4", Linear::Dense), Misfit::DenseTooLarge { n: 10_000 });
+    for method in ["rodas4", "ros2", "radau5"] {
+        assert_eq!(
+            refused(&grids::heat_line(50), method, Linear::Krylov),
+            Misfit::NeedsExactSolutions { method: method.to_string() }
+        );
+    }
+}

@@ -1,0 +1,345 @@
+//! The rule by which each node's coefficients follow from those of its operands.
+
+use std::collections::BTreeMap;
+
+use crate::builtin::{Builtin, Op, arithmetic, exponential, gamma};
+use crate::graph::{Graph, Node, NodeId};
+use crate::program::{ArrayId, KernelRole, Program, Role, Target};
+
+/// Most nodes that f and the derivatives its recurrences need may come to.
+pub const MAX_NODES: usize = 200_000;
+
+/// Functions whose derivatives do not close: each derivative of a polygamma function is the next one.
+static WITHOUT: &[&Builtin] = &[&gamma::GAMMA, &gamma::LGAMMA, &gamma::DIGAMMA, &gamma::TRIGAMMA];
+
+/// Why a program has no recurrences.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unsuited {
+    /// A function without a recurrence.
+    Function(&'static str),
+    /// A mass matrix.
+    Mass,
+    /// Index sets.
+    Loops,
+    /// More than [`MAX_NODES`].
+    TooLarge,
+}
+
+/// How the coefficient of order k >= 1 is found. Operands that do not vary have none above order 0.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Rule {
+    /// No coefficient above order 0.
+    Fixed,
+    /// t: 1 at order 1.
+    Time,
+    /// A state.
+    State(ArrayId),
+    Add(usize, usize),
+    Sub(usize, usize),
+    Neg(usize),
+    /// c_k = sum of a_j b_(k-j)
+    Product(usize, usize),
+    /// c b = a: c_k = (a_k - sum over j = 1..=k of b_j c_(k-j)) / b_0
+    Quotient(usize, usize),
+    /// c c = u: c_k = (u_k - sum over j = 1..k of c_j c_(k-j)) / (2 c_0)
+    Root(usize),
+    /// u c' = a c u': c_k = sum over j = 0..k of (a (k-j) - j) u_(k-j) c_j / (k u_0)
+    Power(usize, usize),
+    /// c' = sum of D u': c_k = sum over j = 1..=k of j u_j D_(k-j) / k
+    Chain(Vec<(usize, usize)>),
+    /// By the condition at order 0.
+    Choose(usize, usize, usize),
+}
+
+/// The right-hand side with a rule for every node that its coefficients need.
+#[derive(Clone)]
+pub struct Recurrences {
+    graph: Graph,
+    rules: BTreeMap<usize, Rule>,
+    rows: Vec<(ArrayId, NodeId)>,
+}
+
+impl Recurrences {
+    /// The recurrences of a program.
+    ///
+    /// # Errors
+    /// What the method cannot do.
+    pub fn of(program: &Program) -> Result<Recurrences, Unsuited> {
+        if program.has_loops() {
+            return Err(Unsuited::Loops);
+        }
+        if program.mass.is_some() {
+            return Err(Unsuited::Mass);
+        }
+        let Some(rhs) = program.kernel(KernelRole::Rhs) else {
+            return Ok(Recurrences { graph: Graph::new(), rules: BTreeMap::new(), rows: Vec::new() });
+        };
+        let is_state = |array: ArrayId| {
+            matches!(program.arrays[array.0 as usize].role, Role::Position | Role::Velocity | Role::FirstOrder)
+        };
+        let mut builder = Builder { graph: rhs.graph.clone(), varies: Vec::new(), is_state: &is_state };
+        let mut rows = Vec::new();
+        for store in &rhs.stores {
+            if let Target::Element(row) = store.target {
+                rows.push((row, store.node));
+            }
+        }
+        let mut rules = BTreeMap::new();
+        let mut open: Vec<NodeId> = rows.iter().map(|r| r.1).collect();
+        while let Some(id) = open.pop() {
+            if rules.contains_key(&id.index()) {
+                continue;
+            }
+            let (rule, needs) = builder.rule(id)?;
+            rules.insert(id.index(), rule);
+            open.extend(needs);
+            open.extend(builder.graph.node(id).operands());
+            if builder.graph.len() > MAX_NODES {
+                return Err(Unsuited::TooLarge);
+            }
+        }
+        Ok(Recurrences { graph: builder.graph, rules, rows })
+    }
+
+    pub(super) fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// Nodes with their rules, operands first.
+    pub(super) fn rules(&self) -> impl Iterator<Item = (usize, &Rule)> {
+        self.rules.iter().map(|(&i, rule)| (i, rule))
+    }
+
+    /// Rows of f: the state whose derivative it is, and the node.
+    pub(super) fn rows(&self) -> &[(ArrayId, NodeId)] {
+        &self.rows
+    }
+}
+
+struct Builder<'a> {
+    graph: Graph,
+    varies: Vec<bool>,
+    is_state: &'a dyn Fn(ArrayId) -> bool,
+}
+
+impl Builder<'_> {
+    /// True where a node depends on time or a state.
+    fn varies(&mut self, id: NodeId) -> bool {
+        while self.varies.len() < self.graph.len() {
+            let varies = match self.graph.nodes()[self.varies.len()] {
+                Node::Time => true,
+                Node::Read(array) => (self.is_state)(array),
+                node => node.operands().iter().any(|a| self.varies[a.index()]),
+            };
+            self.varies.push(varies);
+        }
+        self.varies[id.index()]
+    }
+
+    /// The rule of a node and the further nodes that it needs.
+    fn rule(&mut self, id: NodeId) -> Result<(Rule, Vec<NodeId>), Unsuited> {
+        if !self.varies(id) {
+            return Ok((Rule::Fixed, Vec::new()));
+        }
+        let node = self.graph.node(id);
+        let op = match node {
+            Node::Time => return Ok((Rule::Time, Vec::new())),
+            Node::Read(array) => return Ok((Rule::State(array), Vec::new())),
+            Node::Call(op, _) => op,
+            _ => return Ok((Rule::Fixed, Vec::new())),
+        };
+        let args: Vec<NodeId> = node.operands().to_vec();
+        let at = |i: usize| args[i].index();
+        if WITHOUT.iter().any(|row| Op(row) == op) {
+            return Err(Unsuited::Function(op.0.name));
+        }
+        let simple = [
+            (&arithmetic::ADD, Rule::Add(at(0), at(args.len() - 1))),
+            (&arithmetic::SUB, Rule::Sub(at(0), at(args.len() - 1))),
+            (&arithmetic::MUL, Rule::Product(at(0), at(args.len() - 1))),
+            (&arithmetic::DIV, Rule::Quotient(at(0), at(args.len() - 1))),
+            (&arithmetic::NEG, Rule::Neg(at(0))),
+            (&exponential::SQRT, Rule::Root(at(0))),
+        ];
+        if let Some((_, rule)) = simple.into_iter().find(|(row, _)| Op(row) == op) {
+            return Ok((rule, Vec::new()));
+        }
+        if let Some(branch) = &op.0.branch {
+            let condition = (branch.condition)(&mut self.graph, &args);
+            return Ok((Rule::Choose(condition.index(), at(branch.then), at(branch.otherwise)), vec![condition]));
+        }
+        if op == Op(&arithmetic::POW) {
+            return Ok(self.power(id, args[0], args[1]));
+        }
+        let mut terms = Vec::new();
+        let mut needs = Vec::new();
+        for (i, &u) in args.iter().enumerate() {
+            if !self.varies(u) {
+                continue;
+            }
+            if let Some(slope) = (op.0.derivative)(&mut self.graph, &args, id, i) {
+                terms.push((slope.index(), u.index()));
+                needs.push(slope);
+            }
+        }
+        Ok((if terms.is_empty() { Rule::Fixed } else { Rule::Chain(terms) }, needs))
+    }
+
+    /// `x^y`. The derivatives in the row of the table are powers again, without end.
+    fn power(&mut self, id: NodeId, x: NodeId, y: NodeId) -> (Rule, Vec<NodeId>) {
+        if !self.varies(y) {
+            return (Rule::Power(x.index(), y.index()), Vec::new());
+        }
+        let ln = self.graph.apply(&exponential::LN, &[x]);
+        let by_exponent = self.graph.mul(id, ln);
+        let mut terms = vec![(by_exponent.index(), y.index())];
+        let mut needs = vec![by_exponent];
+        if self.varies(x) {
+            let ratio = self.graph.div(id, x);
+            let by_base = self.graph.mul(y, ratio);
+            terms.push((by_base.index(), x.index()));
+            needs.push(by_base);
+        }
+        (Rule::Chain(terms), needs)
+    }
+}
+
+/// What coefficients are made of: nodes or numbers. `None` is a coefficient that is zero for every input.
+pub(super) trait Series {
+    type Number: Copy;
+    fn get(&self, node: usize, k: usize) -> Option<Self::Number>;
+    fn state(&self, array: ArrayId, k: usize) -> Option<Self::Number>;
+    fn number(&mut self, x: f64) -> Self::Number;
+    fn add(&mut self, a: Self::Number, b: Self::Number) -> Self::Number;
+    fn sub(&mut self, a: Self::Number, b: Self::Number) -> Self::Number;
+    fn mul(&mut self, a: Self::Number, b: Self::Number) -> Self::Number;
+    fn div(&mut self, a: Self::Number, b: Self::Number) -> Self::Number;
+    fn select(&mut self, condition: Self::Number, a: Self::Number, b: Self::Number) -> Self::Number;
+}
+
+/// The coefficient of order k >= 1 of a node, given all of lower order and those of order k of its operands.
+pub(super) fn coefficient<S: Series>(s: &mut S, node: usize, rule: &Rule, k: usize) -> Option<S::Number> {
+    match *rule {
+        Rule::Fixed => None,
+        Rule::Time => (k == 1).then(|| s.number(1.0)),
+        Rule::State(array) => s.state(array, k),
+        Rule::Add(a, b) => match (s.get(a, k), s.get(b, k)) {
+            (Some(a), Some(b)) => Some(s.add(a, b)),
+            (one, other) => one.or(other),
+        },
+        Rule::Sub(a, b) => match (s.get(a, k), s.get(b, k)) {
+            (Some(a), Some(b)) => Some(s.sub(a, b)),
+            (None, Some(b)) => Some(negative(s, b)),
+            (one, None) => one,
+        },
+        Rule::Neg(a) => s.get(a, k).map(|a| negative(s, a)),
+        Rule::Product(a, b) if a == b => square(s, a, k, 0),
+        Rule::Product(a, b) => convolution(s, (a, 0), (b, 0), k),
+        Rule::Quotient(a, b) => {
+            let known = convolution(s, (b, 1), (node, 0), k);
+            let rest = difference(s, s.get(a, k), known)?;
+            let divisor = s.get(b, 0)?;
+            Some(s.div(rest, divisor))
+        }
+        Rule::Root(u) => {
+            let known = square(s, node, k, 1);
+            let rest = difference(s, s.get(u, k), known)?;
+            let root = s.get(node, 0)?;
+            let twice = s.add(root, root);
+            Some(s.div(rest, twice))
+        }
+        Rule::Power(u, a) => {
+            let exponent = s.get(a, 0)?;
+            let mut sum = None;
+            for j in 0..k {
+                let (Some(x), Some(c)) = (s.get(u, k - j), s.get(node, j)) else { continue };
+                let (left, right) = (s.number((k - j) as f64), s.number(j as f64));
+                let scaled = s.mul(exponent, left);
+                let weight = if j == 0 { scaled } else { s.sub(scaled, right) };
+                let product = s.mul(x, c);
+                let term = s.mul(weight, product);
+                sum = Some(plus(s, sum, term));
+            }
+            let base = s.get(u, 0)?;
+            let order = s.number(k as f64);
+            let divisor = s.mul(order, base);
+            sum.map(|sum| s.div(sum, divisor))
+        }
+        Rule::Chain(ref terms) => {
+            let mut sum = None;
+            for &(slope, u) in terms {
+                for j in 1..=k {
+                    let (Some(x), Some(d)) = (s.get(u, j), s.get(slope, k - j)) else { continue };
+                    let weight = s.number(j as f64);
+                    let scaled = s.mul(weight, x);
+                    let term = s.mul(scaled, d);
+                    sum = Some(plus(s, sum, term));
+                }
+            }
+            let order = s.number(k as f64);
+            sum.map(|sum| s.div(sum, order))
+        }
+        Rule::Choose(condition, a, b) => {
+            let (x, y) = (s.get(a, k), s.get(b, k));
+            if x.is_none() && y.is_none() {
+                return None;
+            }
+            let zero = s.number(0.0);
+            let condition = s.get(condition, 0)?;
+            Some(s.select(condition, x.unwrap_or(zero), y.unwrap_or(zero)))
+        }
+    }
+}
+
+fn plus<S: Series>(s: &mut S, sum: Option<S::Number>, term: S::Number) -> S::Number {
+    match sum {
+        Some(sum) => s.add(sum, term),
+        None => term,
+    }
+}
+
+fn negative<S: Series>(s: &mut S, a: S::Number) -> S::Number {
+    let minus = s.number(-1.0);
+    s.mul(a, minus)
+}
+
+fn difference<S: Series>(s: &mut S, a: Option<S::Number>, b: Option<S::Number>) -> Option<S::Number> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(s.sub(a, b)),
+        (None, Some(b)) => Some(negative(s, b)),
+        (a, None) => a,
+    }
+}
+
+/// Sum of a_j b_(k-j) over the j from the first of a to k less the first of b.
+fn convolution<S: Series>(s: &mut S, a: (usize, usize), b: (usize, usize), k: usize) -> Option<S::Number> {
+    let mut sum = None;
+    for j in a.1..=k - b.1 {
+        let (Some(x), Some(y)) = (s.get(a.0, j), s.get(b.0, k - j)) else { continue };
+        let term = s.mul(x, y);
+        sum = Some(plus(s, sum, term));
+    }
+    sum
+}
+
+/// Sum of a_j a_(k-j) over j = first ..= k - first: each product of two different ones once, doubled.
+fn square<S: Series>(s: &mut S, a: usize, k: usize, first: usize) -> Option<S::Number> {
+    let mut sum = None;
+    let mut j = first;
+    while j < k - j {
+        if let (Some(x), Some(y)) = (s.get(a, j), s.get(a, k - j)) {
+            let term = s.mul(x, y);
+            sum = Some(plus(s, sum, term));
+        }
+        j += 1;
+    }
+    let mut sum = sum.map(|sum| s.add(sum, sum));
+    if k.is_multiple_of(2)
+        && k / 2 >= first
+        && let Some(middle) = s.get(a, k / 2)
+    {
+        let term = s.mul(middle, middle);
+        sum = Some(plus(s, sum, term));
+    }
+    sum
+}

@@ -1,0 +1,136 @@
+//! Taylor coefficients against values of the functions themselves: the series of the slope, summed at a small step, is the slope there.
+
+use odec_ir::builtin::{Notation, table};
+use odec_ir::interpret::{self, Inputs};
+use odec_ir::taylor::{Jets, MAX_UNROLLED, Recurrences, Unsuited, unrolled};
+use odec_ir::testing::array;
+use odec_ir::{ArrayId, Graph, Kernel, KernelRole, Layout, NodeId, Op, Program, Role, Store, Target, derive};
+
+const ORDER: usize = 18;
+
+fn program(states: usize, build: impl FnOnce(&mut Graph) -> Vec<NodeId>) -> Program {
+    let mut arrays: Vec<_> = (0..states).map(|i| array(format!("x{i}"), Role::FirstOrder)).collect();
+    arrays.push(array("total", Role::Output));
+    let mut graph = Graph::new();
+    let nodes = build(&mut graph);
+    let stores = nodes
+        .into_iter()
+        .enumerate()
+        .map(|(i, node)| Store { target: Target::Element(ArrayId(i as u32)), node })
+        .collect();
+    derive::complete(arrays, vec![Kernel { role: KernelRole::Rhs, graph, stores }], "series")
+}
+
+/// Coefficients both ways, which agree.
+fn coefficients(program: &Program, t: f64, y: &[f64]) -> Vec<f64> {
+    let recurrences = Recurrences::of(program).unwrap();
+    let layout = Layout::of(program);
+    let inputs = Inputs { t, y, p: &[], w: &[] };
+    let written = unrolled(program, &recurrences, ORDER, MAX_UNROLLED).unwrap();
+    let mut a = vec![0.0; Layout::of(&written).outputs_len()];
+    interpret::run_on(&written, &Layout::of(&written), KernelRole::Outputs, inputs, &mut a);
+    let mut b = vec![0.0; layout.n * ORDER];
+    Jets::default().evaluate(program, &layout, &recurrences, inputs, ORDER, &mut b);
+    for (i, (a, b)) in a.iter().zip(&b).enumerate() {
+        assert!((a - b).abs() <= 1e-12 * a.abs().max(1e-3), "coefficient {i}: written out {a:e}, in a loop {b:e}");
+    }
+    a.truncate(layout.n * ORDER);
+    a
+}
+
+/// x' = F(u(x, t)) at a point inside the domain of F: the series of x, differentiated, is F along the series.
+#[test]
+fn every_builtin_has_a_series_that_is_the_function() {
+    let mut tried = 0;
+    for row in table().iter().filter(|row| row.notation != Notation::Internal) {
+        if ["gamma", "lgamma", "digamma", "trigamma"].contains(&row.name) {
+            continue;
+        }
+        tried += 1;
+        let (low, high) = row.domain;
+        let center = match (low.is_finite(), high.is_finite()) {
+            (true, true) => 0.5 * (low + high) + 0.1 * (high - low),
+            (true, false) => low + 1.3,
+            (false, true) => high - 1.3,
+            (false, false) => 0.6,
+        };
+        let arity = usize::from(row.arity);
+        // y0' = 1, y1' = y0 - y1/2, y2' = F(...)
+        let argument = |g: &mut Graph, i: usize| {
+            let y = g.read(ArrayId(i as u32 % 2));
+            let scale = g.constant(0.3 + 0.2 * i as f64);
+            let shift = g.constant(center);
+            let scaled = g.mul(scale, y);
+            g.add(scaled, shift)
+        };
+        let program = program(3, |g| {
+            let one = g.constant(1.0);
+            let half = g.constant(0.5);
+            let (a, b) = (g.read(ArrayId(0)), g.read(ArrayId(1)));
+            let damping = g.mul(half, b);
+            let slope = g.sub(a, damping);
+            let arguments: Vec<NodeId> = (0..arity).map(|i| argument(g, i)).collect();
+            let value = g.call(Op(row), &arguments);
+            vec![one, slope, value]
+        });
+        let y = [0.1, 0.2, 0.0];
+        let c = coefficients(&program, 0.0, &y);
+        let h: f64 = 0.05;
+        let (mut at, mut slope) = (y, 0.0);
+        for k in 1..=ORDER {
+            for i in 0..3 {
+                at[i] += c[(k - 1) * 3 + i] * h.powi(k as i32);
+            }
+            slope += k as f64 * c[(k - 1) * 3 + 2] * h.powi(k as i32 - 1);
+        }
+        let mut expected = [0.0; 3];
+        interpret::run(&program, KernelRole::Rhs, 0.0, &at, &[], &[], &mut expected);
+        let error = (slope - expected[2]).abs();
+        assert!(error <= 1e-12 * expected[2].abs().max(1.0), "{}: {slope} for {} ({error:e})", row.name, expected[2]);
+    }
+    assert!(tried > 35, "only {tried} functions");
+}
+
+/// x' = -2 t x^2, x(0) = 1: x = 1/(1 + t^2) = 1 - t^2 + t^4 - ...; and x'' = -x as two equations: cos.
+#[test]
+fn known_series_come_out_exactly() {
+    let rational = program(1, |g| {
+        let (x, t, two) = (g.read(ArrayId(0)), g.time(), g.constant(-2.0));
+        let square = g.mul(x, x);
+        let product = g.mul(t, square);
+        vec![g.mul(two, product)]
+    });
+    let c = coefficients(&rational, 0.0, &[1.0]);
+    for (k, c) in (1..).zip(c) {
+        let exact = if k % 2 == 1 { 0.0 } else { f64::from(1 - (k % 4)) };
+        assert!((c - exact).abs() < 1e-13, "order {k}: {c}");
+    }
+    let circle = program(2, |g| {
+        let (x, v) = (g.read(ArrayId(0)), g.read(ArrayId(1)));
+        vec![v, g.neg(x)]
+    });
+    let c = coefficients(&circle, 0.0, &[1.0, 0.0]);
+    let mut factorial = 1.0;
+    for k in 1..=ORDER {
+        factorial *= k as f64;
+        let exact = [1.0, 0.0, -1.0, 0.0][k % 4] / factorial;
+        assert!((c[2 * (k - 1)] - exact).abs() <= 1e-15 * exact.abs());
+    }
+}
+
+#[test]
+fn what_has_no_recurrence_is_refused_by_name() {
+    let gamma = program(1, |g| {
+        let x = g.read(ArrayId(0));
+        vec![g.call(odec_ir::builtin::find("lgamma").unwrap(), &[x])]
+    });
+    assert_eq!(Recurrences::of(&gamma).err(), Some(Unsuited::Function("lgamma")));
+    // of a parameter alone it is a number
+    let square = program(1, |g| {
+        let x = g.read(ArrayId(0));
+        vec![g.mul(x, x)]
+    });
+    let recurrences = Recurrences::of(&square).unwrap();
+    assert!(unrolled(&square, &recurrences, 30, 50).is_none(), "the limit on nodes");
+    assert!(unrolled(&square, &recurrences, 30, MAX_UNROLLED).is_some());
+}

@@ -1,38 +1,60 @@
-//! Makes a kernel ready for a backend: composite builtins become their formulas over primitives and libm calls.
+//! Makes a kernel or a nest ready for a backend: composite builtins become their formulas over primitives and libm calls.
 
 use crate::builtin::Lowering;
 use crate::graph::{Graph, Node, NodeId};
+use crate::nest::Nest;
 use crate::program::Kernel;
 use crate::stage::copy;
 
 /// The kernel with every [`Lowering::Expand`] call replaced by its expansion and nodes that no store needs left out.
 /// The result holds only primitives and libm calls.
 pub fn expanded(kernel: &Kernel) -> Kernel {
-    let mut graph = Graph::new();
-    let mut map: Vec<Option<NodeId>> = vec![None; kernel.graph.len()];
-    for (id, node) in kernel.live() {
-        let new = match node {
-            Node::Call(op, _) => match op.0.lowering {
-                Lowering::Expand(_) => expand(&mut graph, &kernel.graph, id, &map),
-                _ => copy(&kernel.graph, id, &map, &mut graph),
-            },
-            _ => copy(&kernel.graph, id, &map, &mut graph),
-        };
-        for &span in kernel.graph.spans(id) {
-            graph.add_span(new, span);
-        }
-        map[id.index()] = Some(new);
-    }
     let mut stores = kernel.stores.clone();
-    for store in &mut stores {
-        store.node = map[store.node.index()].unwrap_or(store.node);
-    }
-    let mut out = Kernel { role: kernel.role, graph, stores };
+    let graph = expanded_graph(&kernel.graph, stores.iter_mut().map(|s| &mut s.node));
+    Kernel { role: kernel.role, graph, stores }
+}
+
+/// The nest with its expressions as [`expanded`] makes them. Loops and accesses stay, so that the frame of the given nest
+/// serves the result too.
+pub fn expanded_nest(nest: &Nest) -> Nest {
+    let mut out = nest.clone();
+    out.graph = expanded_graph(&nest.graph, out.stores.iter_mut().map(|s| &mut s.node));
+    out
+}
+
+/// The graph of what the roots need, expanded; the roots become their new positions.
+fn expanded_graph<'a>(graph: &Graph, roots: impl Iterator<Item = &'a mut NodeId>) -> Graph {
+    let mut roots: Vec<&mut NodeId> = roots.collect();
+    let mut out = once(graph, &mut roots);
     // Formulas may use each other; their depth is that of the table, not of the input.
-    if out.live().any(|(_, n)| matches!(n, Node::Call(op, _) if matches!(op.0.lowering, Lowering::Expand(_)))) {
-        out = expanded(&out);
+    while out.nodes().iter().any(|n| matches!(n, Node::Call(op, _) if matches!(op.0.lowering, Lowering::Expand(_)))) {
+        out = once(&out, &mut roots);
     }
     out
+}
+
+fn once(from: &Graph, roots: &mut [&mut NodeId]) -> Graph {
+    let live = from.reachable(roots.iter().map(|root| **root));
+    let mut graph = Graph::new();
+    let mut map: Vec<Option<NodeId>> = vec![None; from.len()];
+    for i in 0..from.len() {
+        if !live[i] {
+            continue;
+        }
+        let id = NodeId(i as u32);
+        let new = match from.node(id) {
+            Node::Call(op, _) if matches!(op.0.lowering, Lowering::Expand(_)) => expand(&mut graph, from, id, &map),
+            _ => copy(from, id, &map, &mut graph),
+        };
+        for &span in from.spans(id) {
+            graph.add_span(new, span);
+        }
+        map[i] = Some(new);
+    }
+    for root in roots {
+        **root = map[root.index()].unwrap_or(**root);
+    }
+    graph
 }
 
 fn expand(graph: &mut Graph, from: &Graph, id: NodeId, map: &[Option<NodeId>]) -> NodeId {

@@ -17,6 +17,7 @@
 //! not there.
 
 pub mod bind;
+mod depends;
 pub mod frame;
 pub mod schedule;
 mod space;

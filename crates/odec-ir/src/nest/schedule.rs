@@ -1,13 +1,21 @@
 //! The order in which a nest computes: every node in the outermost loop it can be in, loops of folds with the same range shared.
+//!
+//! A node that varies with no fold's loop is computed once for each round of the innermost iteration loop it varies with. A
+//! term of a fold is computed in the body of the fold's loop, and what does not vary with that loop before it. Folds over
+//! one loop at one place share the loop unless one needs the result of the other.
 
-use super::Nest;
+use std::collections::HashMap;
+
+use super::depends::Depends;
 use super::frame::Counter;
-use crate::graph::NodeId;
+use super::{LoopId, Nest, Part};
+use crate::graph::{Node, NodeId};
 
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Compute (or load) the node: everything but numbers, which are written where they are used, and folds.
+    /// Compute (or load) the node: everything but numbers, which are written where they are used, and folds. A node may be
+    /// computed in several loops, in none of which another one's value can be used.
     Compute(NodeId),
     /// Do the store of this number.
     Store(u32),
@@ -34,9 +42,256 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The schedule of a nest whose graph went through [`crate::expand::expanded_nest`].
+    /// The schedule of a nest: for a backend, of one that went through [`crate::expand::expanded_nest`].
     pub fn of(nest: &Nest) -> Schedule {
-        let _ = nest;
-        todo!("ir-nest")
+        let mut planner = Planner::new(nest);
+        let counters = nest.counters();
+        planner.stack = vec![Scope::new(&mut planner.scopes, None)];
+        for _ in &counters {
+            let scope = Scope::new(&mut planner.scopes, None);
+            planner.stack.push(scope);
+        }
+        planner.levels = planner.stack.len();
+        planner.want(nest.stores.iter().map(|s| s.node), None, 0);
+        for (k, store) in nest.stores.iter().enumerate() {
+            planner.run(&[store.node]);
+            planner.stack[counters.len()].steps.push(Step::Store(k as u32));
+        }
+        let mut steps = Vec::new();
+        for (scope, counter) in planner.stack.drain(1..).zip(&counters).rev().collect::<Vec<_>>() {
+            let mut own = scope.steps;
+            own.append(&mut steps);
+            steps = vec![Step::Loop(Body { counter: *counter, folds: Vec::new(), steps: own })];
+        }
+        let mut own = planner.stack.remove(0).steps;
+        own.append(&mut steps);
+        Schedule { steps: own }
+    }
+
+    /// How many steps compute a call, anywhere: the size of the code, not the work.
+    pub fn calls(&self, nest: &Nest) -> usize {
+        fn count(steps: &[Step], nest: &Nest) -> usize {
+            let one = |step: &Step| match step {
+                Step::Compute(id) => usize::from(matches!(nest.graph.node(*id), Node::Call(..))),
+                Step::Store(_) => 0,
+                Step::Loop(body) => count(&body.steps, nest),
+            };
+            steps.iter().map(one).sum()
+        }
+        count(&self.steps, nest)
+    }
+}
+
+impl Nest {
+    /// What counts the points of the nest, outermost first.
+    pub fn counters(&self) -> Vec<Counter> {
+        match self.part {
+            Part::Shell => vec![Counter::Points],
+            _ => self.iterates.iter().map(|&l| Counter::Loop(l)).collect(),
+        }
+    }
+}
+
+/// Where a node is computed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Home {
+    /// In the body of the iteration loop of this level.
+    Level(u32),
+    /// In the body of a fold's loop.
+    Fold(LoopId),
+}
+
+/// A body under construction.
+struct Scope {
+    /// Number of this body among all.
+    id: u32,
+    /// The loop, if it is one of a fold.
+    over: Option<LoopId>,
+    steps: Vec<Step>,
+}
+
+impl Scope {
+    fn new(scopes: &mut u32, over: Option<LoopId>) -> Scope {
+        *scopes += 1;
+        Scope { id: *scopes, over, steps: Vec::new() }
+    }
+}
+
+/// Folds that share a loop.
+type Group = (Home, LoopId, u32);
+
+enum Task {
+    Visit(NodeId),
+    Compute(NodeId),
+    Loop(Group, u32),
+}
+
+struct Planner<'a> {
+    nest: &'a Nest,
+    depends: Depends,
+    /// By node: how many loops of folds have to run one after the other in its home before it is known.
+    phase: Vec<u32>,
+    groups: HashMap<Group, Vec<NodeId>>,
+    /// By node: the body that it was last computed in.
+    done: Vec<u32>,
+    /// By node: the body that last asked for it.
+    wanted: Vec<u32>,
+    stack: Vec<Scope>,
+    /// How many of the stack are iteration loops (and the outside).
+    levels: usize,
+    scopes: u32,
+}
+
+impl<'a> Planner<'a> {
+    fn new(nest: &'a Nest) -> Planner<'a> {
+        let len = nest.graph.len();
+        let mut planner = Planner {
+            nest,
+            depends: Depends::of(nest),
+            phase: Vec::with_capacity(len),
+            groups: HashMap::new(),
+            done: vec![0; len],
+            wanted: vec![0; len],
+            stack: Vec::new(),
+            levels: 0,
+            scopes: 0,
+        };
+        let live = nest.graph.reachable(nest.stores.iter().map(|s| s.node));
+        for (i, node) in nest.graph.nodes().iter().enumerate() {
+            let home = planner.home(NodeId(i as u32));
+            let latest = |planner: &Planner, ids: &[NodeId]| {
+                ids.iter().filter(|a| planner.home(**a) == home).map(|a| planner.phase[a.index()]).max().unwrap_or(0)
+            };
+            let phase = match *node {
+                Node::Fold(_, over, _) if live[i] => {
+                    let phase = latest(&planner, &planner.outside(NodeId(i as u32))) + 1;
+                    planner.groups.entry((home, over, phase)).or_default().push(NodeId(i as u32));
+                    phase
+                }
+                _ => latest(&planner, node.operands()),
+            };
+            planner.phase.push(phase);
+        }
+        planner
+    }
+
+    fn home(&self, id: NodeId) -> Home {
+        match self.depends.innermost(id) {
+            Some(l) => Home::Fold(l),
+            None => Home::Level(self.depends.level[id.index()]),
+        }
+    }
+
+    /// Position in the stack of the body that a node is computed in.
+    fn place(&self, id: NodeId) -> usize {
+        match self.home(id) {
+            Home::Level(level) => level as usize,
+            Home::Fold(l) => self.stack.iter().rposition(|s| s.over == Some(l)).unwrap_or(self.stack.len() - 1),
+        }
+    }
+
+    /// What a fold needs from outside its loop: what varies with no other loops of folds than the fold itself.
+    fn outside(&self, fold: NodeId) -> Vec<NodeId> {
+        let around = self.depends.loops(fold);
+        let mut outside = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        let mut stack = vec![self.term(fold)];
+        while let Some(id) = stack.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            if self.depends.loops(id).iter().all(|l| around.contains(l)) {
+                outside.push(id);
+            } else {
+                stack.extend(self.nest.graph.node(id).operands().iter().rev());
+            }
+        }
+        outside
+    }
+
+    /// Marks what the roots need of a body (all of it for the iteration loops), so that a shared loop computes no other folds.
+    fn want(&mut self, roots: impl Iterator<Item = NodeId>, over: Option<LoopId>, scope: u32) {
+        let mut stack: Vec<NodeId> = roots.collect();
+        while let Some(id) = stack.pop() {
+            let inside = over.is_none_or(|l| self.depends.varies(id, l));
+            if self.wanted[id.index()] != scope + 1 && inside {
+                self.wanted[id.index()] = scope + 1;
+                stack.extend(self.nest.graph.node(id).operands());
+            }
+        }
+    }
+
+    /// Computes the roots, each in its body, after what they need.
+    fn run(&mut self, roots: &[NodeId]) {
+        let mut tasks: Vec<Task> = roots.iter().rev().map(|&id| Task::Visit(id)).collect();
+        while let Some(task) = tasks.pop() {
+            match task {
+                Task::Visit(id) => {
+                    let place = self.place(id);
+                    if self.done[id.index()] == self.stack[place].id {
+                        continue;
+                    }
+                    match self.nest.graph.node(id) {
+                        Node::Constant(_) => {}
+                        Node::Fold(_, over, _) => {
+                            let group = (self.home(id), over, self.phase[id.index()]);
+                            let scope = self.stack[place].id;
+                            tasks.push(Task::Loop(group, place as u32));
+                            for fold in self.members(group, scope).into_iter().rev() {
+                                tasks.extend(self.outside(fold).into_iter().rev().map(Task::Visit));
+                            }
+                        }
+                        node => {
+                            tasks.push(Task::Compute(id));
+                            tasks.extend(node.operands().iter().rev().map(|&a| Task::Visit(a)));
+                        }
+                    }
+                }
+                Task::Compute(id) => {
+                    let place = self.place(id);
+                    let scope = &mut self.stack[place];
+                    if self.done[id.index()] != scope.id {
+                        self.done[id.index()] = scope.id;
+                        scope.steps.push(Step::Compute(id));
+                    }
+                }
+                Task::Loop(group, place) => self.fold(group, place as usize),
+            }
+        }
+    }
+
+    fn term(&self, fold: NodeId) -> NodeId {
+        self.nest.graph.node(fold).operands()[0]
+    }
+
+    /// The folds of a group that a body needs.
+    fn members(&self, group: Group, scope: u32) -> Vec<NodeId> {
+        let all = self.groups.get(&group).map_or(&[][..], Vec::as_slice);
+        let levels = matches!(group.0, Home::Level(_));
+        let wanted = if levels { 1 } else { scope + 1 };
+        all.iter().copied().filter(|f| self.wanted[f.index()] == wanted).collect()
+    }
+
+    /// Appends the loop of a group.
+    fn fold(&mut self, group: Group, place: usize) {
+        let (_, over, _) = group;
+        let outer = self.stack[place].id;
+        let folds: Vec<NodeId> = self.members(group, outer);
+        if folds.iter().all(|f| self.done[f.index()] == outer) {
+            return;
+        }
+        let terms: Vec<NodeId> = folds.iter().map(|&f| self.term(f)).collect();
+        // Nothing computed in here belongs to a body further in than that of the folds.
+        let inner = self.stack.split_off(self.levels.max(place + 1));
+        let scope = Scope::new(&mut self.scopes, Some(over));
+        self.want(terms.iter().copied(), Some(over), scope.id);
+        self.stack.push(scope);
+        self.run(&terms);
+        let steps = self.stack.pop().map(|s| s.steps).unwrap_or_default();
+        self.stack.extend(inner);
+        for f in &folds {
+            self.done[f.index()] = outer;
+        }
+        self.stack[place].steps.push(Step::Loop(Body { counter: Counter::Loop(over), folds, steps }));
     }
 }

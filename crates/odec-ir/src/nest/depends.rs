@@ -1,0 +1,160 @@
+//! What each node of a nest varies with: how deep in the iteration loops it has to be, and the loops of folds it is a term of.
+
+use std::collections::HashMap;
+
+use super::frame::Counter;
+use super::{LoopId, Nest};
+use crate::graph::{Node, NodeId};
+
+/// A set of loops of folds, by position in [`Depends::sets`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct SetId(u32);
+
+/// The set without loops.
+pub(super) const NOTHING: SetId = SetId(0);
+
+/// Dependence of every node of a nest.
+pub(super) struct Depends {
+    /// By node: number of iteration counters, outermost first, inside which it has to be; 0 is outside all loops.
+    pub level: Vec<u32>,
+    /// By node: the loops of folds whose index it depends on and that no fold inside it runs over.
+    pub free: Vec<SetId>,
+    sets: Vec<Vec<LoopId>>,
+    index: HashMap<Vec<LoopId>, SetId>,
+    /// By loop: how many loops of folds there are around the folds over it, at most. A loop that runs inside another is deeper,
+    /// so that loops of equal depth are never inside one another.
+    depths: Vec<u32>,
+}
+
+impl Depends {
+    /// Of all nodes, live or not.
+    pub fn of(nest: &Nest) -> Depends {
+        let graph = &nest.graph;
+        let mut depends = Depends {
+            level: Vec::with_capacity(graph.len()),
+            free: Vec::with_capacity(graph.len()),
+            sets: vec![Vec::new()],
+            index: HashMap::from([(Vec::new(), NOTHING)]),
+            depths: Vec::new(),
+        };
+        let counters = nest.counters();
+        let accesses: Vec<(u32, SetId)> = (0..nest.space.accesses().len())
+            .map(|a| depends.of_counters(&counters, &nest.counters_of(super::AccessId(a as u32))))
+            .collect();
+        let indices: Vec<(u32, SetId)> = (0..nest.space.loops().len())
+            .map(|l| {
+                let l = LoopId(l as u32);
+                let iterated = nest.iterates.contains(&l);
+                let counter =
+                    if iterated && nest.part == super::Part::Shell { Counter::Points } else { Counter::Loop(l) };
+                depends.of_counters(&counters, &[counter])
+            })
+            .collect();
+        let mut unions: HashMap<(SetId, SetId), SetId> = HashMap::new();
+        for node in graph.nodes() {
+            let (level, free) = match *node {
+                Node::Index(l) => indices[l.0 as usize],
+                Node::Element(a) | Node::DirectionElement(a) => accesses[a.0 as usize],
+                Node::Fold(_, over, term) => {
+                    let free = depends.free[term.index()];
+                    let rest = depends.sets[free.0 as usize].iter().copied().filter(|&l| l != over).collect();
+                    (depends.level[term.index()], depends.intern(rest))
+                }
+                _ => node.operands().iter().fold((0, NOTHING), |(level, free), a| {
+                    let (other_level, other) = (depends.level[a.index()], depends.free[a.index()]);
+                    (level.max(other_level), depends.union(&mut unions, free, other))
+                }),
+            };
+            depends.level.push(level);
+            depends.free.push(free);
+        }
+        depends.depths = depends.nesting(nest);
+        depends
+    }
+
+    /// True when a node varies with a loop of a fold.
+    pub fn varies(&self, id: NodeId, over: LoopId) -> bool {
+        self.loops(id).binary_search(&over).is_ok()
+    }
+
+    /// The loops of folds that a node varies with, ascending.
+    pub fn loops(&self, id: NodeId) -> &[LoopId] {
+        &self.sets[self.free[id.index()].0 as usize]
+    }
+
+    /// The innermost of the loops of folds that a node varies with.
+    pub fn innermost(&self, id: NodeId) -> Option<LoopId> {
+        self.loops(id).iter().copied().max_by_key(|&l| self.depths[l.0 as usize])
+    }
+
+    fn of_counters(&mut self, iterated: &[Counter], counters: &[Counter]) -> (u32, SetId) {
+        let mut level = 0;
+        let mut free = Vec::new();
+        for &counter in counters {
+            match (iterated.iter().position(|&c| c == counter), counter) {
+                (Some(k), _) => level = level.max(k as u32 + 1),
+                (None, Counter::Loop(l)) => free.push(l),
+                (None, Counter::Points) => {}
+            }
+        }
+        free.sort_unstable();
+        (level, self.intern(free))
+    }
+
+    fn intern(&mut self, set: Vec<LoopId>) -> SetId {
+        if let Some(&id) = self.index.get(&set) {
+            return id;
+        }
+        let id = SetId(self.sets.len() as u32);
+        self.sets.push(set.clone());
+        self.index.insert(set, id);
+        id
+    }
+
+    fn union(&mut self, known: &mut HashMap<(SetId, SetId), SetId>, a: SetId, b: SetId) -> SetId {
+        if a == b || b == NOTHING {
+            return a;
+        }
+        if a == NOTHING {
+            return b;
+        }
+        if let Some(&id) = known.get(&(a, b)) {
+            return id;
+        }
+        let mut set = [&self.sets[a.0 as usize][..], &self.sets[b.0 as usize][..]].concat();
+        set.sort_unstable();
+        set.dedup();
+        let id = self.intern(set);
+        known.insert((a, b), id);
+        id
+    }
+
+    /// The depth of each loop: one more than that of the deepest loop that a fold over it varies with. In a nest that is well
+    /// formed no loop is inside itself; of one that is not, this gives something.
+    fn nesting(&self, nest: &Nest) -> Vec<u32> {
+        let loops = nest.space.loops().len();
+        let mut around: Vec<(LoopId, SetId)> = Vec::new();
+        for (i, node) in nest.graph.nodes().iter().enumerate() {
+            if let Node::Fold(_, over, _) = *node {
+                around.push((over, self.free[i]));
+            }
+        }
+        around.sort_unstable_by_key(|&(l, set)| (l, set.0));
+        around.dedup();
+        let mut depths = vec![0; loops];
+        for _ in 0..=loops {
+            let mut changed = false;
+            for &(l, set) in &around {
+                let outer = self.sets[set.0 as usize].iter().map(|m| depths[m.0 as usize] + 1).max().unwrap_or(0);
+                if outer > depths[l.0 as usize] {
+                    depths[l.0 as usize] = outer;
+                    changed = true;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        depths
+    }
+}

@@ -1,0 +1,105 @@
+//! The order in which nests compute: invariants out of loops, folds that share them, equal code for every extent.
+
+use odec_ir::nest::frame::Counter;
+use odec_ir::nest::schedule::{Body, Schedule, Step};
+use odec_ir::nest::{
+    Access, AccessId, Affine, Edge, ExtentId, Fold, Loop, LoopId, Part, Space, Store, Sub, Subscript, Target,
+};
+use odec_ir::{ArrayId, Graph, KernelRole, Nest, Node, NodeId, Span};
+
+/// A loop over `1..=N`.
+fn over(name: &str) -> Loop {
+    Loop { name: name.into(), first: Affine::constant(1), last: Affine::extent(ExtentId(0)), span: Span::default() }
+}
+
+fn element(space: &mut Space, array: u32, loops: &[LoopId]) -> AccessId {
+    let subs = loops.iter().map(|&l| Subscript { sub: Sub::Affine(Affine::index(l)), edge: Edge::Inside }).collect();
+    space.intern(Access { array: ArrayId(array), subs, guard: None })
+}
+
+fn nest(space: Space, iterates: Vec<LoopId>, graph: Graph, stores: Vec<(AccessId, NodeId)>) -> Nest {
+    let stores = stores.into_iter().map(|(a, node)| Store { target: Target::Set(a), node }).collect();
+    Nest { role: KernelRole::Rhs, space, iterates, part: Part::Whole, margins: Vec::new(), graph, stores }
+}
+
+/// Steps as text: computed nodes by number, loops in braces, stores as `out`.
+fn shown(nest: &Nest, steps: &[Step]) -> String {
+    let mut text = Vec::new();
+    for step in steps {
+        text.push(match step {
+            Step::Compute(id) => match nest.graph.node(*id) {
+                Node::Call(op, _) => op.0.name.to_string(),
+                Node::Element(a) => format!("#{}", nest.array(a).0),
+                Node::Index(l) => nest.space.loops()[l.0 as usize].name.clone(),
+                other => format!("{other:?}"),
+            },
+            Step::Store(k) => format!("out{k}"),
+            Step::Loop(Body { counter, folds, steps }) => {
+                let name = match counter {
+                    Counter::Points => "points".to_string(),
+                    Counter::Loop(l) => nest.space.loops()[l.0 as usize].name.clone(),
+                };
+                let folds = if folds.is_empty() { String::new() } else { format!("/{}", folds.len()) };
+                format!("{name}{folds}{{{}}}", shown(nest, steps))
+            }
+        });
+    }
+    text.join(" ")
+}
+
+#[test]
+fn what_does_not_vary_with_a_loop_is_computed_before_it() {
+    let (mut space, mut g) = (Space::new(), Graph::new());
+    let [i, j] = ["i", "j"].map(|name| space.push_loop(over(name)));
+    let [a, b, k] = [element(&mut space, 0, &[i]), element(&mut space, 1, &[j]), space.scalar(ArrayId(2))];
+    let target = element(&mut space, 3, &[i, j]);
+    let [a, b, k] = [a, b, k].map(|a| g.insert(Node::Element(a)));
+    let kk = g.mul(k, k);
+    let ak = g.add(a, kk);
+    let value = g.div(ak, b);
+    let nest = nest(space, vec![i, j], g, vec![(target, value)]);
+    assert_eq!(shown(&nest, &Schedule::of(&nest).steps), "#2 mul i{#0 add j{#1 div out0}}");
+}
+
+#[test]
+fn folds_share_a_loop_unless_one_needs_the_other() {
+    let (mut space, mut g) = (Space::new(), Graph::new());
+    let [i, j] = ["i", "j"].map(|name| space.push_loop(over(name)));
+    let u = element(&mut space, 0, &[j]);
+    let (own, out) = (element(&mut space, 0, &[i]), element(&mut space, 1, &[i]));
+    let [u, own] = [u, own].map(|a| g.insert(Node::Element(a)));
+    // (max u, sum u; then sum exp(u - max) and sum (u own)): the last two vary with i or need the first.
+    let most = g.insert(Node::Fold(Fold::Max, j, u));
+    let total = g.insert(Node::Fold(Fold::Sum, j, u));
+    let shifted = g.sub(u, most);
+    let weight = g.apply(&odec_ir::builtin::exponential::EXP, &[shifted]);
+    let weights = g.insert(Node::Fold(Fold::Sum, j, weight));
+    let product = g.mul(u, own);
+    let pairs = g.insert(Node::Fold(Fold::Sum, j, product));
+    let ratio = g.div(pairs, weights);
+    let value = g.add(ratio, total);
+    let nest = nest(space, vec![i], g, vec![(out, value)]);
+    let text = shown(&nest, &Schedule::of(&nest).steps);
+    assert_eq!(text, "j/2{#0} j/1{#0 sub exp} i{#0 j/1{#0 mul} div add out0}");
+}
+
+#[test]
+fn an_inner_fold_is_hoisted_as_far_as_it_goes() {
+    let (mut space, mut g) = (Space::new(), Graph::new());
+    let [a, b, c] = ["a", "b", "c"].map(|name| space.push_loop(over(name)));
+    let out = space.scalar(ArrayId(9));
+    let [x, y, xy] = [element(&mut space, 0, &[a]), element(&mut space, 1, &[b]), element(&mut space, 2, &[a, b])];
+    let z = element(&mut space, 3, &[c]);
+    let [x, y, xy, z] = [x, y, xy, z].map(|a| g.insert(Node::Element(a)));
+    let alone = g.insert(Node::Fold(Fold::Sum, c, z));
+    let yz = g.mul(y, alone);
+    let both = g.mul(xy, yz);
+    let xx = g.mul(x, x);
+    let term = g.add(xx, both);
+    let inner = g.insert(Node::Fold(Fold::Sum, b, term));
+    let scaled = g.mul(inner, x);
+    let outer = g.insert(Node::Fold(Fold::Sum, a, scaled));
+    let nest = nest(space, vec![], g, vec![(out, outer)]);
+    let text = shown(&nest, &Schedule::of(&nest).steps);
+    assert_eq!(text, "c/1{#3} a/1{#0 mul b/1{#2 #1 mul mul add} mul} out0");
+}

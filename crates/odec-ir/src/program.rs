@@ -84,6 +84,14 @@ pub enum KernelRole {
     Outputs,
 }
 
+impl KernelRole {
+    /// True for those whose `out` holds the values of a matrix on its pattern.
+    pub fn is_matrix(self) -> bool {
+        use KernelRole::{Jacobian, Mass, MassJacobian, ParameterJacobian};
+        matches!(self, Jacobian | ParameterJacobian | Mass | MassJacobian)
+    }
+}
+
 /// Where a node is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {

@@ -80,9 +80,10 @@ pub enum Fold {
     Min,
     /// `acc = max(acc, term)` by the builtin, from minus infinity.
     Max,
-    /// The first index whose term is smallest, as a number; the index before the first if the loop is empty. A NaN term wins.
+    /// The index that [`Fold::Min`] takes its value from, as a number: the first whose term is smallest, the first NaN if
+    /// there is one. The index before the first if no term is below infinity.
     ArgMin,
-    /// The first index whose term is largest.
+    /// The index that [`Fold::Max`] takes its value from.
     ArgMax,
 }
 

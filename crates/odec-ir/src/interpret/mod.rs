@@ -1,5 +1,9 @@
 //! The reference interpreter: the semantics of a program. Machine code gives the same bits.
 
+mod nests;
+
+pub use nests::{Interpreter, Runs, run_bound};
+
 use crate::graph::{Graph, Node};
 use crate::layout::Layout;
 use crate::number::Number;

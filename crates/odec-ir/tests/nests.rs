@@ -103,3 +103,68 @@ fn an_inner_fold_is_hoisted_as_far_as_it_goes() {
     let text = shown(&nest, &Schedule::of(&nest).steps);
     assert_eq!(text, "c/1{#3} a/1{#0 mul b/1{#2 #1 mul mul add} mul} out0");
 }
+
+/// `a_c[i] = sum(j_c where j_c != i: m[j_c]*(x_c[j_c] - x_c[i])/r^3)` for three components c, each with a loop of its own, or
+/// for all one.
+fn bodies(one_loop: bool) -> Nest {
+    let (mut space, mut g) = (Space::new(), Graph::new());
+    let i = space.push_loop(over("i"));
+    let common = space.push_loop(over("j"));
+    let mut stores = Vec::new();
+    for c in 0..3 {
+        let j = if one_loop || c == 0 { common } else { space.push_loop(over("j")) };
+        let mut away = Vec::new();
+        for k in 0..3 {
+            let [at_j, at_i] = [j, i].map(|l| element(&mut space, k, &[l])).map(|a| g.insert(Node::Element(a)));
+            away.push(g.sub(at_j, at_i));
+        }
+        let squares: Vec<NodeId> = away.iter().map(|&x| g.mul(x, x)).collect();
+        let sum = g.add(squares[0], squares[1]);
+        let square = g.add(sum, squares[2]);
+        let distance = g.apply(&odec_ir::builtin::exponential::SQRT, &[square]);
+        let cube = g.mul(square, distance);
+        let mass = g.insert(Node::Element(element(&mut space, 6, &[j])));
+        let pull = g.div(mass, cube);
+        let force = g.mul(pull, away[c]);
+        let [here, there] = [i, j].map(|l| g.insert(Node::Index(l)));
+        let other = g.apply(&odec_ir::builtin::logic::NE, &[here, there]);
+        let zero = g.constant(0.0);
+        let term = g.apply(&odec_ir::builtin::logic::IF, &[other, force, zero]);
+        let out = element(&mut space, 3 + c as u32, &[i]);
+        stores.push((out, g.insert(Node::Fold(Fold::Sum, j, term))));
+    }
+    nest(space, vec![i], g, stores)
+}
+
+#[test]
+fn folds_over_equal_loops_share_loop_and_terms() {
+    let (apart, together) = (bodies(false), odec_ir::nest::shared(&bodies(false)));
+    assert_eq!(shown(&apart, &Schedule::of(&apart).steps).matches("div").count(), 3);
+    let (text, expected) = (shown(&together, &Schedule::of(&together).steps), bodies(true));
+    assert_eq!(text, shown(&expected, &Schedule::of(&expected).steps));
+    assert_eq!(together.space.loops().len(), 2);
+    assert_eq!(text.matches("j/3{").count(), 1);
+    assert_eq!((text.matches("div").count(), text.matches("sqrt").count()), (1, 1));
+    assert_eq!(Schedule::of(&together).calls(&together), 3 + 3 + 2 + 2 + 1 + 3 + 1 + 3);
+}
+
+#[test]
+fn a_loop_is_not_merged_with_one_around_it() {
+    // sum(a: x[a]*sum(b: y[b]*sum(c: x[c]*z[a,b,c]))) + sum(d: y[d]): all of one range; d is merged with a alone.
+    let (mut space, mut g) = (Space::new(), Graph::new());
+    let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| space.push_loop(over(name)));
+    let out = space.scalar(ArrayId(9));
+    let mut value = NodeId(0);
+    for (array, loops) in [(0, &[a, b, c][..]), (1, &[a, b][..]), (2, &[a][..])] {
+        let own = g.insert(Node::Element(element(&mut space, array, loops)));
+        let term = if array == 0 { own } else { g.mul(value, own) };
+        value = g.insert(Node::Fold(Fold::Sum, loops[loops.len() - 1], term));
+    }
+    let y = g.insert(Node::Element(element(&mut space, 2, &[d])));
+    let alone = g.insert(Node::Fold(Fold::Sum, d, y));
+    let sum = g.add(value, alone);
+    let merged = odec_ir::nest::shared(&nest(space, vec![], g, vec![(out, sum)]));
+    assert_eq!(merged.space.loops().len(), 3);
+    let text = shown(&merged, &Schedule::of(&merged).steps);
+    assert_eq!(text, "a/2{b/1{c/1{#0} #1 mul} #2 mul} add out0");
+}

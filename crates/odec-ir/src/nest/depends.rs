@@ -87,6 +87,11 @@ impl Depends {
         self.loops(id).iter().copied().max_by_key(|&l| self.depths[l.0 as usize])
     }
 
+    /// How many loops there are around the folds over a loop, at most.
+    pub fn depth(&self, l: LoopId) -> u32 {
+        self.depths[l.0 as usize]
+    }
+
     fn of_counters(&mut self, iterated: &[Counter], counters: &[Counter]) -> (u32, SetId) {
         let mut level = 0;
         let mut free = Vec::new();

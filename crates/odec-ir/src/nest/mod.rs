@@ -20,9 +20,11 @@ pub mod bind;
 mod depends;
 pub mod frame;
 pub mod schedule;
+mod share;
 mod space;
 
 pub use bind::Bound;
+pub use share::shared;
 pub use space::{Access, Affine, Edge, Loop, Space, Sub, Subscript};
 
 use crate::graph::{Graph, NodeId};

@@ -1,0 +1,146 @@
+//! Loops of folds with the same range become one loop, so that their terms share what they have in common: of the
+//! three components of a force, the distance.
+
+use std::collections::HashMap;
+
+use super::depends::Depends;
+use super::{Access, AccessId, Affine, LoopId, Nest, Space, Sub, Subscript, Target};
+use crate::graph::{Graph, Node, NodeId};
+use crate::stage::copy;
+
+/// The nest with equal loops of folds merged, and without loops, accesses and nodes that nothing uses. Loops are equal if
+/// they have the same range and as many loops around them; such loops are never inside one another.
+pub fn shared(nest: &Nest) -> Nest {
+    let depends = Depends::of(nest);
+    let live = nest.graph.reachable(nest.stores.iter().map(|s| s.node));
+    let loops = nest.space.loops();
+    let mut first: HashMap<(&Affine, &Affine, u32), LoopId> = HashMap::new();
+    let mut merged: Vec<Option<LoopId>> = vec![None; loops.len()];
+    let mut space = Space::new();
+    for &l in &nest.iterates {
+        merged[l.0 as usize] = Some(space.push_loop(loops[l.0 as usize].clone()));
+    }
+    let mut folded: Vec<LoopId> = Vec::new();
+    for (i, node) in nest.graph.nodes().iter().enumerate() {
+        if let (true, Node::Fold(_, over, _)) = (live[i], *node) {
+            folded.push(over);
+        }
+    }
+    folded.sort_unstable();
+    folded.dedup();
+    for l in folded {
+        let of = &loops[l.0 as usize];
+        let key = (&of.first, &of.last, depends.depth(l));
+        let new = *first.entry(key).or_insert_with(|| space.push_loop(of.clone()));
+        merged[l.0 as usize].get_or_insert(new);
+    }
+    let mut relabel = Relabel { old: &nest.space, space, loops: merged, accesses: HashMap::new(), guards: Vec::new() };
+    relabel.guards();
+
+    let mut graph = Graph::new();
+    let mut map: Vec<Option<NodeId>> = vec![None; nest.graph.len()];
+    for (i, node) in nest.graph.nodes().iter().enumerate() {
+        if !live[i] {
+            continue;
+        }
+        let id = NodeId(i as u32);
+        let new = match *node {
+            Node::Index(l) => graph.insert(Node::Index(relabel.of(l))),
+            Node::Element(a) => graph.insert(Node::Element(relabel.access(a))),
+            Node::DirectionElement(a) => graph.insert(Node::DirectionElement(relabel.access(a))),
+            Node::Fold(fold, over, term) => {
+                graph.insert(Node::Fold(fold, relabel.of(over), map[term.index()].unwrap_or(term)))
+            }
+            _ => copy(&nest.graph, id, &map, &mut graph),
+        };
+        for &span in nest.graph.spans(id) {
+            graph.add_span(new, span);
+        }
+        map[i] = Some(new);
+    }
+    let mut out = nest.clone();
+    for store in &mut out.stores {
+        store.node = map[store.node.index()].unwrap_or(store.node);
+        store.target = match store.target {
+            Target::Set(a) => Target::Set(relabel.access(a)),
+            Target::Add(a) => Target::Add(relabel.access(a)),
+            Target::Entry(row, column) => Target::Entry(relabel.access(row), relabel.access(column)),
+        };
+    }
+    for margin in &mut out.margins {
+        margin.sub = relabel.affine(&margin.sub);
+    }
+    out.iterates = nest.iterates.iter().map(|&l| relabel.of(l)).collect();
+    out.space = relabel.space;
+    out.graph = graph;
+    out
+}
+
+/// Carries accesses and guards to a space with other loops.
+struct Relabel<'a> {
+    old: &'a Space,
+    space: Space,
+    loops: Vec<Option<LoopId>>,
+    accesses: HashMap<AccessId, AccessId>,
+    guards: Vec<Option<NodeId>>,
+}
+
+impl Relabel<'_> {
+    /// A loop that only dead nodes knew is added when an access still asks for it.
+    fn of(&mut self, l: LoopId) -> LoopId {
+        let (old, space) = (self.old, &mut self.space);
+        *self.loops[l.0 as usize].get_or_insert_with(|| space.push_loop(old.loops()[l.0 as usize].clone()))
+    }
+
+    /// The access of a guard is older than the node that reads it, and its own guard older still: one pass suffices.
+    fn guards(&mut self) {
+        let guards = &self.old.guards;
+        let roots = self.old.accesses().iter().filter_map(|a| a.guard);
+        let live = guards.reachable(roots);
+        for i in 0..guards.len() {
+            let id = NodeId(i as u32);
+            let new = match guards.node(id) {
+                _ if !live[i] => None,
+                Node::Index(l) => {
+                    let l = self.of(l);
+                    Some(self.space.guards.insert(Node::Index(l)))
+                }
+                Node::Element(a) => {
+                    let a = self.access(a);
+                    Some(self.space.guards.insert(Node::Element(a)))
+                }
+                _ => Some(copy(guards, id, &self.guards, &mut self.space.guards)),
+            };
+            self.guards.push(new);
+        }
+    }
+
+    fn access(&mut self, id: AccessId) -> AccessId {
+        if let Some(&new) = self.accesses.get(&id) {
+            return new;
+        }
+        let old = self.old;
+        let Access { array, subs, guard } = old.access(id);
+        let subs = subs.iter().map(|s| self.subscript(s)).collect();
+        let guard = guard.and_then(|g| self.guards.get(g.index()).copied().flatten());
+        let new = self.space.intern(Access { array: *array, subs, guard });
+        self.accesses.insert(id, new);
+        new
+    }
+
+    fn subscript(&mut self, subscript: &Subscript) -> Subscript {
+        let sub = match &subscript.sub {
+            Sub::Affine(affine) => Sub::Affine(self.affine(affine)),
+            Sub::Lookup { table, subs, shift } => {
+                Sub::Lookup { table: *table, subs: subs.iter().map(|s| self.subscript(s)).collect(), shift: *shift }
+            }
+        };
+        Subscript { sub, edge: subscript.edge }
+    }
+
+    fn affine(&mut self, affine: &Affine) -> Affine {
+        let mut loops: Vec<(LoopId, i64)> = affine.loops.iter().map(|&(l, c)| (self.of(l), c)).collect();
+        loops.sort_unstable();
+        Affine { constant: affine.constant, loops, extents: affine.extents.clone() }
+    }
+}

@@ -1,9 +1,15 @@
 //! Binding: from a program with loops and the values of its extents to layouts, positions and patterns. Linear in the number of
 //! points; compiling does not wait for it.
 
-use super::AccessId;
-use crate::layout::Layout;
-use crate::program::{KernelRole, Pattern, Program};
+use std::collections::HashMap;
+
+use super::domain::Domain;
+use super::frame::{Frame, Stride};
+use super::positions::{self, Positions};
+use super::{AccessId, AxisId, LoopId, Nest, Subscript};
+use crate::graph::{Node, NodeId};
+use crate::layout::{Layout, elements};
+use crate::program::{KernelRole, Pattern, Program, Role};
 
 /// Position of a list in [`Bound::lists`] or [`Matrix::lists`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -113,8 +119,18 @@ impl Bound {
     /// # Errors
     /// [`BindError`]: the extents or tables do not fit the model.
     pub fn of(program: &Program) -> Result<Bound, BindError> {
-        let _ = program;
-        todo!("ir-derive")
+        check_arrays(program)?;
+        let layout = Layout::of(program);
+        let mut binder = Binder { program, layout: &layout, lists: Lists::default() };
+        let mut runs = Vec::new();
+        for (number, nest) in program.nests.iter().enumerate() {
+            if !is_matrix(nest.role) {
+                let domain = Domain::of(program, nest, u64::MAX)?;
+                runs.push(binder.run(number, nest, &domain)?);
+            }
+        }
+        let lists = binder.lists.all;
+        Ok(Bound { layout, runs, lists })
     }
 
     /// Finds rows and columns of a matrix, merges equal ones, and gives each entry its slot.
@@ -124,5 +140,140 @@ impl Bound {
     pub fn matrix(&self, program: &Program, role: KernelRole, limit: u64) -> Result<Matrix, BindError> {
         let _ = (program, role, limit);
         todo!("ir-derive")
+    }
+}
+
+/// True for the roles whose nests store matrix entries.
+fn is_matrix(role: KernelRole) -> bool {
+    matches!(role, KernelRole::Jacobian | KernelRole::ParameterJacobian | KernelRole::Mass | KernelRole::MassJacobian)
+}
+
+/// Every index set has an index, and the elements of all arrays can be counted and kept.
+fn check_arrays(program: &Program) -> Result<(), BindError> {
+    let mut sum = 0u64;
+    for (array, a) in program.arrays.iter().enumerate() {
+        for axis in &a.axes {
+            let range = positions::range(&program.axes[axis.0 as usize], program);
+            let ends = |x: &super::Affine| x.value(&program.extents);
+            let axis = axis.0 as usize;
+            let (Some(first), Some(last)) = (ends(&program.axes[axis].first), ends(&program.axes[axis].last)) else {
+                return Err(BindError::TooManyElements { array, elements: None });
+            };
+            // What is computed from others may be nothing: a definition over 1..N-1 for N = 1.
+            let given = !matches!(a.role, Role::Staged | Role::Output | Role::Conserved | Role::Expected);
+            if range.count == 0 && last < first && given {
+                return Err(BindError::Empty { axis, range: (first, last) });
+            }
+        }
+        let elements = elements(a, &program.axes, &program.extents);
+        let total = (elements != usize::MAX).then(|| sum.checked_add(elements as u64)).flatten();
+        sum = total.ok_or(BindError::TooManyElements { array, elements: None })?;
+        if sum > MAX_ELEMENTS {
+            return Err(BindError::TooManyElements { array, elements: Some(sum) });
+        }
+    }
+    Ok(())
+}
+
+/// Lists, equal ones once.
+#[derive(Default)]
+struct Lists {
+    all: Vec<Vec<u32>>,
+    by_content: HashMap<u64, Vec<ListId>>,
+    elements: u64,
+}
+
+impl Lists {
+    fn push(&mut self, list: Vec<u32>) -> ListId {
+        let start = 0xCBF2_9CE4_8422_2325 ^ list.len() as u64;
+        let hash =
+            list.iter().fold(start, |h, &x| (h.rotate_left(5) ^ u64::from(x)).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let same = self.by_content.entry(hash).or_default();
+        if let Some(&id) = same.iter().find(|id| self.all[id.0 as usize] == list) {
+            return id;
+        }
+        let id = ListId(self.all.len() as u32);
+        same.push(id);
+        self.elements += list.len() as u64;
+        self.all.push(list);
+        id
+    }
+}
+
+/// What two accesses share when their positions from the start of their arrays are the same.
+type Shape = (Vec<AxisId>, Vec<Subscript>, Option<NodeId>);
+
+struct Binder<'a> {
+    program: &'a Program,
+    layout: &'a Layout,
+    lists: Lists,
+}
+
+impl Binder<'_> {
+    /// The frame of a nest filled in, but for the slots of matrix entries.
+    fn run(&mut self, number: usize, nest: &Nest, domain: &Domain) -> Result<Run, BindError> {
+        let frame = Frame::of(nest);
+        let mut words = vec![Word::Integer(0); frame.words as usize];
+        if let Some(word) = frame.points {
+            words[word as usize] = Word::Integer(domain.points as i64);
+        }
+        let live = nest.graph.reachable(nest.stores.iter().map(|s| s.node));
+        for l in 0..nest.space.loops().len() {
+            let range = domain.run[l];
+            words[frame.count[l] as usize] = Word::Integer(range.count as i64);
+            words[frame.index[l].first as usize] = Word::Integer(range.first);
+            if let Some(word) = frame.index[l].list {
+                let id = LoopId(l as u32);
+                let read = nest.graph.nodes().iter().zip(&live).any(|(node, &live)| live && *node == Node::Index(id));
+                let place = nest.iterates.iter().position(|&other| other == id);
+                let offsets = match (&domain.shell, place) {
+                    (Some(shell), Some(place)) if read => shell[place].clone(),
+                    _ => Vec::new(),
+                };
+                words[word as usize] = Word::List(self.lists.push(offsets));
+            }
+        }
+        let positions = Positions { program: self.program, layout: self.layout, nest, number, domain };
+        let mut done: HashMap<Shape, ListId> = HashMap::new();
+        for (a, place) in frame.places.iter().enumerate() {
+            let Some(place) = place else { continue };
+            let id = AccessId(a as u32);
+            let access = nest.space.access(id);
+            let mut set = |word: u32, value: i64| words[word as usize] = Word::Integer(value);
+            if let Some(word) = place.list {
+                set(place.base, self.layout.start(access.array) as i64);
+                let mut step = 1u64;
+                for &(counter, stride) in place.strides.iter().rev() {
+                    if let Stride::Word(word) = stride {
+                        set(word, step as i64);
+                    }
+                    step = step.saturating_mul(positions.rounds(counter));
+                }
+                let shape =
+                    (self.program.arrays[access.array.0 as usize].axes.clone(), access.subs.clone(), access.guard);
+                let list = match done.get(&shape) {
+                    Some(&list) => list,
+                    None => {
+                        let entries = positions.length(id).saturating_add(self.lists.elements);
+                        if entries > MAX_ENTRIES {
+                            return Err(BindError::TooManyEntries { role: nest.role, entries });
+                        }
+                        let list = self.lists.push(positions.list(id, 0)?);
+                        done.insert(shape, list);
+                        list
+                    }
+                };
+                words[word as usize] = Word::List(list);
+            } else {
+                let found = positions.strides(id)?;
+                set(place.base, found.base);
+                for (&(_, stride), &step) in place.strides.iter().zip(&found.strides) {
+                    if let Stride::Word(word) = stride {
+                        set(word, step);
+                    }
+                }
+            }
+        }
+        Ok(Run { nest: number, words, points: domain.points })
     }
 }

@@ -47,7 +47,8 @@ pub struct Place {
 pub struct IndexPlace {
     /// Word of the first index.
     pub first: u32,
-    /// Word of the list of offsets, by point; `None`: the loop's own counter.
+    /// Word of the list of offsets, by point; `None`: the loop's own counter. The list is empty where no live node asks for
+    /// the index.
     pub list: Option<u32>,
 }
 

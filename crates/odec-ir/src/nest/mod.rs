@@ -18,7 +18,9 @@
 
 pub mod bind;
 mod depends;
+mod domain;
 pub mod frame;
+mod positions;
 pub mod schedule;
 mod share;
 mod space;

@@ -1,0 +1,232 @@
+//! The points of a nest at values of its extents: ranges of loops, the interior box, the points of a shell.
+
+use super::bind::{BindError, MAX_ELEMENTS, MAX_ENTRIES};
+use super::{Margin, Nest, Part, positions};
+use crate::program::Program;
+
+/// The whole numbers `first..first + count`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Range {
+    pub first: i64,
+    pub count: u64,
+}
+
+impl Range {
+    /// `first..=last`; `None` if an end or the number of indices does not fit.
+    pub fn of(first: Option<i64>, last: Option<i64>) -> Option<Range> {
+        let (first, last) = (first?, last?);
+        let count = (i128::from(last) - i128::from(first) + 1).max(0);
+        Some(Range { first, count: u64::try_from(count).ok().filter(|&c| i64::try_from(c).is_ok())? })
+    }
+
+    /// Last index; before the first if there is none.
+    pub fn last(self) -> i64 {
+        self.first.wrapping_add(self.count as i64).wrapping_sub(1)
+    }
+}
+
+/// The points of a nest.
+pub(super) struct Domain {
+    /// By loop: all of its indices.
+    pub full: Vec<Range>,
+    /// By loop: those that the code runs over as a loop. Differs from `full` in an interior.
+    pub run: Vec<Range>,
+    /// How many points of the iteration loops the nest runs over.
+    pub points: u64,
+    /// The points of a shell in lexicographic order: for each iteration loop the offsets from its first index.
+    pub shell: Option<Vec<Vec<u32>>>,
+}
+
+impl Domain {
+    /// The points of a nest.
+    ///
+    /// # Errors
+    /// More points than `limit`, in a shell than [`MAX_ENTRIES`].
+    pub fn of(program: &Program, nest: &Nest, limit: u64) -> Result<Domain, BindError> {
+        let too_many = |entries| BindError::TooManyEntries { role: nest.role, entries };
+        let range = |l: &super::Loop| Range::of(l.first.value(&program.extents), l.last.value(&program.extents));
+        let full: Vec<Range> = nest.space.loops().iter().map(range).collect::<Option<_>>().ok_or(too_many(u64::MAX))?;
+        let mut run = full.clone();
+        let all = product(nest.iterates.iter().map(|l| full[l.0 as usize].count));
+        let mut points = all;
+        let mut shell = None;
+        if nest.part != Part::Whole && all > 0 {
+            let inner = interior(program, nest, &full);
+            let inside = product(inner.iter().map(|r| r.count));
+            if nest.part == Part::Interior {
+                for (l, range) in nest.iterates.iter().zip(&inner) {
+                    run[l.0 as usize] = *range;
+                }
+                points = inside;
+            } else {
+                points = all.saturating_sub(inside);
+                let outer: Vec<Range> = nest.iterates.iter().map(|l| full[l.0 as usize]).collect();
+                let rows = product(outer.iter().rev().skip(1).map(|r| r.count));
+                if points > limit.min(MAX_ENTRIES)
+                    || rows > MAX_ELEMENTS
+                    || outer.iter().any(|r| r.count > MAX_ELEMENTS)
+                {
+                    return Err(too_many(points));
+                }
+                shell = Some(around(&outer, &inner, points as usize));
+            }
+        } else if nest.part == Part::Shell {
+            shell = Some(vec![Vec::new(); nest.iterates.len()]);
+        }
+        if points > limit {
+            return Err(too_many(points));
+        }
+        Ok(Domain { full, run, points, shell })
+    }
+}
+
+fn product(counts: impl Iterator<Item = u64> + Clone) -> u64 {
+    if counts.clone().any(|c| c == 0) { 0 } else { counts.fold(1, u64::saturating_mul) }
+}
+
+/// The part of each iteration loop in which every subscript of every margin stays in its axis, whatever the other loops
+/// are. A subscript in several iteration loops restricts the outermost of them.
+fn interior(program: &Program, nest: &Nest, full: &[Range]) -> Vec<Range> {
+    let mut low: Vec<i128> = nest.iterates.iter().map(|l| i128::from(full[l.0 as usize].first)).collect();
+    let mut high: Vec<i128> = nest.iterates.iter().map(|l| i128::from(full[l.0 as usize].last())).collect();
+    let mut empty = false;
+    for margin in &nest.margins {
+        empty |= restrict(program, nest, full, margin, &mut low, &mut high).is_none();
+    }
+    let ranges = low.iter().zip(&high).zip(&nest.iterates);
+    let mut inner: Vec<Range> = ranges
+        .map(|((&low, &high), l)| match i64::try_from(low) {
+            Ok(first) if low <= high => Range { first, count: (high - low + 1) as u64 },
+            _ => Range { first: full[l.0 as usize].first, count: 0 },
+        })
+        .collect();
+    if empty || inner.iter().any(|r| r.count == 0) {
+        for (range, l) in inner.iter_mut().zip(&nest.iterates) {
+            *range = Range { first: full[l.0 as usize].first, count: 0 };
+        }
+    }
+    inner
+}
+
+/// Cuts the box down to where a margin is in range; `None` if that is nowhere.
+fn restrict(
+    program: &Program,
+    nest: &Nest,
+    full: &[Range],
+    Margin { sub, axis }: &Margin,
+    low: &mut [i128],
+    high: &mut [i128],
+) -> Option<()> {
+    if sub.loops.iter().any(|&(l, _)| full[l.0 as usize].count == 0) {
+        return Some(());
+    }
+    let axis = positions::range(&program.axes[axis.0 as usize], program);
+    let (first, last) = (i128::from(axis.first), i128::from(axis.last()));
+    // The subscript is factor * (index of loop `cut`) + something within rest.0..=rest.1.
+    let cut = nest.iterates.iter().position(|l| sub.loops.iter().any(|&(other, _)| other == *l));
+    let start = positions::constant(sub, program);
+    let (mut rest, mut factor) = ((start, start), 0);
+    for &(l, c) in &sub.loops {
+        if cut.is_some_and(|k| nest.iterates[k] == l) {
+            factor = i128::from(c);
+            continue;
+        }
+        let range = full[l.0 as usize];
+        let [a, b] = [range.first, range.last()].map(|x| i128::from(x) * i128::from(c));
+        rest = (rest.0.saturating_add(a.min(b)), rest.1.saturating_add(a.max(b)));
+    }
+    let (least, most) = (first.saturating_sub(rest.0), last.saturating_sub(rest.1));
+    match cut {
+        Some(k) if factor != 0 => {
+            let (from, to) = if factor > 0 { (least, most) } else { (most, least) };
+            low[k] = low[k].max(ceil_div(from, factor));
+            high[k] = high[k].min(floor_div(to, factor));
+        }
+        _ if least > 0 || most < 0 => return None,
+        _ => {}
+    }
+    Some(())
+}
+
+fn floor_div(a: i128, b: i128) -> i128 {
+    let (q, r) = (a / b, a % b);
+    if r != 0 && (r < 0) != (b < 0) { q - 1 } else { q }
+}
+
+fn ceil_div(a: i128, b: i128) -> i128 {
+    -floor_div(-a, b)
+}
+
+/// The points of a box that are not in an inner one, in lexicographic order, as offsets from the first index of each
+/// loop. Takes time in proportion to the points and to the rows of the box.
+fn around(outer: &[Range], inner: &[Range], points: usize) -> Vec<Vec<u32>> {
+    let mut offsets: Vec<Vec<u32>> = outer.iter().map(|_| Vec::with_capacity(points)).collect();
+    let Some((last, rows)) = outer.split_last() else { return offsets };
+    let bounds = |k: usize| {
+        let start = inner[k].first.wrapping_sub(outer[k].first) as u64;
+        start..start.saturating_add(inner[k].count)
+    };
+    let skipped = bounds(rows.len());
+    let mut row = vec![0u64; rows.len()];
+    loop {
+        let inside = (0..rows.len()).all(|k| bounds(k).contains(&row[k]));
+        let runs = if inside && !skipped.is_empty() {
+            [0..skipped.start, skipped.end..last.count]
+        } else {
+            [0..last.count, last.count..last.count]
+        };
+        for run in runs {
+            let length = run.end.saturating_sub(run.start) as usize;
+            for (k, &offset) in row.iter().enumerate() {
+                offsets[k].extend(std::iter::repeat_n(offset as u32, length));
+            }
+            offsets[rows.len()].extend(run.map(|x| x as u32));
+        }
+        let Some(k) = (0..rows.len()).rev().find(|&k| row[k] + 1 < rows[k].count) else { return offsets };
+        row[k] += 1;
+        row[k + 1..].fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn division_rounds_to_the_named_side() {
+        for a in -20..=20i128 {
+            for b in [-3i128, -2, -1, 1, 2, 3] {
+                let exact = a as f64 / b as f64;
+                assert_eq!(floor_div(a, b), exact.floor() as i128, "{a}/{b}");
+                assert_eq!(ceil_div(a, b), exact.ceil() as i128, "{a}/{b}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_shell_is_the_rest_of_the_box_in_order() {
+        let range = |first, count| Range { first, count };
+        for (outer, inner) in [
+            ([range(1, 4), range(0, 5)], [range(2, 2), range(1, 3)]),
+            ([range(1, 4), range(0, 5)], [range(1, 4), range(1, 3)]),
+            ([range(1, 4), range(0, 5)], [range(1, 4), range(0, 5)]),
+            ([range(1, 3), range(7, 1)], [range(1, 0), range(7, 0)]),
+            ([range(-2, 3), range(-7, 2)], [range(0, 1), range(-6, 1)]),
+        ] {
+            let mut expected: [Vec<u32>; 2] = Default::default();
+            for i in 0..outer[0].count {
+                for j in 0..outer[1].count {
+                    let at = |k: usize, x: u64| {
+                        let x = outer[k].first + x as i64;
+                        x >= inner[k].first && x < inner[k].first + inner[k].count as i64
+                    };
+                    if !(at(0, i) && at(1, j)) {
+                        expected[0].push(i as u32);
+                        expected[1].push(j as u32);
+                    }
+                }
+            }
+            assert_eq!(around(&outer, &inner, expected[0].len()), expected);
+        }
+    }
+}

@@ -2,11 +2,14 @@
 //! points; compiling does not wait for it.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::rc::Rc;
 
 use super::domain::Domain;
-use super::frame::{Frame, Stride};
+use super::entries::{self, Line, Stream};
+use super::frame::{Counter, DROPPED, Frame, Stride};
 use super::positions::{self, Positions};
-use super::{AccessId, AxisId, LoopId, Nest, Subscript};
+use super::{AccessId, AxisId, LoopId, Nest, Subscript, Target};
 use crate::graph::{Node, NodeId};
 use crate::layout::{Layout, elements};
 use crate::program::{KernelRole, Pattern, Program, Role};
@@ -138,8 +141,33 @@ impl Bound {
     /// # Errors
     /// [`BindError::TooManyEntries`] beyond `limit` (usually [`MAX_ENTRIES`]), and as [`Bound::of`].
     pub fn matrix(&self, program: &Program, role: KernelRole, limit: u64) -> Result<Matrix, BindError> {
-        let _ = (program, role, limit);
-        todo!("ir-derive")
+        let mut binder = Binder { program, layout: &self.layout, lists: Lists::default() };
+        let nests = || program.nests.iter().enumerate().filter(|(_, nest)| nest.role == role);
+        // One number is kept for entries that are dropped.
+        let limit = limit.min(u64::from(DROPPED) - 1);
+        let mut entries = 0u64;
+        let mut domains = Vec::new();
+        for (_, nest) in nests() {
+            let domain = Domain::of(program, nest, u64::MAX)?;
+            let stores = nest.stores.iter().filter(|s| matches!(s.target, Target::Entry(..))).count();
+            entries = entries.saturating_add(domain.points.saturating_mul(stores as u64));
+            domains.push(domain);
+        }
+        if entries > limit {
+            return Err(BindError::TooManyEntries { role, entries });
+        }
+        let (mut runs, mut streams) = (Vec::new(), Vec::new());
+        for ((number, nest), domain) in nests().zip(&domains) {
+            runs.push(binder.run(number, nest, domain)?);
+            binder.streams(number, nest, domain, &mut streams)?;
+        }
+        let columns = if role == KernelRole::ParameterJacobian { self.layout.np } else { self.layout.n };
+        let (pattern, slots) = entries::merge(self.layout.n, columns, &streams);
+        let mut slots = slots.into_iter();
+        for (((_, nest), domain), run) in nests().zip(&domains).zip(&mut runs) {
+            binder.set_slots(nest, domain, run, &mut slots);
+        }
+        Ok(Matrix { pattern, runs, lists: binder.lists.all })
     }
 }
 
@@ -249,8 +277,7 @@ impl Binder<'_> {
                     }
                     step = step.saturating_mul(positions.rounds(counter));
                 }
-                let shape =
-                    (self.program.arrays[access.array.0 as usize].axes.clone(), access.subs.clone(), access.guard);
+                let shape = self.shape(nest, id);
                 let list = match done.get(&shape) {
                     Some(&list) => list,
                     None => {
@@ -275,5 +302,85 @@ impl Binder<'_> {
             }
         }
         Ok(Run { nest: number, words, points: domain.points })
+    }
+
+    /// Rows and columns of every matrix entry that a nest stores.
+    fn streams(
+        &mut self,
+        number: usize,
+        nest: &Nest,
+        domain: &Domain,
+        streams: &mut Vec<Stream>,
+    ) -> Result<(), BindError> {
+        let positions = Positions { program: self.program, layout: self.layout, nest, number, domain };
+        let counters = Frame::of(nest).counters;
+        let rounds: Vec<u64> = counters.iter().map(|&c| positions.rounds(c)).collect();
+        let mut lists: HashMap<Shape, Rc<Vec<u32>>> = HashMap::new();
+        let mut lines: HashMap<AccessId, Line> = HashMap::new();
+        let mut line = |id: AccessId| -> Result<Line, BindError> {
+            if let Some(line) = lines.get(&id) {
+                return Ok(line.clone());
+            }
+            let own = nest.counters_of(id);
+            let array = nest.space.access(id).array;
+            let line = if nest.is_listed(id) {
+                let list = match lists.entry(self.shape(nest, id)) {
+                    Entry::Occupied(known) => known.get().clone(),
+                    Entry::Vacant(place) => {
+                        let entries = positions.length(id);
+                        if entries > MAX_ENTRIES {
+                            return Err(BindError::TooManyEntries { role: nest.role, entries });
+                        }
+                        place.insert(Rc::new(positions.list(id, DROPPED)?)).clone()
+                    }
+                };
+                let mut strides = vec![0; counters.len()];
+                let mut step = 1;
+                for &counter in own.iter().rev() {
+                    if let Some(k) = counters.iter().position(|&c| c == counter) {
+                        strides[k] = step;
+                    }
+                    step *= positions.rounds(counter) as usize;
+                }
+                Line::List { start: self.layout.start(array) as u32, list, strides }
+            } else {
+                let found = positions.strides(id)?;
+                let stride = |c| own.iter().position(|&o| o == c).map_or(0, |k| found.strides[k]);
+                Line::Strides { start: found.base, strides: counters.iter().map(|&c| stride(c)).collect() }
+            };
+            lines.insert(id, line.clone());
+            Ok(line)
+        };
+        for store in &nest.stores {
+            if let Target::Entry(row, column) = store.target {
+                streams.push(Stream { rounds: rounds.clone(), row: line(row)?, column: line(column)? });
+            }
+        }
+        Ok(())
+    }
+
+    /// The lists of slots of a nest, taken from those of all streams in order.
+    fn set_slots(&mut self, nest: &Nest, domain: &Domain, run: &mut Run, lists: &mut impl Iterator<Item = Vec<u32>>) {
+        let frame = Frame::of(nest);
+        let rounds = |counter: Counter| match counter {
+            Counter::Points => domain.points,
+            Counter::Loop(l) => domain.run[l.0 as usize].count,
+        };
+        for slots in frame.slots.iter().flatten() {
+            let list = lists.next().unwrap_or_default();
+            run.words[slots.list as usize] = Word::List(self.lists.push(list));
+            let mut step = 1u64;
+            for &(counter, stride) in slots.strides.iter().rev() {
+                if let Stride::Word(word) = stride {
+                    run.words[word as usize] = Word::Integer(step as i64);
+                }
+                step = step.saturating_mul(rounds(counter));
+            }
+        }
+    }
+
+    fn shape(&self, nest: &Nest, id: AccessId) -> Shape {
+        let access = nest.space.access(id);
+        (self.program.arrays[access.array.0 as usize].axes.clone(), access.subs.clone(), access.guard)
     }
 }

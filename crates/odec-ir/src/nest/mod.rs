@@ -19,6 +19,7 @@
 pub mod bind;
 mod depends;
 mod domain;
+mod entries;
 pub mod frame;
 mod positions;
 pub mod schedule;

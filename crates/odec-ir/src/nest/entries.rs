@@ -147,3 +147,89 @@ pub(super) fn merge(rows: usize, columns: usize, streams: &[Stream]) -> (Pattern
     lists.reverse();
     (pattern, lists)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Random;
+
+    fn line(random: &mut Random, rounds: &[u64], below: u32) -> Line {
+        let points: usize = rounds.iter().product::<u64>() as usize;
+        if random.chance(0.5) {
+            let list = (0..points)
+                .map(|_| if random.chance(0.2) { DROPPED } else { random.below(below as usize - 3) as u32 })
+                .collect();
+            let mut step = 1;
+            let mut strides: Vec<usize> = rounds
+                .iter()
+                .rev()
+                .map(|&r| {
+                    step *= r as usize;
+                    step / r as usize
+                })
+                .collect();
+            strides.reverse();
+            Line::List { start: 3, list: Rc::new(list), strides }
+        } else {
+            // The strides may be negative, the positions not.
+            let strides: Vec<i64> = rounds.iter().map(|_| random.below(5) as i64 - 2).collect();
+            let least: i64 = rounds.iter().zip(&strides).map(|(&r, &s)| (s * (r as i64 - 1)).min(0)).sum();
+            Line::Strides { start: -least, strides }
+        }
+    }
+
+    fn place(line: &Line, round: &[u64]) -> Option<u32> {
+        match line {
+            Line::Strides { start, strides } => {
+                Some((start + round.iter().zip(strides).map(|(&k, s)| k as i64 * s).sum::<i64>()) as u32)
+            }
+            Line::List { start, list, strides } => {
+                let place = list[round.iter().zip(strides).map(|(&k, s)| k as usize * s).sum::<usize>()];
+                (place != DROPPED).then(|| start + place)
+            }
+        }
+    }
+
+    #[test]
+    fn slots_name_the_entries_of_the_pattern() {
+        let mut random = Random::new(5);
+        for _ in 0..300 {
+            let streams: Vec<Stream> = (0..random.below(5))
+                .map(|_| {
+                    let rounds: Vec<u64> = (0..random.below(4)).map(|_| 1 + random.below(4) as u64).collect();
+                    let (row, column) = (line(&mut random, &rounds, 30), line(&mut random, &rounds, 30));
+                    Stream { rounds, row, column }
+                })
+                .collect();
+            let mut expected: Vec<Vec<Option<(usize, usize)>>> = Vec::new();
+            for stream in &streams {
+                let mut entries = Vec::new();
+                for number in 0..stream.len() {
+                    let mut rest = number;
+                    let mut round: Vec<u64> = stream
+                        .rounds
+                        .iter()
+                        .rev()
+                        .map(|&r| {
+                            let k = rest % r;
+                            rest /= r;
+                            k
+                        })
+                        .collect();
+                    round.reverse();
+                    let entry = place(&stream.row, &round).zip(place(&stream.column, &round));
+                    entries.push(entry.map(|(row, column)| (row as usize, column as usize)));
+                }
+                expected.push(entries);
+            }
+            let (pattern, slots) = merge(30, 30, &streams);
+            assert_eq!(pattern, Pattern::of(30, 30, expected.iter().flatten().filter_map(|e| *e)));
+            let slot = |e: &Option<(usize, usize)>| match *e {
+                Some((row, column)) => pattern.position(row, column).map(|k| k as u32),
+                None => Some(DROPPED),
+            };
+            let named: Vec<Vec<u32>> = expected.iter().map(|s| s.iter().filter_map(slot).collect()).collect();
+            assert_eq!(slots, named);
+        }
+    }
+}

@@ -98,7 +98,8 @@ impl Plan {
     /// Evaluates the run block and puts the choices over it.
     pub fn new(model: &Model, choices: &Choices, purpose: Purpose) -> Result<Plan, Vec<Diagnostic>> {
         let run = model.run(choices.run.as_deref()).map_err(|d| vec![d])?;
-        let mut overrides = Overrides { values: choices.set.clone(), params: choices.params.clone() };
+        let mut overrides =
+            Overrides { values: choices.set.clone(), params: choices.params.clone(), ..Overrides::default() };
         if overrides.params.is_none() {
             overrides.params = run.and_then(params_of);
         }

@@ -1,5 +1,7 @@
 //! Numbers that are known before a run: constants, parameters with their overrides, the entries of run blocks.
 
+use std::collections::HashMap;
+
 use odec_ir::{Op, Span};
 
 use super::walk::{Domain, Walk};
@@ -15,6 +17,8 @@ pub struct Overrides {
     pub values: Vec<(String, f64)>,
     /// A parameter set, applied before the values.
     pub params: Option<String>,
+    /// Data of the constants and parameters that come from files, by name, row by row.
+    pub tables: HashMap<String, Vec<f64>>,
 }
 
 /// Values of everything that does not change in a run.
@@ -26,8 +30,14 @@ pub struct Values {
     pub parameters: Vec<f64>,
     /// Of each definition that depends on no more than parameters; others are NaN.
     pub definitions: Vec<f64>,
-    /// Initial values that replace the model's: state, order, value.
+    /// Initial values that replace the model's: state, order, value. Of an array: of all its elements.
     pub initial: Vec<(usize, u8, f64)>,
+    /// Initial values of single elements: state, order, subscripts, value. They count after those of whole arrays.
+    pub elements: Vec<(usize, u8, Vec<i64>, f64)>,
+    /// Elements of each constant with axes, row by row; empty for scalars.
+    pub constant_data: Vec<Vec<f64>>,
+    /// Likewise of each parameter.
+    pub parameter_data: Vec<Vec<f64>>,
 }
 
 /// A number of a run block with its place.
@@ -221,6 +231,9 @@ impl Model {
             parameters: vec![f64::NAN; self.parameters.len()],
             definitions: vec![f64::NAN; self.definitions.len()],
             initial: Vec::new(),
+            elements: Vec::new(),
+            constant_data: vec![Vec::new(); self.constants.len()],
+            parameter_data: vec![Vec::new(); self.parameters.len()],
         };
         let overridden = |symbol: Symbol| given.iter().rev().find(|g| g.0 == symbol).map(|g| g.2);
         for &i in &self.constant_order {

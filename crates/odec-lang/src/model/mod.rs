@@ -1,5 +1,6 @@
 //! The checked model: every name resolved, every expression a flat list of terms with their places in the source.
 
+pub mod arrays;
 pub(crate) mod build;
 mod evaluate;
 mod text;
@@ -9,6 +10,7 @@ use std::collections::HashMap;
 
 use odec_ir::{Op, Span};
 
+pub use arrays::{Boundary, Dimension, EdgeRule, IndexSet, Indexed, Local, Place, Reduction, Table};
 pub use build::analyse;
 pub(crate) use build::structure::two_equations;
 pub use evaluate::{
@@ -56,6 +58,22 @@ pub enum TermKind {
     Apply(Op, [TermId; 3]),
     /// A call of an element of [`Model::functions`].
     Call(usize, Vec<TermId>),
+    /// The value of an element of [`Model::locals`].
+    Index(usize),
+    /// An element of an array: a state, with the order of its derivative, a parameter, constant or definition (order 0),
+    /// and one subscript for each axis.
+    Element(Symbol, u8, Vec<TermId>),
+    /// A reduction over these elements of [`Model::locals`], of the terms for which the condition holds.
+    Reduce {
+        /// How.
+        fold: Reduction,
+        /// The indices that it binds, outermost first.
+        locals: Vec<usize>,
+        /// `where`
+        condition: Option<TermId>,
+        /// The term.
+        body: TermId,
+    },
 }
 
 /// An expression: its terms are `start..end` of [`Model::terms`], `root` is the value.
@@ -102,6 +120,10 @@ pub struct Given {
     pub value: Body,
     /// Smallest and largest permitted value, both permitted.
     pub bounds: Option<(Body, Body)>,
+    /// Its axes.
+    pub indexed: Indexed,
+    /// Where its values come from if not from `value`.
+    pub table: Option<Table>,
 }
 
 /// An unknown with an equation for its derivative of order [`State::order`].
@@ -119,12 +141,16 @@ pub struct State {
     pub doc: Option<String>,
     /// The name in its declaration.
     pub span: Span,
+    /// Its axes. All start values use the same locals.
+    pub indexed: Indexed,
+    /// `x`, `y` or `z` if it is a component of a vector, whose name ends with it then: `p.x`.
+    pub component: Option<char>,
 }
 
 impl State {
-    /// The name of the derivative of this order: `x`, `x'`, `x''`.
+    /// The name of the derivative of this order: `x`, `x'`, `x''`, `p'.x`.
     pub fn derivative(&self, order: u8) -> String {
-        format!("{}{}", self.name, "'".repeat(usize::from(order)))
+        arrays::element_name(&self.name, order, &[], self.component)
     }
 }
 
@@ -141,6 +167,8 @@ pub struct Definition {
     pub doc: Option<String>,
     /// The name where it is defined.
     pub span: Span,
+    /// Its axes.
+    pub indexed: Indexed,
 }
 
 /// `fn f(a, b) = body`.
@@ -167,6 +195,11 @@ pub struct Equation {
     pub rhs: Body,
     /// The state whose highest derivative is the whole left side.
     pub target: Option<usize>,
+    /// The state for whose elements this is: the target, or for another equation over indices the only array of which it
+    /// has the highest derivative at its free indices.
+    pub owner: Option<usize>,
+    /// For which elements, by the axes of the owner. Empty for a scalar.
+    pub place: Vec<Place>,
     /// The whole statement.
     pub span: Span,
     /// Where `=` stands.
@@ -186,6 +219,8 @@ pub struct Output {
     pub doc: Option<String>,
     /// The item.
     pub span: Span,
+    /// Its axes: one value is recorded for each element.
+    pub indexed: Indexed,
 }
 
 /// `within 1e-6`, `within 0.1 %`.
@@ -369,6 +404,14 @@ pub struct Model {
     pub runs: Vec<Run>,
     /// Parameter sets.
     pub param_sets: Vec<ParamSet>,
+    /// Index sets.
+    pub index_sets: Vec<IndexSet>,
+    /// Indices that statements and reductions bind, each for itself.
+    pub locals: Vec<Local>,
+    /// What arrays are outside of their index sets.
+    pub boundaries: Vec<Boundary>,
+    /// Index sets whose ends are joined or continued.
+    pub edges: Vec<EdgeRule>,
     /// What each name stands for.
     pub symbols: HashMap<String, Symbol>,
 }
@@ -399,7 +442,15 @@ impl Model {
     pub(crate) fn own_level(&self, kind: &TermKind) -> Level {
         match kind {
             TermKind::Number(_) | TermKind::Constant(_) | TermKind::Argument(_) => Level::Constant,
-            TermKind::Apply(..) | TermKind::Call(..) => Level::Constant,
+            TermKind::Apply(..) | TermKind::Call(..) | TermKind::Index(_) | TermKind::Reduce { .. } => Level::Constant,
+            TermKind::Element(symbol, k, _) => match *symbol {
+                Symbol::Time => Level::Time,
+                Symbol::Constant(_) => Level::Constant,
+                Symbol::Parameter(_) => Level::Parameter,
+                Symbol::State(i) if *k >= self.states[i].order => Level::Rate,
+                Symbol::State(_) => Level::State,
+                Symbol::Definition(i) => self.definition_levels.get(i).copied().unwrap_or(Level::Constant),
+            },
             TermKind::Parameter(_) => Level::Parameter,
             TermKind::Time => Level::Time,
             TermKind::State(i, k) if *k >= self.states[*i].order => Level::Rate,

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
+use super::arrays::{Dimension, Indexed, Place, Table};
 use super::{Body, EntryValue, Given, Level, Model, Symbol, TermId, TermKind, Within};
 
 /// How tightly an operator binds; operands that bind less take parentheses.
@@ -20,6 +21,7 @@ const ATOM: u8 = 9;
 enum Piece {
     Term(TermId, u8),
     Text(&'static str),
+    Owned(String),
 }
 
 impl Display for Model {
@@ -31,6 +33,9 @@ impl Display for Model {
         }
         writeln!(f, "model {}", self.name)?;
         writeln!(f, "time {}{}", self.time.name, unit(&self.time.unit))?;
+        for set in &self.index_sets {
+            writeln!(f, "index {} = {}..{}", set.name, self.show(set.first), self.show(set.last))?;
+        }
         for (word, list) in [("const", &self.constants), ("param", &self.parameters)] {
             for given in list {
                 self.write_given(f, word, given)?;
@@ -40,7 +45,9 @@ impl Display for Model {
             write!(f, "state ")?;
             for (k, &start) in (0u8..).zip(&state.initial) {
                 let before = if k > 0 { ", " } else { "" };
-                write!(f, "{before}{} = {}", state.derivative(k), self.show(start))?;
+                let (base, tail) = split_component(&state.name);
+                let (axes, primes) = (self.brackets(&state.indexed), "'".repeat(usize::from(k)));
+                write!(f, "{before}{base}{axes}{primes}{tail} = {}", self.show(start))?;
                 if k == 0 {
                     write!(f, "{}", unit(&state.unit))?;
                 }
@@ -72,15 +79,20 @@ impl Display for Model {
                 };
                 writeln!(f, "# {what}")?;
             }
-            writeln!(f, "{} = {}{}", d.name, self.show(d.value), comment(&d.doc))?;
+            let (base, tail) = split_component(&d.name);
+            let axes = self.brackets(&d.indexed);
+            writeln!(f, "{base}{axes}{tail} = {}{}", self.show(d.value), comment(&d.doc))?;
         }
         for equation in &self.equations {
-            writeln!(f, "{} = {}", self.show(equation.lhs), self.show(equation.rhs))?;
+            let bound = self.restricted(equation);
+            writeln!(f, "{} = {}{bound}", self.show(equation.lhs), self.show(equation.rhs))?;
         }
+        self.write_boundaries(f)?;
         for o in &self.outputs {
             let declared = self.definitions.iter().find(|d| d.span == o.span);
             let value = declared.map(|d| format!(" = {}", self.show(d.value))).unwrap_or_default();
-            writeln!(f, "output {}{value}{}{}", o.name, unit(&o.unit), comment(&o.doc))?;
+            let axes = self.brackets(&o.indexed);
+            writeln!(f, "output {}{axes}{value}{}{}", o.name, unit(&o.unit), comment(&o.doc))?;
         }
         for c in &self.conserved {
             let inside = |d: &&super::Definition| c.span.start < d.span.start && d.span.end < c.span.end;
@@ -135,11 +147,50 @@ impl Model {
     }
 
     fn write_given(&self, f: &mut Formatter<'_>, word: &str, given: &Given) -> fmt::Result {
-        write!(f, "{word} {} = {}{}", given.name, self.show(given.value), unit(&given.unit))?;
+        let (base, tail) = split_component(&given.name);
+        write!(f, "{word} {base}{}{tail} = ", self.brackets(&given.indexed))?;
+        match &given.table {
+            None => write!(f, "{}", self.show(given.value))?,
+            Some(Table::Values { shape, .. }) => {
+                let shape: Vec<String> = shape.iter().map(usize::to_string).collect();
+                write!(f, "[{} values]", shape.join(" x "))?;
+            }
+            Some(Table::Csv { file, column: None, .. }) => write!(f, "csv(\"{file}\")")?,
+            Some(Table::Csv { file, column: Some(column), .. }) => write!(f, "csv(\"{file}\", \"{column}\")")?,
+        }
+        write!(f, "{}", unit(&given.unit))?;
         if let Some((low, high)) = given.bounds {
             write!(f, " in {}..{}", self.show(low), self.show(high))?;
         }
         writeln!(f, "{}", comment(&given.doc))
+    }
+
+    /// The ranges of an equation that is not for all elements.
+    fn restricted(&self, equation: &super::Equation) -> String {
+        let ranges = equation.place.iter().filter_map(|place| match place {
+            Place::Each(local) if self.locals[*local].range.range.is_some() => Some(self.binder(*local)),
+            _ => None,
+        });
+        let ranges: Vec<String> = ranges.collect();
+        if ranges.is_empty() { String::new() } else { format!("  # for {}", ranges.join(", ")) }
+    }
+
+    fn write_boundaries(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for b in &self.boundaries {
+            let place = |p: &Place| match p {
+                Place::Each(local) => self.binder(*local),
+                Place::At(body) => self.expression(*body),
+            };
+            let places: Vec<String> = b.place.iter().map(place).collect();
+            let (base, tail) = split_component(self.name_of(b.array));
+            let primes = "'".repeat(usize::from(b.order));
+            writeln!(f, "boundary {base}[{}]{primes}{tail} = {}", places.join(", "), self.show(b.value))?;
+        }
+        for rule in &self.edges {
+            let word = if rule.edge == odec_ir::nest::Edge::Periodic { "periodic" } else { "clamp" };
+            writeln!(f, "boundary {word} {}", self.index_sets[rule.index].name)?;
+        }
+        Ok(())
     }
 
     fn write_expect(&self, f: &mut Formatter<'_>, indent: &str, expect: &super::Expect) -> fmt::Result {
@@ -185,6 +236,10 @@ impl Model {
                     f.write_str(text)?;
                     continue;
                 }
+                Piece::Owned(text) => {
+                    f.write_str(&text)?;
+                    continue;
+                }
                 Piece::Term(id, outside) => (id, outside),
             };
             let pieces = match &self.term(id).kind {
@@ -216,6 +271,20 @@ impl Model {
                     f.write_str(&self.definitions[*i].name)?;
                     continue;
                 }
+                TermKind::Index(i) => {
+                    f.write_str(&self.locals[*i].name)?;
+                    continue;
+                }
+                TermKind::Element(symbol, order, subscripts) => self.element(*symbol, *order, subscripts),
+                TermKind::Reduce { fold, locals, condition, body } => {
+                    let names: Vec<String> = locals.iter().map(|&l| self.binder(l)).collect();
+                    let mut pieces = vec![Piece::Owned(format!("{}({}", fold.word(), names.join(", ")))];
+                    if let Some(condition) = condition {
+                        pieces.extend([Piece::Text(" where "), Piece::Term(*condition, OR)]);
+                    }
+                    pieces.extend([Piece::Text(": "), Piece::Term(*body, CHOICE), Piece::Text(")")]);
+                    pieces
+                }
                 TermKind::Call(function, operands) => {
                     write!(f, "{}(", self.functions[*function].name)?;
                     list(operands)
@@ -241,6 +310,49 @@ impl Model {
         }
         Ok(())
     }
+}
+
+impl Model {
+    /// `p[i, j]'.x`
+    fn element(&self, symbol: Symbol, order: u8, subscripts: &[TermId]) -> Vec<Piece> {
+        let (base, tail) = split_component(self.name_of(symbol));
+        let mut pieces = vec![Piece::Owned(format!("{base}["))];
+        for (i, &s) in subscripts.iter().enumerate() {
+            if i > 0 {
+                pieces.push(Piece::Text(", "));
+            }
+            pieces.push(Piece::Term(s, SUM));
+        }
+        pieces.push(Piece::Owned(format!("]{}{tail}", "'".repeat(usize::from(order)))));
+        pieces
+    }
+
+    /// `i`, `i in 2..N`
+    fn binder(&self, local: usize) -> String {
+        let local = &self.locals[local];
+        let named = local.range.index.is_some_and(|i| self.index_sets[i].name == local.name);
+        match self.range_of(&local.range) {
+            Some((first, last)) if !named || local.range.range.is_some() => {
+                format!("{} in {}..{}", local.name, self.show(first), self.show(last))
+            }
+            _ => local.name.clone(),
+        }
+    }
+
+    /// `[i, j in 1..N]` of what is declared; empty for a scalar.
+    fn brackets(&self, indexed: &Indexed) -> String {
+        let axis = |(k, d): (usize, &Dimension)| match indexed.locals.get(k) {
+            Some(&local) => self.binder(local),
+            None => d.name.clone(),
+        };
+        let axes: Vec<String> = indexed.axes.iter().enumerate().map(axis).collect();
+        if axes.is_empty() { String::new() } else { format!("[{}]", axes.join(", ")) }
+    }
+}
+
+/// `p.x` as `p` and `.x`. No other name has a dot.
+fn split_component(name: &str) -> (&str, &str) {
+    name.find('.').map_or((name, ""), |dot| name.split_at(dot))
 }
 
 /// Arguments and the closing bracket of a call.

@@ -64,6 +64,8 @@ impl<'a> Builder<'a> {
                 unit: item.unit.as_ref().filter(|_| item.target.primes == 0).map(|u| u.text.clone()),
                 doc: item.doc.clone(),
                 span: item.target.name.span,
+                indexed: model::Indexed::default(),
+                component: None,
             };
             self.model.states.push(state);
         }
@@ -80,6 +82,7 @@ impl<'a> Builder<'a> {
                 unit: d.unit.map(|u| u.text.clone()),
                 doc: d.doc.map(str::to_owned),
                 span: d.span,
+                indexed: model::Indexed::default(),
             });
         }
         for equation in &found.equations {
@@ -122,6 +125,8 @@ impl<'a> Builder<'a> {
             span: item.target.name.span,
             value,
             bounds,
+            indexed: model::Indexed::default(),
+            table: None,
         }
     }
 
@@ -166,7 +171,15 @@ impl<'a> Builder<'a> {
             Left::Expression => self.body(equation.lhs, Place::Anywhere),
         };
         let rhs = self.body(equation.rhs, Place::Anywhere);
-        let equation = model::Equation { lhs, rhs, target, span: equation.span, equals: equation.equals };
+        let equation = model::Equation {
+            lhs,
+            rhs,
+            target,
+            owner: target,
+            place: Vec::new(),
+            span: equation.span,
+            equals: equation.equals,
+        };
         self.model.equations.push(equation);
     }
 
@@ -182,6 +195,7 @@ impl<'a> Builder<'a> {
                     unit: d.unit.map(|u| u.text.clone()),
                     doc: d.doc.map(str::to_owned),
                     span: d.span,
+                    indexed: model::Indexed::default(),
                 }
             }
             Output::Existing(reference, unit, doc) => {
@@ -192,6 +206,7 @@ impl<'a> Builder<'a> {
                     unit: unit.map(|u| u.text.clone()),
                     doc: doc.map(str::to_owned),
                     span: reference.span,
+                    indexed: model::Indexed::default(),
                 }
             }
         };

@@ -408,7 +408,7 @@ impl<'a> Builder<'a> {
             if let Some(entry) = run.entries.iter().find(|e| e.key == "params")
                 && let EntryValue::Word(name) = &entry.value
             {
-                match model.values(&Overrides { params: Some(name.clone()), values: Vec::new() }) {
+                match model.values(&Overrides { params: Some(name.clone()), ..Overrides::default() }) {
                     Ok(with_set) => values = with_set,
                     Err(errors) => {
                         for mut e in errors {

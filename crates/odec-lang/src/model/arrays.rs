@@ -1,0 +1,224 @@
+//! Index sets and what is declared over them: axes, bound indices, tables, boundaries.
+
+use odec_ir::Span;
+use odec_ir::nest::Edge;
+
+use super::{Body, Model, Symbol, TermId, TermKind};
+
+/// `index i = 1..N`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexSet {
+    /// Name.
+    pub name: String,
+    /// First index: numbers and scalar constants only.
+    pub first: Body,
+    /// Last index.
+    pub last: Body,
+    /// The name where it is declared.
+    pub span: Span,
+}
+
+/// An axis of an array, or what an index runs over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dimension {
+    /// An element of [`Model::index_sets`], if it is named after one.
+    pub index: Option<usize>,
+    /// A range of its own (`flux[i in 0..N]`, `K[1..3]`); without one it is that of the index set. An axis with a range of
+    /// its own is not subject to `periodic` and `clamp`.
+    pub range: Option<(Body, Body)>,
+    /// The name of the index; for `K[1..3]` the range as written.
+    pub name: String,
+}
+
+/// An index that is bound by one statement or one reduction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Local {
+    /// As the statement calls it.
+    pub name: String,
+    /// What it runs over.
+    pub range: Dimension,
+    /// Where it is bound.
+    pub span: Span,
+}
+
+/// What is declared over index sets. Empty for a scalar.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Indexed {
+    /// Axes in their order.
+    pub axes: Vec<Dimension>,
+    /// For each axis the element of [`Model::locals`] that the value uses for it. Values that come from a table use none.
+    pub locals: Vec<usize>,
+}
+
+impl Indexed {
+    /// Number of subscripts.
+    pub fn rank(&self) -> usize {
+        self.axes.len()
+    }
+
+    /// It has no index.
+    pub fn is_scalar(&self) -> bool {
+        self.axes.is_empty()
+    }
+}
+
+/// How the terms of a reduction become one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reduction {
+    /// `sum`
+    Sum,
+    /// `prod`
+    Product,
+    /// `min`
+    Min,
+    /// `max`
+    Max,
+}
+
+impl Reduction {
+    /// The word that begins it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Reduction::Sum => "sum",
+            Reduction::Product => "prod",
+            Reduction::Min => "min",
+            Reduction::Max => "max",
+        }
+    }
+}
+
+/// The data of a constant or parameter that is not given by a formula.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Table {
+    /// Values from nested brackets, row by row: expressions in numbers and constants. There are as many as `shape` says.
+    Values {
+        /// The entries.
+        entries: Vec<Body>,
+        /// How many along each axis.
+        shape: Vec<usize>,
+        /// The outermost bracket.
+        span: Span,
+    },
+    /// `csv("file", "column")`: read by whoever runs the model, and handed to it by the name of the constant.
+    Csv {
+        /// As written, relative to the file of the model.
+        file: String,
+        /// Name of the column; without one all columns, row by row.
+        column: Option<String>,
+        /// The call.
+        span: Span,
+    },
+}
+
+/// Which elements along one axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Place {
+    /// All that this element of [`Model::locals`] runs over.
+    Each(usize),
+    /// The one with this index: numbers and scalar constants only.
+    At(Body),
+}
+
+/// What an array is outside of its index sets, for one value, edge or corner.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Boundary {
+    /// A state or a definition.
+    pub array: Symbol,
+    /// Order of the derivative of a state.
+    pub order: u8,
+    /// Which elements, for each axis; at least one of them is outside of the range.
+    pub place: Vec<Place>,
+    /// What they are.
+    pub value: Body,
+    /// The element where it is written.
+    pub span: Span,
+}
+
+/// `periodic i`, `clamp i`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EdgeRule {
+    /// An element of [`Model::index_sets`]; concerns every axis with it that has no range of its own.
+    pub index: usize,
+    /// Which of the two.
+    pub edge: Edge,
+    /// Where it is written.
+    pub span: Span,
+}
+
+impl Model {
+    /// The model has index sets or arrays: it becomes loops. Otherwise its kernels are straight.
+    pub fn has_arrays(&self) -> bool {
+        !self.index_sets.is_empty() || !self.locals.is_empty()
+    }
+
+    /// The axes of what a symbol stands for.
+    pub fn indexed(&self, symbol: Symbol) -> Option<&Indexed> {
+        match symbol {
+            Symbol::Time => None,
+            Symbol::Parameter(i) => self.parameters.get(i).map(|x| &x.indexed),
+            Symbol::Constant(i) => self.constants.get(i).map(|x| &x.indexed),
+            Symbol::State(i) => self.states.get(i).map(|x| &x.indexed),
+            Symbol::Definition(i) => self.definitions.get(i).map(|x| &x.indexed),
+        }
+    }
+
+    /// First and last index of a dimension, as expressions.
+    pub fn range_of(&self, dimension: &Dimension) -> Option<(Body, Body)> {
+        dimension.range.or_else(|| {
+            let set = self.index_sets.get(dimension.index?)?;
+            Some((set.first, set.last))
+        })
+    }
+
+    /// `p[3,4]'.x`: the derivative of this order of an element of a state.
+    pub fn element_name(&self, state: usize, order: u8, at: &[i64]) -> String {
+        let state = &self.states[state];
+        element_name(&state.name, order, at, state.component)
+    }
+
+    /// True if a value depends on indices, numbers, constants and constant tables alone: it is known before the run, and a
+    /// condition that does chooses which elements are read at all.
+    pub fn index_only(&self, root: TermId) -> bool {
+        let mut open = vec![root];
+        let mut seen = std::collections::HashSet::new();
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            match &self.term(id).kind {
+                TermKind::Number(_) | TermKind::Index(_) | TermKind::Constant(_) => {}
+                TermKind::Element(Symbol::Constant(_), _, subscripts) => open.extend(subscripts),
+                TermKind::Apply(_, operands) => open.extend(operands),
+                TermKind::Reduce { condition, body, .. } => {
+                    open.extend(condition);
+                    open.push(*body);
+                }
+                TermKind::Definition(i) => match self.definitions.get(*i) {
+                    Some(definition) => open.push(definition.value.root),
+                    None => return false,
+                },
+                TermKind::Element(Symbol::Definition(i), _, subscripts) => {
+                    open.extend(subscripts);
+                    match self.definitions.get(*i) {
+                        Some(definition) => open.push(definition.value.root),
+                        None => return false,
+                    }
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+}
+
+/// The name of an element: `component` is that of a vector, which stands at the end of `name` as `.x`.
+pub(crate) fn element_name(name: &str, order: u8, at: &[i64], component: Option<char>) -> String {
+    let tail = component.map(|c| format!(".{c}")).unwrap_or_default();
+    let base = name.strip_suffix(&tail).unwrap_or(name);
+    let primes = "'".repeat(usize::from(order));
+    if at.is_empty() {
+        return format!("{base}{primes}{tail}");
+    }
+    let subscripts: Vec<String> = at.iter().map(i64::to_string).collect();
+    format!("{base}[{}]{primes}{tail}", subscripts.join(","))
+}

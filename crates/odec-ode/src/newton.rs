@@ -3,7 +3,7 @@
 
 use crate::control::{weighted_norm, weighted_worst};
 use crate::evaluator::{Evaluator, all_finite};
-use crate::linear::{LinearReport, MassMatrix, Shifted};
+use crate::linear::{Goal, LinearReport, MassMatrix, Shifted};
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::System;
 
@@ -11,6 +11,8 @@ use crate::system::System;
 pub const MAX_ITERATIONS: u32 = 10;
 /// The factors are kept while alpha is within this fraction of theirs.
 pub const ALPHA_DRIFT: f64 = 0.25;
+/// Error that an iteration for a correction may leave, as a fraction of what Newton may leave.
+pub const LINEAR_ACCURACY: f64 = 0.1;
 /// Solves after which the Jacobian is renewed, however well the iteration seems to converge.
 pub const MAX_AGE: u32 = 20;
 /// A rate above this asks for a new Jacobian next time.
@@ -143,7 +145,8 @@ impl Newton {
     ) -> Result<(), Cause> {
         // A new factorisation takes a new Jacobian with it: what is left of an old one can make corrections look small that
         // are not (van der Pol's equation after a jump), and it costs little beside the factors.
-        let near = (equation.alpha / self.matrix.alpha() - 1.0).abs() <= ALPHA_DRIFT;
+        let drift = if self.matrix.iterates() { 0.0 } else { ALPHA_DRIFT };
+        let near = (equation.alpha / self.matrix.alpha() - 1.0).abs() <= drift;
         let mut fresh = self.state != Factors::Old || !near || self.age >= MAX_AGE;
         if fresh {
             self.renew(eval, equation, y)?;
@@ -234,7 +237,10 @@ impl Newton {
                     mass.multiply_add(-alpha, &self.difference, &mut self.residual);
                 }
             }
-            self.matrix.solve(eval, &mut self.residual);
+            let goal = Goal { weights, tolerance: LINEAR_ACCURACY * accuracy.tolerance };
+            if !self.matrix.solve_within(eval, &mut self.residual, goal) {
+                return Err(self.give_up(weights));
+            }
             let at_rest = self.mass.varies() && iteration == 0 && y == anchor;
             for i in 0..n {
                 self.residual[i] *= relax;

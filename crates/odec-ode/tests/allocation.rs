@@ -3,6 +3,9 @@
 #[path = "common/dense.rs"]
 #[allow(dead_code)]
 mod dense;
+#[path = "common/grids.rs"]
+#[allow(dead_code)]
+mod grids;
 #[path = "common/stiff.rs"]
 #[allow(dead_code)]
 mod stiff;
@@ -10,6 +13,7 @@ mod stiff;
 use std::ops::ControlFlow;
 
 use dense::{fixed, tolerances};
+use odec_ode::linear::{Kind, Linear};
 use odec_ode::method::Family;
 use odec_ode::system::System;
 use odec_ode::{Method, Options, Outcome, Problem, Samples, Sink, solve};
@@ -109,4 +113,30 @@ fn methods_on_second_derivatives_do_not_allocate_either() {
         }
     }
     assert!(seen >= 5);
+}
+
+#[test]
+fn no_solver_of_linear_systems_allocates_while_it_steps() {
+    let mut kinds = Vec::new();
+    for (system, t_end) in
+        [(grids::brusselator_line(50), 3.0), (grids::brusselator_square(9), 3.0), (grids::lattice(8), 0.05)]
+    {
+        for name in ["bdf", "kencarp4", "backward-euler", "rodas4", "radau5"] {
+            for linear in Linear::ALL.map(|(_, linear)| linear) {
+                let method = odec_ode::method::find(name).unwrap();
+                let options = Options { linear, ..tolerances(1e-3, 1e-6) };
+                if linear == Linear::Krylov && ["rodas4", "radau5"].contains(&name) {
+                    continue;
+                }
+                check(&system, &system.y0, t_end, method, &options);
+                let problem = Problem { t0: 0.0, t_end: 1e-6 * t_end, y0: system.y0.clone() };
+                let mut sink = Until { steps: 0, last: 1 };
+                let outcome = solve(&system, &problem, method, &options, &Samples::Steps, &mut sink).unwrap();
+                kinds.push(outcome.linear.unwrap().kind);
+            }
+        }
+    }
+    for kind in [Kind::Dense, Kind::Banded, Kind::BlockTridiagonal, Kind::Sparse, Kind::Krylov] {
+        assert!(kinds.contains(&kind), "{kind}");
+    }
 }

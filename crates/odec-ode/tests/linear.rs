@@ -63,6 +63,11 @@ fn the_solver_follows_the_structure() {
     assert_eq!(square.kind, Kind::Sparse);
     assert!(square.fill > square.entries as u64 && square.fill < 20 * square.entries as u64);
     assert_eq!(report(&grids::heat_square(20), "rodas4", Linear::Banded).kind, Kind::Banded);
+    // In two dimensions methods that iterate anyway solve by iteration from a few thousand unknowns.
+    let large = report(&grids::heat_square(64), "bdf2", Linear::Auto);
+    assert_eq!((large.kind, large.n, large.fill), (Kind::Krylov, 4096, large.entries as u64));
+    assert_eq!(report(&grids::heat_square(64), "rodas4", Linear::Auto).kind, Kind::Sparse);
+    assert_eq!(report(&grids::brusselator_line(3_000), "kencarp4", Linear::Auto).kind, Kind::BlockTridiagonal);
     assert_eq!(report(&grids::heat_line(10), "rodas4", Linear::Auto).kind, Kind::Dense);
     assert_eq!(solve(&grids::heat_line(10), 1e-4, "rk4", &fixed(1e-4)).linear, None);
 }
@@ -100,4 +105,38 @@ fn what_cannot_be_is_refused_with_its_reason() {
             Misfit::NeedsExactSolutions { method: method.to_string() }
         );
     }
+}
+
+#[test]
+fn an_iteration_takes_as_many_steps_as_exact_solutions_do() {
+    let mut seen = 0;
+    for (name, system, t_end) in [
+        ("heat", grids::heat_square(20), 0.05),
+        ("brusselator", grids::brusselator_square(16), 4.0),
+        ("lattice", grids::lattice(12), 0.3),
+        ("line", grids::brusselator_line(60), 3.0),
+    ] {
+        let reference = solve(&system, t_end, "radau5", &tolerances(1e-9, 1e-9));
+        for method in ["bdf", "bdf2", "sdirk2", "tr-bdf2", "kencarp4", "backward-euler", "trapezoidal"] {
+            let rtols: &[f64] = if method == "backward-euler" { &[1e-2] } else { &[1e-3, 1e-5] };
+            for rtol in rtols {
+                let end = |linear| solve(&system, t_end, method, &Options { linear, ..tolerances(*rtol, *rtol) });
+                let (krylov, direct) = (end(Linear::Krylov), end(Linear::Sparse));
+                let report = krylov.linear.expect("an implicit method");
+                assert!(report.kind == Kind::Krylov && report.iterations > 0, "{name} {method}: {report}");
+                let steps = |o: &odec_ode::Stats| o.accepted + o.rejected + o.failed;
+                let (own, other) = (steps(&krylov.stats), steps(&direct.stats));
+                assert!(own as f64 <= 1.05 * other as f64 + 1.0, "{name} {method} {rtol:e}: {own} steps, not {other}");
+                // The run is as accurate as the exact one.
+                let error = |y: &[f64]| {
+                    let of = |i: usize| (y[i] - reference.y[i]).abs() / (1.0 + reference.y[i].abs());
+                    (0..y.len()).map(of).fold(0.0, f64::max)
+                };
+                let (own, other) = (error(&krylov.y), error(&direct.y));
+                assert!(own <= 1.5 * other + rtol, "{name} {method} {rtol:e}: error {own:e}, not {other:e}");
+                seen += 1;
+            }
+        }
+    }
+    assert_eq!(seen, 52);
 }

@@ -3,6 +3,7 @@
 use crate::linear::banded::Banded;
 use crate::linear::blocks;
 use crate::linear::dense::Dense;
+use crate::linear::incomplete::Incomplete;
 use crate::linear::{Factor, Scalar, band, ordering, sparse};
 use crate::pattern::Pattern;
 use crate::problem::Refusal;
@@ -50,6 +51,8 @@ pub enum Kind {
     BlockTridiagonal,
     /// Sparse columns with pivots kept while they serve.
     Sparse,
+    /// BiCGStab with ILU(0).
+    Krylov,
 }
 
 impl std::fmt::Display for Kind {
@@ -59,6 +62,7 @@ impl std::fmt::Display for Kind {
             Kind::Banded => "banded LU",
             Kind::BlockTridiagonal => "block-tridiagonal LU",
             Kind::Sparse => "sparse LU",
+            Kind::Krylov => "BiCGStab with ILU(0)",
         })
     }
 }
@@ -200,6 +204,13 @@ pub(super) fn exact(wish: Linear, method: &str) -> Result<(), Refusal> {
     }
 }
 
+/// Iteration is considered from this size.
+pub const KRYLOV_FROM: usize = 1_500;
+/// It is taken where a factorisation would cost more than this many operations for each entry of W.
+pub const KRYLOV_PAYS: f64 = 60.0;
+/// Beyond this size it is taken without an analysis of the fill, which would take longer than it is worth.
+pub const ANALYSED: usize = 200_000;
+
 /// The factorisation for a pattern: what was asked for, or what size and fill suggest.
 pub(super) fn direct<S: Scalar>(pattern: &Pattern, wish: Linear) -> Result<Box<dyn Factor<S>>, Refusal> {
     let n = pattern.cols();
@@ -214,6 +225,27 @@ pub(super) fn direct<S: Scalar>(pattern: &Pattern, wish: Linear) -> Result<Box<d
             None => Err(Misfit::TooFull { n }.into()),
         },
         Linear::Auto | Linear::Krylov => automatic(pattern, true),
+    }
+}
+
+/// As [`direct`], for methods that iterate themselves: an iteration where it is asked for or promises less work.
+pub(super) fn iterating(pattern: &Pattern, wish: Linear) -> Result<Box<dyn Factor>, Refusal> {
+    let n = pattern.cols();
+    let pays = || {
+        if n < KRYLOV_FROM || pattern.entries() as f64 >= SPARSE_DENSITY * n as f64 * n as f64 {
+            return false;
+        }
+        if band::reverse_cuthill_mckee(pattern).1 <= NARROW {
+            return false;
+        }
+        let flops = |ordering: ordering::Ordering| ordering.flops;
+        let most = KRYLOV_PAYS * pattern.entries() as f64;
+        n > ANALYSED || ordering::minimum_degree(pattern, MAX_FILL).is_none_or(|o| flops(o) > most)
+    };
+    match wish {
+        Linear::Krylov => Ok(Box::new(Incomplete::new(pattern))),
+        Linear::Auto if pays() => Ok(Box::new(Incomplete::new(pattern))),
+        _ => direct(pattern, wish),
     }
 }
 

@@ -37,6 +37,15 @@ impl MassMatrix {
         matches!(self, MassMatrix::StateDependent(..))
     }
 
+    /// True where a row of a constant M has no diagonal entry, or where M depends on the state so that nothing is known of it.
+    pub(super) fn may_lack_diagonal(&self) -> bool {
+        match self {
+            MassMatrix::Identity => false,
+            MassMatrix::Constant(m) => m.diagonal().any(|value| value == 0.0),
+            MassMatrix::StateDependent(_) => true,
+        }
+    }
+
     /// Takes the values of M(t, y); nothing happens where M is constant.
     pub fn update(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         match self {

@@ -7,6 +7,8 @@ mod blocks;
 mod choice;
 mod dense;
 mod effective;
+mod incomplete;
+mod krylov;
 mod mass;
 mod ordering;
 mod scalar;
@@ -19,6 +21,7 @@ pub use assembled::Assembled;
 pub use choice::{Kind, Linear, LinearReport, MAX_DENSE, MAX_FILL, Misfit, NARROW, SMALL, SPARSE_DENSITY};
 pub use dense::Dense;
 pub use effective::Effective;
+pub use krylov::{Goal, MAX_KRYLOV, TIGHT};
 pub use mass::{MassMatrix, Rates};
 pub use scalar::{Complex, Scalar};
 pub use shifted::{ComplexShifted, Shifted};
@@ -38,6 +41,15 @@ pub trait Factor<S = f64> {
     fn factor(&mut self, matrix: &Assembled<S>) -> Result<(), usize>;
     /// Replaces `b` by the solution.
     fn solve(&mut self, b: &mut [S]);
+    /// As `solve`, but an iteration may leave as much of an error as the goal allows; false where it did not get there.
+    fn solve_within(&mut self, b: &mut [S], _goal: Goal<'_>) -> bool {
+        self.solve(b);
+        true
+    }
+    /// True where solutions are iterated for, not computed from factors.
+    fn iterates(&self) -> bool {
+        false
+    }
     /// Health of the last factorisation.
     fn health(&self) -> Health;
     /// What it is.

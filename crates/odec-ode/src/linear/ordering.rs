@@ -12,6 +12,8 @@ pub(super) struct Ordering {
     pub order: Vec<u32>,
     /// Entries of L + U.
     pub fill: u64,
+    /// Additions and multiplications of a factorisation.
+    pub flops: f64,
 }
 
 /// The graph under elimination.
@@ -98,6 +100,7 @@ pub(super) fn minimum_degree(pattern: &Pattern, limit: u64) -> Option<Ordering> 
     let mut seen = vec![u32::MAX; n];
     let mut order = Vec::with_capacity(n);
     let mut fill = 0u64;
+    let mut flops = 0.0;
     while let Some((_, p)) = queue.pop_first() {
         let step = order.len() as u32;
         order.push(p);
@@ -105,6 +108,7 @@ pub(super) fn minimum_degree(pattern: &Pattern, limit: u64) -> Option<Ordering> 
         graph.eliminate(p, &mut marks);
         let members = std::mem::take(&mut graph.members[p]);
         fill += 2 * members.len() as u64 + 1;
+        flops += 2.0 * (members.len() as f64).powi(2) + members.len() as f64;
         if fill > limit {
             return None;
         }
@@ -130,5 +134,5 @@ pub(super) fn minimum_degree(pattern: &Pattern, limit: u64) -> Option<Ordering> 
         }
         graph.members[p] = members;
     }
-    Some(Ordering { order, fill })
+    Some(Ordering { order, fill, flops })
 }

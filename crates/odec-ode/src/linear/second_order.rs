@@ -4,9 +4,9 @@
 //! alpha*dq - dv = r_q. With dq = (r_q + dv)/alpha the others become, for x = (dv, dz) and with A = d(F, G)/dq,
 //! B = d(F, G)/d(v, z): `(alpha*M - B - [A/alpha, 0]) x = r + A r_q/alpha`.
 
-use crate::linear::shifted::{MassEntry, add_mass, mass_positions};
+use crate::linear::shifted::{Make, MassEntry, add_mass, mass_positions};
 use crate::linear::solver::Solver;
-use crate::linear::{Linear, LinearReport, MassMatrix, Scalar};
+use crate::linear::{Goal, LinearReport, MassMatrix, Scalar};
 use crate::pattern::Pattern;
 use crate::problem::Refusal;
 use crate::system::Shape;
@@ -40,10 +40,11 @@ pub(super) struct Reduction<S> {
     coupling_values: Vec<S>,
     mass: Vec<MassEntry>,
     solver: Solver<S>,
+    weights: Vec<f64>,
 }
 
 impl<S: Scalar> Reduction<S> {
-    pub(super) fn new(shape: Shape, jacobian: &Pattern, mass: &MassMatrix, wish: Linear) -> Result<Self, Refusal> {
+    pub(super) fn new(shape: Shape, jacobian: &Pattern, mass: &MassMatrix, make: Make<'_, S>) -> Result<Self, Refusal> {
         let second = shape.second;
         let reduced = shape.n - second;
         let mass: Vec<_> = mass_positions(mass, shape.n)
@@ -78,7 +79,8 @@ impl<S: Scalar> Reduction<S> {
             direct,
             couplings,
             mass: mass.iter().map(|&(source, at)| MassEntry { source: source as u32, slot: slot(at) }).collect(),
-            solver: Solver::new(&pattern, wish)?,
+            solver: make(&pattern)?,
+            weights: vec![0.0; reduced],
         })
     }
 
@@ -100,15 +102,47 @@ impl<S: Scalar> Reduction<S> {
     }
 
     pub(super) fn solve(&mut self, r: &mut [S]) {
+        self.before(r);
+        self.solver.solve(&mut r[self.second..]);
+        self.after(r);
+    }
+
+    /// An error e in dv is one of e/alpha in dq: both count in the norm of the reduced system.
+    pub(super) fn solve_within(&mut self, r: &mut [S], goal: Goal<'_>) -> bool {
+        if !self.solver.iterates() {
+            self.solve(r);
+            return true;
+        }
+        self.before(r);
+        let (positions, rest) = goal.weights.split_at(self.second);
+        self.weights.copy_from_slice(rest);
+        let inverse = (S::ONE / self.alpha).magnitude();
+        for (w, position) in self.weights.iter_mut().zip(positions) {
+            *w = w.hypot(position * inverse);
+        }
+        let goal = Goal { weights: &self.weights, ..goal };
+        let met = self.solver.solve_within(&mut r[self.second..], goal);
+        self.after(r);
+        met
+    }
+
+    fn before(&self, r: &mut [S]) {
         let (positions, rest) = r.split_at_mut(self.second);
         for (entry, scaled) in self.couplings.iter().zip(&self.coupling_values) {
             rest[entry.row as usize] += *scaled * positions[entry.col as usize];
         }
-        self.solver.solve(rest);
+    }
+
+    fn after(&self, r: &mut [S]) {
+        let (positions, rest) = r.split_at_mut(self.second);
         let inverse = S::ONE / self.alpha;
         for (dq, dv) in positions.iter_mut().zip(rest.iter()) {
             *dq = (*dq + *dv) * inverse;
         }
+    }
+
+    pub(super) fn iterates(&self) -> bool {
+        self.solver.iterates()
     }
 
     pub(super) fn report(&self) -> LinearReport {

@@ -9,7 +9,7 @@ use crate::evaluator::Evaluator;
 use crate::linear::choice::{admit, exact};
 use crate::linear::second_order::Reduction;
 use crate::linear::solver::Solver;
-use crate::linear::{Assembled, Complex, Linear, LinearReport, MassMatrix, Scalar};
+use crate::linear::{Assembled, Complex, Goal, Linear, LinearReport, MassMatrix, Scalar};
 use crate::pattern::Pattern;
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::{Mass, Shape, System};
@@ -33,6 +33,9 @@ struct Moving {
     from_mass: Vec<u32>,
 }
 
+/// Makes the solver for a pattern.
+pub(super) type Make<'a, S> = &'a dyn Fn(&Pattern) -> Result<Solver<S>, Refusal>;
+
 /// W for an alpha that may be complex, and J and M that are real.
 enum Form<S> {
     Full(Box<Full<S>>),
@@ -40,11 +43,17 @@ enum Form<S> {
 }
 
 impl<S: Scalar> Form<S> {
-    fn new(shape: Shape, jacobian: &Pattern, mass: &MassMatrix, options: &Options) -> Result<Self, Refusal> {
-        Ok(if options.reduce && shape.second > 0 {
-            Form::Reduced(Box::new(Reduction::new(shape, jacobian, mass, options.linear)?))
+    fn new(
+        shape: Shape,
+        jacobian: &Pattern,
+        mass: &MassMatrix,
+        reduce: bool,
+        make: Make<'_, S>,
+    ) -> Result<Self, Refusal> {
+        Ok(if reduce && shape.second > 0 {
+            Form::Reduced(Box::new(Reduction::new(shape, jacobian, mass, make)?))
         } else {
-            Form::Full(Box::new(Full::new(shape.n, jacobian, mass, options.linear)?))
+            Form::Full(Box::new(Full::new(shape.n, jacobian, mass, make)?))
         })
     }
 
@@ -61,6 +70,20 @@ impl<S: Scalar> Form<S> {
         match self {
             Form::Full(full) => full.solver.solve(r),
             Form::Reduced(reduction) => reduction.solve(r),
+        }
+    }
+
+    fn solve_within(&mut self, r: &mut [S], goal: Goal<'_>) -> bool {
+        match self {
+            Form::Full(full) => full.solver.solve_within(r, goal),
+            Form::Reduced(reduction) => reduction.solve_within(r, goal),
+        }
+    }
+
+    fn iterates(&self) -> bool {
+        match self {
+            Form::Full(full) => full.solver.iterates(),
+            Form::Reduced(reduction) => reduction.iterates(),
         }
     }
 
@@ -87,6 +110,17 @@ fn jacobian_pattern(system: &dyn System) -> Cow<'_, Pattern> {
 impl Shifted {
     /// Structure for a system; the options say whether positions are eliminated in second-order problems, and which solver.
     pub fn new(system: &dyn System, options: &Options) -> Result<Self, Refusal> {
+        // Incomplete factors need a diagonal, which a singular M may leave empty.
+        let wish = match options.linear {
+            Linear::Auto if MassMatrix::of(system.mass()).may_lack_diagonal() => {
+                return Self::exact(system, options, "");
+            }
+            wish => wish,
+        };
+        Self::with(system, options.reduce, &|pattern| Solver::iterating(pattern, wish))
+    }
+
+    fn with(system: &dyn System, reduce: bool, make: Make<'_, f64>) -> Result<Self, Refusal> {
         let shape = system.shape();
         let own = system.jacobian_pattern();
         admit(own)?;
@@ -105,14 +139,14 @@ impl Shifted {
                 from_mass: slots(jacobian),
             }));
         }
-        let form = Form::new(shape, &pattern, &mass, options)?;
+        let form = Form::new(shape, &pattern, &mass, reduce, make)?;
         Ok(Shifted { jacobian: vec![0.0; pattern.entries()], mass, moving, alpha: 0.0, form })
     }
 
     /// As [`Shifted::new`], for a method that takes the solutions as exact: an iteration is refused.
     pub fn exact(system: &dyn System, options: &Options, method: &str) -> Result<Self, Refusal> {
         exact(options.linear, method)?;
-        Self::new(system, options)
+        Self::with(system, options.reduce, &|pattern| Solver::new(pattern, options.linear))
     }
 
     /// Evaluates df/dy, and M where it varies, at (t, y). The factors stay those of the last `factor`.
@@ -165,6 +199,17 @@ impl Shifted {
         self.form.solve(r);
     }
 
+    /// As [`Shifted::solve`], where an iteration may leave an error of `goal`; false where it did not get there.
+    pub fn solve_within(&mut self, eval: &mut Evaluator<'_>, r: &mut [f64], goal: Goal<'_>) -> bool {
+        eval.stats.solves += 1;
+        self.form.solve_within(r, goal)
+    }
+
+    /// True where solutions are iterated for: then factors are cheap and solutions are not.
+    pub fn iterates(&self) -> bool {
+        self.form.iterates()
+    }
+
     /// What W is solved with.
     pub fn report(&self) -> LinearReport {
         self.form.report()
@@ -183,7 +228,8 @@ impl ComplexShifted {
         admit(system.jacobian_pattern())?;
         let mass = MassMatrix::of(system.mass());
         let shape = system.shape();
-        let form = Form::new(shape, &jacobian_pattern(system), &mass, options)?;
+        let make = |pattern: &Pattern| Solver::new(pattern, options.linear);
+        let form = Form::new(shape, &jacobian_pattern(system), &mass, options.reduce, &make)?;
         Ok(ComplexShifted { form, r: vec![Complex::ZERO; shape.n] })
     }
 
@@ -215,14 +261,14 @@ struct Full<S> {
 }
 
 impl<S: Scalar> Full<S> {
-    fn new(n: usize, jacobian: &Pattern, mass: &MassMatrix, wish: Linear) -> Result<Self, Refusal> {
+    fn new(n: usize, jacobian: &Pattern, mass: &MassMatrix, make: Make<'_, S>) -> Result<Self, Refusal> {
         let mass = mass_positions(mass, n);
         let pattern = Pattern::from_positions(n, n, jacobian.positions().chain(mass.iter().copied()));
         let slot = |row, col| pattern.find(row, col).unwrap_or(0) as u32;
         let from_jacobian = jacobian.positions().map(|(r, c)| slot(r, c)).collect();
         let entry = |(k, (r, c)): (usize, &(usize, usize))| MassEntry { source: k as u32, slot: slot(*r, *c) };
         let from_mass = mass.iter().enumerate().map(entry).collect();
-        Ok(Full { from_jacobian, from_mass, solver: Solver::new(&pattern, wish)? })
+        Ok(Full { from_jacobian, from_mass, solver: make(&pattern)? })
     }
 
     fn factor(&mut self, alpha: S, jacobian: &[f64], mass: Option<&[f64]>) -> Result<(), usize> {

@@ -1,8 +1,8 @@
 //! A matrix with its factorisation: forms no opinion of what is in it, but checks the first solution after a factorisation
 //! whose pivots were not chosen by size, and falls back to one whose pivots are.
 
-use crate::linear::choice::{Linear, LinearReport, direct};
-use crate::linear::{Assembled, Factor, Scalar};
+use crate::linear::choice::{Linear, LinearReport, direct, iterating};
+use crate::linear::{Assembled, Factor, Goal, Scalar};
 use crate::pattern::Pattern;
 use crate::problem::Refusal;
 
@@ -29,6 +29,20 @@ impl<S: Scalar> Solver<S> {
     /// For matrices on a pattern.
     pub fn new(pattern: &Pattern, wish: Linear) -> Result<Self, Refusal> {
         Ok(Self::with(pattern, direct(pattern, wish)?))
+    }
+
+    /// False where an iteration did not reach the goal; a factorisation always does.
+    pub fn solve_within(&mut self, b: &mut [S], goal: Goal<'_>) -> bool {
+        if self.factor.iterates() {
+            return self.factor.solve_within(b, goal);
+        }
+        self.solve(b);
+        true
+    }
+
+    /// True where solutions are iterated for.
+    pub fn iterates(&self) -> bool {
+        self.factor.iterates()
     }
 
     fn with(pattern: &Pattern, factor: Box<dyn Factor<S>>) -> Self {
@@ -101,5 +115,12 @@ impl<S: Scalar> Solver<S> {
     /// What it is.
     pub fn report(&self) -> LinearReport {
         LinearReport { fallbacks: self.fallbacks, ..self.factor.report() }
+    }
+}
+
+impl Solver {
+    /// As [`Solver::new`], or an iteration where that is asked for or promises less work.
+    pub fn iterating(pattern: &Pattern, wish: Linear) -> Result<Self, Refusal> {
+        Ok(Self::with(pattern, iterating(pattern, wish)?))
     }
 }

@@ -197,14 +197,21 @@ pub fn brusselator_square(side: usize) -> Grid {
             let (u, v) = y.split_at(cells);
             let (fu, fv) = f.split_at_mut(cells);
             for j in 0..n {
-                for i in 0..n {
-                    let k = at(i, j);
-                    let (w, e, s, o) = (at(i + n - 1, j), at(i + 1, j), at(i, j + n - 1), at(i, j + 1));
-                    let uuv = u[k] * u[k] * v[k];
-                    let spread = |y: &[f64]| c * (y[w] + y[e] + y[s] + y[o] - 4.0 * y[k]);
-                    fu[k] = 1.0 + uuv - 4.4 * u[k] + spread(u);
-                    fv[k] = 3.4 * u[k] - uuv + spread(v);
+                let (own, below, above) = (j * n, (j + n - 1) % n * n, (j + 1) % n * n);
+                for (y, f) in [(u, &mut *fu), (v, &mut *fv)] {
+                    let (y, s, o) = (&y[own..own + n], &y[below..below + n], &y[above..above + n]);
+                    let f = &mut f[own..own + n];
+                    for i in 1..n - 1 {
+                        f[i] = c * (y[i - 1] + y[i + 1] + s[i] + o[i] - 4.0 * y[i]);
+                    }
+                    f[0] = c * (y[n - 1] + y[1] + s[0] + o[0] - 4.0 * y[0]);
+                    f[n - 1] = c * (y[n - 2] + y[0] + s[n - 1] + o[n - 1] - 4.0 * y[n - 1]);
                 }
+            }
+            for k in 0..cells {
+                let uuv = u[k] * u[k] * v[k];
+                fu[k] += 1.0 + uuv - 4.4 * u[k];
+                fv[k] += 3.4 * u[k] - uuv;
             }
         }),
         Box::new(move |y, put| {

@@ -1,0 +1,114 @@
+//! Measures the solvers of linear systems on the method-of-lines problems: `cargo run --release -p odec-ode --example linear --
+//! [problem] [--refs DIR]`. Each row is the fastest of several runs; errors are against the reference end values of DIR, files of
+//! one number a line with the fields of a cell side by side.
+
+#[path = "../tests/common/grids.rs"]
+#[allow(dead_code)]
+mod grids;
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use grids::Grid;
+use odec_ode::linear::Linear;
+use odec_ode::{Options, Outcome, Problem, Samples, Sink, SolveError, method, solve};
+
+struct Ignore;
+
+impl Sink for Ignore {
+    fn row(&mut self, _: f64, _: &[f64]) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// A problem with its end, the number of fields, and the methods and solvers that are worth a run.
+struct Case {
+    name: &'static str,
+    make: fn() -> Grid,
+    t_end: f64,
+    fields: usize,
+    runs: &'static [(&'static str, Linear)],
+}
+
+const LINE: &[(&str, Linear)] = &[("rodas4", Linear::Auto), ("rodas5p", Linear::Auto), ("bdf", Linear::Auto)];
+const SQUARE: &[(&str, Linear)] = &[("bdf", Linear::Auto), ("kencarp4", Linear::Auto), ("rodas4", Linear::Sparse)];
+const LARGE: &[(&str, Linear)] = &[("bdf", Linear::Auto), ("kencarp4", Linear::Auto)];
+
+const CASES: &[Case] = &[
+    Case { name: "bruss1d_50", make: || grids::brusselator_line(50), t_end: 10.0, fields: 2, runs: LINE },
+    Case { name: "bruss1d_500", make: || grids::brusselator_line(500), t_end: 10.0, fields: 2, runs: LINE },
+    Case { name: "bruss1d_5000", make: || grids::brusselator_line(5_000), t_end: 10.0, fields: 2, runs: LINE },
+    Case { name: "heat2d_64", make: || grids::heat_square(64), t_end: 0.1, fields: 1, runs: SQUARE },
+    Case { name: "bruss2d_32", make: || grids::brusselator_square(32), t_end: 11.5, fields: 2, runs: SQUARE },
+    Case { name: "bruss2d_128", make: || grids::brusselator_square(128), t_end: 11.5, fields: 2, runs: LARGE },
+];
+
+fn once(system: &Grid, case: &Case, name: &str, options: &Options) -> Result<(f64, Outcome), SolveError> {
+    let problem = Problem { t0: 0.0, t_end: case.t_end, y0: system.y0.clone() };
+    let samples = Samples::Times(vec![case.t_end]);
+    let method = method::find(name)?;
+    let start = Instant::now();
+    let outcome = solve(system, &problem, method, options, &samples, &mut Ignore)?;
+    Ok((start.elapsed().as_secs_f64() * 1e3, outcome))
+}
+
+fn error(y: &[f64], reference: &[f64], fields: usize) -> f64 {
+    let cells = y.len() / fields;
+    let of = |i: usize| reference[(i % cells) * fields + i / cells];
+    (0..y.len()).map(|i| (y[i] - of(i)).abs() / (of(i).abs() + 1.0)).fold(0.0, f64::max)
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let refs = arguments.iter().position(|a| a == "--refs").and_then(|k| arguments.get(k + 1));
+    let wanted = arguments.first().filter(|a| !a.starts_with("--"));
+    for case in CASES.iter().filter(|case| wanted.is_none_or(|w| case.name.contains(w.as_str()))) {
+        let system = (case.make)();
+        let reference: Option<Vec<f64>> = refs
+            .and_then(|dir| std::fs::read_to_string(format!("{dir}/{}.txt", case.name)).ok())
+            .map(|text| text.split_whitespace().filter_map(|v| v.parse().ok()).collect())
+            .filter(|values: &Vec<f64>| values.len() == system.y0.len());
+        println!("{}", case.name);
+        for (name, linear) in case.runs {
+            for exponent in 2..=8 {
+                let rtol = 10f64.powi(-exponent);
+                let options = Options { rtol, atol: vec![rtol], linear: *linear, ..Options::default() };
+                let mut best: Option<(f64, Outcome)> = None;
+                let begun = Instant::now();
+                for repeat in 0..50 {
+                    if repeat > 0 && begun.elapsed().as_secs_f64() > 0.3 {
+                        break;
+                    }
+                    match once(&system, case, name, &options) {
+                        Ok((ms, outcome)) if best.as_ref().is_none_or(|(least, _)| ms < *least) => {
+                            best = Some((ms, outcome));
+                        }
+                        Ok(_) => {}
+                        Err(e) => {
+                            println!("  {name} rtol {rtol:e}: {e:?}");
+                            break;
+                        }
+                    }
+                }
+                let Some((ms, outcome)) = best else { continue };
+                if exponent == 2 {
+                    println!("  {name}: {}", outcome.linear.as_ref().map(|l| l.to_string()).unwrap_or_default());
+                }
+                let s = outcome.stats;
+                let error = reference.as_ref().map(|r| format!("{:.2e}", error(&outcome.y, r, case.fields)));
+                println!(
+                    "    rtol {rtol:.0e}  {ms:9.3} ms  error {}  steps {}+{} f {} J {} LU {} solves {} newton {} iterations {}",
+                    error.unwrap_or("-".to_string()),
+                    s.accepted,
+                    s.rejected + s.failed,
+                    s.rhs,
+                    s.jacobians,
+                    s.factorisations,
+                    s.solves,
+                    s.newton,
+                    outcome.linear.map_or(0, |l| l.iterations),
+                );
+            }
+        }
+    }
+}

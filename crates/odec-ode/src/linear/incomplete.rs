@@ -1,0 +1,229 @@
+//! Iteration on an assembled matrix with its incomplete factors without fill, ILU(0) (Meijerink & van der Vorst 1977; Saad,
+//! *Iterative Methods for Sparse Linear Systems*, section 10.3), in reverse Cuthill-McKee order: fields of a cell lie side by side,
+//! and rows that do not wait for each other follow one another.
+
+use crate::linear::band::{inverse, reverse_cuthill_mckee};
+use crate::linear::choice::{Kind, LinearReport};
+use crate::linear::krylov::{Goal, Work, bicgstab};
+use crate::linear::{Assembled, Factor, Health};
+use crate::pattern::Pattern;
+
+/// A matrix by rows in the order of elimination, with its incomplete factors on the same places.
+pub(super) struct Incomplete {
+    order: Vec<u32>,
+    /// Rows: entries `start[i]..start[i + 1]`, columns ascending.
+    start: Vec<u32>,
+    cols: Vec<u32>,
+    /// Place of the diagonal in each row.
+    diagonal: Vec<u32>,
+    /// Entry of the matrix at each place; the last for one that it does not have (zero).
+    source: Vec<u32>,
+    values: Vec<f64>,
+    /// L without its unit diagonal, and U.
+    factors: Vec<f64>,
+    /// 1/u_ii.
+    reciprocal: Vec<f64>,
+    /// Place of each column in the row at work; `NONE` elsewhere.
+    place: Vec<u32>,
+    work: Work,
+    iterations: u64,
+    report: LinearReport,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Incomplete {
+    /// For matrices on a pattern.
+    pub fn new(pattern: &Pattern) -> Self {
+        let n = pattern.cols();
+        let (order, bandwidth) = reverse_cuthill_mckee(pattern);
+        let position = inverse(&order);
+        // A diagonal that the pattern lacks is a zero to begin with.
+        let mut lacking: Vec<bool> = vec![true; n];
+        let mut start = vec![0u32; n + 1];
+        for (i, j) in pattern.positions() {
+            start[position[i] as usize + 1] += 1;
+            lacking[i] &= i != j;
+        }
+        for (i, _) in lacking.iter().enumerate().filter(|(_, lacking)| **lacking) {
+            start[position[i] as usize + 1] += 1;
+        }
+        for i in 0..n {
+            start[i + 1] += start[i];
+        }
+        let total = start[n] as usize;
+        let (mut cols, mut source) = (vec![0u32; total], vec![pattern.entries() as u32; total]);
+        let mut next = start.clone();
+        // Columns in the new order, so that they ascend in each row.
+        for (k, j) in order.iter().enumerate() {
+            let j = *j as usize;
+            if lacking[j] {
+                cols[next[k] as usize] = k as u32;
+                next[k] += 1;
+            }
+            for entry in pattern.column(j) {
+                let row = position[pattern.row_idx[entry] as usize] as usize;
+                let at = next[row] as usize;
+                (cols[at], source[at]) = (k as u32, entry as u32);
+                next[row] += 1;
+            }
+        }
+        let diagonal = (0..n)
+            .map(|i| {
+                let row = start[i] as usize..start[i + 1] as usize;
+                (start[i] as usize + cols[row].binary_search(&(i as u32)).unwrap_or(0)) as u32
+            })
+            .collect();
+        let report = LinearReport {
+            fill: total as u64,
+            ordering: "reverse Cuthill-McKee",
+            bandwidth,
+            ..LinearReport::new(Kind::Krylov, pattern)
+        };
+        Incomplete {
+            order,
+            start,
+            cols,
+            diagonal,
+            source,
+            values: vec![0.0; total],
+            factors: vec![0.0; total],
+            reciprocal: vec![0.0; n],
+            place: vec![NONE; n],
+            work: Work::new(n),
+            iterations: 0,
+            report,
+        }
+    }
+
+    fn row(&self, i: usize) -> std::ops::Range<usize> {
+        self.start[i] as usize..self.start[i + 1] as usize
+    }
+
+    /// b into the order of elimination, L^-1 of it, then U^-1.
+    fn precondition(&mut self, b: &[f64]) {
+        let z = &mut self.work.r;
+        for i in 0..z.len() {
+            let (first, diagonal) = (self.start[i] as usize, self.diagonal[i] as usize);
+            let mut sum = b[self.order[i] as usize];
+            for (j, l) in self.cols[first..diagonal].iter().zip(&self.factors[first..diagonal]) {
+                sum -= l * z[*j as usize];
+            }
+            z[i] = sum;
+        }
+        backward(&self.start, &self.diagonal, &self.cols, &self.factors, &self.reciprocal, z);
+    }
+
+    fn iterate(&mut self, b: &mut [f64], tolerance: f64) -> bool {
+        self.precondition(b);
+        let Incomplete { start, cols, diagonal, values, factors, reciprocal, work, .. } = self;
+        let n = reciprocal.len();
+        let (iterations, met) = bicgstab(work, tolerance, |x, out| {
+            let x = &x[..n];
+            let out = &mut out[..n];
+            for i in 0..n {
+                // The product and the forward solve read the same columns.
+                let (first, middle, end) = (start[i] as usize, diagonal[i] as usize, start[i + 1] as usize);
+                let row = &cols[first..end];
+                let values = &values[first..end];
+                let factors = &factors[first..middle];
+                let mut sum = 0.0;
+                for (j, a) in row.iter().zip(values) {
+                    sum += a * x[*j as usize];
+                }
+                let mut known = 0.0;
+                for (j, l) in row.iter().zip(factors) {
+                    known += l * out[*j as usize];
+                }
+                out[i] = sum - known;
+            }
+            backward(start, diagonal, cols, factors, reciprocal, out);
+        });
+        self.iterations += iterations;
+        for (j, x) in self.order.iter().zip(&self.work.x) {
+            b[*j as usize] = *x;
+        }
+        met
+    }
+}
+
+/// z = U^-1 z.
+fn backward(start: &[u32], diagonal: &[u32], cols: &[u32], factors: &[f64], reciprocal: &[f64], z: &mut [f64]) {
+    for i in (0..z.len()).rev() {
+        let (first, end) = (diagonal[i] as usize + 1, start[i + 1] as usize);
+        let mut sum = z[i];
+        for (j, u) in cols[first..end].iter().zip(&factors[first..end]) {
+            sum -= u * z[*j as usize];
+        }
+        z[i] = sum * reciprocal[i];
+    }
+}
+
+impl Factor for Incomplete {
+    fn factor(&mut self, matrix: &Assembled) -> Result<(), usize> {
+        let entries = matrix.values();
+        for (value, source) in self.values.iter_mut().zip(&self.source) {
+            *value = entries.get(*source as usize).copied().unwrap_or(0.0);
+        }
+        self.factors.copy_from_slice(&self.values);
+        for i in 0..self.order.len() {
+            let row = self.row(i);
+            for k in row.clone() {
+                self.place[self.cols[k] as usize] = k as u32;
+            }
+            let diagonal = self.diagonal[i] as usize;
+            for k in row.start..diagonal {
+                let j = self.cols[k] as usize;
+                let multiplier = self.factors[k] * self.reciprocal[j];
+                self.factors[k] = multiplier;
+                for u in self.diagonal[j] as usize + 1..self.start[j + 1] as usize {
+                    let at = self.place[self.cols[u] as usize];
+                    if at != NONE {
+                        self.factors[at as usize] -= multiplier * self.factors[u];
+                    }
+                }
+            }
+            for k in row.clone() {
+                self.place[self.cols[k] as usize] = NONE;
+            }
+            // Where dropped fill leaves no pivot, the entry itself, or the size of its row, is better than none.
+            let mut pivot = self.factors[diagonal];
+            if !(pivot.abs() >= f64::EPSILON * self.values[diagonal].abs()) || pivot == 0.0 {
+                pivot = self.values[diagonal];
+            }
+            if pivot == 0.0 {
+                pivot = self.values[row].iter().map(|v| v.abs()).sum();
+            }
+            if pivot == 0.0 || !pivot.is_finite() {
+                return Err(self.order[i] as usize);
+            }
+            self.reciprocal[i] = 1.0 / pivot;
+        }
+        Ok(())
+    }
+
+    fn solve(&mut self, b: &mut [f64]) {
+        self.work.metric.fill(1.0);
+        self.iterate(b, 0.0);
+    }
+
+    fn solve_within(&mut self, b: &mut [f64], goal: Goal<'_>) -> bool {
+        for (m, j) in self.work.metric.iter_mut().zip(&self.order) {
+            let weight = goal.weights[*j as usize];
+            *m = weight * weight;
+        }
+        self.iterate(b, goal.tolerance)
+    }
+
+    fn health(&self) -> Health {
+        Health { pivot_ratio: 1.0 }
+    }
+
+    fn report(&self) -> LinearReport {
+        LinearReport { iterations: self.iterations, ..self.report.clone() }
+    }
+
+    fn iterates(&self) -> bool {
+        true
+    }
+}

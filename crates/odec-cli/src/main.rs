@@ -29,17 +29,41 @@ fn main() -> ExitCode {
     }));
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
-        Err(e) => {
-            let exit = if e.use_stderr() { Exit::Usage } else { Exit::Success };
-            // a closed pipe on `--help | head` is no error
-            let _ = e.print();
-            if e.kind() == clap::error::ErrorKind::InvalidSubcommand
-                && let Some(file) = std::env::args().nth(1).filter(|word| word.ends_with(".ode"))
-            {
-                report::say(&format!("\nTo solve a model: odec run {file}\n"));
-            }
-            return exit.into();
-        }
+        Err(e) => return refuse(&e).into(),
     };
     std::panic::catch_unwind(|| commands::execute(cli)).unwrap_or(Exit::Bug).into()
+}
+
+/// Answers a command line that clap refuses, or that asks for help.
+fn refuse(e: &clap::Error) -> Exit {
+    if !e.use_stderr() {
+        // a closed pipe on `--help | head` is no error
+        let _ = e.print();
+        return Exit::Success;
+    }
+    let run = (e.kind() == clap::error::ErrorKind::InvalidSubcommand)
+        .then(|| std::env::args().nth(1).filter(|word| word.ends_with(".ode")))
+        .flatten()
+        .map(|file| format!("To solve a model: odec run {file}"));
+    if asks_for_json() {
+        let text = e.render().to_string();
+        let mut parts = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
+        let headline = parts.next().unwrap_or_default();
+        let headline = headline.strip_prefix("error: ").unwrap_or(&headline).to_string();
+        let help: Vec<String> = parts.filter(|part| !part.is_empty()).chain(run).collect();
+        report::say(&report::line(&input::error("E0712", headline, Some(help.join("\n")))));
+    } else {
+        let _ = e.print();
+        if let Some(run) = run {
+            report::say(&format!("\n{run}\n"));
+        }
+    }
+    Exit::Usage
+}
+
+/// True if `--message-format json` is among the words of a command line that cannot be read as a whole.
+fn asks_for_json() -> bool {
+    let words: Vec<_> = std::env::args_os().skip(1).take_while(|word| word != "--").collect();
+    words.iter().any(|word| word == "--message-format=json")
+        || words.windows(2).any(|pair| pair[0] == "--message-format" && pair[1] == "json")
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use odec_lang::diagnostic::{Diagnostic, Severity};
-use odec_lang::model::Model;
+use odec_lang::model::{Model, Overrides};
 use odec_lang::source::Source;
 use odec_ode::problem::Refusal;
 use odec_sim::bind::{Bound, Plan, Purpose};
@@ -69,7 +69,7 @@ pub fn bind(file: &args::Model, block: &RunBlock, purpose: Purpose, reporter: Re
     let Checked { source, model, mut times } = check(file, reporter, false)?;
     let refused = |list: Vec<Diagnostic>| {
         reporter.diagnostics(Some(&source), &list, true);
-        exit_of(&list)
+        exit_with(&model, &choices.set, &list)
     };
     let clock = Instant::now();
     let plan = Plan::new(&model, &choices, purpose).map_err(refused)?;
@@ -87,6 +87,14 @@ pub fn refuse(session: &Session, refusal: &Refusal, reporter: Reporter) -> Exit 
     let exit = exit_of(std::slice::from_ref(&d));
     reporter.diagnostic(Some(&session.source), &d);
     exit
+}
+
+/// How a model that cannot be run ends the process: a value from the command line that is out of the bounds in the model
+/// has its place there, but is a fault of the command line.
+pub fn exit_with(model: &Model, set: &[(String, f64)], list: &[Diagnostic]) -> Exit {
+    let bounds = list.first().is_some_and(|d| d.code == "E0407");
+    let alone = || model.values(&Overrides::default()).is_ok();
+    if bounds && !set.is_empty() && alone() { Exit::Usage } else { exit_of(list) }
 }
 
 /// A fault with a place lies in the model; one without came from the command line. A start value is found wrong when

@@ -184,3 +184,33 @@ fn a_forgotten_command_is_named() {
     folder.run(&["decay.ode"]).exits(2).says("odec run decay.ode");
     folder.run(&["explain", "e0201"]).exits(0).prints("E0201");
 }
+
+/// A value out of its bounds is the fault of whoever gave it.
+#[test]
+fn bounds_are_those_of_the_model_and_the_value_that_of_the_command_line() {
+    let text = |k: &str| format!("param k = {k} in 0..1\nstate x = 1\nx' = -k*x\nrun {{ t = 0 .. 1 }}\n");
+    let folder = Folder::new("bounds").with("fine.ode", &text("0.5")).with("wrong.ode", &text("3"));
+    folder.run(&["run", "fine.ode", "--set", "k=3"]).exits(2).says("E0407");
+    folder.run(&["dump", "fine.ode", "--set", "k=3"]).exits(2).says("E0407");
+    folder.run(&["run", "wrong.ode"]).exits(1).says("E0407");
+    folder.run(&["run", "wrong.ode", "--set", "k=4"]).exits(1).says("E0407");
+}
+
+#[test]
+fn a_command_line_that_cannot_be_read_is_answered_in_json_where_json_is_asked_for() {
+    let folder = Folder::new("words").with("decay.ode", DECAY);
+    for words in [
+        &["run", "decay.ode", "--message-format", "json", "--t_end", "3"][..],
+        &["--message-format=json", "rum", "decay.ode"],
+        &["--message-format=json", "decay.ode"],
+        &["--message-format=json"],
+        &["run", "--message-format", "json"],
+    ] {
+        let err = folder.run(words).exits(2).err();
+        assert_eq!(err.lines().count(), 1, "{words:?}: {err}");
+        assert!(err.starts_with("{\"code\":\"E0712\",\"severity\":\"error\",\"headline\":\""), "{words:?}: {err}");
+    }
+    let err = folder.run(&["run", "decay.ode", "--", "--message-format=json"]).exits(2).err();
+    assert!(err.starts_with("error:"), "{err}");
+    assert!(folder.run(&["--message-format=json", "--help"]).exits(0).err().is_empty());
+}

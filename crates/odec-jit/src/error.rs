@@ -50,17 +50,34 @@ impl std::fmt::Display for JitError {
                 write!(f, "`{function}` takes {takes} arguments, not {given}")
             }
             JitError::TooManySlots { role, slots } => {
-                write!(f, "the {role:?} kernel uses {slots} array elements; at most {} are possible", crate::MAX_SLOTS)
+                write!(f, "{} takes {slots} values; at most {} are possible", of(*role), crate::MAX_SLOTS)
             }
             JitError::TooManyLiveValues { role, values } => write!(
                 f,
-                "the {role:?} kernel keeps {values} intermediate values at a time; at most {} are possible",
+                "{} keeps {values} intermediate values at a time; at most {} are possible",
+                of(*role),
                 crate::MAX_SCRATCH
             ),
             JitError::Malformed(why) => write!(f, "the program contradicts itself: {why}"),
             JitError::BadPrefix(prefix) => write!(f, "`{prefix}` cannot begin a C identifier"),
             JitError::Backend(why) => write!(f, "code generation failed: {why}"),
         }
+    }
+}
+
+/// What a kernel computes, in the words of a model.
+fn of(role: KernelRole) -> &'static str {
+    match role {
+        KernelRole::Prepare => "what depends on parameters alone",
+        KernelRole::Initial => "the state at the start",
+        KernelRole::Rhs => "the right-hand side of the equations",
+        KernelRole::Jacobian => "the Jacobian matrix",
+        KernelRole::Tangent => "the Jacobian times a vector",
+        KernelRole::TimeDerivative => "the derivative by time",
+        KernelRole::ParameterJacobian => "the derivative by the parameters",
+        KernelRole::Mass => "the matrix of factors of the derivatives",
+        KernelRole::MassJacobian | KernelRole::MassTimeDerivative => "the derivative of the factors of the derivatives",
+        KernelRole::Outputs => "what is recorded",
     }
 }
 

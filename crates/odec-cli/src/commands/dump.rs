@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::flags;
 use crate::input;
 use crate::report::Reporter;
-use crate::session::{self, Checked, exit_of};
+use crate::session::{self, Checked, exit_with};
 
 /// Prints a stage.
 pub fn dump(args: &Dump, reporter: Reporter) -> Exit {
@@ -52,7 +52,7 @@ pub fn lower_checked(checked: &Checked, model: &Model, reporter: Reporter) -> Re
     let overrides = odec_lang::model::Overrides { values: choices.set, params: choices.params, ..Default::default() };
     odec_lang::lower(&checked.model, &overrides).map_err(|list| {
         reporter.diagnostics(Some(&checked.source), &list, true);
-        exit_of(&list)
+        exit_with(&checked.model, &overrides.values, &list)
     })
 }
 

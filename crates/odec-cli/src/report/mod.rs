@@ -98,6 +98,11 @@ impl Reporter {
     }
 }
 
+/// A diagnostic without a source as a line of JSON.
+pub fn line(d: &Diagnostic) -> String {
+    json::line(None, d)
+}
+
 /// Writes on standard error. If nobody listens, nothing is lost that could be kept.
 pub fn say(text: &str) {
     let mut stderr = std::io::stderr().lock();

@@ -122,7 +122,11 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
                 col,
                 &format!("`{state}`: not determined"),
             );
-            d.help("with constant steps another step size may do; else, does every highest derivative follow from the equations?")
+            d.help(if bound.options.fixed {
+                "another step size may do; else, does every highest derivative follow from the equations?"
+            } else {
+                "does every highest derivative follow from the equations, and does every state depend on its own?"
+            })
         }
         Cause::TooManySteps { budget } => {
             let end = number(bound.problem.t_end);

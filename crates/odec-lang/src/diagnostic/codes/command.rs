@@ -20,4 +20,5 @@ pub(super) const CODES: &[Code] = codes! {
     "E0709" "a run without an end"
     "E0710" "a run that ends where it starts"
     "E0711" "a kind of picture that is not drawn"
+    "E0712" "a command line that cannot be read"
 };

@@ -311,13 +311,38 @@ impl<'a> Builder<'a> {
                 let kind = match self.model.symbols.get(name) {
                     Some(&Symbol::State(i)) => TermKind::State(i, 0),
                     Some(&Symbol::Definition(i)) => TermKind::Definition(i),
-                    _ => return None,
+                    _ => {
+                        self.not_recorded(name, word.span);
+                        return Some(EntryValue::Names(Vec::new()));
+                    }
                 };
                 let body = self.single(kind, word.span);
                 Some(EntryValue::Names(vec![(name.to_owned(), body)]))
             }
+            ("record", name) => {
+                self.not_recorded(name, word.span);
+                Some(EntryValue::Names(Vec::new()))
+            }
             _ => None,
         }
+    }
+
+    /// A name in `record` that stands for nothing which rows can hold.
+    fn not_recorded(&mut self, name: &str, span: Span) {
+        let mut known = self.model.state_names();
+        known.extend(self.model.outputs.iter().map(|o| o.name.clone()));
+        let report = error("E0406", format!("`{name}` is neither a state nor an output"), span, "");
+        let near = suggest::nearest(name, known.iter().map(String::as_str));
+        self.say(match near.first() {
+            _ if self.model.symbols.contains_key(name) => {
+                report.help(format!("declare it as an output on a line of its own: `output {name}`"))
+            }
+            Some(near) => report.help(format!("is it `{near}`?")),
+            None => report.help(format!(
+                "rows can hold {}; `record = outputs` leaves out the states",
+                suggest::list(known.iter().map(String::as_str))
+            )),
+        });
     }
 
     fn record(&mut self, list: &[ExprId]) -> Option<EntryValue> {

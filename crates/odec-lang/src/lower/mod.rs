@@ -1,5 +1,6 @@
 //! From the checked model to the program: arrays, the kernels for f, start values and outputs, the mass matrix.
 
+mod arrays;
 mod linear;
 mod nodes;
 mod solve;
@@ -58,6 +59,9 @@ impl Arrays {
 /// # Errors
 /// Overrides that name nothing or are out of bounds; equations that cannot be solved for their derivatives.
 pub fn lower(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagnostic>> {
+    if model.has_arrays() {
+        return arrays::lower(model, overrides);
+    }
     let (arrays, kernels) = kernels(model, overrides)?;
     let program = derive::complete(arrays, kernels, model.name.clone());
     let mass = program.mass_varies() && program.kernel(KernelRole::MassJacobian).is_none();

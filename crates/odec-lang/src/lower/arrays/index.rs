@@ -1,0 +1,151 @@
+//! Subscripts: what an index expression selects, and what can be said about it for every size.
+
+use odec_ir::nest::{Affine, Axis, AxisId, Edge, Loop, LoopId, Sub};
+
+/// What an index stands for where an expression is written out.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct IndexValue {
+    /// The whole number.
+    pub sub: Sub,
+    /// It may be out of this axis, and then comes in again as the edge says.
+    pub wrap: Option<(AxisId, Edge)>,
+}
+
+impl IndexValue {
+    pub fn affine(affine: Affine) -> IndexValue {
+        IndexValue { sub: Sub::Affine(affine), wrap: None }
+    }
+
+    pub fn index(l: LoopId) -> IndexValue {
+        IndexValue::affine(Affine::index(l))
+    }
+
+    /// The affine expression, if it is no element of a table.
+    pub fn as_affine(&self) -> Option<&Affine> {
+        match &self.sub {
+            Sub::Affine(affine) => Some(affine),
+            Sub::Lookup { .. } => None,
+        }
+    }
+
+    /// The loops it depends on are added.
+    pub fn loops(&self, found: &mut Vec<LoopId>) {
+        loops_of(&self.sub, found);
+    }
+}
+
+fn loops_of(sub: &Sub, found: &mut Vec<LoopId>) {
+    match sub {
+        Sub::Affine(affine) => found.extend(affine.loops.iter().map(|&(l, _)| l)),
+        Sub::Lookup { subs, .. } => subs.iter().for_each(|s| loops_of(&s.sub, found)),
+    }
+}
+
+/// How two whole numbers compare at all points and for all sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Equal {
+    Always,
+    Never,
+    Maybe,
+}
+
+/// What is known about sizes: no axis is empty, and no loop is where its body runs.
+pub(super) struct Facts<'a> {
+    pub loops: &'a [Loop],
+    pub axes: &'a [Axis],
+}
+
+impl Facts<'_> {
+    /// Least and greatest value over the loops.
+    fn bounds(&self, affine: &Affine) -> Option<(Affine, Affine)> {
+        let rest = Affine { loops: Vec::new(), ..affine.clone() };
+        let (mut least, mut greatest) = (rest.clone(), rest);
+        for &(l, c) in &affine.loops {
+            let l = &self.loops[l.0 as usize];
+            let (low, high) = if c > 0 { (&l.first, &l.last) } else { (&l.last, &l.first) };
+            least = least.plus(low, c)?;
+            greatest = greatest.plus(high, c)?;
+        }
+        Some((least, greatest))
+    }
+
+    /// It is at least zero, whatever the sizes are. `loops` are those that run where it matters.
+    fn never_negative(&self, affine: &Affine, loops: &[(LoopId, i64)]) -> bool {
+        let settled = |a: &Affine| a.extents.is_empty() && a.constant >= 0;
+        if settled(affine) {
+            return true;
+        }
+        let lengths = self.axes.iter().map(|a| (&a.first, &a.last));
+        let running = loops.iter().map(|&(l, _)| &self.loops[l.0 as usize]).map(|l| (&l.first, &l.last));
+        lengths.chain(running).any(|(first, last)| {
+            let more = last.plus(first, -1).and_then(|length| affine.plus(&length, -1));
+            more.is_some_and(|rest| settled(&rest))
+        })
+    }
+
+    /// `least <= sub <= greatest` everywhere.
+    pub fn inside(&self, sub: &Affine, first: &Affine, last: &Affine) -> bool {
+        self.not_below(sub, first) && self.not_above(sub, last)
+    }
+
+    /// `first <= sub` everywhere.
+    pub fn not_below(&self, sub: &Affine, first: &Affine) -> bool {
+        let difference = self.bounds(sub).and_then(|b| b.0.plus(first, -1));
+        difference.is_some_and(|d| self.never_negative(&d, &sub.loops))
+    }
+
+    /// `sub <= last` everywhere.
+    pub fn not_above(&self, sub: &Affine, last: &Affine) -> bool {
+        let difference = self.bounds(sub).and_then(|b| last.plus(&b.1, -1));
+        difference.is_some_and(|d| self.never_negative(&d, &sub.loops))
+    }
+
+    /// Whether `sub` is `at`.
+    pub fn compare(&self, sub: &Affine, at: &Affine) -> Equal {
+        let Some(difference) = sub.plus(at, -1) else { return Equal::Maybe };
+        if difference.loops.is_empty() && difference.extents.is_empty() {
+            return if difference.constant == 0 { Equal::Always } else { Equal::Never };
+        }
+        let (one, minus_one) = (Affine::constant(1), Affine::constant(-1));
+        if self.not_below(&difference, &one) || self.not_above(&difference, &minus_one) {
+            return Equal::Never;
+        }
+        Equal::Maybe
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use odec_ir::Span;
+    use odec_ir::nest::ExtentId;
+
+    use super::*;
+
+    fn setting() -> (Vec<Loop>, Vec<Axis>, Affine) {
+        let n = Affine::extent(ExtentId(0));
+        let (first, last) = (Affine::constant(1), n.clone());
+        let axis = Axis { name: "i".into(), first: first.clone(), last: last.clone(), span: Span::default() };
+        let over = Loop::over(&axis);
+        (vec![over], vec![axis], n)
+    }
+
+    #[test]
+    fn subscripts_are_compared_for_every_size() {
+        let (loops, axes, n) = setting();
+        let facts = Facts { loops: &loops, axes: &axes };
+        let one = Affine::constant(1);
+        let i = Affine::index(LoopId(0));
+        let next = i.plus(&one, 1).unwrap_or_default();
+        assert!(facts.inside(&i, &one, &n));
+        assert!(facts.inside(&one, &one, &n) && facts.inside(&n, &one, &n), "no axis is empty");
+        assert!(!facts.inside(&Affine::constant(2), &one, &n), "N may be 1");
+        assert!(facts.not_below(&next, &one) && !facts.not_above(&next, &n));
+        let beyond = n.plus(&one, 1).unwrap_or_default();
+        assert_eq!(facts.compare(&next, &beyond), Equal::Maybe);
+        assert_eq!(facts.compare(&next, &Affine::constant(0)), Equal::Never);
+        assert_eq!(facts.compare(&beyond, &beyond), Equal::Always);
+        let previous = i.plus(&one, -1).unwrap_or_default();
+        assert_eq!(facts.compare(&previous, &beyond), Equal::Never);
+        assert_eq!(facts.compare(&previous, &Affine::constant(0)), Equal::Maybe);
+    }
+}

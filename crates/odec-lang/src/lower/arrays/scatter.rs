@@ -1,0 +1,407 @@
+//! `sum(s where tab[s] == i: F[s])` as a term of an equation over `i` is no search: each `s` adds its term to the row that
+//! the table names.
+
+use odec_ir::builtin::logic;
+use odec_ir::nest::{Affine, Nest, Store, Target};
+use odec_ir::{ArrayId, KernelRole, NodeId};
+
+use super::index::IndexValue;
+use super::read::PlaceAt;
+use super::scribe::{Context, ContextId, Kind, Known, Outcome, Phase, Scribe, Step};
+use super::{Fallible, Range, World, add_loops, element, finish, row_context, row_subs};
+use crate::model::{Reduction, Symbol, TermId, TermKind};
+
+/// A term of a sum, with its sign and the factors before it.
+#[derive(Clone, Debug)]
+struct Atom {
+    negative: bool,
+    /// Term, where, and whether the sum is divided by it.
+    factors: Vec<(TermId, ContextId, bool)>,
+    term: TermId,
+    context: ContextId,
+}
+
+/// A reduction that selects its row by a table.
+struct Selection {
+    /// Indices of the reduction.
+    locals: Vec<usize>,
+    /// Indices of the row with the element of a table that is equal to each.
+    rows: Vec<(usize, TermId)>,
+    /// Further conditions.
+    others: Vec<TermId>,
+    body: TermId,
+}
+
+impl World<'_> {
+    /// A reduction with a condition `tab[..] == index` is in a term, or in a definition that it uses.
+    fn selects(&self, root: TermId) -> bool {
+        let mut open = vec![root];
+        let mut seen = std::collections::HashSet::new();
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            match &self.model.term(id).kind {
+                TermKind::Reduce { fold: Reduction::Sum, condition: Some(condition), .. }
+                    if self.conjuncts(*condition).iter().any(|&c| self.equality(c).is_some()) =>
+                {
+                    return true;
+                }
+                TermKind::Apply(op, operands) => open.extend(&operands[..usize::from(op.0.arity)]),
+                TermKind::Element(Symbol::Definition(i), ..) => open.push(self.model.definitions[*i].value.root),
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// The conditions that a condition joins by `and`.
+    fn conjuncts(&self, root: TermId) -> Vec<TermId> {
+        let mut open = vec![root];
+        let mut found = Vec::new();
+        while let Some(id) = open.pop() {
+            match &self.model.term(id).kind {
+                TermKind::Apply(op, [a, b, _]) if op.0.name == "and" => open.extend([*b, *a]),
+                _ => found.push(id),
+            }
+        }
+        found
+    }
+
+    /// `tab[..] == i`: the local and the element.
+    fn equality(&self, id: TermId) -> Option<(usize, TermId)> {
+        let TermKind::Apply(op, [a, b, _]) = &self.model.term(id).kind else { return None };
+        let one = |index: TermId, table: TermId| match (&self.model.term(index).kind, &self.model.term(table).kind) {
+            (TermKind::Index(l), TermKind::Element(Symbol::Constant(_), ..)) => Some((*l, table)),
+            _ => None,
+        };
+        if op.0.name == "eq" { one(*a, *b).or_else(|| one(*b, *a)) } else { None }
+    }
+
+    /// The indices that a term mentions itself.
+    fn indices_in(&self, root: TermId) -> Vec<usize> {
+        let mut open = vec![root];
+        let mut found = Vec::new();
+        while let Some(id) = open.pop() {
+            match &self.model.term(id).kind {
+                TermKind::Index(l) => found.push(*l),
+                TermKind::Apply(op, operands) => open.extend(&operands[..usize::from(op.0.arity)]),
+                TermKind::Element(_, _, subscripts) => open.extend(subscripts),
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+impl Scribe<'_, '_> {
+    /// Runs a step until it has what it needs.
+    pub fn settle(&mut self, mut step: impl FnMut(&mut Self) -> Outcome) -> Fallible<NodeId> {
+        loop {
+            match step(self)? {
+                Step::Done(Known::Node(node)) => return Ok(node),
+                Step::Done(Known::Index(_)) => return Ok(self.graph.constant(f64::NAN)),
+                Step::Needs(keys) => {
+                    for key in keys {
+                        self.run(key)?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The derivative of a state at an element that exists.
+    pub fn state_element(
+        &mut self,
+        state: usize,
+        order: u8,
+        subs: &[IndexValue],
+        context: ContextId,
+    ) -> Fallible<NodeId> {
+        let span = self.world.model.states[state].span;
+        self.settle(|s| s.read(Symbol::State(state), order, subs, context, span))
+    }
+
+    /// The terms of a sum, where one of them selects its row by a table; through definitions and common factors.
+    fn atoms(&mut self, root: TermId, context: ContextId) -> Fallible<Vec<Atom>> {
+        let model = self.world.model;
+        let mut open = vec![Atom { negative: false, factors: Vec::new(), term: root, context }];
+        let mut atoms = Vec::new();
+        while let Some(atom) = open.pop() {
+            if !self.world.selects(atom.term) {
+                atoms.push(atom);
+                continue;
+            }
+            let with = |term: TermId| Atom { term, ..atom.clone() };
+            match &model.term(atom.term).kind {
+                TermKind::Apply(op, [a, b, _]) => match op.0.name {
+                    "add" => open.extend([with(*b), with(*a)]),
+                    "sub" => open.extend([Atom { negative: !atom.negative, ..with(*b) }, with(*a)]),
+                    "neg" => open.push(Atom { negative: !atom.negative, ..with(*a) }),
+                    "mul" if self.world.selects(*a) != self.world.selects(*b) => {
+                        let (sum, factor) = if self.world.selects(*a) { (*a, *b) } else { (*b, *a) };
+                        let mut next = with(sum);
+                        next.factors.push((factor, atom.context, false));
+                        open.push(next);
+                    }
+                    "div" if !self.world.selects(*b) => {
+                        let mut next = with(*a);
+                        next.factors.push((*b, atom.context, true));
+                        open.push(next);
+                    }
+                    _ => atoms.push(atom),
+                },
+                TermKind::Element(Symbol::Definition(d), _, subscripts) => {
+                    let definition = &model.definitions[*d];
+                    let mut subs = Vec::new();
+                    for &s in subscripts {
+                        match self.run((Kind::Index, s, atom.context))? {
+                            Known::Index(value) => subs.push(value),
+                            Known::Node(_) => {}
+                        }
+                    }
+                    let axes = self.world.axes(Symbol::Definition(*d));
+                    let inside = subs.iter().zip(&axes).all(|(value, (axis, _))| {
+                        let axis = &self.world.sizes.axes[axis.0 as usize];
+                        // An element of a table is the row itself, which was in range when it was an index.
+                        value.as_affine().is_none_or(|a| self.facts().inside(a, &axis.first, &axis.last))
+                    });
+                    if !inside {
+                        atoms.push(atom);
+                        continue;
+                    }
+                    let mut inner = Context {
+                        locals: definition.indexed.locals.iter().copied().zip(subs).collect(),
+                        ..Context::default()
+                    };
+                    inner.guards.clone_from(&self.at(atom.context).guards);
+                    let inner = self.context(inner);
+                    open.push(Atom { context: inner, ..with(definition.value.root) });
+                }
+                _ => atoms.push(atom),
+            }
+        }
+        Ok(atoms)
+    }
+
+    /// A reduction that selects the row: for each of its conditions `tab[..] == i` with `i` an index of the row.
+    fn selection(&mut self, atom: &Atom, place: &[PlaceAt], row: &[IndexValue]) -> Option<Selection> {
+        let model = self.world.model;
+        let TermKind::Reduce { fold: Reduction::Sum, locals, condition: Some(condition), body } =
+            &model.term(atom.term).kind
+        else {
+            return None;
+        };
+        let mut rows = Vec::new();
+        let mut others = Vec::new();
+        for conjunct in self.world.conjuncts(*condition) {
+            let own = self.world.equality(conjunct).and_then(|(local, table)| {
+                let known = &self.at(atom.context).locals;
+                let value = known.iter().find(|l| l.0 == local).map(|l| &l.1)?;
+                let at = place.iter().zip(row).find_map(|(p, v)| match p {
+                    PlaceAt::Each { local, .. } if v == value => Some(*local),
+                    _ => None,
+                })?;
+                let own = self.world.indices_in(table).iter().all(|l| locals.contains(l));
+                (own && !rows.iter().any(|r: &(usize, TermId)| r.0 == at)).then_some((at, table))
+            });
+            match own {
+                Some(pair) => rows.push(pair),
+                None => others.push(conjunct),
+            }
+        }
+        (!rows.is_empty()).then(|| Selection { locals: locals.clone(), rows, others, body: *body })
+    }
+
+    /// A term with its factors and its sign.
+    fn weighted(&mut self, atom: &Atom, node: NodeId) -> Fallible<NodeId> {
+        let mut node = node;
+        for &(factor, context, divide) in atom.factors.iter().rev() {
+            let factor = self.value(factor, context)?;
+            node = if divide { self.graph.div(node, factor) } else { self.graph.mul(factor, node) };
+        }
+        Ok(if atom.negative { self.graph.neg(node) } else { node })
+    }
+}
+
+/// The right side of an equation without what other nests add to it.
+pub(super) fn rest(scribe: &mut Scribe<'_, '_>, e: usize, context: ContextId) -> Fallible<NodeId> {
+    let equation = &scribe.world.model.equations[e];
+    if equation.target.is_none() || !scribe.world.selects(equation.rhs.root) {
+        return scribe.settle(|s| s.equation(e, context));
+    }
+    let place = scribe.world.places[e].clone();
+    let row = row_subs(&place, &scribe.iterates.clone());
+    let atoms = scribe.atoms(equation.rhs.root, context)?;
+    let mut kept = Vec::new();
+    for atom in &atoms {
+        if scribe.selection(atom, &place, &row).is_none() {
+            kept.push(atom.clone());
+        }
+    }
+    if kept.len() == atoms.len() {
+        return scribe.settle(|s| s.equation(e, context));
+    }
+    let mut sum: Option<NodeId> = None;
+    for atom in &kept {
+        let node = scribe.value(atom.term, atom.context)?;
+        let node = scribe.weighted(atom, node)?;
+        sum = Some(match sum {
+            None => node,
+            Some(sum) => scribe.graph.add(sum, node),
+        });
+    }
+    Ok(sum.unwrap_or_else(|| scribe.graph.constant(0.0)))
+}
+
+/// One term that is added through a table.
+struct Part {
+    equation: usize,
+    /// Which of the atoms of its right side.
+    position: usize,
+    selection: Selection,
+}
+
+/// The nests that add through tables: all terms over the same ranges share one.
+pub(super) fn nests(world: &mut World<'_>) -> Fallible<Vec<Nest>> {
+    let mut groups: Vec<(Vec<Range>, Vec<Part>)> = Vec::new();
+    for e in 0..world.model.equations.len() {
+        let equation = &world.model.equations[e];
+        if equation.target.is_none() || !world.selects(equation.rhs.root) {
+            continue;
+        }
+        let place = world.places[e].clone();
+        let mut probe = Scribe::new(world, Phase::Run, false);
+        let loops = add_loops(&mut probe, &place);
+        let row = row_subs(&place, &loops);
+        let context = row_context(&mut probe, &place, &row, Some(e));
+        let atoms = probe.atoms(equation.rhs.root, context)?;
+        let selections: Vec<Option<Selection>> = atoms.iter().map(|a| probe.selection(a, &place, &row)).collect();
+        for (position, selection) in selections.into_iter().enumerate() {
+            let Some(selection) = selection else { continue };
+            let part = Part { equation: e, position, selection };
+            let ranges = part_loops(world, &part)?.into_iter().map(|(_, first, last)| (first, last)).collect();
+            match groups.iter_mut().find(|g| g.0 == ranges) {
+                Some(group) => group.1.push(part),
+                None => groups.push((ranges, vec![part])),
+            }
+        }
+    }
+    groups.into_iter().map(|(_, parts)| nest(world, &parts)).collect()
+}
+
+/// The indices that the nest of a part runs over: those of the reduction, and those of the row that no table gives.
+fn part_loops(world: &mut World<'_>, part: &Part) -> Fallible<Vec<(usize, Affine, Affine)>> {
+    let mut loops = Vec::new();
+    for &local in &part.selection.locals {
+        let (first, last) = world.sizes.range(&mut world.arrays, &world.model.locals[local].range)?;
+        loops.push((local, first, last));
+    }
+    for p in &world.places[part.equation] {
+        if let PlaceAt::Each { local, first, last } = p
+            && !part.selection.rows.iter().any(|r| r.0 == *local)
+        {
+            loops.push((*local, first.clone(), last.clone()));
+        }
+    }
+    Ok(loops)
+}
+
+fn nest(world: &mut World<'_>, parts: &[Part]) -> Fallible<Nest> {
+    let indices: Vec<Vec<(usize, Affine, Affine)>> =
+        parts.iter().map(|p| part_loops(world, p)).collect::<Fallible<_>>()?;
+    let mut scribe = Scribe::new(world, Phase::Run, false);
+    let mut loops = Vec::new();
+    for (local, first, last) in indices.first().into_iter().flatten() {
+        let local = &scribe.world.model.locals[*local];
+        loops.push(scribe.iterate(&local.name, first.clone(), last.clone(), local.span));
+    }
+    let mut stores = Vec::new();
+    for (part, indices) in parts.iter().zip(&indices) {
+        let own: Vec<(usize, IndexValue)> =
+            indices.iter().zip(&loops).map(|((local, _, _), &l)| (*local, IndexValue::index(l))).collect();
+        stores.push(store(&mut scribe, part, own)?);
+    }
+    Ok(finish(scribe, KernelRole::Rhs, stores).0)
+}
+
+fn store(scribe: &mut Scribe<'_, '_>, part: &Part, own: Vec<(usize, IndexValue)>) -> Fallible<Store> {
+    let model = scribe.world.model;
+    let equation = &model.equations[part.equation];
+    let place = scribe.world.places[part.equation].clone();
+    let outer = scribe.context(Context { locals: own.clone(), ..Context::default() });
+    // The index of the row is the element of the table.
+    let mut locals = own.clone();
+    let mut conditions = Vec::new();
+    for &(local, table) in &part.selection.rows {
+        let Known::Index(value) = scribe.run((Kind::Index, table, outer))? else { continue };
+        locals.push((local, value));
+    }
+    let row: Vec<IndexValue> = place
+        .iter()
+        .map(|p| match p {
+            PlaceAt::At(at) => IndexValue::affine(at.clone()),
+            PlaceAt::Each { local, .. } => {
+                locals.iter().find(|l| l.0 == *local).map_or(IndexValue::affine(Affine::constant(0)), |l| l.1.clone())
+            }
+        })
+        .collect();
+    // An equation for a part of the rows takes only what goes there.
+    let state = scribe.world.owner(part.equation);
+    let axes = state.map(|s| scribe.world.axes(Symbol::State(s))).unwrap_or_default();
+    for ((p, value), (axis, _)) in place.iter().zip(&row).zip(&axes) {
+        let axis = &scribe.world.sizes.axes[axis.0 as usize];
+        if let PlaceAt::Each { first, last, .. } = p
+            && (axis.first != *first || axis.last != *last)
+        {
+            conditions.extend(scribe.within(value, first, last));
+        }
+    }
+    let mut base = Context { locals, equation: Some(part.equation), ..Context::default() };
+    base.guards.clone_from(&conditions);
+    let mut context = scribe.context(base.clone());
+    let inside = |scribe: &mut Scribe<'_, '_>, context: ContextId| -> Fallible<(Atom, ContextId)> {
+        let atoms = scribe.atoms(equation.rhs.root, context)?;
+        let atom = atoms[part.position].clone();
+        let mut inner = scribe.at(atom.context).clone();
+        for (local, value) in &own {
+            if part.selection.locals.contains(local) {
+                inner.locals.retain(|l| l.0 != *local);
+                inner.locals.push((*local, value.clone()));
+            }
+        }
+        let inner = scribe.context(inner);
+        Ok((atom, inner))
+    };
+    let (mut atom, mut inner) = inside(scribe, context)?;
+    let mut values = Vec::new();
+    for &condition in &part.selection.others {
+        if scribe.world.guards(condition) {
+            if let Known::Node(node) = scribe.run((Kind::Guard, condition, inner))? {
+                conditions.push(node);
+            }
+        } else {
+            values.push(condition);
+        }
+    }
+    if base.guards != conditions {
+        base.guards.clone_from(&conditions);
+        context = scribe.context(base);
+        (atom, inner) = inside(scribe, context)?;
+    }
+    let mut node = scribe.value(part.selection.body, inner)?;
+    node = scribe.weighted(&atom, node)?;
+    let zero = scribe.graph.constant(0.0);
+    for condition in values {
+        let condition = scribe.value(condition, inner)?;
+        node = scribe.graph.apply(&logic::IF, &[condition, node, zero]);
+    }
+    let guard = scribe.all(&conditions);
+    if let Some(guard) = guard {
+        let condition = scribe.copied(guard);
+        node = scribe.graph.apply(&logic::IF, &[condition, node, zero]);
+    }
+    let array: ArrayId = state.map_or(ArrayId(0), |s| scribe.world.top(s));
+    let access = element(&mut scribe.space, array, &row, guard);
+    Ok(Store { target: Target::Add(access), node })
+}

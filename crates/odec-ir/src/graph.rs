@@ -248,4 +248,10 @@ impl Graph {
         }
         live
     }
+
+    /// The nodes that the roots need, operands first.
+    pub fn live(&self, roots: impl IntoIterator<Item = NodeId>) -> impl Iterator<Item = (NodeId, Node)> + '_ {
+        let live = self.reachable(roots);
+        self.nodes.iter().enumerate().filter(move |(i, _)| live[*i]).map(|(i, &node)| (NodeId(i as u32), node))
+    }
 }

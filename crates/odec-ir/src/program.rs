@@ -171,18 +171,28 @@ impl Program {
 
     /// True when the right-hand side does not mention time.
     pub fn is_autonomous(&self) -> bool {
-        self.kernel(KernelRole::Rhs).is_none_or(|k| !k.live().any(|(_, node)| node == crate::graph::Node::Time))
+        let mentions = |node| node == crate::graph::Node::Time;
+        self.kernel(KernelRole::Rhs).is_none_or(|k| !k.live().any(|(_, node)| mentions(node)))
+            && !self.nests_of(KernelRole::Rhs).any(|n| n.live().any(|(_, node)| mentions(node)))
     }
 
     /// True when M depends on the state or on time, not on parameters alone.
     pub fn mass_varies(&self) -> bool {
         self.kernel(KernelRole::Mass).is_some_and(|k| k.varies(&self.arrays))
+            || self.nests_of(KernelRole::Mass).any(|n| n.varies(&self.arrays))
     }
 
     /// True when the `Outputs` kernel reads derivatives, which it is then given as the direction `w`.
     pub fn outputs_read_rates(&self) -> bool {
-        let reads = |k: &Kernel| k.live().any(|(_, node)| matches!(node, crate::graph::Node::Direction(_)));
-        self.kernel(KernelRole::Outputs).is_some_and(reads)
+        use crate::graph::Node;
+        let reads = |(_, node)| matches!(node, Node::Direction(_) | Node::DirectionElement(_));
+        self.kernel(KernelRole::Outputs).is_some_and(|k| k.live().any(reads))
+            || self.nests_of(KernelRole::Outputs).any(|n| n.live().any(reads))
+    }
+
+    /// The nests of a role, in the order in which they run.
+    pub fn nests_of(&self, role: KernelRole) -> impl Iterator<Item = &Nest> {
+        self.nests.iter().filter(move |n| n.role == role)
     }
 
     /// The arrays of a role, in the order of declaration.
@@ -200,7 +210,6 @@ impl Kernel {
 
     /// The nodes that the stores need, operands first.
     pub fn live(&self) -> impl Iterator<Item = (NodeId, crate::graph::Node)> + '_ {
-        let live = self.graph.reachable(self.stores.iter().map(|s| s.node));
-        self.graph.nodes().iter().enumerate().filter(move |(i, _)| live[*i]).map(|(i, &node)| (NodeId(i as u32), node))
+        self.graph.live(self.stores.iter().map(|s| s.node))
     }
 }

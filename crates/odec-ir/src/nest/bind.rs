@@ -127,7 +127,7 @@ impl Bound {
         let mut binder = Binder { program, layout: &layout, lists: Lists::default() };
         let mut runs = Vec::new();
         for (number, nest) in program.nests.iter().enumerate() {
-            if !is_matrix(nest.role) {
+            if !nest.role.is_matrix() {
                 let domain = Domain::of(program, nest, u64::MAX)?;
                 runs.push(binder.run(number, nest, &domain)?);
             }
@@ -169,11 +169,6 @@ impl Bound {
         }
         Ok(Matrix { pattern, runs, lists: binder.lists.all })
     }
-}
-
-/// True for the roles whose nests store matrix entries.
-fn is_matrix(role: KernelRole) -> bool {
-    matches!(role, KernelRole::Jacobian | KernelRole::ParameterJacobian | KernelRole::Mass | KernelRole::MassJacobian)
 }
 
 /// Every index set has an index, and the elements of all arrays can be counted and kept.

@@ -8,13 +8,13 @@ use crate::graph::{Node, NodeId};
 
 /// A set of loops of folds, by position in [`Depends::sets`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct SetId(u32);
+pub(crate) struct SetId(u32);
 
 /// The set without loops.
-pub(super) const NOTHING: SetId = SetId(0);
+pub(crate) const NOTHING: SetId = SetId(0);
 
 /// Dependence of every node of a nest.
-pub(super) struct Depends {
+pub(crate) struct Depends {
     /// By node: number of iteration counters, outermost first, inside which it has to be; 0 is outside all loops.
     pub level: Vec<u32>,
     /// By node: the loops of folds whose index it depends on and that no fold inside it runs over.

@@ -17,13 +17,13 @@
 //! not there.
 
 pub mod bind;
-mod depends;
+pub(crate) mod depends;
 mod domain;
 mod entries;
 pub mod frame;
 mod positions;
 pub mod schedule;
-mod share;
+pub(crate) mod share;
 mod space;
 
 pub use bind::Bound;
@@ -155,6 +155,17 @@ pub struct Nest {
 }
 
 impl Nest {
+    /// The nodes that the stores need, operands first.
+    pub fn live(&self) -> impl Iterator<Item = (NodeId, crate::Node)> + '_ {
+        self.graph.live(self.stores.iter().map(|s| s.node))
+    }
+
+    /// True when a result depends on more than parameters.
+    pub fn varies(&self, arrays: &[crate::Array]) -> bool {
+        let stages = crate::stage::of_nest(self, arrays);
+        self.stores.iter().any(|s| stages[s.node.index()] > crate::stage::Stage::Parameter)
+    }
+
     /// The array that an access belongs to.
     pub fn array(&self, access: AccessId) -> ArrayId {
         self.space.access(access).array

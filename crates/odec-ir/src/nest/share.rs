@@ -34,25 +34,14 @@ pub fn shared(nest: &Nest) -> Nest {
         let new = *first.entry(key).or_insert_with(|| space.push_loop(of.clone()));
         merged[l.0 as usize].get_or_insert(new);
     }
-    let mut relabel = Relabel { old: &nest.space, space, loops: merged, accesses: HashMap::new(), guards: Vec::new() };
+    let mut relabel = Relabel::new(&nest.space, space, merged);
     relabel.guards();
 
     let mut graph = Graph::new();
     let mut map: Vec<Option<NodeId>> = vec![None; nest.graph.len()];
-    for (i, node) in nest.graph.nodes().iter().enumerate() {
-        if !live[i] {
-            continue;
-        }
+    for (i, _) in live.iter().enumerate().filter(|(_, live)| **live) {
         let id = NodeId(i as u32);
-        let new = match *node {
-            Node::Index(l) => graph.insert(Node::Index(relabel.of(l))),
-            Node::Element(a) => graph.insert(Node::Element(relabel.access(a))),
-            Node::DirectionElement(a) => graph.insert(Node::DirectionElement(relabel.access(a))),
-            Node::Fold(fold, over, term) => {
-                graph.insert(Node::Fold(fold, relabel.of(over), map[term.index()].unwrap_or(term)))
-            }
-            _ => copy(&nest.graph, id, &map, &mut graph),
-        };
+        let new = relabel.node(&nest.graph, id, &map, &mut graph);
         for &span in nest.graph.spans(id) {
             graph.add_span(new, span);
         }
@@ -77,15 +66,34 @@ pub fn shared(nest: &Nest) -> Nest {
 }
 
 /// Carries accesses and guards to a space with other loops.
-struct Relabel<'a> {
+pub(crate) struct Relabel<'a> {
     old: &'a Space,
-    space: Space,
+    /// Where they go.
+    pub space: Space,
     loops: Vec<Option<LoopId>>,
     accesses: HashMap<AccessId, AccessId>,
     guards: Vec<Option<NodeId>>,
 }
 
-impl Relabel<'_> {
+impl<'a> Relabel<'a> {
+    /// From a space to another, given where the loops go.
+    pub fn new(old: &'a Space, space: Space, loops: Vec<Option<LoopId>>) -> Relabel<'a> {
+        Relabel { old, space, loops, accesses: HashMap::new(), guards: Vec::new() }
+    }
+
+    /// A leaf or fold of the graph, in the other space.
+    pub fn node(&mut self, from: &Graph, id: NodeId, map: &[Option<NodeId>], into: &mut Graph) -> NodeId {
+        match from.node(id) {
+            Node::Index(l) => into.insert(Node::Index(self.of(l))),
+            Node::Element(a) => into.insert(Node::Element(self.access(a))),
+            Node::DirectionElement(a) => into.insert(Node::DirectionElement(self.access(a))),
+            Node::Fold(fold, over, term) => {
+                into.insert(Node::Fold(fold, self.of(over), map[term.index()].unwrap_or(term)))
+            }
+            _ => copy(from, id, map, into),
+        }
+    }
+
     /// A loop that only dead nodes knew is added when an access still asks for it.
     fn of(&mut self, l: LoopId) -> LoopId {
         let (old, space) = (self.old, &mut self.space);
@@ -97,10 +105,10 @@ impl Relabel<'_> {
         let guards = &self.old.guards;
         let roots = self.old.accesses().iter().filter_map(|a| a.guard);
         let live = guards.reachable(roots);
-        for i in 0..guards.len() {
+        for (i, live) in live.into_iter().enumerate() {
             let id = NodeId(i as u32);
             let new = match guards.node(id) {
-                _ if !live[i] => None,
+                _ if !live => None,
                 Node::Index(l) => {
                     let l = self.of(l);
                     Some(self.space.guards.insert(Node::Index(l)))

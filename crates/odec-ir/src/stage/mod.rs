@@ -1,5 +1,9 @@
 //! Staging: what each node depends on, and the hoisting of what depends on parameters alone into the `Prepare` kernel.
 
+mod nests;
+
+pub use nests::{hoist_nests, of_nest};
+
 use std::collections::HashMap;
 
 use crate::builtin::Primitive;
@@ -32,7 +36,7 @@ pub fn of(graph: &Graph, arrays: &[Array]) -> Vec<Stage> {
                 Role::Parameter | Role::Staged => Stage::Parameter,
                 _ => Stage::State,
             },
-            // Nests are staged by what their accesses read, which the graph alone does not say.
+            // Nests are staged by what their accesses read, which the graph alone does not say: see `of_nest`.
             Node::Index(_) | Node::Element(_) | Node::DirectionElement(_) => Stage::State,
             Node::Call(..) | Node::Fold(..) => {
                 node.operands().iter().map(|a| stages[a.index()]).max().unwrap_or(Stage::Constant)
@@ -47,6 +51,7 @@ pub fn of(graph: &Graph, arrays: &[Array]) -> Vec<Stage> {
 fn trivial(graph: &Graph, id: NodeId) -> bool {
     match graph.node(id) {
         Node::Call(op, [x, ..]) => op.primitive() == Some(Primitive::Neg) && !matches!(graph.node(x), Node::Call(..)),
+        Node::Fold(..) => false,
         _ => true,
     }
 }

@@ -161,10 +161,15 @@ impl Nest {
         let gathers = |a: &Access| {
             a.guard.is_some()
                 || a.subs.iter().any(|s| matches!(s.sub, Sub::Lookup { .. }))
-                || (self.part != Part::Interior && a.subs.iter().any(|s| s.edge != super::Edge::Inside))
+                || a.subs.iter().any(|s| s.edge != super::Edge::Inside && !self.is_margin(&s.sub))
         };
         gathers(access)
             || (self.part == Part::Shell && self.space.loops_of(id).iter().any(|l| self.iterates.contains(l)))
+    }
+
+    /// True in an interior for a subscript that never meets the edge there.
+    fn is_margin(&self, sub: &Sub) -> bool {
+        self.part == Part::Interior && self.margins.iter().any(|m| *sub == Sub::Affine(m.sub.clone()))
     }
 
     /// The counters that an access depends on: iteration loops in their order (or the points), then the loops of folds.

@@ -1,5 +1,9 @@
 //! Random valid programs with inputs, from a seed: what the tests of this crate and of the backends run on.
 
+mod nests;
+
+pub use nests::{NestCase, NestShape, nest_case, nest_inputs, nest_program};
+
 use crate::builtin::{self, Builtin, Notation, arithmetic, exponential, logic, rounding, trigonometric};
 use crate::derive;
 use crate::graph::{Graph, NodeId};

@@ -1,0 +1,312 @@
+//! What nests mean, by two routes: the interpreter of bound programs (frames, schedules, lists), and a walk over points and
+//! expressions that knows only subscripts.
+
+use odec_ir::interpret::{Inputs, Interpreter, run_bound};
+use odec_ir::nest::bind::Bound;
+use odec_ir::nest::frame::Frame;
+use odec_ir::nest::schedule::Schedule;
+use odec_ir::nest::{Access, AccessId, Affine, Axis, Edge, Fold, Part, Sub, Subscript, Target};
+use odec_ir::testing::{self, NestCase, NestShape};
+use odec_ir::{ArrayId, KernelRole, Layout, Nest, Node, NodeId, Program, Role, stage};
+
+const ROLES: [KernelRole; 3] = [KernelRole::Initial, KernelRole::Rhs, KernelRole::Outputs];
+const SIZES: [[i64; 3]; 5] = [[1, 0, 1], [2, 1, 3], [3, 2, 2], [5, 3, 7], [9, 6, 4]];
+
+/// A nest at work, without frames or schedules.
+struct Walk<'a> {
+    program: &'a Program,
+    layout: &'a Layout,
+    nest: &'a Nest,
+    case: &'a NestCase,
+    /// Index of each loop.
+    at: Vec<i64>,
+}
+
+impl Walk<'_> {
+    fn value(&self, affine: &Affine) -> i64 {
+        let extents = affine.extents.iter().map(|(e, c)| c * self.program.extents[e.0 as usize].value);
+        let loops = affine.loops.iter().map(|(l, c)| c * self.at[l.0 as usize]);
+        affine.constant + extents.sum::<i64>() + loops.sum::<i64>()
+    }
+
+    fn ends(&self, axis: &Axis) -> (i64, i64) {
+        (self.value(&axis.first), self.value(&axis.last))
+    }
+
+    fn along(&self, subscript: &Subscript, (first, last): (i64, i64)) -> i64 {
+        let at = match &subscript.sub {
+            Sub::Affine(affine) => self.value(affine),
+            Sub::Lookup { table, subs, shift } => {
+                let place = self.offset(*table, subs);
+                self.program.arrays[table.0 as usize].data[place] as i64 + shift
+            }
+        };
+        let count = last - first + 1;
+        match subscript.edge {
+            Edge::Inside => at,
+            Edge::Periodic => first + (at - first).rem_euclid(count),
+            Edge::Clamp => at.clamp(first, last),
+        }
+    }
+
+    fn offset(&self, array: ArrayId, subs: &[Subscript]) -> usize {
+        let axes = &self.program.arrays[array.0 as usize].axes;
+        let mut place = 0;
+        for (subscript, axis) in subs.iter().zip(axes) {
+            let (first, last) = self.ends(&self.program.axes[axis.0 as usize]);
+            let at = self.along(subscript, (first, last));
+            assert!((first..=last).contains(&at), "{at} is not in {first}..{last}");
+            place = place * (last - first + 1) + at - first;
+        }
+        place as usize
+    }
+
+    /// Position in the buffer; `None` where the guard is zero.
+    fn position(&self, id: AccessId) -> Option<usize> {
+        let Access { array, subs, guard } = self.nest.space.access(id);
+        let there = guard.is_none_or(|g| self.eval(&self.nest.space.guards, g) != 0.0);
+        there.then(|| self.layout.start(*array) + self.offset(*array, subs))
+    }
+
+    fn eval(&self, graph: &odec_ir::Graph, id: NodeId) -> f64 {
+        match graph.node(id) {
+            Node::Constant(bits) => f64::from_bits(bits),
+            Node::Time => self.case.t,
+            Node::Index(l) => self.at[l.0 as usize] as f64,
+            Node::Element(a) => {
+                let array = self.nest.array(a);
+                let buffer = match self.program.arrays[array.0 as usize].role {
+                    Role::Parameter | Role::Staged | Role::Size | Role::Table => &self.case.p,
+                    _ => &self.case.y,
+                };
+                // Whatever is there: a select drops it.
+                buffer[self.position(a).unwrap_or(self.layout.start(array))]
+            }
+            Node::Call(op, _) => {
+                let args: Vec<f64> = graph.node(id).operands().iter().map(|a| self.eval(graph, *a)).collect();
+                (op.0.value)(&args)
+            }
+            Node::Fold(fold, over, term) => {
+                let of = &self.nest.space.loops()[over.0 as usize];
+                let (first, last) = (self.value(&of.first), self.value(&of.last));
+                let terms: Vec<f64> = (first..=last)
+                    .map(|k| {
+                        let mut at = self.at.clone();
+                        at[over.0 as usize] = k;
+                        Walk { at, ..*self }.eval(graph, term)
+                    })
+                    .collect();
+                folded(fold, &terms, first)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Every point of the iteration loops.
+    fn points(&self) -> Vec<Vec<i64>> {
+        let mut points = vec![self.at.clone()];
+        for l in &self.nest.iterates {
+            let of = &self.nest.space.loops()[l.0 as usize];
+            let (first, last) = (self.value(&of.first), self.value(&of.last));
+            points = points
+                .iter()
+                .flat_map(|at| {
+                    (first..=last).map(|k| {
+                        let mut at = at.clone();
+                        at[l.0 as usize] = k;
+                        at
+                    })
+                })
+                .collect();
+        }
+        points
+    }
+
+    /// Whether every margin is in range at the point.
+    fn interior(&self) -> bool {
+        self.nest.margins.iter().all(|m| {
+            let (first, last) = self.ends(&self.program.axes[m.axis.0 as usize]);
+            (first..=last).contains(&self.value(&m.sub))
+        })
+    }
+}
+
+/// Sums and products in four interleaved parts, as everywhere.
+fn folded(fold: Fold, terms: &[f64], first: i64) -> f64 {
+    let part = |k: usize| terms.iter().skip(k).step_by(4);
+    match fold {
+        Fold::Sum => {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|k| part(k).fold(0.0, |s, x| s + x));
+            (a + c) + (b + d)
+        }
+        Fold::Product => {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|k| part(k).fold(1.0, |s, x| s * x));
+            (a * c) * (b * d)
+        }
+        Fold::Min => terms.iter().fold(f64::INFINITY, |m, &x| if x < m { x } else { m }),
+        Fold::Max => terms.iter().fold(f64::NEG_INFINITY, |m, &x| if x > m { x } else { m }),
+        Fold::ArgMin | Fold::ArgMax => {
+            let best = folded(if fold == Fold::ArgMin { Fold::Min } else { Fold::Max }, terms, first);
+            let at = terms.iter().position(|x| *x == best && best.is_finite());
+            at.map_or(first - 1, |k| first + k as i64) as f64
+        }
+    }
+}
+
+/// `out` of a role by walking; `only` one of interior and shell must have run for each point.
+fn walked(program: &Program, case: &NestCase, role: KernelRole) -> Vec<f64> {
+    let layout = Layout::of(program);
+    let mut out = vec![f64::NAN; layout.out_len(program, role)];
+    for nest in program.nests_of(role) {
+        let at = vec![i64::MIN; nest.space.loops().len()];
+        let walk = Walk { program, layout: &layout, nest, case, at };
+        for at in walk.points() {
+            let walk = Walk { at, ..walk };
+            let runs = match nest.part {
+                Part::Whole => true,
+                Part::Interior => walk.interior(),
+                Part::Shell => !walk.interior(),
+            };
+            if !runs {
+                continue;
+            }
+            for store in &nest.stores {
+                let value = walk.eval(&nest.graph, store.node);
+                match store.target {
+                    Target::Set(a) => out[walk.position(a).unwrap()] = value,
+                    Target::Add(a) => out[walk.position(a).unwrap()] += value,
+                    Target::Entry(..) => panic!("no matrix here"),
+                }
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn the_interpreter_agrees_with_a_walk_over_the_points() {
+    let mut seen = 0;
+    for seed in 0..120 {
+        let sizes = SIZES[seed as usize % SIZES.len()];
+        let case = testing::nest_case(seed, sizes, NestShape::default());
+        let program = &case.program;
+        let bound = Bound::of(program).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
+        for role in ROLES {
+            let expected = walked(program, &case, role);
+            let mut out = vec![f64::NAN; expected.len()];
+            run_bound(program, &bound, role, Inputs { t: case.t, y: &case.y, p: &case.p, w: &case.w }, &mut out);
+            for (k, (a, b)) in out.iter().zip(&expected).enumerate() {
+                assert_eq!(a.to_bits(), b.to_bits(), "seed {seed}, {role:?}, element {k}: {a:e} or {b:e}");
+                assert!(a.is_finite(), "seed {seed}, {role:?}, element {k}: {a}");
+            }
+            seen += out.len();
+        }
+    }
+    assert!(seen > 5000, "{seen}");
+}
+
+#[test]
+fn staging_keeps_every_bit() {
+    let (mut scalars, mut arrays) = (0, 0);
+    for seed in 0..120 {
+        let sizes = SIZES[seed as usize % SIZES.len()];
+        let case = testing::nest_case(seed, sizes, NestShape { depth: 5, switches: true });
+        let mut staged = case.program.clone();
+        stage::hoist_nests(&mut staged);
+        let bound = Bound::of(&staged).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
+        let before = Layout::of(&case.program);
+        let layout = &bound.layout;
+        let mut p = case.p[..before.np].to_vec();
+        p.extend(vec![f64::NAN; layout.staged]);
+        p.extend(&case.p[before.np..]);
+        let interpreter = Interpreter::new(&staged);
+        let inputs = p.clone();
+        let inputs = Inputs { t: f64::NAN, y: &[], p: &inputs, w: &[] };
+        interpreter.run(&staged, &bound, KernelRole::Prepare, inputs, &mut p);
+        for role in ROLES {
+            let expected = walked(&case.program, &case, role);
+            let mut out = vec![f64::NAN; expected.len()];
+            let inputs = Inputs { t: case.t, y: &case.y[..], p: &p[..], w: &[] };
+            interpreter.run(&staged, &bound, role, inputs, &mut out);
+            for (k, (a, b)) in out.iter().zip(&expected).enumerate() {
+                assert_eq!(a.to_bits(), b.to_bits(), "seed {seed}, {role:?}, element {k}: {a:e} or {b:e}");
+            }
+        }
+        for (_, a) in staged.arrays_of(Role::Staged) {
+            *(if a.axes.is_empty() { &mut scalars } else { &mut arrays }) += 1;
+        }
+        assert!(program_is_staged(&staged), "seed {seed}");
+    }
+    assert!(scalars > 100 && arrays > 50, "{scalars} scalars, {arrays} arrays");
+}
+
+/// No nest that runs often computes a scalar from parameters alone.
+fn program_is_staged(program: &Program) -> bool {
+    program.nests.iter().filter(|n| !matches!(n.role, KernelRole::Prepare | KernelRole::Initial)).all(|nest| {
+        let stages = stage::of_nest(nest, &program.arrays);
+        nest.live().all(|(id, node)| {
+            let scalar = matches!(node, Node::Call(..))
+                && stages[id.index()] == stage::Stage::Parameter
+                && !nest.graph.live([id]).any(|(_, n)| match n {
+                    Node::Index(_) | Node::Fold(..) => true,
+                    Node::Element(a) => !nest.space.access(a).subs.is_empty() || nest.space.access(a).guard.is_some(),
+                    _ => false,
+                });
+            // A sign costs no more than a load.
+            !scalar || matches!(node, Node::Call(op, _) if op.0.name == "neg")
+        })
+    })
+}
+
+#[test]
+fn sharing_loops_keeps_every_bit() {
+    let mut merged = 0;
+    for seed in 0..120 {
+        let sizes = SIZES[seed as usize % SIZES.len()];
+        let case = testing::nest_case(seed, sizes, NestShape { depth: 5, switches: true });
+        let mut shared = case.program.clone();
+        for nest in &mut shared.nests {
+            *nest = odec_ir::nest::shared(nest);
+        }
+        let loops = |p: &Program| p.nests.iter().map(|n| n.space.loops().len()).sum::<usize>();
+        merged += loops(&case.program) - loops(&shared);
+        let bound = Bound::of(&shared).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
+        for role in ROLES {
+            let expected = walked(&case.program, &case, role);
+            let mut out = vec![f64::NAN; expected.len()];
+            run_bound(&shared, &bound, role, Inputs { t: case.t, y: &case.y, p: &case.p, w: &case.w }, &mut out);
+            for (k, (a, b)) in out.iter().zip(&expected).enumerate() {
+                assert_eq!(a.to_bits(), b.to_bits(), "seed {seed}, {role:?}, element {k}: {a:e} or {b:e}");
+            }
+        }
+    }
+    assert!(merged > 100, "{merged}");
+}
+
+#[test]
+fn nothing_that_is_compiled_depends_on_sizes() {
+    let shape = NestShape { depth: 5, switches: true };
+    let made = |seed: u64, sizes: [i64; 3]| {
+        let mut program = testing::nest_program(seed, sizes, shape);
+        for nest in &mut program.nests {
+            *nest = odec_ir::nest::shared(nest);
+        }
+        stage::hoist_nests(&mut program);
+        program
+    };
+    for seed in 0..40 {
+        let small = made(seed, [3, 2, 4]);
+        for sizes in [[1, 0, 1], [10, 12, 7], [1000, 30, 500], [100_000, 3, 200_000]] {
+            let large = made(seed, sizes);
+            assert_eq!(small.nests.len(), large.nests.len());
+            assert_eq!(small.arrays.len(), large.arrays.len());
+            assert_eq!(small.axes, large.axes);
+            for (a, b) in small.nests.iter().zip(&large.nests) {
+                let (a_code, b_code) = (odec_ir::expand::expanded_nest(a), odec_ir::expand::expanded_nest(b));
+                assert_eq!(a_code.graph.nodes(), b_code.graph.nodes());
+                assert_eq!(Schedule::of(&a_code), Schedule::of(&b_code));
+                assert_eq!(Frame::of(a), Frame::of(b));
+            }
+        }
+    }
+}

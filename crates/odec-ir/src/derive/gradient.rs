@@ -24,38 +24,55 @@ pub(super) fn partial(graph: &mut Graph, op: Op, args: &[NodeId], call: NodeId, 
     (graph.as_constant(node) != Some(0.0)).then_some(node)
 }
 
+/// How the gradient of a fold follows from that of its term. Graphs without folds need no rule: `()`.
+pub(super) trait FoldRule {
+    /// The gradient of `fold`, given that of its term. Its columns may be new ones.
+    fn gradient(&mut self, graph: &mut Graph, fold: NodeId, term: &Gradient) -> Gradient;
+}
+
+impl FoldRule for () {
+    fn gradient(&mut self, _: &mut Graph, _: NodeId, _: &Gradient) -> Gradient {
+        Vec::new()
+    }
+}
+
 const NONE: u32 = u32::MAX;
 
 /// At most this many products are formed for one matrix of derivatives: a dense one of 2,000 states. Beyond, the kernel
 /// is left out, which lowering reports.
 pub const MAX_DERIVATIVE_TERMS: usize = 1 << 22;
 
-/// The gradients of the roots by the variables: `variable` gives the column (below `columns`) of the leaves that count.
+/// The gradients of the roots by the variables: `variable` gives the column of the leaves that count.
 /// New nodes are appended to the graph. The order of terms follows the order of nodes. `None` if more than
 /// [`MAX_DERIVATIVE_TERMS`] products would be formed; nodes made until then stay in the graph, unused.
-pub fn gradients(
+pub fn gradients(graph: &mut Graph, roots: &[NodeId], variable: impl Fn(Node) -> Option<u32>) -> Option<Vec<Gradient>> {
+    gradients_by(graph, roots, variable, &mut ())
+}
+
+/// [`gradients`] of a graph with folds.
+pub(super) fn gradients_by(
     graph: &mut Graph,
     roots: &[NodeId],
-    columns: usize,
     variable: impl Fn(Node) -> Option<u32>,
+    rule: &mut impl FoldRule,
 ) -> Option<Vec<Gradient>> {
     let len = graph.len();
     let active = active(graph, &variable);
     let by_regions = regions(graph, roots, &active);
     let first = (CHEAP * len).min(MAX_DERIVATIVE_TERMS);
-    if let Some(done) = sweep(graph, roots, &active, &by_regions, columns, &variable, first) {
+    if let Some(done) = sweep(graph, roots, &active, &by_regions, &variable, rule, first) {
         return Some(done);
     }
     let by_roots = reverse_cost(graph, roots, &active);
     let budget = by_roots.unwrap_or(MAX_DERIVATIVE_TERMS);
     if budget > first
-        && let Some(done) = sweep(graph, roots, &active, &by_regions, columns, &variable, budget)
+        && let Some(done) = sweep(graph, roots, &active, &by_regions, &variable, rule, budget)
     {
         return Some(done);
     }
     by_roots?;
     let by_roots = cones(graph, roots, &active)?;
-    sweep(graph, roots, &active, &by_roots, columns, &variable, MAX_DERIVATIVE_TERMS)
+    sweep(graph, roots, &active, &by_roots, &variable, rule, MAX_DERIVATIVE_TERMS)
 }
 
 fn sweep(
@@ -63,14 +80,14 @@ fn sweep(
     roots: &[NodeId],
     active: &[bool],
     members: &[Vec<u32>],
-    columns: usize,
     variable: &impl Fn(Node) -> Option<u32>,
+    rule: &mut impl FoldRule,
     budget: usize,
 ) -> Option<Vec<Gradient>> {
     let len = members.len();
     let mut sweep = Sweep {
         adjoint: vec![None; len],
-        row: vec![None; columns],
+        row: Vec::new(),
         known: vec![Vec::new(); len],
         boundary: Vec::new(),
         terms: 0,
@@ -85,6 +102,13 @@ fn sweep(
         } else {
             match node {
                 Node::Call(op, args) if op.0.branch.is_some() => sweep.branch(graph, op, &args),
+                Node::Fold(_, _, term) => {
+                    sweep.terms += sweep.known[term.index()].len();
+                    let inner = std::mem::take(&mut sweep.known[term.index()]);
+                    let gradient = rule.gradient(graph, NodeId(i as u32), &inner);
+                    sweep.known[term.index()] = inner;
+                    gradient
+                }
                 _ => sweep.region(graph, active, members, i, budget)?,
             }
         };
@@ -175,8 +199,13 @@ impl<'a> Cones<'a> {
     }
 }
 
+/// Operations whose gradient is not a sum of products: choices and folds. They and their arguments are checkpoints.
 fn branches(node: Node) -> bool {
-    matches!(node, Node::Call(op, _) if op.0.branch.is_some())
+    match node {
+        Node::Call(op, _) => op.0.branch.is_some(),
+        Node::Fold(..) => true,
+        _ => false,
+    }
 }
 
 /// Nodes that depend on a variable.
@@ -270,7 +299,7 @@ impl Sweep {
             }
             for &(column, inner) in &self.known[b as usize] {
                 let term = graph.mul(adjoint, inner);
-                let slot = &mut self.row[column as usize];
+                let slot = slot(&mut self.row, column);
                 if slot.is_none() {
                     touched.push(column);
                 }
@@ -295,7 +324,7 @@ impl Sweep {
         let zero = graph.constant(0.0);
         let mut touched: Vec<u32> = Vec::new();
         for &(column, inner) in &self.known[then] {
-            self.row[column as usize] = Some(graph.apply(&logic::IF, &[condition, inner, zero]));
+            *slot(&mut self.row, column) = Some(graph.apply(&logic::IF, &[condition, inner, zero]));
             touched.push(column);
         }
         let mut rest = self.known[then].iter().peekable();
@@ -308,7 +337,7 @@ impl Sweep {
                     zero
                 }
             };
-            self.row[column as usize] = Some(graph.apply(&logic::IF, &[condition, taken, inner]));
+            *slot(&mut self.row, column) = Some(graph.apply(&logic::IF, &[condition, taken, inner]));
         }
         self.collect(touched)
     }
@@ -318,6 +347,14 @@ impl Sweep {
         touched.sort_unstable();
         touched.into_iter().filter_map(|c| self.row[c as usize].take().map(|node| (c, node))).collect()
     }
+}
+
+/// The place of a column.
+fn slot(row: &mut Vec<Option<NodeId>>, column: u32) -> &mut Option<NodeId> {
+    if row.len() <= column as usize {
+        row.resize(column as usize + 1, None);
+    }
+    &mut row[column as usize]
 }
 
 fn accumulate(graph: &mut Graph, sum: &mut Option<NodeId>, term: NodeId) {

@@ -1,12 +1,15 @@
 //! Exact derivatives: from the kernels of a model to the complete program.
 
 mod compare;
+mod folds;
 mod gradient;
 mod mass;
+mod nests;
 mod tangent;
 
 pub use compare::{EntryComparison, Variable, compare, dual_column};
 pub use gradient::{MAX_DERIVATIVE_TERMS, gradients};
+pub use nests::complete_nests;
 pub use tangent::tangent;
 
 use crate::graph::{Graph, Node, NodeId};
@@ -88,7 +91,7 @@ fn matrix(kernel: &Kernel, role: KernelRole, columns: &[ArrayId], layout: &Layou
         column_of[c.0 as usize] = Some(j as u32);
     }
     let roots: Vec<NodeId> = kernel.stores.iter().map(|s| s.node).collect();
-    let rows = gradients(&mut graph, &roots, columns.len(), |node| match node {
+    let rows = gradients(&mut graph, &roots, |node| match node {
         Node::Read(array) => column_of.get(array.0 as usize).copied().flatten(),
         _ => None,
     })?;
@@ -110,7 +113,7 @@ fn matrix(kernel: &Kernel, role: KernelRole, columns: &[ArrayId], layout: &Layou
 fn time_derivative(kernel: &Kernel, role: KernelRole) -> Option<Kernel> {
     let mut graph = kernel.graph.clone();
     let roots: Vec<NodeId> = kernel.stores.iter().map(|s| s.node).collect();
-    let rows = gradients(&mut graph, &roots, 1, |node| (node == Node::Time).then_some(0))?;
+    let rows = gradients(&mut graph, &roots, |node| (node == Node::Time).then_some(0))?;
     let stores = row_stores(kernel, &mut graph, rows.into_iter().map(|row| row.first().map(|&(_, node)| node)));
     Some(Kernel { role, graph, stores })
 }
@@ -133,7 +136,7 @@ pub fn of_formula(
     let mut own = Graph::new();
     let x = own.read(ArrayId(0));
     let value = formula(&mut own, x);
-    let gradient = gradients(&mut own, &[value], 1, |node| matches!(node, Node::Read(_)).then_some(0))?;
+    let gradient = gradients(&mut own, &[value], |node| matches!(node, Node::Read(_)).then_some(0))?;
     let root = gradient.first()?.first()?.1;
     let live = own.reachable([root]);
     let mut map = vec![None; own.len()];

@@ -1,6 +1,8 @@
 //! Random valid programs with inputs, from a seed: what the tests of this crate and of the backends run on.
 
+pub mod models;
 mod nests;
+pub mod pad;
 
 pub use nests::{NestCase, NestShape, nest_case, nest_inputs, nest_program};
 

@@ -1,0 +1,224 @@
+//! Derivatives of folds, and expressions carried from one loop to another.
+//!
+//! The derivative of `sum(k: f(u[k], v[i]))` by `v[i]` is again a sum. By `u[k]` it is a value for each k, and the stream of
+//! matrix entries runs over k: over a loop of its own, as other sums over the same indices may be factors of its value.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::gradient::{FoldRule, Gradient};
+use crate::builtin::logic;
+use crate::graph::{Graph, Node, NodeId};
+use crate::nest::{Access, AccessId, Affine, Fold, LoopId, Space, Sub, Subscript};
+use crate::stage::copy;
+
+/// Copies what varies with a loop so that it varies with another one of the same indices.
+#[derive(Default)]
+pub(super) struct Carrier {
+    nodes: HashMap<(LoopId, LoopId, NodeId), NodeId>,
+    guards: HashMap<(LoopId, LoopId, NodeId), NodeId>,
+}
+
+impl Carrier {
+    /// The node with the index of `to` in place of that of `from`; folds over `from` itself stay.
+    pub fn node(&mut self, graph: &mut Graph, space: &mut Space, root: NodeId, from: LoopId, to: LoopId) -> NodeId {
+        let mut stack = vec![(root, false)];
+        while let Some((id, ready)) = stack.pop() {
+            if self.nodes.contains_key(&(from, to, id)) {
+                continue;
+            }
+            let node = graph.node(id);
+            let stays = matches!(node, Node::Fold(_, over, _) if over == from);
+            if !ready && !stays && !node.operands().is_empty() {
+                stack.push((id, true));
+                stack.extend(node.operands().iter().map(|&a| (a, false)));
+                continue;
+            }
+            let new = match node {
+                _ if stays => id,
+                Node::Index(l) if l == from => graph.insert(Node::Index(to)),
+                Node::Element(a) => {
+                    let a = self.access(space, a, from, to);
+                    graph.insert(Node::Element(a))
+                }
+                Node::DirectionElement(a) => {
+                    let a = self.access(space, a, from, to);
+                    graph.insert(Node::DirectionElement(a))
+                }
+                Node::Call(op, args) => {
+                    let arity = usize::from(op.0.arity);
+                    let mut args = args.map(|a| self.nodes.get(&(from, to, a)).copied().unwrap_or(a));
+                    if op.0.commutative && args[1] < args[0] {
+                        args.swap(0, 1);
+                    }
+                    graph.insert_call(op, &args[..arity])
+                }
+                Node::Fold(fold, over, term) => {
+                    let term = self.nodes.get(&(from, to, term)).copied().unwrap_or(term);
+                    graph.insert(Node::Fold(fold, over, term))
+                }
+                _ => id,
+            };
+            if new != id {
+                for span in graph.spans(id).to_vec() {
+                    graph.add_span(new, span);
+                }
+            }
+            self.nodes.insert((from, to, id), new);
+        }
+        self.nodes.get(&(from, to, root)).copied().unwrap_or(root)
+    }
+
+    /// The access with the index of `to` in place of that of `from`.
+    pub fn access(&mut self, space: &mut Space, id: AccessId, from: LoopId, to: LoopId) -> AccessId {
+        if !space.loops_of(id).contains(&from) {
+            return id;
+        }
+        let Access { array, subs, guard } = space.access(id).clone();
+        let subs = subs.iter().map(|s| subscript(s, from, to)).collect();
+        let guard = guard.map(|guard| self.guard(space, guard, from, to));
+        space.intern(Access { array, subs, guard })
+    }
+
+    fn guard(&mut self, space: &mut Space, guard: NodeId, from: LoopId, to: LoopId) -> NodeId {
+        let live = space.guards.reachable([guard]);
+        let mut map: Vec<Option<NodeId>> = vec![None; live.len()];
+        let old = space.guards.clone();
+        for i in (0..live.len()).filter(|&i| live[i]) {
+            let id = NodeId(i as u32);
+            let new = match (self.guards.get(&(from, to, id)), space.guards.node(id)) {
+                (Some(&known), _) => known,
+                (None, Node::Index(l)) if l == from => space.guards.insert(Node::Index(to)),
+                (None, Node::Element(a)) => {
+                    let a = self.access(space, a, from, to);
+                    space.guards.insert(Node::Element(a))
+                }
+                (None, _) => copy(&old, id, &map, &mut space.guards),
+            };
+            self.guards.insert((from, to, id), new);
+            map[i] = Some(new);
+        }
+        map[guard.index()].unwrap_or(guard)
+    }
+}
+
+fn subscript(subscript: &Subscript, from: LoopId, to: LoopId) -> Subscript {
+    let sub = match &subscript.sub {
+        Sub::Affine(affine) => Sub::Affine(carried(affine, from, to)),
+        Sub::Lookup { table, subs, shift } => Sub::Lookup {
+            table: *table,
+            subs: subs.iter().map(|s| self::subscript(s, from, to)).collect(),
+            shift: *shift,
+        },
+    };
+    Subscript { sub, edge: subscript.edge }
+}
+
+fn carried(affine: &Affine, from: LoopId, to: LoopId) -> Affine {
+    let mut out = affine.clone();
+    for (l, _) in out.loops.iter_mut().filter(|(l, _)| *l == from) {
+        *l = to;
+    }
+    out.loops.sort_unstable();
+    out
+}
+
+/// What differentiation adds to a nest: loops that run beside those of folds, and the accesses in them.
+pub(super) struct Folds {
+    /// Grows by loops and accesses.
+    pub space: Space,
+    carrier: Carrier,
+    /// By loop of a fold: the iteration loop of the streams that run over it.
+    streams: HashMap<LoopId, LoopId>,
+    /// By product: the loop over its other factors.
+    others: HashMap<NodeId, LoopId>,
+    /// What the columns of gradients are: an access, and the loops of folds that have become loops of its stream.
+    columns: Vec<(AccessId, Vec<LoopId>)>,
+    index: HashMap<(AccessId, Vec<LoopId>), u32>,
+}
+
+impl Folds {
+    /// Of a nest with this space; the first columns are its accesses.
+    pub fn new(space: Space) -> Folds {
+        let columns: Vec<_> = (0..space.accesses().len()).map(|a| (AccessId(a as u32), Vec::new())).collect();
+        let index = columns.iter().enumerate().map(|(i, c)| (c.clone(), i as u32)).collect();
+        Folds { space, carrier: Carrier::default(), streams: HashMap::new(), others: HashMap::new(), columns, index }
+    }
+
+    /// The access that a column is the derivative by, in the loops of its stream, and the loops of folds that those
+    /// replace, ascending.
+    pub fn column(&mut self, column: u32) -> (AccessId, Vec<LoopId>) {
+        let (mut access, loops) = self.columns[column as usize].clone();
+        for &l in &loops {
+            let to = self.stream(l);
+            access = self.carrier.access(&mut self.space, access, l, to);
+        }
+        (access, loops)
+    }
+
+    /// The iteration loop that streams run over in place of a fold's.
+    pub fn stream(&mut self, l: LoopId) -> LoopId {
+        let space = &mut self.space;
+        *self.streams.entry(l).or_insert_with(|| space.push_loop(space.loops()[l.0 as usize].clone()))
+    }
+
+    /// What a small change of a fold's term at one index adds to the fold, given the change of the term; `None` if nothing.
+    pub fn change(&mut self, graph: &mut Graph, id: NodeId, slope: NodeId) -> Option<NodeId> {
+        let Node::Fold(fold, over, term) = graph.node(id) else { return None };
+        let position = match fold {
+            Fold::Sum => return Some(slope),
+            Fold::Product => {
+                let others = self.others(graph, id, over, term);
+                return Some(graph.mul(slope, others));
+            }
+            Fold::Min => Fold::ArgMin,
+            Fold::Max => Fold::ArgMax,
+            Fold::ArgMin | Fold::ArgMax => return None,
+        };
+        let attained = graph.insert(Node::Fold(position, over, term));
+        let index = graph.insert(Node::Index(over));
+        let here = graph.apply(&logic::EQ, &[index, attained]);
+        let zero = graph.constant(0.0);
+        Some(graph.apply(&logic::IF, &[here, slope, zero]))
+    }
+
+    /// The product of the factors at all other indices than that of its loop.
+    fn others(&mut self, graph: &mut Graph, id: NodeId, over: LoopId, term: NodeId) -> NodeId {
+        let space = &mut self.space;
+        let inner = *self.others.entry(id).or_insert_with(|| space.push_loop(space.loops()[over.0 as usize].clone()));
+        let factor = self.carrier.node(graph, space, term, over, inner);
+        let (other, this) = (graph.insert(Node::Index(inner)), graph.insert(Node::Index(over)));
+        let differs = graph.apply(&logic::NE, &[other, this]);
+        let one = graph.constant(1.0);
+        let factor = graph.apply(&logic::IF, &[differs, factor, one]);
+        graph.insert(Node::Fold(Fold::Product, inner, factor))
+    }
+}
+
+impl FoldRule for Folds {
+    fn gradient(&mut self, graph: &mut Graph, fold: NodeId, term: &Gradient) -> Gradient {
+        let Node::Fold(_, over, _) = graph.node(fold) else { return Vec::new() };
+        let mut sum: BTreeMap<u32, NodeId> = BTreeMap::new();
+        for &(column, slope) in term {
+            let Some(node) = self.change(graph, fold, slope) else { continue };
+            let (access, mut loops) = self.columns[column as usize].clone();
+            let opens = !loops.contains(&over) && self.space.loops_of(access).contains(&over);
+            let (column, node) = if opens {
+                loops.push(over);
+                loops.sort_unstable();
+                let to = self.stream(over);
+                let node = self.carrier.node(graph, &mut self.space, node, over, to);
+                let next = self.columns.len() as u32;
+                let column = *self.index.entry((access, loops.clone())).or_insert(next);
+                if column == next {
+                    self.columns.push((access, loops));
+                }
+                (column, node)
+            } else {
+                (column, graph.insert(Node::Fold(Fold::Sum, over, node)))
+            };
+            let node = sum.get(&column).map_or(node, |&other| graph.add(other, node));
+            sum.insert(column, node);
+        }
+        sum.into_iter().collect()
+    }
+}

@@ -1,0 +1,110 @@
+//! Derivatives of programs with loops: streams against dual numbers, for extents down to one.
+
+use num_dual::Dual64;
+use odec_ir::interpret::{self, Inputs};
+use odec_ir::nest::Bound;
+use odec_ir::nest::bind::MAX_ENTRIES;
+use odec_ir::program::{KernelRole, Pattern};
+use odec_ir::testing::Random;
+use odec_ir::testing::models::{self, MODELS, Model};
+
+const SIZES: [i64; 4] = [1, 2, 3, 5];
+
+fn buffer(model: &Model, bound: &Bound) -> Vec<f64> {
+    models::parameters(&model.program, bound, &model.parameters)
+}
+
+fn vector(model: &Model, bound: &Bound, role: KernelRole, w: &[f64]) -> Vec<f64> {
+    let p = buffer(model, bound);
+    let mut out = vec![f64::NAN; bound.layout.n];
+    interpret::run_bound(&model.program, bound, role, Inputs { t: model.t, y: &model.y, p: &p, w }, &mut out);
+    out
+}
+
+fn matrix(model: &Model, bound: &Bound, role: KernelRole) -> (Pattern, Vec<f64>) {
+    let p = buffer(model, bound);
+    let matrix = bound.matrix(&model.program, role, MAX_ENTRIES).unwrap();
+    let mut out = vec![f64::NAN; matrix.pattern.len()];
+    interpret::run_bound(&model.program, &matrix, role, Inputs { t: model.t, y: &model.y, p: &p, w: &[] }, &mut out);
+    (matrix.pattern, out)
+}
+
+/// f at dual numbers: `Prepare` too, as staged values depend on parameters.
+fn dual(model: &Model, bound: &Bound, seed: impl Fn(char, usize) -> f64) -> Vec<f64> {
+    let seeded = |kind: char, values: &[f64]| -> Vec<Dual64> {
+        values.iter().enumerate().map(|(i, &x)| Dual64::new(x, seed(kind, i))).collect()
+    };
+    let layout = &bound.layout;
+    let mut p = seeded('p', &buffer(model, bound));
+    p[layout.np..].iter_mut().for_each(|x| x.eps = 0.0);
+    let given = p.clone();
+    let inputs = Inputs { t: Dual64::from_re(0.0), y: &[], p: &given, w: &[] };
+    interpret::run_bound(&model.program, bound, KernelRole::Prepare, inputs, &mut p);
+    let mut out = vec![Dual64::from_re(f64::NAN); layout.n];
+    let (y, t) = (seeded('y', &model.y), Dual64::new(model.t, seed('t', 0)));
+    interpret::run_bound(&model.program, bound, KernelRole::Rhs, Inputs { t, y: &y, p: &p, w: &[] }, &mut out);
+    out.iter().map(|x| x.eps).collect()
+}
+
+fn assert_near(what: &str, a: &[f64], b: &[f64]) {
+    assert_eq!(a.len(), b.len(), "{what}");
+    for (i, (a, b)) in a.iter().zip(b).enumerate() {
+        assert!((a - b).abs() <= 1e-12 * (1.0 + b.abs()), "{what}, row {i}: {a} and {b}");
+    }
+}
+
+fn each(mut check: impl FnMut(&str, Model, Bound)) {
+    for (name, make) in MODELS {
+        for size in SIZES {
+            let model = make(size);
+            let bound = Bound::of(&model.program).unwrap_or_else(|e| panic!("{name} {size}: {e:?}"));
+            check(&format!("{name} {size}"), model, bound);
+        }
+    }
+}
+
+#[test]
+fn right_hand_sides_are_those_of_plain_loops() {
+    each(|name, model, bound| {
+        let expected = (model.reference)(model.t, &model.y, &model.parameters);
+        assert_near(name, &vector(&model, &bound, KernelRole::Rhs, &[]), &expected);
+    });
+}
+
+fn compare(name: &str, (pattern, values): &(Pattern, Vec<f64>), dual: impl Fn(usize) -> Vec<f64>) {
+    for column in 0..pattern.columns() {
+        let expected = dual(column);
+        let mut stored = vec![0.0; expected.len()];
+        for ((i, j), value) in pattern.entries().zip(values) {
+            if j == column {
+                stored[i] = *value;
+            }
+        }
+        assert_near(&format!("{name}, column {column}"), &stored, &expected);
+    }
+}
+
+#[test]
+fn streams_are_the_dual_jacobian() {
+    each(|name, model, bound| {
+        let jacobian = matrix(&model, &bound, KernelRole::Jacobian);
+        assert!(jacobian.1.iter().any(|&x| x != 0.0), "{name}");
+        let unit = |on: char, j: usize| move |kind: char, i: usize| if kind == on && i == j { 1.0 } else { 0.0 };
+        compare(name, &jacobian, |j| dual(&model, &bound, unit('y', j)));
+        let by_parameters = matrix(&model, &bound, KernelRole::ParameterJacobian);
+        assert_eq!(by_parameters.0.columns(), model.parameters.len());
+        compare(&format!("{name}, parameters"), &by_parameters, |j| dual(&model, &bound, unit('p', j)));
+        let by_time = vector(&model, &bound, KernelRole::TimeDerivative, &[]);
+        assert_near(name, &by_time, &dual(&model, &bound, unit('t', 0)));
+    });
+}
+
+#[test]
+fn the_tangent_is_the_dual_one() {
+    each(|name, model, bound| {
+        let mut random = Random::new(1);
+        let w: Vec<f64> = model.y.iter().map(|_| random.uniform(-1.0, 1.0)).collect();
+        let tangent = vector(&model, &bound, KernelRole::Tangent, &w);
+        assert_near(name, &tangent, &dual(&model, &bound, |kind, i| if kind == 'y' { w[i] } else { 0.0 }));
+    });
+}

@@ -1,5 +1,6 @@
 //! Measures the solvers of linear systems on the method-of-lines problems: `cargo run --release -p odec-ode --example linear --
-//! [problem] [--refs DIR]`. Each row is the fastest of several runs; errors are against the reference end values of DIR, files of
+//! [problem] [--method NAME] [--refs DIR]`. Each row is the fastest of several runs, and the mean of
+//! their processor times; errors are against the reference end values of DIR, files of
 //! one number a line with the fields of a cell side by side.
 
 #[path = "../tests/common/grids.rs"]
@@ -52,6 +53,12 @@ fn once(system: &Grid, case: &Case, name: &str, options: &Options) -> Result<(f6
     Ok((start.elapsed().as_secs_f64() * 1e3, outcome))
 }
 
+/// Milliseconds of processor time of this process, which other processes do not lengthen (where the system tells).
+fn processor() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse::<f64>().ok().map(|ns| ns * 1e-6)
+}
+
 fn error(y: &[f64], reference: &[f64], fields: usize) -> f64 {
     let cells = y.len() / fields;
     let of = |i: usize| reference[(i % cells) * fields + i / cells];
@@ -60,6 +67,7 @@ fn error(y: &[f64], reference: &[f64], fields: usize) -> f64 {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let only = arguments.iter().position(|a| a == "--method").and_then(|k| arguments.get(k + 1));
     let refs = arguments.iter().position(|a| a == "--refs").and_then(|k| arguments.get(k + 1));
     let wanted = arguments.first().filter(|a| !a.starts_with("--"));
     for case in CASES.iter().filter(|case| wanted.is_none_or(|w| case.name.contains(w.as_str()))) {
@@ -68,17 +76,30 @@ fn main() {
             .and_then(|dir| std::fs::read_to_string(format!("{dir}/{}.txt", case.name)).ok())
             .map(|text| text.split_whitespace().filter_map(|v| v.parse().ok()).collect())
             .filter(|values: &Vec<f64>| values.len() == system.y0.len());
+        // What comes before the first step: patterns, orders, memory.
+        let setup = |name: &str, options: &Options| {
+            let short = Case { t_end: 1e-9 * case.t_end, ..*case };
+            let used = processor();
+            let runs = 20;
+            for _ in 0..runs {
+                let _ = once(&system, &short, name, options);
+            }
+            processor().zip(used).map_or(0.0, |(now, then)| (now - then) / f64::from(runs))
+        };
         println!("{}", case.name);
-        for (name, linear) in case.runs {
+        for (name, linear) in case.runs.iter().filter(|(name, _)| only.is_none_or(|o| o == name)) {
             for exponent in 2..=8 {
                 let rtol = 10f64.powi(-exponent);
                 let options = Options { rtol, atol: vec![rtol], linear: *linear, ..Options::default() };
                 let mut best: Option<(f64, Outcome)> = None;
                 let begun = Instant::now();
+                let mut runs = 0;
+                let used = processor();
                 for repeat in 0..50 {
                     if repeat > 0 && begun.elapsed().as_secs_f64() > 0.3 {
                         break;
                     }
+                    runs += 1;
                     match once(&system, case, name, &options) {
                         Ok((ms, outcome)) if best.as_ref().is_none_or(|(least, _)| ms < *least) => {
                             best = Some((ms, outcome));
@@ -91,13 +112,18 @@ fn main() {
                     }
                 }
                 let Some((ms, outcome)) = best else { continue };
+                let mean = processor().zip(used).map_or(ms, |(now, then)| (now - then) / f64::from(runs));
                 if exponent == 2 {
-                    println!("  {name}: {}", outcome.linear.as_ref().map(|l| l.to_string()).unwrap_or_default());
+                    println!(
+                        "  {name}, {:.3} ms before the first step: {}",
+                        setup(name, &options),
+                        outcome.linear.as_ref().map(|l| l.to_string()).unwrap_or_default()
+                    );
                 }
                 let s = outcome.stats;
                 let error = reference.as_ref().map(|r| format!("{:.2e}", error(&outcome.y, r, case.fields)));
                 println!(
-                    "    rtol {rtol:.0e}  {ms:9.3} ms  error {}  steps {}+{} f {} J {} LU {} solves {} newton {} iterations {}",
+                    "    rtol {rtol:.0e}  {ms:9.3} ms (mean {mean:.3})  error {}  steps {}+{} f {} J {} LU {} solves {} newton {} iterations {}",
                     error.unwrap_or("-".to_string()),
                     s.accepted,
                     s.rejected + s.failed,

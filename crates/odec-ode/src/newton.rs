@@ -12,7 +12,7 @@ pub const MAX_ITERATIONS: u32 = 10;
 /// The factors are kept while alpha is within this fraction of theirs.
 pub const ALPHA_DRIFT: f64 = 0.25;
 /// Error that an iteration for a correction may leave, as a fraction of what Newton may leave.
-pub const LINEAR_ACCURACY: f64 = 0.1;
+pub const LINEAR_ACCURACY: f64 = 0.5;
 /// Solves after which the Jacobian is renewed, however well the iteration seems to converge.
 pub const MAX_AGE: u32 = 20;
 /// A rate above this asks for a new Jacobian next time.

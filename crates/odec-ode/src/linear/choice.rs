@@ -4,6 +4,7 @@ use crate::linear::banded::Banded;
 use crate::linear::blocks;
 use crate::linear::dense::Dense;
 use crate::linear::incomplete::Incomplete;
+use crate::linear::split::{self, Split};
 use crate::linear::{Factor, Scalar, band, ordering, sparse};
 use crate::pattern::Pattern;
 use crate::problem::Refusal;
@@ -238,15 +239,18 @@ pub(super) fn iterating(pattern: &Pattern, wish: Linear) -> Result<Box<dyn Facto
         if band::reverse_cuthill_mckee(pattern).1 <= NARROW {
             return false;
         }
-        let flops = |ordering: ordering::Ordering| ordering.flops;
         let most = KRYLOV_PAYS * pattern.entries() as f64;
-        n > ANALYSED || ordering::minimum_degree(pattern, MAX_FILL).is_none_or(|o| flops(o) > most)
+        n > ANALYSED || ordering::within(pattern, MAX_FILL, most).is_none()
     };
     match wish {
-        Linear::Krylov => Ok(Box::new(Incomplete::new(pattern))),
-        Linear::Auto if pays() => Ok(Box::new(Incomplete::new(pattern))),
+        Linear::Krylov => Ok(krylov(pattern)),
+        Linear::Auto if pays() => Ok(krylov(pattern)),
         _ => direct(pattern, wish),
     }
+}
+
+fn krylov(pattern: &Pattern) -> Box<dyn Factor> {
+    if split::suits(pattern) { Box::new(Split::new(pattern)) } else { Box::new(Incomplete::new(pattern)) }
 }
 
 /// A factorisation that always chooses its pivots by size, for matrices that may be singular.

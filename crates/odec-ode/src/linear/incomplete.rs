@@ -4,7 +4,7 @@
 
 use crate::linear::band::{inverse, reverse_cuthill_mckee};
 use crate::linear::choice::{Kind, LinearReport};
-use crate::linear::krylov::{Goal, Work, bicgstab};
+use crate::linear::krylov::{Goal, Preconditioned, Work, bicgstab};
 use crate::linear::{Assembled, Factor, Health};
 use crate::pattern::Pattern;
 
@@ -117,33 +117,49 @@ impl Incomplete {
     fn iterate(&mut self, b: &mut [f64], tolerance: f64) -> bool {
         self.precondition(b);
         let Incomplete { start, cols, diagonal, values, factors, reciprocal, work, .. } = self;
-        let n = reciprocal.len();
-        let (iterations, met) = bicgstab(work, tolerance, |x, out| {
-            let x = &x[..n];
-            let out = &mut out[..n];
-            for i in 0..n {
-                // The product and the forward solve read the same columns.
-                let (first, middle, end) = (start[i] as usize, diagonal[i] as usize, start[i + 1] as usize);
-                let row = &cols[first..end];
-                let values = &values[first..end];
-                let factors = &factors[first..middle];
-                let mut sum = 0.0;
-                for (j, a) in row.iter().zip(values) {
-                    sum += a * x[*j as usize];
-                }
-                let mut known = 0.0;
-                for (j, l) in row.iter().zip(factors) {
-                    known += l * out[*j as usize];
-                }
-                out[i] = sum - known;
-            }
-            backward(start, diagonal, cols, factors, reciprocal, out);
-        });
+        let (iterations, met) =
+            bicgstab(work, tolerance, &Factored { start, cols, diagonal, values, factors, reciprocal });
         self.iterations += iterations;
         for (j, x) in self.order.iter().zip(&self.work.x) {
             b[*j as usize] = *x;
         }
         met
+    }
+}
+
+/// The matrix with its factors on the left.
+struct Factored<'a> {
+    start: &'a [u32],
+    cols: &'a [u32],
+    diagonal: &'a [u32],
+    values: &'a [f64],
+    factors: &'a [f64],
+    reciprocal: &'a [f64],
+}
+
+impl Preconditioned for Factored<'_> {
+    fn inner(&self, v: &[f64], z: &mut [f64]) {
+        z.copy_from_slice(v);
+    }
+
+    fn outer(&self, _: &[f64], z: &[f64], out: &mut [f64]) {
+        let n = self.reciprocal.len();
+        let (z, out) = (&z[..n], &mut out[..n]);
+        for i in 0..n {
+            // The product and the forward solve read the same columns.
+            let (first, middle, end) = (self.start[i] as usize, self.diagonal[i] as usize, self.start[i + 1] as usize);
+            let row = &self.cols[first..end];
+            let mut sum = 0.0;
+            for (j, a) in row.iter().zip(&self.values[first..end]) {
+                sum += a * z[*j as usize];
+            }
+            let mut known = 0.0;
+            for (j, l) in row.iter().zip(&self.factors[first..middle]) {
+                known += l * out[*j as usize];
+            }
+            out[i] = sum - known;
+        }
+        backward(self.start, self.diagonal, self.cols, self.factors, self.reciprocal, out);
     }
 }
 
@@ -208,10 +224,7 @@ impl Factor for Incomplete {
     }
 
     fn solve_within(&mut self, b: &mut [f64], goal: Goal<'_>) -> bool {
-        for (m, j) in self.work.metric.iter_mut().zip(&self.order) {
-            let weight = goal.weights[*j as usize];
-            *m = weight * weight;
-        }
+        self.work.weigh(&self.order, goal.weights);
         self.iterate(b, goal.tolerance)
     }
 

@@ -17,6 +17,14 @@ pub const TIGHT: f64 = 1e-12;
 /// A scalar product this much smaller than its factors allow has lost its meaning: the iteration begins anew from where it is.
 const BREAKDOWN: f64 = 1e-30;
 
+/// A preconditioned matrix Q A R of which the iteration solves Q A R v = Q b; the solution is R v.
+pub(super) trait Preconditioned {
+    /// z = R v.
+    fn inner(&self, v: &[f64], z: &mut [f64]);
+    /// out = Q A z, where z = R v.
+    fn outer(&self, v: &[f64], z: &[f64], out: &mut [f64]);
+}
+
 /// Vectors of the iteration; no other memory is used.
 pub(super) struct Work {
     /// Squares of the weights.
@@ -29,12 +37,33 @@ pub(super) struct Work {
     p: Vec<f64>,
     v: Vec<f64>,
     t: Vec<f64>,
+    /// R p and R r.
+    zp: Vec<f64>,
+    zr: Vec<f64>,
 }
 
 impl Work {
     pub fn new(n: usize) -> Self {
         let zeros = || vec![0.0; n];
-        Work { metric: vec![1.0; n], x: zeros(), r: zeros(), shadow: zeros(), p: zeros(), v: zeros(), t: zeros() }
+        Work {
+            metric: vec![1.0; n],
+            x: zeros(),
+            r: zeros(),
+            shadow: zeros(),
+            p: zeros(),
+            v: zeros(),
+            t: zeros(),
+            zp: zeros(),
+            zr: zeros(),
+        }
+    }
+
+    /// Takes the weights of unknowns in this order.
+    pub fn weigh(&mut self, order: &[u32], weights: &[f64]) {
+        for (m, j) in self.metric.iter_mut().zip(order) {
+            let weight = weights[*j as usize];
+            *m = weight * weight;
+        }
     }
 }
 
@@ -95,29 +124,45 @@ fn reduce(r: &mut [f64], alpha: f64, v: &[f64], w: &[f64]) -> f64 {
     total(s)
 }
 
-/// Solves A x = b from x = 0, where `work.r` is the preconditioned b and `apply(v, out)` gives the preconditioned A v. The error
-/// left in `work.x` is at most `tolerance` in the norm sqrt(mean(metric_i x_i^2)), or [`TIGHT`] times the size of b. Gives
-/// the iterations, and whether the goal was met.
-pub(super) fn bicgstab(work: &mut Work, tolerance: f64, mut apply: impl FnMut(&[f64], &mut [f64])) -> (u64, bool) {
-    let Work { metric, x, r, shadow, p, v, t } = work;
+/// sum w_i a_i a_i.
+fn square(w: &[f64], a: &[f64]) -> f64 {
+    let ((w4, w), (a4, a)) = (w.as_chunks::<4>(), a.as_chunks::<4>());
+    let mut s: Lanes = [0.0; 4];
+    for (w, a) in w4.iter().zip(a4) {
+        for l in 0..4 {
+            s[l] += w[l] * a[l] * a[l];
+        }
+    }
+    for (l, (w, a)) in w.iter().zip(a).enumerate() {
+        s[l] += w * a * a;
+    }
+    total(s)
+}
+
+/// Solves Q A x = Q b from x = 0, where `work.r` is Q b, for `work.x`. The residual r is measured as R r, which estimates the
+/// error: at most `tolerance` in the norm sqrt(mean(metric_i e_i^2)), or [`TIGHT`] times what it was at the start. Gives the
+/// iterations, and whether the goal was met.
+pub(super) fn bicgstab(work: &mut Work, tolerance: f64, matrix: &impl Preconditioned) -> (u64, bool) {
+    let Work { metric, x, r, shadow, p, v, t, zp, zr } = work;
     let n = x.len();
-    x.fill(0.0);
-    let start = dots(metric, r, r).1;
+    matrix.inner(r, zp);
+    let start = square(metric, zp);
     let goal = (tolerance * tolerance * n as f64).max(TIGHT * TIGHT * start);
+    if start <= goal {
+        // The preconditioner alone is nearer than nothing.
+        x.copy_from_slice(zp);
+        return (0, true);
+    }
+    x.fill(0.0);
     if !start.is_finite() {
         return (0, false);
     }
-    if start <= goal {
-        // The preconditioner alone is nearer than nothing.
-        x.copy_from_slice(r);
-        return (0, true);
-    }
+    let mut size = square(metric, r);
     let (mut alpha, mut omega, mut rho) = (1.0, 1.0, 1.0);
-    let mut size = start;
     let mut anew = true;
     for iteration in 1..=MAX_KRYLOV {
         let mut next = if anew { 0.0 } else { dot(shadow, r) };
-        if anew || next.abs() <= BREAKDOWN * start {
+        if anew || next.abs() <= BREAKDOWN * size {
             for i in 0..n {
                 shadow[i] = metric[i] * r[i];
             }
@@ -130,26 +175,33 @@ pub(super) fn bicgstab(work: &mut Work, tolerance: f64, mut apply: impl FnMut(&[
             }
         }
         rho = next;
-        apply(p, v);
+        if iteration > 1 {
+            matrix.inner(p, zp);
+        }
+        matrix.outer(p, zp, v);
         alpha = rho / dot(shadow, v);
         if !alpha.is_finite() {
             return (iteration, false);
         }
         size = reduce(r, alpha, v, metric);
-        if size <= goal {
+        matrix.inner(r, zr);
+        let left = square(metric, zr);
+        if left <= goal {
             for i in 0..n {
-                x[i] += alpha * p[i];
+                x[i] += alpha * zp[i];
             }
             return (iteration, true);
         }
-        apply(r, t);
+        // What R does to the size is taken to be the same for the next residual.
+        let stretch = left / size;
+        matrix.outer(r, zr, t);
         let (ts, tt) = dots(metric, t, r);
         omega = ts / tt;
         for i in 0..n {
-            x[i] += alpha * p[i] + omega * r[i];
+            x[i] += alpha * zp[i] + omega * zr[i];
         }
         size = reduce(r, omega, t, metric);
-        if size <= goal {
+        if size * stretch <= goal {
             return (iteration, true);
         }
         if !(omega.is_finite() && size.is_finite()) {

@@ -16,6 +16,7 @@ mod second_order;
 mod shifted;
 mod solver;
 mod sparse;
+mod split;
 
 pub use assembled::Assembled;
 pub use choice::{Kind, Linear, LinearReport, MAX_DENSE, MAX_FILL, Misfit, NARROW, SMALL, SPARSE_DENSITY};

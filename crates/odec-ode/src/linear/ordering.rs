@@ -12,8 +12,6 @@ pub(super) struct Ordering {
     pub order: Vec<u32>,
     /// Entries of L + U.
     pub fill: u64,
-    /// Additions and multiplications of a factorisation.
-    pub flops: f64,
 }
 
 /// The graph under elimination.
@@ -90,6 +88,11 @@ impl Marks {
 
 /// The order for a square pattern; `None` when the fill passes `limit`.
 pub(super) fn minimum_degree(pattern: &Pattern, limit: u64) -> Option<Ordering> {
+    within(pattern, limit, f64::INFINITY)
+}
+
+/// As [`minimum_degree`], `None` also when a factorisation would take more than `most` operations.
+pub(super) fn within(pattern: &Pattern, limit: u64, most: f64) -> Option<Ordering> {
     let n = pattern.cols();
     let mut graph = Graph::new(pattern);
     let mut marks = Marks { stamp: 0, marks: vec![0; n] };
@@ -109,7 +112,7 @@ pub(super) fn minimum_degree(pattern: &Pattern, limit: u64) -> Option<Ordering> 
         let members = std::mem::take(&mut graph.members[p]);
         fill += 2 * members.len() as u64 + 1;
         flops += 2.0 * (members.len() as f64).powi(2) + members.len() as f64;
-        if fill > limit {
+        if fill > limit || flops > most {
             return None;
         }
         for &i in &members {
@@ -134,5 +137,5 @@ pub(super) fn minimum_degree(pattern: &Pattern, limit: u64) -> Option<Ordering> 
         }
         graph.members[p] = members;
     }
-    Some(Ordering { order, fill, flops })
+    Some(Ordering { order, fill })
 }

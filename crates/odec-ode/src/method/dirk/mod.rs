@@ -14,7 +14,7 @@ use crate::control::{Control, PREDICTIVE, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
-use crate::linear::{LinearReport, Rates};
+use crate::linear::{Goal, LinearReport, Rates};
 use crate::method::polynomial::Polynomial;
 use crate::method::{Family, Setup};
 use crate::newton::{Accuracy, Equation, Newton};
@@ -230,7 +230,8 @@ impl Dirk {
         fused::sum(&mut self.anchor, &self.k, h * alpha, &self.estimate);
         self.error.fill(0.0);
         matrix.mass().multiply_add(1.0, &self.anchor, &mut self.error);
-        matrix.solve(eval, &mut self.error);
+        let goal = Goal { weights: &self.weights, tolerance: self.accuracy.tolerance };
+        matrix.solve_within(eval, &mut self.error, goal);
     }
 
     fn finish(&mut self, h: f64, t_new: f64) {

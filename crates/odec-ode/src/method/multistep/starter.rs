@@ -10,9 +10,9 @@
 
 use crate::control::{Tolerances, weighted_norm, weighted_worst};
 use crate::evaluator::Evaluator;
-use crate::linear::{MassMatrix, Shifted};
+use crate::linear::{Goal, MassMatrix, Shifted};
 pub use crate::method::radau::radau5::{A, C};
-use crate::newton::{Accuracy, ROUNDING};
+use crate::newton::{Accuracy, LINEAR_ACCURACY, ROUNDING};
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::System;
 
@@ -178,7 +178,10 @@ impl Starter {
             }
             let mass = if varies { self.matrices[i].mass() } else { &self.mass };
             mass.multiply_add(-1.0, &self.sum, &mut self.correction);
-            self.matrices[i].solve(eval, &mut self.correction);
+            let goal = Goal { weights: &self.weights, tolerance: LINEAR_ACCURACY * self.accuracy.tolerance };
+            if !self.matrices[i].solve_within(eval, &mut self.correction, goal) {
+                return Err(Cause::NewtonFailed { row: weighted_worst(&self.correction, &self.weights) });
+            }
             for m in 0..n {
                 self.z[i][m] += self.correction[m];
             }

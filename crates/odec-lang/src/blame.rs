@@ -1,13 +1,16 @@
 //! Which term of the source gave a value, or a derivative, that is not finite: found by computing the unsimplified
 //! expressions once more, from the top down to the term whose operands are all fine.
 
+mod arrays;
+
 use odec_ir::{Graph, Node, Op, Span};
 
 use crate::model::walk::{Domain, Walk};
 use crate::model::{Body, Model, TermKind, Values};
 use crate::source::Source;
 
-/// What is not finite. Numbers of states count [`Model::state_names`].
+/// What is not finite. Numbers of states count [`Model::state_names`], in a model with arrays elements as in [`Point::y`];
+/// numbers of outputs and parameters count elements likewise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// The right side of the row of a state.
@@ -40,7 +43,8 @@ pub enum By {
 pub struct Point<'a> {
     /// The independent variable.
     pub t: f64,
-    /// States in the order of [`Model::state_names`].
+    /// States in the order of [`Model::state_names`]; of a model with arrays element by element, row by row: for each state
+    /// its elements, then those of its derivatives.
     pub y: &'a [f64],
     /// Constants and parameters.
     pub values: &'a Values,
@@ -142,20 +146,25 @@ impl Domain for Terms<'_> {
     }
 
     fn apply(&mut self, op: Op, operands: &[Dual], _: Span) -> Dual {
-        let plain: Vec<f64> = operands.iter().map(|o| o.value).collect();
-        let value = (op.0.value)(&plain);
-        let mut slope = None;
-        if operands.iter().any(|o| o.slope.is_some()) {
-            for (i, operand) in operands.iter().enumerate() {
-                if let Some(s) = operand.slope
-                    && let Some(partial) = partial(op, &plain, i)
-                {
-                    slope = Some(slope.unwrap_or(0.0) + partial * s);
-                }
+        apply(op, operands)
+    }
+}
+
+/// An operation on values with their derivatives.
+fn apply(op: Op, operands: &[Dual]) -> Dual {
+    let plain: Vec<f64> = operands.iter().map(|o| o.value).collect();
+    let value = (op.0.value)(&plain);
+    let mut slope = None;
+    if operands.iter().any(|o| o.slope.is_some()) {
+        for (i, operand) in operands.iter().enumerate() {
+            if let Some(s) = operand.slope
+                && let Some(partial) = partial(op, &plain, i)
+            {
+                slope = Some(slope.unwrap_or(0.0) + partial * s);
             }
         }
-        Dual { value, slope }
     }
+    Dual { value, slope }
 }
 
 /// The partial derivative of an operation at a point; `None` if it is identically zero.
@@ -180,6 +189,9 @@ fn partial(op: Op, at: &[f64], i: usize) -> Option<f64> {
 
 /// The innermost term of `what` that is not finite at a point, or `None` if every term is.
 pub fn blame(model: &Model, source: &Source, what: What, point: Point<'_>) -> Option<Blame> {
+    if model.has_arrays() {
+        return arrays::search(model, source, what, point);
+    }
     let by = match what {
         What::Slope(_, by) => Some(by),
         _ => None,

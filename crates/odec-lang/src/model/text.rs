@@ -218,7 +218,7 @@ impl Model {
         }
     }
 
-    fn name_of(&self, symbol: Symbol) -> &str {
+    pub(crate) fn name_of(&self, symbol: Symbol) -> &str {
         match symbol {
             Symbol::Time => &self.time.name,
             Symbol::Parameter(i) => &self.parameters[i].name,

@@ -11,7 +11,7 @@ mod sizes;
 use std::collections::HashMap;
 
 use odec_ir::nest::{Access, Affine, AxisId, Edge, LoopId, Nest, Part, Space, Store, Subscript, Target};
-use odec_ir::{ArrayId, KernelRole, NodeId, Program, Role};
+use odec_ir::{ArrayId, KernelRole, NodeId, Program, Role, derive};
 
 use super::Arrays;
 use crate::diagnostic::Diagnostic;
@@ -145,18 +145,7 @@ impl World<'_> {
 pub(super) fn lower(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagnostic>> {
     let (parts, nests) = nests(model, overrides)?;
     let Parts { arrays, axes, extents } = parts;
-    Ok(Program {
-        name: model.name.clone(),
-        arrays,
-        extents,
-        axes,
-        kernels: Vec::new(),
-        nests,
-        jacobian: Default::default(),
-        parameter_jacobian: Default::default(),
-        mass: None,
-        mass_jacobian: Default::default(),
-    })
+    Ok(derive::complete_nests(arrays, axes, extents, nests, model.name.clone()))
 }
 
 /// What a program is made of beside its nests.
@@ -339,18 +328,13 @@ type Fallible<T> = Result<T, Box<Diagnostic>>;
 
 /// The nests of a group: one, or interior and shell.
 fn group(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: &[Row]) -> Fallible<Vec<Nest>> {
-    let interior = nest(world, role, phase, rows, true)?;
-    if interior.1 {
-        let whole = nest(world, role, phase, rows, false)?;
-        return Ok(vec![Nest { part: Part::Whole, margins: Vec::new(), ..whole.0 }]);
-    }
-    let interior = interior.0;
+    let interior = nest(world, role, phase, rows, Part::Interior)?;
     if interior.margins.is_empty() {
         return Ok(vec![Nest { part: Part::Whole, ..interior }]);
     }
-    let shell = nest(world, role, phase, rows, false)?.0;
-    let shell = Nest { part: Part::Shell, margins: interior.margins.clone(), ..shell };
-    Ok(vec![Nest { part: Part::Interior, ..interior }, shell])
+    let shell = nest(world, role, phase, rows, Part::Shell)?;
+    let shell = Nest { margins: interior.margins.clone(), ..shell };
+    Ok(vec![interior, shell])
 }
 
 /// The subscripts of a row.
@@ -389,9 +373,9 @@ fn add_loops(scribe: &mut Scribe<'_, '_>, place: &[PlaceAt]) -> Vec<LoopId> {
     loops
 }
 
-/// One nest, and whether it cannot be an interior.
-fn nest(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: &[Row], interior: bool) -> Fallible<(Nest, bool)> {
-    let mut scribe = Scribe::new(world, phase, interior);
+/// One nest.
+fn nest(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: &[Row], part: Part) -> Fallible<Nest> {
+    let mut scribe = Scribe::new(world, phase, part);
     let loops = add_loops(&mut scribe, &rows[0].place);
     let mut stores = Vec::with_capacity(rows.len());
     for row in rows {
@@ -417,9 +401,9 @@ fn nest(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: &[Row], int
 }
 
 /// The nest of what was written.
-fn finish(scribe: Scribe<'_, '_>, role: KernelRole, stores: Vec<Store>) -> (Nest, bool) {
-    let Scribe { space, graph, margins, iterates, no_interior, interior, .. } = scribe;
-    (Nest { role, space, iterates, part: Part::Whole, margins, graph, stores }, interior && no_interior)
+fn finish(scribe: Scribe<'_, '_>, role: KernelRole, stores: Vec<Store>) -> Nest {
+    let Scribe { space, graph, margins, iterates, part, .. } = scribe;
+    Nest { role, space, iterates, part, margins, graph, stores }
 }
 
 /// Every element of a state.

@@ -1,7 +1,7 @@
 //! Reads: elements of arrays, definitions with their subscripts put in, and what is there where a subscript leaves its axis.
 
 use odec_ir::builtin::logic;
-use odec_ir::nest::{Access, Affine, AxisId, Edge, Margin, Sub, Subscript};
+use odec_ir::nest::{Access, Affine, AxisId, Edge, Margin, Part, Sub, Subscript};
 use odec_ir::{ArrayId, Node, NodeId, Span};
 
 use super::index::{Equal, IndexValue};
@@ -64,7 +64,7 @@ impl Scribe<'_, '_> {
         };
         let ruled: Vec<usize> = outside.iter().copied().filter(|&k| ruled(k)).collect();
         let margin = |k: usize| self.margin(&subs[k]);
-        if self.interior && ruled.iter().all(|&k| margin(k)) {
+        if self.part == Part::Interior && ruled.iter().all(|&k| margin(k)) {
             for &k in &ruled {
                 let axis = axes[k].0;
                 if let Some(sub) = subs[k].as_affine().cloned() {
@@ -76,9 +76,6 @@ impl Scribe<'_, '_> {
             }
             let unsafe_axes = outside.len() > ruled.len();
             return self.plain(&source, symbol, order, subs, &axes, &[], unsafe_axes, context);
-        }
-        if self.interior && ruled.iter().any(|&k| axes[k].1.is_some() && subs[k].as_affine().is_some()) {
-            self.no_interior = true;
         }
         self.cases(&source, symbol, order, subs, &axes, &outside, &boundaries, context)
     }
@@ -326,16 +323,20 @@ impl Scribe<'_, '_> {
     /// The condition under which an element is read, if it may not exist elsewhere.
     fn guard_of(&mut self, subs: &[Subscript], unsafe_axes: bool, context: ContextId) -> Option<NodeId> {
         let guards = self.at(context).guards.clone();
+        let mut loops = Vec::new();
+        for s in subs {
+            IndexValue { sub: s.sub.clone(), wrap: None }.loops(&mut loops);
+        }
+        // In a shell an element is listed anyway, and its entries of the Jacobian vanish with the condition.
+        if self.part == Part::Shell && loops.iter().any(|l| self.iterates.contains(l)) {
+            return self.all(&guards);
+        }
         if unsafe_axes && subs.iter().all(|s| matches!(s.sub, Sub::Affine(_))) {
             return self.all(&guards);
         }
         // Elements of tables are checked where they are used, but for conditions on the same table or the same point.
         let mut tables = Vec::new();
-        let mut loops = Vec::new();
-        for s in subs {
-            tables_of(&s.sub, &mut tables);
-            IndexValue { sub: s.sub.clone(), wrap: None }.loops(&mut loops);
-        }
+        subs.iter().for_each(|s| tables_of(&s.sub, &mut tables));
         if tables.is_empty() {
             return None;
         }

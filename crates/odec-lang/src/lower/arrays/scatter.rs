@@ -255,7 +255,7 @@ pub(super) fn rest(scribe: &mut Scribe<'_, '_>, e: usize, context: ContextId) ->
 }
 
 /// One term that is added through a table.
-struct Part {
+struct Addend {
     equation: usize,
     /// Which of the atoms of its right side.
     position: usize,
@@ -264,14 +264,14 @@ struct Part {
 
 /// The nests that add through tables: all terms over the same ranges share one.
 pub(super) fn nests(world: &mut World<'_>) -> Fallible<Vec<Nest>> {
-    let mut groups: Vec<(Vec<Range>, Vec<Part>)> = Vec::new();
+    let mut groups: Vec<(Vec<Range>, Vec<Addend>)> = Vec::new();
     for e in 0..world.model.equations.len() {
         let equation = &world.model.equations[e];
         if equation.target.is_none() || !world.selects(equation.rhs.root) {
             continue;
         }
         let place = world.places[e].clone();
-        let mut probe = Scribe::new(world, Phase::Run, false);
+        let mut probe = Scribe::new(world, Phase::Run, odec_ir::nest::Part::Whole);
         let loops = add_loops(&mut probe, &place);
         let row = row_subs(&place, &loops);
         let context = row_context(&mut probe, &place, &row, Some(e));
@@ -279,7 +279,7 @@ pub(super) fn nests(world: &mut World<'_>) -> Fallible<Vec<Nest>> {
         let selections: Vec<Option<Selection>> = atoms.iter().map(|a| probe.selection(a, &place, &row)).collect();
         for (position, selection) in selections.into_iter().enumerate() {
             let Some(selection) = selection else { continue };
-            let part = Part { equation: e, position, selection };
+            let part = Addend { equation: e, position, selection };
             let ranges = part_loops(world, &part)?.into_iter().map(|(_, first, last)| (first, last)).collect();
             match groups.iter_mut().find(|g| g.0 == ranges) {
                 Some(group) => group.1.push(part),
@@ -291,7 +291,7 @@ pub(super) fn nests(world: &mut World<'_>) -> Fallible<Vec<Nest>> {
 }
 
 /// The indices that the nest of a part runs over: those of the reduction, and those of the row that no table gives.
-fn part_loops(world: &mut World<'_>, part: &Part) -> Fallible<Vec<(usize, Affine, Affine)>> {
+fn part_loops(world: &mut World<'_>, part: &Addend) -> Fallible<Vec<(usize, Affine, Affine)>> {
     let mut loops = Vec::new();
     for &local in &part.selection.locals {
         let (first, last) = world.sizes.range(&mut world.arrays, &world.model.locals[local].range)?;
@@ -307,10 +307,10 @@ fn part_loops(world: &mut World<'_>, part: &Part) -> Fallible<Vec<(usize, Affine
     Ok(loops)
 }
 
-fn nest(world: &mut World<'_>, parts: &[Part]) -> Fallible<Nest> {
+fn nest(world: &mut World<'_>, parts: &[Addend]) -> Fallible<Nest> {
     let indices: Vec<Vec<(usize, Affine, Affine)>> =
         parts.iter().map(|p| part_loops(world, p)).collect::<Fallible<_>>()?;
-    let mut scribe = Scribe::new(world, Phase::Run, false);
+    let mut scribe = Scribe::new(world, Phase::Run, odec_ir::nest::Part::Whole);
     let mut loops = Vec::new();
     for (local, first, last) in indices.first().into_iter().flatten() {
         let local = &scribe.world.model.locals[*local];
@@ -322,10 +322,10 @@ fn nest(world: &mut World<'_>, parts: &[Part]) -> Fallible<Nest> {
             indices.iter().zip(&loops).map(|((local, _, _), &l)| (*local, IndexValue::index(l))).collect();
         stores.push(store(&mut scribe, part, own)?);
     }
-    Ok(finish(scribe, KernelRole::Rhs, stores).0)
+    Ok(finish(scribe, KernelRole::Rhs, stores))
 }
 
-fn store(scribe: &mut Scribe<'_, '_>, part: &Part, own: Vec<(usize, IndexValue)>) -> Fallible<Store> {
+fn store(scribe: &mut Scribe<'_, '_>, part: &Addend, own: Vec<(usize, IndexValue)>) -> Fallible<Store> {
     let model = scribe.world.model;
     let equation = &model.equations[part.equation];
     let place = scribe.world.places[part.equation].clone();

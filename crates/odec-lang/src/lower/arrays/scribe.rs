@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use odec_ir::builtin::logic;
-use odec_ir::nest::{Access, AccessId, Affine, Edge, Fold, Loop, LoopId, Margin, Space, Sub, Subscript};
+use odec_ir::nest::{Access, AccessId, Affine, Edge, Fold, Loop, LoopId, Margin, Part, Space, Sub, Subscript};
 use odec_ir::{Graph, Node, NodeId, Span};
 
 use super::World;
@@ -83,14 +83,12 @@ pub(super) enum Phase {
 pub(super) struct Scribe<'w, 'm> {
     pub world: &'w mut World<'m>,
     pub phase: Phase,
-    /// Write the interior: what bounds it becomes a margin.
-    pub interior: bool,
+    /// In an interior what bounds it becomes a margin; elsewhere every rule of an edge is written out.
+    pub part: Part,
     pub space: Space,
     pub graph: Graph,
     pub margins: Vec<Margin>,
     pub iterates: Vec<LoopId>,
-    /// The interior reads something that comes in again at an edge inside of a reduction: there is none.
-    pub no_interior: bool,
     contexts: Vec<Context>,
     context_ids: HashMap<Context, ContextId>,
     known: HashMap<Key, Known>,
@@ -101,16 +99,15 @@ pub(super) struct Scribe<'w, 'm> {
 }
 
 impl<'w, 'm> Scribe<'w, 'm> {
-    pub fn new(world: &'w mut World<'m>, phase: Phase, interior: bool) -> Scribe<'w, 'm> {
+    pub fn new(world: &'w mut World<'m>, phase: Phase, part: Part) -> Scribe<'w, 'm> {
         Scribe {
             world,
             phase,
-            interior,
+            part,
             space: Space::new(),
             graph: Graph::new(),
             margins: Vec::new(),
             iterates: Vec::new(),
-            no_interior: false,
             contexts: Vec::new(),
             context_ids: HashMap::new(),
             known: HashMap::new(),

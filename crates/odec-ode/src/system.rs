@@ -47,6 +47,11 @@ pub trait System: Sync {
     fn jacobian_pattern(&self) -> &Pattern;
     /// df/dy on the pattern into `values` (length: entries of the pattern).
     fn jacobian(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError>;
+    /// False where df/dy has too many entries to hold: then the pattern is empty (n columns without entries), `jacobian` is not
+    /// called, and implicit methods can only iterate with [`System::jacobian_vector`].
+    fn holds_jacobian(&self) -> bool {
+        true
+    }
     /// df/dy * w into `out`.
     fn jacobian_vector(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError>;
     /// The partial derivative df/dt into `out`.

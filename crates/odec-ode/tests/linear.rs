@@ -140,3 +140,38 @@ fn an_iteration_takes_as_many_steps_as_exact_solutions_do() {
     }
     assert_eq!(seen, 52);
 }
+
+#[test]
+fn a_jacobian_that_is_not_held_is_done_without() {
+    for (name, make, t_end) in [
+        ("heat", (|| grids::heat_square(12)) as fn() -> Grid, 0.05),
+        ("brusselator", || grids::brusselator_square(10), 1.0),
+        ("chain", || grids::chain(40), 0.05),
+    ] {
+        let (free, held) = (make().without_jacobian(), make());
+        for method in ["bdf", "kencarp4", "bdf3", "backward-euler", "trapezoidal"] {
+            let options = tolerances(1e-4, 1e-4);
+            let direct = solve(&held, t_end, method, &options);
+            for reduce in [true, false] {
+                let own = solve(&free, t_end, method, &Options { reduce, ..options.clone() });
+                let report = own.linear.expect("an implicit method");
+                assert!(report.kind == Kind::MatrixFree && report.iterations > 0, "{name} {method}: {report}");
+                assert_eq!(report.n, if reduce { held.y0.len() - held.shape.second } else { held.y0.len() });
+                assert!(own.stats.jacobians == 0 && own.stats.accepted <= direct.stats.accepted * 11 / 10 + 1);
+                for i in 0..held.y0.len() {
+                    let difference = (own.y[i] - direct.y[i]).abs();
+                    assert!(difference <= 1e-2 * (1.0 + direct.y[i].abs()), "{name} {method} row {i}: {difference:e}");
+                }
+            }
+        }
+        for (method, linear) in [("rodas4", Linear::Auto), ("radau5", Linear::Auto), ("bdf", Linear::Sparse)] {
+            match run(&free, (0.0, 1e-3), &free.y0, method, &Options { linear, ..tolerances(1e-3, 1e-3) }) {
+                Err(SolveError::Refused(Refusal::Linear(misfit))) => {
+                    assert_eq!(misfit, Misfit::JacobianNotHeld { n: free.y0.len() });
+                }
+                other => panic!("{:?}", other.map(|(outcome, _)| outcome.linear)),
+            }
+        }
+        assert!(solve(&free, 1e-4, "rk4", &fixed(1e-5)).linear.is_none());
+    }
+}

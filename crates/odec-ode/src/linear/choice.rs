@@ -54,6 +54,8 @@ pub enum Kind {
     Sparse,
     /// BiCGStab with ILU(0).
     Krylov,
+    /// BiCGStab with products J w alone.
+    MatrixFree,
 }
 
 impl std::fmt::Display for Kind {
@@ -64,6 +66,7 @@ impl std::fmt::Display for Kind {
             Kind::BlockTridiagonal => "block-tridiagonal LU",
             Kind::Sparse => "sparse LU",
             Kind::Krylov => "BiCGStab with ILU(0)",
+            Kind::MatrixFree => "BiCGStab without a matrix",
         })
     }
 }
@@ -113,7 +116,9 @@ impl std::fmt::Display for LinearReport {
         if self.block > 1 {
             write!(f, " in blocks of {}", self.block)?;
         }
-        write!(f, ", {} nonzeros, {} in L+U", self.entries, self.fill)?;
+        if self.kind != Kind::MatrixFree {
+            write!(f, ", {} nonzeros, {} in L+U", self.entries, self.fill)?;
+        }
         if self.bandwidth > 0 && self.block == 1 {
             write!(f, ", bandwidth {}", self.bandwidth)?;
         }
@@ -139,6 +144,11 @@ pub enum Misfit {
         /// The method.
         method: String,
     },
+    /// The Jacobian is too large to hold, and what was asked for, or the method, needs its values.
+    JacobianNotHeld {
+        /// Unknowns.
+        n: usize,
+    },
     /// A full matrix beyond [`MAX_DENSE`] was asked for.
     DenseTooLarge {
         /// Unknowns.
@@ -163,6 +173,12 @@ impl std::fmt::Display for Misfit {
         match self {
             Misfit::NeedsExactSolutions { method } => {
                 write!(f, "`{method}` needs exact solutions of its linear systems, and a Krylov solver leaves an error")
+            }
+            Misfit::JacobianNotHeld { n } => {
+                write!(
+                    f,
+                    "the Jacobian of these {n} equations is too large to hold, and only an iteration does without"
+                )
             }
             Misfit::DenseTooLarge { n } => {
                 write!(f, "{n} unknowns are too many for a full matrix: the limit is {MAX_DENSE}")

@@ -2,7 +2,7 @@
 
 use crate::evaluator::Evaluator;
 use crate::linear::choice::{admit, exact};
-use crate::linear::shifted::{MassEntry, add_mass, mass_positions};
+use crate::linear::shifted::{MassEntry, add_mass, held, mass_positions};
 use crate::linear::solver::Solver;
 use crate::linear::{Linear, LinearReport, MassMatrix};
 use crate::pattern::Pattern;
@@ -26,6 +26,7 @@ impl Effective {
         exact(wish, method)?;
         let (n, second) = (system.shape().n, system.shape().second);
         let pattern = system.jacobian_pattern();
+        held(system)?;
         admit(pattern)?;
         let lower = || pattern.positions().enumerate().filter(|(_, (r, _))| *r >= second);
         let target = |r: usize, c: usize| (r - second, if c < second { c } else { c - second });

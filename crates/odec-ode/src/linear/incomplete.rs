@@ -118,7 +118,7 @@ impl Incomplete {
         self.precondition(b);
         let Incomplete { start, cols, diagonal, values, factors, reciprocal, work, .. } = self;
         let (iterations, met) =
-            bicgstab(work, tolerance, &Factored { start, cols, diagonal, values, factors, reciprocal });
+            bicgstab(work, tolerance, &mut Factored { start, cols, diagonal, values, factors, reciprocal });
         self.iterations += iterations;
         for (j, x) in self.order.iter().zip(&self.work.x) {
             b[*j as usize] = *x;
@@ -138,11 +138,11 @@ struct Factored<'a> {
 }
 
 impl Preconditioned for Factored<'_> {
-    fn inner(&self, v: &[f64], z: &mut [f64]) {
+    fn inner(&mut self, v: &[f64], z: &mut [f64]) {
         z.copy_from_slice(v);
     }
 
-    fn outer(&self, _: &[f64], z: &[f64], out: &mut [f64]) {
+    fn outer(&mut self, _: &[f64], z: &[f64], out: &mut [f64]) {
         let n = self.reciprocal.len();
         let (z, out) = (&z[..n], &mut out[..n]);
         for i in 0..n {

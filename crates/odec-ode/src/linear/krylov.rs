@@ -20,9 +20,9 @@ const BREAKDOWN: f64 = 1e-30;
 /// A preconditioned matrix Q A R of which the iteration solves Q A R v = Q b; the solution is R v.
 pub(super) trait Preconditioned {
     /// z = R v.
-    fn inner(&self, v: &[f64], z: &mut [f64]);
+    fn inner(&mut self, v: &[f64], z: &mut [f64]);
     /// out = Q A z, where z = R v.
-    fn outer(&self, v: &[f64], z: &[f64], out: &mut [f64]);
+    fn outer(&mut self, v: &[f64], z: &[f64], out: &mut [f64]);
 }
 
 /// Vectors of the iteration; no other memory is used.
@@ -142,7 +142,7 @@ fn square(w: &[f64], a: &[f64]) -> f64 {
 /// Solves Q A x = Q b from x = 0, where `work.r` is Q b, for `work.x`. The residual r is measured as R r, which estimates the
 /// error: at most `tolerance` in the norm sqrt(mean(metric_i e_i^2)), or [`TIGHT`] times what it was at the start. Gives the
 /// iterations, and whether the goal was met.
-pub(super) fn bicgstab(work: &mut Work, tolerance: f64, matrix: &impl Preconditioned) -> (u64, bool) {
+pub(super) fn bicgstab(work: &mut Work, tolerance: f64, matrix: &mut impl Preconditioned) -> (u64, bool) {
     let Work { metric, x, r, shadow, p, v, t, zp, zr } = work;
     let n = x.len();
     matrix.inner(r, zp);

@@ -7,6 +7,7 @@ mod blocks;
 mod choice;
 mod dense;
 mod effective;
+mod free;
 mod incomplete;
 mod krylov;
 mod mass;

@@ -7,21 +7,33 @@ use std::borrow::Cow;
 
 use crate::evaluator::Evaluator;
 use crate::linear::choice::{admit, exact};
+use crate::linear::free::Free;
 use crate::linear::second_order::Reduction;
 use crate::linear::solver::Solver;
-use crate::linear::{Assembled, Complex, Goal, Linear, LinearReport, MassMatrix, Scalar};
+use crate::linear::{Assembled, Complex, Goal, Linear, LinearReport, MassMatrix, Misfit, Scalar};
 use crate::pattern::Pattern;
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::{Mass, Shape, System};
 
-/// W = alpha*M - J with the Jacobian it holds and the factors last made.
+/// W = alpha*M - J with the Jacobian it holds, or the place it is taken at, and the factors last made.
 pub struct Shifted {
     jacobian: Vec<f64>,
     mass: MassMatrix,
     /// Present where M depends on the state.
     moving: Option<Box<Moving>>,
     alpha: f64,
-    form: Form<f64>,
+    way: Way,
+}
+
+/// With the values of J, or without.
+enum Way {
+    Held(Form<f64>),
+    Free(Box<Free>),
+}
+
+/// Refuses a system whose Jacobian is not held to what needs its values.
+pub(super) fn held(system: &dyn System) -> Result<(), Refusal> {
+    if system.holds_jacobian() { Ok(()) } else { Err(Misfit::JacobianNotHeld { n: system.shape().n }.into()) }
 }
 
 /// The term d(M(y) w)/dy: J is then held on the union of its pattern with that of df/dy.
@@ -110,6 +122,12 @@ fn jacobian_pattern(system: &dyn System) -> Cow<'_, Pattern> {
 impl Shifted {
     /// Structure for a system; the options say whether positions are eliminated in second-order problems, and which solver.
     pub fn new(system: &dyn System, options: &Options) -> Result<Self, Refusal> {
+        if !system.holds_jacobian() && matches!(options.linear, Linear::Auto | Linear::Krylov) {
+            let (shape, mass) = (system.shape(), MassMatrix::of(system.mass()));
+            let second = if options.reduce { shape.second } else { 0 };
+            let way = Way::Free(Box::new(Free::new(shape.n, second)));
+            return Ok(Shifted { jacobian: Vec::new(), mass, moving: None, alpha: 0.0, way });
+        }
         // Incomplete factors need a diagonal, which a singular M may leave empty.
         let wish = match options.linear {
             Linear::Auto if MassMatrix::of(system.mass()).may_lack_diagonal() => {
@@ -122,6 +140,7 @@ impl Shifted {
 
     fn with(system: &dyn System, reduce: bool, make: Make<'_, f64>) -> Result<Self, Refusal> {
         let shape = system.shape();
+        held(system)?;
         let own = system.jacobian_pattern();
         admit(own)?;
         let mass = MassMatrix::of(system.mass());
@@ -140,7 +159,7 @@ impl Shifted {
             }));
         }
         let form = Form::new(shape, &pattern, &mass, reduce, make)?;
-        Ok(Shifted { jacobian: vec![0.0; pattern.entries()], mass, moving, alpha: 0.0, form })
+        Ok(Shifted { jacobian: vec![0.0; pattern.entries()], mass, moving, alpha: 0.0, way: Way::Held(form) })
     }
 
     /// As [`Shifted::new`], for a method that takes the solutions as exact: an iteration is refused.
@@ -151,6 +170,10 @@ impl Shifted {
 
     /// Evaluates df/dy, and M where it varies, at (t, y). The factors stay those of the last `factor`.
     pub fn evaluate(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        if let Way::Free(free) = &mut self.way {
+            free.place(t, y);
+            return self.mass.update(eval, t, y);
+        }
         let Some(moving) = &mut self.moving else { return eval.jacobian(t, y, &mut self.jacobian) };
         eval.jacobian(t, y, &mut moving.rhs)?;
         self.jacobian.fill(0.0);
@@ -185,7 +208,13 @@ impl Shifted {
     pub fn factor(&mut self, eval: &mut Evaluator<'_>, alpha: f64) -> Result<(), Cause> {
         eval.stats.factorisations += 1;
         self.alpha = alpha;
-        self.form.factor(alpha, &self.jacobian, &self.mass)
+        match &mut self.way {
+            Way::Held(form) => form.factor(alpha, &self.jacobian, &self.mass),
+            Way::Free(free) => {
+                free.prepare(alpha, &self.mass);
+                Ok(())
+            }
+        }
     }
 
     /// alpha of the last factorisation.
@@ -196,23 +225,37 @@ impl Shifted {
     /// Replaces `r` (n values) by the solution z of W z = r.
     pub fn solve(&mut self, eval: &mut Evaluator<'_>, r: &mut [f64]) {
         eval.stats.solves += 1;
-        self.form.solve(r);
+        match &mut self.way {
+            Way::Held(form) => form.solve(r),
+            Way::Free(free) => {
+                free.solve(eval.system(), &self.mass, r, None);
+            }
+        }
     }
 
     /// As [`Shifted::solve`], where an iteration may leave an error of `goal`; false where it did not get there.
     pub fn solve_within(&mut self, eval: &mut Evaluator<'_>, r: &mut [f64], goal: Goal<'_>) -> bool {
         eval.stats.solves += 1;
-        self.form.solve_within(r, goal)
+        match &mut self.way {
+            Way::Held(form) => form.solve_within(r, goal),
+            Way::Free(free) => free.solve(eval.system(), &self.mass, r, Some(goal)),
+        }
     }
 
     /// True where solutions are iterated for: then factors are cheap and solutions are not.
     pub fn iterates(&self) -> bool {
-        self.form.iterates()
+        match &self.way {
+            Way::Held(form) => form.iterates(),
+            Way::Free(_) => true,
+        }
     }
 
     /// What W is solved with.
     pub fn report(&self) -> LinearReport {
-        self.form.report()
+        match &self.way {
+            Way::Held(form) => form.report(),
+            Way::Free(free) => free.report(),
+        }
     }
 }
 

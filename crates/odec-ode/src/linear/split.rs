@@ -128,7 +128,7 @@ impl Split {
             let sum = b[self.order[i] as usize] * self.scaled.reciprocal[i];
             r[i] = sum - self.scaled.lower.times(self.scaled.lower.row(i), r);
         }
-        let (iterations, met) = bicgstab(&mut self.work, tolerance, &self.scaled);
+        let (iterations, met) = bicgstab(&mut self.work, tolerance, &mut self.scaled);
         self.iterations += iterations;
         for (j, x) in self.order.iter().zip(&self.work.x) {
             b[*j as usize] = *x;
@@ -138,7 +138,7 @@ impl Split {
 }
 
 impl Preconditioned for Scaled {
-    fn inner(&self, v: &[f64], z: &mut [f64]) {
+    fn inner(&mut self, v: &[f64], z: &mut [f64]) {
         let n = self.diagonal.len();
         let (v, z) = (&v[..n], &mut z[..n]);
         let mut end = self.upper.cols.len();
@@ -149,7 +149,7 @@ impl Preconditioned for Scaled {
         }
     }
 
-    fn outer(&self, v: &[f64], z: &[f64], out: &mut [f64]) {
+    fn outer(&mut self, v: &[f64], z: &[f64], out: &mut [f64]) {
         let n = self.diagonal.len();
         let (v, z, out) = (&v[..n], &z[..n], &mut out[..n]);
         let ends = &self.lower.start[1..];

@@ -18,7 +18,7 @@ pub struct Grid {
     pattern: Pattern,
     /// Place in the pattern of each entry, in the order handed out.
     slots: Vec<u32>,
-    pub assembled: bool,
+    held: bool,
 }
 
 impl Grid {
@@ -28,7 +28,16 @@ impl Grid {
         entries(&y0, &mut |i, j, _| positions.push((i, j)));
         let pattern = Pattern::from_positions(n, n, positions.iter().copied());
         let slots = positions.iter().map(|(i, j)| pattern.find(*i, *j).unwrap() as u32).collect();
-        Grid { shape: Shape { n, second }, y0, rhs, entries, pattern, slots, assembled: true }
+        Grid { shape: Shape { n, second }, y0, rhs, entries, pattern, slots, held: true }
+    }
+}
+
+impl Grid {
+    /// The same system without the values of its Jacobian.
+    pub fn without_jacobian(mut self) -> Self {
+        self.pattern = Pattern::from_positions(self.y0.len(), self.y0.len(), []);
+        self.held = false;
+        self
     }
 }
 
@@ -44,6 +53,9 @@ impl System for Grid {
         &self.pattern
     }
     fn jacobian(&self, _: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        if !self.held {
+            return Err(EvalError::Fatal);
+        }
         values.fill(0.0);
         let mut k = 0;
         (self.entries)(y, &mut |_, _, value| {
@@ -51,6 +63,9 @@ impl System for Grid {
             k += 1;
         });
         Ok(())
+    }
+    fn holds_jacobian(&self) -> bool {
+        self.held
     }
     fn jacobian_vector(&self, _: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
         out.fill(0.0);

@@ -59,7 +59,7 @@ fn explain(refusal: &Refusal, states: &[(String, usize)], asked: &Asked) -> Diag
         Refusal::Linear(misfit) => {
             let d = Diagnostic::error("E0614", misfit.to_string());
             match misfit {
-                Misfit::NeedsExactSolutions { .. } => {
+                Misfit::NeedsExactSolutions { .. } | Misfit::JacobianNotHeld { .. } => {
                     d.help("use `--method bdf`, or another solver, or none: one is chosen")
                 }
                 Misfit::TooFull { .. } => d.help("an explicit method needs no matrix"),

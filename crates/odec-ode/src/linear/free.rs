@@ -1,0 +1,150 @@
+//! W = alpha*M - J for systems whose Jacobian is too large to hold: an iteration with products J w alone, scaled by the diagonal of
+//! alpha*M, on the velocities and the rest where positions are eliminated (as in `second_order`).
+
+use crate::linear::MassMatrix;
+use crate::linear::choice::{Kind, LinearReport};
+use crate::linear::krylov::{Goal, Preconditioned, Work, bicgstab};
+use crate::pattern::Pattern;
+use crate::system::System;
+
+/// The place of linearisation, and memory.
+pub(super) struct Free {
+    second: usize,
+    alpha: f64,
+    t: f64,
+    y: Vec<f64>,
+    /// 1/(alpha m_ii), 1 where there is no m_ii.
+    scale: Vec<f64>,
+    w: Vec<f64>,
+    jw: Vec<f64>,
+    weights: Vec<f64>,
+    identity: Vec<u32>,
+    work: Work,
+    iterations: u64,
+}
+
+/// The operator at work.
+struct Operator<'a> {
+    system: &'a dyn System,
+    mass: &'a MassMatrix,
+    second: usize,
+    alpha: f64,
+    t: f64,
+    y: &'a [f64],
+    scale: &'a [f64],
+    w: &'a mut [f64],
+    jw: &'a mut [f64],
+}
+
+impl Operator<'_> {
+    /// J w into `jw`; not a number where it has no value.
+    fn product(&mut self) {
+        if self.system.jacobian_vector(self.t, self.y, self.w, self.jw).is_err() {
+            self.jw.fill(f64::NAN);
+        }
+    }
+}
+
+impl Preconditioned for Operator<'_> {
+    fn inner(&mut self, v: &[f64], z: &mut [f64]) {
+        z.copy_from_slice(v);
+    }
+
+    fn outer(&mut self, _: &[f64], z: &[f64], out: &mut [f64]) {
+        let second = self.second;
+        for i in 0..second {
+            self.w[i] = z[i] / self.alpha;
+        }
+        self.w[second..].copy_from_slice(z);
+        self.product();
+        for value in self.jw.iter_mut() {
+            *value = -*value;
+        }
+        self.w[..second].fill(0.0);
+        self.mass.multiply_add(self.alpha, self.w, self.jw);
+        for i in 0..out.len() {
+            out[i] = self.jw[second + i] * self.scale[i];
+        }
+    }
+}
+
+impl Free {
+    pub fn new(n: usize, second: usize) -> Self {
+        let reduced = n - second;
+        Free {
+            second,
+            alpha: 1.0,
+            t: 0.0,
+            y: vec![0.0; n],
+            scale: vec![1.0; reduced],
+            w: vec![0.0; n],
+            jw: vec![0.0; n],
+            weights: vec![0.0; reduced],
+            identity: (0..reduced as u32).collect(),
+            work: Work::new(reduced),
+            iterations: 0,
+        }
+    }
+
+    /// Linearises at (t, y).
+    pub fn place(&mut self, t: f64, y: &[f64]) {
+        self.t = t;
+        self.y.copy_from_slice(y);
+    }
+
+    /// Takes alpha and M.
+    pub fn prepare(&mut self, alpha: f64, mass: &MassMatrix) {
+        self.alpha = alpha;
+        self.scale.fill(1.0 / alpha);
+        if let Some(m) = mass.assembled() {
+            for (scale, m) in self.scale.iter_mut().zip(m.diagonal().skip(self.second)) {
+                *scale = if m == 0.0 { 1.0 } else { 1.0 / (alpha * m) };
+            }
+        }
+    }
+
+    /// Replaces `r` by the solution, as exact as an iteration gives it without a goal; false where it does not get there.
+    pub fn solve(&mut self, system: &dyn System, mass: &MassMatrix, r: &mut [f64], goal: Option<Goal<'_>>) -> bool {
+        let Free { second, alpha, w, jw, scale, work, .. } = self;
+        let (second, alpha) = (*second, *alpha);
+        let mut operator = Operator { system, mass, second, alpha, t: self.t, y: &self.y, scale, w, jw };
+        if second > 0 {
+            for i in 0..second {
+                operator.w[i] = r[i] / alpha;
+            }
+            operator.w[second..].fill(0.0);
+            operator.product();
+            for (r, jw) in r.iter_mut().zip(operator.jw.iter()).skip(second) {
+                *r += jw;
+            }
+        }
+        let (positions, rest) = r.split_at_mut(second);
+        match &goal {
+            None => work.metric.fill(1.0),
+            Some(goal) => {
+                let (of_positions, of_rest) = goal.weights.split_at(second);
+                self.weights.copy_from_slice(of_rest);
+                for (w, position) in self.weights.iter_mut().zip(of_positions) {
+                    *w = w.hypot(position / alpha);
+                }
+                work.weigh(&self.identity, &self.weights);
+            }
+        }
+        for (to, (from, scale)) in work.r.iter_mut().zip(rest.iter().zip(operator.scale)) {
+            *to = from * scale;
+        }
+        let (iterations, met) = bicgstab(work, goal.map_or(0.0, |goal| goal.tolerance), &mut operator);
+        self.iterations += iterations;
+        rest.copy_from_slice(&work.x);
+        for (dq, dv) in positions.iter_mut().zip(rest.iter()) {
+            *dq = (*dq + *dv) / alpha;
+        }
+        met
+    }
+
+    pub fn report(&self) -> LinearReport {
+        let n = self.scale.len();
+        let nothing = Pattern { rows: n as u32, col_ptr: vec![0; n + 1], row_idx: Vec::new() };
+        LinearReport { iterations: self.iterations, ..LinearReport::new(Kind::MatrixFree, &nothing) }
+    }
+}

@@ -1,12 +1,22 @@
 //! The text form reads back to the same program, and any text is read or refused.
 
-use odec_ir::testing::{self, Random, Shape};
+use odec_ir::testing::{self, NestShape, Random, Shape};
 use odec_ir::{Graph, Kernel, KernelRole, Program, Role, Span, Store, Target};
 
 fn assert_equal(a: &Program, b: &Program) {
     assert_eq!(a.name, b.name);
     assert_eq!(format!("{:?}", a.arrays), format!("{:?}", b.arrays));
     assert_eq!((&a.jacobian, &a.parameter_jacobian, &a.mass), (&b.jacobian, &b.parameter_jacobian, &b.mass));
+    assert_eq!((&a.extents, &a.axes), (&b.extents, &b.axes));
+    assert_eq!(a.nests.len(), b.nests.len());
+    for (a, b) in a.nests.iter().zip(&b.nests) {
+        assert_eq!((a.role, a.part, &a.iterates, &a.margins), (b.role, b.part, &b.iterates, &b.margins));
+        assert_eq!(a.space.loops(), b.space.loops());
+        assert_eq!(a.space.accesses(), b.space.accesses());
+        assert_eq!(a.space.guards.nodes(), b.space.guards.nodes());
+        assert_eq!(a.graph.nodes(), b.graph.nodes());
+        assert_eq!(a.stores, b.stores);
+    }
     assert_eq!(a.kernels.len(), b.kernels.len());
     for (a, b) in a.kernels.iter().zip(&b.kernels) {
         assert_eq!(a.role, b.role);
@@ -65,6 +75,126 @@ fn print_and_parse_give_the_same_program() {
                 assert_eq!(text, back.to_string());
             }
             Err(error) => panic!("{error}\n{text}"),
+        }
+    }
+}
+
+/// Nests with staged arrays, spans, names that are no words and several of one name.
+fn nests(seed: u64) -> Program {
+    let mut program = testing::nest_program(seed, [4, 2, 5], NestShape::default());
+    odec_ir::stage::hoist_nests(&mut program);
+    program.extents[1].text = "2*K + 1".into();
+    program.extents[1].span = Span { file: 2, start: 7, end: 9 };
+    program.axes[2].name = "i".into();
+    program.axes[0].span = Span::new(3, 4);
+    program.arrays[1].name = program.arrays[0].name.clone();
+    for nest in &mut program.nests {
+        for i in 0..nest.graph.len() {
+            nest.graph.add_span(odec_ir::NodeId(i as u32), Span::new(i, i + 2));
+        }
+    }
+    program
+}
+
+#[test]
+fn print_and_parse_give_the_same_nests() {
+    for seed in 0..150 {
+        let program = nests(seed);
+        let text = program.to_string();
+        match Program::parse(&text) {
+            Ok(back) => {
+                assert_equal(&program, &back);
+                assert_eq!(text, back.to_string());
+            }
+            Err(error) => panic!("{error}\n{text}"),
+        }
+    }
+}
+
+#[test]
+fn damaged_nests_never_panic() {
+    let mut random = Random::new(6);
+    let (mut refused, mut bound) = (0, 0);
+    for seed in 0..60 {
+        let text = nests(seed).to_string();
+        for _ in 0..60 {
+            let mut bytes = text.clone().into_bytes();
+            for _ in 0..=random.below(3) {
+                let at = random.below(bytes.len());
+                match random.below(4) {
+                    0 => bytes[at] = (random.bits() & 0x7f) as u8,
+                    1 => drop(bytes.remove(at)),
+                    2 => bytes[at] = b"0123456789"[random.below(10)],
+                    _ => bytes.truncate(at.max(1)),
+                }
+            }
+            match String::from_utf8(bytes).map(|text| Program::parse(&text)) {
+                Ok(Ok(program)) => {
+                    // What is read can be scheduled, and bound or refused.
+                    program.nests.iter().for_each(|nest| drop(odec_ir::nest::schedule::Schedule::of(nest)));
+                    let small = program.extents.iter().all(|e| e.value < 1000);
+                    bound += usize::from(small && odec_ir::nest::Bound::of(&program).is_ok());
+                }
+                _ => refused += 1,
+            }
+        }
+    }
+    assert!(refused > 1000 && bound > 200, "{refused} {bound}");
+}
+
+#[test]
+fn a_small_nest_reads_as_expected() {
+    let text = "\
+program rod
+extent N = 2
+extent \"2*N + 1\" = 5
+axis i = 1 .. {N}
+axis j = -{N}+1 .. {#1}
+first-order u [i]
+parameter k [j,i] = 0.5
+size N = 2
+table next [i] data 2 1
+nest rhs shell
+  loop i = 1 .. {N}
+  loop j = -{N}+1 .. {#1}
+  over i
+  margin i-1 in i
+  access u[i-1|]
+  ?0 = index i
+  ?1 = 1
+  ?2 = lt ?0 ?1
+  access u[2*i-j+{N}+3~]?2
+  access u[@next[i]+1]
+  access u[i]
+  %0 = u[2*i-j+{N}+3~]?2
+  %1 = u[@next[i]+1]
+  %2 = add %0 %1
+  %3 = fold.sum j %2
+  u[i] = %3
+  u[i-1|] += %3
+";
+    let program = Program::parse(text).unwrap();
+    assert_eq!(program.to_string(), text);
+    assert_eq!(program.nests[0].space.accesses().len(), 4);
+    for (from, to, line, message) in [
+        ("over i", "over i i", 10, "each once"),
+        ("over i", "over k", 13, "no loop `k`"),
+        ("fold.sum j", "fold.sum i", 10, "over an iteration loop"),
+        ("  u[i] = %3", "  u[i] = %2", 10, "index of a loop of a fold"),
+        ("data 2 1", "data 2", 1, "as many data"),
+        ("access u[i]", "access u[i,j]", 26, "not among the accesses"),
+        ("first-order u [i]", "first-order u [i,j]", 10, "as many subscripts"),
+        ("access u[i]\n", "access u[i]\n  access u[i]\n", 22, "the same access"),
+        ("?2 = lt ?0 ?1", "?2 = lt ?0 ?5", 18, "not an earlier node"),
+        ("access u[i-1|]", "access u[i-1|]?4", 15, "comes before it"),
+        ("[j,i]", "[j,k]", 7, "no axis `k`"),
+        ("= -{N}+1", "= -{M}+1", 5, "no extent `M`"),
+        ("[j,i] = 0.5", "[j,i] = 0.5 data 1", 1, "as many data"),
+    ] {
+        let damaged = text.replacen(from, to, 1);
+        match Program::parse(&damaged) {
+            Ok(_) => panic!("accepted: {damaged}"),
+            Err(e) => assert!(e.line == line && e.message.contains(message), "{e} for {to}"),
         }
     }
 }

@@ -40,7 +40,7 @@ pub fn complete_nests(
     }
     let adds = |nest: &Nest| nest.stores.iter().any(|s| matches!(s.target, Target::Add(_)));
     nests.sort_by_key(|nest| (nest.role, adds(nest)));
-    Program {
+    let mut program = Program {
         name: name.into(),
         arrays,
         extents,
@@ -51,7 +51,9 @@ pub fn complete_nests(
         parameter_jacobian: Pattern::default(),
         mass: None,
         mass_jacobian: Pattern::default(),
-    }
+    };
+    crate::stage::hoist_nests(&mut program);
+    program
 }
 
 /// True when a node reads an array of such a role.

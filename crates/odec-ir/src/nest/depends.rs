@@ -68,7 +68,7 @@ impl Depends {
             depends.level.push(level);
             depends.free.push(free);
         }
-        depends.depths = depends.nesting(nest);
+        depends.find_depths(nest);
         depends
     }
 
@@ -134,10 +134,13 @@ impl Depends {
         id
     }
 
-    /// The depth of each loop: one more than that of the deepest loop that a fold over it varies with. In a nest that is well
-    /// formed no loop is inside itself; of one that is not, this gives something.
-    fn nesting(&self, nest: &Nest) -> Vec<u32> {
-        let loops = nest.space.loops().len();
+    /// True if a loop of a fold is inside another and that one, somewhere, inside it.
+    pub fn nests_in_itself(&self, nest: &Nest) -> bool {
+        self.around(nest).iter().any(|&(l, set)| self.outer(set) > self.depths[l.0 as usize])
+    }
+
+    /// The loops of folds, with the other loops of folds that a fold over them varies with.
+    fn around(&self, nest: &Nest) -> Vec<(LoopId, SetId)> {
         let mut around: Vec<(LoopId, SetId)> = Vec::new();
         for (i, node) in nest.graph.nodes().iter().enumerate() {
             if let Node::Fold(_, over, _) = *node {
@@ -146,20 +149,28 @@ impl Depends {
         }
         around.sort_unstable_by_key(|&(l, set)| (l, set.0));
         around.dedup();
-        let mut depths = vec![0; loops];
-        for _ in 0..=loops {
+        around
+    }
+
+    fn outer(&self, set: SetId) -> u32 {
+        self.sets[set.0 as usize].iter().map(|m| self.depths[m.0 as usize] + 1).max().unwrap_or(0)
+    }
+
+    /// Finds the depth of each loop: one more than that of the deepest loop that a fold over it varies with. In a nest that
+    /// is well formed no loop is inside itself; of one that is not, this gives something.
+    fn find_depths(&mut self, nest: &Nest) {
+        self.depths = vec![0; nest.space.loops().len()];
+        let around = self.around(nest);
+        for _ in 0..self.depths.len() {
             let mut changed = false;
             for &(l, set) in &around {
-                let outer = self.sets[set.0 as usize].iter().map(|m| depths[m.0 as usize] + 1).max().unwrap_or(0);
-                if outer > depths[l.0 as usize] {
-                    depths[l.0 as usize] = outer;
-                    changed = true;
-                }
+                let outer = self.outer(set);
+                changed |= outer > self.depths[l.0 as usize];
+                self.depths[l.0 as usize] = outer.max(self.depths[l.0 as usize]);
             }
             if !changed {
                 break;
             }
         }
-        depths
     }
 }

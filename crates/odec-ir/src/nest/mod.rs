@@ -17,6 +17,7 @@
 //! not there.
 
 pub mod bind;
+mod check;
 pub(crate) mod depends;
 mod domain;
 mod entries;

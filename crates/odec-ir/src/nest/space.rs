@@ -158,6 +158,11 @@ impl Space {
         id
     }
 
+    /// The access if it is known.
+    pub fn find(&self, access: &Access) -> Option<AccessId> {
+        self.index.get(access).copied()
+    }
+
     /// A scalar.
     pub fn scalar(&mut self, array: ArrayId) -> AccessId {
         self.intern(Access { array, subs: Vec::new(), guard: None })

@@ -16,23 +16,50 @@
 //!   y1 / y1 = %0
 //! ```
 //!
+//! A program of nests has extents and axes, and nests in place of kernels:
+//!
+//! ```text
+//! program rod
+//! extent N = 200
+//! axis i = 1 .. {N}
+//! first-order u [i]
+//! size N = 200
+//! nest rhs shell
+//!   loop i = 1 .. {N}
+//!   over i
+//!   margin i-1 in i
+//!   access u[i-1|]                        the subscript stays at the end (`~`: comes in again)
+//!   ?0 = index i                          nodes of the guards
+//!   access u[i+1]?2                       where node 2 of the guards holds
+//!   access u[@next[i]+1]                  through a table
+//!   %0 = u[i-1|]
+//!   %1 = index i
+//!   %2 = fold.sum i %0
+//!   u[i] = %0                             `+=` adds
+//!   u[i] / u[i-1|] += %1
+//! ```
+//!
 //! Numbers are the shortest decimals that read back to the same bits. A name that is not a word, or that several inputs
 //! (states, parameters, staged) or several outputs bear, is written as `#7`, its position among the arrays. `w(y1)` is an element of the direction of a tangent kernel.
 //! Behind `@` stand the source ranges `start..end`, with `file:` before them unless it is file 0.
 
+mod nests;
 mod read;
+mod read_nest;
 mod write;
 
 pub use read::TextError;
 
 use crate::program::{KernelRole, Role};
 
-const ROLES: [(Role, &str); 8] = [
+const ROLES: [(Role, &str); 10] = [
     (Role::Position, "position"),
     (Role::Velocity, "velocity"),
     (Role::FirstOrder, "first-order"),
     (Role::Parameter, "parameter"),
     (Role::Staged, "staged"),
+    (Role::Size, "size"),
+    (Role::Table, "table"),
     (Role::Output, "output"),
     (Role::Conserved, "conserved"),
     (Role::Expected, "expected"),

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use super::nests::Labels;
 use super::{KERNELS, ROLES, is_output, is_word};
 use crate::builtin;
 use crate::derive;
 use crate::graph::{Graph, Node, NodeId};
+use crate::nest::{Axis, Extent, Nest};
 use crate::program::{Array, ArrayId, Kernel, KernelRole, Program, Role, Store, Target};
 use crate::span::Span;
 
@@ -35,33 +37,46 @@ impl Program {
     pub fn parse(text: &str) -> Result<Program, TextError> {
         let mut reader = Reader::default();
         for (i, line) in text.lines().enumerate() {
-            reader.line(line).map_err(|message| TextError { line: i + 1, message })?;
+            reader.line(line, i + 1).map_err(|message| TextError { line: i + 1, message })?;
         }
-        let Some(name) = reader.name else {
+        let Some(name) = reader.name.clone() else {
             return Err(TextError { line: 1, message: "a program begins with `program NAME`".into() });
         };
         let count = |role: Role| reader.arrays.iter().filter(|a| a.role == role).count();
         if count(Role::Position) != count(Role::Velocity) {
             return Err(TextError { line: 1, message: "every position has a velocity".into() });
         }
-        Ok(derive::assemble(name, reader.arrays, reader.kernels))
+        if reader.arrays.iter().all(|a| a.axes.is_empty()) && reader.nests.is_empty() {
+            let (extents, axes) = (reader.extents, reader.axes);
+            return Ok(Program { extents, axes, ..derive::assemble(name, reader.arrays, reader.kernels) });
+        }
+        if !reader.kernels.is_empty() {
+            return Err(TextError { line: 1, message: "arrays with axes have nests, not kernels".into() });
+        }
+        reader.program(name)
     }
 }
 
 #[derive(Default)]
-struct Reader {
+pub(super) struct Reader {
     name: Option<String>,
-    arrays: Vec<Array>,
+    pub(super) extents: Vec<Extent>,
+    pub(super) axes: Vec<Axis>,
+    pub(super) arrays: Vec<Array>,
     /// Array of each name, inputs and outputs apart; `None` if several bear it.
     by_name: [HashMap<String, Option<ArrayId>>; 2],
-    kernels: Vec<Kernel>,
+    pub(super) kernels: Vec<Kernel>,
+    /// With their first lines.
+    pub(super) nests: Vec<(usize, Nest)>,
+    /// Of what the last nest refers to.
+    pub(super) labels: Labels,
     stored: std::collections::HashSet<Target>,
 }
 
-type Outcome<T> = Result<T, String>;
+pub(super) type Outcome<T> = Result<T, String>;
 
 impl Reader {
-    fn line(&mut self, line: &str) -> Outcome<()> {
+    fn line(&mut self, line: &str, number: usize) -> Outcome<()> {
         let mut tokens = tokens(line)?;
         let spans = match tokens.iter().position(|t| *t == Token::Word("@")) {
             Some(at) => tokens.split_off(at)[1..].iter().map(span).collect::<Outcome<Vec<_>>>()?,
@@ -74,7 +89,15 @@ impl Reader {
                 Ok(())
             }
             _ if self.name.is_none() => Err("a program begins with `program NAME`".into()),
+            [Token::Word("extent"), name, Token::Word("="), Token::Word(value)] => {
+                self.extent(name, value, spans.first().copied().unwrap_or_default())
+            }
+            [Token::Word("axis"), name, Token::Word("="), Token::Word(first), Token::Word(".."), Token::Word(last)] => {
+                self.axis(name, first, last, spans.first().copied().unwrap_or_default())
+            }
+            [Token::Word("nest"), Token::Word(role), Token::Word(part)] => self.nest(role, part, number),
             [Token::Word("kernel"), Token::Word(role)] => self.kernel(role),
+            _ if !self.nests.is_empty() => self.nest_line(&tokens, &spans),
             [Token::Word(first), Token::Word("="), rest @ ..] if first.starts_with('%') => {
                 self.node(first, rest, &spans)
             }
@@ -95,7 +118,7 @@ impl Reader {
     fn declare(&mut self, role: &str, name: &Token, mut rest: &[Token], spans: &[Span]) -> Outcome<()> {
         let role = ROLES.iter().find(|(_, text)| *text == role).map(|(r, _)| *r);
         let role = role.ok_or("neither a declaration, a kernel, a node nor a store")?;
-        if !self.kernels.is_empty() {
+        if !self.kernels.is_empty() || !self.nests.is_empty() {
             return Err("arrays come before kernels".into());
         }
         let span = spans.first().copied().unwrap_or_default();
@@ -124,7 +147,22 @@ impl Reader {
                     array.doc = Some(doc.clone());
                     rest
                 }
-                _ => return Err("after a name stand `= number`, `unit \"..\"`, `doc \"..\"`".into()),
+                [Token::Word("data"), data @ ..] => {
+                    for x in data {
+                        let x = x.text();
+                        array.data.push(self::number(&x).ok_or_else(|| format!("`{x}` is not a number"))?);
+                    }
+                    break;
+                }
+                [Token::Word(axes), rest @ ..] if array.axes.is_empty() && axes.starts_with('[') => {
+                    array.axes = self.axes_of(axes)?;
+                    rest
+                }
+                _ => {
+                    return Err(
+                        "after a name stand `[axes]`, `= number`, `unit \"..\"`, `doc \"..\"`, `data ..`".into()
+                    );
+                }
             };
         }
         let id = ArrayId(self.arrays.len() as u32);
@@ -137,6 +175,9 @@ impl Reader {
     fn kernel(&mut self, role: &str) -> Outcome<()> {
         let role = KERNELS.iter().find(|(_, text)| *text == role).map(|(r, _)| *r);
         let role = role.ok_or("no kernel of this role")?;
+        if !self.nests.is_empty() {
+            return Err("a program has kernels or nests".into());
+        }
         if self.kernels.iter().any(|k| k.role == role) {
             return Err("a second kernel of this role".into());
         }
@@ -169,7 +210,7 @@ impl Reader {
                 Ok(Node::Time)
             } else if let Some(x) = number(head) {
                 Ok(Node::Constant(x.to_bits()))
-            } else if let Some(array) = head.strip_prefix("w(").and_then(|rest| rest.strip_suffix(')')) {
+            } else if let Some(array) = head.strip_prefix("w(").and_then(tail) {
                 let array = self.array(array, false)?;
                 match self.arrays[array.0 as usize].role {
                     Role::Position | Role::Velocity | Role::FirstOrder => Ok(Node::Direction(array)),
@@ -183,21 +224,10 @@ impl Reader {
                 }
             };
         }
-        let op = builtin::find(head).ok_or_else(|| format!("no operation `{head}`"))?;
-        if args.len() != usize::from(op.0.arity) {
-            return Err(format!("`{head}` takes {} operands", op.0.arity));
-        }
-        let mut operands = [NodeId(0); 3];
-        for (slot, token) in operands.iter_mut().zip(args) {
-            *slot = match token {
-                Token::Word(text) => self.node_id(text)?,
-                Token::Quoted(_) => return Err("operands are nodes".into()),
-            };
-        }
-        for k in args.len()..operands.len() {
-            operands[k] = operands[0];
-        }
-        Ok(Node::Call(op, operands))
+        call(head, args, |token| match token {
+            Token::Word(text) => self.node_id(text),
+            Token::Quoted(_) => Err("operands are nodes".into()),
+        })
     }
 
     fn node_id(&self, text: &str) -> Outcome<NodeId> {
@@ -247,14 +277,32 @@ impl Reader {
     }
 }
 
+/// What stands before a closing parenthesis.
+pub(super) fn tail(text: &str) -> Option<&str> {
+    text.strip_suffix(')')
+}
+
+/// A builtin applied to as many operands as it takes.
+pub(super) fn call(name: &str, args: &[Token], operand: impl Fn(&Token) -> Outcome<NodeId>) -> Outcome<Node> {
+    let op = builtin::find(name).ok_or_else(|| format!("no operation `{name}`"))?;
+    if args.len() != usize::from(op.0.arity) {
+        return Err(format!("`{name}` takes {} operands", op.0.arity));
+    }
+    let mut operands = [operand(&args[0])?; 3];
+    for (slot, token) in operands.iter_mut().zip(args) {
+        *slot = operand(token)?;
+    }
+    Ok(Node::Call(op, operands))
+}
+
 #[derive(Debug, PartialEq)]
-enum Token<'a> {
+pub(super) enum Token<'a> {
     Word(&'a str),
     Quoted(String),
 }
 
 impl Token<'_> {
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         match self {
             Token::Word(word) => (*word).to_string(),
             Token::Quoted(text) => text.clone(),
@@ -310,7 +358,7 @@ fn unquote(text: &str) -> Outcome<(String, &str)> {
     Err("the quotation does not end".into())
 }
 
-fn number(text: &str) -> Option<f64> {
+pub(super) fn number(text: &str) -> Option<f64> {
     if let Some(bits) = text.strip_prefix("nan:") {
         return u64::from_str_radix(bits, 16).ok().map(f64::from_bits).filter(|x| x.is_nan());
     }

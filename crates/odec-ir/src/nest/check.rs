@@ -1,0 +1,156 @@
+//! What every nest keeps to: the passes rely on it, lowering makes nothing else, and a text form is refused that does not.
+
+use super::depends::Depends;
+use super::{Access, Affine, LoopId, Nest, Part, Space, Sub, Subscript, Target};
+use crate::graph::{Graph, Node, NodeId};
+use crate::program::{ArrayId, KernelRole, Program, Role};
+
+impl Nest {
+    /// Whether the nest is well formed.
+    ///
+    /// # Errors
+    /// The first rule that it breaks.
+    pub fn check(&self, program: &Program) -> Result<(), &'static str> {
+        let loops = self.space.loops().len();
+        let is_loop = |l: LoopId| (l.0 as usize) < loops;
+        if self.space.loops().iter().any(|l| !l.first.loops.is_empty() || !l.last.loops.is_empty()) {
+            return Err("the range of a loop may not depend on another");
+        }
+        let mut iterated = self.iterates.clone();
+        iterated.sort_unstable();
+        iterated.dedup();
+        if iterated.len() != self.iterates.len() || !iterated.iter().all(|&l| is_loop(l)) {
+            return Err("iteration loops are loops of the nest, each once");
+        }
+        if self.part != Part::Whole && iterated.is_empty() {
+            return Err("a nest without iteration loops has no interior and no shell");
+        }
+        for margin in &self.margins {
+            affine(&margin.sub, loops, program)?;
+            if margin.axis.0 as usize >= program.axes.len() {
+                return Err("a margin is in no axis");
+            }
+        }
+        self.space.accesses().iter().try_for_each(|a| access(a, &self.space, program))?;
+        self.guards(program)?;
+        self.nodes(program, &self.graph)?;
+        self.folds()?;
+        self.stored(program)
+    }
+
+    fn guards(&self, program: &Program) -> Result<(), &'static str> {
+        for node in self.space.guards.nodes() {
+            let known = match *node {
+                Node::Constant(_) | Node::Call(..) => true,
+                Node::Index(l) => (l.0 as usize) < self.space.loops().len(),
+                Node::Element(a) => self.space.accesses().get(a.0 as usize).is_some_and(|a| {
+                    a.guard.is_none() && matches!(role(a.array, program), Some(Role::Size | Role::Table))
+                }),
+                _ => false,
+            };
+            if !known {
+                return Err("a guard depends on loop indices, sizes and tables alone");
+            }
+        }
+        Ok(())
+    }
+
+    fn nodes(&self, program: &Program, graph: &Graph) -> Result<(), &'static str> {
+        for node in graph.nodes() {
+            match *node {
+                Node::Constant(_) | Node::Time | Node::Call(..) => {}
+                Node::Index(l) | Node::Fold(_, l, _) if (l.0 as usize) < self.space.loops().len() => {}
+                Node::Index(_) | Node::Fold(..) => return Err("no such loop"),
+                Node::Read(_) | Node::Direction(_) => return Err("a nest reads through its accesses"),
+                Node::Element(a) | Node::DirectionElement(a) => {
+                    let read = self.space.accesses().get(a.0 as usize).and_then(|a| role(a.array, program));
+                    let state = matches!(read, Some(Role::Position | Role::Velocity | Role::FirstOrder));
+                    let input = matches!(read, Some(Role::Parameter | Role::Staged | Role::Size | Role::Table));
+                    if !(state || (input && matches!(node, Node::Element(_)))) {
+                        return Err("only inputs are read, only states have a direction");
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Loops of folds are not iteration loops, every index belongs to a fold around it, and no loop is inside itself.
+    fn folds(&self) -> Result<(), &'static str> {
+        let folds = |node: &Node| matches!(node, Node::Fold(_, l, _) if self.iterates.contains(l));
+        if self.graph.nodes().iter().any(folds) {
+            return Err("a fold is over an iteration loop");
+        }
+        let depends = Depends::of(self);
+        if self.stores.iter().any(|s| !depends.loops(s.node).is_empty()) {
+            return Err("a stored value depends on the index of a loop of a fold");
+        }
+        if depends.nests_in_itself(self) {
+            return Err("the loops of two folds are inside one another");
+        }
+        Ok(())
+    }
+
+    fn stored(&self, program: &Program) -> Result<(), &'static str> {
+        let fits = |a: super::AccessId, roles: &[Role]| {
+            let own = self.space.accesses().get(a.0 as usize);
+            own.and_then(|a| role(a.array, program)).is_some_and(|r| roles.contains(&r))
+        };
+        let states = [Role::Position, Role::Velocity, Role::FirstOrder];
+        for store in &self.stores {
+            let accesses: &[super::AccessId] = match &store.target {
+                Target::Set(a) | Target::Add(a) => &[*a],
+                Target::Entry(row, column) => &[*row, *column],
+            };
+            let fine = match (self.role, store.target) {
+                (KernelRole::ParameterJacobian, Target::Entry(i, j)) => fits(i, &states) && fits(j, &[Role::Parameter]),
+                (role, Target::Entry(i, j)) => role.is_matrix() && fits(i, &states) && fits(j, &states),
+                (KernelRole::Prepare, Target::Set(a)) => fits(a, &[Role::Staged]),
+                (KernelRole::Outputs, Target::Set(a) | Target::Add(a)) => {
+                    fits(a, &[Role::Output, Role::Conserved, Role::Expected])
+                }
+                (role, Target::Set(a) | Target::Add(a)) => !role.is_matrix() && fits(a, &states),
+            };
+            if !fine {
+                return Err("the nest does not store this");
+            }
+            let outside = |a: &super::AccessId| !self.space.loops_of(*a).iter().all(|l| self.iterates.contains(l));
+            if accesses.iter().any(outside) {
+                return Err("a store depends on the index of a loop of a fold");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn role(array: ArrayId, program: &Program) -> Option<Role> {
+    program.arrays.get(array.0 as usize).map(|a| a.role)
+}
+
+fn access(access: &Access, space: &Space, program: &Program) -> Result<(), &'static str> {
+    let Access { array, subs, guard } = access;
+    if guard.is_some_and(|NodeId(g)| g as usize >= space.guards.len()) {
+        return Err("no such guard");
+    }
+    subscripts(*array, subs, space, program)
+}
+
+fn subscripts(array: ArrayId, subs: &[Subscript], space: &Space, program: &Program) -> Result<(), &'static str> {
+    let Some(of) = program.arrays.get(array.0 as usize) else { return Err("no such array") };
+    if of.axes.len() != subs.len() {
+        return Err("as many subscripts as the array has axes");
+    }
+    subs.iter().try_for_each(|s| match &s.sub {
+        Sub::Affine(sub) => affine(sub, space.loops().len(), program),
+        Sub::Lookup { table, subs, .. } => match role(*table, program) {
+            Some(Role::Table) => subscripts(*table, subs, space, program),
+            _ => Err("only tables give subscripts"),
+        },
+    })
+}
+
+fn affine(affine: &Affine, loops: usize, program: &Program) -> Result<(), &'static str> {
+    let known = affine.loops.iter().all(|(l, _)| (l.0 as usize) < loops)
+        && affine.extents.iter().all(|(e, _)| (e.0 as usize) < program.extents.len());
+    if known { Ok(()) } else { Err("no such loop or extent") }
+}

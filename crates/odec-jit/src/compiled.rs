@@ -1,15 +1,18 @@
 //! A program's kernels as callable machine code.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
+use odec_ir::nest::Bound;
+use odec_ir::nest::bind::Matrix;
 use odec_ir::schedule::{Schedule, Step, Value};
 use odec_ir::{KernelRole, Layout, Lowering, Program, expand};
 
-use crate::code::Code;
+use crate::code::{Buffers, Code};
+use crate::looped::Looped;
 use crate::{JitError, MAX_SCRATCH, MAX_SLOTS, Strategy, lower};
 
 /// Number of roles of kernels.
-const ROLES: usize = 11;
+pub(crate) const ROLES: usize = 11;
 
 /// A program as machine code of this process. It does not change once made: any number of threads may call it, with
 /// states and parameters of their own. The memory of the code is freed on drop.
@@ -18,13 +21,19 @@ const ROLES: usize = 11;
 /// [`Compiled::compile`]: an explicit method has no use for a Jacobian. Should the operating system refuse memory for
 /// code once checks are past, the kernel is interpreted, with the same results; `compile` tells the reason.
 ///
+/// The code of a program with index sets knows no extent. Such a program runs after [`Compiled::load`], and the kernel of
+/// a matrix after [`Compiled::load_matrix`]; a clone shares the code and may be loaded with other extents.
+///
 /// A method that runs a kernel which the program does not have leaves `out` as it is.
 ///
 /// # Panics
 /// The methods that run a kernel panic if a slice is shorter or longer than documented: a mistake of the caller, not of
 /// a model.
+#[derive(Clone)]
 pub struct Compiled {
-    kernels: [Option<Compilable>; ROLES],
+    kernels: Arc<[Option<Compilable>; ROLES]>,
+    /// In a program of nests, instead of kernels.
+    looped: Option<Box<Looped>>,
     n: usize,
     p_len: usize,
 }
@@ -56,14 +65,44 @@ impl Compiled {
     /// # Errors
     /// As [`Compiled::new`].
     pub fn with(program: &Program, strategy: Strategy) -> Result<Compiled, JitError> {
-        let layout = Layout::of(program);
-        let mut compiled = Compiled { kernels: [const { None }; ROLES], n: layout.n, p_len: layout.p_len() };
-        for schedule in schedules(program, &layout, strategy)? {
-            let role = schedule.role as usize;
-            compiled.kernels[role] = Some(Compilable { schedule, strategy, code: OnceLock::new() });
+        let mut kernels = [const { None }; ROLES];
+        let (mut n, mut p_len, mut looped) = (0, 0, None);
+        if program.has_loops() {
+            looped = Some(Box::new(Looped::new(program, strategy)?));
+        } else {
+            let layout = Layout::of(program);
+            (n, p_len) = (layout.n, layout.p_len());
+            for schedule in schedules(program, &layout, strategy)? {
+                let role = schedule.role as usize;
+                kernels[role] = Some(Compilable { schedule, strategy, code: OnceLock::new() });
+            }
         }
+        let compiled = Compiled { kernels: Arc::new(kernels), looped, n, p_len };
         compiled.compile(&[KernelRole::Rhs])?;
         Ok(compiled)
+    }
+
+    /// Takes the positions of a bound program in: from now on its kernels run at those extents. Matrices that were loaded
+    /// before are forgotten. Does nothing for a program without index sets.
+    ///
+    /// # Errors
+    /// [`JitError::NotBound`]: it is not that of this program, or leads to elements that do not exist.
+    pub fn load(&mut self, bound: Arc<Bound>) -> Result<(), JitError> {
+        let Some(looped) = &mut self.looped else { return Ok(()) };
+        looped.load(bound)?;
+        (self.n, self.p_len) = looped.bound().map_or((0, 0), |bound| (bound.layout.n, bound.layout.p_len()));
+        Ok(())
+    }
+
+    /// Takes the slots of a matrix of the loaded program in.
+    ///
+    /// # Errors
+    /// As [`Compiled::load`].
+    pub fn load_matrix(&mut self, role: KernelRole, matrix: Arc<Matrix>) -> Result<(), JitError> {
+        match &mut self.looped {
+            Some(looped) => looped.load_matrix(role, matrix),
+            None => Ok(()),
+        }
     }
 
     /// Compiles the kernels of these roles now, as far as the program has them.
@@ -75,17 +114,23 @@ impl Compiled {
             if let Some(kernel) = &self.kernels[role as usize] {
                 kernel.code().map_err(JitError::clone)?;
             }
+            if let Some(looped) = &self.looped {
+                looped.compile(role)?;
+            }
         }
         Ok(())
     }
 
     /// Whether the program has a kernel of this role.
     pub fn has(&self, role: KernelRole) -> bool {
-        self.kernels[role as usize].is_some()
+        self.kernels[role as usize].is_some() || self.looped.as_ref().is_some_and(|looped| looped.has(role))
     }
 
-    /// Length of `out` of the kernel of this role; 0 if there is none.
+    /// Length of `out` of the kernel of this role; 0 if there is none, or if it has not been loaded.
     pub fn out_len(&self, role: KernelRole) -> usize {
+        if let Some(looped) = &self.looped {
+            return looped.out_len(role);
+        }
         self.kernels[role as usize].as_ref().map_or(0, |kernel| kernel.schedule.out_len)
     }
 
@@ -102,16 +147,24 @@ impl Compiled {
     /// Bytes of machine code made so far.
     pub fn code_bytes(&self) -> usize {
         let made = self.kernels.iter().flatten().filter_map(|kernel| kernel.code.get());
-        made.flatten().map(|code| code.bytes).sum()
+        let straight: usize = made.flatten().map(|code| code.bytes).sum();
+        straight + self.looped.as_ref().map_or(0, |looped| looped.code_bytes())
     }
 
     /// Fills the staged part of the parameter buffer, of [`Compiled::p_len`] elements, from the parameters in it.
     pub fn prepare(&self, p: &mut [f64]) {
+        if let Some(looped) = self.loaded() {
+            assert_eq!(p.len(), self.p_len, "length of p");
+            return looped.prepare(p);
+        }
         let Some(kernel) = &self.kernels[KernelRole::Prepare as usize] else { return };
         assert_eq!(p.len(), self.p_len, "length of p");
         match kernel.code() {
             // SAFETY: the length was checked; this kernel reads parameters and writes staged values.
-            Ok(code) => unsafe { code.call(0.0, p.as_ptr(), p.as_ptr(), p.as_ptr(), p.as_mut_ptr()) },
+            Ok(code) => unsafe {
+                let out = p.as_mut_ptr();
+                code.call(Buffers { t: 0.0, y: out, p: out, w: out, out })
+            },
             Err(_) => {
                 let given = p.to_vec();
                 interpret(&kernel.schedule, 0.0, &[], &given, &[], p);
@@ -174,9 +227,20 @@ impl Compiled {
         self.run(KernelRole::Outputs, t, Some(y), p, w, out);
     }
 
+    /// The program of nests, which has to be loaded.
+    fn loaded(&self) -> Option<&Looped> {
+        let looped = self.looped.as_deref()?;
+        assert!(looped.bound().is_some(), "load a bound program before running it");
+        Some(looped)
+    }
+
     /// Runs a kernel; `y` is absent where the kernel reads none.
     fn run(&self, role: KernelRole, t: f64, y: Option<&[f64]>, p: &[f64], w: &[f64], out: &mut [f64]) {
-        let Some(kernel) = &self.kernels[role as usize] else { return };
+        let looped = self.loaded();
+        let kernel = self.kernels[role as usize].as_ref();
+        if kernel.is_none() && !looped.is_some_and(|looped| looped.has(role)) {
+            return;
+        }
         let y = match y {
             Some(y) => {
                 assert_eq!(y.len(), self.n, "length of y");
@@ -185,11 +249,17 @@ impl Compiled {
             None => &[],
         };
         assert_eq!(p.len(), self.p_len, "length of p");
-        assert_eq!(out.len(), kernel.schedule.out_len, "length of out");
+        assert_eq!(out.len(), self.out_len(role), "length of out");
+        if let Some(looped) = looped {
+            return looped.run(role, t, y, p, w, out);
+        }
+        let Some(kernel) = kernel else { return };
         match kernel.code() {
             // SAFETY: the lengths were checked, and those of y and w that may be empty belong to kernels of which
             // `readable` made sure that they read none.
-            Ok(code) => unsafe { code.call(t, y.as_ptr(), p.as_ptr(), w.as_ptr(), out.as_mut_ptr()) },
+            Ok(code) => unsafe {
+                code.call(Buffers { t, y: y.as_ptr(), p: p.as_ptr(), w: w.as_ptr(), out: out.as_mut_ptr() })
+            },
             Err(_) => interpret(&kernel.schedule, t, y, p, w, out),
         }
     }
@@ -271,7 +341,7 @@ mod tests {
             let case = testing::case(seed, Shape { special: false, ..Shape::default() });
             let compiled = Compiled::new(&case.program).unwrap();
             let mut refused = Compiled::new(&case.program).unwrap();
-            for kernel in refused.kernels.iter_mut().flatten() {
+            for kernel in Arc::get_mut(&mut refused.kernels).unwrap().iter_mut().flatten() {
                 kernel.code = OnceLock::from(Err(JitError::Backend("no memory".to_string())));
             }
             assert!(refused.compile(&[KernelRole::Jacobian]).is_err());

@@ -33,6 +33,10 @@ pub enum JitError {
         /// Values kept at a time.
         values: usize,
     },
+    /// Loops of a nest are nested deeper than [`MAX_LOOPS`](crate::MAX_LOOPS).
+    TooManyLoops,
+    /// A bound program or matrix is not that of the compiled program, or none has been loaded.
+    NotBound(String),
     /// The program contradicts itself: one made by hand, for lowering never makes such.
     Malformed(String),
     /// The prefix is not one that C identifiers can begin with.
@@ -58,6 +62,8 @@ impl std::fmt::Display for JitError {
                 of(*role),
                 crate::MAX_SCRATCH
             ),
+            JitError::TooManyLoops => write!(f, "at most {} loops may be nested", crate::MAX_LOOPS),
+            JitError::NotBound(why) => write!(f, "the bound program does not fit the code: {why}"),
             JitError::Malformed(why) => write!(f, "the program contradicts itself: {why}"),
             JitError::BadPrefix(prefix) => write!(f, "`{prefix}` cannot begin a C identifier"),
             JitError::Backend(why) => write!(f, "code generation failed: {why}"),

@@ -6,10 +6,14 @@
 mod code;
 mod compiled;
 mod error;
+mod frames;
 mod host;
 mod libm;
+mod looped;
 mod lower;
+mod nest;
 mod object;
+mod ops;
 mod pieces;
 mod text;
 mod unit;
@@ -26,3 +30,6 @@ pub const MAX_SLOTS: usize = 1 << 22;
 /// Most intermediate values of a kernel that are kept at a time from one piece of its code to a later one: they lie on
 /// the stack of the caller's thread, 512 KiB of it at this limit.
 pub const MAX_SCRATCH: usize = 1 << 16;
+
+/// Most loops that may be nested in one another.
+pub const MAX_LOOPS: usize = 64;

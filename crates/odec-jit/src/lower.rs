@@ -1,24 +1,20 @@
 //! Writes the steps of a schedule as functions of Cranelift's intermediate form.
-//!
-//! Every operation is one that IEEE 754 or the builtin's row defines, none is fused with another, so the bits are those of
-//! the interpreter.
 
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
-use cranelift_codegen::ir::condcodes::FloatCC;
-use cranelift_codegen::ir::immediates::Ieee64;
 use cranelift_codegen::ir::{
     AbiParam, FuncRef, Function, InstBuilder, MemFlagsData, Signature, StackSlotData, StackSlotKind, Type, Value, types,
 };
 use cranelift_codegen::isa::CallConv;
 use odec_ir::schedule::{Schedule, Step, Value as Quantity};
-use odec_ir::{Lowering, Primitive};
+use odec_ir::{Lowering, Op, Primitive};
 
+use crate::ops::{self, Width};
 use crate::pieces::Pieces;
 use crate::{JitError, libm};
 
 /// Steps after which a number or an element of a buffer is read again rather than kept in a register: keeping it
 /// costs a register, and soon a spill, for all that time.
-const WINDOW: u32 = 64;
+pub(crate) const WINDOW: u32 = 64;
 
 /// Bytes of a double.
 pub(crate) const DOUBLE: usize = 8;
@@ -56,7 +52,13 @@ impl Abi {
         signature
     }
 
-    fn function(self, arity: usize) -> Signature {
+    /// `(t, y, p, w, out, frame)`
+    pub(crate) fn nest(self) -> Signature {
+        self.piece()
+    }
+
+    /// A function of the C library with that many doubles.
+    pub(crate) fn function(self, arity: usize) -> Signature {
         let mut signature = Signature::new(self.convention);
         signature.params.extend((0..arity).map(|_| AbiParam::new(types::F64)));
         signature.returns.push(AbiParam::new(types::F64));
@@ -66,15 +68,17 @@ impl Abi {
 
 /// Refuses what code cannot be written for, before any is.
 pub(crate) fn check(schedule: &Schedule) -> Result<(), JitError> {
-    for value in &schedule.values {
-        let Quantity::Call(op, _) = value else { continue };
-        if let Lowering::Libm(name) = op.0.lowering {
-            let function = libm::find(name).ok_or_else(|| JitError::UnknownFunction(name.to_string()))?;
-            let (takes, given) = (function.arity(), usize::from(op.0.arity));
-            if takes != given {
-                return Err(JitError::WrongArity { function: name.to_string(), takes, given });
-            }
-        }
+    let calls = schedule.values.iter();
+    calls.filter_map(|value| if let Quantity::Call(op, _) = value { Some(*op) } else { None }).try_for_each(callable)
+}
+
+/// Refuses a builtin that calls what is not in the table of functions.
+pub(crate) fn callable(op: Op) -> Result<(), JitError> {
+    let Lowering::Libm(name) = op.0.lowering else { return Ok(()) };
+    let function = libm::find(name).ok_or_else(|| JitError::UnknownFunction(name.to_string()))?;
+    let (takes, given) = (function.arity(), usize::from(op.0.arity));
+    if takes != given {
+        return Err(JitError::WrongArity { function: name.to_string(), takes, given });
     }
     Ok(())
 }
@@ -94,7 +98,7 @@ pub(crate) fn driver(func: &mut Function, abi: Abi, pieces: &Pieces, imports: &m
 }
 
 /// An entry block with the parameters of the signature.
-fn begin(func: &mut Function) -> (FuncCursor<'_>, Vec<Value>) {
+pub(crate) fn begin(func: &mut Function) -> (FuncCursor<'_>, Vec<Value>) {
     let types: Vec<Type> = func.signature.params.iter().map(|param| param.value_type).collect();
     let block = func.dfg.make_block();
     let args = types.into_iter().map(|ty| func.dfg.append_block_param(block, ty)).collect();
@@ -159,11 +163,11 @@ impl<'a> Bodies<'a> {
 }
 
 /// Positions of the parameters of a kernel or piece.
-const TIME: usize = 0;
-const Y: usize = 1;
-const P: usize = 2;
-const W: usize = 3;
-const OUT: usize = 4;
+pub(crate) const TIME: usize = 0;
+pub(crate) const Y: usize = 1;
+pub(crate) const P: usize = 2;
+pub(crate) const W: usize = 3;
+pub(crate) const OUT: usize = 4;
 const SCRATCH: usize = 5;
 
 /// One function being written.
@@ -189,10 +193,6 @@ impl Body<'_, '_, '_> {
         self.pos.ins().store(flags, number, self.args[buffer], (element as usize * DOUBLE) as i32);
     }
 
-    fn constant(&mut self, number: f64) -> Value {
-        self.pos.ins().f64const(Ieee64::with_float(number))
-    }
-
     /// What may be used of a value at this step.
     fn known(&self, value: u32) -> Option<Known> {
         let known = self.bodies.known[value as usize];
@@ -206,13 +206,12 @@ impl Body<'_, '_, '_> {
             return number;
         }
         if let Some(truth) = known.and_then(|known| known.truth) {
-            let (one, zero) = (self.constant(1.0), self.constant(0.0));
-            let number = self.pos.ins().select(truth, one, zero);
+            let number = Width::One.number_of(&mut self.pos, truth);
             self.bodies.known[value as usize].number = Some(number);
             return number;
         }
         let number = match self.bodies.schedule.values[value as usize] {
-            Quantity::Constant(number) => self.constant(number),
+            Quantity::Constant(number) => Width::One.constant(&mut self.pos, number),
             Quantity::Time => return self.args[TIME],
             Quantity::State(element) => self.load(Y, element),
             Quantity::Parameter(element) => self.load(P, element),
@@ -234,8 +233,7 @@ impl Body<'_, '_, '_> {
             return truth;
         }
         let number = self.number(value);
-        let zero = self.constant(0.0);
-        let truth = self.pos.ins().fcmp(FloatCC::NotEqual, number, zero);
+        let truth = Width::One.truth_of(&mut self.pos, number);
         // A number that is read again later has its truth computed again with it.
         if let Some(known) = self.known(value) {
             self.bodies.known[value as usize] = Known { truth: Some(truth), ..known };
@@ -279,66 +277,33 @@ impl Body<'_, '_, '_> {
 
     /// The operations whose result is 0 or 1; `None` for the others.
     fn logic(&mut self, primitive: Primitive, [a, b, _]: [u32; 3]) -> Option<Value> {
-        let condition = match primitive {
-            Primitive::Lt => FloatCC::LessThan,
-            Primitive::Le => FloatCC::LessThanOrEqual,
-            Primitive::Eq => FloatCC::Equal,
-            Primitive::Ne => FloatCC::NotEqual,
+        if let Some(condition) = ops::comparison(primitive) {
+            let (a, b) = (self.number(a), self.number(b));
+            return Some(self.pos.ins().fcmp(condition, a, b));
+        }
+        match primitive {
             Primitive::And => {
                 let (a, b) = (self.truth(a), self.truth(b));
-                return Some(self.pos.ins().band(a, b));
+                Some(self.pos.ins().band(a, b))
             }
             Primitive::Or => {
                 let (a, b) = (self.truth(a), self.truth(b));
-                return Some(self.pos.ins().bor(a, b));
+                Some(self.pos.ins().bor(a, b))
             }
             Primitive::Not => {
                 let a = self.truth(a);
-                return Some(self.pos.ins().bxor_imm_u(a, 1));
+                Some(Width::One.not(&mut self.pos, a))
             }
-            _ => return None,
-        };
-        let (a, b) = (self.number(a), self.number(b));
-        Some(self.pos.ins().fcmp(condition, a, b))
+            _ => None,
+        }
     }
 
     fn arithmetic(&mut self, primitive: Primitive, [a, b, c]: [u32; 3]) -> Value {
         if primitive == Primitive::Select {
             let (condition, b, c) = (self.truth(a), self.number(b), self.number(c));
-            return self.pos.ins().select(condition, b, c);
+            return Width::One.select(&mut self.pos, condition, b, c);
         }
         let (x, y) = (self.number(a), self.number(b));
-        match primitive {
-            Primitive::Add => self.pos.ins().fadd(x, y),
-            Primitive::Sub => self.pos.ins().fsub(x, y),
-            Primitive::Mul => self.pos.ins().fmul(x, y),
-            Primitive::Div => self.pos.ins().fdiv(x, y),
-            Primitive::Neg => self.pos.ins().fneg(x),
-            Primitive::Abs => self.pos.ins().fabs(x),
-            Primitive::Sqrt => self.pos.ins().sqrt(x),
-            Primitive::Floor => self.pos.ins().floor(x),
-            Primitive::Ceil => self.pos.ins().ceil(x),
-            Primitive::Copysign => self.pos.ins().fcopysign(x, y),
-            // `y < x` selects y, else x, unless y is NaN: the first argument on a tie, and NaN from either side. The
-            // processor's own minimum gives the second argument on NaN, Cranelift's orders the zeros.
-            Primitive::Min => self.extremum(FloatCC::LessThan, x, y),
-            Primitive::Max => self.extremum(FloatCC::GreaterThan, x, y),
-            // `logic` and the select above took these.
-            Primitive::Lt
-            | Primitive::Le
-            | Primitive::Eq
-            | Primitive::Ne
-            | Primitive::And
-            | Primitive::Or
-            | Primitive::Not
-            | Primitive::Select => x,
-        }
-    }
-
-    fn extremum(&mut self, beats: FloatCC, x: Value, y: Value) -> Value {
-        let second = self.pos.ins().fcmp(beats, y, x);
-        let least = self.pos.ins().select(second, y, x);
-        let invalid = self.pos.ins().fcmp(FloatCC::Unordered, y, y);
-        self.pos.ins().select(invalid, y, least)
+        Width::One.arithmetic(&mut self.pos, primitive, x, y)
     }
 }

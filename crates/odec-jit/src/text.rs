@@ -5,10 +5,11 @@ use std::fmt::Write;
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{ExtFuncData, ExternalName, FuncRef, Function, Signature, UserExternalName};
-use odec_ir::schedule::Schedule;
 use odec_ir::{Layout, Program};
 
+use crate::host::Effort;
 use crate::lower::{self, Abi, Bodies, Imports};
+use crate::nest::{self, Plan};
 use crate::{JitError, Strategy, compiled, host};
 
 /// The functions of every kernel in Cranelift's intermediate form, before register allocation.
@@ -30,8 +31,8 @@ pub fn clif_text(program: &Program) -> Result<String, JitError> {
 /// As [`Compiled::new`](crate::Compiled::new), and failures of the code generator.
 pub fn asm_text(program: &Program) -> Result<String, JitError> {
     let mut text = String::new();
-    each_function(program, |name, schedule, context| {
-        let isa = host::isa(Strategy::default().effort(schedule))?;
+    each_function(program, |name, effort, context| {
+        let isa = host::isa(effort)?;
         context.set_disasm(true);
         let code = context
             .compile(&*isa, &mut ControlPlane::default())
@@ -70,12 +71,23 @@ impl Imports for Named {
 
 fn each_function(
     program: &Program,
-    mut visit: impl FnMut(&str, &Schedule, &mut Context) -> Result<(), JitError>,
+    mut visit: impl FnMut(&str, Effort, &mut Context) -> Result<(), JitError>,
 ) -> Result<(), JitError> {
+    for (kernel, nest) in program.nests.iter().enumerate() {
+        let plan = Plan::of(program, nest)?;
+        let effort = Strategy::default().effort_of_nest(plan.steps);
+        let isa = host::isa(effort)?;
+        let abi = Abi { pointer: isa.pointer_type(), convention: isa.default_call_conv() };
+        let mut context = Context::new();
+        nest::write(&mut context.func, abi, &plan, &mut Named { abi, kernel })?;
+        context.func.name = cranelift_codegen::ir::UserFuncName::user(kernel as u32, 0);
+        visit(&format!("{:?}, nest {kernel}, {:?}", nest.role, nest.part), effort, &mut context)?;
+    }
     for (kernel, schedule) in
         compiled::schedules(program, &Layout::of(program), Strategy::default())?.iter().enumerate()
     {
-        let isa = host::isa(Strategy::default().effort(schedule))?;
+        let effort = Strategy::default().effort(schedule);
+        let isa = host::isa(effort)?;
         let abi = Abi { pointer: isa.pointer_type(), convention: isa.default_call_conv() };
         let cut = Strategy::default().cut(schedule);
         let mut imports = Named { abi, kernel };
@@ -90,13 +102,13 @@ fn each_function(
             bodies.write(&mut context.func, piece, &mut imports)?;
             let piece = if single { 0 } else { piece + 1 };
             context.func.name = cranelift_codegen::ir::UserFuncName::user(kernel as u32, piece as u32);
-            visit(&name(piece), schedule, &mut context)?;
+            visit(&name(piece), effort, &mut context)?;
             context.clear();
         }
         if !single {
             lower::driver(&mut context.func, abi, &cut, &mut imports);
             context.func.name = cranelift_codegen::ir::UserFuncName::user(kernel as u32, 0);
-            visit(&name(0), schedule, &mut context)?;
+            visit(&name(0), effort, &mut context)?;
         }
     }
     Ok(())

@@ -8,6 +8,7 @@ use odec_ir::schedule::Schedule;
 use crate::JitError;
 use crate::host::Effort;
 use crate::lower::{self, Abi, Bodies, Imports};
+use crate::nest::{self, Plan};
 use crate::pieces::Pieces;
 
 /// Where the code of a kernel is cut and how much work goes into it. Results do not depend on it.
@@ -34,12 +35,20 @@ impl Strategy {
         if schedule.steps.len() <= self.best { Effort::Best } else { Effort::Quick }
     }
 
+    /// How a nest of so many steps is compiled: in one function, so that beyond this length registers take a single pass.
+    pub(crate) fn effort_of_nest(self, steps: usize) -> Effort {
+        if steps <= self.best.min(MAX_BEST_NEST) { Effort::Best } else { Effort::Quick }
+    }
+
     /// How a schedule is cut.
     pub(crate) fn cut(self, schedule: &Schedule) -> Pieces {
         let whole = schedule.steps.len() <= self.whole;
         Pieces::of(schedule, if whole { self.whole } else { self.piece }.max(1))
     }
 }
+
+/// Steps of a nest up to which registers are allocated by backtracking.
+const MAX_BEST_NEST: usize = 1500;
 
 /// Functions of a module, as seen from the one being written.
 struct Declared<'m, M> {
@@ -92,6 +101,16 @@ pub(crate) fn define<M: Module>(
     lower::driver(&mut context.func, abi, &cut, &mut Declared { module, pieces: &ids });
     bytes += finish(module, kernel, &mut context)?;
     Ok((kernel, bytes))
+}
+
+/// Defines the code of a nest and gives its function and the bytes of its code.
+pub(crate) fn define_nest<M: Module>(module: &mut M, plan: &Plan) -> Result<(FuncId, usize), JitError> {
+    let abi = abi(module);
+    let id = module.declare_anonymous_function(&abi.nest())?;
+    let mut context = module.make_context();
+    nest::write(&mut context.func, abi, plan, &mut Declared { module, pieces: &[] })?;
+    let bytes = finish(module, id, &mut context)?;
+    Ok((id, bytes))
 }
 
 fn abi<M: Module>(module: &M) -> Abi {

@@ -1,0 +1,197 @@
+//! Frames of nests as their code reads them. Code checks nothing while it runs, so everything that a frame leads to is
+//! checked here, once: no address that it gives rise to lies outside the buffers and lists.
+
+use std::collections::HashMap;
+
+use odec_ir::nest::bind::{ListId, Run, Word};
+use odec_ir::nest::frame::{Counter, DROPPED, Place, Stride};
+use odec_ir::nest::{AccessId, LoopId};
+
+use crate::JitError;
+use crate::lower::{OUT, P, W, Y};
+use crate::nest::{Origin, Plan};
+
+/// Lengths of the buffers of a role, in elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lengths {
+    /// Of `y` and `w`.
+    pub(crate) y: usize,
+    /// Of `p`.
+    pub(crate) p: usize,
+    /// Of `out`.
+    pub(crate) out: usize,
+}
+
+/// Largest position and largest slot of each list, found once.
+pub(crate) struct Lists<'a> {
+    lists: &'a [Vec<u32>],
+    largest: HashMap<(u32, bool), Option<u32>>,
+}
+
+impl<'a> Lists<'a> {
+    /// Nothing looked at yet.
+    pub(crate) fn new(lists: &'a [Vec<u32>]) -> Lists<'a> {
+        Lists { lists, largest: HashMap::new() }
+    }
+
+    fn get(&self, ListId(id): ListId) -> Result<&'a [u32], JitError> {
+        self.lists.get(id as usize).map(Vec::as_slice).ok_or_else(|| fault("a list is missing"))
+    }
+
+    /// The largest number in a list; of slots that may be dropped, the largest that is not.
+    fn largest(&mut self, id: ListId, slots: bool) -> Result<Option<u32>, JitError> {
+        let list = self.get(id)?;
+        let find = || list.iter().copied().filter(|&x| !slots || x != DROPPED).max();
+        Ok(*self.largest.entry((id.0, slots)).or_insert_with(find))
+    }
+}
+
+fn fault(why: &str) -> JitError {
+    JitError::NotBound(why.to_string())
+}
+
+/// Checks the frame of a run of a nest.
+///
+/// # Errors
+/// [`JitError::NotBound`]: it is not that of this nest, or binding made a mistake.
+pub(crate) fn check(plan: &Plan, run: &Run, lists: &mut Lists<'_>, lengths: Lengths) -> Result<(), JitError> {
+    if run.words.len() != plan.frame.words as usize {
+        return Err(fault("a frame has another length"));
+    }
+    if run.points == 0 {
+        return Ok(());
+    }
+    let words = Words { plan, words: &run.words };
+    for l in 0..plan.frame.count.len() {
+        words.rounds(Counter::Loop(LoopId(l as u32)))?;
+        words.integer(plan.frame.index[l].first)?;
+    }
+    if plan.frame.points.is_some() {
+        words.rounds(Counter::Points)?;
+    }
+    for &(access, head, distance) in &plan.shared {
+        words.beside(access, head, distance)?;
+    }
+    for (a, place) in plan.frame.places.iter().enumerate() {
+        let Some(place) = place else { continue };
+        for walk in plan.buffers_of(AccessId(a as u32)) {
+            let length = match walk {
+                Y | W => lengths.y,
+                P => lengths.p,
+                OUT => lengths.out,
+                _ => return Err(fault("a buffer is unknown")),
+            };
+            words.inside(place, lists, length)?;
+        }
+    }
+    for slots in plan.frame.slots.iter().flatten() {
+        let list = words.list(slots.list)?;
+        let Some((least, greatest)) = words.range(&slots.strides)? else { continue };
+        let largest = lists.largest(list, slots.checked)?;
+        if least < 0 || greatest >= lists.get(list)?.len() as i128 {
+            return Err(fault("a list of slots is too short"));
+        }
+        if largest.is_some_and(|slot| slot as usize >= lengths.out) {
+            return Err(fault("a slot lies outside the matrix"));
+        }
+    }
+    for walk in plan.indices.iter().flatten() {
+        let Origin::List(word) = plan.walks[*walk as usize].origin else { continue };
+        let used = plan.indices_used(*walk);
+        let list = lists.get(words.list(word)?)?;
+        if used && (list.len() as i128) < words.rounds(Counter::Points)? {
+            return Err(fault("a list of indices is too short"));
+        }
+    }
+    Ok(())
+}
+
+/// The frame of a run as its code reads it; `lists` must stay where they are as long as it is used.
+pub(crate) fn words(run: &Run, lists: &[Vec<u32>]) -> Vec<u64> {
+    let word = |word: &Word| match word {
+        Word::Integer(value) => *value as u64,
+        Word::List(ListId(id)) => lists.get(*id as usize).map_or(0, |list| list.as_ptr() as u64),
+    };
+    run.words.iter().map(word).collect()
+}
+
+/// The words of a run with the meaning that the plan gives them.
+struct Words<'a> {
+    plan: &'a Plan,
+    words: &'a [Word],
+}
+
+impl Words<'_> {
+    fn integer(&self, word: u32) -> Result<i128, JitError> {
+        match self.words[word as usize] {
+            Word::Integer(value) => Ok(i128::from(value)),
+            Word::List(_) => Err(fault("a number of a frame is a list")),
+        }
+    }
+
+    fn list(&self, word: u32) -> Result<ListId, JitError> {
+        match self.words[word as usize] {
+            Word::List(list) => Ok(list),
+            Word::Integer(_) => Err(fault("a list of a frame is a number")),
+        }
+    }
+
+    fn rounds(&self, counter: Counter) -> Result<i128, JitError> {
+        let rounds = self.integer(self.plan.count(counter))?;
+        if rounds < 0 { Err(fault("a loop has a negative number of rounds")) } else { Ok(rounds) }
+    }
+
+    fn stride(&self, stride: Stride) -> Result<i128, JitError> {
+        match stride {
+            Stride::One => Ok(1),
+            Stride::Word(word) => self.integer(word),
+        }
+    }
+
+    /// Least and greatest sum of strides; `None` if a loop of them never runs.
+    fn range(&self, strides: &[(Counter, Stride)]) -> Result<Option<(i128, i128)>, JitError> {
+        let (mut least, mut greatest) = (0, 0);
+        for &(counter, stride) in strides {
+            let last = self.rounds(counter)? - 1;
+            if last < 0 {
+                return Ok(None);
+            }
+            let way = self.stride(stride)? * last;
+            least += way.min(0);
+            greatest += way.max(0);
+        }
+        Ok(Some((least, greatest)))
+    }
+
+    /// Refuses a place that leaves its buffer.
+    fn inside(&self, place: &Place, lists: &mut Lists<'_>, length: usize) -> Result<(), JitError> {
+        let Some((mut least, mut greatest)) = self.range(&place.strides)? else { return Ok(()) };
+        if let Some(word) = place.list {
+            let list = self.list(word)?;
+            if least < 0 || greatest >= lists.get(list)?.len() as i128 {
+                return Err(fault("a list of positions is too short"));
+            }
+            let Some(largest) = lists.largest(list, false)? else { return Ok(()) };
+            (least, greatest) = (0, i128::from(largest));
+        }
+        let base = self.integer(place.base)?;
+        if base + least < 0 || base + greatest >= length as i128 {
+            return Err(fault("an element lies outside its buffer"));
+        }
+        Ok(())
+    }
+
+    /// Refuses two accesses of which one is not where the other says.
+    fn beside(&self, access: AccessId, head: AccessId, distance: i64) -> Result<(), JitError> {
+        let places = &self.plan.frame.places;
+        let (Some(a), Some(b)) = (&places[access.0 as usize], &places[head.0 as usize]) else {
+            return Err(fault("an element has no place"));
+        };
+        let mut same =
+            self.integer(a.base)? == self.integer(b.base)? + i128::from(distance) && a.strides.len() == b.strides.len();
+        for (&(c, stride), &(d, other)) in a.strides.iter().zip(&b.strides) {
+            same &= c == d && self.stride(stride)? == self.stride(other)?;
+        }
+        if same { Ok(()) } else { Err(fault("neighbouring elements are not neighbours")) }
+    }
+}

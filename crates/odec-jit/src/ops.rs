@@ -1,0 +1,141 @@
+//! The operations that every backend knows, as instructions: on one double, or on two in a vector register.
+//!
+//! Every operation is one that IEEE 754 or the builtin's row defines, none is fused with another, so the bits are those of
+//! the interpreter. A truth value is 0 or 1 in a byte, or all bits of a lane.
+
+use cranelift_codegen::cursor::FuncCursor;
+use cranelift_codegen::ir::condcodes::FloatCC;
+use cranelift_codegen::ir::immediates::Ieee64;
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use odec_ir::Primitive;
+
+/// How many values an instruction works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Width {
+    /// One double.
+    One,
+    /// Two doubles in 128 bits.
+    Two,
+}
+
+/// Bit pattern of a double's sign.
+const SIGN: u64 = 1 << 63;
+
+impl Width {
+    /// A number in every lane.
+    pub(crate) fn constant(self, pos: &mut FuncCursor, number: f64) -> Value {
+        self.bits(pos, number.to_bits())
+    }
+
+    fn bits(self, pos: &mut FuncCursor, bits: u64) -> Value {
+        match self {
+            Width::One => pos.ins().f64const(Ieee64::with_bits(bits)),
+            Width::Two => pair(pos, [bits; 2]),
+        }
+    }
+
+    /// Whether a number is not zero (NaN is not).
+    pub(crate) fn truth_of(self, pos: &mut FuncCursor, number: Value) -> Value {
+        let zero = self.constant(pos, 0.0);
+        pos.ins().fcmp(FloatCC::NotEqual, number, zero)
+    }
+
+    /// 1 or 0.
+    pub(crate) fn number_of(self, pos: &mut FuncCursor, truth: Value) -> Value {
+        let one = self.constant(pos, 1.0);
+        match self {
+            Width::One => {
+                let zero = self.constant(pos, 0.0);
+                pos.ins().select(truth, one, zero)
+            }
+            Width::Two => {
+                let mask = as_number(pos, truth);
+                pos.ins().band(mask, one)
+            }
+        }
+    }
+
+    /// `condition ? a : b`, where the condition is a truth value.
+    pub(crate) fn select(self, pos: &mut FuncCursor, condition: Value, a: Value, b: Value) -> Value {
+        match self {
+            Width::One => pos.ins().select(condition, a, b),
+            Width::Two => {
+                let mask = as_number(pos, condition);
+                pos.ins().bitselect(mask, a, b)
+            }
+        }
+    }
+
+    /// `not a` of a truth value.
+    pub(crate) fn not(self, pos: &mut FuncCursor, truth: Value) -> Value {
+        match self {
+            Width::One => pos.ins().bxor_imm_u(truth, 1),
+            Width::Two => pos.ins().bnot(truth),
+        }
+    }
+
+    /// An operation whose operands and result are numbers.
+    pub(crate) fn arithmetic(self, pos: &mut FuncCursor, primitive: Primitive, x: Value, y: Value) -> Value {
+        match primitive {
+            Primitive::Add => pos.ins().fadd(x, y),
+            Primitive::Sub => pos.ins().fsub(x, y),
+            Primitive::Mul => pos.ins().fmul(x, y),
+            Primitive::Div => pos.ins().fdiv(x, y),
+            Primitive::Neg => pos.ins().fneg(x),
+            Primitive::Abs => pos.ins().fabs(x),
+            Primitive::Sqrt => pos.ins().sqrt(x),
+            Primitive::Floor => pos.ins().floor(x),
+            Primitive::Ceil => pos.ins().ceil(x),
+            Primitive::Copysign => match self {
+                Width::One => pos.ins().fcopysign(x, y),
+                Width::Two => {
+                    let sign = self.bits(pos, SIGN);
+                    pos.ins().bitselect(sign, y, x)
+                }
+            },
+            // `y < x` selects y, else x, unless y is NaN: the first argument on a tie, and NaN from either side. The
+            // processor's own minimum gives the second argument on NaN, Cranelift's orders the zeros.
+            Primitive::Min => self.extremum(pos, FloatCC::LessThan, x, y),
+            Primitive::Max => self.extremum(pos, FloatCC::GreaterThan, x, y),
+            // These have truth values.
+            Primitive::Lt
+            | Primitive::Le
+            | Primitive::Eq
+            | Primitive::Ne
+            | Primitive::And
+            | Primitive::Or
+            | Primitive::Not
+            | Primitive::Select => x,
+        }
+    }
+
+    fn extremum(self, pos: &mut FuncCursor, beats: FloatCC, x: Value, y: Value) -> Value {
+        let second = pos.ins().fcmp(beats, y, x);
+        let least = self.select(pos, second, y, x);
+        let invalid = pos.ins().fcmp(FloatCC::Unordered, y, y);
+        self.select(pos, invalid, y, least)
+    }
+}
+
+/// The condition of a comparison.
+pub(crate) fn comparison(primitive: Primitive) -> Option<FloatCC> {
+    match primitive {
+        Primitive::Lt => Some(FloatCC::LessThan),
+        Primitive::Le => Some(FloatCC::LessThanOrEqual),
+        Primitive::Eq => Some(FloatCC::Equal),
+        Primitive::Ne => Some(FloatCC::NotEqual),
+        _ => None,
+    }
+}
+
+/// Two doubles by their bits.
+pub(crate) fn pair(pos: &mut FuncCursor, bits: [u64; 2]) -> Value {
+    let bytes: Vec<u8> = bits.iter().flat_map(|lane| lane.to_le_bytes()).collect();
+    let constant = pos.func.dfg.constants.insert(bytes.as_slice().into());
+    pos.ins().vconst(types::F64X2, constant)
+}
+
+/// A mask as the operand of an operation on the bits of numbers.
+fn as_number(pos: &mut FuncCursor, mask: Value) -> Value {
+    pos.ins().bitcast(types::F64X2, MemFlagsData::new(), mask)
+}

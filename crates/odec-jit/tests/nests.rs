@@ -1,0 +1,208 @@
+//! Machine code of nests gives the bits of the interpreter, for every extent with the same code.
+
+use std::sync::Arc;
+
+use odec_ir::interpret::{self, Inputs};
+use odec_ir::nest::Bound;
+use odec_ir::nest::bind::{MAX_ENTRIES, Matrix, Word};
+use odec_ir::testing::models::{self, MODELS};
+use odec_ir::testing::{NestShape, nest_inputs, nest_program};
+use odec_ir::{KernelRole, Program, derive};
+use odec_jit::{Compiled, JitError};
+
+/// Every role of a program of nests but `Prepare`.
+const ROLES: [KernelRole; 7] = [
+    KernelRole::Rhs,
+    KernelRole::Jacobian,
+    KernelRole::Initial,
+    KernelRole::Tangent,
+    KernelRole::TimeDerivative,
+    KernelRole::ParameterJacobian,
+    KernelRole::Outputs,
+];
+
+/// Equal bits, or both NaN.
+fn same(a: f64, b: f64) -> bool {
+    a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
+}
+
+fn run(compiled: &Compiled, role: KernelRole, t: f64, [y, p, w]: [&[f64]; 3], out: &mut [f64]) {
+    match role {
+        KernelRole::Rhs => compiled.rhs(t, y, p, out),
+        KernelRole::Jacobian => compiled.jacobian(t, y, p, out),
+        KernelRole::Initial => compiled.initial(t, p, out),
+        KernelRole::Tangent => compiled.tangent(t, y, p, w, out),
+        KernelRole::TimeDerivative => compiled.time_derivative(t, y, p, out),
+        KernelRole::ParameterJacobian => compiled.parameter_jacobian(t, y, p, out),
+        KernelRole::Outputs => compiled.outputs(t, y, p, w, out),
+        _ => panic!("{role:?}"),
+    }
+}
+
+/// What was compared.
+#[derive(Default)]
+struct Count {
+    results: usize,
+    finite: usize,
+    entries: usize,
+}
+
+/// Loads a program at its extents and compares every role at an input.
+fn compare(compiled: &mut Compiled, program: &Program, inputs: (f64, Vec<f64>, Vec<f64>, Vec<f64>), count: &mut Count) {
+    let name = &program.name;
+    let bound = Arc::new(Bound::of(program).unwrap());
+    compiled.load(Arc::clone(&bound)).unwrap();
+    assert_eq!((compiled.n(), compiled.p_len()), (bound.layout.n, bound.layout.p_len()));
+    let (t, y, given, w) = inputs;
+    let mut p = given.clone();
+    let read = Inputs { t: 0.0, y: &[], p: &given, w: &[] };
+    interpret::run_bound(program, &*bound, KernelRole::Prepare, read, &mut p);
+    let mut prepared = given;
+    compiled.prepare(&mut prepared);
+    assert!(p.iter().zip(&prepared).all(|(a, b)| same(*a, *b)), "{name}: prepare");
+    for role in ROLES {
+        if !compiled.has(role) {
+            continue;
+        }
+        let read = Inputs { t, y: &y, p: &p, w: &w };
+        let length = match role.is_matrix() {
+            true => {
+                let matrix: Arc<Matrix> = Arc::new(bound.matrix(program, role, MAX_ENTRIES).unwrap());
+                compiled.load_matrix(role, Arc::clone(&matrix)).unwrap();
+                count.entries += matrix.pattern.len();
+                matrix.pattern.len()
+            }
+            false => bound.layout.out_len(program, role),
+        };
+        let mut expected = vec![0.5; length];
+        match role.is_matrix() {
+            true => {
+                let matrix = bound.matrix(program, role, MAX_ENTRIES).unwrap();
+                interpret::run_bound(program, &matrix, role, read, &mut expected);
+            }
+            false => interpret::run_bound(program, &*bound, role, read, &mut expected),
+        }
+        let mut got = vec![0.5; length];
+        assert_eq!(compiled.out_len(role), length);
+        run(compiled, role, t, [&y, &p, &w], &mut got);
+        for (i, (expected, got)) in expected.iter().zip(&got).enumerate() {
+            assert!(same(*expected, *got), "{name}: {role:?}[{i}] is {got:e}, not {expected:e}");
+            count.results += 1;
+            count.finite += usize::from(expected.is_finite());
+        }
+    }
+}
+
+/// The program with its derivatives.
+fn complete(program: Program) -> Program {
+    derive::complete_nests(program.arrays, program.axes, program.extents, program.nests, program.name)
+}
+
+#[test]
+fn random_nests_with_their_derivatives() {
+    const SIZES: [[i64; 3]; 6] = [[1, 0, 1], [2, 1, 3], [3, 2, 4], [5, 4, 2], [8, 7, 9], [17, 6, 12]];
+    let mut count = Count::default();
+    for seed in 0..60 {
+        let shape = NestShape { depth: 2 + seed as usize % 4, ..NestShape::default() };
+        let program = |sizes| complete(nest_program(seed, sizes, shape));
+        let mut compiled = Compiled::new(&program(SIZES[0])).unwrap();
+        for sizes in SIZES {
+            let program = program(sizes);
+            let inputs = nest_inputs(&program, seed);
+            compare(&mut compiled, &program, inputs, &mut count);
+        }
+    }
+    println!("{} results, {} finite, {} entries", count.results, count.finite, count.entries);
+    assert!(count.results > 20_000 && count.finite * 10 > count.results * 6 && count.entries > 10_000);
+}
+
+#[test]
+fn models_of_every_size() {
+    for (name, make) in MODELS {
+        let mut count = Count::default();
+        let mut compiled = Compiled::new(&make(1).program).unwrap();
+        compiled.compile(&ROLES).unwrap();
+        let bytes = compiled.code_bytes();
+        for size in [1, 2, 3, 4, 5, 8, 13] {
+            let model = make(size);
+            let p = models::parameters(&model.program, &Bound::of(&model.program).unwrap(), &model.parameters);
+            let w = model.y.iter().map(|y| (y * 7.0).sin()).collect();
+            compare(&mut compiled, &model.program, (model.t, model.y, p, w), &mut count);
+        }
+        // The code is that of any other size.
+        let other = Compiled::new(&make(7).program).unwrap();
+        other.compile(&ROLES).unwrap();
+        assert_eq!(other.code_bytes(), bytes, "{name}");
+        assert!(count.results > 100 && count.finite * 10 > count.results * 9, "{name}");
+    }
+}
+
+/// Clones share the code and run at extents of their own, in threads too.
+#[test]
+fn clones_run_at_other_extents() {
+    let (_, make) = MODELS[0];
+    let compiled = Compiled::new(&make(1).program).unwrap();
+    std::thread::scope(|scope| {
+        for size in [3, 4, 50] {
+            let mut compiled = compiled.clone();
+            scope.spawn(move || {
+                let model = make(size);
+                let bound = Arc::new(Bound::of(&model.program).unwrap());
+                let p = models::parameters(&model.program, &bound, &model.parameters);
+                compiled.load(bound).unwrap();
+                let mut out = vec![0.0; compiled.n()];
+                compiled.rhs(model.t, &model.y, &p, &mut out);
+                let expected = (model.reference)(model.t, &model.y, &model.parameters);
+                assert!(out.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-9 * b.abs().max(1.0)));
+            });
+        }
+    });
+}
+
+/// Frames that lead outside the buffers are refused: code checks nothing while it runs.
+#[test]
+fn positions_outside_the_buffers_are_refused() {
+    let (_, make) = MODELS[1];
+    let program = make(4).program;
+    let mut compiled = Compiled::new(&program).unwrap();
+    let bound = Bound::of(&program).unwrap();
+    let refused =
+        |compiled: &mut Compiled, bound: Bound| matches!(compiled.load(Arc::new(bound)), Err(JitError::NotBound(_)));
+    let (mut changed, mut caught) = (0, 0);
+    for run in 0..bound.runs.len() {
+        for word in 0..bound.runs[run].words.len() {
+            let mut other = bound.clone();
+            match &mut other.runs[run].words[word] {
+                Word::Integer(value) => *value += 1 << 20,
+                Word::List(list) => list.0 = 10_000,
+            }
+            changed += 1;
+            caught += usize::from(refused(&mut compiled, other));
+        }
+    }
+    // First indices lead nowhere, and a frame of a nest without points is not looked at.
+    assert!(changed > 50 && caught * 10 > changed * 7, "{caught} of {changed}");
+    for list in 0..bound.lists.len() {
+        let mut other = bound.clone();
+        let Some(first) = other.lists[list].first_mut() else { continue };
+        *first = 1 << 30;
+        assert!(refused(&mut compiled, other), "list {list}");
+    }
+    let mut other = bound.clone();
+    other.runs[0].words.pop();
+    assert!(refused(&mut compiled, other));
+    let mut other = bound.clone();
+    other.runs[0].nest = 1000;
+    assert!(refused(&mut compiled, other));
+    compiled.load(Arc::new(bound.clone())).unwrap();
+    let mut matrix = bound.matrix(&program, KernelRole::Jacobian, MAX_ENTRIES).unwrap();
+    matrix.pattern.row_idx.pop();
+    assert!(matches!(compiled.load_matrix(KernelRole::Jacobian, Arc::new(matrix)), Err(JitError::NotBound(_))));
+}
+
+#[test]
+#[should_panic(expected = "load a bound program")]
+fn running_before_loading_is_caught() {
+    let program = MODELS[0].1(3).program;
+    Compiled::new(&program).unwrap().rhs(0.0, &[0.0; 3], &[], &mut [0.0; 3]);
+}

@@ -41,8 +41,8 @@ pub struct Summary {
     pub jacobian_entries: usize,
     /// Name of the method.
     pub method: String,
-    /// Why, if it was chosen for the user.
-    pub reason: Option<String>,
+    /// Which methods it took up and why, if it chose.
+    pub course: Option<String>,
     /// Constant step, if there is one.
     pub step: Option<f64>,
     /// Relative tolerance.
@@ -140,8 +140,8 @@ impl Summary {
             None => format!("{}, rtol {}, atol {}", self.method, shortest(self.rtol), tolerances(&self.atol)),
         };
         lines.push(("method".into(), control));
-        if let Some(reason) = &self.reason {
-            lines.push((String::new(), paint.dim(&format!("chosen: {reason}"))));
+        if let Some(course) = &self.course {
+            lines.push((String::new(), paint.dim(course)));
         }
 
         let mut time = format!("{} .. {}", shortest(self.t0), shortest(self.t_end));

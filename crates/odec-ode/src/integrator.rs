@@ -2,6 +2,7 @@
 
 use crate::evaluator::Evaluator;
 use crate::linear::LinearReport;
+use crate::method::auto::Course;
 use crate::problem::Cause;
 
 /// What came of one attempt. Steps carry the sign of the direction.
@@ -43,6 +44,8 @@ pub trait Integrator {
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause>;
     /// Order that the error estimate is controlled at, for the choice of the first step.
     fn order(&self) -> u32;
+    /// Says before the first step where the run ends.
+    fn aim(&mut self, _t_end: f64) {}
     /// Tries one step `h` that ends at `t_new` (equal to time + h but for rounding: the loop owns the exact times, so that
     /// fixed steps do not drift and `h` keeps its bits).
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt;
@@ -53,6 +56,15 @@ pub trait Integrator {
     fn interpolate(&self, t: f64, y: &mut [f64]);
     /// What solves its linear systems; `None` where it has none.
     fn linear(&self) -> Option<LinearReport> {
+        None
+    }
+    /// h times the spectral radius of df/dy as the stages of the last accepted step show it, and the real part of what makes it
+    /// out, for methods whose steps stability bounds.
+    fn strain(&mut self) -> Option<(f64, f64)> {
+        None
+    }
+    /// Which methods were at work, of an integrator that chooses.
+    fn course(&self) -> Option<Course> {
         None
     }
 }

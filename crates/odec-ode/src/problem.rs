@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::linear::{Linear, LinearReport, Misfit};
+use crate::method::auto::Course;
 
 /// An initial value problem on `[t0, t_end]` (`t_end < t0` integrates backwards).
 #[derive(Clone, Debug)]
@@ -116,6 +117,8 @@ pub struct Outcome {
     pub stats: Stats,
     /// What solved the linear systems; `None` where the method has none.
     pub linear: Option<LinearReport>,
+    /// Which methods were at work, where the run chose them.
+    pub course: Option<Course>,
 }
 
 /// Why a run failed. Everything needed to explain it in terms of the model.
@@ -133,6 +136,8 @@ pub struct Failure {
     pub at: Option<(f64, Vec<f64>)>,
     /// Counts until then.
     pub stats: Stats,
+    /// Which methods were at work, where the run chose them.
+    pub course: Option<Course>,
 }
 
 /// What happened.

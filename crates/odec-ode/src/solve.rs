@@ -45,6 +45,7 @@ pub fn solve(
             y: integrator.state().to_vec(),
             stats: eval.stats,
             linear: integrator.linear(),
+            course: integrator.course(),
         }),
         Err(cause) => {
             let evaluation = matches!(
@@ -58,7 +59,8 @@ pub fn solve(
             );
             let at = if evaluation { eval.fault().map(|(t, y)| (t, y.to_vec())) } else { None };
             let (t, y) = (integrator.time(), integrator.state().to_vec());
-            Err(SolveError::Failed(Box::new(Failure { cause, t, y, h: run.tried, at, stats: eval.stats })))
+            let (stats, course) = (eval.stats, integrator.course());
+            Err(SolveError::Failed(Box::new(Failure { cause, t, y, h: run.tried, at, stats, course })))
         }
     }
 }
@@ -78,6 +80,7 @@ impl Run<'_> {
         sink: &mut dyn Sink,
     ) -> Result<Stop, Cause> {
         let Problem { t0, t_end, ref y0 } = *self.problem;
+        integrator.aim(t_end);
         integrator.set(eval, t0, y0)?;
         if self.sampler.start(t0, integrator.state(), sink).is_break() {
             return Ok(Stop::Interrupted);

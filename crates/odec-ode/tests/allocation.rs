@@ -70,6 +70,12 @@ fn no_allocation_after_the_second_step() {
             rejected += check(&orego, &orego.y0, 40.0, method, &options).1;
         }
     }
+    // Changes of method in both directions.
+    let vdpol = stiff::vdpol();
+    for rtol in [1e-5, 1e-9, 1e-11] {
+        let auto = odec_ode::method::find("auto").unwrap();
+        check(&vdpol, &vdpol.y0, vdpol.t_end, auto, &tolerances(rtol, rtol));
+    }
     // All orders of the variable-order formulas, up and down again.
     let bdf = odec_ode::method::find("bdf").unwrap();
     rejected += check(&hires, &hires.y0, hires.t_end, bdf, &tolerances(1e-8, 1e-12)).1;

@@ -6,10 +6,11 @@ use odec_ir::{ArrayId, Program, Role, Span};
 use odec_lang::diagnostic::Diagnostic;
 use odec_lang::model::{ConservedSettings, Expectation, Model, Overrides, Record, Samples as Listed, Settings, Values};
 use odec_lang::source::Source;
+use odec_ode::method::auto::Traits;
 use odec_ode::problem::{Options, Problem, Samples};
 
 use crate::choices::{Choices, RecordRule, SampleRule, StepChoice};
-use crate::choose::{Choice, Structure, choose};
+use crate::choose::{Choice, choose};
 use crate::error;
 use crate::machine::{Execution, Machine};
 use crate::samples::{DEFAULT_SAMPLES, times};
@@ -37,6 +38,8 @@ pub enum Purpose {
     Rows,
     /// The model's promises: the run reaches every `expect`, and samples there.
     Test,
+    /// Properties of one method on the model.
+    Method,
 }
 
 /// What the run block and the caller say together; kernels are lowered with its `overrides`.
@@ -125,9 +128,9 @@ impl Plan {
             samples = self.with_expectations(t0, t_end);
         }
         let options = self.options(&names).map_err(one)?;
-        let choice = self.method(names.states.len(), options.fixed, program.mass_varies()).map_err(one)?;
+        let choice = self.method(names.states.len(), &options, program.mass_varies()).map_err(one)?;
         let execution = if self.choices.interpret { Execution::Interpret } else { Execution::Jit };
-        let machine = Machine::new(program, execution, choice.method.structure).map_err(|e| {
+        let machine = Machine::new(program, execution, choice.needs).map_err(|e| {
             one(error(
                 "E0615",
                 format!("the model cannot be compiled: {e}"),
@@ -259,13 +262,14 @@ impl Plan {
         })
     }
 
-    fn method(&self, n: usize, fixed: bool, moving_mass: bool) -> Result<Choice, Diagnostic> {
+    fn method(&self, n: usize, options: &Options, moving_mass: bool) -> Result<Choice, Diagnostic> {
         let (name, span) = match (&self.choices.method, &self.settings.method) {
             (Some(name), _) => (Some(name.as_str()), None),
             (None, Some(setting)) => (Some(setting.value.as_str()), Some(setting.span)),
             (None, None) => (None, None),
         };
-        choose(name, Structure { n, fixed, moving_mass })
+        let traits = Traits { n, fixed: options.fixed, rtol: options.rtol, moving_mass };
+        choose(name, &traits, self.purpose == Purpose::Method)
             .map_err(|refusal| crate::blame::unknown_method(&refusal, span))
     }
 

@@ -54,6 +54,13 @@ enum Kind {
 /// # Errors
 /// A method whose formula is not one of those, or a name that is none.
 pub fn of(method: &'static Method) -> Result<Vec<(String, Amplification)>, Refusal> {
+    if matches!(method.family, Family::Automatic) {
+        return Err(Refusal::Unsuitable {
+            method: method.name.to_string(),
+            reason: "it takes up one method after another, and each has a region of its own".to_string(),
+            instead: "one of them: `tsit5`, `rodas4`".to_string(),
+        });
+    }
     let one = |kind| Ok(vec![(method.name.to_string(), Amplification { method, kind })]);
     if matches!(method.family, Family::Multistep) {
         if let Some(order) = method.name.strip_prefix("bdf").and_then(|k| k.parse::<usize>().ok())

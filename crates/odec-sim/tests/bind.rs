@@ -33,8 +33,8 @@ fn a_model_without_a_block_needs_only_an_end() {
     let bound = rows(BARE, &Choices { t_end: Some(3.0), ..Choices::default() }).expect("a run");
     assert_eq!((bound.problem.t0, bound.problem.t_end), (0.0, 3.0));
     assert_eq!((bound.options.rtol, bound.options.atol.clone()), (DEFAULT_RTOL, vec![DEFAULT_ATOL]));
-    assert_eq!(bound.choice.method.name, "rodas4");
-    assert!(bound.choice.reason.is_some());
+    assert_eq!(bound.choice.method.name, "auto");
+    assert!(bound.choice.automatic && bound.choice.needs.time_derivative);
     assert!(matches!(&bound.samples, Samples::Times(list) if list.len() == 201));
     // positions, velocities, the rest; columns in the order of the text
     assert_eq!(bound.problem.y0, [1.0, 0.0, 2.0]);
@@ -64,10 +64,14 @@ fn tolerances_of_single_states_find_their_place() {
 }
 
 #[test]
-fn large_models_get_bdf() {
+fn what_a_run_without_a_method_needs() {
     let text: String = (0..60).map(|k| format!("state x{k} = 1\nx{k}' = -x{k}\n")).collect();
     let bound = rows(&text, &Choices { t_end: Some(1.0), ..Choices::default() }).expect("a run");
-    assert_eq!(bound.choice.method.name, "bdf");
+    assert_eq!(bound.choice.method.name, "auto");
+    // bdf beside the explicit method needs no df/dt
+    assert!(bound.choice.needs.jacobian && !bound.choice.needs.time_derivative);
+    let choices = Choices { t_end: Some(1.0), step: Some(StepChoice::Fixed(0.1)), ..Choices::default() };
+    assert_eq!(rows(&text, &choices).expect("a run").choice.method.name, "rodas4");
 }
 
 #[test]

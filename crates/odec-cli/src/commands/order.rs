@@ -22,7 +22,7 @@ const BLOWN_UP: f64 = 1e3;
 
 /// Measures, prints and draws.
 pub fn order(args: &Order, reporter: Reporter) -> Exit {
-    let session = match bind(&args.model, &args.block, Purpose::Rows, reporter) {
+    let session = match bind(&args.model, &args.block, Purpose::Method, reporter) {
         Ok(session) => session,
         Err(exit) => return exit,
     };

@@ -98,6 +98,13 @@ fn execute(
     session.times.solve = seconds(clock.elapsed());
     writer.progress.finish();
 
+    let course = match &result {
+        Ok(outcome) => outcome.course.as_ref(),
+        Err(SolveError::Failed(failure)) => failure.course.as_ref(),
+        Err(SolveError::Refused(_)) => None,
+    };
+    let alone = session.bound.choice.automatic.then(|| "taken for constant steps, stiff or not".to_string());
+    let course = course.map(|course| course.line(&session.model.time.name)).or(alone);
     let (mut exit, stats, t, stop) = match &result {
         Ok(outcome) => {
             let interrupted = outcome.stop == Stop::Interrupted && signal::asked_to_stop() && writer.trouble.is_none();
@@ -117,7 +124,8 @@ fn execute(
         let after = super::after(trouble, reporter);
         exit = if exit == Exit::Success { after } else { exit };
     }
-    Ok((exit, summarise(session, &seen, stats, t, stop, writer.rows.count)))
+    let summary = summarise(session, &seen, stats, t, stop, writer.rows.count);
+    Ok((exit, Summary { course, ..summary }))
 }
 
 fn is_terminal() -> bool {
@@ -135,7 +143,7 @@ fn summarise(session: &Session, seen: &Seen, stats: Stats, t: f64, stop: &'stati
         outputs: layout.outputs,
         jacobian_entries: bound.machine.program().jacobian.row_idx.len(),
         method: bound.choice.method.name.to_string(),
-        reason: bound.choice.reason.clone(),
+        course: None,
         step: bound.options.step.filter(|_| bound.options.fixed),
         rtol: bound.options.rtol,
         atol: bound.options.atol.clone(),

@@ -61,7 +61,7 @@ pub fn stability(args: &Stability, reporter: Reporter) -> Exit {
         return if exit == Exit::Success { to.write(&draw(method, &regions, None, to.size), reporter) } else { exit };
     };
     let model = args::Model { file: file.clone(), set: args.set.clone(), params: args.params.clone() };
-    let session = match bind(&model, &args.block, Purpose::Rows, reporter) {
+    let session = match bind(&model, &args.block, Purpose::Method, reporter) {
         Ok(session) => session,
         Err(exit) => return exit,
     };

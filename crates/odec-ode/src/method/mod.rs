@@ -1,5 +1,6 @@
 //! The table of methods: one row each. Drivers (families) know no method by name; a row brings its coefficients.
 
+pub mod auto;
 pub mod continuous;
 pub mod dirk;
 pub mod explicit;
@@ -44,6 +45,8 @@ pub enum Family {
     },
     /// Linear multistep.
     Multistep,
+    /// No formula of its own: methods of other families in turn.
+    Automatic,
     /// On x'' = a(t, x) alone: kicks and drifts in turn.
     Splitting(&'static mechanics::Composition),
     /// On M x'' = F(t, x, x') alone: Newmark and generalised alpha.
@@ -59,6 +62,7 @@ impl Family {
             Family::ImplicitRungeKutta(_) => "implicit Runge-Kutta",
             Family::ImplicitOneStep { .. } => "implicit one-step",
             Family::Multistep => "multistep",
+            Family::Automatic => "automatic",
             Family::Splitting(_) => "symplectic, on x''",
             Family::Alpha(_) => "implicit, on x''",
         }
@@ -213,9 +217,10 @@ pub fn general() -> impl Iterator<Item = &'static Method> {
     TABLE.iter().copied().filter(|m| !matches!(m.family, Family::Splitting(_) | Family::Alpha(_)))
 }
 
-/// The method of this name or alias.
+/// The method of this name or alias, [`auto`] included.
 pub fn find(name: &str) -> Result<&'static Method, Refusal> {
-    if let Some(method) = TABLE.iter().find(|m| m.name == name || m.aliases.contains(&name)) {
+    let rows = TABLE.iter().copied().chain([&auto::METHOD]);
+    if let Some(method) = rows.into_iter().find(|m| m.name == name || m.aliases.contains(&name)) {
         return Ok(method);
     }
     match name.strip_prefix("bdf").and_then(|order| order.parse::<u32>().ok()) {

@@ -39,6 +39,46 @@ impl Tableau {
     }
 }
 
+/// Differences of states below this multiple of their size are rounding.
+const ROUNDING: f64 = 2e-15;
+/// Bound on the search for limits on the real axis, and its step.
+const LONGEST: f64 = 20.0;
+const FINE: f64 = 0.01;
+
+impl Tableau {
+    /// R(-x): what a step makes of 1 on y' = -y with h = x.
+    fn decay(&self, x: f64) -> f64 {
+        let mut k = vec![0.0; self.b.len()];
+        for i in 0..k.len() {
+            k[i] = -(1.0 + x * self.a[i].iter().zip(&k).map(|(a, k)| a * k).sum::<f64>());
+        }
+        1.0 + x * self.b.iter().zip(&k).map(|(b, k)| b * k).sum::<f64>()
+    }
+
+    /// Largest x for which steps are stable on all of y' = -lambda y, h*lambda <= x: |R(-x)| <= 1.
+    pub fn real_limit(&self) -> f64 {
+        self.while_true(|x| self.decay(x).abs() <= 1.0)
+    }
+
+    /// Largest x for which a step on y' = -lambda y, h*lambda = x, is wrong by at most `tolerance` times y.
+    pub fn real_accuracy(&self, tolerance: f64) -> f64 {
+        self.while_true(|x| (self.decay(x) - (-x).exp()).abs() <= tolerance)
+    }
+
+    fn while_true(&self, holds: impl Fn(f64) -> bool) -> f64 {
+        let mut x = FINE;
+        while x < LONGEST && holds(x) {
+            x += FINE;
+        }
+        x - FINE
+    }
+
+    /// The last stage before the one at the end of the step that is at its end too.
+    fn twin(&self) -> Option<usize> {
+        (0..self.end_stage()).rev().find(|i| *i > 0 && self.c[*i] == 1.0)
+    }
+}
+
 /// Weight of the second estimate in the error of DOP853.
 const SECOND: f64 = 0.01;
 
@@ -135,6 +175,8 @@ struct Embedded {
     dense_rows: Vec<Vec<(usize, f64)>>,
     /// True when a state inside the next step will be asked for.
     inside: bool,
+    /// The other stage at the end of the step, and y1 less its state, over h, in the slopes.
+    twin: Option<(usize, Vec<(usize, f64)>)>,
     tolerances: Tolerances,
     control: Control,
     t: f64,
@@ -180,6 +222,11 @@ impl Embedded {
             dense,
             dense_rows: dense.a.iter().map(|row| fused::terms(row)).collect(),
             inside: false,
+            twin: tableau.twin().map(|i| {
+                let own = |j: usize| tableau.a[i].get(j).copied().unwrap_or(0.0);
+                let difference: Vec<f64> = tableau.b.iter().enumerate().map(|(j, b)| b - own(j)).collect();
+                (i, fused::terms(&difference))
+            }),
             tolerances: Tolerances::new(setup.options, n),
             control: Control::new(tableau.controller, order),
             t: 0.0,
@@ -293,6 +340,25 @@ impl Integrator for Embedded {
 
     fn sample_ahead(&mut self, inside: bool) {
         self.inside = inside;
+    }
+
+    /// |f(y1) - f(Y)| / |y1 - Y| with the other stage Y at the end of the step (Hairer & Wanner II, eq. (IV.2.27)).
+    fn strain(&mut self) -> Option<(f64, f64)> {
+        let (stage, terms) = self.twin.as_ref()?;
+        let n = self.y.len();
+        let (k, h) = (&self.last.k, self.last.h);
+        fused::sum(&mut self.error, k, h, terms);
+        let (own, end) = (&k[stage * n..][..n], &k[self.stages.tableau.end_stage() * n..][..n]);
+        let (mut slopes, mut states, mut along) = (0.0, 0.0, 0.0);
+        for i in 0..n {
+            let weight = 1.0 / self.tolerances.scale(i, self.y[i].abs());
+            let (df, dy) = ((end[i] - own[i]) * weight, self.error[i] * weight);
+            slopes += df * df;
+            states += dy * dy;
+            along += df * dy;
+        }
+        let rounding = ROUNDING / self.tolerances.rtol;
+        (states > rounding * rounding * n as f64).then(|| (h.abs() * (slopes / states).sqrt(), h * along / states))
     }
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {

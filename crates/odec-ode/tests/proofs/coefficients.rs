@@ -209,7 +209,7 @@ pub fn prove(method: &Method) -> Vec<String> {
         (Family::ImplicitRungeKutta(t), _) => implicit(t, p),
         (Family::Splitting(c), _) => mechanics::composition(c.parts),
         (Family::Alpha(p), _) => mechanics::parameters(p),
-        (Family::ImplicitOneStep { .. } | Family::Multistep, _) => Vec::new(),
+        (Family::ImplicitOneStep { .. } | Family::Multistep | Family::Automatic, _) => Vec::new(),
     }
 }
 

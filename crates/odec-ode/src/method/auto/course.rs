@@ -1,0 +1,92 @@
+//! What a run with `auto` did: the methods in their order, and why they changed.
+
+use std::fmt::Write;
+
+/// Legs that are kept one by one.
+pub const KEPT: usize = 3;
+
+/// Why a method was taken up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Nothing was stiff at the start.
+    NotStiff,
+    /// It was stiff from the start.
+    StiffAtStart,
+    /// Some equations have no derivative, or the mass matrix is singular.
+    Algebraic,
+    /// The explicit method came to the limit of its stability.
+    Stiff,
+    /// The explicit method found no values.
+    Failing,
+    /// The steps came within what an explicit method can do.
+    Calm,
+}
+
+/// A stretch with one method.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Leg {
+    /// Where it begins.
+    pub t: f64,
+    /// Name of the method.
+    pub method: &'static str,
+    /// Why it was taken up.
+    pub why: Why,
+}
+
+/// The methods of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Course {
+    /// The first legs.
+    pub legs: Vec<Leg>,
+    /// Changes of method, those beyond the legs included.
+    pub switches: u64,
+    /// Accepted steps with the explicit and with the implicit method.
+    pub steps: [u64; 2],
+    /// Their names.
+    pub methods: [Option<&'static str>; 2],
+}
+
+impl Course {
+    /// One line for people: what was chosen and why. `time` is the name of the independent variable.
+    pub fn line(&self, time: &str) -> String {
+        let Some(first) = self.legs.first() else { return String::new() };
+        if self.switches == 0 {
+            let why = match first.why {
+                Why::Algebraic => "not every equation gives a derivative",
+                Why::StiffAtStart => "stiff from the start",
+                _ => "nothing was stiff",
+            };
+            return format!("{} throughout: {why}", first.method);
+        }
+        let mut text = first.method.to_string();
+        for (k, leg) in self.legs.iter().enumerate().skip(1) {
+            let what = match leg.why {
+                Why::Calm => "not stiff any more",
+                Why::Failing => "no finite values",
+                Why::Algebraic => "the mass matrix is singular",
+                _ => "stiff",
+            };
+            let then = if k as u64 == self.switches { "then " } else { "" };
+            let _ = write!(text, " until {time} = {} ({what}), {then}{}", three_digits(leg.t), leg.method);
+        }
+        if self.switches >= self.legs.len() as u64 {
+            let [explicit, implicit] = self.methods.map(Option::unwrap_or_default);
+            let [of_explicit, of_implicit] = self.steps;
+            let _ = write!(
+                text,
+                ", and so on: {} switches, {of_explicit} steps of {explicit}, {of_implicit} of {implicit}",
+                self.switches
+            );
+        } else {
+            let plural = if self.switches == 1 { "switch" } else { "switches" };
+            let _ = write!(text, "; {} {plural}", self.switches);
+        }
+        text
+    }
+}
+
+/// Three significant digits, as short as they can be written.
+fn three_digits(v: f64) -> String {
+    let rounded: f64 = format!("{v:.2e}").parse().unwrap_or(v);
+    if rounded == 0.0 || (1e-3..1e6).contains(&rounded.abs()) { rounded.to_string() } else { format!("{rounded:e}") }
+}

@@ -1,0 +1,439 @@
+//! Steps with one of two methods and changes to the other: from the explicit one when it is at the limit of its stability step after
+//! step, back when the steps of the implicit one are such as the explicit method could take.
+//!
+//! The explicit method tells from its stages how near the limit it is (Hairer & Wanner II, section IV.2); beside the implicit one the
+//! spectral radius is followed. Each change that did not last makes the next one of its kind need more evidence.
+
+use super::course::{Course, KEPT, Leg, Why};
+use super::spectral::{MEAN, Spectral};
+use super::{LARGE, algebraic};
+use crate::control::{Tolerances, weighted_norm};
+use crate::evaluator::Evaluator;
+use crate::integrator::{Attempt, Integrator};
+use crate::linear::LinearReport;
+use crate::method::{Family, Method, Setup};
+use crate::problem::{Cause, Refusal};
+
+/// A step strains the explicit method if h times the spectral radius exceeds by this factor what accuracy allows where the fastest
+/// component moves; but it does so only beyond and always beyond these fractions of the limit on the real axis.
+const STRAINED: f64 = 4.0;
+const BETWEEN: (f64, f64) = (0.3, 0.65);
+/// The same for what the explicit method can do at all.
+const REACH: f64 = 5.0;
+const REACHES: (f64, f64) = (0.3, 1.0);
+/// Strained steps after which a problem counts as stiff; with six unstrained ones in between the count begins anew.
+const PATIENCE: u32 = 12;
+const RELAXED: u32 = 6;
+/// The count begins anew as well when the step has grown by this much since.
+const GROWING: f64 = 1.2;
+/// Strain by oscillation counts for so much less: an implicit method follows it with no longer steps, unless nothing swings.
+const DECAY: u32 = 4;
+/// Steps of the explicit method from one look at the spectral radius itself to the next: where errors are near rounding, stages
+/// show little.
+const CHECK: u64 = 50;
+/// Failures in a row of the explicit method after which the implicit one is tried.
+const FAILURES: u32 = 3;
+/// On large problems fast decay that goes on for so many of its time constants is stiff from the start.
+const LASTING: f64 = 1e3;
+/// Work in evaluations of f: a solve, a matrix with its factors; iterations of Newton's method.
+const SOLVE: f64 = 1.5;
+const MATRIX: f64 = 5.0;
+const ITERATIONS: f64 = 3.0;
+/// The implicit method stays while its steps are worth this part of their work.
+const STAY: f64 = 0.75;
+/// Looks at the spectral radius in a row that must be calm.
+const CALM: u32 = 4;
+/// Steps from one look to the next where nothing is near calm, and where it is nearly so.
+const SELDOM: u32 = 8;
+const OFTEN: u32 = 2;
+/// Steps that a multistep method needs to come to its order and step.
+const RISE: u64 = 40;
+/// Largest factor on the evidence that a change needs.
+const MOST: u32 = 256;
+/// Factor on it when a leg did not pay.
+const DOUBT: u32 = 4;
+/// The explicit method begins with this fraction of its stable step at most.
+const FIRST: f64 = 0.7;
+/// Part of the tolerance that the first step of a multistep method of order 1 may use.
+const FIRST_ORDER: f64 = 0.25;
+
+/// One of the two.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Explicit,
+    Implicit,
+}
+
+/// The two methods and the evidence for a change.
+pub struct Auto {
+    explicit: Option<Box<dyn Integrator>>,
+    implicit: Box<dyn Integrator>,
+    names: [Option<&'static str>; 2],
+    spectral: Option<Spectral>,
+    tolerances: Tolerances,
+    /// h*lambda on the negative real axis that strain the explicit method, and that it cannot exceed.
+    strain: f64,
+    limit: f64,
+    /// The implicit method is kept where h times the spectral radius is beyond this multiple of the limit, and for so many steps.
+    worth: f64,
+    least: u64,
+    t_end: f64,
+    begun: bool,
+    active: Side,
+    /// Which of them made the last step.
+    stepped: Side,
+    /// Steps of this leg.
+    leg: u64,
+    /// The step when the count of strained steps began.
+    held: f64,
+    /// The last look at the spectral radius beside the explicit method showed strain.
+    suspect: bool,
+    /// Strained and unstrained steps, failures, calm looks, steps to the next look.
+    strained: u32,
+    relaxed: u32,
+    failures: u32,
+    calm: u32,
+    look: u32,
+    /// Where this leg began, with the step of the other method before it; the last step.
+    since: f64,
+    before: f64,
+    last: f64,
+    /// Work of a step of the implicit method in steps of the explicit one.
+    ratio: f64,
+    /// Factors on the evidence for stiffness and for its end.
+    doubt: [u32; 2],
+    y: Vec<f64>,
+    weights: Vec<f64>,
+    course: Record,
+}
+
+/// What a course is made of, without allocation.
+struct Record {
+    legs: [Leg; KEPT],
+    known: usize,
+    switches: u64,
+    steps: [u64; 2],
+}
+
+impl Auto {
+    /// Both integrators with their buffers; the explicit one is left out where equations without derivatives rule it out.
+    pub fn new(
+        setup: &Setup<'_>,
+        explicit: Option<&'static Method>,
+        implicit: &'static Method,
+    ) -> Result<Self, Refusal> {
+        let n = setup.system.shape().n;
+        let tolerances = Tolerances::new(setup.options, n);
+        let with = |method: &'static Method| (method.build)(&Setup { method, ..*setup });
+        let (mut integrator, mut spectral) = (None, None);
+        let (mut limit, mut strained) = (1.0, 1.0);
+        if let Some(method) = explicit.filter(|_| !algebraic(setup.system)) {
+            match (with(method), Spectral::new(setup.system, tolerances.clone())) {
+                (Ok(built), Ok(radius)) => (integrator, spectral) = (Some(built), Some(radius)),
+                (Err(Refusal::SingularMass { .. }), _) | (_, Err(Refusal::SingularMass { .. })) => {}
+                (Err(refusal), _) | (_, Err(refusal)) => return Err(refusal),
+            }
+            if let Family::RungeKutta(tableau) = method.family {
+                let (stable, accurate) = (tableau.real_limit(), tableau.real_accuracy(setup.options.rtol));
+                strained = (STRAINED * accurate).clamp(BETWEEN.0 * stable, BETWEEN.1 * stable);
+                limit = (REACH * accurate).clamp(REACHES.0 * stable, REACHES.1 * stable);
+            }
+        }
+        // A step of the implicit method has to be so much longer than a stable one to be worth its work; in doubt it stays.
+        let own = explicit.map_or(1.0, |m| f64::from(m.stages));
+        let stages = f64::from(implicit.stages);
+        let (work, least) = match implicit.family {
+            Family::Rosenbrock(_) => (stages * (1.0 + SOLVE) + MATRIX, 10),
+            Family::ImplicitRungeKutta(_) => (ITERATIONS * stages * (1.0 + 2.0 * SOLVE) + 5.0 * MATRIX, 10),
+            _ => (0.5 * (3.0 * (1.0 + SOLVE) + MATRIX), RISE),
+        };
+        let worth = STAY * work / own;
+        Ok(Auto {
+            names: [integrator.as_ref().and(explicit).map(|m| m.name), Some(implicit.name)],
+            active: if integrator.is_some() { Side::Explicit } else { Side::Implicit },
+            stepped: if integrator.is_some() { Side::Explicit } else { Side::Implicit },
+            explicit: integrator,
+            implicit: with(implicit)?,
+            spectral,
+            tolerances,
+            strain: strained,
+            limit,
+            worth,
+            least,
+            t_end: f64::INFINITY,
+            begun: false,
+            leg: 0,
+            held: 0.0,
+            suspect: false,
+            strained: 0,
+            relaxed: 0,
+            failures: 0,
+            calm: 0,
+            look: 1,
+            since: 0.0,
+            before: 1.0,
+            last: 1.0,
+            ratio: work / own,
+            doubt: [1, 1],
+            y: vec![0.0; n],
+            weights: vec![0.0; n],
+            course: Record {
+                legs: [Leg { t: 0.0, method: "", why: Why::NotStiff }; KEPT],
+                known: 0,
+                switches: 0,
+                steps: [0; 2],
+            },
+        })
+    }
+
+    fn side(&self, side: Side) -> &dyn Integrator {
+        match (side, &self.explicit) {
+            (Side::Explicit, Some(explicit)) => explicit.as_ref(),
+            _ => self.implicit.as_ref(),
+        }
+    }
+
+    fn active(&mut self) -> &mut dyn Integrator {
+        match (self.active, &mut self.explicit) {
+            (Side::Explicit, Some(explicit)) => explicit.as_mut(),
+            _ => self.implicit.as_mut(),
+        }
+    }
+
+    fn note(&mut self, t: f64, side: Side, why: Why) {
+        let method = self.names[side as usize].unwrap_or_default();
+        if let Some(leg) = self.course.legs.get_mut(self.course.known) {
+            *leg = Leg { t, method, why };
+            self.course.known += 1;
+        }
+    }
+
+    /// Where the first step begins: true if it is stiff already. With h the first step that an explicit method would try, a
+    /// solution that moves slowly against the fastest decay is on a slow manifold.
+    fn stiff_at_start(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> bool {
+        let Some(spectral) = &mut self.spectral else { return false };
+        spectral.restart(y);
+        let mut growth = None;
+        for _ in 0..MEAN {
+            growth = spectral.step(eval, t, y);
+        }
+        let Some(growth) = growth else { return false };
+        self.tolerances.weights(y, &mut self.weights);
+        let size = weighted_norm(y, &self.weights).max(1.0);
+        let speed = weighted_norm(spectral.slope(), &self.weights);
+        let slow = 0.01 * size * growth.radius > self.limit * speed;
+        let decay = growth.along < -0.8 * growth.radius && growth.radius * (self.t_end - t).abs() > LASTING;
+        decay && (slow || y.len() >= LARGE)
+    }
+
+    /// Takes up the other method at the present state; false where it finds no value there.
+    fn change(&mut self, eval: &mut Evaluator<'_>, why: Why) -> bool {
+        let t = self.time();
+        let to = if self.active == Side::Explicit { Side::Implicit } else { Side::Explicit };
+        self.y.copy_from_slice(match (self.active, &self.explicit) {
+            (Side::Explicit, Some(explicit)) => explicit.state(),
+            _ => self.implicit.state(),
+        });
+        let set = match (to, &mut self.explicit) {
+            (Side::Explicit, Some(explicit)) => explicit.set(eval, t, &self.y),
+            _ => self.implicit.set(eval, t, &self.y),
+        };
+        if set.is_err() {
+            return false;
+        }
+        // A leg that cost more than the other method would have asks for more evidence next time.
+        if self.course.switches > 0 {
+            let other = (t - self.since).abs() / self.before;
+            let steps = self.leg as f64;
+            let paid =
+                if self.active == Side::Implicit { steps * self.ratio < other } else { steps < other * self.ratio };
+            let doubt = &mut self.doubt[to as usize];
+            *doubt = if paid { 1 } else { (*doubt * DOUBT).min(MOST) };
+        }
+        (self.since, self.before) = (t, self.last.abs());
+        (self.active, self.leg, self.suspect) = (to, 0, false);
+        (self.strained, self.relaxed, self.failures, self.calm, self.look) = (0, 0, 0, 0, 1);
+        self.course.switches += 1;
+        self.note(t, to, why);
+        true
+    }
+
+    /// After a step of the explicit method.
+    fn after_explicit(&mut self, eval: &mut Evaluator<'_>, h: f64, next: f64) -> f64 {
+        self.failures = 0;
+        let Some(explicit) = &mut self.explicit else { return next };
+        let (mut strain, mut real) = explicit.strain().unwrap_or_default();
+        let turn = self.leg % CHECK;
+        if (turn + MEAN as u64 >= CHECK || self.suspect)
+            && let Some(growth) = self.spectral.as_mut().and_then(|s| s.step(eval, explicit.time(), explicit.state()))
+        {
+            let seen = growth.radius * h.abs();
+            self.suspect = seen > self.strain && (self.suspect || turn + 1 == CHECK);
+            if self.suspect && seen > strain {
+                (strain, real) = (seen, growth.along * h.abs());
+            }
+        }
+        if strain > self.strain {
+            // What bounds the steps holds them: as long as they grow it is not stability.
+            if self.strained == 0 || h.abs() > GROWING * self.held {
+                (self.strained, self.held) = (0, h.abs());
+            }
+            self.strained += if real < -0.5 * strain { DECAY } else { 1 };
+            self.relaxed = 0;
+        } else {
+            self.relaxed += 1;
+            if self.relaxed >= RELAXED {
+                self.strained = 0;
+            }
+        }
+        let left = (self.t_end - self.time()) / h;
+        let needed = PATIENCE * DECAY * self.doubt[0];
+        if self.strained < needed || left < f64::from(PATIENCE) || !self.change(eval, Why::Stiff) {
+            return next;
+        }
+        self.first_implicit(eval, next)
+    }
+
+    /// The first step of the implicit method: that of the explicit one, unless its order is 1.
+    fn first_implicit(&mut self, eval: &mut Evaluator<'_>, h: f64) -> f64 {
+        if self.implicit.order() > 1 {
+            return h;
+        }
+        let t = self.time();
+        let (Some(spectral), y) = (&mut self.spectral, &self.y) else { return h };
+        let Some(bend) = spectral.bend(eval, t, y) else { return h };
+        // h^2/2 |y''| is a part of the tolerance.
+        h.abs().min((2.0 * FIRST_ORDER / bend).sqrt()).copysign(h)
+    }
+
+    /// After a step of the implicit method.
+    fn after_implicit(&mut self, eval: &mut Evaluator<'_>, h: f64, next: f64) -> f64 {
+        let Some(spectral) = &mut self.spectral else { return next };
+        if self.explicit.is_none() || self.leg < self.least {
+            return next;
+        }
+        self.look -= 1;
+        if self.look > 0 {
+            return next;
+        }
+        let (t, y) = (self.implicit.time(), self.implicit.state());
+        if self.calm == 0 && self.leg == self.least {
+            spectral.restart(y);
+            for _ in 1..MEAN {
+                spectral.step(eval, t, y);
+            }
+        }
+        let radius = spectral.step(eval, t, y).map_or(f64::INFINITY, |growth| growth.radius);
+        let ratio = (h * radius).abs() / self.limit;
+        if ratio > self.worth {
+            self.calm = 0;
+            self.look = if ratio > 10.0 * self.worth { SELDOM } else { OFTEN };
+            return next;
+        }
+        self.calm += 1;
+        self.look = 1;
+        if self.calm < CALM * self.doubt[1] || !self.change(eval, Why::Calm) {
+            return next;
+        }
+        if radius > 0.0 { next.abs().min(FIRST * self.limit / radius).copysign(next) } else { next }
+    }
+}
+
+impl Integrator for Auto {
+    fn dimension(&self) -> usize {
+        self.y.len()
+    }
+
+    fn time(&self) -> f64 {
+        self.side(self.active).time()
+    }
+
+    fn state(&self) -> &[f64] {
+        self.side(self.active).state()
+    }
+
+    fn aim(&mut self, t_end: f64) {
+        self.t_end = t_end;
+    }
+
+    fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        let mut set = self.active().set(eval, t, y);
+        if matches!(set, Err(Cause::SingularMass { .. })) && self.active == Side::Explicit {
+            (self.explicit, self.active) = (None, Side::Implicit);
+            self.names[0] = None;
+            set = self.implicit.set(eval, t, y);
+        }
+        set?;
+        if !self.begun {
+            self.begun = true;
+            let stiff = self.stiff_at_start(eval, t, y);
+            let why = match (&self.explicit, stiff) {
+                (None, _) => Why::Algebraic,
+                (_, true) => Why::StiffAtStart,
+                _ => Why::NotStiff,
+            };
+            if stiff {
+                self.implicit.set(eval, t, y)?;
+                self.active = Side::Implicit;
+            }
+            self.note(t, self.active, why);
+        }
+        (self.leg, self.strained, self.relaxed, self.failures, self.calm, self.look) = (0, 0, 0, 0, 0, 1);
+        Ok(())
+    }
+
+    fn order(&self) -> u32 {
+        self.side(self.active).order()
+    }
+
+    fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
+        let side = self.active;
+        match self.active().attempt(eval, h, t_new) {
+            Attempt::Accepted { next } => {
+                (self.stepped, self.last) = (side, h);
+                self.leg += 1;
+                self.course.steps[side as usize] += 1;
+                let next = match side {
+                    Side::Explicit => self.after_explicit(eval, h, next),
+                    Side::Implicit => self.after_implicit(eval, h, next),
+                };
+                Attempt::Accepted { next }
+            }
+            Attempt::Failed { cause, next } if side == Side::Explicit && cause != Cause::Fatal => {
+                self.failures += 1;
+                let singular = matches!(cause, Cause::SingularMass { .. });
+                if singular && self.change(eval, Why::Algebraic) {
+                    // The last step stays there for dense output, but no other will be tried.
+                    self.spectral = None;
+                    return Attempt::Failed { cause, next: self.first_implicit(eval, h) };
+                }
+                if self.failures >= FAILURES && self.change(eval, Why::Failing) {
+                    return Attempt::Failed { cause, next: self.first_implicit(eval, next) };
+                }
+                Attempt::Failed { cause, next }
+            }
+            other => other,
+        }
+    }
+
+    fn sample_ahead(&mut self, inside: bool) {
+        self.active().sample_ahead(inside);
+    }
+
+    fn interpolate(&self, t: f64, y: &mut [f64]) {
+        self.side(self.stepped).interpolate(t, y);
+    }
+
+    fn linear(&self) -> Option<LinearReport> {
+        self.implicit.linear().filter(|_| self.course.steps[Side::Implicit as usize] > 0)
+    }
+
+    fn course(&self) -> Option<Course> {
+        Some(Course {
+            legs: self.course.legs[..self.course.known].to_vec(),
+            switches: self.course.switches,
+            steps: self.course.steps,
+            methods: self.names,
+        })
+    }
+}

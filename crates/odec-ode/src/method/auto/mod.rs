@@ -1,0 +1,112 @@
+//! `auto`: an explicit and an implicit method in turn, as the stiffness of the problem asks.
+//!
+//! Both are prepared at the start, so that a change costs nothing but the first values of the other. What to prepare follows from
+//! size, mass matrix and tolerance ([`partners`]); which of the two steps is decided on the way ([`driver`]).
+
+mod course;
+mod driver;
+mod spectral;
+
+pub use course::{Course, Leg, Why};
+
+use crate::integrator::Integrator;
+use crate::method::{self, Adaptive, Family, Method, Setup, Stability, Structure};
+use crate::problem::Refusal;
+use crate::system::{Mass, System};
+
+/// Up to this many unknowns a Rosenbrock method needs the least work at usual tolerances: its several solves per step cost little
+/// against f and J. Beyond, factoring at every step costs more than BDF, which seldom does.
+pub const SMALL: usize = 40;
+/// From this many unknowns on a problem with fast decay begins with the implicit method, whatever its first steps need.
+pub const LARGE: usize = 300;
+/// Below this relative tolerance explicit methods of order 7 pay.
+pub const TIGHT_EXPLICIT: f64 = 1e-8;
+/// Below this relative tolerance the Rosenbrock method of order 5 pays.
+pub const TIGHT_ROSENBROCK: f64 = 1e-7;
+/// Below this relative tolerance RADAU5 is surer than a Rosenbrock method, whose rounding grows with stiffness.
+pub const TIGHTEST: f64 = 1e-10;
+
+/// What the choice depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Traits {
+    /// Unknowns of the first-order view.
+    pub n: usize,
+    /// Constant steps are asked for.
+    pub fixed: bool,
+    /// Relative tolerance.
+    pub rtol: f64,
+    /// M depends on time or state.
+    pub moving_mass: bool,
+}
+
+/// The methods that a run needs, and why there is but one.
+#[derive(Clone, Copy, Debug)]
+pub struct Partners {
+    /// For what is not stiff; none where only an implicit method will do.
+    pub explicit: Option<&'static Method>,
+    /// For what is stiff.
+    pub implicit: &'static Method,
+}
+
+/// The methods for a problem of these traits.
+pub fn partners(traits: &Traits) -> Partners {
+    let Traits { n, fixed, rtol, moving_mass } = *traits;
+    if fixed {
+        let implicit = if moving_mass { &method::multistep::BDF2 } else { &method::rosenbrock::rodas4::METHOD };
+        return Partners { explicit: None, implicit };
+    }
+    let explicit =
+        if rtol < TIGHT_EXPLICIT { &method::explicit::vern7::METHOD } else { &method::explicit::tsit5::METHOD };
+    let implicit = if n > SMALL {
+        &method::multistep::BDF
+    } else if moving_mass || rtol < TIGHTEST {
+        &method::radau::radau5::METHOD
+    } else if rtol < TIGHT_ROSENBROCK {
+        &method::rosenbrock::rodas5p::METHOD
+    } else {
+        &method::rosenbrock::rodas4::METHOD
+    };
+    Partners { explicit: Some(explicit), implicit }
+}
+
+fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
+    let traits = Traits {
+        n: setup.system.shape().n,
+        fixed: setup.options.fixed,
+        rtol: setup.options.rtol,
+        moving_mass: matches!(setup.system.mass(), Mass::StateDependent { .. }),
+    };
+    let Partners { explicit, implicit } = partners(&traits);
+    if setup.options.fixed {
+        return (implicit.build)(&Setup { method: implicit, ..*setup });
+    }
+    Ok(Box::new(driver::Auto::new(setup, explicit, implicit)?))
+}
+
+/// True where some equation has no derivative, whatever time and state.
+fn algebraic(system: &dyn System) -> bool {
+    match system.mass() {
+        Mass::Identity => false,
+        Mass::Constant(pattern, _) | Mass::StateDependent { pattern, .. } => {
+            let mut empty = vec![true; pattern.rows as usize];
+            pattern.row_idx.iter().for_each(|row| empty[*row as usize] = false);
+            empty.contains(&true)
+        }
+    }
+}
+
+/// Its row; it stands beside the table, since it has no formula of its own.
+pub static METHOD: Method = Method {
+    name: "auto",
+    aliases: &["automatic", "default"],
+    about: "an explicit and an implicit method in turn, as stiffness asks; the choice where no method is named",
+    order: 5,
+    stages: 7,
+    family: Family::Automatic,
+    stability: Stability::L,
+    adaptive: Adaptive::VariableOrder,
+    dense_order: 3,
+    structure: Structure { jacobian: true, time_derivative: true },
+    source: "Hairer & Wanner II, section IV.2 (detection of stiffness)",
+    build,
+};

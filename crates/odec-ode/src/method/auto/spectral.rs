@@ -1,0 +1,147 @@
+//! The spectral radius of df/dy by the power method on differences of f: a step of it costs two evaluations and no Jacobian.
+//!
+//! The vector is kept between the steps of the run, over which df/dy changes little, so that one multiplication at a time is enough
+//! (Sommeijer, Shampine & Verwer, RKC, J. Comput. Appl. Math. 88 (1997), section 3).
+
+use crate::control::{Tolerances, weighted_norm};
+use crate::evaluator::Evaluator;
+use crate::linear::Rates;
+use crate::problem::Refusal;
+use crate::system::System;
+
+/// Size of the differences in units of y: above rounding, below what bends f.
+const RELATIVE: f64 = 1e-6;
+
+/// Products over which growth is averaged: where an eigenvalue is complex, or the matrix far from normal, single ones differ widely.
+pub const MEAN: usize = 4;
+
+/// The estimate with its vector.
+pub struct Spectral {
+    tolerances: Tolerances,
+    rates: Rates,
+    /// Of weighted norm 1.
+    vector: Vec<f64>,
+    weights: Vec<f64>,
+    slope: Vec<f64>,
+    moved: Vec<f64>,
+    shifted: Vec<f64>,
+    /// Where the slope is from.
+    at: f64,
+    /// Logarithms of the last growths, newest first, and how many are known.
+    recent: [f64; MEAN],
+    known: usize,
+}
+
+/// What a multiplication by df/dy showed.
+#[derive(Clone, Copy, Debug)]
+pub struct Growth {
+    /// Mean factor on the weighted size in the last products: about the spectral radius.
+    pub radius: f64,
+    /// Component of the product along the vector; near -radius for real decay.
+    pub along: f64,
+}
+
+impl Spectral {
+    /// For a system whose y' can be had.
+    pub fn new(system: &dyn System, tolerances: Tolerances) -> Result<Self, Refusal> {
+        let n = system.shape().n;
+        Ok(Spectral {
+            tolerances,
+            rates: Rates::new(system, "auto")?,
+            vector: vec![0.0; n],
+            weights: vec![0.0; n],
+            slope: vec![0.0; n],
+            moved: vec![0.0; n],
+            shifted: vec![0.0; n],
+            at: f64::NAN,
+            recent: [0.0; MEAN],
+            known: 0,
+        })
+    }
+
+    /// Takes a vector with a part in every direction, always the same.
+    pub fn restart(&mut self, y: &[f64]) {
+        self.known = 0;
+        self.tolerances.weights(y, &mut self.weights);
+        let mut seed = 0x9e37_79b9_7f4a_7c15u64;
+        for (v, w) in self.vector.iter_mut().zip(&self.weights) {
+            // xorshift64 (Marsaglia 2003)
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            *v = (0.5 + (seed >> 40) as f64 / 16_777_216.0) * if seed & 1 == 0 { 1.0 } else { -1.0 } / w;
+        }
+    }
+
+    /// One multiplication at (t, y); none where f has no value nearby.
+    pub fn step(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Option<Growth> {
+        self.tolerances.weights(y, &mut self.weights);
+        let size = weighted_norm(&self.vector, &self.weights);
+        if !(size > 0.0 && size.is_finite()) {
+            self.restart(y);
+            return None;
+        }
+        let stretch = RELATIVE / (self.tolerances.rtol * size);
+        for i in 0..y.len() {
+            self.shifted[i] = y[i] + stretch * self.vector[i];
+        }
+        if self.known == 0 || self.at != t {
+            eval.rhs(t, y, &mut self.slope).ok()?;
+            self.rates.solve(eval, t, y, &mut self.slope).ok()?;
+            self.at = t;
+        }
+        eval.rhs(t, &self.shifted, &mut self.moved).ok()?;
+        self.rates.solve(eval, t, &self.shifted, &mut self.moved).ok()?;
+        let (mut along, mut own) = (0.0, 0.0);
+        for i in 0..y.len() {
+            let d = self.shifted[i] - y[i];
+            let product = self.moved[i] - self.slope[i];
+            let w = self.weights[i] * self.weights[i];
+            along += w * product * d;
+            own += w * d * d;
+            self.shifted[i] = d;
+            self.vector[i] = product;
+        }
+        let before = weighted_norm(&self.shifted, &self.weights);
+        let radius = weighted_norm(&self.vector, &self.weights) / before;
+        if radius == 0.0 {
+            self.restart(y);
+            return Some(Growth { radius, along: 0.0 });
+        }
+        if !radius.is_finite() {
+            return None;
+        }
+        self.recent.rotate_right(1);
+        self.recent[0] = radius.ln();
+        self.known = (self.known + 1).min(MEAN);
+        let mean = self.recent[..self.known].iter().sum::<f64>() / self.known as f64;
+        Some(Growth { radius: mean.exp(), along: along / own })
+    }
+
+    /// Weighted size of y'' at (t, y), by a difference along the solution; none where f has no value nearby.
+    pub fn bend(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Option<f64> {
+        self.tolerances.weights(y, &mut self.weights);
+        eval.rhs(t, y, &mut self.slope).ok()?;
+        self.rates.solve(eval, t, y, &mut self.slope).ok()?;
+        let speed = weighted_norm(&self.slope, &self.weights);
+        if speed == 0.0 {
+            return None;
+        }
+        let dt = RELATIVE / (self.tolerances.rtol * speed);
+        for i in 0..y.len() {
+            self.shifted[i] = y[i] + dt * self.slope[i];
+        }
+        eval.rhs(t + dt, &self.shifted, &mut self.moved).ok()?;
+        self.rates.solve(eval, t + dt, &self.shifted, &mut self.moved).ok()?;
+        for i in 0..y.len() {
+            self.moved[i] -= self.slope[i];
+        }
+        let bend = weighted_norm(&self.moved, &self.weights) / dt;
+        bend.is_finite().then_some(bend)
+    }
+
+    /// The slope at the place of the last step.
+    pub fn slope(&self) -> &[f64] {
+        &self.slope
+    }
+}

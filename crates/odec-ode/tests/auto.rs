@@ -1,0 +1,243 @@
+//! The choice of methods on the way: which one steps, when it changes, and that nothing is lost over a change.
+
+#[path = "common/dense.rs"]
+#[allow(dead_code)]
+mod dense;
+#[path = "common/stiff.rs"]
+#[allow(dead_code)]
+mod stiff;
+
+use dense::{Dense, Rows, method, run, tolerances};
+use odec_ode::method::auto::{Traits, Why, partners};
+use odec_ode::system::System;
+use odec_ode::{Options, Outcome, Problem, Samples, Stats, solve};
+
+/// A run to its end, every step kept.
+fn automatic(system: &dyn System, t_end: f64, y0: &[f64], options: &Options) -> (Outcome, dense::Table) {
+    run(system, (0.0, t_end), y0, "auto", options).expect("the run succeeds")
+}
+
+fn switches(outcome: &Outcome) -> u64 {
+    outcome.course.as_ref().expect("auto says what it did").switches
+}
+
+fn line(outcome: &Outcome) -> String {
+    outcome.course.as_ref().expect("auto says what it did").line("t")
+}
+
+/// x'' = -x - x^3 as first-order pair.
+fn spring() -> Dense {
+    Dense::new(
+        2,
+        |_, y, f| (f[0], f[1]) = (y[1], -y[0] - y[0].powi(3)),
+        |_, y, j| j.copy_from_slice(&[0.0, 1.0, -1.0 - 3.0 * y[0] * y[0], 0.0]),
+    )
+    .second(1)
+}
+
+/// y' = -rate(t) (y - cos t) - sin t, whose solution from 1 is cos t.
+fn pulled(rate: fn(f64) -> f64) -> Dense {
+    Dense::new(1, move |t, y, f| f[0] = -rate(t) * (y[0] - t.cos()) - t.sin(), move |t, _, j| j[0] = -rate(t)).time(
+        move |t, y, out| {
+            let d = 1e-6;
+            let change = (rate(t + d) - rate(t - d)) / (2.0 * d);
+            out[0] = -change * (y[0] - t.cos()) - rate(t) * t.sin() - t.cos();
+        },
+    )
+}
+
+#[test]
+fn what_is_not_stiff_is_left_to_the_explicit_method() {
+    for rtol in [1e-3, 1e-5, 1e-7, 1e-9, 1e-11] {
+        let options = tolerances(rtol, rtol);
+        let (outcome, rows) = automatic(&spring(), 20.0, &[1.0, 0.0], &options);
+        assert_eq!(switches(&outcome), 0, "{rtol}: {}", line(&outcome));
+        let name = partners(&Traits { n: 2, fixed: false, rtol, moving_mass: false }).explicit.unwrap().name;
+        assert_eq!(line(&outcome), format!("{name} throughout: nothing was stiff"));
+        let (_, alone) = run(&spring(), (0.0, 20.0), &[1.0, 0.0], name, &options).unwrap();
+        assert_eq!(rows, alone, "the same steps with the same bits");
+    }
+}
+
+#[test]
+fn what_is_stiff_from_the_start_begins_with_the_implicit_method() {
+    let problem = stiff::pollu();
+    let (outcome, _) = automatic(&problem, problem.t_end, &problem.y0, &tolerances(1e-6, 1e-6 * problem.ratio));
+    let course = outcome.course.as_ref().unwrap();
+    assert_eq!((course.legs[0].method, course.legs[0].why), ("rodas4", Why::StiffAtStart), "{}", line(&outcome));
+    assert!(problem.error(&outcome.y) < 1e-4);
+}
+
+#[test]
+fn the_phases_of_a_relaxation_oscillator_have_their_methods() {
+    let problem = stiff::vdpol();
+    for rtol in [1e-4, 1e-6, 1e-8] {
+        let options = tolerances(rtol, rtol * problem.ratio);
+        let (outcome, _) = automatic(&problem, problem.t_end, &problem.y0, &options);
+        let course = outcome.course.as_ref().unwrap();
+        // Slow branch, jump, slow branch, jump, slow branch.
+        assert!((4..=12).contains(&course.switches), "{}", line(&outcome));
+        assert!(course.steps[0] > 50 && course.steps[1] > 50, "{}", line(&outcome));
+        assert!(problem.error(&outcome.y) < 300.0 * rtol, "{rtol}: {}", problem.error(&outcome.y));
+        assert_eq!(outcome.stats.accepted, course.steps[0] + course.steps[1]);
+    }
+}
+
+#[test]
+fn both_ends_of_stiffness_are_found() {
+    let cases: [(&str, fn(f64) -> f64); 2] =
+        [("tsit5", |t| 1.0 + 1e5 / (1.0 + (10.0 - t).exp())), ("rodas4", |t| 1.0 + 1e5 / (1.0 + (t - 10.0).exp()))];
+    for (first, rate) in cases {
+        let (outcome, rows) = automatic(&pulled(rate), 40.0, &[1.0], &tolerances(1e-6, 1e-6));
+        let course = outcome.course.as_ref().unwrap();
+        assert_eq!(course.legs[0].method, first, "{}", line(&outcome));
+        assert!((1..=3).contains(&course.switches), "{}", line(&outcome));
+        let [explicit, implicit] = course.steps;
+        assert!(explicit > 10 && implicit > 10, "{}", line(&outcome));
+        for (t, y) in rows {
+            assert!((y[0] - t.cos()).abs() < 2e-5, "at {t}: {}", y[0] - t.cos());
+        }
+    }
+}
+
+#[test]
+fn rows_between_steps_are_right_over_a_change() {
+    let system = pulled(|t| 1.0 + 3e2 / (1.0 + (4.0 * (3.0 - t)).exp()));
+    let times: Vec<f64> = (0..=4000).map(|i| f64::from(i) * 2.5e-3).collect();
+    let problem = Problem { t0: 0.0, t_end: 10.0, y0: vec![1.0] };
+    let worst = |name: &str| {
+        let mut rows = Rows::new();
+        let samples = Samples::Times(times.clone());
+        let outcome = solve(&system, &problem, method(name), &tolerances(1e-7, 1e-7), &samples, &mut rows).unwrap();
+        assert_eq!(rows.rows.iter().map(|r| r.0).collect::<Vec<_>>(), times);
+        (outcome, rows.rows.iter().map(|(t, y)| (y[0] - t.cos()).abs()).fold(0.0, f64::max))
+    };
+    let (outcome, own) = worst("auto");
+    assert!(switches(&outcome) > 0, "{}", line(&outcome));
+    let alone = worst("rodas4").1;
+    assert!(own <= 1.5 * alone && alone < 1e-5, "{own:e} and {alone:e} with one method");
+}
+
+#[test]
+fn it_runs_backwards_too() {
+    // Backwards in time what decays grows: the slow part is the one to look at.
+    let system = Dense::new(1, |t, y, f| f[0] = 1e4 * (y[0] - t.cos()) - t.sin(), |_, _, j| j[0] = 1e4)
+        .time(|t, _, out| out[0] = 1e4 * t.sin() - t.cos());
+    let (outcome, rows) = run(&system, (10.0, 0.0), &[10f64.cos()], "auto", &tolerances(1e-6, 1e-6)).unwrap();
+    assert!(outcome.course.as_ref().unwrap().steps[1] > 0, "{}", line(&outcome));
+    for (t, y) in rows {
+        assert!((y[0] - t.cos()).abs() < 1e-5, "at {t}");
+    }
+}
+
+#[test]
+fn equations_without_derivatives_need_the_implicit_method() {
+    // y' = -y, 0 = z - y^2.
+    let system = Dense::new(
+        2,
+        |_, y, f| (f[0], f[1]) = (-y[0], y[1] - y[0] * y[0]),
+        |_, y, j| j.copy_from_slice(&[-1.0, 0.0, -2.0 * y[0], 1.0]),
+    )
+    .mass(&[1.0, 0.0, 0.0, 0.0]);
+    let (outcome, _) = automatic(&system, 2.0, &[1.0, 1.0], &tolerances(1e-6, 1e-8));
+    assert_eq!(line(&outcome), "rodas4 throughout: not every equation gives a derivative");
+    assert!((outcome.y[1] - (-4f64).exp()).abs() < 1e-5);
+}
+
+#[test]
+fn a_mass_matrix_that_becomes_singular_is_left_to_the_implicit_method() {
+    // m(t) y' = m(t) cos t - (1 - m) (y - sin t) with m falling to exactly 0 at t = 2.
+    let m = |t: f64| (1.0 - t / 2.0).max(0.0).powi(2);
+    let system = Dense::new(
+        1,
+        move |t, y, f| f[0] = m(t) * t.cos() - (1.0 - m(t)) * (y[0] - t.sin()),
+        move |t, _, j| j[0] = -(1.0 - m(t)),
+    )
+    .time(move |t, y, out| {
+        let dm = if t < 2.0 { -(1.0 - t / 2.0) } else { 0.0 };
+        out[0] = dm * (t.cos() + y[0] - t.sin()) - m(t) * t.sin() + (1.0 - m(t)) * t.cos();
+    })
+    .moving_mass(move |t, _, rows| rows[0] = m(t), |_, _, _, rows| rows[0] = 0.0);
+    let (outcome, rows) = automatic(&system, 4.0, &[0.0], &tolerances(1e-6, 1e-8));
+    let course = outcome.course.as_ref().unwrap();
+    assert_eq!(course.legs[0].method, "tsit5", "{}", line(&outcome));
+    assert_eq!(course.legs.last().unwrap().method, "radau5", "{}", line(&outcome));
+    for (t, y) in rows {
+        assert!((y[0] - t.sin()).abs() < 1e-4, "at {t}: {}", y[0] - t.sin());
+    }
+}
+
+/// u_t = u_xx on (0, 1) in n inner points, u = 0 at the ends.
+fn heat(n: usize) -> Dense {
+    let h2 = ((n + 1) as f64).powi(2);
+    Dense::new(
+        n,
+        move |_, u, f| {
+            for i in 0..n {
+                let left = if i == 0 { 0.0 } else { u[i - 1] };
+                let right = if i + 1 == n { 0.0 } else { u[i + 1] };
+                f[i] = h2 * (left - 2.0 * u[i] + right);
+            }
+        },
+        move |_, _, j| {
+            j.fill(0.0);
+            for i in 0..n {
+                for k in i.saturating_sub(1)..(i + 2).min(n) {
+                    j[i * n + k] = if i == k { -2.0 * h2 } else { h2 };
+                }
+            }
+        },
+    )
+    .entries(|i, j| i.abs_diff(j) <= 1)
+}
+
+#[test]
+fn a_large_problem_with_fast_decay_takes_no_explicit_step() {
+    let n = 400;
+    let y0: Vec<f64> = (1..=n).map(|i| (std::f64::consts::PI * i as f64 / (n + 1) as f64).sin()).collect();
+    let (outcome, _) = automatic(&heat(n), 0.1, &y0, &tolerances(1e-6, 1e-9));
+    assert_eq!(outcome.course.as_ref().unwrap().steps[0], 0, "{}", line(&outcome));
+    assert_eq!(line(&outcome), "bdf throughout: stiff from the start");
+}
+
+/// Work in evaluations of f; matrices and solves at what they cost in a small model.
+fn work(s: &Stats) -> f64 {
+    s.rhs as f64 + s.jacobians as f64 + 4.0 * s.factorisations as f64 + 1.5 * s.solves as f64
+}
+
+#[test]
+fn it_never_costs_much_more_than_the_better_of_its_two_methods() {
+    /// The look at the start, and the steps until stiffness is certain.
+    const ONCE: f64 = 100.0;
+    let lorenz = Dense::new(
+        3,
+        |_, y, f| {
+            (f[0], f[1], f[2]) = (10.0 * (y[1] - y[0]), y[0] * (28.0 - y[2]) - y[1], y[0] * y[1] - 8.0 / 3.0 * y[2])
+        },
+        |_, y, j| j.copy_from_slice(&[-10.0, 10.0, 0.0, 28.0 - y[2], -1.0, -y[0], y[1], y[0], -8.0 / 3.0]),
+    );
+    let spring = spring();
+    let problems = stiff::all();
+    let mut cases: Vec<(&str, &dyn System, f64, &[f64], f64)> =
+        vec![("Lorenz", &lorenz, 10.0, &[1.0, 1.0, 1.0], 1.0), ("spring", &spring, 30.0, &[1.0, 0.0], 1.0)];
+    cases.extend(problems.iter().map(|p| (p.name, p as &dyn System, p.t_end, p.y0.as_slice(), p.ratio)));
+    let mut wrong = Vec::new();
+    for (name, system, t_end, y0, ratio) in cases {
+        for rtol in [1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-11] {
+            let options = Options { max_steps: 20_000, ..tolerances(rtol, rtol * ratio) };
+            let cost = |method: &str| run(system, (0.0, t_end), y0, method, &options).map(|(outcome, _)| outcome);
+            let outcome = cost("auto").unwrap_or_else(|e| panic!("{name} at {rtol:e}: {e:?}"));
+            let pair = partners(&Traits { n: y0.len(), fixed: false, rtol, moving_mass: false });
+            let best = [pair.explicit.unwrap(), pair.implicit]
+                .iter()
+                .filter_map(|method| cost(method.name).ok())
+                .map(|outcome| work(&outcome.stats))
+                .fold(f64::INFINITY, f64::min);
+            let own = work(&outcome.stats);
+            if own > 1.3 * best + ONCE {
+                wrong.push(format!("{name} at {rtol:e}: {own} and not {best}, {}", line(&outcome)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

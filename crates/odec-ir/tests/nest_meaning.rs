@@ -310,3 +310,55 @@ fn nothing_that_is_compiled_depends_on_sizes() {
         }
     }
 }
+
+/// The text form without the values that `--set N=` changes: extents, sizes and data.
+fn code(program: &Program) -> String {
+    let keeps = |line: &&str| !["extent ", "size ", "table "].iter().any(|word| line.starts_with(word));
+    program
+        .to_string()
+        .lines()
+        .filter(keeps)
+        .map(|line| line.split(" data ").next().unwrap_or_default())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[test]
+fn models_are_the_same_code_at_every_size() {
+    for (name, make) in testing::models::MODELS {
+        let small = make(3).program;
+        for size in [1, 2, 10, 60] {
+            let large = make(size).program;
+            assert_eq!(code(&small), code(&large), "{name} of {size}");
+            for (a, b) in small.nests.iter().zip(&large.nests) {
+                let (a_code, b_code) = (odec_ir::expand::expanded_nest(a), odec_ir::expand::expanded_nest(b));
+                assert_eq!(Schedule::of(&a_code), Schedule::of(&b_code), "{name} of {size}");
+                assert_eq!(Frame::of(a), Frame::of(b), "{name} of {size}");
+            }
+        }
+        for nest in &small.nests {
+            assert_eq!(nest.check(&small), Ok(()), "{name}: {:?} {:?}", nest.role, nest.part);
+        }
+    }
+}
+
+/// How often an operation occurs in the code of a role.
+fn count(program: &Program, role: KernelRole, name: &str) -> usize {
+    let called = |node: &Node| matches!(node, Node::Call(op, _) if op.0.name == name);
+    program.nests_of(role).map(|nest| nest.live().filter(|(_, node)| called(node)).count()).sum()
+}
+
+#[test]
+fn the_components_of_a_force_share_its_distance() {
+    let bodies = testing::models::bodies(7).program;
+    assert_eq!(count(&bodies, KernelRole::Rhs, "sqrt"), 1);
+    // One loop over the other bodies for all three components.
+    for nest in bodies.nests_of(KernelRole::Rhs) {
+        assert_eq!(nest.space.loops().len(), 2);
+    }
+    // Of a spring, too, and of all its derivatives: one distance for each nest.
+    let cloth = testing::models::cloth(7).program;
+    assert_eq!(count(&cloth, KernelRole::Rhs, "sqrt"), 1);
+    assert_eq!(count(&cloth, KernelRole::Jacobian, "sqrt"), 1);
+    assert_eq!(count(&cloth, KernelRole::Tangent, "sqrt"), 1);
+}

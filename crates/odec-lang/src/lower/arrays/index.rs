@@ -53,6 +53,8 @@ pub(super) enum Equal {
 pub(super) struct Facts<'a> {
     pub loops: &'a [Loop],
     pub axes: &'a [Axis],
+    /// Expressions that are at least zero here: in an interior what its margins say.
+    pub held: &'a [Affine],
 }
 
 impl Facts<'_> {
@@ -88,14 +90,26 @@ impl Facts<'_> {
         self.not_below(sub, first) && self.not_above(sub, last)
     }
 
+    /// A difference is at least zero because another one is.
+    fn follows(&self, difference: Option<Affine>) -> bool {
+        let settled = |a: Affine| a.loops.is_empty() && a.extents.is_empty() && a.constant >= 0;
+        difference.is_some_and(|d| self.held.iter().any(|h| d.plus(h, -1).is_some_and(settled)))
+    }
+
     /// `first <= sub` everywhere.
     pub fn not_below(&self, sub: &Affine, first: &Affine) -> bool {
+        if self.follows(sub.plus(first, -1)) {
+            return true;
+        }
         let difference = self.bounds(sub).and_then(|b| b.0.plus(first, -1));
         difference.is_some_and(|d| self.never_negative(&d, &sub.loops))
     }
 
     /// `sub <= last` everywhere.
     pub fn not_above(&self, sub: &Affine, last: &Affine) -> bool {
+        if self.follows(last.plus(sub, -1)) {
+            return true;
+        }
         let difference = self.bounds(sub).and_then(|b| last.plus(&b.1, -1));
         difference.is_some_and(|d| self.never_negative(&d, &sub.loops))
     }
@@ -132,7 +146,7 @@ mod tests {
     #[test]
     fn subscripts_are_compared_for_every_size() {
         let (loops, axes, n) = setting();
-        let facts = Facts { loops: &loops, axes: &axes };
+        let facts = Facts { loops: &loops, axes: &axes, held: &[] };
         let one = Affine::constant(1);
         let i = Affine::index(LoopId(0));
         let next = i.plus(&one, 1).unwrap_or_default();
@@ -140,6 +154,10 @@ mod tests {
         assert!(facts.inside(&one, &one, &n) && facts.inside(&n, &one, &n), "no axis is empty");
         assert!(!facts.inside(&Affine::constant(2), &one, &n), "N may be 1");
         assert!(facts.not_below(&next, &one) && !facts.not_above(&next, &n));
+        // In the interior of `u[i+1]`, i is at most N-1.
+        let held = [n.plus(&next, -1).unwrap_or_default()];
+        assert!(Facts { held: &held, ..facts }.not_above(&next, &n));
+        let facts = Facts { loops: &loops, axes: &axes, held: &[] };
         let beyond = n.plus(&one, 1).unwrap_or_default();
         assert_eq!(facts.compare(&next, &beyond), Equal::Maybe);
         assert_eq!(facts.compare(&next, &Affine::constant(0)), Equal::Never);

@@ -37,7 +37,7 @@ impl Scribe<'_, '_> {
             }
             Symbol::Parameter(i) => Source::Array(self.world.parameters[i]),
             Symbol::Constant(i) => Source::Array(self.world.constants[i]),
-            Symbol::Time => {
+            _ => {
                 let node = self.graph.time();
                 return Ok(Step::Done(Known::Node(node)));
             }
@@ -68,10 +68,7 @@ impl Scribe<'_, '_> {
             for &k in &ruled {
                 let axis = axes[k].0;
                 if let Some(sub) = subs[k].as_affine().cloned() {
-                    let margin = Margin { sub, axis };
-                    if !self.margins.contains(&margin) {
-                        self.margins.push(margin);
-                    }
+                    self.bound(Margin { sub, axis });
                 }
             }
             let unsafe_axes = outside.len() > ruled.len();
@@ -326,10 +323,6 @@ impl Scribe<'_, '_> {
         let mut loops = Vec::new();
         for s in subs {
             IndexValue { sub: s.sub.clone(), wrap: None }.loops(&mut loops);
-        }
-        // In a shell an element is listed anyway, and its entries of the Jacobian vanish with the condition.
-        if self.part == Part::Shell && loops.iter().any(|l| self.iterates.contains(l)) {
-            return self.all(&guards);
         }
         if unsafe_axes && subs.iter().all(|s| matches!(s.sub, Sub::Affine(_))) {
             return self.all(&guards);

@@ -88,6 +88,8 @@ pub(super) struct Scribe<'w, 'm> {
     pub space: Space,
     pub graph: Graph,
     pub margins: Vec<Margin>,
+    /// What the margins say: expressions that are at least zero.
+    held: Vec<Affine>,
     pub iterates: Vec<LoopId>,
     contexts: Vec<Context>,
     context_ids: HashMap<Context, ContextId>,
@@ -107,6 +109,7 @@ impl<'w, 'm> Scribe<'w, 'm> {
             space: Space::new(),
             graph: Graph::new(),
             margins: Vec::new(),
+            held: Vec::new(),
             iterates: Vec::new(),
             contexts: Vec::new(),
             context_ids: HashMap::new(),
@@ -144,7 +147,18 @@ impl<'w, 'm> Scribe<'w, 'm> {
     }
 
     pub fn facts(&self) -> Facts<'_> {
-        Facts { loops: self.space.loops(), axes: &self.world.sizes.axes }
+        Facts { loops: self.space.loops(), axes: &self.world.sizes.axes, held: &self.held }
+    }
+
+    /// Bounds the interior.
+    pub fn bound(&mut self, margin: Margin) {
+        if self.margins.contains(&margin) {
+            return;
+        }
+        let axis = &self.world.sizes.axes[margin.axis.0 as usize];
+        self.held.extend(margin.sub.plus(&axis.first, -1));
+        self.held.extend(axis.last.plus(&margin.sub, -1));
+        self.margins.push(margin);
     }
 
     /// Writes a term out.

@@ -143,8 +143,8 @@ impl Bound {
     pub fn matrix(&self, program: &Program, role: KernelRole, limit: u64) -> Result<Matrix, BindError> {
         let mut binder = Binder { program, layout: &self.layout, lists: Lists::default() };
         let nests = || program.nests.iter().enumerate().filter(|(_, nest)| nest.role == role);
-        // One number is kept for entries that are dropped.
-        let limit = limit.min(u64::from(DROPPED) - 1);
+        // Numbers of streams begin at multiples of a block: half of them are kept for that.
+        let limit = limit.min(entries::MAX_NUMBERS / 2);
         let mut entries = 0u64;
         let mut domains = Vec::new();
         for (_, nest) in nests() {
@@ -159,7 +159,7 @@ impl Bound {
         let (mut runs, mut streams) = (Vec::new(), Vec::new());
         for ((number, nest), domain) in nests().zip(&domains) {
             runs.push(binder.run(number, nest, domain)?);
-            binder.streams(number, nest, domain, &mut streams)?;
+            streams.push(binder.streams(number, nest, domain)?);
         }
         let columns = if role == KernelRole::ParameterJacobian { self.layout.np } else { self.layout.n };
         let (pattern, slots) = entries::merge(self.layout.n, columns, &streams);
@@ -300,13 +300,7 @@ impl Binder<'_> {
     }
 
     /// Rows and columns of every matrix entry that a nest stores.
-    fn streams(
-        &mut self,
-        number: usize,
-        nest: &Nest,
-        domain: &Domain,
-        streams: &mut Vec<Stream>,
-    ) -> Result<(), BindError> {
+    fn streams(&mut self, number: usize, nest: &Nest, domain: &Domain) -> Result<Vec<Stream>, BindError> {
         let positions = Positions { program: self.program, layout: self.layout, nest, number, domain };
         let counters = Frame::of(nest).counters;
         let rounds: Vec<u64> = counters.iter().map(|&c| positions.rounds(c)).collect();
@@ -346,12 +340,13 @@ impl Binder<'_> {
             lines.insert(id, line.clone());
             Ok(line)
         };
+        let mut streams = Vec::new();
         for store in &nest.stores {
             if let Target::Entry(row, column) = store.target {
                 streams.push(Stream { rounds: rounds.clone(), row: line(row)?, column: line(column)? });
             }
         }
-        Ok(())
+        Ok(streams)
     }
 
     /// The lists of slots of a nest, taken from those of all streams in order.

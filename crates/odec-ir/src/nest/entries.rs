@@ -1,5 +1,6 @@
 //! The entries of a matrix that nests store: rows and columns of all streams, sorted, equal ones merged, a slot for each.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::frame::DROPPED;
@@ -28,37 +29,34 @@ impl Stream {
         if self.rounds.contains(&0) { 0 } else { self.rounds.iter().copied().fold(1, u64::saturating_mul) }
     }
 
-    /// Calls with the number, row and column of each entry that exists, in the order of the loops.
-    fn walk(&self, mut visit: impl FnMut(u32, u32, u32)) {
-        if self.len() == 0 {
-            return;
-        }
-        let inner = self.rounds.last().copied().unwrap_or(1) as usize;
-        let outer = self.rounds.len().saturating_sub(1);
-        let mut round = vec![0u64; outer];
-        let mut entry = 0u32;
-        loop {
-            match (self.row.run(&round, inner), self.column.run(&round, inner)) {
-                (Run::Steps(row, by), Run::Steps(column, across)) => {
-                    let (mut row, mut column) = (row, column);
-                    for k in 0..inner {
-                        visit(entry + k as u32, row as u32, column as u32);
+    /// Calls with the number, row and column of each entry that exists at these points, in the order of the loops.
+    fn walk(&self, points: Range<u64>, mut visit: impl FnMut(u32, u32, u32)) {
+        let inner = self.rounds.last().copied().unwrap_or(1).max(1);
+        let mut round = vec![0; self.rounds.len().saturating_sub(1)];
+        let mut point = points.start;
+        while point < points.end {
+            let (mut rest, first) = (point / inner, point % inner);
+            for (k, &rounds) in round.iter_mut().zip(&self.rounds).rev() {
+                (*k, rest) = (rest % rounds, rest / rounds);
+            }
+            let (entry, length) = (point as u32, (inner - first).min(points.end - point));
+            match (self.row.run(&round, first, length), self.column.run(&round, first, length)) {
+                (Run::Steps(mut row, by), Run::Steps(mut column, across)) => {
+                    for k in 0..length as u32 {
+                        visit(entry + k, row as u32, column as u32);
                         row = row.wrapping_add(by);
                         column = column.wrapping_add(across);
                     }
                 }
                 (row, column) => {
-                    for k in 0..inner {
+                    for k in 0..length as usize {
                         if let (Some(row), Some(column)) = (row.at(k), column.at(k)) {
                             visit(entry + k as u32, row, column);
                         }
                     }
                 }
             }
-            entry += inner as u32;
-            let Some(k) = (0..outer).rev().find(|&k| round[k] + 1 < self.rounds[k]) else { return };
-            round[k] += 1;
-            round[k + 1..].fill(0);
+            point += length;
         }
     }
 }
@@ -70,16 +68,19 @@ enum Run<'a> {
 }
 
 impl Line {
-    fn run(&self, round: &[u64], inner: usize) -> Run<'_> {
+    /// From a round of the innermost counter on.
+    fn run(&self, round: &[u64], first: u64, length: u64) -> Run<'_> {
+        let rounds = || round.iter().chain([&first]);
         match self {
             Line::Strides { start, strides } => {
-                let start = round.iter().zip(strides).fold(*start, |sum, (&k, s)| sum.wrapping_add(k as i64 * s));
+                let start =
+                    rounds().zip(strides).fold(*start, |sum, (&k, s)| sum.wrapping_add((k as i64).wrapping_mul(*s)));
                 Run::Steps(start, strides.get(round.len()).copied().unwrap_or(0))
             }
             Line::List { start, list, strides } => {
                 let step = strides.get(round.len()).copied().unwrap_or(0);
-                let first = round.iter().zip(strides).fold(0, |sum, (&k, s)| sum + k as usize * s);
-                Run::List(*start, &list[first..][..step * (inner - 1) + 1], step)
+                let place = rounds().zip(strides).fold(0, |sum, (&k, s)| sum + k as usize * s);
+                Run::List(*start, &list[place..][..step * (length as usize - 1) + 1], step)
             }
         }
     }
@@ -97,31 +98,51 @@ impl Run<'_> {
     }
 }
 
-/// The pattern of all streams and the slot of each of their entries, stream after stream. Takes time in proportion to
-/// the entries (but for columns with many) and 12 bytes for each.
-pub(super) fn merge(rows: usize, columns: usize, streams: &[Stream]) -> (Pattern, Vec<Vec<u32>>) {
-    let total: u64 = streams.iter().map(Stream::len).sum();
+/// So many points of all streams of a nest are visited together: what lies close in the matrix is written close in time.
+const BLOCK: u64 = 1 << 12;
+
+/// Most entries that can be numbered: each stream's numbers begin at a multiple of [`BLOCK`].
+pub(super) const MAX_NUMBERS: u64 = 1 << 31;
+
+/// The pattern of the streams of all nests, and for each stream the slots of its entries. Takes time in proportion to the
+/// entries (but for columns with many), and at most 8 bytes for each beside what it returns; most of the time goes into
+/// touching memory for the first time, so that there is little of it.
+///
+/// The streams have at most [`MAX_NUMBERS`] entries together.
+pub(super) fn merge(rows: usize, columns: usize, nests: &[Vec<Stream>]) -> (Pattern, Vec<Vec<u32>>) {
     let mut next = vec![0u32; columns + 1];
-    for stream in streams {
-        stream.walk(|_, _, column| next[column as usize + 1] += 1);
+    for stream in nests.iter().flatten() {
+        stream.walk(0..stream.len(), |_, _, column| next[column as usize + 1] += 1);
     }
     for j in 0..columns {
         next[j + 1] += next[j];
     }
-    let existing = next[columns] as usize;
     // Row and number of each entry, bucketed by columns: sorted, equal rows meet in the order of their streams.
+    let existing = next[columns] as usize;
     let mut entries = vec![0u64; existing];
-    let mut before = 0u32;
-    for stream in streams {
-        stream.walk(|entry, row, column| {
-            let place = &mut next[column as usize];
-            entries[*place as usize] = u64::from(row) << 32 | u64::from(before + entry);
-            *place += 1;
-        });
-        before += stream.len() as u32;
+    // The stream of each block of numbers, and the first number of each stream.
+    let (mut streams, mut firsts) = (Vec::new(), Vec::new());
+    for nest in nests {
+        let points = nest.first().map_or(0, Stream::len);
+        let first = firsts.len();
+        for _ in nest {
+            firsts.push((streams.len() as u64 * BLOCK) as u32);
+            streams.extend(std::iter::repeat_n(firsts.len() as u32 - 1, points.div_ceil(BLOCK) as usize));
+        }
+        for block in 0..points.div_ceil(BLOCK) {
+            let points = block * BLOCK..points.min((block + 1) * BLOCK);
+            for (stream, number) in nest.iter().zip(&firsts[first..]) {
+                stream.walk(points.clone(), |entry, row, column| {
+                    let place = &mut next[column as usize];
+                    entries[*place as usize] = u64::from(row) << 32 | u64::from(number + entry);
+                    *place += 1;
+                });
+            }
+        }
     }
-    let mut slots = vec![DROPPED; total as usize];
-    let mut pattern = Pattern { rows: rows as u32, col_ptr: Vec::with_capacity(columns + 1), row_idx: Vec::new() };
+    let mut slots: Vec<Vec<u32>> = nests.iter().flatten().map(|s| vec![DROPPED; s.len() as usize]).collect();
+    let mut pattern =
+        Pattern { rows: rows as u32, col_ptr: Vec::with_capacity(columns + 1), row_idx: Vec::with_capacity(existing) };
     pattern.col_ptr.push(0);
     let mut start = 0;
     // After the last pass `next[j]` is where column j ends.
@@ -131,21 +152,18 @@ pub(super) fn merge(rows: usize, columns: usize, streams: &[Stream]) -> (Pattern
         column.sort_unstable();
         let mut last = None;
         for &entry in column.iter() {
-            let row = (entry >> 32) as u32;
+            let (row, number) = ((entry >> 32) as u32, entry as u32);
             if last != Some(row) {
                 pattern.row_idx.push(row);
                 last = Some(row);
             }
-            slots[entry as u32 as usize] = pattern.row_idx.len() as u32 - 1;
+            let stream = streams[(u64::from(number) / BLOCK) as usize] as usize;
+            slots[stream][(number - firsts[stream]) as usize] = pattern.row_idx.len() as u32 - 1;
         }
         pattern.col_ptr.push(pattern.row_idx.len() as u32);
     }
-    drop(entries);
     pattern.row_idx.shrink_to_fit();
-    let mut lists: Vec<Vec<u32>> =
-        streams.iter().rev().map(|s| slots.split_off(slots.len() - s.len() as usize)).collect();
-    lists.reverse();
-    (pattern, lists)
+    (pattern, slots)
 }
 
 #[cfg(test)]
@@ -194,15 +212,18 @@ mod tests {
     fn slots_name_the_entries_of_the_pattern() {
         let mut random = Random::new(5);
         for _ in 0..300 {
-            let streams: Vec<Stream> = (0..random.below(5))
+            let nests: Vec<Vec<Stream>> = (0..random.below(4))
                 .map(|_| {
                     let rounds: Vec<u64> = (0..random.below(4)).map(|_| 1 + random.below(4) as u64).collect();
-                    let (row, column) = (line(&mut random, &rounds, 30), line(&mut random, &rounds, 30));
-                    Stream { rounds, row, column }
+                    let mut stream = || {
+                        let (row, column) = (line(&mut random, &rounds, 30), line(&mut random, &rounds, 30));
+                        Stream { rounds: rounds.clone(), row, column }
+                    };
+                    vec![stream(), stream()]
                 })
                 .collect();
             let mut expected: Vec<Vec<Option<(usize, usize)>>> = Vec::new();
-            for stream in &streams {
+            for stream in nests.iter().flatten() {
                 let mut entries = Vec::new();
                 for number in 0..stream.len() {
                     let mut rest = number;
@@ -222,7 +243,7 @@ mod tests {
                 }
                 expected.push(entries);
             }
-            let (pattern, slots) = merge(30, 30, &streams);
+            let (pattern, slots) = merge(30, 30, &nests);
             assert_eq!(pattern, Pattern::of(30, 30, expected.iter().flatten().filter_map(|e| *e)));
             let slot = |e: &Option<(usize, usize)>| match *e {
                 Some((row, column)) => pattern.position(row, column).map(|k| k as u32),

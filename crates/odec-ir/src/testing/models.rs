@@ -31,6 +31,7 @@ pub type Make = fn(i64) -> Model;
 /// Every model, by name, for a size of at least 1.
 pub const MODELS: &[(&str, Make)] = &[
     ("heat", heat),
+    ("brusselator_line", brusselator_line),
     ("brusselator", |n| brusselator(n, Edge::Periodic)),
     ("brusselator_clamped", |n| brusselator(n, Edge::Clamp)),
     ("bodies", bodies),
@@ -127,6 +128,69 @@ pub fn heat(size: i64) -> Model {
         t: 0.7,
         y: values(1, len),
         parameters: values(2, 3 + len),
+        reference: Box::new(reference),
+    }
+}
+
+/// Brusselator on a line with values at both ends.
+///
+/// ```text
+/// u[i]' = A + u^2*v - (B + 1)*u + alpha*(u[i-1] - 2*u + u[i+1])*(N + 1)^2,  u[0] = u[N+1] = 1
+/// v[i]' = B*u - u^2*v           + alpha*(v[i-1] - 2*v + v[i+1])*(N + 1)^2,  v[0] = v[N+1] = 3
+/// ```
+pub fn brusselator_line(size: i64) -> Model {
+    let mut sheet = Sheet::default();
+    sheet.extent("N", size);
+    let i = sheet.axis("i", Affine::constant(1), n());
+    let [a, b, alpha] = ["A", "B", "alpha"].map(|name| sheet.array(name, Role::Parameter, &[]));
+    let cells = sheet.size("N", size as f64);
+    let [u, v] = ["u", "v"].map(|name| sheet.array(name, Role::FirstOrder, &[i]));
+    for part in [Part::Interior, Part::Shell] {
+        let pad = sheet.nest(KernelRole::Rhs, part, &[i]);
+        let l = pad.over(0);
+        for shift in [-1, 1] {
+            pad.margin(plus(Affine::index(l), shift), i);
+        }
+        let count = pad.read(cells, &[]);
+        let weight = pad.read(alpha, &[]) * (count + 1.0).power(2);
+        let near = |array, outside: f64| {
+            let (mut west, mut east) = (pad.read(array, &[at(l, -1)]), pad.read(array, &[at(l, 1)]));
+            if part == Part::Shell {
+                let first = pad.call(&logic::LT, &[pad.index(l) - 1.0, pad.number(1.0)]);
+                let last = pad.call(&logic::LT, &[count, pad.index(l) + 1.0]);
+                let [not_first, not_last] = [first, last].map(|c| pad.guard(c.apply(&logic::NOT)));
+                west = pad.choose(first, pad.number(outside), pad.read_if(not_first, array, &[at(l, -1)]));
+                east = pad.choose(last, pad.number(outside), pad.read_if(not_last, array, &[at(l, 1)]));
+            }
+            let here = pad.read(array, &[at(l, 0)]);
+            (here, weight * (west - here * 2.0 + east))
+        };
+        let ((x, spread_x), (y, spread_y)) = (near(u, 1.0), near(v, 3.0));
+        let (a, b) = (pad.read(a, &[]), pad.read(b, &[]));
+        let cubic = x.power(2) * y;
+        pad.set(u, &[at(l, 0)], a + cubic - (b + 1.0) * x + spread_x);
+        pad.set(v, &[at(l, 0)], b * x - cubic + spread_y);
+        sheet.push(pad);
+    }
+    let len = size as usize;
+    let reference = move |_: f64, y: &[f64], p: &[f64]| {
+        let near = |z: &[f64], i: usize, outside: f64| {
+            let (west, east) = (if i == 0 { outside } else { z[i - 1] }, if i + 1 == len { outside } else { z[i + 1] });
+            (z[i], p[2] * ((len + 1) * (len + 1)) as f64 * (west - 2.0 * z[i] + east))
+        };
+        let mut out = vec![0.0; 2 * len];
+        for i in 0..len {
+            let ((u, du), (v, dv)) = (near(&y[..len], i, 1.0), near(&y[len..], i, 3.0));
+            out[i] = p[0] + u * u * v - (p[1] + 1.0) * u + du;
+            out[len + i] = p[1] * u - u * u * v + dv;
+        }
+        out
+    };
+    Model {
+        program: sheet.finish("brusselator_line"),
+        t: 0.0,
+        y: values(15, 2 * len),
+        parameters: values(16, 3),
         reference: Box::new(reference),
     }
 }

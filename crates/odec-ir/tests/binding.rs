@@ -1,69 +1,43 @@
 //! Layouts, positions and patterns of programs with loops.
 
-use odec_ir::nest::bind::{BindError, Bound, MAX_ELEMENTS, Run, Word};
+use odec_ir::nest::bind::{BindError, Bound, MAX_ELEMENTS, MAX_ENTRIES, Run, Word};
 use odec_ir::nest::frame::Frame;
-use odec_ir::nest::{Access, Affine, Axis, AxisId, Edge, Extent, ExtentId, Loop, Nest, Part, Space, Sub, Subscript};
-use odec_ir::nest::{Margin, Store, Target};
-use odec_ir::program::{ArrayId, KernelRole, Pattern, Program, Role};
-use odec_ir::{Graph, Node, Span, testing};
+use odec_ir::nest::{Affine, Edge, ExtentId, Nest, Part};
+use odec_ir::program::{KernelRole, Program, Role};
+use odec_ir::testing::models::{self, MODELS};
+use odec_ir::testing::pad::{Sheet, at, edge, through};
 
-/// u[i]' = u[i+1] over 1..N, clamped at the end.
+/// u[i]' = u[i+1] over 1..N, clamped at the end; u is declared after a scalar, so that it does not begin at 0.
 fn shift(n: i64) -> Program {
-    let extents = vec![Extent { text: "N".into(), value: n, span: Span::default() }];
-    let last = Affine::extent(ExtentId(0));
-    let axes = vec![Axis { name: "i".into(), first: Affine::constant(1), last, span: Span::default() }];
-    let mut u = testing::array("u", Role::FirstOrder);
-    u.axes = vec![AxisId(0)];
-    let nest = |part| {
-        let mut space = Space::new();
-        let i = space.push_loop(Loop::over(&axes[0]));
-        let at = |shift, edge| {
-            let affine = Affine { constant: shift, ..Affine::index(i) };
-            Access { array: ArrayId(0), subs: vec![Subscript { sub: Sub::Affine(affine), edge }], guard: None }
-        };
-        let row = space.intern(at(0, Edge::Inside));
-        let inside = space.intern(at(1, Edge::Inside));
-        let margin = Margin { sub: Affine { constant: 1, ..Affine::index(i) }, axis: AxisId(0) };
-        let next = if part == Part::Shell { space.intern(at(1, Edge::Clamp)) } else { inside };
-        let mut graph = Graph::new();
-        let node = graph.insert(Node::Element(next));
-        let stores = vec![Store { target: Target::Set(row), node }];
-        Nest { role: KernelRole::Rhs, space, iterates: vec![i], part, margins: vec![margin], graph, stores }
+    let mut sheet = Sheet::default();
+    let last = Affine::extent(sheet.extent("N", n));
+    let i = sheet.axis("i", Affine::constant(1), last);
+    sheet.array("z", Role::FirstOrder, &[]);
+    let u = sheet.array("u", Role::FirstOrder, &[i]);
+    for (part, rule) in [(Part::Interior, Edge::Inside), (Part::Shell, Edge::Clamp)] {
+        let pad = sheet.nest(KernelRole::Rhs, part, &[i]);
+        let l = pad.over(0);
+        pad.margin(Affine { constant: 1, ..Affine::index(l) }, i);
+        pad.set(u, &[at(l, 0)], pad.read(u, &[edge(at(l, 1), rule)]));
+        sheet.push(pad);
+    }
+    sheet.finish("shift")
+}
+
+/// The nests of a role with their runs.
+fn runs<'a>(program: &'a Program, runs: &'a [Run], role: KernelRole) -> Vec<(&'a Nest, &'a Run)> {
+    let nests = runs.iter().map(|run| (&program.nests[run.nest], run));
+    nests.filter(|(nest, _)| nest.role == role).collect()
+}
+
+/// Base and list of each place of a nest, in the order of the accesses.
+fn places<'a>((nest, run): (&Nest, &Run), bound: &'a Bound) -> Vec<(i64, Option<&'a [u32]>)> {
+    let list = |word: Option<u32>| match run.words[word? as usize] {
+        Word::List(list) => Some(&bound.lists[list.0 as usize][..]),
+        Word::Integer(_) => None,
     };
-    Program {
-        name: "shift".into(),
-        arrays: vec![testing::array("z", Role::FirstOrder), u],
-        extents,
-        nests: vec![nest(Part::Interior), nest(Part::Shell)],
-        axes,
-        kernels: Vec::new(),
-        jacobian: Pattern::default(),
-        parameter_jacobian: Pattern::default(),
-        mass: None,
-        mass_jacobian: Pattern::default(),
-    }
-    .with_u_at_1()
-}
-
-trait Swap {
-    fn with_u_at_1(self) -> Program;
-}
-
-impl Swap for Program {
-    /// The state `u` is declared after a scalar: it does not begin at 0.
-    fn with_u_at_1(mut self) -> Program {
-        for nest in &mut self.nests {
-            let mut space = Space::new();
-            nest.space.loops().iter().for_each(|l| {
-                space.push_loop(l.clone());
-            });
-            for access in nest.space.accesses() {
-                space.intern(Access { array: ArrayId(1), ..access.clone() });
-            }
-            nest.space = space;
-        }
-        self
-    }
+    let frame = Frame::of(nest);
+    frame.places.iter().flatten().map(|place| (integer(run, place.base), list(place.list))).collect()
 }
 
 fn integer(run: &Run, word: u32) -> i64 {
@@ -79,26 +53,15 @@ fn an_interior_has_strides_and_a_shell_has_lists() {
         let program = shift(n);
         let bound = Bound::of(&program).unwrap();
         assert_eq!(bound.layout.n as i64, n + 1);
-        let [interior, shell] = &bound.runs[..] else { panic!() };
-        assert_eq!((interior.points as i64, shell.points), (n - 1, 1));
-        let frame = Frame::of(&program.nests[0]);
-        let base = |a: usize| frame.places[a].as_ref().map(|p| integer(interior, p.base));
+        let [interior, shell] = runs(&program, &bound.runs, KernelRole::Rhs)[..] else { panic!() };
+        assert_eq!((interior.1.points as i64, shell.1.points), (n - 1, 1));
         if n > 1 {
-            assert_eq!((base(0), base(1)), (Some(1), Some(2)));
+            let mut found = places(interior, &bound);
+            found.sort();
+            assert_eq!(found, [(1, None), (2, None)]);
         }
-        let frame = Frame::of(&program.nests[1]);
-        let lists: Vec<&[u32]> = [0, 2]
-            .iter()
-            .map(|&a| {
-                let place = frame.places[a as usize].as_ref().unwrap();
-                assert_eq!(integer(shell, place.base), 1);
-                match shell.words[place.list.unwrap() as usize] {
-                    Word::List(list) => &bound.lists[list.0 as usize][..],
-                    Word::Integer(_) => panic!(),
-                }
-            })
-            .collect();
-        assert_eq!(lists, [[n as u32 - 1], [n as u32 - 1]]);
+        let last = [n as u32 - 1];
+        assert_eq!(places(shell, &bound), [(1, Some(&last[..])); 2]);
     }
 }
 
@@ -111,4 +74,121 @@ fn extents_that_do_not_fit_are_errors() {
     assert_eq!(error(MAX_ELEMENTS as i64), over(Some(MAX_ELEMENTS + 1)));
     assert_eq!(error(1_000_000_000_000), over(Some(1_000_000_000_001)));
     assert_eq!(error(i64::MAX), over(Some(i64::MAX as u64 + 1)));
+}
+
+/// A row for each index of `i in 1..5`, which reads `u[subscript of i]`; table `next` is 1, 2, 3, 2, `last`.
+fn one_read(sub: impl Fn(odec_ir::nest::LoopId, odec_ir::ArrayId) -> odec_ir::nest::Subscript, last: f64) -> Program {
+    let mut sheet = Sheet::default();
+    sheet.extent("N", 5);
+    let i = sheet.axis("i", Affine::constant(1), Affine::extent(ExtentId(0)));
+    let u = sheet.array("u", Role::FirstOrder, &[i]);
+    let next = sheet.table("next", &[i], vec![1.0, 2.0, 3.0, 2.0, last]);
+    let pad = sheet.nest(KernelRole::Rhs, Part::Whole, &[i]);
+    let l = pad.over(0);
+    pad.set(u, &[at(l, 0)], pad.read(u, &[sub(l, next)]));
+    sheet.push(pad);
+    sheet.finish("one")
+}
+
+fn out_of_range(program: &Program) -> (i64, (i64, i64), Vec<(String, i64)>) {
+    match Bound::of(program).unwrap_err() {
+        BindError::OutOfRange { value, range, at, position: 0, .. } => (value, range, at),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn subscripts_that_leave_their_axis_are_errors_that_say_where() {
+    let at_i = |i| vec![("i".to_string(), i)];
+    assert_eq!(out_of_range(&one_read(|l, _| at(l, 1), 1.0)), (6, (1, 5), at_i(5)));
+    assert_eq!(out_of_range(&one_read(|l, _| at(l, -3), 1.0)), (-2, (1, 5), at_i(1)));
+    assert_eq!(out_of_range(&one_read(|l, next| through(next, &[at(l, 0)]), 9.0)), (9, (1, 5), at_i(5)));
+    assert_eq!(out_of_range(&one_read(|l, next| through(next, &[at(l, 1)]), 1.0)), (6, (1, 5), at_i(5)));
+    let far = |l, c| odec_ir::testing::pad::affine(Affine { loops: vec![(l, c)], ..Affine::default() });
+    for c in [i64::MIN, i64::MIN + 1, i64::MAX, 1 << 62, -2] {
+        let (value, ..) = out_of_range(&one_read(|l, _| far(l, c), 1.0));
+        assert!(value.signum() == c.signum() && value.unsigned_abs() >= c.unsigned_abs(), "{value} for {c}");
+        let (value, ..) = out_of_range(&one_read(|l, next| through(next, &[far(l, c)]), 1.0));
+        assert!(!(1..=5).contains(&value), "{value} for {c}");
+    }
+    let huge = one_read(|l, _| edge(far(l, i64::MAX), Edge::Periodic), 1.0);
+    assert!(matches!(Bound::of(&huge), Err(BindError::OutOfRange { .. })));
+}
+
+#[test]
+fn tables_of_subscripts_hold_whole_numbers() {
+    for last in [1.5, f64::NAN, f64::INFINITY, 1e300] {
+        let program = one_read(|l, next| through(next, &[at(l, 0)]), last);
+        let error = Bound::of(&program).unwrap_err();
+        let expected = BindError::NotWhole { array: 1, element: 4, value: last };
+        // NaN is not itself.
+        assert_eq!(format!("{error:?}"), format!("{expected:?}"));
+    }
+    assert!(Bound::of(&one_read(|l, next| through(next, &[at(l, 0)]), 5.0)).is_ok());
+}
+
+#[test]
+fn steps_that_leave_their_axis_come_in_again() {
+    let elements = |shift, rule| {
+        let program = one_read(|l, _| edge(at(l, shift), rule), 1.0);
+        let bound = Bound::of(&program).unwrap();
+        let run = runs(&program, &bound.runs, KernelRole::Rhs)[0];
+        places(run, &bound).iter().filter_map(|p| p.1.map(<[u32]>::to_vec)).next().unwrap()
+    };
+    assert_eq!(elements(1, Edge::Periodic), [1, 2, 3, 4, 0]);
+    assert_eq!(elements(-12, Edge::Periodic), [3, 4, 0, 1, 2]);
+    assert_eq!(elements(2, Edge::Clamp), [2, 3, 4, 4, 4]);
+    assert_eq!(elements(-12, Edge::Clamp), [0; 5]);
+}
+
+#[test]
+fn dense_matrices_are_refused_before_they_are_made() {
+    let program = models::bodies(20_000).program;
+    let bound = Bound::of(&program).unwrap();
+    let (n, role) = (20_000u64, KernelRole::Jacobian);
+    let entries = 9 * n * n + 12 * n;
+    let error = bound.matrix(&program, role, MAX_ENTRIES).unwrap_err();
+    assert_eq!(error, BindError::TooManyEntries { role, entries });
+    let program = models::bodies(10).program;
+    let bound = Bound::of(&program).unwrap();
+    assert!(bound.matrix(&program, role, 1019).is_err());
+    assert_eq!(bound.matrix(&program, role, 1020).unwrap().pattern.len(), 9 * 100 + 30);
+}
+
+#[test]
+fn patterns_hold_what_couples() {
+    let entries = |make: models::Make, n: i64| {
+        let program = make(n).program;
+        let bound = Bound::of(&program).unwrap();
+        bound.matrix(&program, KernelRole::Jacobian, MAX_ENTRIES).unwrap().pattern.len() as i64
+    };
+    for n in [1, 2, 3, 5, 100] {
+        assert_eq!(entries(models::heat, n), 3 * n - 2, "heat {n}");
+        assert_eq!(entries(models::brusselator_line, n), 2 * (3 * n - 2) + 2 * n, "line {n}");
+        assert_eq!(entries(models::bodies, n), 9 * n * n + 3 * n, "bodies {n}");
+        // Position by velocity; damping; two blocks for each pair of neighbours, one for each knot, but none for a pinned one.
+        // The first pinned row is there: whether a spring may move its end is known to the table only.
+        let (knots, pairs) = (n + 1, if n == 1 { 1 } else { 2 * n });
+        assert!(entries(models::cloth, n) <= 3 * knots * 2 + 9 * (knots + 2 * pairs), "cloth {n}");
+    }
+    for n in [5, 20] {
+        assert_eq!(entries(|n| models::brusselator(n, Edge::Periodic), n), 12 * n * (n + 1));
+        assert!(entries(|n| models::brusselator(n, Edge::Clamp), n) < 12 * n * (n + 1));
+    }
+}
+
+#[test]
+fn nothing_that_is_compiled_knows_an_extent() {
+    for (name, make) in MODELS {
+        let [small, large] = [1, 40].map(|n| make(n).program);
+        assert_eq!(small.nests.len(), large.nests.len(), "{name}");
+        for (a, b) in small.nests.iter().zip(&large.nests) {
+            assert_eq!((a.role, a.part, &a.iterates, &a.margins), (b.role, b.part, &b.iterates, &b.margins), "{name}");
+            assert_eq!((a.graph.nodes(), &a.stores), (b.graph.nodes(), &b.stores), "{name}");
+            assert_eq!(a.space.accesses(), b.space.accesses(), "{name}");
+            assert_eq!(a.space.loops(), b.space.loops(), "{name}");
+            assert_eq!(a.space.guards.nodes(), b.space.guards.nodes(), "{name}");
+            assert_eq!(Frame::of(a), Frame::of(b), "{name}");
+        }
+    }
 }

@@ -1,12 +1,13 @@
 //! Derivatives of programs with loops: streams against dual numbers, for extents down to one.
 
 use num_dual::Dual64;
+use odec_ir::derive::{self, Variable};
 use odec_ir::interpret::{self, Inputs};
 use odec_ir::nest::Bound;
 use odec_ir::nest::bind::MAX_ENTRIES;
 use odec_ir::program::{KernelRole, Pattern};
-use odec_ir::testing::Random;
 use odec_ir::testing::models::{self, MODELS, Model};
+use odec_ir::testing::{NestShape, Random, nest_inputs, nest_program};
 
 const SIZES: [i64; 4] = [1, 2, 3, 5];
 
@@ -107,4 +108,61 @@ fn the_tangent_is_the_dual_one() {
         let tangent = vector(&model, &bound, KernelRole::Tangent, &w);
         assert_near(name, &tangent, &dual(&model, &bound, |kind, i| if kind == 'y' { w[i] } else { 0.0 }));
     });
+}
+
+#[test]
+fn the_three_derivatives_agree() {
+    each(|name, model, bound| {
+        let p = buffer(&model, &bound);
+        let entries = derive::compare_bound(&model.program, &bound, model.t, &model.y, &p).unwrap();
+        assert!(entries.iter().any(|e| matches!(e.col, Variable::State(_)) && e.symbolic != 0.0), "{name}");
+        for e in entries {
+            assert!(e.in_pattern, "{name}: {e:?}");
+            let scale = 1e-3 + e.dual.abs();
+            assert!((e.symbolic - e.dual).abs() <= 1e-11 * scale, "{name}: {e:?}");
+            assert!((e.symbolic - e.difference).abs() <= 1e-6 * scale, "{name}: {e:?}");
+        }
+    });
+}
+
+/// Random nests of every kind, of which most values are finite.
+#[test]
+fn streams_of_random_nests_are_dual_jacobians() {
+    let (mut compared, mut entries) = (0, 0);
+    for seed in 0..100 {
+        for sizes in [[1, 1, 1], [2, 1, 3], [3, 2, 2], [5, 3, 4]] {
+            let program = nest_program(seed, sizes, NestShape::default());
+            let program =
+                derive::complete_nests(program.arrays, program.axes, program.extents, program.nests, "random");
+            let (t, y, p, w) = nest_inputs(&program, seed);
+            let bound = Bound::of(&program).unwrap();
+            let mut prepared = p.clone();
+            let inputs = Inputs { t, y: &y, p: &p, w: &[] };
+            interpret::run_bound(&program, &bound, KernelRole::Prepare, inputs, &mut prepared);
+            let inputs = Inputs { t, y: &y, p: &prepared, w: &w };
+            let mut f = vec![f64::NAN; bound.layout.n];
+            interpret::run_bound(&program, &bound, KernelRole::Rhs, inputs, &mut f);
+            let mut tangent = vec![f64::NAN; bound.layout.n];
+            interpret::run_bound(&program, &bound, KernelRole::Tangent, inputs, &mut tangent);
+            let (mut product, mut size) = (vec![0.0; tangent.len()], vec![0.0; tangent.len()]);
+            for e in derive::compare_bound(&program, &bound, t, &y, &p).unwrap() {
+                if let Variable::State(j) = e.col {
+                    product[e.row] += e.symbolic * w[j];
+                    size[e.row] += (e.symbolic * w[j]).abs();
+                }
+                if f[e.row].is_finite() && e.dual.is_finite() {
+                    compared += 1;
+                    entries += usize::from(e.dual != 0.0);
+                    assert!(e.in_pattern || e.dual == 0.0, "seed {seed} {sizes:?}: {e:?}");
+                    let scale = 1.0 + e.dual.abs() + f[e.row].abs();
+                    assert!((e.symbolic - e.dual).abs() <= 1e-9 * scale, "seed {seed} {sizes:?}: {e:?}\n{program}");
+                }
+            }
+            for (i, (a, b)) in tangent.iter().zip(&product).enumerate() {
+                let same = (a - b).abs() <= 1e-9 * (1.0 + size[i] + f[i].abs());
+                assert!(same || !a.is_finite() || !b.is_finite(), "seed {seed} {sizes:?}, row {i}: {a} and {b}");
+            }
+        }
+    }
+    assert!(entries > 10_000 && 3 * entries > compared, "{entries} of {compared}");
 }

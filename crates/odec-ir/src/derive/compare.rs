@@ -2,10 +2,18 @@
 
 use num_dual::Dual64;
 
-use crate::interpret::{Inputs, run_on};
+use crate::interpret::{Inputs, Interpreter, run_on};
 use crate::layout::Layout;
+use crate::nest::Bound;
+use crate::nest::bind::{BindError, MAX_ENTRIES};
 use crate::number::Number;
-use crate::program::{KernelRole, Program};
+use crate::program::{KernelRole, Pattern, Program};
+
+/// [`compare_bound`] evaluates at most about this many rows for each oracle, but not fewer than [`MIN_COLUMNS`] columns.
+pub const MAX_ROWS: usize = 1 << 18;
+
+/// See [`MAX_ROWS`].
+pub const MIN_COLUMNS: usize = 8;
 
 /// One entry of df/dy, df/dp or df/dt by three routes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,92 +47,158 @@ pub enum Variable {
 /// parameters; staged values behind them are ignored and computed.
 pub fn compare(program: &Program, t: f64, y: &[f64], p: &[f64]) -> Vec<EntryComparison> {
     let layout = Layout::of(program);
-    let sized = |x: &[f64], len: usize| x.iter().copied().chain(std::iter::repeat(0.0)).take(len).collect::<Vec<_>>();
-    let (y, p) = (&sized(y, layout.n)[..], &sized(p, layout.np)[..]);
-    let columns =
-        (0..layout.n).map(Variable::State).chain((0..layout.np).map(Variable::Parameter)).chain([Variable::Time]);
+    let subject = Subject { program, layout: &layout, bound: None };
     let run = |role: KernelRole| {
-        let p = prepared(program, &layout, p);
+        let (y, p) = (sized(y, layout.n), subject.prepared(&sized(p, layout.p_len())));
         let mut out = vec![0.0; layout.out_len(program, role)];
-        run_on(program, &layout, role, Inputs { t, y, p: &p, w: &[] }, &mut out);
+        run_on(program, &layout, role, Inputs { t, y: &y, p: &p, w: &[] }, &mut out);
         out
     };
-    let (by_state, by_parameter, by_time) =
-        (run(KernelRole::Jacobian), run(KernelRole::ParameterJacobian), run(KernelRole::TimeDerivative));
-    let mut entries = Vec::new();
-    for col in columns {
-        let dual = dual_column(program, &layout, col, t, y, p);
-        let difference = difference_column(program, &layout, col, t, y, p);
-        for row in 0..layout.n {
-            let symbolic = match col {
-                Variable::State(j) => program.jacobian.position(row, j).map(|k| by_state[k]),
-                Variable::Parameter(j) => program.parameter_jacobian.position(row, j).map(|k| by_parameter[k]),
-                Variable::Time => Some(by_time[row]).filter(|d| *d != 0.0),
-            };
-            if symbolic.is_some() || dual[row] != 0.0 {
-                entries.push(EntryComparison {
-                    row,
-                    col,
-                    symbolic: symbolic.unwrap_or(0.0),
-                    dual: dual[row],
-                    difference: difference[row],
-                    in_pattern: symbolic.is_some(),
-                });
-            }
+    let values = [KernelRole::Jacobian, KernelRole::ParameterJacobian, KernelRole::TimeDerivative].map(run);
+    let columns =
+        (0..layout.n).map(Variable::State).chain((0..layout.np).map(Variable::Parameter)).chain([Variable::Time]);
+    subject.entries([&program.jacobian, &program.parameter_jacobian], &values, columns, t, y, p)
+}
+
+/// [`compare`] for a program with loops, by all variables or, where those are many, by some that lie evenly among them
+/// ([`MAX_ROWS`]). `p` is the whole parameter buffer, with sizes and tables.
+///
+/// # Errors
+/// [`BindError::TooManyEntries`]: a matrix cannot be held.
+pub fn compare_bound(
+    program: &Program,
+    bound: &Bound,
+    t: f64,
+    y: &[f64],
+    p: &[f64],
+) -> Result<Vec<EntryComparison>, BindError> {
+    let interpreter = Interpreter::new(program);
+    let layout = &bound.layout;
+    let subject = Subject { program, layout, bound: Some((bound, &interpreter)) };
+    let (y, p) = (sized(y, layout.n), sized(p, layout.p_len()));
+    let prepared = subject.prepared(&p);
+    let inputs = Inputs { t, y: &y, p: &prepared, w: &[] };
+    let matrix = |role| -> Result<(Pattern, Vec<f64>), BindError> {
+        let matrix = bound.matrix(program, role, MAX_ENTRIES)?;
+        let mut out = vec![0.0; matrix.pattern.len()];
+        interpreter.run(program, &matrix, role, inputs, &mut out);
+        Ok((matrix.pattern, out))
+    };
+    let (by_state, state_values) = matrix(KernelRole::Jacobian)?;
+    let (by_parameter, parameter_values) = matrix(KernelRole::ParameterJacobian)?;
+    let mut by_time = vec![0.0; layout.n];
+    interpreter.run(program, bound, KernelRole::TimeDerivative, inputs, &mut by_time);
+    let most = (MAX_ROWS / layout.n.max(1)).max(MIN_COLUMNS);
+    let some = |n: usize| (0..n.min(most)).map(move |k| if n <= most { k } else { k * (n - 1) / (most - 1) });
+    let columns =
+        some(layout.n).map(Variable::State).chain(some(layout.np).map(Variable::Parameter)).chain([Variable::Time]);
+    let values = [state_values, parameter_values, by_time];
+    Ok(subject.entries([&by_state, &by_parameter], &values, columns, t, &y, &p))
+}
+
+fn sized(x: &[f64], len: usize) -> Vec<f64> {
+    x.iter().copied().chain(std::iter::repeat(0.0)).take(len).collect()
+}
+
+/// A program that can be evaluated: one of kernels, or one of nests with what it is bound to.
+struct Subject<'a> {
+    program: &'a Program,
+    layout: &'a Layout,
+    bound: Option<(&'a Bound, &'a Interpreter)>,
+}
+
+impl Subject<'_> {
+    fn run<T: Number>(&self, role: KernelRole, inputs: Inputs<'_, T>, out: &mut [T]) {
+        match self.bound {
+            None => run_on(self.program, self.layout, role, inputs, out),
+            Some((bound, interpreter)) => interpreter.run(self.program, bound, role, inputs, out),
         }
     }
-    entries
-}
 
-/// The parameter buffer with its staged part filled, over any number type.
-fn prepared<T: Number>(program: &Program, layout: &Layout, p: &[T]) -> Vec<T> {
-    let mut buffer: Vec<T> = p.iter().copied().take(layout.np).collect();
-    buffer.resize(layout.p_len(), T::constant(0.0));
-    let inputs = buffer.clone();
-    run_on(
-        program,
-        layout,
-        KernelRole::Prepare,
-        Inputs { t: T::constant(0.0), y: &[], p: &inputs, w: &[] },
-        &mut buffer,
-    );
-    buffer
-}
+    /// The parameter buffer with its staged part filled.
+    fn prepared<T: Number>(&self, p: &[T]) -> Vec<T> {
+        let mut buffer = p.to_vec();
+        buffer.resize(self.layout.p_len(), T::constant(0.0));
+        let inputs = buffer.clone();
+        self.run(KernelRole::Prepare, Inputs { t: T::constant(0.0), y: &[], p: &inputs, w: &[] }, &mut buffer);
+        buffer
+    }
 
-fn rhs<T: Number>(program: &Program, layout: &Layout, t: T, y: &[T], p: &[T]) -> Vec<T> {
-    let p = prepared(program, layout, p);
-    let mut out = vec![T::constant(0.0); layout.n];
-    run_on(program, layout, KernelRole::Rhs, Inputs { t, y, p: &p, w: &[] }, &mut out);
-    out
-}
+    fn rhs<T: Number>(&self, t: T, y: &[T], p: &[T]) -> Vec<T> {
+        let p = self.prepared(p);
+        let mut out = vec![T::constant(0.0); self.layout.n];
+        self.run(KernelRole::Rhs, Inputs { t, y, p: &p, w: &[] }, &mut out);
+        out
+    }
 
-/// The derivative of every row by one variable through dual numbers.
-pub fn dual_column(program: &Program, layout: &Layout, col: Variable, t: f64, y: &[f64], p: &[f64]) -> Vec<f64> {
-    let seed = |x: f64, on: bool| Dual64::new(x, if on { 1.0 } else { 0.0 });
-    let y: Vec<Dual64> = y.iter().enumerate().map(|(i, &x)| seed(x, col == Variable::State(i))).collect();
-    let p: Vec<Dual64> = p.iter().enumerate().map(|(i, &x)| seed(x, col == Variable::Parameter(i))).collect();
-    rhs(program, layout, seed(t, col == Variable::Time), &y, &p).iter().map(|d| d.eps).collect()
-}
-
-/// The derivative of every row by one variable through differences.
-fn difference_column(program: &Program, layout: &Layout, col: Variable, t: f64, y: &[f64], p: &[f64]) -> Vec<f64> {
-    let at = |shift: f64| {
-        let (mut t, mut y, mut p) = (t, y.to_vec(), p.to_vec());
-        match col {
-            Variable::State(j) => y[j] += shift,
-            Variable::Parameter(j) => p[j] += shift,
-            Variable::Time => t += shift,
+    /// The entries of these columns. `patterns` and `values` are by states, by parameters, and values by time.
+    fn entries(
+        &self,
+        patterns: [&Pattern; 2],
+        values: &[Vec<f64>; 3],
+        columns: impl Iterator<Item = Variable>,
+        t: f64,
+        y: &[f64],
+        p: &[f64],
+    ) -> Vec<EntryComparison> {
+        let (y, p) = (&sized(y, self.layout.n)[..], &sized(p, self.layout.p_len())[..]);
+        let mut entries = Vec::new();
+        for col in columns {
+            let dual = self.dual_column(col, t, y, p);
+            let difference = self.difference_column(col, t, y, p);
+            for row in 0..self.layout.n {
+                let symbolic = match col {
+                    Variable::State(j) => patterns[0].position(row, j).map(|k| values[0][k]),
+                    Variable::Parameter(j) => patterns[1].position(row, j).map(|k| values[1][k]),
+                    Variable::Time => Some(values[2][row]).filter(|d| *d != 0.0),
+                };
+                if symbolic.is_some() || dual[row] != 0.0 {
+                    entries.push(EntryComparison {
+                        row,
+                        col,
+                        symbolic: symbolic.unwrap_or(0.0),
+                        dual: dual[row],
+                        difference: difference[row],
+                        in_pattern: symbolic.is_some(),
+                    });
+                }
+            }
         }
-        rhs(program, layout, t, &y, &p)
-    };
-    let x = match col {
-        Variable::State(j) => y[j],
-        Variable::Parameter(j) => p[j],
-        Variable::Time => t,
-    };
-    let h = 1e-4 * if x == 0.0 { 1.0 } else { x.abs() };
-    let central =
-        |h: f64| -> Vec<f64> { at(h).iter().zip(at(-h)).map(|(above, below)| (above - below) / (2.0 * h)).collect() };
-    let (wide, narrow) = (central(h), central(h / 2.0));
-    narrow.iter().zip(wide).map(|(narrow, wide)| (4.0 * narrow - wide) / 3.0).collect()
+        entries
+    }
+
+    fn dual_column(&self, col: Variable, t: f64, y: &[f64], p: &[f64]) -> Vec<f64> {
+        let seed = |x: f64, on: bool| Dual64::new(x, if on { 1.0 } else { 0.0 });
+        let y: Vec<Dual64> = y.iter().enumerate().map(|(i, &x)| seed(x, col == Variable::State(i))).collect();
+        let p: Vec<Dual64> = p.iter().enumerate().map(|(i, &x)| seed(x, col == Variable::Parameter(i))).collect();
+        self.rhs(seed(t, col == Variable::Time), &y, &p).iter().map(|d| d.eps).collect()
+    }
+
+    fn difference_column(&self, col: Variable, t: f64, y: &[f64], p: &[f64]) -> Vec<f64> {
+        let at = |shift: f64| {
+            let (mut t, mut y, mut p) = (t, y.to_vec(), p.to_vec());
+            match col {
+                Variable::State(j) => y[j] += shift,
+                Variable::Parameter(j) => p[j] += shift,
+                Variable::Time => t += shift,
+            }
+            self.rhs(t, &y, &p)
+        };
+        let x = match col {
+            Variable::State(j) => y[j],
+            Variable::Parameter(j) => p[j],
+            Variable::Time => t,
+        };
+        let h = 1e-4 * if x == 0.0 { 1.0 } else { x.abs() };
+        let central = |h: f64| -> Vec<f64> {
+            at(h).iter().zip(at(-h)).map(|(above, below)| (above - below) / (2.0 * h)).collect()
+        };
+        let (wide, narrow) = (central(h), central(h / 2.0));
+        narrow.iter().zip(wide).map(|(narrow, wide)| (4.0 * narrow - wide) / 3.0).collect()
+    }
+}
+
+/// The derivative of every row of a program of kernels by one variable through dual numbers.
+pub fn dual_column(program: &Program, layout: &Layout, col: Variable, t: f64, y: &[f64], p: &[f64]) -> Vec<f64> {
+    Subject { program, layout, bound: None }.dual_column(col, t, y, p)
 }

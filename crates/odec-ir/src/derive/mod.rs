@@ -7,7 +7,7 @@ mod mass;
 mod nests;
 mod tangent;
 
-pub use compare::{EntryComparison, Variable, compare, dual_column};
+pub use compare::{EntryComparison, MAX_ROWS, MIN_COLUMNS, Variable, compare, compare_bound, dual_column};
 pub use gradient::{MAX_DERIVATIVE_TERMS, gradients};
 pub use nests::complete_nests;
 pub use tangent::tangent;

@@ -4,8 +4,10 @@
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
-use odec_ir::{Layout, Program, interface};
+use odec_ir::interface::{self, Settled};
+use odec_ir::{Layout, Program};
 use odec_jit::Compiled;
 use odec_lang::source::Source;
 use odec_tests::command::{finish, run_in, scratch};
@@ -26,12 +28,15 @@ fn program(path: &Path) -> Program {
 }
 
 fn defaults(program: &Program, layout: &Layout) -> Vec<f64> {
-    let mut p = vec![0.0; layout.p_len()];
+    let mut p = vec![0.0; layout.np + layout.staged];
     for (i, array) in program.arrays.iter().enumerate() {
         if array.role == odec_ir::Role::Parameter {
-            p[layout.parameter(odec_ir::ArrayId(i as u32))] = array.default;
+            let id = odec_ir::ArrayId(i as u32);
+            p[layout.start(id)..][..layout.len(id)].fill(array.default);
+            p[layout.start(id)..][..array.data.len()].copy_from_slice(&array.data);
         }
     }
+    p.extend(interface::data(program, layout));
     p
 }
 
@@ -78,12 +83,13 @@ fn expected(program: &Program, compiled: &Compiled, points: &[Point]) -> Vec<Str
     let mut names = vec![String::new(); layout.n];
     for (i, array) in program.arrays.iter().enumerate() {
         if matches!(array.role, odec_ir::Role::Position | odec_ir::Role::Velocity | odec_ir::Role::FirstOrder) {
-            names[layout.state(odec_ir::ArrayId(i as u32))].clone_from(&array.name);
+            let elements = interface::element_names(program, array);
+            names[layout.start(odec_ir::ArrayId(i as u32))..][..elements.len()].clone_from_slice(&elements);
         }
     }
     lines.extend(names);
     for point in points {
-        let mut p = vec![0.0; layout.p_len()];
+        let mut p = defaults(program, &layout);
         p[..layout.np].copy_from_slice(&point.p);
         compiled.prepare(&mut p);
         lines.push(line("prepare", &p));
@@ -127,10 +133,17 @@ fn object_c_and_machine_code_agree_bit_for_bit() {
     let mut finite = 0;
     let mut all = 0;
     for path in models() {
-        let program = program(&path);
-        let compiled = Compiled::new(&program).expect("compiles");
-        let points = points(&program, &compiled, &mut random);
-        let expected = expected(&program, &compiled, &points);
+        let settled = Settled::of(&program(&path)).expect("binds");
+        let program = &settled.program;
+        let mut compiled = Compiled::new(program).expect("compiles");
+        if let Some(bound) = settled.bound {
+            compiled.load(Arc::new(bound)).expect("fits");
+            for (role, matrix) in settled.matrices {
+                compiled.load_matrix(role, Arc::new(matrix)).expect("fits");
+            }
+        }
+        let points = points(program, &compiled, &mut random);
+        let expected = expected(program, &compiled, &points);
         for word in expected.iter().flat_map(|l| l.split(' ').skip(1)) {
             if let Ok(bits) = u64::from_str_radix(word, 16) {
                 all += 1;

@@ -5,13 +5,14 @@
 //! top forbid; `-ffast-math`, which is an error; and compilers that know better than the C library what `pow(x, 2)` is,
 //! which is why library functions are called through volatile pointers.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
-use odec_ir::interface::{self, Content, FUNCTIONS};
+use odec_ir::interface::{self, Content, FUNCTIONS, Settled};
 use odec_ir::schedule::{Schedule, Step, Value};
-use odec_ir::{Builtin, KernelRole, Layout, Lowering, Primitive, Program, expand};
+use odec_ir::{Builtin, KernelRole, Layout, Lowering, Op, Primitive, Program, expand};
 
-use crate::{EmitError, Options, checked_prefix, header, literal};
+use crate::{EmitError, Options, checked_prefix, header, literal, nests};
 
 /// The source; it includes nothing but headers of the C library.
 ///
@@ -19,26 +20,33 @@ use crate::{EmitError, Options, checked_prefix, header, literal};
 /// [`EmitError::BadPrefix`], or [`EmitError::Malformed`] for programs made by hand.
 pub fn c_source(program: &Program, options: &Options) -> Result<String, EmitError> {
     let prefix = checked_prefix(options)?;
-    let layout = Layout::of(program);
+    let settled = Settled::of(program)?;
+    let (program, layout) = (&settled.program, &settled.layout);
     let mut schedules = Vec::with_capacity(program.kernels.len());
     for kernel in &program.kernels {
-        schedules.push(Schedule::of(program, &layout, &expand::expanded(kernel))?);
+        schedules.push(Schedule::of(program, layout, &expand::expanded(kernel))?);
     }
     let mut text = String::new();
     opening(&mut text, program);
-    helpers(&mut text, &schedules);
-    for constant in interface::constants(program, &layout) {
+    let looped = Looped::of(&settled);
+    helpers(&mut text, schedules.iter().flat_map(calls).chain(looped.calls()).collect());
+    for constant in settled.constants() {
         let declaration = header::declaration(prefix, constant.suffix, &constant.content);
         let _ = writeln!(text, "{declaration} ={};", initialiser(&constant.content));
     }
+    let mut functions = String::new();
     for function in FUNCTIONS {
+        let text = &mut functions;
         let _ = write!(text, "\n/* {} */\n{}\n{{\n", function.doc, header::prototype(prefix, function.suffix));
         text.push_str("    (void)t; (void)y; (void)p; (void)w; (void)out;\n");
         if let Some(schedule) = schedules.iter().find(|schedule| schedule.role == function.role) {
-            Body::of(schedule).write(&mut text, &names(program, &layout, function.role));
+            Body::of(schedule).write(text, &names(program, layout, function.role));
         }
+        looped.write(text, function.role);
         text.push_str("}\n");
     }
+    looped.lists(&mut text, &functions);
+    text.push_str(&functions);
     Ok(text)
 }
 
@@ -65,18 +73,86 @@ fn opening(text: &mut String, program: &Program) {
     );
 }
 
+/// The nests of a program.
+struct Looped<'a> {
+    settled: &'a Settled,
+    /// By role, in the order of [`FUNCTIONS`].
+    nests: Vec<(KernelRole, Vec<nests::Writer<'a>>)>,
+    lists: Vec<&'a Vec<u32>>,
+    data: Vec<f64>,
+}
+
+impl<'a> Looped<'a> {
+    fn of(settled: &'a Settled) -> Looped<'a> {
+        let mut looped = Looped { settled, nests: Vec::new(), lists: Vec::new(), data: settled.data() };
+        let mut shared = None;
+        for function in FUNCTIONS {
+            let (runs, lists) = settled.runs(function.role);
+            // All but the matrices have their lists in common.
+            let first = match shared {
+                Some(first) if !function.role.is_matrix() => first,
+                _ => {
+                    looped.lists.extend(lists);
+                    looped.lists.len() - lists.len()
+                }
+            };
+            if !function.role.is_matrix() {
+                shared = Some(first);
+            }
+            let nests = runs.into_iter().map(|run| nests::Writer::new(&settled.program, run, first));
+            looped.nests.push((function.role, nests.collect()));
+        }
+        looped
+    }
+
+    fn calls(&self) -> Vec<Op> {
+        self.nests.iter().flat_map(|(_, nests)| nests).flat_map(nests::Writer::calls).collect()
+    }
+
+    /// The lists that the functions use, for compilers warn of others.
+    fn lists(&self, text: &mut String, functions: &str) {
+        let digits = |tail: &str| tail.split(|c: char| !c.is_ascii_digit()).next().and_then(|k| k.parse().ok());
+        let used: HashSet<usize> = functions.split(nests::LIST).skip(1).filter_map(digits).collect();
+        for (k, list) in self.lists.iter().enumerate().filter(|(k, _)| used.contains(k)) {
+            let list = initialiser(&Content::Integers(nests::elements(list)));
+            let _ = writeln!(text, "static const int32_t {}{k}[] ={list};", nests::LIST);
+        }
+        if !self.data.is_empty() {
+            let data = initialiser(&Content::Numbers(self.data.clone()));
+            let _ = writeln!(text, "static const double data[] ={data};");
+        }
+    }
+
+    fn write(&self, text: &mut String, role: KernelRole) {
+        if self.settled.bound.is_none() {
+            return;
+        }
+        let (layout, program) = (&self.settled.layout, &self.settled.program);
+        let fill = |text: &mut String, length: usize, target: &str, source: &str| {
+            if length > 0 {
+                let _ = writeln!(text, "    for (int32_t k = 0; k < {length}; k++) out[{target}k] = {source};");
+            }
+        };
+        if role == KernelRole::Prepare {
+            fill(text, self.data.len(), &format!("{} + ", layout.np + layout.staged), "data[k]");
+        }
+        if role.is_matrix() {
+            fill(text, layout.out_len(program, role), "", "0.0");
+        }
+        let nests = self.nests.iter().filter(|(of, _)| *of == role).flat_map(|(_, nests)| nests);
+        nests.for_each(|nest| nest.write(text));
+    }
+}
+
+/// The builtins that a kernel calls.
+fn calls(schedule: &Schedule) -> Vec<Op> {
+    let calls = schedule.values.iter();
+    calls.filter_map(|value| if let Value::Call(op, _) = value { Some(*op) } else { None }).collect()
+}
+
 /// What the bodies call: only that, for compilers warn of what is not used.
-fn helpers(text: &mut String, schedules: &[Schedule]) {
-    let calls = || schedules.iter().flat_map(|schedule| &schedule.values);
-    let mut functions: Vec<(&str, u8)> = calls()
-        .filter_map(|value| match value {
-            Value::Call(op, _) => match op.0.lowering {
-                Lowering::Libm(name) => Some((name, op.0.arity)),
-                _ => None,
-            },
-            _ => None,
-        })
-        .collect();
+fn helpers(text: &mut String, calls: Vec<Op>) {
+    let mut functions: Vec<(&str, u8)> = calls.iter().filter_map(|&op| nests::library(op)).collect();
     functions.sort_unstable();
     functions.dedup();
     if !functions.is_empty() {
@@ -87,11 +163,7 @@ fn helpers(text: &mut String, schedules: &[Schedule]) {
         let _ = writeln!(text, "static double (*const volatile call_{name})({parameters}) = {name};");
     }
     for (primitive, name, sign) in [(Primitive::Min, "least", '<'), (Primitive::Max, "greatest", '>')] {
-        let used = |value: &Value| match value {
-            Value::Call(op, _) => matches!(op.0.lowering, Lowering::Primitive(used) if used == primitive),
-            _ => false,
-        };
-        if calls().any(used) {
+        if calls.iter().any(|&op| nests::is(op, primitive)) {
             let _ = writeln!(
                 text,
                 "/* The first argument on a tie, NaN if either is. */\n\
@@ -143,13 +215,7 @@ struct Body<'a> {
 
 impl<'a> Body<'a> {
     fn of(schedule: &'a Schedule) -> Body<'a> {
-        use Primitive::{And, Eq, Le, Lt, Ne, Not, Or};
-        let truth = |value: &Value| match value {
-            Value::Call(op, _) => {
-                matches!(op.0.lowering, Lowering::Primitive(Lt | Le | Eq | Ne | And | Or | Not))
-            }
-            _ => false,
-        };
+        let truth = |value: &Value| matches!(value, Value::Call(op, _) if is_truth(*op));
         Body { schedule, truth: schedule.values.iter().map(truth).collect() }
     }
 
@@ -171,7 +237,18 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// A value as a double.
+    /// The right-hand side of a call's statement.
+    fn expression(&self, value: u32) -> String {
+        match self.schedule.values[value as usize] {
+            Value::Call(op, args) => call(self, op, args),
+            _ => self.number(value),
+        }
+    }
+}
+
+impl Operands for Body<'_> {
+    type Id = u32;
+
     fn number(&self, value: u32) -> String {
         match self.schedule.values[value as usize] {
             Value::Constant(number) => literal::number(number),
@@ -184,46 +261,60 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Whether a value is not zero, as an operand of a logical operator.
     fn condition(&self, value: u32) -> String {
         if self.truth[value as usize] { format!("v{value}") } else { format!("({} != 0.0)", self.number(value)) }
     }
+}
 
-    /// The right-hand side of a call's statement.
-    fn expression(&self, value: u32) -> String {
-        let Value::Call(op, args) = self.schedule.values[value as usize] else { return self.number(value) };
-        let (a, b) = (self.number(args[0]), self.number(args[1]));
-        let Lowering::Primitive(primitive) = op.0.lowering else {
-            let args: Vec<String> = args[..usize::from(op.0.arity)].iter().map(|&arg| self.number(arg)).collect();
-            return format!("{}({})", callee(op.0), args.join(", "));
-        };
-        let (p, q) = (|| self.condition(args[0]), || self.condition(args[1]));
-        match primitive {
-            Primitive::Add => format!("{a} + {b}"),
-            Primitive::Sub => format!("{a} - {b}"),
-            Primitive::Mul => format!("{a} * {b}"),
-            Primitive::Div => format!("{a} / {b}"),
-            Primitive::Neg => format!("-{a}"),
-            Primitive::Abs => format!("fabs({a})"),
-            Primitive::Sqrt => format!("sqrt({a})"),
-            Primitive::Floor => format!("floor({a})"),
-            Primitive::Ceil => format!("ceil({a})"),
-            Primitive::Copysign => format!("copysign({a}, {b})"),
-            Primitive::Min => format!("least({a}, {b})"),
-            Primitive::Max => format!("greatest({a}, {b})"),
-            Primitive::Lt => format!("{a} < {b}"),
-            Primitive::Le => format!("{a} <= {b}"),
-            Primitive::Eq => format!("{a} == {b}"),
-            Primitive::Ne => format!("{a} != {b}"),
-            Primitive::And => format!("{} && {}", p(), q()),
-            Primitive::Or => format!("{} || {}", p(), q()),
-            Primitive::Not => format!("!{}", p()),
-            Primitive::Select => format!("{} ? {b} : {}", p(), self.number(args[2])),
-        }
+/// How the operands of a call are written.
+pub(crate) trait Operands {
+    /// What stands for an operand.
+    type Id: Copy;
+    /// An operand as a double.
+    fn number(&self, id: Self::Id) -> String;
+    /// Whether an operand is not zero, as an operand of a logical operator.
+    fn condition(&self, id: Self::Id) -> String;
+}
+
+/// True for a builtin whose value is written as an `int`, 0 or 1.
+pub(crate) fn is_truth(op: Op) -> bool {
+    use Primitive::{And, Eq, Le, Lt, Ne, Not, Or};
+    matches!(op.0.lowering, Lowering::Primitive(Lt | Le | Eq | Ne | And | Or | Not))
+}
+
+/// A call as an expression.
+pub(crate) fn call<O: Operands>(operands: &O, op: Op, args: [O::Id; 3]) -> String {
+    let Lowering::Primitive(primitive) = op.0.lowering else {
+        let args: Vec<String> = args[..usize::from(op.0.arity)].iter().map(|&arg| operands.number(arg)).collect();
+        return format!("{}({})", callee(op.0), args.join(", "));
+    };
+    let (a, b) = (operands.number(args[0]), operands.number(args[1]));
+    let (p, q) = (|| operands.condition(args[0]), || operands.condition(args[1]));
+    match primitive {
+        Primitive::Add => format!("{a} + {b}"),
+        Primitive::Sub => format!("{a} - {b}"),
+        Primitive::Mul => format!("{a} * {b}"),
+        Primitive::Div => format!("{a} / {b}"),
+        Primitive::Neg => format!("-{a}"),
+        Primitive::Abs => format!("fabs({a})"),
+        Primitive::Sqrt => format!("sqrt({a})"),
+        Primitive::Floor => format!("floor({a})"),
+        Primitive::Ceil => format!("ceil({a})"),
+        Primitive::Copysign => format!("copysign({a}, {b})"),
+        Primitive::Min => format!("least({a}, {b})"),
+        Primitive::Max => format!("greatest({a}, {b})"),
+        Primitive::Lt => format!("{a} < {b}"),
+        Primitive::Le => format!("{a} <= {b}"),
+        Primitive::Eq => format!("{a} == {b}"),
+        Primitive::Ne => format!("{a} != {b}"),
+        Primitive::And => format!("{} && {}", p(), q()),
+        Primitive::Or => format!("{} || {}", p(), q()),
+        Primitive::Not => format!("!{}", p()),
+        Primitive::Select => format!("{} ? {b} : {}", p(), operands.number(args[2])),
     }
 }
 
-/// The name under which [`helpers`] declared a library function. `Schedule::of` lets no expansion through.
+/// The name under which [`helpers`] declared a library function. Schedules let no expansion through.
 fn callee(builtin: &Builtin) -> String {
     match builtin.lowering {
         Lowering::Libm(name) => format!("call_{name}"),

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use odec_ir::interface::FUNCTIONS;
+use odec_ir::interface::{self, FUNCTIONS};
 use odec_ir::{KernelRole, Layout, Program};
 
 use crate::{EmitError, Options, checked_prefix};
@@ -127,7 +127,8 @@ pub fn driver_input(inputs: &Inputs) -> String {
 }
 
 /// What the C program must print for the inputs, with `run(role, t, y, p, w, out)` as the reference that computes a
-/// kernel. For `Prepare`, `out` holds the parameters already.
+/// kernel. For `Prepare`, `out` holds the parameters already, and sizes and tables. The program of one with index sets is
+/// that of [`interface::Settled`].
 pub fn driver_transcript(
     program: &Program,
     inputs: &Inputs,
@@ -135,7 +136,8 @@ pub fn driver_transcript(
 ) -> String {
     let layout = Layout::of(program);
     let mut p = inputs.parameters.clone();
-    p.resize(layout.p_len(), 0.0);
+    p.resize(layout.np + layout.staged, 0.0);
+    p.extend(interface::data(program, &layout));
     let mut text = String::new();
     for function in FUNCTIONS {
         let mut out = vec![0.0; layout.out_len(program, function.role)];

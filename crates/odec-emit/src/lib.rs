@@ -2,7 +2,7 @@
 //!
 //! | target | file |
 //! |---|---|
-//! | C source with the interface of [`odec_ir::interface`] | `c.rs` |
+//! | C source with the interface of [`odec_ir::interface`] | `c.rs`, loops in `nests.rs` |
 //! | header for that C source and for the object file of `odec-jit` | `header.rs` |
 //!
 //! A new target is one file with a function from program and [`Options`] to text, and one row of [`targets`].
@@ -11,6 +11,7 @@ mod c;
 mod driver;
 mod header;
 mod literal;
+mod nests;
 
 pub use c::c_source;
 pub use driver::{Inputs, c_driver, driver_input, driver_transcript};
@@ -18,6 +19,7 @@ pub use header::c_header;
 
 use odec_ir::Program;
 use odec_ir::interface;
+use odec_ir::nest::bind::BindError;
 use odec_ir::schedule::Malformed;
 
 /// What a caller may choose.
@@ -35,11 +37,13 @@ impl Options {
 }
 
 /// Why a program was not written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum EmitError {
     /// The prefix is not one that identifiers can begin with.
     BadPrefix(String),
+    /// The extents or tables do not fit the model.
+    NotBound(BindError),
     /// The program contradicts itself: one made by hand, for lowering never makes such.
     Malformed(Malformed),
 }
@@ -48,6 +52,7 @@ impl std::fmt::Display for EmitError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             EmitError::BadPrefix(prefix) => write!(f, "`{prefix}` cannot begin a C identifier"),
+            EmitError::NotBound(why) => write!(f, "the extents do not fit: {why}"),
             EmitError::Malformed(why) => write!(f, "the program contradicts itself: {why}"),
         }
     }
@@ -58,6 +63,12 @@ impl std::error::Error for EmitError {}
 impl From<Malformed> for EmitError {
     fn from(why: Malformed) -> EmitError {
         EmitError::Malformed(why)
+    }
+}
+
+impl From<BindError> for EmitError {
+    fn from(why: BindError) -> EmitError {
+        EmitError::NotBound(why)
     }
 }
 

@@ -4,7 +4,9 @@
 //! `void (double t, const double *y, const double *p, const double *w, double *out)`; the rest is constant data.
 
 use crate::layout::Layout;
-use crate::program::{KernelRole, Pattern, Program, Role};
+use crate::nest::Bound;
+use crate::nest::bind::{BindError, MAX_ENTRIES, Matrix, Run};
+use crate::program::{Array, ArrayId, KernelRole, Pattern, Program, Role};
 
 /// Version of this interface: rises when a symbol changes its meaning.
 pub const VERSION: i32 = 2;
@@ -92,7 +94,109 @@ pub struct Constant {
     pub content: Content,
 }
 
-/// Every constant of a program, in the order in which they are written.
+/// A program at its extents, which a file for another language has to settle on.
+pub struct Settled {
+    /// The program, with the patterns of its matrices.
+    pub program: Program,
+    /// Where its arrays are.
+    pub layout: Layout,
+    /// Positions, in a program with index sets.
+    pub bound: Option<Bound>,
+    /// Its matrices, then.
+    pub matrices: Vec<(KernelRole, Matrix)>,
+}
+
+impl Settled {
+    /// Binds a program with index sets at the extents that it has.
+    ///
+    /// # Errors
+    /// As [`Bound::of`] and [`Bound::matrix`].
+    pub fn of(program: &Program) -> Result<Settled, BindError> {
+        let mut program = program.clone();
+        if !program.has_loops() {
+            let layout = Layout::of(&program);
+            return Ok(Settled { program, layout, bound: None, matrices: Vec::new() });
+        }
+        let bound = Bound::of(&program)?;
+        let mut matrices = Vec::new();
+        for role in [KernelRole::Jacobian, KernelRole::ParameterJacobian] {
+            if program.nests.iter().any(|nest| nest.role == role) {
+                matrices.push((role, bound.matrix(&program, role, MAX_ENTRIES)?));
+            }
+        }
+        for (role, matrix) in &matrices {
+            let pattern = matrix.pattern.clone();
+            match role {
+                KernelRole::Jacobian => program.jacobian = pattern,
+                _ => program.parameter_jacobian = pattern,
+            }
+        }
+        Ok(Settled { program, layout: bound.layout.clone(), bound: Some(bound), matrices })
+    }
+
+    /// The runs of a role with the lists that they refer to.
+    pub fn runs(&self, role: KernelRole) -> (Vec<&Run>, &[Vec<u32>]) {
+        let matrix = self.matrices.iter().find(|(of, _)| *of == role).map(|(_, matrix)| matrix);
+        let (runs, lists): (&[Run], &[Vec<u32>]) = match (matrix, &self.bound) {
+            (Some(matrix), _) => (&matrix.runs, &matrix.lists),
+            (None, Some(bound)) => (&bound.runs, &bound.lists),
+            (None, None) => (&[], &[]),
+        };
+        let of_role = |run: &&Run| self.program.nests[run.nest].role == role && run.points > 0;
+        (runs.iter().filter(of_role).collect(), lists)
+    }
+
+    /// Sizes and tables: what lies in the parameter buffer behind parameters and staged values.
+    pub fn data(&self) -> Vec<f64> {
+        data(&self.program, &self.layout)
+    }
+
+    /// Every constant; see [`constants`].
+    pub fn constants(&self) -> Vec<Constant> {
+        constants(&self.program, &self.layout)
+    }
+}
+
+/// Sizes and tables of a program: what lies in the parameter buffer behind parameters and staged values, as
+/// [`Layout::data`] elements.
+pub fn data(program: &Program, layout: &Layout) -> Vec<f64> {
+    let mut data = vec![0.0; layout.data];
+    let before = layout.np + layout.staged;
+    for (i, array) in program.arrays.iter().enumerate() {
+        let start = layout.start(ArrayId(i as u32));
+        match array.role {
+            Role::Size => data[start - before] = array.default,
+            Role::Table => data[start - before..][..array.data.len()].copy_from_slice(&array.data),
+            _ => {}
+        }
+    }
+    data
+}
+
+/// Names of the elements of an array, row by row: `u[3]`, `p[1,2].x'`.
+pub fn element_names(program: &Program, array: &Array) -> Vec<String> {
+    let ends = |axis: &crate::nest::AxisId| {
+        let axis = &program.axes[axis.0 as usize];
+        (axis.first.value(&program.extents).unwrap_or(0), axis.last.value(&program.extents).unwrap_or(-1))
+    };
+    let ranges: Vec<(i64, i64)> = array.axes.iter().map(ends).collect();
+    let mut subscripts = vec![String::new()];
+    for (first, last) in ranges {
+        let along = |head: &String| {
+            let comma = if head.is_empty() { "" } else { "," };
+            (first..=last).map(move |k| format!("{head}{comma}{k}")).collect::<Vec<_>>()
+        };
+        subscripts = subscripts.iter().flat_map(along).collect();
+    }
+    if array.axes.is_empty() {
+        return vec![array.name.clone()];
+    }
+    let (base, tail) = array.name.split_at(array.name.find(['.', '\'']).unwrap_or(array.name.len()));
+    subscripts.iter().map(|at| format!("{base}[{at}]{tail}")).collect()
+}
+
+/// Every constant of a program, in the order in which they are written. In a program with index sets the patterns are those
+/// of [`Settled`].
 pub fn constants(program: &Program, layout: &Layout) -> Vec<Constant> {
     use Content::{Integer, Integers, Numbers, Text, Texts};
     let mut states = vec![String::new(); layout.n];
@@ -100,15 +204,18 @@ pub fn constants(program: &Program, layout: &Layout) -> Vec<Constant> {
     let mut defaults = vec![0.0; layout.np];
     let mut outputs = vec![String::new(); layout.outputs_len()];
     for (i, array) in program.arrays.iter().enumerate() {
-        let id = crate::ArrayId(i as u32);
-        match array.role {
-            Role::Position | Role::Velocity | Role::FirstOrder => states[layout.state(id)].clone_from(&array.name),
-            Role::Parameter => {
-                parameters[layout.parameter(id)].clone_from(&array.name);
-                defaults[layout.parameter(id)] = array.default;
+        let start = layout.start(ArrayId(i as u32));
+        let list = match array.role {
+            Role::Position | Role::Velocity | Role::FirstOrder => &mut states,
+            Role::Parameter => &mut parameters,
+            Role::Output | Role::Conserved | Role::Expected => &mut outputs,
+            Role::Staged | Role::Size | Role::Table => continue,
+        };
+        for (k, name) in element_names(program, array).into_iter().enumerate() {
+            list[start + k] = name;
+            if array.role == Role::Parameter {
+                defaults[start + k] = array.data.get(k).copied().unwrap_or(array.default);
             }
-            Role::Output | Role::Conserved | Role::Expected => outputs[layout.output(id)].clone_from(&array.name),
-            Role::Staged | Role::Size | Role::Table => {}
         }
     }
     let length = |n: usize| Integer(n as i32);
@@ -123,7 +230,7 @@ pub fn constants(program: &Program, layout: &Layout) -> Vec<Constant> {
         row("states", "length of y", length(layout.n)),
         row("second", "y[0..second] are positions, y[second..2*second] their velocities", length(layout.second)),
         row("parameters", "number of parameters, the first elements of p", length(layout.np)),
-        row("buffer", "length of p: parameters, then values that prepare computes from them", length(layout.p_len())),
+        row("buffer", "length of p: parameters, then what prepare fills in", length(layout.p_len())),
         row("recorded", "number of recorded outputs, the first elements of outputs", length(layout.outputs)),
         row("conserved", "number of conserved quantities, the next ones", length(layout.conserved)),
         row("expected", "number of expected quantities, the last ones", length(layout.expected)),

@@ -1,13 +1,18 @@
 //! Writes a program as an object file for a linker, with the interface of [`odec_ir::interface`].
 
+use std::collections::HashMap;
+
 use cranelift_module::{DataDescription, DataId, FuncId, Linkage, Module};
 use cranelift_object::{ObjectBuilder, ObjectModule};
-use odec_ir::interface::{self, Content, FUNCTIONS};
+use odec_ir::interface::{self, Content, FUNCTIONS, Settled};
+use odec_ir::nest::bind::{ListId, Word};
 use odec_ir::schedule::Schedule;
-use odec_ir::{Layout, Program};
+use odec_ir::{KernelRole, Program};
 
 use crate::host::{self, Effort};
 use crate::lower::DOUBLE;
+use crate::nest::Plan;
+use crate::unit::Filling;
 use crate::{JitError, Strategy, code, compiled, unit};
 
 /// The object file, in the format of this computer, position independent, for its base instruction set; it needs the C
@@ -19,23 +24,83 @@ pub fn object(program: &Program, prefix: &str) -> Result<Vec<u8>, JitError> {
     if !interface::is_prefix(prefix) {
         return Err(JitError::BadPrefix(prefix.to_string()));
     }
-    let layout = Layout::of(program);
-    let schedules = compiled::schedules(program, &layout, Strategy::default())?;
+    let settled = Settled::of(program).map_err(|why| JitError::NotBound(why.to_string()))?;
+    let (program, layout) = (&settled.program, &settled.layout);
+    let schedules = compiled::schedules(program, layout, Strategy::default())?;
     let builder = ObjectBuilder::new(host::isa(Effort::Object)?, prefix, Box::new(code::libcall))?;
     let mut module = ObjectModule::new(builder);
     for function in FUNCTIONS {
         let name = format!("{prefix}_{}", function.suffix);
+        if settled.bound.is_some() {
+            define_nests(&mut module, &name, &settled, function.role)?;
+            continue;
+        }
         let empty = Schedule::empty(function.role);
         let schedule = schedules.iter().find(|schedule| schedule.role == function.role).unwrap_or(&empty);
         let _: (FuncId, usize) = unit::define(&mut module, &name, Linkage::Export, schedule, Strategy::default())?;
     }
-    for constant in interface::constants(program, &layout) {
+    for constant in settled.constants() {
         let name = format!("{prefix}_{}", constant.suffix);
         let id = module.declare_data(&name, Linkage::Export, false, false)?;
         let description = describe(&mut module, &constant.content)?;
         module.define_data(id, &description)?;
     }
     module.finish().emit().map_err(|error| JitError::Backend(error.to_string()))
+}
+
+/// Defines the nests of a role with their frames, and the function that runs them one after the other.
+fn define_nests(module: &mut ObjectModule, name: &str, settled: &Settled, role: KernelRole) -> Result<(), JitError> {
+    let (program, layout) = (&settled.program, &settled.layout);
+    let (runs, lists) = settled.runs(role);
+    let mut known: HashMap<u32, DataId> = HashMap::new();
+    let mut calls = Vec::with_capacity(runs.len());
+    for run in runs {
+        let plan = Plan::of(program, &program.nests[run.nest])?;
+        let (function, _) = unit::define_nest(module, &plan)?;
+        let mut frame = DataDescription::new();
+        frame.set_align(DOUBLE as u64);
+        let words = run.words.iter().flat_map(|word| match word {
+            Word::Integer(value) => value.to_ne_bytes(),
+            Word::List(_) => [0; DOUBLE],
+        });
+        frame.define(words.collect::<Vec<u8>>().into_boxed_slice());
+        for (k, word) in run.words.iter().enumerate() {
+            let Word::List(ListId(list)) = *word else { continue };
+            let data = match known.get(&list) {
+                Some(&data) => data,
+                None => {
+                    let elements = lists.get(list as usize).map_or(&[][..], Vec::as_slice);
+                    let bytes = elements.iter().flat_map(|element| element.to_ne_bytes()).collect();
+                    let data = anonymous(module, bytes)?;
+                    known.insert(list, data);
+                    data
+                }
+            };
+            let address = module.declare_data_in_data(data, &mut frame);
+            frame.write_data_addr((k * DOUBLE) as u32, address, 0);
+        }
+        let id = module.declare_anonymous_data(false, false)?;
+        module.define_data(id, &frame)?;
+        calls.push((function, id));
+    }
+    let mut first = None;
+    if role == KernelRole::Prepare && layout.data > 0 {
+        let bytes = settled.data().iter().flat_map(|number| number.to_ne_bytes()).collect();
+        first = Some(Filling::Copy(anonymous(module, bytes)?, layout.np + layout.staged, layout.data));
+    } else if role.is_matrix() {
+        first = Some(Filling::Zero(layout.out_len(program, role)));
+    }
+    unit::define_nests(module, name, first, &calls)
+}
+
+/// Constant data without a name.
+fn anonymous(module: &mut ObjectModule, bytes: Vec<u8>) -> Result<DataId, JitError> {
+    let mut description = DataDescription::new();
+    description.set_align(DOUBLE as u64);
+    description.define(if bytes.is_empty() { vec![0; DOUBLE] } else { bytes }.into_boxed_slice());
+    let id = module.declare_anonymous_data(false, false)?;
+    module.define_data(id, &description)?;
+    Ok(id)
 }
 
 /// The bytes of a constant, and the addresses in it.

@@ -1,13 +1,15 @@
 //! Compiles one kernel into a module, in one function or in pieces, whatever the module is.
 
 use cranelift_codegen::Context;
-use cranelift_codegen::ir::{FuncRef, Function, Signature};
-use cranelift_module::{FuncId, Linkage, Module};
+use cranelift_codegen::cursor::{Cursor, FuncCursor};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{BlockArg, FuncRef, Function, InstBuilder, MemFlagsData, Signature, Value, types};
+use cranelift_module::{DataId, FuncId, Linkage, Module};
 use odec_ir::schedule::Schedule;
 
 use crate::JitError;
 use crate::host::Effort;
-use crate::lower::{self, Abi, Bodies, Imports};
+use crate::lower::{self, Abi, Bodies, DOUBLE, Imports, OUT};
 use crate::nest::{self, Plan};
 use crate::pieces::Pieces;
 
@@ -111,6 +113,76 @@ pub(crate) fn define_nest<M: Module>(module: &mut M, plan: &Plan) -> Result<(Fun
     nest::write(&mut context.func, abi, plan, &mut Declared { module, pieces: &[] })?;
     let bytes = finish(module, id, &mut context)?;
     Ok((id, bytes))
+}
+
+/// What is done to `out` before the nests of a role run.
+#[derive(Clone, Copy)]
+pub(crate) enum Filling {
+    /// So many zeros.
+    Zero(usize),
+    /// From an element on, so many numbers of this data.
+    Copy(DataId, usize, usize),
+}
+
+/// Defines the function `(t, y, p, w, out)` that runs nests one after the other, each with its frame.
+pub(crate) fn define_nests<M: Module>(
+    module: &mut M,
+    name: &str,
+    first: Option<Filling>,
+    calls: &[(FuncId, DataId)],
+) -> Result<(), JitError> {
+    let abi = abi(module);
+    let id = module.declare_function(name, Linkage::Export, &abi.kernel())?;
+    let mut context = module.make_context();
+    context.func.signature = abi.kernel();
+    let (mut pos, args) = lower::begin(&mut context.func);
+    if let Some(filling) = first {
+        fill(module, &mut pos, abi, args[OUT], filling);
+    }
+    for &(nest, frame) in calls {
+        let nest = module.declare_func_in_func(nest, pos.func);
+        let frame = module.declare_data_in_func(frame, pos.func);
+        let frame = pos.ins().symbol_value(abi.pointer, frame);
+        pos.ins().call(nest, &[&args[..], &[frame]].concat());
+    }
+    pos.ins().return_(&[]);
+    finish(module, id, &mut context)?;
+    Ok(())
+}
+
+/// Writes a loop that fills a part of `out`.
+fn fill<M: Module>(module: &mut M, pos: &mut FuncCursor, abi: Abi, out: Value, filling: Filling) {
+    let (source, start, length) = match filling {
+        Filling::Zero(length) => (None, 0, length),
+        Filling::Copy(data, start, length) => (Some(data), start, length),
+    };
+    if length == 0 {
+        return;
+    }
+    let source = source.map(|data| {
+        let data = module.declare_data_in_func(data, pos.func);
+        pos.ins().symbol_value(abi.pointer, data)
+    });
+    let target = pos.ins().iadd_imm_u(out, (start * DOUBLE) as i64);
+    let (inside, after) = (pos.func.dfg.make_block(), pos.func.dfg.make_block());
+    let k = pos.func.dfg.append_block_param(inside, abi.pointer);
+    let zero = pos.ins().iconst(abi.pointer, 0);
+    pos.ins().jump(inside, &[BlockArg::Value(zero)]);
+    pos.insert_block(inside);
+    let flags = MemFlagsData::trusted();
+    let number = match source {
+        Some(source) => {
+            let address = pos.ins().iadd(source, k);
+            pos.ins().load(types::F64, flags, address, 0)
+        }
+        None => pos.ins().f64const(0.0),
+    };
+    let address = pos.ins().iadd(target, k);
+    pos.ins().store(flags, number, address, 0);
+    let next = pos.ins().iadd_imm_u(k, DOUBLE as i64);
+    let again = pos.ins().icmp_imm_u(IntCC::UnsignedLessThan, next, (length * DOUBLE) as i64);
+    pos.ins().brif(again, inside, &[BlockArg::Value(next)], after, &[]);
+    pos.insert_block(after);
 }
 
 fn abi<M: Module>(module: &M) -> Abi {

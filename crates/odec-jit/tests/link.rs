@@ -4,10 +4,13 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use odec_emit::{Inputs, Options};
-use odec_ir::testing::{self, Random, Shape, array};
-use odec_ir::{ArrayId, Graph, Kernel, KernelRole, Layout, Program, Role, Store, Target, derive};
+use odec_ir::interface::Settled;
+use odec_ir::testing::models::MODELS;
+use odec_ir::testing::{self, NestShape, Random, Shape, array, nest_program};
+use odec_ir::{ArrayId, Graph, Kernel, KernelRole, Program, Role, Store, Target, derive};
 use odec_jit::Compiled;
 
 const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-pedantic"];
@@ -148,8 +151,15 @@ fn check(name: &str, program: &Program, random: &mut Random) {
     let source = write("model.c", odec_emit::c_source(program, &options).unwrap().as_bytes());
     let object = write("model.o", &odec_jit::object(program, &options.prefix).unwrap());
 
-    let layout = Layout::of(program);
-    let compiled = Compiled::new(program).unwrap();
+    let settled = Settled::of(program).unwrap();
+    let (program, layout) = (&settled.program, &settled.layout);
+    let mut compiled = Compiled::new(program).unwrap();
+    if let Some(bound) = settled.bound {
+        compiled.load(Arc::new(bound)).unwrap();
+        for (role, matrix) in settled.matrices {
+            compiled.load_matrix(role, Arc::new(matrix)).unwrap();
+        }
+    }
     let (mut input, mut expected) = (String::new(), String::new());
     for case in 0..20 {
         let mut numbers = |n: usize| -> Vec<f64> { (0..n).map(|_| number(random, case >= 10)).collect() };
@@ -202,6 +212,24 @@ fn object_and_c_agree_with_memory() {
     }
     // Long enough that it is compiled in pieces.
     check("long", &testing::long(2000, 1), &mut random);
+}
+
+/// Loops, folds, scatters, tables, edges of every kind; for few elements and for some.
+#[test]
+fn object_and_c_of_nests_agree_with_memory() {
+    if !has("cc") {
+        return;
+    }
+    let mut random = Random::new(8);
+    for (name, make) in MODELS {
+        check(name, &make(6).program, &mut random);
+    }
+    check("one", &MODELS[0].1(1).program, &mut random);
+    for seed in 0..2 {
+        let program = nest_program(seed, [5, 4, 7], NestShape::default());
+        let Program { arrays, axes, extents, nests, name, .. } = program;
+        check(&format!("nests{seed}"), &derive::complete_nests(arrays, axes, extents, nests, name), &mut random);
+    }
 }
 
 #[test]

@@ -116,6 +116,25 @@ pub enum BindError {
     },
 }
 
+/// In a line, without the names that the program has: where there is a model, its diagnostics say more.
+impl std::fmt::Display for BindError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            BindError::Empty { range: (first, last), .. } => write!(f, "an index set from {first} to {last} is empty"),
+            BindError::TooManyElements { .. } => write!(f, "the arrays have more than {MAX_ELEMENTS} elements"),
+            BindError::TooManyEntries { role, entries } => {
+                write!(f, "the {role:?} has {entries} entries; at most {MAX_ENTRIES} are possible")
+            }
+            BindError::OutOfRange { value, range: (first, last), .. } => {
+                write!(f, "a subscript is {value}, outside of {first} to {last}")
+            }
+            BindError::NotWhole { value, .. } => write!(f, "a subscript from a table is {value}, not a whole number"),
+        }
+    }
+}
+
+impl std::error::Error for BindError {}
+
 impl Bound {
     /// Lays out the arrays and finds every position that the nests without matrices need.
     ///

@@ -1,0 +1,282 @@
+//! Nests of a bound program as loops of C: the extents, strides and positions of this binding are numbers and lists in the
+//! source.
+
+use std::fmt::Write;
+
+use odec_ir::nest::bind::{ListId, Run, Word};
+use odec_ir::nest::frame::{Counter, DROPPED, Frame, Stride};
+use odec_ir::nest::schedule::{Body, Schedule, Step};
+use odec_ir::nest::{AccessId, Fold, LoopId, Nest, Target};
+use odec_ir::{Lowering, Node, NodeId, Op, Primitive, Program, Role, expand};
+
+use crate::c::{self, Operands};
+use crate::literal;
+
+/// What the name of a list begins with; its number follows.
+pub(crate) const LIST: &str = "list_";
+
+/// A nest being written.
+pub(crate) struct Writer<'a> {
+    program: &'a Program,
+    nest: Nest,
+    frame: Frame,
+    schedule: Schedule,
+    run: &'a Run,
+    /// Where the lists of this run begin among those of the file.
+    lists: usize,
+    /// By node: whether it is a truth value.
+    truth: Vec<bool>,
+}
+
+impl Operands for Writer<'_> {
+    type Id = NodeId;
+
+    /// A node as a double.
+    fn number(&self, id: NodeId) -> String {
+        match self.nest.graph.node(id) {
+            Node::Constant(bits) => literal::number(f64::from_bits(bits)),
+            Node::Time => "t".to_string(),
+            _ if self.truth[id.index()] => format!("(double)v{}", id.0),
+            _ => format!("v{}", id.0),
+        }
+    }
+
+    fn condition(&self, id: NodeId) -> String {
+        if self.truth[id.index()] { format!("v{}", id.0) } else { format!("({} != 0.0)", self.number(id)) }
+    }
+}
+
+impl<'a> Writer<'a> {
+    pub(crate) fn new(program: &'a Program, run: &'a Run, lists: usize) -> Writer<'a> {
+        let given = &program.nests[run.nest];
+        let nest = expand::expanded_nest(given);
+        let truth = nest.graph.nodes().iter().map(|node| matches!(node, Node::Call(op, _) if c::is_truth(*op)));
+        let truth = truth.collect();
+        Writer { program, frame: Frame::of(given), schedule: Schedule::of(&nest), nest, run, lists, truth }
+    }
+
+    /// The builtins that it calls.
+    pub(crate) fn calls(&self) -> Vec<Op> {
+        let live = self.nest.graph.reachable(self.nest.stores.iter().map(|store| store.node));
+        let nodes = self.nest.graph.nodes().iter().zip(live).filter(|(_, live)| *live);
+        let mut calls: Vec<Op> =
+            nodes.filter_map(|(node, _)| if let Node::Call(op, _) = node { Some(*op) } else { None }).collect();
+        let folds = self.nest.graph.nodes().iter();
+        let extremum = |fold: &Node| match fold {
+            Node::Fold(Fold::Min, ..) => odec_ir::builtin::find("min"),
+            Node::Fold(Fold::Max, ..) => odec_ir::builtin::find("max"),
+            _ => None,
+        };
+        calls.extend(folds.filter_map(extremum));
+        calls
+    }
+
+    /// Writes its statements, in a block of their own.
+    pub(crate) fn write(&self, text: &mut String) {
+        text.push_str("    {\n");
+        self.steps(text, &self.schedule.steps, 2);
+        text.push_str("    }\n");
+    }
+
+    fn steps(&self, text: &mut String, steps: &[Step], depth: usize) {
+        let indent = "    ".repeat(depth);
+        for step in steps {
+            match step {
+                Step::Compute(id) => self.compute(text, *id, &indent),
+                Step::Store(store) => self.store(text, *store, &indent),
+                Step::Loop(body) => self.run(text, body, depth),
+            }
+        }
+    }
+
+    fn compute(&self, text: &mut String, id: NodeId, indent: &str) {
+        let value = match self.nest.graph.node(id) {
+            Node::Constant(_) | Node::Time | Node::Fold(..) | Node::Read(_) | Node::Direction(_) => return,
+            Node::Index(l) => format!("(double){}", self.index(l)),
+            Node::Element(access) => {
+                let role = self.program.arrays[self.nest.array(access).0 as usize].role;
+                let states = matches!(role, Role::Position | Role::Velocity | Role::FirstOrder);
+                format!("{}[{}]", if states { "y" } else { "p" }, self.position(access))
+            }
+            Node::DirectionElement(access) => format!("w[{}]", self.position(access)),
+            Node::Call(op, args) => c::call(self, op, args),
+        };
+        let kind = if self.truth[id.index()] { "int" } else { "double" };
+        let _ = writeln!(text, "{indent}const {kind} v{} = {value};", id.0);
+    }
+
+    fn store(&self, text: &mut String, k: u32, indent: &str) {
+        let store = self.nest.stores[k as usize];
+        let value = self.number(store.node);
+        let _ = match store.target {
+            Target::Set(access) => writeln!(text, "{indent}out[{}] = {value};", self.position(access)),
+            Target::Add(access) => writeln!(text, "{indent}out[{}] += {value};", self.position(access)),
+            Target::Entry(..) => {
+                let Some(slots) = &self.frame.slots[k as usize] else { return };
+                let slot = format!("{}[{}]", self.list(slots.list), self.offset(0, &slots.strides));
+                if slots.checked {
+                    writeln!(text, "{indent}if ({slot} >= 0) out[{slot}] += {value};")
+                } else {
+                    writeln!(text, "{indent}out[{slot}] += {value};")
+                }
+            }
+        };
+    }
+
+    fn run(&self, text: &mut String, body: &Body, depth: usize) {
+        let (indent, inside) = ("    ".repeat(depth), "    ".repeat(depth + 1));
+        let k = counter(body.counter);
+        let folds: Vec<(NodeId, Fold, LoopId, NodeId)> = body.folds.iter().filter_map(|&id| self.fold(id)).collect();
+        for &(NodeId(id), fold, l, _) in &folds {
+            let first = self.integer(self.frame.index[l.0 as usize].first);
+            let _ = match fold {
+                Fold::Sum => writeln!(text, "{indent}double a{id} = 0.0, b{id} = 0.0, c{id} = 0.0, d{id} = 0.0;"),
+                Fold::Product => writeln!(text, "{indent}double a{id} = 1.0, b{id} = 1.0, c{id} = 1.0, d{id} = 1.0;"),
+                Fold::Min => writeln!(text, "{indent}double a{id} = (double)INFINITY;"),
+                Fold::Max => writeln!(text, "{indent}double a{id} = (-(double)INFINITY);"),
+                Fold::ArgMin => {
+                    writeln!(text, "{indent}double a{id} = (double)INFINITY;\n{indent}int32_t b{id} = {};", first - 1)
+                }
+                Fold::ArgMax => {
+                    writeln!(
+                        text,
+                        "{indent}double a{id} = (-(double)INFINITY);\n{indent}int32_t b{id} = {};",
+                        first - 1
+                    )
+                }
+            };
+        }
+        let rounds = self.integer(match body.counter {
+            Counter::Points => self.frame.points.unwrap_or(0),
+            Counter::Loop(l) => self.frame.count[l.0 as usize],
+        });
+        let _ = writeln!(text, "{indent}for (int32_t {k} = 0; {k} < {rounds}; {k}++) {{");
+        self.steps(text, &body.steps, depth + 1);
+        for &(NodeId(id), fold, l, term) in &folds {
+            let term = self.number(term);
+            let first = self.integer(self.frame.index[l.0 as usize].first);
+            let sign = if fold == Fold::Sum { '+' } else { '*' };
+            let stays = if fold == Fold::ArgMin { "<=" } else { ">=" };
+            let _ = match fold {
+                // The partial result of the next term is the first one.
+                Fold::Sum | Fold::Product => writeln!(
+                    text,
+                    "{inside}const double n{id} = a{id} {sign} {term};\n\
+                     {inside}a{id} = b{id}; b{id} = c{id}; c{id} = d{id}; d{id} = n{id};"
+                ),
+                Fold::Min => writeln!(text, "{inside}a{id} = least(a{id}, {term});"),
+                Fold::Max => writeln!(text, "{inside}a{id} = greatest(a{id}, {term});"),
+                Fold::ArgMin | Fold::ArgMax => writeln!(
+                    text,
+                    "{inside}if (!(a{id} {stays} {term} || a{id} != a{id})) {{ a{id} = {term}; b{id} = {k} + {first}; }}"
+                ),
+            };
+        }
+        let _ = writeln!(text, "{indent}}}");
+        for &(NodeId(id), fold, ..) in &folds {
+            let _ = match fold {
+                Fold::Sum => writeln!(text, "{indent}const double v{id} = (a{id} + c{id}) + (b{id} + d{id});"),
+                Fold::Product => writeln!(text, "{indent}const double v{id} = (a{id} * c{id}) * (b{id} * d{id});"),
+                Fold::Min | Fold::Max => writeln!(text, "{indent}const double v{id} = a{id};"),
+                Fold::ArgMin | Fold::ArgMax => writeln!(text, "{indent}const double v{id} = (double)b{id};"),
+            };
+        }
+    }
+
+    fn fold(&self, id: NodeId) -> Option<(NodeId, Fold, LoopId, NodeId)> {
+        match self.nest.graph.node(id) {
+            Node::Fold(fold, l, term) => Some((id, fold, l, term)),
+            _ => None,
+        }
+    }
+
+    fn integer(&self, word: u32) -> i64 {
+        match self.run.words[word as usize] {
+            Word::Integer(value) => value,
+            Word::List(_) => 0,
+        }
+    }
+
+    fn list(&self, word: u32) -> String {
+        match self.run.words[word as usize] {
+            Word::List(ListId(id)) => format!("{LIST}{}", self.lists + id as usize),
+            Word::Integer(_) => "0".to_string(),
+        }
+    }
+
+    /// The value of a loop's index, an integer.
+    fn index(&self, l: LoopId) -> String {
+        let place = self.frame.index[l.0 as usize];
+        let first = self.integer(place.first);
+        let offset = match place.list {
+            Some(list) => format!("{}[{}]", self.list(list), counter(Counter::Points)),
+            None => counter(Counter::Loop(l)),
+        };
+        match first {
+            0 => offset,
+            first if first < 0 => format!("({offset} - {})", -first),
+            first => format!("({offset} + {first})"),
+        }
+    }
+
+    fn position(&self, access: AccessId) -> String {
+        let Some(place) = &self.frame.places[access.0 as usize] else { return "0".to_string() };
+        let base = self.integer(place.base);
+        match place.list {
+            None => self.offset(base, &place.strides),
+            Some(list) => {
+                let element = format!("{}[{}]", self.list(list), self.offset(0, &place.strides));
+                if base == 0 { element } else { format!("{base} + {element}") }
+            }
+        }
+    }
+
+    /// A base and strides, without terms that are zero.
+    fn offset(&self, base: i64, strides: &[(Counter, Stride)]) -> String {
+        let mut text = if base == 0 { String::new() } else { base.to_string() };
+        for &(c, stride) in strides {
+            let stride = match stride {
+                Stride::One => 1,
+                Stride::Word(word) => self.integer(word),
+            };
+            let sign = match (stride < 0, text.is_empty()) {
+                (true, true) => "-",
+                (true, false) => " - ",
+                (false, true) => "",
+                (false, false) => " + ",
+            };
+            match stride.abs() {
+                0 => {}
+                1 => text += &format!("{sign}{}", counter(c)),
+                size => text += &format!("{sign}{size}*{}", counter(c)),
+            }
+        }
+        if text.is_empty() { "0".to_string() } else { text }
+    }
+}
+
+/// The variable of a counter.
+fn counter(counter: Counter) -> String {
+    match counter {
+        Counter::Points => "k".to_string(),
+        Counter::Loop(l) => format!("k{}", l.0),
+    }
+}
+
+/// The elements of a list; entries that do not exist become -1.
+pub(crate) fn elements(list: &[u32]) -> Vec<i32> {
+    list.iter().map(|&x| if x == DROPPED { -1 } else { x as i32 }).collect()
+}
+
+/// True for a builtin that the file calls through a pointer.
+pub(crate) fn library(op: Op) -> Option<(&'static str, u8)> {
+    match op.0.lowering {
+        Lowering::Libm(name) => Some((name, op.0.arity)),
+        _ => None,
+    }
+}
+
+/// True for a builtin that is this operation.
+pub(crate) fn is(op: Op, primitive: Primitive) -> bool {
+    op.primitive() == Some(primitive)
+}

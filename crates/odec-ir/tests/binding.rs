@@ -6,6 +6,7 @@ use odec_ir::nest::{Affine, Edge, ExtentId, Nest, Part};
 use odec_ir::program::{KernelRole, Program, Role};
 use odec_ir::testing::models::{self, MODELS};
 use odec_ir::testing::pad::{Sheet, at, edge, through};
+use odec_ir::testing::{NestShape, Random, nest_program};
 
 /// u[i]' = u[i+1] over 1..N, clamped at the end; u is declared after a scalar, so that it does not begin at 0.
 fn shift(n: i64) -> Program {
@@ -191,4 +192,39 @@ fn nothing_that_is_compiled_knows_an_extent() {
             assert_eq!(Frame::of(a), Frame::of(b), "{name}");
         }
     }
+}
+
+/// Extents of any size, of random nests and of the models: an error or a bound program, never a panic (and no more memory
+/// than the limits allow: sizes in between are left to their own tests).
+#[test]
+fn any_extent_is_bound_or_refused() {
+    let odd =
+        [0, 1, 2, 3, 7, -1, -5, i64::MIN, i64::MIN + 1, i64::MAX, i64::MAX - 1, 1 << 33, 1 << 40, 1 << 62, -(1 << 62)];
+    let mut random = Random::new(11);
+    let mut programs: Vec<Program> = MODELS.iter().map(|(_, make)| make(3).program).collect();
+    programs.extend((0..150).map(|seed| {
+        let p = nest_program(seed, [3, 2, 4], NestShape::default());
+        odec_ir::derive::complete_nests(p.arrays, p.axes, p.extents, p.nests, "random")
+    }));
+    let (mut fits, mut refused) = (0, 0);
+    for program in &mut programs {
+        for _ in 0..20 {
+            for extent in &mut program.extents {
+                let small = random.chance(0.5);
+                extent.value = odd[random.below(if small { 5 } else { odd.len() })];
+            }
+            let Ok(bound) = Bound::of(program) else {
+                refused += 1;
+                continue;
+            };
+            fits += 1;
+            for role in [KernelRole::Jacobian, KernelRole::ParameterJacobian, KernelRole::Mass] {
+                // A table may have other sizes now.
+                if let Ok(matrix) = bound.matrix(program, role, MAX_ENTRIES) {
+                    assert_eq!(matrix.pattern.rows as usize, bound.layout.n);
+                }
+            }
+        }
+    }
+    assert!(fits > 100 && refused > 100, "{fits} and {refused}");
 }

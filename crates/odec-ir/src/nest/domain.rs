@@ -229,4 +229,60 @@ mod tests {
             assert_eq!(around(&outer, &inner, expected[0].len()), expected);
         }
     }
+
+    /// Of every margin in one iteration loop, the box holds exactly the indices at which it is in range for all rounds of
+    /// the fold's loop.
+    #[test]
+    fn the_interior_is_the_largest_box() {
+        use crate::nest::Affine;
+        use crate::testing::{Random, pad::Sheet};
+        let mut random = Random::new(3);
+        let mut shares = [0; 2];
+        for _ in 0..500 {
+            let mut sheet = Sheet::default();
+            let i = sheet.axis("i", Affine::constant(-2), Affine::constant(random.below(9) as i64));
+            let j = sheet.axis("j", Affine::constant(1), Affine::constant(1 + random.below(6) as i64));
+            let pad = sheet.nest(crate::KernelRole::Rhs, Part::Interior, &[i, j]);
+            let fold = pad.inner("k", Affine::constant(-1), Affine::constant(random.below(3) as i64 - 1));
+            let subs: Vec<(usize, [i64; 3])> = (0..1 + random.below(3))
+                .map(|_| {
+                    let mut number = |n: i64| random.below(2 * n as usize + 1) as i64 - n;
+                    let (c, d, constant) = (number(2), number(1), number(3));
+                    (random.below(2), [c, d, constant])
+                })
+                .collect();
+            for &(k, [c, d, constant]) in &subs {
+                let loops = [(pad.over(k), c), (fold, d)].into_iter().filter(|&(_, c)| c != 0).collect();
+                pad.margin(Affine { constant, loops, ..Affine::default() }, i);
+            }
+            sheet.push(pad);
+            let program = sheet.finish("box");
+            let nest = Nest { role: crate::KernelRole::Rhs, ..program.nests[0].clone() };
+            let range = |a: crate::nest::AxisId| positions::range(&program.axes[a.0 as usize], &program);
+            let rounds =
+                nest.space.loops()[2..].iter().map(|l| Range::of(l.first.value(&[]), l.last.value(&[])).unwrap());
+            let rounds = rounds.chain([Range { first: 0, count: 1 }]).next().unwrap();
+            let inside = |at: [i64; 2]| {
+                subs.iter().all(|&(k, [c, d, constant])| {
+                    let rounds = if d == 0 { 0..=0 } else { rounds.first..=rounds.last() };
+                    rounds
+                        .map(|r| c * at[k] + d * r + constant)
+                        .all(|x| (range(i).first..=range(i).last()).contains(&x))
+                })
+            };
+            let domain = Domain::of(&program, &nest, u64::MAX).unwrap();
+            let mut expected = 0;
+            for x in range(i).first..=range(i).last() {
+                for y in range(j).first..=range(j).last() {
+                    let at = |k: usize, x: i64| (domain.run[k].first..=domain.run[k].last()).contains(&x);
+                    let boxed = at(0, x) && at(1, y);
+                    assert_eq!(boxed, inside([x, y]), "{subs:?} at {x}, {y}");
+                    expected += u64::from(boxed);
+                }
+            }
+            assert_eq!(domain.points, expected);
+            shares[usize::from(expected > 0)] += 1;
+        }
+        assert!(shares.iter().all(|&n| n > 50), "{shares:?}");
+    }
 }

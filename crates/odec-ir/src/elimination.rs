@@ -41,7 +41,7 @@ pub struct Plan<'a> {
 pub struct Elimination {
     /// `y` = values of the matrix in the order of the pattern, `out` = values of the factors.
     pub factor: Program,
-    /// `y` = values of the factors, `w` = right side, `out` = solution.
+    /// `y` = values of the factors, `p` = right side, `out` = solution.
     pub solve: Program,
     /// Length of the factors, in doubles.
     pub factors: usize,
@@ -63,14 +63,12 @@ struct Arithmetic {
 }
 
 impl Arithmetic {
-    /// The number that begins at this element of an input.
-    fn read(&mut self, element: usize, node: fn(&mut Graph, ArrayId) -> NodeId) -> Number {
+    /// The number at this element of the input whose first array is `first`.
+    fn read(&mut self, first: usize, element: usize) -> Number {
+        let mut node = |slot: usize| self.graph.read(ArrayId((first + slot) as u32));
         match self.field {
-            Field::Real => Number::Real(node(&mut self.graph, ArrayId(element as u32))),
-            Field::Complex => {
-                let re = node(&mut self.graph, ArrayId(2 * element as u32));
-                Number::Complex(re, node(&mut self.graph, ArrayId(2 * element as u32 + 1)))
-            }
+            Field::Real => Number::Real(node(element)),
+            Field::Complex => Number::Complex(node(2 * element), node(2 * element + 1)),
         }
     }
 
@@ -143,8 +141,8 @@ impl Results {
     }
 }
 
-/// The program whose `Outputs` kernel is this: `inputs` states, `outputs` outputs.
-fn program(name: &str, inputs: usize, outputs: usize, graph: Graph, stores: Vec<Store>) -> Program {
+/// The program whose `Outputs` kernel is this: so many states, parameters and outputs.
+fn program(name: &str, [states, parameters, outputs]: [usize; 3], graph: Graph, stores: Vec<Store>) -> Program {
     let array = |prefix: &str, i: usize, role| Array {
         name: format!("{prefix}{i}"),
         role,
@@ -155,9 +153,10 @@ fn program(name: &str, inputs: usize, outputs: usize, graph: Graph, stores: Vec<
         doc: None,
         span: Span::default(),
     };
-    let arrays = (0..inputs)
+    let arrays = (0..states)
         .map(|i| array("a", i, Role::FirstOrder))
-        .chain((0..outputs).map(|i| array("b", i, Role::Output)))
+        .chain((0..parameters).map(|i| array("b", i, Role::Parameter)))
+        .chain((0..outputs).map(|i| array("x", i, Role::Output)))
         .collect();
     let kernels = vec![Kernel { role: KernelRole::Outputs, graph, stores }];
     crate::derive::assemble(name.to_owned(), arrays, kernels)
@@ -243,7 +242,7 @@ impl Plan<'_> {
         for (i, (row, pattern)) in rows.iter().zip(patterns).enumerate() {
             let mut values: BTreeMap<usize, Option<Number>> = pattern.iter().map(|&j| (j, None)).collect();
             for (&j, &value) in row {
-                let number = field.read(value, Graph::read);
+                let number = field.read(0, value);
                 values.insert(j, Some(number));
             }
             let mut factored = Row::default();
@@ -283,19 +282,20 @@ impl Plan<'_> {
             }
             done.push(factored);
         }
-        program("factor", inputs, factors, field.graph, results.stores)
+        program("factor", [inputs, 0, factors], field.graph, results.stores)
     }
 
     fn solve(&self, patterns: &[Vec<usize>], factors: usize, width: usize) -> Program {
         let mut field = Arithmetic { graph: Graph::new(), field: self.field };
+        let unknowns = width * patterns.len();
         let mut starts = Vec::with_capacity(patterns.len());
         let mut x: Vec<Number> = Vec::with_capacity(patterns.len());
         let mut start = 0;
         for (i, pattern) in patterns.iter().enumerate() {
             starts.push(start);
-            let mut value = field.read(self.rows[i] as usize, Graph::direction);
+            let mut value = field.read(factors, self.rows[i] as usize);
             for (at, &k) in pattern.iter().enumerate().take_while(|&(_, &k)| k < i) {
-                let multiplier = field.read(start + at, Graph::read);
+                let multiplier = field.read(0, start + at);
                 let product = field.multiply(multiplier, x[k]);
                 value = field.subtract(value, product);
             }
@@ -307,14 +307,14 @@ impl Plan<'_> {
             let diagonal = pattern.partition_point(|&j| j < i);
             let mut value = x[i];
             for (at, &j) in pattern.iter().enumerate().skip(diagonal + 1) {
-                let u = field.read(starts[i] + at, Graph::read);
+                let u = field.read(0, starts[i] + at);
                 let product = field.multiply(u, x[j]);
                 value = field.subtract(value, product);
             }
-            let inverse = field.read(starts[i] + diagonal, Graph::read);
+            let inverse = field.read(0, starts[i] + diagonal);
             x[i] = field.multiply(value, inverse);
-            results.push(factors, self.columns[i] as usize, x[i]);
+            results.push(factors + unknowns, self.columns[i] as usize, x[i]);
         }
-        program("solve", factors, width * patterns.len(), field.graph, results.stores)
+        program("solve", [factors, unknowns, unknowns], field.graph, results.stores)
     }
 }

@@ -25,10 +25,10 @@ impl Random {
     }
 }
 
-fn run(program: &Program, y: &[f64], w: &[f64]) -> Vec<f64> {
+fn run(program: &Program, y: &[f64], p: &[f64]) -> Vec<f64> {
     let layout = Layout::of(program);
     let mut out = vec![f64::NAN; layout.outputs_len()];
-    interpret::run_on(program, &layout, KernelRole::Outputs, Inputs { t: 0.0, y, p: &[], w }, &mut out);
+    interpret::run_on(program, &layout, KernelRole::Outputs, Inputs { t: 0.0, y, p, w: &[] }, &mut out);
     out
 }
 

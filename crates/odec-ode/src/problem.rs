@@ -1,8 +1,9 @@
 //! What is asked of a solver and what it answers: problem, options, sink, statistics, outcome, failure.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use crate::linear::{Linear, LinearReport, Misfit};
+use crate::linear::{Eliminator, Linear, LinearReport, Misfit};
 use crate::method::auto::Course;
 
 /// An initial value problem on `[t0, t_end]` (`t_end < t0` integrates backwards).
@@ -36,6 +37,18 @@ pub struct Options {
     pub reduce: bool,
     /// What solves the linear systems of implicit methods.
     pub linear: Linear,
+    /// Who writes eliminations out as machine code; `None`: nobody.
+    pub eliminator: Option<Code>,
+}
+
+/// A maker of code for eliminations, as an option of a run.
+#[derive(Clone)]
+pub struct Code(pub Arc<dyn Eliminator>);
+
+impl std::fmt::Debug for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Code")
+    }
 }
 
 /// Budget of steps unless another is asked for.
@@ -52,6 +65,7 @@ impl Default for Options {
             max_steps: DEFAULT_MAX_STEPS,
             reduce: true,
             linear: Linear::Auto,
+            eliminator: None,
         }
     }
 }

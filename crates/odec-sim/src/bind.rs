@@ -127,7 +127,7 @@ impl Plan {
         if self.purpose == Purpose::Test {
             samples = self.with_expectations(t0, t_end);
         }
-        let options = self.options(&names).map_err(one)?;
+        let mut options = self.options(&names).map_err(one)?;
         let choice = self.method(names.states.len(), &options, program.mass_varies()).map_err(one)?;
         let execution = if self.choices.interpret { Execution::Interpret } else { Execution::Jit };
         let machine = Machine::new(program, execution, choice.needs).map_err(|e| {
@@ -138,6 +138,7 @@ impl Plan {
                 Some("`--interpret` runs it without".into()),
             ))
         })?;
+        options.eliminator = Some(machine.eliminator());
         let y0 = machine.initial(t0);
         if let Some(k) = y0.iter().position(|v| !v.is_finite()) {
             let rank = names.states.iter().position(|(_, at)| *at == k).unwrap_or(0);

@@ -12,6 +12,7 @@ pub mod compare;
 pub mod contour;
 pub mod convergence;
 pub mod derivatives;
+pub mod elimination;
 pub mod field;
 pub mod machine;
 pub mod promises;

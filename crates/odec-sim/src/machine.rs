@@ -1,5 +1,7 @@
 //! A program with its parameters, compiled or interpreted, as the `System` that solvers step. Both give the same bits.
 
+use std::sync::Arc;
+
 use odec_ir::interpret::{self, Inputs};
 use odec_ir::layout::Layout;
 use odec_ir::{KernelRole, Node, Program};
@@ -7,6 +9,8 @@ use odec_jit::{Compiled, JitError};
 use odec_ode::method::Structure;
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Mass, Shape, System};
+
+use crate::elimination::Eliminations;
 
 /// What executes the kernels.
 enum Backend {
@@ -33,6 +37,7 @@ pub struct Machine {
     pattern: Pattern,
     mass: BoundMass,
     autonomous: bool,
+    eliminations: Arc<Eliminations>,
     /// Kernels that the program has: of a huge model some are left out, and what is missing must not pass for zero.
     has_jacobian: bool,
     has_time_derivative: bool,
@@ -84,6 +89,7 @@ impl Machine {
             pattern,
             mass: BoundMass::Identity,
             autonomous,
+            eliminations: Arc::new(Eliminations::new(execution)),
         };
         machine.prepare();
         machine.bind_mass();
@@ -169,6 +175,11 @@ impl Machine {
             Backend::Jit(_) => Execution::Jit,
             Backend::Interpreter => Execution::Interpret,
         }
+    }
+
+    /// Who writes the eliminations of its runs out as code, and keeps that code for further runs.
+    pub fn eliminator(&self) -> odec_ode::problem::Code {
+        odec_ode::problem::Code(self.eliminations.clone())
     }
 
     /// Bytes of machine code; `None` when interpreted.

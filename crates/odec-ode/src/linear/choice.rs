@@ -1,13 +1,16 @@
 //! Which solver of W x = b is used: what can be asked for, what is chosen by structure and size, and what is reported of it.
 
+use std::sync::Arc;
+
 use crate::linear::banded::Banded;
 use crate::linear::blocks;
 use crate::linear::dense::Dense;
 use crate::linear::incomplete::Incomplete;
 use crate::linear::split::{self, Split};
+use crate::linear::straight::{Eliminator, Straight};
 use crate::linear::{Factor, Scalar, band, ordering, sparse};
 use crate::pattern::Pattern;
-use crate::problem::Refusal;
+use crate::problem::{Options, Refusal};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,23 +24,42 @@ pub enum Linear {
     Banded,
     /// Sparse factors.
     Sparse,
+    /// Straight-line machine code for the pattern.
+    Compiled,
     /// Iteration with incomplete factors; only for methods that iterate themselves (Newton).
     Krylov,
 }
 
 impl Linear {
     /// All, with the names that they are asked for by.
-    pub const ALL: [(&'static str, Linear); 5] = [
+    pub const ALL: [(&'static str, Linear); 6] = [
         ("auto", Linear::Auto),
         ("dense", Linear::Dense),
         ("banded", Linear::Banded),
         ("sparse", Linear::Sparse),
+        ("compiled", Linear::Compiled),
         ("krylov", Linear::Krylov),
     ];
 
     /// The one of this name.
     pub fn find(name: &str) -> Option<Linear> {
         Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, linear)| *linear)
+    }
+}
+
+/// What is asked for, and what there is to do it with.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'a> {
+    /// The kind.
+    pub wish: Linear,
+    /// Who writes eliminations out as code, if somebody does.
+    pub eliminator: Option<&'a Arc<dyn Eliminator>>,
+}
+
+impl Request<'_> {
+    /// What the options of a run ask for.
+    pub fn of(options: &Options) -> Request<'_> {
+        Request { wish: options.linear, eliminator: options.eliminator.as_ref().map(|e| &e.0) }
     }
 }
 
@@ -52,6 +74,8 @@ pub enum Kind {
     BlockTridiagonal,
     /// Sparse columns with pivots kept while they serve.
     Sparse,
+    /// Straight-line code for the pattern, checked.
+    Compiled,
     /// BiCGStab with ILU(0).
     Krylov,
     /// BiCGStab with products J w alone.
@@ -65,6 +89,7 @@ impl std::fmt::Display for Kind {
             Kind::Banded => "banded LU",
             Kind::BlockTridiagonal => "block-tridiagonal LU",
             Kind::Sparse => "sparse LU",
+            Kind::Compiled => "LU in machine code",
             Kind::Krylov => "BiCGStab with ILU(0)",
             Kind::MatrixFree => "BiCGStab without a matrix",
         })
@@ -161,6 +186,11 @@ pub enum Misfit {
         /// Bandwidth in the best order found.
         bandwidth: usize,
     },
+    /// There is nobody to write the elimination out, or it would be longer than [`MAX_COMPILED`].
+    NotCompiled {
+        /// Unknowns.
+        n: usize,
+    },
     /// Neither sparse factors nor a full matrix stay within the limits.
     TooFull {
         /// Unknowns.
@@ -187,6 +217,10 @@ impl std::fmt::Display for Misfit {
                 f,
                 "a band of width {bandwidth} on each side for {n} unknowns is too wide: the limit is {MAX_FILL} entries"
             ),
+            Misfit::NotCompiled { n } => write!(
+                f,
+                "the elimination of {n} unknowns would take more than {MAX_COMPILED} operations, too many for straight-line code"
+            ),
             Misfit::TooFull { n } => write!(
                 f,
                 "an implicit method would factor a {n} x {n} matrix whose factors are too full: the limits are {MAX_FILL} \
@@ -210,6 +244,11 @@ pub const SMALL: usize = 40;
 pub const SPARSE_DENSITY: f64 = 0.3;
 /// Most entries of sparse factors (1.2 GB).
 pub const MAX_FILL: u64 = 100_000_000;
+/// Eliminations of up to this many operations are compiled where nothing else is asked for: that takes about as long as the
+/// rest of a model.
+pub const COMPILED: f64 = 4_000.0;
+/// Longest elimination that is compiled on demand.
+pub const MAX_COMPILED: f64 = 50_000.0;
 /// Bands up to this width on each side are factored as such without looking for a better order.
 pub const NARROW: usize = 16;
 
@@ -229,9 +268,9 @@ pub const KRYLOV_PAYS: f64 = 60.0;
 pub const ANALYSED: usize = 200_000;
 
 /// The factorisation for a pattern: what was asked for, or what size and fill suggest.
-pub(super) fn direct<S: Scalar>(pattern: &Pattern, wish: Linear) -> Result<Box<dyn Factor<S>>, Refusal> {
+pub(super) fn direct<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Result<Box<dyn Factor<S>>, Refusal> {
     let n = pattern.cols();
-    match wish {
+    match request.wish {
         Linear::Dense => dense(pattern),
         Linear::Banded => {
             let (order, width) = band::reverse_cuthill_mckee(pattern);
@@ -241,12 +280,26 @@ pub(super) fn direct<S: Scalar>(pattern: &Pattern, wish: Linear) -> Result<Box<d
             Some(ordering) => Ok(Box::new(sparse::Sparse::new(pattern, ordering, MAX_FILL))),
             None => Err(Misfit::TooFull { n }.into()),
         },
-        Linear::Auto | Linear::Krylov => automatic(pattern, true),
+        Linear::Compiled => match straight(pattern, request, MAX_COMPILED) {
+            Some(factor) => Ok(factor),
+            None => Err(Misfit::NotCompiled { n }.into()),
+        },
+        Linear::Auto | Linear::Krylov => match straight(pattern, request, COMPILED) {
+            Some(factor) => Ok(factor),
+            None => automatic(pattern, true),
+        },
     }
 }
 
+/// Straight-line code, if there is somebody to make it and an elimination takes at most so many operations.
+fn straight<S: Scalar>(pattern: &Pattern, request: Request<'_>, most: f64) -> Option<Box<dyn Factor<S>>> {
+    let eliminator = request.eliminator.filter(|_| pattern.entries() as f64 <= most)?;
+    let ordering = ordering::within(pattern, MAX_FILL, most)?;
+    Some(Box::new(Straight::new(pattern, ordering, eliminator, MAX_FILL)))
+}
+
 /// As [`direct`], for methods that iterate themselves: an iteration where it is asked for or promises less work.
-pub(super) fn iterating(pattern: &Pattern, wish: Linear) -> Result<Box<dyn Factor>, Refusal> {
+pub(super) fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<Box<dyn Factor>, Refusal> {
     let n = pattern.cols();
     let pays = || {
         if n < KRYLOV_FROM || pattern.entries() as f64 >= SPARSE_DENSITY * n as f64 * n as f64 {
@@ -258,10 +311,10 @@ pub(super) fn iterating(pattern: &Pattern, wish: Linear) -> Result<Box<dyn Facto
         let most = KRYLOV_PAYS * pattern.entries() as f64;
         n > ANALYSED || ordering::within(pattern, MAX_FILL, most).is_none()
     };
-    match wish {
+    match request.wish {
         Linear::Krylov => Ok(krylov(pattern)),
         Linear::Auto if pays() => Ok(krylov(pattern)),
-        _ => direct(pattern, wish),
+        _ => direct(pattern, request),
     }
 }
 

@@ -1,12 +1,12 @@
 //! The effective matrix of methods on M x'' = F(t, x, x'): S = m*M - c*dF/dv - k*dF/dx, of the size of the accelerations.
 
 use crate::evaluator::Evaluator;
-use crate::linear::choice::{admit, exact};
+use crate::linear::choice::{Request, admit, exact};
 use crate::linear::shifted::{MassEntry, add_mass, held, mass_positions};
 use crate::linear::solver::Solver;
-use crate::linear::{Linear, LinearReport, MassMatrix};
+use crate::linear::{LinearReport, MassMatrix};
 use crate::pattern::Pattern;
-use crate::problem::{Cause, Refusal};
+use crate::problem::{Cause, Options, Refusal};
 use crate::system::System;
 
 /// S with the Jacobian it holds and the factors last made, for systems without first-order unknowns.
@@ -22,8 +22,8 @@ pub struct Effective {
 
 impl Effective {
     /// Structure for a system with n = 2 * second and this mass matrix, in the name of a method.
-    pub fn new(system: &dyn System, mass: &MassMatrix, wish: Linear, method: &str) -> Result<Self, Refusal> {
-        exact(wish, method)?;
+    pub fn new(system: &dyn System, mass: &MassMatrix, options: &Options, method: &str) -> Result<Self, Refusal> {
+        exact(options.linear, method)?;
         let (n, second) = (system.shape().n, system.shape().second);
         let pattern = system.jacobian_pattern();
         held(system)?;
@@ -47,7 +47,7 @@ impl Effective {
             mass: of_mass()
                 .map(|(source, (r, c))| MassEntry { source: source as u32, slot: slot((r - second, c - second)) })
                 .collect(),
-            solver: Solver::new(&effective, wish)?,
+            solver: Solver::new(&effective, Request::of(options))?,
         })
     }
 

@@ -18,15 +18,19 @@ mod shifted;
 mod solver;
 mod sparse;
 mod split;
+mod straight;
 
 pub use assembled::Assembled;
-pub use choice::{Kind, Linear, LinearReport, MAX_DENSE, MAX_FILL, Misfit, NARROW, SMALL, SPARSE_DENSITY};
+pub use choice::{
+    COMPILED, Kind, Linear, LinearReport, MAX_COMPILED, MAX_DENSE, MAX_FILL, Misfit, NARROW, SMALL, SPARSE_DENSITY,
+};
 pub use dense::Dense;
 pub use effective::Effective;
 pub use krylov::{Goal, MAX_KRYLOV, TIGHT};
 pub use mass::{MassMatrix, Rates};
 pub use scalar::{Complex, Scalar};
 pub use shifted::{ComplexShifted, Shifted};
+pub use straight::{Elimination, Eliminator, Plan};
 
 use crate::pattern::Pattern;
 

@@ -7,6 +7,7 @@ use crate::linear::band::symmetric;
 use crate::pattern::Pattern;
 
 /// An order and the fill it predicts for diagonal pivots.
+#[derive(Clone)]
 pub(super) struct Ordering {
     /// Columns in the order of elimination.
     pub order: Vec<u32>,

@@ -28,6 +28,12 @@ pub trait Scalar:
     const ONE: Self;
     /// A size that is zero for zero alone, for the choice of pivots.
     fn magnitude(self) -> f64;
+    /// How many doubles it is.
+    const PARTS: usize;
+    /// Numbers as doubles, in `buffer` where they are not already.
+    fn parts<'a>(values: &'a [Self], buffer: &'a mut [f64]) -> &'a [f64];
+    /// Doubles as numbers.
+    fn from_parts(parts: &[f64], values: &mut [Self]);
 }
 
 impl Scalar for f64 {
@@ -37,6 +43,13 @@ impl Scalar for f64 {
     fn magnitude(self) -> f64 {
         self.abs()
     }
+    const PARTS: usize = 1;
+    fn parts<'a>(values: &'a [f64], _buffer: &'a mut [f64]) -> &'a [f64] {
+        values
+    }
+    fn from_parts(parts: &[f64], values: &mut [f64]) {
+        values.copy_from_slice(parts);
+    }
 }
 
 impl Scalar for Complex {
@@ -45,5 +58,17 @@ impl Scalar for Complex {
     #[inline]
     fn magnitude(self) -> f64 {
         self.re.abs() + self.im.abs()
+    }
+    const PARTS: usize = 2;
+    fn parts<'a>(values: &'a [Complex], buffer: &'a mut [f64]) -> &'a [f64] {
+        for (pair, z) in buffer.chunks_exact_mut(2).zip(values) {
+            (pair[0], pair[1]) = (z.re, z.im);
+        }
+        buffer
+    }
+    fn from_parts(parts: &[f64], values: &mut [Complex]) {
+        for (pair, z) in parts.chunks_exact(2).zip(values) {
+            *z = Complex::new(pair[0], pair[1]);
+        }
     }
 }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use crate::evaluator::Evaluator;
-use crate::linear::choice::{admit, exact};
+use crate::linear::choice::{Request, admit, exact};
 use crate::linear::free::Free;
 use crate::linear::second_order::Reduction;
 use crate::linear::solver::Solver;
@@ -135,7 +135,8 @@ impl Shifted {
             }
             wish => wish,
         };
-        Self::with(system, options.reduce, &|pattern| Solver::iterating(pattern, wish))
+        let request = Request { wish, ..Request::of(options) };
+        Self::with(system, options.reduce, &|pattern| Solver::iterating(pattern, request))
     }
 
     fn with(system: &dyn System, reduce: bool, make: Make<'_, f64>) -> Result<Self, Refusal> {
@@ -165,7 +166,7 @@ impl Shifted {
     /// As [`Shifted::new`], for a method that takes the solutions as exact: an iteration is refused.
     pub fn exact(system: &dyn System, options: &Options, method: &str) -> Result<Self, Refusal> {
         exact(options.linear, method)?;
-        Self::with(system, options.reduce, &|pattern| Solver::new(pattern, options.linear))
+        Self::with(system, options.reduce, &|pattern| Solver::new(pattern, Request::of(options)))
     }
 
     /// Evaluates df/dy, and M where it varies, at (t, y). The factors stay those of the last `factor`.
@@ -271,7 +272,7 @@ impl ComplexShifted {
         admit(system.jacobian_pattern())?;
         let mass = MassMatrix::of(system.mass());
         let shape = system.shape();
-        let make = |pattern: &Pattern| Solver::new(pattern, options.linear);
+        let make = |pattern: &Pattern| Solver::new(pattern, Request::of(options));
         let form = Form::new(shape, &jacobian_pattern(system), &mass, options.reduce, &make)?;
         Ok(ComplexShifted { form, r: vec![Complex::ZERO; shape.n] })
     }

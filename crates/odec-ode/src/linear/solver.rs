@@ -1,7 +1,7 @@
 //! A matrix with its factorisation: forms no opinion of what is in it, but checks the first solution after a factorisation
 //! whose pivots were not chosen by size, and falls back to one whose pivots are.
 
-use crate::linear::choice::{Linear, LinearReport, direct, iterating};
+use crate::linear::choice::{LinearReport, Request, direct, iterating};
 use crate::linear::{Assembled, Factor, Goal, Scalar};
 use crate::pattern::Pattern;
 use crate::problem::Refusal;
@@ -27,8 +27,8 @@ struct Check<S> {
 
 impl<S: Scalar> Solver<S> {
     /// For matrices on a pattern.
-    pub fn new(pattern: &Pattern, wish: Linear) -> Result<Self, Refusal> {
-        Ok(Self::with(pattern, direct(pattern, wish)?))
+    pub fn new(pattern: &Pattern, request: Request<'_>) -> Result<Self, Refusal> {
+        Ok(Self::with(pattern, direct(pattern, request)?))
     }
 
     /// False where an iteration did not reach the goal; a factorisation always does.
@@ -85,7 +85,9 @@ impl<S: Scalar> Solver<S> {
         self.unchecked = false;
         if let Some(factor) = self.factor.pivoting(&self.matrix.pattern()) {
             self.factor = factor;
-            self.check = None;
+            if !self.factor.pivots_are_fixed() {
+                self.check = None;
+            }
         }
         self.factor.factor(&self.matrix)
     }
@@ -120,7 +122,7 @@ impl<S: Scalar> Solver<S> {
 
 impl Solver {
     /// As [`Solver::new`], or an iteration where that is asked for or promises less work.
-    pub fn iterating(pattern: &Pattern, wish: Linear) -> Result<Self, Refusal> {
-        Ok(Self::with(pattern, iterating(pattern, wish)?))
+    pub fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<Self, Refusal> {
+        Ok(Self::with(pattern, iterating(pattern, request)?))
     }
 }

@@ -7,7 +7,8 @@ use crate::linear::ordering::Ordering;
 use crate::linear::{Assembled, Factor, Health, Scalar};
 use crate::pattern::Pattern;
 
-/// The diagonal is the pivot where it reaches this fraction of the largest candidate.
+/// The diagonal is the pivot where it reaches this fraction of the largest candidate. Candidates are compared in units of the
+/// largest entry of their row: rows of kinetics differ by many orders of magnitude.
 const PIVOT_THRESHOLD: f64 = 0.01;
 /// With pivots kept, one below this fraction of its column asks for new pivots.
 const KEPT_PIVOT_THRESHOLD: f64 = 1e-3;
@@ -47,6 +48,8 @@ pub(super) struct Sparse<S = f64> {
     analysed: bool,
     limit: u64,
     work: Vec<S>,
+    /// 1 / largest entry of each row of the matrix whose pivots were chosen.
+    weights: Vec<f64>,
     marks: Vec<u32>,
     stack: Vec<(u32, usize)>,
     reach: Vec<u32>,
@@ -86,12 +89,18 @@ impl<S: Scalar> Sparse<S> {
             analysed: false,
             limit,
             work: vec![S::ZERO; n],
+            weights: vec![1.0; n],
             marks: vec![NONE; n],
             stack: Vec::with_capacity(n),
             reach: Vec::with_capacity(n),
             sorted: Vec::with_capacity(n),
             health: Health { pivot_ratio: 0.0 },
         }
+    }
+
+    /// The pivot rows and columns of the last analysis, in their order.
+    pub(super) fn pivots(&self) -> (&[u32], &[u32]) {
+        (&self.pivot_row, &self.order)
     }
 
     /// Rows reached from a column of A through the columns of L made so far, in `self.reach`, each before those that
@@ -123,6 +132,18 @@ impl<S: Scalar> Sparse<S> {
         }
     }
 
+    fn weigh(&mut self, matrix: Columns<'_, S>) {
+        self.weights.fill(0.0);
+        for (row, value) in matrix.rows.iter().zip(matrix.values) {
+            let largest = &mut self.weights[*row as usize];
+            *largest = largest.max(value.magnitude());
+        }
+        for weight in &mut self.weights {
+            let inverse = 1.0 / *weight;
+            *weight = if inverse.is_finite() && inverse > 0.0 { inverse } else { 1.0 };
+        }
+    }
+
     /// Factors with pivots chosen anew; rows of L are rows of A until the end.
     fn analyse(&mut self, matrix: Columns<'_, S>) -> Result<(), usize> {
         self.analysed = false;
@@ -131,6 +152,7 @@ impl<S: Scalar> Sparse<S> {
         self.work.fill(S::ZERO);
         self.lower.clear();
         self.upper.clear();
+        self.weigh(matrix);
         for k in 0..self.n {
             let j = self.order[k] as usize;
             let column = matrix.column(j);
@@ -148,11 +170,12 @@ impl<S: Scalar> Sparse<S> {
                     if !x.magnitude().is_finite() {
                         return Err(j);
                     }
-                    if x.magnitude() > best_size {
-                        (best, best_size) = (row, x.magnitude());
+                    let size = x.magnitude() * self.weights[row as usize];
+                    if size > best_size {
+                        (best, best_size) = (row, size);
                     }
                     if row as usize == j {
-                        diagonal = x.magnitude();
+                        diagonal = size;
                     }
                     continue;
                 }

@@ -41,7 +41,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         Ok(Box::new(Alpha {
             parameters: *parameters,
             rates: Rates::new(setup.system, setup.method.name)?,
-            matrix: Effective::new(setup.system, &mass, setup.options.linear, setup.method.name)?,
+            matrix: Effective::new(setup.system, &mass, setup.options, setup.method.name)?,
             mass,
             second: setup.system.shape().second,
             tolerances: Tolerances::new(setup.options, n),

@@ -27,14 +27,14 @@ fn coefficients(program: &Program, t: f64, y: &[f64]) -> Vec<f64> {
     let layout = Layout::of(program);
     let inputs = Inputs { t, y, p: &[], w: &[] };
     let written = unrolled(program, &recurrences, ORDER, MAX_UNROLLED).unwrap();
-    let mut a = vec![0.0; Layout::of(&written).outputs_len()];
+    let mut a = vec![0.0; layout.n * ORDER];
+    assert_eq!(a.len(), Layout::of(&written).outputs_len());
     interpret::run_on(&written, &Layout::of(&written), KernelRole::Outputs, inputs, &mut a);
     let mut b = vec![0.0; layout.n * ORDER];
     Jets::default().evaluate(program, &layout, &recurrences, inputs, ORDER, &mut b);
     for (i, (a, b)) in a.iter().zip(&b).enumerate() {
         assert!((a - b).abs() <= 1e-12 * a.abs().max(1e-3), "coefficient {i}: written out {a:e}, in a loop {b:e}");
     }
-    a.truncate(layout.n * ORDER);
     a
 }
 

@@ -101,6 +101,14 @@ impl<'a> Evaluator<'a> {
         self.checked((t, y), result, f, |row| Cause::NonFiniteRhs { row })
     }
 
+    /// Taylor coefficients of the solution through (t, y), counted as one evaluation of f each order.
+    pub fn series(&mut self, t: f64, y: &[f64], order: usize, out: &mut [f64]) -> Result<(), Cause> {
+        self.stats.rhs += order as u64;
+        let result = self.system.series(t, y, order, out);
+        let n = y.len().max(1);
+        self.checked((t, y), result, &out[..n * order], |entry| Cause::NonFiniteRhs { row: entry % n })
+    }
+
     /// Values of df/dy on the pattern of the system.
     pub fn jacobian(&mut self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), Cause> {
         self.stats.jacobians += 1;

@@ -60,6 +60,15 @@ pub trait System: Sync {
     fn autonomous(&self) -> bool {
         false
     }
+    /// Makes ready for [`System::series`] of this order; the error says why there is none.
+    fn prepare_series(&self, _order: usize) -> Result<(), String> {
+        Err("this system has no Taylor coefficients".to_string())
+    }
+    /// The Taylor coefficients of h, h^2, ..., h^order of the solution through (t, y), n each, into `out`. Called only
+    /// after [`System::prepare_series`] of that order.
+    fn series(&self, _t: f64, _y: &[f64], _order: usize, _out: &mut [f64]) -> Result<(), EvalError> {
+        Err(EvalError::Fatal)
+    }
     /// M.
     fn mass(&self) -> Mass<'_> {
         Mass::Identity

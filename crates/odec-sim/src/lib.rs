@@ -19,6 +19,7 @@ pub mod promises;
 pub mod reference;
 pub mod sample;
 pub mod samples;
+mod series;
 pub mod spectrum;
 pub mod stability;
 

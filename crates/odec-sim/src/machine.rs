@@ -11,6 +11,7 @@ use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Mass, Shape, System};
 
 use crate::elimination::Eliminations;
+use crate::series::SeriesKernels;
 
 /// What executes the kernels.
 enum Backend {
@@ -38,6 +39,7 @@ pub struct Machine {
     mass: BoundMass,
     autonomous: bool,
     eliminations: Arc<Eliminations>,
+    series: SeriesKernels,
     /// Kernels that the program has: of a huge model some are left out, and what is missing must not pass for zero.
     has_jacobian: bool,
     has_time_derivative: bool,
@@ -90,6 +92,7 @@ impl Machine {
             mass: BoundMass::Identity,
             autonomous,
             eliminations: Arc::new(Eliminations::new(execution)),
+            series: SeriesKernels::new(),
         };
         machine.prepare();
         machine.bind_mass();
@@ -254,6 +257,17 @@ impl System for Machine {
 
     fn autonomous(&self) -> bool {
         self.autonomous
+    }
+
+    fn prepare_series(&self, order: usize) -> Result<(), String> {
+        self.series.prepare(&self.program, self.execution(), order)
+    }
+
+    fn series(&self, t: f64, y: &[f64], order: usize, out: &mut [f64]) -> Result<(), EvalError> {
+        // the kernel reads no direction, but takes one of this length
+        let inputs = Inputs { t, y, p: &self.p, w: y };
+        let found = self.series.run(&self.program, &self.layout, inputs, order, out);
+        if found { Ok(()) } else { Err(EvalError::Fatal) }
     }
 
     fn mass(&self) -> Mass<'_> {

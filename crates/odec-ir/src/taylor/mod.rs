@@ -28,13 +28,22 @@ pub fn unrolled(program: &Program, recurrences: &Recurrences, order: usize, limi
     let layout = Layout::of(program);
     let source = recurrences.graph();
     let mut graph = Graph::new();
+    // the model's own outputs make room for the coefficients
+    let mut inputs: Vec<Array> = Vec::new();
+    let mut places: Vec<ArrayId> = Vec::new();
+    for array in &program.arrays {
+        places.push(ArrayId(inputs.len() as u32));
+        if !matches!(array.role, Role::Output | Role::Conserved | Role::Expected) {
+            inputs.push(array.clone());
+        }
+    }
     let nodes = source.len();
     let mut series: Vec<Vec<Option<NodeId>>> = vec![Vec::new(); nodes];
     let mut states: Vec<Vec<Option<NodeId>>> = vec![Vec::new(); layout.n];
     for k in 0..=order {
         for (i, rule) in recurrences.rules() {
             let value = if k == 0 {
-                Some(copy(source, NodeId(i as u32), &series, &mut graph))
+                Some(copy(source, NodeId(i as u32), &series, &places, &mut graph))
             } else {
                 let mut algebra = Unroll { graph: &mut graph, series: &series, states: &states, layout: &layout };
                 coefficient(&mut algebra, i, rule, k)
@@ -48,7 +57,7 @@ pub fn unrolled(program: &Program, recurrences: &Recurrences, order: usize, limi
             for (id, array) in program.arrays.iter().enumerate() {
                 if matches!(array.role, Role::Position | Role::Velocity | Role::FirstOrder) {
                     let id = ArrayId(id as u32);
-                    states[layout.state(id)].push(Some(graph.read(id)));
+                    states[layout.state(id)].push(Some(graph.read(places[id.0 as usize])));
                 }
             }
         }
@@ -59,50 +68,41 @@ pub fn unrolled(program: &Program, recurrences: &Recurrences, order: usize, limi
             states[layout.state(row)].push(slope);
         }
     }
-    Some(program_of(program, layout.n, order, graph, &states))
+    Some(program_of(&program.name, inputs, layout.n, order, graph, &states))
 }
 
-fn program_of(program: &Program, n: usize, order: usize, mut graph: Graph, states: &[Vec<Option<NodeId>>]) -> Program {
-    let is_input = |a: &&Array| !matches!(a.role, Role::Output | Role::Conserved | Role::Expected);
-    // positions of inputs must stay: outputs in between are renamed, not removed
-    let mut arrays: Vec<Array> = program.arrays.clone();
-    let mut outputs: Vec<ArrayId> = Vec::new();
-    for (i, array) in arrays.iter().enumerate() {
-        if !is_input(&array) {
-            outputs.push(ArrayId(i as u32));
-        }
-    }
-    let wanted = n * order;
-    // as many outputs as coefficients, whatever the model's own were
-    for &id in outputs.iter() {
-        arrays[id.0 as usize].role = Role::Output;
-    }
-    while outputs.len() < wanted {
-        outputs.push(ArrayId(arrays.len() as u32));
-        arrays.push(Array {
-            name: format!("coefficient.{}", outputs.len()),
-            role: Role::Output,
-            axes: Vec::new(),
-            default: 0.0,
-            data: Vec::new(),
-            unit: None,
-            doc: None,
-            span: Span::default(),
-        });
-    }
-    let mut stores = Vec::with_capacity(wanted);
+/// The program of the coefficients: the inputs of the model, then one output for each.
+fn program_of(
+    name: &str,
+    mut arrays: Vec<Array>,
+    n: usize,
+    order: usize,
+    mut graph: Graph,
+    states: &[Vec<Option<NodeId>>],
+) -> Program {
+    let mut stores = Vec::with_capacity(n * order);
     for k in 1..=order {
         for (i, series) in states.iter().enumerate() {
             let node = series[k].unwrap_or_else(|| graph.constant(0.0));
-            stores.push(Store { target: Target::Element(outputs[(k - 1) * n + i]), node });
+            stores.push(Store { target: Target::Element(ArrayId(arrays.len() as u32)), node });
+            arrays.push(Array {
+                name: format!("coefficient.{k}.{i}"),
+                role: Role::Output,
+                axes: Vec::new(),
+                default: 0.0,
+                data: Vec::new(),
+                unit: None,
+                doc: None,
+                span: Span::default(),
+            });
         }
     }
     let kernel = Kernel { role: KernelRole::Outputs, graph, stores };
-    crate::derive::assemble(program.name.clone(), arrays, vec![kernel])
+    crate::derive::assemble(name.to_owned(), arrays, vec![kernel])
 }
 
-/// Copies a node of order 0 whose operands were copied.
-fn copy(from: &Graph, id: NodeId, series: &[Vec<Option<NodeId>>], into: &mut Graph) -> NodeId {
+/// Copies a node of order 0 whose operands were copied; `inputs` says where each array went.
+fn copy(from: &Graph, id: NodeId, series: &[Vec<Option<NodeId>>], inputs: &[ArrayId], into: &mut Graph) -> NodeId {
     match from.node(id) {
         Node::Call(op, _) => {
             let node = from.node(id);
@@ -110,6 +110,7 @@ fn copy(from: &Graph, id: NodeId, series: &[Vec<Option<NodeId>>], into: &mut Gra
                 node.operands().iter().map(|a| series[a.index()].first().copied().flatten().unwrap_or(*a)).collect();
             into.call(op, &operands)
         }
+        Node::Read(array) => into.read(inputs[array.0 as usize]),
         leaf => into.insert(leaf),
     }
 }

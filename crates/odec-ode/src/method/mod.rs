@@ -12,6 +12,7 @@ pub mod polynomial;
 pub mod radau;
 pub mod rosenbrock;
 pub mod runge_kutta;
+pub mod taylor;
 
 use crate::integrator::Integrator;
 use crate::problem::{Options, Refusal};
@@ -47,6 +48,8 @@ pub enum Family {
     Multistep,
     /// No formula of its own: methods of other families in turn.
     Automatic,
+    /// Series of the solution, from a system that has its coefficients.
+    Taylor,
     /// On x'' = a(t, x) alone: kicks and drifts in turn.
     Splitting(&'static mechanics::Composition),
     /// On M x'' = F(t, x, x') alone: Newmark and generalised alpha.
@@ -63,6 +66,7 @@ impl Family {
             Family::ImplicitOneStep { .. } => "implicit one-step",
             Family::Multistep => "multistep",
             Family::Automatic => "automatic",
+            Family::Taylor => "Taylor series",
             Family::Splitting(_) => "symplectic, on x''",
             Family::Alpha(_) => "implicit, on x''",
         }
@@ -180,6 +184,7 @@ static TABLE: &[&Method] = &[
     &explicit::tsit5::METHOD,
     &explicit::vern7::METHOD,
     &explicit::dop853::METHOD,
+    &taylor::METHOD,
     &implicit::backward_euler::METHOD,
     &implicit::linearised_backward_euler::METHOD,
     &implicit::trapezoidal::METHOD,
@@ -212,9 +217,9 @@ pub fn table() -> &'static [&'static Method] {
     TABLE
 }
 
-/// The methods for any system: all but those defined on x'' alone.
+/// The methods for any system: all but those defined on x'' alone and those that need more than f and its derivatives.
 pub fn general() -> impl Iterator<Item = &'static Method> {
-    TABLE.iter().copied().filter(|m| !matches!(m.family, Family::Splitting(_) | Family::Alpha(_)))
+    TABLE.iter().copied().filter(|m| !matches!(m.family, Family::Splitting(_) | Family::Alpha(_) | Family::Taylor))
 }
 
 /// The method of this name or alias, [`auto`] included.

@@ -209,7 +209,8 @@ pub fn prove(method: &Method) -> Vec<String> {
         (Family::ImplicitRungeKutta(t), _) => implicit(t, p),
         (Family::Splitting(c), _) => mechanics::composition(c.parts),
         (Family::Alpha(p), _) => mechanics::parameters(p),
-        (Family::ImplicitOneStep { .. } | Family::Multistep | Family::Automatic, _) => Vec::new(),
+        // the series of a model is proven with the models that have one
+        (Family::ImplicitOneStep { .. } | Family::Multistep | Family::Automatic | Family::Taylor, _) => Vec::new(),
     }
 }
 

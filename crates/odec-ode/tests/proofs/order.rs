@@ -106,6 +106,8 @@ pub fn admits(method: &Method, proof: &Proof) -> bool {
     match method.family {
         Family::Splitting(_) => return proof.pure_second_order() && proof.free_of_velocities,
         Family::Alpha(_) => return proof.pure_second_order(),
+        // its coefficients come from a compiled model: proven there
+        Family::Taylor => return false,
         _ => {}
     }
     let rosenbrock = matches!(method.family, Family::Rosenbrock(_));

@@ -91,7 +91,7 @@ fn formula(method: &Method, z: C) -> Option<C> {
         Family::ImplicitOneStep { numerator, denominator } => {
             Some(polynomial(numerator, z) / polynomial(denominator, z))
         }
-        Family::Multistep | Family::Automatic | Family::Splitting(_) | Family::Alpha(_) => None,
+        Family::Multistep | Family::Automatic | Family::Taylor | Family::Splitting(_) | Family::Alpha(_) => None,
     }
 }
 

@@ -1,0 +1,185 @@
+//! Taylor-series method: the order follows the tolerance, the step the last two coefficients.
+//!
+//! À. Jorba, M. Zou, A software package for the numerical integration of ODEs by means of high-order Taylor methods,
+//! Experimental Mathematics 14 (2005) 99-117, section 3.2: order p = ceil(1 - ln(eps)/2) and the step that is e^-2 of the
+//! estimated radius of convergence, so that the last term kept is about the tolerance. The coefficients are exact; they
+//! come from the system.
+
+use crate::control::Tolerances;
+use crate::evaluator::Evaluator;
+use crate::integrator::{Attempt, Integrator};
+use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
+use crate::problem::{Cause, Refusal};
+
+/// Highest order, that of a tolerance at the rounding of doubles.
+pub const MAX_ORDER: u32 = 26;
+/// Lowest order: with fewer terms an explicit Runge-Kutta method is cheaper.
+pub const MIN_ORDER: u32 = 6;
+
+/// Share of the step that the last two terms allow: they are to stay below the tolerance, and the first one left out
+/// is smaller still.
+const SAFETY: f64 = 0.9;
+/// Most by which a step may grow.
+const GROWTH: f64 = 8.0;
+/// Step after a failure or a rejected end.
+const RETREAT: f64 = 0.4;
+/// The defect h |p'(h) - f| at the end of a step, in tolerances, beyond which the polynomial is no solution: f has
+/// switched to another branch inside the step, or the coefficients misjudged it.
+const DEFECT: f64 = 100.0;
+
+pub(super) static METHOD: Method = Method {
+    name: "taylor",
+    aliases: &["taylor-series"],
+    about: "Taylor series of the solution, order chosen by the tolerance; for smooth problems at tight tolerances",
+    order: MAX_ORDER,
+    stages: 1,
+    family: Family::Taylor,
+    stability: Stability::Bounded,
+    adaptive: Adaptive::VariableOrder,
+    dense_order: MAX_ORDER,
+    structure: Structure { jacobian: false, time_derivative: false },
+    source: "Jorba & Zou, Experimental Mathematics 14 (2005) 99-117",
+    build,
+};
+
+/// The order for a relative tolerance.
+pub fn order_for(rtol: f64) -> u32 {
+    let order = (1.0 - 0.5 * rtol.max(1e-17).ln()).ceil();
+    (order as u32).clamp(MIN_ORDER, MAX_ORDER)
+}
+
+fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
+    let n = setup.system.shape().n;
+    let order = order_for(setup.options.rtol) as usize;
+    setup.system.prepare_series(order).map_err(|reason| Refusal::Unsuitable {
+        method: METHOD.name.to_string(),
+        reason,
+        instead: "vern7 or dop853".to_string(),
+    })?;
+    let length = n * order;
+    Ok(Box::new(Taylor {
+        order,
+        fixed: setup.options.fixed,
+        tolerances: Tolerances::new(setup.options, n),
+        t: 0.0,
+        y: vec![0.0; n],
+        c: vec![0.0; length],
+        y1: vec![0.0; n],
+        c1: vec![0.0; length],
+        defect: vec![0.0; n],
+        start_t: 0.0,
+        start: vec![0.0; n],
+        start_c: vec![0.0; length],
+    }))
+}
+
+/// The series at the end of the last step, and the one that step was made by.
+struct Taylor {
+    order: usize,
+    fixed: bool,
+    tolerances: Tolerances,
+    t: f64,
+    y: Vec<f64>,
+    /// Coefficients of h^1, h^2, ... at (t, y), n each.
+    c: Vec<f64>,
+    y1: Vec<f64>,
+    c1: Vec<f64>,
+    defect: Vec<f64>,
+    start_t: f64,
+    start: Vec<f64>,
+    start_c: Vec<f64>,
+}
+
+/// y + c_1 h + ... + c_p h^p by Horner's scheme.
+fn sum(y: &[f64], c: &[f64], order: usize, h: f64, out: &mut [f64]) {
+    let n = y.len();
+    out.copy_from_slice(&c[(order - 1) * n..order * n]);
+    for k in (0..order - 1).rev() {
+        for (out, c) in out.iter_mut().zip(&c[k * n..(k + 1) * n]) {
+            *out = *out * h + c;
+        }
+    }
+    for (out, y) in out.iter_mut().zip(y) {
+        *out = *out * h + y;
+    }
+}
+
+impl Taylor {
+    /// The step that the last two coefficients of the series at hand allow.
+    fn radius(&self) -> f64 {
+        let n = self.y.len();
+        let step = |k: usize| {
+            let size = self.tolerances.norm(&self.c[(k - 1) * n..k * n], &self.y, &self.y);
+            if size > 0.0 { (1.0 / size).powf(1.0 / k as f64) } else { f64::INFINITY }
+        };
+        SAFETY * step(self.order).min(step(self.order - 1))
+    }
+
+    fn step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<f64, Cause> {
+        let (n, p) = (self.y.len(), self.order);
+        sum(&self.y, &self.c, p, h, &mut self.y1);
+        if let Some(row) = self.y1.iter().position(|y| !y.is_finite()) {
+            return Err(Cause::NonFiniteState { row });
+        }
+        eval.series(t_new, &self.y1, p, &mut self.c1)?;
+        if self.fixed {
+            return Ok(0.0);
+        }
+        // h (p'(h) - f(t1, y1)), without a further evaluation: f is the first coefficient of the next series
+        for i in 0..n {
+            let mut slope = p as f64 * self.c[(p - 1) * n + i];
+            for k in (1..p).rev() {
+                slope = slope * h + k as f64 * self.c[(k - 1) * n + i];
+            }
+            self.defect[i] = h * (slope - self.c1[i]);
+        }
+        Ok(self.tolerances.norm(&self.defect, &self.y, &self.y1) / DEFECT)
+    }
+}
+
+impl Integrator for Taylor {
+    fn dimension(&self) -> usize {
+        self.y.len()
+    }
+
+    fn time(&self) -> f64 {
+        self.t
+    }
+
+    fn state(&self) -> &[f64] {
+        &self.y
+    }
+
+    fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        self.t = t;
+        self.y.copy_from_slice(y);
+        eval.series(t, y, self.order, &mut self.c)
+    }
+
+    fn order(&self) -> u32 {
+        self.order as u32
+    }
+
+    fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
+        let error = match self.step(eval, h, t_new) {
+            Err(cause) => return Attempt::Failed { cause, next: RETREAT * h },
+            Ok(error) => error,
+        };
+        if error > 1.0 {
+            let row = self.tolerances.worst(&self.defect, &self.y, &self.y1);
+            return Attempt::Rejected { next: RETREAT * h, error, row };
+        }
+        self.start_t = self.t;
+        std::mem::swap(&mut self.start, &mut self.y);
+        std::mem::swap(&mut self.start_c, &mut self.c);
+        std::mem::swap(&mut self.y, &mut self.y1);
+        std::mem::swap(&mut self.c, &mut self.c1);
+        self.t = t_new;
+        let next = if self.fixed { h } else { h.signum() * self.radius().min(GROWTH * h.abs()) };
+        Attempt::Accepted { next }
+    }
+
+    fn interpolate(&self, t: f64, y: &mut [f64]) {
+        sum(&self.start, &self.start_c, self.order, t - self.start_t, y);
+    }
+}

@@ -356,9 +356,19 @@ fn the_components_of_a_force_share_its_distance() {
     for nest in bodies.nests_of(KernelRole::Rhs) {
         assert_eq!(nest.space.loops().len(), 2);
     }
+    // And one reciprocal of its cube; products with it are the components.
+    assert_eq!(count(&bodies, KernelRole::Rhs, "div"), 1);
     // Of a spring, too, and of all its derivatives: one distance for each nest.
     let cloth = testing::models::cloth(7).program;
     assert_eq!(count(&cloth, KernelRole::Rhs, "sqrt"), 1);
     assert_eq!(count(&cloth, KernelRole::Jacobian, "sqrt"), 1);
     assert_eq!(count(&cloth, KernelRole::Tangent, "sqrt"), 1);
+}
+
+#[test]
+fn divisors_known_outside_a_loop_are_inverted_there() {
+    // The square of the grid width is a parameter's, `s[i]` is another for each cell: no division is left in the loops.
+    let heat = testing::models::heat(7).program;
+    assert_eq!(count(&heat, KernelRole::Rhs, "div"), 0);
+    assert!(count(&heat, KernelRole::Prepare, "div") > 0);
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::folds::Folds;
 use super::gradient::gradients_by;
 use crate::graph::{Graph, Node, NodeId};
+use crate::nest::reciprocal::with_reciprocals;
 use crate::nest::{Axis, Extent, LoopId, Nest, Part, Space, Store, Target, shared};
 use crate::program::{Array, KernelRole, Pattern, Program, Role};
 
@@ -37,6 +38,9 @@ pub fn complete_nests(
         nests.push(slopes(nest, KernelRole::TimeDerivative, |graph, node| {
             (node == Node::Time).then(|| graph.constant(1.0))
         }));
+    }
+    for nest in &mut nests {
+        *nest = with_reciprocals(nest, &arrays);
     }
     let adds = |nest: &Nest| nest.stores.iter().any(|s| matches!(s.target, Target::Add(_)));
     nests.sort_by_key(|nest| (nest.role, adds(nest)));

@@ -23,11 +23,13 @@ mod domain;
 mod entries;
 pub mod frame;
 mod positions;
+pub(crate) mod reciprocal;
 pub mod schedule;
 pub(crate) mod share;
 mod space;
 
 pub use bind::Bound;
+pub use reciprocal::ROUNDING_RULE;
 pub use share::shared;
 pub use space::{Access, Affine, Edge, Loop, Space, Sub, Subscript};
 

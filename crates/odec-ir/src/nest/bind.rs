@@ -234,11 +234,15 @@ impl Lists {
         if let Some(&id) = same.iter().find(|id| self.all[id.0 as usize] == list) {
             return id;
         }
-        let id = ListId(self.all.len() as u32);
-        same.push(id);
+        same.push(ListId(self.all.len() as u32));
+        self.append(list)
+    }
+
+    /// A list that no other is equal to.
+    fn append(&mut self, list: Vec<u32>) -> ListId {
         self.elements += list.len() as u64;
         self.all.push(list);
-        id
+        ListId(self.all.len() as u32 - 1)
     }
 }
 
@@ -377,7 +381,7 @@ impl Binder<'_> {
         };
         for slots in frame.slots.iter().flatten() {
             let list = lists.next().unwrap_or_default();
-            run.words[slots.list as usize] = Word::List(self.lists.push(list));
+            run.words[slots.list as usize] = Word::List(self.lists.append(list));
             let mut step = 1u64;
             for &(counter, stride) in slots.strides.iter().rev() {
                 if let Stride::Word(word) = stride {

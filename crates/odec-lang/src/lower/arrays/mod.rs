@@ -145,7 +145,12 @@ impl World<'_> {
 pub(super) fn lower(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagnostic>> {
     let (parts, nests) = nests(model, overrides)?;
     let Parts { arrays, axes, extents } = parts;
-    Ok(derive::complete_nests(arrays, axes, extents, nests, model.name.clone()))
+    let program = derive::complete_nests(arrays, axes, extents, nests, model.name.clone());
+    let has = |role| program.nests.iter().any(|nest| nest.role == role);
+    if has(KernelRole::Rhs) && !has(KernelRole::Jacobian) {
+        return Err(vec![super::too_dense(model, false)]);
+    }
+    Ok(program)
 }
 
 /// What a program is made of beside its nests.

@@ -7,7 +7,7 @@ mod solve;
 
 use std::collections::BTreeMap;
 
-use odec_ir::{Array, ArrayId, Graph, Kernel, KernelRole, NodeId, Program, Role, Span, Store, Target, derive};
+use odec_ir::{Array, ArrayId, Graph, Kernel, KernelRole, Nest, NodeId, Program, Role, Span, Store, Target, derive};
 
 use crate::diagnostic::Diagnostic;
 use crate::model::walk::{MAX_INLINED_TERMS, TooLarge, Walk};
@@ -85,6 +85,23 @@ fn too_dense(model: &Model, mass: bool) -> Diagnostic {
     };
     report
         .help("too many equations depend on too many states: this is the limit of exact derivatives; divide the model")
+}
+
+/// A program before its derivatives: kernels, or nests if the model has arrays.
+pub(crate) struct Draft {
+    pub arrays: Vec<Array>,
+    pub kernels: Vec<Kernel>,
+    pub nests: Vec<Nest>,
+}
+
+/// The draft of a model.
+pub(crate) fn draft(model: &Model, overrides: &Overrides) -> Result<Draft, Vec<Diagnostic>> {
+    if model.has_arrays() {
+        let (parts, nests) = arrays::nests(model, overrides)?;
+        return Ok(Draft { arrays: parts.arrays, kernels: Vec::new(), nests });
+    }
+    let (arrays, kernels) = kernels(model, overrides)?;
+    Ok(Draft { arrays, kernels, nests: Vec::new() })
 }
 
 /// Arrays and the kernels that are not derivatives of others.

@@ -1,18 +1,20 @@
 //! The last phase: equations that cannot be solved, and what is probably not meant although the model runs.
 
-use odec_ir::{Array, Graph, Kernel, KernelRole, Node, NodeId, Span, stage};
+use odec_ir::nest::Fold;
+use odec_ir::{Graph, KernelRole, Node, NodeId, Span, stage};
 
 use super::Builder;
+use crate::lower::Draft;
 use crate::model::{EntryValue, Overrides, Symbol, Values};
 use crate::report::{Build, error, warning};
 
 impl Builder<'_> {
     /// Builds the program once: equations that cannot be solved for their derivatives, comparisons that are never true.
-    pub(super) fn check_program(&mut self) -> Option<(Vec<Array>, Vec<Kernel>)> {
-        match crate::lower::kernels(&self.model, &Overrides::default()) {
-            Ok(program) => {
-                self.check_equalities(&program.0, &program.1);
-                Some(program)
+    pub(super) fn check_program(&mut self) -> Option<Draft> {
+        match crate::lower::draft(&self.model, &Overrides::default()) {
+            Ok(draft) => {
+                self.check_equalities(&draft);
+                Some(draft)
             }
             Err(errors) => {
                 self.diagnostics.extend(errors);
@@ -22,10 +24,10 @@ impl Builder<'_> {
     }
 
     /// `==` between quantities that change continuously holds at single instants at most.
-    fn check_equalities(&mut self, arrays: &[Array], kernels: &[Kernel]) {
+    fn check_equalities(&mut self, draft: &Draft) {
         let mut places = Vec::new();
         for role in [KernelRole::Rhs, KernelRole::Outputs] {
-            places.extend(continuous(arrays, kernels, role, |name| matches!(name, "eq" | "ne")));
+            places.extend(continuous(draft, role, |name| matches!(name, "eq" | "ne")));
         }
         places.sort();
         places.dedup();
@@ -36,10 +38,10 @@ impl Builder<'_> {
         }
     }
 
-    pub(super) fn warn(&mut self, program: Option<&(Vec<Array>, Vec<Kernel>)>) {
+    pub(super) fn warn(&mut self, draft: Option<&Draft>) {
         self.warn_unused();
-        if let Some((arrays, kernels)) = program {
-            self.warn_switches(arrays, kernels);
+        if let Some(draft) = draft {
+            self.warn_switches(draft);
         }
         self.warn_tolerances();
         self.say_units();
@@ -68,10 +70,9 @@ impl Builder<'_> {
     }
 
     /// One warning for every place where f or its derivative jumps.
-    fn warn_switches(&mut self, arrays: &[Array], kernels: &[Kernel]) {
-        let mut places = continuous(arrays, kernels, KernelRole::Rhs, |name| {
-            odec_ir::builtin::find(name).is_some_and(|op| op.0.switches)
-        });
+    fn warn_switches(&mut self, draft: &Draft) {
+        let mut places =
+            continuous(draft, KernelRole::Rhs, |name| odec_ir::builtin::find(name).is_some_and(|op| op.0.switches));
         places.sort();
         places.dedup();
         // Of places inside one another the smallest is enough.
@@ -139,19 +140,38 @@ impl Builder<'_> {
     }
 }
 
-/// Where a kernel applies an operation whose operands change during the run.
-fn continuous(arrays: &[Array], kernels: &[Kernel], role: KernelRole, wanted: impl Fn(&str) -> bool) -> Vec<Span> {
-    let Some(kernel) = kernels.iter().find(|k| k.role == role) else { return Vec::new() };
-    let graph = &kernel.graph;
-    let stages = stage::of(graph, arrays);
-    let live = graph.reachable(kernel.stores.iter().map(|s| s.node));
-    let stepwise = stepwise(graph, &stages);
+/// Where a kernel or nest of a role applies an operation whose operands change during the run.
+fn continuous(draft: &Draft, role: KernelRole, wanted: impl Fn(&str) -> bool) -> Vec<Span> {
+    let mut places = Vec::new();
+    for kernel in draft.kernels.iter().filter(|k| k.role == role) {
+        let stages = stage::of(&kernel.graph, &draft.arrays);
+        let roots: Vec<NodeId> = kernel.stores.iter().map(|s| s.node).collect();
+        places.extend(continuous_in(&kernel.graph, &stages, &roots, &wanted));
+    }
+    for nest in draft.nests.iter().filter(|n| n.role == role) {
+        let stages = stage::of_nest(nest, &draft.arrays);
+        let roots: Vec<NodeId> = nest.stores.iter().map(|s| s.node).collect();
+        places.extend(continuous_in(&nest.graph, &stages, &roots, &wanted));
+    }
+    places
+}
+
+fn continuous_in(graph: &Graph, stages: &[stage::Stage], roots: &[NodeId], wanted: impl Fn(&str) -> bool) -> Vec<Span> {
+    let live = graph.reachable(roots.iter().copied());
+    let stepwise = stepwise(graph, stages);
     let mut places = Vec::new();
     for (i, node) in graph.nodes().iter().enumerate() {
+        if let Node::Fold(Fold::Min | Fold::Max, _, term) = node
+            && live[i]
+            && wanted("max")
+            && stages[term.index()] >= stage::Stage::Time
+        {
+            places.extend(graph.spans(NodeId(i as u32)).first());
+        }
         let Node::Call(op, operands) = node else { continue };
         // A choice is a switch of its condition; what joins conditions switches where they do.
         let follows = match op.0.name {
-            "if" => is_condition(graph, operands[0]),
+            "if" => is_condition(graph, operands[0]) || stages[operands[0].index()] <= stage::Stage::Parameter,
             "and" | "or" | "not" => true,
             _ => false,
         };

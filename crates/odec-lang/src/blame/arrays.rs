@@ -343,6 +343,7 @@ impl<'a> Elements<'a> {
         };
         let values = self.point.values;
         match symbol {
+            Symbol::Time => Origin::Known(Dual::plain(self.point.t)),
             Symbol::Constant(i) if ranges.is_empty() => Origin::Known(Dual::plain(from(Some(&values.constants), i))),
             Symbol::Constant(i) => {
                 Origin::Known(Dual::plain(from(values.constant_data.get(i).map(Vec::as_slice), offset)))
@@ -374,7 +375,6 @@ impl<'a> Elements<'a> {
                 let value = from(Some(self.point.y), rank);
                 Origin::Known(Dual { value, slope: (self.by == Some(By::State(rank))).then_some(1.0) })
             }
-            _ => Origin::Known(Dual::plain(self.point.t)),
         }
     }
 

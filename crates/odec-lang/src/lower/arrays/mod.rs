@@ -1,6 +1,7 @@
 //! From the checked model with index sets to loop nests: every statement over the same index sets shares a nest, and what
 //! reads past an edge has an interior and a shell.
 
+mod conditions;
 mod index;
 mod rates;
 mod read;

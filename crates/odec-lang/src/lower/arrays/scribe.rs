@@ -321,6 +321,9 @@ impl<'w, 'm> Scribe<'w, 'm> {
         if let Some(x) = self.space.guards.as_constant(guard) {
             return self.same((Kind::Value, if x != 0.0 { a } else { b }, context));
         }
+        if let Some(holds) = self.settled_inside(guard) {
+            return self.same((Kind::Value, if holds { a } else { b }, context));
+        }
         let otherwise = self.space.guards.apply(&logic::NOT, &[guard]);
         let (then, other) = (self.under(context, guard), self.under(context, otherwise));
         match self.nodes(&[(Kind::Value, a, then), (Kind::Value, b, other)]) {
@@ -763,6 +766,7 @@ impl<'w, 'm> Scribe<'w, 'm> {
             Err(Step::Done(_)) => return,
         };
         let constant = self.space.guards.as_constant(guard);
+        let constant = constant.or_else(|| self.settled_inside(guard).map(|holds| f64::from(u8::from(holds))));
         if constant == Some(0.0) {
             return;
         }

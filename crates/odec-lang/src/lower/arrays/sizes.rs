@@ -92,6 +92,23 @@ impl<'m> Sizes<'m> {
         self.scalars[extent.0 as usize]
     }
 
+    /// The extent that a scalar holds.
+    pub fn extent_of(&self, scalar: ArrayId) -> Option<ExtentId> {
+        self.scalars.iter().position(|s| *s == scalar).map(|i| ExtentId(i as u32))
+    }
+
+    /// The axis of a range that no array has.
+    pub fn range_axis(&mut self, first: Affine, last: Affine) -> AxisId {
+        let key = (String::new(), first, last);
+        if let Some(&axis) = self.by_axis.get(&key) {
+            return axis;
+        }
+        let axis = AxisId(self.axes.len() as u32);
+        self.axes.push(Axis { name: String::new(), first: key.1.clone(), last: key.2.clone(), span: Span::default() });
+        self.by_axis.insert(key, axis);
+        axis
+    }
+
     /// An expression in constants as a whole number.
     pub fn affine(&mut self, arrays: &mut Arrays, body: Body) -> Result<Affine, Diagnostic> {
         let mut known: Vec<Option<Affine>> = Vec::with_capacity(body.range().len());

@@ -5,6 +5,7 @@ mod conditions;
 mod index;
 mod rates;
 mod read;
+mod reduce;
 mod scatter;
 mod scribe;
 mod sizes;

@@ -66,7 +66,7 @@ fn the_solver_follows_the_structure() {
     // In two dimensions methods that iterate anyway solve by iteration from a few thousand unknowns.
     let large = report(&grids::heat_square(64), "bdf2", Linear::Auto);
     assert_eq!((large.kind, large.n, large.fill), (Kind::Krylov, 4096, large.entries as u64));
-    assert_eq!(report(&grids::heat_square(64), "rodas4", Linear::Auto).kind, Kind::Sparse);
+    assert_eq!(report(&grids::heat_square(64), "rodas4", Linear::Auto).kind, Kind::Multifrontal);
     assert_eq!(report(&grids::brusselator_line(3_000), "kencarp4", Linear::Auto).kind, Kind::BlockTridiagonal);
     assert_eq!(report(&grids::heat_line(10), "rodas4", Linear::Auto).kind, Kind::Dense);
     assert_eq!(solve(&grids::heat_line(10), 1e-4, "rk4", &fixed(1e-4)).linear, None);

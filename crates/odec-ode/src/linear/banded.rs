@@ -137,6 +137,11 @@ impl<S: Scalar> Factor<S> for Banded<S> {
         self.health
     }
 
+    /// Rows of very different scales make pivots that are large in their columns small in their rows.
+    fn is_checked(&self) -> bool {
+        true
+    }
+
     fn report(&self) -> LinearReport {
         self.report.clone()
     }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use crate::linear::banded::Banded;
 use crate::linear::blocks;
 use crate::linear::dense::Dense;
+use crate::linear::fronts::{self, Fronts, Plan};
 use crate::linear::incomplete::Incomplete;
+use crate::linear::sparse::Sparse;
 use crate::linear::split::{self, Split};
 use crate::linear::straight::{Eliminator, Straight};
-use crate::linear::{Factor, Scalar, band, ordering, sparse};
+use crate::linear::{Factor, Scalar, band, ordering};
 use crate::pattern::Pattern;
 use crate::problem::{Options, Refusal};
 
@@ -76,6 +78,10 @@ pub enum Kind {
     Sparse,
     /// Straight-line code for the pattern, checked.
     Compiled,
+    /// Dense fronts, with the pivots where the analysis put them.
+    Multifrontal,
+    /// Sparse columns with partial pivoting, where other pivots would not do.
+    Pivoting,
     /// BiCGStab with ILU(0).
     Krylov,
     /// BiCGStab with products J w alone.
@@ -90,6 +96,8 @@ impl std::fmt::Display for Kind {
             Kind::BlockTridiagonal => "block-tridiagonal LU",
             Kind::Sparse => "sparse LU",
             Kind::Compiled => "LU in machine code",
+            Kind::Multifrontal => "multifrontal LU",
+            Kind::Pivoting => "sparse LU with partial pivoting",
             Kind::Krylov => "BiCGStab with ILU(0)",
             Kind::MatrixFree => "BiCGStab without a matrix",
         })
@@ -276,10 +284,7 @@ pub(super) fn direct<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Resu
             let (order, width) = band::reverse_cuthill_mckee(pattern);
             banded(pattern, order, width, true)
         }
-        Linear::Sparse => match ordering::minimum_degree(pattern, MAX_FILL) {
-            Some(ordering) => Ok(Box::new(sparse::Sparse::new(pattern, ordering, MAX_FILL))),
-            None => Err(Misfit::TooFull { n }.into()),
-        },
+        Linear::Sparse => sparse(pattern, MAX_FILL).ok_or(Misfit::TooFull { n }.into()),
         Linear::Compiled => match straight(pattern, request, MAX_COMPILED) {
             Some(factor) => Ok(factor),
             None => Err(Misfit::NotCompiled { n }.into()),
@@ -350,17 +355,31 @@ fn banded<S: Scalar>(
     Ok(Box::new(Banded::new(pattern, order, width)))
 }
 
-fn automatic<S: Scalar>(pattern: &Pattern, in_blocks: bool) -> Result<Box<dyn Factor<S>>, Refusal> {
+fn sparse<S: Scalar>(pattern: &Pattern, limit: u64) -> Option<Box<dyn Factor<S>>> {
+    Some(match fronts::plan(pattern, limit)? {
+        Plan::Columns(ordering) => Box::new(Sparse::new(pattern, ordering, MAX_FILL)),
+        Plan::Fronts(ordered) => Box::new(Fronts::new(pattern, ordered)),
+    })
+}
+
+/// Sparse columns, whose pivots are chosen anew when they become small.
+fn by_columns<S: Scalar>(pattern: &Pattern, limit: u64) -> Option<Box<dyn Factor<S>>> {
+    let ordering = ordering::minimum_degree(pattern, limit)?;
+    Some(Box::new(Sparse::new(pattern, ordering, MAX_FILL)))
+}
+
+fn automatic<S: Scalar>(pattern: &Pattern, keep_pivots: bool) -> Result<Box<dyn Factor<S>>, Refusal> {
     let n = pattern.cols();
     let full = n as f64 * n as f64;
     if n > SMALL && (pattern.entries() as f64) < SPARSE_DENSITY * full {
         let (order, width) = band::reverse_cuthill_mckee(pattern);
         if width <= NARROW {
-            return banded(pattern, order, width, in_blocks);
+            return banded(pattern, order, width, keep_pivots);
         }
         let limit = if n > MAX_DENSE { MAX_FILL } else { MAX_FILL.min((SPARSE_DENSITY * full) as u64) };
-        if let Some(ordering) = ordering::minimum_degree(pattern, limit) {
-            return Ok(Box::new(sparse::Sparse::new(pattern, ordering, MAX_FILL)));
+        let sparse = if keep_pivots { sparse(pattern, limit) } else { by_columns(pattern, limit) };
+        if let Some(factor) = sparse {
+            return Ok(factor);
         }
     }
     if n > MAX_DENSE {

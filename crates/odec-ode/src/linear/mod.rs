@@ -1,17 +1,23 @@
 //! Linear algebra of the implicit methods: W = alpha*M - J, formed, factored and solved; methods see only `Shifted`.
 
+mod analysis;
 mod assembled;
 mod band;
 mod banded;
 mod blocks;
 mod choice;
 mod dense;
+mod dissection;
 mod effective;
 mod free;
+mod fronts;
 mod incomplete;
 mod krylov;
 mod mass;
+mod matching;
 mod ordering;
+mod pivoting;
+mod product;
 mod scalar;
 mod second_order;
 mod shifted;
@@ -19,6 +25,8 @@ mod solver;
 mod sparse;
 mod split;
 mod straight;
+#[cfg(test)]
+mod tests;
 
 pub use assembled::Assembled;
 pub use choice::{
@@ -60,9 +68,13 @@ pub trait Factor<S = f64> {
     fn health(&self) -> Health;
     /// What it is.
     fn report(&self) -> LinearReport;
-    /// True where pivots are not chosen by size among all candidates, so that solutions are to be checked.
+    /// True where pivots are not chosen by size among all candidates.
     fn pivots_are_fixed(&self) -> bool {
         false
+    }
+    /// True where the first solution after a factorisation is worth a check and a refinement.
+    fn is_checked(&self) -> bool {
+        self.pivots_are_fixed()
     }
     /// A factorisation of the same matrices that chooses pivots by size, if this one does not.
     fn pivoting(&self, _pattern: &Pattern) -> Option<Box<dyn Factor<S>>> {

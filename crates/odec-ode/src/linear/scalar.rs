@@ -2,6 +2,10 @@
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
+use crate::linear::pivoting::Pivoting;
+use crate::linear::{Factor, product};
+use crate::pattern::Pattern;
+
 /// Complex numbers.
 pub type Complex = nalgebra::Complex<f64>;
 
@@ -34,6 +38,13 @@ pub trait Scalar:
     fn parts<'a>(values: &'a [Self], buffer: &'a mut [f64]) -> &'a [f64];
     /// Doubles as numbers.
     fn from_parts(parts: &[f64], values: &mut [Self]);
+    /// C -= A B within columns of length `m`: A is the rows from `to` of `left`, the columns `from..to`; `right` has B in its rows
+    /// `from..to` and C in those from `to`.
+    #[doc(hidden)]
+    fn update(left: &[Self], right: &mut [Self], m: usize, from: usize, to: usize);
+    /// A sparse factorisation that chooses its pivots by size.
+    #[doc(hidden)]
+    fn pivoting(pattern: &Pattern) -> Box<dyn Factor<Self>>;
 }
 
 impl Scalar for f64 {
@@ -49,6 +60,12 @@ impl Scalar for f64 {
     }
     fn from_parts(parts: &[f64], values: &mut [f64]) {
         values.copy_from_slice(parts);
+    }
+    fn update(left: &[Self], right: &mut [Self], m: usize, from: usize, to: usize) {
+        product::update(left, right, m, from, to);
+    }
+    fn pivoting(pattern: &Pattern) -> Box<dyn Factor<Self>> {
+        Box::new(Pivoting::new(pattern))
     }
 }
 
@@ -70,5 +87,11 @@ impl Scalar for Complex {
         for (pair, z) in parts.chunks_exact(2).zip(values) {
             *z = Complex::new(pair[0], pair[1]);
         }
+    }
+    fn update(left: &[Self], right: &mut [Self], m: usize, from: usize, to: usize) {
+        product::update(left, right, m, from, to);
+    }
+    fn pivoting(pattern: &Pattern) -> Box<dyn Factor<Self>> {
+        Box::new(Pivoting::new(pattern))
     }
 }

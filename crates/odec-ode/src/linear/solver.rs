@@ -7,7 +7,7 @@ use crate::pattern::Pattern;
 use crate::problem::Refusal;
 
 /// A first solution whose componentwise backward error stays above this after one step of refinement is not accepted.
-pub(super) const BACKWARD_ERROR: f64 = 1e-8;
+pub(super) const BACKWARD_ERROR: f64 = 1e-10;
 
 /// Matrix, factors, and what is needed to look after them.
 pub(super) struct Solver<S = f64> {
@@ -45,13 +45,11 @@ impl<S: Scalar> Solver<S> {
         self.factor.iterates()
     }
 
-    fn with(pattern: &Pattern, factor: Box<dyn Factor<S>>) -> Self {
+    /// With a factorisation of its own.
+    pub(super) fn with(pattern: &Pattern, factor: Box<dyn Factor<S>>) -> Self {
         let n = pattern.cols();
-        let check = factor.pivots_are_fixed().then(|| Check {
-            b: vec![S::ZERO; n],
-            residual: vec![S::ZERO; n],
-            scale: vec![0.0; n],
-        });
+        let check =
+            factor.is_checked().then(|| Check { b: vec![S::ZERO; n], residual: vec![S::ZERO; n], scale: vec![0.0; n] });
         Solver { matrix: Assembled::new(pattern), factor, check, unchecked: false, fallbacks: 0 }
     }
 
@@ -64,7 +62,7 @@ impl<S: Scalar> Solver<S> {
     pub fn factor(&mut self) -> Result<(), usize> {
         self.unchecked = self.check.is_some();
         match self.factor.factor(&self.matrix) {
-            Err(_) if self.check.is_some() => self.choose_pivots(),
+            Err(column) if self.check.is_some() => self.choose_pivots().unwrap_or(Err(column)),
             result => result,
         }
     }
@@ -78,18 +76,16 @@ impl<S: Scalar> Solver<S> {
         }
     }
 
-    /// Takes the factorisation with pivoting from here on.
+    /// Takes a factorisation that chooses its pivots from here on, if there is one, and makes it.
     #[cold]
-    fn choose_pivots(&mut self) -> Result<(), usize> {
+    fn choose_pivots(&mut self) -> Option<Result<(), usize>> {
+        self.factor = self.factor.pivoting(&self.matrix.pattern())?;
         self.fallbacks += 1;
-        self.unchecked = false;
-        if let Some(factor) = self.factor.pivoting(&self.matrix.pattern()) {
-            self.factor = factor;
-            if !self.factor.pivots_are_fixed() {
-                self.check = None;
-            }
+        if !self.factor.is_checked() {
+            self.check = None;
         }
-        self.factor.factor(&self.matrix)
+        self.unchecked = self.check.is_some();
+        Some(self.factor.factor(&self.matrix))
     }
 
     fn solve_checked(&mut self, x: &mut [S]) {
@@ -106,11 +102,13 @@ impl<S: Scalar> Solver<S> {
         if self.matrix.solved(x, b, BACKWARD_ERROR, residual, scale) || b.iter().any(|b| !b.magnitude().is_finite()) {
             return;
         }
-        x.copy_from_slice(b);
-        // A matrix that is singular to rounding leaves the caller with a solution that is not finite.
-        match self.choose_pivots() {
-            Ok(()) => self.factor.solve(x),
-            Err(_) => x.fill(S::from(f64::NAN)),
+        if self.factor.pivots_are_fixed() {
+            x.copy_from_slice(b);
+            // A matrix that is singular to rounding leaves the caller with a solution that is not finite.
+            match self.choose_pivots() {
+                Some(Ok(())) => self.solve(x),
+                _ => x.fill(S::from(f64::NAN)),
+            }
         }
     }
 

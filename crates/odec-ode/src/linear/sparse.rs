@@ -301,6 +301,11 @@ impl<S: Scalar> Factor<S> for Sparse<S> {
         self.health
     }
 
+    /// Pivots that are large enough in their columns may still be small in their rows.
+    fn is_checked(&self) -> bool {
+        true
+    }
+
     fn report(&self) -> LinearReport {
         let fill = if self.analysed {
             (self.lower.rows.len() + self.upper.rows.len() + self.n) as u64

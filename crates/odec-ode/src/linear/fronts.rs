@@ -1,0 +1,391 @@
+//! Multifrontal LU (Duff & Reid, ACM Trans. Math. Softw. 9 (1983)) with one analysis: the pivots stay on a diagonal that a matching
+//! of rows and columns has filled, exchanged only within a front; dense products do the work.
+
+use crate::linear::analysis::{Analysis, analyse};
+use crate::linear::band::{inverse, symmetric};
+use crate::linear::choice::{Kind, LinearReport, MAX_FILL};
+use crate::linear::dissection::nested_dissection;
+use crate::linear::matching::{Matching, match_rows};
+use crate::linear::ordering::{Ordering, minimum_degree};
+use crate::linear::{Assembled, Factor, Health, Scalar};
+use crate::pattern::Pattern;
+
+/// Columns eliminated before the rest of a front is brought up to date.
+const PANEL: usize = 32;
+/// A diagonal entry below this fraction of its column asks for a matching.
+const WEAK: f64 = 1e-6;
+const NONE: u32 = u32::MAX;
+
+/// Factorisations that take more operations than this are made in dense fronts.
+const FRONTS_PAY: f64 = 1e6;
+
+/// The way in which a sparse matrix is factored.
+pub(super) enum Plan {
+    /// Column by column: little work.
+    Columns(Ordering),
+    /// In dense fronts.
+    Fronts(Ordered),
+}
+
+/// An order with what its factorisation takes.
+pub(super) struct Ordered {
+    analysis: Analysis,
+    name: &'static str,
+}
+
+/// Minimum degree or, where that is much work, nested dissection if it promises less; `None` beyond `limit` entries of L + U.
+pub(super) fn plan(pattern: &Pattern, limit: u64) -> Option<Plan> {
+    let graph = symmetric(pattern);
+    let degree = minimum_degree(pattern, limit);
+    let analysed = degree.as_ref().and_then(|o| analyse(&graph, &o.order, limit));
+    match (degree, &analysed) {
+        (Some(ordering), Some(analysis)) if analysis.flops < FRONTS_PAY => return Some(Plan::Columns(ordering)),
+        _ => {}
+    }
+    better(&graph, analysed, limit).map(Plan::Fronts)
+}
+
+/// As [`plan`], in fronts however little the work is.
+#[cfg(test)]
+pub(super) fn plan_fronts(pattern: &Pattern) -> Option<Ordered> {
+    let graph = symmetric(pattern);
+    let degree = minimum_degree(pattern, u64::MAX).and_then(|o| analyse(&graph, &o.order, u64::MAX));
+    better(&graph, degree, u64::MAX)
+}
+
+fn better(graph: &Pattern, degree: Option<Analysis>, limit: u64) -> Option<Ordered> {
+    match (degree, analyse(graph, &nested_dissection(graph), limit)) {
+        (Some(degree), Some(dissection)) if degree.flops <= dissection.flops => {
+            Some(Ordered { analysis: degree, name: "minimum degree" })
+        }
+        (_, Some(analysis)) => Some(Ordered { analysis, name: "nested dissection" }),
+        (Some(analysis), None) => Some(Ordered { analysis, name: "minimum degree" }),
+        (None, None) => None,
+    }
+}
+
+/// Where the numbers of one front go.
+struct Place {
+    /// Its entries of the matrix among `Fronts::entries`.
+    entries: std::ops::Range<usize>,
+    /// Columns of L with the pivots' block, then rows of U, in `Fronts::factors`.
+    factors: usize,
+    /// Places of its rows in the front of its parent, in `Fronts::relative`.
+    relative: usize,
+    /// What it leaves, from the start of `Fronts::stack`.
+    left: usize,
+    /// Its last child that leaves something, and the child of its parent before it; `NONE` for none.
+    child: u32,
+    sibling: u32,
+}
+
+/// Structure and numbers.
+pub(super) struct Fronts<S> {
+    analysis: Analysis,
+    /// Row of the matrix on the diagonal of each column, in the order of elimination.
+    rows: Vec<u32>,
+    places: Vec<Place>,
+    /// Entry of the matrix and place in the front.
+    entries: Vec<(u32, u32)>,
+    relative: Vec<u32>,
+    factors: Vec<S>,
+    /// Exchanges within the fronts: place within the front of the pivot of each column.
+    pivots: Vec<u32>,
+    stack: Vec<S>,
+    front: Vec<S>,
+    x: Vec<S>,
+    /// The rows are matched anew with the first numbers.
+    matched: bool,
+    report: LinearReport,
+    health: Health,
+}
+
+impl<S: Scalar> Fronts<S> {
+    /// For matrices on a pattern.
+    pub fn new(pattern: &Pattern, ordered: Ordered) -> Self {
+        let same: Vec<u32> = (0..pattern.cols() as u32).collect();
+        let report = LinearReport { ordering: ordered.name, ..LinearReport::new(Kind::Multifrontal, pattern) };
+        Self::with(pattern, ordered, &same, report)
+    }
+
+    /// `matching` is the row of the matrix that takes the diagonal of each column.
+    fn with(pattern: &Pattern, ordered: Ordered, matching: &[u32], report: LinearReport) -> Self {
+        let analysis = ordered.analysis;
+        let n = pattern.cols();
+        let position = inverse(&analysis.order);
+        let row_position = {
+            let mut of = vec![0u32; n];
+            for (column, row) in matching.iter().enumerate() {
+                of[*row as usize] = position[column];
+            }
+            of
+        };
+        let mut owner = vec![0u32; n];
+        for (f, front) in analysis.fronts.iter().enumerate() {
+            owner[front.first..front.first + front.width].fill(f as u32);
+        }
+        let local = |f: usize, k: usize| {
+            let front = &analysis.fronts[f];
+            match k.checked_sub(front.first) {
+                Some(inside) if inside < front.width => inside,
+                _ => front.width + front.rows.binary_search(&(k as u32)).unwrap_or(0),
+            }
+        };
+        let mut by_front: Vec<(u32, u32, u32)> = pattern
+            .positions()
+            .enumerate()
+            .map(|(source, (i, j))| {
+                let (i, j) = (row_position[i] as usize, position[j] as usize);
+                let f = owner[i.min(j)] as usize;
+                let at = local(f, j) * analysis.fronts[f].size() + local(f, i);
+                (f as u32, source as u32, at as u32)
+            })
+            .collect();
+        by_front.sort_unstable();
+        let mut places: Vec<Place> = Vec::with_capacity(analysis.fronts.len());
+        let mut relative = Vec::new();
+        let (mut entry, mut factors, mut largest) = (0, 0, 0);
+        // What the fronts leave is a stack: a parent takes what its children left off the top of it.
+        let (mut height, mut deepest) = (0, 0);
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        for (f, front) in analysis.fronts.iter().enumerate() {
+            let from = entry;
+            while by_front.get(entry).is_some_and(|(owner, ..)| *owner as usize == f) {
+                entry += 1;
+            }
+            let (mut child, mut before) = (NONE, None);
+            while let Some((own, start)) = open.last().copied().filter(|(c, _)| analysis.fronts[*c].parent == f) {
+                open.pop();
+                height = start;
+                match before {
+                    None => child = own as u32,
+                    Some(later) => places[later as usize].sibling = own as u32,
+                }
+                before = Some(own as u32);
+            }
+            let left = height;
+            places.push(Place { entries: from..entry, factors, relative: relative.len(), left, child, sibling: NONE });
+            let (w, r) = (front.width, front.rows.len());
+            factors += w * (w + 2 * r);
+            largest = largest.max(front.size() * front.size());
+            if r > 0 {
+                relative.extend(front.rows.iter().map(|k| local(front.parent, *k as usize) as u32));
+                open.push((f, height));
+                height += r * r;
+                deepest = deepest.max(height);
+            }
+        }
+        let rows = analysis.order.iter().map(|j| matching[*j as usize]).collect();
+        Fronts {
+            rows,
+            places,
+            entries: by_front.into_iter().map(|(_, source, at)| (source, at)).collect(),
+            relative,
+            factors: vec![S::ZERO; factors],
+            pivots: vec![0; n],
+            stack: vec![S::ZERO; deepest],
+            front: vec![S::ZERO; largest],
+            x: vec![S::ZERO; n],
+            matched: false,
+            report: LinearReport { fill: analysis.fill, ordering: ordered.name, ..report },
+            health: Health { pivot_ratio: 0.0 },
+            analysis,
+        }
+    }
+
+    /// With the first numbers: rows are exchanged where the diagonal is weak, and the analysis made again for them.
+    fn match_first(&mut self, matrix: &Assembled<S>) {
+        self.matched = true;
+        if let Matching::Exchanged(matching) = match_rows(matrix, WEAK) {
+            let mut renamed = vec![0u32; matching.len()];
+            for (column, row) in matching.iter().enumerate() {
+                renamed[*row as usize] = column as u32;
+            }
+            let pattern = matrix.pattern();
+            let n = pattern.cols();
+            let exchanged = Pattern::from_positions(n, n, pattern.positions().map(|(i, j)| (renamed[i] as usize, j)));
+            let graph = symmetric(&exchanged);
+            let degree = minimum_degree(&exchanged, MAX_FILL).and_then(|o| analyse(&graph, &o.order, MAX_FILL));
+            if let Some(ordered) = better(&graph, degree, MAX_FILL) {
+                *self = Self::with(&pattern, ordered, &matching, self.report.clone());
+                self.matched = true;
+            }
+        }
+    }
+}
+
+/// Eliminates the first `w` columns of a front of size `m`, with exchanges among its first `w` rows, whose places go to
+/// `pivots`; the smallest and the largest pivot. The error is a column without a pivot.
+fn eliminate<S: Scalar>(front: &mut [S], m: usize, w: usize, pivots: &mut [u32]) -> Result<(f64, f64), usize> {
+    let (mut smallest, mut largest) = (f64::INFINITY, 0.0f64);
+    for from in (0..w).step_by(PANEL) {
+        let to = (from + PANEL).min(w);
+        for k in from..to {
+            let column = &front[k * m..(k + 1) * m];
+            let mut pivot = k;
+            for i in k + 1..w {
+                if column[i].magnitude() > column[pivot].magnitude() {
+                    pivot = i;
+                }
+            }
+            // The diagonal is kept where it will do, so that most fronts move nothing.
+            if column[k].magnitude() >= 0.1 * column[pivot].magnitude() {
+                pivot = k;
+            }
+            let size = column[pivot].magnitude();
+            if !(size > 0.0 && size.is_finite()) {
+                return Err(k);
+            }
+            (smallest, largest) = (smallest.min(size), largest.max(size));
+            pivots[k] = pivot as u32;
+            if pivot != k {
+                for column in front.chunks_exact_mut(m) {
+                    column.swap(k, pivot);
+                }
+            }
+            let (left, right) = front.split_at_mut((k + 1) * m);
+            let column = &mut left[k * m..];
+            let scale = S::ONE / column[k];
+            for v in &mut column[k + 1..] {
+                *v = *v * scale;
+            }
+            for other in right.chunks_exact_mut(m).take(to - k - 1) {
+                let top = other[k];
+                for (x, l) in other[k + 1..].iter_mut().zip(&column[k + 1..]) {
+                    *x -= top * *l;
+                }
+            }
+        }
+        let (left, right) = front.split_at_mut(to * m);
+        let panel = &left[from * m..];
+        for column in right.chunks_exact_mut(m) {
+            for k in from..to {
+                let top = column[k];
+                let l = &panel[(k - from) * m..];
+                for (x, l) in column[k + 1..to].iter_mut().zip(&l[k + 1..to]) {
+                    *x -= top * *l;
+                }
+            }
+        }
+        if to < m {
+            S::update(panel, right, m, from, to);
+        }
+    }
+    Ok((smallest, largest))
+}
+
+impl<S: Scalar> Factor<S> for Fronts<S> {
+    fn factor(&mut self, matrix: &Assembled<S>) -> Result<(), usize> {
+        if !self.matched {
+            self.match_first(matrix);
+        }
+        let values = matrix.values();
+        let (mut smallest, mut largest) = (f64::INFINITY, 0.0f64);
+        for (f, front) in self.analysis.fronts.iter().enumerate() {
+            let place = &self.places[f];
+            let (m, w, r) = (front.size(), front.width, front.rows.len());
+            let a = &mut self.front[..m * m];
+            a.fill(S::ZERO);
+            for (source, at) in &self.entries[place.entries.clone()] {
+                a[*at as usize] += values[*source as usize];
+            }
+            let mut child = place.child;
+            while child != NONE {
+                let held = &self.places[child as usize];
+                let size = self.analysis.fronts[child as usize].rows.len();
+                let to = &self.relative[held.relative..held.relative + size];
+                let left = &self.stack[held.left..held.left + size * size];
+                for (column, j) in left.chunks_exact(size).zip(to) {
+                    let a = &mut a[*j as usize * m..(*j as usize + 1) * m];
+                    for (v, i) in column.iter().zip(to) {
+                        a[*i as usize] += *v;
+                    }
+                }
+                child = held.sibling;
+            }
+            let pivots = &mut self.pivots[front.first..front.first + w];
+            let (least, most) =
+                eliminate(a, m, w, pivots).map_err(|k| self.analysis.order[front.first + k] as usize)?;
+            (smallest, largest) = (smallest.min(least), largest.max(most));
+            let kept = &mut self.factors[place.factors..place.factors + w * (w + 2 * r)];
+            let (lower, upper) = kept.split_at_mut(w * m);
+            lower.copy_from_slice(&a[..w * m]);
+            for (u, column) in upper.chunks_exact_mut(w).zip(a[w * m..].chunks_exact(m)) {
+                u.copy_from_slice(&column[..w]);
+            }
+            if r > 0 {
+                let left = &mut self.stack[place.left..place.left + r * r];
+                for (to, column) in left.chunks_exact_mut(r).zip(a[w * m..].chunks_exact(m)) {
+                    to.copy_from_slice(&column[w..]);
+                }
+            }
+        }
+        self.health = Health { pivot_ratio: smallest / largest };
+        Ok(())
+    }
+
+    fn solve(&mut self, b: &mut [S]) {
+        let x = &mut self.x[..];
+        for (x, row) in x.iter_mut().zip(&self.rows) {
+            *x = b[*row as usize];
+        }
+        for (front, place) in self.analysis.fronts.iter().zip(&self.places) {
+            let (m, w, first) = (front.size(), front.width, front.first);
+            let (head, tail) = x.split_at_mut(first + w);
+            let own = &mut head[first..];
+            let lower = &self.factors[place.factors..place.factors + w * m];
+            for k in 0..w {
+                own.swap(k, self.pivots[first + k] as usize);
+            }
+            for (k, column) in lower.chunks_exact(m).enumerate() {
+                let top = own[k];
+                for (x, l) in own[k + 1..].iter_mut().zip(&column[k + 1..w]) {
+                    *x -= top * *l;
+                }
+                for (row, l) in front.rows.iter().zip(&column[w..]) {
+                    tail[*row as usize - first - w] -= top * *l;
+                }
+            }
+        }
+        for (front, place) in self.analysis.fronts.iter().zip(&self.places).rev() {
+            let (m, w, first, r) = (front.size(), front.width, front.first, front.rows.len());
+            let (head, tail) = x.split_at_mut(first + w);
+            let own = &mut head[first..];
+            let kept = &self.factors[place.factors..place.factors + w * (w + 2 * r)];
+            let (lower, upper) = kept.split_at(w * m);
+            for (row, column) in front.rows.iter().zip(upper.chunks_exact(w)) {
+                let x = tail[*row as usize - first - w];
+                for (own, u) in own.iter_mut().zip(column) {
+                    *own -= x * *u;
+                }
+            }
+            for k in (0..w).rev() {
+                let column = &lower[k * m..];
+                own[k] = own[k] / column[k];
+                let x = own[k];
+                for (own, u) in own[..k].iter_mut().zip(column) {
+                    *own -= x * *u;
+                }
+            }
+        }
+        for (x, column) in x.iter().zip(&self.analysis.order) {
+            b[*column as usize] = *x;
+        }
+    }
+
+    fn health(&self) -> Health {
+        self.health
+    }
+
+    fn report(&self) -> LinearReport {
+        self.report.clone()
+    }
+
+    fn pivots_are_fixed(&self) -> bool {
+        true
+    }
+
+    fn pivoting(&self, pattern: &Pattern) -> Option<Box<dyn Factor<S>>> {
+        Some(S::pivoting(pattern))
+    }
+}

@@ -1,0 +1,258 @@
+//! Every factorisation on matrices made to hurt: empty diagonals, pivots that vanish on the way, scales 24 orders apart.
+
+use crate::linear::banded::Banded;
+use crate::linear::choice::{Kind, Request};
+use crate::linear::fronts::{Fronts, plan_fronts};
+use crate::linear::solver::Solver;
+use crate::linear::sparse::Sparse;
+use crate::linear::{Assembled, Complex, Dense, Factor, Linear, Scalar, band, blocks, ordering};
+use crate::pattern::Pattern;
+
+/// A small generator (SplitMix64), seeded.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() * n as f64) as usize
+    }
+    /// Uniform in the exponent, from 1e-12 to 1e12.
+    fn scale(&mut self) -> f64 {
+        10f64.powf(24.0 * self.next() - 12.0)
+    }
+}
+
+/// max_i |b - A x|_i / (|A||x| + |b|)_i.
+fn backward_error<S: Scalar>(pattern: &Pattern, values: &[S], x: &[S], b: &[S]) -> f64 {
+    let (mut r, mut s) = (b.to_vec(), b.iter().map(|b| b.magnitude()).collect::<Vec<_>>());
+    for ((i, j), v) in pattern.positions().zip(values) {
+        r[i] -= *v * x[j];
+        s[i] += v.magnitude() * x[j].magnitude();
+    }
+    let error = |(r, s): (&S, &f64)| if r.magnitude() == 0.0 { 0.0 } else { r.magnitude() / s };
+    r.iter().zip(&s).map(error).fold(0.0, |a, e| if e > a || e.is_nan() { e } else { a })
+}
+
+/// |b - A x| / (|A| |x| + |b|) in the largest norm.
+fn error_by_norm<S: Scalar>(pattern: &Pattern, values: &[S], x: &[S], b: &[S]) -> f64 {
+    let mut r = b.to_vec();
+    let mut rows = vec![0.0; b.len()];
+    for ((i, j), v) in pattern.positions().zip(values) {
+        r[i] -= *v * x[j];
+        rows[i] += v.magnitude();
+    }
+    let largest = |v: &[S]| v.iter().map(|v| v.magnitude()).fold(0.0, f64::max);
+    largest(&r) / (rows.iter().copied().fold(0.0, f64::max) * largest(x) + largest(b))
+}
+
+fn fronts<S: Scalar>(pattern: &Pattern) -> Box<dyn Factor<S>> {
+    Box::new(Fronts::new(pattern, plan_fronts(pattern).unwrap()))
+}
+
+/// All that a pattern can be factored by.
+fn factors<S: Scalar>(pattern: &Pattern) -> Vec<Box<dyn Factor<S>>> {
+    let (order, width) = band::reverse_cuthill_mckee(pattern);
+    let mut all: Vec<Box<dyn Factor<S>>> = vec![
+        Box::new(Dense::new(pattern)),
+        Box::new(Banded::new(pattern, order.clone(), width)),
+        Box::new(Sparse::new(pattern, ordering::minimum_degree(pattern, u64::MAX).unwrap(), u64::MAX)),
+        fronts(pattern),
+        S::pivoting(pattern),
+    ];
+    if (1..=blocks::MAX_BLOCK).contains(&width) {
+        all.push(blocks::factor(pattern, order, width));
+    }
+    all
+}
+
+/// Solves with everything; how often pivots had to be chosen anew.
+fn check<S: Scalar>(pattern: &Pattern, values: &[S], b: &[S], what: &str) -> u64 {
+    let mut fallbacks = 0;
+    for factor in factors(pattern) {
+        let kind = factor.report().kind;
+        let mut solver = Solver::with(pattern, factor);
+        // Twice: the second factorisation repeats what the first found.
+        for round in 0..2 {
+            solver.values_mut().copy_from_slice(values);
+            solver.factor().unwrap_or_else(|c| panic!("{what}, {kind}: no pivot in column {c}"));
+            let mut x = b.to_vec();
+            solver.solve(&mut x);
+            // What chooses its pivots by size is not refined: its error is small beside the largest of all rows.
+            let refined = !matches!(solver.report().kind, Kind::Dense | Kind::Pivoting);
+            let error = if refined { backward_error } else { error_by_norm }(pattern, values, &x, b);
+            assert!(error <= 1e-10, "{what}, {kind}, round {round}: backward error {error:e}");
+        }
+        fallbacks += solver.report().fallbacks;
+    }
+    fallbacks
+}
+
+/// A pattern that has a transversal, not always on the diagonal.
+fn scattered(random: &mut Random, n: usize) -> Pattern {
+    let mut permutation: Vec<usize> = (0..n).collect();
+    for i in (1..n).rev() {
+        permutation.swap(i, random.below(i + 1));
+    }
+    let extra: Vec<_> = (0..3 * n).map(|_| (random.below(n), random.below(n))).collect();
+    Pattern::from_positions(n, n, permutation.iter().copied().enumerate().chain(extra))
+}
+
+#[test]
+fn random_matrices_without_a_diagonal() {
+    let mut random = Random(11);
+    for case in 0..60 {
+        let n = 2 + random.below(60);
+        let pattern = scattered(&mut random, n);
+        let values: Vec<f64> = (0..pattern.entries()).map(|_| random.next() - 0.5).collect();
+        let b: Vec<f64> = (0..n).map(|_| random.next() - 0.5).collect();
+        let mut full = Dense::new(&pattern);
+        let regular = full.factor(&Assembled::with(&pattern, values.clone())).is_ok();
+        if regular && full.health().pivot_ratio > 1e-8 {
+            check(&pattern, &values, &b, &format!("case {case}"));
+        }
+    }
+}
+
+#[test]
+fn columns_and_rows_of_very_different_scales() {
+    let mut random = Random(5);
+    for case in 0..40 {
+        let n = 3 + random.below(50);
+        // Dominant rows, so that the matrix is regular whatever the scales.
+        let extra: Vec<_> = (0..2 * n).map(|_| (random.below(n), random.below(n))).collect();
+        let pattern = Pattern::from_positions(n, n, (0..n).map(|i| (i, i)).chain(extra));
+        let rows: Vec<f64> = (0..n).map(|_| random.scale()).collect();
+        let columns: Vec<f64> = (0..n).map(|_| random.scale()).collect();
+        let value = |(i, j): (usize, usize), random: &mut Random| {
+            (if i == j { 20.0 } else { random.next() - 0.5 }) * rows[i] * columns[j]
+        };
+        let values: Vec<f64> = pattern.positions().map(|at| value(at, &mut random)).collect();
+        let b: Vec<f64> = rows.iter().map(|r| r * (random.next() - 0.5)).collect();
+        check(&pattern, &values, &b, &format!("case {case}"));
+    }
+}
+
+#[test]
+fn pivots_that_vanish_on_the_way_are_chosen_anew() {
+    let mut random = Random(23);
+    let mut fallbacks = 0;
+    for (case, width) in (0..40).map(|case| (case, 1 + case % 4)) {
+        let n = 30 + random.below(30);
+        let entries = (0..n).flat_map(|i| (i.saturating_sub(width)..(i + width + 1).min(n)).map(move |j| (i, j)));
+        let pattern = Pattern::from_positions(n, n, entries);
+        // Diagonals that vanish at once, or after some eliminations: integers are taken away from integers.
+        let values: Vec<f64> = pattern
+            .positions()
+            .map(|(i, j)| if i == j && i % 3 != 1 { 0.0 } else { (random.below(5) as f64) - 2.0 })
+            .collect();
+        let b: Vec<f64> = (0..n).map(|_| random.next() - 0.5).collect();
+        let mut full = Dense::new(&pattern);
+        let regular = full.factor(&Assembled::with(&pattern, values.clone())).is_ok();
+        if regular && full.health().pivot_ratio > 1e-6 {
+            fallbacks += check(&pattern, &values, &b, &format!("case {case} of width {width}"));
+        }
+    }
+    assert!(fallbacks > 10, "{fallbacks} fallbacks show nothing");
+}
+
+#[test]
+fn tiny_pivots_that_a_fixed_order_would_take_are_noticed() {
+    // [eps 1; 1 1] in many copies side by side, coupled weakly: elimination from the diagonal loses all digits.
+    let n = 100;
+    let inside = (0..n).flat_map(|i| [(i, i), (i, i ^ 1)]);
+    let across = (0..n - 2).flat_map(|i| [(i, i + 2), (i + 2, i)]);
+    let pattern = Pattern::from_positions(n, n, inside.chain(across));
+    let value = |(i, j): (usize, usize)| match i.abs_diff(j) {
+        0 if i % 2 == 0 => 1e-15,
+        2 => 1e-3,
+        _ => 1.0 + (i as f64) / 300.0,
+    };
+    let values: Vec<f64> = pattern.positions().map(value).collect();
+    let b: Vec<f64> = (0..n).map(|i| 1.0 / (1.0 + i as f64)).collect();
+    check(&pattern, &values, &b, "small pivots");
+}
+
+#[test]
+fn complex_matrices_by_everything() {
+    let mut random = Random(3);
+    for n in [1, 5, 60] {
+        let extra: Vec<_> = (0..2 * n).map(|_| (random.below(n), random.below(n))).collect();
+        let pattern = Pattern::from_positions(n, n, (0..n).map(|i| (i, (i + 1) % n)).chain(extra));
+        let mut draw = || Complex::new(random.next() - 0.5, random.next() - 0.5);
+        let values: Vec<Complex> = (0..pattern.entries()).map(|_| draw()).collect();
+        let b: Vec<Complex> = (0..n).map(|_| draw()).collect();
+        check(&pattern, &values, &b, &format!("{n} unknowns"));
+    }
+}
+
+/// Five-point stencil on a periodic or open grid, unsymmetric values.
+fn grid(side: usize) -> (Pattern, Vec<f64>) {
+    let at = |x: usize, y: usize| y * side + x;
+    let n = side * side;
+    let near =
+        (0..side).flat_map(|y| (0..side - 1).flat_map(move |x| [(at(x, y), at(x + 1, y)), (at(y, x), at(y, x + 1))]));
+    let both = near.flat_map(|(i, j)| [(i, j), (j, i)]);
+    let pattern = Pattern::from_positions(n, n, both.chain((0..n).map(|i| (i, i))));
+    let value = |(i, j): (usize, usize)| {
+        if i == j {
+            4.1
+        } else if i < j {
+            -1.2
+        } else {
+            -0.8
+        }
+    };
+    let values = pattern.positions().map(value).collect();
+    (pattern, values)
+}
+
+#[test]
+fn large_grids_are_factored_in_fronts_and_their_fill_is_that_of_a_good_order() {
+    let mut fills = Vec::new();
+    for side in [40, 80, 160] {
+        let (pattern, values) = grid(side);
+        let n = pattern.cols();
+        let mut solver = Solver::<f64>::new(&pattern, Request { wish: Linear::Sparse, eliminator: None }).unwrap();
+        assert!(side < 80 || solver.report().kind == Kind::Multifrontal, "{}", solver.report());
+        solver.values_mut().copy_from_slice(&values);
+        solver.factor().unwrap();
+        let b: Vec<f64> = (0..n).map(|i| (i as f64).sin()).collect();
+        let mut x = b.clone();
+        solver.solve(&mut x);
+        assert!(backward_error(&pattern, &values, &x, &b) <= 1e-14);
+        assert_eq!(solver.report().fallbacks, 0);
+        // George's bound for nested dissection is 31/4 n log2 n entries of L and as many of U.
+        let n = n as f64;
+        fills.push(solver.report().fill as f64 / (n * n.log2()));
+        assert!(fills[fills.len() - 1] < 2.0 * 31.0 / 4.0 / 2.0, "{fills:?}");
+    }
+    // Fill divided by n log n does not grow.
+    assert!(fills[2] < 1.1 * fills[1], "{fills:?}");
+}
+
+#[test]
+fn a_singular_matrix_is_an_error_for_all() {
+    let (pattern, mut values) = grid(9);
+    for ((i, _), value) in pattern.positions().collect::<Vec<_>>().into_iter().zip(&mut values) {
+        if i == 40 {
+            *value = 0.0;
+        }
+    }
+    for factor in factors::<f64>(&pattern) {
+        let kind = factor.report().kind;
+        let mut solver = Solver::with(&pattern, factor);
+        solver.values_mut().copy_from_slice(&values);
+        let mut x = vec![1.0; pattern.cols()];
+        let failed = solver.factor().is_err();
+        if !failed {
+            solver.solve(&mut x);
+        }
+        assert!(failed || x.iter().any(|x| !x.is_finite() || x.abs() > 1e12), "{kind}");
+    }
+}

@@ -1,0 +1,175 @@
+//! What only compiled models have: eliminations written out for their pattern, and Taylor coefficients.
+
+use std::ops::ControlFlow;
+
+use odec_lang::Model;
+use odec_lang::source::Source;
+use odec_ode::linear::{Kind, Linear};
+use odec_ode::method;
+use odec_ode::problem::{Options, Outcome, Problem, Samples};
+use odec_ode::{Sink, SolveError, solve};
+use odec_sim::bind::{Bound, Plan, Purpose};
+use odec_sim::choices::Choices;
+
+fn model(text: &str) -> (Model, Source) {
+    let source = Source::new("test", text);
+    let (tree, _) = odec_lang::parse(&source);
+    let (model, diagnostics) = odec_lang::analyse(&tree, &source);
+    (model.unwrap_or_else(|| panic!("{diagnostics:?}")), source)
+}
+
+fn bind(text: &str, choices: Choices) -> Bound {
+    let (model, source) = model(text);
+    let plan = Plan::new(&model, &choices, Purpose::Rows).unwrap();
+    let program = odec_lang::lower(&model, &plan.overrides).unwrap();
+    plan.bind(&model, &source, program).unwrap()
+}
+
+fn file(name: &str) -> String {
+    let path = format!("{}/../../models/{name}.ode", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// Keeps every row, bit by bit.
+#[derive(Default)]
+struct Rows(Vec<u64>);
+
+impl Sink for Rows {
+    fn row(&mut self, t: f64, y: &[f64]) -> ControlFlow<()> {
+        self.0.push(t.to_bits());
+        self.0.extend(y.iter().map(|y| y.to_bits()));
+        ControlFlow::Continue(())
+    }
+}
+
+fn run(bound: &Bound, method: &str, options: &Options, t_end: f64) -> Result<(Outcome, Rows), SolveError> {
+    let method = method::find(method).unwrap();
+    let problem = Problem { t0: 0.0, t_end, y0: bound.problem.y0.clone() };
+    let mut rows = Rows::default();
+    let outcome = solve(&bound.machine, &problem, method, options, &Samples::Steps, &mut rows)?;
+    Ok((outcome, rows))
+}
+
+const STIFF: [(&str, f64); 5] =
+    [("robertson", 1e6), ("hires", 321.8122), ("pollu", 60.0), ("orego", 50.0), ("van_der_pol", 1000.0)];
+
+/// Small stiff models are solved by code for their pattern; the answers agree with full matrices and pivoting.
+#[test]
+fn eliminations_in_machine_code_agree_with_pivoting() {
+    for (name, t_end) in STIFF {
+        let bound = bind(&file(name), Choices::default());
+        for method in ["rodas4", "radau5", "bdf", "kencarp4"] {
+            let options = Options { rtol: 1e-6, atol: vec![1e-12], ..bound.options.clone() };
+            assert_eq!(options.linear, Linear::Auto);
+            let (code, _) = run(&bound, method, &options, t_end).unwrap();
+            let report = code.linear.clone().unwrap();
+            assert_eq!(report.kind, Kind::Compiled, "{name}, {method}: {report}");
+            let full = Options { linear: Linear::Dense, ..options.clone() };
+            let (full, _) = run(&bound, method, &full, t_end).unwrap();
+            assert_eq!(full.linear.clone().unwrap().kind, Kind::Dense);
+            // rounding differs and may move a step; no more than that
+            let steps = |o: &Outcome| (o.stats.accepted + o.stats.rejected) as f64;
+            assert!(
+                (steps(&code) - steps(&full)).abs() <= 0.02 * steps(&full) + 2.0,
+                "{name}, {method}: {} steps and {}",
+                steps(&code),
+                steps(&full)
+            );
+            for (a, b) in code.y.iter().zip(&full.y) {
+                assert!((a - b).abs() <= 2e-4 * b.abs() + 1e-9, "{name}, {method}: {a:e} and {b:e}");
+            }
+        }
+    }
+}
+
+/// The interpreter executes the same eliminations: the same bits in every row.
+#[test]
+fn interpreted_eliminations_give_the_same_bits() {
+    for (name, t_end) in STIFF {
+        for method in ["rodas5p", "radau5", "bdf"] {
+            let run = |interpret: bool| {
+                let bound = bind(&file(name), Choices { interpret, ..Choices::default() });
+                let options = Options { rtol: 1e-5, atol: vec![1e-10], ..bound.options.clone() };
+                run(&bound, method, &options, t_end.min(100.0)).unwrap()
+            };
+            let ((code, a), (_, b)) = (run(false), run(true));
+            assert_eq!(code.linear.unwrap().kind, Kind::Compiled);
+            assert!(a.0 == b.0, "{name}, {method}: rows differ");
+        }
+    }
+}
+
+/// A pivot that vanishes on the way: y2's diagonal of W passes through zero while its coupling to y1 stays large.
+#[test]
+fn a_pivot_that_vanishes_in_a_run_is_survived() {
+    // x' = z, z' = -x, and an algebraic row whose diagonal is z: zero whenever z is
+    let text = "state x = 1, z = 1e-3, u = 0, v = 0\nx' = z\nz' = -x\nu' = 1e4*(v - z*u)\nv' = -1e4*(u + z*v)\n";
+    let bound = bind(text, Choices { t_end: Some(10.0), ..Choices::default() });
+    let options = Options { rtol: 1e-8, atol: vec![1e-10], ..bound.options.clone() };
+    for method in ["rodas4", "bdf"] {
+        let (outcome, _) = run(&bound, method, &options, 10.0).unwrap();
+        let exact = 10f64.cos() + 1e-3 * 10f64.sin();
+        assert!((outcome.y[0] - exact).abs() < 1e-5, "{method}: {} and {exact}", outcome.y[0]);
+    }
+}
+
+/// Fixed steps of the Taylor method converge at the order that the tolerance sets.
+#[test]
+fn the_taylor_method_shows_its_order() {
+    let text = "state x = 1, x' = 0\nstate y = 0.5\nx'' = -sin(x) + 0.1*cos(t)\ny' = -y^2*exp(-t) + x/(1 + y^2)\n";
+    let bound = bind(text, Choices { t_end: Some(4.0), ..Choices::default() });
+    let tight = Options { rtol: 1e-13, atol: vec![1e-15], ..bound.options.clone() };
+    let reference = run(&bound, "dop853", &tight, 4.0).unwrap().0.y;
+    for rtol in [1e-4, 1e-5, 1e-6] {
+        let order = f64::from(method::taylor::order_for(rtol));
+        let error = |steps: f64| {
+            let options = Options { rtol, fixed: true, step: Some(4.0 / steps), ..bound.options.clone() };
+            let y = run(&bound, "taylor", &options, 4.0).unwrap().0.y;
+            y.iter().zip(&reference).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+        };
+        let (coarse, fine) = (error(32.0), error(48.0));
+        let seen = (coarse / fine).ln() / 1.5f64.ln();
+        assert!((seen - order).abs() < 0.6, "order {order}: {coarse:e} to {fine:e} is {seen:.2}");
+    }
+}
+
+/// The error follows the tolerance, in fewer steps than Runge-Kutta takes.
+#[test]
+fn the_taylor_method_keeps_the_tolerance() {
+    for (name, t_end) in [("lorenz", 5.0), ("pleiades", 2.0), ("lotka_volterra", 10.0)] {
+        let bound = bind(&file(name), Choices::default());
+        let with = |rtol: f64| Options { rtol, atol: vec![rtol * 1e-2], ..bound.options.clone() };
+        let reference = run(&bound, "dop853", &with(1e-13), t_end).unwrap().0.y;
+        let mut last = f64::INFINITY;
+        for rtol in [1e-5, 1e-7, 1e-9, 1e-11] {
+            let (outcome, _) = run(&bound, "taylor", &with(rtol), t_end).unwrap();
+            let error =
+                outcome.y.iter().zip(&reference).map(|(a, b)| (a - b).abs() / (1.0 + b.abs())).fold(0.0, f64::max);
+            assert!(error < 1e4 * rtol && error < last, "{name} at {rtol:e}: {error:e} after {last:e}");
+            last = error;
+            let (runge, _) = run(&bound, "vern7", &with(rtol), t_end).unwrap();
+            let (series, runge) = (outcome.stats.accepted, runge.stats.accepted);
+            assert!(rtol > 1e-8 || 2 * series < 3 * runge, "{name} at {rtol:e}: {series} steps and {runge}");
+        }
+    }
+}
+
+/// A branch that is taken inside a step is seen at its end, and the step is made again.
+#[test]
+fn the_taylor_method_sees_branches() {
+    let text = "state x = 0, v = 1\nx' = v\nv' = if x < 0.5 then 1 else -3 - v\n";
+    let bound = bind(text, Choices { t_end: Some(3.0), ..Choices::default() });
+    let options = Options { rtol: 1e-9, atol: vec![1e-9], ..bound.options.clone() };
+    let (taylor, _) = run(&bound, "taylor", &options, 3.0).unwrap();
+    let (check, _) = run(&bound, "dopri5", &options, 3.0).unwrap();
+    for (a, b) in taylor.y.iter().zip(&check.y) {
+        assert!((a - b).abs() < 1e-6, "{a} and {b}");
+    }
+}
+
+#[test]
+fn what_the_taylor_method_cannot_do_it_says() {
+    let bound = bind("state x = 2\nx' = lgamma(x)\n", Choices { t_end: Some(1.0), ..Choices::default() });
+    let refused = run(&bound, "taylor", &bound.options, 1.0).err().unwrap();
+    assert!(format!("{refused:?}").contains("lgamma"), "{refused:?}");
+}

@@ -372,3 +372,31 @@ fn divisors_known_outside_a_loop_are_inverted_there() {
     assert_eq!(count(&heat, KernelRole::Rhs, "div"), 0);
     assert!(count(&heat, KernelRole::Prepare, "div") > 0);
 }
+
+#[test]
+fn complete_programs_mean_what_was_given_but_for_rounding() {
+    let mut rounded = 0;
+    for seed in 0..60 {
+        let sizes = SIZES[seed as usize % SIZES.len()];
+        // Without switches: a last bit may turn a condition over.
+        let case = testing::nest_case(seed, sizes, NestShape { depth: 5, switches: false });
+        let Program { arrays, axes, extents, nests, .. } = case.program.clone();
+        let program = odec_ir::derive::complete_nests(arrays, axes, extents, nests, "complete");
+        let bound = Bound::of(&program).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
+        let p = testing::models::parameters(&program, &bound, &case.p[..bound.layout.np]);
+        for role in ROLES {
+            let expected = walked(&case.program, &case, role);
+            let mut out = vec![f64::NAN; expected.len()];
+            run_bound(&program, &bound, role, Inputs { t: case.t, y: &case.y[..], p: &p[..], w: &[] }, &mut out);
+            for (k, (a, b)) in out.iter().zip(&expected).enumerate() {
+                assert!((a - b).abs() <= 1e-12 * (1.0 + b.abs()), "seed {seed}, {role:?}, element {k}: {a:e} or {b:e}");
+                rounded += usize::from(a.to_bits() != b.to_bits());
+            }
+        }
+        for nest in &program.nests {
+            assert_eq!(nest.check(&program), Ok(()), "seed {seed}: {:?} {:?}", nest.role, nest.part);
+        }
+    }
+    // The rule is at work.
+    assert!(rounded > 20, "{rounded}");
+}

@@ -85,7 +85,8 @@ fn the_phases_of_a_relaxation_oscillator_have_their_methods() {
 
 #[test]
 fn both_ends_of_stiffness_are_found() {
-    let cases: [(&str, fn(f64) -> f64); 2] =
+    type Rate = fn(f64) -> f64;
+    let cases: [(&str, Rate); 2] =
         [("tsit5", |t| 1.0 + 1e5 / (1.0 + (10.0 - t).exp())), ("rodas4", |t| 1.0 + 1e5 / (1.0 + (t - 10.0).exp()))];
     for (first, rate) in cases {
         let (outcome, rows) = automatic(&pulled(rate), 40.0, &[1.0], &tolerances(1e-6, 1e-6));
@@ -218,7 +219,8 @@ fn it_never_costs_much_more_than_the_better_of_its_two_methods() {
     );
     let spring = spring();
     let problems = stiff::all();
-    let mut cases: Vec<(&str, &dyn System, f64, &[f64], f64)> =
+    type Case<'a> = (&'a str, &'a dyn System, f64, &'a [f64], f64);
+    let mut cases: Vec<Case> =
         vec![("Lorenz", &lorenz, 10.0, &[1.0, 1.0, 1.0], 1.0), ("spring", &spring, 30.0, &[1.0, 0.0], 1.0)];
     cases.extend(problems.iter().map(|p| (p.name, p as &dyn System, p.t_end, p.y0.as_slice(), p.ratio)));
     let mut wrong = Vec::new();

@@ -1,6 +1,7 @@
 //! Linear stability of the methods, seen from their own code: by how much one step multiplies the solutions of y' = lambda y.
 
 use nalgebra::{Complex, DMatrix, Schur};
+use odec_ode::method::multistep::abm::{MAX_ORDER, integrals};
 use odec_ode::method::multistep::coefficients::{EQUAL_STEPS, NDF_KAPPA, NDF_MAX_ORDER, harmonic};
 use odec_ode::method::{Family, Method};
 use odec_ode::pattern::Pattern;
@@ -27,6 +28,8 @@ const FAR_SECOND_ORDER: f64 = 1e3;
 const STRIDE: f64 = 1.03;
 /// A limit below this on a ray where nothing is damped comes from rounding: the solution grows at any step.
 const NO_LIMIT: f64 = 0.1;
+/// Orders of `abm` whose regions are drawn.
+const ADAMS_ORDERS: [usize; 5] = [2, 4, 6, 9, 13];
 /// Most iterations of the eigenvalue solver.
 pub(crate) const ITERATIONS: usize = 10_000;
 
@@ -47,6 +50,8 @@ enum Kind {
     Undamped,
     /// Largest root of sum a_j r^j = z r^s.
     Multistep(Vec<f64>),
+    /// Spectral radius of predictor of order k, evaluation, corrector of order k + 1, evaluation.
+    Adams(usize),
 }
 
 /// The amplifications to draw for a method, with their names: one, or one for each order of a method that varies it.
@@ -72,6 +77,15 @@ pub fn of(method: &'static Method) -> Result<Vec<(String, Amplification)>, Refus
             let orders = 1..=NDF_MAX_ORDER;
             return Ok(orders
                 .map(|k| (format!("order {k}"), Amplification { method, kind: Kind::Multistep(ndf(k)) }))
+                .collect());
+        }
+        if let Some(order) = method.name.strip_prefix("abm").and_then(|k| k.parse::<usize>().ok()) {
+            return one(Kind::Adams(order - 1));
+        }
+        if method.name == "abm" {
+            let orders = ADAMS_ORDERS.into_iter();
+            return Ok(orders
+                .map(|k| (format!("order {k}"), Amplification { method, kind: Kind::Adams(k - 1) }))
                 .collect());
         }
         return Err(Refusal::Unsuitable {
@@ -108,6 +122,36 @@ fn ndf(k: usize) -> Vec<f64> {
     }
     let zeros = a.iter().take_while(|v| **v == 0.0).count();
     a.split_off(zeros)
+}
+
+fn spectral_radius(matrix: DMatrix<C>) -> f64 {
+    match Schur::try_new(matrix, f64::EPSILON, ITERATIONS) {
+        Some(schur) => schur.unpack().1.diagonal().iter().fold(0.0, |m, r| r.norm().max(m)),
+        None => f64::INFINITY,
+    }
+}
+
+/// What a step with a predictor of order k makes of the state y and the backward differences of h f, of order 1 to k - 1; that of
+/// order 0 is z y.
+fn adams(k: usize, z: C) -> DMatrix<C> {
+    let mut gamma = [0.0; MAX_ORDER + 2];
+    let nodes: [f64; MAX_ORDER + 1] = std::array::from_fn(|j| -(j as f64));
+    integrals(&nodes, 1.0, &mut gamma);
+    let mut matrix = DMatrix::from_element(k, k, C::from(0.0));
+    for column in 0..k {
+        let mut old: Vec<C> = (0..k).map(|j| C::from(if j == column { 1.0 } else { 0.0 })).collect();
+        let y = old[0];
+        old[0] = z * y;
+        let predicted = y + old.iter().zip(gamma).map(|(d, g)| d * g).sum::<C>();
+        let end = predicted + (z * predicted - old.iter().sum::<C>()) * gamma[k];
+        let mut difference = z * end;
+        matrix[(0, column)] = end;
+        for j in 1..k {
+            difference -= old[j - 1];
+            matrix[(j, column)] = difference;
+        }
+    }
+    matrix
 }
 
 impl Amplification {
@@ -156,6 +200,7 @@ impl Amplification {
                     _ => f64::INFINITY,
                 }
             }
+            Kind::Adams(k) => spectral_radius(adams(*k, z)),
             Kind::Multistep(a) => {
                 let s = a.len() - 1;
                 let leading = C::from(a[s]) - z;
@@ -167,10 +212,7 @@ impl Amplification {
                     (_, true) => C::from(1.0),
                     _ => C::from(0.0),
                 });
-                match Schur::try_new(companion, f64::EPSILON, ITERATIONS) {
-                    Some(schur) => schur.unpack().1.diagonal().iter().fold(0.0, |m, r| r.norm().max(m)),
-                    None => f64::INFINITY,
-                }
+                spectral_radius(companion)
             }
         }
     }

@@ -93,6 +93,11 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     }
 }
 
+/// The formula of a tableau alone, for the first steps of other methods.
+pub fn formula(setup: &Setup<'_>, tableau: &'static Tableau) -> Result<Box<dyn Formula>, Refusal> {
+    Ok(Box::new(Stages::new(setup, tableau, tableau.b.len())?))
+}
+
 /// The stages of one step.
 struct Stages {
     tableau: &'static Tableau,

@@ -18,6 +18,8 @@ use crate::bind::Bound;
 const MAX_VALUES: usize = 8;
 /// Beyond this a product or power overflows easily.
 const HUGE: f64 = 1e150;
+/// Factor on an absolute tolerance that lets a quantity become negative.
+const FINER: f64 = 1e-6;
 /// Longest text of a term that is repeated in a message.
 const MAX_TEXT: usize = 60;
 
@@ -88,11 +90,29 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
             );
             let error =
                 if error.is_finite() { format!("{} times the tolerance", number(error)) } else { "infinite".into() };
-            d.help(format!(
-                "its error is {error} however small the step: `{state}` may blow up or jump here; look at the last \
-                 rows, or end the run before {time} = {}",
-                number(at.t)
-            ))
+            // A quantity that fell below zero, the one in question first.
+            let y0 = &bound.problem.y0;
+            let atol = |k: usize| bound.options.atol.get(k).or(bound.options.atol.first()).copied().unwrap_or(0.0);
+            // (velocities and positions may)
+            let first = 2 * bound.machine.layout().second;
+            let fell = |k: &usize| *k >= first && failure.y[*k] < 0.0 && y0[*k] >= 0.0 && atol(*k) > 0.0;
+            if let Some(k) = std::iter::once(row).chain(0..y0.len()).find(fell) {
+                let state = names.state(k);
+                d.help(format!(
+                    "`{state}` began at {} and is {} now: if it cannot be negative, its absolute tolerance of {} lets it be; \
+                     try `--atol {state}={}`. Else something may blow up or jump here",
+                    number(y0[k]),
+                    number(failure.y[k]),
+                    number(atol(k)),
+                    number(atol(k) * FINER)
+                ))
+            } else {
+                d.help(format!(
+                    "its error is {error} however small the step: `{state}` may blow up or jump here; look at the last \
+                     rows, or end the run before {time} = {}",
+                    number(at.t)
+                ))
+            }
         }
         Cause::NewtonFailed { row } => {
             let state = names.state(row);

@@ -1,4 +1,5 @@
-//! Adams-Bashforth-Moulton of order 1 to 12 on variable steps, predict-evaluate-correct-evaluate with local extrapolation.
+//! Adams-Bashforth-Moulton of order 1 to 12 on variable steps, predict-evaluate-correct-evaluate with local extrapolation; and of one
+//! order on constant steps, whose first ones are made by the classical Runge-Kutta method.
 //!
 //! Modified divided differences: L. F. Shampine and M. K. Gordon, *Computer Solution of Ordinary Differential Equations* (1975), whose code STEP
 //! also gives the rules for order and step; formulas as in Hairer, Norsett & Wanner I, eqs. (III.5.4) to (III.5.10) and section III.7.
@@ -7,11 +8,14 @@ use crate::control::{FAILED_RATIO, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
 use crate::linear::Rates;
-use crate::method::Setup;
+use crate::method::one_step::{Formula, Point};
+use crate::method::{Setup, explicit, runge_kutta};
 use crate::problem::{Cause, Refusal};
 
 /// Highest order of the predictor; the corrector is one higher.
 pub const MAX_ORDER: usize = 12;
+/// Highest order on constant steps: that of the method which makes the first ones.
+pub const MAX_CONSTANT: usize = 4;
 /// Differences of order 0 to MAX_ORDER + 1.
 const ROWS: usize = MAX_ORDER + 2;
 /// Error that a step is aimed at, in units of the tolerance.
@@ -43,8 +47,12 @@ pub fn integrals(u: &[f64], s: f64, g: &mut [f64]) {
     }
 }
 
-/// Variable step and order.
+/// Variable step and order, or constant steps of one order.
 pub struct Abm {
+    /// Highest order of the predictor; the order on constant steps.
+    highest: usize,
+    /// Present on constant steps: the formula of the first ones.
+    starter: Option<Box<dyn Formula>>,
     tolerances: Tolerances,
     rates: Rates,
     t: f64,
@@ -75,6 +83,8 @@ struct Dense {
     t: f64,
     h: f64,
     order: usize,
+    /// The cubic through the ends instead: a step of the starter.
+    cubic: bool,
     y: Vec<f64>,
     nodes: [f64; ROWS],
     /// Coefficients of the Newton basis, order + 1 rows.
@@ -94,6 +104,8 @@ impl Abm {
         let n = setup.system.shape().n;
         let zero = || vec![0.0; n];
         Ok(Abm {
+            highest: MAX_ORDER,
+            starter: None,
             tolerances: Tolerances::new(setup.options, n),
             rates: Rates::new(setup.system, setup.method.name)?,
             t: 0.0,
@@ -110,8 +122,69 @@ impl Abm {
             slope: zero(),
             last_difference: zero(),
             scratch: zero(),
-            dense: Dense { t: 0.0, h: 1.0, order: 0, y: zero(), nodes: [0.0; ROWS], rows: vec![0.0; ROWS * n] },
+            dense: Dense {
+                t: 0.0,
+                h: 1.0,
+                order: 0,
+                cubic: false,
+                y: zero(),
+                nodes: [0.0; ROWS],
+                rows: vec![0.0; ROWS * n],
+            },
         })
+    }
+
+    /// The method of the order of its row, at most [`MAX_CONSTANT`]: the highest of variable orders, or that of constant steps.
+    pub fn of_order(setup: &Setup<'_>) -> Result<Self, Refusal> {
+        let highest = (setup.method.order as usize).clamp(2, MAX_CONSTANT) - 1;
+        let starter =
+            if setup.options.fixed { Some(runge_kutta::formula(setup, &explicit::rk4::TABLEAU)?) } else { None };
+        Ok(Abm { highest, starter, ..Abm::new(setup)? })
+    }
+
+    /// A first step on the way to the points that the predictor needs.
+    fn start(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
+        let n = self.y.len();
+        let Some(formula) = &mut self.starter else { return Attempt::Accepted { next: h } };
+        let from = Point { t: self.t, y: &self.y, slope: &self.differences[..n] };
+        let made = formula.step(eval, from, h, t_new, &mut self.predicted);
+        if let Err(cause) = made.and_then(|()| self.finish(eval, t_new)) {
+            return self.fail(cause, h);
+        }
+        let (_, beta) = self.grid(h);
+        (self.dense.t, self.dense.h, self.dense.cubic) = (self.t, h, true);
+        self.dense.y.copy_from_slice(&self.y);
+        self.dense.rows[..n].copy_from_slice(&self.differences[..n]);
+        self.advance(h, t_new, self.known, &beta);
+        Attempt::Accepted { next: h }
+    }
+
+    /// f at the end of the step, which must have numbers.
+    fn finish(&mut self, eval: &mut Evaluator<'_>, t_new: f64) -> Result<(), Cause> {
+        match self.predicted.iter().position(|y| !y.is_finite()) {
+            Some(row) => Err(Cause::NonFiniteState { row }),
+            None => self.evaluate(eval, t_new),
+        }
+    }
+
+    /// Makes the end of the step the present: the differences there, of which `known` and one more can be had.
+    fn advance(&mut self, h: f64, t_new: f64, known: usize, beta: &[f64]) {
+        let n = self.y.len();
+        self.fresh[..n].copy_from_slice(&self.slope);
+        for j in 0..known {
+            let (low, high) = self.fresh.split_at_mut((j + 1) * n);
+            let (from, to) = (&low[j * n..], &mut high[..n]);
+            for i in 0..n {
+                to[i] = from[i] - beta[j] * self.differences[j * n + i];
+            }
+        }
+        std::mem::swap(&mut self.differences, &mut self.fresh);
+        self.equal = if self.steps[0] == h && self.known > 1 { self.equal + 1 } else { 1 };
+        self.known = (known + 1).min(ROWS);
+        self.steps.rotate_right(1);
+        self.steps[0] = h;
+        std::mem::swap(&mut self.y, &mut self.predicted);
+        (self.t, self.failures) = (t_new, 0);
     }
 
     fn evaluate(&mut self, eval: &mut Evaluator<'_>, t: f64) -> Result<(), Cause> {
@@ -153,7 +226,7 @@ impl Abm {
         let k = self.order;
         let fall = if k > 2 { below.max(second) <= error } else { k == 2 && below <= 0.5 * error };
         let mut expected = error;
-        if fall || k == MAX_ORDER {
+        if fall || k == self.highest {
             self.starting = false;
         }
         if self.starting {
@@ -165,7 +238,7 @@ impl Abm {
         } else if let Some(above) = above.filter(|_| self.equal > k) {
             if k > 1 && below <= error.min(above) {
                 (self.order, expected) = (k - 1, below);
-            } else if k < MAX_ORDER && above < if k > 1 { error } else { 0.5 * error } {
+            } else if k < self.highest && above < if k > 1 { error } else { 0.5 * error } {
                 (self.order, expected) = (k + 1, above);
             }
         }
@@ -212,7 +285,11 @@ impl Integrator for Abm {
     }
 
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
-        let (n, k) = (self.y.len(), self.order);
+        let constant = self.starter.is_some();
+        let (n, k) = (self.y.len(), if constant { self.highest } else { self.order });
+        if constant && self.known < k {
+            return self.start(eval, h, t_new);
+        }
         let (u, beta) = self.grid(h);
         let mut g = [0.0; ROWS];
         let count = self.known.min(MAX_ORDER + 1);
@@ -230,8 +307,11 @@ impl Integrator for Abm {
         }
         axpy(h * g[k], &self.last_difference, &mut self.predicted);
         let factor = (h * (g[k] - g[k - 1])).abs();
-        let error = factor * self.tolerances.norm(&self.last_difference, &self.y, &self.predicted);
-        let lower = self.lower(h, &g, &beta);
+        let (mut error, mut lower) = (0.0, [0.0; 2]);
+        if !constant {
+            error = factor * self.tolerances.norm(&self.last_difference, &self.y, &self.predicted);
+            lower = self.lower(h, &g, &beta);
+        }
         if !(error <= 1.0) {
             let row = self.tolerances.worst(&self.last_difference, &self.y, &self.predicted);
             self.failures += 1;
@@ -244,12 +324,12 @@ impl Integrator for Abm {
             }
             return Attempt::Rejected { next: h * next, error, row };
         }
-        if let Err(cause) = self.evaluate(eval, t_new) {
+        if let Err(cause) = self.finish(eval, t_new) {
             return self.fail(cause, h);
         }
         // The step stands: its polynomial, and the differences at its end.
         let dense = &mut self.dense;
-        (dense.t, dense.h, dense.order, dense.nodes) = (self.t, h, k, u);
+        (dense.t, dense.h, dense.order, dense.nodes, dense.cubic) = (self.t, h, k, u, false);
         dense.y.copy_from_slice(&self.y);
         for j in 0..k {
             let row = &mut dense.rows[j * n..(j + 1) * n];
@@ -257,31 +337,31 @@ impl Integrator for Abm {
         }
         dense.rows[k * n..(k + 1) * n].copy_from_slice(&self.last_difference);
         let known = self.known.min(k + 1);
-        self.fresh[..n].copy_from_slice(&self.slope);
-        for j in 0..known {
-            let (low, high) = self.fresh.split_at_mut((j + 1) * n);
-            let (from, to) = (&low[j * n..], &mut high[..n]);
-            for i in 0..n {
-                to[i] = from[i] - beta[j] * self.differences[j * n + i];
-            }
+        self.advance(h, t_new, known, &beta);
+        if constant {
+            return Attempt::Accepted { next: h };
         }
-        std::mem::swap(&mut self.differences, &mut self.fresh);
-        let above = (known == k + 1 && k < MAX_ORDER).then(|| {
+        // The step before is where `advance` put it.
+        let above = (known == k + 1 && k < self.highest).then(|| {
             let row = &self.differences[(k + 1) * n..(k + 2) * n];
-            (h * (g[k + 1] - g[k])).abs() * self.tolerances.norm(row, &self.y, &self.predicted)
+            (h * (g[k + 1] - g[k])).abs() * self.tolerances.norm(row, &self.predicted, &self.y)
         });
-        self.equal = if self.steps[0] == h && self.known > 1 { self.equal + 1 } else { 1 };
-        self.known = (known + 1).min(ROWS);
-        self.steps.rotate_right(1);
-        self.steps[0] = h;
-        std::mem::swap(&mut self.y, &mut self.predicted);
-        (self.t, self.failures) = (t_new, 0);
         Attempt::Accepted { next: self.select(h, error, lower, above) }
     }
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {
         let dense = &self.dense;
         let (n, count) = (y.len(), dense.order + 1);
+        if dense.cubic {
+            let s = (t - dense.t) / dense.h;
+            let (bump_a, bump_b) = (s * (1.0 - s) * (1.0 - s) * dense.h, -s * s * (1.0 - s) * dense.h);
+            let blend = s * s * (3.0 - 2.0 * s);
+            for i in 0..n {
+                y[i] = dense.y[i] + blend * (self.y[i] - dense.y[i]);
+                y[i] += bump_a * dense.rows[i] + bump_b * self.differences[i];
+            }
+            return;
+        }
         let mut g = [0.0; ROWS];
         integrals(&dense.nodes[..count], (t - dense.t) / dense.h, &mut g[..count]);
         y.copy_from_slice(&dense.y);

@@ -35,7 +35,7 @@ fn build_abm(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         return Err(Refusal::Unsuitable {
             method: setup.method.name.to_string(),
             reason: "it chooses step and order, and a constant step was asked for".to_string(),
-            instead: "`rk4` or `dop853` with this step, or no step".to_string(),
+            instead: "`abm2`, `abm3` or `abm4` with this step, or no step".to_string(),
         });
     }
     Ok(Box::new(abm::Abm::new(setup)?))
@@ -56,6 +56,34 @@ pub static ABM: Method = Method {
     source: "Shampine & Gordon 1975; Hairer, Norsett & Wanner I, section III.5",
     build: build_abm,
 };
+
+fn build_abm_of_order(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
+    Ok(Box::new(abm::Abm::of_order(setup)?))
+}
+
+/// Order 2, also on constant steps.
+pub static ABM2: Method = abm_row("abm2", 2);
+/// Order 3.
+pub static ABM3: Method = abm_row("abm3", 3);
+/// Order 4.
+pub static ABM4: Method = abm_row("abm4", 4);
+
+const fn abm_row(name: &'static str, order: u32) -> Method {
+    Method {
+        name,
+        aliases: &[],
+        about: "Adams-Bashforth-Moulton up to this order, on constant steps too: two evaluations per step",
+        order,
+        stages: order - 1,
+        family: Family::Multistep,
+        stability: Stability::Bounded,
+        adaptive: Adaptive::VariableOrder,
+        dense_order: if order < 3 { order } else { 3 },
+        structure: Structure { jacobian: false, time_derivative: false },
+        source: "Hairer, Norsett & Wanner I, section III.1; the first steps by the method of Kutta 1901",
+        build: build_abm_of_order,
+    }
+}
 
 /// Order 1: the backward Euler formula.
 pub static BDF1: Method =

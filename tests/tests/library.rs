@@ -41,7 +41,7 @@ fn rows_are_those_of_the_command() {
         let ran = run(&["run", file.as_str(), "--quiet"]).success();
         let table = ran.text();
         let mut lines = table.lines();
-        let names: Vec<&str> = bound.columns.iter().map(|c| c.0.as_str()).collect();
+        let names: Vec<String> = bound.columns.names().collect();
         assert_eq!(lines.next().map(str::to_owned), Some(names.join(",")));
         let printed: Vec<Vec<f64>> =
             lines.map(|l| l.split(',').map(|v| v.parse().expect("a number")).collect()).collect();

@@ -59,7 +59,7 @@ pub enum Command {
     Check(Check),
     /// Check what a model promises: its `expect` and `conserve` lines
     Test(Test),
-    /// Draw states against time, or one against another
+    /// Draw states against time or one against another, arrays as colours or against their index
     Plot(Plot),
     /// Draw where a method is stable, and where the steps of a model lie
     Stability(Stability),
@@ -135,6 +135,9 @@ pub struct RunBlock {
     /// Give up after so many steps
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Run")]
     pub max_steps: Option<String>,
+    /// Solver of the linear systems of implicit methods: `auto`, `dense`, `banded`, `sparse`, `compiled`, `krylov`
+    #[arg(long, value_name = "SOLVER", help_heading = "Run")]
+    pub linear: Option<String>,
     /// Interpret the kernels instead of compiling them: the same bits, slower
     #[arg(long, help_heading = "Run")]
     pub interpret: bool,
@@ -188,12 +191,15 @@ pub struct Plot {
     /// The model.
     #[command(flatten)]
     pub model: Model,
-    /// What to draw: states and outputs; all that is recorded if none is named
+    /// What to draw: states and outputs, `u[3]` or `u[*,5]` of arrays; all that is recorded if none is named
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     /// What to draw it against, instead of time
     #[arg(short, long, value_name = "NAME", help_heading = "Plot")]
     pub x: Option<String>,
+    /// Draw an array against its index at these times, `0,1,5`
+    #[arg(long, value_name = "TIMES", allow_hyphen_values = true, help_heading = "Plot")]
+    pub at: Option<String>,
     /// Logarithmic axes: `none`, `x`, `y`, `xy`; if not given, that of time where the samples are
     #[arg(hide_possible_values = true, long, value_enum, value_name = "AXES", help_heading = "Plot")]
     pub log: Option<LogAxes>,

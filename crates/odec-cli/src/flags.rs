@@ -1,7 +1,10 @@
 //! From the text of the flags to choices; what makes no sense is answered with the flag's name and an example.
 
 use odec_lang::diagnostic::Diagnostic;
+use odec_lang::suggest;
+use odec_ode::linear::Linear;
 use odec_sim::choices::{Choices, RecordRule, SampleRule, StepChoice};
+use odec_sim::select::names;
 
 use crate::args::{Model, RunBlock};
 use crate::input::error;
@@ -55,6 +58,7 @@ pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
     }
     choices.samples = block.samples.as_deref().map(samples).transpose()?;
     choices.record = block.record.as_deref().map(record);
+    choices.linear = block.linear.as_deref().map(linear).transpose()?.unwrap_or_default();
     choices.max_step = block.max_step.as_deref().map(|text| positive("--max-step", text)).transpose()?;
     choices.max_steps = block.max_steps.as_deref().map(|text| count("--max-steps", text)).transpose()?;
     Ok(choices)
@@ -83,6 +87,7 @@ fn example_of(flag: &str) -> &'static str {
         "--atol" => "1e-9",
         "--step" | "--max-step" => "0.01",
         "--samples" => "200",
+        "--at" => "0,1,5",
         "--x-range" | "--y-range" => "-1..3",
         _ => "40",
     }
@@ -137,6 +142,11 @@ fn span(text: &str) -> Result<(f64, f64)> {
     Ok((finite("--t", a)?, finite("--t", b)?))
 }
 
+/// Numbers with commas between them.
+pub fn list(flag: &str, text: &str) -> Result<Vec<f64>> {
+    text.split(',').map(|t| finite(flag, t)).collect()
+}
+
 fn samples(text: &str) -> Result<SampleRule> {
     let flag = "--samples";
     let text = text.trim();
@@ -150,9 +160,17 @@ fn samples(text: &str) -> Result<SampleRule> {
         return Ok(SampleRule::Log { count: count(flag, n)?, first: positive(flag, first)? });
     }
     if text.contains(',') {
-        return Ok(SampleRule::Times(text.split(',').map(|t| finite(flag, t)).collect::<Result<_>>()?));
+        return Ok(SampleRule::Times(list(flag, text)?));
     }
     Ok(SampleRule::Count(count(flag, text)?))
+}
+
+fn linear(text: &str) -> Result<Linear> {
+    Linear::find(text).ok_or_else(|| {
+        let known = suggest::list(Linear::ALL.iter().map(|(name, _)| *name));
+        let headline = format!("`--linear {text}`: there is no such solver");
+        Box::new(error("E0705", headline, Some(format!("the solvers are {known}"))))
+    })
 }
 
 fn record(text: &str) -> RecordRule {
@@ -160,6 +178,6 @@ fn record(text: &str) -> RecordRule {
         "all" => RecordRule::All,
         "states" => RecordRule::States,
         "outputs" => RecordRule::Outputs,
-        names => RecordRule::Names(names.split(',').map(|n| n.trim().to_string()).collect()),
+        list => RecordRule::Names(names(list)),
     }
 }

@@ -6,6 +6,7 @@ mod exit;
 mod figure;
 mod flags;
 mod input;
+mod memory;
 mod picture;
 mod progress;
 mod report;
@@ -13,6 +14,7 @@ mod rows;
 mod session;
 mod signal;
 mod summary;
+mod tables;
 
 use std::process::ExitCode;
 

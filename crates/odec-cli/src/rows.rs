@@ -78,7 +78,7 @@ impl Rows {
     }
 
     /// The names of the columns.
-    pub fn header(&mut self, names: &[String]) -> Result<(), Trouble> {
+    pub fn header(&mut self, names: impl Iterator<Item = String>) -> Result<(), Trouble> {
         if let Some(widths) = &mut self.widths {
             let mut line = format!("{:>STEP_WIDTH$}", "step");
             for name in names {
@@ -91,8 +91,11 @@ impl Rows {
             return self.write_if_due();
         }
         let mut writer = csv::Writer::from_writer(vec![]);
-        // a vector takes everything: neither call can fail
-        let _ = writer.write_record(names);
+        // a vector takes everything: no call can fail
+        for name in names {
+            let _ = writer.write_field(&name);
+        }
+        let _ = writer.write_record(None::<&[u8]>);
         if let Ok(bytes) = writer.into_inner() {
             self.buffer.extend_from_slice(&bytes);
         }

@@ -8,6 +8,7 @@ use odec_lang::source::Source;
 use odec_ode::problem::Refusal;
 use odec_sim::bind::{Bound, Plan, Purpose};
 use odec_sim::blame;
+use odec_sim::choices::SampleRule;
 
 use crate::args::{self, RunBlock};
 use crate::exit::Exit;
@@ -15,6 +16,7 @@ use crate::flags;
 use crate::input;
 use crate::report::Reporter;
 use crate::summary::{Times, seconds};
+use crate::tables::Tables;
 
 /// A checked model.
 pub struct Checked {
@@ -62,11 +64,27 @@ pub fn check(file: &args::Model, reporter: Reporter, full: bool) -> Result<Check
 
 /// Reads, checks, lowers, compiles and binds.
 pub fn bind(file: &args::Model, block: &RunBlock, purpose: Purpose, reporter: Reporter) -> Result<Session, Exit> {
-    let choices = flags::choices(file, block).map_err(|d| {
+    bind_at(file, block, purpose, None, reporter)
+}
+
+/// The same with rows at these times.
+pub fn bind_at(
+    file: &args::Model,
+    block: &RunBlock,
+    purpose: Purpose,
+    times: Option<Vec<f64>>,
+    reporter: Reporter,
+) -> Result<Session, Exit> {
+    let mut choices = flags::choices(file, block).map_err(|d| {
         reporter.diagnostic(None, &d);
         Exit::Usage
     })?;
-    let Checked { source, model, mut times } = check(file, reporter, false)?;
+    if let Some(times) = times {
+        choices.samples = Some(SampleRule::Times(times));
+    }
+    let checked = check(file, reporter, false)?;
+    choices.tables = tables(&checked, file, reporter)?;
+    let Checked { source, model, mut times } = checked;
     let refused = |list: Vec<Diagnostic>| {
         reporter.diagnostics(Some(&source), &list, true);
         exit_with(&model, &choices.set, &list)
@@ -76,9 +94,20 @@ pub fn bind(file: &args::Model, block: &RunBlock, purpose: Purpose, reporter: Re
     let program = odec_lang::lower(&model, &plan.overrides).map_err(refused)?;
     times.derive = seconds(clock.elapsed());
     let clock = Instant::now();
-    let bound = plan.bind(&model, &source, program).map_err(refused)?;
+    let ready = plan.compile(&model, program).map_err(refused)?;
     times.compile = seconds(clock.elapsed());
+    let clock = Instant::now();
+    let bound = ready.bind(&model, &source).map_err(refused)?;
+    times.bind = seconds(clock.elapsed());
     Ok(Session { source, model, bound, times })
+}
+
+/// The tables that a model takes from files.
+pub fn tables(checked: &Checked, file: &args::Model, reporter: Reporter) -> Result<Tables, Exit> {
+    crate::tables::read(&checked.model, &file.file).map_err(|list| {
+        reporter.diagnostics(Some(&checked.source), &list, true);
+        exit_of(&list)
+    })
 }
 
 /// Says why the solver refuses a run.
@@ -102,6 +131,8 @@ pub fn exit_with(model: &Model, set: &[(String, f64)], list: &[Diagnostic]) -> E
 pub fn exit_of(list: &[Diagnostic]) -> Exit {
     match list.first() {
         Some(d) if d.code == "E0610" => Exit::Run,
+        // a table of the model
+        Some(d) if d.code == "E0701" => Exit::File,
         // the place is that of the declaration; the fault is that of `--set`
         Some(d) if d.code == "E0408" => Exit::Usage,
         Some(d) if d.labels.is_empty() && d.code != "E0615" => Exit::Usage,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use odec_ode::linear::{LinearReport, SMALL};
 use odec_ode::problem::Stats;
 use odec_sim::sample::Drift;
 use serde::Serialize;
@@ -18,8 +19,10 @@ pub struct Times {
     pub check: f64,
     /// Model to kernels with derivatives.
     pub derive: f64,
-    /// Kernels to machine code.
+    /// Kernels to machine code, which does not depend on extents.
     pub compile: f64,
+    /// Positions, patterns and start values at the extents.
+    pub bind: f64,
     /// First step to last row.
     pub solve: f64,
 }
@@ -37,8 +40,10 @@ pub struct Summary {
     pub parameters: usize,
     /// Outputs.
     pub outputs: usize,
-    /// Entries of the Jacobian's pattern.
-    pub jacobian_entries: usize,
+    /// Sizes that index sets are made of, as written, with their values.
+    pub extents: Vec<(String, i64)>,
+    /// Entries of the Jacobian's pattern, if it was needed.
+    pub jacobian_entries: Option<usize>,
     /// Name of the method.
     pub method: String,
     /// Which methods it took up and why, if it chose.
@@ -69,8 +74,54 @@ pub struct Summary {
     pub backend: &'static str,
     /// Bytes of machine code.
     pub code_bytes: Option<usize>,
+    /// How linear systems were solved, if there were some.
+    pub linear: Option<Linear>,
+    /// Bytes of parameters, positions and patterns.
+    pub bound_bytes: usize,
+    /// Most bytes that the process had in memory at a time, where the system tells.
+    pub peak_bytes: Option<u64>,
     /// Seconds of each stage.
     pub seconds: Times,
+}
+
+/// What solved the linear systems.
+#[derive(Clone, Debug, Serialize)]
+pub struct Linear {
+    /// The solver.
+    kind: String,
+    /// Unknowns.
+    n: usize,
+    /// Entries of the matrix.
+    entries: usize,
+    /// Entries of its factors.
+    fill: u64,
+    /// The order of elimination.
+    ordering: String,
+    bandwidth: usize,
+    block: usize,
+    iterations: u64,
+    fallbacks: u64,
+    /// The same in one line.
+    #[serde(skip)]
+    text: String,
+}
+
+impl Linear {
+    /// From what the solver reports.
+    pub fn of(r: &LinearReport) -> Linear {
+        Linear {
+            kind: r.kind.to_string(),
+            n: r.n,
+            entries: r.entries,
+            fill: r.fill,
+            ordering: r.ordering.to_string(),
+            bandwidth: r.bandwidth,
+            block: r.block,
+            iterations: r.iterations,
+            fallbacks: r.fallbacks,
+            text: r.to_string(),
+        }
+    }
 }
 
 /// Counts of the solver.
@@ -133,7 +184,11 @@ impl Summary {
             counted(self.parameters, "parameter", "parameters"),
             counted(self.outputs, "output", "outputs"),
         ];
-        lines.push((self.model.clone(), join(sizes)));
+        let extents = self.extents.iter().filter(|(text, value)| *text != value.to_string());
+        let extents: Vec<String> = extents.map(|(text, value)| format!("{text} = {value}")).collect();
+        let sizes = join(sizes);
+        let sizes = if extents.is_empty() { sizes } else { format!("{sizes}; {}", extents.join(", ")) };
+        lines.push((self.model.clone(), sizes));
 
         let control = match self.step {
             Some(h) => format!("{}, constant step {}", self.method, shortest(h)),
@@ -167,16 +222,32 @@ impl Summary {
             (c.newton > 0).then(|| format!("{} Newton iterations", grouped(c.newton))),
         ];
         lines.push(("work".into(), join(work)));
+        if let Some(linear) = self.linear.as_ref().filter(|linear| linear.n > SMALL) {
+            lines.push(("linear".into(), linear.text.clone()));
+        }
         for q in &self.conserved {
             let bad = q.within.is_some_and(|w| !(q.drift.abs() <= w));
             let drift = format!("drifts by {}", brief(q.drift));
             lines.push((q.name.clone(), if bad { paint.red(&drift) } else { drift }));
         }
         let s = &self.seconds;
-        let times =
-            [("parse", s.parse), ("check", s.check), ("derive", s.derive), ("compile", s.compile), ("solve", s.solve)]
-                .map(|(name, seconds)| Some(format!("{name} {}", duration(seconds))));
+        let times = [
+            ("parse", s.parse),
+            ("check", s.check),
+            ("derive", s.derive),
+            ("compile", s.compile),
+            ("bind", s.bind),
+            ("solve", s.solve),
+        ]
+        // of a model without index sets there is next to nothing to bind
+        .map(|(name, seconds)| {
+            (name != "bind" || !self.extents.is_empty()).then(|| format!("{name} {}", duration(seconds)))
+        });
         lines.push(("time".into(), join(times)));
+        if let Some(peak) = self.peak_bytes.filter(|_| self.states >= MANY) {
+            let each = peak as f64 / self.states as f64;
+            lines.push(("memory".into(), format!("{}, {} for each state", bytes(peak as f64), bytes(each))));
+        }
 
         const GUTTER: usize = 2;
         const WIDEST: usize = 24;
@@ -188,6 +259,19 @@ impl Summary {
             out.push_str(&format!("{label}{pad}{text}\n"));
         }
         out
+    }
+}
+
+/// From so many states on the memory is worth a line.
+const MANY: usize = 10_000;
+
+/// Bytes with a unit.
+fn bytes(n: f64) -> String {
+    match n {
+        n if n < 1e4 => format!("{n:.0} bytes"),
+        n if n < 1e7 => format!("{:.0} kB", n / 1e3),
+        n if n < 1e10 => format!("{:.0} MB", n / 1e6),
+        n => format!("{:.1} GB", n / 1e9),
     }
 }
 

@@ -169,6 +169,11 @@ impl Program {
         self.kernels.iter().find(|k| k.role == role)
     }
 
+    /// True when there is a kernel or a nest of this role.
+    pub fn has(&self, role: KernelRole) -> bool {
+        self.kernel(role).is_some() || self.nests_of(role).next().is_some()
+    }
+
     /// True when the right-hand side does not mention time.
     pub fn is_autonomous(&self) -> bool {
         let mentions = |node| node == crate::graph::Node::Time;

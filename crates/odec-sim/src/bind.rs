@@ -1,8 +1,8 @@
 //! From a model, its run block and the caller's choices to a problem that a solver can start on.
 
-use std::collections::HashMap;
-
-use odec_ir::{ArrayId, Program, Role, Span};
+use odec_ir::layout::Layout;
+use odec_ir::nest::bind::check_arrays;
+use odec_ir::{Program, Span};
 use odec_lang::diagnostic::Diagnostic;
 use odec_lang::model::{ConservedSettings, Expectation, Model, Overrides, Record, Samples as Listed, Settings, Values};
 use odec_lang::source::Source;
@@ -11,8 +11,10 @@ use odec_ode::problem::{Options, Problem, Samples};
 
 use crate::choices::{Choices, RecordRule, SampleRule, StepChoice};
 use crate::choose::{Choice, choose};
+use crate::columns::Columns;
 use crate::error;
-use crate::machine::{Execution, Machine};
+use crate::machine::{Code, Execution, Machine, Unfit};
+use crate::quantities::Quantities;
 use crate::samples::{DEFAULT_SAMPLES, times};
 
 /// Relative tolerance of a run that names none.
@@ -20,22 +22,18 @@ pub const DEFAULT_RTOL: f64 = 1e-6;
 /// Absolute tolerance of a run that names none.
 pub const DEFAULT_ATOL: f64 = 1e-9;
 
-/// Quantities as columns: where they are in time, state and outputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Column {
-    /// The independent variable.
-    Time,
-    /// Index in y.
-    State(usize),
-    /// Index in the outputs buffer.
-    Output(usize),
-}
+/// Most columns of the rows.
+pub const MAX_COLUMNS: usize = 1 << 20;
+/// Most values of all rows together, where the number of rows is known beforehand (about 2 GB as text).
+pub const MAX_VALUES: usize = 100_000_000;
 
 /// What a run is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Rows.
+    /// Rows that are written.
     Rows,
+    /// Rows of which a picture keeps some.
+    Picture,
     /// The model's promises: the run reaches every `expect`, and samples there.
     Test,
     /// Properties of one method on the model.
@@ -70,12 +68,12 @@ pub struct Bound {
     pub logarithmic: Option<f64>,
     /// The method and why.
     pub choice: Choice,
-    /// States in the order of the text, with their places in y.
-    pub states: Vec<(String, usize)>,
+    /// The states, by name and by place in y.
+    pub states: Quantities,
     /// Values of constants and parameters.
     pub values: Values,
-    /// Name and place of each column, time first.
-    pub columns: Vec<(String, Column)>,
+    /// The columns of the rows, time first.
+    pub columns: Columns,
     /// `expect` lines of this run.
     pub expectations: Vec<Expectation>,
     /// `conserve` lines.
@@ -102,7 +100,7 @@ impl Plan {
     pub fn new(model: &Model, choices: &Choices, purpose: Purpose) -> Result<Plan, Vec<Diagnostic>> {
         let run = model.run(choices.run.as_deref()).map_err(|d| vec![d])?;
         let mut overrides =
-            Overrides { values: choices.set.clone(), params: choices.params.clone(), ..Overrides::default() };
+            Overrides { values: choices.set.clone(), params: choices.params.clone(), tables: choices.tables.clone() };
         if overrides.params.is_none() {
             overrides.params = run.and_then(params_of);
         }
@@ -113,12 +111,18 @@ impl Plan {
         Ok(Plan { overrides, expectations, conservation, settings, values, choices: choices.clone(), purpose })
     }
 
-    /// Compiles the kernels and fixes everything a solver needs.
+    /// Compiles the kernels and fixes everything a solver needs: [`Plan::compile`] and [`Ready::bind`].
     pub fn bind(self, model: &Model, source: &Source, program: Program) -> Result<Bound, Vec<Diagnostic>> {
+        self.compile(model, program)?.bind(model, source)
+    }
+
+    /// Compiles the kernels that the run needs.
+    pub fn compile(self, model: &Model, program: Program) -> Result<Ready, Vec<Diagnostic>> {
         let one = |d: Diagnostic| vec![d];
+        // before anything is made that grows with the extents
+        check_arrays(&program).map_err(|e| one(crate::blame::extents(&e, &program)))?;
+        let layout = Layout::of(&program);
         let (t0, t_end) = self.span(model).map_err(one)?;
-        let names = Names::of(model, &program);
-        let columns = self.columns(&names).map_err(one)?;
         let (rule, rule_span) = self.sample_rule();
         let mut samples = times(&rule, t0, t_end).map_err(|why| {
             let place = rule_span.map(|s| (s, String::new()));
@@ -127,48 +131,22 @@ impl Plan {
         if self.purpose == Purpose::Test {
             samples = self.with_expectations(t0, t_end);
         }
-        let mut options = self.options(&names).map_err(one)?;
-        let choice = self.method(names.states.len(), &options, program.mass_varies()).map_err(one)?;
-        let execution = if self.choices.interpret { Execution::Interpret } else { Execution::Jit };
-        let machine = Machine::new(program, execution, choice.needs).map_err(|e| {
-            one(error(
-                "E0615",
-                format!("the model cannot be compiled: {e}"),
-                None,
-                Some("`--interpret` runs it without".into()),
-            ))
-        })?;
-        options.eliminator = Some(machine.eliminator());
-        let y0 = machine.initial(t0);
-        if let Some(k) = y0.iter().position(|v| !v.is_finite()) {
-            let rank = names.states.iter().position(|(_, at)| *at == k).unwrap_or(0);
-            return Err(one(crate::blame::start_value(model, source, &self.values, t0, rank, y0[k])));
+        let states = Quantities::states(&program, &layout);
+        let outputs = Quantities::outputs(&program, &layout);
+        let columns = self.columns(Columns::new(&model.time.name, states.clone(), outputs)).map_err(one)?;
+        if self.purpose == Purpose::Rows {
+            check_columns(&columns, &samples).map_err(one)?;
         }
-        let (s, c) = (&self.settings, &self.choices);
-        let asked = Asked {
-            method: s.method.as_ref().map(|e| e.span).filter(|_| c.method.is_none()),
-            step: s.step.map(|e| e.span).filter(|_| c.step.is_none()),
-            rtol: s.rtol.map(|e| e.span).filter(|_| c.rtol.is_none()),
-            atol: s.atol.map(|e| e.span).filter(|_| c.atol.is_none()),
-        };
+        let options = self.options(&states).map_err(one)?;
+        let choice = self.method(layout.n, &options, program.mass_varies()).map_err(one)?;
+        let execution = if self.choices.interpret { Execution::Interpret } else { Execution::Jit };
+        let code = Code::new(program, execution, choice.needs)
+            .map_err(|e| one(crate::blame::not_compiled(&Unfit::Code(e), None)))?;
         let logarithmic = match rule {
             SampleRule::Log { first, .. } => Some(first),
             _ => None,
         };
-        Ok(Bound {
-            machine,
-            problem: Problem { t0, t_end, y0 },
-            options,
-            samples,
-            logarithmic,
-            choice,
-            states: names.states,
-            values: self.values,
-            columns,
-            expectations: self.expectations,
-            conservation: self.conservation,
-            asked,
-        })
+        Ok(Ready { plan: self, t0, t_end, samples, logarithmic, states, columns, options, choice, code })
     }
 
     fn span(&self, model: &Model) -> Result<(f64, f64), Diagnostic> {
@@ -234,16 +212,26 @@ impl Plan {
         }
     }
 
-    fn options(&self, names: &Names) -> Result<Options, Diagnostic> {
+    fn options(&self, states: &Quantities) -> Result<Options, Diagnostic> {
         let setting = |choice: Option<f64>, entry: Option<f64>| choice.or(entry);
         let rtol = setting(self.choices.rtol, self.settings.rtol.map(|s| s.value)).unwrap_or(DEFAULT_RTOL);
         let atol = setting(self.choices.atol, self.settings.atol.map(|s| s.value)).unwrap_or(DEFAULT_ATOL);
-        let mut list = vec![atol; names.states.len()];
+        let mut list = vec![atol; states.len()];
         for (k, setting) in &self.settings.atol_for {
-            list[names.states[*k].1] = setting.value;
+            list[states.series()[*k].places()].fill(setting.value);
         }
         for (name, value) in &self.choices.atol_for {
-            list[names.state(name, "--atol")?] = *value;
+            let chosen = states.select(name).map_err(|why| crate::blame::misnamed(name, "--atol", &why))?;
+            if chosen.is_empty() {
+                let known: Vec<&str> = states.names().collect();
+                return Err(crate::blame::unknown_state(name, "--atol", &known));
+            }
+            for c in &chosen {
+                let start = states.series()[c.series].start;
+                for run in &c.runs {
+                    list[start + run.start..start + run.end].fill(*value);
+                }
+            }
         }
         if list.iter().all(|&a| a == atol) {
             list.truncate(1);
@@ -257,6 +245,7 @@ impl Plan {
             atol: list,
             step,
             fixed: step.is_some(),
+            linear: self.choices.linear,
             max_step: setting(self.choices.max_step, self.settings.max_step.map(|s| s.value)),
             max_steps: self.choices.max_steps.or(self.settings.max_steps.map(|s| s.value)).unwrap_or(budget),
             ..defaults
@@ -274,43 +263,108 @@ impl Plan {
             .map_err(|refusal| crate::blame::unknown_method(&refusal, span))
     }
 
-    fn columns(&self, names: &Names) -> Result<Vec<(String, Column)>, Diagnostic> {
-        let rule = match (&self.choices.record, &self.settings.record) {
-            (Some(rule), _) => rule.clone(),
-            (None, None) => RecordRule::All,
+    fn columns(&self, mut columns: Columns) -> Result<Columns, Diagnostic> {
+        let (rule, flag) = match (&self.choices.record, &self.settings.record) {
+            (Some(rule), _) => (rule.clone(), "--record"),
+            (None, None) => (RecordRule::All, ""),
             (None, Some(setting)) => match &setting.value {
-                Record::Outputs => RecordRule::Outputs,
-                Record::Names(list) => RecordRule::Names(list.clone()),
+                Record::Outputs => (RecordRule::Outputs, ""),
+                Record::Names(list) => (RecordRule::Names(list.clone()), "record ="),
             },
         };
-        let mut columns = vec![(names.time.clone(), Column::Time)];
-        let states = || names.states.iter().map(|(n, k)| (n.clone(), Column::State(*k)));
-        let outputs = || names.outputs.iter().map(|(n, k)| (n.clone(), Column::Output(*k)));
         match rule {
             RecordRule::All => {
+                columns.add_states();
                 // a state that is an output too is one column
-                let state = |name: &String| names.states.iter().any(|(n, _)| n == name);
-                columns.extend(states().chain(outputs().filter(|(n, _)| !state(n))));
+                columns.add_outputs(false);
             }
-            RecordRule::States => columns.extend(states()),
-            RecordRule::Outputs if names.outputs.is_empty() => {
-                let place = self.settings.record.as_ref().filter(|_| self.choices.record.is_none());
-                let help = "declare what to record, `output total = ...`, or record all".to_string();
-                let headline = "only outputs are to be recorded, and the model has none".to_string();
-                return Err(error("E0706", headline, place.map(|s| (s.span, String::new())), Some(help)));
+            RecordRule::States => columns.add_states(),
+            RecordRule::Outputs => {
+                columns.add_outputs(true);
+                if !columns.has_outputs() {
+                    let place = self.settings.record.as_ref().filter(|_| self.choices.record.is_none());
+                    let help = "declare what to record, `output total = ...`, or record all".to_string();
+                    let headline = "only outputs are to be recorded, and the model has none".to_string();
+                    return Err(error("E0706", headline, place.map(|s| (s.span, String::new())), Some(help)));
+                }
             }
-            RecordRule::Outputs => columns.extend(outputs()),
             RecordRule::Names(list) => {
                 for name in list {
-                    if name == names.time {
-                        continue;
-                    }
-                    let found = states().chain(outputs()).find(|(n, _)| *n == name);
-                    columns.push(found.ok_or_else(|| names.unknown(&name, "--record"))?);
+                    columns.add(&name, flag)?;
                 }
             }
         }
         Ok(columns)
+    }
+}
+
+/// Refuses rows that nobody can keep.
+fn check_columns(columns: &Columns, samples: &Samples) -> Result<(), Diagnostic> {
+    let rows = match samples {
+        Samples::Times(list) => list.len(),
+        Samples::Steps => 1,
+    };
+    let (k, some) = (columns.len(), columns.name(1));
+    let headline = if k > MAX_COLUMNS {
+        format!("a row would have {k} columns; at most {MAX_COLUMNS} are written")
+    } else if k.saturating_mul(rows) > MAX_VALUES {
+        format!("{rows} rows of {k} columns are more than the {MAX_VALUES} values that are written")
+    } else {
+        return Ok(());
+    };
+    let help =
+        format!("choose what to record, `--record outputs` or `--record '{some}'`, or fewer rows: `--samples 10`");
+    Err(error("E0713", headline, None, Some(help)))
+}
+
+/// A model compiled for a run, to be bound to its extents and parameters.
+pub struct Ready {
+    plan: Plan,
+    t0: f64,
+    t_end: f64,
+    samples: Samples,
+    logarithmic: Option<f64>,
+    states: Quantities,
+    columns: Columns,
+    options: Options,
+    choice: Choice,
+    code: Code,
+}
+
+impl Ready {
+    /// Finds positions and patterns at the extents of the model, and the state at the start.
+    pub fn bind(self, model: &Model, source: &Source) -> Result<Bound, Vec<Diagnostic>> {
+        let Ready { plan, t0, t_end, samples, logarithmic, states, columns, mut options, choice, code } = self;
+        let program = code.program().clone();
+        let needs = choice.needs.jacobian;
+        let machine =
+            Machine::bind(code, needs).map_err(|unfit| vec![crate::blame::not_compiled(&unfit, Some(&program))])?;
+        options.eliminator = Some(machine.eliminator());
+        let y0 = machine.initial(t0);
+        if let Some(k) = y0.iter().position(|v| !v.is_finite()) {
+            return Err(vec![crate::blame::start_value(model, source, &plan.values, t0, &states, k, y0[k])]);
+        }
+        let (s, c) = (&plan.settings, &plan.choices);
+        let asked = Asked {
+            method: s.method.as_ref().map(|e| e.span).filter(|_| c.method.is_none()),
+            step: s.step.map(|e| e.span).filter(|_| c.step.is_none()),
+            rtol: s.rtol.map(|e| e.span).filter(|_| c.rtol.is_none()),
+            atol: s.atol.map(|e| e.span).filter(|_| c.atol.is_none()),
+        };
+        Ok(Bound {
+            machine,
+            problem: Problem { t0, t_end, y0 },
+            options,
+            samples,
+            logarithmic,
+            choice,
+            states,
+            values: plan.values,
+            columns,
+            expectations: plan.expectations,
+            conservation: plan.conservation,
+            asked,
+        })
     }
 }
 
@@ -320,47 +374,4 @@ fn params_of(run: &odec_lang::model::Run) -> Option<String> {
         odec_lang::model::EntryValue::Word(word) => Some(word.clone()),
         _ => None,
     })
-}
-
-/// Names of the quantities that rows can hold, in the order of the text.
-struct Names {
-    time: String,
-    states: Vec<(String, usize)>,
-    outputs: Vec<(String, usize)>,
-}
-
-impl Names {
-    fn of(model: &Model, program: &Program) -> Names {
-        let layout = odec_ir::layout::Layout::of(program);
-        let mut place = HashMap::new();
-        let mut outputs = vec![];
-        for (k, array) in program.arrays.iter().enumerate() {
-            let id = ArrayId(k as u32);
-            match array.role {
-                Role::Position | Role::Velocity | Role::FirstOrder => {
-                    place.insert(array.name.as_str(), layout.state(id));
-                }
-                Role::Output => outputs.push((array.name.clone(), layout.output(id))),
-                _ => {}
-            }
-        }
-        let states = model.state_names().into_iter().map(|n| {
-            let at = place[n.as_str()];
-            (n, at)
-        });
-        Names { time: model.time.name.clone(), states: states.collect(), outputs }
-    }
-
-    fn state(&self, name: &str, flag: &str) -> Result<usize, Diagnostic> {
-        let found = self.states.iter().find(|(n, _)| n == name).map(|(_, k)| *k);
-        found.ok_or_else(|| {
-            let states: Vec<&str> = self.states.iter().map(|(n, _)| n.as_str()).collect();
-            crate::blame::unknown_state(name, flag, &states)
-        })
-    }
-
-    fn unknown(&self, name: &str, flag: &str) -> Diagnostic {
-        let all: Vec<&str> = self.states.iter().chain(&self.outputs).map(|(n, _)| n.as_str()).collect();
-        crate::blame::unknown_name(name, flag, &all)
-    }
 }

@@ -1,5 +1,9 @@
 //! What the command line (or another caller) wants different from the run block. Absent means: as the model says.
 
+use std::collections::HashMap;
+
+use odec_ode::linear::Linear;
+
 /// Steps, when the caller speaks of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepChoice {
@@ -49,6 +53,8 @@ pub struct Choices {
     pub params: Option<String>,
     /// Single values: parameters, constants, initial values.
     pub set: Vec<(String, f64)>,
+    /// Data of the tables that come from files, by name, row by row.
+    pub tables: HashMap<String, Vec<f64>>,
     /// Start.
     pub t0: Option<f64>,
     /// End.
@@ -71,6 +77,8 @@ pub struct Choices {
     pub max_step: Option<f64>,
     /// Budget of steps.
     pub max_steps: Option<u64>,
+    /// Solver of linear systems.
+    pub linear: Linear,
     /// Interpret instead of compiling.
     pub interpret: bool,
 }

@@ -1,10 +1,13 @@
-//! A program with its parameters, compiled or interpreted, as the `System` that solvers step. Both give the same bits.
+//! A program with its extents and parameters, compiled or interpreted, as the `System` that solvers step. Both executors
+//! give the same bits.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use odec_ir::interpret::{self, Inputs};
+use odec_ir::interpret::{self, Inputs, Interpreter};
 use odec_ir::layout::Layout;
-use odec_ir::{KernelRole, Node, Program};
+use odec_ir::nest;
+use odec_ir::nest::bind::{BindError, MAX_ENTRIES, Matrix};
+use odec_ir::{ArrayId, KernelRole, Program, Role};
 use odec_jit::{Compiled, JitError};
 use odec_ode::method::Structure;
 use odec_ode::pattern::Pattern;
@@ -16,7 +19,8 @@ use crate::series::SeriesKernels;
 /// What executes the kernels.
 enum Backend {
     Jit(Box<Compiled>),
-    Interpreter,
+    /// Schedules of the nests, in a program that has some.
+    Interpreter(Option<Box<Interpreter>>),
 }
 
 /// Which executor to use.
@@ -28,35 +32,39 @@ pub enum Execution {
     Interpret,
 }
 
-/// A program bound to values of its parameters.
-pub struct Machine {
+/// Why a program cannot run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unfit {
+    /// No code can be made of it.
+    Code(JitError),
+    /// Its extents or tables do not fit it.
+    Extents(BindError),
+}
+
+impl From<JitError> for Unfit {
+    fn from(error: JitError) -> Self {
+        Unfit::Code(error)
+    }
+}
+
+impl From<BindError> for Unfit {
+    fn from(error: BindError) -> Self {
+        Unfit::Extents(error)
+    }
+}
+
+/// A program ready to be bound: its code, which knows no extent and no parameter.
+pub struct Code {
     program: Program,
-    layout: Layout,
     backend: Backend,
-    /// Parameters, then what is staged.
-    p: Vec<f64>,
-    pattern: Pattern,
-    mass: BoundMass,
-    autonomous: bool,
-    eliminations: Arc<Eliminations>,
-    series: SeriesKernels,
-    /// Kernels that the program has: of a huge model some are left out, and what is missing must not pass for zero.
-    has_jacobian: bool,
-    has_time_derivative: bool,
 }
 
-/// The mass matrix at these parameters.
-enum BoundMass {
-    Identity,
-    Constant(Pattern, Vec<f64>),
-    Varying { pattern: Pattern, jacobian: Pattern },
-}
-
-impl Machine {
-    /// Compiles what a method of this structure needs of `program`, and binds its parameters to their values (the
-    /// arrays' defaults).
-    pub fn new(program: Program, execution: Execution, needs: Structure) -> Result<Machine, JitError> {
-        let layout = Layout::of(&program);
+impl Code {
+    /// Compiles what a method of this structure needs of `program`; the rest is compiled when it is asked for.
+    ///
+    /// # Errors
+    /// What no code can be written for.
+    pub fn new(program: Program, execution: Execution, needs: Structure) -> Result<Code, JitError> {
         let backend = match execution {
             Execution::Jit => {
                 let code = Compiled::new(&program)?;
@@ -69,67 +77,205 @@ impl Machine {
                 }
                 Backend::Jit(Box::new(code))
             }
-            Execution::Interpret => Backend::Interpreter,
-        };
-        let autonomous = program.kernel(KernelRole::Rhs).is_none_or(|k| !k.graph.nodes().contains(&Node::Time));
-        let pattern = pattern_of(&program.jacobian);
-        let mut p = vec![0.0; layout.np + layout.staged];
-        for (k, array) in program.arrays.iter().enumerate() {
-            if array.role == odec_ir::Role::Parameter {
-                p[layout.parameter(odec_ir::ArrayId(k as u32))] = array.default;
+            Execution::Interpret => {
+                Backend::Interpreter(program.has_loops().then(|| Box::new(Interpreter::new(&program))))
             }
+        };
+        Ok(Code { program, backend })
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+}
+
+/// A matrix of the program: its pattern, and for a program of nests the slots of its entries.
+struct Bound {
+    pattern: Pattern,
+    matrix: Option<Arc<Matrix>>,
+    /// The code with these slots loaded.
+    code: Option<Box<Compiled>>,
+}
+
+/// A program bound to its extents and to values of its parameters.
+pub struct Machine {
+    program: Program,
+    layout: Layout,
+    backend: Backend,
+    /// Parameters, then what is staged, then sizes and tables.
+    p: Vec<f64>,
+    /// Positions, in a program of nests.
+    nests: Option<Arc<nest::Bound>>,
+    /// Bound when it is first asked for: an explicit method does without.
+    jacobian: OnceLock<Result<Bound, BindError>>,
+    /// In place of a Jacobian that cannot be bound.
+    nothing: Pattern,
+    mass: BoundMass,
+    autonomous: bool,
+    eliminations: Arc<Eliminations>,
+    series: SeriesKernels,
+    /// Kernels that the program has: of a huge model some are left out, and what is missing must not pass for zero.
+    has_jacobian: bool,
+    has_time_derivative: bool,
+    has_tangent: bool,
+}
+
+/// The mass matrix at these parameters.
+enum BoundMass {
+    Identity,
+    Constant(Pattern, Vec<f64>),
+    Varying { mass: Bound, jacobian: Bound },
+}
+
+impl Machine {
+    /// Compiles and binds, for a method of this structure.
+    ///
+    /// # Errors
+    /// What cannot be compiled or bound.
+    pub fn new(program: Program, execution: Execution, needs: Structure) -> Result<Machine, Unfit> {
+        Machine::bind(Code::new(program, execution, needs)?, needs.jacobian)
+    }
+
+    /// Binds extents and parameters to their values (those of the program's arrays), and the positions that the nests
+    /// need; those of the Jacobian only if `jacobian`, else when it is first asked for. A Jacobian with too many entries
+    /// is not bound, see [`System::holds_jacobian`].
+    ///
+    /// # Errors
+    /// Extents and tables that do not fit the model.
+    pub fn bind(code: Code, jacobian: bool) -> Result<Machine, Unfit> {
+        let Code { program, mut backend } = code;
+        let nests = match program.has_loops() {
+            true => Some(Arc::new(nest::Bound::of(&program)?)),
+            false => None,
+        };
+        if let (Some(nests), Backend::Jit(code)) = (&nests, &mut backend) {
+            code.load(nests.clone())?;
         }
-        let has_jacobian = program.kernel(KernelRole::Jacobian).is_some();
-        let has_time_derivative = program.kernel(KernelRole::TimeDerivative).is_some();
+        let layout = nests.as_ref().map_or_else(|| Layout::of(&program), |nests| nests.layout.clone());
+        let execution = match backend {
+            Backend::Jit(_) => Execution::Jit,
+            Backend::Interpreter(_) => Execution::Interpret,
+        };
+        let has = |role| program.has(role);
         let mut machine = Machine {
-            has_jacobian,
-            has_time_derivative,
+            has_jacobian: has(KernelRole::Jacobian),
+            has_time_derivative: has(KernelRole::TimeDerivative),
+            has_tangent: has(KernelRole::Tangent),
+            autonomous: program.is_autonomous(),
+            p: given(&program, &layout),
+            nothing: Pattern { rows: layout.n as u32, col_ptr: vec![0; layout.n + 1], row_idx: vec![] },
             program,
             layout,
             backend,
-            p,
-            pattern,
+            nests,
+            jacobian: OnceLock::new(),
             mass: BoundMass::Identity,
-            autonomous,
             eliminations: Arc::new(Eliminations::new(execution)),
             series: SeriesKernels::new(),
         };
         machine.prepare();
-        machine.bind_mass();
+        machine.bind_mass()?;
+        if jacobian {
+            match machine.bound_jacobian() {
+                Ok(_) | Err(BindError::TooManyEntries { .. }) => {}
+                Err(error) => return Err(error.clone().into()),
+            }
+        }
         Ok(machine)
     }
 
+    /// Fills what follows from parameters alone.
     fn prepare(&mut self) {
         match &self.backend {
             Backend::Jit(code) => code.prepare(&mut self.p),
-            Backend::Interpreter => {
-                let p = self.p.clone();
-                let inputs = Inputs { t: 0.0, y: &[], p: &p, w: &[] };
-                interpret::run_on(&self.program, &self.layout, KernelRole::Prepare, inputs, &mut self.p);
+            Backend::Interpreter(_) => {
+                let given = self.p.clone();
+                let mut p = std::mem::take(&mut self.p);
+                self.interpret(KernelRole::Prepare, None, Inputs { t: 0.0, y: &[], p: &given, w: &[] }, &mut p);
+                self.p = p;
             }
         }
     }
 
-    fn bind_mass(&mut self) {
-        let Some(pattern) = self.program.mass.as_ref().map(pattern_of) else { return };
+    /// Finds the entries of a matrix.
+    fn bind_matrix(&self, role: KernelRole, scalar: &odec_ir::Pattern) -> Result<Bound, BindError> {
+        let Some(nests) = &self.nests else {
+            return Ok(Bound { pattern: pattern_of(scalar), matrix: None, code: None });
+        };
+        let matrix = Arc::new(nests.matrix(&self.program, role, MAX_ENTRIES)?);
+        let code = match &self.backend {
+            Backend::Jit(code) => {
+                let mut code: Box<Compiled> = code.clone();
+                // what binding gives fits the program that it was given
+                let loaded = code.load_matrix(role, matrix.clone());
+                debug_assert!(loaded.is_ok(), "{loaded:?}");
+                Some(code)
+            }
+            Backend::Interpreter(_) => None,
+        };
+        Ok(Bound { pattern: pattern_of(&matrix.pattern), matrix: Some(matrix), code })
+    }
+
+    fn bound_jacobian(&self) -> Result<&Bound, &BindError> {
+        let bind = || self.bind_matrix(KernelRole::Jacobian, &self.program.jacobian);
+        self.jacobian.get_or_init(bind).as_ref()
+    }
+
+    fn bind_mass(&mut self) -> Result<(), BindError> {
+        let scalar = odec_ir::Pattern::default();
+        let pattern = match &self.program.mass {
+            Some(pattern) => pattern,
+            None if self.program.has(KernelRole::Mass) => &scalar,
+            None => return Ok(()),
+        };
+        let mass = self.bind_matrix(KernelRole::Mass, pattern)?;
         if self.program.mass_varies() {
-            self.mass = BoundMass::Varying { pattern, jacobian: pattern_of(&self.program.mass_jacobian) };
-            return;
+            let jacobian = self.bind_matrix(KernelRole::MassJacobian, &self.program.mass_jacobian)?;
+            self.mass = BoundMass::Varying { mass, jacobian };
+            return Ok(());
         }
-        let mut values = vec![0.0; pattern.row_idx.len()];
-        self.run_mass(0.0, &vec![0.0; self.layout.n], &mut values);
-        self.mass = BoundMass::Constant(pattern, values);
+        let mut values = vec![0.0; mass.pattern.row_idx.len()];
+        self.run(KernelRole::Mass, Some(&mass), 0.0, &vec![0.0; self.layout.n], &[], &mut values);
+        self.mass = BoundMass::Constant(mass.pattern, values);
+        Ok(())
     }
 
-    fn run_mass(&self, t: f64, y: &[f64], values: &mut [f64]) {
-        match &self.backend {
-            Backend::Jit(code) => code.mass(t, y, &self.p, values),
-            Backend::Interpreter => self.interpret(KernelRole::Mass, t, y, &[], values),
+    /// Runs a kernel; `matrix` is that of its role.
+    fn run(&self, role: KernelRole, matrix: Option<&Bound>, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) {
+        let code = match (&self.backend, matrix.and_then(|m| m.code.as_deref())) {
+            (_, Some(code)) => code,
+            (Backend::Jit(code), None) => code,
+            (Backend::Interpreter(_), None) => {
+                return self.interpret(role, matrix, Inputs { t, y, p: &self.p, w }, out);
+            }
+        };
+        let p = &self.p;
+        match role {
+            KernelRole::Prepare => {}
+            KernelRole::Initial => code.initial(t, p, out),
+            KernelRole::Rhs => code.rhs(t, y, p, out),
+            KernelRole::Jacobian => code.jacobian(t, y, p, out),
+            KernelRole::Tangent => code.tangent(t, y, p, w, out),
+            KernelRole::TimeDerivative => code.time_derivative(t, y, p, out),
+            KernelRole::ParameterJacobian => code.parameter_jacobian(t, y, p, out),
+            KernelRole::Mass => code.mass(t, y, p, out),
+            KernelRole::MassJacobian => code.mass_jacobian(t, y, p, w, out),
+            KernelRole::MassTimeDerivative => code.mass_time_derivative(t, y, p, w, out),
+            KernelRole::Outputs if code.has(KernelRole::Outputs) => code.outputs(t, y, p, w, out),
+            KernelRole::Outputs => {}
         }
     }
 
-    fn interpret(&self, role: KernelRole, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) {
-        interpret::run_on(&self.program, &self.layout, role, Inputs { t, y, p: &self.p, w }, out);
+    fn interpret(&self, role: KernelRole, matrix: Option<&Bound>, inputs: Inputs<'_, f64>, out: &mut [f64]) {
+        let Backend::Interpreter(Some(interpreter)) = &self.backend else {
+            return interpret::run_on(&self.program, &self.layout, role, inputs, out);
+        };
+        match (matrix.and_then(|m| m.matrix.as_deref()), self.nests.as_deref()) {
+            (Some(matrix), _) => interpreter.run(&self.program, matrix, role, inputs, out),
+            (None, Some(nests)) => interpreter.run(&self.program, nests, role, inputs, out),
+            (None, None) => {}
+        }
     }
 
     /// The program.
@@ -150,21 +296,14 @@ impl Machine {
     /// The state at the start.
     pub fn initial(&self, t0: f64) -> Vec<f64> {
         let mut y = vec![0.0; self.layout.n];
-        match &self.backend {
-            Backend::Jit(code) => code.initial(t0, &self.p, &mut y),
-            Backend::Interpreter => self.interpret(KernelRole::Initial, t0, &[], &[], &mut y),
-        }
+        self.run(KernelRole::Initial, None, t0, &[], &[], &mut y);
         y
     }
 
     /// Outputs, then conserved, then expected quantities. `w` is y', n values, which are looked at only where
     /// [`Program::outputs_read_rates`].
     pub fn outputs(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) {
-        match &self.backend {
-            Backend::Jit(code) if code.has(KernelRole::Outputs) => code.outputs(t, y, &self.p, w, out),
-            Backend::Jit(_) => {}
-            Backend::Interpreter => self.interpret(KernelRole::Outputs, t, y, w, out),
-        }
+        self.run(KernelRole::Outputs, None, t, y, w, out);
     }
 
     /// True when f does not depend on time.
@@ -176,7 +315,7 @@ impl Machine {
     pub fn execution(&self) -> Execution {
         match self.backend {
             Backend::Jit(_) => Execution::Jit,
-            Backend::Interpreter => Execution::Interpret,
+            Backend::Interpreter(_) => Execution::Interpret,
         }
     }
 
@@ -189,9 +328,44 @@ impl Machine {
     pub fn code_bytes(&self) -> Option<usize> {
         match &self.backend {
             Backend::Jit(code) => Some(code.code_bytes()),
-            Backend::Interpreter => None,
+            Backend::Interpreter(_) => None,
         }
     }
+
+    /// Entries of the Jacobian, once it is bound.
+    pub fn jacobian_entries(&self) -> Option<usize> {
+        self.jacobian.get()?.as_ref().ok().map(|bound| bound.pattern.row_idx.len())
+    }
+
+    /// Bytes of positions, slots and patterns that binding made: what grows with the extents beside the solver's own.
+    pub fn bound_bytes(&self) -> usize {
+        let lists = |lists: &[Vec<u32>]| lists.iter().map(|l| 4 * l.len()).sum::<usize>();
+        let pattern = |rows: usize, columns: usize| 4 * (rows + columns);
+        let nests = self.nests.as_ref().map_or(0, |nests| lists(&nests.lists));
+        let jacobian = self.jacobian.get().and_then(|bound| bound.as_ref().ok()).map_or(0, |bound| {
+            let own = pattern(bound.pattern.row_idx.len(), bound.pattern.col_ptr.len());
+            own + bound.matrix.as_ref().map_or(0, |m| lists(&m.lists) + own)
+        });
+        nests + jacobian + 8 * self.p.len()
+    }
+}
+
+/// The parameter buffer with what is given; what is staged stays zero.
+fn given(program: &Program, layout: &Layout) -> Vec<f64> {
+    let mut p = vec![0.0; layout.p_len()];
+    for (k, array) in program.arrays.iter().enumerate() {
+        let id = ArrayId(k as u32);
+        if matches!(array.role, Role::Parameter | Role::Size | Role::Table) {
+            let slots = &mut p[layout.start(id)..][..layout.len(id)];
+            if array.data.is_empty() {
+                slots.fill(array.default);
+            } else {
+                let len = slots.len().min(array.data.len());
+                slots[..len].copy_from_slice(&array.data[..len]);
+            }
+        }
+    }
+    p
 }
 
 /// The same pattern in the solver's type: the two crates know nothing of each other.
@@ -205,37 +379,38 @@ impl System for Machine {
     }
 
     fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
-        match &self.backend {
-            Backend::Jit(code) => code.rhs(t, y, &self.p, f),
-            Backend::Interpreter => self.interpret(KernelRole::Rhs, t, y, &[], f),
-        }
+        self.run(KernelRole::Rhs, None, t, y, &[], f);
         Ok(())
     }
 
     fn jacobian_pattern(&self) -> &Pattern {
-        &self.pattern
+        self.bound_jacobian().map_or(&self.nothing, |bound| &bound.pattern)
     }
 
     fn jacobian(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
-        if !self.has_jacobian {
-            return Err(EvalError::Fatal);
-        }
-        match &self.backend {
-            Backend::Jit(code) => code.jacobian(t, y, &self.p, values),
-            Backend::Interpreter => self.interpret(KernelRole::Jacobian, t, y, &[], values),
-        }
+        let bound = self.bound_jacobian().ok().filter(|_| self.has_jacobian).ok_or(EvalError::Fatal)?;
+        self.run(KernelRole::Jacobian, Some(bound), t, y, &[], values);
         Ok(())
     }
 
-    /// By the assembled Jacobian: no method of this version multiplies in its inner loop.
+    fn holds_jacobian(&self) -> bool {
+        self.bound_jacobian().is_ok()
+    }
+
+    /// By the tangent kernel; of a huge model that has none, by the assembled Jacobian.
     fn jacobian_vector(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
-        let mut values = vec![0.0; self.pattern.row_idx.len()];
+        if self.has_tangent {
+            self.run(KernelRole::Tangent, None, t, y, w, out);
+            return Ok(());
+        }
+        let pattern = self.jacobian_pattern();
+        let mut values = vec![0.0; pattern.row_idx.len()];
         self.jacobian(t, y, &mut values)?;
         out.fill(0.0);
         for (col, &wj) in w.iter().enumerate() {
-            let range = self.pattern.col_ptr[col] as usize..self.pattern.col_ptr[col + 1] as usize;
+            let range = pattern.col_ptr[col] as usize..pattern.col_ptr[col + 1] as usize;
             for k in range {
-                out[self.pattern.row_idx[k] as usize] += values[k] * wj;
+                out[pattern.row_idx[k] as usize] += values[k] * wj;
             }
         }
         Ok(())
@@ -243,14 +418,11 @@ impl System for Machine {
 
     fn time_derivative(&self, t: f64, y: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
         out.fill(0.0);
-        if !self.autonomous && !self.has_time_derivative {
-            return Err(EvalError::Fatal);
-        }
         if !self.autonomous {
-            match &self.backend {
-                Backend::Jit(code) => code.time_derivative(t, y, &self.p, out),
-                Backend::Interpreter => self.interpret(KernelRole::TimeDerivative, t, y, &[], out),
+            if !self.has_time_derivative {
+                return Err(EvalError::Fatal);
             }
+            self.run(KernelRole::TimeDerivative, None, t, y, &[], out);
         }
         Ok(())
     }
@@ -274,28 +446,26 @@ impl System for Machine {
         match &self.mass {
             BoundMass::Identity => Mass::Identity,
             BoundMass::Constant(pattern, values) => Mass::Constant(pattern, values),
-            BoundMass::Varying { pattern, jacobian } => Mass::StateDependent { pattern, jacobian },
+            BoundMass::Varying { mass, jacobian } => {
+                Mass::StateDependent { pattern: &mass.pattern, jacobian: &jacobian.pattern }
+            }
         }
     }
 
     fn mass_values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
-        self.run_mass(t, y, values);
+        let BoundMass::Varying { mass, .. } = &self.mass else { return Err(EvalError::Fatal) };
+        self.run(KernelRole::Mass, Some(mass), t, y, &[], values);
         Ok(())
     }
 
     fn mass_jacobian(&self, t: f64, y: &[f64], w: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
-        match &self.backend {
-            Backend::Jit(code) => code.mass_jacobian(t, y, &self.p, w, values),
-            Backend::Interpreter => self.interpret(KernelRole::MassJacobian, t, y, w, values),
-        }
+        let BoundMass::Varying { jacobian, .. } = &self.mass else { return Err(EvalError::Fatal) };
+        self.run(KernelRole::MassJacobian, Some(jacobian), t, y, w, values);
         Ok(())
     }
 
     fn mass_time_derivative(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
-        match &self.backend {
-            Backend::Jit(code) => code.mass_time_derivative(t, y, &self.p, w, out),
-            Backend::Interpreter => self.interpret(KernelRole::MassTimeDerivative, t, y, w, out),
-        }
+        self.run(KernelRole::MassTimeDerivative, None, t, y, w, out);
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use odec_ode::linear::Rates;
 use odec_ode::problem::{Outcome, Refusal, Sink, SolveError};
 use odec_ode::solve as integrate;
 
-use crate::bind::{Bound, Column};
+use crate::bind::Bound;
 
 /// Receives rows of columns.
 pub trait Recorder {
@@ -162,13 +162,7 @@ impl Sink for Sampler<'_> {
             self.bound.machine.outputs(t, y, self.rates.at(t, y), &mut self.outputs);
             self.watch(t, y);
         }
-        for ((_, column), slot) in self.bound.columns.iter().zip(&mut self.row) {
-            *slot = match *column {
-                Column::Time => t,
-                Column::State(k) => y[k],
-                Column::Output(k) => self.outputs[k],
-            };
-        }
+        self.bound.columns.fill(t, y, &self.outputs, &mut self.row);
         self.recorder.row(&self.row)
     }
 

@@ -3,8 +3,9 @@
 use odec_lang::Model;
 use odec_lang::source::Source;
 use odec_ode::problem::Samples;
-use odec_sim::bind::{Bound, Column, DEFAULT_ATOL, DEFAULT_RTOL, Plan, Purpose};
+use odec_sim::bind::{Bound, DEFAULT_ATOL, DEFAULT_RTOL, Plan, Purpose};
 use odec_sim::choices::{Choices, RecordRule, SampleRule, StepChoice};
+use odec_sim::columns::Column;
 
 fn model(text: &str) -> (Model, Source) {
     let source = Source::new("test", text);
@@ -38,9 +39,9 @@ fn a_model_without_a_block_needs_only_an_end() {
     assert!(matches!(&bound.samples, Samples::Times(list) if list.len() == 201));
     // positions, velocities, the rest; columns in the order of the text
     assert_eq!(bound.problem.y0, [1.0, 0.0, 2.0]);
-    let names: Vec<_> = bound.columns.iter().map(|(n, _)| n.as_str()).collect();
+    let names: Vec<_> = bound.columns.names().collect();
     assert_eq!(names, ["t", "x", "x'", "y"]);
-    assert_eq!(bound.columns[2].1, Column::State(1));
+    assert_eq!(bound.columns.at(2), Some(Column::State(1)));
 }
 
 #[test]

@@ -49,7 +49,8 @@ pub fn lower_checked(checked: &Checked, model: &Model, reporter: Reporter) -> Re
         reporter.diagnostic(None, &d);
         Exit::Usage
     })?;
-    let overrides = odec_lang::model::Overrides { values: choices.set, params: choices.params, ..Default::default() };
+    let tables = session::tables(checked, model, reporter)?;
+    let overrides = odec_lang::model::Overrides { values: choices.set, params: choices.params, tables };
     odec_lang::lower(&checked.model, &overrides).map_err(|list| {
         reporter.diagnostics(Some(&checked.source), &list, true);
         exit_with(&checked.model, &overrides.values, &list)

@@ -99,13 +99,15 @@ pub fn field(args: &Field, reporter: Reporter) -> Exit {
 
 /// A state by name, or the one of this rank.
 fn axis(bound: &Bound, name: Option<&str>, rank: usize) -> Result<(String, usize), Box<Diagnostic>> {
-    let known: Vec<&str> = bound.states.iter().map(|(n, _)| n.as_str()).collect();
+    let states = &bound.states;
     match name {
         Some(name) => {
-            let found = bound.states.iter().find(|(n, _)| n == name).cloned();
-            found.ok_or_else(|| Box::new(blame::unknown_name(name, "odec field", &known)))
+            let found = states.find(name).map_err(|why| Box::new(blame::misnamed(name, "odec field", &why)))?;
+            let known: Vec<&str> = states.names().collect();
+            let place = found.ok_or_else(|| Box::new(blame::unknown_name(name, "odec field", &known)))?;
+            Ok((states.name(place), place))
         }
-        None => bound.states.get(rank).cloned().ok_or_else(|| {
+        None => states.places().nth(rank).map(|place| (states.name(place), place)).ok_or_else(|| {
             Box::new(error("E0706", "a vector field needs two states, and the model has one".into(), None))
         }),
     }

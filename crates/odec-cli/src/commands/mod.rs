@@ -12,6 +12,7 @@ mod methods;
 mod new;
 mod order;
 mod plot;
+mod profile;
 mod run;
 mod stability;
 mod test;

@@ -1,22 +1,24 @@
-//! `odec plot`: states and outputs against time, or one against another.
+//! `odec plot`: states and outputs against time, or one against another; large arrays as colours.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use odec_lang::diagnostic::Diagnostic;
 use odec_ode::problem::{SolveError, Stop};
-use odec_sim::bind::{Bound, Purpose};
+use odec_sim::bind::Purpose;
 use odec_sim::blame;
 use odec_sim::sample::{self, Recorder};
 
+use super::profile::{MAX_CURVES, Part};
 use crate::args::{LogAxes, Plot};
 use crate::exit::Exit;
 use crate::figure;
+use crate::flags;
 use crate::input::{error, keep_apart};
 use crate::picture::{Curve, Picture, encode, format_of, panels};
 use crate::report::{Reporter, say};
 use crate::rows::write_file;
-use crate::session::{Session, bind, refuse};
+use crate::session::{Session, bind_at, refuse};
 use crate::signal;
 
 /// Runs and draws.
@@ -33,7 +35,8 @@ pub fn plot(args: &Plot, reporter: Reporter) -> Exit {
 fn prepare_and_draw(args: &Plot, reporter: Reporter) -> Result<Exit, (Box<Diagnostic>, Exit)> {
     let usage = |d: Box<Diagnostic>| (d, Exit::Usage);
     let size = figure::size(&args.size).map_err(usage)?;
-    let session = match bind(&args.model, &args.block, Purpose::Rows, reporter) {
+    let at = args.at.as_deref().map(|text| flags::list("--at", text)).transpose().map_err(usage)?;
+    let session = match bind_at(&args.model, &args.block, Purpose::Picture, at.clone(), reporter) {
         Ok(session) => session,
         Err(exit) => return Ok(exit),
     };
@@ -43,17 +46,32 @@ fn prepare_and_draw(args: &Plot, reporter: Reporter) -> Result<Exit, (Box<Diagno
         return Err(usage(Box::new(error("E0711", headline, Some("end the name in .svg or .png".into())))));
     };
     keep_apart(&args.model.file, &[("-o", Some(&path))]).map_err(usage)?;
-    let x = column(&session.bound, args.x.as_deref(), "--x").map_err(usage)?;
+    let columns = &session.bound.columns;
+    let find = |name: &str, flag: &str| columns.find(name, flag).map_err(|d| usage(Box::new(d)));
+    let x = match args.x.as_deref() {
+        None => 0,
+        Some(name) => find(name, "--x")?[0],
+    };
     let mut chosen = vec![];
     for name in &args.names {
-        chosen.push(column(&session.bound, Some(name), "odec plot").map_err(usage)?);
+        chosen.extend(find(name, "odec plot")?);
     }
     if chosen.is_empty() {
-        chosen = (1..session.bound.columns.len()).filter(|&k| k != x).collect();
+        chosen = (1..columns.len()).filter(|&k| k != x).collect();
+        // of a model with large arrays the first one
+        if let (true, Some(k)) = (chosen.len() > MAX_CURVES || at.is_some(), chosen.first()) {
+            let first = columns.series(*k).map(|(series, _)| series.name.clone()).unwrap_or_default();
+            chosen = find(&first, "odec plot")?;
+        }
     }
+    let part = match at.is_some() || x == 0 && chosen.len() > MAX_CURVES {
+        true => Some(Part::of(columns, &chosen, at.is_some()).map_err(usage)?),
+        false => None,
+    };
 
     signal::listen();
-    let mut keep = Keep::new([&[x], chosen.as_slice()].concat());
+    let kept = part.as_ref().map_or(chosen.as_slice(), |part| part.columns.as_slice());
+    let mut keep = Keep::new([&[x], kept].concat());
     let (result, _) = sample::solve(&session.bound, &mut keep);
     let mut exit = Exit::Success;
     match &result {
@@ -66,8 +84,14 @@ fn prepare_and_draw(args: &Plot, reporter: Reporter) -> Result<Exit, (Box<Diagno
             exit = Exit::Run;
         }
     }
-    let picture = picture(&session, args, size, &keep);
-    let bytes = encode(&picture, format).map_err(|e| {
+    let log_y = matches!(args.log, Some(LogAxes::Y | LogAxes::Xy));
+    let bytes = match &part {
+        None => encode(&picture(&session, args, size, &keep), format),
+        Some(part) if part.is_plane() => encode(&part.over_plane(&session, &keep, size), format),
+        Some(part) if at.is_some() => encode(&part.profiles(&session, &keep, size, log_y), format),
+        Some(part) => encode(&part.over_time(&session, &keep, size), format),
+    };
+    let bytes = bytes.map_err(|e| {
         usage(Box::new(error(
             "E0705",
             format!("`--size {}`: {e}", args.size),
@@ -83,7 +107,7 @@ fn prepare_and_draw(args: &Plot, reporter: Reporter) -> Result<Exit, (Box<Diagno
 
 fn picture(session: &Session, args: &Plot, size: (u32, u32), keep: &Keep) -> Picture {
     let (x, chosen) = (keep.columns[0], &keep.columns[1..]);
-    let columns = &session.bound.columns;
+    let names = &session.bound.columns;
     let against_time = x == 0;
     let (log_x, log_y) = match args.log {
         None => (against_time && session.bound.logarithmic.is_some(), false),
@@ -92,44 +116,35 @@ fn picture(session: &Session, args: &Plot, size: (u32, u32), keep: &Keep) -> Pic
     let curves: Vec<Curve> = chosen
         .iter()
         .enumerate()
-        .map(|(k, &c)| Curve { name: columns[c].0.clone(), points: keep.rows().map(|r| (r[0], r[k + 1])).collect() })
+        .map(|(k, &c)| Curve { name: names.name(c), points: keep.rows().map(|r| (r[0], r[k + 1])).collect() })
         .collect();
-    let label = |k: usize| match unit(session, &columns[k].0) {
-        Some(unit) => format!("{} [{unit}]", columns[k].0),
-        None => columns[k].0.clone(),
-    };
     let y_label = match chosen {
-        [only] => label(*only),
+        [only] => label(session, *only),
         _ => String::new(),
     };
     let panels = if log_y || !against_time { vec![curves] } else { panels(curves) };
     let title = session.model.name.clone();
-    Picture { title, x_label: label(x), y_label, panels, log_x, log_y, size }
+    Picture { title, x_label: label(session, x), y_label, panels, log_x, log_y, size }
 }
 
-/// Unit of a quantity, as the model writes it.
-fn unit(session: &Session, name: &str) -> Option<String> {
-    let time = &session.model.time;
-    if name == time.name {
-        return time.unit.clone();
+/// Name of a column with its unit, as the model writes it.
+pub(super) fn label(session: &Session, column: usize) -> String {
+    let columns = &session.bound.columns;
+    let unit = match columns.series(column) {
+        Some((series, _)) => &series.unit,
+        None => &session.model.time.unit,
+    };
+    match unit {
+        Some(unit) => format!("{} [{unit}]", columns.name(column)),
+        None => columns.name(column),
     }
-    let arrays = &session.bound.machine.program().arrays;
-    arrays.iter().find(|a| a.name == name).and_then(|a| a.unit.clone())
-}
-
-/// Position of a column; time if no name is given.
-fn column(bound: &Bound, name: Option<&str>, flag: &str) -> Result<usize, Box<Diagnostic>> {
-    let Some(name) = name else { return Ok(0) };
-    let known: Vec<&str> = bound.columns.iter().map(|(n, _)| n.as_str()).collect();
-    let found = known.iter().position(|n| *n == name);
-    found.ok_or_else(|| Box::new(blame::unknown_name(name, flag, &known)))
 }
 
 /// Values kept at most, of all columns together: enough for a point in every pixel many times over.
 const MAX_KEPT: usize = 1 << 23;
 
 /// Keeps the columns that are drawn; of very many rows every second one, every fourth, and so on.
-struct Keep {
+pub(super) struct Keep {
     columns: Vec<usize>,
     values: Vec<f64>,
     every: u64,
@@ -143,7 +158,7 @@ impl Keep {
     }
 
     /// The rows kept, and the very last one.
-    fn rows(&self) -> impl Iterator<Item = &[f64]> {
+    pub(super) fn rows(&self) -> impl Iterator<Item = &[f64]> {
         let width = self.columns.len();
         let end = (!self.last.is_empty()).then_some(self.last.as_slice());
         self.values.chunks(width).chain(end)

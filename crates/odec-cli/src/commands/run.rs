@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use odec_ode::linear::LinearReport;
 use odec_ode::problem::{SolveError, Stats, Stop};
 use odec_sim::bind::{Bound, Purpose};
 use odec_sim::sample::{self, Recorder, Seen};
@@ -11,12 +12,13 @@ use odec_sim::{blame, machine::Execution};
 use crate::args::Run;
 use crate::exit::Exit;
 use crate::input::{error, keep_apart};
+use crate::memory;
 use crate::progress::Progress;
 use crate::report::{Reporter, say};
 use crate::rows::{Rows, Trouble, write_file};
 use crate::session::{Session, bind, refuse};
 use crate::signal;
-use crate::summary::{Summary, seconds};
+use crate::summary::{Linear, Summary, seconds};
 
 /// Solves and writes.
 pub fn run(args: &Run, reporter: Reporter) -> Exit {
@@ -85,8 +87,7 @@ fn execute(
 ) -> Result<(Exit, Summary), Exit> {
     signal::listen();
     let bound = &session.bound;
-    let names: Vec<String> = bound.columns.iter().map(|(name, _)| name.clone()).collect();
-    let trouble = rows.header(&names).err();
+    let trouble = rows.header(bound.columns.names()).err();
     let visible = reporter.terminal() && !reporter.quiet() && !(on_stdout && is_terminal());
     let progress = Progress::new(visible, bound.problem.t0, bound.problem.t_end, bound.logarithmic);
     let mut writer = Writer { rows, trouble, progress };
@@ -105,6 +106,7 @@ fn execute(
     };
     let alone = session.bound.choice.automatic.then(|| "taken for constant steps, stiff or not".to_string());
     let course = course.map(|course| course.line(&session.model.time.name)).or(alone);
+    let linear = result.as_ref().ok().and_then(|outcome| outcome.linear.clone());
     let (mut exit, stats, t, stop) = match &result {
         Ok(outcome) => {
             let interrupted = outcome.stop == Stop::Interrupted && signal::asked_to_stop() && writer.trouble.is_none();
@@ -124,7 +126,7 @@ fn execute(
         let after = super::after(trouble, reporter);
         exit = if exit == Exit::Success { after } else { exit };
     }
-    let summary = summarise(session, &seen, stats, t, stop, writer.rows.count);
+    let summary = summarise(session, &seen, stats, linear, (t, stop), writer.rows.count);
     Ok((exit, Summary { course, ..summary }))
 }
 
@@ -132,7 +134,14 @@ fn is_terminal() -> bool {
     std::io::IsTerminal::is_terminal(&std::io::stdout())
 }
 
-fn summarise(session: &Session, seen: &Seen, stats: Stats, t: f64, stop: &'static str, rows: u64) -> Summary {
+fn summarise(
+    session: &Session,
+    seen: &Seen,
+    stats: Stats,
+    linear: Option<LinearReport>,
+    (t, stop): (f64, &'static str),
+    rows: u64,
+) -> Summary {
     let bound: &Bound = &session.bound;
     let layout = bound.machine.layout();
     Summary {
@@ -141,7 +150,8 @@ fn summarise(session: &Session, seen: &Seen, stats: Stats, t: f64, stop: &'stati
         second_order: layout.second,
         parameters: layout.np,
         outputs: layout.outputs,
-        jacobian_entries: bound.machine.program().jacobian.row_idx.len(),
+        extents: bound.machine.program().extents.iter().map(|e| (e.text.clone(), e.value)).collect(),
+        jacobian_entries: bound.machine.jacobian_entries(),
         method: bound.choice.method.name.to_string(),
         course: None,
         step: bound.options.step.filter(|_| bound.options.fixed),
@@ -160,6 +170,9 @@ fn summarise(session: &Session, seen: &Seen, stats: Stats, t: f64, stop: &'stati
             Execution::Interpret => "interpreter",
         },
         code_bytes: bound.machine.code_bytes(),
+        linear: linear.map(|report| Linear::of(&report)),
+        bound_bytes: bound.machine.bound_bytes(),
+        peak_bytes: memory::peak(),
         seconds: session.times,
     }
 }

@@ -285,15 +285,16 @@ fn complex(v: C) -> String {
 fn states(session: &Session, shares: &[f64]) -> Vec<String> {
     const MUCH: f64 = 0.5;
     const MOST: usize = 4;
-    let much = session.bound.states.iter().filter(|(_, k)| shares.get(*k).is_some_and(|s| *s >= MUCH));
-    much.map(|(name, _)| name.clone()).take(MOST).collect()
+    let states = &session.bound.states;
+    let much = states.places().filter(|k| shares.get(*k).is_some_and(|s| *s >= MUCH));
+    much.map(|k| states.name(k)).take(MOST).collect()
 }
 
 /// Place and text of the equation of a state.
 fn equation(session: &Session, state: &str) -> Option<(String, String)> {
     let model: &Model = &session.model;
-    let base = state.trim_end_matches('\'');
-    let target = model.states.iter().position(|s| s.name == base)?;
+    let (series, _) = session.bound.states.at(session.bound.states.find(state).ok()??)?;
+    let target = model.states.iter().position(|s| (0..s.order).any(|k| s.derivative(k) == series.name))?;
     // coupled equations are of no single state: then its declaration
     let own = model.equations.iter().find(|e| e.target == Some(target));
     let span = own.map_or(model.states[target].span, |e| e.span);

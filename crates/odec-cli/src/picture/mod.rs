@@ -4,11 +4,13 @@ mod axis;
 mod diagram;
 mod draw;
 mod encode;
+mod map;
 
 use std::path::Path;
 
 pub use diagram::{Diagram, Ink, Key, Mark, Range, Shape};
-pub use encode::{Format, encode};
+pub use encode::{Drawing, Format, encode};
+pub use map::{MAX_CELLS, Map};
 
 /// A curve.
 #[derive(Clone, Debug)]

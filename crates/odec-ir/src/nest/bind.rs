@@ -191,7 +191,10 @@ impl Bound {
 }
 
 /// Every index set has an index, and the elements of all arrays can be counted and kept.
-fn check_arrays(program: &Program) -> Result<(), BindError> {
+///
+/// # Errors
+/// [`BindError::Empty`] and [`BindError::TooManyElements`].
+pub fn check_arrays(program: &Program) -> Result<(), BindError> {
     let mut sum = 0u64;
     for (array, a) in program.arrays.iter().enumerate() {
         for axis in &a.axes {

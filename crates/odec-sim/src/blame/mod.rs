@@ -1,9 +1,11 @@
 //! Run-time failures in the model's terms: the place in the source, the values, and what to try.
 
+mod extents;
 mod refusal;
 mod watch;
 
-pub use refusal::{refused, unknown_method, unknown_name, unknown_state};
+pub use extents::{extents, not_compiled};
+pub use refusal::{misnamed, refused, unknown_method, unknown_name, unknown_state};
 pub use watch::warnings;
 
 use odec_lang::blame::{Blame, By, Fault, Point, What, blame};
@@ -13,6 +15,7 @@ use odec_lang::source::Source;
 use odec_ode::problem::{Cause, Failure};
 
 use crate::bind::Bound;
+use crate::quantities::Quantities;
 
 /// Values shown of a state; a larger model shows the first ones.
 const MAX_VALUES: usize = 8;
@@ -30,7 +33,7 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
     let time = &model.time.name;
     let when = format!("at {time} = {}", number(at.t));
     let search = |what: What| {
-        let y: Vec<f64> = bound.states.iter().map(|(_, k)| at.y.get(*k).copied().unwrap_or(f64::NAN)).collect();
+        let y = in_order(bound, at.y);
         blame(model, source, what, Point { t: at.t, y: &y, values: &bound.values })
     };
     let by_term = |d: Diagnostic, what: What, row: usize, help: &str| match search(what) {
@@ -204,16 +207,16 @@ struct Names<'a> {
 impl Names<'_> {
     /// Rank of the state in the order of the text.
     fn rank(&self, at: usize) -> usize {
-        self.bound.states.iter().position(|(_, k)| *k == at).unwrap_or(0)
+        self.bound.states.rank(at)
     }
 
-    fn state(&self, at: usize) -> &str {
-        self.bound.states.get(self.rank(at)).map_or("", |(name, _)| name)
+    fn state(&self, at: usize) -> String {
+        self.bound.states.name(at)
     }
 
     /// What the row of f gives.
     fn rate(&self, at: usize) -> String {
-        format!("{}'", self.state(at))
+        rate(&self.bound.states, at)
     }
 }
 
@@ -269,10 +272,29 @@ fn short(text: &str) -> String {
     text.chars().take(MAX_TEXT - 1).chain(['…']).collect()
 }
 
+/// The name of the derivative of what is at a place of y: `x'`, `u[3]'`, `p[3]''.x`.
+fn rate(states: &Quantities, at: usize) -> String {
+    let name = states.name(at);
+    match name.rfind('.') {
+        Some(dot) => format!("{}'{}", &name[..dot], &name[dot..]),
+        None => format!("{name}'"),
+    }
+}
+
+/// States in the order of the text, which blaming wants.
+fn in_order(bound: &Bound, y: &[f64]) -> Vec<f64> {
+    bound.states.places().map(|k| y.get(k).copied().unwrap_or(f64::NAN)).collect()
+}
+
+/// Position of the state that the model declares for what is at a place of y.
+fn declared(model: &Model, states: &Quantities, at: usize) -> Option<usize> {
+    let (series, _) = states.at(at)?;
+    model.states.iter().position(|s| (0..s.order).any(|k| s.derivative(k) == series.name))
+}
+
 /// The equation that gives a row, or else the declaration of its state.
 fn with_equation(d: Diagnostic, model: &Model, names: &Names, row: usize, text: &str) -> Diagnostic {
-    let base = names.state(row).trim_end_matches('\'');
-    let Some(k) = model.states.iter().position(|s| s.name == base) else { return d };
+    let Some(k) = declared(model, &names.bound.states, row) else { return d };
     match model.equations.iter().find(|e| e.target == Some(k)) {
         Some(equation) => d.label(equation.span, text),
         None => d.label(model.states[k].span, text),
@@ -282,9 +304,9 @@ fn with_equation(d: Diagnostic, model: &Model, names: &Names, row: usize, text: 
 /// Adds the last accepted time and state to the help.
 fn with_state(mut d: Diagnostic, model: &Model, bound: &Bound, failure: &Failure) -> Diagnostic {
     let mut text = format!("last accepted: {} = {}", model.time.name, number(failure.t));
-    for (name, k) in bound.states.iter().take(MAX_VALUES) {
-        if let Some(v) = failure.y.get(*k) {
-            text.push_str(&format!(", {name} = {}", number(*v)));
+    for k in bound.states.places().take(MAX_VALUES) {
+        if let Some(v) = failure.y.get(k) {
+            text.push_str(&format!(", {} = {}", bound.states.name(k), number(*v)));
         }
     }
     if bound.states.len() > MAX_VALUES {
@@ -297,17 +319,23 @@ fn with_state(mut d: Diagnostic, model: &Model, bound: &Bound, failure: &Failure
     d
 }
 
-/// A start value that is not finite; `rank` counts the states in the order of the text.
-pub fn start_value(model: &Model, source: &Source, values: &Values, t0: f64, rank: usize, value: f64) -> Diagnostic {
-    let names = model.state_names();
-    let name = names.get(rank).map_or("", |n| n.as_str());
+/// A start value that is not finite, at a place of y.
+pub fn start_value(
+    model: &Model,
+    source: &Source,
+    values: &Values,
+    t0: f64,
+    states: &Quantities,
+    at: usize,
+    value: f64,
+) -> Diagnostic {
+    let name = states.name(at);
     let d = Diagnostic::error("E0610", format!("`{name}` starts at {value}, where no run can begin"));
-    let nothing = vec![f64::NAN; names.len()];
-    let base = name.trim_end_matches('\'');
-    let d = match blame(model, source, What::Start(rank), Point { t: t0, y: &nothing, values }) {
+    let nothing = vec![f64::NAN; states.len()];
+    let d = match blame(model, source, What::Start(states.rank(at)), Point { t: t0, y: &nothing, values }) {
         Some(blame) => with_term(d, &blame),
-        None => match model.states.iter().find(|s| s.name == base) {
-            Some(state) => d.label(state.span, format!("starts at {value}")),
+        None => match declared(model, states, at) {
+            Some(k) => d.label(model.states[k].span, format!("starts at {value}")),
             None => d,
         },
     };

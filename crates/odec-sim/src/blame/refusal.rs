@@ -8,10 +8,12 @@ use odec_ode::method;
 use odec_ode::problem::Refusal;
 
 use crate::bind::{Asked, Bound};
+use crate::quantities::Quantities;
+use crate::select::Misnamed;
 
 /// A method that cannot be found. `span` is the entry of the run block that asks for it, if one does.
 pub fn unknown_method(refusal: &Refusal, span: Option<Span>) -> Diagnostic {
-    explain(refusal, &[], &Asked { method: span, ..Asked::default() })
+    explain(refusal, &Quantities::default(), &Asked { method: span, ..Asked::default() })
 }
 
 /// A method or option that the solver refuses for this run.
@@ -19,8 +21,8 @@ pub fn refused(refusal: &Refusal, bound: &Bound) -> Diagnostic {
     explain(refusal, &bound.states, &bound.asked)
 }
 
-fn explain(refusal: &Refusal, states: &[(String, usize)], asked: &Asked) -> Diagnostic {
-    let name = |row: usize| states.iter().find(|(_, k)| *k == row).map_or("", |(n, _)| n.as_str());
+fn explain(refusal: &Refusal, states: &Quantities, asked: &Asked) -> Diagnostic {
+    let name = |row: usize| states.name(row);
     let d = match refusal {
         Refusal::UnknownMethod(name) => {
             let names = method::table().iter().flat_map(|m| std::iter::once(m.name).chain(m.aliases.iter().copied()));
@@ -97,5 +99,25 @@ pub fn unknown_name(name: &str, flag: &str, known: &[&str]) -> Diagnostic {
     match suggest::nearest(name, known.iter().copied()).first() {
         Some(near) => d.help(format!("is it `{near}`?")),
         None => d.help(format!("its columns are {}", suggest::list(known.iter().copied()))),
+    }
+}
+
+/// Subscripts on the command line or in a run block that an array does not have.
+pub fn misnamed(name: &str, flag: &str, why: &Misnamed) -> Diagnostic {
+    let d = |what: String| Diagnostic::error("E0706", format!("`{flag} {name}`: {what}"));
+    match why {
+        Misnamed::Unreadable => d("this is no name".to_string())
+            .help("elements are named like `u[3]`, `u[1..5]`, `u[*,2]`, `u[3]'`, `p[3].x`"),
+        Misnamed::Rank { name, axes } => {
+            let takes = match axes.len() {
+                0 => "no index".to_string(),
+                1 => "one index".to_string(),
+                n => format!("{n} indices"),
+            };
+            let d = d(format!("`{name}` takes {takes}"));
+            if axes.is_empty() { d } else { d.help(format!("they are `{name}[{}]`", axes.join(","))) }
+        }
+        Misnamed::Outside { index, value, first, last } => d(format!("{value} is out of the range of `{index}`"))
+            .help(format!("`{index}` runs from {first} to {last}")),
     }
 }

@@ -30,7 +30,7 @@ pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Seen) -> V
     {
         let headline = format!("`{}` is {value} at {time} = {}", output.name, number(*t));
         let d = Diagnostic::warning("W0602", headline);
-        let y: Vec<f64> = bound.states.iter().map(|(_, k)| y.get(*k).copied().unwrap_or(f64::NAN)).collect();
+        let y = super::in_order(bound, y);
         let found = blame(model, source, What::Output(*k), Point { t: *t, y: &y, values: &bound.values });
         list.push(match found {
             Some(blame) => with_term(d, &blame),

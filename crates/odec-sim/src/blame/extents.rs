@@ -1,0 +1,104 @@
+//! What cannot be compiled, and extents and tables that do not fit a model.
+
+use odec_ir::nest::bind::{BindError, MAX_ELEMENTS, MAX_ENTRIES};
+use odec_ir::nest::{AccessId, Affine, Extent, Nest};
+use odec_ir::{KernelRole, Node, Program, Span};
+use odec_lang::diagnostic::Diagnostic;
+
+use crate::machine::Unfit;
+
+/// A model that cannot be compiled or bound. `program` is needed to explain extents.
+pub fn not_compiled(unfit: &Unfit, program: Option<&Program>) -> Diagnostic {
+    match (unfit, program) {
+        (Unfit::Extents(error), Some(program)) => extents(error, program),
+        (Unfit::Extents(error), None) => Diagnostic::error("E0615", format!("the model cannot be bound: {error:?}")),
+        (Unfit::Code(error), _) => Diagnostic::error("E0615", format!("the model cannot be compiled: {error}"))
+            .help("`--interpret` runs it without"),
+    }
+}
+
+/// Extents or tables that do not fit a model.
+pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
+    match error {
+        BindError::Empty { axis, range: (first, last) } => {
+            let axis = &program.axes[*axis];
+            let headline = format!("`{}` has no index: it runs from {first} to {last}", axis.name);
+            let d = Diagnostic::error("E0551", headline).label(axis.span, "");
+            d.help(sizes(program, [&axis.first, &axis.last], "give it at least one index"))
+        }
+        BindError::TooManyElements { array, elements } => {
+            let array = &program.arrays[*array];
+            let many = elements.map_or("more elements than can be counted".to_string(), |n| format!("{n} elements"));
+            let headline = format!("the model has {many} with `{}`; at most {MAX_ELEMENTS} are possible", array.name);
+            let d = Diagnostic::error("E0551", headline).label(array.span, "");
+            let ends = array.axes.iter().flat_map(|a| {
+                let axis = &program.axes[a.0 as usize];
+                [&axis.first, &axis.last]
+            });
+            d.help(sizes(program, ends, "make it smaller"))
+        }
+        BindError::TooManyEntries { role, entries } => {
+            let what = match role {
+                KernelRole::Jacobian => "the Jacobian matrix",
+                KernelRole::ParameterJacobian => "the matrix of derivatives by the parameters",
+                KernelRole::Mass | KernelRole::MassJacobian => "the matrix of factors of the derivatives",
+                _ => "what a statement reads through tables and at edges",
+            };
+            let headline = format!("{what} would have {entries} entries; at most {MAX_ENTRIES} are made unasked");
+            Diagnostic::error("E0552", headline).help(
+                "every element depends on too many others: a method that needs no Jacobian, `--method tsit5`, or one that \
+                 multiplies by it without making it: `--method bdf --linear krylov`",
+            )
+        }
+        BindError::OutOfRange { nest, access, position, value, range: (first, last), at } => {
+            let nest = &program.nests[*nest];
+            let array = &program.arrays[nest.array(*access).0 as usize];
+            let axis = array.axes.get(*position).map(|a| &program.axes[a.0 as usize]);
+            let index = axis.map_or("the index", |a| a.name.as_str());
+            let mut headline =
+                format!("`{}` is read at {index} = {value}, which is not from {first} to {last}", array.name);
+            if !at.is_empty() {
+                let places: Vec<String> = at.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+                headline.push_str(&format!(" (at {})", places.join(", ")));
+            }
+            let d = Diagnostic::error("E0553", headline);
+            let d = place(nest, *access).into_iter().fold(d, |d, span| d.label(span, ""));
+            d.help(format!(
+                "say what is there, `boundary {}[...] = ...`, or read it under a condition on the indices; from a table, \
+                 correct the table",
+                array.name
+            ))
+        }
+        BindError::NotWhole { array, element, value } => {
+            let array = &program.arrays[*array];
+            let headline = format!(
+                "`{}` is used as an index, and its element number {} is {value}, not a whole number",
+                array.name,
+                element + 1
+            );
+            Diagnostic::error("E0554", headline)
+                .label(array.span, "")
+                .help("an index is a whole number: correct the table")
+        }
+    }
+}
+
+/// The values of the extents that ends of index sets are made of.
+fn sizes<'a>(program: &Program, ends: impl IntoIterator<Item = &'a Affine>, what: &str) -> String {
+    let mut used: Vec<u32> = ends.into_iter().flat_map(|e| e.extents.iter().map(|(id, _)| id.0)).collect();
+    used.sort_unstable();
+    used.dedup();
+    let of = |k: u32| -> Option<String> {
+        let Extent { text, value, .. } = program.extents.get(k as usize)?;
+        Some(if *text == value.to_string() { text.clone() } else { format!("{text} = {value}") })
+    };
+    let list: Vec<String> = used.into_iter().filter_map(of).collect();
+    if list.is_empty() { what.to_string() } else { format!("{what}: here {}", list.join(", ")) }
+}
+
+/// Where an access is written.
+fn place(nest: &Nest, access: AccessId) -> Option<Span> {
+    let nodes = nest.graph.nodes().iter().enumerate();
+    let reads = nodes.filter(|(_, node)| **node == Node::Element(access));
+    reads.flat_map(|(k, _)| nest.graph.spans(odec_ir::NodeId(k as u32)).iter().copied()).next()
+}

@@ -1,0 +1,213 @@
+//! The columns of the rows: which elements of which arrays, without a name kept for each.
+
+use odec_lang::diagnostic::Diagnostic;
+
+use crate::blame::{misnamed, unknown_name};
+use crate::quantities::{Chosen, Quantities, Series};
+
+/// Where a column is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// The independent variable.
+    Time,
+    /// Index in y.
+    State(usize),
+    /// Index in the outputs buffer.
+    Output(usize),
+}
+
+/// The buffer that columns come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Buffer {
+    Time,
+    State,
+    Output,
+}
+
+/// Columns that lie next to each other in their buffer.
+#[derive(Clone, Debug)]
+struct Piece {
+    buffer: Buffer,
+    /// Position of the array.
+    series: usize,
+    /// Its first element that is a column.
+    element: usize,
+    /// Place of that element.
+    place: usize,
+    len: usize,
+    /// Columns before it.
+    before: usize,
+}
+
+/// The columns of a run; the independent variable is the first.
+#[derive(Clone, Debug)]
+pub struct Columns {
+    time: String,
+    states: Quantities,
+    outputs: Quantities,
+    pieces: Vec<Piece>,
+    len: usize,
+}
+
+impl Columns {
+    /// The independent variable alone.
+    pub fn new(time: &str, states: Quantities, outputs: Quantities) -> Columns {
+        let piece = Piece { buffer: Buffer::Time, series: 0, element: 0, place: 0, len: 1, before: 0 };
+        Columns { time: time.to_string(), states, outputs, pieces: vec![piece], len: 1 }
+    }
+
+    fn push(&mut self, buffer: Buffer, series: usize, elements: std::ops::Range<usize>) {
+        let list = if buffer == Buffer::State { &self.states } else { &self.outputs };
+        let place = list.series()[series].start + elements.start;
+        let (element, len, before) = (elements.start, elements.len(), self.len);
+        if len > 0 {
+            self.pieces.push(Piece { buffer, series, element, place, len, before });
+            self.len += len;
+        }
+    }
+
+    /// Adds all states.
+    pub fn add_states(&mut self) {
+        for k in 0..self.states.series().len() {
+            self.push(Buffer::State, k, 0..self.states.series()[k].len);
+        }
+    }
+
+    /// Adds the outputs; those that states are, only if `again`.
+    pub fn add_outputs(&mut self, again: bool) {
+        for k in 0..self.outputs.series().len() {
+            let output = &self.outputs.series()[k];
+            if again || !self.states.names().any(|n| n == output.name) {
+                self.push(Buffer::Output, k, 0..output.len);
+            }
+        }
+    }
+
+    /// Adds what a text names: a state, an output, an array of them, some elements of one.
+    ///
+    /// # Errors
+    /// E0706; `flag` is where the text comes from.
+    pub fn add(&mut self, text: &str, flag: &str) -> Result<(), Diagnostic> {
+        if text == self.time {
+            return Ok(());
+        }
+        let (buffer, chosen) = self.named(text, flag)?;
+        for c in chosen {
+            for run in c.runs {
+                self.push(buffer, c.series, run);
+            }
+        }
+        Ok(())
+    }
+
+    fn named(&self, text: &str, flag: &str) -> Result<(Buffer, Vec<Chosen>), Diagnostic> {
+        for (buffer, list) in [(Buffer::State, &self.states), (Buffer::Output, &self.outputs)] {
+            let chosen = list.select(text).map_err(|why| misnamed(text, flag, &why))?;
+            if !chosen.is_empty() {
+                return Ok((buffer, chosen));
+            }
+        }
+        let known: Vec<&str> = self.states.names().chain(self.outputs.names()).collect();
+        Err(unknown_name(text, flag, &known))
+    }
+
+    /// Number of columns.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True if there is no column; there is always the independent variable.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    fn piece(&self, k: usize) -> Option<&Piece> {
+        let after = self.pieces.partition_point(|p| p.before <= k);
+        self.pieces.get(after.checked_sub(1)?).filter(|p| k < p.before + p.len)
+    }
+
+    fn series_of(&self, piece: &Piece) -> Option<&Series> {
+        match piece.buffer {
+            Buffer::Time => None,
+            Buffer::State => self.states.series().get(piece.series),
+            Buffer::Output => self.outputs.series().get(piece.series),
+        }
+    }
+
+    /// The array of a column and its element; `None` for the independent variable.
+    pub fn series(&self, k: usize) -> Option<(&Series, usize)> {
+        let piece = self.piece(k)?;
+        Some((self.series_of(piece)?, piece.element + k - piece.before))
+    }
+
+    /// The name of a column.
+    pub fn name(&self, k: usize) -> String {
+        self.series(k).map_or_else(|| self.time.clone(), |(series, element)| series.element(element))
+    }
+
+    /// Names, made one after the other.
+    pub fn names(&self) -> impl Iterator<Item = String> + '_ {
+        (0..self.len).map(|k| self.name(k))
+    }
+
+    /// Where a column is.
+    pub fn at(&self, k: usize) -> Option<Column> {
+        let piece = self.piece(k)?;
+        let place = piece.place + k - piece.before;
+        Some(match piece.buffer {
+            Buffer::Time => Column::Time,
+            Buffer::State => Column::State(place),
+            Buffer::Output => Column::Output(place),
+        })
+    }
+
+    /// True if a column is an output.
+    pub fn has_outputs(&self) -> bool {
+        self.pieces.iter().any(|p| p.buffer == Buffer::Output)
+    }
+
+    /// The columns that a text names, in their order.
+    ///
+    /// # Errors
+    /// E0706, also for what the rows do not have.
+    pub fn find(&self, text: &str, flag: &str) -> Result<Vec<usize>, Diagnostic> {
+        if text == self.time {
+            return Ok(vec![0]);
+        }
+        let (buffer, chosen) = self.named(text, flag)?;
+        let mut found = vec![];
+        for c in &chosen {
+            for element in c.runs.iter().cloned().flatten() {
+                let has = |p: &&Piece| {
+                    p.buffer == buffer && p.series == c.series && (p.element..p.element + p.len).contains(&element)
+                };
+                found.extend(self.pieces.iter().find(has).map(|p| p.before + element - p.element));
+            }
+        }
+        if found.is_empty() {
+            let known: Vec<String> = self
+                .pieces
+                .iter()
+                .map(|p| match self.series_of(p) {
+                    Some(series) if series.len == p.len => series.name.clone(),
+                    _ => self.name(p.before),
+                })
+                .collect();
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            return Err(unknown_name(text, flag, &known));
+        }
+        Ok(found)
+    }
+
+    /// A row: `row` has as many places as there are columns.
+    pub fn fill(&self, t: f64, y: &[f64], outputs: &[f64], row: &mut [f64]) {
+        for p in &self.pieces {
+            let slots = &mut row[p.before..p.before + p.len];
+            match p.buffer {
+                Buffer::Time => slots[0] = t,
+                Buffer::State => slots.copy_from_slice(&y[p.place..p.place + p.len]),
+                Buffer::Output => slots.copy_from_slice(&outputs[p.place..p.place + p.len]),
+            }
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! What rows can hold, by name and by place: states and outputs, arrays of any size without a name kept for each element.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use odec_ir::layout::Layout;
+use odec_ir::nest::AxisId;
+use odec_ir::{ArrayId, Program, Role};
+
+use crate::select::{Misnamed, Selector, Sub};
+
+/// An axis of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Name of the index.
+    pub name: String,
+    /// First index.
+    pub first: i64,
+    /// Number of indices.
+    pub len: usize,
+}
+
+impl Axis {
+    /// Last index.
+    pub fn last(&self) -> i64 {
+        self.first + self.len as i64 - 1
+    }
+}
+
+/// The elements of one array, or one scalar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// As the model names the whole: `u`, `x'`, `p'.x`.
+    pub name: String,
+    /// Its index sets; none for a scalar. The last varies fastest.
+    pub axes: Vec<Axis>,
+    /// Place of its first element in y, or in the outputs.
+    pub start: usize,
+    /// Number of elements.
+    pub len: usize,
+    /// Unit as written.
+    pub unit: Option<String>,
+    /// Length of the part of the name before subscripts.
+    stem: usize,
+}
+
+impl Series {
+    fn new(name: String, axes: Vec<Axis>, start: usize, len: usize, unit: Option<String>) -> Series {
+        let stem = name.find(['\'', '.']).unwrap_or(name.len());
+        Series { name, axes, start, len, unit, stem }
+    }
+
+    /// The name without primes and component.
+    pub fn stem(&self) -> &str {
+        &self.name[..self.stem]
+    }
+
+    /// Primes and component.
+    fn tail(&self) -> &str {
+        &self.name[self.stem..]
+    }
+
+    /// Places in its buffer.
+    pub fn places(&self) -> Range<usize> {
+        self.start..self.start + self.len
+    }
+
+    /// The indices of an element, counted from 0 row by row.
+    pub fn indices(&self, element: usize) -> Vec<i64> {
+        let mut rest = element;
+        let mut indices: Vec<i64> = self
+            .axes
+            .iter()
+            .rev()
+            .map(|axis| {
+                let k = rest % axis.len.max(1);
+                rest /= axis.len.max(1);
+                axis.first + k as i64
+            })
+            .collect();
+        indices.reverse();
+        indices
+    }
+
+    /// The name of an element: `u[3]`, `p[3,4]'.x`; of a scalar its name.
+    pub fn element(&self, element: usize) -> String {
+        if self.axes.is_empty() {
+            return self.name.clone();
+        }
+        let indices: Vec<String> = self.indices(element).iter().map(i64::to_string).collect();
+        format!("{}[{}]{}", self.stem(), indices.join(","), self.tail())
+    }
+
+    /// Runs of elements that lie next to each other, in their order; `subs` has one entry for each axis.
+    fn runs(&self, subs: &[Sub]) -> Result<Vec<Range<usize>>, Misnamed> {
+        // one element of no axis yet; each axis splits what there is
+        let mut runs: Vec<Range<usize>> = std::iter::once(0..1).collect();
+        for (k, axis) in self.axes.iter().enumerate() {
+            let (low, high) = match subs.get(k) {
+                None | Some(Sub::All) => (axis.first, axis.last()),
+                Some(Sub::Range(low, high)) => (*low, *high),
+            };
+            let inside = |i: i64| (axis.first..=axis.last()).contains(&i);
+            if axis.len > 0 && (low > high || !inside(low) || !inside(high)) {
+                return Err(Misnamed::Outside {
+                    index: axis.name.clone(),
+                    value: if inside(low) { high } else { low },
+                    first: axis.first,
+                    last: axis.last(),
+                });
+            }
+            let (low, count) = ((low - axis.first) as usize, (high - low + 1) as usize);
+            let mut next = vec![];
+            for run in runs {
+                // a run that is whole rows of this axis stays one run
+                if count == axis.len {
+                    next.push(run.start * axis.len..run.end * axis.len);
+                } else {
+                    next.extend(run.map(|row| row * axis.len + low..row * axis.len + low + count));
+                }
+            }
+            runs = next;
+        }
+        Ok(runs)
+    }
+}
+
+/// Some elements of one array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// Position of the array in its list.
+    pub series: usize,
+    /// Runs of its elements, counted from 0.
+    pub runs: Vec<Range<usize>>,
+}
+
+/// Arrays of one buffer.
+#[derive(Clone, Debug, Default)]
+pub struct Quantities {
+    series: Vec<Series>,
+    /// Elements before each array in the order of the text; one more than there are arrays.
+    before: Vec<usize>,
+    /// Positions of the arrays, by their place in the buffer.
+    by_place: Vec<usize>,
+    by_stem: HashMap<String, Vec<usize>>,
+}
+
+impl Quantities {
+    fn of(series: Vec<Series>) -> Quantities {
+        let mut before = vec![0];
+        let mut by_stem: HashMap<String, Vec<usize>> = HashMap::new();
+        for (k, s) in series.iter().enumerate() {
+            before.push(before[k] + s.len);
+            by_stem.entry(s.stem().to_string()).or_default().push(k);
+        }
+        let mut by_place: Vec<usize> = (0..series.len()).collect();
+        by_place.sort_by_key(|&k| series[k].start);
+        Quantities { series, before, by_place, by_stem }
+    }
+
+    /// The states, in the order of the text, with the velocity of a second-order state behind it.
+    pub fn states(program: &Program, layout: &Layout) -> Quantities {
+        let mut velocities = program.arrays_of(Role::Velocity);
+        let mut list = vec![];
+        for (k, array) in program.arrays.iter().enumerate() {
+            let id = ArrayId(k as u32);
+            match array.role {
+                Role::FirstOrder => list.push(series(program, layout, id)),
+                Role::Position => {
+                    list.push(series(program, layout, id));
+                    list.extend(velocities.next().map(|(id, _)| series(program, layout, id)));
+                }
+                _ => {}
+            }
+        }
+        Quantities::of(list)
+    }
+
+    /// The outputs.
+    pub fn outputs(program: &Program, layout: &Layout) -> Quantities {
+        Quantities::of(program.arrays_of(Role::Output).map(|(id, _)| series(program, layout, id)).collect())
+    }
+
+    /// Number of elements of all arrays.
+    pub fn len(&self) -> usize {
+        self.before.last().copied().unwrap_or(0)
+    }
+
+    /// True if there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The arrays in the order of the text.
+    pub fn series(&self) -> &[Series] {
+        &self.series
+    }
+
+    /// Names of the arrays.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.series.iter().map(|s| s.name.as_str())
+    }
+
+    /// The array that has this place, and which element of it that is.
+    pub fn at(&self, place: usize) -> Option<(&Series, usize)> {
+        let after = self.by_place.partition_point(|&k| self.series[k].start <= place);
+        // empty arrays share their place with the next one
+        let owner = self.by_place[..after].iter().rev().map(|&k| &self.series[k]).find(|s| s.len > 0)?;
+        owner.places().contains(&place).then(|| (owner, place - owner.start))
+    }
+
+    /// The name of what is at a place; empty if nothing is.
+    pub fn name(&self, place: usize) -> String {
+        self.at(place).map_or(String::new(), |(series, element)| series.element(element))
+    }
+
+    /// Position of a place in the order of the text, elements counted one by one.
+    pub fn rank(&self, place: usize) -> usize {
+        let found = self.series.iter().position(|s| s.places().contains(&place));
+        found.map_or(0, |k| self.before[k] + place - self.series[k].start)
+    }
+
+    /// The place of each element, in the order of the text.
+    pub fn places(&self) -> impl Iterator<Item = usize> + '_ {
+        self.series.iter().flat_map(Series::places)
+    }
+
+    /// The elements that a text names: `u`, `u[3]`, `u[2..5]`, `u[*,1]`, `p[3]'.x`, and `p[3]` for all components. An
+    /// empty list if no array has the name.
+    ///
+    /// # Errors
+    /// Subscripts that the array does not have.
+    pub fn select(&self, text: &str) -> Result<Vec<Chosen>, Misnamed> {
+        if let Some(k) = self.series.iter().position(|s| s.name == text) {
+            let runs = self.series[k].runs(&[])?;
+            return Ok(vec![Chosen { series: k, runs }]);
+        }
+        let selector = Selector::parse(text)?;
+        let named = self.by_stem.get(&selector.stem).map_or(&[][..], Vec::as_slice);
+        let mut chosen = vec![];
+        for &k in named {
+            let series = &self.series[k];
+            if !selector.fits(series.tail()) {
+                continue;
+            }
+            if selector.subs.as_ref().is_some_and(|subs| subs.len() != series.axes.len()) {
+                return Err(Misnamed::Rank {
+                    name: series.name.clone(),
+                    axes: series.axes.iter().map(|a| a.name.clone()).collect(),
+                });
+            }
+            let runs = series.runs(selector.subs.as_deref().unwrap_or(&[]))?;
+            chosen.push(Chosen { series: k, runs });
+        }
+        Ok(chosen)
+    }
+
+    /// The place of a single element.
+    ///
+    /// # Errors
+    /// Subscripts that the array does not have.
+    pub fn find(&self, text: &str) -> Result<Option<usize>, Misnamed> {
+        Ok(match self.select(text)?.as_slice() {
+            [Chosen { series, runs }] => match runs.as_slice() {
+                [run] if run.len() == 1 => Some(self.series[*series].start + run.start),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+}
+
+fn series(program: &Program, layout: &Layout, id: ArrayId) -> Series {
+    let array = &program.arrays[id.0 as usize];
+    let axes = array.axes.iter().map(|&AxisId(axis)| {
+        let axis = &program.axes[axis as usize];
+        let first = axis.first.value(&program.extents).unwrap_or(0);
+        let last = axis.last.value(&program.extents).unwrap_or(first - 1);
+        Axis {
+            name: axis.name.clone(),
+            first,
+            len: usize::try_from(last.saturating_sub(first).saturating_add(1)).unwrap_or(0),
+        }
+    });
+    Series::new(array.name.clone(), axes.collect(), layout.start(id), layout.len(id), array.unit.clone())
+}

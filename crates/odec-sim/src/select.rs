@@ -1,0 +1,120 @@
+//! Names of elements as people type them: `u`, `u[3]`, `u[2..5]`, `u[*,1]`, `p[3]'.x`.
+
+/// Which indices along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sub {
+    /// All.
+    All,
+    /// From the first to the last of these.
+    Range(i64, i64),
+}
+
+/// Why a text names no element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Misnamed {
+    /// It cannot be read.
+    Unreadable,
+    /// The array takes another number of subscripts.
+    Rank {
+        /// The array.
+        name: String,
+        /// Its indices.
+        axes: Vec<String>,
+    },
+    /// An index is out of its range.
+    Outside {
+        /// Name of the index.
+        index: String,
+        /// What was asked for.
+        value: i64,
+        /// First index.
+        first: i64,
+        /// Last index.
+        last: i64,
+    },
+}
+
+/// A name taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selector {
+    /// What the model calls the array.
+    pub stem: String,
+    /// Between brackets; `None` without them.
+    pub subs: Option<Vec<Sub>>,
+    /// How many primes.
+    primes: usize,
+    /// Behind a dot; without one all components.
+    component: Option<String>,
+}
+
+impl Selector {
+    /// Takes a text apart.
+    ///
+    /// # Errors
+    /// [`Misnamed::Unreadable`].
+    pub fn parse(text: &str) -> Result<Selector, Misnamed> {
+        let text = text.trim();
+        let end = text.find(['[', '\'', '.']).unwrap_or(text.len());
+        let (stem, mut rest) = text.split_at(end);
+        let mut subs = None;
+        if let Some(inner) = rest.strip_prefix('[') {
+            let (inside, after) = inner.split_once(']').ok_or(Misnamed::Unreadable)?;
+            subs = Some(inside.split(',').map(sub).collect::<Option<Vec<Sub>>>().ok_or(Misnamed::Unreadable)?);
+            rest = after;
+        }
+        let without = rest.trim_start_matches('\'');
+        let primes = rest.len() - without.len();
+        let component = match without.strip_prefix('.') {
+            Some(component) if !component.is_empty() => Some(component.to_string()),
+            None if without.is_empty() => None,
+            _ => return Err(Misnamed::Unreadable),
+        };
+        if stem.is_empty() {
+            return Err(Misnamed::Unreadable);
+        }
+        Ok(Selector { stem: stem.to_string(), subs, primes, component })
+    }
+
+    /// True for an array whose name ends in `tail` (primes and component).
+    pub(crate) fn fits(&self, tail: &str) -> bool {
+        let component = tail.trim_start_matches('\'');
+        let primes = tail.len() - component.len();
+        primes == self.primes && self.component.as_ref().is_none_or(|c| component.strip_prefix('.') == Some(c))
+    }
+}
+
+/// `3`, `2..5` or `*`.
+fn sub(text: &str) -> Option<Sub> {
+    let number = |text: &str| text.trim().replace('−', "-").parse::<i64>().ok();
+    match text.trim() {
+        "*" => Some(Sub::All),
+        text => match text.split_once("..") {
+            Some((low, high)) => {
+                let (low, high) = (number(low)?, number(high)?);
+                (low <= high).then_some(Sub::Range(low, high))
+            }
+            None => number(text).map(|k| Sub::Range(k, k)),
+        },
+    }
+}
+
+/// Cuts a list at the commas outside of brackets.
+pub fn names(text: &str) -> Vec<String> {
+    let mut depth = 0;
+    let mut list = vec![String::new()];
+    for c in text.chars() {
+        match c {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            ',' if depth <= 0 => {
+                list.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(last) = list.last_mut() {
+            last.push(c);
+        }
+    }
+    list.into_iter().map(|name| name.trim().to_string()).collect()
+}

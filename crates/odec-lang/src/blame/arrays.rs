@@ -344,6 +344,7 @@ impl<'a> Elements<'a> {
         let values = self.point.values;
         match symbol {
             Symbol::Time => Origin::Known(Dual::plain(self.point.t)),
+            Symbol::Index(_) => Origin::Known(Dual::plain(f64::NAN)),
             Symbol::Constant(i) if ranges.is_empty() => Origin::Known(Dual::plain(from(Some(&values.constants), i))),
             Symbol::Constant(i) => {
                 Origin::Known(Dual::plain(from(values.constant_data.get(i).map(Vec::as_slice), offset)))

@@ -134,6 +134,17 @@ pub struct Boundary {
     pub span: Span,
 }
 
+/// The part of a definition that one statement gives. The value of the definition already chooses between its parts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Piece {
+    /// An element of [`Model::definitions`].
+    pub definition: usize,
+    /// Which elements, for each axis.
+    pub place: Vec<Place>,
+    /// Where it is written.
+    pub span: Span,
+}
+
 /// `periodic i`, `clamp i`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EdgeRule {
@@ -154,7 +165,7 @@ impl Model {
     /// The axes of what a symbol stands for.
     pub fn indexed(&self, symbol: Symbol) -> Option<&Indexed> {
         match symbol {
-            Symbol::Time => None,
+            Symbol::Time | Symbol::Index(_) => None,
             Symbol::Parameter(i) => self.parameters.get(i).map(|x| &x.indexed),
             Symbol::Constant(i) => self.constants.get(i).map(|x| &x.indexed),
             Symbol::State(i) => self.states.get(i).map(|x| &x.indexed),

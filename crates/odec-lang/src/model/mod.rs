@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use odec_ir::{Op, Span};
 
-pub use arrays::{Boundary, Dimension, EdgeRule, IndexSet, Indexed, Local, Place, Reduction, Table};
+pub use arrays::{Boundary, Dimension, EdgeRule, IndexSet, Indexed, Local, Piece, Place, Reduction, Table};
 pub use build::analyse;
 pub(crate) use build::structure::two_equations;
 pub use evaluate::{
@@ -337,6 +337,8 @@ pub enum Symbol {
     State(usize),
     /// An element of [`Model::definitions`].
     Definition(usize),
+    /// An element of [`Model::index_sets`].
+    Index(usize),
 }
 
 /// What is computed at the start.
@@ -410,6 +412,8 @@ pub struct Model {
     pub locals: Vec<Local>,
     /// What arrays are outside of their index sets.
     pub boundaries: Vec<Boundary>,
+    /// Definitions that several statements give, part by part.
+    pub pieces: Vec<Piece>,
     /// Index sets whose ends are joined or continued.
     pub edges: Vec<EdgeRule>,
     /// What each name stands for.
@@ -438,6 +442,30 @@ impl Model {
         self.states.iter().flat_map(|s| (0..s.order).map(|k| s.derivative(k))).collect()
     }
 
+    /// The scalars and arrays that a term reads: the state with the order of its derivative.
+    pub(crate) fn state_read(kind: &TermKind) -> Option<(usize, u8)> {
+        match *kind {
+            TermKind::State(i, k) | TermKind::Element(Symbol::State(i), k, _) => Some((i, k)),
+            _ => None,
+        }
+    }
+
+    /// The definition that a term reads.
+    pub(crate) fn definition_read(kind: &TermKind) -> Option<usize> {
+        match *kind {
+            TermKind::Definition(i) | TermKind::Element(Symbol::Definition(i), ..) => Some(i),
+            _ => None,
+        }
+    }
+
+    /// The constant that a term reads.
+    pub(crate) fn constant_read(kind: &TermKind) -> Option<usize> {
+        match *kind {
+            TermKind::Constant(i) | TermKind::Element(Symbol::Constant(i), ..) => Some(i),
+            _ => None,
+        }
+    }
+
     /// On what a term depends by itself, without its operands.
     pub(crate) fn own_level(&self, kind: &TermKind) -> Level {
         match kind {
@@ -445,7 +473,7 @@ impl Model {
             TermKind::Apply(..) | TermKind::Call(..) | TermKind::Index(_) | TermKind::Reduce { .. } => Level::Constant,
             TermKind::Element(symbol, k, _) => match *symbol {
                 Symbol::Time => Level::Time,
-                Symbol::Constant(_) => Level::Constant,
+                Symbol::Index(_) | Symbol::Constant(_) => Level::Constant,
                 Symbol::Parameter(_) => Level::Parameter,
                 Symbol::State(i) if *k >= self.states[i].order => Level::Rate,
                 Symbol::State(_) => Level::State,

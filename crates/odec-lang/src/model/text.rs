@@ -221,6 +221,7 @@ impl Model {
     pub(crate) fn name_of(&self, symbol: Symbol) -> &str {
         match symbol {
             Symbol::Time => &self.time.name,
+            Symbol::Index(i) => &self.index_sets[i].name,
             Symbol::Parameter(i) => &self.parameters[i].name,
             Symbol::Constant(i) => &self.constants[i].name,
             Symbol::State(i) => &self.states[i].name,

@@ -45,7 +45,6 @@ pub(super) const CODES: &[Code] = codes! {
     "E0409" "a run that does not exist"
     "E0410" "a parameter set that does not exist"
     "E0501" "arrays"
-    "E0502" "vectors"
     "E0503" "algebraic equations"
     "E0504" "events"
     "E0505" "tables and measured inputs"

@@ -37,7 +37,7 @@ impl Scribe<'_, '_> {
             }
             Symbol::Parameter(i) => Source::Array(self.world.parameters[i]),
             Symbol::Constant(i) => Source::Array(self.world.constants[i]),
-            Symbol::Time => {
+            Symbol::Time | Symbol::Index(_) => {
                 let node = self.graph.time();
                 return Ok(Step::Done(Known::Node(node)));
             }

@@ -4,7 +4,7 @@ use odec_ir::Span;
 
 use super::Builder;
 use crate::diagnostic::Diagnostic;
-use crate::model::{Body, Level, Start, TermKind};
+use crate::model::{Body, Level, Model, Start, Table, TermKind};
 use crate::order::{components, is_cycle};
 use crate::report::{Build, error};
 
@@ -12,16 +12,12 @@ impl Builder<'_> {
     /// Orders of evaluation of constants, definitions, functions and start values; cycles are errors.
     pub(super) fn check_cycles(&mut self) {
         self.check_functions();
-        let constants = self.dependencies(self.model.constants.iter().map(|c| c.value).collect(), |k| match k {
-            TermKind::Constant(i) => Some(*i),
-            _ => None,
-        });
+        let constants = self.dependencies(self.model.constants.iter().map(|c| c.value).collect(), Model::constant_read);
+        let constants = self.with_extents(constants);
         let names: Vec<(String, Span)> = self.model.constants.iter().map(|c| (c.name.clone(), c.span)).collect();
         self.model.constant_order = self.order(&constants, &names, "E0209", "constant", "constants");
-        let definitions = self.dependencies(self.model.definitions.iter().map(|d| d.value).collect(), |k| match k {
-            TermKind::Definition(i) => Some(*i),
-            _ => None,
-        });
+        let definitions =
+            self.dependencies(self.model.definitions.iter().map(|d| d.value).collect(), Model::definition_read);
         let names: Vec<(String, Span)> = self.model.definitions.iter().map(|d| (d.name.clone(), d.span)).collect();
         self.model.definition_order = self.order(&definitions, &names, "E0209", "definition", "definitions");
         self.model.definition_levels = vec![Level::Constant; self.model.definitions.len()];
@@ -41,6 +37,32 @@ impl Builder<'_> {
             list
         };
         bodies.into_iter().map(of).collect()
+    }
+
+    /// A constant with axes depends on the constants in their ranges, and one that reduces on those of its reductions.
+    fn with_extents(&self, mut edges: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
+        let model = &self.model;
+        let constants_in = |body: Body, list: &mut Vec<usize>| {
+            list.extend(model.terms[body.range()].iter().filter_map(|t| Model::constant_read(&t.kind)));
+        };
+        for (constant, list) in model.constants.iter().zip(&mut edges) {
+            let mut ranges = constant.indexed.axes.clone();
+            for term in &model.terms[constant.value.range()] {
+                if let TermKind::Reduce { locals, .. } = &term.kind {
+                    ranges.extend(locals.iter().map(|&l| model.locals[l].range.clone()));
+                }
+            }
+            for (first, last) in ranges.iter().filter_map(|d| model.range_of(d)) {
+                constants_in(first, list);
+                constants_in(last, list);
+            }
+            if let Some(Table::Values { entries, .. }) = &constant.table {
+                entries.iter().for_each(|&e| constants_in(e, list));
+            }
+            list.sort_unstable();
+            list.dedup();
+        }
+        edges
     }
 
     fn check_functions(&mut self) {
@@ -97,10 +119,10 @@ impl Builder<'_> {
             };
             let mut list = Vec::new();
             for term in &self.model.terms[body.range()] {
-                match term.kind {
-                    TermKind::Definition(i) => list.push(i),
-                    TermKind::State(i, k) if k < self.model.states[i].order => list.push(first[i] + usize::from(k)),
-                    TermKind::State(i, k) if matches!(start, Start::State(..)) => {
+                list.extend(Model::definition_read(&term.kind));
+                match Model::state_read(&term.kind) {
+                    Some((i, k)) if k < self.model.states[i].order => list.push(first[i] + usize::from(k)),
+                    Some((i, k)) if matches!(start, Start::State(..)) => {
                         let name = self.model.states[i].derivative(k);
                         let report = error(
                             "E0316",

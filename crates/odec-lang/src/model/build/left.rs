@@ -4,15 +4,15 @@ use odec_ir::Span;
 
 use super::Builder;
 use crate::model::Symbol;
-use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident};
+use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident, Reference};
 
 /// The form of a left side.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Left<'a> {
-    /// One name, no prime.
-    Plain(&'a Ident),
-    /// The derivative of this order of a name, in whatever notation.
-    Derivative(&'a str, Span, u8),
+    /// One name, with or without indices, no prime.
+    Plain(&'a Reference),
+    /// The derivative of this order of a name, in whatever notation, and the reference that has the indices.
+    Derivative(&'a str, Span, u8, &'a Reference),
     /// `x(0)` for a state x.
     Start(&'a Ident, ExprId),
     /// Anything else.
@@ -34,19 +34,19 @@ impl<'a> Builder<'a> {
         let tree = self.tree;
         let expr = |id: ExprId| &tree.exprs[id.0 as usize];
         let plain = |id: ExprId| match &expr(id).kind {
-            ExprKind::Name(r) if r.primes == 0 => Some(&r.name),
+            ExprKind::Name(r) if r.primes == 0 => Some(r),
             _ => None,
         };
         let span = expr(lhs).span;
         let may_be_state = |name: &str| self.is_state(name) || self.is_free(name);
         let by_time = |name: &str| name == "dt" || name.strip_prefix('d') == Some(&self.model.time.name);
         match &expr(lhs).kind {
-            ExprKind::Name(r) if r.primes == 0 => Left::Plain(&r.name),
-            ExprKind::Name(r) => Left::Derivative(&r.name.name, r.name.span, r.primes),
+            ExprKind::Name(r) if r.primes == 0 => Left::Plain(r),
+            ExprKind::Name(r) => Left::Derivative(&r.name.name, r.name.span, r.primes, r),
             ExprKind::Call(f, arguments) => match (&arguments[..], f.name.as_str()) {
                 (&[inner], "der") if !self.functions.contains_key("der") => match &expr(inner).kind {
                     ExprKind::Name(r) if may_be_state(&r.name.name) => {
-                        Left::Derivative(&r.name.name, r.name.span, r.primes.saturating_add(1))
+                        Left::Derivative(&r.name.name, r.name.span, r.primes.saturating_add(1), r)
                     }
                     _ => Left::Expression,
                 },
@@ -57,12 +57,12 @@ impl<'a> Builder<'a> {
                 let Some(top) = plain(*top) else { return Left::Expression };
                 match &expr(*bottom).kind {
                     ExprKind::Call(f, arguments)
-                        if top.name == "d" && by_time(&f.name) && !self.functions.contains_key(&f.name) =>
+                        if top.name.name == "d" && by_time(&f.name) && !self.functions.contains_key(&f.name) =>
                     {
                         match arguments[..] {
                             [inner] => match &expr(inner).kind {
                                 ExprKind::Name(r) if may_be_state(&r.name.name) => {
-                                    Left::Derivative(&r.name.name, r.name.span, r.primes.saturating_add(1))
+                                    Left::Derivative(&r.name.name, r.name.span, r.primes.saturating_add(1), r)
                                 }
                                 _ => Left::Expression,
                             },
@@ -70,9 +70,9 @@ impl<'a> Builder<'a> {
                         }
                     }
                     ExprKind::Name(r) if r.primes == 0 && by_time(&r.name.name) && self.is_free(&r.name.name) => {
-                        match top.name.strip_prefix('d') {
-                            Some(name) if !name.is_empty() && self.is_free(&top.name) && may_be_state(name) => {
-                                Left::Derivative(name, span, 1)
+                        match top.name.name.strip_prefix('d') {
+                            Some(name) if !name.is_empty() && self.is_free(&top.name.name) && may_be_state(name) => {
+                                Left::Derivative(name, span, 1, top)
                             }
                             _ => Left::Expression,
                         }

@@ -1,25 +1,36 @@
 //! From the syntax tree to the checked model, in phases: features of later versions, names, expressions, structure.
 
+mod boundaries;
 mod cycles;
 mod features;
 mod left;
 mod names;
+mod outputs;
+mod places;
 mod report;
 mod resolve;
 mod runs;
+mod scope;
+mod shapes;
 pub(crate) mod structure;
+mod tables;
+mod terms;
 mod undeclared;
 mod units;
+mod vectors;
 mod warnings;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use odec_ir::Span;
 
-use super::{Body, Model, Symbol, TermId};
+use super::{Body, Model, Symbol};
 use crate::diagnostic::Diagnostic;
 use crate::source::Source;
-use crate::syntax::tree::{ExprId, Tree};
+use crate::syntax::tree::{Declared, ExprId, Ident, Tree};
+use scope::Scopes;
+use shapes::Dim;
+use terms::Value;
 
 /// Checks a tree and builds its model. The model is `None` if there is an error.
 pub fn analyse(tree: &Tree, source: &Source) -> (Option<Model>, Vec<Diagnostic>) {
@@ -38,6 +49,7 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
     let mut builder = Builder::new(tree, source);
     builder.readable = readable;
     let declarations = builder.declare();
+    builder.find_shapes(&declarations);
     builder.resolve_all(&declarations);
     builder.report_names();
     // Of what a line that could not be read would have added nothing is known: only names are judged then.
@@ -75,6 +87,8 @@ enum UseKind {
     LeftSide,
     /// It is given a value in a parameter set.
     Set,
+    /// As an index: in brackets, or bound by a reduction.
+    Index,
     /// As the base of a power with this exponent, between these places: `e^x`.
     Power(ExprId),
 }
@@ -95,9 +109,30 @@ struct Builder<'a> {
     function_uses: Vec<usize>,
     function_arity: Vec<usize>,
     undeclared: BTreeMap<String, Vec<Use>>,
-    /// The term of each expression that was resolved last.
-    resolved: Vec<Option<TermId>>,
-    bodies: HashMap<ExprId, Body>,
+    /// The value of each expression that was resolved last.
+    resolved: Vec<Option<Value>>,
+    bodies: HashMap<ExprId, Vec<Body>>,
+    /// How many indices each name was declared with; none for a scalar.
+    ranks: HashMap<&'a str, usize>,
+    /// Names that are vectors, with the number of their components.
+    dims: HashMap<&'a str, Dim>,
+    call_shapes: HashMap<(usize, Vec<Dim>), Dim>,
+    bodies_of_functions: Vec<(ExprId, &'a [Ident])>,
+    /// Of each state of the model the declaration that it belongs to.
+    declared_states: Vec<usize>,
+    /// Of each declared definition its first component in the model, if there are vectors.
+    definition_firsts: Vec<usize>,
+    /// Start values of states and their derivatives, with their items.
+    starts: HashMap<(usize, u8), (Body, &'a Declared)>,
+    /// Functions of the model by what was declared and the shapes of the arguments: the first of one or more components.
+    instances: HashMap<(usize, Vec<Dim>), usize>,
+    /// Instances whose bodies are still to be resolved: function, shapes.
+    pending: Vec<(usize, Vec<Dim>)>,
+    /// Shapes of the arguments of the function whose body is resolved.
+    argument_dims: Vec<Dim>,
+    scopes: Scopes<'a>,
+    /// Indices that nothing binds: name, place.
+    free: BTreeMap<(u32, String), Vec<Span>>,
     broken: HashSet<&'a str>,
     /// No line was rejected by the grammar.
     readable: bool,
@@ -130,6 +165,18 @@ impl<'a> Builder<'a> {
             undeclared: BTreeMap::new(),
             resolved: vec![None; tree.exprs.len()],
             bodies: HashMap::new(),
+            ranks: HashMap::new(),
+            dims: HashMap::new(),
+            call_shapes: HashMap::new(),
+            bodies_of_functions: Vec::new(),
+            declared_states: Vec::new(),
+            definition_firsts: Vec::new(),
+            starts: HashMap::new(),
+            instances: HashMap::new(),
+            pending: Vec::new(),
+            argument_dims: Vec::new(),
+            scopes: Scopes::default(),
+            free: BTreeMap::new(),
             broken: tree.broken.iter().map(String::as_str).collect(),
             readable: true,
             primed_definitions: BTreeMap::new(),
@@ -143,7 +190,10 @@ impl<'a> Builder<'a> {
     }
 
     fn say(&mut self, diagnostic: Diagnostic) {
-        self.diagnostics.push(diagnostic);
+        // What is written once may be resolved for several components or names.
+        if !self.diagnostics.iter().any(|d| d.code == diagnostic.code && d.labels == diagnostic.labels) {
+            self.diagnostics.push(diagnostic);
+        }
     }
 
     /// The source text of a place.

@@ -7,7 +7,8 @@ use super::{Builder, Doubled};
 use crate::model::{Model, Symbol, Time};
 use crate::report::{error, warning};
 use crate::syntax::tree::{
-    Declared, Entry, ExprId, ExprKind, Ident, Reference, Statement, StatementKind, Unit, Within,
+    BoundaryItem, Declared, Entry, ExprId, ExprKind, Ident, Index, Later, Reference, Statement, StatementKind, Unit,
+    Within,
 };
 
 /// Names that mean something without a declaration; a model may declare them.
@@ -29,6 +30,8 @@ pub(super) struct Declarations<'a> {
     pub expects: Vec<Expect<'a>>,
     pub runs: Vec<RunBlock<'a>>,
     pub sets: Vec<(&'a Ident, &'a [Entry])>,
+    pub indices: Vec<(&'a Ident, ExprId, ExprId)>,
+    pub boundaries: Vec<&'a BoundaryItem>,
 }
 
 /// The start value of a state or of one of its derivatives.
@@ -44,6 +47,9 @@ pub(super) struct Named<'a> {
     pub value: ExprId,
     pub unit: Option<&'a Unit>,
     pub doc: Option<&'a str>,
+    pub indices: &'a [Index],
+    /// Other parts of an array that is defined piece by piece: indices, value, place.
+    pub pieces: Vec<(&'a [Index], ExprId, Span)>,
 }
 
 /// A function.
@@ -157,6 +163,8 @@ impl<'a> Builder<'a> {
                             value: *value,
                             unit: None,
                             doc: statement.doc.as_deref(),
+                            indices: &[],
+                            pieces: Vec::new(),
                         };
                         definition = self.define(item, &mut found);
                     }
@@ -177,6 +185,16 @@ impl<'a> Builder<'a> {
                     }
                 }
                 StatementKind::Params(name, entries) => found.sets.push((name, entries)),
+                StatementKind::Later(Later::Index(items)) => {
+                    for (names, first, last) in items {
+                        for name in names {
+                            if self.enter(&name.name, name.span, Symbol::Index(found.indices.len())) {
+                                found.indices.push((name, *first, *last));
+                            }
+                        }
+                    }
+                }
+                StatementKind::Later(Later::Boundary(items)) => found.boundaries.extend(items),
                 StatementKind::Time(..) | StatementKind::Equation { .. } | StatementKind::Later(_) => {}
             }
         }
@@ -244,7 +262,7 @@ impl<'a> Builder<'a> {
         true
     }
 
-    fn declare_given(&mut self, item: &Declared, symbol: Symbol) -> bool {
+    fn declare_given(&mut self, item: &'a Declared, symbol: Symbol) -> bool {
         if item.target.primes > 0 {
             let what = if matches!(symbol, Symbol::Parameter(_)) { "parameter" } else { "constant" };
             self.say(
@@ -262,7 +280,9 @@ impl<'a> Builder<'a> {
             let report = error("E0128", format!("`{name}` has no value"), item.target.span, "");
             self.say(report.help(format!("write `{name} = 1`, with the value it has")));
         }
-        self.enter(&item.target.name.name, item.target.name.span, symbol)
+        let entered = self.enter(&item.target.name.name, item.target.name.span, symbol);
+        self.declared_whole(&item.target);
+        entered
     }
 
     fn declare_state(&mut self, item: &'a Declared, found: &mut Declarations<'a>) {
@@ -283,6 +303,7 @@ impl<'a> Builder<'a> {
                 i
             }
         };
+        self.declared_whole(&item.target);
         // The item that names the state itself declares unit and documentation.
         if item.target.primes == 0 {
             found.states[state] = item;
@@ -369,8 +390,16 @@ impl<'a> Builder<'a> {
             );
             return;
         }
-        let item =
-            Named { name: &name.name, span: name.span, value, unit: item.unit.as_ref(), doc: item.doc.as_deref() };
+        self.declared_whole(&item.target);
+        let item = Named {
+            name: &name.name,
+            span: name.span,
+            value,
+            unit: item.unit.as_ref(),
+            doc: item.doc.as_deref(),
+            indices: &item.target.indices,
+            pieces: Vec::new(),
+        };
         if let Some(index) = self.define(item, found) {
             found.outputs.push(Output::Declared(index));
         }
@@ -389,6 +418,17 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// One of two definitions of one array is for a part of it: they complete each other.
+    fn is_part(&self, one: &[Index], other: &[Index]) -> bool {
+        let part = |index: &Index| match index {
+            Index::At(e) => {
+                !matches!(&self.tree.exprs[e.0 as usize].kind, ExprKind::Name(r) if r.indices.is_empty() && matches!(self.model.symbols.get(&r.name.name), Some(Symbol::Index(_))))
+            }
+            Index::In(..) | Index::Range(..) => true,
+        };
+        one.iter().chain(other).any(part)
+    }
+
     fn declare_equation(
         &mut self,
         statement: &'a Statement,
@@ -398,16 +438,28 @@ impl<'a> Builder<'a> {
         found: &mut Declarations<'a>,
     ) {
         let left = self.left_side(lhs);
-        if let Left::Plain(name) = left {
+        if let Left::Plain(target) = left {
+            let name = &target.name;
             match self.model.symbols.get(&name.name) {
                 Some(Symbol::State(_)) => {}
+                Some(&Symbol::Definition(i))
+                    if !target.indices.is_empty()
+                        && found.definitions.get(i).is_some_and(|d| d.indices.len() == target.indices.len())
+                        && self.is_part(&target.indices, found.definitions[i].indices) =>
+                {
+                    found.definitions[i].pieces.push((&target.indices, rhs, target.span));
+                    return;
+                }
                 _ => {
+                    self.declared_whole(target);
                     let item = Named {
                         name: &name.name,
                         span: name.span,
                         value: rhs,
                         unit: None,
                         doc: statement.doc.as_deref(),
+                        indices: &target.indices,
+                        pieces: Vec::new(),
                     };
                     self.define(item, found);
                     return;
@@ -433,6 +485,7 @@ impl Model {
             Symbol::Constant(_) => "a constant",
             Symbol::State(_) => "a state",
             Symbol::Definition(_) => "a definition",
+            Symbol::Index(_) => "an index",
         }
     }
 }

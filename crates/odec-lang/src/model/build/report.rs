@@ -31,7 +31,8 @@ const REDUCTIONS: &[&str] = &["sum", "prod"];
 
 impl<'a> Builder<'a> {
     /// A bare state on a left side: the prime is missing.
-    pub(super) fn bare_state(&mut self, name: &Ident, state: usize) {
+    pub(super) fn bare_state(&mut self, target: &Reference, state: usize) {
+        let name = &target.name;
         let started = self.tree.statements.iter().filter_map(|s| match &s.kind {
             crate::syntax::tree::StatementKind::State(items) => Some(items),
             _ => None,
@@ -40,12 +41,12 @@ impl<'a> Builder<'a> {
         let order = 1 + items.map(|i| i.target.primes).max().unwrap_or(0);
         let primes = "'".repeat(usize::from(order));
         let declared = self.model.states[state].span;
-        let end = Span { start: name.span.end, ..name.span };
-        let report = error("E0301", format!("`{}` is a state: the prime is missing", name.name), name.span, "")
+        let end = Span { start: target.span.end, ..target.span };
+        let written = self.text(target.span);
+        let report = error("E0301", format!("`{}` is a state: the prime is missing", name.name), target.span, "")
             .label(declared, "declared here")
             .help(format!(
-                "write `{}{primes} = ...` for its equation; its start value stands in `state {} = ...`",
-                name.name, name.name
+                "write `{written}{primes} = ...` for its equation; its start value stands in `state {written} = ...`"
             ))
             .fix(end, primes);
         self.say(report);
@@ -136,7 +137,9 @@ impl<'a> Builder<'a> {
         let name = &reference.name.name;
         let kind = Model::kind_of(symbol);
         let report = match (place, symbol) {
-            (Place::Anywhere, _) | (_, Symbol::Constant(_)) => return true,
+            (Place::Extent, Symbol::Constant(_)) => return true,
+            (Place::Extent, _) => self.not_an_extent(reference, symbol),
+            (Place::Anywhere, _) | (_, Symbol::Constant(_) | Symbol::Index(_)) => return true,
             (Place::Default(parameter), _) => {
                 let headline = format!("the default of the parameter `{}` depends on `{name}`", parameter.name);
                 let report = error("E0210", headline, reference.span, format!("`{name}` is {kind}"));
@@ -159,6 +162,27 @@ impl<'a> Builder<'a> {
         };
         self.say(report);
         false
+    }
+
+    /// A range of indices that depends on more than constants.
+    fn not_an_extent(&self, reference: &Reference, symbol: Symbol) -> crate::diagnostic::Diagnostic {
+        let name = &reference.name.name;
+        let kind = Model::kind_of(symbol);
+        let headline = format!("a range of indices depends on `{name}`, which is {kind}");
+        let report = error("E0516", headline, reference.span, kind);
+        let report = match self.declared.get(name) {
+            Some(&declared) => report.label(declared, "declared here"),
+            None => report,
+        };
+        match symbol {
+            Symbol::Index(_) => report.help(format!(
+                "ranges are the same for all; choose among them by a condition: `sum(j where j <= {name}: ...)`"
+            )),
+            Symbol::Parameter(_) => {
+                report.help(format!("write `const {name} = ...`; it is still set by `--set {name}=100`"))
+            }
+            _ => report.help("use numbers and constants here"),
+        }
     }
 
     /// The word `param` with the blank after it, if this parameter stands alone in its statement and has no bounds.
@@ -217,10 +241,7 @@ impl<'a> Builder<'a> {
             return;
         }
         if REDUCTIONS.contains(&name.name.as_str()) {
-            self.say(
-                error("E0501", format!("`{}` reduces arrays, which are not part of this version", name.name), span, "")
-                    .help("write the terms one by one"),
-            );
+            self.reduction_without_index(name, arguments, span);
             return;
         }
         let report = error("E0203", format!("there is no function `{}`", name.name), name.span, "");

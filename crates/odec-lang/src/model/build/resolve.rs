@@ -1,14 +1,17 @@
-//! Expressions: names become what they stand for, calls are checked, and the tree's nodes become a flat list of terms.
+//! Declarations, equations and runs as parts of the model: each expression is resolved in its place, once for each component
+//! of a vector.
 
 use odec_ir::{Op, Span, builtin as table};
 
 use super::left::Left;
-use super::names::{Declarations, MATHEMATICAL, Output};
+use super::names::{Declarations, MATHEMATICAL};
+use super::scope::Scope;
+use super::shapes::{COMPONENTS, Dim, offset};
 use super::{Builder, Use, UseKind};
-use crate::model::{self, Body, Symbol, Term, TermId, TermKind};
+use crate::model::{self, Body, Indexed, Symbol, TermKind};
 use crate::report::error;
 use crate::suggest;
-use crate::syntax::tree::{self, Binary, Compare, ExprId, ExprKind, Ident, Reference};
+use crate::syntax::tree::{self, ExprId, ExprKind, Ident, Reference};
 
 /// Other spellings of functions.
 const ALIASES: &[(&str, &str)] = &[("log", "ln")];
@@ -22,7 +25,7 @@ pub(super) fn builtin(name: &str) -> Option<Op> {
 /// All names of builtins in the language.
 fn builtin_names() -> impl Iterator<Item = &'static str> {
     let rows = table::table().iter().map(|row| row.name).filter(|name| table::find_function(name).is_some());
-    rows.chain(ALIASES.iter().map(|a| a.0))
+    rows.chain(ALIASES.iter().map(|a| a.0)).chain(["dot", "cross", "norm"])
 }
 
 /// Where an expression stands, hence which names it may use.
@@ -36,444 +39,398 @@ pub(super) enum Place<'a> {
     Constant,
     /// The body of a function: its arguments, constants.
     Function(&'a Ident, &'a [Ident]),
+    /// A range of indices, or a fixed index: constants without indices.
+    Extent,
+}
+
+/// The name of a component of what is declared under this name.
+pub(super) fn component_name(name: &str, dim: Dim, c: usize) -> String {
+    if dim == 0 { name.to_owned() } else { format!("{name}.{}", COMPONENTS[c]) }
 }
 
 impl<'a> Builder<'a> {
     /// Resolves every expression and fills the lists of the model.
     pub(super) fn resolve_all(&mut self, found: &Declarations<'a>) {
         for f in &found.functions {
-            let value = self.body(f.body, Place::Function(f.name, f.arguments));
-            let arguments = f.arguments.iter().map(|a| a.name.clone()).collect();
+            let value = self.number_body(0.0, f.name.span);
             let doc = f.doc.map(str::to_owned);
-            let function = model::Function { name: f.name.name.clone(), arguments, value, doc, span: f.name.span };
+            let name = f.name.name.clone();
+            let function = model::Function { name, arguments: Vec::new(), value, doc, span: f.name.span };
             self.model.functions.push(function);
+        }
+        for &(name, first, last) in &found.indices {
+            let (first, last) = self.extent_range(first, last);
+            self.model.index_sets.push(model::IndexSet { name: name.name.clone(), first, last, span: name.span });
         }
         for item in &found.constants {
             let given = self.given(item, Place::Constant);
-            self.model.constants.push(given);
+            self.model.constants.extend(given);
         }
         for item in &found.parameters {
             let given = self.given(item, Place::Default(&item.target.name));
-            self.model.parameters.push(given);
+            self.model.parameters.extend(given);
         }
         for item in &found.states {
-            let state = model::State {
-                name: item.target.name.name.clone(),
-                order: 1,
-                initial: Vec::new(),
-                unit: item.unit.as_ref().filter(|_| item.target.primes == 0).map(|u| u.text.clone()),
-                doc: item.doc.clone(),
-                span: item.target.name.span,
-                indexed: model::Indexed::default(),
-                component: None,
-            };
-            self.model.states.push(state);
+            self.resolve_state(item);
         }
         for start in &found.initial {
-            if let Some(value) = start.item.value {
-                self.shared_body(value, Place::Anywhere);
-            }
+            self.resolve_start(start);
         }
         for d in &found.definitions {
-            let value = self.shared_body(d.value, Place::Anywhere);
-            self.model.definitions.push(model::Definition {
-                name: d.name.to_owned(),
-                value,
-                unit: d.unit.map(|u| u.text.clone()),
-                doc: d.doc.map(str::to_owned),
-                span: d.span,
-                indexed: model::Indexed::default(),
-            });
+            self.resolve_definition(d);
         }
         for equation in &found.equations {
             self.resolve_equation(equation);
+        }
+        for item in &found.boundaries {
+            self.resolve_boundary(item);
         }
         for output in &found.outputs {
             self.resolve_output(output, found);
         }
         for c in &found.conserved {
-            let value = self.shared_body(c.value, Place::Anywhere);
-            let within = self.within(c.within);
-            if let Some(i) = c.definition {
-                *self.uses.entry(Symbol::Definition(i)).or_default() += 1;
-            }
-            let name = c.name.map_or_else(|| self.text(self.span_of(c.value)).to_owned(), |n| n.name.clone());
-            self.model.conserved.push(model::Conserved { name: one_line(&name), value, within, span: c.span });
+            self.resolve_conserved(c, found);
         }
         for e in &found.expects {
-            let quantity = self.body(e.quantity, Place::Anywhere);
-            let time = self.body(e.time, Place::Anywhere);
-            let value = self.body(e.value, Place::Anywhere);
-            let within = self.within(e.within);
-            let name = one_line(self.text(self.span_of(e.quantity)));
-            self.model.expects.push(model::Expect { name, quantity, time, value, within, run: e.run, span: e.span });
+            self.resolve_expect(e);
         }
         self.resolve_runs(found);
+        self.resolve_functions(&found.functions);
+        self.report_free();
     }
 
-    fn given(&mut self, item: &'a tree::Declared, place: Place<'a>) -> model::Given {
-        let value = match item.value {
-            Some(value) => self.shared_body(value, place),
-            None => self.number_body(0.0, item.target.span),
+    fn dim_of(&self, name: &str) -> Dim {
+        self.dims.get(name).copied().unwrap_or(0)
+    }
+
+    fn given(&mut self, item: &'a tree::Declared, place: Place<'a>) -> Vec<model::Given> {
+        let name = &item.target.name.name;
+        let dim = self.dim_of(name);
+        let parts = usize::from(dim.max(1));
+        let (indexed, scope) = self.axes(&item.target.indices);
+        let mut tables: Vec<Option<model::Table>> = vec![None; parts];
+        let values = match item.value {
+            Some(value) if self.is_table(value) => {
+                tables = self.tables(name, value, indexed.rank(), dim, place);
+                vec![self.number_body(0.0, item.target.span); parts]
+            }
+            Some(value) if indexed.is_scalar() => self.shared(value, place, dim),
+            Some(value) => self.within_scope(scope, |b| b.bodies(value, place, dim)),
+            None => vec![self.number_body(0.0, item.target.span); parts],
         };
-        let bounds =
-            item.bounds.map(|(a, b)| (self.shared_body(a, Place::Constant), self.shared_body(b, Place::Constant)));
-        model::Given {
-            name: item.target.name.name.clone(),
+        let bounds = item.bounds.map(|(a, b)| (self.scalar(a, Place::Constant), self.scalar(b, Place::Constant)));
+        let component = |(c, (value, table)): (usize, (Body, Option<model::Table>))| model::Given {
+            name: component_name(name, dim, c),
             unit: item.unit.as_ref().map(|u| u.text.clone()),
             doc: item.doc.clone(),
             span: item.target.name.span,
             value,
             bounds,
-            indexed: model::Indexed::default(),
-            table: None,
+            indexed: indexed.clone(),
+            table,
+        };
+        values.into_iter().zip(tables).enumerate().map(component).collect()
+    }
+
+    fn resolve_state(&mut self, item: &'a tree::Declared) {
+        let name = &item.target.name.name;
+        let dim = self.dim_of(name);
+        let (indexed, _) = self.axes(&item.target.indices);
+        for c in 0..usize::from(dim.max(1)) {
+            self.model.states.push(model::State {
+                name: component_name(name, dim, c),
+                order: 1,
+                initial: Vec::new(),
+                unit: item.unit.as_ref().filter(|_| item.target.primes == 0).map(|u| u.text.clone()),
+                doc: item.doc.clone(),
+                span: item.target.name.span,
+                indexed: indexed.clone(),
+                component: (dim > 0).then_some(COMPONENTS[c]),
+            });
         }
     }
 
-    fn within(&mut self, within: Option<&'a tree::Within>) -> Option<model::Within> {
-        within.map(|w| model::Within { value: self.body(w.value, Place::Anywhere), percent: w.percent, span: w.span })
+    fn resolve_start(&mut self, start: &super::names::Initial<'a>) {
+        let item = start.item;
+        let Some(value) = item.value else { return };
+        let name = &item.target.name.name;
+        let Some(first) = self.declared_states.iter().position(|&d| d == start.state) else { return };
+        let dim = self.dim_of(name);
+        let indexed = self.model.states[first].indexed.clone();
+        if indexed.rank() != item.target.indices.len() {
+            self.wrong_rank(&item.target, indexed.rank());
+            return;
+        }
+        let scope = self.rebind(&item.target.indices, &indexed);
+        let bodies = if indexed.is_scalar() && !self.is_table(value) {
+            self.shared(value, Place::Anywhere, dim)
+        } else if self.is_table(value) {
+            self.start_table(item, value, &indexed, dim)
+        } else {
+            self.within_scope(scope, |b| b.bodies(value, Place::Anywhere, dim))
+        };
+        for (c, body) in bodies.into_iter().enumerate() {
+            self.starts.entry((first + c, item.target.primes)).or_insert((body, item));
+        }
+    }
+
+    fn resolve_definition(&mut self, d: &super::names::Named<'a>) {
+        let dim = self.dim_of(d.name);
+        let (indexed, values) = match (d.indices.is_empty(), d.pieces.is_empty()) {
+            (true, _) if self.is_table(d.value) => {
+                self.table_in_formula(self.span_of(d.value));
+                (Indexed::default(), vec![self.number_body(0.0, d.span); usize::from(dim.max(1))])
+            }
+            (true, _) => (Indexed::default(), self.shared(d.value, Place::Anywhere, dim)),
+            (false, true) => {
+                let (indexed, scope) = self.axes(d.indices);
+                let values = self.within_scope(scope, |b| b.bodies(d.value, Place::Anywhere, dim));
+                (indexed, values)
+            }
+            (false, false) => self.pieces(d, dim),
+        };
+        for (c, value) in values.into_iter().enumerate() {
+            self.model.definitions.push(model::Definition {
+                name: component_name(d.name, dim, c),
+                value,
+                unit: d.unit.map(|u| u.text.clone()),
+                doc: d.doc.map(str::to_owned),
+                span: d.span,
+                indexed: indexed.clone(),
+            });
+        }
+    }
+
+    /// A number outside of all indices.
+    pub(super) fn scalar(&mut self, expr: ExprId, place: Place<'a>) -> Body {
+        self.shared(expr, place, 0)[0]
+    }
+
+    pub(super) fn within(&mut self, within: Option<&'a tree::Within>) -> Option<model::Within> {
+        within.map(|w| model::Within { value: self.scalar(w.value, Place::Anywhere), percent: w.percent, span: w.span })
     }
 
     fn resolve_equation(&mut self, equation: &super::names::Equation<'a>) {
-        let mut target = None;
-        let lhs = match equation.left {
-            Left::Derivative(name, span, primes) => match self.model.symbols.get(name) {
-                Some(&Symbol::State(i)) => {
-                    target = Some(i);
-                    *self.uses.entry(Symbol::State(i)).or_default() += 1;
-                    self.single(TermKind::State(i, primes), self.span_of(equation.lhs))
-                }
-                Some(&Symbol::Definition(i)) => {
-                    let place = self.span_of(equation.lhs);
-                    self.primed_definitions.entry(i).or_default().push(place);
-                    self.number_body(0.0, span)
-                }
-                Some(&symbol) => {
-                    self.prime_without_state(name, symbol, self.span_of(equation.lhs));
-                    self.number_body(0.0, span)
-                }
-                None => {
-                    self.note_undeclared(name, Use { span, kind: UseKind::LeftSide });
-                    self.number_body(0.0, span)
-                }
-            },
-            Left::Start(name, argument) => {
-                self.start_value_as_equation(name, argument, equation);
-                return;
+        match equation.left {
+            Left::Derivative(name, span, primes, reference) => {
+                self.derivative_equation(equation, name, span, primes, reference);
             }
-            Left::Plain(name) => {
-                if let Some(&Symbol::State(i)) = self.model.symbols.get(&name.name) {
-                    self.bare_state(name, i);
+            Left::Start(name, argument) => self.start_value_as_equation(name, argument, equation),
+            Left::Plain(target) => {
+                if let Some(&Symbol::State(i)) = self.model.symbols.get(&target.name.name) {
+                    self.bare_state(target, i);
                 }
-                self.body(equation.rhs, Place::Anywhere);
-                return;
+                let (_, scope) = self.places(&target.indices);
+                self.within_scope(scope, |b| b.value(equation.rhs, Place::Anywhere));
             }
-            Left::Expression => self.body(equation.lhs, Place::Anywhere),
-        };
-        let rhs = self.body(equation.rhs, Place::Anywhere);
-        let equation = model::Equation {
-            lhs,
-            rhs,
-            target,
-            owner: target,
-            place: Vec::new(),
-            span: equation.span,
-            equals: equation.equals,
-        };
-        self.model.equations.push(equation);
+            Left::Expression => self.expression_equation(equation),
+        }
     }
 
-    fn resolve_output(&mut self, output: &Output<'a>, found: &Declarations<'a>) {
-        let output = match output {
-            Output::Declared(i) => {
-                *self.uses.entry(Symbol::Definition(*i)).or_default() += 1;
-                let d = &found.definitions[*i];
-                let value = self.single(TermKind::Definition(*i), d.span);
-                model::Output {
-                    name: d.name.to_owned(),
-                    value,
-                    unit: d.unit.map(|u| u.text.clone()),
-                    doc: d.doc.map(str::to_owned),
-                    span: d.span,
-                    indexed: model::Indexed::default(),
-                }
+    fn derivative_equation(
+        &mut self,
+        equation: &super::names::Equation<'a>,
+        name: &'a str,
+        span: Span,
+        primes: u8,
+        reference: &'a Reference,
+    ) {
+        let lhs_span = self.span_of(equation.lhs);
+        let (place, scope) = self.places(&reference.indices);
+        let state = match self.model.symbols.get(name) {
+            Some(&Symbol::State(i)) => Some(i),
+            Some(&Symbol::Definition(i)) => {
+                self.primed_definitions.entry(i).or_default().push(lhs_span);
+                None
             }
-            Output::Existing(reference, unit, doc) => {
-                let kind = self.name(reference, Place::Anywhere);
-                model::Output {
-                    name: format!("{}{}", reference.name.name, "'".repeat(usize::from(reference.primes))),
-                    value: self.single(kind, reference.span),
-                    unit: unit.map(|u| u.text.clone()),
-                    doc: doc.map(str::to_owned),
-                    span: reference.span,
-                    indexed: model::Indexed::default(),
-                }
+            Some(&symbol) => {
+                self.prime_without_state(name, symbol, lhs_span);
+                None
+            }
+            None => {
+                self.note_undeclared(name, Use { span, kind: UseKind::LeftSide });
+                None
             }
         };
-        if let Some(first) = self.model.outputs.iter().find(|o| o.name == output.name).map(|o| o.span) {
-            self.say(
-                error("E0202", format!("`{}` is recorded twice", output.name), output.span, "here again")
-                    .label(first, "here first")
-                    .help("keep one of the two"),
-            );
+        let Some(state) = state else {
+            let (lhs, rhs) = (self.number_body(0.0, span), self.number_body(0.0, span));
+            self.within_scope(scope, |b| b.value(equation.rhs, Place::Anywhere));
+            self.push_equation(equation, lhs, rhs, None, place);
+            return;
+        };
+        *self.uses.entry(Symbol::State(state)).or_default() += 1;
+        let rank = self.model.states[state].indexed.rank();
+        if rank != reference.indices.len() {
+            self.wrong_rank(reference, rank);
             return;
         }
-        self.model.outputs.push(output);
-    }
-
-    /// An expression of one term.
-    pub(super) fn single(&mut self, kind: TermKind, span: Span) -> Body {
-        let start = self.model.terms.len() as u32;
-        let root = self.push(kind, span);
-        Body { start, end: start + 1, root }
-    }
-
-    /// A number that stands where an expression is missing or wrong.
-    pub(super) fn number_body(&mut self, x: f64, span: Span) -> Body {
-        self.single(TermKind::Number(x), span)
-    }
-
-    /// The body of an expression that several names share: resolved once.
-    pub(super) fn shared_body(&mut self, expr: ExprId, place: Place<'a>) -> Body {
-        if let Some(&body) = self.bodies.get(&expr) {
-            return body;
+        let dim = self.dim_of(name);
+        let Some(which) = self.which_component(reference, dim) else { return };
+        let range = match which {
+            Some(c) => c..c + 1,
+            None => 0..usize::from(dim.max(1)),
+        };
+        let dim = if which.is_some() { 0 } else { dim };
+        let mut left = Vec::new();
+        for c in range {
+            let start = self.model.terms.len() as u32;
+            let mut subscripts = Vec::new();
+            for p in &place {
+                subscripts.push(match p {
+                    model::Place::Each(local) => {
+                        let at = self.model.locals[*local].span;
+                        self.push(TermKind::Index(*local), at)
+                    }
+                    model::Place::At(body) => self.copy(*body),
+                });
+            }
+            let kind = match rank {
+                0 => TermKind::State(state + c, primes),
+                _ => TermKind::Element(Symbol::State(state + c), primes, subscripts),
+            };
+            let root = self.push(kind, lhs_span);
+            left.push((state + c, Body { start, end: self.model.terms.len() as u32, root }));
         }
-        let body = self.body(expr, place);
-        self.bodies.insert(expr, body);
-        body
-    }
-
-    /// Resolves an expression. Its nodes are visited in the order of their positions, operands before users.
-    pub(super) fn body(&mut self, expr: ExprId, place: Place<'a>) -> Body {
-        let start = self.model.terms.len() as u32;
-        for id in self.nodes_of(expr) {
-            let term = self.node(id, place);
-            self.resolved[id.0 as usize] = Some(term);
+        let right = self.within_scope(scope, |b| b.bodies(equation.rhs, Place::Anywhere, dim));
+        for ((state, lhs), rhs) in left.into_iter().zip(right) {
+            self.push_equation(equation, lhs, rhs, Some(state), place.clone());
         }
-        let root = self.term_of(expr);
-        Body { start, end: self.model.terms.len() as u32, root }
     }
 
-    /// The nodes of an expression, operands first.
-    pub(super) fn nodes_of(&self, expr: ExprId) -> Vec<ExprId> {
-        let mut nodes = Vec::new();
-        let mut open = vec![expr];
-        while let Some(id) = open.pop() {
-            nodes.push(id);
-            match &self.tree.exprs[id.0 as usize].kind {
-                ExprKind::Number(_) | ExprKind::Name(_) | ExprKind::Text(_) => {}
-                ExprKind::Quantity(a, _) | ExprKind::Neg(a) | ExprKind::Not(a) => open.push(*a),
-                ExprKind::Binary(_, _, a, b) => open.extend([*a, *b]),
-                ExprKind::If(a, b, c) => open.extend([*a, *b, *c]),
+    /// The terms of a body once more, at the end.
+    pub(super) fn copy(&mut self, body: Body) -> model::TermId {
+        let by = self.model.terms.len() as u32 - body.start;
+        for i in body.range() {
+            let mut term = self.model.terms[i].clone();
+            super::terms::map_operands(&mut term.kind, |o| model::TermId(o.0 + by));
+            self.model.terms.push(term);
+        }
+        model::TermId(body.root.0 + by)
+    }
+
+    /// `m*u[i]'' + k*u[i] = 0`: the indices of the left side, in their order, are what it is for.
+    fn expression_equation(&mut self, equation: &super::names::Equation<'a>) {
+        let (scope, locals) = self.implied_indices(equation.lhs);
+        let (left, right) = self.within_scope(scope, |b| {
+            let (start, value) = b.value(equation.lhs, Place::Anywhere);
+            let left = b.split(start, value);
+            let (start, value) = b.value(equation.rhs, Place::Anywhere);
+            (left, b.split(start, value))
+        });
+        if left.len() != right.len() {
+            let dim = |n: usize| if n == 1 { 0 } else { n as Dim };
+            let rule = "both sides of an equation are of one kind";
+            self.mixed(equation.lhs, equation.rhs, dim(left.len()), dim(right.len()), rule);
+            return;
+        }
+        let place: Vec<model::Place> = locals.into_iter().map(model::Place::Each).collect();
+        for (lhs, rhs) in left.into_iter().zip(right) {
+            self.push_equation(equation, lhs, rhs, None, place.clone());
+        }
+    }
+
+    /// Index names that are used and bound by no reduction, each with a local.
+    fn implied_indices(&mut self, lhs: ExprId) -> (Scope, Vec<usize>) {
+        let mut names: Vec<(ExprId, &'a Ident)> = Vec::new();
+        let mut open: Vec<(ExprId, Vec<&'a str>)> = vec![(lhs, Vec::new())];
+        let tree = self.tree;
+        while let Some((id, inside)) = open.pop() {
+            match &tree.exprs[id.0 as usize].kind {
+                ExprKind::Reduce(_, binders, condition, body) => {
+                    let mut inner = inside.clone();
+                    inner.extend(binders.iter().map(|b| b.0.name.as_str()));
+                    open.extend(condition.iter().map(|&c| (c, inner.clone())));
+                    open.push((*body, inner));
+                }
+                ExprKind::Name(r) => {
+                    let index = matches!(self.model.symbols.get(&r.name.name), Some(Symbol::Index(_)));
+                    if index && !inside.contains(&r.name.name.as_str()) && names.iter().all(|n| n.1.name != r.name.name)
+                    {
+                        names.push((id, &r.name));
+                    }
+                    open.extend(r.indices.iter().flat_map(super::scope::parts).map(|e| (e, inside.clone())));
+                }
+                ExprKind::Number(_) | ExprKind::Text(_) => {}
+                ExprKind::Quantity(a, _) | ExprKind::Neg(a) | ExprKind::Not(a) => open.push((*a, inside)),
+                ExprKind::Binary(_, _, a, b) => open.extend([(*b, inside.clone()), (*a, inside)]),
+                ExprKind::If(a, b, c) => open.extend([(*a, inside.clone()), (*b, inside.clone()), (*c, inside)]),
                 ExprKind::Comparison(list, _)
                 | ExprKind::Call(_, list)
                 | ExprKind::Tuple(list)
-                | ExprKind::Table(list) => open.extend(list),
-                ExprKind::Reduce(_, _, _, body) => open.push(*body),
+                | ExprKind::Table(list) => open.extend(list.iter().rev().map(|&e| (e, inside.clone()))),
             }
         }
-        nodes.sort_unstable();
-        nodes.dedup();
-        nodes
+        names.sort_by_key(|n| n.0);
+        let mut scope = None;
+        let mut locals = Vec::new();
+        for (_, name) in names {
+            let dimension = self.dimension(name, None);
+            let local = self.local(name.name.clone(), dimension, name.span);
+            scope = self.bind(scope, &name.name, local);
+            locals.push(local);
+        }
+        (scope, locals)
     }
 
-    fn push(&mut self, kind: TermKind, span: Span) -> TermId {
-        let id = TermId(self.model.terms.len() as u32);
-        self.model.terms.push(Term { kind, span });
-        id
+    fn push_equation(
+        &mut self,
+        equation: &super::names::Equation<'a>,
+        lhs: Body,
+        rhs: Body,
+        target: Option<usize>,
+        place: Vec<model::Place>,
+    ) {
+        let (span, equals) = (equation.span, equation.equals);
+        self.model.equations.push(model::Equation { lhs, rhs, target, owner: target, place, span, equals });
     }
 
-    fn term_of(&mut self, expr: ExprId) -> TermId {
-        match self.resolved[expr.0 as usize] {
-            Some(term) => term,
-            None => self.push(TermKind::Number(0.0), self.span_of(expr)),
-        }
-    }
-
-    fn apply(&mut self, name: &str, operands: &[TermId], span: Span) -> TermId {
-        let first = operands.first().copied().unwrap_or(TermId(0));
-        let mut padded = [first; 3];
-        padded[..operands.len()].copy_from_slice(operands);
-        match table::find(name) {
-            Some(op) => self.push(TermKind::Apply(op, padded), span),
-            None => self.push(TermKind::Number(0.0), span),
-        }
-    }
-
-    fn node(&mut self, id: ExprId, place: Place<'a>) -> TermId {
-        let tree = self.tree;
-        let expr = &tree.exprs[id.0 as usize];
-        let span = expr.span;
-        match &expr.kind {
-            ExprKind::Number(x) => self.push(TermKind::Number(*x), span),
-            ExprKind::Quantity(inner, _) => self.term_of(*inner),
-            ExprKind::Name(reference) => {
-                let kind = self.name(reference, place);
-                self.push(kind, span)
+    fn resolve_conserved(&mut self, c: &super::names::Conserve<'a>, found: &Declarations<'a>) {
+        let dim = c.definition.map_or(0, |i| self.dim_of(found.definitions[i].name));
+        let values = match c.definition {
+            Some(_) => self.shared(c.value, Place::Anywhere, dim),
+            None => {
+                let (start, value) = self.within_scope(None, |b| b.value(c.value, Place::Anywhere));
+                self.split(start, value)
             }
-            ExprKind::Neg(a) => {
-                let a = self.term_of(*a);
-                self.apply("neg", &[a], span)
-            }
-            ExprKind::Not(a) => {
-                let a = self.term_of(*a);
-                self.apply("not", &[a], span)
-            }
-            ExprKind::Binary(op, _, a, b) => {
-                if *op == Binary::Pow {
-                    self.mark_power(*a, *b);
-                }
-                let operands = [self.term_of(*a), self.term_of(*b)];
-                let name = match op {
-                    Binary::Add => "add",
-                    Binary::Sub => "sub",
-                    Binary::Mul => "mul",
-                    Binary::Div => "div",
-                    Binary::Pow => "pow",
-                    Binary::And => "and",
-                    Binary::Or => "or",
-                };
-                self.apply(name, &operands, span)
-            }
-            ExprKind::Comparison(operands, operators) => self.comparison(operands, operators, span),
-            ExprKind::If(a, b, c) => {
-                let operands = [self.term_of(*a), self.term_of(*b), self.term_of(*c)];
-                self.apply("if", &operands, span)
-            }
-            ExprKind::Call(name, arguments) => self.call(name, arguments, span),
-            ExprKind::Text(_) => {
-                self.say(
-                    error("E0214", "a text has no value here", span, "")
-                        .help("texts name files, in `use` and in tables; comments begin with `#`"),
-                );
-                self.push(TermKind::Number(0.0), span)
-            }
-            // Features of later versions were answered before.
-            ExprKind::Reduce(..) | ExprKind::Tuple(_) | ExprKind::Table(_) => self.push(TermKind::Number(0.0), span),
-        }
-    }
-
-    fn comparison(&mut self, operands: &[ExprId], operators: &[(Compare, Span)], span: Span) -> TermId {
-        let mut chain: Option<TermId> = None;
-        for (pair, (operator, _)) in operands.windows(2).zip(operators) {
-            let (a, b) = (self.term_of(pair[0]), self.term_of(pair[1]));
-            let place = self.span_of(pair[0]).to(self.span_of(pair[1]));
-            let one = match operator {
-                Compare::Lt => self.apply("lt", &[a, b], place),
-                Compare::Le => self.apply("le", &[a, b], place),
-                Compare::Gt => self.apply("lt", &[b, a], place),
-                Compare::Ge => self.apply("le", &[b, a], place),
-                Compare::Eq => self.apply("eq", &[a, b], place),
-                Compare::Ne => self.apply("ne", &[a, b], place),
-            };
-            chain = Some(match chain {
-                None => one,
-                Some(before) => self.apply("and", &[before, one], span),
-            });
-        }
-        match chain {
-            Some(term) => term,
-            None => self.push(TermKind::Number(0.0), span),
-        }
-    }
-
-    fn call(&mut self, name: &'a Ident, arguments: &'a [ExprId], span: Span) -> TermId {
-        let operands: Vec<TermId> = arguments.iter().map(|&a| self.term_of(a)).collect();
-        if let Some(&index) = self.functions.get(&name.name) {
-            self.function_uses[index] += 1;
-            let expected = self.function_arity[index];
-            if expected != operands.len() {
-                self.wrong_count(name, expected, operands.len(), Some(index), span);
-                return self.push(TermKind::Number(0.0), span);
-            }
-            return self.push(TermKind::Call(index, operands), span);
-        }
-        let Some(op) = builtin(&name.name) else {
-            self.unknown_function(name, arguments, span);
-            return self.push(TermKind::Number(0.0), span);
         };
-        let arity = usize::from(op.0.arity);
-        let any_number = matches!(op.0.name, "min" | "max");
-        if any_number && operands.len() > arity {
-            let mut value = operands[0];
-            for &next in &operands[1..] {
-                value = self.apply(op.0.name, &[value, next], span);
-            }
-            return value;
+        let dim = if values.len() > 1 { values.len() as Dim } else { 0 };
+        let within = self.within(c.within);
+        if let Some(i) = c.definition {
+            let i = self.definition_firsts.get(i).copied().unwrap_or(i);
+            *self.uses.entry(Symbol::Definition(i)).or_default() += 1;
         }
-        if operands.len() != arity {
-            self.wrong_count(name, arity, operands.len(), None, span);
-            return self.push(TermKind::Number(0.0), span);
+        let name = c.name.map_or_else(|| self.text(self.span_of(c.value)).to_owned(), |n| n.name.clone());
+        let name = one_line(&name);
+        for (k, value) in values.into_iter().enumerate() {
+            let name = component_name(&name, dim, k);
+            self.model.conserved.push(model::Conserved { name, value, within, span: c.span });
         }
-        self.apply(op.0.name, &operands, span)
     }
 
-    /// What a name stands for; a term that computes nothing if that was an error.
-    pub(super) fn name(&mut self, reference: &'a Reference, place: Place<'a>) -> TermKind {
-        let name = &reference.name.name;
-        let nothing = TermKind::Number(0.0);
-        if let Place::Function(_, arguments) = place
-            && let Some(i) = arguments.iter().position(|a| a.name == *name)
+    fn resolve_expect(&mut self, e: &super::names::Expect<'a>) {
+        let quantity = self.within_scope(None, |b| b.body(e.quantity, Place::Anywhere));
+        let time = self.scalar(e.time, Place::Anywhere);
+        let value = self.scalar(e.value, Place::Anywhere);
+        let within = self.within(e.within);
+        let name = one_line(self.text(self.span_of(e.quantity)));
+        self.model.expects.push(model::Expect { name, quantity, time, value, within, run: e.run, span: e.span });
+    }
+
+    /// The bodies of an expression outside of indices that several names share: resolved once.
+    pub(super) fn shared(&mut self, expr: ExprId, place: Place<'a>, dim: Dim) -> Vec<Body> {
+        if let Some(bodies) = self.bodies.get(&expr)
+            && bodies.len() == usize::from(dim.max(1))
         {
-            if reference.primes > 0 {
-                self.say(
-                    error(
-                        "E0302",
-                        format!("`{name}` has no derivative"),
-                        reference.span,
-                        "an argument of the function",
-                    )
-                    .help("pass the derivative as another argument"),
-                );
-            }
-            return TermKind::Argument(i);
+            return bodies.clone();
         }
-        let Some(&symbol) = self.model.symbols.get(name) else {
-            if let (Some((_, value)), 0) = (MATHEMATICAL.iter().find(|m| m.0 == name), reference.primes) {
-                return TermKind::Number(*value);
-            }
-            self.note_undeclared(name, Use { span: reference.name.span, kind: UseKind::Value });
-            return nothing;
-        };
-        *self.uses.entry(symbol).or_default() += 1;
-        if !self.permitted(reference, symbol, place) {
-            return nothing;
-        }
-        if reference.primes > 0 && !matches!(symbol, Symbol::State(_)) {
-            if let Symbol::Definition(i) = symbol {
-                self.primed_definitions.entry(i).or_default().push(reference.span);
-            } else {
-                self.prime_without_state(name, symbol, reference.span);
-            }
-            return nothing;
-        }
-        match symbol {
-            Symbol::Time => TermKind::Time,
-            Symbol::Parameter(i) => TermKind::Parameter(i),
-            Symbol::Constant(i) => TermKind::Constant(i),
-            Symbol::Definition(i) => TermKind::Definition(i),
-            Symbol::State(i) => TermKind::State(i, reference.primes),
-        }
+        let bodies = self.within_scope(None, |b| b.bodies(expr, place, dim));
+        self.bodies.insert(expr, bodies.clone());
+        bodies
     }
 
-    pub(super) fn note_undeclared(&mut self, name: &str, at: Use) {
-        if self.broken.contains(name) {
-            return;
-        }
-        let uses = self.undeclared.entry(name.to_owned()).or_default();
-        if uses.iter().all(|u| u.span != at.span) {
-            uses.push(at);
-        }
-    }
-
-    /// `e^x` with an undeclared `e` is the exponential function.
-    fn mark_power(&mut self, base: ExprId, exponent: ExprId) {
-        if let ExprKind::Name(r) = &self.tree.exprs[base.0 as usize].kind
-            && let Some(uses) = self.undeclared.get_mut(&r.name.name)
-            && let Some(found) = uses.iter_mut().find(|u| u.span == r.name.span)
-        {
-            found.kind = UseKind::Power(exponent);
-        }
+    /// The symbol of a declared name, or of a component.
+    pub(super) fn symbol_of(&self, symbol: Symbol, c: usize) -> Symbol {
+        offset(symbol, c)
     }
 
     /// Names of functions, the model's and the builtin ones.
@@ -486,10 +443,39 @@ impl<'a> Builder<'a> {
 
     /// Names of values that are nearest to this one.
     pub(super) fn near_names(&self, name: &str) -> Vec<String> {
-        let mut names: Vec<&str> = self.model.symbols.keys().map(String::as_str).collect();
+        let mut names: Vec<&str> = self.model.symbols.keys().map(String::as_str).filter(|n| !n.contains('.')).collect();
         names.sort_unstable();
         names.extend(MATHEMATICAL.iter().map(|m| m.0));
         suggest::nearest(name, names.into_iter()).into_iter().map(str::to_owned).collect()
+    }
+
+    /// Too many or too few indices.
+    pub(super) fn wrong_rank(&mut self, reference: &Reference, rank: usize) {
+        let name = &reference.name.name;
+        let count = |n: usize| match n {
+            0 => "no index".to_owned(),
+            1 => "one index".to_owned(),
+            n => format!("{n} indices"),
+        };
+        let found = reference.indices.len();
+        let headline = match (rank, found) {
+            (0, _) => format!("`{name}` is one value and has no indices"),
+            (_, 0) => format!("`{name}` is an array, and no element of it is named"),
+            _ => format!("`{name}` has {} and is given {}", count(rank), count(found)),
+        };
+        let mut report = error("E0513", headline, reference.span, "");
+        if let Some(&declared) = self.declared.get(name.as_str()) {
+            report = report.label(declared, format!("declared with {}", count(rank)));
+        }
+        let letters: Vec<&str> = ["i", "j", "k", "l", "m"].into_iter().take(rank).collect();
+        self.say(match (rank, found) {
+            (0, _) => report.help(format!("write `{name}`, or declare an array: `{name}[i] = ...`")),
+            (_, 0) => {
+                let all = letters.join(", ");
+                report.help(format!("write one element, `{name}[{all}]`, or reduce it: `sum({all}: {name}[{all}])`"))
+            }
+            _ => report.help(format!("write `{name}[{}]`", letters.join(", "))),
+        });
     }
 }
 

@@ -110,6 +110,23 @@ impl<'a> Builder<'a> {
                 }
             };
             match self.model.symbols.get(&entry.key.name).copied() {
+                Some(_) if !entry.indices.is_empty() => {
+                    let headline = "a parameter set gives values to whole arrays".to_owned();
+                    self.say(error("E0408", headline, entry.span, "one element").help(format!(
+                        "write `{} = ...` for all elements, or `--set` on the command line for one",
+                        entry.key.name
+                    )));
+                }
+                Some(symbol) if self.dims.contains_key(entry.key.name.as_str()) => {
+                    let headline = format!("`{}` is a vector, and a parameter set gives numbers", entry.key.name);
+                    let declared = self.declared.get(&entry.key.name).copied();
+                    let report = error("E0408", headline, entry.key.span, model::Model::kind_of(symbol));
+                    let report = match declared {
+                        Some(declared) => report.label(declared, "declared here"),
+                        None => report,
+                    };
+                    self.say(report.help("give its components parameters of their own, and set these"));
+                }
                 Some(symbol @ Symbol::Parameter(_)) if entry.primes == 0 => {
                     self.set_once(&mut list, symbol, 0, value, entry);
                 }
@@ -149,7 +166,11 @@ impl<'a> Builder<'a> {
                 self.model.terms[value.range()].iter().all(|t| {
                     !matches!(
                         t.kind,
-                        TermKind::Parameter(_) | TermKind::State(..) | TermKind::Time | TermKind::Definition(_)
+                        TermKind::Parameter(_)
+                            | TermKind::State(..)
+                            | TermKind::Time
+                            | TermKind::Definition(_)
+                            | TermKind::Element(..)
                     )
                 })
             }
@@ -218,12 +239,12 @@ impl<'a> Builder<'a> {
                 self.say(report.help(format!("write `{name} = ...`")).fix(span, ""));
                 continue;
             }
-            let state = match &entry.argument {
-                None => None,
-                Some(reference) if key == "atol" => match self.name(reference, Place::Anywhere) {
-                    TermKind::State(i, k) => Some((i, k)),
-                    TermKind::Number(_) => continue,
-                    _ => {
+            let states: Vec<(usize, u8)> = match &entry.argument {
+                None => Vec::new(),
+                Some(reference) if key == "atol" => match self.tolerance_of(reference) {
+                    Some(states) if !states.is_empty() => states,
+                    Some(_) => continue,
+                    None => {
                         let report = error(
                             "E0406",
                             format!("`{}` is not a state", self.text(reference.span)),
@@ -240,6 +261,7 @@ impl<'a> Builder<'a> {
                     continue;
                 }
             };
+            let state = states.first().copied();
             if let Some(first) = list.iter().find(|e| e.key == key && e.state == state) {
                 self.say(
                     error("E0402", format!("`{name}` is given twice"), entry.key.span, "here again")
@@ -264,7 +286,13 @@ impl<'a> Builder<'a> {
                 tree::EntryValue::Word(word) => (self.entry_word(key, word), word.span),
             };
             match value {
-                Some(value) => list.push(RunEntry { key, state, value, span: entry.span, value_span }),
+                Some(value) => {
+                    for &other in states.iter().skip(1) {
+                        let state = Some(other);
+                        list.push(RunEntry { key, state, value: value.clone(), span: entry.span, value_span });
+                    }
+                    list.push(RunEntry { key, state, value, span: entry.span, value_span });
+                }
                 // half of `t = 0, 10`: the other half has been reported
                 None if !self.readable => {}
                 None => {
@@ -307,21 +335,19 @@ impl<'a> Builder<'a> {
         match (key, word.name.as_str()) {
             ("method" | "params", name) => Some(EntryValue::Word(name.to_owned())),
             ("record", "outputs") | ("samples", "steps") => Some(EntryValue::Word(word.name.clone())),
-            ("record", name) if self.model.symbols.contains_key(name) => {
-                let kind = match self.model.symbols.get(name) {
-                    Some(&Symbol::State(i)) => TermKind::State(i, 0),
-                    Some(&Symbol::Definition(i)) => TermKind::Definition(i),
+            ("record", name) => {
+                let symbol = match self.model.symbols.get(name) {
+                    Some(&symbol @ (Symbol::State(_) | Symbol::Definition(_))) => symbol,
                     _ => {
                         self.not_recorded(name, word.span);
                         return Some(EntryValue::Names(Vec::new()));
                     }
                 };
-                let body = self.single(kind, word.span);
-                Some(EntryValue::Names(vec![(name.to_owned(), body)]))
-            }
-            ("record", name) => {
-                self.not_recorded(name, word.span);
-                Some(EntryValue::Names(Vec::new()))
+                *self.uses.entry(symbol).or_default() += 1;
+                let dim = self.dims.get(name).copied().unwrap_or(0);
+                let body = self.number_body(0.0, word.span);
+                let named = |c| (super::resolve::component_name(name, dim, c), body);
+                Some(EntryValue::Names((0..usize::from(dim.max(1))).map(named).collect()))
             }
             _ => None,
         }
@@ -350,14 +376,35 @@ impl<'a> Builder<'a> {
         let mut names = Vec::new();
         for &expr in list {
             match &tree.exprs[expr.0 as usize].kind {
-                ExprKind::Name(r) => {
-                    let body = self.body(expr, Place::Anywhere);
-                    names.push((format!("{}{}", r.name.name, "'".repeat(usize::from(r.primes))), body));
-                }
+                ExprKind::Name(r) => names.extend(self.recorded(r)),
                 _ => return None,
             }
         }
         Some(EntryValue::Names(names))
+    }
+
+    /// The states whose tolerance `atol(x)` is; none after another mistake, `None` if it is no state.
+    fn tolerance_of(&mut self, reference: &'a tree::Reference) -> Option<Vec<(usize, u8)>> {
+        let name = reference.name.name.as_str();
+        let state = match self.model.symbols.get(name).copied() {
+            Some(Symbol::State(i)) => i,
+            Some(_) => return None,
+            None => {
+                self.note_undeclared(name, Use { span: reference.name.span, kind: UseKind::Value });
+                return Some(Vec::new());
+            }
+        };
+        *self.uses.entry(Symbol::State(state)).or_default() += 1;
+        if !reference.indices.is_empty() {
+            let headline = format!("a tolerance is for all elements of `{name}`");
+            let report = error("E0406", headline, reference.span, "one element");
+            self.say(report.help(format!("write `atol({name}) = ...`")));
+            return Some(Vec::new());
+        }
+        let dim = self.dims.get(name).copied().unwrap_or(0);
+        let Some(which) = self.which_component(reference, dim) else { return Some(Vec::new()) };
+        let all = (0..usize::from(dim.max(1))).filter(|c| which.is_none_or(|w| w == *c));
+        Some(all.map(|c| (state + c, reference.primes)).collect())
     }
 
     fn unknown_entry(&mut self, key: &Ident) {
@@ -463,12 +510,20 @@ impl<'a> Builder<'a> {
         for entry in self.model.runs.iter().flat_map(|r| &r.entries) {
             let EntryValue::Names(names) = &entry.value else { continue };
             for (name, body) in names.iter().filter(|n| !known.contains(&n.0)) {
+                if self.recorded_array(*body) {
+                    continue;
+                }
                 let headline = format!("`{name}` is neither a state nor an output");
                 let report = error("E0406", headline, self.model.span(*body), "");
                 reports.push(report.help(format!("declare it as an output on a line of its own: `output {name}`")));
             }
         }
         self.diagnostics.extend(reports);
+    }
+
+    /// An element of a state.
+    fn recorded_array(&self, body: Body) -> bool {
+        matches!(self.model.term(body.root).kind, TermKind::Element(Symbol::State(_), ..))
     }
 
     fn check_known(&mut self, body: Body, what: &str) {

@@ -48,7 +48,7 @@ impl<'a> Builder<'a> {
         let mut right = left.clone();
         let scan = |body: Body, into: &mut Vec<(u8, Option<Span>)>| {
             for term in &self.model.terms[body.range()] {
-                if let TermKind::State(i, k) = term.kind
+                if let Some((i, k)) = Model::state_read(&term.kind)
                     && k > into[i].0
                 {
                     into[i] = (k, Some(term.span));
@@ -72,7 +72,7 @@ impl<'a> Builder<'a> {
         // An equation without any derivative is the likely owner of a state without equation.
         let algebraic = self.model.equations.iter().find(|e| {
             let mut terms = self.model.terms[e.lhs.range()].iter().chain(&self.model.terms[e.rhs.range()]);
-            !terms.any(|t| matches!(t.kind, TermKind::State(_, k) if k > 0))
+            !terms.any(|t| matches!(Model::state_read(&t.kind), Some((_, k)) if k > 0))
         });
         if let Some(equation) = algebraic {
             // A definition in it may still hold a derivative; the equation is looked at again when it is solved.
@@ -170,12 +170,12 @@ impl<'a> Builder<'a> {
         let nothing = self.number_body(0.0, Span::default());
         for (i, place) in places.iter().enumerate() {
             let order = self.model.states[i].order;
-            let items: Vec<&Initial<'a>> = found.initial.iter().filter(|s| s.state == i).collect();
+            let declared = self.declared_states[i];
+            let items: Vec<&Initial<'a>> = found.initial.iter().filter(|s| s.state == declared).collect();
             let mut initial = Vec::new();
             for k in 0..order {
-                let item = items.iter().find(|s| s.item.target.primes == k);
-                match item.and_then(|s| s.item.value).and_then(|v| self.bodies.get(&v)) {
-                    Some(&body) => initial.push(body),
+                match self.starts.get(&(i, k)) {
+                    Some(&(body, _)) => initial.push(body),
                     None => {
                         let declared = items.iter().map(|s| s.item).max_by_key(|item| item.target.primes);
                         self.missing_start(i, k, declared, *place, several_orders > 1);
@@ -211,10 +211,8 @@ impl<'a> Builder<'a> {
         let state = &self.model.states[state];
         let name = state.derivative(k);
         let headline = format!("`{name}` has no start value");
-        let used = self.model.terms.iter().filter(|t| matches!(t.kind, TermKind::State(..)));
-        let lower_used = used.clone().any(
-            |t| matches!(t.kind, TermKind::State(i, j) if self.model.states[i].name == state.name && j == k && k > 0),
-        );
+        let used = self.model.terms.iter().filter_map(|t| Model::state_read(&t.kind));
+        let lower_used = used.clone().any(|(i, j)| self.model.states[i].name == state.name && j == k && k > 0);
         let at_declaration = k == 0 || usual || lower_used;
         let report = match place {
             Some(place) if !at_declaration => error(

@@ -111,6 +111,10 @@ impl Builder<'_> {
             self.unknown_in_set(name, first.span);
             return;
         }
+        if uses.iter().any(|u| u.kind == UseKind::Index) && self.broken.is_empty() {
+            self.undeclared_index(name, uses);
+            return;
+        }
         let left_side = uses.iter().find(|u| u.kind == UseKind::LeftSide);
         if let Some(report) = self.missing_after_keyword(name, uses).or_else(|| self.glued_product(name, uses)) {
             self.say(report);

@@ -59,6 +59,18 @@ impl Builder<'_> {
         for (_, d) in self.model.definitions.iter().enumerate().filter(|(i, _)| !used(Symbol::Definition(*i))) {
             unused.push((d.span, d.name.clone()));
         }
+        // The components of a vector are used together, and an array of start values is no name.
+        unused.retain(|(_, name)| !name.contains(['.', '\'']) || name.ends_with(".x"));
+        for (_, name) in &mut unused {
+            if let Some(vector) = name.strip_suffix(".x") {
+                *name = vector.to_owned();
+            }
+        }
+        for (i, set) in self.model.index_sets.iter().enumerate() {
+            if !used(Symbol::Index(i)) {
+                unused.push((set.span, set.name.clone()));
+            }
+        }
         for (f, _) in self.model.functions.iter().zip(&self.function_uses).filter(|(_, n)| **n == 0) {
             unused.push((f.span, f.name.clone()));
         }

@@ -42,7 +42,7 @@ fn newcomers() {
     check("state x = 1\nx' = sin + 1", "E0201", "sin", "");
     check("time s\nstate x = 1\nx' = -x*t + t", "E0201", "t", "x' = -x*s + s");
     check("state x = 1\nx' = if x == 1 then 0 else 1", "E0317", "x == 1", "");
-    check("state x = 1\nx' = sum(x)", "E0501", "sum(x)", "");
+    check("state x = 1\nx' = sum(x)", "E0515", "sum(x)", "");
 }
 
 #[test]

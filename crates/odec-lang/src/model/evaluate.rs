@@ -177,6 +177,9 @@ impl Domain for Numbers<'_> {
 impl Model {
     /// The value of an expression that depends on no more than parameters; NaN otherwise.
     pub fn number(&self, body: Body, values: &Values) -> f64 {
+        if self.has_elements(body) {
+            return self.number_with_elements(body, values);
+        }
         Walk::new(Numbers { values }).value(self, body).unwrap_or(f64::NAN)
     }
 
@@ -238,10 +241,21 @@ impl Model {
         let overridden = |symbol: Symbol| given.iter().rev().find(|g| g.0 == symbol).map(|g| g.2);
         for &i in &self.constant_order {
             let value = overridden(Symbol::Constant(i));
-            values.constants[i] = value.unwrap_or_else(|| self.number(self.constants[i].value, &values));
+            if self.constants[i].indexed.is_scalar() {
+                values.constants[i] = value.unwrap_or_else(|| self.number(self.constants[i].value, &values));
+                continue;
+            }
+            values.constant_data[i] = self.data_of(Symbol::Constant(i), &values, &overrides.tables);
+            if let Some(value) = value {
+                values.constant_data[i].fill(value);
+            }
         }
         for (i, parameter) in self.parameters.iter().enumerate() {
-            values.parameters[i] = self.number(parameter.value, &values);
+            if parameter.indexed.is_scalar() {
+                values.parameters[i] = self.number(parameter.value, &values);
+            } else {
+                values.parameter_data[i] = self.data_of(Symbol::Parameter(i), &values, &overrides.tables);
+            }
         }
         self.fill_definitions(&mut values);
         let mut from: Vec<(Symbol, Option<Span>)> = Vec::new();
@@ -256,7 +270,10 @@ impl Model {
                         .collect();
                     for (symbol, order, value) in of_set {
                         match symbol {
-                            Symbol::Parameter(i) => values.parameters[i] = value,
+                            Symbol::Parameter(i) => {
+                                values.parameters[i] = value;
+                                values.parameter_data[i].fill(value);
+                            }
                             Symbol::State(i) => values.initial.push((i, order, value)),
                             _ => {}
                         }
@@ -278,7 +295,10 @@ impl Model {
         from.extend(given.iter().map(|g| (g.0, None)));
         for &(symbol, order, value) in &given {
             match symbol {
-                Symbol::Parameter(i) => values.parameters[i] = value,
+                Symbol::Parameter(i) => {
+                    values.parameters[i] = value;
+                    values.parameter_data[i].fill(value);
+                }
                 Symbol::State(i) => {
                     values.initial.retain(|&(j, k, _)| (j, k) != (i, order));
                     values.initial.push((i, order, value));
@@ -293,7 +313,7 @@ impl Model {
 
     fn fill_definitions(&self, values: &mut Values) {
         for &i in &self.definition_order {
-            if self.definition_levels[i] <= Level::Parameter {
+            if self.definition_levels[i] <= Level::Parameter && self.definitions[i].indexed.is_scalar() {
                 values.definitions[i] = self.number(self.definitions[i].value, values);
             }
         }

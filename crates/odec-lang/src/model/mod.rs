@@ -2,7 +2,9 @@
 
 pub mod arrays;
 pub(crate) mod build;
+pub(crate) mod data;
 mod evaluate;
+mod sizes;
 mod text;
 pub(crate) mod walk;
 

@@ -6,7 +6,7 @@ use std::hash::Hash;
 
 use odec_ir::{Op, Span};
 
-use super::{Body, Model, TermKind};
+use super::{Body, Model, TermId, TermKind};
 
 /// Largest number of terms that the functions of a model may expand to: functions that call functions may double at each
 /// level.
@@ -118,5 +118,18 @@ impl<D: Domain> Walk<D> {
             top.values.push(value);
             top.next += 1;
         }
+    }
+}
+
+/// The operands of a term.
+pub(crate) fn operands(kind: &TermKind, mut visit: impl FnMut(TermId)) {
+    match kind {
+        TermKind::Apply(_, list) => list.iter().copied().for_each(visit),
+        TermKind::Call(_, list) | TermKind::Element(_, _, list) => list.iter().copied().for_each(visit),
+        TermKind::Reduce { condition, body, .. } => {
+            condition.iter().copied().for_each(&mut visit);
+            visit(*body);
+        }
+        _ => {}
     }
 }

@@ -44,7 +44,6 @@ pub(super) const CODES: &[Code] = codes! {
     "E0408" "a name that cannot be set"
     "E0409" "a run that does not exist"
     "E0410" "a parameter set that does not exist"
-    "E0501" "arrays"
     "E0503" "algebraic equations"
     "E0504" "events"
     "E0505" "tables and measured inputs"

@@ -165,6 +165,10 @@ pub(crate) struct Parts {
 /// The nests that are not derivatives of others.
 pub(crate) fn nests(model: &Model, overrides: &Overrides) -> Result<(Parts, Vec<Nest>), Vec<Diagnostic>> {
     let values = model.values(overrides)?;
+    let wrong = model.check_sizes(&values);
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
     cyclic_rates(model)?;
     let one = |d: Box<Diagnostic>| vec![*d];
     let mut world = world(model, &values).map_err(|d| vec![d])?;

@@ -6,6 +6,7 @@ use super::names::MATHEMATICAL;
 use super::resolve::{Place, builtin};
 use super::shapes::{COMPONENTS, Dim, offset};
 use super::{Builder, Use, UseKind};
+use crate::model::walk::operands;
 use crate::model::{Body, Reduction, Symbol, Term, TermId, TermKind};
 use crate::report::error;
 use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind, Ident, Index, Reference};
@@ -577,19 +578,6 @@ impl<'a> Builder<'a> {
         {
             found.kind = kind;
         }
-    }
-}
-
-/// The operands of a term.
-pub(crate) fn operands(kind: &TermKind, mut visit: impl FnMut(TermId)) {
-    match kind {
-        TermKind::Apply(_, list) => list.iter().copied().for_each(visit),
-        TermKind::Call(_, list) | TermKind::Element(_, _, list) => list.iter().copied().for_each(visit),
-        TermKind::Reduce { condition, body, .. } => {
-            condition.iter().copied().for_each(&mut visit);
-            visit(*body);
-        }
-        _ => {}
     }
 }
 

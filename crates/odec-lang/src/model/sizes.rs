@@ -1,0 +1,841 @@
+//! What sizes decide: whether index sets have elements, every element has one equation, tables fit, and what is read exists.
+//! Everything here looks at ranges, never at single elements, so that it costs the same for every size.
+
+use std::collections::HashMap;
+
+use odec_ir::Span;
+
+use super::arrays::{Dimension, Indexed, Place, Table};
+use super::data::{MAX_ELEMENTS, MAX_INDEX, count, whole};
+use super::{Body, Model, Symbol, TermId, TermKind, Values};
+use crate::diagnostic::Diagnostic;
+use crate::report::error;
+use crate::syntax::limits::MAX_NESTING;
+
+/// First and last index along each axis.
+type Bounds = Vec<(i64, i64)>;
+
+/// Most parts that the elements without an equation are found as; the first ones are shown.
+const MAX_PARTS: usize = 1000;
+/// Most diagnostics of one kind.
+const MAX_SAID: usize = 20;
+
+/// A subscript as numbers: constant, and coefficient of each index.
+#[derive(Clone, Debug, Default)]
+struct Linear {
+    constant: f64,
+    factors: HashMap<usize, f64>,
+}
+
+impl Linear {
+    fn number(x: f64) -> Linear {
+        Linear { constant: x, factors: HashMap::new() }
+    }
+
+    fn plus(&self, other: &Linear, factor: f64) -> Linear {
+        let mut sum = self.clone();
+        sum.constant += factor * other.constant;
+        for (&local, &c) in &other.factors {
+            *sum.factors.entry(local).or_default() += factor * c;
+        }
+        sum.factors.retain(|_, c| *c != 0.0);
+        sum
+    }
+}
+
+struct Sizes<'a> {
+    pub model: &'a Model,
+    pub values: &'a Values,
+    pub reports: Vec<Diagnostic>,
+}
+
+impl Model {
+    /// What is wrong with sizes, tables, boundaries, and elements that are given or read, at these values of the constants.
+    pub fn check_sizes(&self, values: &Values) -> Vec<Diagnostic> {
+        if !self.has_arrays() {
+            return Vec::new();
+        }
+        let mut sizes = Sizes { model: self, values, reports: Vec::new() };
+        sizes.extents();
+        if sizes.reports.is_empty() {
+            sizes.amounts();
+        }
+        if sizes.reports.is_empty() {
+            sizes.tables();
+            sizes.coverage();
+            sizes.boundaries();
+        }
+        if sizes.reports.is_empty() {
+            sizes.accesses();
+        }
+        sizes.reports
+    }
+}
+
+impl Sizes<'_> {
+    /// Adds a diagnostic once: components of vectors and several names share their places.
+    pub fn say(&mut self, report: Diagnostic) {
+        let same = |d: &Diagnostic| d.code == report.code && d.labels == report.labels;
+        let alike = self.reports.iter().filter(|d| d.code == report.code).count();
+        if alike < MAX_SAID && !self.reports.iter().any(same) {
+            self.reports.push(report);
+        }
+    }
+
+    fn number(&self, body: Body) -> f64 {
+        self.model.number(body, self.values)
+    }
+
+    /// Every range and fixed index is a whole number; index sets and axes have elements.
+    fn extents(&mut self) {
+        let model = self.model;
+        for set in &model.index_sets {
+            let range = Dimension { index: None, range: Some((set.first, set.last)), name: set.name.clone() };
+            self.extent(&range, Some((set.span, true)));
+        }
+        for symbol in self.symbols() {
+            let Some(indexed) = model.indexed(symbol) else { continue };
+            for axis in indexed.axes.iter().filter(|a| a.range.is_some()) {
+                self.extent(axis, Some((self.span(symbol), false)));
+            }
+        }
+        for local in &model.locals {
+            if local.range.range.is_some() {
+                self.extent(&local.range, None);
+            }
+        }
+        let places = model.equations.iter().flat_map(|e| &e.place);
+        let places = places.chain(model.boundaries.iter().flat_map(|b| &b.place));
+        for place in places.chain(model.pieces.iter().flat_map(|p| &p.place)) {
+            if let Place::At(body) = place {
+                self.whole(*body);
+            }
+        }
+    }
+
+    fn whole(&mut self, body: Body) -> Option<i64> {
+        let value = self.number(body);
+        let found = whole(value);
+        if found.is_none() {
+            let model = self.model;
+            let span = model.span(body);
+            let headline = if value.is_finite() && value.abs() >= MAX_INDEX {
+                format!("the index {value} is too large")
+            } else {
+                format!("an index must be a whole number, and this is {value}")
+            };
+            let mut report = error("E0516", headline, span, format!("this is {value}"));
+            for term in &model.terms[body.range()] {
+                if let TermKind::Constant(i) = term.kind {
+                    let given = &model.constants[i];
+                    report = report.label(given.span, format!("`{}` = {}", given.name, self.values.constants[i]));
+                }
+            }
+            self.say(report.help("write a whole number, or round it: `floor(x)`"));
+        }
+        found
+    }
+
+    /// `set`: where the axis is declared, and that it is an index set.
+    fn extent(&mut self, dimension: &Dimension, declared: Option<(Span, bool)>) {
+        let Some((first, last)) = self.model.range_of(dimension) else { return };
+        let (Some(a), Some(b)) = (self.whole(first), self.whole(last)) else { return };
+        let Some((span, is_set)) = declared else { return };
+        if b < a {
+            let range = self.model.span(first).to(self.model.span(last));
+            let name = &dimension.name;
+            let headline = format!("the index `{name}` has no values: {a}..{b} is empty");
+            let mut report = error("E0517", headline, range, format!("this is {a}..{b}"));
+            if !is_set {
+                report = report.label(span, "declared here");
+            }
+            let culprit = self.constant_in(last);
+            self.say(match culprit {
+                Some(i) => {
+                    let given = &self.model.constants[i];
+                    let value = self.values.constants[i];
+                    let report = report.label(given.span, format!("`{}` = {value}", given.name));
+                    report.help(format!("choose a larger `{}`: an index set has at least one index", given.name))
+                }
+                None => report.help("write the smaller number first: an index set has at least one index"),
+            });
+        }
+    }
+
+    fn constant_in(&self, body: Body) -> Option<usize> {
+        self.model.terms[body.range()].iter().find_map(|t| match t.kind {
+            TermKind::Constant(i) => Some(i),
+            _ => None,
+        })
+    }
+
+    /// Arrays are not larger than can be held.
+    fn amounts(&mut self) {
+        let mut total: u64 = 0;
+        for symbol in self.symbols() {
+            let Some(indexed) = self.model.indexed(symbol).filter(|i| !i.is_scalar()) else { continue };
+            let Some(ranges) = self.model.ranges_of(indexed, self.values) else { continue };
+            let orders = match symbol {
+                Symbol::State(i) => u64::from(self.model.states[i].order),
+                Symbol::Constant(_) | Symbol::Parameter(_) => 1,
+                // Definitions are not stored.
+                _ => 0,
+            };
+            let elements = count(&ranges);
+            total = total.saturating_add(elements.unwrap_or(u64::MAX).saturating_mul(orders));
+            if total > MAX_ELEMENTS {
+                let name = self.name(symbol);
+                let amount = ranges.iter().map(|r| (r.1 as f64) - (r.0 as f64) + 1.0).product::<f64>();
+                let headline = format!("`{name}` would have {} elements", readable(amount));
+                let mut report = error("E0518", headline, self.span(symbol), "");
+                let mut seen = Vec::new();
+                for (first, last) in indexed.axes.iter().filter_map(|d| self.model.range_of(d)) {
+                    let range = self.model.span(first).to(self.model.span(last));
+                    if seen.contains(&range) {
+                        continue;
+                    }
+                    seen.push(range);
+                    report = report.label(range, format!("{} .. {}", self.number(first), self.number(last)));
+                }
+                let help = format!(
+                    "all arrays of a model together have at most {MAX_ELEMENTS} elements: choose a smaller size"
+                );
+                self.say(report.help(help));
+                return;
+            }
+        }
+    }
+
+    /// Tables have a value for every element; those that choose elements hold whole numbers.
+    fn tables(&mut self) {
+        let model = self.model;
+        for symbol in self.symbols() {
+            let given = match symbol {
+                Symbol::Constant(i) => &model.constants[i],
+                Symbol::Parameter(i) => &model.parameters[i],
+                _ => continue,
+            };
+            let Some(Table::Values { shape, span, .. }) = &given.table else { continue };
+            let Some(ranges) = model.ranges_of(&given.indexed, self.values) else { continue };
+            for (k, (&n, &(first, last))) in shape.iter().zip(&ranges).enumerate() {
+                let wanted = last - first + 1;
+                if n as i64 == wanted {
+                    continue;
+                }
+                let axis = &given.indexed.axes[k];
+                let values = if n == 1 { "value".to_owned() } else { "values".to_owned() };
+                let what = if k + 1 < shape.len() { "rows".to_owned() } else { values };
+                let headline =
+                    format!("the table of `{}` has {n} {what} for {wanted} values of `{}`", given.name, axis.name);
+                let mut report = error("E0525", headline, *span, format!("{n} {what}"));
+                if let Some((a, b)) = model.range_of(axis) {
+                    let range = model.span(a).to(model.span(b));
+                    report = report.label(range, format!("`{}` goes from {first} to {last}", axis.name));
+                }
+                self.say(report.help("write a value for every index, or change the range of the index"));
+                break;
+            }
+        }
+    }
+
+    /// Every element has its equation, and only one; likewise for definitions that are given in parts.
+    fn coverage(&mut self) {
+        let model = self.model;
+        for (i, state) in model.states.iter().enumerate() {
+            let parts: Vec<(&[Place], Span)> = model
+                .equations
+                .iter()
+                .filter(|e| e.owner == Some(i))
+                .map(|e| (e.place.as_slice(), model.span(e.lhs)))
+                .collect();
+            if !state.indexed.is_scalar() && !parts.is_empty() {
+                self.covered(Symbol::State(i), &state.indexed, &parts, true);
+            }
+        }
+        for (i, definition) in model.definitions.iter().enumerate() {
+            let parts: Vec<(&[Place], Span)> =
+                model.pieces.iter().filter(|p| p.definition == i).map(|p| (p.place.as_slice(), p.span)).collect();
+            if !parts.is_empty() {
+                self.covered(Symbol::Definition(i), &definition.indexed, &parts, false);
+            }
+        }
+    }
+
+    fn covered(&mut self, symbol: Symbol, indexed: &Indexed, parts: &[(&[Place], Span)], equations: bool) {
+        let Some(whole) = self.model.ranges_of(indexed, self.values) else { return };
+        let what = if equations { "equation" } else { "definition" };
+        let mut boxes: Vec<(Bounds, Span)> = Vec::new();
+        for (place, span) in parts {
+            let Some(part) = self.place(place) else { continue };
+            if empty(&part) {
+                continue;
+            }
+            if let Some(outside) = subtract(&part, &whole).into_iter().next() {
+                let element = self.element(symbol, indexed, &outside);
+                let headline = format!("this {what} is for `{element}`, which does not exist");
+                let report =
+                    error("E0533", headline, *span, "").label(self.span(symbol), self.ranges_text(indexed, &whole));
+                self.say(report.help(format!(
+                    "{} is the business of `boundary`; leave these indices out here",
+                    "what lies outside of an array"
+                )));
+                return;
+            }
+            boxes.push((part, *span));
+        }
+        boxes.sort_by(|a, b| a.0.cmp(&b.0));
+        for (i, (part, span)) in boxes.iter().enumerate() {
+            for (other, again) in &boxes[i + 1..] {
+                if other.first().is_some_and(|r| r.0 > part[0].1) {
+                    break;
+                }
+                if let Some(both) = intersection(part, other) {
+                    let element = self.element(symbol, indexed, &both);
+                    let headline = format!("`{element}` has two {what}s");
+                    let (first, second) = if span.start <= again.start { (*span, *again) } else { (*again, *span) };
+                    let report = error("E0522", headline, second, "a second one").label(first, "the first one");
+                    let letter = indexed.axes.first().map_or("i", |a| a.name.as_str());
+                    self.say(
+                        report.help(format!("restrict one of them so that they do not meet: `[{letter} in 2..N]`")),
+                    );
+                    return;
+                }
+            }
+        }
+        let mut rest = vec![whole.clone()];
+        for (part, _) in &boxes {
+            rest = rest.into_iter().flat_map(|r| subtract(&r, part)).collect();
+            if rest.len() > MAX_PARTS {
+                break;
+            }
+        }
+        if rest.is_empty() {
+            return;
+        }
+        rest.sort();
+        let missing: Vec<String> = rest.iter().take(3).map(|r| self.element(symbol, indexed, r)).collect();
+        let more = if rest.len() > 3 { " and others" } else { "" };
+        let listed = crate::suggest::list(missing.iter().map(String::as_str));
+        let verb = if missing.len() == 1 { "has" } else { "have" };
+        let headline = format!("{listed}{more} {verb} no {what}");
+        let mut report = error("E0521", headline, self.span(symbol), self.ranges_text(indexed, &whole));
+        for (place, span) in parts.iter().take(4) {
+            if let Some(part) = self.place(place) {
+                let shown = part.iter().map(range_text).collect::<Vec<_>>().join(", ");
+                report = report.label(*span, format!("this is for {shown}"));
+            }
+        }
+        let prime = match symbol {
+            Symbol::State(i) if equations => "'".repeat(usize::from(self.model.states[i].order)),
+            _ => String::new(),
+        };
+        let (base, tail) = split_name(self.name(symbol));
+        let brackets = missing[0].strip_prefix(base).and_then(|t| t.strip_suffix(tail)).unwrap_or("");
+        self.say(report.help(format!("give them one: `{base}{brackets}{prime}{tail} = ...`")));
+    }
+
+    /// The elements that a place is.
+    pub fn place(&self, place: &[Place]) -> Option<Bounds> {
+        let one = |p: &Place| match p {
+            Place::Each(local) => self.model.bounds_of(&self.model.locals[*local].range, self.values),
+            Place::At(body) => whole(self.number(*body)).map(|x| (x, x)),
+        };
+        place.iter().map(one).collect()
+    }
+
+    /// Boundaries lie outside, and each says something new.
+    fn boundaries(&mut self) {
+        let model = self.model;
+        let mut seen: Vec<(Symbol, u8, Bounds, Span)> = Vec::new();
+        for b in &model.boundaries {
+            let Some(indexed) = model.indexed(b.array) else { continue };
+            let (Some(part), Some(whole)) = (self.place(&b.place), model.ranges_of(indexed, self.values)) else {
+                continue;
+            };
+            if empty(&part) || part.len() != whole.len() {
+                continue;
+            }
+            if let Some(inside) = intersection(&part, &whole) {
+                let element = self.element(b.array, indexed, &inside);
+                let headline = format!("`{element}` lies inside of the array, where its equation gives it");
+                let report =
+                    error("E0524", headline, b.span, "").label(self.span(b.array), self.ranges_text(indexed, &whole));
+                let (first, last) = whole[0];
+                let name = split_name(self.name(b.array)).0;
+                self.say(report.help(match whole.len() {
+                    1 => {
+                        format!("a boundary is for what lies outside: `{name}[{}]`, `{name}[{}]`", first - 1, last + 1)
+                    }
+                    _ => "a boundary is for what lies outside along one index or more".to_owned(),
+                }));
+                continue;
+            }
+            for (k, axis) in indexed.axes.iter().enumerate() {
+                let leaves = part[k].1 < whole[k].0 || part[k].0 > whole[k].1;
+                let rule = model.edges.iter().find(|e| axis.range.is_none() && Some(e.index) == axis.index);
+                if let (true, Some(rule)) = (leaves, rule) {
+                    let element = self.element(b.array, indexed, &part);
+                    let word = if rule.edge == odec_ir::nest::Edge::Periodic { "periodic" } else { "clamp" };
+                    let headline = format!("`{element}` is given twice: `{word} {}` says what it is, too", axis.name);
+                    let report = error("E0523", headline, b.span, "here").label(rule.span, "and here");
+                    self.say(report.help("keep one of the two"));
+                }
+            }
+            for (array, order, other, span) in &seen {
+                if (*array, *order) == (b.array, b.order)
+                    && let Some(both) = intersection(&part, other)
+                {
+                    let element = self.element(b.array, indexed, &both);
+                    let headline = format!("`{element}` has two boundaries");
+                    let report = error("E0523", headline, b.span, "here again").label(*span, "here first");
+                    self.say(report.help("keep one; the corners of two edges belong to neither"));
+                }
+            }
+            seen.push((b.array, b.order, part, b.span));
+        }
+    }
+
+    /// What is read exists, or a boundary says what it is.
+    fn accesses(&mut self) {
+        let model = self.model;
+        let mut bodies: Vec<(Body, Option<(Symbol, u8, Span)>)> = Vec::new();
+        bodies.extend(model.functions.iter().map(|f| (f.value, None)));
+        bodies.extend(model.constants.iter().chain(&model.parameters).map(|g| (g.value, None)));
+        bodies.extend(model.states.iter().flat_map(|s| &s.initial).map(|&b| (b, None)));
+        bodies.extend(model.definitions.iter().map(|d| (d.value, None)));
+        bodies.extend(model.equations.iter().flat_map(|e| [e.lhs, e.rhs]).map(|b| (b, None)));
+        bodies.extend(model.boundaries.iter().map(|b| (b.value, Some((b.array, b.order, b.span)))));
+        bodies.extend(model.outputs.iter().map(|o| (o.value, None)));
+        bodies.extend(model.conserved.iter().map(|c| (c.value, None)));
+        bodies.extend(model.expects.iter().flat_map(|e| [e.quantity, e.time, e.value]).map(|b| (b, None)));
+        for (body, boundary) in bodies {
+            if model.has_elements(body) {
+                self.body(body, boundary);
+            }
+        }
+    }
+
+    fn body(&mut self, body: Body, boundary: Option<(Symbol, u8, Span)>) {
+        let model = self.model;
+        // Conditions on indices choose what is read: binding looks at these reads one by one.
+        let mut unguarded = std::collections::BTreeSet::new();
+        let mut open = vec![body.root];
+        while let Some(id) = open.pop() {
+            if !unguarded.insert(id) {
+                continue;
+            }
+            match &model.term(id).kind {
+                TermKind::Apply(op, operands) if op.0.name == "if" && model.index_only(operands[0]) => {
+                    open.push(operands[0])
+                }
+                TermKind::Reduce { condition: Some(condition), .. } => open.push(*condition),
+                kind => super::walk::operands(kind, |o| open.push(o)),
+            }
+        }
+        for id in unguarded {
+            if let TermKind::Element(symbol, order, subscripts) = &model.term(id).kind {
+                self.access(*symbol, *order, subscripts, model.term(id).span, boundary);
+            }
+        }
+    }
+
+    fn access(
+        &mut self,
+        symbol: Symbol,
+        order: u8,
+        subscripts: &[TermId],
+        span: Span,
+        boundary: Option<(Symbol, u8, Span)>,
+    ) {
+        let model = self.model;
+        let Some(indexed) = model.indexed(symbol) else { return };
+        let Some(whole_array) = model.ranges_of(indexed, self.values) else { return };
+        let mut part: Bounds = Vec::with_capacity(subscripts.len());
+        let mut used: Vec<usize> = Vec::new();
+        for (k, &s) in subscripts.iter().enumerate() {
+            let rule =
+                model.edges.iter().any(|e| indexed.axes[k].range.is_none() && Some(e.index) == indexed.axes[k].index);
+            if let Some((table, shift)) = self.lookup(s) {
+                let Some(range) = self.table_range(symbol, k, table, shift, whole_array[k], span) else { return };
+                part.push(range);
+                continue;
+            }
+            let Some(linear) = self.linear(s) else { return };
+            let mut low = linear.constant;
+            let mut high = linear.constant;
+            for (&local, &c) in &linear.factors {
+                let Some((first, last)) = model.bounds_of(&model.locals[local].range, self.values) else { return };
+                if last < first {
+                    return;
+                }
+                let (a, b) = (c * first as f64, c * last as f64);
+                low += a.min(b);
+                high += a.max(b);
+                // What two subscripts share makes the box larger than what is read.
+                if used.contains(&local) && !rule {
+                    return;
+                }
+                used.push(local);
+            }
+            let (Some(low), Some(high)) = (whole(low), whole(high)) else {
+                self.not_whole(s, low);
+                return;
+            };
+            part.push(if rule { whole_array[k] } else { (low, high) });
+        }
+        let outside = subtract(&part, &whole_array);
+        if outside.is_empty() {
+            return;
+        }
+        if let Some((array, of, place)) = boundary
+            && (array, of) == (symbol, order)
+        {
+            let element = self.element(symbol, indexed, &outside[0]);
+            let headline = format!("this boundary reads `{element}`, which lies outside, too");
+            let report = error("E0530", headline, span, "").label(place, "the boundary");
+            let (first, last) = whole_array[0];
+            self.say(report.help(format!("use elements inside of the array: {first} .. {last}")));
+            return;
+        }
+        let given: Vec<Bounds> = model
+            .boundaries
+            .iter()
+            .filter(|b| b.array == symbol && b.order == order)
+            .filter_map(|b| self.place(&b.place))
+            .collect();
+        let mut rest = outside;
+        for part in &given {
+            rest = rest.into_iter().flat_map(|r| subtract(&r, part)).collect();
+        }
+        rest.sort();
+        let Some(missing) = rest.first().cloned() else { return };
+        self.outside(symbol, indexed, &whole_array, &missing, span, !given.is_empty());
+    }
+
+    fn outside(
+        &mut self,
+        symbol: Symbol,
+        indexed: &Indexed,
+        whole: &Bounds,
+        missing: &Bounds,
+        span: Span,
+        corners: bool,
+    ) {
+        let element = self.element(symbol, indexed, missing);
+        let name = self.name(symbol).to_owned();
+        let headline = format!("`{element}` is read, and nothing says what it is");
+        let mut report = error("E0520", headline, span, "").label(self.span(symbol), self.ranges_text(indexed, whole));
+        let mut sets: Vec<usize> = indexed.axes.iter().filter(|a| a.range.is_none()).filter_map(|a| a.index).collect();
+        sets.sort_unstable();
+        sets.dedup();
+        for &set in &sets {
+            report = report.label(self.model.index_sets[set].span, "the index");
+        }
+        let outside = |k: usize| missing[k].1 < whole[k].0 || missing[k].0 > whole[k].1;
+        let leaving = (0..whole.len()).filter(|&k| outside(k)).count();
+        self.say(match symbol {
+            Symbol::Constant(_) | Symbol::Parameter(_) => report.help(format!(
+                "`{name}` has no boundary: read it under a condition, `(if i > 1 then {name}[i-1] else 0)`, or give the index a range of its own: `[i in 2..N]`"
+            )),
+            _ if corners && leaving > 1 => report.help(format!("a corner needs its own value: `boundary {element} = ...`")),
+            _ => {
+                let axis = (0..whole.len()).find(|&k| outside(k)).and_then(|k| indexed.axes[k].index);
+                let periodic = match axis {
+                    Some(set) => format!("; join the ends, `boundary periodic {}`", self.model.index_sets[set].name),
+                    None => String::new(),
+                };
+                report.help(format!("say what it is, `boundary {element} = ...`{periodic}; or leave these indices out"))
+            }
+        });
+    }
+
+    fn not_whole(&mut self, subscript: TermId, value: f64) {
+        let span = self.model.term(subscript).span;
+        let report = error("E0516", format!("an index must be a whole number, and this is {value}"), span, "");
+        self.say(report.help("write a whole number: elements are counted, not measured"));
+    }
+
+    /// A table that is a subscript, and what is added to it.
+    fn lookup(&self, root: TermId) -> Option<(usize, f64)> {
+        self.lookup_in(root, 0)
+    }
+
+    fn lookup_in(&self, root: TermId, depth: usize) -> Option<(usize, f64)> {
+        if depth > MAX_NESTING {
+            return None;
+        }
+        match &self.model.term(root).kind {
+            TermKind::Element(Symbol::Constant(table), ..) => Some((*table, 0.0)),
+            TermKind::Apply(op, [a, b, _]) => {
+                let fixed = |id: TermId| self.linear(id).filter(|l| l.factors.is_empty()).map(|l| l.constant);
+                match op.0.name {
+                    "add" => match (self.lookup_in(*a, depth + 1), self.lookup_in(*b, depth + 1)) {
+                        (Some((table, shift)), None) => Some((table, shift + fixed(*b)?)),
+                        (None, Some((table, shift))) => Some((table, shift + fixed(*a)?)),
+                        _ => None,
+                    },
+                    "sub" => {
+                        let (table, shift) = self.lookup_in(*a, depth + 1)?;
+                        Some((table, shift - fixed(*b)?))
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The range of the values of a table that chooses elements; a wrong value is reported.
+    fn table_range(
+        &mut self,
+        symbol: Symbol,
+        k: usize,
+        table: usize,
+        shift: f64,
+        axis: (i64, i64),
+        span: Span,
+    ) -> Option<(i64, i64)> {
+        let model = self.model;
+        let data = &self.values.constant_data[table];
+        if data.is_empty() {
+            return None;
+        }
+        let mut range = (i64::MAX, i64::MIN);
+        for (at, &x) in data.iter().enumerate() {
+            let Some(value) = whole(x + shift) else {
+                let element = self.table_element(table, at);
+                let headline = format!("`{element}` is {x}, and an index must be a whole number");
+                let report = error("E0526", headline, self.table_span(table, at), format!("this is {x}"));
+                self.say(report.label(span, "used as an index here").help("correct the table"));
+                return None;
+            };
+            range = (range.0.min(value), range.1.max(value));
+            if (value < axis.0 || value > axis.1) && !self.bounded(symbol, k) {
+                let element = self.table_element(table, at);
+                let name = self.name(symbol);
+                let headline = format!("`{element}` is {x}, and `{name}` has no element {value}");
+                let mut report = error("E0526", headline, self.table_span(table, at), format!("this is {x}"));
+                report = report.label(span, "used as an index here");
+                if let Some(indexed) = model.indexed(symbol)
+                    && let Some(ranges) = model.ranges_of(indexed, self.values)
+                {
+                    report = report.label(self.span(symbol), self.ranges_text(indexed, &ranges));
+                }
+                let table_name = &model.constants[table].name;
+                self.say(report.help(format!(
+                    "correct the table; if 0 means none, leave it out: `sum(k where {table_name}[i,k] > 0: ...)`"
+                )));
+                return None;
+            }
+        }
+        Some(range)
+    }
+
+    fn bounded(&self, symbol: Symbol, k: usize) -> bool {
+        let model = self.model;
+        let axis = model.indexed(symbol).and_then(|i| i.axes.get(k));
+        let rule = axis.is_some_and(|a| a.range.is_none() && model.edges.iter().any(|e| Some(e.index) == a.index));
+        rule || model.boundaries.iter().any(|b| b.array == symbol)
+    }
+
+    fn table_element(&self, table: usize, at: usize) -> String {
+        let given = &self.model.constants[table];
+        let ranges = self.model.ranges_of(&given.indexed, self.values).unwrap_or_default();
+        let mut rest = at as i64;
+        let mut indices = vec![0i64; ranges.len()];
+        for (k, &(first, last)) in ranges.iter().enumerate().rev() {
+            let width = (last - first + 1).max(1);
+            indices[k] = first + rest % width;
+            rest /= width;
+        }
+        super::arrays::element_name(&given.name, 0, &indices, None)
+    }
+
+    fn table_span(&self, table: usize, at: usize) -> Span {
+        let given = &self.model.constants[table];
+        match &given.table {
+            Some(Table::Values { entries, .. }) => entries.get(at).map_or(given.span, |&e| self.model.span(e)),
+            Some(Table::Csv { span, .. }) => *span,
+            None => given.span,
+        }
+    }
+
+    /// A subscript that is linear in indices.
+    fn linear(&self, root: TermId) -> Option<Linear> {
+        self.linear_in(root, 0)
+    }
+
+    fn linear_in(&self, root: TermId, depth: usize) -> Option<Linear> {
+        if depth > MAX_NESTING {
+            return None;
+        }
+        let term = self.model.term(root);
+        match &term.kind {
+            TermKind::Number(x) => Some(Linear::number(*x)),
+            TermKind::Constant(i) => Some(Linear::number(self.values.constants[*i])),
+            TermKind::Index(local) => Some(Linear { constant: 0.0, factors: HashMap::from([(*local, 1.0)]) }),
+            TermKind::Apply(op, [a, b, _]) => match op.0.name {
+                "neg" => Some(Linear::number(0.0).plus(&self.linear_in(*a, depth + 1)?, -1.0)),
+                "add" => Some(self.linear_in(*a, depth + 1)?.plus(&self.linear_in(*b, depth + 1)?, 1.0)),
+                "sub" => Some(self.linear_in(*a, depth + 1)?.plus(&self.linear_in(*b, depth + 1)?, -1.0)),
+                "mul" => {
+                    let (a, b) = (self.linear_in(*a, depth + 1)?, self.linear_in(*b, depth + 1)?);
+                    match (a.factors.is_empty(), b.factors.is_empty()) {
+                        (true, _) => Some(Linear::number(0.0).plus(&b, a.constant)),
+                        (_, true) => Some(Linear::number(0.0).plus(&a, b.constant)),
+                        _ => None,
+                    }
+                }
+                name => {
+                    let operands = &[*a, *b][..usize::from(op.0.arity).min(2)];
+                    let values: Option<Vec<Linear>> = operands.iter().map(|&o| self.linear_in(o, depth + 1)).collect();
+                    let values = values?;
+                    let fixed = values.iter().all(|v| v.factors.is_empty()) && usize::from(op.0.arity) <= 2;
+                    let numbers: Vec<f64> = values.iter().map(|v| v.constant).collect();
+                    (fixed && !name.is_empty()).then(|| Linear::number((op.0.value)(&numbers)))
+                }
+            },
+            _ => None,
+        }
+    }
+
+    fn symbols(&self) -> Vec<Symbol> {
+        let model = self.model;
+        let symbols = (0..model.states.len()).map(Symbol::State);
+        let symbols = symbols.chain((0..model.constants.len()).map(Symbol::Constant));
+        let symbols = symbols.chain((0..model.parameters.len()).map(Symbol::Parameter));
+        symbols.chain((0..model.definitions.len()).map(Symbol::Definition)).collect()
+    }
+
+    fn name(&self, symbol: Symbol) -> &str {
+        match symbol {
+            Symbol::State(i) => &self.model.states[i].name,
+            Symbol::Constant(i) => &self.model.constants[i].name,
+            Symbol::Parameter(i) => &self.model.parameters[i].name,
+            Symbol::Definition(i) => &self.model.definitions[i].name,
+            Symbol::Time | Symbol::Index(_) => "",
+        }
+    }
+
+    fn span(&self, symbol: Symbol) -> Span {
+        match symbol {
+            Symbol::State(i) => self.model.states[i].span,
+            Symbol::Constant(i) => self.model.constants[i].span,
+            Symbol::Parameter(i) => self.model.parameters[i].span,
+            Symbol::Definition(i) => self.model.definitions[i].span,
+            Symbol::Time | Symbol::Index(_) => Span::default(),
+        }
+    }
+
+    /// `u[0]`, `u[N+1,j]`, `u[2..5]`: some elements as they would be written.
+    fn element(&self, symbol: Symbol, indexed: &Indexed, part: &Bounds) -> String {
+        let whole = self.model.ranges_of(indexed, self.values).unwrap_or_default();
+        let axis = |(k, &(first, last)): (usize, &(i64, i64))| {
+            let dimension = &indexed.axes[k];
+            let all = whole.get(k) == Some(&(first, last));
+            if first == last && !(all && dimension.index.is_some()) {
+                return self.near_end(dimension, whole.get(k), first);
+            }
+            if all && dimension.index.is_some() {
+                return dimension.name.clone();
+            }
+            format!("{first}..{last}")
+        };
+        let subscripts: Vec<String> = part.iter().enumerate().map(axis).collect();
+        let (base, tail) = split_name(self.name(symbol));
+        format!("{base}[{}]{tail}", subscripts.join(","))
+    }
+
+    /// An index beyond a symbolic end is written with it: `N+1`.
+    fn near_end(&self, dimension: &Dimension, whole: Option<&(i64, i64)>, i: i64) -> String {
+        let Some(&(_, last)) = whole else { return i.to_string() };
+        let Some((_, end)) = self.model.range_of(dimension) else { return i.to_string() };
+        let symbolic = self.constant_in(end).is_some();
+        match i - last {
+            _ if !symbolic => i.to_string(),
+            0 if last > 3 => self.model.expression(end),
+            by if by > 0 => match self.model.term(end.root).kind {
+                TermKind::Constant(_) => format!("{}+{by}", self.model.expression(end)),
+                // N-1 + 1
+                TermKind::Apply(op, [a, b, _])
+                    if op.0.name == "sub"
+                        && matches!(self.model.term(b).kind, TermKind::Number(x) if x == by as f64) =>
+                {
+                    self.model.expression(Body { start: end.start, end: a.0 + 1, root: a })
+                }
+                _ => i.to_string(),
+            },
+            _ => i.to_string(),
+        }
+    }
+
+    fn ranges_text(&self, indexed: &Indexed, whole: &Bounds) -> String {
+        let axis = |(d, r): (&Dimension, &(i64, i64))| match d.index {
+            Some(_) => format!("{} = {}..{}", d.name, r.0, r.1),
+            None => format!("{}..{}", r.0, r.1),
+        };
+        format!("declared for {}", indexed.axes.iter().zip(whole).map(axis).collect::<Vec<_>>().join(", "))
+    }
+}
+
+fn split_name(name: &str) -> (&str, &str) {
+    name.find('.').map_or((name, ""), |dot| name.split_at(dot))
+}
+
+fn range_text(range: &(i64, i64)) -> String {
+    if range.0 == range.1 { range.0.to_string() } else { format!("{}..{}", range.0, range.1) }
+}
+
+/// `1e12`, `40000`.
+fn readable(x: f64) -> String {
+    if x >= 1e9 { format!("{x:e}") } else { format!("{x}") }
+}
+
+fn empty(part: &Bounds) -> bool {
+    part.iter().any(|r| r.1 < r.0)
+}
+
+fn intersection(a: &Bounds, b: &Bounds) -> Option<Bounds> {
+    let both: Bounds = a.iter().zip(b).map(|(x, y)| (x.0.max(y.0), x.1.min(y.1))).collect();
+    (!empty(&both)).then_some(both)
+}
+
+/// What of the first is not in the second, as boxes that do not meet.
+fn subtract(a: &Bounds, b: &Bounds) -> Vec<Bounds> {
+    let Some(both) = intersection(a, b) else { return vec![a.clone()] };
+    let mut rest = a.clone();
+    let mut parts = Vec::new();
+    for k in 0..a.len() {
+        if rest[k].0 < both[k].0 {
+            let mut part = rest.clone();
+            part[k].1 = both[k].0 - 1;
+            parts.push(part);
+        }
+        if rest[k].1 > both[k].1 {
+            let mut part = rest.clone();
+            part[k].0 = both[k].1 + 1;
+            parts.push(part);
+        }
+        rest[k] = both[k];
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_of_a_box_is_the_rest_of_it() {
+        let whole = vec![(1, 4), (1, 3)];
+        let parts = subtract(&whole, &vec![(2, 3), (2, 9)]);
+        let points: u64 = parts.iter().filter_map(|p| count(p)).sum();
+        assert_eq!(points, 12 - 4);
+        for (i, a) in parts.iter().enumerate() {
+            assert!(intersection(a, &vec![(2, 3), (2, 9)]).is_none());
+            assert!(parts[i + 1..].iter().all(|b| intersection(a, b).is_none()));
+        }
+        assert_eq!(subtract(&whole, &vec![(5, 6), (1, 3)]), vec![whole.clone()]);
+        assert!(subtract(&whole, &vec![(0, 9), (0, 9)]).is_empty());
+    }
+}

@@ -235,7 +235,7 @@ fn whole(value: f64, text: &str, declared: Span, used: Span) -> Result<i64, Diag
         return Ok(value as i64);
     }
     let headline = format!("`{text}` is {value}, and an index must be a whole number");
-    let report = error("E0501", headline, declared, format!("this is {value}"));
+    let report = error("E0516", headline, declared, format!("this is {value}"));
     let report = if declared == used { report } else { report.label(used, "used as an index here") };
     Err(report.help("write a whole number, or round it: `floor(x)`"))
 }

@@ -11,8 +11,8 @@ use crate::stage::{Stage, copy, of_nest};
 
 /// The rule of this pass, which may change the last bit of a quotient; it is applied before semantics begin. See also
 /// [`crate::simplify::ROUNDING_RULES`].
-pub const ROUNDING_RULE: &str = "x/d in a loop, where x depends on states or time, and d, not a number, is the divisor of several such quotients of \
-                                 the nest or is known outside the loop or from parameters: x * (1/d)";
+pub const ROUNDING_RULE: &str = "x/d in a loop, where x depends on states or time, and d is the divisor of several such quotients of the nest or is \
+                                 known outside the loop or from parameters: x * (1/d)";
 
 /// The nest with the rule applied. Nodes that no store needs are left out.
 pub(crate) fn with_reciprocals(nest: &Nest, arrays: &[Array]) -> Nest {
@@ -31,7 +31,10 @@ pub(crate) fn with_reciprocals(nest: &Nest, arrays: &[Array]) -> Nest {
             outside[d] |= place(divisor) != place(id) || stages[d] == Stage::Parameter;
         }
     }
-    let inverts = |d: NodeId| nest.graph.as_constant(d).is_none() && (outside[d.index()] || quotients[d.index()] > 1);
+    let inverts = |d: NodeId| match nest.graph.as_constant(d) {
+        Some(x) => x.is_normal() && (1.0 / x).is_normal(),
+        None => outside[d.index()] || quotients[d.index()] > 1,
+    };
     let mut graph = Graph::new();
     let mut map: Vec<Option<NodeId>> = vec![None; nest.graph.len()];
     for (id, node) in nest.live() {

@@ -3,11 +3,12 @@
 use num_dual::Dual64;
 use odec_ir::derive::{self, Variable};
 use odec_ir::interpret::{self, Inputs};
-use odec_ir::nest::Bound;
 use odec_ir::nest::bind::MAX_ENTRIES;
+use odec_ir::nest::{Bound, Part};
 use odec_ir::program::{KernelRole, Pattern};
 use odec_ir::testing::models::{self, MODELS, Model};
 use odec_ir::testing::{NestShape, Random, nest_inputs, nest_program};
+use odec_ir::{Node, Primitive};
 
 const SIZES: [i64; 4] = [1, 2, 3, 5];
 
@@ -165,4 +166,16 @@ fn streams_of_random_nests_are_dual_jacobians() {
         }
     }
     assert!(entries > 10_000 && 3 * entries > compared, "{entries} of {compared}");
+}
+
+/// A guarded entry is dropped where its guard does not hold: its value needs no choice.
+#[test]
+fn choices_that_guards_decide_are_taken_out() {
+    let program = models::brusselator_line(5).program;
+    let shell = program.nests.iter().find(|n| n.role == KernelRole::Jacobian && n.part == Part::Shell).unwrap();
+    let chooses = |node: &Node| matches!(node, Node::Call(op, _) if op.primitive() == Some(Primitive::Select));
+    assert_eq!(shell.stores.len(), 8);
+    assert!(!shell.live().map(|(_, node)| node).any(|node| chooses(&node)), "{program}");
+    let rhs = program.nests.iter().find(|n| n.role == KernelRole::Rhs && n.part == Part::Shell).unwrap();
+    assert_eq!(rhs.live().filter(|(_, node)| chooses(node)).count(), 4);
 }

@@ -1,5 +1,6 @@
 //! Exact derivatives: from the kernels of a model to the complete program.
 
+mod assume;
 mod compare;
 mod folds;
 mod gradient;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::assume::under_guards;
 use super::folds::Folds;
 use super::gradient::gradients_by;
 use crate::graph::{Graph, Node, NodeId};
@@ -109,7 +110,7 @@ fn streams(nest: &Nest, role: KernelRole, variable: impl Fn(Node) -> bool) -> Op
     let group = |(loops, stores): (Vec<LoopId>, Vec<Store>)| {
         let over = loops.into_iter().map(|l| folds.stream(l)).collect::<Vec<_>>();
         let iterates = [&nest.iterates[..], &over].concat();
-        (iterates, stores)
+        (iterates, under_guards(&mut graph, &folds.space, stores))
     };
     let groups: Vec<_> = groups.into_iter().map(group).collect();
     let with = |(iterates, stores)| {

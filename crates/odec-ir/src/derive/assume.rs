@@ -1,0 +1,102 @@
+//! What an entry of a matrix is where its guard holds. The entry is dropped elsewhere, so that a choice by that condition is
+//! no choice: of `if i > 1 then u[i-1] else 0` the derivative by `u[i-1]` is 1 wherever it is stored.
+
+use std::collections::HashMap;
+
+use crate::builtin::Primitive;
+use crate::graph::{Graph, Node, NodeId};
+use crate::nest::{Space, Store, Target};
+use crate::stage::copy;
+
+/// The stores with choices that the guards of their columns decide taken out; as they were if that is more code, because
+/// streams then share less.
+pub(super) fn under_guards(graph: &mut Graph, space: &Space, stores: Vec<Store>) -> Vec<Store> {
+    let mut taken: HashMap<NodeId, Decided> = HashMap::new();
+    let decided: Vec<Store> = stores
+        .iter()
+        .map(|&store| {
+            let guard = match store.target {
+                Target::Entry(_, column) => space.access(column).guard,
+                _ => None,
+            };
+            let Some(guard) = guard else { return store };
+            let known = taken.entry(guard).or_insert_with(|| Decided::by(graph, &space.guards, guard));
+            Store { node: known.node(graph, store.node), ..store }
+        })
+        .collect();
+    if calls(graph, &decided) < calls(graph, &stores) { decided } else { stores }
+}
+
+fn calls(graph: &Graph, stores: &[Store]) -> usize {
+    let live = graph.reachable(stores.iter().map(|s| s.node));
+    graph.nodes().iter().zip(live).filter(|(node, live)| *live && matches!(node, Node::Call(..))).count()
+}
+
+/// A graph where a guard holds.
+#[derive(Default)]
+struct Decided {
+    /// What each node is there.
+    nodes: HashMap<NodeId, NodeId>,
+}
+
+impl Decided {
+    fn by(graph: &mut Graph, guards: &Graph, guard: NodeId) -> Decided {
+        let live = guards.reachable([guard]);
+        let mut map = vec![None; live.len()];
+        for i in (0..live.len()).filter(|&i| live[i]) {
+            map[i] = Some(copy(guards, NodeId(i as u32), &map, graph));
+        }
+        let mut decided = Decided::default();
+        let mut stack = vec![(map[guard.index()].unwrap_or(guard), true)];
+        while let Some((id, holds)) = stack.pop() {
+            let Node::Call(op, args) = graph.node(id) else { continue };
+            use Primitive::{And, Eq, Le, Lt, Ne, Not, Or};
+            // Only these are 1 when they hold.
+            if !matches!(op.primitive(), Some(And | Eq | Le | Lt | Ne | Not | Or)) {
+                continue;
+            }
+            let value = graph.constant(if holds { 1.0 } else { 0.0 });
+            decided.nodes.insert(id, value);
+            match (op.primitive(), holds) {
+                (Some(Not), _) => stack.push((args[0], !holds)),
+                (Some(And), true) | (Some(Or), false) => stack.extend([(args[0], holds), (args[1], holds)]),
+                _ => {}
+            }
+        }
+        decided
+    }
+
+    /// The node where the guard holds.
+    fn node(&mut self, graph: &mut Graph, root: NodeId) -> NodeId {
+        let mut stack = vec![(root, false)];
+        while let Some((id, ready)) = stack.pop() {
+            if self.nodes.contains_key(&id) {
+                continue;
+            }
+            let node = graph.node(id);
+            if !ready && !node.operands().is_empty() {
+                stack.push((id, true));
+                stack.extend(node.operands().iter().map(|&a| (a, false)));
+                continue;
+            }
+            let new = |a: NodeId| self.nodes.get(&a).copied().unwrap_or(a);
+            let changed = node.operands().iter().any(|&a| new(a) != a);
+            let node = match node {
+                _ if !changed => id,
+                Node::Call(op, args) => {
+                    let args = args.map(new);
+                    graph.call(op, &args[..usize::from(op.0.arity)])
+                }
+                Node::Fold(fold, over, term) => graph.insert(Node::Fold(fold, over, new(term))),
+                _ => id,
+            };
+            if node != id {
+                for span in graph.spans(id).to_vec() {
+                    graph.add_span(node, span);
+                }
+            }
+            self.nodes.insert(id, node);
+        }
+        self.nodes.get(&root).copied().unwrap_or(root)
+    }
+}

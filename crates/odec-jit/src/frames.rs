@@ -72,6 +72,9 @@ pub(crate) fn check(plan: &Plan, run: &Run, lists: &mut Lists<'_>, lengths: Leng
     for &(access, head, distance) in &plan.shared {
         words.beside(access, head, distance)?;
     }
+    for &(access, head) in &plan.alike {
+        words.alike(access, head, lists)?;
+    }
     for (a, place) in plan.frame.places.iter().enumerate() {
         let Some(place) = place else { continue };
         for walk in plan.buffers_of(AccessId(a as u32)) {
@@ -179,6 +182,21 @@ impl Words<'_> {
             return Err(fault("an element lies outside its buffer"));
         }
         Ok(())
+    }
+
+    /// Refuses two accesses whose lists differ.
+    fn alike(&self, access: AccessId, head: AccessId, lists: &Lists<'_>) -> Result<(), JitError> {
+        let places = &self.plan.frame.places;
+        let (Some(a), Some(b)) = (&places[access.0 as usize], &places[head.0 as usize]) else {
+            return Err(fault("an element has no place"));
+        };
+        let (Some(list), Some(other)) = (a.list, b.list) else { return Err(fault("a list is missing")) };
+        let (list, other) = (self.list(list)?, self.list(other)?);
+        let mut same = a.strides.len() == b.strides.len() && (list == other || lists.get(list)? == lists.get(other)?);
+        for (&(c, stride), &(d, other)) in a.strides.iter().zip(&b.strides) {
+            same &= c == d && self.stride(stride)? == self.stride(other)?;
+        }
+        if same { Ok(()) } else { Err(fault("equal subscripts have unequal positions")) }
     }
 
     /// Refuses two accesses of which one is not where the other says.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use odec_ir::nest::frame::{Counter, Frame, Place, Stride};
 use odec_ir::nest::schedule::{Body, Schedule, Step};
-use odec_ir::nest::{Access, AccessId, Edge, LoopId, Nest, Sub, Target};
+use odec_ir::nest::{Access, AccessId, AxisId, Edge, LoopId, Nest, Sub, Subscript, Target};
 use odec_ir::{KernelRole, Lowering, Node, NodeId, Program, Role, expand};
 
 use crate::lower::{self, OUT, P, W, Y};
@@ -69,6 +69,8 @@ pub(crate) struct Plan {
     pub(crate) indices: Vec<Option<u32>>,
     /// For each access that shares another one's walk: access, that other one, distance.
     pub(crate) shared: Vec<(AccessId, AccessId, i64)>,
+    /// For each access that shares another one's list: access, that other one.
+    pub(crate) alike: Vec<(AccessId, AccessId)>,
     /// Steps in all bodies together.
     pub(crate) steps: usize,
 }
@@ -100,6 +102,7 @@ impl Plan {
             slots: vec![None; nest.stores.len()],
             indices: vec![None; nest.space.loops().len()],
             shared: Vec::new(),
+            alike: Vec::new(),
             steps,
             nest,
             frame,
@@ -133,6 +136,8 @@ impl Plan {
     fn find_walks(&mut self, program: &Program) {
         // By use and by the access without what may differ: the first such access.
         let mut first: HashMap<(usize, Access), (AccessId, i64)> = HashMap::new();
+        // By subscripts, guard and shape: the first such access and the walk along its list.
+        let mut listed: HashMap<(Vec<Subscript>, Option<NodeId>, &[AxisId]), (AccessId, u32)> = HashMap::new();
         let mut uses = Vec::new();
         let live = self.nest.graph.reachable(self.nest.stores.iter().map(|store| store.node));
         for (_, node) in self.nest.graph.nodes().iter().enumerate().filter(|(i, _)| live[*i]) {
@@ -160,7 +165,14 @@ impl Plan {
             let site = if let Some(list) = place.list {
                 let walk = Walk { origin: Origin::Buffer(buffer, place.base), strides: Vec::new() };
                 let list = Walk { origin: Origin::List(list), strides: place.strides.clone() };
-                let (walk, list) = (self.push(walk), self.push(list));
+                // Positions count from the start of the array, so that arrays of one shape have them in common.
+                let Access { array, subs, guard } = self.nest.space.access(access).clone();
+                let axes = &program.arrays[array.0 as usize].axes;
+                let (head, known) = *listed.entry((subs, guard, axes)).or_insert_with(|| (access, self.push(list)));
+                if head != access {
+                    self.alike.push((access, head));
+                }
+                let (walk, list) = (self.push(walk), known);
                 Site { walk, delta: 0, list: Some(list) }
             } else if let Some((key, constant)) = self.neighbourhood(access) {
                 let (head, at) = *first.entry((buffer, key)).or_insert((access, constant));

@@ -54,6 +54,8 @@ struct Reached {
     done: Vec<Counter>,
     /// Bytes by which the innermost loop moves it, where that is no constant.
     stride: Option<Value>,
+    /// What the list holds in this round and in the next.
+    listed: [Option<Value>; 2],
 }
 
 /// What is known in a body and not outside of it.
@@ -228,9 +230,16 @@ impl Writer<'_, '_> {
 
     /// A number of a list, as an integer.
     fn listed(&mut self, walk: u32, ahead: u32) -> Value {
+        if let Some(number) = self.reached[walk as usize].listed[ahead as usize] {
+            return number;
+        }
         let (address, offset) = self.address(walk, ahead);
         let flags = MemFlagsData::trusted().with_readonly().with_can_move();
-        self.pos.ins().uload32(flags, address, offset)
+        let number = self.pos.ins().uload32(flags, address, offset);
+        let mut reached = self.reached[walk as usize].clone();
+        reached.listed[ahead as usize] = Some(number);
+        self.reach(walk, reached);
+        number
     }
 
     /// Where an element lies in a round, and an offset to that.

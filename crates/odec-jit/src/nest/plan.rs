@@ -1,7 +1,7 @@
 //! What the code of a nest walks along: every address that it needs, as an origin and strides. Addresses that differ by a
 //! constant for every extent, such as those of `u[i-1]` and `u[i+1]`, are one walk.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use odec_ir::nest::frame::{Counter, Frame, Place, Stride};
 use odec_ir::nest::schedule::{Body, Schedule, Step};
@@ -12,7 +12,7 @@ use crate::lower::{self, OUT, P, W, Y};
 use crate::{JitError, MAX_LOOPS};
 
 /// Where a walk begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Origin {
     /// At the element of this parameter of the function that the word says.
     Buffer(usize, u32),
@@ -61,6 +61,7 @@ pub(crate) struct Plan {
     pub(crate) frame: Frame,
     pub(crate) schedule: Schedule,
     pub(crate) walks: Vec<Walk>,
+    index: HashMap<(Origin, usize), u32>,
     /// By access: as an input, as an element of the direction, as a result.
     sites: Vec<[Option<Site>; 3]>,
     /// By store: the walk along its list of slots.
@@ -98,6 +99,7 @@ impl Plan {
         let accesses = nest.space.accesses().len();
         let mut plan = Plan {
             walks: Vec::new(),
+            index: HashMap::new(),
             sites: vec![[None; 3]; accesses],
             slots: vec![None; nest.stores.len()],
             indices: vec![None; nest.space.loops().len()],
@@ -204,12 +206,15 @@ impl Plan {
         Site { walk: self.push(walk), delta: 0, list: None }
     }
 
+    /// The number of a walk. Its origin says where it goes: a word is the base of one access alone, whose array has the
+    /// strides of none if a list has those.
     fn push(&mut self, walk: Walk) -> u32 {
-        if let Some(known) = self.walks.iter().position(|known| *known == walk) {
-            return known as u32;
+        let next = self.walks.len() as u32;
+        let known = *self.index.entry((walk.origin, walk.strides.len())).or_insert(next);
+        if known == next {
+            self.walks.push(walk);
         }
-        self.walks.push(walk);
-        self.walks.len() as u32 - 1
+        known
     }
 
     /// The access without the constant of its last subscript, and that constant: equal ones lie at a fixed distance. The
@@ -224,29 +229,26 @@ impl Plan {
         (i32::try_from(constant).is_ok()).then_some((key, constant))
     }
 
-    /// The walks that steps use: their own, and those of the loops in them.
-    pub(crate) fn walks_of(&self, steps: &[Step], direct: &mut Vec<u32>, nested: &mut Vec<u32>) {
-        fn note(list: &mut Vec<u32>, walk: u32) {
-            if !list.contains(&walk) {
-                list.push(walk);
+    /// The walks that steps use, once each: their own, and those of the loops in them.
+    pub(crate) fn walks_of(&self, steps: &[Step]) -> [Vec<u32>; 2] {
+        let mut found = [Vec::new(), Vec::new()];
+        let mut seen = HashSet::new();
+        self.find_walks_of(steps, 0, &mut |nested, walk| {
+            if seen.insert((nested, walk)) {
+                found[nested].push(walk);
             }
-        }
+        });
+        found
+    }
+
+    fn find_walks_of(&self, steps: &[Step], nested: usize, note: &mut dyn FnMut(usize, u32)) {
         for step in steps {
-            match step {
-                Step::Loop(body) => {
-                    let mut inner = Vec::new();
-                    self.walks_of(&body.steps, &mut inner, nested);
-                    inner.into_iter().for_each(|walk| note(nested, walk));
-                }
-                Step::Compute(_) | Step::Store(_) => {
-                    let (site, more) = self.walks_of_step(step);
-                    if let Some(site) = site {
-                        note(direct, site.walk);
-                        site.list.into_iter().for_each(|walk| note(direct, walk));
-                    }
-                    more.into_iter().for_each(|walk| note(direct, walk));
-                }
+            if let Step::Loop(body) = step {
+                self.find_walks_of(&body.steps, 1, note);
             }
+            let (site, more) = self.walks_of_step(step);
+            let site = site.into_iter().flat_map(|site| [Some(site.walk), site.list]).flatten();
+            site.chain(more).for_each(|walk| note(nested, walk));
         }
     }
 
@@ -317,7 +319,7 @@ impl Plan {
     }
 
     /// The nodes that a body computes.
-    pub(crate) fn computed(body: &Body) -> Vec<NodeId> {
+    pub(crate) fn computed(body: &Body) -> HashSet<NodeId> {
         let nodes = body.steps.iter();
         nodes.filter_map(|step| if let Step::Compute(node) = step { Some(*node) } else { None }).collect()
     }

@@ -556,8 +556,7 @@ impl Writer<'_, '_> {
     fn run(&mut self, body: &Body) -> Result<(), JitError> {
         let plan = self.plan;
         let mark = self.undo.len();
-        let (mut direct, mut nested) = (Vec::new(), Vec::new());
-        plan.walks_of(&body.steps, &mut direct, &mut nested);
+        let [direct, nested] = plan.walks_of(&body.steps);
         for &walk in direct.iter().chain(&nested) {
             self.start(walk);
         }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use odec_ir::interpret::{self, Inputs};
-use odec_ir::nest::Bound;
 use odec_ir::nest::bind::{MAX_ENTRIES, Matrix, Word};
+use odec_ir::nest::{Affine, Bound, Fold, Loop, LoopId, Nest, Part, Space, Store, Target};
 use odec_ir::testing::models::{self, MODELS};
 use odec_ir::testing::{NestShape, nest_inputs, nest_program};
-use odec_ir::{KernelRole, Program, derive};
-use odec_jit::{Compiled, JitError};
+use odec_ir::{ArrayId, Graph, KernelRole, Node, Program, Span, derive};
+use odec_jit::{Compiled, JitError, MAX_LOOPS};
 
 /// Every role of a program of nests but `Prepare`.
 const ROLES: [KernelRole; 7] = [
@@ -205,4 +205,86 @@ fn positions_outside_the_buffers_are_refused() {
 fn running_before_loading_is_caught() {
     let program = MODELS[0].1(3).program;
     Compiled::new(&program).unwrap().rhs(0.0, &[0.0; 3], &[], &mut [0.0; 3]);
+}
+
+/// Loops nested deeper than the code generator walks are an error, not a full stack.
+#[test]
+fn loops_nested_too_deeply_are_refused() {
+    let mut program = MODELS[0].1(3).program;
+    let nested = |depth: u32| {
+        let (mut space, mut graph) = (Space::new(), Graph::new());
+        let mut value = graph.constant(1.0);
+        let loops: Vec<LoopId> = (0..depth)
+            .map(|_| {
+                space.push_loop(Loop {
+                    name: "j".to_string(),
+                    first: Affine::constant(1),
+                    last: Affine::constant(1),
+                    span: Span::default(),
+                })
+            })
+            .collect();
+        for &l in loops.iter().rev() {
+            let index = graph.insert(Node::Index(l));
+            value = graph.add(value, index);
+        }
+        for &l in loops.iter().rev() {
+            value = graph.insert(Node::Fold(Fold::Sum, l, value));
+        }
+        let target = space.scalar(ArrayId(0));
+        let stores = vec![Store { target: Target::Set(target), node: value }];
+        Nest {
+            role: KernelRole::Rhs,
+            space,
+            iterates: Vec::new(),
+            part: Part::Whole,
+            margins: Vec::new(),
+            graph,
+            stores,
+        }
+    };
+    program.nests = vec![nested(MAX_LOOPS as u32)];
+    assert!(Compiled::new(&program).is_ok());
+    program.nests = vec![nested(MAX_LOOPS as u32 + 1)];
+    assert_eq!(Compiled::new(&program).err(), Some(JitError::TooManyLoops));
+}
+
+/// A long body is compiled by other means than a short one.
+#[test]
+fn long_bodies() {
+    let build = |length: usize, looped: bool| {
+        let mut program = MODELS[0].1(3).program;
+        let nest = program.nests.iter().find(|nest| nest.role == KernelRole::Rhs).unwrap().clone();
+        let (mut space, mut graph) = (Space::new(), Graph::new());
+        let (row, subs) = match nest.stores[0].target {
+            Target::Set(access) => (nest.array(access), nest.space.access(access).subs.clone()),
+            _ => panic!(),
+        };
+        let mut l = nest.space.loops()[nest.iterates[0].0 as usize].clone();
+        if !looped {
+            (l.first, l.last) = (Affine::constant(1), Affine::constant(1));
+        }
+        space.push_loop(l);
+        let own = space.intern(odec_ir::nest::Access { array: row, subs, guard: None });
+        let u = graph.insert(Node::Element(own));
+        let mut recent = vec![u; 40];
+        for k in 0..length {
+            let c = graph.constant(1.0 + (k % 97) as f64 * 1e-3);
+            let (a, b) = (recent[(k * 7) % 40], recent[(k * 11 + 3) % 40]);
+            let scaled = graph.mul(c, a);
+            recent[k % 40] = if k % 2 == 0 { graph.add(scaled, b) } else { graph.sub(scaled, b) };
+        }
+        let node = recent.iter().copied().reduce(|a, b| graph.add(a, b)).unwrap();
+        let stores = vec![Store { target: Target::Set(own), node }];
+        let iterates = vec![LoopId(0)];
+        let (role, part, margins) = (KernelRole::Rhs, Part::Whole, Vec::new());
+        program.nests = vec![Nest { role, space, iterates, part, margins, graph, stores }];
+        program
+    };
+    for (length, looped) in [(100, true), (3_000, true), (20_000, false)] {
+        let program = build(length, looped);
+        let mut compiled = Compiled::new(&program).unwrap();
+        let inputs = nest_inputs(&program, 3);
+        compare(&mut compiled, &program, inputs, &mut Count::default());
+    }
 }

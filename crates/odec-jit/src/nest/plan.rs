@@ -44,6 +44,9 @@ impl Walk {
     }
 }
 
+/// What decides the positions of an access that has a list of them: subscripts, guard and shape of the array.
+type Positions<'p> = (Vec<Subscript>, Option<NodeId>, &'p [AxisId]);
+
 /// Where an element lies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Site {
@@ -139,7 +142,7 @@ impl Plan {
         // By use and by the access without what may differ: the first such access.
         let mut first: HashMap<(usize, Access), (AccessId, i64)> = HashMap::new();
         // By subscripts, guard and shape: the first such access and the walk along its list.
-        let mut listed: HashMap<(Vec<Subscript>, Option<NodeId>, &[AxisId]), (AccessId, u32)> = HashMap::new();
+        let mut listed: HashMap<Positions<'_>, (AccessId, u32)> = HashMap::new();
         let mut uses = Vec::new();
         let live = self.nest.graph.reachable(self.nest.stores.iter().map(|store| store.node));
         for (_, node) in self.nest.graph.nodes().iter().enumerate().filter(|(i, _)| live[*i]) {

@@ -267,7 +267,7 @@ fn long_bodies() {
         space.push_loop(l);
         let own = space.intern(odec_ir::nest::Access { array: row, subs, guard: None });
         let u = graph.insert(Node::Element(own));
-        let mut recent = vec![u; 40];
+        let mut recent = [u; 40];
         for k in 0..length {
             let c = graph.constant(1.0 + (k % 97) as f64 * 1e-3);
             let (a, b) = (recent[(k * 7) % 40], recent[(k * 11 + 3) % 40]);

@@ -368,7 +368,8 @@ fn by_columns<S: Scalar>(pattern: &Pattern, limit: u64) -> Option<Box<dyn Factor
     Some(Box::new(Sparse::new(pattern, ordering, MAX_FILL)))
 }
 
-fn automatic<S: Scalar>(pattern: &Pattern, keep_pivots: bool) -> Result<Box<dyn Factor<S>>, Refusal> {
+/// What size and fill suggest among factorisations.
+pub(super) fn automatic<S: Scalar>(pattern: &Pattern, keep_pivots: bool) -> Result<Box<dyn Factor<S>>, Refusal> {
     let n = pattern.cols();
     let full = n as f64 * n as f64;
     if n > SMALL && (pattern.entries() as f64) < SPARSE_DENSITY * full {

@@ -1,8 +1,8 @@
 //! A matrix with its factorisation: forms no opinion of what is in it, but checks the first solution after a factorisation
 //! whose pivots were not chosen by size, and falls back to one whose pivots are.
 
-use crate::linear::choice::{LinearReport, Request, direct, iterating};
-use crate::linear::{Assembled, Factor, Goal, Scalar};
+use crate::linear::choice::{ANALYSED, LinearReport, Request, automatic, direct, iterating};
+use crate::linear::{Assembled, Factor, Goal, Linear, Scalar};
 use crate::pattern::Pattern;
 use crate::problem::Refusal;
 
@@ -16,7 +16,12 @@ pub(super) struct Solver<S = f64> {
     check: Option<Check<S>>,
     unchecked: bool,
     fallbacks: u64,
+    /// Where an iteration was chosen and not asked for: how often it may still fail before a factorisation takes its place.
+    patience: Option<u32>,
 }
+
+/// Systems that an iteration may fail to solve.
+const PATIENCE: u32 = 3;
 
 /// Room for the check of a first solution: right side, residual, |A| |x| + |b|.
 struct Check<S> {
@@ -34,10 +39,29 @@ impl<S: Scalar> Solver<S> {
     /// False where an iteration did not reach the goal; a factorisation always does.
     pub fn solve_within(&mut self, b: &mut [S], goal: Goal<'_>) -> bool {
         if self.factor.iterates() {
-            return self.factor.solve_within(b, goal);
+            let met = self.factor.solve_within(b, goal);
+            if !met {
+                self.lose_patience();
+            }
+            return met;
         }
         self.solve(b);
         true
+    }
+
+    /// Notes a failure of the iteration; after some, a factorisation takes its place, to be made before the next solution.
+    #[cold]
+    fn lose_patience(&mut self) {
+        let Some(patience) = &mut self.patience else { return };
+        *patience = patience.saturating_sub(1);
+        if *patience == 0 {
+            self.patience = None;
+            let pattern = self.matrix.pattern();
+            if let Ok(factor) = automatic(&pattern, true) {
+                let Solver { matrix, fallbacks, .. } = std::mem::replace(self, Self::with(&pattern, factor));
+                (self.matrix, self.fallbacks) = (matrix, fallbacks + 1);
+            }
+        }
     }
 
     /// True where solutions are iterated for.
@@ -50,7 +74,7 @@ impl<S: Scalar> Solver<S> {
         let n = pattern.cols();
         let check =
             factor.is_checked().then(|| Check { b: vec![S::ZERO; n], residual: vec![S::ZERO; n], scale: vec![0.0; n] });
-        Solver { matrix: Assembled::new(pattern), factor, check, unchecked: false, fallbacks: 0 }
+        Solver { matrix: Assembled::new(pattern), factor, check, unchecked: false, fallbacks: 0, patience: None }
     }
 
     /// The values of the matrix, to be changed before [`Solver::factor`].
@@ -62,6 +86,13 @@ impl<S: Scalar> Solver<S> {
     pub fn factor(&mut self) -> Result<(), usize> {
         self.unchecked = self.check.is_some();
         match self.factor.factor(&self.matrix) {
+            // Incomplete factors need every diagonal entry; complete ones do not.
+            Err(_) if self.patience.is_some() => {
+                self.patience = Some(1);
+                self.lose_patience();
+                self.unchecked = self.check.is_some();
+                self.factor.factor(&self.matrix)
+            }
             Err(column) if self.check.is_some() => self.choose_pivots().unwrap_or(Err(column)),
             result => result,
         }
@@ -121,6 +152,10 @@ impl<S: Scalar> Solver<S> {
 impl Solver {
     /// As [`Solver::new`], or an iteration where that is asked for or promises less work.
     pub fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<Self, Refusal> {
-        Ok(Self::with(pattern, iterating(pattern, request)?))
+        let mut solver = Self::with(pattern, iterating(pattern, request)?);
+        if solver.iterates() && request.wish == Linear::Auto && pattern.cols() <= ANALYSED {
+            solver.patience = Some(PATIENCE);
+        }
+        Ok(solver)
     }
 }

@@ -67,6 +67,8 @@ pub enum Command {
     Order(Order),
     /// Compare methods on a model: errors, drifts, work
     Compare(Compare),
+    /// Measure what solving a model costs: time, counts and error by method and tolerance
+    Bench(Bench),
     /// Draw the vector field of two states, with integral curves, nullclines and equilibria
     Field(Field),
     /// Print what the compiler makes of a model
@@ -278,6 +280,29 @@ pub struct Compare {
     /// The picture.
     #[command(flatten)]
     pub figure: Figure,
+}
+
+/// `odec bench`
+#[derive(Args, Debug)]
+pub struct Bench {
+    /// The model.
+    #[command(flatten)]
+    pub model: Model,
+    /// Methods, with commas between them; the default of a run and some of the fastest if not given
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Measurement")]
+    pub methods: Vec<String>,
+    /// Relative tolerances; the absolute ones follow in proportion
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', help_heading = "Measurement")]
+    pub rtols: Vec<String>,
+    /// Runs of each; fewer where they take more than 10 seconds together
+    #[arg(long, value_name = "N", default_value_t = 50, help_heading = "Measurement")]
+    pub repeat: usize,
+    /// Write the table as JSON, times in seconds
+    #[arg(long, help_heading = "Measurement")]
+    pub json: bool,
+    /// The run.
+    #[command(flatten)]
+    pub block: RunBlock,
 }
 
 /// What a run costs.

@@ -204,3 +204,30 @@ fn a_mass_matrix_that_moves_is_taken_into_account() {
     let line = out.lines().find_map(|l| l.strip_prefix("largest stable step")).expect("a step");
     assert!((number(line.trim()) - 8f64.sqrt() / fast).abs() < 1e-4, "{out}");
 }
+
+#[test]
+fn costs_are_measured() {
+    let folder = Folder::new("bench");
+    let flags = ["--methods", "rk4,bdf,rodas4,verlet", "--rtols", "1e-3,1e-6", "--repeat", "3"];
+    let hires = model("hires.ode");
+    let out = folder.run(&[&["bench", &hires][..], &flags].concat()).exits(0).out();
+    let errors: Vec<f64> = out
+        .lines()
+        .map(cells)
+        .filter(|c| c.first() == Some(&"rodas4"))
+        .map(|c| {
+            assert_eq!((c[2], c[6]), ("reached", "3"), "{out}");
+            number(c[3])
+        })
+        .collect();
+    assert!(errors.len() == 2 && errors[1] < errors[0] && errors[1] < 1e-4, "{out}");
+    assert!(out.lines().any(|l| cells(l).starts_with(&["velocity-verlet", "0.001", "refused"])), "{out}");
+    let out = folder.run(&[&["bench", &hires, "--json"][..], &flags].concat()).exits(0).out();
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let runs = json["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 8);
+    let bdf = runs.iter().find(|r| r["method"] == "bdf").unwrap();
+    assert!(bdf["minimum"].as_f64().unwrap() <= bdf["median"].as_f64().unwrap() && bdf["f"].as_u64().unwrap() > 10);
+    folder.run(&["bench", &hires, "--rtol", "1e-3"]).exits(2);
+    folder.run(&["bench", &hires, "--rtols", "2"]).exits(2);
+}

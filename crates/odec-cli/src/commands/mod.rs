@@ -1,5 +1,6 @@
 //! One file per command. Each returns how the process ends; everything it has to say goes through `Reporter`.
 
+mod bench;
 mod check;
 mod compare;
 mod completions;
@@ -38,6 +39,7 @@ pub fn execute(cli: Cli) -> Exit {
         Command::Stability(args) => stability::stability(&args, reporter),
         Command::Order(args) => order::order(&args, reporter),
         Command::Compare(args) => compare::compare(&args, reporter),
+        Command::Bench(args) => bench::bench(&args, reporter),
         Command::Field(args) => field::field(&args, reporter),
         Command::Dump(args) => dump::dump(&args, reporter),
         Command::Methods => methods::methods(reporter),

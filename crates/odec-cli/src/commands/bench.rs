@@ -1,0 +1,201 @@
+//! `odec bench`: what solving a model costs, method by method and tolerance by tolerance: time of the solution alone, counts,
+//! and the error reached.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use odec_ode::method::{self, Method};
+use odec_ode::problem::{Options, Samples};
+use odec_ode::{Sink, solve};
+use odec_sim::bind::{Bound, Purpose};
+use odec_sim::blame;
+use odec_sim::compare::{self, End, Measurement};
+use odec_sim::reference::{Gone, Reference, accurate, even_times};
+use serde::Serialize;
+
+use crate::args::{Bench, RunBlock};
+use crate::exit::Exit;
+use crate::flags;
+use crate::input::error;
+use crate::report::Reporter;
+use crate::rows::shortest;
+use crate::session::bind;
+use crate::signal;
+use crate::summary::{brief, duration, grouped};
+
+/// Methods unless others are named: the default of a run, and one of each family that is used for its speed.
+const DEFAULT: [&str; 7] = ["auto", "rodas4", "rodas5p", "radau5", "bdf", "tsit5", "vern7"];
+/// Relative tolerances unless others are given.
+const RTOLS: [f64; 3] = [1e-4, 1e-6, 1e-8];
+/// Repetitions end after this time, whatever was asked for; the table says how many there were.
+const LONGEST: f64 = 10.0;
+/// Times at which errors are measured.
+const TIMES: usize = 100;
+/// Steps of one run; a method that needs more is out of place.
+const BUDGET: u64 = 1_000_000;
+
+/// One row of the table.
+#[derive(Serialize)]
+struct Line {
+    method: &'static str,
+    rtol: f64,
+    /// `reached`, or how the run ended instead.
+    end: String,
+    /// Largest error at the times of comparison, relative with a floor of atol/rtol; null where there is none.
+    error: Option<f64>,
+    /// Seconds of the fastest and of the median run.
+    minimum: Option<f64>,
+    median: Option<f64>,
+    repeats: usize,
+    steps: u64,
+    rejected: u64,
+    f: u64,
+    jacobians: u64,
+    factorisations: u64,
+}
+
+/// Looks at nothing, but stops when asked to.
+struct Nothing;
+
+impl Sink for Nothing {
+    fn row(&mut self, _: f64, _: &[f64]) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn step(&mut self, _: f64) -> ControlFlow<()> {
+        if signal::asked_to_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Measures and prints.
+pub fn bench(args: &Bench, reporter: Reporter) -> Exit {
+    let usage = |d| {
+        reporter.diagnostic(None, &d);
+        Exit::Usage
+    };
+    if args.block.method.is_some() || args.block.rtol.is_some() {
+        let help = "for example `--methods rodas4,bdf --rtols 1e-4,1e-8`";
+        let headline = "`odec bench` takes `--methods` and `--rtols`, not `--method` and `--rtol`";
+        return usage(error("E0705", headline.into(), Some(help.into())));
+    }
+    let names: Vec<&str> = match args.methods.is_empty() {
+        true => DEFAULT.to_vec(),
+        false => args.methods.iter().map(|name| name.trim()).collect(),
+    };
+    let mut methods: Vec<&'static Method> = vec![];
+    for name in names {
+        match method::find(name) {
+            Ok(method) => methods.push(method),
+            Err(refusal) => return usage(blame::unknown_method(&refusal, None)),
+        }
+    }
+    let mut rtols = if args.rtols.is_empty() { RTOLS.to_vec() } else { vec![] };
+    for text in &args.rtols {
+        match flags::tolerance(text.trim()) {
+            Ok(rtol) => rtols.push(rtol),
+            Err(d) => return usage(*d),
+        }
+    }
+    let block = RunBlock { method: methods.first().map(|m| m.name.to_string()), ..args.block.clone() };
+    let session = match bind(&args.model, &block, Purpose::Rows, reporter) {
+        Ok(session) => session,
+        Err(exit) => return exit,
+    };
+    signal::listen();
+    let bound = &session.bound;
+    let measured = accurate(bound, &even_times(bound, TIMES), &signal::asked_to_stop).and_then(|reference| {
+        compare::warm(bound);
+        let mut lines = vec![];
+        for &method in &methods {
+            for &rtol in &rtols {
+                lines.push(line(bound, method, rtol, args.repeat.max(1), &reference)?);
+            }
+        }
+        Ok((reference, lines))
+    });
+    match measured {
+        Ok((reference, lines)) if args.json => super::print(&json(&session.model.name, &reference, &lines), reporter),
+        Ok((reference, lines)) => super::print(&text(&session.model.name, &reference, &lines), reporter),
+        Err(gone) => super::gone(&session, gone, reporter),
+    }
+}
+
+/// The options of the model's run at another tolerance, the absolute ones in proportion.
+fn options(bound: &Bound, rtol: f64) -> Options {
+    let own = &bound.options;
+    let atol = own.atol.iter().map(|a| a * (rtol / own.rtol)).collect();
+    Options { rtol, atol, fixed: false, step: None, max_steps: BUDGET, ..own.clone() }
+}
+
+fn line(bound: &Bound, method: &'static Method, rtol: f64, repeat: usize, reference: &Reference) -> Result<Line, Gone> {
+    let options = options(bound, rtol);
+    let Measurement { end, error, stats, .. } =
+        compare::measure(bound, method, &options, reference, &signal::asked_to_stop)?;
+    let mut seconds = vec![];
+    if matches!(end, End::Reached) {
+        let samples = Samples::Times(vec![bound.problem.t_end]);
+        let clock = Instant::now();
+        while seconds.len() < repeat && clock.elapsed().as_secs_f64() < LONGEST {
+            let start = Instant::now();
+            let result = solve(&bound.machine, &bound.problem, method, &options, &samples, &mut Nothing);
+            seconds.push(start.elapsed().as_secs_f64());
+            if signal::asked_to_stop() {
+                return Err(Gone::Interrupted);
+            }
+            if let Err(why) = result {
+                return Err(Gone::Failed(why));
+            }
+        }
+    }
+    seconds.sort_by(f64::total_cmp);
+    Ok(Line {
+        method: method.name,
+        rtol,
+        end: match &end {
+            End::Reached => "reached".to_string(),
+            End::BlewUp(t) => format!("blew up by {}", brief(*t)),
+            End::Failed(t) => format!("failed at {}", brief(*t)),
+            End::Refused(_) => "refused".to_string(),
+        },
+        error: Some(error).filter(|e| e.is_finite()),
+        minimum: seconds.first().copied(),
+        median: seconds.get(seconds.len() / 2).copied(),
+        repeats: seconds.len(),
+        steps: stats.accepted,
+        rejected: stats.rejected + stats.failed,
+        f: stats.rhs,
+        jacobians: stats.jacobians,
+        factorisations: stats.factorisations,
+    })
+}
+
+fn text(model: &str, reference: &Reference, lines: &[Line]) -> String {
+    let mut table = vec![
+        ["method", "rtol", "end", "error", "minimum", "median", "runs", "steps", "rejected", "f", "J", "LU"]
+            .map(String::from)
+            .to_vec(),
+    ];
+    for line in lines {
+        let seconds = |s: Option<f64>| s.map_or("-".to_string(), duration);
+        let mut row = vec![line.method.to_string(), shortest(line.rtol), line.end.clone()];
+        row.push(line.error.map_or("-".to_string(), |e| format!("{e:.2e}")));
+        row.extend([seconds(line.minimum), seconds(line.median), line.repeats.to_string()]);
+        row.extend([line.steps, line.rejected, line.f, line.jacobians, line.factorisations].map(grouped));
+        table.push(row);
+    }
+    format!(
+        "{model}: solving alone, compiled beforehand; errors against {} at rtol {}, accurate to about {}\n\n{}",
+        reference.method,
+        shortest(reference.rtol),
+        brief(reference.error),
+        super::table(&table, &[true, false, true])
+    )
+}
+
+fn json(model: &str, reference: &Reference, lines: &[Line]) -> String {
+    let reference = serde_json::json!({
+        "method": reference.method, "rtol": reference.rtol, "error": reference.error,
+    });
+    let value = serde_json::json!({ "model": model, "reference": reference, "runs": lines });
+    format!("{value:#}\n")
+}

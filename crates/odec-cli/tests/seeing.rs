@@ -216,12 +216,12 @@ fn costs_are_measured() {
         .map(cells)
         .filter(|c| c.first() == Some(&"rodas4"))
         .map(|c| {
-            assert_eq!((c[2], c[6]), ("reached", "3"), "{out}");
+            assert_eq!((c[2], c[8]), ("reached", "3"), "{out}");
             number(c[3])
         })
         .collect();
     assert!(errors.len() == 2 && errors[1] < errors[0] && errors[1] < 1e-4, "{out}");
-    assert!(out.lines().any(|l| cells(l).starts_with(&["velocity-verlet", "0.001", "refused"])), "{out}");
+    assert!(out.lines().any(|l| cells(l).starts_with(&["velocity-verlet", "1e-3", "refused"])), "{out}");
     let out = folder.run(&[&["bench", &hires, "--json"][..], &flags].concat()).exits(0).out();
     let json: serde_json::Value = serde_json::from_str(&out).unwrap();
     let runs = json["runs"].as_array().unwrap();

@@ -175,3 +175,17 @@ fn a_jacobian_that_is_not_held_is_done_without() {
         assert!(solve(&free, 1e-4, "rk4", &fixed(1e-5)).linear.is_none());
     }
 }
+
+#[test]
+fn the_automatic_choice_goes_with_an_iteration() {
+    let (free, held) = (grids::heat_line(30).without_jacobian(), grids::heat_line(30));
+    for options in [tolerances(1e-4, 1e-6), tolerances(1e-11, 1e-12), fixed(1e-3)] {
+        let krylov = Options { linear: Linear::Krylov, ..options.clone() };
+        let exact = solve(&held, 0.1, "radau5", &tolerances(1e-9, 1e-12));
+        for (system, options) in [(&free, &options), (&held, &krylov)] {
+            let own = solve(system, 0.1, "auto", options);
+            let error = (0..30).map(|i| (own.y[i] - exact.y[i]).abs()).fold(0.0, f64::max);
+            assert!(error < 1e-3, "{error:e}");
+        }
+    }
+}

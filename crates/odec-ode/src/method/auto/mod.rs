@@ -10,6 +10,7 @@ mod spectral;
 pub use course::{Course, Leg, Why};
 
 use crate::integrator::Integrator;
+use crate::linear::Linear;
 use crate::method::{self, Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::problem::Refusal;
 use crate::system::{Mass, System};
@@ -76,7 +77,11 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         rtol: setup.options.rtol,
         moving_mass: matches!(setup.system.mass(), Mass::StateDependent { .. }),
     };
-    let Partners { explicit, implicit } = partners(&traits);
+    let Partners { explicit, mut implicit } = partners(&traits);
+    // An iteration for the linear systems leaves an error, which only methods that iterate themselves bear.
+    if setup.options.linear == Linear::Krylov || !setup.system.holds_jacobian() {
+        implicit = if traits.fixed { &method::multistep::BDF2 } else { &method::multistep::BDF };
+    }
     if setup.options.fixed {
         return (implicit.build)(&Setup { method: implicit, ..*setup });
     }

@@ -29,7 +29,7 @@ const STRIDE: f64 = 1.03;
 /// A limit below this on a ray where nothing is damped comes from rounding: the solution grows at any step.
 const NO_LIMIT: f64 = 0.1;
 /// Orders of `abm` whose regions are drawn.
-const ADAMS_ORDERS: [usize; 5] = [2, 4, 6, 9, 13];
+const ADAMS_ORDERS: [usize; 5] = [2, 3, 4, 6, 9];
 /// Most iterations of the eigenvalue solver.
 pub(crate) const ITERATIONS: usize = 10_000;
 

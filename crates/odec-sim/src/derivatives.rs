@@ -1,9 +1,13 @@
 //! The symbolic derivatives of a program against two oracles, dual numbers and differences, at a few points.
 
-use odec_ir::derive::{Variable, compare as compare_at};
-use odec_ir::interpret::{Inputs, run_on};
+use odec_ir::derive::{Variable, compare as compare_at, compare_bound};
+use odec_ir::interpret::{Inputs, Interpreter, run_on};
 use odec_ir::layout::Layout;
-use odec_ir::{ArrayId, Graph, Kernel, KernelRole, Node, Program, Role};
+use odec_ir::nest::Bound;
+use odec_ir::nest::bind::BindError;
+use odec_ir::{Graph, Kernel, KernelRole, Node, Program, Role};
+
+use crate::quantities::Quantities;
 
 /// Points at which derivatives are compared: the start, and others around it.
 pub const POINTS: usize = 5;
@@ -60,28 +64,35 @@ impl Table {
     }
 }
 
-/// Compares at [`POINTS`] points, the same ones each time.
-pub fn compare(program: &Program, time: &str) -> Vec<Table> {
-    let layout = Layout::of(program);
+/// Compares at [`POINTS`] points, the same ones each time. Of a program with loops, where there are many variables, by some
+/// of them ([`odec_ir::derive::MAX_ROWS`]).
+///
+/// # Errors
+/// The extents do not fit, or a matrix has too many entries to be held.
+pub fn compare(program: &Program, time: &str) -> Result<Vec<Table>, BindError> {
+    let bound = if program.has_loops() { Some((Bound::of(program)?, Interpreter::new(program))) } else { None };
+    let layout = bound.as_ref().map_or_else(|| Layout::of(program), |(bound, _)| bound.layout.clone());
     let names = Names::of(program, &layout, time);
-    let mut p = vec![0.0; layout.p_len()];
-    for (k, array) in program.arrays.iter().enumerate() {
-        if array.role == Role::Parameter {
-            p[layout.parameter(ArrayId(k as u32))] = array.default;
-        }
-    }
+    let run = |role: KernelRole, inputs: Inputs<'_, f64>, out: &mut [f64]| match &bound {
+        Some((bound, interpreter)) => interpreter.run(program, bound, role, inputs, out),
+        None => run_on(program, &layout, role, inputs, out),
+    };
+    let mut p = crate::machine::given(program, &layout);
     let given = p.clone();
-    run_on(program, &layout, KernelRole::Prepare, Inputs { t: 0.0, y: &[], p: &given, w: &[] }, &mut p);
+    run(KernelRole::Prepare, Inputs { t: 0.0, y: &[], p: &given, w: &[] }, &mut p);
     let mut start = vec![0.0; layout.n];
-    run_on(program, &layout, KernelRole::Initial, Inputs { t: 0.0, y: &[], p: &p, w: &[] }, &mut start);
+    run(KernelRole::Initial, Inputs { t: 0.0, y: &[], p: &p, w: &[] }, &mut start);
 
     let empty = |name| Table { name, entries: 0, dual: Worst::default(), difference: Worst::default() };
     let mut tables = vec![empty("df/dy"), empty("df/dt"), empty("df/dp")];
     for k in 0..POINTS {
         let (t, y) = point(k, &start);
-        let entries = compare_at(program, t, &y, &p);
+        let entries = match &bound {
+            Some((bound, _)) => compare_bound(program, bound, t, &y, &p)?,
+            None => compare_at(program, t, &y, &p),
+        };
         let mut f = vec![0.0; layout.n];
-        run_on(program, &layout, KernelRole::Rhs, Inputs { t, y: &y, p: &p, w: &[] }, &mut f);
+        run(KernelRole::Rhs, Inputs { t, y: &y, p: &p, w: &[] }, &mut f);
         let value = |v: Variable| match v {
             Variable::State(j) => y[j],
             Variable::Parameter(j) => p[j],
@@ -126,7 +137,7 @@ pub fn compare(program: &Program, time: &str) -> Vec<Table> {
             table.entries = table.entries.max(count);
         }
     }
-    tables
+    Ok(tables)
 }
 
 /// The start, and points around it where hardly any value is special.
@@ -279,39 +290,28 @@ impl<'a> Magnitudes<'a> {
 }
 
 struct Names {
-    states: Vec<String>,
-    parameters: Vec<String>,
+    states: Quantities,
+    parameters: Quantities,
     time: String,
 }
 
 impl Names {
     fn of(program: &Program, layout: &Layout, time: &str) -> Names {
-        let mut names = Names {
-            states: vec![String::new(); layout.n],
-            parameters: vec![String::new(); layout.np],
+        Names {
+            states: Quantities::states(program, layout),
+            parameters: Quantities::parameters(program, layout),
             time: time.into(),
-        };
-        for (k, array) in program.arrays.iter().enumerate() {
-            let id = ArrayId(k as u32);
-            match array.role {
-                Role::Position | Role::Velocity | Role::FirstOrder => {
-                    names.states[layout.state(id)].clone_from(&array.name)
-                }
-                Role::Parameter => names.parameters[layout.parameter(id)].clone_from(&array.name),
-                _ => {}
-            }
         }
-        names
     }
 
     fn rate(&self, row: usize) -> String {
-        format!("{}'", self.states[row])
+        format!("{}'", self.states.name(row))
     }
 
     fn variable(&self, variable: Variable) -> String {
         match variable {
-            Variable::State(k) => self.states[k].clone(),
-            Variable::Parameter(k) => self.parameters[k].clone(),
+            Variable::State(k) => self.states.name(k),
+            Variable::Parameter(k) => self.parameters.name(k),
             Variable::Time => self.time.clone(),
         }
     }

@@ -351,7 +351,7 @@ impl Machine {
 }
 
 /// The parameter buffer with what is given; what is staged stays zero.
-fn given(program: &Program, layout: &Layout) -> Vec<f64> {
+pub(crate) fn given(program: &Program, layout: &Layout) -> Vec<f64> {
     let mut p = vec![0.0; layout.p_len()];
     for (k, array) in program.arrays.iter().enumerate() {
         let id = ArrayId(k as u32);

@@ -181,6 +181,11 @@ impl Quantities {
         Quantities::of(program.arrays_of(Role::Output).map(|(id, _)| series(program, layout, id)).collect())
     }
 
+    /// The parameters.
+    pub fn parameters(program: &Program, layout: &Layout) -> Quantities {
+        Quantities::of(program.arrays_of(Role::Parameter).map(|(id, _)| series(program, layout, id)).collect())
+    }
+
     /// Number of elements of all arrays.
     pub fn len(&self) -> usize {
         self.before.last().copied().unwrap_or(0)

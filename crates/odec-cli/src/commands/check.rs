@@ -25,7 +25,13 @@ pub fn check(args: &Check, reporter: Reporter) -> Exit {
         }
         return Exit::Success;
     }
-    let tables = derivatives::compare(&program, &checked.model.time.name);
+    let tables = match derivatives::compare(&program, &checked.model.time.name) {
+        Ok(tables) => tables,
+        Err(error) => {
+            reporter.diagnostics(Some(&checked.source), &[odec_sim::blame::extents(&error, &program)], true);
+            return Exit::Model;
+        }
+    };
     let mut text = format!("symbolic derivatives at {} points, largest relative difference to\n", derivatives::POINTS);
     text.push_str("        entries  dual numbers  differences\n");
     for table in &tables {

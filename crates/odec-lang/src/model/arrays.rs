@@ -222,6 +222,13 @@ impl Model {
     }
 }
 
+/// The name of an element of what has this name, which may end with primes and a component: `u'` and 3 give `u[3]'`.
+pub fn element_of(name: &str, at: &[i64]) -> String {
+    let (base, tail) = name.find(['\'', '.']).map_or((name, ""), |i| name.split_at(i));
+    let subscripts: Vec<String> = at.iter().map(i64::to_string).collect();
+    if at.is_empty() { name.to_owned() } else { format!("{base}[{}]{tail}", subscripts.join(",")) }
+}
+
 /// The name of an element: `component` is that of a vector, which stands at the end of `name` as `.x`.
 pub(crate) fn element_name(name: &str, order: u8, at: &[i64], component: Option<char>) -> String {
     let tail = component.map(|c| format!(".{c}")).unwrap_or_default();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use odec_ir::{Op, Span};
 
 use super::walk::{Domain, Walk};
-use super::{Body, EntryValue, Level, Model, Run, Symbol, TermKind};
+use super::{Body, EntryValue, Level, Model, Run, Symbol, Table, TermKind};
 use crate::diagnostic::Diagnostic;
 use crate::report::error;
 use crate::suggest;
@@ -216,10 +216,27 @@ impl Model {
     pub fn values(&self, overrides: &Overrides) -> Result<Values, Vec<Diagnostic>> {
         let mut errors = Vec::new();
         let mut given: Vec<(Symbol, u8, f64)> = Vec::new();
+        let mut elements = Vec::new();
         for (name, value) in &overrides.values {
-            let base = name.trim_end_matches('\'');
-            let primes = name.len() - base.len();
-            match self.symbols.get(base) {
+            let Some((written, primes, at)) = parts_of(name) else {
+                errors.push(self.cannot_set(name, None));
+                continue;
+            };
+            let base = written.as_str();
+            let found = self.symbols.get(base).copied();
+            if let Some(symbol) = found
+                && self.is_vector(base, symbol)
+            {
+                let headline = format!("`{base}` is a vector, and is set by its components");
+                let help = format!("write `--set {base}.x=...`");
+                errors.push(Diagnostic::error("E0408", headline).help(help));
+                continue;
+            }
+            if let Some(at) = at {
+                elements.push((name, found, primes, at, *value));
+                continue;
+            }
+            match found.as_ref() {
                 Some(&symbol @ (Symbol::Constant(_) | Symbol::Parameter(_))) if primes == 0 => {
                     given.push((symbol, 0, *value))
                 }
@@ -306,6 +323,12 @@ impl Model {
                 _ => {}
             }
         }
+        for (name, found, primes, at, value) in elements {
+            if let Err(report) = self.set_element(&mut values, name, found, primes, at, value) {
+                errors.push(report);
+            }
+        }
+        errors.extend(self.misfitting_files(&values, overrides));
         self.fill_definitions(&mut values);
         self.check_bounds(&values, &from, &mut errors);
         if errors.is_empty() { Ok(values) } else { Err(errors) }
@@ -317,6 +340,86 @@ impl Model {
                 values.definitions[i] = self.number(self.definitions[i].value, values);
             }
         }
+    }
+
+    /// A name stands for all components of a vector.
+    fn is_vector(&self, name: &str, symbol: Symbol) -> bool {
+        let full = match symbol {
+            Symbol::Parameter(i) => &self.parameters[i].name,
+            Symbol::Constant(i) => &self.constants[i].name,
+            Symbol::State(i) => &self.states[i].name,
+            Symbol::Definition(i) => &self.definitions[i].name,
+            Symbol::Time | Symbol::Index(_) => return false,
+        };
+        full != name
+    }
+
+    /// `--set u[3]=1`
+    fn set_element(
+        &self,
+        values: &mut Values,
+        name: &str,
+        found: Option<Symbol>,
+        primes: usize,
+        at: Vec<i64>,
+        value: f64,
+    ) -> Result<(), Diagnostic> {
+        let settable = match found {
+            Some(Symbol::Constant(_) | Symbol::Parameter(_)) => primes == 0,
+            Some(Symbol::State(i)) => primes < usize::from(self.states[i].order),
+            _ => false,
+        };
+        let (Some(symbol), true) = (found, settable) else { return Err(self.cannot_set(name, found)) };
+        let Some(indexed) = self.indexed(symbol) else { return Err(self.cannot_set(name, None)) };
+        let ranges = self.ranges_of(indexed, values).unwrap_or_default();
+        let position = super::data::position(&ranges, &at).filter(|_| at.len() == indexed.rank() && !at.is_empty());
+        let Some(position) = position else {
+            let text = |r: &(i64, i64)| format!("{}..{}", r.0, r.1);
+            let ranges: Vec<String> = ranges.iter().map(text).collect();
+            let headline = format!("`{name}` does not exist");
+            let help = match ranges.is_empty() {
+                true => "it is one value and has no indices".to_owned(),
+                false => format!("its indices are {}", ranges.join(", ")),
+            };
+            return Err(Diagnostic::error("E0408", headline).help(help));
+        };
+        let data = match symbol {
+            Symbol::Constant(i) => &mut values.constant_data[i],
+            Symbol::Parameter(i) => &mut values.parameter_data[i],
+            Symbol::State(i) => {
+                values.elements.push((i, primes as u8, at, value));
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        if let Some(element) = data.get_mut(position) {
+            *element = value;
+        }
+        Ok(())
+    }
+
+    /// Files with more or fewer values than their indices have.
+    fn misfitting_files(&self, values: &Values, overrides: &Overrides) -> Vec<Diagnostic> {
+        let mut reports = Vec::new();
+        for given in self.constants.iter().chain(&self.parameters) {
+            let Some(Table::Csv { file, span, .. }) = &given.table else { continue };
+            let Some(data) = overrides.tables.get(&given.name) else { continue };
+            let Some(ranges) = self.ranges_of(&given.indexed, values) else { continue };
+            let wanted = super::data::count(&ranges).unwrap_or(u64::MAX);
+            if wanted != data.len() as u64 {
+                let headline =
+                    format!("`{file}` has {} values, and `{}` has {wanted} elements", data.len(), given.name);
+                let mut report = error("E0525", headline, *span, format!("{} values", data.len()));
+                for (axis, (first, last)) in given.indexed.axes.iter().zip(&ranges) {
+                    if let Some((a, b)) = self.range_of(axis) {
+                        let place = self.span(a).to(self.span(b));
+                        report = report.label(place, format!("`{}` goes from {first} to {last}", axis.name));
+                    }
+                }
+                reports.push(report.help("let the index have as many values as the file, or complete the file"));
+            }
+        }
+        reports
     }
 
     fn cannot_set(&self, name: &str, found: Option<Symbol>) -> Diagnostic {
@@ -440,7 +543,7 @@ impl Model {
                 }
                 ("record", EntryValue::Word(_)) => settings.record = Some(Setting { value: Record::Outputs, span }),
                 ("record", EntryValue::Names(names)) => {
-                    let names = names.iter().map(|(name, _)| name.clone()).collect();
+                    let names = names.iter().map(|(name, body)| self.recorded_name(name, *body, values)).collect();
                     settings.record = Some(Setting { value: Record::Names(names), span });
                 }
                 // Other pairs were refused when the entry was read.
@@ -448,6 +551,23 @@ impl Model {
             }
         }
         if errors.is_empty() { Ok(settings) } else { Err(errors) }
+    }
+
+    /// The name of what is recorded; that of an element has its indices as numbers.
+    fn recorded_name(&self, name: &str, body: Body, values: &Values) -> String {
+        let TermKind::Element(symbol, order, subscripts) = &self.term(body.root).kind else { return name.to_owned() };
+        let at: Option<Vec<i64>> = subscripts
+            .iter()
+            .map(|&root| {
+                let part = Body { start: body.start, end: root.0 + 1, root };
+                super::data::whole(self.number(part, values))
+            })
+            .collect();
+        match (at, symbol) {
+            (Some(at), Symbol::State(i)) => self.element_name(*i, *order, &at),
+            (Some(at), Symbol::Definition(i)) => super::arrays::element_of(&self.definitions[*i].name, &at),
+            _ => name.to_owned(),
+        }
     }
 
     /// What is expected of this run: lines inside its block, and those outside of any if it is the default run.
@@ -493,3 +613,22 @@ impl Model {
 
 /// Largest number of rows or steps that may be asked for.
 pub const MAX_SAMPLES: f64 = 1e9;
+
+/// `p[1,2]'.x` as `p.x`, 1, [1, 2]; `p.x` and `x'` have no indices. `None` if it is no such name.
+fn parts_of(name: &str) -> Option<(String, usize, Option<Vec<i64>>)> {
+    let (head, rest) = match name.find('[') {
+        Some(open) => {
+            let close = name.find(']').filter(|&close| close > open)?;
+            let at = name[open + 1..close].split(',').map(|i| i.trim().parse().ok()).collect::<Option<Vec<i64>>>()?;
+            (&name[..open], Some((at, &name[close + 1..])))
+        }
+        None => (name, None),
+    };
+    let (at, tail) = match rest {
+        Some((at, tail)) => (Some(at), tail),
+        None => (None, ""),
+    };
+    let all = format!("{head}{tail}");
+    let primes = all.matches('\'').count();
+    Some((all.replace('\'', ""), primes, at))
+}

@@ -26,6 +26,7 @@ impl<'a> Builder<'a> {
     pub(super) fn axes(&mut self, indices: &'a [Index]) -> (Indexed, Scope) {
         let mut indexed = Indexed::default();
         let mut scope = None;
+        let mut said = false;
         for index in indices {
             let (dimension, name, span) = match index {
                 Index::At(e) => match self.plain_name(*e) {
@@ -33,7 +34,9 @@ impl<'a> Builder<'a> {
                         (self.dimension(name, None), Some(name), name.span)
                     }
                     _ => {
-                        self.sizes_in_brackets(*e);
+                        if !std::mem::replace(&mut said, true) {
+                            self.sizes_in_brackets(*e);
+                        }
                         let span = self.span_of(*e);
                         let range = Some(self.number_range(span));
                         (Dimension { index: None, range, name: self.text(span).to_owned() }, None, span)

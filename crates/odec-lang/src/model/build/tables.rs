@@ -185,6 +185,9 @@ impl<'a> Builder<'a> {
         if array.is_none() && matches!(word, "min" | "max") {
             return false;
         }
+        // The same mistake, seen from inside.
+        self.diagnostics
+            .retain(|d| d.code != "E0513" || !d.span().is_some_and(|s| span.start <= s.start && s.end <= span.end));
         let report = error("E0515", format!("`{word}` needs the index that it runs over"), span, "");
         let text = arguments.first().map_or("u[i]", |&e| self.text(self.span_of(e)));
         let report = match (array, arguments) {

@@ -189,7 +189,17 @@ impl<'a> Builder<'a> {
                     None
                 }
                 ExprKind::If(_, a, b) => meet(of(a), of(b), expr.span),
-                ExprKind::Call(f, list) if matches!(f.name.as_str(), "min" | "max" | "abs" | "mod" | "hypot") => {
+                ExprKind::Reduce(word, _, _, body) if word.name != "prod" => of(body),
+                ExprKind::Tuple(list) | ExprKind::Table(list) => {
+                    let mut unit = list.first().and_then(of);
+                    for next in list.iter().skip(1) {
+                        unit = meet(unit, of(next), expr.span);
+                    }
+                    unit
+                }
+                ExprKind::Call(f, list)
+                    if matches!(f.name.as_str(), "min" | "max" | "abs" | "mod" | "hypot" | "norm") =>
+                {
                     let mut unit = list.first().and_then(of);
                     for next in list.iter().skip(1) {
                         unit = meet(unit, of(next), expr.span);

@@ -19,13 +19,26 @@ fn kind(dim: Dim) -> &'static str {
 }
 
 impl<'a> Builder<'a> {
+    /// Something inside of this place is wrong already, so that its kind is not known.
+    fn already_wrong(&self, span: Span) -> bool {
+        let inside = |s: Span| span.start <= s.start && s.end <= span.end;
+        self.diagnostics.iter().any(|d| d.is_error() && d.span().is_some_and(inside))
+            || self.undeclared.values().flatten().any(|u| inside(u.span))
+    }
+
     pub(super) fn vector_for_number(&mut self, span: Span) {
+        if self.already_wrong(span) {
+            return;
+        }
         let report = error("E0527", "a vector stands where a number belongs", span, "a vector");
         self.say(report.help("take a component, `p.x`, or `norm(p)`"));
     }
 
     /// A value of another kind than what it is given to.
     pub(super) fn not_this_vector(&mut self, span: Span, found: Dim, expected: Dim) {
+        if self.already_wrong(span) {
+            return;
+        }
         let headline = format!("{} is given to {}", kind(found), kind(expected));
         let zeros = vec!["0"; usize::from(expected)].join(", ");
         let report = error("E0527", headline, span, kind(found));
@@ -38,6 +51,9 @@ impl<'a> Builder<'a> {
     /// Two operands of different kinds.
     pub(super) fn mixed(&mut self, a: ExprId, b: ExprId, of_a: Dim, of_b: Dim, rule: &str) {
         let (first, second) = (self.span_of(a), self.span_of(b));
+        if self.already_wrong(first) || self.already_wrong(second) {
+            return;
+        }
         let dim = of_a.max(of_b);
         let report = error("E0527", rule, first, kind(of_a)).label(second, kind(of_b));
         let zeros = vec!["0"; usize::from(dim)].join(", ");
@@ -107,6 +123,9 @@ impl<'a> Builder<'a> {
         let values: Vec<Value> = arguments.iter().map(|&a| self.value_of(a)).collect();
         for (&e, value) in arguments.iter().zip(&values) {
             if value.dim() == 0 || value.dim() != values[0].dim() {
+                if self.already_wrong(self.span_of(e)) {
+                    return Some(self.nothing(span));
+                }
                 let wanted = if value.dim() == 0 {
                     values.iter().map(|v| v.dim()).max().unwrap_or(0).max(3)
                 } else {

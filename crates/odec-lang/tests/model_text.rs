@@ -22,10 +22,19 @@ fn folder(path: &str) -> Vec<String> {
 fn it_reads_back() {
     let models = folder("models");
     assert!(models.len() >= 10);
+    let mut read = 0;
     for text in models {
-        let first = model(&text).to_string();
+        let checked = model(&text);
+        // Vectors are shown by their components, tables by their shape: neither is read again.
+        let vectors = checked.states.iter().any(|s| s.component.is_some());
+        if vectors || checked.constants.iter().any(|c| c.table.is_some()) {
+            continue;
+        }
+        read += 1;
+        let first = checked.to_string();
         assert_eq!(first, model(&first).to_string());
     }
+    assert!(read >= 20, "{read}");
 }
 
 #[test]

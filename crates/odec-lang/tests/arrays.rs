@@ -1,0 +1,622 @@
+//! Models with index sets against the same models written out element by element: start values, f, its Jacobian and the
+//! outputs agree for small and for empty neighbourhoods alike.
+
+mod common;
+
+use common::Random;
+use odec_ir::interpret::{Inputs, run_bound};
+use odec_ir::nest::Bound;
+use odec_ir::{KernelRole, Layout, Program, Role, interpret};
+use odec_lang::source::Source;
+use odec_lang::{Overrides, check, lower};
+
+/// A model with a constant `N`.
+fn program(text: &str, overrides: &Overrides) -> Program {
+    let source = Source::new("test.ode", text);
+    let checked = check(&source);
+    let errors: Vec<_> = checked.diagnostics.iter().filter(|d| d.is_error()).collect();
+    let model = checked.model.unwrap_or_else(|| panic!("{errors:?}\n{text}"));
+    lower(&model, overrides).unwrap_or_else(|e| panic!("{e:?}\n{text}"))
+}
+
+/// A point of a model: the values of every state, f, its Jacobian (by rows), every output, each with its name.
+#[derive(Debug, Default)]
+struct Point {
+    names: Vec<String>,
+    start: Vec<f64>,
+    rates: Vec<f64>,
+    jacobian: Vec<Vec<f64>>,
+    outputs: Vec<(String, f64)>,
+}
+
+/// `u[3,4]'.x` is `ux_3_4'` where every element has a name of its own.
+fn plain(name: &str, at: &[i64]) -> String {
+    let base: String = name.chars().filter(|c| c.is_alphanumeric() || *c == '_').collect();
+    let primes: String = name.chars().filter(|c| *c == '\'').collect();
+    let at: Vec<String> = at.iter().map(|i| format!("_{}", i.to_string().replace('-', "m"))).collect();
+    format!("{base}{}{primes}", at.concat())
+}
+
+/// The elements of an array, in the order in which they are kept.
+fn elements(program: &Program, axes: &[odec_ir::nest::AxisId]) -> Vec<Vec<i64>> {
+    let mut all = vec![Vec::new()];
+    for axis in axes {
+        let axis = &program.axes[axis.0 as usize];
+        let first = axis.first.value(&program.extents).expect("it fits");
+        let last = axis.last.value(&program.extents).expect("it fits");
+        all = all.iter().flat_map(|at: &Vec<i64>| (first..=last).map(move |i| [&at[..], &[i]].concat())).collect();
+    }
+    all
+}
+
+fn names(
+    program: &Program,
+    layout: &Layout,
+    roles: &[Role],
+    len: usize,
+    at: impl Fn(&Layout, odec_ir::ArrayId) -> usize,
+) -> Vec<String> {
+    let mut names = vec![String::new(); len];
+    for role in roles {
+        for (id, array) in program.arrays_of(*role) {
+            for (k, element) in elements(program, &array.axes).iter().enumerate() {
+                names[at(layout, id) + k] = plain(&array.name, element);
+            }
+        }
+    }
+    names
+}
+
+const STATES: [Role; 3] = [Role::Position, Role::Velocity, Role::FirstOrder];
+const OUTPUTS: [Role; 3] = [Role::Output, Role::Conserved, Role::Expected];
+
+/// Parameters, staged values, sizes and tables.
+fn parameters(program: &Program, bound: &Bound) -> Vec<f64> {
+    let layout = &bound.layout;
+    let mut p = vec![0.0; layout.p_len()];
+    for (i, array) in program.arrays.iter().enumerate() {
+        let start = layout.parameter(odec_ir::ArrayId(i as u32));
+        match array.role {
+            Role::Parameter | Role::Table if !array.axes.is_empty() => {
+                p[start..start + array.data.len()].copy_from_slice(&array.data);
+            }
+            Role::Parameter | Role::Size => p[start] = array.default,
+            _ => {}
+        }
+    }
+    let given = p.clone();
+    run_bound(program, bound, KernelRole::Prepare, Inputs { t: 0.0, y: &[], p: &given, w: &[] }, &mut p);
+    p
+}
+
+/// The point with the states `of(name)`.
+fn looped(program: &Program, of: &dyn Fn(&str) -> f64) -> Point {
+    assert!(program.has_loops());
+    let bound = Bound::of(program).expect("the extents fit");
+    let layout = bound.layout.clone();
+    let p = parameters(program, &bound);
+    let mut start = vec![f64::NAN; layout.n];
+    run_bound(program, &bound, KernelRole::Initial, Inputs { t: 0.0, y: &[], p: &p, w: &[] }, &mut start);
+    let names_of = names(program, &layout, &STATES, layout.n, Layout::state);
+    let y: Vec<f64> = names_of.iter().map(|n| of(n)).collect();
+    let inputs = Inputs { t: 0.7, y: &y, p: &p, w: &[] };
+    let mut rates = vec![f64::NAN; layout.n];
+    run_bound(program, &bound, KernelRole::Rhs, inputs, &mut rates);
+    let matrix = bound.matrix(program, KernelRole::Jacobian, 1 << 20).expect("it is small");
+    let mut values = vec![0.0; matrix.pattern.len()];
+    run_bound(program, &matrix, KernelRole::Jacobian, inputs, &mut values);
+    let mut jacobian = vec![vec![0.0; layout.n]; layout.n];
+    for ((i, j), value) in matrix.pattern.entries().zip(values) {
+        jacobian[i][j] += value;
+    }
+    let mut outputs = vec![f64::NAN; layout.outputs_len()];
+    run_bound(program, &bound, KernelRole::Outputs, inputs, &mut outputs);
+    let output_names = names(program, &layout, &OUTPUTS, layout.outputs_len(), Layout::output);
+    Point { names: names_of, start, rates, jacobian, outputs: output_names.into_iter().zip(outputs).collect() }
+}
+
+fn straight(program: &Program, of: &dyn Fn(&str) -> f64) -> Point {
+    assert!(!program.has_loops());
+    let layout = Layout::of(program);
+    let mut p = vec![0.0; layout.p_len()];
+    for (id, array) in program.arrays_of(Role::Parameter) {
+        p[layout.parameter(id)] = array.default;
+    }
+    let given = p.clone();
+    interpret::run(program, KernelRole::Prepare, 0.0, &[], &given, &[], &mut p);
+    let mut start = vec![f64::NAN; layout.n];
+    interpret::run(program, KernelRole::Initial, 0.0, &[], &p, &[], &mut start);
+    let names_of = names(program, &layout, &STATES, layout.n, Layout::state);
+    let y: Vec<f64> = names_of.iter().map(|n| of(n)).collect();
+    let mut rates = vec![f64::NAN; layout.n];
+    interpret::run(program, KernelRole::Rhs, 0.7, &y, &p, &[], &mut rates);
+    let mut values = vec![0.0; program.jacobian.len()];
+    interpret::run(program, KernelRole::Jacobian, 0.7, &y, &p, &[], &mut values);
+    let mut jacobian = vec![vec![0.0; layout.n]; layout.n];
+    for ((i, j), value) in program.jacobian.entries().zip(values) {
+        jacobian[i][j] = value;
+    }
+    let mut outputs = vec![f64::NAN; layout.outputs_len()];
+    interpret::run(program, KernelRole::Outputs, 0.7, &y, &p, &rates, &mut outputs);
+    let output_names = names(program, &layout, &OUTPUTS, layout.outputs_len(), Layout::output);
+    Point { names: names_of, start, rates, jacobian, outputs: output_names.into_iter().zip(outputs).collect() }
+}
+
+fn near(a: f64, b: f64, scale: f64) -> bool {
+    a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-11 * scale.max(a.abs()).max(b.abs())
+}
+
+/// Holds a model with loops against the same model written out.
+fn compare(looped_text: &str, written: &str, overrides: &Overrides) {
+    let of = |name: &str| {
+        let mut random = Random(name.bytes().fold(7, |h, b| h.wrapping_mul(31).wrapping_add(u64::from(b))));
+        random.below(7);
+        0.5 + random.below(1000) as f64 / 1000.0
+    };
+    let left = looped(&program(looped_text, overrides), &of);
+    let right = straight(&program(written, &Overrides::default()), &of);
+    let context = || format!("{overrides:?}\n{looped_text}\n{written}");
+    let mut sorted = (left.names.clone(), right.names.clone());
+    sorted.0.sort();
+    sorted.1.sort();
+    assert_eq!(sorted.0, sorted.1, "{}", context());
+    let place: Vec<usize> =
+        left.names.iter().map(|n| right.names.iter().position(|m| m == n).expect("it is there")).collect();
+    for (i, &k) in place.iter().enumerate() {
+        let name = &left.names[i];
+        let (a, b) = (left.start[i], right.start[k]);
+        assert!(near(a, b, 1e-300), "{name} starts at {a}, not {b}\n{}", context());
+        let (a, b) = (left.rates[i], right.rates[k]);
+        let scale = right.jacobian[k].iter().map(|x| x.abs()).sum();
+        assert!(near(a, b, scale), "{name}' is {a}, not {b}\n{}", context());
+        for (j, &l) in place.iter().enumerate() {
+            let (a, b) = (left.jacobian[i][j], right.jacobian[k][l]);
+            let by = &left.names[j];
+            assert!(near(a, b, scale), "d {name}'/d {by} is {a}, not {b}\n{}", context());
+        }
+    }
+    for (name, value) in &left.outputs {
+        let Some((_, other)) = right.outputs.iter().find(|o| o.0 == *name) else {
+            panic!("no output {name} in {:?}\n{}", right.outputs, context());
+        };
+        assert!(near(*value, *other, 1.0), "{name} is {value}, not {other}\n{}", context());
+    }
+    assert_eq!(left.outputs.len(), right.outputs.len());
+}
+
+fn sizes(n: usize) -> Overrides {
+    Overrides { values: vec![("N".into(), n as f64)], ..Overrides::default() }
+}
+
+const SIZES: [usize; 4] = [1, 2, 3, 5];
+
+#[test]
+fn values_at_both_ends() {
+    let text = "
+        const N = 4
+        index i = 1..N
+        param A = 1, B = 3, alpha = 0.02
+        dx = 1/(N + 1)
+        state u[i] = 1 + sin(2*pi*i*dx)
+        state v[i] = 3
+        u[i]' = A + u[i]^2*v[i] - (B + 1)*u[i] + alpha*(u[i-1] - 2*u[i] + u[i+1])/dx^2
+        v[i]' = B*u[i] - u[i]^2*v[i] + alpha*(v[i-1] - 2*v[i] + v[i+1])/dx^2
+        boundary u[0], u[N+1] = 1
+        boundary v[0], v[N+1] = 3
+        output most = max(i: u[i]), least = min(i: v[i]), all = prod(i: u[i]), shape[i] = u[i]*v[i]
+        conserve total = sum(i: u[i] + v[i])";
+    for n in SIZES {
+        let mut s = format!("param A = 1, B = 3, alpha = 0.02\ndx = 1/{}\n", n + 1);
+        let at = |name: &str, i: usize, end: &str| {
+            if i == 0 || i == n + 1 { end.to_string() } else { format!("{name}_{i}") }
+        };
+        for i in 1..=n {
+            let (a, b) = (at("u", i - 1, "1"), at("u", i + 1, "1"));
+            let (c, d) = (at("v", i - 1, "3"), at("v", i + 1, "3"));
+            s += &format!("state u_{i} = 1 + sin(2*pi*{i}*dx)\nstate v_{i} = 3\n");
+            s += &format!("u_{i}' = A + u_{i}^2*v_{i} - (B + 1)*u_{i} + alpha*({a} - 2*u_{i} + {b})/dx^2\n");
+            s += &format!("v_{i}' = B*u_{i} - u_{i}^2*v_{i} + alpha*({c} - 2*v_{i} + {d})/dx^2\n");
+            s += &format!("output shape_{i} = u_{i}*v_{i}\n");
+        }
+        s += &format!("output most = {}\n", nested("max", n, |i| format!("u_{i}")));
+        s += &format!("output least = {}\n", nested("min", n, |i| format!("v_{i}")));
+        s += &format!("output all = {}\n", joined(n, "*", |i| format!("u_{i}")));
+        s += &format!("conserve total = {}\n", joined(n, " + ", |i| format!("u_{i} + v_{i}")));
+        compare(text, &s, &sizes(n));
+    }
+}
+
+fn joined(n: usize, sign: &str, of: impl Fn(usize) -> String) -> String {
+    (1..=n).map(of).collect::<Vec<_>>().join(sign)
+}
+
+fn nested(function: &str, n: usize, of: impl Fn(usize) -> String) -> String {
+    (2..=n).fold(of(1), |all, i| format!("{function}({all}, {})", of(i)))
+}
+
+#[test]
+fn a_staggered_flux_with_a_range_of_its_own_and_an_expression_at_the_end() {
+    let text = "
+        const N = 4
+        index i = 1..N
+        param kappa = 0.1, L = 1, q = 3
+        dx = L/N
+        x[i] = (i - 0.5)*dx
+        state T[i] = 300 + 20*exp(-((x[i] - L/2)/(0.1*L))^2)
+        flux[i in 0..N] = -kappa*(T[i+1] - T[i])/dx
+        T[i]' = -(flux[i] - flux[i-1])/dx
+        boundary T[0] = 300, T[N+1] = T[N] + q*dx
+        output mean = sum(i: T[i])/N, flux";
+    for n in SIZES {
+        let mut s = format!("param kappa = 0.1, L = 1, q = 3\ndx = L/{n}\n");
+        let at = |i: usize| match i {
+            0 => "300".to_string(),
+            i if i > n => format!("(T_{n} + q*dx)"),
+            i => format!("T_{i}"),
+        };
+        for i in 0..=n {
+            s += &format!("output flux_{i} = -kappa*({} - {})/dx\n", at(i + 1), at(i));
+        }
+        for i in 1..=n {
+            s += &format!("state T_{i} = 300 + 20*exp(-((({i} - 0.5)*dx - L/2)/(0.1*L))^2)\n");
+            s += &format!("T_{i}' = -(flux_{i} - flux_{})/dx\n", i - 1);
+        }
+        s += &format!("output mean = ({})/{n}\n", joined(n, " + ", |i| format!("T_{i}")));
+        compare(text, &s, &sizes(n));
+    }
+}
+
+#[test]
+fn a_torus() {
+    let text = "
+        const N = 4
+        index i, j = 0..N-1
+        param F = 0.04, k = 0.06, Du = 2e-2, Dv = 1e-2
+        h = 2.5/N
+        seed[i,j] = (0.4*N < i < 0.6*N) and (0.4*N < j < 0.6*N)
+        state u[i,j] = 1 - 0.5*seed[i,j], v[i,j] = 0.25*seed[i,j]
+        lapu[i,j] = (u[i-1,j] + u[i+1,j] + u[i,j-1] + u[i,j+1] - 4*u[i,j])/h^2
+        lapv[i,j] = (v[i-1,j] + v[i+1,j] + v[i,j-1] + v[i,j+1] - 4*v[i,j])/h^2
+        far[i,j] = lapu[i-1,j+1] + i
+        u[i,j]' = Du*lapu[i,j] - u[i,j]*v[i,j]^2 + F*(1 - u[i,j])
+        v[i,j]' = Dv*lapv[i,j] + u[i,j]*v[i,j]^2 - (F + k)*v[i,j] + 0.01*far[i-1,j-2]
+        boundary periodic i, periodic j";
+    for n in SIZES {
+        let m = n as i64;
+        let mut s = format!("param F = 0.04, k = 0.06, Du = 2e-2, Dv = 1e-2\nh = 2.5/{n}\n");
+        let wrap = |i: i64| i.rem_euclid(m);
+        let lap = |name: &str, i: i64, j: i64| {
+            let at = |i: i64, j: i64| format!("{name}_{}_{}", wrap(i), wrap(j));
+            format!("({} + {} + {} + {} - 4*{})/h^2", at(i - 1, j), at(i + 1, j), at(i, j - 1), at(i, j + 1), at(i, j))
+        };
+        for i in 0..m {
+            for j in 0..m {
+                let (x, half) = (n as f64, |k: i64| k as f64);
+                let inside = |k: i64| 0.4 * x < half(k) && half(k) < 0.6 * x;
+                let seed = f64::from(u8::from(inside(i) && inside(j)));
+                let far = format!("{} + {}", lap("u", wrap(i - 1) - 1, j - 1), wrap(i - 1));
+                s += &format!("state u_{i}_{j} = 1 - 0.5*{seed}, v_{i}_{j} = 0.25*{seed}\n");
+                let (u, v) = (format!("u_{i}_{j}"), format!("v_{i}_{j}"));
+                s += &format!("{u}' = Du*({}) - {u}*{v}^2 + F*(1 - {u})\n", lap("u", i, j));
+                s += &format!("{v}' = Dv*({}) + {u}*{v}^2 - (F + k)*{v} + 0.01*({far})\n", lap("v", i, j));
+            }
+        }
+        compare(text, &s, &sizes(n));
+    }
+}
+
+#[test]
+fn the_last_value_continued() {
+    let text = "
+        const N = 4
+        index i = 1..N
+        state u[i] = i
+        slope[i] = u[i+1] - u[i]
+        u[i]' = slope[i] - slope[i-1] + 0.1*u[i+2]*i
+        boundary clamp i";
+    for n in SIZES {
+        let clamp = |i: i64| i.clamp(1, n as i64);
+        let mut s = String::new();
+        for i in 1..=n as i64 {
+            let slope = |i: i64| {
+                let i = clamp(i);
+                format!("(u_{} - u_{i})", clamp(i + 1))
+            };
+            s += &format!("state u_{i} = {i}\n");
+            s += &format!("u_{i}' = {} - {} + 0.1*u_{}*{i}\n", slope(i), slope(i - 1), clamp(i + 2));
+        }
+        compare(text, &s, &sizes(n));
+    }
+}
+
+#[test]
+fn nine_points_with_edges_and_corners() {
+    let text = "
+        const N = 4, M = 2
+        index i = 1..N
+        index j = 1..M
+        param c = 1
+        state u[i,j] = sin(pi*i/(N + 1))*sin(pi*j/(M + 1)), u[i,j]' = 0
+        nb4[i,j] = u[i-1,j] + u[i+1,j] + u[i,j-1] + u[i,j+1]
+        diag4[i,j] = sum(a in -1..1, b in -1..1 where abs(a) + abs(b) == 2: u[i+a,j+b])
+        u[i,j]'' = c^2*(4*nb4[i,j] + diag4[i,j] - 20*u[i,j])/6
+        boundary u[0,j], u[N+1,j] = 0.5
+        boundary u[i,0] = u[i,1]^2, u[i,M+1] = sin(t)
+        boundary u[0,0], u[N+1,0] = 0.25
+        boundary u[0,M+1], u[N+1,M+1] = 0.125";
+    for n in SIZES {
+        for m in [1, 2] {
+            let mut s = "param c = 1\n".to_string();
+            let at = |i: usize, j: usize| {
+                let (ends, low, high) = (i == 0 || i == n + 1, j == 0, j == m + 1);
+                match (ends, low, high) {
+                    (true, true, _) => "0.25".to_string(),
+                    (true, _, true) => "0.125".to_string(),
+                    (true, _, _) => "0.5".to_string(),
+                    (false, true, _) => format!("u_{i}_1^2"),
+                    (false, _, true) => "sin(t)".to_string(),
+                    _ => format!("u_{i}_{j}"),
+                }
+            };
+            for i in 1..=n {
+                for j in 1..=m {
+                    let four = [at(i - 1, j), at(i + 1, j), at(i, j - 1), at(i, j + 1)].join(" + ");
+                    let diagonal = [at(i - 1, j - 1), at(i - 1, j + 1), at(i + 1, j - 1), at(i + 1, j + 1)].join(" + ");
+                    s += &format!("state u_{i}_{j} = sin(pi*{i}/{})*sin(pi*{j}/{}), u_{i}_{j}' = 0\n", n + 1, m + 1);
+                    s += &format!("u_{i}_{j}'' = c^2*(4*({four}) + {diagonal} - 20*u_{i}_{j})/6\n");
+                }
+            }
+            let values = vec![("N".into(), n as f64), ("M".into(), m as f64)];
+            compare(text, &s, &Overrides { values, ..Overrides::default() });
+        }
+    }
+}
+
+#[test]
+fn vectors_and_a_sum_over_all_others() {
+    let text = "
+        const N = 4
+        index a, b = 1..N
+        param G = 1.5
+        param m[a] = 1 + a
+        state p[a] = (sin(a), cos(a), 0.1*a), p[a]' = (0, 0.1, a)
+        p[a]'' = sum(b where b != a: G*m[b]*(p[b] - p[a])/norm(p[b] - p[a])^3)
+        kinetic = sum(a: m[a]*dot(p[a]', p[a]'))/2
+        potential = -sum(a, b where a < b: G*m[a]*m[b]/norm(p[a] - p[b]))
+        conserve energy = kinetic + potential
+        spins[a] = cross(p[a], p[a]')
+        output spin = sum(a: m[a]*spins[a].z)";
+    for n in SIZES {
+        let mut s = "param G = 1.5\n".to_string();
+        let d = |a: usize, b: usize| {
+            let part = |c: char| format!("(p{c}_{b} - p{c}_{a})^2");
+            format!("sqrt({} + {} + {})", part('x'), part('y'), part('z'))
+        };
+        let or_zero = |list: Vec<String>| if list.is_empty() { "0".to_string() } else { list.join(" + ") };
+        for a in 1..=n {
+            s += &format!("state px_{a} = sin({a}), px_{a}' = 0, py_{a} = cos({a}), py_{a}' = 0.1\n");
+            s += &format!("state pz_{a} = 0.1*{a}, pz_{a}' = {a}\n");
+            for c in ['x', 'y', 'z'] {
+                let terms = (1..=n).filter(|&b| b != a);
+                let terms = terms.map(|b| format!("G*{}*(p{c}_{b} - p{c}_{a})/{}^3", 1 + b, d(a, b)));
+                s += &format!("p{c}_{a}'' = {}\n", or_zero(terms.collect()));
+            }
+        }
+        let kinetic = joined(n, " + ", |a| format!("{}*(px_{a}'^2 + py_{a}'^2 + pz_{a}'^2)", 1 + a));
+        let pairs = (1..=n).flat_map(|a| (a + 1..=n).map(move |b| (a, b)));
+        let potential = or_zero(pairs.map(|(a, b)| format!("G*{}/{}", (1 + a) * (1 + b), d(a, b))).collect());
+        s += &format!("conserve energy = ({kinetic})/2 - ({potential})\n");
+        s += &format!(
+            "output spin = {}\n",
+            joined(n, " + ", |a| format!("{}*(px_{a}*py_{a}' - py_{a}*px_{a}')", 1 + a))
+        );
+        compare(text, &s, &sizes(n));
+    }
+}
+
+#[test]
+fn tables_choose_what_is_read_and_where_it_is_added() {
+    let text = "
+        const N = 4, K = 2, E = 5
+        index i = 1..N
+        index k = 1..K
+        index e = 1..E
+        const nbr[i,k] = [[2, 3], [1, 0], [4, 1], [0, 0]]
+        const src[e] = [1, 2, 4, 1, 3], dst[e] = [2, 2, 1, 4, 3]
+        const open[e] = [1, 0, 1, 1, 1]
+        param beta = 0.3, rho = 0.01
+        state I[i] = if i <= 2 then 1 else 0
+        state heat[i] = 0
+        pressure[i] = sum(k where nbr[i,k] > 0: I[nbr[i,k]])
+        flow[i] = sum(e where dst[e] == i and open[e] > 0: heat[src[e]] - heat[i]*I[i])
+        I[i]' = beta*(1 - I[i])*pressure[i] - I[i]
+        heat[i]' = -(2*I[i]*flow[i]/3 - rho*I[i]) + sum(e where dst[e] == i: heat[src[e]]^2)";
+    let nbr = [[2, 3], [1, 0], [4, 1], [0, 0]];
+    let (src, dst, open) = ([1, 2, 4, 1, 3], [2, 2, 1, 4, 3], [1, 0, 1, 1, 1]);
+    let mut s = "param beta = 0.3, rho = 0.01\n".to_string();
+    let or_zero = |list: Vec<String>| if list.is_empty() { "0".to_string() } else { list.join(" + ") };
+    for i in 1..=4usize {
+        let pressure = nbr[i - 1].iter().filter(|&&k| k > 0).map(|k| format!("I_{k}"));
+        let pressure = or_zero(pressure.collect());
+        let flow = (0..5).filter(|&e| dst[e] == i && open[e] > 0).map(|e| format!("heat_{} - heat_{i}*I_{i}", src[e]));
+        let flow = or_zero(flow.collect());
+        let squares = (0..5).filter(|&e| dst[e] == i).map(|e| format!("heat_{}^2", src[e]));
+        let squares = or_zero(squares.collect());
+        s += &format!("state I_{i} = {}\nstate heat_{i} = 0\n", u8::from(i <= 2));
+        s += &format!("I_{i}' = beta*(1 - I_{i})*({pressure}) - I_{i}\n");
+        s += &format!("heat_{i}' = -(2*I_{i}*({flow})/3 - rho*I_{i}) + {squares}\n");
+    }
+    compare(text, &s, &Overrides::default());
+    let adds = program(text, &Overrides::default());
+    let added = |n: &odec_ir::Nest| n.stores.iter().any(|s| matches!(s.target, odec_ir::nest::Target::Add(_)));
+    assert_eq!(adds.nests.iter().filter(|n| n.role == KernelRole::Rhs && added(n)).count(), 1);
+}
+
+#[test]
+fn equations_for_single_elements_and_derivatives_of_others() {
+    let text = "
+        const N = 4
+        index i = 1..N
+        state x[i] = 1/i, x[i]' = 0
+        state w[i] = 0
+        state total = 1
+        param m = 2, c = 0.1
+        x[i in 2..N]'' = (x[i-1] - 2*x[i] - c*x[i]')/m
+        state y[i] = 0
+        m*y[i]' + c*y[i] = x[i]' - 2*y[i]'
+        x[1]'' = -total
+        w[i]' = x[i]'' + t*i
+        total' = -sum(i: w[i]')
+        output last = x[N]''";
+    for n in SIZES {
+        let mut s = "state total = 1\nparam m = 2, c = 0.1\n".to_string();
+        for i in 1..=n {
+            s += &format!("state x_{i} = 1/{i}, x_{i}' = 0, w_{i} = 0\nw_{i}' = x_{i}'' + t*{i}\n");
+            s += &match i {
+                1 => "x_1'' = -total\n".to_string(),
+                i => format!("x_{i}'' = (x_{} - 2*x_{i} - c*x_{i}')/m\n", i - 1),
+            };
+            s += &format!("state y_{i} = 0\nm*y_{i}' + c*y_{i} = x_{i}' - 2*y_{i}'\n");
+        }
+        s += &format!("total' = -({})\noutput last = x_{n}''\n", joined(n, " + ", |i| format!("w_{i}'")));
+        compare(text, &s, &sizes(n));
+    }
+}
+
+#[test]
+fn conditions_on_indices_protect_what_they_exclude() {
+    let text = "
+        const N = 4
+        index i = 1..N
+        state u[i] = i
+        d[i in 1..N-1] = u[i+1]*u[i]
+        u[i]' = (if i < N then d[i] else 0) - (if i > 1 then d[i-1] else u[i]) + sum(j in 1..N where j < i: u[j+1] - u[j])
+        output pairs = sum(i where i < N: u[i]*u[i+1])";
+    for n in [2, 3, 5] {
+        let mut s = String::new();
+        for i in 1..=n {
+            let d = |i: usize| format!("u_{}*u_{i}", i + 1);
+            let right = if i < n { d(i) } else { "0".into() };
+            let left = if i > 1 { d(i - 1) } else { format!("u_{i}") };
+            let sum: Vec<String> = (1..i).map(|j| format!("u_{} - u_{j}", j + 1)).collect();
+            let sum = if sum.is_empty() { "0".to_string() } else { sum.join(" + ") };
+            s += &format!("state u_{i} = {i}\nu_{i}' = {right} - {left} + {sum}\n");
+        }
+        let pairs: Vec<String> = (1..n).map(|i| format!("u_{i}*u_{}", i + 1)).collect();
+        s += &format!("output pairs = {}\n", if pairs.is_empty() { "0".to_string() } else { pairs.join(" + ") });
+        compare(text, &s, &sizes(n));
+    }
+}
+
+fn model_text(name: &str) -> String {
+    let path = format!("{}/../../models/{name}.ode", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+    // Expectations name elements that are not there at every size.
+    text.split("\nrun {").next().unwrap_or_default().to_string()
+}
+
+#[test]
+fn no_node_depends_on_a_size() {
+    for name in ["heat1d", "brusselator1d", "brusselator2d", "nbody", "cloth"] {
+        let text = model_text(name);
+        let of = |n: usize| {
+            let mut overrides = sizes(n);
+            if name == "cloth" {
+                overrides.values.push(("M".into(), n as f64));
+            }
+            program(&text, &overrides)
+        };
+        let first = of(3);
+        for n in [10, 1000, 100_000] {
+            // Nothing is bound: a million elements cost nothing here.
+            let other = if name.ends_with("1d") { of(n) } else { of(n.min(1000)) };
+            assert_eq!(first.nests.len(), other.nests.len());
+            for (a, b) in first.nests.iter().zip(&other.nests) {
+                assert_eq!(a.graph.nodes(), b.graph.nodes(), "{name}, N = {n}");
+                assert_eq!(a.stores, b.stores, "{name}, N = {n}");
+                assert_eq!(a.space.accesses(), b.space.accesses(), "{name}, N = {n}");
+            }
+        }
+    }
+}
+
+#[test]
+fn away_from_the_edges_nothing_is_asked() {
+    for name in ["heat2d", "brusselator1d", "gray_scott", "burgers", "cloth"] {
+        let program = program(&model_text(name), &Overrides::default());
+        let rhs = program.nests.iter().filter(|n| n.role == KernelRole::Rhs);
+        let parts: Vec<_> = rhs.clone().map(|n| n.part).collect();
+        assert_eq!(parts, [odec_ir::nest::Part::Interior, odec_ir::nest::Part::Shell], "{name}");
+        let interior = rhs.clone().next().expect("there is one");
+        assert!(interior.space.accesses().iter().all(|a| a.guard.is_none()), "{name}");
+        let choices = interior.live().any(|(_, n)| matches!(n, odec_ir::Node::Call(op, _) if op.0.name == "if"));
+        assert!(!choices, "{name}: a choice in the interior");
+    }
+}
+
+#[test]
+fn what_is_not_finite_is_found_for_its_element() {
+    use odec_lang::blame::{Fault, Point, What, blame};
+    let text = "
+        const N = 5
+        index i = 1..N
+        state u[i] = 1, v[i] = 1, v[i]' = 0
+        root[i in 0..N] = sqrt(u[i+1]) - u[i]
+        u[i]' = root[i] - root[i-1]
+        v[i]'' = sum(j in 1..N where j != i: 1/(v[i] - j))
+        boundary u[0] = 4, u[N+1] = 2*u[N]
+        output deepest = min(i: ln(v[i]'))";
+    let source = Source::new("test.ode", text);
+    let model = check(&source).model.expect("it is right");
+    let values = model.values(&Overrides::default()).expect("they are right");
+    let mut y = vec![1.0; 15];
+    y[3] = -1.0;
+    y[5] = 2.0;
+    let at = Point { t: 0.0, y: &y, values: &values };
+    let found = blame(&model, &source, What::Row(2), at).expect("u[3]' has no value");
+    assert_eq!((found.fault, found.text.as_str()), (Fault::Value, "sqrt(u[i+1])"));
+    assert_eq!(found.through.len(), 1);
+    assert_eq!(found.through[0].0, "root[3]");
+    assert_eq!((found.operands[0].text.as_str(), found.operands[0].value), ("u[4]", -1.0));
+    assert!(blame(&model, &source, What::Row(0), at).is_none());
+    // At the upper end the boundary is at fault: 2*u[5] is fine, so make it bad.
+    let mut worse = y.clone();
+    worse[4] = -3.0;
+    let found = blame(&model, &source, What::Row(4), Point { y: &worse, ..at }).expect("u[5]' has no value");
+    assert_eq!((found.operands[0].text.as_str(), found.operands[0].value), ("u[6]", -6.0));
+    // v[1] is 2, and j runs past 2.
+    let found = blame(&model, &source, What::Row(10), at).expect("v[1]'' has no value");
+    assert_eq!(found.text, "1/(v[i] - j)");
+    // The first of the rates is fine, the logarithm of a negative one is not.
+    let mut falling = y.clone();
+    falling[11] = -0.5;
+    let found = blame(&model, &source, What::Output(0), Point { y: &falling, ..at }).expect("no logarithm");
+    assert_eq!((found.operands[0].text.as_str(), found.operands[0].value), ("v[2]'", -0.5));
+}
+
+#[test]
+fn derivatives_of_models_agree_with_duals() {
+    for name in ["heat1d", "heat2d", "brusselator1d", "brusselator2d", "gray_scott", "burgers", "kuramoto", "nbody", "cloth"] {
+        let text = model_text(name);
+        for n in [1, 2, 3, 5] {
+            let mut overrides = sizes(n);
+            match name {
+                // It has springs to the masses after the next.
+                "cloth" if n < 3 => continue,
+                "kuramoto" => overrides = Overrides::default(),
+                "cloth" => overrides.values.push(("M".into(), n as f64)),
+                _ => {}
+            }
+            let program = program(&text, &overrides);
+            let bound = Bound::of(&program).expect("the extents fit");
+            let mut random = Random(n as u64 + 11);
+            let y: Vec<f64> = (0..bound.layout.n).map(|_| 0.3 + random.below(1000) as f64 / 1000.0).collect();
+            let p = parameters(&program, &bound);
+            let entries = odec_ir::derive::compare_bound(&program, &bound, 0.3, &y, &p).expect("it is small");
+            for e in entries {
+                let scale = e.symbolic.abs().max(e.dual.abs()).max(1e-3);
+                assert!((e.symbolic - e.dual).abs() <= 1e-8 * scale, "{name}, N = {n}: {e:?}");
+            }
+        }
+    }
+}

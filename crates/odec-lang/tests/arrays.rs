@@ -596,7 +596,9 @@ fn what_is_not_finite_is_found_for_its_element() {
 
 #[test]
 fn derivatives_of_models_agree_with_duals() {
-    for name in ["heat1d", "heat2d", "brusselator1d", "brusselator2d", "gray_scott", "burgers", "kuramoto", "nbody", "cloth"] {
+    for name in
+        ["heat1d", "heat2d", "brusselator1d", "brusselator2d", "gray_scott", "burgers", "kuramoto", "nbody", "cloth"]
+    {
         let text = model_text(name);
         for n in [1, 2, 3, 5] {
             let mut overrides = sizes(n);

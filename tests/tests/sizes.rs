@@ -7,7 +7,7 @@ use odec_lang::Overrides;
 use odec_lang::source::Source;
 use odec_tests::root;
 
-/// Models below `tests/fixtures/sizes`, and the constants that are their sizes with the greatest that fits of each.
+/// Models of the repository, and the constants that are their sizes with the greatest that fits of each.
 const MODELS: [(&str, &[(&str, f64)]); 4] = [
     ("brusselator1d", &[("N", 1e5)]),
     ("brusselator2d", &[("N", 1e4)]),
@@ -29,7 +29,7 @@ const ROLES: [KernelRole; 8] = [
 ];
 
 fn lowered(name: &str, sizes: &[(&str, f64)], size: f64) -> Program {
-    let path = root().join(format!("tests/fixtures/sizes/{name}.ode"));
+    let path = root().join(format!("models/{name}.ode"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     // What is expected or recorded of one element asks for a size.
     let single = |line: &&str| !line.starts_with("expect") && !line.starts_with("output");

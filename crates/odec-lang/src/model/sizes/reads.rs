@@ -1,0 +1,277 @@
+//! What is read exists: subscripts over whole ranges, elements of tables, and what lies beyond an edge.
+
+use odec_ir::Span;
+
+use super::{Bounds, Sizes, subtract};
+use crate::model::arrays::{Indexed, Table, element_name};
+use crate::model::data::whole;
+use crate::model::{Body, Symbol, TermId, TermKind, walk};
+use crate::report::error;
+use crate::syntax::limits::MAX_NESTING;
+
+impl Sizes<'_> {
+    /// What is read exists, or a boundary says what it is.
+    pub(super) fn accesses(&mut self) {
+        let model = self.model;
+        let mut bodies: Vec<(Body, Option<(Symbol, u8, Span)>)> = Vec::new();
+        bodies.extend(model.functions.iter().map(|f| (f.value, None)));
+        bodies.extend(model.constants.iter().chain(&model.parameters).map(|g| (g.value, None)));
+        bodies.extend(model.states.iter().flat_map(|s| &s.initial).map(|&b| (b, None)));
+        bodies.extend(model.definitions.iter().map(|d| (d.value, None)));
+        bodies.extend(model.equations.iter().flat_map(|e| [e.lhs, e.rhs]).map(|b| (b, None)));
+        bodies.extend(model.boundaries.iter().map(|b| (b.value, Some((b.array, b.order, b.span)))));
+        bodies.extend(model.outputs.iter().map(|o| (o.value, None)));
+        bodies.extend(model.conserved.iter().map(|c| (c.value, None)));
+        bodies.extend(model.expects.iter().flat_map(|e| [e.quantity, e.time, e.value]).map(|b| (b, None)));
+        for (body, boundary) in bodies {
+            if model.has_elements(body) {
+                self.body(body, boundary);
+            }
+        }
+    }
+
+    fn body(&mut self, body: Body, boundary: Option<(Symbol, u8, Span)>) {
+        let model = self.model;
+        // Conditions on indices choose what is read: binding looks at these reads one by one.
+        let mut unguarded = std::collections::BTreeSet::new();
+        let mut open = vec![body.root];
+        while let Some(id) = open.pop() {
+            if !unguarded.insert(id) {
+                continue;
+            }
+            match &model.term(id).kind {
+                TermKind::Apply(op, operands) if op.0.name == "if" && model.index_only(operands[0]) => {
+                    open.push(operands[0])
+                }
+                TermKind::Reduce { condition: Some(condition), .. } => open.push(*condition),
+                kind => walk::operands(kind, |o| open.push(o)),
+            }
+        }
+        for id in unguarded {
+            if let TermKind::Element(symbol, order, subscripts) = &model.term(id).kind {
+                self.access(*symbol, *order, subscripts, model.term(id).span, boundary);
+            }
+        }
+    }
+
+    fn access(
+        &mut self,
+        symbol: Symbol,
+        order: u8,
+        subscripts: &[TermId],
+        span: Span,
+        boundary: Option<(Symbol, u8, Span)>,
+    ) {
+        let model = self.model;
+        let Some(indexed) = model.indexed(symbol) else { return };
+        let Some(whole_array) = model.ranges_of(indexed, self.values) else { return };
+        let mut part: Bounds = Vec::with_capacity(subscripts.len());
+        let mut used: Vec<usize> = Vec::new();
+        for (k, &s) in subscripts.iter().enumerate() {
+            let rule =
+                model.edges.iter().any(|e| indexed.axes[k].range.is_none() && Some(e.index) == indexed.axes[k].index);
+            if let Some((table, shift)) = self.lookup(s) {
+                let Some(range) = self.table_range(symbol, k, table, shift, whole_array[k], span) else { return };
+                part.push(range);
+                continue;
+            }
+            let Some(linear) = self.linear(s) else { return };
+            let mut low = linear.constant;
+            let mut high = linear.constant;
+            for (&local, &c) in &linear.factors {
+                let Some((first, last)) = model.bounds_of(&model.locals[local].range, self.values) else { return };
+                if last < first {
+                    return;
+                }
+                let (a, b) = (c * first as f64, c * last as f64);
+                low += a.min(b);
+                high += a.max(b);
+                // What two subscripts share makes the box larger than what is read.
+                if used.contains(&local) && !rule {
+                    return;
+                }
+                used.push(local);
+            }
+            let (Some(low), Some(high)) = (whole(low), whole(high)) else {
+                self.not_whole(s, low);
+                return;
+            };
+            part.push(if rule { whole_array[k] } else { (low, high) });
+        }
+        let outside = subtract(&part, &whole_array);
+        if outside.is_empty() {
+            return;
+        }
+        if let Some((array, of, place)) = boundary
+            && (array, of) == (symbol, order)
+        {
+            let element = self.element(symbol, indexed, &outside[0]);
+            let headline = format!("this boundary reads `{element}`, which lies outside, too");
+            let report = error("E0530", headline, span, "").label(place, "the boundary");
+            let (first, last) = whole_array[0];
+            self.say(report.help(format!("use elements inside of the array: {first} .. {last}")));
+            return;
+        }
+        let given: Vec<Bounds> = model
+            .boundaries
+            .iter()
+            .filter(|b| b.array == symbol && b.order == order)
+            .filter_map(|b| self.place(&b.place))
+            .collect();
+        let mut rest = outside;
+        for part in &given {
+            rest = rest.into_iter().flat_map(|r| subtract(&r, part)).collect();
+        }
+        rest.sort();
+        let Some(missing) = rest.first().cloned() else { return };
+        self.outside(symbol, indexed, &whole_array, &missing, span, !given.is_empty());
+    }
+
+    fn outside(
+        &mut self,
+        symbol: Symbol,
+        indexed: &Indexed,
+        whole: &Bounds,
+        missing: &Bounds,
+        span: Span,
+        corners: bool,
+    ) {
+        let element = self.element(symbol, indexed, missing);
+        let name = self.name(symbol).to_owned();
+        let headline = format!("`{element}` is read, and nothing says what it is");
+        let mut report = error("E0520", headline, span, "").label(self.span(symbol), self.ranges_text(indexed, whole));
+        let mut sets: Vec<usize> = indexed.axes.iter().filter(|a| a.range.is_none()).filter_map(|a| a.index).collect();
+        sets.sort_unstable();
+        sets.dedup();
+        for &set in &sets {
+            report = report.label(self.model.index_sets[set].span, "the index");
+        }
+        let outside = |k: usize| missing[k].1 < whole[k].0 || missing[k].0 > whole[k].1;
+        let leaving = (0..whole.len()).filter(|&k| outside(k)).count();
+        self.say(match symbol {
+            Symbol::Constant(_) | Symbol::Parameter(_) => report.help(format!(
+                "`{name}` has no boundary: read it under a condition, `(if i > 1 then {name}[i-1] else 0)`, or give the index a range of its own: `[i in 2..N]`"
+            )),
+            _ if corners && leaving > 1 => report.help(format!("a corner needs its own value: `boundary {element} = ...`")),
+            _ => {
+                let axis = (0..whole.len()).find(|&k| outside(k)).and_then(|k| indexed.axes[k].index);
+                let periodic = match axis {
+                    Some(set) => format!("; join the ends, `boundary periodic {}`", self.model.index_sets[set].name),
+                    None => String::new(),
+                };
+                report.help(format!("say what it is, `boundary {element} = ...`{periodic}; or leave these indices out"))
+            }
+        });
+    }
+
+    fn not_whole(&mut self, subscript: TermId, value: f64) {
+        let span = self.model.term(subscript).span;
+        let report = error("E0516", format!("an index must be a whole number, and this is {value}"), span, "");
+        self.say(report.help("write a whole number: elements are counted, not measured"));
+    }
+
+    /// A table that is a subscript, and what is added to it.
+    fn lookup(&self, root: TermId) -> Option<(usize, f64)> {
+        self.lookup_in(root, 0)
+    }
+
+    fn lookup_in(&self, root: TermId, depth: usize) -> Option<(usize, f64)> {
+        if depth > MAX_NESTING {
+            return None;
+        }
+        match &self.model.term(root).kind {
+            TermKind::Element(Symbol::Constant(table), ..) => Some((*table, 0.0)),
+            TermKind::Apply(op, [a, b, _]) => {
+                let fixed = |id: TermId| self.linear(id).filter(|l| l.factors.is_empty()).map(|l| l.constant);
+                match op.0.name {
+                    "add" => match (self.lookup_in(*a, depth + 1), self.lookup_in(*b, depth + 1)) {
+                        (Some((table, shift)), None) => Some((table, shift + fixed(*b)?)),
+                        (None, Some((table, shift))) => Some((table, shift + fixed(*a)?)),
+                        _ => None,
+                    },
+                    "sub" => {
+                        let (table, shift) = self.lookup_in(*a, depth + 1)?;
+                        Some((table, shift - fixed(*b)?))
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The range of the values of a table that chooses elements; a wrong value is reported.
+    fn table_range(
+        &mut self,
+        symbol: Symbol,
+        k: usize,
+        table: usize,
+        shift: f64,
+        axis: (i64, i64),
+        span: Span,
+    ) -> Option<(i64, i64)> {
+        let model = self.model;
+        let data = &self.values.constant_data[table];
+        if data.is_empty() {
+            return None;
+        }
+        let mut range = (i64::MAX, i64::MIN);
+        for (at, &x) in data.iter().enumerate() {
+            let Some(value) = whole(x + shift) else {
+                let element = self.table_element(table, at);
+                let headline = format!("`{element}` is {x}, and an index must be a whole number");
+                let report = error("E0526", headline, self.table_span(table, at), format!("this is {x}"));
+                self.say(report.label(span, "used as an index here").help("correct the table"));
+                return None;
+            };
+            range = (range.0.min(value), range.1.max(value));
+            if (value < axis.0 || value > axis.1) && !self.bounded(symbol, k) {
+                let element = self.table_element(table, at);
+                let name = self.name(symbol);
+                let headline = format!("`{element}` is {x}, and `{name}` has no element {value}");
+                let mut report = error("E0526", headline, self.table_span(table, at), format!("this is {x}"));
+                report = report.label(span, "used as an index here");
+                if let Some(indexed) = model.indexed(symbol)
+                    && let Some(ranges) = model.ranges_of(indexed, self.values)
+                {
+                    report = report.label(self.span(symbol), self.ranges_text(indexed, &ranges));
+                }
+                let table_name = &model.constants[table].name;
+                self.say(report.help(format!(
+                    "correct the table; if 0 means none, leave it out: `sum(k where {table_name}[i,k] > 0: ...)`"
+                )));
+                return None;
+            }
+        }
+        Some(range)
+    }
+
+    fn bounded(&self, symbol: Symbol, k: usize) -> bool {
+        let model = self.model;
+        let axis = model.indexed(symbol).and_then(|i| i.axes.get(k));
+        let rule = axis.is_some_and(|a| a.range.is_none() && model.edges.iter().any(|e| Some(e.index) == a.index));
+        rule || model.boundaries.iter().any(|b| b.array == symbol)
+    }
+
+    fn table_element(&self, table: usize, at: usize) -> String {
+        let given = &self.model.constants[table];
+        let ranges = self.model.ranges_of(&given.indexed, self.values).unwrap_or_default();
+        let mut rest = at as i64;
+        let mut indices = vec![0i64; ranges.len()];
+        for (k, &(first, last)) in ranges.iter().enumerate().rev() {
+            let width = (last - first + 1).max(1);
+            indices[k] = first + rest % width;
+            rest /= width;
+        }
+        element_name(&given.name, 0, &indices, None)
+    }
+
+    fn table_span(&self, table: usize, at: usize) -> Span {
+        let given = &self.model.constants[table];
+        match &given.table {
+            Some(Table::Values { entries, .. }) => entries.get(at).map_or(given.span, |&e| self.model.span(e)),
+            Some(Table::Csv { span, .. }) => *span,
+            None => given.span,
+        }
+    }
+}

@@ -84,6 +84,14 @@ fn copy(name: &str) -> PathBuf {
     std::fs::write(folder.join("decay.ode"), "model decay\nstate x = 1\nx' = -x\nrun { t = 0 .. 1 }\n")
         .expect("a folder");
     std::fs::write(folder.join("endless.ode"), "model endless\nstate x = 1\nx' = -x\n").expect("a folder");
+    let arrays = |name: &str, text: &str| {
+        let text = format!("model {name}\nconst N = 10\nindex i = 1..N\n{text}\nrun {{ t = 0 .. 1 }}\n");
+        std::fs::write(folder.join(format!("{name}.ode")), text).expect("a folder");
+    };
+    arrays("rod", "state u[i] = 1\nu[i]' = u[i-1] - 2*u[i] + u[i+1]\nboundary u[0], u[N+1] = 0");
+    arrays("ring", "state u[i] = i\nu[i]' = sum(k in 0..N-1: u[i+k])/N\nboundary periodic i");
+    arrays("weighted", "const w[i] = csv(\"weights.csv\")\nstate u[i] = 1\nu[i]' = -w[i]*u[i]");
+    std::fs::write(folder.join("weights.csv"), "1\n2\nthree\n4\n").expect("a folder");
     folder
 }
 

@@ -17,20 +17,20 @@ pub fn not_compiled(unfit: &Unfit, program: Option<&Program>) -> Diagnostic {
     }
 }
 
-/// Extents or tables that do not fit a model.
+/// Extents or tables that do not fit a model. The language has judged most of this before, with the same codes.
 pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
     match error {
         BindError::Empty { axis, range: (first, last) } => {
             let axis = &program.axes[*axis];
             let headline = format!("`{}` has no index: it runs from {first} to {last}", axis.name);
-            let d = Diagnostic::error("E0551", headline).label(axis.span, "");
+            let d = Diagnostic::error("E0517", headline).label(axis.span, "");
             d.help(sizes(program, [&axis.first, &axis.last], "give it at least one index"))
         }
         BindError::TooManyElements { array, elements } => {
             let array = &program.arrays[*array];
             let many = elements.map_or("more elements than can be counted".to_string(), |n| format!("{n} elements"));
             let headline = format!("the model has {many} with `{}`; at most {MAX_ELEMENTS} are possible", array.name);
-            let d = Diagnostic::error("E0551", headline).label(array.span, "");
+            let d = Diagnostic::error("E0518", headline).label(array.span, "");
             let ends = array.axes.iter().flat_map(|a| {
                 let axis = &program.axes[a.0 as usize];
                 [&axis.first, &axis.last]
@@ -61,7 +61,7 @@ pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
                 let places: Vec<String> = at.iter().map(|(name, value)| format!("{name} = {value}")).collect();
                 headline.push_str(&format!(" (at {})", places.join(", ")));
             }
-            let d = Diagnostic::error("E0553", headline);
+            let d = Diagnostic::error("E0520", headline);
             let d = place(nest, *access).into_iter().fold(d, |d, span| d.label(span, ""));
             d.help(format!(
                 "say what is there, `boundary {}[...] = ...`, or read it under a condition on the indices; from a table, \
@@ -76,7 +76,7 @@ pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
                 array.name,
                 element + 1
             );
-            Diagnostic::error("E0554", headline)
+            Diagnostic::error("E0526", headline)
                 .label(array.span, "")
                 .help("an index is a whole number: correct the table")
         }

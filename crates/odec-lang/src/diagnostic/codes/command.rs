@@ -21,4 +21,7 @@ pub(super) const CODES: &[Code] = codes! {
     "E0710" "a run that ends where it starts"
     "E0711" "a kind of picture that is not drawn"
     "E0712" "a command line that cannot be read"
+    "E0713" "rows that are too long, or too many"
+    "E0714" "a table file that cannot be used"
+    "E0715" "a picture with too many axes or curves"
 };

@@ -75,6 +75,7 @@ pub(super) const CODES: &[Code] = codes! {
     "E0531" "an equation whose array is not clear"
     "E0532" "a component that does not exist"
     "E0533" "an equation for an element that does not exist"
+    "E0552" "a list or matrix that would be too large"
     "W0201" "a name that is never used"
     "W0202" "a name that had a meaning"
     "W0301" "a switch that is not located"

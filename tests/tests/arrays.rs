@@ -1,0 +1,315 @@
+//! Models with index sets through the command and the library: sizes and parts from the command line, tables from files,
+//! pictures, and code that is the same for every size.
+
+use std::path::{Path, PathBuf};
+
+use odec_ir::KernelRole;
+use odec_lang::Overrides;
+use odec_tests::command::{Ran, run_in, scratch};
+use odec_tests::{root, text};
+
+fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("a writable folder");
+    path
+}
+
+#[track_caller]
+fn odec(folder: &Path, arguments: &[&str]) -> Ran {
+    run_in(folder, arguments, b"").orderly()
+}
+
+/// Head line and rows.
+fn table(ran: &Ran) -> (Vec<String>, Vec<Vec<f64>>) {
+    let text = ran.text();
+    let mut lines = text.lines();
+    // subscripts of several indices hold commas, and stand in quotes
+    let mut head = vec![String::new()];
+    let mut quoted = false;
+    for c in lines.next().expect("a head line").chars() {
+        match c {
+            '"' => quoted = !quoted,
+            ',' if !quoted => head.push(String::new()),
+            c => head.last_mut().expect("a name").push(c),
+        }
+    }
+    let rows = lines.map(|l| l.split(',').map(|v| v.parse().expect("a number")).collect()).collect();
+    (head, rows)
+}
+
+/// Modes of the discrete equation decay by themselves: the solution is known for every size.
+const ROD: &str = "model rod
+const N = 8
+index i = 1..N
+param k = 1
+dx = 1/(N + 1)
+state u[i] = sin(pi*i*dx)
+u[i]' = k*(u[i-1] - 2*u[i] + u[i+1])/dx^2
+boundary u[0], u[N+1] = 0
+output heat = sum(i: u[i])*dx
+run { t = 0 .. 0.1; samples = 4; rtol = 1e-8; atol = 1e-10 }
+";
+
+fn rod(n: usize, i: usize, t: f64) -> f64 {
+    let dx = 1.0 / (n as f64 + 1.0);
+    let half = std::f64::consts::PI * dx / 2.0;
+    (2.0 * half * i as f64).sin() * (-4.0 * t * (half.sin() / dx).powi(2)).exp()
+}
+
+#[test]
+fn sizes_come_from_the_command_line_and_every_element_is_a_column() {
+    let folder = scratch("sizes");
+    write(&folder, "rod.ode", ROD);
+    for n in [1, 2, 8, 100] {
+        let set = format!("N={n}");
+        let ran = odec(&folder, &["run", "rod.ode", "--set", &set]).success();
+        let (head, rows) = table(&ran);
+        let mut names: Vec<String> = (1..=n).map(|i| format!("u[{i}]")).collect();
+        names.insert(0, "t".to_string());
+        names.push("heat".to_string());
+        assert_eq!(head, names);
+        assert!(ran.err.contains(&format!("N = {n}")), "{}", ran.err);
+        let last = rows.last().expect("rows");
+        for i in 1..=n {
+            let expected = rod(n, i, last[0]);
+            assert!((last[i] - expected).abs() < 1e-6, "u[{i}] of {n} is {}, not {expected}", last[i]);
+        }
+        let heat: f64 = last[1..=n].iter().sum::<f64>() / (n as f64 + 1.0);
+        assert!((last[n + 1] - heat).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn the_interpreter_gives_the_rows_of_the_machine_code() {
+    let folder = scratch("interpreted");
+    write(&folder, "rod.ode", ROD);
+    for method in ["bdf", "rodas4", "dopri5"] {
+        let rows = |more: &[&str]| {
+            let flags = ["run", "rod.ode", "--set", "N=30", "--method", method, "--quiet"];
+            odec(&folder, &[&flags, more].concat()).success().out
+        };
+        assert_eq!(rows(&[]), rows(&["--interpret"]), "{method}");
+    }
+}
+
+#[test]
+fn parts_of_arrays_are_recorded() {
+    let folder = scratch("recorded");
+    write(&folder, "rod.ode", ROD);
+    let plate = "model plate
+const N = 4
+index i, j = 1..N
+state u[i,j] = i + 10*j, u[i,j]' = 0
+u[i,j]'' = -u[i,j]
+run { t = 0 .. 1; samples = 2 }
+";
+    write(&folder, "plate.ode", plate);
+    let head = |file: &str, record: &str| table(&odec(&folder, &["run", file, "--record", record]).success()).0;
+    assert_eq!(head("rod.ode", "u[3],heat,u[1..2]"), ["t", "u[3]", "heat", "u[1]", "u[2]"]);
+    assert_eq!(head("plate.ode", "u[2,*]"), ["t", "u[2,1]", "u[2,2]", "u[2,3]", "u[2,4]"]);
+    assert_eq!(head("plate.ode", "u[1..2,4]'"), ["t", "u[1,4]'", "u[2,4]'"]);
+    assert_eq!(head("plate.ode", "all").len(), 1 + 2 * 16);
+    let (names, rows) = table(&odec(&folder, &["run", "plate.ode", "--record", "u[3,2]"]).success());
+    assert_eq!((names.len(), rows[0][1]), (2, 23.0));
+    for (record, answer) in [
+        ("u[9]", "from 1 to 8"),
+        ("u[1,2]", "one index"),
+        ("u[", "no name"),
+        ("w[1]", "records no `w[1]`"),
+    ] {
+        let ran = odec(&folder, &["run", "rod.ode", "--record", record]);
+        assert_eq!(ran.code, Some(2), "{record}: {}", ran.err);
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words(&ran.err).contains(answer), "{record}: {}", ran.err);
+    }
+}
+
+#[test]
+fn tolerances_and_start_values_of_elements() {
+    let folder = scratch("elements");
+    write(&folder, "rod.ode", ROD);
+    odec(&folder, &["run", "rod.ode", "--atol", "u=1e-5", "--atol", "u[3]=1e-12"]).success();
+    assert_eq!(odec(&folder, &["run", "rod.ode", "--atol", "u[0]=1e-5"]).code, Some(2));
+    let (_, rows) = table(&odec(&folder, &["run", "rod.ode", "--set", "u[3]=7"]).success());
+    assert_eq!(rows[0][3], 7.0);
+}
+
+#[test]
+fn sizes_that_make_no_sense_are_refused_at_once() {
+    let folder = scratch("nonsense");
+    write(&folder, "rod.ode", ROD);
+    for n in ["0", "-3", "2.5", "1e12", "1e300"] {
+        let ran = odec(&folder, &["run", "rod.ode", "--set", &format!("N={n}")]);
+        assert!(matches!(ran.code, Some(1 | 2)), "N = {n}: {:?} {}", ran.code, ran.err);
+        assert!(ran.err.contains("error[E"), "N = {n}: {}", ran.err);
+    }
+}
+
+#[test]
+fn tables_come_from_files_beside_the_model() {
+    let folder = scratch("tables");
+    std::fs::create_dir_all(folder.join("data")).expect("a folder");
+    let model = "model network
+const N = 3, E = 4
+index i = 1..N
+index e = 1..E
+const from[e] = csv(\"edges.csv\", \"from\")
+const to[e] = csv(\"edges.csv\", \"to\")
+const weight[e] = csv(\"edges.csv\", \"weight\")
+const start[i] = csv(\"start.csv\")
+state u[i] = start[i]
+u[i]' = sum(e where to[e] == i: weight[e]*(u[from[e]] - u[to[e]]))
+run { t = 0 .. 50; samples = 2 }
+";
+    write(&folder, "data/network.ode", model);
+    let edges = "from,to,weight\n# a ring with a chord\n1,2,1\n2,3, 0.5\n3,1,2\n1,3,1\n";
+    write(&folder, "data/edges.csv", edges);
+    write(&folder, "data/start.csv", "10\n0\n-4\n");
+    let (_, rows) = table(&odec(&folder, &["run", "data/network.ode"]).success());
+    assert_eq!(rows[0][1..], [10.0, 0.0, -4.0]);
+    // flow along the edges comes to rest where all are equal
+    let last = rows.last().expect("rows");
+    assert!((last[1] - last[2]).abs() < 1e-6 && (last[2] - last[3]).abs() < 1e-6, "{last:?}");
+
+    let refused = |file: &str, content: &str, code: i32, answer: &str| {
+        write(&folder, file, content);
+        let ran = odec(&folder, &["run", "data/network.ode"]);
+        assert_eq!(ran.code, Some(code), "{content:?}: {}", ran.err);
+        let words = ran.err.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(answer), "{content:?}: {words}");
+    };
+    refused("data/edges.csv", &edges.replace("2,3,", "2,4,"), 1, "error[E0");
+    refused("data/edges.csv", &edges.replace("2,3,", "2,2.5,"), 1, "error[E0");
+    refused("data/edges.csv", &edges.replace("0.5", "half"), 1, "line 4: `half` is not a number");
+    refused("data/edges.csv", &edges.replace("weight", "w"), 1, "no column `weight`");
+    refused("data/edges.csv", &edges.replace("1,3,1\n", ""), 1, "error[E0");
+    write(&folder, "data/edges.csv", edges);
+    refused("data/start.csv", "10\n0\n", 1, "error[E0");
+    refused("data/start.csv", "", 1, "holds no number");
+    std::fs::remove_file(folder.join("data/start.csv")).expect("its own file");
+    let ran = odec(&folder, &["run", "data/network.ode"]);
+    assert_eq!(ran.code, Some(5), "{}", ran.err);
+}
+
+#[test]
+fn arrays_are_drawn_as_colours_and_as_profiles() {
+    let folder = scratch("pictures");
+    write(&folder, "rod.ode", ROD);
+    let draw = |flags: &[&str]| {
+        odec(&folder, &[&["plot", "rod.ode", "--set", "N=40", "-o", "rod.svg"], flags].concat()).success();
+        text(&folder.join("rod.svg"))
+    };
+    let map = draw(&["u"]);
+    assert!(map.matches("<rect").count() > 100, "cells of a map");
+    assert!(map.contains(">\nt\n") && map.contains(">\ni\n") && map.contains(">\nu\n"), "labels of axes");
+    let profiles = draw(&["u", "--at", "0,0.05,0.1"]);
+    assert!(profiles.contains("t = 0.05"), "a curve for each time");
+    assert!(profiles.matches("<polyline").count() >= 3);
+    let curves = draw(&["u[1]", "u[20]"]);
+    assert!(curves.contains("u[20]"));
+    odec(&folder, &["plot", "rod.ode", "--set", "N=40", "-o", "rod.png"]).success();
+    let ran = odec(&folder, &["plot", "rod.ode", "--set", "N=40", "u", "heat"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+}
+
+#[test]
+fn every_stage_can_be_looked_at() {
+    let folder = scratch("stages");
+    write(&folder, "rod.ode", ROD);
+    for stage in ["tree", "model", "ir", "clif", "asm"] {
+        let dump = |n: &str| odec(&folder, &["dump", "rod.ode", "--stage", stage, "--set", n]).success().text();
+        let (small, large) = (dump("N=3"), dump("N=100000"));
+        assert!(small.len() > 100, "{stage}: {small}");
+        let lines = |text: &str| text.lines().count();
+        assert_eq!(lines(&small), lines(&large), "{stage} grows with the model");
+    }
+    odec(&folder, &["check", "rod.ode", "--derivatives"]).success();
+}
+
+#[test]
+fn solvers_of_linear_systems_agree_and_are_reported() {
+    let folder = scratch("solvers");
+    write(&folder, "rod.ode", ROD);
+    let end = |linear: &str| {
+        let flags = ["run", "rod.ode", "--set", "N=60", "--method", "bdf", "--linear", linear];
+        let ran = odec(&folder, &[&flags[..], &["--stats", "stats.json", "-o", "rows.csv"]].concat()).success();
+        assert!(ran.err.contains("linear "), "{linear}: {}", ran.err);
+        let stats: serde_json::Value = serde_json::from_str(&text(&folder.join("stats.json"))).expect("JSON");
+        assert_eq!(stats["linear"]["n"], 60, "{linear}");
+        assert!(stats["jacobian_entries"] == 60 + 2 * 59 && stats["extents"][0][1] == 60, "{linear}: {stats}");
+        let rows = text(&folder.join("rows.csv"));
+        rows.lines().last().expect("rows").split(',').map(|v| v.parse().expect("a number")).collect::<Vec<f64>>()
+    };
+    let dense = end("dense");
+    for linear in ["banded", "sparse", "krylov"] {
+        for (a, b) in end(linear).iter().zip(&dense) {
+            assert!((a - b).abs() < 1e-6, "{linear}: {a} and {b}");
+        }
+    }
+    assert_eq!(odec(&folder, &["run", "rod.ode", "--linear", "magic"]).code, Some(2));
+}
+
+/// What the compiler makes of a model at a size: nodes, stores and bytes of machine code of all kernels.
+fn sizes(file: &str, set: &[(&str, f64)]) -> (usize, usize, usize) {
+    let path = root().join("models").join(file);
+    let source = odec_lang::source::Source::new(file, text(&path));
+    let checked = odec_lang::check(&source);
+    let model = checked.model.unwrap_or_else(|| panic!("{file}: {:?}", checked.diagnostics));
+    let values = set.iter().map(|(name, value)| ((*name).to_string(), *value)).collect();
+    let overrides = Overrides { values, ..Overrides::default() };
+    let program = odec_lang::lower(&model, &overrides).unwrap_or_else(|d| panic!("{file} {set:?}: {d:?}"));
+    let nodes = program.nests.iter().map(|nest| nest.graph.len()).sum();
+    let stores = program.nests.iter().map(|nest| nest.stores.len()).sum();
+    let code = odec_jit::Compiled::new(&program).expect("code");
+    let roles = [
+        KernelRole::Prepare,
+        KernelRole::Initial,
+        KernelRole::Rhs,
+        KernelRole::Jacobian,
+        KernelRole::Tangent,
+        KernelRole::TimeDerivative,
+        KernelRole::ParameterJacobian,
+        KernelRole::Outputs,
+    ];
+    code.compile(&roles).expect("code");
+    (nodes, stores, code.code_bytes())
+}
+
+#[test]
+fn code_is_the_same_for_every_size() {
+    // of grids the side, so that the number of cells goes up to a hundred thousand
+    let line = [3.0, 10.0, 1e3, 1e5];
+    let side = [3.0, 10.0, 32.0, 316.0];
+    for (file, names, values) in [
+        ("heat1d.ode", &["N"][..], line),
+        ("brusselator1d.ode", &["N"], line),
+        ("brusselator2d.ode", &["N"], side),
+        ("nbody.ode", &["N"], line),
+        ("cloth.ode", &["N", "M"], side),
+    ] {
+        let all: Vec<_> = values
+            .iter()
+            .map(|&n| sizes(file, &names.iter().map(|name| (*name, n)).collect::<Vec<_>>()))
+            .collect();
+        assert!(all[0].2 > 0);
+        assert!(all.iter().all(|s| *s == all[0]), "{file}: {all:?}");
+    }
+}
+
+/// Many unknowns take memory in proportion; a million of them run (measured, see the figures), here fewer do.
+#[test]
+fn many_states_run_within_their_memory() {
+    let folder = scratch("many");
+    let model = root().join("models/brusselator2d.ode");
+    let model = model.to_str().expect("UTF-8");
+    let memory = |n: usize| {
+        let set = format!("N={n}");
+        let flags = ["run", model, "--set", &set, "--t-end", "1e-3", "--rtol", "1e-3", "--record", "u[0,0],mean"];
+        odec(&folder, &[&flags[..], &["-o", "rows.csv", "--stats", "stats.json"]].concat()).success();
+        let stats: serde_json::Value = serde_json::from_str(&text(&folder.join("stats.json"))).expect("JSON");
+        assert_eq!(stats["states"], 2 * n * n);
+        stats["bound_bytes"].as_f64().expect("a number") / (2 * n * n) as f64
+    };
+    let (small, large) = (memory(50), memory(150));
+    assert!((large / small - 1.0).abs() < 0.1, "{small} and {large} bytes for each state");
+}

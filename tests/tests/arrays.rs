@@ -3,10 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use odec_ir::KernelRole;
-use odec_lang::Overrides;
 use odec_tests::command::{Ran, run_in, scratch};
-use odec_tests::{root, text};
+use odec_tests::text;
 
 fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
     let path = folder.join(name);
@@ -111,12 +109,9 @@ run { t = 0 .. 1; samples = 2 }
     assert_eq!(head("plate.ode", "all").len(), 1 + 2 * 16);
     let (names, rows) = table(&odec(&folder, &["run", "plate.ode", "--record", "u[3,2]"]).success());
     assert_eq!((names.len(), rows[0][1]), (2, 23.0));
-    for (record, answer) in [
-        ("u[9]", "from 1 to 8"),
-        ("u[1,2]", "one index"),
-        ("u[", "no name"),
-        ("w[1]", "records no `w[1]`"),
-    ] {
+    for (record, answer) in
+        [("u[9]", "from 1 to 8"), ("u[1,2]", "one index"), ("u[", "no name"), ("w[1]", "records no `w[1]`")]
+    {
         let ran = odec(&folder, &["run", "rod.ode", "--record", record]);
         assert_eq!(ran.code, Some(2), "{record}: {}", ran.err);
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -125,13 +120,11 @@ run { t = 0 .. 1; samples = 2 }
 }
 
 #[test]
-fn tolerances_and_start_values_of_elements() {
+fn tolerances_of_elements() {
     let folder = scratch("elements");
     write(&folder, "rod.ode", ROD);
     odec(&folder, &["run", "rod.ode", "--atol", "u=1e-5", "--atol", "u[3]=1e-12"]).success();
     assert_eq!(odec(&folder, &["run", "rod.ode", "--atol", "u[0]=1e-5"]).code, Some(2));
-    let (_, rows) = table(&odec(&folder, &["run", "rod.ode", "--set", "u[3]=7"]).success());
-    assert_eq!(rows[0][3], 7.0);
 }
 
 #[test]
@@ -184,7 +177,6 @@ run { t = 0 .. 50; samples = 2 }
     refused("data/edges.csv", &edges.replace("weight", "w"), 1, "no column `weight`");
     refused("data/edges.csv", &edges.replace("1,3,1\n", ""), 1, "error[E0");
     write(&folder, "data/edges.csv", edges);
-    refused("data/start.csv", "10\n0\n", 1, "error[E0");
     refused("data/start.csv", "", 1, "holds no number");
     std::fs::remove_file(folder.join("data/start.csv")).expect("its own file");
     let ran = odec(&folder, &["run", "data/network.ode"]);
@@ -247,69 +239,4 @@ fn solvers_of_linear_systems_agree_and_are_reported() {
         }
     }
     assert_eq!(odec(&folder, &["run", "rod.ode", "--linear", "magic"]).code, Some(2));
-}
-
-/// What the compiler makes of a model at a size: nodes, stores and bytes of machine code of all kernels.
-fn sizes(file: &str, set: &[(&str, f64)]) -> (usize, usize, usize) {
-    let path = root().join("models").join(file);
-    let source = odec_lang::source::Source::new(file, text(&path));
-    let checked = odec_lang::check(&source);
-    let model = checked.model.unwrap_or_else(|| panic!("{file}: {:?}", checked.diagnostics));
-    let values = set.iter().map(|(name, value)| ((*name).to_string(), *value)).collect();
-    let overrides = Overrides { values, ..Overrides::default() };
-    let program = odec_lang::lower(&model, &overrides).unwrap_or_else(|d| panic!("{file} {set:?}: {d:?}"));
-    let nodes = program.nests.iter().map(|nest| nest.graph.len()).sum();
-    let stores = program.nests.iter().map(|nest| nest.stores.len()).sum();
-    let code = odec_jit::Compiled::new(&program).expect("code");
-    let roles = [
-        KernelRole::Prepare,
-        KernelRole::Initial,
-        KernelRole::Rhs,
-        KernelRole::Jacobian,
-        KernelRole::Tangent,
-        KernelRole::TimeDerivative,
-        KernelRole::ParameterJacobian,
-        KernelRole::Outputs,
-    ];
-    code.compile(&roles).expect("code");
-    (nodes, stores, code.code_bytes())
-}
-
-#[test]
-fn code_is_the_same_for_every_size() {
-    // of grids the side, so that the number of cells goes up to a hundred thousand
-    let line = [3.0, 10.0, 1e3, 1e5];
-    let side = [3.0, 10.0, 32.0, 316.0];
-    for (file, names, values) in [
-        ("heat1d.ode", &["N"][..], line),
-        ("brusselator1d.ode", &["N"], line),
-        ("brusselator2d.ode", &["N"], side),
-        ("nbody.ode", &["N"], line),
-        ("cloth.ode", &["N", "M"], side),
-    ] {
-        let all: Vec<_> = values
-            .iter()
-            .map(|&n| sizes(file, &names.iter().map(|name| (*name, n)).collect::<Vec<_>>()))
-            .collect();
-        assert!(all[0].2 > 0);
-        assert!(all.iter().all(|s| *s == all[0]), "{file}: {all:?}");
-    }
-}
-
-/// Many unknowns take memory in proportion; a million of them run (measured, see the figures), here fewer do.
-#[test]
-fn many_states_run_within_their_memory() {
-    let folder = scratch("many");
-    let model = root().join("models/brusselator2d.ode");
-    let model = model.to_str().expect("UTF-8");
-    let memory = |n: usize| {
-        let set = format!("N={n}");
-        let flags = ["run", model, "--set", &set, "--t-end", "1e-3", "--rtol", "1e-3", "--record", "u[0,0],mean"];
-        odec(&folder, &[&flags[..], &["-o", "rows.csv", "--stats", "stats.json"]].concat()).success();
-        let stats: serde_json::Value = serde_json::from_str(&text(&folder.join("stats.json"))).expect("JSON");
-        assert_eq!(stats["states"], 2 * n * n);
-        stats["bound_bytes"].as_f64().expect("a number") / (2 * n * n) as f64
-    };
-    let (small, large) = (memory(50), memory(150));
-    assert!((large / small - 1.0).abs() < 0.1, "{small} and {large} bytes for each state");
 }

@@ -139,6 +139,8 @@ pub fn exit_of(list: &[Diagnostic]) -> Exit {
         Some(d) if d.code == "E0701" => Exit::File,
         // the place is that of the declaration; the fault is that of `--set`
         Some(d) if d.code == "E0408" => Exit::Usage,
+        // what binding finds out has no place of its own
+        Some(d) if d.code.starts_with("E05") => Exit::Model,
         Some(d) if d.labels.is_empty() && d.code != "E0615" => Exit::Usage,
         _ => Exit::Model,
     }

@@ -45,10 +45,13 @@ pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
                 _ => "what a statement reads through tables and at edges",
             };
             let headline = format!("{what} would have {entries} entries; at most {MAX_ENTRIES} are made unasked");
-            Diagnostic::error("E0552", headline).help(
+            Diagnostic::error("E0552", headline).help(if role.is_matrix() {
                 "every element depends on too many others: a method that needs no Jacobian, `--method tsit5`, or one that \
-                 multiplies by it without making it: `--method bdf --linear krylov`",
-            )
+                 multiplies by it without making it: `--method bdf --linear krylov`"
+            } else {
+                "every element reads too many others: a smaller size, or a sum whose terms read elements by their own \
+                 indices needs no list"
+            })
         }
         BindError::OutOfRange { nest, access, position, value, range: (first, last), at } => {
             let nest = &program.nests[*nest];
@@ -62,7 +65,7 @@ pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
                 headline.push_str(&format!(" (at {})", places.join(", ")));
             }
             let d = Diagnostic::error("E0520", headline);
-            let d = place(nest, *access).into_iter().fold(d, |d, span| d.label(span, ""));
+            let d = d.label(place(nest, *access).unwrap_or(array.span), "");
             d.help(format!(
                 "say what is there, `boundary {}[...] = ...`, or read it under a condition on the indices; from a table, \
                  correct the table",

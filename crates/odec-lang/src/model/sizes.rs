@@ -217,24 +217,8 @@ impl Sizes<'_> {
                 Symbol::Parameter(i) => &model.parameters[i],
                 _ => continue,
             };
-            let Some(ranges) = model.ranges_of(&given.indexed, self.values) else { continue };
-            if let Some(Table::Csv { file, span, .. }) = &given.table {
-                let data = match symbol {
-                    Symbol::Constant(i) => self.values.constant_data.get(i),
-                    Symbol::Parameter(i) => self.values.parameter_data.get(i),
-                    _ => None,
-                };
-                let found = data.map_or(0, Vec::len);
-                let wanted = ranges.iter().fold(1i64, |n, (a, b)| n.saturating_mul((b - a).saturating_add(1)));
-                // without the file there is nothing to judge
-                if found > 0 && found as i64 != wanted {
-                    let headline = format!("`{file}` has {found} values for the {wanted} elements of `{}`", given.name);
-                    let report = error("E0525", headline, *span, format!("{found} values"));
-                    self.say(report.help("a file has one value for every element, row by row; or change the range"));
-                }
-                continue;
-            }
             let Some(Table::Values { shape, span, .. }) = &given.table else { continue };
+            let Some(ranges) = model.ranges_of(&given.indexed, self.values) else { continue };
             for (k, (&n, &(first, last))) in shape.iter().zip(&ranges).enumerate() {
                 let wanted = last - first + 1;
                 if n as i64 == wanted {

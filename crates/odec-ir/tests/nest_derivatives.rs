@@ -4,7 +4,7 @@ use num_dual::Dual64;
 use odec_ir::derive::{self, Variable};
 use odec_ir::interpret::{self, Inputs};
 use odec_ir::nest::bind::MAX_ENTRIES;
-use odec_ir::nest::{Bound, Part};
+use odec_ir::nest::{Bound, Edge, Part};
 use odec_ir::program::{KernelRole, Pattern};
 use odec_ir::testing::models::{self, MODELS, Model};
 use odec_ir::testing::{NestShape, Random, nest_inputs, nest_program};
@@ -120,10 +120,24 @@ fn the_three_derivatives_agree() {
         for e in entries {
             assert!(e.in_pattern, "{name}: {e:?}");
             let scale = 1e-3 + e.dual.abs();
+            assert!(e.terms >= 0.999 * e.symbolic.abs(), "{name}: {e:?}");
             assert!((e.symbolic - e.dual).abs() <= 1e-11 * scale, "{name}: {e:?}");
             assert!((e.symbolic - e.difference).abs() <= 1e-6 * scale, "{name}: {e:?}");
         }
     });
+}
+
+/// A ring of one cell is its own neighbour on all sides: what couples them cancels in one entry.
+#[test]
+fn what_entries_are_sums_of_is_known() {
+    let model = models::brusselator(1, Edge::Periodic);
+    let bound = Bound::of(&model.program).unwrap();
+    let p = buffer(&model, &bound);
+    let entries = derive::compare_bound(&model.program, &bound, 0.0, &[0.0; 4], &p).unwrap();
+    let of = |row, j| entries.iter().find(|e| e.row == row && e.col == Variable::State(j)).unwrap();
+    // v[0,1] by itself at u = 0: -4 alpha for the cell, alpha for each neighbour that is the cell itself.
+    let alpha = model.parameters[2];
+    assert!((of(2, 2).symbolic + 2.0 * alpha).abs() < 1e-15 && (of(2, 2).terms - 6.0 * alpha).abs() < 1e-15);
 }
 
 /// Random nests of every kind, of which most values are finite.

@@ -116,7 +116,7 @@ pub fn compare(program: &Program, time: &str) -> Result<Vec<Table>, BindError> {
             if !f[e.row].is_finite() {
                 continue;
             }
-            let lost = (size[e.row] / value(e.col).abs().max(1e-3)).max(terms.entry(e.row, e.col));
+            let lost = (size[e.row] / value(e.col).abs().max(1e-3)).max(terms.entry(e.row, e.col)).max(e.terms);
             let judge = |worst: &mut Worst, expected: f64, relative: f64, rounding: f64| {
                 let distance = (e.symbolic - expected).abs();
                 let entry = e.symbolic.abs().max(expected.abs());

@@ -28,6 +28,8 @@ pub struct EntryComparison {
     pub dual: f64,
     /// By central differences with a relative step of 1e-4, Richardson-extrapolated once.
     pub difference: f64,
+    /// What the symbolic value is a sum of, in magnitude: streams of entries that meet may cancel, and leave rounding errors.
+    pub terms: f64,
     /// True where the pattern has the entry.
     pub in_pattern: bool,
 }
@@ -57,7 +59,7 @@ pub fn compare(program: &Program, t: f64, y: &[f64], p: &[f64]) -> Vec<EntryComp
     let values = [KernelRole::Jacobian, KernelRole::ParameterJacobian, KernelRole::TimeDerivative].map(run);
     let columns =
         (0..layout.n).map(Variable::State).chain((0..layout.np).map(Variable::Parameter)).chain([Variable::Time]);
-    subject.entries([&program.jacobian, &program.parameter_jacobian], &values, columns, t, y, p)
+    subject.entries([&program.jacobian, &program.parameter_jacobian], &values, &values, columns, t, y, p)
 }
 
 /// [`compare`] for a program with loops, by all variables or, where those are many, by some that lie evenly among them
@@ -78,22 +80,39 @@ pub fn compare_bound(
     let (y, p) = (sized(y, layout.n), sized(p, layout.p_len()));
     let prepared = subject.prepared(&p);
     let inputs = Inputs { t, y: &y, p: &prepared, w: &[] };
-    let matrix = |role| -> Result<(Pattern, Vec<f64>), BindError> {
+    let magnitudes = magnitudes(program);
+    let of_magnitudes = Interpreter::new(&magnitudes);
+    let matrix = |role| -> Result<(Pattern, [Vec<f64>; 2]), BindError> {
         let matrix = bound.matrix(program, role, MAX_ENTRIES)?;
-        let mut out = vec![0.0; matrix.pattern.len()];
-        interpreter.run(program, &matrix, role, inputs, &mut out);
-        Ok((matrix.pattern, out))
+        let mut values = vec![0.0; matrix.pattern.len()];
+        interpreter.run(program, &matrix, role, inputs, &mut values);
+        let matrix = bound.matrix(&magnitudes, role, MAX_ENTRIES)?;
+        let mut terms = vec![0.0; matrix.pattern.len()];
+        of_magnitudes.run(&magnitudes, &matrix, role, inputs, &mut terms);
+        Ok((matrix.pattern, [values, terms]))
     };
-    let (by_state, state_values) = matrix(KernelRole::Jacobian)?;
-    let (by_parameter, parameter_values) = matrix(KernelRole::ParameterJacobian)?;
+    let (by_state, [state_values, state_terms]) = matrix(KernelRole::Jacobian)?;
+    let (by_parameter, [parameter_values, parameter_terms]) = matrix(KernelRole::ParameterJacobian)?;
     let mut by_time = vec![0.0; layout.n];
     interpreter.run(program, bound, KernelRole::TimeDerivative, inputs, &mut by_time);
     let most = (MAX_ROWS / layout.n.max(1)).max(MIN_COLUMNS);
     let some = |n: usize| (0..n.min(most)).map(move |k| if n <= most { k } else { k * (n - 1) / (most - 1) });
     let columns =
         some(layout.n).map(Variable::State).chain(some(layout.np).map(Variable::Parameter)).chain([Variable::Time]);
+    let terms = [state_terms, parameter_terms, by_time.clone()];
     let values = [state_values, parameter_values, by_time];
-    Ok(subject.entries([&by_state, &by_parameter], &values, columns, t, &y, &p))
+    Ok(subject.entries([&by_state, &by_parameter], &values, &terms, columns, t, &y, &p))
+}
+
+/// The program with the magnitude of what each stream of matrix entries stores.
+fn magnitudes(program: &Program) -> Program {
+    let mut program = program.clone();
+    for nest in program.nests.iter_mut().filter(|nest| nest.role.is_matrix()) {
+        for store in &mut nest.stores {
+            store.node = nest.graph.apply(&crate::builtin::rounding::ABS, &[store.node]);
+        }
+    }
+    program
 }
 
 fn sized(x: &[f64], len: usize) -> Vec<f64> {
@@ -131,11 +150,13 @@ impl Subject<'_> {
         out
     }
 
-    /// The entries of these columns. `patterns` and `values` are by states, by parameters, and values by time.
+    /// The entries of these columns. `patterns`, `values` and `terms` are by states, by parameters, the last two by time.
+    #[allow(clippy::too_many_arguments)]
     fn entries(
         &self,
         patterns: [&Pattern; 2],
         values: &[Vec<f64>; 3],
+        terms: &[Vec<f64>; 3],
         columns: impl Iterator<Item = Variable>,
         t: f64,
         y: &[f64],
@@ -147,11 +168,12 @@ impl Subject<'_> {
             let dual = self.dual_column(col, t, y, p);
             let difference = self.difference_column(col, t, y, p);
             for row in 0..self.layout.n {
-                let symbolic = match col {
-                    Variable::State(j) => patterns[0].position(row, j).map(|k| values[0][k]),
-                    Variable::Parameter(j) => patterns[1].position(row, j).map(|k| values[1][k]),
-                    Variable::Time => Some(values[2][row]).filter(|d| *d != 0.0),
+                let found = match col {
+                    Variable::State(j) => patterns[0].position(row, j).map(|k| (values[0][k], terms[0][k])),
+                    Variable::Parameter(j) => patterns[1].position(row, j).map(|k| (values[1][k], terms[1][k])),
+                    Variable::Time => Some((values[2][row], terms[2][row])).filter(|d| d.0 != 0.0),
                 };
+                let (symbolic, terms) = (found.map(|f| f.0), found.map_or(0.0, |f| f.1.abs()));
                 if symbolic.is_some() || dual[row] != 0.0 {
                     entries.push(EntryComparison {
                         row,
@@ -159,6 +181,7 @@ impl Subject<'_> {
                         symbolic: symbolic.unwrap_or(0.0),
                         dual: dual[row],
                         difference: difference[row],
+                        terms,
                         in_pattern: symbolic.is_some(),
                     });
                 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use odec_tests::command::{Ran, run_in, scratch};
-use odec_tests::text;
+use odec_tests::{root, text};
 
 fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
     let path = folder.join(name);
@@ -120,11 +120,14 @@ run { t = 0 .. 1; samples = 2 }
 }
 
 #[test]
-fn tolerances_of_elements() {
+fn tolerances_and_start_values_of_elements() {
     let folder = scratch("elements");
     write(&folder, "rod.ode", ROD);
     odec(&folder, &["run", "rod.ode", "--atol", "u=1e-5", "--atol", "u[3]=1e-12"]).success();
     assert_eq!(odec(&folder, &["run", "rod.ode", "--atol", "u[0]=1e-5"]).code, Some(2));
+    let (_, rows) = table(&odec(&folder, &["run", "rod.ode", "--set", "u=5", "--set", "u[3]=7"]).success());
+    assert_eq!(rows[0][1..5], [5.0, 5.0, 7.0, 5.0]);
+    assert_eq!(odec(&folder, &["run", "rod.ode", "--set", "u[9]=7"]).code, Some(2));
 }
 
 #[test]
@@ -177,6 +180,7 @@ run { t = 0 .. 50; samples = 2 }
     refused("data/edges.csv", &edges.replace("weight", "w"), 1, "no column `weight`");
     refused("data/edges.csv", &edges.replace("1,3,1\n", ""), 1, "error[E0");
     write(&folder, "data/edges.csv", edges);
+    refused("data/start.csv", "10\n0\n", 1, "`start.csv` has 2 values, and `start` has 3 elements");
     refused("data/start.csv", "", 1, "holds no number");
     std::fs::remove_file(folder.join("data/start.csv")).expect("its own file");
     let ran = odec(&folder, &["run", "data/network.ode"]);
@@ -239,4 +243,22 @@ fn solvers_of_linear_systems_agree_and_are_reported() {
         }
     }
     assert_eq!(odec(&folder, &["run", "rod.ode", "--linear", "magic"]).code, Some(2));
+}
+
+/// Many unknowns take memory in proportion; a million of them run (measured, see the figures), here fewer do.
+#[test]
+fn many_states_run_within_their_memory() {
+    let folder = scratch("many");
+    let model = root().join("models/brusselator2d.ode");
+    let model = model.to_str().expect("UTF-8");
+    let memory = |n: usize| {
+        let set = format!("N={n}");
+        let flags = ["run", model, "--set", &set, "--t-end", "1e-3", "--rtol", "1e-3", "--record", "u[0,0],mean"];
+        odec(&folder, &[&flags[..], &["-o", "rows.csv", "--stats", "stats.json"]].concat()).success();
+        let stats: serde_json::Value = serde_json::from_str(&text(&folder.join("stats.json"))).expect("JSON");
+        assert_eq!(stats["states"], 2 * n * n);
+        stats["bound_bytes"].as_f64().expect("a number") / (2 * n * n) as f64
+    };
+    let (small, large) = (memory(50), memory(150));
+    assert!((large / small - 1.0).abs() < 0.1, "{small} and {large} bytes for each state");
 }

@@ -43,7 +43,7 @@ impl Scribe<'_, '_> {
             }
         };
         let axes = self.world.axes(symbol);
-        if let Some(outcome) = self.whole_start(symbol, order) {
+        if let Some(outcome) = self.whole_start(symbol, order, subs) {
             return outcome;
         }
         // Where may it leave an axis, and what is there?
@@ -83,14 +83,15 @@ impl Scribe<'_, '_> {
         affine.is_some_and(|a| a.loops.iter().any(|(l, _)| self.iterates.contains(l)))
     }
 
-    /// A start value that was replaced for all elements.
-    fn whole_start(&mut self, symbol: Symbol, order: u8) -> Option<Outcome> {
+    /// A start value that was replaced for all elements, but for those that were replaced by themselves.
+    fn whole_start(&mut self, symbol: Symbol, order: u8, subs: &[IndexValue]) -> Option<Outcome> {
         let Symbol::State(i) = symbol else { return None };
         if self.phase != Phase::Start {
             return None;
         }
         let given = self.world.values.initial.iter().rev().find(|g| (g.0, g.1) == (i, order))?.2;
-        Some(Ok(Step::Done(Known::Node(self.graph.constant(given)))))
+        let node = self.graph.constant(given);
+        Some(Ok(Step::Done(Known::Node(self.replaced(node, i, order, subs)))))
     }
 
     /// Boundaries of an array that may concern these subscripts.
@@ -344,10 +345,15 @@ impl Scribe<'_, '_> {
 
     /// A start value, with those of single elements that were replaced.
     fn start_element(&mut self, state: usize, order: u8, subs: &[IndexValue], key: Key) -> Outcome {
-        let mut node = match self.same(key)? {
+        let node = match self.same(key)? {
             Step::Done(Known::Node(node)) => node,
             other => return Ok(other),
         };
+        Ok(Step::Done(Known::Node(self.replaced(node, state, order, subs))))
+    }
+
+    /// A start value where its element was not replaced by itself.
+    fn replaced(&mut self, mut node: NodeId, state: usize, order: u8, subs: &[IndexValue]) -> NodeId {
         let given = self.world.values.elements.iter().filter(|e| (e.0, e.1) == (state, order));
         for (_, _, at, value) in given.cloned().collect::<Vec<_>>() {
             let mut conditions = Vec::new();
@@ -360,7 +366,7 @@ impl Scribe<'_, '_> {
             let value = self.graph.constant(value);
             node = self.graph.apply(&logic::IF, &[condition, value, node]);
         }
-        Ok(Step::Done(Known::Node(node)))
+        node
     }
 }
 

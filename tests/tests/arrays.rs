@@ -204,6 +204,9 @@ fn arrays_are_drawn_as_colours_and_as_profiles() {
     let curves = draw(&["u[1]", "u[20]"]);
     assert!(curves.contains("u[20]"));
     odec(&folder, &["plot", "rod.ode", "--set", "N=40", "-o", "rod.png"]).success();
+    // what is named is drawn, also where the run block records outputs alone
+    write(&folder, "quiet.ode", &ROD.replace("samples = 4", "samples = 4; record = outputs"));
+    odec(&folder, &["plot", "quiet.ode", "u[2]", "-o", "quiet.svg"]).success();
     let ran = odec(&folder, &["plot", "rod.ode", "--set", "N=40", "u", "heat"]);
     assert_eq!(ran.code, Some(2), "{}", ran.err);
 }

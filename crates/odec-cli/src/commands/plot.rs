@@ -36,7 +36,12 @@ fn prepare_and_draw(args: &Plot, reporter: Reporter) -> Result<Exit, (Box<Diagno
     let usage = |d: Box<Diagnostic>| (d, Exit::Usage);
     let size = figure::size(&args.size).map_err(usage)?;
     let at = args.at.as_deref().map(|text| flags::list("--at", text)).transpose().map_err(usage)?;
-    let session = match bind_at(&args.model, &args.block, Purpose::Picture, at.clone(), reporter) {
+    let mut block = args.block.clone();
+    if block.record.is_none() && !(args.names.is_empty() && args.x.is_none()) {
+        // what is named is drawn, whether the run block records it or not
+        block.record = Some("all".to_string());
+    }
+    let session = match bind_at(&args.model, &block, Purpose::Picture, at.clone(), reporter) {
         Ok(session) => session,
         Err(exit) => return Ok(exit),
     };

@@ -107,6 +107,15 @@ run { t = 0 .. 1; samples = 2 }
     assert_eq!(head("plate.ode", "u[2,*]"), ["t", "u[2,1]", "u[2,2]", "u[2,3]", "u[2,4]"]);
     assert_eq!(head("plate.ode", "u[1..2,4]'"), ["t", "u[1,4]'", "u[2,4]'"]);
     assert_eq!(head("plate.ode", "all").len(), 1 + 2 * 16);
+    // the run block says the same
+    for (entry, names) in [
+        ("u", vec!["u[1]", "u[2]", "u[3]", "u[4]", "u[5]", "u[6]", "u[7]", "u[8]"]),
+        ("u[3]", vec!["u[3]"]),
+        ("[heat, u[3]]", vec!["heat", "u[3]"]),
+    ] {
+        write(&folder, "entry.ode", &ROD.replace("samples = 4", &format!("samples = 4; record = {entry}")));
+        assert_eq!(table(&odec(&folder, &["run", "entry.ode"]).success()).0[1..], names, "record = {entry}");
+    }
     let (names, rows) = table(&odec(&folder, &["run", "plate.ode", "--record", "u[3,2]"]).success());
     assert_eq!((names.len(), rows[0][1]), (2, 23.0));
     for (record, answer) in

@@ -195,7 +195,7 @@ impl Summary {
             None => format!("{}, rtol {}, atol {}", self.method, shortest(self.rtol), tolerances(&self.atol)),
         };
         lines.push(("method".into(), control));
-        if let Some(course) = &self.course {
+        if let Some(course) = self.course.as_ref().filter(|course| !course.is_empty()) {
             lines.push((String::new(), paint.dim(course)));
         }
 

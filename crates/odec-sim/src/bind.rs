@@ -289,8 +289,12 @@ impl Plan {
                 }
             }
             RecordRule::Names(list) => {
+                let place = self.settings.record.as_ref().filter(|_| self.choices.record.is_none()).map(|s| s.span);
                 for name in list {
-                    columns.add(&name, flag)?;
+                    columns.add(&name, flag).map_err(|d| match place {
+                        Some(span) => d.label(span, ""),
+                        None => d,
+                    })?;
                 }
             }
         }

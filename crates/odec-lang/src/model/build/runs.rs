@@ -307,7 +307,9 @@ impl<'a> Builder<'a> {
     fn entry_value(&mut self, key: &'static str, expr: ExprId) -> Option<EntryValue> {
         let tree = self.tree;
         match (&tree.exprs[expr.0 as usize].kind, key) {
-            (ExprKind::Name(r), "method" | "params" | "record" | "samples") if r.primes == 0 => {
+            (ExprKind::Name(r), "method" | "params" | "record" | "samples")
+                if r.primes == 0 && r.indices.is_empty() && r.path.is_empty() =>
+            {
                 if let Some(value) = self.entry_word(key, &r.name) {
                     return Some(value);
                 }

@@ -235,6 +235,10 @@ impl<'a> Evaluator<'a> {
             TermKind::Reduce { fold, locals, condition, body } => {
                 let ranges = locals.iter().map(|&l| model.bounds_of(&model.locals[l].range, self.values));
                 let Some(ranges) = ranges.collect::<Option<Vec<_>>>() else { return f64::NAN };
+                if count(&ranges).is_none_or(|n| n > self.budget) {
+                    self.budget = 0;
+                    return f64::NAN;
+                }
                 let inner = self.inner_of(i);
                 let nested: std::collections::HashSet<u32> = inner
                     .iter()
@@ -251,6 +255,7 @@ impl<'a> Evaluator<'a> {
                     if self.budget == 0 {
                         return;
                     }
+                    self.budget = self.budget.saturating_sub(1);
                     for (&local, &i) in locals.iter().zip(at) {
                         self.at[local] = i;
                     }

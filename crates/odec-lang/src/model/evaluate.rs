@@ -177,7 +177,7 @@ impl Domain for Numbers<'_> {
 impl Model {
     /// The value of an expression that depends on no more than parameters; NaN otherwise.
     pub fn number(&self, body: Body, values: &Values) -> f64 {
-        if self.has_elements(body) {
+        if self.has_elements(body) || self.reads_unknown(body, values) {
             return self.number_with_elements(body, values);
         }
         Walk::new(Numbers { values }).value(self, body).unwrap_or(f64::NAN)
@@ -334,9 +334,23 @@ impl Model {
         if errors.is_empty() { Ok(values) } else { Err(errors) }
     }
 
+    /// A definition that was not computed in advance is read.
+    fn reads_unknown(&self, body: Body, values: &Values) -> bool {
+        if !self.has_arrays() {
+            return false;
+        }
+        self.terms[body.range()].iter().any(|t| match t.kind {
+            TermKind::Definition(i) => values.definitions.get(i).is_none_or(|x| x.is_nan()),
+            _ => false,
+        })
+    }
+
     fn fill_definitions(&self, values: &mut Values) {
         for &i in &self.definition_order {
-            if self.definition_levels[i] <= Level::Parameter && self.definitions[i].indexed.is_scalar() {
+            // One with reductions is computed where it is asked for: its cost is that of the sizes.
+            let value = self.definitions[i].value;
+            let costly = self.has_elements(value) || self.reads_unknown(value, values);
+            if self.definition_levels[i] <= Level::Parameter && self.definitions[i].indexed.is_scalar() && !costly {
                 values.definitions[i] = self.number(self.definitions[i].value, values);
             }
         }
@@ -453,6 +467,20 @@ impl Model {
             let Some((low, high)) = given.bounds else { continue };
             let (a, b) = (self.number(low, values), self.number(high, values));
             let name = &given.name;
+            let data = match symbol {
+                Symbol::Parameter(i) => &values.parameter_data[i],
+                Symbol::Constant(i) => &values.constant_data[i],
+                _ => continue,
+            };
+            // Of an array the first element that is out of its bounds, if one is.
+            let value = if given.indexed.is_scalar() {
+                value
+            } else {
+                match data.iter().find(|x| !(a..=b).contains(*x)) {
+                    Some(&x) => x,
+                    None => continue,
+                }
+            };
             let bounds = self.span(low).to(self.span(high));
             if a.is_nan() || b.is_nan() || a > b {
                 let headline = format!("no value lies within the bounds of `{name}`");

@@ -157,9 +157,15 @@ impl<'a> Builder<'a> {
                 return;
             }
         }
-        let names: Vec<String> =
-            std::iter::once(first).chain(rest.iter().copied()).map(|i| self.model.states[i].name.clone()).collect();
-        let headline = if rest.is_empty() {
+        // The components of a vector are one state to the reader.
+        let whole = |i: usize| {
+            let name = &self.model.states[i].name;
+            name.split('.').next().unwrap_or(name).to_owned()
+        };
+        let mut names: Vec<String> = std::iter::once(first).chain(rest.iter().copied()).map(whole).collect();
+        names.dedup();
+        let name = if names.len() == 1 { names[0].clone() } else { name };
+        let headline = if names.len() == 1 {
             format!("the state `{name}` has no equation")
         } else {
             format!("the states {} have no equations", crate::suggest::list(names.iter().map(String::as_str)))

@@ -130,6 +130,11 @@ impl Sizes<'_> {
             for term in &model.terms[body.range()] {
                 if let TermKind::Constant(i) = term.kind {
                     let given = &model.constants[i];
+                    // one wrong constant is one mistake, however many indices it makes wrong
+                    let said = |d: &Diagnostic| d.code == "E0516" && d.labels.iter().any(|l| l.span == given.span);
+                    if self.reports.iter().any(said) {
+                        return None;
+                    }
                     report = report.label(given.span, format!("`{}` = {}", given.name, self.values.constants[i]));
                 }
             }

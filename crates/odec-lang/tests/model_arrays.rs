@@ -41,7 +41,7 @@ fn what_newcomers_write() {
     wrong(&format!("{ROD}boundary u[0], u[N+1] = 0\noutput middle = u"), "E0513", "u", "sum(i: u[i])");
     wrong("index i = 1..3\nstate u[i] = 1\nu[i] = -u[i]", "E0301", "u[i]", "u[i]' = ...");
     wrong("index i = 1..3\nstate u[i] = 1\nu[i]' = -u [i]", "E0119", "[i]", "u[i]");
-    wrong("index i = 1..3\nstate u[i] = 1\nu'[i] = -u[i]", "E0121", "[i]", "u[i]'");
+    wrong("index i = 1..3\nstate u[i] = 1\nu'[i] = -u[i]", "E0121", "[i]", "after the bracket");
     wrong("index i = 1..3\nstate u[i] = 1\nu[i]' = -sum(1..3: u[i])", "E0118", "..", "");
     wrong("const N = 3\nstate u[N] = 1\nu[1]' = -u[1]", "E0514", "N", "index i = 1..N");
     wrong("index i = 1..3\nstate u[i] = 1, x = 0\nu[i]' = -u[i]\nx' = sum(k: u[k])", "E0201", "k", "index k");

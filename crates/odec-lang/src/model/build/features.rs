@@ -96,17 +96,13 @@ fn function_name(statement: &Statement) -> Option<&str> {
 }
 
 fn statement_features(statement: &Statement, found: &mut Vec<(Feature, Span)>) {
-    match &statement.kind {
-        StatementKind::Later(later) => {
-            let feature = match later {
-                Later::Index(..) | Later::Boundary(..) => return,
-                Later::Unknown(..) => Feature::Algebraic,
-                Later::Discrete(..) | Later::When(..) | Later::At(..) | Later::Every { .. } => Feature::Events,
-                Later::Input(..) => Feature::Data,
-                Later::Use(..) => Feature::Modules,
-            };
-            found.push((feature, statement.span));
-        }
-        _ => {}
-    }
+    let StatementKind::Later(later) = &statement.kind else { return };
+    let feature = match later {
+        Later::Index(..) | Later::Boundary(..) => return,
+        Later::Unknown(..) => Feature::Algebraic,
+        Later::Discrete(..) | Later::When(..) | Later::At(..) | Later::Every { .. } => Feature::Events,
+        Later::Input(..) => Feature::Data,
+        Later::Use(..) => Feature::Modules,
+    };
+    found.push((feature, statement.span));
 }

@@ -136,7 +136,7 @@ impl<'a> Builder<'a> {
         let name = &item.target.name.name;
         let dim = self.dim_of(name);
         let (indexed, _) = self.axes(&item.target.indices);
-        for c in 0..usize::from(dim.max(1)) {
+        for (c, &letter) in COMPONENTS.iter().enumerate().take(usize::from(dim.max(1))) {
             self.model.states.push(model::State {
                 name: component_name(name, dim, c),
                 order: 1,
@@ -145,7 +145,7 @@ impl<'a> Builder<'a> {
                 doc: item.doc.clone(),
                 span: item.target.name.span,
                 indexed: indexed.clone(),
-                component: (dim > 0).then_some(COMPONENTS[c]),
+                component: (dim > 0).then_some(letter),
             });
         }
     }

@@ -178,10 +178,10 @@ impl<'a> Builder<'a> {
         let first = if dim == 0 && shapes.iter().all(|&s| s == 0) { function } else { self.model.functions.len() };
         if first != function {
             let declared = self.model.functions[function].clone();
-            for c in 0..usize::from(dim.max(1)) {
+            for letter in COMPONENTS.iter().take(usize::from(dim.max(1))) {
                 let mut copy = declared.clone();
                 if dim > 0 {
-                    copy.name = format!("{}.{}", declared.name, COMPONENTS[c]);
+                    copy.name = format!("{}.{}", declared.name, letter);
                 }
                 self.model.functions.push(copy);
             }

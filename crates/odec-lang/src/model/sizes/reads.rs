@@ -9,11 +9,14 @@ use crate::model::{Body, Symbol, TermId, TermKind, walk};
 use crate::report::error;
 use crate::syntax::limits::MAX_NESTING;
 
+/// Whose boundary an expression is: array, order of the derivative, where it is written.
+type Owner = (Symbol, u8, Span);
+
 impl Sizes<'_> {
     /// What is read exists, or a boundary says what it is.
     pub(super) fn accesses(&mut self) {
         let model = self.model;
-        let mut bodies: Vec<(Body, Option<(Symbol, u8, Span)>)> = Vec::new();
+        let mut bodies: Vec<(Body, Option<Owner>)> = Vec::new();
         bodies.extend(model.functions.iter().map(|f| (f.value, None)));
         bodies.extend(model.constants.iter().chain(&model.parameters).map(|g| (g.value, None)));
         bodies.extend(model.states.iter().flat_map(|s| &s.initial).map(|&b| (b, None)));
@@ -30,7 +33,7 @@ impl Sizes<'_> {
         }
     }
 
-    fn body(&mut self, body: Body, boundary: Option<(Symbol, u8, Span)>) {
+    fn body(&mut self, body: Body, boundary: Option<Owner>) {
         let model = self.model;
         // Conditions on indices choose what is read: binding looks at these reads one by one.
         let mut unguarded = std::collections::BTreeSet::new();
@@ -54,14 +57,7 @@ impl Sizes<'_> {
         }
     }
 
-    fn access(
-        &mut self,
-        symbol: Symbol,
-        order: u8,
-        subscripts: &[TermId],
-        span: Span,
-        boundary: Option<(Symbol, u8, Span)>,
-    ) {
+    fn access(&mut self, symbol: Symbol, order: u8, subscripts: &[TermId], span: Span, boundary: Option<Owner>) {
         let model = self.model;
         let Some(indexed) = model.indexed(symbol) else { return };
         let Some(whole_array) = model.ranges_of(indexed, self.values) else { return };

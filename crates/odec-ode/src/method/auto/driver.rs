@@ -264,7 +264,7 @@ impl Auto {
         let Some(explicit) = &mut self.explicit else { return next };
         let turn = self.leg % CHECK;
         let look = turn + MEAN as u64 >= CHECK || self.suspect;
-        if self.strained == 0 && turn % 2 == 0 && !look {
+        if self.strained == 0 && turn.is_multiple_of(2) && !look {
             return next; // every other step will do as long as nothing is seen
         }
         let (mut strain, mut real) = explicit.strain().unwrap_or_default();

@@ -94,6 +94,10 @@ impl<'a> Builder<'a> {
     }
 
     fn no_index(&mut self, name: &Ident, symbol: Symbol) {
+        // a size in brackets was answered as such
+        if self.diagnostics.iter().any(|d| d.code == "E0514" && d.labels.iter().any(|l| l.span == name.span)) {
+            return;
+        }
         let kind = crate::model::Model::kind_of(symbol);
         let mut report = error("E0512", format!("`{}` is {kind}, and no index", name.name), name.span, "bound here");
         if let Some(&declared) = self.declared.get(&name.name) {

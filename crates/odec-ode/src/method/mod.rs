@@ -183,6 +183,7 @@ static TABLE: &[&Method] = &[
     &explicit::dopri5::METHOD,
     &explicit::tsit5::METHOD,
     &explicit::vern7::METHOD,
+    &explicit::vern9::METHOD,
     &explicit::dop853::METHOD,
     &taylor::METHOD,
     &implicit::backward_euler::METHOD,

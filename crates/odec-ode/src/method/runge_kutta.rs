@@ -1,7 +1,7 @@
 //! Explicit Runge-Kutta: one driver for every tableau, with or without embedded estimate.
 
 use crate::control::{Control, Controller, Tolerances};
-use crate::evaluator::Evaluator;
+use crate::evaluator::{Evaluator, all_finite};
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
 use crate::linear::Rates;
@@ -123,16 +123,35 @@ impl Stages {
         })
     }
 
-    /// All stages from (t, y) with k_1 given. When FSAL, `y` of the last stage is y1 and stays in `self.y`.
-    fn run(&mut self, eval: &mut Evaluator<'_>, from: Point<'_>, h: f64, t_new: f64) -> Result<(), Cause> {
+    /// All stages from (t, y), whose slope is in k_1. When FSAL, `y` of the last stage is y1 and stays in `self.y`.
+    ///
+    /// Values that are not finite are looked for once, behind the last stage. If there is one, all is done again with a look at
+    /// every stage, so that what is said and counted is that of the first stage without a value.
+    fn run(&mut self, eval: &mut Evaluator<'_>, (t, y): (f64, &[f64]), h: f64, t_new: f64) -> Result<(), Cause> {
         let n = self.y.len();
-        self.k[..n].copy_from_slice(from.slope);
+        if self.rates.is_identity() {
+            let before = eval.stats.rhs;
+            let mut there = true;
+            for i in 1..self.rows.len() {
+                fused::combine(&mut self.y, y, &self.k, h, &self.rows[i]);
+                let t = self.time(i, t, h, t_new);
+                there &= eval.rhs_unchecked(t, &self.y, &mut self.k[i * n..(i + 1) * n]);
+            }
+            if there && all_finite(&self.k[n..self.rows.len() * n]) {
+                return Ok(());
+            }
+            eval.stats.rhs = before;
+        }
         for i in 1..self.rows.len() {
-            fused::combine(&mut self.y, from.y, &self.k, h, &self.rows[i]);
-            let t = if self.tableau.c[i] == 1.0 { t_new } else { from.t + self.tableau.c[i] * h };
-            self.evaluate(eval, t, i)?;
+            fused::combine(&mut self.y, y, &self.k, h, &self.rows[i]);
+            self.evaluate(eval, self.time(i, t, h, t_new), i)?;
         }
         Ok(())
+    }
+
+    /// The time of a stage; the end of the step is the one that the caller names.
+    fn time(&self, i: usize, t: f64, h: f64, t_new: f64) -> f64 {
+        if self.tableau.c[i] == 1.0 { t_new } else { t + self.tableau.c[i] * h }
     }
 
     /// y' at `self.y` into k_i.
@@ -153,7 +172,8 @@ impl Formula for Stages {
         t_new: f64,
         y1: &mut [f64],
     ) -> Result<(), Cause> {
-        self.run(eval, from, h, t_new)?;
+        self.k[..from.slope.len()].copy_from_slice(from.slope);
+        self.run(eval, (from.t, from.y), h, t_new)?;
         fused::combine(y1, from.y, &self.k, h, &self.weights);
         Ok(())
     }
@@ -185,11 +205,10 @@ struct Embedded {
     tolerances: Tolerances,
     control: Control,
     t: f64,
+    /// Its slope is k_1 of the stages.
     y: Vec<f64>,
-    slope: Vec<f64>,
-    /// The end of the step that is tried, and y' there.
+    /// The end of the step that is tried; y' there is the stage at the end.
     y1: Vec<f64>,
-    slope1: Vec<f64>,
     error: Vec<f64>,
     last: Step,
 }
@@ -236,9 +255,7 @@ impl Embedded {
             control: Control::new(tableau.controller, order),
             t: 0.0,
             y: zero(),
-            slope: zero(),
             y1: zero(),
-            slope1: zero(),
             error: zero(),
             last: Step { t: 0.0, h: 0.0, y: zero(), k: vec![0.0; n * count], complete: false },
         })
@@ -246,25 +263,25 @@ impl Embedded {
 
     /// One step into `y1` and its weighted error.
     fn step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<f64, Cause> {
-        let from = Point { t: self.t, y: &self.y, slope: &self.slope };
-        let n = self.y.len();
         let tableau = self.stages.tableau;
-        let end = tableau.end_stage() * n;
-        self.stages.run(eval, from, h, t_new)?;
+        self.stages.run(eval, (self.t, &self.y), h, t_new)?;
         if tableau.fsal {
-            self.y1.copy_from_slice(&self.stages.y);
-            self.slope1.copy_from_slice(&self.stages.k[end..end + n]);
+            std::mem::swap(&mut self.y1, &mut self.stages.y);
         } else {
             fused::combine(&mut self.y1, &self.y, &self.stages.k, h, &self.stages.weights);
         }
-        if let Some(row) = self.y1.iter().position(|y| !y.is_finite()) {
+        if !all_finite(&self.y1) {
+            let row = self.y1.iter().position(|y| !y.is_finite()).unwrap_or(0);
             return Err(Cause::NonFiniteState { row });
         }
         let err = if self.fixed { 0.0 } else { self.error(h) };
         if err <= 1.0 {
             if !tableau.fsal {
-                self.stages.slope(eval, t_new, &self.y1, &mut self.slope1)?;
-                self.stages.k[end..end + n].copy_from_slice(&self.slope1);
+                let end = tableau.end_stage() * self.y.len();
+                let Stages { k, rates, .. } = &mut self.stages;
+                let slope = &mut k[end..end + self.y.len()];
+                eval.rhs(t_new, &self.y1, slope)?;
+                rates.solve(eval, t_new, &self.y1, slope)?;
             }
             if self.inside {
                 self.complete(eval, h)?;
@@ -317,7 +334,10 @@ impl Integrator for Embedded {
         self.t = t;
         self.y.copy_from_slice(y);
         self.control.reset();
-        self.stages.slope(eval, t, y, &mut self.slope)
+        let Stages { k, rates, .. } = &mut self.stages;
+        let slope = &mut k[..y.len()];
+        eval.rhs(t, y, slope)?;
+        rates.solve(eval, t, y, slope)
     }
 
     fn order(&self) -> u32 {
@@ -335,10 +355,11 @@ impl Integrator for Embedded {
         }
         (self.last.t, self.last.h) = (self.t, h);
         self.last.complete = self.inside || self.dense.c.is_empty();
-        self.last.y.copy_from_slice(&self.y);
-        std::mem::swap(&mut self.last.k, &mut self.stages.k);
+        std::mem::swap(&mut self.last.y, &mut self.y);
         std::mem::swap(&mut self.y, &mut self.y1);
-        std::mem::swap(&mut self.slope, &mut self.slope1);
+        std::mem::swap(&mut self.last.k, &mut self.stages.k);
+        let (n, end) = (self.y.len(), self.stages.tableau.end_stage());
+        self.stages.k[..n].copy_from_slice(&self.last.k[end * n..(end + 1) * n]);
         self.t = t_new;
         Attempt::Accepted { next: if self.fixed { h } else { self.control.accept(h, err) } }
     }

@@ -13,3 +13,4 @@ pub mod rkf45;
 pub mod ssprk33;
 pub mod tsit5;
 pub mod vern7;
+pub mod vern9;

@@ -301,6 +301,7 @@ pub(crate) fn call<O: Operands>(operands: &O, op: Op, args: [O::Id; 3]) -> Strin
         Primitive::Floor => format!("floor({a})"),
         Primitive::Ceil => format!("ceil({a})"),
         Primitive::Copysign => format!("copysign({a}, {b})"),
+        Primitive::Fma => format!("fma({a}, {b}, {})", operands.number(args[2])),
         Primitive::Min => format!("least({a}, {b})"),
         Primitive::Max => format!("greatest({a}, {b})"),
         Primitive::Lt => format!("{a} < {b}"),

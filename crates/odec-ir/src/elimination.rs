@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::builtin::arithmetic;
 use crate::graph::{Graph, NodeId};
 use crate::program::{Array, ArrayId, Kernel, KernelRole, Pattern, Program, Role, Store, Target};
 use crate::span::Span;
@@ -34,6 +35,9 @@ pub struct Plan<'a> {
     pub columns: &'a [u32],
     /// Reals or complex numbers.
     pub field: Field,
+    /// True if `a - b*c` is to be rounded once, as [`crate::builtin::arithmetic::FMA`]: for processors that have the
+    /// instruction, where it halves the time that each step of a substitution waits for the one before.
+    pub fused: bool,
 }
 
 /// The two kernels, each as the `Outputs` kernel of a program of its own.
@@ -60,6 +64,7 @@ enum Number {
 struct Arithmetic {
     graph: Graph,
     field: Field,
+    fused: bool,
 }
 
 impl Arithmetic {
@@ -93,13 +98,37 @@ impl Arithmetic {
         }
     }
 
-    fn subtract(&mut self, a: Number, b: Number) -> Number {
+    /// `a - b*c`
+    fn subtract_product(&mut self, a: Number, b: Number, c: Number) -> Number {
+        let fused = self.fused;
         let g = &mut self.graph;
-        match (a, b) {
-            (Number::Complex(ar, ai), Number::Complex(br, bi)) => Number::Complex(g.sub(ar, br), g.sub(ai, bi)),
-            (Number::Real(a) | Number::Complex(a, _), Number::Real(b) | Number::Complex(b, _)) => {
-                Number::Real(g.sub(a, b))
+        let mut less = |a, b, c| {
+            if fused {
+                let b = g.neg(b);
+                g.apply(&arithmetic::FMA, &[b, c, a])
+            } else {
+                let product = g.mul(b, c);
+                g.sub(a, product)
             }
+        };
+        match (a, b, c) {
+            (Number::Complex(ar, ai), Number::Complex(br, bi), Number::Complex(cr, ci)) if fused => {
+                let (re, im) = (less(ar, br, cr), less(ai, br, ci));
+                Number::Complex(g.apply(&arithmetic::FMA, &[bi, ci, re]), {
+                    let b = g.neg(bi);
+                    g.apply(&arithmetic::FMA, &[b, cr, im])
+                })
+            }
+            (Number::Complex(ar, ai), Number::Complex(..), Number::Complex(..)) => {
+                let product = self.multiply(b, c);
+                let Number::Complex(re, im) = product else { return product };
+                Number::Complex(self.graph.sub(ar, re), self.graph.sub(ai, im))
+            }
+            (
+                Number::Real(a) | Number::Complex(a, _),
+                Number::Real(b) | Number::Complex(b, _),
+                Number::Real(c) | Number::Complex(c, _),
+            ) => Number::Real(less(a, b, c)),
         }
     }
 
@@ -235,7 +264,7 @@ impl Plan<'_> {
         inputs: usize,
         factors: usize,
     ) -> Program {
-        let mut field = Arithmetic { graph: Graph::new(), field: self.field };
+        let mut field = Arithmetic { graph: Graph::new(), field: self.field, fused: self.fused };
         let mut done: Vec<Row> = Vec::with_capacity(rows.len());
         let mut results = Results::default();
         let mut element = 0;
@@ -251,10 +280,12 @@ impl Plan<'_> {
                 let multiplier = field.multiply(a, inverse);
                 factored.lower.push((k, multiplier));
                 for &(j, u) in &done[k].upper {
-                    let product = field.multiply(multiplier, u);
                     let value = match values.get(&j).copied().flatten() {
-                        Some(a) => field.subtract(a, product),
-                        None => field.negative(product),
+                        Some(a) => field.subtract_product(a, multiplier, u),
+                        None => {
+                            let product = field.multiply(multiplier, u);
+                            field.negative(product)
+                        }
                     };
                     values.insert(j, Some(value));
                 }
@@ -286,7 +317,7 @@ impl Plan<'_> {
     }
 
     fn solve(&self, patterns: &[Vec<usize>], factors: usize, width: usize) -> Program {
-        let mut field = Arithmetic { graph: Graph::new(), field: self.field };
+        let mut field = Arithmetic { graph: Graph::new(), field: self.field, fused: self.fused };
         let unknowns = width * patterns.len();
         let mut starts = Vec::with_capacity(patterns.len());
         let mut x: Vec<Number> = Vec::with_capacity(patterns.len());
@@ -296,8 +327,7 @@ impl Plan<'_> {
             let mut value = field.read(factors, self.rows[i] as usize);
             for (at, &k) in pattern.iter().enumerate().take_while(|&(_, &k)| k < i) {
                 let multiplier = field.read(0, start + at);
-                let product = field.multiply(multiplier, x[k]);
-                value = field.subtract(value, product);
+                value = field.subtract_product(value, multiplier, x[k]);
             }
             x.push(value);
             start += pattern.len();
@@ -308,8 +338,7 @@ impl Plan<'_> {
             let mut value = x[i];
             for (at, &j) in pattern.iter().enumerate().skip(diagonal + 1) {
                 let u = field.read(0, starts[i] + at);
-                let product = field.multiply(u, x[j]);
-                value = field.subtract(value, product);
+                value = field.subtract_product(value, u, x[j]);
             }
             let inverse = field.read(0, starts[i] + diagonal);
             x[i] = field.multiply(value, inverse);

@@ -54,10 +54,11 @@ fn matrix(random: &mut Random, rows: &[u32], columns: &[u32]) -> (Pattern, Vec<f
 fn real_systems_are_solved_in_any_order_of_pivots() {
     let mut random = Random(1);
     for n in [1, 2, 3, 5, 8, 13, 30] {
-        for _ in 0..20 {
+        for trial in 0..20 {
+            let fused = trial % 2 == 0;
             let (rows, columns) = (random.permutation(n), random.permutation(n));
             let (pattern, values, _) = matrix(&mut random, &rows, &columns);
-            let plan = Plan { pattern: &pattern, rows: &rows, columns: &columns, field: Field::Real };
+            let plan = Plan { pattern: &pattern, rows: &rows, columns: &columns, field: Field::Real, fused };
             let elimination = plan.eliminate(MAX_OPERATIONS).unwrap();
             let b: Vec<f64> = (0..n).map(|_| random.unit()).collect();
             let factors = run(&elimination.factor, &values, &[]);
@@ -79,10 +80,10 @@ fn real_systems_are_solved_in_any_order_of_pivots() {
 #[test]
 fn complex_systems_are_solved_as_pairs() {
     let mut random = Random(2);
-    for n in [1, 2, 4, 9, 20] {
+    for (n, fused) in [1, 2, 4, 9, 20].into_iter().flat_map(|n| [(n, false), (n, true)]) {
         let (rows, columns) = (random.permutation(n), random.permutation(n));
         let (pattern, re, im) = matrix(&mut random, &rows, &columns);
-        let plan = Plan { pattern: &pattern, rows: &rows, columns: &columns, field: Field::Complex };
+        let plan = Plan { pattern: &pattern, rows: &rows, columns: &columns, field: Field::Complex, fused };
         let elimination = plan.eliminate(MAX_OPERATIONS).unwrap();
         let pairs: Vec<f64> = re.iter().zip(&im).flat_map(|(&re, &im)| [re, im]).collect();
         let b: Vec<f64> = (0..2 * n).map(|_| random.unit()).collect();
@@ -100,7 +101,7 @@ fn complex_systems_are_solved_as_pairs() {
 fn a_zero_pivot_shows_in_the_factors() {
     let pattern = Pattern::of(2, 2, [(0, 0), (0, 1), (1, 0), (1, 1)]);
     let order = [0, 1];
-    let plan = Plan { pattern: &pattern, rows: &order, columns: &order, field: Field::Real };
+    let plan = Plan { pattern: &pattern, rows: &order, columns: &order, field: Field::Real, fused: false };
     let elimination = plan.eliminate(MAX_OPERATIONS).unwrap();
     assert!(run(&elimination.factor, &[0.0, 1.0, 1.0, 0.0], &[]).iter().any(|f| !f.is_finite()));
 }
@@ -114,10 +115,25 @@ fn tridiagonal_matrices_take_three_operations_a_row_and_full_ones_are_refused_be
         n,
         (0..n).flat_map(|i| [(i, i), (i, (i + 1) % n), ((i + 1) % n, i)]).filter(|&(i, j)| i.abs_diff(j) < 2),
     );
-    let plan = Plan { pattern: &band, rows: &order, columns: &order, field: Field::Real };
+    let plan = Plan { pattern: &band, rows: &order, columns: &order, field: Field::Real, fused: false };
     assert_eq!(plan.eliminate(MAX_OPERATIONS).unwrap().operations, 3 * n as u64 - 2);
     let full = Pattern::of(n, n, (0..n).flat_map(|i| (0..n).map(move |j| (i, j))));
-    let plan = Plan { pattern: &full, rows: &order, columns: &order, field: Field::Real };
+    let plan = Plan { pattern: &full, rows: &order, columns: &order, field: Field::Real, fused: false };
     assert!(plan.eliminate(1000).is_none());
     assert!(Plan { rows: &order[1..], ..plan }.eliminate(u64::MAX).is_none(), "orders of another size");
+}
+
+#[test]
+fn a_product_that_is_subtracted_is_rounded_once_if_asked_for() {
+    let pattern = Pattern::of(2, 2, [(0, 0), (0, 1), (1, 0), (1, 1)]);
+    let order = [0, 1];
+    let last = |fused| {
+        let plan = Plan { pattern: &pattern, rows: &order, columns: &order, field: Field::Real, fused };
+        let elimination = plan.eliminate(MAX_OPERATIONS).unwrap();
+        // columns (1, e), (f, 1): the second pivot is 1 - e*f, whose inverse is the last factor but none
+        let (e, f) = (1.0 + f64::EPSILON, 1.0 - f64::EPSILON);
+        run(&elimination.factor, &[1.0, e, f, 1.0], &[])[3]
+    };
+    assert_eq!(last(true), 1.0 / (f64::EPSILON * f64::EPSILON), "e*f is 1 - eps^2");
+    assert_eq!(last(false), f64::INFINITY, "which is rounded to 1");
 }

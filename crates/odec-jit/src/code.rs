@@ -126,6 +126,7 @@ pub(crate) fn libcall(call: LibCall) -> String {
     match call {
         LibCall::FloorF64 => "floor".to_string(),
         LibCall::CeilF64 => "ceil".to_string(),
+        LibCall::FmaF64 => "fma".to_string(),
         other => default_libcall_names()(other),
     }
 }

@@ -48,3 +48,17 @@ fn build(effort: Effort) -> Result<Arc<dyn TargetIsa>, JitError> {
         .map_err(|why| JitError::UnsupportedHost(why.to_string()))?;
     builder.finish(settings::Flags::new(flags)).map_err(|error| backend(&error))
 }
+
+/// True if this processor multiplies and adds with one rounding in one instruction. Where it does not, a call stands for
+/// it: right, but slow.
+#[must_use]
+pub fn fuses() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        std::arch::is_x86_feature_detected!("fma")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        cfg!(target_arch = "aarch64")
+    }
+}

@@ -20,6 +20,7 @@ mod unit;
 
 pub use compiled::Compiled;
 pub use error::JitError;
+pub use host::fuses;
 pub use object::object;
 pub use text::{asm_text, clif_text};
 pub use unit::Strategy;

@@ -1,6 +1,6 @@
 //! The functions of the C mathematical library that compiled code may call: the same ones that `f64`'s methods call,
-//! so that machine code and interpreter give the same bits. Nothing outside this table is ever looked up. `floor` and
-//! `ceil` serve processors that have no instruction for them.
+//! so that machine code and interpreter give the same bits. Nothing outside this table is ever looked up. `floor`,
+//! `ceil` and `fma` serve processors that have no instruction for them.
 
 use std::ffi::c_double;
 
@@ -15,6 +15,7 @@ unsafe extern "C" {
     safe fn exp(x: c_double) -> c_double;
     safe fn expm1(x: c_double) -> c_double;
     safe fn floor(x: c_double) -> c_double;
+    safe fn fma(x: c_double, y: c_double, z: c_double) -> c_double;
     safe fn fmod(x: c_double, y: c_double) -> c_double;
     safe fn hypot(x: c_double, y: c_double) -> c_double;
     safe fn log(x: c_double) -> c_double;
@@ -29,16 +30,18 @@ unsafe extern "C" {
     safe fn tanh(x: c_double) -> c_double;
 }
 
-/// A function pointer of one or two arguments.
+/// A function pointer of one to three arguments.
 #[derive(Clone, Copy)]
 pub(crate) enum Function {
     /// One argument.
     Unary(extern "C" fn(c_double) -> c_double),
     /// Two arguments.
     Binary(extern "C" fn(c_double, c_double) -> c_double),
+    /// Three arguments.
+    Ternary(extern "C" fn(c_double, c_double, c_double) -> c_double),
 }
 
-use Function::{Binary, Unary};
+use Function::{Binary, Ternary, Unary};
 
 /// Name in C, and where it is; in the order of the alphabet.
 static TABLE: &[(&str, Function)] = &[
@@ -52,6 +55,7 @@ static TABLE: &[(&str, Function)] = &[
     ("exp", Unary(exp)),
     ("expm1", Unary(expm1)),
     ("floor", Unary(floor)),
+    ("fma", Ternary(fma)),
     ("fmod", Binary(fmod)),
     ("hypot", Binary(hypot)),
     ("log", Unary(log)),
@@ -77,6 +81,7 @@ impl Function {
         match self {
             Unary(_) => 1,
             Binary(_) => 2,
+            Ternary(_) => 3,
         }
     }
 
@@ -85,6 +90,7 @@ impl Function {
         match self {
             Unary(function) => function as *const u8,
             Binary(function) => function as *const u8,
+            Ternary(function) => function as *const u8,
         }
     }
 }
@@ -107,7 +113,7 @@ mod tests {
             rows.map(|row| &row.lowering).any(|lowering| matches!(lowering, odec_ir::Lowering::Libm(f) if *f == name))
         };
         for (name, _) in TABLE {
-            assert!(called(name) || ["ceil", "floor"].contains(name), "{name}");
+            assert!(called(name) || ["ceil", "floor", "fma"].contains(&name), "{name}");
         }
     }
 

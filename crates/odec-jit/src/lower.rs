@@ -304,6 +304,10 @@ impl Body<'_, '_, '_> {
             return Width::One.select(&mut self.pos, condition, b, c);
         }
         let (x, y) = (self.number(a), self.number(b));
+        if primitive == Primitive::Fma {
+            let z = self.number(c);
+            return self.pos.ins().fma(x, y, z);
+        }
         Width::One.arithmetic(&mut self.pos, primitive, x, y)
     }
 }

@@ -105,6 +105,8 @@ impl Width {
             | Primitive::And
             | Primitive::Or
             | Primitive::Not
+            // and these take three operands.
+            | Primitive::Fma
             | Primitive::Select => x,
         }
     }

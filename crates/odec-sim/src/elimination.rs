@@ -67,8 +67,14 @@ fn make(plan: &Plan<'_>, execution: Execution) -> Option<Arc<dyn Elimination>> {
         row_idx: plan.pattern.row_idx.clone(),
     };
     let field = if plan.complex { Field::Complex } else { Field::Real };
-    let written = elimination::Plan { pattern: &pattern, rows: plan.rows, columns: plan.columns, field }
-        .eliminate(MAX_OPERATIONS)?;
+    let written = elimination::Plan {
+        pattern: &pattern,
+        rows: plan.rows,
+        columns: plan.columns,
+        field,
+        fused: odec_jit::fuses(),
+    }
+    .eliminate(MAX_OPERATIONS)?;
     let factors = written.factors;
     match execution {
         Execution::Jit => {

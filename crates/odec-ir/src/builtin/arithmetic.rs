@@ -120,6 +120,20 @@ pub static POW: Builtin = Builtin {
     ..ROW
 };
 
+/// `a * b + c`, rounded once. Never made of what a model says: products and sums of a formula are rounded one by one, so
+/// that its value is the same on every processor. Written by the elimination of matrices, see [`crate::elimination`].
+pub static FMA: Builtin = Builtin {
+    name: "fma",
+    notation: Notation::Internal,
+    arity: 3,
+    value: |x| x[0].mul_add(x[1], x[2]),
+    derivative: |g, a, _, i| Some(if i == 2 { g.constant(1.0) } else { a[1 - i] }),
+    dual: |x| x[0] * x[1] + x[2],
+    lowering: Lowering::Primitive(Primitive::Fma),
+    doc: "Product and sum, rounded once.",
+    ..ROW
+};
+
 /// `x^(y-1)`; where that is a root, as after `x^1.5`, by square root: a tenth of the cost of a power.
 fn power_of_one_less(g: &mut Graph, x: NodeId, y: NodeId) -> NodeId {
     let one = g.constant(1.0);
@@ -133,4 +147,4 @@ fn power_of_one_less(g: &mut Graph, x: NodeId, y: NodeId) -> NodeId {
 }
 
 /// The rows of this file.
-pub static ROWS: &[&Builtin] = &[&ADD, &SUB, &MUL, &DIV, &NEG, &POW];
+pub static ROWS: &[&Builtin] = &[&ADD, &SUB, &MUL, &DIV, &NEG, &POW, &FMA];

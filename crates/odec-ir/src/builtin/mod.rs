@@ -166,6 +166,8 @@ pub enum Primitive {
     Select,
     /// Magnitude of `a` with the sign of `b`.
     Copysign,
+    /// `a * b + c`, rounded once.
+    Fma,
 }
 
 /// A builtin by reference to its row; equal only to itself.

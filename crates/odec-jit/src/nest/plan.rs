@@ -295,7 +295,9 @@ impl Plan {
                 Step::Loop(_) => return false,
                 Step::Compute(node) => match self.nest.graph.node(*node) {
                     Node::Call(op, _) => match op.0.lowering {
-                        Lowering::Primitive(odec_ir::Primitive::Floor | odec_ir::Primitive::Ceil) => return false,
+                        Lowering::Primitive(
+                            odec_ir::Primitive::Floor | odec_ir::Primitive::Ceil | odec_ir::Primitive::Fma,
+                        ) => return false,
                         Lowering::Primitive(_) => calls += 1,
                         _ => return false,
                     },

@@ -421,7 +421,13 @@ impl Writer<'_, '_> {
                 width.select(&mut self.pos, condition, b, c)
             } else {
                 let (x, y) = (self.number(a), self.number(b));
-                width.arithmetic(&mut self.pos, primitive, x, y)
+                match primitive {
+                    Primitive::Fma => {
+                        let z = self.number(c);
+                        self.pos.ins().fma(x, y, z)
+                    }
+                    _ => width.arithmetic(&mut self.pos, primitive, x, y),
+                }
             });
         }
         match width {

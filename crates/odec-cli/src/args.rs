@@ -57,6 +57,8 @@ pub enum Command {
     Run(Run),
     /// Say what is wrong with a model, without running it
     Check(Check),
+    /// Solve a model many times, over ranges of its parameters, on all cores
+    Sweep(Sweep),
     /// Check what a model promises: its `expect` and `conserve` lines
     Test(Test),
     /// Draw states against time or one against another, arrays as colours or against their index
@@ -161,6 +163,39 @@ pub struct Run {
     #[arg(long, help_heading = "Output")]
     pub table: bool,
     /// Write the summary as JSON; `-` is standard output (the rows then need -o)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub stats: Option<PathBuf>,
+}
+
+/// `odec sweep`
+#[derive(Args, Debug)]
+pub struct Sweep {
+    /// The model (.ode); `-` reads standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Values of a parameter or initial value: `k=0.1:1:50` for 50 evenly spaced ones, `k=0.1:1:50:log` (or `50log`) for equal
+    /// ratios, `k=0.5` for one. All combinations of several ranges are run, the last one varying fastest
+    #[arg(long, value_name = "NAME=FROM:TO:COUNT", help_heading = "Model")]
+    pub set: Vec<String>,
+    /// Use the values of `params NAME { ... }`
+    #[arg(long, value_name = "NAME", help_heading = "Model")]
+    pub params: Option<String>,
+    /// Run N points drawn from the ranges instead of a grid (`k=0.1:1`, or `k=0.1:1:log` for one uniform in the logarithm)
+    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Sweep")]
+    pub random: Option<String>,
+    /// Other numbers draw other points
+    #[arg(long, value_name = "N", allow_hyphen_values = true, requires = "random", help_heading = "Sweep")]
+    pub seed: Option<String>,
+    /// Threads; as many as there are cores if not given. The rows do not depend on it
+    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Sweep")]
+    pub threads: Option<String>,
+    /// The run. Without `--samples` each run gives one row, at its end
+    #[command(flatten)]
+    pub block: RunBlock,
+    /// Write the rows to a file instead of standard output
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// Write the counts and the time of each run, and their totals, as JSON; `-` is standard output (the rows then need -o)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub stats: Option<PathBuf>,
 }

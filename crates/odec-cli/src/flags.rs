@@ -4,6 +4,7 @@ use odec_lang::diagnostic::Diagnostic;
 use odec_lang::suggest;
 use odec_ode::linear::Linear;
 use odec_sim::choices::{Choices, RecordRule, SampleRule, StepChoice};
+use odec_sim::points::{Range, Spacing};
 use odec_sim::select::names;
 
 use crate::args::{Model, RunBlock};
@@ -109,7 +110,8 @@ fn not_negative(flag: &str, text: &str) -> Result<f64> {
     if v >= 0.0 { Ok(v) } else { Err(bad(flag, text, "a tolerance cannot be negative", example_of(flag))) }
 }
 
-fn count(flag: &str, text: &str) -> Result<u64> {
+/// A whole number above 0.
+pub fn count(flag: &str, text: &str) -> Result<u64> {
     let v = finite(flag, text)?;
     if v >= 1.0 && v.fract() == 0.0 && v < 1e18 {
         Ok(v as u64)
@@ -123,6 +125,60 @@ fn assignment<'a>(flag: &str, text: &'a str) -> Result<(String, &'a str)> {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_string(), value.trim())),
         _ => Err(bad(flag, text, "a name, `=` and a number are needed", example_of(flag))),
     }
+}
+
+/// The ranges among the values of `--set`, and the other ones as they are. `drawn`: points are drawn, and no range needs a
+/// number of values.
+pub fn ranges(set: &[String], drawn: bool) -> Result<(Vec<Range>, Vec<String>)> {
+    let (mut ranges, mut plain) = (Vec::<Range>::new(), vec![]);
+    for text in set {
+        let is_range = text.split_once('=').is_some_and(|(_, value)| value.contains(':'));
+        if !is_range {
+            plain.push(text.clone());
+            continue;
+        }
+        let (name, value) = assignment("--set", text)?;
+        let found = swept(name, value, drawn, text)?;
+        if ranges.iter().any(|range| range.name == found.name) {
+            let headline = format!("`{}` has two ranges", found.name);
+            return Err(Box::new(error("E0705", headline, Some("give one range for each name".to_string()))));
+        }
+        ranges.push(found);
+    }
+    Ok((ranges, plain))
+}
+
+/// `0.1:1:50`, `0.1:1:50log`, `0.1:1:50:log`, and where points are drawn `0.1:1`, `0.1:1:log`.
+fn swept(name: String, value: &str, drawn: bool, text: &str) -> Result<Range> {
+    let example = if drawn { "k=0.1:1" } else { "k=0.1:1:50" };
+    let wrong = |expected: &str| bad("--set", text, expected, example);
+    let mut parts: Vec<&str> = value.split(':').map(str::trim).collect();
+    let mut spacing = Spacing::Even;
+    if let Some(rest) = parts.last().and_then(|last| last.strip_suffix("log")) {
+        spacing = Spacing::Logarithmic;
+        match rest.trim_end() {
+            "" => parts.truncate(parts.len() - 1),
+            rest => *parts.last_mut().unwrap_or(&mut "") = rest,
+        }
+    }
+    let number = |part: &str| match finite("--set", part) {
+        Ok(v) => Ok(v),
+        Err(_) => Err(wrong(&format!("`{part}` is not a finite number"))),
+    };
+    let (low, high, values) = match parts.as_slice() {
+        [low, high] => (number(low)?, number(high)?, None),
+        [low, high, count] => (number(low)?, number(high)?, Some(*count)),
+        _ => return Err(wrong("a range has two ends and a number of values")),
+    };
+    let count = match values {
+        Some(values) => count("--set", values).map_err(|_| wrong("the number of values is a whole number above 0"))?,
+        None if drawn => 1,
+        None => return Err(wrong("a grid needs a number of values behind the two ends")),
+    };
+    if spacing == Spacing::Logarithmic && !(low > 0.0 && high > 0.0) {
+        return Err(wrong("the ends of a logarithmic range are above 0"));
+    }
+    Ok(Range { name, low, high, count, spacing })
 }
 
 /// Ends of an axis, the low one first.

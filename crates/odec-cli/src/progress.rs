@@ -82,6 +82,42 @@ impl Progress {
     }
 }
 
+/// A bar of runs done.
+pub struct Runs {
+    bar: Option<ProgressBar>,
+    wanted: bool,
+    started: Instant,
+    all: u64,
+}
+
+impl Runs {
+    /// For so many runs; `wanted` as for [`Progress::new`].
+    pub fn new(wanted: bool, all: u64) -> Runs {
+        Runs { bar: None, wanted, started: Instant::now(), all }
+    }
+
+    /// With so many of them done.
+    pub fn done(&mut self, done: u64) {
+        if !self.wanted || (self.bar.is_none() && self.started.elapsed() < MOMENT) {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(bar);
+        let fraction = done as f64 / self.all.max(1) as f64;
+        let left = self.started.elapsed().as_secs_f64() * (1.0 - fraction) / fraction.max(1e-9);
+        let left = HumanDuration(Duration::from_secs_f64(left.clamp(0.0, LONGEST)));
+        bar.set_message(format!("{done} of {} runs, {left:#} left", self.all));
+        bar.set_position((fraction * UNITS as f64) as u64);
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+        self.wanted = false;
+    }
+}
+
 fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(UNITS), ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template("{bar:32.cyan} {msg}") {

@@ -8,7 +8,7 @@ use odec_lang::source::Source;
 use odec_ode::problem::Refusal;
 use odec_sim::bind::{Bound, Plan, Purpose};
 use odec_sim::blame;
-use odec_sim::choices::SampleRule;
+use odec_sim::choices::{Choices, SampleRule};
 
 use crate::args::{self, RunBlock};
 use crate::exit::Exit;
@@ -36,6 +36,8 @@ pub struct Session {
     pub model: Model,
     /// Kernels, start, options.
     pub bound: Bound,
+    /// What the command line said, with the tables.
+    pub choices: Choices,
     /// Time of the stages so far.
     pub times: Times,
 }
@@ -82,6 +84,16 @@ pub fn bind_at(
     if let Some(times) = times {
         choices.samples = Some(SampleRule::Times(times));
     }
+    bind_chosen(file, choices, purpose, reporter)
+}
+
+/// The same with choices of the caller's.
+pub fn bind_chosen(
+    file: &args::Model,
+    mut choices: Choices,
+    purpose: Purpose,
+    reporter: Reporter,
+) -> Result<Session, Exit> {
     let checked = check(file, reporter, false)?;
     choices.tables = tables(&checked, file, reporter)?;
     let Checked { source, mut model, mut times } = checked;
@@ -103,7 +115,7 @@ pub fn bind_at(
     let clock = Instant::now();
     let bound = ready.bind(&model, &source).map_err(refused)?;
     times.bind = seconds(clock.elapsed());
-    Ok(Session { source, model, bound, times })
+    Ok(Session { source, model, bound, choices, times })
 }
 
 /// The tables that a model takes from files.
@@ -138,7 +150,7 @@ pub fn exit_of(list: &[Diagnostic]) -> Exit {
         // a table of the model
         Some(d) if d.code == "E0701" => Exit::File,
         // the place is that of the declaration; the fault is that of `--set`
-        Some(d) if d.code == "E0408" => Exit::Usage,
+        Some(d) if matches!(d.code, "E0408" | "E0717") => Exit::Usage,
         // what binding finds out has no place of its own
         Some(d) if d.code.starts_with("E05") => Exit::Model,
         Some(d) if d.labels.is_empty() && d.code != "E0615" => Exit::Usage,

@@ -137,6 +137,26 @@ pub struct Counts {
     newton: u64,
 }
 
+impl Counts {
+    /// Steps and work, for people.
+    pub fn lines(&self) -> [(String, String); 2] {
+        let c = self;
+        let steps = [
+            Some(format!("{} accepted", grouped(c.accepted))),
+            (c.rejected > 0).then(|| format!("{} rejected", grouped(c.rejected))),
+            (c.failed > 0).then(|| format!("{} failed", grouped(c.failed))),
+        ];
+        let work = [
+            Some(format!("{} f", grouped(c.rhs))),
+            (c.jacobians > 0).then(|| format!("{} J", grouped(c.jacobians))),
+            (c.factorisations > 0).then(|| format!("{} LU", grouped(c.factorisations))),
+            (c.solves > 0).then(|| format!("{} solves", grouped(c.solves))),
+            (c.newton > 0).then(|| format!("{} Newton iterations", grouped(c.newton))),
+        ];
+        [("steps".into(), join(steps)), ("work".into(), join(work))]
+    }
+}
+
 impl From<Stats> for Counts {
     fn from(s: Stats) -> Counts {
         Counts {
@@ -207,21 +227,7 @@ impl Summary {
         let to = destination.map(|d| format!(" in {d}")).unwrap_or_default();
         lines.push((self.time.clone(), format!("{time}, {rows}{to}")));
 
-        let c = &self.counts;
-        let steps = [
-            Some(format!("{} accepted", grouped(c.accepted))),
-            (c.rejected > 0).then(|| format!("{} rejected", grouped(c.rejected))),
-            (c.failed > 0).then(|| format!("{} failed", grouped(c.failed))),
-        ];
-        lines.push(("steps".into(), join(steps)));
-        let work = [
-            Some(format!("{} f", grouped(c.rhs))),
-            (c.jacobians > 0).then(|| format!("{} J", grouped(c.jacobians))),
-            (c.factorisations > 0).then(|| format!("{} LU", grouped(c.factorisations))),
-            (c.solves > 0).then(|| format!("{} solves", grouped(c.solves))),
-            (c.newton > 0).then(|| format!("{} Newton iterations", grouped(c.newton))),
-        ];
-        lines.push(("work".into(), join(work)));
+        lines.extend(self.counts.lines());
         if let Some(linear) = self.linear.as_ref().filter(|linear| linear.n > SMALL) {
             lines.push(("linear".into(), linear.text.clone()));
         }
@@ -249,17 +255,22 @@ impl Summary {
             lines.push(("memory".into(), format!("{}, {} for each state", bytes(peak as f64), bytes(each))));
         }
 
-        const GUTTER: usize = 2;
-        const WIDEST: usize = 24;
-        let width = lines.iter().map(|(l, _)| l.chars().count()).filter(|&w| w <= WIDEST).max().unwrap_or(0) + GUTTER;
-        let mut out = String::new();
-        for (k, (label, text)) in lines.iter().enumerate() {
-            let pad = " ".repeat(width.saturating_sub(label.chars().count()).max(GUTTER));
-            let label = if k == 0 { paint.bold(label) } else { paint.dim(label) };
-            out.push_str(&format!("{label}{pad}{text}\n"));
-        }
-        out
+        aligned(&lines, paint)
     }
+}
+
+/// Lines with a label each: the first one stands out.
+pub fn aligned(lines: &[(String, String)], paint: Paint) -> String {
+    const GUTTER: usize = 2;
+    const WIDEST: usize = 24;
+    let width = lines.iter().map(|(l, _)| l.chars().count()).filter(|&w| w <= WIDEST).max().unwrap_or(0) + GUTTER;
+    let mut out = String::new();
+    for (k, (label, text)) in lines.iter().enumerate() {
+        let pad = " ".repeat(width.saturating_sub(label.chars().count()).max(GUTTER));
+        let label = if k == 0 { paint.bold(label) } else { paint.dim(label) };
+        out.push_str(&format!("{label}{pad}{text}\n"));
+    }
+    out
 }
 
 /// From so many states on the memory is worth a line.
@@ -280,7 +291,8 @@ pub fn seconds(d: Duration) -> f64 {
     d.as_secs_f64()
 }
 
-fn counted(n: usize, one: &str, many: &str) -> Option<String> {
+/// A number of things, none if there are none.
+pub fn counted(n: usize, one: &str, many: &str) -> Option<String> {
     match n {
         0 => None,
         1 => Some(format!("1 {one}")),

@@ -71,6 +71,7 @@ impl Default for Options {
 }
 
 /// Where rows go. `times` are visited from dense output, steps are never clipped to them.
+#[derive(Clone, Debug)]
 pub enum Samples {
     /// Each accepted step.
     Steps,
@@ -107,6 +108,20 @@ pub struct Stats {
     pub solves: u64,
     /// Newton iterations.
     pub newton: u64,
+}
+
+impl Stats {
+    /// Adds the counts of another run.
+    pub fn add(&mut self, other: &Stats) {
+        self.accepted += other.accepted;
+        self.rejected += other.rejected;
+        self.failed += other.failed;
+        self.rhs += other.rhs;
+        self.jacobians += other.jacobians;
+        self.factorisations += other.factorisations;
+        self.solves += other.solves;
+        self.newton += other.newton;
+    }
 }
 
 /// How a run ended when it did not fail.

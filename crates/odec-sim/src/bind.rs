@@ -4,7 +4,9 @@ use odec_ir::layout::Layout;
 use odec_ir::nest::bind::check_arrays;
 use odec_ir::{Program, Span};
 use odec_lang::diagnostic::Diagnostic;
-use odec_lang::model::{ConservedSettings, Expectation, Model, Overrides, Record, Samples as Listed, Settings, Values};
+use odec_lang::model::{
+    ConservedSettings, Expectation, Model, Overrides, Record, Run, Samples as Listed, Settings, Values,
+};
 use odec_lang::source::Source;
 use odec_ode::method::auto::Traits;
 use odec_ode::problem::{Options, Problem, Samples};
@@ -99,11 +101,7 @@ impl Plan {
     /// Evaluates the run block and puts the choices over it.
     pub fn new(model: &Model, choices: &Choices, purpose: Purpose) -> Result<Plan, Vec<Diagnostic>> {
         let run = model.run(choices.run.as_deref()).map_err(|d| vec![d])?;
-        let mut overrides =
-            Overrides { values: choices.set.clone(), params: choices.params.clone(), tables: choices.tables.clone() };
-        if overrides.params.is_none() {
-            overrides.params = run.and_then(params_of);
-        }
+        let overrides = overrides(run, choices);
         let values = model.values(&overrides)?;
         let settings = run.map(|r| model.settings(r, &values)).transpose()?.unwrap_or_default();
         let expectations = model.expectations(run, &values);
@@ -122,31 +120,42 @@ impl Plan {
         // before anything is made that grows with the extents
         check_arrays(&program).map_err(|e| one(crate::blame::extents(&e, &program)))?;
         let layout = Layout::of(&program);
-        let (t0, t_end) = self.span(model).map_err(one)?;
+        let states = Quantities::states(&program, &layout);
+        let outputs = Quantities::outputs(&program, &layout);
+        let frame = self.frame(model, &states, program.mass_varies()).map_err(one)?;
+        let columns = self.columns(Columns::new(&model.time.name, states.clone(), outputs)).map_err(one)?;
+        if self.purpose == Purpose::Rows {
+            check_columns(&columns, &frame.samples).map_err(one)?;
+        }
+        let execution = if self.choices.interpret { Execution::Interpret } else { Execution::Jit };
+        let code = Code::new(program, execution, frame.choice.needs)
+            .map_err(|e| one(crate::blame::not_compiled(&Unfit::Code(e), None)))?;
+        Ok(Ready { plan: self, frame, states, columns, code })
+    }
+
+    /// What the run block and the caller say of the course of the run, as numbers.
+    pub(crate) fn frame(&self, model: &Model, states: &Quantities, moving_mass: bool) -> Result<Frame, Diagnostic> {
+        let (t0, t_end) = self.span(model)?;
         let (rule, rule_span) = self.sample_rule();
         let mut samples = times(&rule, t0, t_end).map_err(|why| {
             let place = rule_span.map(|s| (s, String::new()));
-            one(error("E0618", why, place, Some("for example `samples = 200`".to_string())))
+            error("E0618", why, place, Some("for example `samples = 200`".to_string()))
         })?;
         if self.purpose == Purpose::Test {
             samples = self.with_expectations(t0, t_end);
         }
-        let states = Quantities::states(&program, &layout);
-        let outputs = Quantities::outputs(&program, &layout);
-        let columns = self.columns(Columns::new(&model.time.name, states.clone(), outputs)).map_err(one)?;
-        if self.purpose == Purpose::Rows {
-            check_columns(&columns, &samples).map_err(one)?;
-        }
-        let options = self.options(&states).map_err(one)?;
-        let choice = self.method(layout.n, &options, program.mass_varies()).map_err(one)?;
-        let execution = if self.choices.interpret { Execution::Interpret } else { Execution::Jit };
-        let code = Code::new(program, execution, choice.needs)
-            .map_err(|e| one(crate::blame::not_compiled(&Unfit::Code(e), None)))?;
+        let options = self.options(states)?;
+        let choice = self.method(states.len(), &options, moving_mass)?;
         let logarithmic = match rule {
             SampleRule::Log { first, .. } => Some(first),
             _ => None,
         };
-        Ok(Ready { plan: self, t0, t_end, samples, logarithmic, states, columns, options, choice, code })
+        Ok(Frame { t0, t_end, samples, logarithmic, options, choice })
+    }
+
+    /// Values of constants and parameters.
+    pub(crate) fn into_values(self) -> Values {
+        self.values
     }
 
     fn span(&self, model: &Model) -> Result<(f64, f64), Diagnostic> {
@@ -324,21 +333,47 @@ fn check_columns(columns: &Columns, samples: &Samples) -> Result<(), Diagnostic>
 /// A model compiled for a run, to be bound to its extents and parameters.
 pub struct Ready {
     plan: Plan,
-    t0: f64,
-    t_end: f64,
-    samples: Samples,
-    logarithmic: Option<f64>,
+    frame: Frame,
     states: Quantities,
     columns: Columns,
-    options: Options,
-    choice: Choice,
     code: Code,
+}
+
+/// The course of a run.
+pub(crate) struct Frame {
+    pub t0: f64,
+    pub t_end: f64,
+    pub samples: Samples,
+    pub logarithmic: Option<f64>,
+    pub options: Options,
+    pub choice: Choice,
+}
+
+impl Bound {
+    /// The same with a machine of its own, for another thread.
+    pub fn fork(&self) -> Bound {
+        Bound {
+            machine: self.machine.fork(),
+            problem: self.problem.clone(),
+            options: self.options.clone(),
+            samples: self.samples.clone(),
+            logarithmic: self.logarithmic,
+            choice: self.choice,
+            states: self.states.clone(),
+            values: self.values.clone(),
+            columns: self.columns.clone(),
+            expectations: self.expectations.clone(),
+            conservation: self.conservation.clone(),
+            asked: self.asked,
+        }
+    }
 }
 
 impl Ready {
     /// Finds positions and patterns at the extents of the model, and the state at the start.
     pub fn bind(self, model: &Model, source: &Source) -> Result<Bound, Vec<Diagnostic>> {
-        let Ready { plan, t0, t_end, samples, logarithmic, states, columns, mut options, choice, code } = self;
+        let Ready { plan, frame, states, columns, code } = self;
+        let Frame { t0, t_end, samples, logarithmic, mut options, choice } = frame;
         let program = code.program().clone();
         let needs = choice.needs.jacobian;
         let machine =
@@ -372,8 +407,18 @@ impl Ready {
     }
 }
 
+/// What is asked for beside the model's own values.
+pub(crate) fn overrides(run: Option<&Run>, choices: &Choices) -> Overrides {
+    Overrides {
+        values: choices.set.clone(),
+        params: choices.params.clone().or_else(|| run.and_then(params_of)),
+        tables: choices.tables.clone(),
+        open: choices.open.clone(),
+    }
+}
+
 /// The parameter set that a run block names.
-fn params_of(run: &odec_lang::model::Run) -> Option<String> {
+fn params_of(run: &Run) -> Option<String> {
     run.entries.iter().find(|e| e.key == "params").and_then(|e| match &e.value {
         odec_lang::model::EntryValue::Word(word) => Some(word.clone()),
         _ => None,

@@ -18,6 +18,8 @@ pub enum StepChoice {
 pub enum SampleRule {
     /// Each accepted step.
     Steps,
+    /// The end alone.
+    End,
     /// The start and so many evenly spaced times after it, the last one the end.
     Count(u64),
     /// The start, and `count` times from `first` after it to the end, evenly spaced in their logarithm.
@@ -53,6 +55,8 @@ pub struct Choices {
     pub params: Option<String>,
     /// Single values: parameters, constants, initial values.
     pub set: Vec<(String, f64)>,
+    /// Parameters and start values that vary between runs, or that derivatives are taken by.
+    pub open: Vec<String>,
     /// Data of the tables that come from files, by name, row by row.
     pub tables: HashMap<String, Vec<f64>>,
     /// Start.

@@ -16,6 +16,7 @@ pub mod derivatives;
 pub mod elimination;
 pub mod field;
 pub mod machine;
+pub mod points;
 pub mod promises;
 pub mod quantities;
 pub mod reference;
@@ -25,6 +26,7 @@ pub mod select;
 mod series;
 pub mod spectrum;
 pub mod stability;
+pub mod sweep;
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, Label, Severity};

@@ -17,6 +17,7 @@ use crate::elimination::Eliminations;
 use crate::series::SeriesKernels;
 
 /// What executes the kernels.
+#[derive(Clone)]
 enum Backend {
     Jit(Box<Compiled>),
     /// Schedules of the nests, in a program that has some.
@@ -91,6 +92,7 @@ impl Code {
 }
 
 /// A matrix of the program: its pattern, and for a program of nests the slots of its entries.
+#[derive(Clone)]
 struct Bound {
     pattern: Pattern,
     matrix: Option<Arc<Matrix>>,
@@ -114,7 +116,7 @@ pub struct Machine {
     mass: BoundMass,
     autonomous: bool,
     eliminations: Arc<Eliminations>,
-    series: SeriesKernels,
+    series: Arc<SeriesKernels>,
     /// Kernels that the program has: of a huge model some are left out, and what is missing must not pass for zero.
     has_jacobian: bool,
     has_time_derivative: bool,
@@ -122,6 +124,7 @@ pub struct Machine {
 }
 
 /// The mass matrix at these parameters.
+#[derive(Clone)]
 enum BoundMass {
     Identity,
     Constant(Pattern, Vec<f64>),
@@ -172,7 +175,7 @@ impl Machine {
             jacobian: OnceLock::new(),
             mass: BoundMass::Identity,
             eliminations: Arc::new(Eliminations::new(execution)),
-            series: SeriesKernels::new(),
+            series: Arc::new(SeriesKernels::new()),
         };
         machine.prepare();
         machine.bind_mass()?;
@@ -296,8 +299,43 @@ impl Machine {
     /// The state at the start.
     pub fn initial(&self, t0: f64) -> Vec<f64> {
         let mut y = vec![0.0; self.layout.n];
-        self.run(KernelRole::Initial, None, t0, &[], &[], &mut y);
+        self.start(t0, &mut y);
         y
+    }
+
+    /// The state at the start, into `y`.
+    pub fn start(&self, t0: f64, y: &mut [f64]) {
+        self.run(KernelRole::Initial, None, t0, &[], &[], y);
+    }
+
+    /// Another machine with the same code, positions and patterns, and parameters of its own.
+    pub fn fork(&self) -> Machine {
+        Machine {
+            program: self.program.clone(),
+            layout: self.layout.clone(),
+            backend: self.backend.clone(),
+            p: self.p.clone(),
+            nests: self.nests.clone(),
+            jacobian: self.jacobian.clone(),
+            nothing: self.nothing.clone(),
+            mass: self.mass.clone(),
+            eliminations: self.eliminations.clone(),
+            series: self.series.clone(),
+            ..*self
+        }
+    }
+
+    /// Gives parameters other values: `change` writes them into the parameter buffer. What follows from them is made anew.
+    ///
+    /// # Errors
+    /// A mass matrix whose entries do not fit, as for [`Machine::bind`].
+    pub fn change(&mut self, change: impl FnOnce(&mut [f64])) -> Result<(), Unfit> {
+        change(&mut self.p);
+        self.prepare();
+        if matches!(self.mass, BoundMass::Constant(..)) {
+            self.bind_mass()?;
+        }
+        Ok(())
     }
 
     /// Outputs, then conserved, then expected quantities. `w` is y', n values, which are looked at only where

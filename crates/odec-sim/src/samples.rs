@@ -16,6 +16,7 @@ pub fn times(rule: &SampleRule, t0: f64, t_end: f64) -> Result<Samples, String> 
     let many = |n: u64| format!("{n} sample times are more than the {MAX_SAMPLES} that odec keeps");
     match rule {
         SampleRule::Steps => Ok(Samples::Steps),
+        SampleRule::End => Ok(Samples::Times(vec![t_end])),
         SampleRule::Count(0) => Err("at least one sample is needed".to_string()),
         SampleRule::Count(n) if *n > MAX_SAMPLES => Err(many(*n)),
         SampleRule::Count(n) => {

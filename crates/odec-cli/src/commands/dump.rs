@@ -50,7 +50,8 @@ pub fn lower_checked(checked: &Checked, model: &Model, reporter: Reporter) -> Re
         Exit::Usage
     })?;
     let tables = session::tables(checked, model, reporter)?;
-    let overrides = odec_lang::model::Overrides { values: choices.set, params: choices.params, tables };
+    let overrides =
+        odec_lang::model::Overrides { values: choices.set, params: choices.params, tables, open: choices.open };
     odec_lang::lower(&checked.model, &overrides).map_err(|list| {
         reporter.diagnostics(Some(&checked.source), &list, true);
         exit_with(&checked.model, &overrides.values, &list)

@@ -16,6 +16,7 @@ mod plot;
 mod profile;
 mod run;
 mod stability;
+mod sweep;
 mod test;
 
 use odec_ode::problem::SolveError;
@@ -34,6 +35,7 @@ pub fn execute(cli: Cli) -> Exit {
     match cli.command {
         Command::Run(args) => run::run(&args, reporter),
         Command::Check(args) => check::check(&args, reporter),
+        Command::Sweep(args) => sweep::sweep(&args, reporter),
         Command::Test(args) => test::test(&args, reporter),
         Command::Plot(args) => plot::plot(&args, reporter),
         Command::Stability(args) => stability::stability(&args, reporter),

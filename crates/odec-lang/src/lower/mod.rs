@@ -11,7 +11,7 @@ use odec_ir::{Array, ArrayId, Graph, Kernel, KernelRole, Nest, NodeId, Program, 
 
 use crate::diagnostic::Diagnostic;
 use crate::model::walk::{MAX_INLINED_TERMS, TooLarge, Walk};
-use crate::model::{Level, Model, Overrides, Start};
+use crate::model::{Level, Model, Overrides, Start, Values};
 use crate::report::error;
 use nodes::{Nodes, States, extract};
 
@@ -21,6 +21,8 @@ struct Arrays {
     parameters: Vec<ArrayId>,
     /// Of each state, that of order 0; the higher ones follow it.
     states: Vec<ArrayId>,
+    /// Parameters that stand for start values, in the order of [`Values::opened`].
+    opened: Vec<ArrayId>,
 }
 
 impl Arrays {
@@ -107,7 +109,7 @@ pub(crate) fn draft(model: &Model, overrides: &Overrides) -> Result<Draft, Vec<D
 /// Arrays and the kernels that are not derivatives of others.
 pub(crate) fn kernels(model: &Model, overrides: &Overrides) -> Result<(Vec<Array>, Vec<Kernel>), Vec<Diagnostic>> {
     let values = model.values(overrides)?;
-    let arrays = arrays(model, &values.parameters);
+    let arrays = arrays(model, &values);
     let mut walk = Walk::new(Nodes {
         graph: Graph::new(),
         constants: &values.constants,
@@ -161,7 +163,7 @@ pub(crate) fn kernels(model: &Model, overrides: &Overrides) -> Result<(Vec<Array
     if let Some(kernel) = outputs_kernel(model, &mut walk, &mut arrays).map_err(too_large)? {
         kernels.push(kernel);
     }
-    kernels.push(initial_kernel(model, &mut walk, &arrays, &values.initial).map_err(too_large)?);
+    kernels.push(initial_kernel(model, &mut walk, &arrays, &values).map_err(too_large)?);
     Ok((arrays.list, kernels))
 }
 
@@ -174,15 +176,21 @@ fn expanded(model: &Model, t: TooLarge) -> Diagnostic {
     report.help("a function is inlined at every call: let functions that call functions take their common part as an argument, or use definitions")
 }
 
-fn arrays(model: &Model, defaults: &[f64]) -> Arrays {
-    let mut arrays = Arrays { list: Vec::new(), parameters: Vec::new(), states: Vec::new() };
-    for (given, &default) in model.parameters.iter().zip(defaults) {
+fn arrays(model: &Model, values: &Values) -> Arrays {
+    let mut arrays = Arrays { list: Vec::new(), parameters: Vec::new(), states: Vec::new(), opened: Vec::new() };
+    for (given, &default) in model.parameters.iter().zip(&values.parameters) {
         let id = arrays.next();
         let array = arrays.push(given.name.clone(), Role::Parameter, given.span);
         array.default = default;
         array.unit.clone_from(&given.unit);
         array.doc.clone_from(&given.doc);
         arrays.parameters.push(id);
+    }
+    for opened in &values.opened {
+        let id = arrays.next();
+        arrays.push(opened.name.clone(), Role::Parameter, model.states[opened.state].span).default =
+            opened.given.unwrap_or(0.0);
+        arrays.opened.push(id);
     }
     for state in &model.states {
         let id = arrays.next();
@@ -272,7 +280,7 @@ fn initial_kernel(
     model: &Model,
     walk: &mut Walk<Nodes<'_>>,
     arrays: &Arrays,
-    given: &[(usize, u8, f64)],
+    values: &Values,
 ) -> Result<Kernel, TooLarge> {
     let mut start: BTreeMap<(usize, u8), NodeId> = BTreeMap::new();
     walk.domain.states = States::default();
@@ -283,9 +291,16 @@ fn initial_kernel(
                 walk.domain.definitions[i] = Some(node);
             }
             Start::State(i, k) => {
-                let node = match given.iter().rev().find(|g| (g.0, g.1) == (i, k)) {
-                    Some(&(_, _, value)) => walk.domain.graph.constant(value),
-                    None => walk.value(model, model.states[i].initial[usize::from(k)])?,
+                let given = values.initial.iter().rev().find(|g| (g.0, g.1) == (i, k));
+                let opened = values.opened.iter().rposition(|o| (o.state, o.order) == (i, k));
+                let opened = opened.map(|o| walk.domain.graph.read(arrays.opened[o]));
+                let node = match (given, opened) {
+                    (Some(_), Some(parameter)) => parameter,
+                    (Some(&(_, _, value)), None) => walk.domain.graph.constant(value),
+                    (None, parameter) => {
+                        let own = walk.value(model, model.states[i].initial[usize::from(k)])?;
+                        parameter.map_or(own, |parameter| walk.domain.graph.add(own, parameter))
+                    }
                 };
                 walk.domain.states.values.insert((i, k), node);
                 start.insert((i, k), node);

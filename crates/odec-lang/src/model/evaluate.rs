@@ -19,6 +19,25 @@ pub struct Overrides {
     pub params: Option<String>,
     /// Data of the constants and parameters that come from files, by name, row by row.
     pub tables: HashMap<String, Vec<f64>>,
+    /// Parameters and start values that take other values between the runs of one program, or that derivatives are taken
+    /// by: start values among them become parameters of the program, under this name.
+    pub open: Vec<String>,
+}
+
+/// A start value that is a parameter of the program. With a value given for it, it is that parameter; without, what the
+/// model says plus the parameter, which is zero.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Opened {
+    /// The name asked for, which is that of the parameter.
+    pub name: String,
+    /// The state.
+    pub state: usize,
+    /// The order of its derivative.
+    pub order: u8,
+    /// Subscripts of a single element.
+    pub at: Option<Vec<i64>>,
+    /// The value given for it.
+    pub given: Option<f64>,
 }
 
 /// Values of everything that does not change in a run.
@@ -38,6 +57,8 @@ pub struct Values {
     pub constant_data: Vec<Vec<f64>>,
     /// Likewise of each parameter.
     pub parameter_data: Vec<Vec<f64>>,
+    /// Start values that are parameters of the program.
+    pub opened: Vec<Opened>,
 }
 
 /// A number of a run block with its place.
@@ -254,6 +275,7 @@ impl Model {
             elements: Vec::new(),
             constant_data: vec![Vec::new(); self.constants.len()],
             parameter_data: vec![Vec::new(); self.parameters.len()],
+            opened: Vec::new(),
         };
         let overridden = |symbol: Symbol| given.iter().rev().find(|g| g.0 == symbol).map(|g| g.2);
         for &i in &self.constant_order {
@@ -328,10 +350,81 @@ impl Model {
                 errors.push(report);
             }
         }
+        for name in &overrides.open {
+            match self.opened(name, &values) {
+                Ok(opened) => values.opened.extend(opened),
+                Err(report) => errors.push(report),
+            }
+        }
         errors.extend(self.misfitting_files(&values, overrides));
         self.fill_definitions(&mut values);
         self.check_bounds(&values, &from, &mut errors);
         if errors.is_empty() { Ok(values) } else { Err(errors) }
+    }
+
+    /// What a name is that is to vary; `None` for a parameter, which varies anyway.
+    fn opened(&self, name: &str, values: &Values) -> Result<Option<Opened>, Diagnostic> {
+        let Some((base, primes, at)) = parts_of(name) else { return Err(self.cannot_set(name, None)) };
+        let found = self.symbols.get(&base).copied();
+        match found {
+            Some(Symbol::Parameter(_)) if primes == 0 => Ok(None),
+            Some(Symbol::State(state)) if primes < usize::from(self.states[state].order) => {
+                let order = primes as u8;
+                let of_whole = values.initial.iter().rev().find(|g| (g.0, g.1) == (state, order)).map(|g| g.2);
+                let of_element = |at: &Vec<i64>| {
+                    let given = values.elements.iter().rev().find(|e| (e.0, e.1) == (state, order) && e.2 == *at);
+                    given.map(|e| e.3)
+                };
+                let given = at.as_ref().map_or(of_whole, of_element);
+                Ok(Some(Opened { name: name.to_owned(), state, order, at, given }))
+            }
+            Some(Symbol::Constant(i)) => {
+                let headline = format!("`{name}` is a constant, and cannot vary from run to run");
+                let help = format!(
+                    "if no index set is made of it, declare it as `param {base}`; else run once for each value, `odec run --set {name}=...`"
+                );
+                Err(error("E0717", headline, self.constants[i].span, "declared here").help(help))
+            }
+            found => Err(self.cannot_set(name, found)),
+        }
+    }
+
+    /// True if entries of a run block, or the bounds of parameters and constants, depend on one of these names.
+    pub fn settings_depend(&self, run: Option<&Run>, names: &[String]) -> bool {
+        let symbols: Vec<Symbol> =
+            names.iter().filter_map(|name| self.symbols.get(&parts_of(name)?.0).copied()).collect();
+        let mut open: Vec<Body> = Vec::new();
+        for entry in run.into_iter().flat_map(|run| &run.entries) {
+            match &entry.value {
+                EntryValue::Number(body) => open.push(*body),
+                EntryValue::Range(a, b) | EntryValue::Log(a, b) => open.extend([*a, *b]),
+                EntryValue::List(list) => open.extend(list),
+                EntryValue::Names(names) => open.extend(names.iter().map(|(_, body)| *body)),
+                EntryValue::Word(_) => {}
+            }
+        }
+        let bounds = self.parameters.iter().chain(&self.constants).filter_map(|given| given.bounds);
+        open.extend(bounds.flat_map(|(low, high)| [low, high]));
+        let mut seen = vec![false; self.definitions.len()];
+        while let Some(body) = open.pop() {
+            for term in &self.terms[body.range()] {
+                let read = match &term.kind {
+                    TermKind::Parameter(i) => Symbol::Parameter(*i),
+                    TermKind::Definition(i) => Symbol::Definition(*i),
+                    TermKind::Element(symbol, ..) => *symbol,
+                    _ => continue,
+                };
+                if symbols.contains(&read) && !matches!(read, Symbol::State(_)) {
+                    return true;
+                }
+                if let Symbol::Definition(i) = read
+                    && !std::mem::replace(&mut seen[i], true)
+                {
+                    open.push(self.definitions[i].value);
+                }
+            }
+        }
+        false
     }
 
     /// A definition that was not computed in advance is read.

@@ -16,7 +16,8 @@ pub use arrays::{Boundary, Dimension, EdgeRule, IndexSet, Indexed, Local, Piece,
 pub use build::analyse;
 pub(crate) use build::structure::two_equations;
 pub use evaluate::{
-    ConservedSettings, Expectation, MAX_SAMPLES, Overrides, Record, Samples, Setting, Settings, Tolerance, Values,
+    ConservedSettings, Expectation, MAX_SAMPLES, Opened, Overrides, Record, Samples, Setting, Settings, Tolerance,
+    Values,
 };
 
 /// Position of a term in [`Model::terms`]; operands have smaller positions than their users.

@@ -24,4 +24,6 @@ pub(super) const CODES: &[Code] = codes! {
     "E0713" "rows that are too long, or too many"
     "E0714" "a table file that cannot be used"
     "E0715" "a picture with too many axes or curves"
+    "E0716" "a sweep of too many runs"
+    "E0717" "a constant that is to vary"
 };

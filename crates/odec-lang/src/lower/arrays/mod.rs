@@ -230,7 +230,7 @@ fn cyclic_rates(model: &Model) -> Result<(), Vec<Diagnostic>> {
 }
 
 fn world<'m>(model: &'m Model, values: &'m Values) -> Result<World<'m>, Diagnostic> {
-    let mut arrays = super::arrays(model, &values.parameters);
+    let mut arrays = super::arrays(model, values);
     let sizes = Sizes::new(model, values, &mut arrays);
     let parameters = arrays.parameters.clone();
     let mut world = World {

@@ -6,7 +6,7 @@ use odec_ir::{ArrayId, Node, NodeId, Span};
 
 use super::index::{Equal, IndexValue};
 use super::scribe::{Context, ContextId, Key, Kind, Known, Outcome, Phase, Scribe, Step};
-use crate::model::{Place, Symbol, TermId};
+use crate::model::{Opened, Place, Symbol, TermId};
 
 /// Something that is read: an array of the program, or an expression with indices.
 enum Source {
@@ -90,7 +90,7 @@ impl Scribe<'_, '_> {
             return None;
         }
         let given = self.world.values.initial.iter().rev().find(|g| (g.0, g.1) == (i, order))?.2;
-        let node = self.graph.constant(given);
+        let node = self.opened(i, order, None).unwrap_or_else(|| self.graph.constant(given));
         Some(Ok(Step::Done(Known::Node(self.replaced(node, i, order, subs)))))
     }
 
@@ -349,7 +349,17 @@ impl Scribe<'_, '_> {
             Step::Done(Known::Node(node)) => node,
             other => return Ok(other),
         };
+        let shifted = self.opened(state, order, None).map(|shift| self.graph.add(node, shift));
+        let node = shifted.unwrap_or(node);
         Ok(Step::Done(Known::Node(self.replaced(node, state, order, subs))))
+    }
+
+    /// The parameter that stands for a start value, if one does.
+    fn opened(&mut self, state: usize, order: u8, at: Option<&[i64]>) -> Option<NodeId> {
+        let same = |o: &Opened| (o.state, o.order, o.at.as_deref()) == (state, order, at);
+        let found = self.world.values.opened.iter().rposition(same)?;
+        let array = self.world.arrays.opened[found];
+        Some(self.scalar(array))
     }
 
     /// A start value where its element was not replaced by itself.
@@ -363,7 +373,7 @@ impl Scribe<'_, '_> {
             }
             let Some(condition) = self.all(&conditions) else { continue };
             let condition = self.copied(condition);
-            let value = self.graph.constant(value);
+            let value = self.opened(state, order, Some(&at)).unwrap_or_else(|| self.graph.constant(value));
             node = self.graph.apply(&logic::IF, &[condition, value, node]);
         }
         node

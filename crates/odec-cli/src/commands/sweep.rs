@@ -1,0 +1,348 @@
+//! `odec sweep`: many runs of one compiled model on all cores, rows with the values that vary in front.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Instant;
+
+use odec_lang::diagnostic::Diagnostic;
+use odec_ode::problem::Stats;
+use odec_sim::bind::Purpose;
+use odec_sim::choices::SampleRule;
+use odec_sim::points::{Design, MAX_RUNS, Points, Range, Spacing};
+use odec_sim::sweep::{Collector, Done, Job, MAX_THREADS, Trouble};
+use serde::Serialize;
+
+use crate::args::{Model, Sweep};
+use crate::exit::Exit;
+use crate::flags;
+use crate::input::{error, keep_apart};
+use crate::progress::Runs;
+use crate::report::{Reporter, say};
+use crate::rows::{self, Rows, shortest, write_file};
+use crate::session::{Session, bind_chosen, exit_with};
+use crate::signal;
+use crate::summary::{Counts, aligned, counted, duration, grouped, seconds};
+
+/// Seed of drawn points unless another is given.
+const SEED: u64 = 1;
+/// Most ranges that the summary lists.
+const LISTED: usize = 4;
+
+/// Runs all points and writes.
+pub fn sweep(args: &Sweep, reporter: Reporter) -> Exit {
+    let stats_on_stdout = args.stats.as_deref().is_some_and(|p| p.as_os_str() == "-");
+    if stats_on_stdout && args.output.is_none() {
+        let headline = "`--stats -` and the rows both want standard output".to_string();
+        reporter.diagnostic(None, &error("E0702", headline, Some("write the rows to a file: `-o rows.csv`".into())));
+        return Exit::Usage;
+    }
+    let outputs = [("-o", args.output.as_deref()), ("--stats", args.stats.as_deref())];
+    let asked = keep_apart(&args.file, &outputs).and_then(|()| Asked::of(args));
+    let Asked { points, threads, plain } = match asked {
+        Ok(asked) => asked,
+        Err(d) => {
+            reporter.diagnostic(None, &d);
+            return Exit::Usage;
+        }
+    };
+    let model = Model { file: args.file.clone(), set: plain, params: args.params.clone() };
+    let mut choices = match flags::choices(&model, &args.block) {
+        Ok(choices) => choices,
+        Err(d) => {
+            reporter.diagnostic(None, &d);
+            return Exit::Usage;
+        }
+    };
+    choices.samples.get_or_insert(SampleRule::End);
+    choices.set.extend(points.ranges().iter().map(|range| (range.name.clone(), range.low)));
+    choices.open = points.names().map(str::to_string).collect();
+    let session = match bind_chosen(&model, choices, Purpose::Rows, reporter) {
+        Ok(session) => session,
+        Err(exit) => return exit,
+    };
+    let clock = Instant::now();
+    let job = Job {
+        model: &session.model,
+        source: &session.source,
+        bound: &session.bound,
+        choices: &session.choices,
+        points: &points,
+        stop: &signal::asked_to_stop,
+        clock: &|| seconds(clock.elapsed()),
+    };
+    if let Err(list) = job.check() {
+        reporter.diagnostics(Some(&session.source), &list, true);
+        return exit_with(&session.model, &session.choices.set, &list);
+    }
+    let rows = match &args.output {
+        None => Rows::stdout(),
+        Some(path) => match Rows::file(path) {
+            Ok(rows) => rows,
+            Err(d) => {
+                reporter.diagnostic(None, &d);
+                return Exit::File;
+            }
+        },
+    };
+    execute(&job, &session, rows, args, threads, reporter)
+}
+
+/// What the flags of the sweep say.
+struct Asked {
+    points: Points,
+    threads: usize,
+    /// Values of `--set` that are no ranges.
+    plain: Vec<String>,
+}
+
+impl Asked {
+    fn of(args: &Sweep) -> Result<Asked, Box<Diagnostic>> {
+        let runs = args.random.as_deref().map(|text| flags::count("--random", text)).transpose()?;
+        let (ranges, plain) = flags::ranges(&args.set, runs.is_some())?;
+        if ranges.is_empty() {
+            let headline = "no range is given, so that there is nothing to sweep".to_string();
+            let help = "give the values of a parameter or start value: `--set k=0.1:1:50`".to_string();
+            return Err(Box::new(error("E0705", headline, Some(help))));
+        }
+        let seed = match args.seed.as_deref().map(str::parse::<u64>) {
+            None => SEED,
+            Some(Ok(seed)) => seed,
+            Some(Err(_)) => {
+                let headline = "`--seed` takes a whole number from 0 on".to_string();
+                return Err(Box::new(error("E0705", headline, Some("for example `--seed 7`".to_string()))));
+            }
+        };
+        let design = runs.map_or(Design::Grid, |runs| Design::Random { runs, seed });
+        let asked = match design {
+            Design::Grid => ranges.iter().map(|range| range.count.to_string()).collect::<Vec<_>>().join(" x "),
+            Design::Random { runs, .. } => runs.to_string(),
+        };
+        let points = Points::new(ranges, design).ok_or_else(|| {
+            let headline = format!("{asked} runs are more than the {MAX_RUNS} of one sweep");
+            let help = "take fewer values, draw some of the points with `--random 10000`, or sweep part by part";
+            Box::new(error("E0716", headline, Some(help.to_string())))
+        })?;
+        let threads = match args.threads.as_deref().map(|text| flags::count("--threads", text)).transpose()? {
+            None => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            Some(n) if n <= MAX_THREADS as u64 => n as usize,
+            Some(n) => {
+                let headline = format!("`--threads {n}`: at most {MAX_THREADS} threads are started");
+                let help = "leave it out to use all cores".to_string();
+                return Err(Box::new(error("E0705", headline, Some(help))));
+            }
+        };
+        Ok(Asked { points, threads, plain })
+    }
+}
+
+fn execute(job: &Job<'_>, session: &Session, mut rows: Rows, args: &Sweep, threads: usize, reporter: Reporter) -> Exit {
+    signal::listen();
+    let names = job.points.names().map(str::to_string);
+    let trouble = rows.header(names.chain(session.bound.columns.names())).err();
+    let on_terminal = args.output.is_none() && std::io::IsTerminal::is_terminal(&std::io::stdout());
+    let visible = reporter.terminal() && !reporter.quiet() && !on_terminal;
+    let mut writer = Writer {
+        rows,
+        trouble,
+        progress: Runs::new(visible, job.points.len()),
+        row: vec![],
+        totals: Stats::default(),
+        runs: 0,
+        failed: 0,
+        first: None,
+        each: args.stats.is_some().then(Vec::new),
+    };
+    let clock = Instant::now();
+    let ended = if writer.trouble.is_none() { job.run(threads, &mut writer) } else { true };
+    if writer.trouble.is_none() {
+        writer.trouble = writer.rows.flush().err();
+    }
+    let solve = seconds(clock.elapsed());
+    writer.progress.finish();
+
+    let mut exit = Exit::Success;
+    if ended && signal::asked_to_stop() && writer.trouble.is_none() {
+        exit = Exit::Interrupted;
+    }
+    if let Some((k, trouble)) = &writer.first {
+        let list = job.explain(*k, trouble);
+        reporter.diagnostics(Some(&session.source), &list, true);
+        reporter.diagnostic(None, &failures(job, *k, trouble, &writer));
+        exit = if exit == Exit::Success { Exit::Run } else { exit };
+    }
+    if let Some(trouble) = writer.trouble.take() {
+        let after = super::after(trouble, reporter);
+        exit = if exit == Exit::Success { after } else { exit };
+    }
+    if !reporter.quiet() && reporter.human() {
+        say(&human(job, session, &writer, args.output.as_deref(), (threads, solve), reporter));
+    }
+    if let Some(path) = &args.stats {
+        let json = json(job, session, &writer, (threads, solve));
+        let result = if path.as_os_str() == "-" {
+            rows::print(&json).or_else(|trouble| match trouble {
+                rows::Trouble::Closed => Ok(()),
+                rows::Trouble::Failed(d) => Err(d),
+            })
+        } else {
+            write_file(path, json.as_bytes())
+        };
+        if let Err(d) = result {
+            reporter.diagnostic(None, &d);
+            exit = if exit == Exit::Success { Exit::File } else { exit };
+        }
+    }
+    exit
+}
+
+/// How many runs failed, and which was the first.
+fn failures(job: &Job<'_>, k: u64, trouble: &Trouble, writer: &Writer) -> Diagnostic {
+    let mut point = vec![0.0; job.points.ranges().len()];
+    job.points.fill(k, &mut point);
+    let at: Vec<String> =
+        job.points.names().zip(&point).map(|(name, x)| format!("{name} = {}", shortest(*x))).collect();
+    let at = at.join(", ");
+    let headline = match (trouble, writer.failed) {
+        (Trouble::Refused(_), _) => format!("the sweep ended at {at}, run {} of {}", k + 1, job.points.len()),
+        (_, 1) => format!("1 run failed, of {} made: that of {at}", grouped(writer.runs)),
+        (_, failed) => {
+            format!("{} runs failed, of {} made: the first is that of {at}", grouped(failed), grouped(writer.runs))
+        }
+    };
+    let set: Vec<String> =
+        job.points.names().zip(&point).map(|(name, x)| format!("--set '{name}={}'", shortest(*x))).collect();
+    let help =
+        format!("its last row has the time that was reached; alone it is run by `odec run` with `{}`", set.join(" "));
+    error("E0621", headline, Some(help))
+}
+
+/// The cost of one run.
+#[derive(Serialize)]
+struct Cost {
+    failed: bool,
+    steps: u64,
+    rejected: u64,
+    f: u64,
+    jacobians: u64,
+    factorisations: u64,
+    seconds: f64,
+}
+
+/// Runs to rows, counts and progress.
+struct Writer {
+    rows: Rows,
+    trouble: Option<rows::Trouble>,
+    progress: Runs,
+    row: Vec<f64>,
+    totals: Stats,
+    runs: u64,
+    failed: u64,
+    first: Option<(u64, Trouble)>,
+    each: Option<Vec<Cost>>,
+}
+
+impl Collector for Writer {
+    fn run(&mut self, k: u64, point: &[f64], values: &[f64], done: &Done) -> ControlFlow<()> {
+        self.runs += 1;
+        self.totals.add(&done.stats);
+        if let Some(each) = &mut self.each {
+            let s = &done.stats;
+            each.push(Cost {
+                failed: done.trouble.is_some(),
+                steps: s.accepted,
+                rejected: s.rejected + s.failed,
+                f: s.rhs,
+                jacobians: s.jacobians,
+                factorisations: s.factorisations,
+                seconds: done.seconds,
+            });
+        }
+        if let Some(trouble) = &done.trouble {
+            self.failed += 1;
+            self.first.get_or_insert_with(|| (k, trouble.clone()));
+            if matches!(trouble, Trouble::Refused(_)) {
+                // what a solver refuses once it will refuse again
+                return ControlFlow::Break(());
+            }
+        }
+        for row in values.chunks(values.len() / done.rows.max(1)) {
+            self.row.clear();
+            self.row.extend_from_slice(point);
+            self.row.extend_from_slice(row);
+            if let Err(trouble) = self.rows.row(&self.row) {
+                self.trouble = Some(trouble);
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn tick(&mut self, done: u64, idle: bool) -> ControlFlow<()> {
+        self.progress.done(done);
+        // the next run may take long: what there is should not wait for it
+        let written = if idle { self.rows.flush() } else { self.rows.tick() };
+        if let Err(trouble) = written {
+            self.trouble = Some(trouble);
+        }
+        let over = self.trouble.is_some() || signal::asked_to_stop();
+        if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+fn text(range: &Range) -> String {
+    let spacing = if range.spacing == Spacing::Logarithmic { ", logarithmic" } else { "" };
+    format!("{} = {} .. {}{spacing}", range.name, shortest(range.low), shortest(range.high))
+}
+
+fn human(
+    job: &Job<'_>,
+    session: &Session,
+    writer: &Writer,
+    destination: Option<&Path>,
+    (threads, solve): (usize, f64),
+    reporter: Reporter,
+) -> String {
+    let bound = &session.bound;
+    let paint = reporter.paint();
+    let mut ranges: Vec<String> = job.points.ranges().iter().take(LISTED).map(text).collect();
+    if job.points.ranges().len() > LISTED {
+        ranges.push("...".to_string());
+    }
+    let mut runs = counted(writer.runs as usize, "run", "runs").unwrap_or("no run".to_string());
+    if writer.runs < job.points.len() {
+        runs.push_str(&paint.yellow(&format!(" of {}, stopped", grouped(job.points.len()))));
+    }
+    if writer.failed > 0 {
+        runs.push_str(&paint.red(&format!(", {} failed", grouped(writer.failed))));
+    }
+    let rows = counted(writer.rows.count as usize, "row", "rows").unwrap_or("no rows".to_string());
+    let to = destination.map(|d| format!(" in {}", d.display())).unwrap_or_default();
+    let mut lines = vec![
+        (session.model.name.clone(), ranges.join(", ")),
+        ("method".to_string(), bound.choice.method.name.to_string()),
+        ("runs".to_string(), format!("{runs}, {rows}{to}")),
+    ];
+    lines.extend(Counts::from(writer.totals).lines());
+    let cores = counted(threads, "thread", "threads").unwrap_or_default();
+    let each = solve / writer.runs.max(1) as f64;
+    let compile = session.times.derive + session.times.compile;
+    let solve = format!("solve {} on {cores}, {} a run", duration(solve), duration(each));
+    lines.push(("time".to_string(), format!("compile {}, {solve}", duration(compile))));
+    aligned(&lines, paint)
+}
+
+fn json(job: &Job<'_>, session: &Session, writer: &Writer, (threads, solve): (usize, f64)) -> String {
+    let value = serde_json::json!({
+        "model": session.model.name,
+        "method": session.bound.choice.method.name,
+        "points": job.points.len(),
+        "runs": writer.runs,
+        "failed": writer.failed,
+        "rows": writer.rows.count,
+        "threads": threads,
+        "totals": Counts::from(writer.totals),
+        "seconds": { "compile": session.times.derive + session.times.compile, "bind": session.times.bind, "solve": solve },
+        "each": writer.each,
+    });
+    format!("{value:#}\n")
+}

@@ -1,0 +1,197 @@
+//! The points of a sweep: a grid of ranges, or points drawn from them. A point is a function of its number alone, so that
+//! any thread can make any of them.
+
+/// Most runs of one sweep.
+pub const MAX_RUNS: u64 = 100_000_000;
+
+/// How the values of a range lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// At equal distances.
+    Even,
+    /// At equal ratios; both ends are positive.
+    Logarithmic,
+}
+
+/// The values that a parameter or a start value takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Range {
+    /// Its name.
+    pub name: String,
+    /// First value, one end of what is drawn from.
+    pub low: f64,
+    /// Last value, the other end.
+    pub high: f64,
+    /// Number of values on a grid; with one, it is the first.
+    pub count: u64,
+    /// How they lie.
+    pub spacing: Spacing,
+}
+
+impl Range {
+    /// The value at a fraction of the range.
+    fn at(&self, fraction: f64) -> f64 {
+        match self.spacing {
+            Spacing::Even => self.low + (self.high - self.low) * fraction,
+            Spacing::Logarithmic => self.low * (self.high / self.low).powf(fraction),
+        }
+    }
+
+    /// The value number `k` of the grid; the ends are exact.
+    fn value(&self, k: u64) -> f64 {
+        match k {
+            0 => self.low,
+            k if k + 1 == self.count => self.high,
+            k => self.at(k as f64 / (self.count - 1) as f64),
+        }
+    }
+}
+
+/// Which points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Design {
+    /// All combinations of the values of the ranges, the last range varying fastest.
+    Grid,
+    /// Points drawn from the ranges, each coordinate by itself: uniformly, or uniformly in the logarithm.
+    Random {
+        /// How many.
+        runs: u64,
+        /// Other seeds give other points.
+        seed: u64,
+    },
+}
+
+/// All points of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Points {
+    ranges: Vec<Range>,
+    design: Design,
+    len: u64,
+}
+
+impl Points {
+    /// The points; `None` if there are more than [`MAX_RUNS`].
+    pub fn new(ranges: Vec<Range>, design: Design) -> Option<Points> {
+        let len = match design {
+            Design::Grid => ranges.iter().try_fold(1u64, |n, range| n.checked_mul(range.count))?,
+            Design::Random { runs, .. } => runs,
+        };
+        (len <= MAX_RUNS).then_some(Points { ranges, design, len })
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// What varies.
+    pub fn ranges(&self) -> &[Range] {
+        &self.ranges
+    }
+
+    /// The names of what varies.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.ranges.iter().map(|range| range.name.as_str())
+    }
+
+    /// The coordinates of point `k`, one for each range.
+    pub fn fill(&self, k: u64, point: &mut [f64]) {
+        match self.design {
+            Design::Grid => {
+                let mut rest = k;
+                for (range, x) in self.ranges.iter().zip(point.iter_mut()).rev() {
+                    *x = range.value(rest % range.count.max(1));
+                    rest /= range.count.max(1);
+                }
+            }
+            Design::Random { seed, .. } => {
+                let each = self.ranges.len() as u64;
+                for (j, (range, x)) in self.ranges.iter().zip(point).enumerate() {
+                    *x = range.at(uniform(seed, k.wrapping_mul(each).wrapping_add(j as u64)));
+                }
+            }
+        }
+    }
+}
+
+/// Number `k` of a sequence of uniform numbers in [0, 1): SplitMix64 (Steele, Lea and Flood 2014) started at a scrambled seed,
+/// whose k-th state is known without those before it.
+fn uniform(seed: u64, k: u64) -> f64 {
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let state = scrambled(seed).wrapping_add(GOLDEN.wrapping_mul(k.wrapping_add(1)));
+    (scrambled(state) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// The output function of SplitMix64.
+fn scrambled(state: u64) -> u64 {
+    let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Design, MAX_RUNS, Points, Range, Spacing};
+
+    fn range(low: f64, high: f64, count: u64, spacing: Spacing) -> Range {
+        Range { name: "k".into(), low, high, count, spacing }
+    }
+
+    fn list(points: &Points) -> Vec<Vec<f64>> {
+        (0..points.len())
+            .map(|k| {
+                let mut point = vec![f64::NAN; points.ranges().len()];
+                points.fill(k, &mut point);
+                point
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_grid_has_every_combination_and_exact_ends() {
+        let ranges = vec![range(1.0, 100.0, 3, Spacing::Logarithmic), range(0.1, 0.3, 2, Spacing::Even)];
+        let points = Points::new(ranges, Design::Grid).expect("few");
+        let found = list(&points);
+        assert_eq!(found.len(), 6);
+        assert_eq!(found[0], [1.0, 0.1]);
+        assert_eq!(found[1], [1.0, 0.3]);
+        assert!((found[2][0] - 10.0).abs() < 1e-14);
+        assert_eq!(found[5], [100.0, 0.3]);
+        let one = Points::new(vec![range(2.0, 7.0, 1, Spacing::Even)], Design::Grid).expect("one");
+        assert_eq!(list(&one), [[2.0]]);
+    }
+
+    #[test]
+    fn drawn_points_fill_their_ranges_evenly_and_follow_the_seed() {
+        let ranges = || vec![range(-1.0, 3.0, 1, Spacing::Even), range(1e-4, 1e4, 1, Spacing::Logarithmic)];
+        let drawn = |seed| list(&Points::new(ranges(), Design::Random { runs: 4000, seed }).expect("few"));
+        let first = drawn(1);
+        assert_eq!(first, drawn(1));
+        assert_ne!(first, drawn(2));
+        for (j, unit) in [|p: &[f64]| (p[0] + 1.0) / 4.0, |p: &[f64]| (p[1].log10() + 4.0) / 8.0].iter().enumerate() {
+            let values: Vec<f64> = first.iter().map(|p| unit(p)).collect();
+            assert!(values.iter().all(|u| (0.0..1.0).contains(u)), "{j}");
+            let mean = values.iter().sum::<f64>() / 4000.0;
+            // the mean of 4000 uniform numbers has a standard deviation of 0.0046
+            assert!((mean - 0.5).abs() < 0.02, "{j}: {mean}");
+            for tenth in 0..10 {
+                let here = values.iter().filter(|u| (**u * 10.0) as usize == tenth).count();
+                assert!((300..500).contains(&here), "{j}: {here} of 4000 in tenth {tenth}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_number_of_runs_is_bounded() {
+        let of = |count| Points::new(vec![range(0.0, 1.0, count, Spacing::Even)], Design::Grid);
+        assert!(of(MAX_RUNS).is_some());
+        assert!(of(MAX_RUNS + 1).is_none());
+        let wide = vec![range(0.0, 1.0, u64::MAX, Spacing::Even), range(0.0, 1.0, 3, Spacing::Even)];
+        assert!(Points::new(wide, Design::Grid).is_none());
+    }
+}

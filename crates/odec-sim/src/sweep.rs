@@ -1,0 +1,421 @@
+//! Many runs of one compiled model: threads take blocks of points, results come back in the order of the points. Each run
+//! is what it would be alone, so the number of threads changes nothing but the time.
+
+use std::collections::BTreeMap;
+use std::ops::{ControlFlow, Range};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, TryRecvError};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use odec_lang::diagnostic::Diagnostic;
+use odec_lang::model::Model;
+use odec_lang::source::Source;
+use odec_ode::problem::{Failure, Refusal, SolveError, Stats, Stop};
+
+use crate::bind::{Bound, Plan, Purpose, overrides};
+use crate::blame;
+use crate::choices::Choices;
+use crate::points::Points;
+use crate::quantities::Quantities;
+use crate::sample::{self, Recorder};
+
+/// Most threads of a sweep.
+pub const MAX_THREADS: usize = 1024;
+/// Most runs that a thread takes at a time.
+const MAX_BLOCK: u64 = 64;
+/// Blocks of each thread over a sweep, at least: the last ones to end keep few waiting.
+const SHARES: u64 = 8;
+/// Blocks that may be done before the oldest one is delivered, for each thread.
+const AHEAD: u64 = 4;
+
+/// What is run.
+pub struct Job<'a> {
+    /// The model.
+    pub model: &'a Model,
+    /// Its text.
+    pub source: &'a Source,
+    /// The model compiled and bound with every range among `Choices::open`, and the first value of each set.
+    pub bound: &'a Bound,
+    /// The choices that it was bound with.
+    pub choices: &'a Choices,
+    /// The points.
+    pub points: &'a Points,
+    /// True once the sweep should end.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
+    /// Seconds since some moment.
+    pub clock: &'a (dyn Fn() -> f64 + Sync),
+}
+
+/// Why a run has no values.
+#[derive(Clone, Debug)]
+pub enum Trouble {
+    /// Its settings make no sense, or a value is out of its bounds.
+    Settings(Vec<Diagnostic>),
+    /// A start value is not finite: where in y.
+    Start(usize),
+    /// It failed on the way.
+    Failed(Box<Failure>),
+    /// The solver refuses it.
+    Refused(Refusal),
+}
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// Its rows. Of one that failed the last row has the time reached and otherwise NaN.
+    pub rows: usize,
+    /// What it cost.
+    pub stats: Stats,
+    /// Seconds of solving.
+    pub seconds: f64,
+    /// What went wrong.
+    pub trouble: Option<Trouble>,
+}
+
+/// Receives runs.
+pub trait Collector {
+    /// Run `k` with its point and its rows, [`crate::columns::Columns::len`] values each. Runs come in order. `Break` ends the
+    /// sweep.
+    fn run(&mut self, k: u64, point: &[f64], rows: &[f64], done: &Done) -> ControlFlow<()>;
+    /// Now and then, with the number of runs done, delivered or not; `idle` when there is none to deliver.
+    fn tick(&mut self, _done: u64, _idle: bool) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Runs that were made by one thread.
+struct Block {
+    values: Vec<f64>,
+    runs: Vec<Done>,
+}
+
+/// What the threads share.
+struct Shared {
+    next: AtomicU64,
+    done: AtomicU64,
+    halted: AtomicBool,
+    delivered: Mutex<u64>,
+    moved: Condvar,
+}
+
+impl Shared {
+    fn halt(&self) {
+        // under the lock: nobody is between looking and waiting
+        let _lock = self.delivered.lock().unwrap_or_else(PoisonError::into_inner);
+        self.halted.store(true, Ordering::Relaxed);
+        self.moved.notify_all();
+    }
+
+    fn halted(&self) -> bool {
+        self.halted.load(Ordering::Relaxed)
+    }
+}
+
+/// Halts the other threads where one panics, so that nobody waits for what it would have done.
+struct Alarm<'a>(&'a Shared);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.halt();
+        }
+    }
+}
+
+impl<'a> Job<'a> {
+    /// Values that every run would refuse: those out of the bounds of their parameters at the ends of the ranges.
+    ///
+    /// # Errors
+    /// As of [`Model::values`].
+    pub fn check(&self) -> Result<(), Vec<Diagnostic>> {
+        let run = self.model.run(self.choices.run.as_deref()).ok().flatten();
+        let ends = |last: bool| -> Vec<f64> {
+            self.points.ranges().iter().map(|range| if last { range.high } else { range.low }).collect()
+        };
+        [false, true].iter().try_for_each(|&last| {
+            let overrides = overrides(run, &self.at(&ends(last)));
+            self.model.values(&overrides).map(drop)
+        })
+    }
+
+    /// The choices at a point.
+    fn at(&self, point: &[f64]) -> Choices {
+        let mut choices = self.choices.clone();
+        choices.set.extend(self.points.names().map(str::to_string).zip(point.iter().copied()));
+        choices
+    }
+
+    /// Runs all points on so many threads. True if the collector or the caller ended it early.
+    pub fn run(&self, threads: usize, collector: &mut dyn Collector) -> bool {
+        let len = self.points.len();
+        let threads = (threads.clamp(1, MAX_THREADS) as u64).min(len.max(1));
+        let size = (len / (SHARES * threads)).clamp(1, MAX_BLOCK);
+        let blocks = len.div_ceil(size);
+        let shared = Shared {
+            next: AtomicU64::new(0),
+            done: AtomicU64::new(0),
+            halted: AtomicBool::new(false),
+            delivered: Mutex::new(0),
+            moved: Condvar::new(),
+        };
+        let places = self.places();
+        let run = self.model.run(self.choices.run.as_deref()).ok().flatten();
+        let names: Vec<String> = self.points.names().map(str::to_string).collect();
+        let dependent = self.model.settings_depend(run, &names);
+        std::thread::scope(|scope| {
+            let (sender, receiver) = mpsc::channel();
+            for _ in 0..threads {
+                let sender = sender.clone();
+                let (shared, places) = (&shared, &places);
+                scope.spawn(move || {
+                    let _alarm = Alarm(shared);
+                    let bound = self.bound.fork();
+                    let point = vec![0.0; self.points.ranges().len()];
+                    let mut worker = Worker { job: self, bound, places, point, dependent, shared };
+                    while let Some(block) = worker.take(blocks, AHEAD * threads) {
+                        let runs = block * size..len.min((block + 1) * size);
+                        if sender.send((block, worker.block(runs))).is_err() {
+                            break;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            self.deliver(&receiver, &shared, size, collector)
+        })
+    }
+
+    /// Hands blocks to the collector in their order; true if not all of them came.
+    fn deliver(
+        &self,
+        receiver: &mpsc::Receiver<(u64, Block)>,
+        shared: &Shared,
+        size: u64,
+        collector: &mut dyn Collector,
+    ) -> bool {
+        let mut waiting = BTreeMap::new();
+        let mut delivered = 0;
+        let mut point = vec![0.0; self.points.ranges().len()];
+        let columns = self.bound.columns.len();
+        loop {
+            let idle = match receiver.try_recv() {
+                Ok((block, runs)) => {
+                    waiting.insert(block, runs);
+                    false
+                }
+                Err(TryRecvError::Empty) => true,
+                Err(TryRecvError::Disconnected) => break,
+            };
+            while let Some(block) = waiting.remove(&(delivered / size)) {
+                let mut rows = block.values.as_slice();
+                for done in &block.runs {
+                    let (own, rest) = rows.split_at(done.rows * columns);
+                    rows = rest;
+                    self.points.fill(delivered, &mut point);
+                    let flow = collector.run(delivered, &point, own, done);
+                    delivered += 1;
+                    if flow.is_break() {
+                        shared.halt();
+                        return true;
+                    }
+                }
+                *shared.delivered.lock().unwrap_or_else(PoisonError::into_inner) = delivered.div_ceil(size);
+                shared.moved.notify_all();
+                if delivered % size != 0 {
+                    // a block that was stopped in the middle, or the last one
+                    break;
+                }
+            }
+            if collector.tick(shared.done.load(Ordering::Relaxed), idle).is_break() {
+                shared.halt();
+                return true;
+            }
+            if idle {
+                match receiver.recv() {
+                    Ok((block, runs)) => drop(waiting.insert(block, runs)),
+                    Err(_) => break,
+                }
+            }
+        }
+        delivered < self.points.len()
+    }
+
+    /// The parts of the parameter buffer that each range sets.
+    fn places(&self) -> Vec<Vec<Range<usize>>> {
+        let machine = &self.bound.machine;
+        let parameters = Quantities::parameters(machine.program(), machine.layout());
+        let places = |name: &str| {
+            let chosen = parameters.select(name).unwrap_or_default();
+            let runs = chosen.iter().flat_map(|c| {
+                let start = parameters.series()[c.series].start;
+                c.runs.iter().map(move |run| start + run.start..start + run.end)
+            });
+            runs.collect()
+        };
+        self.points.names().map(places).collect()
+    }
+
+    /// What to say of a run that failed.
+    pub fn explain(&self, k: u64, trouble: &Trouble) -> Vec<Diagnostic> {
+        let mut bound = self.bound.fork();
+        let mut point = vec![0.0; self.points.ranges().len()];
+        self.points.fill(k, &mut point);
+        if let Trouble::Settings(list) = trouble {
+            return list.clone();
+        }
+        // the point was run, so its settings make sense
+        if let Err(Trouble::Settings(list)) = self.vary(&mut bound, &self.places(), &point, true) {
+            return list;
+        }
+        match trouble {
+            Trouble::Settings(list) => list.clone(),
+            Trouble::Start(at) => {
+                let (t0, value) = (bound.problem.t0, bound.problem.y0[*at]);
+                vec![blame::start_value(self.model, self.source, &bound.values, t0, &bound.states, *at, value)]
+            }
+            Trouble::Failed(failure) => vec![blame::failed(self.model, self.source, &bound, failure)],
+            Trouble::Refused(refusal) => vec![blame::refused(refusal, &bound)],
+        }
+    }
+
+    /// Moves a bound model to a point; `settings` says whether to read the run block again.
+    fn vary(
+        &self,
+        bound: &mut Bound,
+        places: &[Vec<Range<usize>>],
+        point: &[f64],
+        settings: bool,
+    ) -> Result<(), Trouble> {
+        let changed = bound.machine.change(|p| {
+            for (runs, x) in places.iter().zip(point) {
+                runs.iter().for_each(|run| p[run.clone()].fill(*x));
+            }
+        });
+        let program = bound.machine.program();
+        changed.map_err(|unfit| Trouble::Settings(vec![blame::not_compiled(&unfit, Some(program))]))?;
+        if settings {
+            let plan = Plan::new(self.model, &self.at(point), Purpose::Rows).map_err(Trouble::Settings)?;
+            let frame = plan.frame(self.model, &bound.states, program.mass_varies());
+            let frame = frame.map_err(|d| Trouble::Settings(vec![d]))?;
+            bound.options = frame.options;
+            bound.options.eliminator = Some(bound.machine.eliminator());
+            (bound.problem.t0, bound.problem.t_end) = (frame.t0, frame.t_end);
+            (bound.samples, bound.choice) = (frame.samples, frame.choice);
+            bound.values = plan.into_values();
+        }
+        bound.machine.start(bound.problem.t0, &mut bound.problem.y0);
+        match bound.problem.y0.iter().position(|y| !y.is_finite()) {
+            Some(at) => Err(Trouble::Start(at)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// One thread with its machine.
+struct Worker<'a> {
+    job: &'a Job<'a>,
+    bound: Bound,
+    places: &'a [Vec<Range<usize>>],
+    point: Vec<f64>,
+    /// The run block depends on what varies.
+    dependent: bool,
+    shared: &'a Shared,
+}
+
+impl Worker<'_> {
+    /// The number of the next block, once it is not too far ahead of what is delivered; `None` at the end.
+    fn take(&self, blocks: u64, ahead: u64) -> Option<u64> {
+        let block = self.shared.next.fetch_add(1, Ordering::Relaxed);
+        if block >= blocks {
+            return None;
+        }
+        let mut delivered = self.shared.delivered.lock().unwrap_or_else(PoisonError::into_inner);
+        while block >= *delivered + ahead && !self.shared.halted() {
+            delivered = self.shared.moved.wait(delivered).unwrap_or_else(PoisonError::into_inner);
+        }
+        (!self.shared.halted()).then_some(block)
+    }
+
+    /// Runs some points; fewer if the sweep ends meanwhile.
+    fn block(&mut self, runs: Range<u64>) -> Block {
+        let mut block = Block { values: vec![], runs: Vec::with_capacity((runs.end - runs.start) as usize) };
+        for k in runs {
+            let before = block.values.len();
+            match self.one(k, &mut block.values) {
+                Some(done) => block.runs.push(done),
+                None => {
+                    block.values.truncate(before);
+                    self.shared.halt();
+                    break;
+                }
+            }
+            self.shared.done.fetch_add(1, Ordering::Relaxed);
+        }
+        block
+    }
+
+    /// One run; `None` if it was stopped.
+    fn one(&mut self, k: u64, values: &mut Vec<f64>) -> Option<Done> {
+        self.job.points.fill(k, &mut self.point);
+        let columns = self.bound.columns.len();
+        let begun = (self.job.clock)();
+        let start = values.len();
+        let mut failed_at = None;
+        let mut stats = Stats::default();
+        let varied = self.job.vary(&mut self.bound, self.places, &self.point, self.dependent);
+        let trouble = match varied {
+            Err(trouble) => {
+                failed_at = Some(self.bound.problem.t0);
+                Some(trouble)
+            }
+            Ok(()) => {
+                let mut keep = Keep { values, stop: self.job.stop, shared: self.shared };
+                match sample::solve(&self.bound, &mut keep).0 {
+                    Ok(outcome) if outcome.stop == Stop::Interrupted => return None,
+                    Ok(outcome) => {
+                        stats = outcome.stats;
+                        None
+                    }
+                    Err(SolveError::Failed(failure)) => {
+                        (stats, failed_at) = (failure.stats, Some(failure.t));
+                        Some(Trouble::Failed(failure))
+                    }
+                    Err(SolveError::Refused(refusal)) => {
+                        failed_at = Some(self.bound.problem.t0);
+                        Some(Trouble::Refused(refusal))
+                    }
+                }
+            }
+        };
+        if let Some(t) = failed_at {
+            values.push(t);
+            values.extend(std::iter::repeat_n(f64::NAN, columns - 1));
+        }
+        let rows = (values.len() - start) / columns;
+        Some(Done { rows, stats, seconds: (self.job.clock)() - begun, trouble })
+    }
+}
+
+/// Gathers the rows of a run.
+struct Keep<'a> {
+    values: &'a mut Vec<f64>,
+    stop: &'a (dyn Fn() -> bool + Sync),
+    shared: &'a Shared,
+}
+
+impl Keep<'_> {
+    fn go_on(&self) -> ControlFlow<()> {
+        if self.shared.halted() || (self.stop)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl Recorder for Keep<'_> {
+    fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
+        self.values.extend_from_slice(values);
+        self.go_on()
+    }
+
+    fn step(&mut self, _t: f64) -> ControlFlow<()> {
+        self.go_on()
+    }
+}

@@ -55,6 +55,13 @@ fn is(g: &Graph, a: NodeId, x: f64) -> bool {
     g.node(a) == Node::Constant(x.to_bits())
 }
 
+/// A power of two whose inverse is one too: the product has the bits of the quotient.
+fn exactly_invertible(g: &Graph, b: NodeId) -> bool {
+    const MANTISSA: u64 = (1 << f64::MANTISSA_DIGITS - 1) - 1;
+    let power = |x: f64| x.is_normal() && x.to_bits() & MANTISSA == 0;
+    g.as_constant(b).is_some_and(|x| power(x) && power(1.0 / x))
+}
+
 fn identity(g: &mut Graph, op: Op, args: &[NodeId]) -> Option<NodeId> {
     if op == Op(&arithmetic::POW) {
         let n = g.as_constant(args[1])?;
@@ -93,6 +100,11 @@ fn identity(g: &mut Graph, op: Op, args: &[NodeId]) -> Option<NodeId> {
         },
         Primitive::Div if is(g, b, 1.0) => Some(a),
         Primitive::Div if is(g, b, -1.0) => Some(g.neg(a)),
+        Primitive::Div if exactly_invertible(g, b) => {
+            let inverse = 1.0 / g.as_constant(b)?;
+            let inverse = g.constant(inverse);
+            Some(g.mul(a, inverse))
+        }
         Primitive::Div => match (negated(g, a), negated(g, b)) {
             (Some(x), Some(y)) => Some(g.div(x, y)),
             (Some(x), None) if g.as_constant(b).is_none() => {

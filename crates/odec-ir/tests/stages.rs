@@ -1,7 +1,7 @@
 //! Staging: classes of nodes, what moves to the prepare kernel, and that moving it changes no bit.
 
 use odec_ir::interpret::{self, evaluate_graph};
-use odec_ir::program::{KernelRole, Role, Target};
+use odec_ir::program::{Kernel, KernelRole, Role, Store, Target};
 use odec_ir::stage::{self, Stage};
 use odec_ir::testing::{self, Shape};
 use odec_ir::{ArrayId, Graph, Layout, Node, Primitive, derive};
@@ -46,6 +46,11 @@ fn staging_changes_no_bit_and_leaves_nothing_behind() {
         staged += layout.staged;
 
         for kernel in &parts.kernels {
+            // What may round in another way is done before staging.
+            let kernel = match kernel.role {
+                KernelRole::Rhs => stage::with_reciprocals(kernel, &parts.arrays),
+                _ => kernel.clone(),
+            };
             let values = evaluate_graph(&kernel.graph, parts.t, |node| match node {
                 Node::Read(a) if parts.arrays[a.0 as usize].role == Role::Parameter => parts.p[plain.parameter(a)],
                 Node::Read(a) => parts.y[plain.state(a)],
@@ -114,4 +119,57 @@ fn the_layout_follows_roles_then_declaration() {
     assert_eq!((layout.outputs, layout.conserved, layout.expected, layout.outputs_len()), (2, 1, 1, 4));
     let slots: Vec<usize> = (0..arrays.len()).map(|i| layout.state(ArrayId(i as u32))).collect();
     assert_eq!(slots, [0, 4, 0, 0, 2, 2, 1, 3, 3, 1, 1]);
+}
+
+#[test]
+fn a_division_by_parameters_is_a_product_with_a_staged_reciprocal() {
+    let arrays = vec![
+        testing::array("v", Role::FirstOrder),
+        testing::array("R", Role::Parameter),
+        testing::array("C", Role::Parameter),
+    ];
+    let mut g = Graph::new();
+    let (v, r, c) = (g.read(ArrayId(0)), g.read(ArrayId(1)), g.read(ArrayId(2)));
+    let rc = g.mul(r, c);
+    let (current, ratio, inverse) = (g.div(v, rc), g.div(r, c), g.div(c, v));
+    let sum = g.add(current, ratio);
+    let node = g.add(sum, inverse);
+    let stores = vec![Store { target: Target::Element(ArrayId(0)), node }];
+    let kernels = vec![Kernel { role: KernelRole::Rhs, graph: g, stores }];
+    let program = derive::complete(arrays, kernels, "rc");
+    let divisions = |role| {
+        let kernel = program.kernels.iter().find(|k| k.role == role).unwrap();
+        kernel
+            .live()
+            .filter(|(_, node)| matches!(node, Node::Call(op, _) if op.primitive() == Some(Primitive::Div)))
+            .count()
+    };
+    assert_eq!(divisions(KernelRole::Rhs), 1, "C/v; 1/(R*C) and R/C are staged");
+    assert_eq!(divisions(KernelRole::Jacobian), 2, "C/v/v");
+
+    let layout = Layout::of(&program);
+    let mut p = vec![3.0, 7.0];
+    p.resize(layout.p_len(), 0.0);
+    let given = p.clone();
+    interpret::run(&program, KernelRole::Prepare, 0.0, &[], &given, &[], &mut p);
+    let mut f = [0.0];
+    interpret::run(&program, KernelRole::Rhs, 0.0, &[1.7], &p, &[], &mut f);
+    assert_eq!(f[0], 1.7 * (1.0 / 21.0) + 3.0 / 7.0 + 7.0 / 1.7);
+}
+
+#[test]
+fn a_division_by_a_power_of_two_is_the_exact_product() {
+    let mut g = Graph::new();
+    let x = g.read(ArrayId(0));
+    for (by, inverse) in [(2.0, 0.5), (-0.25, -4.0), (2f64.powi(1000), 2f64.powi(-1000))] {
+        let by = g.constant(by);
+        let node = g.div(x, by);
+        let inverse = g.constant(inverse);
+        assert_eq!(node, g.mul(x, inverse));
+    }
+    for by in [3.0, 0.1, 2f64.powi(1023), f64::INFINITY, 2f64.powi(-1030)] {
+        let by = g.constant(by);
+        let node = g.div(x, by);
+        assert!(matches!(g.node(node), Node::Call(op, _) if op.primitive() == Some(Primitive::Div)));
+    }
 }

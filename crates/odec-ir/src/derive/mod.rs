@@ -28,6 +28,9 @@ use crate::stage;
 pub fn complete(mut arrays: Vec<Array>, mut kernels: Vec<Kernel>, name: impl Into<String>) -> Program {
     let layout = Layout::of_arrays(&arrays);
     let mut derived = Vec::new();
+    if let Some(rhs) = kernels.iter_mut().find(|k| k.role == KernelRole::Rhs) {
+        *rhs = stage::with_reciprocals(rhs, &arrays);
+    }
     if let Some(rhs) = kernels.iter().find(|k| k.role == KernelRole::Rhs) {
         let states: Vec<ArrayId> = ids(&arrays, |r| matches!(r, Role::Position | Role::Velocity | Role::FirstOrder));
         let parameters = ids(&arrays, |r| r == Role::Parameter);

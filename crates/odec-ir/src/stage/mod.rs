@@ -1,8 +1,10 @@
 //! Staging: what each node depends on, and the hoisting of what depends on parameters alone into the `Prepare` kernel.
 
 mod nests;
+mod reciprocal;
 
 pub use nests::{hoist_nests, of_nest};
+pub use reciprocal::{ROUNDING_RULE, with_reciprocals};
 
 use std::collections::HashMap;
 

@@ -156,6 +156,9 @@ pub struct Run {
     /// The run.
     #[command(flatten)]
     pub block: RunBlock,
+    /// Also compute the derivatives of states and outputs by these parameters and start values, `k1,k2`: columns `d(x)/d(k1)`
+    #[arg(long, value_name = "NAMES", help_heading = "Run")]
+    pub sens: Option<String>,
     /// Write the rows to a file instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,

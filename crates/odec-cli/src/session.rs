@@ -107,7 +107,8 @@ pub fn bind_chosen(
     };
     let clock = Instant::now();
     let plan = Plan::new(&model, &choices, purpose).map_err(refused)?;
-    let program = odec_lang::lower(&model, &plan.overrides).map_err(refused)?;
+    let lower = if choices.sensitivities { odec_lang::lower_sensitivities } else { odec_lang::lower };
+    let program = lower(&model, &plan.overrides).map_err(refused)?;
     times.derive = seconds(clock.elapsed());
     let clock = Instant::now();
     let ready = plan.compile(&model, program).map_err(refused)?;
@@ -150,7 +151,7 @@ pub fn exit_of(list: &[Diagnostic]) -> Exit {
         // a table of the model
         Some(d) if d.code == "E0701" => Exit::File,
         // the place is that of the declaration; the fault is that of `--set`
-        Some(d) if matches!(d.code, "E0408" | "E0717") => Exit::Usage,
+        Some(d) if matches!(d.code, "E0408" | "E0717" | "E0718") => Exit::Usage,
         // what binding finds out has no place of its own
         Some(d) if d.code.starts_with("E05") => Exit::Model,
         Some(d) if d.labels.is_empty() && d.code != "E0615" => Exit::Usage,

@@ -36,6 +36,8 @@ pub struct Summary {
     pub states: usize,
     /// How many of them are velocities.
     pub second_order: usize,
+    /// Parameters by which derivatives of each of them are computed.
+    pub sensitivities: usize,
     /// Parameters.
     pub parameters: usize,
     /// Outputs.
@@ -203,6 +205,7 @@ impl Summary {
             self.second_order.checked_sub(1).map(|k| format!("{} of second order", k + 1)),
             counted(self.parameters, "parameter", "parameters"),
             counted(self.outputs, "output", "outputs"),
+            counted(self.sensitivities, "sensitivity of each", "sensitivities of each"),
         ];
         let extents = self.extents.iter().filter(|(text, value)| *text != value.to_string());
         let extents: Vec<String> = extents.map(|(text, value)| format!("{text} = {value}")).collect();

@@ -12,7 +12,7 @@ pub mod suggest;
 pub mod syntax;
 
 pub use blame::blame;
-pub use lower::lower;
+pub use lower::{MAX_SENSITIVITIES, lower, lower_sensitivities};
 pub use model::{Model, Overrides, analyse};
 pub use syntax::parse;
 

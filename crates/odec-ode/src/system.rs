@@ -69,6 +69,12 @@ pub trait System: Sync {
     fn series(&self, _t: f64, _y: &[f64], _order: usize, _out: &mut [f64]) -> Result<(), EvalError> {
         Err(EvalError::Fatal)
     }
+    /// Of a system with sensitivities (y and its derivatives by parameters) one more than there are parameters, else 1. The
+    /// unknowns q, v and z are each so many groups of equal length, those of y first; df/dy has entries in the first block
+    /// column and in the diagonal blocks, which are all equal, and M is block diagonal with equal blocks.
+    fn groups(&self) -> usize {
+        1
+    }
     /// M.
     fn mass(&self) -> Mass<'_> {
         Mass::Identity

@@ -2,7 +2,7 @@
 
 use odec_ir::layout::Layout;
 use odec_ir::nest::bind::check_arrays;
-use odec_ir::{Program, Span};
+use odec_ir::{Program, Role, Span};
 use odec_lang::diagnostic::Diagnostic;
 use odec_lang::model::{
     ConservedSettings, Expectation, Model, Overrides, Record, Run, Samples as Listed, Settings, Values,
@@ -122,7 +122,8 @@ impl Plan {
         let layout = Layout::of(&program);
         let states = Quantities::states(&program, &layout);
         let outputs = Quantities::outputs(&program, &layout);
-        let frame = self.frame(model, &states, program.mass_varies()).map_err(one)?;
+        let scales = self.scales(&program);
+        let frame = self.frame(model, &states, &scales, program.mass_varies()).map_err(one)?;
         let columns = self.columns(Columns::new(&model.time.name, states.clone(), outputs)).map_err(one)?;
         if self.purpose == Purpose::Rows {
             check_columns(&columns, &frame.samples).map_err(one)?;
@@ -134,7 +135,14 @@ impl Plan {
     }
 
     /// What the run block and the caller say of the course of the run, as numbers.
-    pub(crate) fn frame(&self, model: &Model, states: &Quantities, moving_mass: bool) -> Result<Frame, Diagnostic> {
+    /// `scales` are those of the parameters that derivatives are taken by.
+    pub(crate) fn frame(
+        &self,
+        model: &Model,
+        states: &Quantities,
+        scales: &[f64],
+        moving_mass: bool,
+    ) -> Result<Frame, Diagnostic> {
         let (t0, t_end) = self.span(model)?;
         let (rule, rule_span) = self.sample_rule();
         let mut samples = times(&rule, t0, t_end).map_err(|why| {
@@ -144,13 +152,22 @@ impl Plan {
         if self.purpose == Purpose::Test {
             samples = self.with_expectations(t0, t_end);
         }
-        let options = self.options(states)?;
+        let options = self.options(states, scales)?;
         let choice = self.method(states.len(), &options, moving_mass)?;
         let logarithmic = match rule {
             SampleRule::Log { first, .. } => Some(first),
             _ => None,
         };
         Ok(Frame { t0, t_end, samples, logarithmic, options, choice })
+    }
+
+    /// The size of each parameter that derivatives are taken by; 1 for one that is 0, and for a start value.
+    fn scales(&self, program: &Program) -> Vec<f64> {
+        let size = |name: &String| {
+            let parameter = program.arrays_of(Role::Parameter).find(|(_, array)| array.name == *name);
+            parameter.map_or(1.0, |(_, array)| if array.default == 0.0 { 1.0 } else { array.default.abs() })
+        };
+        if self.choices.sensitivities { self.choices.open.iter().map(size).collect() } else { vec![] }
     }
 
     /// Values of constants and parameters.
@@ -221,7 +238,7 @@ impl Plan {
         }
     }
 
-    fn options(&self, states: &Quantities) -> Result<Options, Diagnostic> {
+    fn options(&self, states: &Quantities, scales: &[f64]) -> Result<Options, Diagnostic> {
         let setting = |choice: Option<f64>, entry: Option<f64>| choice.or(entry);
         let rtol = setting(self.choices.rtol, self.settings.rtol.map(|s| s.value)).unwrap_or(DEFAULT_RTOL);
         let atol = setting(self.choices.atol, self.settings.atol.map(|s| s.value)).unwrap_or(DEFAULT_ATOL);
@@ -229,18 +246,18 @@ impl Plan {
         for (k, setting) in &self.settings.atol_for {
             list[states.series()[*k].places()].fill(setting.value);
         }
-        for (name, value) in &self.choices.atol_for {
-            let chosen = states.select(name).map_err(|why| crate::blame::misnamed(name, "--atol", &why))?;
-            if chosen.is_empty() {
-                let known: Vec<&str> = states.names().collect();
-                return Err(crate::blame::unknown_state(name, "--atol", &known));
-            }
-            for c in &chosen {
-                let start = states.series()[c.series].start;
-                for run in &c.runs {
-                    list[start + run.start..start + run.end].fill(*value);
+        self.chosen_tolerances(states, &mut list)?;
+        if !scales.is_empty() {
+            // An error in dx/dk counts as much as the error in x of a change of k by its own size.
+            let own = states.series().len() / (scales.len() + 1);
+            for (k, series) in states.series().iter().enumerate().skip(own) {
+                let scale = scales[k / own - 1];
+                let of = states.series()[k % own].start;
+                for i in 0..series.len {
+                    list[series.start + i] = list[of + i] / scale;
                 }
             }
+            self.chosen_tolerances(states, &mut list)?;
         }
         if list.iter().all(|&a| a == atol) {
             list.truncate(1);
@@ -259,6 +276,24 @@ impl Plan {
             max_steps: self.choices.max_steps.or(self.settings.max_steps.map(|s| s.value)).unwrap_or(budget),
             ..defaults
         })
+    }
+
+    /// Absolute tolerances that the caller chose for single states.
+    fn chosen_tolerances(&self, states: &Quantities, list: &mut [f64]) -> Result<(), Diagnostic> {
+        for (name, value) in &self.choices.atol_for {
+            let chosen = states.select(name).map_err(|why| crate::blame::misnamed(name, "--atol", &why))?;
+            if chosen.is_empty() {
+                let known: Vec<&str> = states.names().collect();
+                return Err(crate::blame::unknown_state(name, "--atol", &known));
+            }
+            for c in &chosen {
+                let start = states.series()[c.series].start;
+                for run in &c.runs {
+                    list[start + run.start..start + run.end].fill(*value);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn method(&self, n: usize, options: &Options, moving_mass: bool) -> Result<Choice, Diagnostic> {
@@ -299,7 +334,12 @@ impl Plan {
             }
             RecordRule::Names(list) => {
                 let place = self.settings.record.as_ref().filter(|_| self.choices.record.is_none()).map(|s| s.span);
-                for name in list {
+                let derivatives = self.choices.open.iter().filter(|_| self.choices.sensitivities);
+                let derivatives = derivatives.flat_map(|by| {
+                    let own = list.iter().filter(|name| !name.starts_with("d("));
+                    own.map(move |name| format!("d({name})/d({by})"))
+                });
+                for name in list.iter().cloned().chain(derivatives) {
                     columns.add(&name, flag).map_err(|d| match place {
                         Some(span) => d.label(span, ""),
                         None => d,
@@ -376,8 +416,11 @@ impl Ready {
         let Frame { t0, t_end, samples, logarithmic, mut options, choice } = frame;
         let program = code.program().clone();
         let needs = choice.needs.jacobian;
-        let machine =
+        let mut machine =
             Machine::bind(code, needs).map_err(|unfit| vec![crate::blame::not_compiled(&unfit, Some(&program))])?;
+        if plan.choices.sensitivities {
+            machine.set_groups(1 + plan.choices.open.len());
+        }
         options.eliminator = Some(machine.eliminator());
         let y0 = machine.initial(t0);
         if let Some(k) = y0.iter().position(|v| !v.is_finite()) {

@@ -57,6 +57,9 @@ pub struct Choices {
     pub set: Vec<(String, f64)>,
     /// Parameters and start values that vary between runs, or that derivatives are taken by.
     pub open: Vec<String>,
+    /// Compute the derivatives of states and outputs by what is open; the program is that of
+    /// [`odec_lang::lower_sensitivities`].
+    pub sensitivities: bool,
     /// Data of the tables that come from files, by name, row by row.
     pub tables: HashMap<String, Vec<f64>>,
     /// Start.

@@ -121,6 +121,8 @@ pub struct Machine {
     has_jacobian: bool,
     has_time_derivative: bool,
     has_tangent: bool,
+    /// As of [`System::groups`].
+    groups: usize,
 }
 
 /// The mass matrix at these parameters.
@@ -163,6 +165,7 @@ impl Machine {
         let has = |role| program.has(role);
         let mut machine = Machine {
             has_jacobian: has(KernelRole::Jacobian),
+            groups: 1,
             has_time_derivative: has(KernelRole::TimeDerivative),
             has_tangent: has(KernelRole::Tangent),
             autonomous: program.is_autonomous(),
@@ -325,6 +328,11 @@ impl Machine {
         }
     }
 
+    /// Says that the program has sensitivities, as of [`System::groups`].
+    pub fn set_groups(&mut self, groups: usize) {
+        self.groups = groups;
+    }
+
     /// Gives parameters other values: `change` writes them into the parameter buffer. What follows from them is made anew.
     ///
     /// # Errors
@@ -478,6 +486,10 @@ impl System for Machine {
         let inputs = Inputs { t, y, p: &self.p, w: y };
         let found = self.series.run(&self.program, &self.layout, inputs, order, out);
         if found { Ok(()) } else { Err(EvalError::Fatal) }
+    }
+
+    fn groups(&self) -> usize {
+        self.groups
     }
 
     fn mass(&self) -> Mass<'_> {

@@ -46,7 +46,9 @@ pub struct Series {
 
 impl Series {
     fn new(name: String, axes: Vec<Axis>, start: usize, len: usize, unit: Option<String>) -> Series {
-        let stem = name.find(['\'', '.']).unwrap_or(name.len());
+        // of `d(p'.x)/d(k)` subscripts follow the p
+        let ends: &[char] = if name.starts_with("d(") { &['\'', '.', ')'] } else { &['\'', '.'] };
+        let stem = name.find(ends).unwrap_or(name.len());
         Series { name, axes, start, len, unit, stem }
     }
 
@@ -240,12 +242,16 @@ impl Quantities {
             let runs = self.series[k].runs(&[])?;
             return Ok(vec![Chosen { series: k, runs }]);
         }
-        let selector = Selector::parse(text)?;
-        let named = self.by_stem.get(&selector.stem).map_or(&[][..], Vec::as_slice);
+        // a derivative by a parameter has the indices of what it is the derivative of: `d(u[3])/d(k)`
+        let derivative = text.strip_prefix("d(").and_then(|rest| rest.rsplit_once(")/d("));
+        let (own, by) = derivative.map_or((text, String::new()), |(own, by)| (own, format!(")/d({by}")));
+        let selector = Selector::parse(own)?;
+        let stem = if derivative.is_some() { format!("d({}", selector.stem) } else { selector.stem.clone() };
+        let named = self.by_stem.get(&stem).map_or(&[][..], Vec::as_slice);
         let mut chosen = vec![];
         for &k in named {
             let series = &self.series[k];
-            if !selector.fits(series.tail()) {
+            if !series.tail().strip_suffix(by.as_str()).is_some_and(|tail| selector.fits(tail)) {
                 continue;
             }
             if selector.subs.as_ref().is_some_and(|subs| subs.len() != series.axes.len()) {

@@ -295,7 +295,7 @@ impl<'a> Job<'a> {
         changed.map_err(|unfit| Trouble::Settings(vec![blame::not_compiled(&unfit, Some(program))]))?;
         if settings {
             let plan = Plan::new(self.model, &self.at(point), Purpose::Rows).map_err(Trouble::Settings)?;
-            let frame = plan.frame(self.model, &bound.states, program.mass_varies());
+            let frame = plan.frame(self.model, &bound.states, &[], program.mass_varies());
             let frame = frame.map_err(|d| Trouble::Settings(vec![d]))?;
             bound.options = frame.options;
             bound.options.eliminator = Some(bound.machine.eliminator());

@@ -7,16 +7,18 @@ use odec_ode::linear::LinearReport;
 use odec_ode::problem::{SolveError, Stats, Stop};
 use odec_sim::bind::{Bound, Purpose};
 use odec_sim::sample::{self, Recorder, Seen};
+use odec_sim::select::names;
 use odec_sim::{blame, machine::Execution};
 
 use crate::args::Run;
 use crate::exit::Exit;
+use crate::flags;
 use crate::input::{error, keep_apart};
 use crate::memory;
 use crate::progress::Progress;
 use crate::report::{Reporter, say};
 use crate::rows::{Rows, Trouble, write_file};
-use crate::session::{Session, bind, refuse};
+use crate::session::{Session, bind_chosen, refuse};
 use crate::signal;
 use crate::summary::{Linear, Summary, seconds};
 
@@ -37,7 +39,18 @@ pub fn run(args: &Run, reporter: Reporter) -> Exit {
     if args.table && block.samples.is_none() {
         block.samples = Some("steps".to_string());
     }
-    let mut session = match bind(&args.model, &block, Purpose::Rows, reporter) {
+    let mut choices = match flags::choices(&args.model, &block) {
+        Ok(choices) => choices,
+        Err(d) => {
+            reporter.diagnostic(None, &d);
+            return Exit::Usage;
+        }
+    };
+    if let Some(text) = &args.sens {
+        choices.sensitivities = true;
+        choices.open = names(text);
+    }
+    let mut session = match bind_chosen(&args.model, choices, Purpose::Rows, reporter) {
         Ok(session) => session,
         Err(exit) => return exit,
     };
@@ -144,12 +157,14 @@ fn summarise(
 ) -> Summary {
     let bound: &Bound = &session.bound;
     let layout = bound.machine.layout();
+    let groups = if session.choices.sensitivities { 1 + session.choices.open.len() } else { 1 };
     Summary {
         model: session.model.name.clone(),
-        states: layout.n,
-        second_order: layout.second,
-        parameters: layout.np,
-        outputs: layout.outputs,
+        states: layout.n / groups,
+        second_order: layout.second / groups,
+        sensitivities: groups - 1,
+        parameters: layout.np - bound.values.opened.len(),
+        outputs: layout.outputs / groups,
         extents: bound.machine.program().extents.iter().map(|e| (e.text.clone(), e.value)).collect(),
         jacobian_entries: bound.machine.jacobian_entries(),
         method: bound.choice.method.name.to_string(),

@@ -65,6 +65,76 @@ pub fn lower(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagno
         return arrays::lower(model, overrides);
     }
     let (arrays, kernels) = kernels(model, overrides)?;
+    complete(model, arrays, kernels)
+}
+
+/// Most parameters and start values by which derivatives of the states are computed in one run.
+pub const MAX_SENSITIVITIES: usize = 100;
+
+/// As [`lower`], with the derivatives of states and outputs by [`Overrides::open`] as further states and outputs, `d(x)/d(k)`: the
+/// states of each of these parameters follow those of the model in groups.
+///
+/// # Errors
+/// Also parameters and start values that are arrays, too many of them, and a mass matrix that depends on them.
+pub fn lower_sensitivities(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagnostic>> {
+    // what does not exist is said first
+    let values = model.values(overrides)?;
+    let names = &overrides.open;
+    if names.len() > MAX_SENSITIVITIES {
+        let headline = format!("derivatives by {} values are more than {MAX_SENSITIVITIES}", names.len());
+        return Err(vec![Diagnostic::error("E0718", headline).help("take them in several runs")]);
+    }
+    if let Some((k, name)) = names.iter().enumerate().find(|(k, name)| names[..*k].contains(name)) {
+        let headline = format!("`{name}` is named twice, as number {} too", k + 1);
+        return Err(vec![Diagnostic::error("E0718", headline).help("name each parameter once")]);
+    }
+    let parameter = |name: &str| model.parameters.iter().find(|p| p.name == name);
+    let wide = |name: &&String| {
+        let given = parameter(name).map(|p| (p.indexed.is_scalar(), p.span));
+        let opened = values.opened.iter().find(|o| o.name == **name);
+        let opened =
+            opened.map(|o| (o.at.is_none() && model.states[o.state].indexed.is_scalar(), model.states[o.state].span));
+        match given.or(opened) {
+            Some((scalar, span)) => (!scalar).then_some(Some(span)),
+            // an element of an array
+            None => Some(None),
+        }
+    };
+    if let Some((name, span)) = names.iter().find_map(|name| Some((name, wide(&name)?))) {
+        let headline = format!("derivatives by `{name}` are not computed: it belongs to an array");
+        let report = match span {
+            Some(span) => error("E0718", headline, span, "declared here"),
+            None => Diagnostic::error("E0718", headline),
+        };
+        return Err(vec![
+            report.help("parameters and start values of one number can be named; let one be a factor of the others"),
+        ]);
+    }
+    let by = |arrays: &[Array]| -> Vec<ArrayId> {
+        let position = |name: &String| arrays.iter().position(|a| a.role == Role::Parameter && a.name == *name);
+        names.iter().filter_map(position).map(|k| ArrayId(k as u32)).collect()
+    };
+    if model.has_arrays() {
+        return arrays::lower_with(model, overrides, &by);
+    }
+    let (mut arrays, mut kernels) = kernels(model, overrides)?;
+    let by = by(&arrays);
+    if derive::sensitivities(&mut arrays, &mut kernels, &by).is_err() {
+        let headline =
+            "derivatives by parameters are not computed where factors of derivatives depend on them".to_owned();
+        let report = match model.equations.first() {
+            Some(first) => error("E0718", headline, first.span, "the equations are coupled by their derivatives"),
+            None => Diagnostic::error("E0718", headline),
+        };
+        return Err(vec![report.help(
+            "write the equations so that the factors of the derivatives in them are numbers, or compare two runs",
+        )]);
+    }
+    complete(model, arrays, kernels)
+}
+
+/// The program of these kernels, with derivatives.
+fn complete(model: &Model, arrays: Vec<Array>, kernels: Vec<Kernel>) -> Result<Program, Vec<Diagnostic>> {
     let program = derive::complete(arrays, kernels, model.name.clone());
     let mass = program.mass_varies() && program.kernel(KernelRole::MassJacobian).is_none();
     if mass || (program.kernel(KernelRole::Rhs).is_some() && program.kernel(KernelRole::Jacobian).is_none()) {

@@ -24,6 +24,7 @@ mod shifted;
 mod solver;
 mod sparse;
 mod split;
+mod staggered;
 mod straight;
 #[cfg(test)]
 mod tests;

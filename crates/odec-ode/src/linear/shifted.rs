@@ -10,6 +10,7 @@ use crate::linear::choice::{Request, admit, exact};
 use crate::linear::free::Free;
 use crate::linear::second_order::Reduction;
 use crate::linear::solver::Solver;
+use crate::linear::staggered::Staggered;
 use crate::linear::{Assembled, Complex, Goal, Linear, LinearReport, MassMatrix, Misfit, Scalar};
 use crate::pattern::Pattern;
 use crate::problem::{Cause, Options, Refusal};
@@ -49,19 +50,29 @@ struct Moving {
 pub(super) type Make<'a, S> = &'a dyn Fn(&Pattern) -> Result<Solver<S>, Refusal>;
 
 /// W for an alpha that may be complex, and J and M that are real.
-enum Form<S> {
+pub(super) enum Form<S> {
     Full(Box<Full<S>>),
     Reduced(Box<Reduction<S>>),
+    /// One of the others for the first of several groups of unknowns.
+    Staggered(Box<Staggered<S>>),
 }
 
 impl<S: Scalar> Form<S> {
     fn new(
-        shape: Shape,
+        (shape, groups): (Shape, usize),
         jacobian: &Pattern,
         mass: &MassMatrix,
         reduce: bool,
         make: Make<'_, S>,
     ) -> Result<Self, Refusal> {
+        if groups > 1 {
+            let inner = |shape: Shape, jacobian: &Pattern, mass: &MassMatrix| {
+                Form::new((shape, 1), jacobian, mass, reduce, make)
+            };
+            if let Some(staggered) = Staggered::new((shape, groups), jacobian, mass, &inner)? {
+                return Ok(Form::Staggered(Box::new(staggered)));
+            }
+        }
         Ok(if reduce && shape.second > 0 {
             Form::Reduced(Box::new(Reduction::new(shape, jacobian, mass, make)?))
         } else {
@@ -69,40 +80,45 @@ impl<S: Scalar> Form<S> {
         })
     }
 
-    fn factor(&mut self, alpha: S, jacobian: &[f64], mass: &MassMatrix) -> Result<(), Cause> {
+    pub(super) fn factor(&mut self, alpha: S, jacobian: &[f64], mass: &MassMatrix) -> Result<(), Cause> {
         let mass = mass.assembled().map(Assembled::values);
         match self {
             Form::Full(full) => full.factor(alpha, jacobian, mass),
             Form::Reduced(reduction) => reduction.factor(alpha, jacobian, mass),
+            Form::Staggered(staggered) => return staggered.factor(alpha, jacobian),
         }
         .map_err(|col| Cause::Singular { col })
     }
 
-    fn solve(&mut self, r: &mut [S]) {
+    pub(super) fn solve(&mut self, r: &mut [S]) {
         match self {
             Form::Full(full) => full.solver.solve(r),
             Form::Reduced(reduction) => reduction.solve(r),
+            Form::Staggered(staggered) => staggered.solve(r),
         }
     }
 
-    fn solve_within(&mut self, r: &mut [S], goal: Goal<'_>) -> bool {
+    pub(super) fn solve_within(&mut self, r: &mut [S], goal: Goal<'_>) -> bool {
         match self {
             Form::Full(full) => full.solver.solve_within(r, goal),
             Form::Reduced(reduction) => reduction.solve_within(r, goal),
+            Form::Staggered(staggered) => staggered.solve_within(r, goal),
         }
     }
 
-    fn iterates(&self) -> bool {
+    pub(super) fn iterates(&self) -> bool {
         match self {
             Form::Full(full) => full.solver.iterates(),
             Form::Reduced(reduction) => reduction.iterates(),
+            Form::Staggered(staggered) => staggered.iterates(),
         }
     }
 
-    fn report(&self) -> LinearReport {
+    pub(super) fn report(&self) -> LinearReport {
         match self {
             Form::Full(full) => full.solver.report(),
             Form::Reduced(reduction) => reduction.report(),
+            Form::Staggered(staggered) => staggered.report(),
         }
     }
 }
@@ -159,7 +175,7 @@ impl Shifted {
                 from_mass: slots(jacobian),
             }));
         }
-        let form = Form::new(shape, &pattern, &mass, reduce, make)?;
+        let form = Form::new((shape, system.groups()), &pattern, &mass, reduce, make)?;
         Ok(Shifted { jacobian: vec![0.0; pattern.entries()], mass, moving, alpha: 0.0, way: Way::Held(form) })
     }
 
@@ -273,7 +289,7 @@ impl ComplexShifted {
         let mass = MassMatrix::of(system.mass());
         let shape = system.shape();
         let make = |pattern: &Pattern| Solver::new(pattern, Request::of(options));
-        let form = Form::new(shape, &jacobian_pattern(system), &mass, options.reduce, &make)?;
+        let form = Form::new((shape, system.groups()), &jacobian_pattern(system), &mass, options.reduce, &make)?;
         Ok(ComplexShifted { form, r: vec![Complex::ZERO; shape.n] })
     }
 
@@ -297,7 +313,7 @@ impl ComplexShifted {
 }
 
 /// W at full size.
-struct Full<S> {
+pub(super) struct Full<S> {
     /// Entry of W of each entry of J.
     from_jacobian: Vec<u32>,
     from_mass: Vec<MassEntry>,

@@ -289,7 +289,10 @@ fn in_order(bound: &Bound, y: &[f64]) -> Vec<f64> {
 /// Position of the state that the model declares for what is at a place of y.
 fn declared(model: &Model, states: &Quantities, at: usize) -> Option<usize> {
     let (series, _) = states.at(at)?;
-    model.states.iter().position(|s| (0..s.order).any(|k| s.derivative(k) == series.name))
+    // the equation of a derivative by a parameter is that of its state
+    let derivative = series.name.strip_prefix("d(").and_then(|rest| rest.rsplit_once(")/d("));
+    let name = derivative.map_or(series.name.as_str(), |(own, _)| own);
+    model.states.iter().position(|s| (0..s.order).any(|k| s.derivative(k) == name))
 }
 
 /// The equation that gives a row, or else the declaration of its state.

@@ -26,4 +26,5 @@ pub(super) const CODES: &[Code] = codes! {
     "E0715" "a picture with too many axes or curves"
     "E0716" "a sweep of too many runs"
     "E0717" "a constant that is to vary"
+    "E0718" "derivatives by parameters that are not computed"
 };

@@ -145,8 +145,19 @@ impl World<'_> {
 /// # Errors
 /// Overrides that name nothing or do not fit; equations that cannot be solved for their derivatives.
 pub(super) fn lower(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagnostic>> {
-    let (parts, nests) = nests(model, overrides)?;
-    let Parts { arrays, axes, extents } = parts;
+    lower_with(model, overrides, &|_| Vec::new())
+}
+
+/// The same with derivatives by the parameters that `by` finds among the arrays.
+pub(super) fn lower_with(
+    model: &Model,
+    overrides: &Overrides,
+    by: &dyn Fn(&[odec_ir::Array]) -> Vec<ArrayId>,
+) -> Result<Program, Vec<Diagnostic>> {
+    let (parts, mut nests) = nests(model, overrides)?;
+    let Parts { mut arrays, axes, extents } = parts;
+    let by = by(&arrays);
+    derive::nest_sensitivities(&mut arrays, &mut nests, &by);
     let program = derive::complete_nests(arrays, axes, extents, nests, model.name.clone());
     let has = |role| program.nests.iter().any(|nest| nest.role == role);
     if has(KernelRole::Rhs) && !has(KernelRole::Jacobian) {

@@ -1,0 +1,185 @@
+//! W of a system with its sensitivities: block lower triangular with the same block W_0 along its diagonal, so that one
+//! factorisation of W_0 serves all. The first group of unknowns is solved for, then each other with what it gets from the first
+//! (staggered: Feehery, Tolsma and Barton, Appl. Numer. Math. 25 (1997)); solutions are exact, so that methods need not know.
+
+use crate::linear::shifted::Form;
+use crate::linear::{Assembled, Goal, LinearReport, MassMatrix, Scalar};
+use crate::pattern::Pattern;
+use crate::problem::{Cause, Refusal};
+use crate::system::Shape;
+
+/// An entry of J below the first diagonal block.
+#[derive(Clone, Copy)]
+struct Coupling {
+    /// Row within its group.
+    row: u32,
+    /// Column within the first group.
+    column: u32,
+    /// Entry of J.
+    source: u32,
+}
+
+/// The solver of W_0, and what couples the other groups to the first.
+pub(super) struct Staggered<S> {
+    inner: Form<S>,
+    /// M of the first group; it is constant.
+    mass: MassMatrix,
+    /// Entries of J in the first block.
+    own: Vec<u32>,
+    jacobian: Vec<f64>,
+    /// Of each group its unknowns in y.
+    unknowns: Vec<Vec<u32>>,
+    /// Of each group but the first.
+    couplings: Vec<Vec<Coupling>>,
+    /// The values of their entries as of the last factorisation.
+    values: Vec<Vec<f64>>,
+    first: Vec<S>,
+    b: Vec<S>,
+    weights: Vec<f64>,
+}
+
+impl<S: Scalar> Staggered<S> {
+    /// Group and place in it of each unknown.
+    fn places(shape: Shape, groups: usize) -> Vec<(usize, usize)> {
+        let (second, first) = (shape.second / groups, (shape.n - 2 * shape.second) / groups);
+        let mut places = Vec::with_capacity(shape.n);
+        for (len, offset) in [(second, 0), (second, second), (first, 2 * second)] {
+            places.extend((0..groups).flat_map(|g| (0..len).map(move |i| (g, offset + i))));
+        }
+        places
+    }
+
+    /// For a system of so many groups; `inner` makes the solver of the first from its shape, Jacobian and mass matrix. `None`
+    /// where the matrices have another structure.
+    pub(super) fn new(
+        (shape, groups): (Shape, usize),
+        jacobian: &Pattern,
+        mass: &MassMatrix,
+        inner: &dyn Fn(Shape, &Pattern, &MassMatrix) -> Result<Form<S>, Refusal>,
+    ) -> Result<Option<Self>, Refusal> {
+        let rest = shape.n - 2 * shape.second;
+        if mass.varies() || shape.second % groups != 0 || rest % groups != 0 {
+            return Ok(None);
+        }
+        let n = shape.n / groups;
+        let places = Self::places(shape, groups);
+        let mut unknowns = vec![vec![0; n]; groups];
+        for (k, (group, place)) in places.iter().enumerate() {
+            unknowns[*group][*place] = k as u32;
+        }
+        let mut own = vec![];
+        let mut block = vec![];
+        let mut couplings = vec![vec![]; groups - 1];
+        for (source, (row, column)) in jacobian.positions().enumerate() {
+            let ((g, row), (h, column)) = (places[row], places[column]);
+            let source = source as u32;
+            match (g, h) {
+                (0, 0) => {
+                    own.push(source);
+                    block.push((row, column));
+                }
+                (g, 0) => couplings[g - 1].push(Coupling { row: row as u32, column: column as u32, source }),
+                (g, h) if g == h => {}
+                _ => return Ok(None),
+            }
+        }
+        // places of one group ascend with the unknowns, so that the entries of its block stay in the order of a pattern
+        let pattern = Pattern::from_positions(n, n, block);
+        let mass = match mass.assembled() {
+            None => MassMatrix::Identity,
+            Some(matrix) => {
+                let entries = matrix.positions().zip(matrix.values().iter().copied());
+                let entries = entries.filter_map(|((row, column), value)| match (places[row], places[column]) {
+                    ((0, row), (0, column)) => Some(((row, column), value)),
+                    _ => None,
+                });
+                let (positions, values): (Vec<_>, Vec<f64>) = entries.unzip();
+                MassMatrix::Constant(Assembled::with(&Pattern::from_positions(n, n, positions), values))
+            }
+        };
+        let shape = Shape { n, second: shape.second / groups };
+        Ok(Some(Staggered {
+            inner: inner(shape, &pattern, &mass)?,
+            mass,
+            jacobian: vec![0.0; own.len()],
+            own,
+            unknowns,
+            values: couplings.iter().map(|list| vec![0.0; list.len()]).collect(),
+            couplings,
+            first: vec![S::ZERO; n],
+            b: vec![S::ZERO; n],
+            weights: vec![0.0; n],
+        }))
+    }
+
+    /// Forms and factors W_0, and keeps the couplings.
+    pub(super) fn factor(&mut self, alpha: S, jacobian: &[f64]) -> Result<(), Cause> {
+        for (value, source) in self.jacobian.iter_mut().zip(&self.own) {
+            *value = jacobian[*source as usize];
+        }
+        for (values, couplings) in self.values.iter_mut().zip(&self.couplings) {
+            for (value, coupling) in values.iter_mut().zip(couplings) {
+                *value = jacobian[coupling.source as usize];
+            }
+        }
+        self.inner.factor(alpha, &self.jacobian, &self.mass).map_err(|cause| match cause {
+            Cause::Singular { col } => Cause::Singular { col: self.unknowns[0].get(col).map_or(col, |k| *k as usize) },
+            other => other,
+        })
+    }
+
+    /// Replaces `r` by the solution.
+    pub(super) fn solve(&mut self, r: &mut [S]) {
+        self.each(r, &mut |inner, b, _| {
+            inner.solve(b);
+            true
+        });
+    }
+
+    /// As [`Staggered::solve`] where an iteration may leave an error; false where it did not get there.
+    pub(super) fn solve_within(&mut self, r: &mut [S], goal: Goal<'_>) -> bool {
+        let mut weights = std::mem::take(&mut self.weights);
+        let met = self.each(r, &mut |inner, b, unknowns| {
+            for (weight, k) in weights.iter_mut().zip(unknowns) {
+                *weight = goal.weights[*k as usize];
+            }
+            inner.solve_within(b, Goal { weights: &weights, tolerance: goal.tolerance })
+        });
+        self.weights = weights;
+        met
+    }
+
+    /// Solves group by group.
+    fn each(&mut self, r: &mut [S], solve: &mut dyn FnMut(&mut Form<S>, &mut [S], &[u32]) -> bool) -> bool {
+        let mut met = true;
+        for (group, unknowns) in self.unknowns.iter().enumerate() {
+            for (b, k) in self.b.iter_mut().zip(unknowns) {
+                *b = r[*k as usize];
+            }
+            if group > 0 {
+                // W has -J there
+                for (value, c) in self.values[group - 1].iter().zip(&self.couplings[group - 1]) {
+                    self.b[c.row as usize] += self.first[c.column as usize] * *value;
+                }
+            }
+            met &= solve(&mut self.inner, &mut self.b, unknowns);
+            if group == 0 {
+                self.first.copy_from_slice(&self.b);
+            }
+            for (b, k) in self.b.iter().zip(unknowns) {
+                r[*k as usize] = *b;
+            }
+        }
+        met
+    }
+
+    /// True where solutions are iterated for.
+    pub(super) fn iterates(&self) -> bool {
+        self.inner.iterates()
+    }
+
+    /// What W_0 is solved with.
+    pub(super) fn report(&self) -> LinearReport {
+        self.inner.report()
+    }
+}

@@ -19,6 +19,11 @@ struct Coupling {
     source: u32,
 }
 
+/// Makes the solver of the first group.
+type Inner<'a, S> = &'a dyn Fn(Shape, &Pattern, &MassMatrix) -> Result<Form<S>, Refusal>;
+/// Solves for one group, given its unknowns in y; false where an iteration did not get there.
+type Solve<'a, S> = &'a mut dyn FnMut(&mut Form<S>, &mut [S], &[u32]) -> bool;
+
 /// The solver of W_0, and what couples the other groups to the first.
 pub(super) struct Staggered<S> {
     inner: Form<S>,
@@ -55,7 +60,7 @@ impl<S: Scalar> Staggered<S> {
         (shape, groups): (Shape, usize),
         jacobian: &Pattern,
         mass: &MassMatrix,
-        inner: &dyn Fn(Shape, &Pattern, &MassMatrix) -> Result<Form<S>, Refusal>,
+        inner: Inner<'_, S>,
     ) -> Result<Option<Self>, Refusal> {
         let rest = shape.n - 2 * shape.second;
         if mass.varies() || shape.second % groups != 0 || rest % groups != 0 {
@@ -150,7 +155,7 @@ impl<S: Scalar> Staggered<S> {
     }
 
     /// Solves group by group.
-    fn each(&mut self, r: &mut [S], solve: &mut dyn FnMut(&mut Form<S>, &mut [S], &[u32]) -> bool) -> bool {
+    fn each(&mut self, r: &mut [S], solve: Solve<'_, S>) -> bool {
         let mut met = true;
         for (group, unknowns) in self.unknowns.iter().enumerate() {
             for (b, k) in self.b.iter_mut().zip(unknowns) {

@@ -7,7 +7,7 @@ use odec_ode::method;
 use odec_ode::pattern::Pattern;
 use odec_ode::problem::{Options, Problem, Samples, Sink};
 use odec_ode::solve;
-use odec_ode::system::{EvalError, Shape, System};
+use odec_ode::system::{EvalError, Mass, Shape, System};
 
 use crate::contour::{Grid, even};
 use crate::spectrum::{eigenvalues, linearised, rates};
@@ -146,8 +146,21 @@ impl Plane<'_> {
 
     /// The linearisation in the plane.
     fn slope(&self, point: Point) -> Option<[[f64; 2]; 2]> {
-        let a = linearised(self.system, self.t, &self.state(point))?;
         let (i, j) = self.axes;
+        let state = self.state(point);
+        if matches!(self.system.mass(), Mass::Identity) {
+            // two products: of a large model the whole matrix would be too much
+            let column = |k: usize| {
+                let mut direction = vec![0.0; state.len()];
+                let mut slope = vec![0.0; state.len()];
+                direction[k] = 1.0;
+                self.system.jacobian_vector(self.t, &state, &direction, &mut slope).ok()?;
+                Some([slope[i], slope[j]]).filter(|slope| slope.iter().all(|v| v.is_finite()))
+            };
+            let (by_first, by_second) = (column(i)?, column(j)?);
+            return Some([[by_first[0], by_second[0]], [by_first[1], by_second[1]]]);
+        }
+        let a = linearised(self.system, self.t, &state)?;
         Some([[a[(i, i)], a[(i, j)]], [a[(j, i)], a[(j, j)]]])
     }
 

@@ -2,7 +2,7 @@
 
 use odec_ir::builtin::{Notation, table};
 use odec_ir::interpret::{self, Inputs};
-use odec_ir::taylor::{Jets, MAX_UNROLLED, Recurrences, Unsuited, unrolled};
+use odec_ir::taylor::{MAX_UNROLLED, Recurrences, Table, Unsuited, unrolled};
 use odec_ir::testing::array;
 use odec_ir::{ArrayId, Graph, Kernel, KernelRole, Layout, NodeId, Op, Program, Role, Store, Target, derive};
 
@@ -31,7 +31,8 @@ fn coefficients(program: &Program, t: f64, y: &[f64]) -> Vec<f64> {
     assert_eq!(a.len(), Layout::of(&written).outputs_len());
     interpret::run_on(&written, &Layout::of(&written), KernelRole::Outputs, inputs, &mut a);
     let mut b = vec![0.0; layout.n * ORDER];
-    Jets::default().evaluate(program, &layout, &recurrences, inputs, ORDER, &mut b);
+    let table = Table::of(program, &layout, None, &recurrences).unwrap();
+    table.evaluate(inputs, ORDER, &mut Vec::new(), &mut b);
     for (i, (a, b)) in a.iter().zip(&b).enumerate() {
         assert!((a - b).abs() <= 1e-12 * a.abs().max(1e-3), "coefficient {i}: written out {a:e}, in a loop {b:e}");
     }

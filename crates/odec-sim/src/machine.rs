@@ -478,13 +478,13 @@ impl System for Machine {
     }
 
     fn prepare_series(&self, order: usize) -> Result<(), String> {
-        self.series.prepare(&self.program, self.execution(), order)
+        self.series.prepare((&self.program, &self.layout, self.nests.as_deref()), self.execution(), order)
     }
 
     fn series(&self, t: f64, y: &[f64], order: usize, out: &mut [f64]) -> Result<(), EvalError> {
         // the kernel reads no direction, but takes one of this length
         let inputs = Inputs { t, y, p: &self.p, w: y };
-        let found = self.series.run(&self.program, &self.layout, inputs, order, out);
+        let found = self.series.run(inputs, order, out);
         if found { Ok(()) } else { Err(EvalError::Fatal) }
     }
 

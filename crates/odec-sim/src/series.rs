@@ -1,10 +1,11 @@
 //! Taylor coefficients of a model's solution: recurrences once, one kernel for each order asked for.
 
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use odec_ir::interpret::{self, Inputs};
 use odec_ir::layout::Layout;
-use odec_ir::taylor::{Jets, MAX_ORDER, MAX_UNROLLED, Recurrences, Unsuited, unrolled};
+use odec_ir::nest;
+use odec_ir::taylor::{MAX_ORDER, MAX_UNROLLED, Recurrences, Table, Unsuited, unrolled};
 use odec_ir::{KernelRole, Program};
 use odec_jit::Compiled;
 
@@ -16,8 +17,14 @@ enum Kernel {
     Code(Box<Compiled>),
     /// The same, interpreted.
     Written(Box<(Program, Layout)>),
-    /// Too large to be written out.
-    Looped(Box<Mutex<Jets>>),
+    /// Too large to be written out, or with loops of its own.
+    Looped(Box<Looped>),
+}
+
+/// Loops over the order, with room for the coefficients of runs that go on at the same time.
+struct Looped {
+    table: Table,
+    room: Mutex<Vec<Vec<f64>>>,
 }
 
 /// Kernels by order, made when first asked for.
@@ -33,20 +40,22 @@ impl SeriesKernels {
     }
 
     /// Makes the kernel of an order; the error says what stands in the way.
-    pub(crate) fn prepare(&self, program: &Program, execution: Execution, order: usize) -> Result<(), String> {
-        let recurrences =
-            self.recurrences.get_or_init(|| Recurrences::of(program)).as_ref().map_err(|why| match why {
-                Unsuited::Function(name) => format!("the derivatives of `{name}` have no recurrence"),
-                Unsuited::Mass => "it needs y' itself, and the equations have a mass matrix".to_string(),
-                Unsuited::Loops => "it does not take models with index sets yet".to_string(),
-                Unsuited::TooLarge => "the model is too large for it".to_string(),
-            })?;
+    pub(crate) fn prepare(
+        &self,
+        (program, layout, nests): (&Program, &Layout, Option<&nest::Bound>),
+        execution: Execution,
+        order: usize,
+    ) -> Result<(), String> {
+        let recurrences = self.recurrences.get_or_init(|| Recurrences::of(program)).as_ref().map_err(reason)?;
         let slot = self.kernels.get(order).ok_or_else(|| format!("order {order} is beyond {MAX_ORDER}"))?;
         if slot.get().is_some() {
             return Ok(());
         }
         let kernel = match (unrolled(program, recurrences, order, MAX_UNROLLED), execution) {
-            (None, _) => Kernel::Looped(Box::default()),
+            (None, _) => {
+                let table = Table::of(program, layout, nests, recurrences).map_err(|why| reason(&why))?;
+                Kernel::Looped(Box::new(Looped { table, room: Mutex::default() }))
+            }
             (Some(written), Execution::Jit) => {
                 let code = Compiled::new(&written).map_err(|e| e.to_string())?;
                 code.compile(&[KernelRole::Outputs]).map_err(|e| e.to_string())?;
@@ -63,26 +72,28 @@ impl SeriesKernels {
     }
 
     /// The coefficients at a point; false if the order was not prepared.
-    pub(crate) fn run(
-        &self,
-        program: &Program,
-        layout: &Layout,
-        inputs: Inputs<'_, f64>,
-        order: usize,
-        out: &mut [f64],
-    ) -> bool {
+    pub(crate) fn run(&self, inputs: Inputs<'_, f64>, order: usize, out: &mut [f64]) -> bool {
         match self.kernels.get(order).and_then(OnceLock::get) {
             Some(Kernel::Code(code)) => code.outputs(inputs.t, inputs.y, inputs.p, inputs.w, out),
             Some(Kernel::Written(written)) => {
                 interpret::run_on(&written.0, &written.1, KernelRole::Outputs, inputs, out);
             }
-            Some(Kernel::Looped(jets)) => {
-                let Some(Ok(recurrences)) = self.recurrences.get() else { return false };
-                let mut jets = jets.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                jets.evaluate(program, layout, recurrences, inputs, order, out);
+            Some(Kernel::Looped(looped)) => {
+                let room = || looped.room.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut c = room().pop().unwrap_or_default();
+                looped.table.evaluate(inputs, order, &mut c, out);
+                room().push(c);
             }
             None => return false,
         }
         true
+    }
+}
+
+fn reason(why: &Unsuited) -> String {
+    match why {
+        Unsuited::Function(name) => format!("the derivatives of `{name}` have no recurrence"),
+        Unsuited::Mass => "it needs y' itself, and the equations have a mass matrix".to_string(),
+        Unsuited::TooLarge => "the model is too large for it".to_string(),
     }
 }

@@ -30,6 +30,8 @@ const STRIDE: f64 = 1.03;
 const NO_LIMIT: f64 = 0.1;
 /// Orders of `abm` whose regions are drawn.
 const ADAMS_ORDERS: [usize; 5] = [2, 3, 4, 6, 9];
+/// Orders of `taylor` whose regions are drawn: those for rtol 1e-4, 1e-6, 1e-8, 1e-11 and 1e-13.
+const SERIES_ORDERS: [usize; 5] = [6, 8, 11, 14, 16];
 /// Most iterations of the eigenvalue solver.
 pub(crate) const ITERATIONS: usize = 10_000;
 
@@ -50,6 +52,8 @@ enum Kind {
     Undamped,
     /// Largest root of sum a_j r^j = z r^s.
     Multistep(Vec<f64>),
+    /// |1 + z + ... + z^p/p!|, p the order.
+    Series(usize),
     /// Spectral radius of predictor of order k, evaluation, corrector of order k + 1, evaluation.
     Adams(usize),
 }
@@ -65,6 +69,10 @@ pub fn of(method: &'static Method) -> Result<Vec<(String, Amplification)>, Refus
             reason: "it takes up one method after another, and each has a region of its own".to_string(),
             instead: "one of them: `tsit5`, `rodas4`".to_string(),
         });
+    }
+    if matches!(method.family, Family::Taylor) {
+        let orders = SERIES_ORDERS.into_iter();
+        return Ok(orders.map(|p| (format!("order {p}"), Amplification { method, kind: Kind::Series(p) })).collect());
     }
     let one = |kind| Ok(vec![(method.name.to_string(), Amplification { method, kind })]);
     if matches!(method.family, Family::Multistep) {
@@ -201,6 +209,8 @@ impl Amplification {
                 }
             }
             Kind::Adams(k) => spectral_radius(adams(*k, z)),
+            // as the method sums it, and as any Runge-Kutta method of order p with p stages would
+            Kind::Series(p) => (1..=*p).rev().fold(C::from(1.0), |sum, k| sum * z / k as f64 + 1.0).norm(),
             Kind::Multistep(a) => {
                 let s = a.len() - 1;
                 let leading = C::from(a[s]) - z;

@@ -173,3 +173,57 @@ fn what_the_taylor_method_cannot_do_it_says() {
     let refused = run(&bound, "taylor", &bound.options, 1.0).err().unwrap();
     assert!(format!("{refused:?}").contains("lgamma"), "{refused:?}");
 }
+
+/// Models with loops have series too: the first coefficient is f, and the polynomial solves the equations where it is short.
+#[test]
+fn arrays_have_series() {
+    use odec_ode::System;
+    const ORDER: usize = 14;
+    let written = "index i = 1..5\n\
+                   index j = 1..4\n\
+                   const w[j] = [0.5, 1, 2, 0.25], next[i] = [3, 1, 5, 2, 4]\n\
+                   state u[i] = 0.3 + 0.1*i, s = 1\n\
+                   boundary u[0] = sin(t), u[6] = u[5]\n\
+                   u[i]' = (u[i-1] - 2*u[next[i]] + u[i+1])*s + sum(j: w[j]*exp(-u[i]*w[j])) + max(j: w[j]*u[i]) - (if u[i] < 0.55 then u[i]^2 else u[i]/3)\n\
+                   s' = -s*sum(i: u[i]^1.5)/(1 + t^2)\n";
+    let models = ["nbody", "kuramoto", "burgers", "fitzhugh_nagumo", "heat1d", "brusselator1d", "gray_scott"];
+    let mut texts: Vec<(&str, String)> = models.iter().map(|&name| (name, file(name))).collect();
+    texts.push(("written", written.to_string()));
+    for (name, text) in texts {
+        let bound = bind(&text, Choices { t_end: Some(1.0), ..Choices::default() });
+        let (machine, n) = (&bound.machine, bound.problem.y0.len());
+        // a state off the start, where much is zero
+        let y: Vec<f64> = bound.problem.y0.iter().enumerate().map(|(i, y)| y + 0.01 * (1.0 + i as f64).sin()).collect();
+        machine.prepare_series(ORDER).unwrap_or_else(|why| panic!("{name}: {why}"));
+        let t = 0.3;
+        let mut c = vec![0.0; n * ORDER];
+        machine.series(t, &y, ORDER, &mut c).unwrap();
+        let mut f = vec![0.0; n];
+        machine.rhs(t, &y, &mut f).unwrap();
+        let size = f.iter().fold(1.0, |a: f64, b| a.max(b.abs()));
+        for i in 0..n {
+            assert!((c[i] - f[i]).abs() <= 1e-13 * size, "{name}, row {i}: {} and {}", c[i], f[i]);
+        }
+        // so short that the last term is rounding
+        let last = c[n * (ORDER - 1)..].iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+        let h = 0.5 * (1e-15 * size / last.max(1e-300)).powf(1.0 / (ORDER - 1) as f64).min(0.1);
+        let (mut at, mut slope) = (y.clone(), vec![0.0; n]);
+        for k in (1..=ORDER).rev() {
+            for i in 0..n {
+                at[i] += c[(k - 1) * n + i] * h.powi(k as i32);
+                slope[i] += k as f64 * c[(k - 1) * n + i] * h.powi(k as i32 - 1);
+            }
+        }
+        machine.rhs(t + h, &at, &mut f).unwrap();
+        let moved = c[n..2 * n].iter().fold(0.0, |a: f64, b| a.max(b.abs())) * 2.0 * h;
+        for i in 0..n {
+            let error = (slope[i] - f[i]).abs();
+            assert!(
+                error <= 1e-11 * size && error <= 1e-6 * moved,
+                "{name}, row {i}: {} and {} after {h:e}",
+                slope[i],
+                f[i]
+            );
+        }
+    }
+}

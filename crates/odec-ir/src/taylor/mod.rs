@@ -6,12 +6,16 @@
 //! `k c_k = sum over j = 1..=k of j u_j D_(k-j)` with D = F'(u), a node like every other. A condition follows the branch
 //! at the expansion point.
 
+mod arrange;
+mod lanes;
 mod recurrence;
 
 use crate::graph::{Graph, Node, NodeId};
 use crate::layout::Layout;
 use crate::program::{Array, ArrayId, Kernel, KernelRole, Program, Role, Store, Target};
 use crate::span::Span;
+pub use arrange::MAX_LANES;
+pub use lanes::Table;
 pub use recurrence::{MAX_NODES, Recurrences, Unsuited};
 use recurrence::{Series, coefficient};
 
@@ -26,22 +30,27 @@ pub const MAX_ORDER: usize = 40;
 /// (usually [`MAX_UNROLLED`]).
 pub fn unrolled(program: &Program, recurrences: &Recurrences, order: usize, limit: usize) -> Option<Program> {
     let layout = Layout::of(program);
-    let source = recurrences.graph();
-    let mut graph = Graph::new();
-    // the model's own outputs make room for the coefficients
-    let mut inputs: Vec<Array> = Vec::new();
-    let mut places: Vec<ArrayId> = Vec::new();
-    for array in &program.arrays {
-        places.push(ArrayId(inputs.len() as u32));
-        if !matches!(array.role, Role::Output | Role::Conserved | Role::Expected) {
-            inputs.push(array.clone());
-        }
+    if recurrences.has_loops() {
+        return None;
     }
+    let [part] = recurrences.parts() else {
+        return Some(program_of(
+            &program.name,
+            inputs_of(program).0,
+            layout.n,
+            order,
+            Graph::new(),
+            &vec![vec![None; order + 1]; layout.n],
+        ));
+    };
+    let source = &part.graph;
+    let mut graph = Graph::new();
+    let (inputs, places) = inputs_of(program);
     let nodes = source.len();
     let mut series: Vec<Vec<Option<NodeId>>> = vec![Vec::new(); nodes];
     let mut states: Vec<Vec<Option<NodeId>>> = vec![Vec::new(); layout.n];
     for k in 0..=order {
-        for (i, rule) in recurrences.rules() {
+        for (&i, rule) in &part.rules {
             let value = if k == 0 {
                 Some(copy(source, NodeId(i as u32), &series, &places, &mut graph))
             } else {
@@ -63,12 +72,25 @@ pub fn unrolled(program: &Program, recurrences: &Recurrences, order: usize, limi
         }
         // y_(k+1) = f_k/(k+1)
         let divisor = graph.constant((k + 1) as f64);
-        for &(row, node) in recurrences.rows() {
+        for &(row, node) in &part.rows {
             let slope = series[node.index()][k].map(|f| graph.div(f, divisor));
             states[layout.state(row)].push(slope);
         }
     }
     Some(program_of(&program.name, inputs, layout.n, order, graph, &states))
+}
+
+/// The arrays of a model without its outputs, which make room for the coefficients, and where each array went.
+fn inputs_of(program: &Program) -> (Vec<Array>, Vec<ArrayId>) {
+    let mut inputs: Vec<Array> = Vec::new();
+    let mut places: Vec<ArrayId> = Vec::new();
+    for array in &program.arrays {
+        places.push(ArrayId(inputs.len() as u32));
+        if !matches!(array.role, Role::Output | Role::Conserved | Role::Expected) {
+            inputs.push(array.clone());
+        }
+    }
+    (inputs, places)
 }
 
 /// The program of the coefficients: the inputs of the model, then one output for each.
@@ -156,97 +178,5 @@ impl Series for Unroll<'_> {
 
     fn select(&mut self, condition: NodeId, a: NodeId, b: NodeId) -> NodeId {
         self.graph.apply(&crate::builtin::logic::IF, &[condition, a, b])
-    }
-}
-
-/// Coefficients as numbers, order by order: for systems too large to be written out.
-#[derive(Clone, Debug, Default)]
-pub struct Jets {
-    values: Vec<f64>,
-    states: Vec<f64>,
-    stride: usize,
-    slots: Vec<usize>,
-}
-
-impl Jets {
-    /// The coefficients of h^1 ..= h^order at (t, y), n for each, as the kernel of [`unrolled`] gives them (to rounding:
-    /// sums of structural zeros are not left out here).
-    pub fn evaluate(
-        &mut self,
-        program: &Program,
-        layout: &Layout,
-        recurrences: &Recurrences,
-        inputs: crate::interpret::Inputs<'_, f64>,
-        order: usize,
-        out: &mut [f64],
-    ) {
-        let graph = recurrences.graph();
-        self.stride = order + 1;
-        self.values.clear();
-        self.values.resize(graph.len() * self.stride, 0.0);
-        self.states.clear();
-        self.states.resize(layout.n * (order + 2), 0.0);
-        self.slots = (0..program.arrays.len()).map(|i| layout.start(ArrayId(i as u32))).collect();
-        let zeroth = crate::interpret::evaluate_graph(graph, inputs.t, |node| match node {
-            Node::Read(array) => match program.arrays[array.0 as usize].role {
-                Role::Position | Role::Velocity | Role::FirstOrder => inputs.y[layout.state(array)],
-                _ => inputs.p[layout.parameter(array)],
-            },
-            _ => f64::NAN,
-        });
-        for (i, &y) in inputs.y.iter().enumerate() {
-            self.states[i * (order + 2)] = y;
-        }
-        for k in 0..=order {
-            for (i, rule) in recurrences.rules() {
-                let value = if k == 0 { zeroth[i] } else { coefficient(self, i, rule, k).unwrap_or(0.0) };
-                self.values[i * self.stride + k] = value;
-            }
-            for &(row, node) in recurrences.rows() {
-                let slope = self.values[node.index() * self.stride + k] / (k + 1) as f64;
-                self.states[layout.state(row) * (order + 2) + k + 1] = slope;
-            }
-        }
-        for k in 1..=order {
-            for i in 0..layout.n {
-                out[(k - 1) * layout.n + i] = self.states[i * (order + 2) + k];
-            }
-        }
-    }
-}
-
-impl Series for Jets {
-    type Number = f64;
-
-    fn get(&self, node: usize, k: usize) -> Option<f64> {
-        Some(self.values[node * self.stride + k])
-    }
-
-    fn state(&self, array: ArrayId, k: usize) -> Option<f64> {
-        Some(self.states[self.slots[array.0 as usize] * (self.stride + 1) + k])
-    }
-
-    fn number(&mut self, x: f64) -> f64 {
-        x
-    }
-
-    fn add(&mut self, a: f64, b: f64) -> f64 {
-        a + b
-    }
-
-    fn sub(&mut self, a: f64, b: f64) -> f64 {
-        a - b
-    }
-
-    fn mul(&mut self, a: f64, b: f64) -> f64 {
-        a * b
-    }
-
-    fn div(&mut self, a: f64, b: f64) -> f64 {
-        a / b
-    }
-
-    fn select(&mut self, condition: f64, a: f64, b: f64) -> f64 {
-        if condition != 0.0 { a } else { b }
     }
 }

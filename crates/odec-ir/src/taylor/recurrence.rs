@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::builtin::{Builtin, Op, arithmetic, exponential, gamma};
 use crate::graph::{Graph, Node, NodeId};
+use crate::nest::{AccessId, Fold};
 use crate::program::{ArrayId, KernelRole, Program, Role, Target};
 
 /// Most nodes that f and the derivatives its recurrences need may come to.
@@ -19,9 +20,7 @@ pub enum Unsuited {
     Function(&'static str),
     /// A mass matrix.
     Mass,
-    /// Index sets.
-    Loops,
-    /// More than [`MAX_NODES`].
+    /// More than [`MAX_NODES`] nodes, or more lanes than [`super::MAX_LANES`].
     TooLarge,
 }
 
@@ -34,6 +33,8 @@ pub(super) enum Rule {
     Time,
     /// A state.
     State(ArrayId),
+    /// An element of an array of states.
+    Element(AccessId),
     Add(usize, usize),
     Sub(usize, usize),
     Neg(usize),
@@ -43,20 +44,35 @@ pub(super) enum Rule {
     Quotient(usize, usize),
     /// c c = u: c_k = (u_k - sum over j = 1..k of c_j c_(k-j)) / (2 c_0)
     Root(usize),
+    /// c c = x x + y y: c_k = (sum of x_j x_(k-j) + sum of y_j y_(k-j) - sum over j = 1..k of c_j c_(k-j)) / (2 c_0)
+    Length(usize, usize),
     /// u c' = a c u': c_k = sum over j = 0..k of (a (k-j) - j) u_(k-j) c_j / (k u_0)
     Power(usize, usize),
     /// c' = sum of D u': c_k = sum over j = 1..=k of j u_j D_(k-j) / k
     Chain(Vec<(usize, usize)>),
     /// By the condition at order 0.
     Choose(usize, usize, usize),
+    /// The terms of a loop, added, or the one that is chosen at order 0.
+    Fold(Fold, usize),
 }
 
 /// The right-hand side with a rule for every node that its coefficients need.
 #[derive(Clone)]
 pub struct Recurrences {
-    graph: Graph,
-    rules: BTreeMap<usize, Rule>,
-    rows: Vec<(ArrayId, NodeId)>,
+    parts: Vec<Part>,
+}
+
+/// One graph of the right-hand side: all of it, or in a program of nests that of one nest.
+#[derive(Clone)]
+pub(super) struct Part {
+    /// Position in [`Program::nests`].
+    pub nest: Option<usize>,
+    /// The nodes of f, and those of the derivatives that the recurrences need.
+    pub graph: Graph,
+    /// Nodes with their rules, operands first.
+    pub rules: BTreeMap<usize, Rule>,
+    /// Without loops: the state whose derivative it is, and the node.
+    pub rows: Vec<(ArrayId, NodeId)>,
 }
 
 impl Recurrences {
@@ -65,72 +81,80 @@ impl Recurrences {
     /// # Errors
     /// What the method cannot do.
     pub fn of(program: &Program) -> Result<Recurrences, Unsuited> {
-        if program.has_loops() {
-            return Err(Unsuited::Loops);
-        }
-        if program.mass.is_some() {
+        if program.mass.is_some() || program.has(KernelRole::Mass) {
             return Err(Unsuited::Mass);
         }
-        let Some(rhs) = program.kernel(KernelRole::Rhs) else {
-            return Ok(Recurrences { graph: Graph::new(), rules: BTreeMap::new(), rows: Vec::new() });
-        };
         let is_state = |array: ArrayId| {
             matches!(program.arrays[array.0 as usize].role, Role::Position | Role::Velocity | Role::FirstOrder)
         };
-        let mut builder = Builder { graph: rhs.graph.clone(), varies: Vec::new(), is_state: &is_state };
-        let mut rows = Vec::new();
-        for store in &rhs.stores {
-            if let Target::Element(row) = store.target {
-                rows.push((row, store.node));
+        let mut parts = Vec::new();
+        if let Some(rhs) = program.kernel(KernelRole::Rhs) {
+            let varies = |node: Node| matches!(node, Node::Time) || matches!(node, Node::Read(a) if is_state(a));
+            let mut rows = Vec::new();
+            for store in &rhs.stores {
+                if let Target::Element(row) = store.target {
+                    rows.push((row, store.node));
+                }
             }
+            let builder = Builder { graph: rhs.graph.clone(), varies: Vec::new(), leaf: &varies };
+            let (graph, rules) = builder.rules(rows.iter().map(|r| r.1).collect())?;
+            parts.push(Part { nest: None, graph, rules, rows });
         }
-        let mut rules = BTreeMap::new();
-        let mut open: Vec<NodeId> = rows.iter().map(|r| r.1).collect();
-        while let Some(id) = open.pop() {
-            if rules.contains_key(&id.index()) {
-                continue;
-            }
-            let (rule, needs) = builder.rule(id)?;
-            rules.insert(id.index(), rule);
-            open.extend(needs);
-            open.extend(builder.graph.node(id).operands());
-            if builder.graph.len() > MAX_NODES {
-                return Err(Unsuited::TooLarge);
-            }
+        for (number, nest) in program.nests.iter().enumerate().filter(|(_, nest)| nest.role == KernelRole::Rhs) {
+            let varies = |node: Node| match node {
+                Node::Time => true,
+                Node::Element(access) => is_state(nest.array(access)),
+                _ => false,
+            };
+            let builder = Builder { graph: nest.graph.clone(), varies: Vec::new(), leaf: &varies };
+            let (graph, rules) = builder.rules(nest.stores.iter().map(|s| s.node).collect())?;
+            parts.push(Part { nest: Some(number), graph, rules, rows: Vec::new() });
         }
-        Ok(Recurrences { graph: builder.graph, rules, rows })
+        Ok(Recurrences { parts })
     }
 
-    pub(super) fn graph(&self) -> &Graph {
-        &self.graph
+    /// The graphs, in the order of the nests.
+    pub(super) fn parts(&self) -> &[Part] {
+        &self.parts
     }
 
-    /// Nodes with their rules, operands first.
-    pub(super) fn rules(&self) -> impl Iterator<Item = (usize, &Rule)> {
-        self.rules.iter().map(|(&i, rule)| (i, rule))
-    }
-
-    /// Rows of f: the state whose derivative it is, and the node.
-    pub(super) fn rows(&self) -> &[(ArrayId, NodeId)] {
-        &self.rows
+    /// True for a program of nests.
+    pub fn has_loops(&self) -> bool {
+        self.parts.iter().any(|part| part.nest.is_some())
     }
 }
 
 struct Builder<'a> {
     graph: Graph,
     varies: Vec<bool>,
-    is_state: &'a dyn Fn(ArrayId) -> bool,
+    /// True for time and states.
+    leaf: &'a dyn Fn(Node) -> bool,
 }
 
 impl Builder<'_> {
+    /// The rules of these nodes and of all that they need.
+    fn rules(mut self, mut open: Vec<NodeId>) -> Result<(Graph, BTreeMap<usize, Rule>), Unsuited> {
+        let mut rules = BTreeMap::new();
+        while let Some(id) = open.pop() {
+            if rules.contains_key(&id.index()) {
+                continue;
+            }
+            let (rule, needs) = self.rule(id)?;
+            rules.insert(id.index(), rule);
+            open.extend(needs);
+            open.extend(self.graph.node(id).operands());
+            if self.graph.len() > MAX_NODES {
+                return Err(Unsuited::TooLarge);
+            }
+        }
+        Ok((self.graph, rules))
+    }
+
     /// True where a node depends on time or a state.
     fn varies(&mut self, id: NodeId) -> bool {
         while self.varies.len() < self.graph.len() {
-            let varies = match self.graph.nodes()[self.varies.len()] {
-                Node::Time => true,
-                Node::Read(array) => (self.is_state)(array),
-                node => node.operands().iter().any(|a| self.varies[a.index()]),
-            };
+            let node = self.graph.nodes()[self.varies.len()];
+            let varies = (self.leaf)(node) || node.operands().iter().any(|a| self.varies[a.index()]);
             self.varies.push(varies);
         }
         self.varies[id.index()]
@@ -145,6 +169,11 @@ impl Builder<'_> {
         let op = match node {
             Node::Time => return Ok((Rule::Time, Vec::new())),
             Node::Read(array) => return Ok((Rule::State(array), Vec::new())),
+            Node::Element(access) => return Ok((Rule::Element(access), Vec::new())),
+            // as a product of many series it would need all partial ones
+            Node::Fold(Fold::Product, ..) => return Err(Unsuited::Function("product")),
+            Node::Fold(Fold::ArgMin | Fold::ArgMax, ..) => return Ok((Rule::Fixed, Vec::new())),
+            Node::Fold(fold, _, term) => return Ok((Rule::Fold(fold, term.index()), Vec::new())),
             Node::Call(op, _) => op,
             _ => return Ok((Rule::Fixed, Vec::new())),
         };
@@ -160,6 +189,7 @@ impl Builder<'_> {
             (&arithmetic::DIV, Rule::Quotient(at(0), at(args.len() - 1))),
             (&arithmetic::NEG, Rule::Neg(at(0))),
             (&exponential::SQRT, Rule::Root(at(0))),
+            (&exponential::HYPOT, Rule::Length(at(0), at(args.len() - 1))),
         ];
         if let Some((_, rule)) = simple.into_iter().find(|(row, _)| Op(row) == op) {
             return Ok((rule, Vec::new()));
@@ -223,6 +253,8 @@ pub(super) fn coefficient<S: Series>(s: &mut S, node: usize, rule: &Rule, k: usi
         Rule::Fixed => None,
         Rule::Time => (k == 1).then(|| s.number(1.0)),
         Rule::State(array) => s.state(array, k),
+        // of nests, which are not written out
+        Rule::Element(_) | Rule::Fold(..) => None,
         Rule::Add(a, b) => match (s.get(a, k), s.get(b, k)) {
             (Some(a), Some(b)) => Some(s.add(a, b)),
             (one, other) => one.or(other),
@@ -246,6 +278,18 @@ pub(super) fn coefficient<S: Series>(s: &mut S, node: usize, rule: &Rule, k: usi
             let rest = difference(s, s.get(u, k), known)?;
             let root = s.get(node, 0)?;
             let twice = s.add(root, root);
+            Some(s.div(rest, twice))
+        }
+        Rule::Length(x, y) => {
+            let (x, y) = (square(s, x, k, 0), square(s, y, k, 0));
+            let both = match (x, y) {
+                (Some(x), Some(y)) => Some(s.add(x, y)),
+                (one, other) => one.or(other),
+            };
+            let known = square(s, node, k, 1);
+            let rest = difference(s, both, known)?;
+            let length = s.get(node, 0)?;
+            let twice = s.add(length, length);
             Some(s.div(rest, twice))
         }
         Rule::Power(u, a) => {

@@ -56,6 +56,9 @@ fn a_method_alone_is_drawn_in_every_format_asked_for() {
     assert!(folder.path("a.svg").exists() && folder.path("a.png").exists());
     folder.run(&["stability", "--method", "bdf3"]).exits(0);
     assert!(folder.path("bdf3-stability.svg").exists());
+    // 1 + z + ... + z^8/8! is 1 at z = -4.313... on the axis of decay
+    let series = folder.run(&["stability", "--method", "taylor", "-o", "t.svg"]).exits(0).out();
+    assert!(series.contains("order 8") && folder.path("t.svg").exists(), "{series}");
     let picture = |ran: Ran| ran.exits(2);
     picture(folder.run(&["stability"])).says("E0705");
     picture(folder.run(&["stability", "--method", "bdf7"])).says("E0612");

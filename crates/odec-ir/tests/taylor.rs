@@ -23,10 +23,15 @@ fn program(states: usize, build: impl FnOnce(&mut Graph) -> Vec<NodeId>) -> Prog
 
 /// Coefficients both ways, which agree.
 fn coefficients(program: &Program, t: f64, y: &[f64]) -> Vec<f64> {
+    coefficients_rounded(program, t, y, true);
+    coefficients_rounded(program, t, y, false)
+}
+
+fn coefficients_rounded(program: &Program, t: f64, y: &[f64], fused: bool) -> Vec<f64> {
     let recurrences = Recurrences::of(program).unwrap();
     let layout = Layout::of(program);
     let inputs = Inputs { t, y, p: &[], w: &[] };
-    let written = unrolled(program, &recurrences, ORDER, MAX_UNROLLED).unwrap();
+    let written = unrolled(program, &recurrences, ORDER, MAX_UNROLLED, fused).unwrap();
     let mut a = vec![0.0; layout.n * ORDER];
     assert_eq!(a.len(), Layout::of(&written).outputs_len());
     interpret::run_on(&written, &Layout::of(&written), KernelRole::Outputs, inputs, &mut a);
@@ -132,6 +137,6 @@ fn what_has_no_recurrence_is_refused_by_name() {
         vec![g.mul(x, x)]
     });
     let recurrences = Recurrences::of(&square).unwrap();
-    assert!(unrolled(&square, &recurrences, 30, 50).is_none(), "the limit on nodes");
-    assert!(unrolled(&square, &recurrences, 30, MAX_UNROLLED).is_some());
+    assert!(unrolled(&square, &recurrences, 30, 50, true).is_none(), "the limit on nodes");
+    assert!(unrolled(&square, &recurrences, 30, MAX_UNROLLED, true).is_some());
 }

@@ -51,7 +51,7 @@ impl SeriesKernels {
         if slot.get().is_some() {
             return Ok(());
         }
-        let kernel = match (unrolled(program, recurrences, order, MAX_UNROLLED), execution) {
+        let kernel = match (unrolled(program, recurrences, order, MAX_UNROLLED, odec_jit::fuses()), execution) {
             (None, _) => {
                 let table = Table::of(program, layout, nests, recurrences).map_err(|why| reason(&why))?;
                 Kernel::Looped(Box::new(Looped { table, room: Mutex::default() }))

@@ -389,9 +389,9 @@ impl Table {
                     next[at as usize] = if slopes.adds { next[at as usize] + f } else { f };
                 }
             }
-            let divisor = (k + 1) as f64;
+            let share = 1.0 / (k + 1) as f64;
             for (y, out) in next.iter_mut().zip(&mut out[k * self.n..]) {
-                *y /= divisor;
+                *y *= share;
                 *out = *y;
             }
         }

@@ -27,8 +27,15 @@ pub const MAX_ORDER: usize = 40;
 
 /// The coefficients as a kernel without loops: a program whose inputs are those of `program` and whose `Outputs` kernel
 /// stores, for k = 1 ..= order in turn, the n coefficients of h^k. `None` if it would have more than `limit` nodes
-/// (usually [`MAX_UNROLLED`]).
-pub fn unrolled(program: &Program, recurrences: &Recurrences, order: usize, limit: usize) -> Option<Program> {
+/// (usually [`MAX_UNROLLED`]). `fused`: sums of products are rounded once a term, as [`crate::builtin::arithmetic::FMA`], for processors that
+/// have the instruction.
+pub fn unrolled(
+    program: &Program,
+    recurrences: &Recurrences,
+    order: usize,
+    limit: usize,
+    fused: bool,
+) -> Option<Program> {
     let layout = Layout::of(program);
     if recurrences.has_loops() {
         return None;
@@ -54,7 +61,8 @@ pub fn unrolled(program: &Program, recurrences: &Recurrences, order: usize, limi
             let value = if k == 0 {
                 Some(copy(source, NodeId(i as u32), &series, &places, &mut graph))
             } else {
-                let mut algebra = Unroll { graph: &mut graph, series: &series, states: &states, layout: &layout };
+                let mut algebra =
+                    Unroll { graph: &mut graph, series: &series, states: &states, layout: &layout, fused };
                 coefficient(&mut algebra, i, rule, k)
             };
             series[i].push(value);
@@ -71,9 +79,9 @@ pub fn unrolled(program: &Program, recurrences: &Recurrences, order: usize, limi
             }
         }
         // y_(k+1) = f_k/(k+1)
-        let divisor = graph.constant((k + 1) as f64);
+        let share = graph.constant(1.0 / (k + 1) as f64);
         for &(row, node) in &part.rows {
-            let slope = series[node.index()][k].map(|f| graph.div(f, divisor));
+            let slope = series[node.index()][k].map(|f| graph.mul(f, share));
             states[layout.state(row)].push(slope);
         }
     }
@@ -143,6 +151,7 @@ struct Unroll<'a> {
     series: &'a [Vec<Option<NodeId>>],
     states: &'a [Vec<Option<NodeId>>],
     layout: &'a Layout,
+    fused: bool,
 }
 
 impl Series for Unroll<'_> {
@@ -170,6 +179,14 @@ impl Series for Unroll<'_> {
 
     fn mul(&mut self, a: NodeId, b: NodeId) -> NodeId {
         self.graph.mul(a, b)
+    }
+
+    fn plus(&mut self, sum: NodeId, a: NodeId, b: NodeId) -> NodeId {
+        if self.fused {
+            return self.graph.apply(&crate::builtin::arithmetic::FMA, &[a, b, sum]);
+        }
+        let product = self.graph.mul(a, b);
+        self.graph.add(sum, product)
     }
 
     fn div(&mut self, a: NodeId, b: NodeId) -> NodeId {

@@ -243,6 +243,8 @@ pub(super) trait Series {
     fn add(&mut self, a: Self::Number, b: Self::Number) -> Self::Number;
     fn sub(&mut self, a: Self::Number, b: Self::Number) -> Self::Number;
     fn mul(&mut self, a: Self::Number, b: Self::Number) -> Self::Number;
+    /// `sum + a*b`, rounded once or twice.
+    fn plus(&mut self, sum: Self::Number, a: Self::Number, b: Self::Number) -> Self::Number;
     fn div(&mut self, a: Self::Number, b: Self::Number) -> Self::Number;
     fn select(&mut self, condition: Self::Number, a: Self::Number, b: Self::Number) -> Self::Number;
 }
@@ -295,14 +297,13 @@ pub(super) fn coefficient<S: Series>(s: &mut S, node: usize, rule: &Rule, k: usi
         Rule::Power(u, a) => {
             let exponent = s.get(a, 0)?;
             let mut sum = None;
-            for j in 0..k {
+            for j in newest_last(0, k - 1, k) {
                 let (Some(x), Some(c)) = (s.get(u, k - j), s.get(node, j)) else { continue };
                 let (left, right) = (s.number((k - j) as f64), s.number(j as f64));
                 let scaled = s.mul(exponent, left);
                 let weight = if j == 0 { scaled } else { s.sub(scaled, right) };
-                let product = s.mul(x, c);
-                let term = s.mul(weight, product);
-                sum = Some(plus(s, sum, term));
+                let weighted = s.mul(weight, x);
+                sum = Some(plus(s, sum, weighted, c));
             }
             let base = s.get(u, 0)?;
             let order = s.number(k as f64);
@@ -311,17 +312,15 @@ pub(super) fn coefficient<S: Series>(s: &mut S, node: usize, rule: &Rule, k: usi
         }
         Rule::Chain(ref terms) => {
             let mut sum = None;
-            for &(slope, u) in terms {
-                for j in 1..=k {
+            for j in newest_last(1, k, k) {
+                for &(slope, u) in terms {
                     let (Some(x), Some(d)) = (s.get(u, j), s.get(slope, k - j)) else { continue };
-                    let weight = s.number(j as f64);
+                    let weight = s.number(j as f64 / k as f64);
                     let scaled = s.mul(weight, x);
-                    let term = s.mul(scaled, d);
-                    sum = Some(plus(s, sum, term));
+                    sum = Some(plus(s, sum, scaled, d));
                 }
             }
-            let order = s.number(k as f64);
-            sum.map(|sum| s.div(sum, order))
+            sum
         }
         Rule::Choose(condition, a, b) => {
             let (x, y) = (s.get(a, k), s.get(b, k));
@@ -335,10 +334,18 @@ pub(super) fn coefficient<S: Series>(s: &mut S, node: usize, rule: &Rule, k: usi
     }
 }
 
-fn plus<S: Series>(s: &mut S, sum: Option<S::Number>, term: S::Number) -> S::Number {
+/// The j from `first` to `last` such that the newest of the orders j and k - j comes last: the sum up to there does not wait for it.
+fn newest_last(first: usize, last: usize, k: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (first..=last).collect();
+    order.sort_by_key(|&j| j.max(k - j));
+    order
+}
+
+/// `sum + a*b`
+fn plus<S: Series>(s: &mut S, sum: Option<S::Number>, a: S::Number, b: S::Number) -> S::Number {
     match sum {
-        Some(sum) => s.add(sum, term),
-        None => term,
+        Some(sum) => s.plus(sum, a, b),
+        None => s.mul(a, b),
     }
 }
 
@@ -358,32 +365,28 @@ fn difference<S: Series>(s: &mut S, a: Option<S::Number>, b: Option<S::Number>) 
 /// Sum of a_j b_(k-j) over the j from the first of a to k less the first of b.
 fn convolution<S: Series>(s: &mut S, a: (usize, usize), b: (usize, usize), k: usize) -> Option<S::Number> {
     let mut sum = None;
-    for j in a.1..=k - b.1 {
+    for j in newest_last(a.1, k - b.1, k) {
         let (Some(x), Some(y)) = (s.get(a.0, j), s.get(b.0, k - j)) else { continue };
-        let term = s.mul(x, y);
-        sum = Some(plus(s, sum, term));
+        sum = Some(plus(s, sum, x, y));
     }
     sum
 }
 
 /// Sum of a_j a_(k-j) over j = first ..= k - first: each product of two different ones once, doubled.
 fn square<S: Series>(s: &mut S, a: usize, k: usize, first: usize) -> Option<S::Number> {
-    let mut sum = None;
-    let mut j = first;
-    while j < k - j {
-        if let (Some(x), Some(y)) = (s.get(a, j), s.get(a, k - j)) {
-            let term = s.mul(x, y);
-            sum = Some(plus(s, sum, term));
-        }
-        j += 1;
-    }
-    let mut sum = sum.map(|sum| s.add(sum, sum));
+    let mut half = None;
     if k.is_multiple_of(2)
         && k / 2 >= first
         && let Some(middle) = s.get(a, k / 2)
     {
-        let term = s.mul(middle, middle);
-        sum = Some(plus(s, sum, term));
+        let one_half = s.number(0.5);
+        let halved = s.mul(one_half, middle);
+        half = Some(s.mul(halved, middle));
     }
-    sum
+    for j in (first..k.div_ceil(2)).rev() {
+        if let (Some(x), Some(y)) = (s.get(a, j), s.get(a, k - j)) {
+            half = Some(plus(s, half, x, y));
+        }
+    }
+    half.map(|half| s.add(half, half))
 }

@@ -6,7 +6,7 @@
 //! come from the system.
 
 use crate::control::Tolerances;
-use crate::evaluator::Evaluator;
+use crate::evaluator::{Evaluator, all_finite};
 use crate::integrator::{Attempt, Integrator};
 use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::problem::{Cause, Refusal};
@@ -70,6 +70,7 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         start_t: 0.0,
         start: vec![0.0; n],
         start_c: vec![0.0; length],
+        powers: vec![0.0; order],
     }))
 }
 
@@ -88,19 +89,58 @@ struct Taylor {
     start_t: f64,
     start: Vec<f64>,
     start_c: Vec<f64>,
+    /// Of the step.
+    powers: Vec<f64>,
 }
 
-/// y + c_1 h + ... + c_p h^p by Horner's scheme.
-fn sum(y: &[f64], c: &[f64], order: usize, h: f64, out: &mut [f64]) {
-    let n = y.len();
-    out.copy_from_slice(&c[(order - 1) * n..order * n]);
-    for k in (0..order - 1).rev() {
-        for (out, c) in out.iter_mut().zip(&c[k * n..(k + 1) * n]) {
-            *out = *out * h + c;
-        }
+/// Terms summed side by side, so that none waits for another.
+const WIDTH: usize = 4;
+
+/// h, h^2, h^3, ...
+fn powers(h: f64, powers: &mut [f64]) {
+    let square = h * h;
+    for k in 0..powers.len() {
+        powers[k] = match k {
+            0 => h,
+            1 => square,
+            _ => powers[k - 2] * square,
+        };
     }
-    for (out, y) in out.iter_mut().zip(y) {
-        *out = *out * h + y;
+}
+
+/// y + c_1 h + ... + c_p h^p from the given powers of h, the smallest terms first, and h times its derivative.
+fn sum(y: &[f64], c: &[f64], powers: &[f64], out: &mut [f64], slope: Option<&mut [f64]>) {
+    fn some<const W: usize>(c: &[f64], n: usize, i: usize, powers: &[f64]) -> ([f64; W], [f64; W]) {
+        let (mut sum, mut slope) = ([0.0; W], [0.0; W]);
+        for (k, &power) in powers.iter().enumerate().rev() {
+            let (row, order) = (&c[k * n + i..][..W], (k + 1) as f64);
+            for l in 0..W {
+                let term = row[l] * power;
+                sum[l] += term;
+                slope[l] += order * term;
+            }
+        }
+        (sum, slope)
+    }
+    let n = y.len();
+    let mut nowhere = [];
+    let slopes = slope.unwrap_or(&mut nowhere);
+    let mut put = |i: usize, sums: &[f64], rates: &[f64]| {
+        for (l, sum) in sums.iter().enumerate() {
+            out[i + l] = y[i + l] + sum;
+        }
+        if let Some(slopes) = slopes.get_mut(i..i + rates.len()) {
+            slopes.copy_from_slice(rates);
+        }
+    };
+    let whole = n - n % WIDTH;
+    for i in (0..whole).step_by(WIDTH) {
+        let (sums, rates) = some::<WIDTH>(c, n, i, powers);
+        put(i, &sums, &rates);
+    }
+    for i in whole..n {
+        let (sums, rates) = some::<1>(c, n, i, powers);
+        put(i, &sums, &rates);
     }
 }
 
@@ -108,30 +148,25 @@ impl Taylor {
     /// The step that the last two coefficients of the series at hand allow.
     fn radius(&self) -> f64 {
         let n = self.y.len();
-        let step = |k: usize| {
-            let size = self.tolerances.norm(&self.c[(k - 1) * n..k * n], &self.y, &self.y);
-            if size > 0.0 { (1.0 / size).powf(1.0 / k as f64) } else { f64::INFINITY }
-        };
-        SAFETY * step(self.order).min(step(self.order - 1))
+        // size_k^(-1/k), by logarithms: one power instead of two
+        let rate = |k: usize| self.tolerances.norm(&self.c[(k - 1) * n..k * n], &self.y, &self.y).ln() / k as f64;
+        SAFETY * (-rate(self.order).max(rate(self.order - 1))).exp()
     }
 
     fn step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<f64, Cause> {
-        let (n, p) = (self.y.len(), self.order);
-        sum(&self.y, &self.c, p, h, &mut self.y1);
-        if let Some(row) = self.y1.iter().position(|y| !y.is_finite()) {
+        powers(h, &mut self.powers);
+        sum(&self.y, &self.c, &self.powers, &mut self.y1, Some(&mut self.defect));
+        if !all_finite(&self.y1) {
+            let row = self.y1.iter().position(|y| !y.is_finite()).unwrap_or(0);
             return Err(Cause::NonFiniteState { row });
         }
-        eval.series(t_new, &self.y1, p, &mut self.c1)?;
+        eval.series(t_new, &self.y1, self.order, &mut self.c1)?;
         if self.fixed {
             return Ok(0.0);
         }
         // h (p'(h) - f(t1, y1)), without a further evaluation: f is the first coefficient of the next series
-        for i in 0..n {
-            let mut slope = p as f64 * self.c[(p - 1) * n + i];
-            for k in (1..p).rev() {
-                slope = slope * h + k as f64 * self.c[(k - 1) * n + i];
-            }
-            self.defect[i] = h * (slope - self.c1[i]);
+        for (defect, f) in self.defect.iter_mut().zip(&self.c1) {
+            *defect -= h * f;
         }
         Ok(self.tolerances.norm(&self.defect, &self.y, &self.y1) / DEFECT)
     }
@@ -180,6 +215,10 @@ impl Integrator for Taylor {
     }
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {
-        sum(&self.start, &self.start_c, self.order, t - self.start_t, y);
+        let h = t - self.start_t;
+        let mut room = [0.0; MAX_ORDER as usize];
+        let room = &mut room[..self.order];
+        powers(h, room);
+        sum(&self.start, &self.start_c, room, y, None);
     }
 }

@@ -17,7 +17,7 @@ use odec_ir::{ArrayId, KernelRole, NodeId, Program, Role, derive};
 
 use super::Arrays;
 use crate::diagnostic::Diagnostic;
-use crate::model::{Dimension, Model, Overrides, Place, Symbol, TermId, TermKind, Values};
+use crate::model::{Definition, Dimension, Model, Overrides, Place, Symbol, TermId, TermKind, Values};
 use crate::order::{components, is_cycle};
 use crate::report::{Build, error};
 use index::IndexValue;
@@ -45,9 +45,16 @@ struct World<'m> {
     pub places: Vec<Vec<PlaceAt>>,
     axes: HashMap<Symbol, Axes>,
     guards: HashMap<TermId, bool>,
+    /// Of each definition: what it reads without a condition exists at all its elements, as was checked with the sizes.
+    closed: Vec<bool>,
 }
 
 impl World<'_> {
+    /// True for a definition with axes whose reads all exist where it does.
+    pub fn is_closed(&self, symbol: Symbol) -> bool {
+        matches!(symbol, Symbol::Definition(d) if self.closed[d])
+    }
+
     pub fn axes(&self, symbol: Symbol) -> Axes {
         self.axes.get(&symbol).cloned().unwrap_or_default()
     }
@@ -240,6 +247,37 @@ fn cyclic_rates(model: &Model) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
+/// Every subscript in a definition is linear in its indices or an element of a table, and no index is in two subscripts of one
+/// element: what is read is then known to exist, or refused, for the whole range of the definition.
+fn closed(model: &Model, definition: &Definition) -> bool {
+    fn simple(model: &Model, root: TermId, used: &mut Vec<usize>) -> bool {
+        let mut open = vec![root];
+        while let Some(id) = open.pop() {
+            match &model.term(id).kind {
+                TermKind::Number(_) | TermKind::Constant(_) => {}
+                TermKind::Index(local) => used.push(*local),
+                TermKind::Apply(op, operands) => open.extend(&operands[..usize::from(op.0.arity)]),
+                TermKind::Element(Symbol::Constant(_), _, subscripts) => open.extend(subscripts),
+                _ => return false,
+            }
+        }
+        true
+    }
+    !definition.indexed.is_scalar()
+        && model.terms[definition.value.range()].iter().all(|term| match &term.kind {
+            TermKind::Element(_, _, subscripts) => {
+                let mut before: Vec<usize> = Vec::new();
+                subscripts.iter().all(|&s| {
+                    let mut used = Vec::new();
+                    let known = simple(model, s, &mut used) && !used.iter().any(|l| before.contains(l));
+                    before.extend(used);
+                    known
+                })
+            }
+            _ => true,
+        })
+}
+
 fn world<'m>(model: &'m Model, values: &'m Values) -> Result<World<'m>, Diagnostic> {
     let mut arrays = super::arrays(model, values);
     let sizes = Sizes::new(model, values, &mut arrays);
@@ -256,6 +294,7 @@ fn world<'m>(model: &'m Model, values: &'m Values) -> Result<World<'m>, Diagnost
         places: Vec::new(),
         axes: HashMap::new(),
         guards: HashMap::new(),
+        closed: model.definitions.iter().map(|d| closed(model, d)).collect(),
     };
     for (i, given) in model.parameters.iter().enumerate() {
         let axes = world.symbol_axes(&given.indexed.axes)?;

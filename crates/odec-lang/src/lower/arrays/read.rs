@@ -148,6 +148,7 @@ impl Scribe<'_, '_> {
                 }
             }
             let condition = self.all(&conditions);
+            self.edge_guards.extend(condition);
             let mut inner = Context { locals, ..Context::default() };
             inner.guards.clone_from(&self.at(context).guards);
             inner.bounded.clone_from(&self.at(context).bounded);
@@ -180,16 +181,24 @@ impl Scribe<'_, '_> {
                     let axis = &self.world.sizes.axes[axis.0 as usize];
                     (axis.first.clone(), axis.last.clone())
                 };
+                let (low, high) = match subs[k].as_affine() {
+                    Some(a) => (self.facts().not_below(a, &first), self.facts().not_above(a, &last)),
+                    None => (false, false),
+                };
                 let x = self.number(&subs[k]);
-                for (at, below) in [(first, true), (last, false)] {
+                for (at, below, never) in [(first, true, low), (last, false, high)] {
+                    if never {
+                        continue;
+                    }
                     let y = self.affine_node(&at);
                     let pair = if below { [x, y] } else { [y, x] };
                     let condition = self.space.guards.apply(&logic::LT, &pair);
+                    self.edge_guards.insert(condition);
                     let Source::Body(root, locals) = source else { continue };
                     let mut there = subs.clone();
                     there[k] = IndexValue::affine(at);
                     let under = self.under(context, condition);
-                    let inner = self.inlined(locals, &there, axes, under);
+                    let inner = self.inlined(locals, &there, axes, self.world.is_closed(symbol), under);
                     cases.push(Case { condition, key: (Kind::Value, *root, inner) });
                     others.push(condition);
                 }
@@ -198,6 +207,7 @@ impl Scribe<'_, '_> {
         let mut base = context;
         for &condition in &others {
             let not = self.space.guards.apply(&logic::NOT, &[condition]);
+            self.edge_guards.insert(not);
             base = self.under(base, not);
         }
         let edges: Vec<usize> = outside.iter().copied().filter(|&k| axes[k].1.is_some()).collect();
@@ -258,12 +268,16 @@ impl Scribe<'_, '_> {
         locals: &[usize],
         subs: &[IndexValue],
         axes: &[(AxisId, Option<Edge>)],
+        closed: bool,
         context: ContextId,
     ) -> ContextId {
         let mut inner =
             Context { locals: locals.iter().copied().zip(subs.iter().cloned()).collect(), ..Context::default() };
         inner.guards.clone_from(&self.at(context).guards);
-        if axes.is_empty() {
+        if closed {
+            // What it reads exists wherever it does itself, however it is come by.
+            inner.guards = self.existence(subs, axes);
+        } else if axes.is_empty() {
             // The value is the same everywhere: only what holds everywhere counts.
             let fixed = |g: &NodeId| {
                 let mut loops = Vec::new();
@@ -274,6 +288,20 @@ impl Scribe<'_, '_> {
         }
         inner.bounded.clone_from(&self.at(context).bounded);
         self.context(inner)
+    }
+
+    /// Conditions under which an element exists, as far as it may not. What an edge brings in again exists.
+    fn existence(&mut self, subs: &[IndexValue], axes: &[(AxisId, Option<Edge>)]) -> Vec<NodeId> {
+        let mut conditions = Vec::new();
+        for (value, &(axis, _)) in subs.iter().zip(axes) {
+            if value.wrap.is_none_or(|(other, _)| other != axis) {
+                let axis = &self.world.sizes.axes[axis.0 as usize];
+                let (first, last) = (axis.first.clone(), axis.last.clone());
+                conditions.extend(self.within(value, &first, &last));
+            }
+        }
+        self.edge_guards.extend(conditions.iter().copied());
+        conditions
     }
 
     /// The element itself. `edges` are the axes whose rule it follows; the others are in range, but for `unsafe_axes`
@@ -292,7 +320,7 @@ impl Scribe<'_, '_> {
     ) -> Outcome {
         match source {
             Source::Body(root, locals) => {
-                let inner = self.inlined(locals, subs, axes, context);
+                let inner = self.inlined(locals, subs, axes, self.world.is_closed(symbol), context);
                 let key = (Kind::Value, *root, inner);
                 if self.phase == Phase::Start
                     && let Symbol::State(i) = symbol
@@ -311,11 +339,39 @@ impl Scribe<'_, '_> {
                     };
                     subscripts.push(Subscript { sub: value.sub.clone(), edge });
                 }
-                let guard = self.guard_of(&subscripts, unsafe_axes, context);
+                let guard = match self.exists(subs, axes, edges, unsafe_axes, context) {
+                    Some(conditions) => self.all(&conditions),
+                    None => self.guard_of(&subscripts, unsafe_axes, context),
+                };
                 let access = self.space.intern(Access { array: *array, subs: subscripts, guard });
                 Ok(Step::Done(Known::Node(self.graph.insert(Node::Element(access)))))
             }
         }
+    }
+
+    /// The conditions under which an element exists, where nothing but edges decides whether it is read: one guard for it,
+    /// whichever way led here. The sizes were checked for that, unless two subscripts go with one index.
+    fn exists(
+        &mut self,
+        subs: &[IndexValue],
+        axes: &[(AxisId, Option<Edge>)],
+        edges: &[usize],
+        unsafe_axes: bool,
+        context: ContextId,
+    ) -> Option<Vec<NodeId>> {
+        let mut loops = Vec::new();
+        for value in subs {
+            value.as_affine()?;
+            value.loops(&mut loops);
+        }
+        let of_edges = self.at(context).guards.iter().all(|g| self.edge_guards.contains(g));
+        let several = (1..loops.len()).any(|k| loops[..k].contains(&loops[k]));
+        if !unsafe_axes || !of_edges || several {
+            return None;
+        }
+        let others = (0..subs.len()).filter(|k| !edges.contains(k));
+        let (subs, axes): (Vec<_>, Vec<_>) = others.map(|k| (subs[k].clone(), axes[k])).unzip();
+        Some(self.existence(&subs, &axes))
     }
 
     /// The condition under which an element is read, if it may not exist elsewhere.

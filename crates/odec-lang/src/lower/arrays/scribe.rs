@@ -1,7 +1,7 @@
 //! Writes the expressions of the model out as nodes of one nest: definitions in place of their names with their subscripts
 //! put in, conditions on indices as guards of what they protect. An explicit stack, no recursion.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use odec_ir::builtin::logic;
 use odec_ir::nest::{Access, AccessId, Affine, Edge, Loop, LoopId, Margin, Part, Space, Sub, Subscript};
@@ -85,6 +85,8 @@ pub(super) struct Scribe<'w, 'm> {
     /// What the margins say: expressions that are at least zero.
     held: Vec<Affine>,
     pub iterates: Vec<LoopId>,
+    /// Conditions that edges made, not the model.
+    pub edge_guards: HashSet<NodeId>,
     contexts: Vec<Context>,
     context_ids: HashMap<Context, ContextId>,
     pub known: HashMap<Key, Known>,
@@ -105,6 +107,7 @@ impl<'w, 'm> Scribe<'w, 'm> {
             margins: Vec::new(),
             held: Vec::new(),
             iterates: Vec::new(),
+            edge_guards: HashSet::new(),
             contexts: Vec::new(),
             context_ids: HashMap::new(),
             known: HashMap::new(),

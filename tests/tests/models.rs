@@ -24,6 +24,7 @@ fn the_models_of_the_plan_are_there() {
         "gray_scott",
         "heat1d",
         "heat2d",
+        "heat_fem",
         "hires",
         "kepler",
         "kuramoto",

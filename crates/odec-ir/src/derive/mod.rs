@@ -13,7 +13,7 @@ pub use compare::{EntryComparison, MAX_ROWS, MIN_COLUMNS, Variable, compare, com
 pub use gradient::{MAX_DERIVATIVE_TERMS, gradients};
 pub use nests::complete_nests;
 pub use sensitivity::{MassMoves, nest_sensitivities, sensitivities};
-pub use tangent::tangent;
+pub use tangent::{call_tangent, tangent};
 
 use crate::graph::{Graph, Node, NodeId};
 use crate::layout::Layout;

@@ -10,7 +10,8 @@ use crate::nest::reciprocal::with_reciprocals;
 use crate::nest::{Axis, Extent, LoopId, Nest, Part, Space, Store, Target, shared};
 use crate::program::{Array, KernelRole, Pattern, Program, Role};
 
-/// Adds the derivatives of the `Rhs` nests to the given ones (`Rhs`, `Initial`, `Outputs`): one stream of Jacobian entries
+/// Adds the derivatives of the `Rhs` nests to the given ones (`Rhs`, `Initial`, `Outputs`, and `Mass` if M is not the
+/// identity: those store the product M w by rows, and become the entries of M): one stream of Jacobian entries
 /// for every store and distinct read of a state, over the loops of the store and those of the folds around the read; the
 /// same by parameters; the tangent and df/dt, which set every row, zero or not. Then hoists what depends on parameters
 /// alone into `Prepare` nests.
@@ -24,7 +25,9 @@ pub fn complete_nests(
     nests: Vec<Nest>,
     name: impl Into<String>,
 ) -> Program {
-    let mut nests: Vec<Nest> = nests.iter().map(shared).collect();
+    let nests: Vec<Nest> = nests.iter().map(shared).collect();
+    let (products, others): (Vec<Nest>, Vec<Nest>) = nests.into_iter().partition(|n| n.role == KernelRole::Mass);
+    let mut nests = others;
     let rhs: Vec<Nest> = nests.iter().filter(|n| n.role == KernelRole::Rhs).cloned().collect();
     let is_state = |r: Role| matches!(r, Role::Position | Role::Velocity | Role::FirstOrder);
     nests.extend(matrix(&rhs, KernelRole::Jacobian, |nest, node| reads(&arrays, nest, node, is_state)));
@@ -39,6 +42,23 @@ pub fn complete_nests(
         nests.push(slopes(nest, KernelRole::TimeDerivative, |graph, node| {
             (node == Node::Time).then(|| graph.constant(1.0))
         }));
+    }
+    if !products.is_empty() {
+        let direction = |nest: &Nest, node: Node| match node {
+            Node::DirectionElement(a) => is_state(arrays[nest.array(a).0 as usize].role),
+            _ => false,
+        };
+        let mass = matrix(&products, KernelRole::Mass, direction);
+        if mass.iter().any(|nest| nest.varies(&arrays)) {
+            nests
+                .extend(matrix(&products, KernelRole::MassJacobian, |nest, node| reads(&arrays, nest, node, is_state)));
+            nests.extend(products.iter().map(|nest| {
+                slopes(nest, KernelRole::MassTimeDerivative, |graph, node| {
+                    (node == Node::Time).then(|| graph.constant(1.0))
+                })
+            }));
+        }
+        nests.extend(mass);
     }
     for nest in &mut nests {
         *nest = with_reciprocals(nest, &arrays);
@@ -95,7 +115,7 @@ fn streams(nest: &Nest, role: KernelRole, variable: impl Fn(Node) -> bool) -> Op
     let mut folds = Folds::new(nest.space.clone());
     let roots: Vec<NodeId> = nest.stores.iter().map(|s| s.node).collect();
     let column = |node| match node {
-        Node::Element(a) if variable(node) => Some(a.0),
+        Node::Element(a) | Node::DirectionElement(a) if variable(node) => Some(a.0),
         _ => None,
     };
     let rows = gradients_by(&mut graph, &roots, column, &mut folds)?;

@@ -29,7 +29,8 @@ pub fn tangent(kernel: &Kernel, states: &[ArrayId]) -> Kernel {
     Kernel { role: KernelRole::Tangent, graph, stores }
 }
 
-pub(super) fn call_tangent(graph: &mut Graph, id: NodeId, node: Node, tangents: &[Option<NodeId>]) -> Option<NodeId> {
+/// The derivative of a call, given those of all nodes before it (by position; `None` is zero).
+pub fn call_tangent(graph: &mut Graph, id: NodeId, node: Node, tangents: &[Option<NodeId>]) -> Option<NodeId> {
     let Node::Call(op, args) = node else { return None };
     let args = &args[..usize::from(op.0.arity)];
     if let Some(branch) = &op.0.branch {

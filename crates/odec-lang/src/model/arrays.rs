@@ -162,6 +162,13 @@ impl Model {
         !self.index_sets.is_empty() || !self.locals.is_empty()
     }
 
+    /// A boundary says what the highest derivative of its array is there, too: its own derivative by time.
+    pub(crate) fn follows(&self, boundary: &Boundary, array: Symbol, order: u8) -> bool {
+        matches!(array, Symbol::State(i) if self.states[i].order == order)
+            && boundary.array == array
+            && boundary.order + 1 == order
+    }
+
     /// The axes of what a symbol stands for.
     pub fn indexed(&self, symbol: Symbol) -> Option<&Indexed> {
         match symbol {

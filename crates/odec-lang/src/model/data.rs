@@ -59,6 +59,25 @@ impl Model {
         kinds.iter().any(|t| matches!(t.kind, TermKind::Element(..) | TermKind::Index(_) | TermKind::Reduce { .. }))
     }
 
+    /// The terms that a term is made of, as an expression of their own.
+    pub(crate) fn subtree(&self, root: TermId) -> Body {
+        let mut start = root.0;
+        let mut open = vec![root];
+        while let Some(id) = open.pop() {
+            start = start.min(id.0);
+            match &self.term(id).kind {
+                TermKind::Apply(op, operands) => open.extend(&operands[..usize::from(op.0.arity)]),
+                TermKind::Call(_, operands) | TermKind::Element(_, _, operands) => open.extend(operands),
+                TermKind::Reduce { condition, body, .. } => {
+                    open.extend(condition);
+                    open.push(*body);
+                }
+                _ => {}
+            }
+        }
+        Body { start, end: root.0 + 1, root }
+    }
+
     /// The value of an expression with elements.
     pub(crate) fn number_with_elements(&self, body: Body, values: &Values) -> f64 {
         Evaluator::new(self, values).body(body, 0)

@@ -2,6 +2,7 @@
 //! reads past an edge has an interior and a shell.
 
 mod conditions;
+mod coupling;
 mod index;
 mod rates;
 mod read;
@@ -10,16 +11,15 @@ mod scatter;
 mod scribe;
 mod sizes;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use odec_ir::nest::{Access, Affine, AxisId, Edge, LoopId, Nest, Part, Space, Store, Subscript, Target};
-use odec_ir::{ArrayId, KernelRole, NodeId, Program, Role, derive};
+use odec_ir::{ArrayId, KernelRole, Node, NodeId, Program, Role, derive};
 
 use super::Arrays;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Definition, Dimension, Model, Overrides, Place, Symbol, TermId, TermKind, Values};
-use crate::order::{components, is_cycle};
-use crate::report::{Build, error};
+use crate::report::error;
 use index::IndexValue;
 use read::PlaceAt;
 use scribe::{Context, ContextId, Phase, Scribe};
@@ -45,6 +45,10 @@ struct World<'m> {
     pub places: Vec<Vec<PlaceAt>>,
     axes: HashMap<Symbol, Axes>,
     guards: HashMap<TermId, bool>,
+    /// States whose derivatives are solved for together, by a mass matrix.
+    pub coupled: BTreeSet<usize>,
+    /// Others that are found to have to be.
+    pub wanted: BTreeSet<usize>,
     /// Of each definition: what it reads without a condition exists at all its elements, as was checked with the sizes.
     closed: Vec<bool>,
 }
@@ -170,6 +174,9 @@ pub(super) fn lower_with(
     if has(KernelRole::Rhs) && !has(KernelRole::Jacobian) {
         return Err(vec![super::too_dense(model, false)]);
     }
+    if program.mass_varies() && !has(KernelRole::MassJacobian) {
+        return Err(vec![super::too_dense(model, true)]);
+    }
     Ok(program)
 }
 
@@ -187,64 +194,23 @@ pub(crate) fn nests(model: &Model, overrides: &Overrides) -> Result<(Parts, Vec<
     if !wrong.is_empty() {
         return Err(wrong);
     }
-    cyclic_rates(model)?;
     let one = |d: Box<Diagnostic>| vec![*d];
-    let mut world = world(model, &values).map_err(|d| vec![d])?;
-    let mut nests = Vec::new();
-    nests.extend(initial(&mut world).map_err(one)?);
-    nests.extend(rows(&mut world).map_err(one)?);
-    nests.extend(outputs(&mut world).map_err(one)?);
-    let World { arrays, sizes, .. } = world;
-    let Sizes { axes, extents, .. } = sizes;
-    Ok((Parts { arrays: arrays.list, axes, extents }, nests))
-}
-
-/// Derivatives that use each other: `A' = B' + 1`, `B' = A'`.
-fn cyclic_rates(model: &Model) -> Result<(), Vec<Diagnostic>> {
-    let owner = |e: usize| model.equations[e].target.or(model.equations[e].owner);
-    // States first, then definitions.
-    let n = model.states.len();
-    let mut uses: Vec<Vec<usize>> = vec![Vec::new(); n + model.definitions.len()];
-    let used = |body: crate::model::Body, own: Option<usize>| -> Vec<usize> {
-        let mut found = Vec::new();
-        for term in &model.terms[body.range()] {
-            match &term.kind {
-                TermKind::State(i, k) | TermKind::Element(Symbol::State(i), k, _)
-                    if *k >= model.states[*i].order && Some(*i) != own =>
-                {
-                    found.push(*i);
-                }
-                TermKind::Definition(d) | TermKind::Element(Symbol::Definition(d), ..) => found.push(n + d),
-                _ => {}
-            }
+    let mut coupled = coupling::coupled(model);
+    loop {
+        let mut world = world(model, &values).map_err(|d| vec![d])?;
+        world.coupled.clone_from(&coupled);
+        let mut nests = Vec::new();
+        nests.extend(initial(&mut world).map_err(one)?);
+        nests.extend(rows(&mut world).map_err(one)?);
+        nests.extend(outputs(&mut world).map_err(one)?);
+        let World { arrays, sizes, wanted, .. } = world;
+        if wanted.is_empty() {
+            let Sizes { axes, extents, .. } = sizes;
+            return Ok((Parts { arrays: arrays.list, axes, extents }, nests));
         }
-        found
-    };
-    for (e, equation) in model.equations.iter().enumerate() {
-        if let Some(i) = owner(e) {
-            uses[i].extend(used(equation.lhs, Some(i)));
-            uses[i].extend(used(equation.rhs, Some(i)));
-        }
+        // Derivatives that are used beyond an edge join those that are coupled; there are finitely many.
+        coupled.extend(wanted);
     }
-    for (d, definition) in model.definitions.iter().enumerate() {
-        uses[n + d] = used(definition.value, None);
-    }
-    for component in components(&uses) {
-        let states: Vec<usize> = component.iter().copied().filter(|&i| i < n).collect();
-        if is_cycle(&component, &uses) && !states.is_empty() {
-            let equations = (0..model.equations.len()).filter(|&e| owner(e).is_some_and(|i| states.contains(&i)));
-            let mut spans = equations.map(|e| model.equations[e].span);
-            let first = spans.next().unwrap_or(model.states[states[0]].span);
-            let headline = "derivatives that use each other are not part of this version for arrays";
-            let report = error("E0503", headline, first, "this equation uses a derivative that depends on it");
-            return Err(vec![
-                report
-                    .also_all(spans, "together with this one")
-                    .help("solve the equations for the derivatives by hand, so that none of them uses the others"),
-            ]);
-        }
-    }
-    Ok(())
 }
 
 /// Every subscript in a definition is linear in its indices or an element of a table, and no index is in two subscripts of one
@@ -294,6 +260,8 @@ fn world<'m>(model: &'m Model, values: &'m Values) -> Result<World<'m>, Diagnost
         places: Vec::new(),
         axes: HashMap::new(),
         guards: HashMap::new(),
+        coupled: BTreeSet::new(),
+        wanted: BTreeSet::new(),
         closed: model.definitions.iter().map(|d| closed(model, d)).collect(),
     };
     for (i, given) in model.parameters.iter().enumerate() {
@@ -357,8 +325,21 @@ enum RowValue {
     Term(TermId),
     /// The derivative of this order of a state, at the place itself.
     State(usize, u8),
-    /// The derivative that an equation gives.
+    /// The derivative that an equation gives; of a coupled one, what is left without derivatives.
     Equation(usize),
+    /// The derivatives that a coupled equation holds.
+    Product(usize),
+    /// The derivative of this array itself, at the place.
+    Direction(ArrayId),
+}
+
+/// Of an equation whose derivatives are solved for together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    /// What holds derivatives.
+    Left,
+    /// What does not.
+    Right,
 }
 
 /// A range of indices.
@@ -452,7 +433,15 @@ fn nest(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: &[Row], par
             }
             RowValue::Equation(e) => {
                 let context = row_context(&mut scribe, &row.place, &subs, Some(e));
-                scatter::rest(&mut scribe, e, context)?
+                scatter::rest(&mut scribe, e, context, Side::Right)?
+            }
+            RowValue::Product(e) => {
+                let context = row_context(&mut scribe, &row.place, &subs, Some(e));
+                scatter::rest(&mut scribe, e, context, Side::Left)?
+            }
+            RowValue::Direction(array) => {
+                let access = element(&mut scribe.space, array, &subs, None);
+                scribe.graph.insert(Node::DirectionElement(access))
             }
         };
         let access = element(&mut scribe.space, row.array, &subs, None);
@@ -506,11 +495,11 @@ fn rows(world: &mut World<'_>) -> Fallible<Vec<Nest>> {
             return Err(Box::new(
                 error(
                     "E0503",
-                    "coupled derivatives are not part of this version of arrays",
+                    "an equation without a derivative is not part of this version",
                     equation.span,
-                    "this equation does not give the derivative of one state alone",
+                    "this is an algebraic equation",
                 )
-                .help("write an equation of its own for each derivative: `u[i]' = ...`"),
+                .help("write the derivative of a state with a prime, `u[i]' = ...`; algebraic unknowns come later"),
             ));
         };
         list.push(Row { array: world.top(state), place: world.places[e].clone(), value: RowValue::Equation(e) });
@@ -519,7 +508,29 @@ fn rows(world: &mut World<'_>) -> Fallible<Vec<Nest>> {
     for (_, rows) in grouped(list) {
         nests.extend(group(world, KernelRole::Rhs, Phase::Run, &rows)?);
     }
-    nests.extend(scatter::nests(world)?);
+    nests.extend(scatter::nests(world, Side::Right)?);
+    if world.coupled.is_empty() {
+        return Ok(nests);
+    }
+    // The product of the mass matrix with all derivatives.
+    let mut list = Vec::new();
+    for i in 0..model.states.len() {
+        let most = model.states[i].order - u8::from(world.coupled.contains(&i));
+        for k in 0..most {
+            let place = whole_place(world, i)?;
+            let array = world.state(i, k);
+            list.push(Row { array, place, value: RowValue::Direction(array) });
+        }
+    }
+    for e in 0..model.equations.len() {
+        if let Some(state) = world.owner(e).filter(|s| world.coupled.contains(s)) {
+            list.push(Row { array: world.top(state), place: world.places[e].clone(), value: RowValue::Product(e) });
+        }
+    }
+    for (_, rows) in grouped(list) {
+        nests.extend(group(world, KernelRole::Mass, Phase::Run, &rows)?);
+    }
+    nests.extend(scatter::nests(world, Side::Left)?);
     Ok(nests)
 }
 

@@ -15,10 +15,7 @@ use crate::report::error;
 impl Scribe<'_, '_> {
     /// The highest derivative of an element, where it is used.
     pub fn rate(&mut self, state: usize, subs: &[IndexValue], context: ContextId, span: Span) -> Outcome {
-        if let Some(e) = self.at(context).equation
-            && self.world.owner(e) == Some(state)
-            && self.own(e, context).as_deref() == Some(subs)
-        {
+        if self.is_own(state, subs, context) {
             let top = self.world.top(state);
             let node = self.graph.direction(top);
             return Ok(Step::Done(Known::Node(node)));
@@ -73,6 +70,13 @@ impl Scribe<'_, '_> {
         Ok(Step::Done(Known::Node(node)))
     }
 
+    /// True for the element whose equation is being written out.
+    pub fn is_own(&self, state: usize, subs: &[IndexValue], context: ContextId) -> bool {
+        self.at(context)
+            .equation
+            .is_some_and(|e| self.world.owner(e) == Some(state) && self.own(e, context).as_deref() == Some(subs))
+    }
+
     /// The subscripts for which an equation is being written out.
     fn own(&self, e: usize, context: ContextId) -> Option<Vec<IndexValue>> {
         let locals = &self.at(context).locals;
@@ -101,14 +105,23 @@ impl Scribe<'_, '_> {
     }
 
     /// The derivative from both sides.
-    fn solve(&mut self, e: usize, lhs: NodeId, rhs: NodeId) -> Result<NodeId, Box<Diagnostic>> {
+    pub fn solve(&mut self, e: usize, lhs: NodeId, rhs: NodeId) -> Result<NodeId, Box<Diagnostic>> {
+        let span = self.world.model.equations[e].span;
+        let (factor, rest) = self.balance(e, lhs, rhs)?;
+        let Some(factor) = factor else { return Ok(rest) };
+        let node = self.graph.div(rest, factor);
+        Ok(self.graph.with_span(node, span))
+    }
+
+    /// `factor * derivative = rest` from both sides; no factor is one.
+    pub fn balance(&mut self, e: usize, lhs: NodeId, rhs: NodeId) -> Result<(Option<NodeId>, NodeId), Box<Diagnostic>> {
         let Some(state) = self.world.owner(e) else { return Err(Box::new(self.no_owner(e))) };
         let top = self.world.top(state);
         let own = Node::Direction(top);
         let right = self.graph.reachable([rhs]);
         let implicit = right.iter().enumerate().any(|(i, live)| *live && self.graph.nodes()[i] == own);
         if self.graph.node(lhs) == own && !implicit {
-            return Ok(rhs);
+            return Ok((None, rhs));
         }
         let span = self.world.model.equations[e].span;
         let forms = Forms::new(BTreeMap::from([(top, state)])).of(&mut self.graph, &[lhs, rhs]);
@@ -140,8 +153,7 @@ impl Scribe<'_, '_> {
             return Err(Box::new(self.singular(e, state)));
         }
         let rest = rest.rest.unwrap_or_else(|| self.graph.constant(0.0));
-        let node = self.graph.div(rest, factor);
-        Ok(self.graph.with_span(node, span))
+        Ok((Some(factor), rest))
     }
 
     fn singular(&self, e: usize, state: usize) -> Diagnostic {
@@ -156,10 +168,10 @@ impl Scribe<'_, '_> {
         let model = self.world.model;
         error(
             "E0503",
-            "coupled derivatives are not part of this version for arrays",
+            "an equation without a derivative is not part of this version",
             model.equations[e].span,
-            "this equation does not give the derivative of one array alone",
+            "this is an algebraic equation",
         )
-        .help("write an equation of its own for the derivative of each array: `u[i]' = ...`")
+        .help("write the derivative of a state with a prime, `u[i]' = ...`; algebraic unknowns come later")
     }
 }

@@ -12,6 +12,8 @@ use crate::model::{Opened, Place, Symbol, TermId};
 enum Source {
     Array(ArrayId),
     Body(TermId, Vec<usize>),
+    /// The highest derivative of a state, which is one of those that are solved for together.
+    Rate(ArrayId),
 }
 
 /// A value with the condition (a node of the guards) under which it is the one.
@@ -25,7 +27,17 @@ impl Scribe<'_, '_> {
     pub fn read(&mut self, symbol: Symbol, order: u8, subs: &[IndexValue], context: ContextId, span: Span) -> Outcome {
         let model = self.world.model;
         let source = match symbol {
-            Symbol::State(i) if order >= model.states[i].order => return self.rate(i, subs, context, span),
+            Symbol::State(i) if order >= model.states[i].order => {
+                if !self.world.coupled.contains(&i) {
+                    // What a table names was checked when it was loaded.
+                    let leaves = self.leaves(symbol, subs).iter().any(|&k| subs[k].as_affine().is_some());
+                    if !leaves || self.phase == Phase::Start || self.is_own(i, subs, context) {
+                        return self.rate(i, subs, context, span);
+                    }
+                    self.world.wanted.insert(i);
+                }
+                Source::Rate(self.world.top(i))
+            }
             Symbol::State(i) if self.phase == Phase::Start => {
                 let state = &model.states[i];
                 Source::Body(state.initial[usize::from(order)].root, state.indexed.locals.clone())
@@ -47,15 +59,7 @@ impl Scribe<'_, '_> {
             return outcome;
         }
         // Where may it leave an axis, and what is there?
-        let facts = self.facts();
-        let world = &*self.world;
-        let leaves = |k: usize| {
-            let axis = &world.sizes.axes[axes[k].0.0 as usize];
-            let fits = |a: &Affine| facts.inside(a, &axis.first, &axis.last);
-            // A subscript that wraps at this very axis is inside of it by its edge.
-            !subs[k].as_affine().is_some_and(fits)
-        };
-        let outside: Vec<usize> = (0..axes.len()).filter(|&k| leaves(k)).collect();
+        let outside = self.leaves(symbol, subs);
         let bounded = self.at(context).bounded.contains(&(symbol, order));
         let boundaries = if outside.is_empty() || bounded { Vec::new() } else { self.boundaries(symbol, order, subs) };
         let ruled = |k: usize| {
@@ -75,6 +79,19 @@ impl Scribe<'_, '_> {
             return self.plain(&source, symbol, order, subs, &axes, &[], unsafe_axes, context);
         }
         self.cases(&source, symbol, order, subs, &axes, &outside, &boundaries, context)
+    }
+
+    /// The axes of a symbol that these subscripts may leave.
+    fn leaves(&self, symbol: Symbol, subs: &[IndexValue]) -> Vec<usize> {
+        let facts = self.facts();
+        let axes = self.world.axes(symbol);
+        let leaves = |k: usize| {
+            let axis = &self.world.sizes.axes[axes[k].0.0 as usize];
+            let fits = |a: &Affine| facts.inside(a, &axis.first, &axis.last);
+            // A subscript that wraps at this very axis is inside of it by its edge.
+            !subs[k].as_affine().is_some_and(fits)
+        };
+        (0..axes.len()).filter(|&k| leaves(k)).collect()
     }
 
     /// A subscript that can bound an interior: it follows an iteration loop.
@@ -99,13 +116,18 @@ impl Scribe<'_, '_> {
         let facts = self.facts();
         let concerns = |b: &usize| {
             let boundary = &self.world.model.boundaries[*b];
-            (boundary.array, boundary.order) == (symbol, order)
+            let concerned = (boundary.array, boundary.order) == (symbol, order)
+                || self.world.model.follows(boundary, symbol, order);
+            concerned
                 && self.world.boundaries[*b].iter().zip(subs).all(|(place, value)| match (place, value.as_affine()) {
                     (PlaceAt::At(at), Some(sub)) => facts.compare(sub, at) != Equal::Never,
                     _ => true,
                 })
         };
-        (0..self.world.model.boundaries.len()).filter(concerns).collect()
+        let mut found: Vec<usize> = (0..self.world.model.boundaries.len()).filter(concerns).collect();
+        // What is said of the derivative itself comes first.
+        found.sort_by_key(|&b| self.world.model.boundaries[b].order != order);
+        found
     }
 
     /// The value with every rule of an edge, as a chain of choices.
@@ -156,9 +178,12 @@ impl Scribe<'_, '_> {
             inner.equation = self.at(context).equation;
             inner.guards.extend(condition);
             let inner = self.context(inner);
-            let key = (Kind::Value, model.boundaries[b].value.root, inner);
+            let kind = if model.boundaries[b].order == order { Kind::Value } else { Kind::Slope };
+            let key = (kind, model.boundaries[b].value.root, inner);
             match condition {
-                None => always = Some(key),
+                None => {
+                    always.get_or_insert(key);
+                }
                 Some(condition) => {
                     cases.push(Case { condition, key });
                     others.push(condition);
@@ -329,7 +354,7 @@ impl Scribe<'_, '_> {
                 }
                 self.same(key)
             }
-            Source::Array(array) => {
+            Source::Array(array) | Source::Rate(array) => {
                 let mut subscripts = Vec::with_capacity(subs.len());
                 for (k, value) in subs.iter().enumerate() {
                     let edge = match (edges.contains(&k), value.wrap) {
@@ -344,7 +369,11 @@ impl Scribe<'_, '_> {
                     None => self.guard_of(&subscripts, unsafe_axes, context),
                 };
                 let access = self.space.intern(Access { array: *array, subs: subscripts, guard });
-                Ok(Step::Done(Known::Node(self.graph.insert(Node::Element(access)))))
+                let node = match source {
+                    Source::Rate(_) => Node::DirectionElement(access),
+                    _ => Node::Element(access),
+                };
+                Ok(Step::Done(Known::Node(self.graph.insert(node))))
             }
         }
     }

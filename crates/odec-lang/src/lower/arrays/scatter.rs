@@ -3,13 +3,13 @@
 
 use odec_ir::builtin::logic;
 use odec_ir::nest::{Affine, Nest, Store, Target};
-use odec_ir::{ArrayId, KernelRole, NodeId};
+use odec_ir::{ArrayId, KernelRole, Node, NodeId};
 
 use super::index::IndexValue;
 use super::read::PlaceAt;
 use super::scribe::{Context, ContextId, Kind, Known, Outcome, Phase, Scribe, Step};
-use super::{Fallible, Range, World, add_loops, element, finish, row_context, row_subs};
-use crate::model::{Reduction, Symbol, TermId, TermKind};
+use super::{Fallible, Range, Side, World, add_loops, element, finish, row_context, row_subs};
+use crate::model::{Level, Reduction, Symbol, TermId, TermKind};
 
 /// A term of a sum, with its sign and the factors before it.
 #[derive(Clone, Debug)]
@@ -19,6 +19,13 @@ struct Atom {
     factors: Vec<(TermId, ContextId, bool)>,
     term: TermId,
     context: ContextId,
+}
+
+/// An [`Atom`] of one side of an equation.
+struct Term {
+    /// Of the left one.
+    left: bool,
+    atom: Atom,
 }
 
 /// A reduction that selects its row by a table.
@@ -53,6 +60,17 @@ impl World<'_> {
             }
         }
         false
+    }
+
+    /// Other nests may add to an equation.
+    fn adds(&self, e: usize) -> bool {
+        let equation = &self.model.equations[e];
+        self.owner(e).is_some() && (self.selects(equation.rhs.root) || self.selects(equation.lhs.root))
+    }
+
+    /// An equation whose derivatives are solved for together with others.
+    pub fn is_coupled(&self, e: usize) -> bool {
+        self.owner(e).is_some_and(|state| self.coupled.contains(&state))
     }
 
     /// The conditions that a condition joins by `and`.
@@ -184,6 +202,56 @@ impl Scribe<'_, '_> {
         Ok(atoms)
     }
 
+    /// An equation with such a leaf joins those that are solved for together.
+    fn join(&mut self, e: usize, node: NodeId, leaf: impl Fn(Node) -> bool) -> bool {
+        let live = self.graph.reachable([node]);
+        let joins = live.iter().zip(self.graph.nodes()).any(|(live, n)| *live && leaf(*n));
+        if joins {
+            let state = self.world.owner(e);
+            self.world.wanted.extend(state);
+        }
+        joins
+    }
+
+    /// The terms of both sides of an equation; of the right one where the left one is the derivative alone.
+    fn parts(&mut self, e: usize, context: ContextId) -> Fallible<Vec<Term>> {
+        let equation = &self.world.model.equations[e];
+        let plain = equation.target.is_some() && !self.world.is_coupled(e);
+        let mut parts = Vec::new();
+        if !plain {
+            let atoms = self.atoms(equation.lhs.root, context)?;
+            parts.extend(atoms.into_iter().map(|atom| Term { left: true, atom }));
+        }
+        let atoms = self.atoms(equation.rhs.root, context)?;
+        parts.extend(atoms.into_iter().map(|atom| Term { left: false, atom }));
+        Ok(parts)
+    }
+
+    /// Both sides, as the sums of their terms.
+    fn sides(&mut self, terms: &[Term]) -> Fallible<[NodeId; 2]> {
+        let mut sums: [Option<NodeId>; 2] = [None, None];
+        for term in terms {
+            let node = self.value(term.atom.term, term.atom.context)?;
+            let node = self.weighted(&term.atom, node)?;
+            let sum = &mut sums[usize::from(!term.left)];
+            *sum = Some(match *sum {
+                None => node,
+                Some(other) => self.graph.add(other, node),
+            });
+        }
+        Ok(sums.map(|sum| sum.unwrap_or_else(|| self.graph.constant(0.0))))
+    }
+
+    /// What is added to a row, divided by the factor that the row's own derivative has in its equation.
+    fn over_factor(&mut self, e: usize, context: ContextId, node: NodeId) -> Fallible<NodeId> {
+        let model = self.world.model;
+        let mut own = self.parts(e, context)?;
+        own.retain(|p| model.level(model.subtree(p.atom.term)) == Level::Rate);
+        let [left, right] = self.sides(&own)?;
+        let (factor, _) = self.balance(e, left, right)?;
+        Ok(factor.map_or(node, |factor| self.graph.div(node, factor)))
+    }
+
     /// A reduction that selects the row: for each of its conditions `tab[..] == i` with `i` an index of the row.
     fn selection(&mut self, atom: &Atom, place: &[PlaceAt], row: &[IndexValue]) -> Option<Selection> {
         let model = self.world.model;
@@ -224,34 +292,45 @@ impl Scribe<'_, '_> {
     }
 }
 
-/// The right side of an equation without what other nests add to it.
-pub(super) fn rest(scribe: &mut Scribe<'_, '_>, e: usize, context: ContextId) -> Fallible<NodeId> {
-    let equation = &scribe.world.model.equations[e];
-    if equation.target.is_none() || !scribe.world.selects(equation.rhs.root) {
-        return scribe.settle(|s| s.equation(e, context));
-    }
+/// One side of an equation without what other nests add to it: that with the derivatives, or the rest, divided by the factor
+/// of the derivative where it is one alone.
+pub(super) fn rest(scribe: &mut Scribe<'_, '_>, e: usize, context: ContextId, side: Side) -> Fallible<NodeId> {
+    let model = scribe.world.model;
+    let equation = &model.equations[e];
+    let coupled = scribe.world.is_coupled(e);
     let place = scribe.world.places[e].clone();
     let row = row_subs(&place, &scribe.iterates.clone());
-    let atoms = scribe.atoms(equation.rhs.root, context)?;
     let mut kept = Vec::new();
-    for atom in &atoms {
-        if scribe.selection(atom, &place, &row).is_none() {
-            kept.push(atom.clone());
+    let mut added = false;
+    if scribe.world.adds(e) {
+        for part in scribe.parts(e, context)? {
+            match scribe.selection(&part.atom, &place, &row) {
+                Some(_) => added = true,
+                None => kept.push(part),
+            }
         }
     }
-    if kept.len() == atoms.len() {
-        return scribe.settle(|s| s.equation(e, context));
+    if !added && !coupled {
+        let node = scribe.settle(|s| s.equation(e, context))?;
+        scribe.join(e, node, |n| matches!(n, Node::DirectionElement(_)));
+        return Ok(node);
     }
-    let mut sum: Option<NodeId> = None;
-    for atom in &kept {
-        let node = scribe.value(atom.term, atom.context)?;
-        let node = scribe.weighted(atom, node)?;
-        sum = Some(match sum {
-            None => node,
-            Some(sum) => scribe.graph.add(sum, node),
-        });
+    let [left, right] = if added {
+        scribe.sides(&kept)?
+    } else {
+        [scribe.value(equation.lhs.root, context)?, scribe.value(equation.rhs.root, context)?]
+    };
+    if coupled {
+        let parts = scribe.split(e, &[left, right])?;
+        let node = match side {
+            Side::Left => parts[0].minus(parts[1], &mut scribe.graph).linear,
+            Side::Right => parts[1].minus(parts[0], &mut scribe.graph).rest,
+        };
+        return Ok(node.unwrap_or_else(|| scribe.graph.constant(0.0)));
     }
-    Ok(sum.unwrap_or_else(|| scribe.graph.constant(0.0)))
+    let node = if equation.target.is_some() { right } else { scribe.solve(e, left, right)? };
+    scribe.join(e, node, |n| matches!(n, Node::DirectionElement(_)));
+    Ok(node)
 }
 
 /// One term that is added through a table.
@@ -263,11 +342,10 @@ struct Addend {
 }
 
 /// The nests that add through tables: all terms over the same ranges share one.
-pub(super) fn nests(world: &mut World<'_>) -> Fallible<Vec<Nest>> {
+pub(super) fn nests(world: &mut World<'_>, side: Side) -> Fallible<Vec<Nest>> {
     let mut groups: Vec<(Vec<Range>, Vec<Addend>)> = Vec::new();
     for e in 0..world.model.equations.len() {
-        let equation = &world.model.equations[e];
-        if equation.target.is_none() || !world.selects(equation.rhs.root) {
+        if !world.adds(e) || (side == Side::Left && !world.is_coupled(e)) {
             continue;
         }
         let place = world.places[e].clone();
@@ -275,8 +353,8 @@ pub(super) fn nests(world: &mut World<'_>) -> Fallible<Vec<Nest>> {
         let loops = add_loops(&mut probe, &place);
         let row = row_subs(&place, &loops);
         let context = row_context(&mut probe, &place, &row, Some(e));
-        let atoms = probe.atoms(equation.rhs.root, context)?;
-        let selections: Vec<Option<Selection>> = atoms.iter().map(|a| probe.selection(a, &place, &row)).collect();
+        let parts = probe.parts(e, context)?;
+        let selections: Vec<Option<Selection>> = parts.iter().map(|p| probe.selection(&p.atom, &place, &row)).collect();
         for (position, selection) in selections.into_iter().enumerate() {
             let Some(selection) = selection else { continue };
             let part = Addend { equation: e, position, selection };
@@ -287,7 +365,14 @@ pub(super) fn nests(world: &mut World<'_>) -> Fallible<Vec<Nest>> {
             }
         }
     }
-    groups.into_iter().map(|(_, parts)| nest(world, &parts)).collect()
+    let mut nests = Vec::new();
+    for (_, parts) in groups {
+        let nest = nest(world, &parts, side)?;
+        if !nest.stores.is_empty() {
+            nests.push(nest);
+        }
+    }
+    Ok(nests)
 }
 
 /// The indices that the nest of a part runs over: those of the reduction, and those of the row that no table gives.
@@ -307,7 +392,7 @@ fn part_loops(world: &mut World<'_>, part: &Addend) -> Fallible<Vec<(usize, Affi
     Ok(loops)
 }
 
-fn nest(world: &mut World<'_>, parts: &[Addend]) -> Fallible<Nest> {
+fn nest(world: &mut World<'_>, parts: &[Addend], side: Side) -> Fallible<Nest> {
     let indices: Vec<Vec<(usize, Affine, Affine)>> =
         parts.iter().map(|p| part_loops(world, p)).collect::<Fallible<_>>()?;
     let mut scribe = Scribe::new(world, Phase::Run, odec_ir::nest::Part::Whole);
@@ -320,12 +405,19 @@ fn nest(world: &mut World<'_>, parts: &[Addend]) -> Fallible<Nest> {
     for (part, indices) in parts.iter().zip(&indices) {
         let own: Vec<(usize, IndexValue)> =
             indices.iter().zip(&loops).map(|((local, _, _), &l)| (*local, IndexValue::index(l))).collect();
-        stores.push(store(&mut scribe, part, own)?);
+        stores.extend(store(&mut scribe, part, own, side)?);
     }
-    Ok(finish(scribe, KernelRole::Rhs, stores))
+    let role = if side == Side::Left { KernelRole::Mass } else { KernelRole::Rhs };
+    Ok(finish(scribe, role, stores))
 }
 
-fn store(scribe: &mut Scribe<'_, '_>, part: &Addend, own: Vec<(usize, IndexValue)>) -> Fallible<Store> {
+/// The store of a term; `None` if the side has nothing of it.
+fn store(
+    scribe: &mut Scribe<'_, '_>,
+    part: &Addend,
+    own: Vec<(usize, IndexValue)>,
+    side: Side,
+) -> Fallible<Option<Store>> {
     let model = scribe.world.model;
     let equation = &model.equations[part.equation];
     let place = scribe.world.places[part.equation].clone();
@@ -361,8 +453,7 @@ fn store(scribe: &mut Scribe<'_, '_>, part: &Addend, own: Vec<(usize, IndexValue
     base.guards.clone_from(&conditions);
     let mut context = scribe.context(base.clone());
     let inside = |scribe: &mut Scribe<'_, '_>, context: ContextId| -> Fallible<(Atom, ContextId)> {
-        let atoms = scribe.atoms(equation.rhs.root, context)?;
-        let atom = atoms[part.position].clone();
+        let atom = scribe.parts(part.equation, context)?[part.position].atom.clone();
         let mut inner = scribe.at(atom.context).clone();
         for (local, value) in &own {
             if part.selection.locals.contains(local) {
@@ -396,6 +487,24 @@ fn store(scribe: &mut Scribe<'_, '_>, part: &Addend, own: Vec<(usize, IndexValue
         let condition = scribe.value(condition, inner)?;
         node = scribe.graph.apply(&logic::IF, &[condition, node, zero]);
     }
+    let left = scribe.parts(part.equation, context)?[part.position].left;
+    let node = if scribe.world.is_coupled(part.equation) {
+        let split = scribe.split(part.equation, &[node])?[0];
+        let (own, negative) = match side {
+            Side::Left => (split.linear, !left),
+            Side::Right => (split.rest, left),
+        };
+        let Some(own) = own else { return Ok(None) };
+        if negative { scribe.graph.neg(own) } else { own }
+    } else {
+        // With its own derivative in the sum it is not given by a division alone.
+        if scribe.join(part.equation, node, |n| matches!(n, Node::Direction(_) | Node::DirectionElement(_))) {
+            return Ok(None);
+        }
+        let node = if left { scribe.graph.neg(node) } else { node };
+        if equation.target.is_some() { node } else { scribe.over_factor(part.equation, context, node)? }
+    };
+    let mut node = node;
     let guard = scribe.all(&conditions);
     if let Some(guard) = guard {
         let condition = scribe.copied(guard);
@@ -403,5 +512,5 @@ fn store(scribe: &mut Scribe<'_, '_>, part: &Addend, own: Vec<(usize, IndexValue
     }
     let array: ArrayId = state.map_or(ArrayId(0), |s| scribe.world.top(s));
     let access = element(&mut scribe.space, array, &row, guard);
-    Ok(Store { target: Target::Add(access), node })
+    Ok(Some(Store { target: Target::Add(access), node }))
 }

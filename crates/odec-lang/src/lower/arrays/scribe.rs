@@ -24,6 +24,8 @@ pub(super) enum Kind {
     Guard,
     /// A subscript.
     Index,
+    /// The derivative of the value by time.
+    Slope,
 }
 
 /// Position of a [`Context`].
@@ -174,6 +176,10 @@ impl<'w, 'm> Scribe<'w, 'm> {
                 Kind::Value => self.value_step(top)?,
                 Kind::Guard => self.guard_step(top)?,
                 Kind::Index => self.index_step(top)?,
+                Kind::Slope => match self.nodes(&[(Kind::Value, top.1, top.2)]) {
+                    Err(step) => step,
+                    Ok(nodes) => self.slope(nodes[0], self.world.model.term(top.1).span)?,
+                },
             };
             match step {
                 Step::Done(value) => {

@@ -167,7 +167,7 @@ impl<'m> Sizes<'m> {
 
     /// An expression that is not linear in constants: an extent of its own.
     pub fn compound(&mut self, arrays: &mut Arrays, root: TermId) -> Result<Affine, Diagnostic> {
-        let body = subtree(self.model, root);
+        let body = self.model.subtree(root);
         let text = self.model.expression(body);
         if let Some(&extent) = self.by_text.get(&text) {
             return Ok(Affine::extent(extent));
@@ -238,25 +238,6 @@ fn whole(value: f64, text: &str, declared: Span, used: Span) -> Result<i64, Diag
     let report = error("E0516", headline, declared, format!("this is {value}"));
     let report = if declared == used { report } else { report.label(used, "used as an index here") };
     Err(report.help("write a whole number, or round it: `floor(x)`"))
-}
-
-/// The terms that a term is made of, as an expression of their own.
-pub(super) fn subtree(model: &Model, root: TermId) -> Body {
-    let mut start = root.0;
-    let mut open = vec![root];
-    while let Some(id) = open.pop() {
-        start = start.min(id.0);
-        match &model.term(id).kind {
-            TermKind::Apply(op, operands) => open.extend(&operands[..usize::from(op.0.arity)]),
-            TermKind::Call(_, operands) | TermKind::Element(_, _, operands) => open.extend(operands),
-            TermKind::Reduce { condition, body, .. } => {
-                open.extend(condition);
-                open.push(*body);
-            }
-            _ => {}
-        }
-    }
-    Body { start, end: root.0 + 1, root }
 }
 
 /// Every expression that a range or a single index is.

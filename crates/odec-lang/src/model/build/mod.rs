@@ -6,6 +6,7 @@ mod features;
 mod left;
 mod names;
 mod outputs;
+mod owners;
 mod places;
 mod report;
 mod resolve;
@@ -58,6 +59,9 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
     }
     if builder.sound() && readable {
         builder.check_cycles();
+    }
+    if builder.sound() && readable {
+        builder.find_owners();
     }
     if builder.sound() && readable {
         builder.check_runs();

@@ -11,7 +11,7 @@ use super::{Builder, Use, UseKind};
 use crate::model::{self, Body, Indexed, Symbol, TermKind};
 use crate::report::error;
 use crate::suggest;
-use crate::syntax::tree::{self, ExprId, ExprKind, Ident, Reference};
+use crate::syntax::tree::{self, ExprId, ExprKind, Ident, Index, Reference};
 
 /// Other spellings of functions.
 const ALIASES: &[(&str, &str)] = &[("log", "ln")];
@@ -329,9 +329,10 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Index names that are used and bound by no reduction, each with a local.
+    /// Index names that are used and bound by no reduction, each with a local: `u[i in 2..N]` says for which.
     fn implied_indices(&mut self, lhs: ExprId) -> (Scope, Vec<usize>) {
         let mut names: Vec<(ExprId, &'a Ident)> = Vec::new();
+        let mut ranges: Vec<(&'a Ident, (ExprId, ExprId))> = Vec::new();
         let mut open: Vec<(ExprId, Vec<&'a str>)> = vec![(lhs, Vec::new())];
         let tree = self.tree;
         while let Some((id, inside)) = open.pop() {
@@ -347,6 +348,16 @@ impl<'a> Builder<'a> {
                     if index && !inside.contains(&r.name.name.as_str()) && names.iter().all(|n| n.1.name != r.name.name)
                     {
                         names.push((id, &r.name));
+                    }
+                    for index in &r.indices {
+                        if let Index::In(name, first, last) = index
+                            && !inside.contains(&name.name.as_str())
+                            && ranges.iter().all(|r| r.0.name != name.name)
+                        {
+                            ranges.push((name, (*first, *last)));
+                            names.retain(|n| n.1.name != name.name);
+                            names.push((id, name));
+                        }
                     }
                     open.extend(r.indices.iter().flat_map(super::scope::parts).map(|e| (e, inside.clone())));
                 }
@@ -364,11 +375,13 @@ impl<'a> Builder<'a> {
         let mut scope = None;
         let mut locals = Vec::new();
         for (_, name) in names {
-            let dimension = self.dimension(name, None);
+            let range = ranges.iter().find(|r| r.0.name == name.name).map(|r| r.1);
+            let dimension = self.dimension(name, range);
             let local = self.local(name.name.clone(), dimension, name.span);
             scope = self.bind(scope, &name.name, local);
             locals.push(local);
         }
+        self.scopes.restricted = ranges.into_iter().map(|r| r.0.span).collect();
         (scope, locals)
     }
 

@@ -32,6 +32,8 @@ pub(super) struct Scopes<'a> {
     /// The statement at hand, so that a mistake is said once for each.
     pub statement: u32,
     count: u32,
+    /// Where the left side at hand restricts an index: `m*u[i in 2..N]''`.
+    pub restricted: Vec<Span>,
     /// Indices that the reductions of the expression at hand bind.
     pub reductions: HashMap<ExprId, Vec<usize>>,
 }

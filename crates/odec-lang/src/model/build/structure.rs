@@ -5,7 +5,7 @@ use odec_ir::Span;
 use super::Builder;
 use super::names::{Declarations, Initial};
 use crate::diagnostic::Diagnostic;
-use crate::model::{Body, Model, Place, Symbol, TermKind};
+use crate::model::{Body, Model, TermKind};
 use crate::report::{Build, error};
 use crate::syntax::tree::Declared;
 
@@ -23,56 +23,7 @@ impl<'a> Builder<'a> {
             return;
         }
         self.check_primes(&places);
-        self.find_owners();
-        if self.sound() {
-            self.check_starts(found, &places);
-        }
-    }
-
-    /// Which array an equation over indices is for, where its left side is more than a derivative.
-    fn find_owners(&mut self) {
-        let mut reports = Vec::new();
-        let mut owners = Vec::new();
-        for (e, equation) in self.model.equations.iter().enumerate() {
-            if equation.target.is_some() {
-                continue;
-            }
-            let locals: Vec<usize> = equation
-                .place
-                .iter()
-                .filter_map(|p| match p {
-                    Place::Each(local) => Some(*local),
-                    Place::At(_) => None,
-                })
-                .collect();
-            let left = self.model.owners(equation.lhs, &locals);
-            let all = if left.is_empty() { self.model.owners(equation.rhs, &locals) } else { left };
-            match (&all[..], locals.is_empty()) {
-                ([one], _) => owners.push((e, one.clone())),
-                (_, true) => {}
-                ([], false) => {
-                    let names = crate::suggest::list(locals.iter().map(|&l| self.model.locals[l].name.as_str()));
-                    let headline =
-                        format!("this equation is for every {names}, and gives no derivative at these indices");
-                    let report = error("E0531", headline, equation.span, "");
-                    reports.push(
-                        report
-                            .help("write the highest derivative at the plain indices on the left side: `u[i]' = ...`"),
-                    );
-                }
-                (several, false) => {
-                    let names: Vec<&str> = several.iter().map(|s| self.model.states[s.0].name.as_str()).collect();
-                    let headline = format!("this equation could be the one of {}", crate::suggest::any_of(&names));
-                    let report = error("E0531", headline, equation.span, "it has the highest derivative of each");
-                    reports.push(report.help("solve it for one of them, `u[i]' = ...`; arrays that are coupled by their derivatives come later"));
-                }
-            }
-        }
-        for (e, (state, place)) in owners {
-            self.model.equations[e].owner = Some(state);
-            self.model.equations[e].place = place;
-        }
-        self.diagnostics.extend(reports);
+        self.check_starts(found, &places);
     }
 
     fn no_states(&mut self) {
@@ -313,38 +264,6 @@ fn count(n: usize) -> String {
         2 => "two".to_owned(),
         3 => "three".to_owned(),
         n => n.to_string(),
-    }
-}
-
-impl Model {
-    /// The states whose highest derivative at exactly these indices is in an expression, with the indices by their axes.
-    fn owners(&self, body: Body, locals: &[usize]) -> Vec<(usize, Vec<Place>)> {
-        let mut found: Vec<(usize, Vec<Place>)> = Vec::new();
-        for term in &self.terms[body.range()] {
-            let (state, place) = match &term.kind {
-                TermKind::State(i, k) if *k == self.states[*i].order && locals.is_empty() => (*i, Vec::new()),
-                TermKind::Element(Symbol::State(i), k, subscripts) if *k == self.states[*i].order => {
-                    let at = subscripts.iter().filter_map(|&s| match self.term(s).kind {
-                        TermKind::Index(local) if locals.contains(&local) => Some(local),
-                        _ => None,
-                    });
-                    let mut at: Vec<usize> = at.collect();
-                    let place = at.iter().map(|&l| Place::Each(l)).collect();
-                    let all = at.len() == subscripts.len();
-                    at.sort_unstable();
-                    at.dedup();
-                    if !all || at.len() != locals.len() || subscripts.len() != locals.len() {
-                        continue;
-                    }
-                    (*i, place)
-                }
-                _ => continue,
-            };
-            if found.iter().all(|f| f.0 != state) {
-                found.push((state, place));
-            }
-        }
-        found
     }
 }
 

@@ -404,6 +404,10 @@ impl<'a> Builder<'a> {
                     self.mark_subscript(*e);
                     self.term_of(*e)
                 }
+                Index::In(name, ..) if self.scopes.restricted.contains(&name.span) => {
+                    let local = self.bound(self.scopes.here, &name.name).unwrap_or_default();
+                    self.push(TermKind::Index(local), name.span)
+                }
                 Index::In(name, a, b) => {
                     let span = name.span.to(self.span_of(*b));
                     self.range_in_formula(reference, span, &name.name, *a, *b);

@@ -111,7 +111,7 @@ impl Sizes<'_> {
         let given: Vec<Bounds> = model
             .boundaries
             .iter()
-            .filter(|b| b.array == symbol && b.order == order)
+            .filter(|b| b.array == symbol && (b.order == order || self.model.follows(b, symbol, order)))
             .filter_map(|b| self.place(&b.place))
             .collect();
         let mut rest = outside;
@@ -120,12 +120,12 @@ impl Sizes<'_> {
         }
         rest.sort();
         let Some(missing) = rest.first().cloned() else { return };
-        self.outside(symbol, indexed, &whole_array, &missing, span, !given.is_empty());
+        self.outside((symbol, order), indexed, &whole_array, &missing, span, !given.is_empty());
     }
 
     fn outside(
         &mut self,
-        symbol: Symbol,
+        (symbol, order): (Symbol, u8),
         indexed: &Indexed,
         whole: &Bounds,
         missing: &Bounds,
@@ -133,6 +133,8 @@ impl Sizes<'_> {
         corners: bool,
     ) {
         let element = self.element(symbol, indexed, missing);
+        let primes = "'".repeat(usize::from(order));
+        let element = element.replacen(']', &format!("]{primes}"), 1);
         let name = self.name(symbol).to_owned();
         let headline = format!("`{element}` is read, and nothing says what it is");
         let mut report = error("E0520", headline, span, "").label(self.span(symbol), self.ranges_text(indexed, whole));

@@ -1,0 +1,222 @@
+//! Derivatives of several elements in one equation: `u[i-1]' + 4*u[i]' + u[i+1]' = ...`. They stay on the left side, as the
+//! product of a mass matrix with all derivatives; everything else is the right side.
+
+use std::collections::BTreeSet;
+
+use odec_ir::builtin::Primitive;
+use odec_ir::builtin::logic;
+use odec_ir::nest::{Access, AccessId, Fold};
+use odec_ir::{ArrayId, Graph, Node, NodeId, Span, derive};
+
+use super::scribe::{Known, Outcome, Scribe, Step};
+use crate::diagnostic::Diagnostic;
+use crate::model::{Body, Level, Model, Place, Symbol, TermId, TermKind};
+use crate::order::{components, is_cycle};
+use crate::report::error;
+
+/// The states whose derivatives depend on one another, or at other elements on themselves.
+pub(super) fn coupled(model: &Model) -> BTreeSet<usize> {
+    let n = model.states.len();
+    // States first, then definitions.
+    let mut uses: Vec<Vec<usize>> = vec![Vec::new(); n + model.definitions.len()];
+    for equation in &model.equations {
+        if let Some(i) = equation.target.or(equation.owner) {
+            uses[i].extend(used(model, equation.lhs, Some((i, &equation.place))));
+            uses[i].extend(used(model, equation.rhs, Some((i, &equation.place))));
+        }
+    }
+    for (d, definition) in model.definitions.iter().enumerate() {
+        uses[n + d] = used(model, definition.value, None);
+    }
+    let cyclic = components(&uses).into_iter().filter(|component| is_cycle(component, &uses));
+    cyclic.flatten().filter(|&i| i < n).collect()
+}
+
+/// The derivatives and definitions that an expression uses, but for the derivative of its own element.
+fn used(model: &Model, body: Body, own: Option<(usize, &[Place])>) -> Vec<usize> {
+    let mut found = Vec::new();
+    for term in &model.terms[body.range()] {
+        match &term.kind {
+            TermKind::State(i, k) if *k >= model.states[*i].order && own.is_none_or(|o| o.0 != *i) => found.push(*i),
+            TermKind::Element(Symbol::State(i), k, subscripts) if *k >= model.states[*i].order => {
+                if !own.is_some_and(|(state, place)| state == *i && is_place(model, subscripts, place)) {
+                    found.push(*i);
+                }
+            }
+            kind if model.own_level(kind) < Level::Rate => {}
+            TermKind::Definition(d) => found.push(model.states.len() + d),
+            TermKind::Element(Symbol::Definition(d), _, subscripts) => {
+                let own =
+                    own.is_some_and(|(state, place)| is_place(model, subscripts, place) && passes(model, *d, state));
+                if !own {
+                    found.push(model.states.len() + d);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Subscripts are those of a place, as they are written.
+fn is_place(model: &Model, subscripts: &[TermId], place: &[Place]) -> bool {
+    subscripts.len() == place.len()
+        && subscripts.iter().zip(place).all(|(&s, place)| match (place, &model.term(s).kind) {
+            (Place::Each(local), TermKind::Index(other)) => local == other,
+            (Place::Each(_), _) => false,
+            (Place::At(body), _) => model.expression(model.subtree(s)) == model.expression(*body),
+        })
+}
+
+/// All that a definition uses of derivatives is that of this state, at its own element and in its own text.
+fn passes(model: &Model, d: usize, state: usize) -> bool {
+    let definition = &model.definitions[d];
+    let place: Vec<Place> = definition.indexed.locals.iter().map(|&l| Place::Each(l)).collect();
+    model.terms[definition.value.range()].iter().all(|term| match &term.kind {
+        TermKind::Element(Symbol::State(i), k, subscripts) if *k >= model.states[*i].order => {
+            *i == state && is_place(model, subscripts, &place)
+        }
+        kind => model.own_level(kind) < Level::Rate,
+    })
+}
+
+/// A node as `linear + rest`, where the first is linear in the derivatives and the second without them. `None` is zero.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Split {
+    pub linear: Option<NodeId>,
+    pub rest: Option<NodeId>,
+}
+
+impl Split {
+    fn map(self, mut part: impl FnMut(NodeId) -> NodeId) -> Split {
+        Split { linear: self.linear.map(&mut part), rest: self.rest.map(&mut part) }
+    }
+
+    /// `self - other`.
+    pub fn minus(self, other: Split, graph: &mut Graph) -> Split {
+        let mut part = |a: Option<NodeId>, b: Option<NodeId>| match (a, b) {
+            (Some(a), Some(b)) => Some(graph.sub(a, b)),
+            (None, Some(b)) => Some(graph.neg(b)),
+            (a, None) => a,
+        };
+        Split { linear: part(self.linear, other.linear), rest: part(self.rest, other.rest) }
+    }
+
+    fn plus(self, other: Split, graph: &mut Graph) -> Split {
+        let mut part = |a: Option<NodeId>, b: Option<NodeId>| match (a, b) {
+            (Some(a), Some(b)) => Some(graph.add(a, b)),
+            (a, b) => a.or(b),
+        };
+        Split { linear: part(self.linear, other.linear), rest: part(self.rest, other.rest) }
+    }
+}
+
+/// Splits the values of some nodes; the error is a node that is not linear in the derivatives.
+fn split(graph: &mut Graph, roots: &[NodeId]) -> Result<Vec<Split>, NodeId> {
+    let live = graph.reachable(roots.iter().copied());
+    let mut parts: Vec<Option<Split>> = vec![None; live.len()];
+    for i in (0..live.len()).filter(|&i| live[i]) {
+        let id = NodeId(i as u32);
+        let node = graph.node(id);
+        if matches!(node, Node::DirectionElement(_)) {
+            parts[i] = Some(Split { linear: Some(id), rest: None });
+            continue;
+        }
+        let on = |x: NodeId| parts[x.index()];
+        if node.operands().iter().all(|&o| on(o).is_none()) {
+            continue;
+        }
+        let of = |x: NodeId| on(x).unwrap_or(Split { linear: None, rest: Some(x) });
+        let zero = |graph: &mut Graph, x: Option<NodeId>| x.unwrap_or_else(|| graph.constant(0.0));
+        let part = match node {
+            Node::Fold(Fold::Sum, over, term) => of(term).map(|x| graph.insert(Node::Fold(Fold::Sum, over, x))),
+            Node::Call(op, [a, b, c]) => match (op.0.name, op.primitive()) {
+                ("if", _) if on(a).is_none() => {
+                    let (b, c) = (of(b), of(c));
+                    let mut choose = |x: Option<NodeId>, y: Option<NodeId>| {
+                        (x.is_some() || y.is_some()).then(|| {
+                            let (x, y) = (zero(graph, x), zero(graph, y));
+                            graph.apply(&logic::IF, &[a, x, y])
+                        })
+                    };
+                    Split { linear: choose(b.linear, c.linear), rest: choose(b.rest, c.rest) }
+                }
+                (_, Some(Primitive::Neg)) => of(a).map(|x| graph.neg(x)),
+                (_, Some(Primitive::Add)) => of(a).plus(of(b), graph),
+                (_, Some(Primitive::Sub)) => of(a).minus(of(b), graph),
+                (_, Some(Primitive::Mul)) if on(b).is_none() => of(a).map(|x| graph.mul(x, b)),
+                (_, Some(Primitive::Mul)) if on(a).is_none() => of(b).map(|x| graph.mul(a, x)),
+                (_, Some(Primitive::Div)) if on(b).is_none() => of(a).map(|x| graph.div(x, b)),
+                _ => return Err(id),
+            },
+            _ => return Err(id),
+        };
+        parts[i] = Some(part);
+    }
+    Ok(roots.iter().map(|r| parts[r.index()].unwrap_or(Split { linear: None, rest: Some(*r) })).collect())
+}
+
+impl Scribe<'_, '_> {
+    /// [`split`] of nodes of this nest, for an equation.
+    pub fn split(&mut self, e: usize, roots: &[NodeId]) -> Result<Vec<Split>, Box<Diagnostic>> {
+        let span = self.world.model.equations[e].span;
+        split(&mut self.graph, roots).map_err(|node| {
+            let at = self.graph.spans(node).first().copied().unwrap_or(span);
+            let report = error("E0308", "the equation is not linear in the highest derivative", at, "this term is not");
+            let report = if at == span { report } else { report.label(span, "in this equation") };
+            Box::new(report.help("only sums of derivatives can be solved for, each with a factor that holds none"))
+        })
+    }
+
+    /// The state and the order that an array is of.
+    fn state_of(&self, array: ArrayId) -> Option<(usize, u8)> {
+        let model = self.world.model;
+        (0..model.states.len()).find_map(|i| {
+            let first = self.world.state(i, 0).0;
+            let order = array.0.checked_sub(first)?;
+            (order < u32::from(model.states[i].order)).then_some((i, order as u8))
+        })
+    }
+
+    /// The derivative by time of what a boundary says.
+    pub fn slope(&mut self, root: NodeId, span: Span) -> Outcome {
+        let live = self.graph.reachable([root]);
+        let mut slopes: Vec<Option<NodeId>> = vec![None; live.len()];
+        for i in (0..live.len()).filter(|&i| live[i]) {
+            let id = NodeId(i as u32);
+            let node = self.graph.node(id);
+            slopes[i] = match node {
+                Node::Time => Some(self.graph.constant(1.0)),
+                Node::Call(..) => derive::call_tangent(&mut self.graph, id, node, &slopes),
+                Node::Element(access) => self.next_derivative(access),
+                Node::Fold(Fold::Sum, over, term) => {
+                    slopes[term.index()].map(|slope| self.graph.insert(Node::Fold(Fold::Sum, over, slope)))
+                }
+                Node::Fold(_, _, term) if slopes[term.index()].is_none() => None,
+                Node::Fold(..) | Node::DirectionElement(_) | Node::Direction(_) => {
+                    return Err(Box::new(
+                        error("E0503", "the derivative of this boundary is not formed", span, "its derivative is used")
+                            .help("say what the derivative is there: a second boundary with a prime, `u[0]' = ...`"),
+                    ));
+                }
+                _ => None,
+            };
+        }
+        let node = slopes[root.index()].unwrap_or_else(|| self.graph.constant(0.0));
+        Ok(Step::Done(Known::Node(node)))
+    }
+
+    /// The derivative of an element of a state by time.
+    fn next_derivative(&mut self, access: AccessId) -> Option<NodeId> {
+        let Access { array, subs, guard } = self.space.access(access).clone();
+        let (state, order) = self.state_of(array)?;
+        if order + 1 < self.world.model.states[state].order {
+            let next = self.space.intern(Access { array: self.world.state(state, order + 1), subs, guard });
+            return Some(self.graph.insert(Node::Element(next)));
+        }
+        if !self.world.coupled.contains(&state) {
+            self.world.wanted.insert(state);
+        }
+        Some(self.graph.insert(Node::DirectionElement(access)))
+    }
+}

@@ -95,7 +95,8 @@ pub fn sensitivities(arrays: &mut Vec<Array>, kernels: &mut [Kernel], by: &[Arra
     Ok(())
 }
 
-/// The same for nests. There a mass matrix does not occur yet.
+/// The same for nests. The rows of a mass matrix, which are still products with the derivatives, are differentiated like all
+/// others: where the matrix depends on a parameter or on the state, it gets entries for y' in the rows of the derivatives.
 pub fn nest_sensitivities(arrays: &mut Vec<Array>, nests: &mut [Nest], by: &[ArrayId]) {
     let all = Twins::add(arrays, by);
     for nest in nests {

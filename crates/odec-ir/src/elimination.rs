@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::builtin::arithmetic;
+use crate::builtin::{arithmetic, rounding};
 use crate::graph::{Graph, NodeId};
 use crate::program::{Array, ArrayId, Kernel, KernelRole, Pattern, Program, Role, Store, Target};
 use crate::span::Span;
@@ -24,40 +24,75 @@ pub enum Field {
     Complex,
 }
 
+/// Where the entries of the matrix come from.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a> {
+    /// They are given, in the order of the pattern.
+    Given,
+    /// The matrix is alpha*M - J, and J, alpha and M are given. J and M are real.
+    Shifted {
+        /// Entry of the matrix of each value of J. No entry occurs twice.
+        jacobian: &'a [u32],
+        /// Entry of the matrix of each value of M. No entry occurs twice.
+        mass: &'a [u32],
+        /// True where the values of M are ones, and are not given.
+        unit: bool,
+    },
+}
+
 /// What is eliminated in which order.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     /// Entries of the matrix, by columns.
     pub pattern: &'a Pattern,
+    /// Where they come from.
+    pub source: Source<'a>,
     /// The row that is the k-th pivot row.
     pub rows: &'a [u32],
     /// The column that is the k-th pivot column.
     pub columns: &'a [u32],
     /// Reals or complex numbers.
     pub field: Field,
-    /// True if `a - b*c` is to be rounded once, as [`crate::builtin::arithmetic::FMA`]: for processors that have the
+    /// True if `a + b*c` is to be rounded once, as [`crate::builtin::arithmetic::FMA`]: for processors that have the
     /// instruction, where it halves the time that each step of a substitution waits for the one before.
     pub fused: bool,
+    /// The backward error up to which a solution passes [`Elimination::check`].
+    pub bound: f64,
 }
 
-/// The two kernels, each as the `Outputs` kernel of a program of its own.
+/// The kernels, each as the `Outputs` kernel of a program of its own. What the matrix is made of is `y`, the values of the matrix
+/// or those of J, and the first elements of `p`: nothing, or alpha and the values of M that are not ones.
 #[derive(Clone)]
 pub struct Elimination {
-    /// `y` = values of the matrix in the order of the pattern, `out` = values of the factors.
+    /// `out` = values of the factors.
     pub factor: Program,
     /// `y` = values of the factors, `p` = right side, `out` = solution.
     pub solve: Program,
+    /// `p` = what belongs to the matrix A, then a right side b, then x; `out` = |b - A x|_i - bound (|b|_i + |a_i x_i|) of each row,
+    /// where a_i x_i is the term of the row's pivot. Where none is positive, the componentwise backward error (Oettli &
+    /// Prager 1964) is within the bound. The size of a complex number is |re| + |im|.
+    pub check: Program,
     /// Length of the factors, in doubles.
     pub factors: usize,
     /// Multiplications and divisions of the factorisation.
     pub operations: u64,
 }
 
-/// A number of the matrix as nodes.
+/// A number of the matrix as nodes. Those of a complex matrix may be known to be real.
 #[derive(Clone, Copy)]
 enum Number {
     Real(NodeId),
     Complex(NodeId, NodeId),
+}
+
+impl Number {
+    /// How many doubles it is stored as.
+    fn width(self) -> usize {
+        match self {
+            Number::Real(_) => 1,
+            Number::Complex(..) => 2,
+        }
+    }
 }
 
 /// Arithmetic of the field on a graph.
@@ -68,24 +103,89 @@ struct Arithmetic {
 }
 
 impl Arithmetic {
-    /// The number at this element of the input whose first array is `first`.
+    fn of(plan: &Plan<'_>) -> Self {
+        Arithmetic { graph: Graph::new(), field: plan.field, fused: plan.fused }
+    }
+
+    /// The double at this place of the inputs.
+    fn double(&mut self, place: usize) -> NodeId {
+        self.graph.read(ArrayId(place as u32))
+    }
+
+    /// The number at this element of the input whose first double is `first`.
     fn read(&mut self, first: usize, element: usize) -> Number {
-        let mut node = |slot: usize| self.graph.read(ArrayId((first + slot) as u32));
         match self.field {
-            Field::Real => Number::Real(node(element)),
-            Field::Complex => Number::Complex(node(2 * element), node(2 * element + 1)),
+            Field::Real => Number::Real(self.double(first + element)),
+            Field::Complex => Number::Complex(self.double(first + 2 * element), self.double(first + 2 * element + 1)),
         }
     }
 
+    /// a + b*c.
+    fn add_product(&mut self, a: NodeId, b: NodeId, c: NodeId) -> NodeId {
+        if self.fused {
+            return self.graph.apply(&arithmetic::FMA, &[b, c, a]);
+        }
+        let product = self.graph.mul(b, c);
+        self.graph.add(a, product)
+    }
+
+    /// a - b*c.
+    fn subtract_product(&mut self, a: NodeId, b: NodeId, c: NodeId) -> NodeId {
+        if self.fused {
+            let minus = self.graph.neg(b);
+            return self.graph.apply(&arithmetic::FMA, &[minus, c, a]);
+        }
+        let product = self.graph.mul(b, c);
+        self.graph.sub(a, product)
+    }
+
     fn multiply(&mut self, a: Number, b: Number) -> Number {
-        let g = &mut self.graph;
         match (a, b) {
             (Number::Complex(ar, ai), Number::Complex(br, bi)) => {
-                let (rr, ii, ri, ir) = (g.mul(ar, br), g.mul(ai, bi), g.mul(ar, bi), g.mul(ai, br));
-                Number::Complex(g.sub(rr, ii), g.add(ri, ir))
+                let (rr, ri) = (self.graph.mul(ar, br), self.graph.mul(ar, bi));
+                Number::Complex(self.subtract_product(rr, ai, bi), self.add_product(ri, ai, br))
             }
-            (Number::Real(a) | Number::Complex(a, _), Number::Real(b) | Number::Complex(b, _)) => {
-                Number::Real(g.mul(a, b))
+            (Number::Real(real), Number::Complex(re, im)) | (Number::Complex(re, im), Number::Real(real)) => {
+                Number::Complex(self.graph.mul(real, re), self.graph.mul(real, im))
+            }
+            (Number::Real(a), Number::Real(b)) => Number::Real(self.graph.mul(a, b)),
+        }
+    }
+
+    /// a + b*c.
+    fn accumulate(&mut self, a: Number, b: Number, c: Number) -> Number {
+        match (a, b, c) {
+            (Number::Real(a), Number::Real(b), Number::Real(c)) => Number::Real(self.add_product(a, b, c)),
+            (Number::Complex(re, im), Number::Real(b), Number::Real(c)) => {
+                Number::Complex(self.add_product(re, b, c), im)
+            }
+            (Number::Complex(re, im), Number::Real(real), Number::Complex(cr, ci))
+            | (Number::Complex(re, im), Number::Complex(cr, ci), Number::Real(real)) => {
+                Number::Complex(self.add_product(re, real, cr), self.add_product(im, real, ci))
+            }
+            (Number::Real(a), Number::Real(real), Number::Complex(cr, ci))
+            | (Number::Real(a), Number::Complex(cr, ci), Number::Real(real)) => {
+                Number::Complex(self.add_product(a, real, cr), self.graph.mul(real, ci))
+            }
+            (Number::Complex(re, im), Number::Complex(br, bi), Number::Complex(cr, ci)) => {
+                let (re, im) = (self.add_product(re, br, cr), self.add_product(im, br, ci));
+                Number::Complex(self.subtract_product(re, bi, ci), self.add_product(im, bi, cr))
+            }
+            (Number::Real(a), Number::Complex(br, bi), Number::Complex(cr, ci)) => {
+                let (re, im) = (self.add_product(a, br, cr), self.graph.mul(br, ci));
+                Number::Complex(self.subtract_product(re, bi, ci), self.add_product(im, bi, cr))
+            }
+        }
+    }
+
+    /// |a|, of a complex number |re| + |im|.
+    fn magnitude(&mut self, a: Number) -> NodeId {
+        let g = &mut self.graph;
+        match a {
+            Number::Real(a) => g.apply(&rounding::ABS, &[a]),
+            Number::Complex(re, im) => {
+                let (re, im) = (g.apply(&rounding::ABS, &[re]), g.apply(&rounding::ABS, &[im]));
+                g.add(re, im)
             }
         }
     }
@@ -98,51 +198,17 @@ impl Arithmetic {
         }
     }
 
-    /// `a - b*c`
-    fn subtract_product(&mut self, a: Number, b: Number, c: Number) -> Number {
-        let fused = self.fused;
-        let g = &mut self.graph;
-        let mut less = |a, b, c| {
-            if fused {
-                let b = g.neg(b);
-                g.apply(&arithmetic::FMA, &[b, c, a])
-            } else {
-                let product = g.mul(b, c);
-                g.sub(a, product)
-            }
-        };
-        match (a, b, c) {
-            (Number::Complex(ar, ai), Number::Complex(br, bi), Number::Complex(cr, ci)) if fused => {
-                let (re, im) = (less(ar, br, cr), less(ai, br, ci));
-                Number::Complex(g.apply(&arithmetic::FMA, &[bi, ci, re]), {
-                    let b = g.neg(bi);
-                    g.apply(&arithmetic::FMA, &[b, cr, im])
-                })
-            }
-            (Number::Complex(ar, ai), Number::Complex(..), Number::Complex(..)) => {
-                let product = self.multiply(b, c);
-                let Number::Complex(re, im) = product else { return product };
-                Number::Complex(self.graph.sub(ar, re), self.graph.sub(ai, im))
-            }
-            (
-                Number::Real(a) | Number::Complex(a, _),
-                Number::Real(b) | Number::Complex(b, _),
-                Number::Real(c) | Number::Complex(c, _),
-            ) => Number::Real(less(a, b, c)),
-        }
-    }
-
-    /// 1/a; of a complex number by conj(a)/|a|^2.
-    fn inverse(&mut self, a: Number) -> Number {
-        let g = &mut self.graph;
-        let one = g.constant(1.0);
+    /// -1/a; of a complex number by -conj(a)/|a|^2.
+    fn negative_inverse(&mut self, a: Number) -> Number {
+        let one = self.graph.constant(-1.0);
         match a {
-            Number::Real(a) => Number::Real(g.div(one, a)),
+            Number::Real(a) => Number::Real(self.graph.div(one, a)),
             Number::Complex(re, im) => {
-                let (rr, ii) = (g.mul(re, re), g.mul(im, im));
-                let square = g.add(rr, ii);
-                let imaginary = g.div(im, square);
-                Number::Complex(g.div(re, square), g.neg(imaginary))
+                let rr = self.graph.mul(re, re);
+                let square = self.add_product(rr, im, im);
+                let scale = self.graph.div(one, square);
+                let conjugate = self.graph.neg(im);
+                Number::Complex(self.graph.mul(re, scale), self.graph.mul(conjugate, scale))
             }
         }
     }
@@ -155,16 +221,16 @@ struct Results {
 }
 
 impl Results {
-    /// Appends a number; `first` is the array of the first output.
-    fn push(&mut self, first: usize, element: usize, number: Number) {
+    /// Stores a number from this place on.
+    fn push(&mut self, place: usize, number: Number) {
         let mut store = |slot: usize, node| {
-            self.stores.push(Store { target: Target::Element(ArrayId((first + slot) as u32)), node });
+            self.stores.push(Store { target: Target::Element(ArrayId(slot as u32)), node });
         };
         match number {
-            Number::Real(a) => store(element, a),
+            Number::Real(a) => store(place, a),
             Number::Complex(re, im) => {
-                store(2 * element, re);
-                store(2 * element + 1, im);
+                store(place, re);
+                store(place + 1, im);
             }
         }
     }
@@ -191,7 +257,10 @@ fn program(name: &str, [states, parameters, outputs]: [usize; 3], graph: Graph, 
     crate::derive::assemble(name.to_owned(), arrays, kernels)
 }
 
-/// One row of the factors: columns (as positions in the order of pivots) left of the diagonal, the inverse pivot, and right of it.
+/// One row of the factors. With A = -W for the matrix W, these are -l_ik, -1/pivot, and the entries u_ij right of the diagonal
+/// of A = L U, L with a unit diagonal. Stored are -l_ik, -1/pivot and -u_ij/pivot: so every update is a sum, and in the solution of
+/// W x = b no unknown waits for more than one multiplication with addition after the one before it. Columns are
+/// positions in the order of pivots.
 #[derive(Default)]
 struct Row {
     lower: Vec<(usize, Number)>,
@@ -199,7 +268,74 @@ struct Row {
     upper: Vec<(usize, Number)>,
 }
 
+/// Where a number of the factors is stored, and whether it is a pair.
+#[derive(Clone, Copy)]
+struct Stored {
+    place: usize,
+    pair: bool,
+}
+
 impl Plan<'_> {
+    /// Doubles that a number of the field takes.
+    fn width(&self) -> usize {
+        match self.field {
+            Field::Real => 1,
+            Field::Complex => 2,
+        }
+    }
+
+    /// Lengths of `y` and of the part of `p` that the matrix is made of.
+    fn inputs(&self) -> [usize; 2] {
+        match self.source {
+            Source::Given => [self.width() * self.pattern.len(), 0],
+            Source::Shifted { jacobian, mass, unit } => {
+                [jacobian.len(), self.width() + if unit { 0 } else { mass.len() }]
+            }
+        }
+    }
+
+    /// The values of J and of M at each entry of the matrix: places among the inputs, where M may be 1.
+    fn parts(&self) -> Option<Vec<(Option<usize>, Option<Option<usize>>)>> {
+        let mut parts = vec![(None, None); self.pattern.len()];
+        let Source::Shifted { jacobian, mass, unit } = self.source else { return Some(parts) };
+        for (k, &entry) in jacobian.iter().enumerate() {
+            parts.get_mut(entry as usize)?.0 = Some(k);
+        }
+        let first = jacobian.len() + self.width();
+        for (k, &entry) in mass.iter().enumerate() {
+            parts.get_mut(entry as usize)?.1 = Some((!unit).then_some(first + k));
+        }
+        Some(parts)
+    }
+
+    /// The entries of J - alpha*M, or the negative of those given.
+    fn entries(&self, field: &mut Arithmetic) -> Option<Vec<Number>> {
+        let Source::Shifted { jacobian, .. } = self.source else {
+            let negative = |entry| {
+                let number = field.read(0, entry);
+                field.negative(number)
+            };
+            return Some((0..self.pattern.len()).map(negative).collect());
+        };
+        let alpha = field.read(jacobian.len(), 0);
+        let minus = field.negative(alpha);
+        let mut entry = |(jacobian, mass): (Option<usize>, Option<Option<usize>>)| -> Number {
+            let jacobian = jacobian.map(|place| field.double(place));
+            let scaled = mass.map(|mass| match mass.map(|place| field.double(place)) {
+                Some(mass) => field.multiply(minus, Number::Real(mass)),
+                None => minus,
+            });
+            match (jacobian, scaled) {
+                (Some(j), None) => Number::Real(j),
+                (None, Some(scaled)) => scaled,
+                (Some(j), Some(Number::Real(m))) => Number::Real(field.graph.add(j, m)),
+                (Some(j), Some(Number::Complex(re, im))) => Number::Complex(field.graph.add(j, re), im),
+                (None, None) => Number::Real(field.graph.constant(0.0)),
+            }
+        };
+        Some(self.parts()?.into_iter().map(&mut entry).collect())
+    }
+
     /// Rows of the matrix in the order of pivots: column position to position in the values. `None` unless the orders
     /// are permutations of the pattern's size.
     fn rows_in_order(&self) -> Option<Vec<BTreeMap<usize, usize>>> {
@@ -244,36 +380,29 @@ impl Plan<'_> {
         Some((operations, patterns))
     }
 
-    /// The kernels of this elimination; `None` if it takes more than `limit` operations (usually [`MAX_OPERATIONS`]) or
-    /// the orders are no permutations.
+    /// The kernels of this elimination; `None` if it takes more than `limit` operations (usually [`MAX_OPERATIONS`]), the
+    /// orders are no permutations, or values of J or M have no entry.
     pub fn eliminate(&self, limit: u64) -> Option<Elimination> {
         let rows = self.rows_in_order()?;
         let (operations, patterns) = self.symbolic(&rows, limit)?;
-        let width = if self.field == Field::Complex { 2 } else { 1 };
-        let inputs = width * self.pattern.len();
-        let factors = width * patterns.iter().map(Vec::len).sum::<usize>();
-        let factor = self.factor(&rows, &patterns, inputs, factors);
-        let solve = self.solve(&patterns, factors, width);
-        Some(Elimination { factor, solve, factors, operations })
+        let (factor, stored, factors) = self.factor(&rows, &patterns)?;
+        let solve = self.solve(&patterns, &stored, factors);
+        let check = self.check()?;
+        Some(Elimination { factor, solve, check, factors, operations })
     }
 
+    /// The factorisation, where each of its numbers is stored, and how many doubles they are.
     fn factor(
         &self,
         rows: &[BTreeMap<usize, usize>],
         patterns: &[Vec<usize>],
-        inputs: usize,
-        factors: usize,
-    ) -> Program {
-        let mut field = Arithmetic { graph: Graph::new(), field: self.field, fused: self.fused };
+    ) -> Option<(Program, Vec<Vec<Stored>>, usize)> {
+        let mut field = Arithmetic::of(self);
+        let entries = self.entries(&mut field)?;
         let mut done: Vec<Row> = Vec::with_capacity(rows.len());
-        let mut results = Results::default();
-        let mut element = 0;
         for (i, (row, pattern)) in rows.iter().zip(patterns).enumerate() {
             let mut values: BTreeMap<usize, Option<Number>> = pattern.iter().map(|&j| (j, None)).collect();
-            for (&j, &value) in row {
-                let number = field.read(0, value);
-                values.insert(j, Some(number));
-            }
+            values.extend(row.iter().map(|(&j, &entry)| (j, Some(entries[entry]))));
             let mut factored = Row::default();
             for &k in pattern.iter().take_while(|&&k| k < i) {
                 let (Some(Some(a)), Some(inverse)) = (values.get(&k).copied(), done[k].inverse) else { continue };
@@ -281,69 +410,108 @@ impl Plan<'_> {
                 factored.lower.push((k, multiplier));
                 for &(j, u) in &done[k].upper {
                     let value = match values.get(&j).copied().flatten() {
-                        Some(a) => field.subtract_product(a, multiplier, u),
-                        None => {
-                            let product = field.multiply(multiplier, u);
-                            field.negative(product)
-                        }
+                        Some(a) => field.accumulate(a, multiplier, u),
+                        None => field.multiply(multiplier, u),
                     };
                     values.insert(j, Some(value));
                 }
             }
             for (j, value) in values.range(i..) {
                 // an entry that nothing fills is zero: so is a diagonal without one
-                let zero = |field: &mut Arithmetic| {
-                    let zero = field.graph.constant(0.0);
-                    if field.field == Field::Complex { Number::Complex(zero, zero) } else { Number::Real(zero) }
-                };
-                let value = value.unwrap_or_else(|| zero(&mut field));
+                let value = value.unwrap_or_else(|| Number::Real(field.graph.constant(0.0)));
                 if *j == i {
-                    factored.inverse = Some(field.inverse(value));
+                    factored.inverse = Some(field.negative_inverse(value));
                 } else {
                     factored.upper.push((*j, value));
                 }
             }
-            for number in factored.lower.iter().map(|l| l.1).chain(factored.inverse) {
-                results.push(inputs, element, number);
-                element += 1;
-            }
-            for &(_, number) in &factored.upper {
-                results.push(inputs, element, number);
-                element += 1;
-            }
             done.push(factored);
         }
-        program("factor", [inputs, 0, factors], field.graph, results.stores)
+        let [states, parameters] = self.inputs();
+        let (mut results, mut stored, mut length) = (Results::default(), Vec::with_capacity(rows.len()), 0);
+        for row in &done {
+            let scaled: Vec<Number> = match row.inverse {
+                Some(inverse) => row.upper.iter().map(|u| field.multiply(u.1, inverse)).collect(),
+                None => Vec::new(),
+            };
+            let numbers = row.lower.iter().map(|l| l.1).chain(row.inverse).chain(scaled);
+            let mut store = |number: Number| {
+                let place = length;
+                results.push(states + parameters + place, number);
+                length += number.width();
+                Stored { place, pair: number.width() == 2 }
+            };
+            stored.push(numbers.map(&mut store).collect());
+        }
+        Some((program("factor", [states, parameters, length], field.graph, results.stores), stored, length))
     }
 
-    fn solve(&self, patterns: &[Vec<usize>], factors: usize, width: usize) -> Program {
-        let mut field = Arithmetic { graph: Graph::new(), field: self.field, fused: self.fused };
-        let unknowns = width * patterns.len();
-        let mut starts = Vec::with_capacity(patterns.len());
-        let mut x: Vec<Number> = Vec::with_capacity(patterns.len());
-        let mut start = 0;
+    fn solve(&self, patterns: &[Vec<usize>], stored: &[Vec<Stored>], factors: usize) -> Program {
+        let mut field = Arithmetic::of(self);
+        let (width, n) = (self.width(), patterns.len());
+        let mut x: Vec<Number> = Vec::with_capacity(n);
+        let factor = |field: &mut Arithmetic, Stored { place, pair }: Stored| match pair {
+            true => Number::Complex(field.double(place), field.double(place + 1)),
+            false => Number::Real(field.double(place)),
+        };
         for (i, pattern) in patterns.iter().enumerate() {
-            starts.push(start);
             let mut value = field.read(factors, self.rows[i] as usize);
-            for (at, &k) in pattern.iter().enumerate().take_while(|&(_, &k)| k < i) {
-                let multiplier = field.read(0, start + at);
-                value = field.subtract_product(value, multiplier, x[k]);
+            for (&k, &at) in pattern.iter().zip(&stored[i]).take_while(|(k, _)| **k < i) {
+                let multiplier = factor(&mut field, at);
+                value = field.accumulate(value, multiplier, x[k]);
             }
             x.push(value);
-            start += pattern.len();
         }
         let mut results = Results::default();
         for (i, pattern) in patterns.iter().enumerate().rev() {
             let diagonal = pattern.partition_point(|&j| j < i);
-            let mut value = x[i];
-            for (at, &j) in pattern.iter().enumerate().skip(diagonal + 1) {
-                let u = field.read(0, starts[i] + at);
-                value = field.subtract_product(value, u, x[j]);
+            let inverse = factor(&mut field, stored[i][diagonal]);
+            let mut value = field.multiply(x[i], inverse);
+            // what is known first is added first, so that as little as possible waits for the newest
+            for (&j, &at) in pattern.iter().zip(&stored[i]).skip(diagonal + 1).rev() {
+                let u = factor(&mut field, at);
+                value = field.accumulate(value, u, x[j]);
             }
-            let inverse = field.read(0, starts[i] + diagonal);
-            x[i] = field.multiply(value, inverse);
-            results.push(factors + unknowns, self.columns[i] as usize, x[i]);
+            x[i] = value;
+            results.push(factors + width * n + width * self.columns[i] as usize, x[i]);
         }
-        program("solve", [factors, unknowns, unknowns], field.graph, results.stores)
+        program("solve", [factors, width * n, width * n], field.graph, results.stores)
+    }
+
+    /// What a solution leaves, row by row.
+    fn check(&self) -> Option<Program> {
+        let mut field = Arithmetic::of(self);
+        let (width, n) = (self.width(), self.pattern.columns());
+        let [states, own] = self.inputs();
+        let (right, solution) = (states + own, states + own + width * n);
+        let parameters = own + 2 * width * n;
+        let entries = self.entries(&mut field)?;
+        let mut pivots = vec![None; n];
+        for (&row, &column) in self.rows.iter().zip(self.columns) {
+            *pivots.get_mut(row as usize)? = Some(column as usize);
+        }
+        let mut rows: Vec<Vec<(usize, Number)>> = vec![Vec::new(); n];
+        for ((i, j), number) in self.pattern.entries().zip(entries) {
+            rows.get_mut(i)?.push((j, number));
+        }
+        let bound = field.graph.constant(self.bound);
+        let mut results = Results::default();
+        for (i, row) in rows.into_iter().enumerate() {
+            let b = field.read(right, i);
+            let (mut rest, mut scale) = (b, field.magnitude(b));
+            for (j, number) in row {
+                let x = field.read(solution, j);
+                rest = field.accumulate(rest, number, x);
+                if pivots[i] == Some(j) {
+                    let term = field.multiply(number, x);
+                    let size = field.magnitude(term);
+                    scale = field.graph.add(scale, size);
+                }
+            }
+            let size = field.magnitude(rest);
+            let excess = field.subtract_product(size, bound, scale);
+            results.push(states + parameters + i, Number::Real(excess));
+        }
+        Some(program("check", [states, parameters, n], field.graph, results.stores))
     }
 }

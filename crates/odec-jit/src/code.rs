@@ -9,7 +9,7 @@ use crate::host::Effort;
 use crate::nest::Plan;
 use crate::{JitError, Strategy, host, libm, unit};
 
-type Entry = unsafe extern "C" fn(f64, *const f64, *const f64, *const f64, *mut f64);
+pub(crate) type Entry = unsafe extern "C" fn(f64, *const f64, *const f64, *const f64, *mut f64);
 type NestEntry = unsafe extern "C" fn(f64, *const f64, *const f64, *const f64, *mut f64, *const u64);
 
 /// A module whose memory is freed with it: the library's own leaks it.
@@ -115,10 +115,25 @@ impl Code {
     /// # Safety
     /// `y`, `p` and `out` have at least the lengths in the schedule, `w` that of `y` if the schedule has directions.
     /// `out` may be `p` in the kernel that prepares it, which reads no element that it writes.
-    pub(crate) unsafe fn call(&self, Buffers { t, y, p, w, out }: Buffers) {
+    pub(crate) unsafe fn call(&self, buffers: Buffers) {
         // SAFETY: as this function demands.
-        unsafe { (self.entry)(t, y, p, w, out) }
+        unsafe { call(self.entry, buffers) }
     }
+
+    /// Where the code begins; to be called while this is alive.
+    pub(crate) fn entry(&self) -> Entry {
+        self.entry
+    }
+}
+
+/// Runs the code that begins there.
+///
+/// # Safety
+/// As for [`Code::call`], for a `Code` that is alive.
+#[inline]
+pub(crate) unsafe fn call(entry: Entry, Buffers { t, y, p, w, out }: Buffers) {
+    // SAFETY: as this function demands.
+    unsafe { entry(t, y, p, w, out) }
 }
 
 /// Names of the functions that the code generator itself may call, where the processor lacks an instruction.

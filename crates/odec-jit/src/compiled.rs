@@ -8,6 +8,7 @@ use odec_ir::schedule::{Schedule, Step, Value};
 use odec_ir::{KernelRole, Layout, Lowering, Program, expand};
 
 use crate::code::{Buffers, Code};
+use crate::function::Function;
 use crate::looped::Looped;
 use crate::{JitError, MAX_SCRATCH, MAX_SLOTS, Strategy, lower};
 
@@ -31,22 +32,25 @@ pub(crate) const ROLES: usize = 11;
 /// a model.
 #[derive(Clone)]
 pub struct Compiled {
-    kernels: Arc<[Option<Compilable>; ROLES]>,
+    kernels: Arc<Kernels>,
     /// In a program of nests, instead of kernels.
     looped: Option<Box<Looped>>,
     n: usize,
     p_len: usize,
 }
 
+/// The kernels of a program, by role.
+pub(crate) type Kernels = [Option<Compilable>; ROLES];
+
 /// A kernel whose code is made once.
-struct Compilable {
-    schedule: Schedule,
+pub(crate) struct Compilable {
+    pub(crate) schedule: Schedule,
     strategy: Strategy,
     code: OnceLock<Result<Code, JitError>>,
 }
 
 impl Compilable {
-    fn code(&self) -> Result<&Code, &JitError> {
+    pub(crate) fn code(&self) -> Result<&Code, &JitError> {
         self.code.get_or_init(|| Code::new(&self.schedule, self.strategy)).as_ref()
     }
 }
@@ -119,6 +123,11 @@ impl Compiled {
             }
         }
         Ok(())
+    }
+
+    /// The kernel of this role with its code, compiled now if it was not; `None` where there is none, or with index sets.
+    pub fn function(&self, role: KernelRole) -> Option<Function> {
+        Function::of(&self.kernels, role)
     }
 
     /// Whether the program has a kernel of this role.

@@ -7,6 +7,7 @@ mod code;
 mod compiled;
 mod error;
 mod frames;
+mod function;
 mod host;
 mod libm;
 mod looped;
@@ -20,6 +21,7 @@ mod unit;
 
 pub use compiled::Compiled;
 pub use error::JitError;
+pub use function::Function;
 pub use host::fuses;
 pub use object::object;
 pub use text::{asm_text, clif_text};

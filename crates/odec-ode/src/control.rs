@@ -55,7 +55,7 @@ impl Tolerances {
             let q = e[i] / scale;
             sum += q * q;
         }
-        finish(sum, n)
+        root_mean(sum, n)
     }
 
     /// Row with the largest weighted error, for reports (a second pass, made only on rejection).
@@ -73,7 +73,7 @@ pub fn weighted_norm(e: &[f64], weights: &[f64]) -> f64 {
         let q = e[i] * weights[i];
         sum += q * q;
     }
-    finish(sum, n)
+    root_mean(sum, n)
 }
 
 /// Row with the largest |w_i e_i|.
@@ -81,7 +81,8 @@ pub fn weighted_worst(e: &[f64], weights: &[f64]) -> usize {
     worst(e.len(), |i| (e[i] * weights[i]).abs())
 }
 
-fn finish(sum: f64, n: usize) -> f64 {
+/// sqrt(sum / n) of a sum of squares; infinite where it is NaN.
+pub fn root_mean(sum: f64, n: usize) -> f64 {
     if sum.is_nan() { f64::INFINITY } else { (sum / n.max(1) as f64).sqrt() }
 }
 
@@ -166,12 +167,22 @@ pub const H312B: Controller = filter([0.125, 0.25, 0.125], [0.375, 0.125]);
 /// Ratio after an attempt that gave no value to test.
 pub const FAILED_RATIO: f64 = 0.25;
 
+/// Least error that the predictive law remembers.
+const LEAST_PREDICTED: f64 = 1e-2;
+
+/// x^-exponent, by square roots where these give it.
+fn inverse_power(x: f64, exponent: f64) -> f64 {
+    if exponent == 0.25 { 1.0 / x.sqrt().sqrt() } else { x.powf(-exponent) }
+}
+
 /// A controller with its memory.
 #[derive(Clone, Debug)]
 pub struct Control {
     controller: Controller,
     exponent: f64,
     last_error: f64,
+    /// last_error^-exponent, kept by the predictive law.
+    last_power: f64,
     last_step: f64,
     /// Error and length of the step before the last, for filters.
     older_error: f64,
@@ -186,6 +197,7 @@ impl Control {
             controller,
             exponent: 1.0 / (f64::from(order) + 1.0),
             last_error: 1e-4,
+            last_power: 1.0,
             last_step: 0.0,
             older_error: 1e-4,
             older_step: 0.0,
@@ -208,7 +220,8 @@ impl Control {
     pub fn accept(&mut self, h: f64, err: f64) -> f64 {
         let c = &self.controller;
         let err = err.max(1e-10);
-        let standard = c.safety * err.powf(-self.exponent);
+        let power = inverse_power(err, self.exponent);
+        let standard = c.safety * power;
         let mut ratio = match c.law {
             Law::Standard => standard,
             Law::Pi { beta } => c.safety * err.powf(0.75 * beta - self.exponent) * self.last_error.powf(beta),
@@ -229,7 +242,8 @@ impl Control {
                 }
             }
             Law::Predictive if self.last_step != 0.0 => {
-                let gain = (h / self.last_step) * (self.last_error / (err * err)).powf(self.exponent);
+                // (h/h_1) (err_1/err^2)^(1/(p+1))
+                let gain = (h / self.last_step) * power * power / self.last_power;
                 standard.min(c.safety * gain)
             }
             Law::Predictive => standard,
@@ -239,10 +253,12 @@ impl Control {
             ratio = ratio.min(1.0);
         }
         (self.older_error, self.older_step) = (self.last_error, self.last_step);
-        self.last_error = match c.law {
-            Law::Predictive => err.max(1e-2),
-            _ => err.max(1e-4),
-        };
+        if c.law == Law::Predictive {
+            self.last_error = err.max(LEAST_PREDICTED);
+            self.last_power = if err > LEAST_PREDICTED { power } else { inverse_power(LEAST_PREDICTED, self.exponent) };
+        } else {
+            self.last_error = err.max(1e-4);
+        }
         self.last_step = h;
         self.rejected = false;
         h * ratio

@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use odec_ir::elimination::{self, Field, MAX_OPERATIONS};
+use odec_ir::elimination::{self, Field, MAX_OPERATIONS, Source};
 use odec_ir::interpret::{self, Inputs};
 use odec_ir::layout::Layout;
 use odec_ir::{KernelRole, Program};
-use odec_jit::{Compiled, JitError};
-use odec_ode::linear::{Elimination, Eliminator, Plan};
+use odec_jit::{Compiled, Function};
+use odec_ode::linear::{Elimination, Eliminator, Origin, Plan};
 
 use crate::machine::Execution;
 
@@ -21,6 +21,7 @@ struct Key {
     rows: Vec<u32>,
     columns: Vec<u32>,
     complex: bool,
+    origin: Option<Origin>,
 }
 
 /// Most plans that are kept: a run has two (real and complex), and a few more where pivots vanish.
@@ -47,6 +48,7 @@ impl Eliminator for Eliminations {
             rows: plan.rows.to_vec(),
             columns: plan.columns.to_vec(),
             complex: plan.complex,
+            origin: plan.origin.cloned(),
         };
         let mut kept = self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(known) = kept.get(&key) {
@@ -67,40 +69,43 @@ fn make(plan: &Plan<'_>, execution: Execution) -> Option<Arc<dyn Elimination>> {
         row_idx: plan.pattern.row_idx.clone(),
     };
     let field = if plan.complex { Field::Complex } else { Field::Real };
+    let source = match plan.origin {
+        None => Source::Given,
+        Some(Origin { jacobian, mass, unit }) => Source::Shifted { jacobian, mass, unit: *unit },
+    };
     let written = elimination::Plan {
         pattern: &pattern,
+        source,
         rows: plan.rows,
         columns: plan.columns,
         field,
         fused: odec_jit::fuses(),
+        bound: plan.bound,
     }
     .eliminate(MAX_OPERATIONS)?;
     let factors = written.factors;
     match execution {
         Execution::Jit => {
-            let code = |program: &Program| -> Result<Compiled, JitError> {
-                let code = Compiled::new(program)?;
-                code.compile(&[KernelRole::Outputs])?;
-                Ok(code)
-            };
-            let (factor, solve) = (code(&written.factor).ok()?, code(&written.solve).ok()?);
-            Some(Arc::new(Machine { factor, solve, factors }))
+            let code = |program: &Program| Compiled::new(program).ok()?.function(KernelRole::Outputs);
+            let [factor, solve, check] = [code(&written.factor)?, code(&written.solve)?, code(&written.check)?];
+            Some(Arc::new(Machine { factor, solve, check, factors }))
         }
         Execution::Interpret => {
             let with_layout = |program: Program| {
                 let layout = Layout::of(&program);
                 (program, layout)
             };
-            let (factor, solve) = (with_layout(written.factor), with_layout(written.solve));
-            Some(Arc::new(Interpreted { factor, solve, factors }))
+            let [factor, solve, check] = [written.factor, written.solve, written.check].map(with_layout);
+            Some(Arc::new(Interpreted { factor, solve, check, factors }))
         }
     }
 }
 
 /// In machine code.
 struct Machine {
-    factor: Compiled,
-    solve: Compiled,
+    factor: Function,
+    solve: Function,
+    check: Function,
     factors: usize,
 }
 
@@ -109,12 +114,16 @@ impl Elimination for Machine {
         self.factors
     }
 
-    fn factor(&self, values: &[f64], factors: &mut [f64]) {
-        self.factor.outputs(0.0, values, &[], values, factors);
+    fn factor(&self, values: &[f64], shift: &[f64], factors: &mut [f64]) {
+        self.factor.call(0.0, values, shift, &[], factors);
     }
 
     fn solve(&self, factors: &[f64], b: &[f64], x: &mut [f64]) {
-        self.solve.outputs(0.0, factors, b, factors, x);
+        self.solve.call(0.0, factors, b, &[], x);
+    }
+
+    fn check(&self, values: &[f64], others: &[f64], excess: &mut [f64]) {
+        self.check.call(0.0, values, others, &[], excess);
     }
 }
 
@@ -122,7 +131,13 @@ impl Elimination for Machine {
 struct Interpreted {
     factor: (Program, Layout),
     solve: (Program, Layout),
+    check: (Program, Layout),
     factors: usize,
+}
+
+/// Runs the one kernel of a program.
+fn interpreted((program, layout): &(Program, Layout), y: &[f64], p: &[f64], out: &mut [f64]) {
+    interpret::run_on(program, layout, KernelRole::Outputs, Inputs { t: 0.0, y, p, w: &[] }, out);
 }
 
 impl Elimination for Interpreted {
@@ -130,13 +145,15 @@ impl Elimination for Interpreted {
         self.factors
     }
 
-    fn factor(&self, values: &[f64], factors: &mut [f64]) {
-        let inputs = Inputs { t: 0.0, y: values, p: &[], w: &[] };
-        interpret::run_on(&self.factor.0, &self.factor.1, KernelRole::Outputs, inputs, factors);
+    fn factor(&self, values: &[f64], shift: &[f64], factors: &mut [f64]) {
+        interpreted(&self.factor, values, shift, factors);
     }
 
     fn solve(&self, factors: &[f64], b: &[f64], x: &mut [f64]) {
-        let inputs = Inputs { t: 0.0, y: factors, p: b, w: &[] };
-        interpret::run_on(&self.solve.0, &self.solve.1, KernelRole::Outputs, inputs, x);
+        interpreted(&self.solve, factors, b, x);
+    }
+
+    fn check(&self, values: &[f64], others: &[f64], excess: &mut [f64]) {
+        interpreted(&self.check, values, others, excess);
     }
 }

@@ -8,7 +8,7 @@ use odec_ir::layout::Layout;
 use odec_ir::nest;
 use odec_ir::nest::bind::{BindError, MAX_ENTRIES, Matrix};
 use odec_ir::{ArrayId, KernelRole, Program, Role};
-use odec_jit::{Compiled, JitError};
+use odec_jit::{Compiled, Function, JitError};
 use odec_ode::method::Structure;
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Mass, Shape, System};
@@ -114,6 +114,7 @@ pub struct Machine {
     /// In place of a Jacobian that cannot be bound.
     nothing: Pattern,
     mass: BoundMass,
+    calls: Calls,
     autonomous: bool,
     eliminations: Arc<Eliminations>,
     series: Arc<SeriesKernels>,
@@ -123,6 +124,14 @@ pub struct Machine {
     has_tangent: bool,
     /// As of [`System::groups`].
     groups: usize,
+}
+
+/// The kernels that a step calls several times, found once; none of a program of nests, or where kernels are interpreted.
+#[derive(Clone, Default)]
+struct Calls {
+    rhs: OnceLock<Option<Function>>,
+    jacobian: OnceLock<Option<Function>>,
+    time_derivative: OnceLock<Option<Function>>,
 }
 
 /// The mass matrix at these parameters.
@@ -177,6 +186,7 @@ impl Machine {
             nests,
             jacobian: OnceLock::new(),
             mass: BoundMass::Identity,
+            calls: Calls::default(),
             eliminations: Arc::new(Eliminations::new(execution)),
             series: Arc::new(SeriesKernels::new()),
         };
@@ -273,6 +283,22 @@ impl Machine {
         }
     }
 
+    /// Runs a kernel of those that are found once.
+    #[inline]
+    fn call(&self, found: &OnceLock<Option<Function>>, role: KernelRole, t: f64, y: &[f64], out: &mut [f64]) -> bool {
+        let find = || match &self.backend {
+            Backend::Jit(code) if self.nests.is_none() => code.function(role),
+            _ => None,
+        };
+        match found.get_or_init(find) {
+            Some(function) => {
+                function.call(t, y, &self.p, &[], out);
+                true
+            }
+            None => false,
+        }
+    }
+
     fn interpret(&self, role: KernelRole, matrix: Option<&Bound>, inputs: Inputs<'_, f64>, out: &mut [f64]) {
         let Backend::Interpreter(Some(interpreter)) = &self.backend else {
             return interpret::run_on(&self.program, &self.layout, role, inputs, out);
@@ -322,6 +348,7 @@ impl Machine {
             jacobian: self.jacobian.clone(),
             nothing: self.nothing.clone(),
             mass: self.mass.clone(),
+            calls: self.calls.clone(),
             eliminations: self.eliminations.clone(),
             series: self.series.clone(),
             ..*self
@@ -425,6 +452,9 @@ impl System for Machine {
     }
 
     fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
+        if self.call(&self.calls.rhs, KernelRole::Rhs, t, y, f) {
+            return Ok(());
+        }
         self.run(KernelRole::Rhs, None, t, y, &[], f);
         Ok(())
     }
@@ -434,6 +464,9 @@ impl System for Machine {
     }
 
     fn jacobian(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        if self.has_jacobian && self.call(&self.calls.jacobian, KernelRole::Jacobian, t, y, values) {
+            return Ok(());
+        }
         let bound = self.bound_jacobian().ok().filter(|_| self.has_jacobian).ok_or(EvalError::Fatal)?;
         self.run(KernelRole::Jacobian, Some(bound), t, y, &[], values);
         Ok(())
@@ -463,6 +496,12 @@ impl System for Machine {
     }
 
     fn time_derivative(&self, t: f64, y: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+        if !self.autonomous && self.has_time_derivative {
+            let found = &self.calls.time_derivative;
+            if self.call(found, KernelRole::TimeDerivative, t, y, out) {
+                return Ok(());
+            }
+        }
         out.fill(0.0);
         if !self.autonomous {
             if !self.has_time_derivative {

@@ -39,9 +39,22 @@ pub use krylov::{Goal, MAX_KRYLOV, TIGHT};
 pub use mass::{MassMatrix, Rates};
 pub use scalar::{Complex, Scalar};
 pub use shifted::{ComplexShifted, Shifted};
-pub use straight::{Elimination, Eliminator, Plan};
+pub use straight::{Elimination, Eliminator, Origin, Plan};
+
+use std::sync::Arc;
 
 use crate::pattern::Pattern;
+
+/// The parts of a matrix alpha*M - J.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a, S> {
+    /// alpha.
+    pub alpha: S,
+    /// Values of J.
+    pub jacobian: &'a [f64],
+    /// Those of M; all ones if there are none.
+    pub mass: Option<&'a [f64]>,
+}
 
 /// What a factorisation says about itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,6 +69,12 @@ pub trait Factor<S = f64> {
     fn factor(&mut self, matrix: &Assembled<S>) -> Result<(), usize>;
     /// Replaces `b` by the solution.
     fn solve(&mut self, b: &mut [S]);
+    /// Says that the matrices are alpha*M - J, and which entries the parts go to.
+    fn take_apart(&mut self, _origin: &Arc<Origin>) {}
+    /// Code for further matrices that reads their parts and does without [`Factor::factor`], once there is some.
+    fn code(&self) -> Option<Arc<dyn Elimination>> {
+        None
+    }
     /// As `solve`, but an iteration may leave as much of an error as the goal allows; false where it did not get there.
     fn solve_within(&mut self, b: &mut [S], _goal: Goal<'_>) -> bool {
         self.solve(b);

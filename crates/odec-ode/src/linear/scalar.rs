@@ -38,6 +38,8 @@ pub trait Scalar:
     fn parts<'a>(values: &'a [Self], buffer: &'a mut [f64]) -> &'a [f64];
     /// Doubles as numbers.
     fn from_parts(parts: &[f64], values: &mut [Self]);
+    /// Lets `write` fill numbers as doubles, through `buffer` where they are not.
+    fn fill_parts(values: &mut [Self], buffer: &mut [f64], write: impl FnOnce(&mut [f64]));
     /// C -= A B within columns of length `m`: A is the rows from `to` of `left`, the columns `from..to`; `right` has B in its rows
     /// `from..to` and C in those from `to`.
     #[doc(hidden)]
@@ -55,11 +57,16 @@ impl Scalar for f64 {
         self.abs()
     }
     const PARTS: usize = 1;
+    #[inline]
     fn parts<'a>(values: &'a [f64], _buffer: &'a mut [f64]) -> &'a [f64] {
         values
     }
     fn from_parts(parts: &[f64], values: &mut [f64]) {
         values.copy_from_slice(parts);
+    }
+    #[inline]
+    fn fill_parts(values: &mut [f64], _buffer: &mut [f64], write: impl FnOnce(&mut [f64])) {
+        write(values);
     }
     fn update(left: &[Self], right: &mut [Self], m: usize, from: usize, to: usize) {
         product::update(left, right, m, from, to);
@@ -87,6 +94,11 @@ impl Scalar for Complex {
         for (pair, z) in parts.chunks_exact(2).zip(values) {
             *z = Complex::new(pair[0], pair[1]);
         }
+    }
+    #[inline]
+    fn fill_parts(values: &mut [Complex], buffer: &mut [f64], write: impl FnOnce(&mut [f64])) {
+        write(buffer);
+        Self::from_parts(buffer, values);
     }
     fn update(left: &[Self], right: &mut [Self], m: usize, from: usize, to: usize) {
         product::update(left, right, m, from, to);

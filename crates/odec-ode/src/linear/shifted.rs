@@ -4,6 +4,7 @@
 //! fixed w, and J stands for df/dy - d(M(y) w)/dy.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::evaluator::Evaluator;
 use crate::linear::choice::{Request, admit, exact};
@@ -11,7 +12,8 @@ use crate::linear::free::Free;
 use crate::linear::second_order::Reduction;
 use crate::linear::solver::Solver;
 use crate::linear::staggered::Staggered;
-use crate::linear::{Assembled, Complex, Goal, Linear, LinearReport, MassMatrix, Misfit, Scalar};
+use crate::linear::straight::Direct;
+use crate::linear::{Assembled, Complex, Goal, Linear, LinearReport, MassMatrix, Misfit, Origin, Parts, Scalar};
 use crate::pattern::Pattern;
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::{Mass, Shape, System};
@@ -24,6 +26,11 @@ pub struct Shifted {
     moving: Option<Box<Moving>>,
     alpha: f64,
     way: Way,
+}
+
+/// The parts of W.
+fn parts_of<'a, S>(alpha: S, jacobian: &'a [f64], mass: &'a MassMatrix) -> Parts<'a, S> {
+    Parts { alpha, jacobian, mass: mass.assembled().map(Assembled::values) }
 }
 
 /// With the values of J, or without.
@@ -80,27 +87,44 @@ impl<S: Scalar> Form<S> {
         })
     }
 
-    pub(super) fn factor(&mut self, alpha: S, jacobian: &[f64], mass: &MassMatrix) -> Result<(), Cause> {
-        let mass = mass.assembled().map(Assembled::values);
+    pub(super) fn factor(&mut self, parts: Parts<'_, S>) -> Result<(), Cause> {
         match self {
-            Form::Full(full) => full.factor(alpha, jacobian, mass),
-            Form::Reduced(reduction) => reduction.factor(alpha, jacobian, mass),
-            Form::Staggered(staggered) => return staggered.factor(alpha, jacobian),
+            Form::Full(full) => full.factor(parts),
+            Form::Reduced(reduction) => reduction.factor(parts.alpha, parts.jacobian, parts.mass),
+            Form::Staggered(staggered) => return staggered.factor(parts.alpha, parts.jacobian),
         }
         .map_err(|col| Cause::Singular { col })
     }
 
-    pub(super) fn solve(&mut self, r: &mut [S]) {
+    pub(super) fn solve(&mut self, parts: Parts<'_, S>, r: &mut [S]) {
         match self {
-            Form::Full(full) => full.solver.solve(r),
+            Form::Full(full) => full.solve(parts, r),
             Form::Reduced(reduction) => reduction.solve(r),
             Form::Staggered(staggered) => staggered.solve(r),
         }
     }
 
-    pub(super) fn solve_within(&mut self, r: &mut [S], goal: Goal<'_>) -> bool {
+    fn solve_to(&mut self, parts: Parts<'_, S>, b: &[S], x: &mut [S]) {
         match self {
-            Form::Full(full) => full.solver.solve_within(r, goal),
+            Form::Full(full) => full.solve_to(parts, b, x),
+            Form::Reduced(reduction) => {
+                x.copy_from_slice(b);
+                reduction.solve(x);
+            }
+            Form::Staggered(staggered) => {
+                x.copy_from_slice(b);
+                staggered.solve(x);
+            }
+        }
+    }
+
+    pub(super) fn solve_within(&mut self, parts: Parts<'_, S>, r: &mut [S], goal: Goal<'_>) -> bool {
+        match self {
+            Form::Full(full) if full.solver.iterates() => full.solver.solve_within(r, goal),
+            Form::Full(full) => {
+                full.solve(parts, r);
+                true
+            }
             Form::Reduced(reduction) => reduction.solve_within(r, goal),
             Form::Staggered(staggered) => staggered.solve_within(r, goal),
         }
@@ -116,7 +140,7 @@ impl<S: Scalar> Form<S> {
 
     pub(super) fn report(&self) -> LinearReport {
         match self {
-            Form::Full(full) => full.solver.report(),
+            Form::Full(full) => full.report(),
             Form::Reduced(reduction) => reduction.report(),
             Form::Staggered(staggered) => staggered.report(),
         }
@@ -226,7 +250,7 @@ impl Shifted {
         eval.stats.factorisations += 1;
         self.alpha = alpha;
         match &mut self.way {
-            Way::Held(form) => form.factor(alpha, &self.jacobian, &self.mass),
+            Way::Held(form) => form.factor(parts_of(alpha, &self.jacobian, &self.mass)),
             Way::Free(free) => {
                 free.prepare(alpha, &self.mass);
                 Ok(())
@@ -243,9 +267,22 @@ impl Shifted {
     pub fn solve(&mut self, eval: &mut Evaluator<'_>, r: &mut [f64]) {
         eval.stats.solves += 1;
         match &mut self.way {
-            Way::Held(form) => form.solve(r),
+            Way::Held(form) => form.solve(parts_of(self.alpha, &self.jacobian, &self.mass), r),
             Way::Free(free) => {
                 free.solve(eval.system(), &self.mass, r, None);
+            }
+        }
+    }
+
+    /// As [`Shifted::solve`], from the right side `b` to `x` (n values each).
+    #[inline]
+    pub fn solve_to(&mut self, eval: &mut Evaluator<'_>, b: &[f64], x: &mut [f64]) {
+        eval.stats.solves += 1;
+        match &mut self.way {
+            Way::Held(form) => form.solve_to(parts_of(self.alpha, &self.jacobian, &self.mass), b, x),
+            Way::Free(free) => {
+                x.copy_from_slice(b);
+                free.solve(eval.system(), &self.mass, x, None);
             }
         }
     }
@@ -254,7 +291,7 @@ impl Shifted {
     pub fn solve_within(&mut self, eval: &mut Evaluator<'_>, r: &mut [f64], goal: Goal<'_>) -> bool {
         eval.stats.solves += 1;
         match &mut self.way {
-            Way::Held(form) => form.solve_within(r, goal),
+            Way::Held(form) => form.solve_within(parts_of(self.alpha, &self.jacobian, &self.mass), r, goal),
             Way::Free(free) => free.solve(eval.system(), &self.mass, r, Some(goal)),
         }
     }
@@ -279,6 +316,7 @@ impl Shifted {
 /// W for a complex alpha, with the J and M that a real one holds.
 pub struct ComplexShifted {
     form: Form<Complex>,
+    alpha: Complex,
     r: Vec<Complex>,
 }
 
@@ -290,22 +328,23 @@ impl ComplexShifted {
         let shape = system.shape();
         let make = |pattern: &Pattern| Solver::new(pattern, Request::of(options));
         let form = Form::new((shape, system.groups()), &jacobian_pattern(system), &mass, options.reduce, &make)?;
-        Ok(ComplexShifted { form, r: vec![Complex::ZERO; shape.n] })
+        Ok(ComplexShifted { form, alpha: Complex::ONE, r: vec![Complex::ZERO; shape.n] })
     }
 
     /// Forms and factors W for alpha = `re` + i `im` and what `held` has evaluated.
     pub fn factor(&mut self, eval: &mut Evaluator<'_>, re: f64, im: f64, held: &Shifted) -> Result<(), Cause> {
         eval.stats.factorisations += 1;
-        self.form.factor(Complex::new(re, im), &held.jacobian, &held.mass)
+        self.alpha = Complex::new(re, im);
+        self.form.factor(parts_of(self.alpha, &held.jacobian, &held.mass))
     }
 
-    /// Replaces the right side `re` + i `im` by the solution.
-    pub fn solve(&mut self, eval: &mut Evaluator<'_>, re: &mut [f64], im: &mut [f64]) {
+    /// Replaces the right side `re` + i `im` by the solution; `held` is what `factor` was given, not evaluated again since.
+    pub fn solve(&mut self, eval: &mut Evaluator<'_>, re: &mut [f64], im: &mut [f64], held: &Shifted) {
         eval.stats.solves += 1;
         for (r, (re, im)) in self.r.iter_mut().zip(re.iter().zip(im.iter())) {
             *r = Complex::new(*re, *im);
         }
-        self.form.solve(&mut self.r);
+        self.form.solve(parts_of(self.alpha, &held.jacobian, &held.mass), &mut self.r);
         for (r, (re, im)) in self.r.iter().zip(re.iter_mut().zip(im)) {
             (*re, *im) = (r.re, r.im);
         }
@@ -314,31 +353,110 @@ impl ComplexShifted {
 
 /// W at full size.
 pub(super) struct Full<S> {
-    /// Entry of W of each entry of J.
-    from_jacobian: Vec<u32>,
-    from_mass: Vec<MassEntry>,
+    /// Entry of W of each entry of J, and of each of M.
+    origin: Arc<Origin>,
     solver: Solver<S>,
+    direct: Option<Box<Direct>>,
+    right: Vec<S>,
 }
 
 impl<S: Scalar> Full<S> {
-    fn new(n: usize, jacobian: &Pattern, mass: &MassMatrix, make: Make<'_, S>) -> Result<Self, Refusal> {
+    pub(super) fn new(n: usize, jacobian: &Pattern, mass: &MassMatrix, make: Make<'_, S>) -> Result<Self, Refusal> {
+        let unit = mass.is_identity();
         let mass = mass_positions(mass, n);
         let pattern = Pattern::from_positions(n, n, jacobian.positions().chain(mass.iter().copied()));
-        let slot = |row, col| pattern.find(row, col).unwrap_or(0) as u32;
-        let from_jacobian = jacobian.positions().map(|(r, c)| slot(r, c)).collect();
-        let entry = |(k, (r, c)): (usize, &(usize, usize))| MassEntry { source: k as u32, slot: slot(*r, *c) };
-        let from_mass = mass.iter().enumerate().map(entry).collect();
-        Ok(Full { from_jacobian, from_mass, solver: make(&pattern)? })
+        let slot = |(row, col)| pattern.find(row, col).unwrap_or(0) as u32;
+        let origin = Arc::new(Origin {
+            jacobian: jacobian.positions().map(slot).collect(),
+            mass: mass.iter().copied().map(slot).collect(),
+            unit,
+        });
+        let mut solver = make(&pattern)?;
+        solver.take_apart(&origin);
+        Ok(Full { origin, solver, direct: None, right: vec![S::ZERO; n] })
     }
 
-    fn factor(&mut self, alpha: S, jacobian: &[f64], mass: Option<&[f64]>) -> Result<(), usize> {
+    pub(super) fn report(&self) -> LinearReport {
+        self.solver.report()
+    }
+
+    /// W from its parts, as the matrix of the solver.
+    fn form(&mut self, Parts { alpha, jacobian, mass }: Parts<'_, S>) {
         let values = self.solver.values_mut();
         values.fill(S::ZERO);
-        for (slot, value) in self.from_jacobian.iter().zip(jacobian) {
+        for (slot, value) in self.origin.jacobian.iter().zip(jacobian) {
             values[*slot as usize] -= S::from(*value);
         }
-        add_mass(alpha, &self.from_mass, mass, values);
-        self.solver.factor()
+        match mass {
+            None => self.origin.mass.iter().for_each(|slot| values[*slot as usize] += alpha),
+            Some(mass) => {
+                self.origin.mass.iter().zip(mass).for_each(|(slot, m)| values[*slot as usize] += alpha * *m);
+            }
+        }
+    }
+
+    pub(super) fn factor(&mut self, parts: Parts<'_, S>) -> Result<(), usize> {
+        if let Some(direct) = &mut self.direct {
+            direct.factor(parts);
+            return Ok(());
+        }
+        self.form(parts);
+        let made = self.solver.factor();
+        self.take_code();
+        made
+    }
+
+    #[inline]
+    pub(super) fn solve_to(&mut self, parts: Parts<'_, S>, b: &[S], x: &mut [S]) {
+        match &mut self.direct {
+            Some(direct) if direct.in_force => {
+                direct.solve(b, x);
+                if std::mem::take(&mut direct.first) && !direct.is_accurate(parts.jacobian, b, x) {
+                    self.settle(parts, b, x);
+                }
+            }
+            _ => {
+                x.copy_from_slice(b);
+                self.solver.solve(x);
+            }
+        }
+    }
+
+    /// A first solution by code whose error is not known to be small: it is refined, or pivots are chosen for this
+    /// matrix, and from the next one on there is code for these.
+    #[cold]
+    fn settle(&mut self, parts: Parts<'_, S>, b: &[S], x: &mut [S]) {
+        self.form(parts);
+        let Some(direct) = &mut self.direct else { return };
+        if self.solver.settle(b, x, |residual| direct.correct(residual)) {
+            return;
+        }
+        match self.solver.without_code() {
+            Some(()) => {
+                x.copy_from_slice(b);
+                self.solver.solve(x);
+                self.take_code();
+            }
+            None => x.fill(S::from(f64::NAN)),
+        }
+    }
+
+    /// Takes the code that the solver has now, for further matrices.
+    #[cold]
+    fn take_code(&mut self) {
+        let n = self.right.len();
+        self.direct = self.solver.code().map(|code| Box::new(Direct::new::<S>(code, &self.origin, n)));
+    }
+
+    pub(super) fn solve(&mut self, parts: Parts<'_, S>, r: &mut [S]) {
+        if self.direct.as_ref().is_some_and(|direct| direct.in_force) {
+            let mut b = std::mem::take(&mut self.right);
+            b.copy_from_slice(r);
+            self.solve_to(parts, &b, r);
+            self.right = b;
+        } else {
+            self.solver.solve(r);
+        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! A matrix with its factorisation: forms no opinion of what is in it, but checks the first solution after a factorisation
 //! whose pivots were not chosen by size, and falls back to one whose pivots are.
 
+use std::sync::Arc;
+
 use crate::linear::choice::{ANALYSED, LinearReport, Request, automatic, direct, iterating};
-use crate::linear::{Assembled, Factor, Goal, Linear, Scalar};
+use crate::linear::{Assembled, Elimination, Factor, Goal, Linear, Origin, Scalar};
 use crate::pattern::Pattern;
 use crate::problem::Refusal;
 
@@ -28,6 +30,22 @@ struct Check<S> {
     b: Vec<S>,
     residual: Vec<S>,
     scale: Vec<f64>,
+}
+
+impl<S: Scalar> Check<S> {
+    /// True where the backward error of the solution x for the right side held is small, if need be after one step of refinement,
+    /// or where nothing can be said because the right side is not finite.
+    fn settle(&mut self, matrix: &Assembled<S>, x: &mut [S], correct: impl FnOnce(&mut [S])) -> bool {
+        let Check { b, residual, scale } = self;
+        if matrix.solved(x, b, BACKWARD_ERROR, residual, scale) {
+            return true;
+        }
+        correct(residual);
+        for (x, correction) in x.iter_mut().zip(residual.iter()) {
+            *x += *correction;
+        }
+        matrix.solved(x, b, BACKWARD_ERROR, residual, scale) || b.iter().any(|b| !b.magnitude().is_finite())
+    }
 }
 
 impl<S: Scalar> Solver<S> {
@@ -98,6 +116,22 @@ impl<S: Scalar> Solver<S> {
         }
     }
 
+    /// Says that the matrices to come are alpha*M - J, and which entries the parts go to.
+    pub fn take_apart(&mut self, origin: &Arc<Origin>) {
+        self.factor.take_apart(origin);
+    }
+
+    /// Code that factors further matrices from their parts; what it gives is to be checked by who runs it, and where it will
+    /// not do, the matrix is to be formed and pivots chosen: [`Solver::without_code`].
+    pub fn code(&self) -> Option<Arc<dyn Elimination>> {
+        self.factor.code()
+    }
+
+    /// Factors the matrix with pivots chosen for it, because those of the code will not do; `None` if that is impossible.
+    pub fn without_code(&mut self) -> Option<()> {
+        self.choose_pivots()?.ok()
+    }
+
     /// Replaces `b` by the solution.
     pub fn solve(&mut self, b: &mut [S]) {
         if std::mem::take(&mut self.unchecked) {
@@ -120,27 +154,29 @@ impl<S: Scalar> Solver<S> {
     }
 
     fn solve_checked(&mut self, x: &mut [S]) {
-        let Some(Check { b, residual, scale }) = &mut self.check else { return self.factor.solve(x) };
-        b.copy_from_slice(x);
+        let Some(check) = &mut self.check else { return self.factor.solve(x) };
+        check.b.copy_from_slice(x);
         self.factor.solve(x);
-        if self.matrix.solved(x, b, BACKWARD_ERROR, residual, scale) {
-            return;
-        }
-        self.factor.solve(residual);
-        for (x, correction) in x.iter_mut().zip(residual.iter()) {
-            *x += *correction;
-        }
-        if self.matrix.solved(x, b, BACKWARD_ERROR, residual, scale) || b.iter().any(|b| !b.magnitude().is_finite()) {
+        let factor = &mut self.factor;
+        if check.settle(&self.matrix, x, |residual| factor.solve(residual)) {
             return;
         }
         if self.factor.pivots_are_fixed() {
-            x.copy_from_slice(b);
+            x.copy_from_slice(&check.b);
             // A matrix that is singular to rounding leaves the caller with a solution that is not finite.
             match self.choose_pivots() {
                 Some(Ok(())) => self.solve(x),
                 _ => x.fill(S::from(f64::NAN)),
             }
         }
+    }
+
+    /// As the check of a first solution, for one that factors of somebody else gave, by which a residual is solved for.
+    /// The matrix has to be formed. False where these factors will not do.
+    pub fn settle(&mut self, b: &[S], x: &mut [S], correct: impl FnOnce(&mut [S])) -> bool {
+        let Some(check) = &mut self.check else { return true };
+        check.b.copy_from_slice(b);
+        check.settle(&self.matrix, x, correct)
     }
 
     /// What it is.

@@ -3,7 +3,7 @@
 //! (staggered: Feehery, Tolsma and Barton, Appl. Numer. Math. 25 (1997)); solutions are exact, so that methods need not know.
 
 use crate::linear::shifted::Form;
-use crate::linear::{Assembled, Goal, LinearReport, MassMatrix, Scalar};
+use crate::linear::{Assembled, Goal, LinearReport, MassMatrix, Parts, Scalar};
 use crate::pattern::Pattern;
 use crate::problem::{Cause, Refusal};
 use crate::system::Shape;
@@ -22,11 +22,13 @@ struct Coupling {
 /// Makes the solver of the first group.
 type Inner<'a, S> = &'a dyn Fn(Shape, &Pattern, &MassMatrix) -> Result<Form<S>, Refusal>;
 /// Solves for one group, given its unknowns in y; false where an iteration did not get there.
-type Solve<'a, S> = &'a mut dyn FnMut(&mut Form<S>, &mut [S], &[u32]) -> bool;
+type Solve<'a, S> = &'a mut dyn FnMut(&mut Form<S>, Parts<'_, S>, &mut [S], &[u32]) -> bool;
 
 /// The solver of W_0, and what couples the other groups to the first.
 pub(super) struct Staggered<S> {
     inner: Form<S>,
+    /// alpha of the last factorisation.
+    alpha: S,
     /// M of the first group; it is constant.
     mass: MassMatrix,
     /// Entries of J in the first block.
@@ -105,6 +107,7 @@ impl<S: Scalar> Staggered<S> {
         let shape = Shape { n, second: shape.second / groups };
         Ok(Some(Staggered {
             inner: inner(shape, &pattern, &mass)?,
+            alpha: S::ONE,
             mass,
             jacobian: vec![0.0; own.len()],
             own,
@@ -127,7 +130,9 @@ impl<S: Scalar> Staggered<S> {
                 *value = jacobian[coupling.source as usize];
             }
         }
-        self.inner.factor(alpha, &self.jacobian, &self.mass).map_err(|cause| match cause {
+        self.alpha = alpha;
+        let mass = self.mass.assembled().map(Assembled::values);
+        self.inner.factor(Parts { alpha, jacobian: &self.jacobian, mass }).map_err(|cause| match cause {
             Cause::Singular { col } => Cause::Singular { col: self.unknowns[0].get(col).map_or(col, |k| *k as usize) },
             other => other,
         })
@@ -135,8 +140,8 @@ impl<S: Scalar> Staggered<S> {
 
     /// Replaces `r` by the solution.
     pub(super) fn solve(&mut self, r: &mut [S]) {
-        self.each(r, &mut |inner, b, _| {
-            inner.solve(b);
+        self.each(r, &mut |inner, parts, b, _| {
+            inner.solve(parts, b);
             true
         });
     }
@@ -144,11 +149,11 @@ impl<S: Scalar> Staggered<S> {
     /// As [`Staggered::solve`] where an iteration may leave an error; false where it did not get there.
     pub(super) fn solve_within(&mut self, r: &mut [S], goal: Goal<'_>) -> bool {
         let mut weights = std::mem::take(&mut self.weights);
-        let met = self.each(r, &mut |inner, b, unknowns| {
+        let met = self.each(r, &mut |inner, parts, b, unknowns| {
             for (weight, k) in weights.iter_mut().zip(unknowns) {
                 *weight = goal.weights[*k as usize];
             }
-            inner.solve_within(b, Goal { weights: &weights, tolerance: goal.tolerance })
+            inner.solve_within(parts, b, Goal { weights: &weights, tolerance: goal.tolerance })
         });
         self.weights = weights;
         met
@@ -167,7 +172,9 @@ impl<S: Scalar> Staggered<S> {
                     self.b[c.row as usize] += self.first[c.column as usize] * *value;
                 }
             }
-            met &= solve(&mut self.inner, &mut self.b, unknowns);
+            let mass = self.mass.assembled().map(Assembled::values);
+            let parts = Parts { alpha: self.alpha, jacobian: &self.jacobian, mass };
+            met &= solve(&mut self.inner, parts, &mut self.b, unknowns);
             if group == 0 {
                 self.first.copy_from_slice(&self.b);
             }

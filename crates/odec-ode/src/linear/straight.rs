@@ -3,10 +3,23 @@
 
 use std::sync::Arc;
 
+use crate::evaluator::all_finite;
 use crate::linear::ordering::Ordering;
+use crate::linear::solver::BACKWARD_ERROR;
 use crate::linear::sparse::Sparse;
-use crate::linear::{Assembled, Factor, Health, Kind, LinearReport, Scalar};
+use crate::linear::{Assembled, Factor, Health, Kind, LinearReport, Parts, Scalar};
 use crate::pattern::Pattern;
+
+/// Where the entries of a matrix alpha*M - J come from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// Entry of the matrix of each value of J.
+    pub jacobian: Vec<u32>,
+    /// Entry of the matrix of each value of M.
+    pub mass: Vec<u32>,
+    /// True where the values of M are ones, and are not given.
+    pub unit: bool,
+}
 
 /// What is to be written out.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +30,12 @@ pub struct Plan<'a> {
     pub rows: &'a [u32],
     /// The column that is the k-th pivot column.
     pub columns: &'a [u32],
-    /// Complex numbers, as pairs (real part, imaginary part) in every buffer.
+    /// Complex numbers, as pairs (real part, imaginary part) in every buffer; J and M are real.
     pub complex: bool,
+    /// Present where the code shall take the matrix apart, as alpha*M - J.
+    pub origin: Option<&'a Origin>,
+    /// The backward error up to which a solution passes [`Elimination::check`].
+    pub bound: f64,
 }
 
 /// Makes code for eliminations.
@@ -27,14 +44,94 @@ pub trait Eliminator: Send + Sync {
     fn compile(&self, plan: &Plan<'_>) -> Option<Arc<dyn Elimination>>;
 }
 
-/// Code for one plan.
+/// Code for one plan. A matrix is its `values` in the order of its pattern and an empty `shift`; or, of a plan with an
+/// [`Origin`], the values of J, and alpha followed by the values of M unless these are ones.
 pub trait Elimination: Send + Sync {
     /// Doubles of the factors.
     fn factors(&self) -> usize;
-    /// Values of the matrix, in the order of its pattern, to factors. A vanishing pivot leaves values that are not finite.
-    fn factor(&self, values: &[f64], factors: &mut [f64]);
+    /// The matrix to factors. A vanishing pivot leaves values that are not finite.
+    fn factor(&self, values: &[f64], shift: &[f64], factors: &mut [f64]);
     /// The solution for right side `b` into `x`.
     fn solve(&self, factors: &[f64], b: &[f64], x: &mut [f64]);
+    /// For a solution x of A x = b, where `others` is `shift`, then b, then x: |b - A x|_i - bound (|b|_i + |a_i x_i|) of every row into
+    /// `excess`, where a_i x_i is the term of the pivot of that row. Where none is positive, the componentwise backward error is
+    /// within the bound. The size of a complex number is |re| + |im|.
+    fn check(&self, values: &[f64], others: &[f64], excess: &mut [f64]);
+}
+
+/// Code for matrices alpha*M - J at work on their parts.
+pub(super) struct Direct {
+    code: Arc<dyn Elimination>,
+    factors: Vec<f64>,
+    /// alpha and the values of M, then a right side and a solution.
+    others: Vec<f64>,
+    shift: usize,
+    excess: Vec<f64>,
+    b: Vec<f64>,
+    x: Vec<f64>,
+    /// True where `factors` are those of the last matrix.
+    pub in_force: bool,
+    /// True until the first solution of the last matrix was looked at.
+    pub first: bool,
+}
+
+impl Direct {
+    /// For `n` unknowns.
+    pub(super) fn new<S: Scalar>(code: Arc<dyn Elimination>, origin: &Origin, n: usize) -> Self {
+        let shift = S::PARTS + if origin.unit { 0 } else { origin.mass.len() };
+        let zeros = |n| vec![0.0; n];
+        Direct {
+            factors: zeros(code.factors()),
+            others: zeros(shift + 2 * S::PARTS * n),
+            shift,
+            excess: zeros(n),
+            b: zeros(S::PARTS * n),
+            x: zeros(S::PARTS * n),
+            code,
+            in_force: false,
+            first: false,
+        }
+    }
+
+    /// Factors a matrix. A pivot that vanishes shows in the first solution, which is not finite then.
+    #[inline]
+    pub(super) fn factor<S: Scalar>(&mut self, parts: Parts<'_, S>) {
+        let (alpha, mass) = self.others[..self.shift].split_at_mut(S::PARTS);
+        alpha.copy_from_slice(S::parts(&[parts.alpha], &mut [0.0; 2]));
+        if let Some(values) = parts.mass {
+            mass.copy_from_slice(values);
+        }
+        self.code.factor(parts.jacobian, &self.others[..self.shift], &mut self.factors);
+        (self.in_force, self.first) = (true, true);
+    }
+
+    /// The solution for the right side `b` into `x`.
+    #[inline]
+    pub(super) fn solve<S: Scalar>(&mut self, b: &[S], x: &mut [S]) {
+        let b = S::parts(b, &mut self.b);
+        S::fill_parts(x, &mut self.x, |x| self.code.solve(&self.factors, b, x));
+    }
+
+    /// Replaces `b` by the solution.
+    pub(super) fn correct<S: Scalar>(&mut self, b: &mut [S]) {
+        let parts = S::parts(b, &mut self.b);
+        self.code.solve(&self.factors, parts, &mut self.x);
+        S::from_parts(&self.x, b);
+    }
+
+    /// True where the backward error of a solution is found to be small at once; false may mean that it is small all the same.
+    #[inline]
+    pub(super) fn is_accurate<S: Scalar>(&mut self, jacobian: &[f64], b: &[S], x: &[S]) -> bool {
+        let (right, solution) = self.others[self.shift..].split_at_mut(self.b.len());
+        right.copy_from_slice(S::parts(b, &mut self.b));
+        solution.copy_from_slice(S::parts(x, &mut self.x));
+        self.code.check(jacobian, &self.others, &mut self.excess);
+        let mut small = true;
+        for excess in &self.excess {
+            small &= *excess <= 0.0;
+        }
+        small
+    }
 }
 
 /// Plans of one matrix that failed for pivots that vanished; beyond, pivots are chosen anew at each such failure instead.
@@ -45,7 +142,8 @@ pub(super) struct Straight<S> {
     pattern: Pattern,
     ordering: Ordering,
     eliminator: Arc<dyn Eliminator>,
-    /// Factors of the first matrix; in charge for good where no code can be had.
+    origin: Option<Arc<Origin>>,
+    /// Chooses the pivots; in charge for good where no code can be had.
     pivoting: Sparse<S>,
     code: Option<Arc<dyn Elimination>>,
     refused: bool,
@@ -60,19 +158,16 @@ pub(super) struct Straight<S> {
 impl<S: Scalar> Straight<S> {
     /// For matrices on the pattern; `limit` bounds the entries of the factors while pivots are chosen.
     pub(super) fn new(pattern: &Pattern, ordering: Ordering, eliminator: &Arc<dyn Eliminator>, limit: u64) -> Self {
-        Self::after(pattern, ordering, eliminator, limit, 0)
-    }
-
-    fn after(pattern: &Pattern, ordering: Ordering, eliminator: &Arc<dyn Eliminator>, limit: u64, plans: u32) -> Self {
         let n = pattern.cols();
         Straight {
             pattern: pattern.clone(),
             pivoting: Sparse::new(pattern, ordering.clone(), limit),
             ordering,
             eliminator: Arc::clone(eliminator),
+            origin: None,
             code: None,
             refused: false,
-            plans,
+            plans: 0,
             limit,
             factors: Vec::new(),
             values: vec![0.0; S::PARTS * pattern.entries()],
@@ -85,7 +180,9 @@ impl<S: Scalar> Straight<S> {
     #[cold]
     fn plan(&mut self) {
         let (rows, columns) = self.pivoting.pivots();
-        let plan = Plan { pattern: &self.pattern, rows, columns, complex: S::PARTS == 2 };
+        let origin = self.origin.as_deref();
+        let plan =
+            Plan { pattern: &self.pattern, rows, columns, complex: S::PARTS == 2, origin, bound: BACKWARD_ERROR };
         self.code = self.eliminator.compile(&plan);
         self.refused = self.code.is_none();
         let factors = self.code.as_ref().map_or(0, |code| code.factors());
@@ -95,22 +192,33 @@ impl<S: Scalar> Straight<S> {
 
 impl<S: Scalar> Factor<S> for Straight<S> {
     fn factor(&mut self, matrix: &Assembled<S>) -> Result<(), usize> {
-        if self.code.is_none() {
+        // Code that takes matrices apart is run by who has the parts: what is formed is a matrix to choose pivots for.
+        if self.code.is_none() || self.origin.is_some() {
             self.pivoting.factor(matrix)?;
-            if self.refused {
-                return Ok(());
+            if self.code.is_none() && !self.refused {
+                self.plan();
             }
-            self.plan();
         }
-        let Some(code) = &self.code else { return Ok(()) };
-        code.factor(S::parts(matrix.values(), &mut self.values), &mut self.factors);
-        if self.factors.iter().fold(0.0, |sum, f| sum + f * 0.0) == 0.0 { Ok(()) } else { Err(0) }
+        let Some(code) = self.code.as_ref().filter(|_| self.origin.is_none()) else { return Ok(()) };
+        code.factor(S::parts(matrix.values(), &mut self.values), &[], &mut self.factors);
+        if all_finite(&self.factors) { Ok(()) } else { Err(0) }
     }
 
     fn solve(&mut self, b: &mut [S]) {
-        let Some(code) = &self.code else { return self.pivoting.solve(b) };
+        let Some(code) = self.code.as_ref().filter(|_| self.origin.is_none()) else { return self.pivoting.solve(b) };
         code.solve(&self.factors, S::parts(b, &mut self.b), &mut self.x);
         S::from_parts(&self.x, b);
+    }
+
+    fn take_apart(&mut self, origin: &Arc<Origin>) {
+        // without an entry in J the code would have no values to read
+        if !origin.jacobian.is_empty() && self.code.is_none() {
+            self.origin = Some(Arc::clone(origin));
+        }
+    }
+
+    fn code(&self) -> Option<Arc<dyn Elimination>> {
+        self.code.clone().filter(|_| self.origin.is_some())
     }
 
     fn health(&self) -> Health {
@@ -130,7 +238,12 @@ impl<S: Scalar> Factor<S> for Straight<S> {
     fn pivoting(&self, pattern: &Pattern) -> Option<Box<dyn Factor<S>>> {
         let (ordering, plans) = (self.ordering.clone(), self.plans + 1);
         Some(if plans < MAX_PLANS {
-            Box::new(Self::after(pattern, ordering, &self.eliminator, self.limit, plans))
+            let mut next = Self::new(pattern, ordering, &self.eliminator, self.limit);
+            next.plans = plans;
+            if let Some(origin) = &self.origin {
+                next.take_apart(origin);
+            }
+            Box::new(next)
         } else {
             Box::new(Sparse::new(pattern, ordering, self.limit))
         })
@@ -140,12 +253,14 @@ impl<S: Scalar> Factor<S> for Straight<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linear::MassMatrix;
     use crate::linear::choice::{Linear, Request};
+    use crate::linear::shifted::Full;
     use crate::linear::solver::Solver;
     use std::sync::atomic::{AtomicUsize, Ordering as Atomic};
 
     /// Eliminates a full matrix in the order of the plan, pivots never looked at: what compiled code does.
-    struct Full {
+    struct Writer {
         made: AtomicUsize,
     }
 
@@ -154,9 +269,11 @@ mod tests {
         entries: Vec<(usize, usize)>,
         rows: Vec<usize>,
         columns: Vec<usize>,
+        origin: Option<Origin>,
+        bound: f64,
     }
 
-    impl Eliminator for Full {
+    impl Eliminator for Writer {
         fn compile(&self, plan: &Plan<'_>) -> Option<Arc<dyn Elimination>> {
             assert!(!plan.complex);
             self.made.fetch_add(1, Atomic::Relaxed);
@@ -166,20 +283,49 @@ mod tests {
                 entries: plan.pattern.positions().collect(),
                 rows: list(plan.rows),
                 columns: list(plan.columns),
+                origin: plan.origin.cloned(),
+                bound: plan.bound,
             }))
         }
     }
 
+    impl Fixed {
+        /// The values of the matrix.
+        fn formed(&self, values: &[f64], shift: &[f64]) -> Vec<f64> {
+            let Some(Origin { jacobian, mass, unit }) = &self.origin else { return values.to_vec() };
+            let mut formed = vec![0.0; self.entries.len()];
+            for (&at, j) in jacobian.iter().zip(values) {
+                formed[at as usize] -= j;
+            }
+            for (k, &at) in mass.iter().enumerate() {
+                formed[at as usize] += shift[0] * if *unit { 1.0 } else { shift[1 + k] };
+            }
+            formed
+        }
+    }
+
     impl Elimination for Fixed {
+        fn check(&self, values: &[f64], others: &[f64], excess: &mut [f64]) {
+            let (shift, vectors) = others.split_at(others.len() - 2 * self.n);
+            let (b, x) = vectors.split_at(self.n);
+            let mut residual = b.to_vec();
+            for ((i, j), v) in self.entries.iter().zip(self.formed(values, shift)) {
+                residual[*i] -= v * x[*j];
+            }
+            for i in 0..self.n {
+                excess[i] = residual[i].abs() - self.bound * b[i].abs();
+            }
+        }
+
         fn factors(&self) -> usize {
             self.n * self.n
         }
 
-        fn factor(&self, values: &[f64], a: &mut [f64]) {
+        fn factor(&self, values: &[f64], shift: &[f64], a: &mut [f64]) {
             let n = self.n;
             let mut full = vec![0.0; n * n];
-            for ((i, j), v) in self.entries.iter().zip(values) {
-                full[i * n + j] = *v;
+            for ((i, j), v) in self.entries.iter().zip(self.formed(values, shift)) {
+                full[i * n + j] = v;
             }
             for k in 0..n {
                 for l in 0..n {
@@ -250,7 +396,7 @@ mod tests {
     #[test]
     fn solutions_are_right_or_pivots_are_chosen_anew() {
         let mut random = Random(5);
-        let (mut matrices, mut fallbacks, mut singular) = (0, 0, 0);
+        let (mut matrices, mut fallbacks, mut singular) = (0, [0, 0], 0);
         while matrices < 10_000 {
             let n = 2 + random.below(9);
             let empty = random.below(n + 2); // this row has no diagonal
@@ -258,8 +404,16 @@ mod tests {
             entries.extend((0..n).flat_map(|i| [(i, (i + 1) % n), ((i + 1) % n, i)]));
             entries.extend((0..n).map(|_| (random.below(n), random.below(n))).filter(|&(i, j)| i != empty || j != i));
             let pattern = Pattern::from_positions(n, n, entries);
-            let code: Arc<dyn Eliminator> = Arc::new(Full { made: AtomicUsize::new(0) });
-            let mut solver = solver(&pattern, &code);
+            let code: Arc<dyn Eliminator> = Arc::new(Writer { made: AtomicUsize::new(0) });
+            // half of them are taken apart: alpha*M - J, where M has an entry in every second place
+            let apart = matrices % 2 == 0;
+            let places: Vec<(usize, usize)> = pattern.positions().step_by(2).collect();
+            let masses = Pattern::from_positions(n, n, places.iter().copied());
+            let request = Request { wish: Linear::Compiled, eliminator: Some(&code) };
+            let mut formed = solver(&pattern, &code);
+            let mass = MassMatrix::Constant(Assembled::with(&masses, vec![1.0; masses.entries()]));
+            let mut parted = Full::new(n, &pattern, &mass, &|pattern| Solver::new(pattern, request)).unwrap();
+            let mut held = vec![0.0; pattern.entries()];
             for round in 0..5 {
                 let scales: Vec<f64> = (0..n).map(|_| 10f64.powf(24.0 * random.unit() - 12.0)).collect();
                 let vanishing = random.below(n);
@@ -272,14 +426,27 @@ mod tests {
                     })
                     .collect();
                 matrices += 1;
-                solver.values_mut().copy_from_slice(&values);
-                if solver.factor().is_err() {
+                let (alpha, mut values) = (1.0, values);
+                let moved: Vec<f64> = places.iter().map(|&(i, _)| scales[i] * (2.0 * random.unit() - 1.0)).collect();
+                held.iter_mut().zip(&values).for_each(|(j, v)| *j = -v);
+                for (at, m) in places.iter().zip(&moved) {
+                    let entry = pattern.find(at.0, at.1).unwrap();
+                    held[entry] += m;
+                    values[entry] = if apart { alpha * m - held[entry] } else { values[entry] };
+                }
+                let parts = Parts { alpha, jacobian: &held, mass: Some(&moved) };
+                formed.values_mut().copy_from_slice(&values);
+                if if apart { parted.factor(parts) } else { formed.factor() }.is_err() {
                     singular += 1;
                     continue;
                 }
                 let b: Vec<f64> = (0..n).map(|i| scales[i] * (2.0 * random.unit() - 1.0)).collect();
                 let mut x = b.clone();
-                solver.solve(&mut x);
+                if apart {
+                    parted.solve_to(parts, &b, &mut x)
+                } else {
+                    formed.solve(&mut x)
+                }
                 if x.iter().any(|x| !x.is_finite()) {
                     singular += 1;
                     continue;
@@ -288,19 +455,23 @@ mod tests {
                 assert!(error <= 1e-8, "matrix {matrices}: backward error {error:e}");
                 // further solutions with the same factors
                 let mut again = b.clone();
-                solver.solve(&mut again);
+                if apart {
+                    parted.solve(parts, &mut again)
+                } else {
+                    formed.solve(&mut again)
+                }
                 assert!(again.iter().all(|x| x.is_finite()));
             }
-            fallbacks += solver.report().fallbacks;
+            fallbacks[usize::from(apart)] += if apart { parted.report() } else { formed.report() }.fallbacks;
         }
-        assert!(fallbacks > 100, "only {fallbacks} times were pivots chosen anew");
+        assert!(fallbacks.iter().all(|f| *f > 50), "only {fallbacks:?} times were pivots chosen anew");
         assert!(singular < matrices / 50, "{singular} of {matrices} matrices passed for singular");
     }
 
     #[test]
     fn plans_are_remade_a_few_times_and_then_no_more() {
         let pattern = Pattern::from_positions(2, 2, [(0, 0), (0, 1), (1, 0), (1, 1)]);
-        let full = Arc::new(Full { made: AtomicUsize::new(0) });
+        let full = Arc::new(Writer { made: AtomicUsize::new(0) });
         let code: Arc<dyn Eliminator> = full.clone();
         let mut solver = solver(&pattern, &code);
         for round in 0..20 {

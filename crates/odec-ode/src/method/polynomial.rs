@@ -9,7 +9,7 @@ pub struct Polynomial {
 }
 
 impl Polynomial {
-    /// For `n` unknowns and so many D.
+    /// For vectors of `n` numbers and so many D.
     pub fn new(n: usize, rows: usize) -> Self {
         Polynomial { t: 0.0, h: 1.0, y: vec![0.0; n], rows: vec![0.0; n * rows] }
     }
@@ -25,13 +25,12 @@ impl Polynomial {
         std::mem::swap(&mut self.y, y);
     }
 
-    /// Its value at `t`, where the step ended at the state `end`.
+    /// Its value at `t`, where the step ended at the state `end`: as many numbers as `y` has.
     pub fn value(&self, t: f64, end: &[f64], y: &mut [f64]) {
-        let n = y.len();
         let s = (t - self.t) / self.h;
-        for i in 0..n {
+        for i in 0..y.len() {
             let mut inner = 0.0;
-            for row in self.rows.chunks_exact(n.max(1)).rev() {
+            for row in self.rows.chunks_exact(self.y.len().max(1)).rev() {
                 inner = row[i] + s * inner;
             }
             y[i] = (1.0 - s) * self.y[i] + s * (end[i] + (1.0 - s) * inner);

@@ -231,7 +231,7 @@ impl Radau {
             }
             let [first, re, im] = &mut self.correction;
             self.real.solve(eval, first);
-            self.complex.solve(eval, re, im);
+            self.complex.solve(eval, re, im, &self.real);
             let mut sum = 0.0;
             for (w, correction) in self.w.iter_mut().zip(&self.correction) {
                 for m in 0..n {

@@ -7,13 +7,15 @@ pub mod rodas3;
 pub mod rodas4;
 pub mod rodas5p;
 pub mod ros2;
+mod vectors;
 
-use crate::control::{Control, PREDICTIVE, Tolerances};
-use crate::evaluator::Evaluator;
+use crate::control::{Control, PREDICTIVE, Tolerances, root_mean};
+use crate::evaluator::{Evaluator, all_finite};
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
 use crate::linear::{LinearReport, MassMatrix, Shifted};
 use crate::method::polynomial::Polynomial;
+use crate::method::rosenbrock::vectors::{End, Stage, padded};
 use crate::method::{Family, Setup};
 use crate::problem::{Cause, Refusal};
 use crate::system::Mass;
@@ -61,49 +63,83 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     }
     let n = setup.system.shape().n;
     let stages = tableau.m.len();
-    let zero = || vec![0.0; n];
-    let rows = |rows: &[&[f64]]| rows.iter().map(|row| fused::terms(row)).collect();
+    let length = padded(n);
+    let zero = || vec![0.0; length];
+    let tolerances = Tolerances::new(setup.options, n);
+    let mut atol = tolerances.atol.clone();
+    atol.resize(length, 1.0);
     Ok(Box::new(Rosenbrock {
         tableau,
-        a: rows(tableau.a),
-        c: rows(tableau.c),
-        m: fused::terms(tableau.m),
-        error_terms: fused::terms(tableau.error.0),
-        dense_terms: rows(tableau.dense),
+        stages: (0..stages).map(|i| stage(tableau, i)).collect(),
+        sum: match tableau.m.split_last() {
+            Some((&last, rest)) if rest == tableau.a[stages - 1] && last == 1.0 && error_is_last(tableau) => Sum::Last,
+            _ => Sum::Terms { m: fused::terms(tableau.m), error: fused::terms(tableau.error.0) },
+        },
+        dense_terms: tableau.dense.iter().map(|row| fused::terms(row)).collect(),
         matrix: Shifted::exact(setup.system, setup.options, setup.method.name)?,
         mass: MassMatrix::of(setup.system.mass()),
         fixed: setup.options.fixed,
         autonomous: setup.system.autonomous(),
-        tolerances: Tolerances::new(setup.options, n),
+        tolerances,
+        atol,
         control: Control::new(PREDICTIVE, tableau.error.1),
+        n,
         t: 0.0,
         y: zero(),
         f: zero(),
         ft: zero(),
         prepared: false,
-        u: vec![0.0; n * stages],
+        u: vec![0.0; length * stages],
         stage: zero(),
+        coupling: zero(),
+        right: zero(),
         y1: zero(),
         f1: zero(),
-        coupling: zero(),
         error: zero(),
-        dense: Polynomial::new(n, tableau.dense.len()),
+        inside: true,
+        dense: Polynomial::new(length, tableau.dense.len()),
     }))
 }
 
+/// The coefficients of a stage: f is not evaluated anew where the state is that of the start.
+fn stage(tableau: &Tableau, i: usize) -> Stage {
+    let row = |rows: &[&[f64]], i: usize| (0..i).map(|j| rows[i].get(j).copied().unwrap_or(0.0)).collect::<Vec<f64>>();
+    let a = row(tableau.a, i);
+    let extends = i > 1 && {
+        let before = row(tableau.a, i - 1);
+        a[..i - 1] == before[..] && before.iter().any(|a| *a != 0.0)
+    };
+    Stage { moved: a.iter().any(|a| *a != 0.0), extends, a, c: row(tableau.c, i) }
+}
+
+/// True where the error estimate is the last u.
+fn error_is_last(tableau: &Tableau) -> bool {
+    let weights = tableau.error.0;
+    weights.split_last().is_some_and(|(last, rest)| *last == 1.0 && rest.iter().all(|w| *w == 0.0))
+}
+
+/// How the end of the step and the error estimate follow from the stages.
+enum Sum {
+    /// y1 is the state of the last stage plus its u, which is the error (stiffly accurate tables).
+    Last,
+    /// Weights.
+    Terms { m: Vec<(usize, f64)>, error: Vec<(usize, f64)> },
+}
+
+/// Vectors are padded to [`padded`] numbers.
 struct Rosenbrock {
     tableau: &'static Tableau,
-    a: Vec<Vec<(usize, f64)>>,
-    c: Vec<Vec<(usize, f64)>>,
-    m: Vec<(usize, f64)>,
-    error_terms: Vec<(usize, f64)>,
+    stages: Vec<Stage>,
+    sum: Sum,
     dense_terms: Vec<Vec<(usize, f64)>>,
     matrix: Shifted,
     mass: MassMatrix,
     fixed: bool,
     autonomous: bool,
     tolerances: Tolerances,
+    atol: Vec<f64>,
     control: Control,
+    n: usize,
     t: f64,
     y: Vec<f64>,
     /// f, and df/dt and the Jacobian once `prepared`, at (t, y).
@@ -113,57 +149,114 @@ struct Rosenbrock {
     /// u_1, u_2, ... one after the other.
     u: Vec<f64>,
     stage: Vec<f64>,
+    coupling: Vec<f64>,
+    right: Vec<f64>,
     y1: Vec<f64>,
     f1: Vec<f64>,
-    coupling: Vec<f64>,
     error: Vec<f64>,
+    /// False where no state inside the step to come will be asked for.
+    inside: bool,
     dense: Polynomial,
 }
 
 impl Rosenbrock {
-    fn stages(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<(), Cause> {
+    /// y1 and its error in the norm of the tolerances.
+    fn step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<f64, Cause> {
         if !self.prepared {
-            self.matrix.evaluate(eval, self.t, &self.y)?;
-            eval.time_derivative(self.t, &self.y, &mut self.ft)?;
+            let y = &self.y[..self.n];
+            self.matrix.evaluate(eval, self.t, y)?;
+            if !self.autonomous {
+                eval.time_derivative(self.t, y, &mut self.ft[..self.n])?;
+            }
             self.prepared = true;
         }
         self.matrix.factor(eval, 1.0 / (h * self.tableau.gamma))?;
-        let n = self.y.len();
-        for i in 0..self.m.len().max(self.a.len()) {
-            let (before, rest) = self.u.split_at_mut(i * n);
-            let u = &mut rest[..n];
-            if self.a[i].is_empty() {
-                u.copy_from_slice(&self.f);
-            } else {
-                fused::combine(&mut self.stage, &self.y, before, 1.0, &self.a[i]);
+        // What is not finite in a stage shows in y1. Then the stages are done again, to see where it came from.
+        let (rhs, solves) = (eval.stats.rhs, eval.stats.solves);
+        if self.all_stages::<false>(eval, h, t_new).is_ok()
+            && let Some(err) = self.end()
+        {
+            return Ok(err);
+        }
+        (eval.stats.rhs, eval.stats.solves) = (rhs, solves);
+        self.all_stages::<true>(eval, h, t_new)?;
+        self.end();
+        let row = self.y1.iter().position(|y| !y.is_finite()).unwrap_or(0);
+        Err(Cause::NonFiniteState { row })
+    }
+
+    fn all_stages<const CHECKED: bool>(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<(), Cause> {
+        let (n, length) = (self.n, self.y.len());
+        let inverse = 1.0 / h;
+        for (i, stage) in self.stages.iter().enumerate() {
+            let (earlier, rest) = self.u.split_at_mut(i * length);
+            vectors::before(stage, &self.y, earlier, &mut self.stage, &mut self.coupling);
+            if stage.moved {
                 let alpha = self.tableau.alpha[i];
                 let t = if alpha == 1.0 { t_new } else { self.t + alpha * h };
-                eval.rhs(t, &self.stage, u)?;
-            }
-            if self.mass.is_identity() {
-                fused::add(u, before, 1.0 / h, &self.c[i]);
+                let (state, f) = (&self.stage[..n], &mut self.right[..n]);
+                if CHECKED {
+                    eval.rhs(t, state, f)?;
+                } else if !eval.rhs_unchecked(t, state, f) {
+                    return Err(Cause::Fatal);
+                }
             } else {
-                fused::sum(&mut self.coupling, before, 1.0 / h, &self.c[i]);
-                self.mass.multiply_add(1.0, &self.coupling, u);
+                self.right.copy_from_slice(&self.f);
+            }
+            if i > 0 {
+                if self.mass.is_identity() {
+                    vectors::accumulate(&mut self.right, inverse, &self.coupling);
+                } else {
+                    self.mass.multiply_add(inverse, &self.coupling[..n], &mut self.right[..n]);
+                }
             }
             let gamma = self.tableau.gammas[i];
             if !self.autonomous && gamma != 0.0 {
-                for (u, ft) in u.iter_mut().zip(&self.ft) {
-                    *u += h * gamma * ft;
-                }
+                vectors::accumulate(&mut self.right, h * gamma, &self.ft);
             }
-            self.matrix.solve(eval, u);
-        }
-        fused::combine(&mut self.y1, &self.y, &self.u, 1.0, &self.m);
-        if let Some(row) = self.y1.iter().position(|y| !y.is_finite()) {
-            return Err(Cause::NonFiniteState { row });
+            self.matrix.solve_to(eval, &self.right[..n], &mut rest[..n]);
         }
         Ok(())
     }
 
+    /// y1, and its error in the norm of the tolerances unless steps are fixed; `None` where y1 is not finite.
+    fn end(&mut self) -> Option<f64> {
+        let n = self.n;
+        match &self.sum {
+            Sum::Last => {
+                let tolerances = (self.tolerances.rtol, &self.atol[..]);
+                let last = &self.u[self.u.len() - self.y.len()..];
+                let End { squares, finite } = vectors::end(&self.y, &self.stage, last, tolerances, &mut self.y1);
+                finite.then(|| if self.fixed { 0.0 } else { root_mean(squares, n) })
+            }
+            Sum::Terms { m, error } => {
+                fused::combine(&mut self.y1, &self.y, &self.u, 1.0, m);
+                if !all_finite(&self.y1) {
+                    return None;
+                }
+                if self.fixed {
+                    return Some(0.0);
+                }
+                fused::sum(&mut self.error, &self.u, 1.0, error);
+                Some(self.tolerances.norm(&self.error[..n], &self.y[..n], &self.y1[..n]))
+            }
+        }
+    }
+
+    /// The row with the largest error.
+    fn worst(&self) -> usize {
+        let error = match &self.sum {
+            Sum::Last => &self.u[self.u.len() - self.y.len()..],
+            Sum::Terms { .. } => &self.error[..],
+        };
+        self.tolerances.worst(&error[..self.n], &self.y, &self.y1)
+    }
+
     fn finish(&mut self, h: f64, t_new: f64) {
-        for (row, terms) in self.dense.rows().zip(&self.dense_terms) {
-            fused::sum(row, &self.u, 1.0, terms);
+        if self.inside {
+            for (row, terms) in self.dense.rows().zip(&self.dense_terms) {
+                fused::sum(row, &self.u, 1.0, terms);
+            }
         }
         self.dense.begin(self.t, h, &mut self.y);
         std::mem::swap(&mut self.y, &mut self.y1);
@@ -175,7 +268,7 @@ impl Rosenbrock {
 
 impl Integrator for Rosenbrock {
     fn dimension(&self) -> usize {
-        self.y.len()
+        self.n
     }
 
     fn time(&self) -> f64 {
@@ -183,15 +276,15 @@ impl Integrator for Rosenbrock {
     }
 
     fn state(&self) -> &[f64] {
-        &self.y
+        &self.y[..self.n]
     }
 
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.t = t;
-        self.y.copy_from_slice(y);
+        self.y[..self.n].copy_from_slice(y);
         self.control.reset();
         self.prepared = false;
-        eval.rhs(t, y, &mut self.f)
+        eval.rhs(t, y, &mut self.f[..self.n])
     }
 
     fn order(&self) -> u32 {
@@ -199,23 +292,22 @@ impl Integrator for Rosenbrock {
     }
 
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
-        if let Err(cause) = self.stages(eval, h, t_new) {
-            return Attempt::Failed { cause, next: self.control.fail(h) };
+        let err = match self.step(eval, h, t_new) {
+            Ok(err) => err,
+            Err(cause) => return Attempt::Failed { cause, next: self.control.fail(h) },
+        };
+        if err > 1.0 {
+            return Attempt::Rejected { next: self.control.reject(h, err), error: err, row: self.worst() };
         }
-        let mut err = 0.0;
-        if !self.fixed {
-            fused::sum(&mut self.error, &self.u, 1.0, &self.error_terms);
-            err = self.tolerances.norm(&self.error, &self.y, &self.y1);
-            if err > 1.0 {
-                let row = self.tolerances.worst(&self.error, &self.y, &self.y1);
-                return Attempt::Rejected { next: self.control.reject(h, err), error: err, row };
-            }
-        }
-        if let Err(cause) = eval.rhs(t_new, &self.y1, &mut self.f1) {
+        if let Err(cause) = eval.rhs(t_new, &self.y1[..self.n], &mut self.f1[..self.n]) {
             return Attempt::Failed { cause, next: self.control.fail(h) };
         }
         self.finish(h, t_new);
         Attempt::Accepted { next: if self.fixed { h } else { self.control.accept(h, err) } }
+    }
+
+    fn sample_ahead(&mut self, inside: bool) {
+        self.inside = inside;
     }
 
     fn linear(&self) -> Option<LinearReport> {

@@ -1,0 +1,126 @@
+//! The vectors of a Rosenbrock step: padded with zeros to whole groups of numbers, so that every pass over them is a loop without
+//! a rest, and each stage takes one pass before f and one after it.
+
+/// Numbers in a group.
+const GROUP: usize = 4;
+
+type Group = [f64; GROUP];
+
+/// Length of a padded vector of `n` numbers.
+pub(super) fn padded(n: usize) -> usize {
+    n.next_multiple_of(GROUP)
+}
+
+fn groups(x: &[f64]) -> &[Group] {
+    x.as_chunks().0
+}
+
+fn groups_mut(x: &mut [f64]) -> &mut [Group] {
+    x.as_chunks_mut().0
+}
+
+/// The coefficients of a stage.
+#[derive(Clone, Debug)]
+pub(super) struct Stage {
+    /// False where f is that of the start.
+    pub moved: bool,
+    /// Those of the state at which f is evaluated, one for each earlier stage.
+    pub a: Vec<f64>,
+    /// True where that state is the one of the stage before, plus the last term.
+    pub extends: bool,
+    /// Those of what is coupled in.
+    pub c: Vec<f64>,
+}
+
+/// Before f: `state` = y + sum_j a_j u_j, `coupling` = sum_j c_j u_j, where the u are one after the other in `u`.
+pub(super) fn before(stage: &Stage, y: &[f64], u: &[f64], state: &mut [f64], coupling: &mut [f64]) {
+    match stage.c.len() {
+        1 => before_of::<1>(stage, y, u, state, coupling),
+        2 => before_of::<2>(stage, y, u, state, coupling),
+        3 => before_of::<3>(stage, y, u, state, coupling),
+        4 => before_of::<4>(stage, y, u, state, coupling),
+        5 => before_of::<5>(stage, y, u, state, coupling),
+        6 => before_of::<6>(stage, y, u, state, coupling),
+        7 => before_of::<7>(stage, y, u, state, coupling),
+        // the first stage; no table has more
+        _ => {}
+    }
+}
+
+fn before_of<const S: usize>(stage: &Stage, y: &[f64], u: &[f64], state: &mut [f64], coupling: &mut [f64]) {
+    let (y, state, coupling) = (groups(y), groups_mut(state), groups_mut(coupling));
+    let m = y.len();
+    let (state, coupling) = (&mut state[..m], &mut coupling[..m]);
+    let u: [&[Group]; S] = std::array::from_fn(|j| &groups(u)[j * m..][..m]);
+    let c: [f64; S] = std::array::from_fn(|j| stage.c[j]);
+    if stage.extends {
+        let last = stage.a[S - 1];
+        for k in 0..m {
+            let mut sum = [0.0; GROUP];
+            for j in 0..S {
+                for l in 0..GROUP {
+                    sum[l] += c[j] * u[j][k][l];
+                }
+            }
+            coupling[k] = sum;
+            for l in 0..GROUP {
+                state[k][l] += last * u[S - 1][k][l];
+            }
+        }
+    } else {
+        let a: [f64; S] = std::array::from_fn(|j| stage.a[j]);
+        for k in 0..m {
+            let (mut sum, mut at) = ([0.0; GROUP], [0.0; GROUP]);
+            for j in 0..S {
+                for l in 0..GROUP {
+                    sum[l] += c[j] * u[j][k][l];
+                    at[l] += a[j] * u[j][k][l];
+                }
+            }
+            coupling[k] = sum;
+            for l in 0..GROUP {
+                state[k][l] = y[k][l] + at[l];
+            }
+        }
+    }
+}
+
+/// out += scale * x.
+pub(super) fn accumulate(out: &mut [f64], scale: f64, x: &[f64]) {
+    for (out, x) in groups_mut(out).iter_mut().zip(groups(x)) {
+        for l in 0..GROUP {
+            out[l] += scale * x[l];
+        }
+    }
+}
+
+/// The end of a step.
+pub(super) struct End {
+    /// Sum of the squares of the errors over their tolerances.
+    pub squares: f64,
+    /// False where a state is not finite.
+    pub finite: bool,
+}
+
+/// y1 = `state` + u, where u is the error as well, and its size beside the tolerances at the larger of |y| and |y1|.
+pub(super) fn end(y: &[f64], state: &[f64], u: &[f64], (rtol, atol): (f64, &[f64]), y1: &mut [f64]) -> End {
+    let (y, state, u, atol, y1) = (groups(y), groups(state), groups(u), groups(atol), groups_mut(y1));
+    let m = y.len();
+    let (state, u, atol, y1) = (&state[..m], &u[..m], &atol[..m], &mut y1[..m]);
+    let (mut squares, mut rests) = ([0.0; GROUP], [0.0; GROUP]);
+    for k in 0..m {
+        for l in 0..GROUP {
+            let value = state[k][l] + u[k][l];
+            y1[k][l] = value;
+            let (old, new) = (y[k][l].abs(), value.abs());
+            let scale = atol[k][l] + rtol * if old > new { old } else { new };
+            let scale = if scale > f64::MIN_POSITIVE { scale } else { f64::MIN_POSITIVE };
+            let q = u[k][l] / scale;
+            squares[l] += q * q;
+            // zero, or NaN where the value is not finite
+            rests[l] += value * 0.0;
+        }
+    }
+    let sum = |x: [f64; GROUP]| (x[0] + x[2]) + (x[1] + x[3]);
+    End { squares: sum(squares), finite: sum(rests) == 0.0 }
+}

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# What the peers need that cargo does not fetch: cmake, libclang and SuiteSparse (Debian), and the source of LSODA (PyPI).
+# Each may be missing; the benchmark then leaves that peer out and says so.
+set -u
+cd "$(dirname "$0")"
+command -v cmake >/dev/null && [ -e /usr/include/suitesparse/klu.h ] && ls /usr/lib/llvm-*/lib/libclang*.so* >/dev/null 2>&1 ||
+  apt-get install -y cmake libclang-dev libsuitesparse-dev || echo "CVODE or KLU will not build" >&2
+if [ ! -e peers/lsoda/LSODA.cpp ]; then
+  mkdir -p peers/lsoda
+  folder=$(mktemp -d)
+  python3 -m pip download -q --no-deps -d "$folder" numbalsoda==0.3.4
+  tar xzf "$folder"/*.tar.gz -C "$folder" && cp "$folder"/numbalsoda-*/src/{LSODA.cpp,LSODA.h,helper.h} peers/lsoda/ || echo "no LSODA" >&2
+  rm -rf "$folder"
+fi

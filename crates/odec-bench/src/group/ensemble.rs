@@ -1,0 +1,117 @@
+//! Many trajectories of one model on one thread: compiled once, other start values for each.
+
+use std::time::Instant;
+
+use odec_ode::method;
+
+use super::Row;
+use crate::page::tables::figure;
+use crate::peer::{self, odec};
+use crate::plan::Plan;
+use crate::problem::{Kind, Problem};
+
+/// Relative tolerance of all.
+pub const RTOL: f64 = 1e-6;
+
+/// The start of trajectory `k` of `count`: the first unknown between half and one and a half times its value.
+pub fn start(problem: &Problem, k: usize, count: usize) -> Vec<f64> {
+    let mut y = problem.start.clone();
+    y[0] *= 0.5 + (k as f64 + 0.5) / count as f64;
+    y
+}
+
+/// Milliseconds of all trajectories, and the sum of all last states, by which peers can be compared.
+pub type Total = Result<(f64, f64), String>;
+
+/// Times a peer: `solve` goes from a start to an end.
+pub fn all(problem: &Problem, count: usize, mut solve: impl FnMut(&mut [f64]) -> Result<(), String>) -> Total {
+    let mut sum = 0.0;
+    let clock = Instant::now();
+    for k in 0..count {
+        let mut y = start(problem, k, count);
+        solve(&mut y)?;
+        sum += y.iter().sum::<f64>();
+    }
+    Ok((1e3 * clock.elapsed().as_secs_f64(), sum))
+}
+
+fn own(problem: &Problem, count: usize, name: &str) -> Total {
+    let mut loaded = odec::load(problem)?;
+    let method = method::find(name).map_err(|_| format!("no {name}"))?;
+    let options = odec::options(&loaded, RTOL, problem.floor);
+    let mut run = |y: &mut [f64]| {
+        for (value, &place) in y.iter().zip(&loaded.places) {
+            loaded.bound.problem.y0[place] = *value;
+        }
+        odec::once(&loaded, method, &options, y).map(|_| ())
+    };
+    // what is compiled at the first run is compiled beforehand
+    run(&mut problem.start.clone())?;
+    all(problem, count, run)
+}
+
+fn limit(problem: &Problem, count: usize) -> Total {
+    match problem.kind {
+        Kind::Small(id) => {
+            let small = peer::limit::small(id);
+            all(problem, count, |y| small.run(0, RTOL, problem.floor, y).map(|_| ()))
+        }
+        Kind::NonStiff(number) => all(problem, count, |y| {
+            peer::limit::dopri5(number, 28.0, problem.t_end, RTOL, RTOL * problem.floor, y).map(|_| ())
+        }),
+        _ => Err("no C".into()),
+    }
+}
+
+/// A way to run an ensemble.
+type Runner = fn(&Problem, usize) -> Total;
+
+/// Who, with what, and how.
+fn runners(kind: Kind, wanted: &dyn Fn(&str) -> bool) -> Vec<(&'static str, &'static str, Runner)> {
+    let mut list: Vec<(&'static str, &'static str, Runner)> = match kind {
+        Kind::Small(_) => vec![
+            (odec::NAME, "auto", |p, n| own(p, n, "auto")),
+            (odec::NAME, "rodas4", |p, n| own(p, n, "rodas4")),
+            (peer::limit::NAME, "rodas4", limit),
+        ],
+        _ => vec![
+            (odec::NAME, "auto", |p, n| own(p, n, "auto")),
+            (odec::NAME, "dopri5", |p, n| own(p, n, "dopri5")),
+            (odec::NAME, "taylor", |p, n| own(p, n, "taylor")),
+            (peer::limit::NAME, "dopri5", limit),
+        ],
+    };
+    list.push((peer::cvode::NAME, "", peer::cvode::ensemble));
+    list.push((peer::diffsol::NAME, "", peer::diffsol::ensemble));
+    list.push((peer::lsoda::NAME, "", peer::lsoda::ensemble));
+    list.retain(|(name, ..)| *name == odec::NAME || wanted(name));
+    list
+}
+
+/// Rows, and how many times as long as odec's default the best of the libraries takes, by title.
+pub fn measure(plan: &Plan, problems: &[Problem], wanted: &dyn Fn(&str) -> bool) -> (Vec<Row>, Vec<(String, f64)>) {
+    let count = plan.trajectories;
+    let (mut rows, mut ratios) = (vec![], vec![]);
+    for problem in problems.iter().filter(|p| ["lorenz", "rober40"].contains(&p.id.as_str())) {
+        let mut own = None;
+        let mut library = f64::INFINITY;
+        for (name, method, run) in runners(problem.kind, wanted) {
+            let what = format!("{}, {name} {method}", problem.title);
+            let figures = match run(problem, count) {
+                Ok((ms, _)) => {
+                    let own = *own.get_or_insert(ms);
+                    if ![odec::NAME, peer::limit::NAME].contains(&name) {
+                        library = library.min(ms / own);
+                    }
+                    vec![count.to_string(), figure(ms), figure(ms / own)]
+                }
+                Err(why) => vec![count.to_string(), why, "-".into()],
+            };
+            rows.push(Row { what, figures });
+        }
+        if library.is_finite() {
+            ratios.push((problem.title.clone(), library));
+        }
+    }
+    (rows, ratios)
+}

@@ -1,0 +1,94 @@
+//! Work-precision plots: milliseconds against the error reached, both in logarithms.
+
+use std::path::Path;
+
+use plotters::prelude::*;
+
+use crate::curve::Curve;
+use crate::peer;
+use crate::results::Measured;
+
+const SIZE: (u32, u32) = (900, 560);
+
+/// Colours by peer, dark enough for white paper.
+fn colour(peer: &str, k: usize) -> RGBColor {
+    let shades: [RGBColor; 3] = match peer {
+        peer::odec::NAME => [RGBColor(200, 30, 30), RGBColor(235, 120, 60), RGBColor(150, 20, 90)],
+        peer::limit::NAME => [RGBColor(20, 20, 20), RGBColor(90, 90, 90), RGBColor(150, 150, 150)],
+        peer::cvode::NAME => [RGBColor(30, 80, 180), RGBColor(90, 140, 220), RGBColor(20, 130, 160)],
+        peer::diffsol::NAME => [RGBColor(30, 130, 60), RGBColor(120, 170, 60), RGBColor(70, 110, 40)],
+        _ => [RGBColor(150, 110, 20), RGBColor(110, 80, 60), RGBColor(190, 150, 80)],
+    };
+    shades[k % 3]
+}
+
+fn bounds(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    let values: Vec<f64> = values.filter(|v| *v > 0.0 && v.is_finite()).collect();
+    let low = values.iter().copied().reduce(f64::min)?;
+    let high = values.iter().copied().reduce(f64::max)?;
+    Some((low / 1.5, high * 1.5))
+}
+
+/// Draws the curves of a problem.
+pub fn draw(measured: &Measured, file: &Path) -> Result<(), String> {
+    let points = || measured.curves.iter().flat_map(|c| c.points.iter());
+    let (Some(errors), Some(times)) =
+        (bounds(points().map(|p| p.error.clamp(1e-13, 1.0))), bounds(points().map(|p| p.minimum)))
+    else {
+        return Ok(());
+    };
+    chart(measured, file, errors, times).map_err(|e| format!("{}: {e}", file.display()))
+}
+
+fn chart(
+    measured: &Measured,
+    file: &Path,
+    errors: (f64, f64),
+    times: (f64, f64),
+) -> Result<(), Box<dyn std::error::Error>> {
+    let area = SVGBackend::new(file, SIZE).into_drawing_area();
+    area.fill(&WHITE)?;
+    let mut chart = ChartBuilder::on(&area)
+        .caption(&measured.problem.title, ("sans-serif", 20))
+        .margin(12)
+        .x_label_area_size(40)
+        .y_label_area_size(70)
+        // small errors on the right
+        .build_cartesian_2d((errors.0..errors.1).log_scale(), (times.0..times.1).log_scale())?;
+    chart
+        .configure_mesh()
+        .x_desc("error at the end")
+        .y_desc("milliseconds")
+        .x_label_formatter(&|x| format!("{x:.0e}"))
+        .y_label_formatter(&|y| crate::page::tables::figure(*y))
+        .light_line_style(WHITE.mix(0.0))
+        .bold_line_style(BLACK.mix(0.12))
+        .draw()?;
+    let mut seen: Vec<&str> = vec![];
+    for curve in &measured.curves {
+        let k = seen.iter().filter(|p| **p == curve.peer).count();
+        seen.push(curve.peer);
+        let colour = colour(curve.peer, k);
+        let width = if curve.peer == peer::odec::NAME && curve.method == "auto" { 3 } else { 1 };
+        let style = ShapeStyle { color: colour.to_rgba(), filled: true, stroke_width: width };
+        let line = line(curve);
+        chart
+            .draw_series(LineSeries::new(line.clone(), style))?
+            .label(curve.label())
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 22, y)], style));
+        chart.draw_series(line.into_iter().map(|p| Circle::new(p, 2 + width / 2, style)))?;
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperRight)
+        .background_style(WHITE.mix(0.85))
+        .border_style(BLACK.mix(0.3))
+        .label_font(("sans-serif", 12))
+        .draw()?;
+    area.present()?;
+    Ok(())
+}
+
+fn line(curve: &Curve) -> Vec<(f64, f64)> {
+    curve.points.iter().map(|p| (p.error.clamp(1e-13, 1.0), p.minimum)).collect()
+}

@@ -1,0 +1,185 @@
+//! The tables: times of odec in milliseconds, those of the others as multiples of it.
+
+use std::fmt::Write;
+
+use crate::curve::{Curve, ERRORS};
+use crate::group::Row;
+use crate::machine;
+use crate::peer::{limit, odec};
+use crate::results::{Measured, Results, Target};
+
+/// Three digits, or as many as the number has before the point.
+pub fn figure(x: f64) -> String {
+    if !x.is_finite() {
+        return "-".into();
+    }
+    let before = x.abs().max(f64::MIN_POSITIVE).log10().floor() as i32;
+    let after = (2 - before).clamp(0, 6) as usize;
+    format!("{x:.after$}")
+}
+
+fn cell(x: Option<f64>) -> String {
+    x.map_or("-".into(), figure)
+}
+
+fn exponent(error: f64) -> String {
+    format!("{error:.0e}")
+}
+
+/// A table in Markdown.
+pub fn markdown(head: &[String], rows: &[Vec<String>]) -> String {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let rule: String = head.iter().map(|_| "---|").collect();
+    let body: String = rows.iter().map(|r| line(r)).collect();
+    format!("{}|{rule}\n{body}", line(head))
+}
+
+/// The table of one problem: one row for each curve.
+pub fn problem(measured: &Measured) -> String {
+    let mut head = vec!["time to an error of".to_string()];
+    head.extend(ERRORS.map(exponent));
+    let own = measured.own();
+    let mut rows = vec![];
+    for curve in &measured.curves {
+        let is_own = own.is_some_and(|o| std::ptr::eq(o, curve));
+        let mut row = vec![if is_own { format!("**{}, ms**", curve.label()) } else { curve.label() }];
+        row.extend(ERRORS.map(|error| {
+            if is_own {
+                return curve.time(error).map_or("-".into(), |t| format!("**{}**", figure(t)));
+            }
+            cell(curve.time(error).zip(own.and_then(|o| o.time(error))).map(|(t, o)| t / o))
+        }));
+        rows.push(row);
+    }
+    markdown(&head, &rows)
+}
+
+/// What is missing in the curves of a problem.
+pub fn gaps(measured: &Measured) -> String {
+    let gap = |c: &Curve| c.missing.as_ref().map(|why| format!("- {}: {why}\n", c.label()));
+    measured.curves.iter().filter_map(gap).collect()
+}
+
+/// The best of each peer at two errors, over odec's default.
+fn summary(results: &Results) -> String {
+    let errors = [1e-5, 1e-9];
+    let others: Vec<&str> = results.present.iter().map(|p| p.0).filter(|p| *p != odec::NAME).collect();
+    let mut head = vec!["problem".to_string()];
+    for error in errors {
+        head.push(format!("odec, ms to {}", exponent(error)));
+        head.extend(others.iter().map(|p| p.to_string()));
+    }
+    let mut rows = vec![];
+    for measured in &results.measured {
+        let mut row = vec![format!("[{}](benchmarks/{}.svg)", measured.problem.title, measured.problem.id)];
+        for error in errors {
+            row.push(cell(measured.own_time(error)));
+            row.extend(others.iter().map(|p| cell(measured.ratio(p, error))));
+        }
+        rows.push(row);
+    }
+    markdown(&head, &rows)
+}
+
+fn rows(list: &[Row], head: &[&str]) -> String {
+    let cells: Vec<Vec<String>> =
+        list.iter().map(|row| std::iter::once(row.what.clone()).chain(row.figures.iter().cloned()).collect()).collect();
+    markdown(&head.iter().map(|h| h.to_string()).collect::<Vec<_>>(), &cells)
+}
+
+fn target(t: &Target) -> Vec<String> {
+    let reached = match t.reached {
+        Some(true) => "yes",
+        Some(false) => "**no**",
+        None => "not measured",
+    };
+    vec![t.number.to_string(), t.what.clone(), t.place.clone(), t.wanted.clone(), t.found.clone(), reached.into()]
+}
+
+/// The whole page.
+pub fn page(results: &Results, command: &str) -> String {
+    let mut page = String::from("# Benchmarks\n\n");
+    let _ = writeln!(
+        page,
+        "Written by `{command}` ([how to run it](dev/benchmarks.md)) on {}; {}.\n",
+        machine::processor(),
+        machine::compilers()
+    );
+    for (name, version) in &results.present {
+        let _ = writeln!(page, "- {name}: {version}");
+    }
+    for (name, why) in &results.absent {
+        let _ = writeln!(page, "- {name} is left out: {why}");
+    }
+    page.push_str(
+        "\nEverything ran in one process on one thread, one after the other. A time is that of solving alone: models are compiled beforehand, matrices and vectors of the peers are allocated\n\
+         beforehand where their interface allows it, and the least of many runs counts. odec is built as its users build it, for any x86-64; the C and the peers in C for this processor.\n\
+         An error is the largest of all unknowns at the end, against a reference solution in higher precision, relative with a floor; all solvers get the same tolerances, the absolute one\n\
+         the relative one times that floor. Times to an error lie on the line between two tolerances in logarithms; a tolerance counts no better than the two next tighter ones, so that a\n\
+         lucky end is no merit.\n\n",
+    );
+    if !results.targets.is_empty() {
+        page.push_str("## Targets\n\nA target is met if it is met at every error that both reach, 1e-3 to 1e-9; what is given is the worst of them.\n\n");
+        let head = ["", "target", "where", "wanted", "measured", "reached"].map(String::from);
+        page.push_str(&markdown(&head, &results.targets.iter().map(target).collect::<Vec<_>>()));
+        page.push('\n');
+    }
+    if !results.measured.is_empty() {
+        let _ = writeln!(
+            page,
+            "## At a glance\n\nMilliseconds of `--method auto`, and how many times as long the best method of each of the others takes (`{}` is the hand-written C).\n",
+            limit::NAME
+        );
+        page.push_str(&summary(results));
+        page.push_str("\n## Problem by problem\n\nThe first row in milliseconds, the others as multiples of it.\n");
+    }
+    for measured in &results.measured {
+        let id = &measured.problem.id;
+        let _ = writeln!(page, "\n### {}\n", measured.problem.title);
+        let _ = writeln!(page, "{} unknowns. Model: `{}`.\n", measured.problem.n(), measured.problem.model);
+        page.push_str(&problem(measured));
+        let gaps = gaps(measured);
+        if !gaps.is_empty() {
+            let _ = write!(page, "\n{gaps}");
+        }
+        let _ = writeln!(page, "\n![{}](benchmarks/{id}.svg)", measured.problem.title);
+    }
+    if !results.ensembles.is_empty() {
+        page.push_str("\n## Many trajectories\n\nOne thread, one compilation, other start values for each trajectory, rtol = 1e-6.\n\n");
+        page.push_str(&rows(&results.ensembles, &["", "trajectories", "ms", "multiple of odec"]));
+    }
+    if !results.kernels.is_empty() {
+        page.push_str("\n## Single calls\n\nNanoseconds, the least of many batches; the C is straight-line code for the pattern.\n\n");
+        page.push_str(&rows(
+            &results.kernels,
+            &["", "f", "f in C", "Jacobian", "Jacobian in C", "LU in C", "solve in C"],
+        ));
+    }
+    if !results.compile.is_empty() {
+        page.push_str("\n## Compile times\n\nMilliseconds, the least of several.\n\n");
+        page.push_str(&rows(
+            &results.compile,
+            &["", "text to model", "kernels and derivatives", "machine code", "the rest", "all"],
+        ));
+        page.push_str("\nThe rest is the machine code of the LU for POLLU, and positions and patterns for arrays.\n");
+    }
+    if !results.start.is_empty() {
+        page.push_str("\n## The whole process\n\nMilliseconds from start to exit, the least and the median.\n\n");
+        page.push_str(&rows(&results.start, &["", "least", "median"]));
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::figure;
+
+    #[test]
+    fn figures_have_three_digits() {
+        assert_eq!(figure(0.0033), "0.00330");
+        assert_eq!(figure(1.0), "1.00");
+        assert_eq!(figure(12.345), "12.3");
+        assert_eq!(figure(1234.5), "1234");
+        assert_eq!(figure(f64::NAN), "-");
+    }
+}

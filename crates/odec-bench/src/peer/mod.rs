@@ -1,0 +1,30 @@
+//! Who is measured. Each peer says whether it is here, and gives curves for the problems that it can solve.
+
+pub mod cvode;
+pub mod diffsol;
+pub mod limit;
+pub mod lsoda;
+pub mod odec;
+
+use crate::curve::Curve;
+use crate::plan::Plan;
+use crate::problem::Problem;
+
+/// One solver.
+pub struct Peer {
+    /// Its name, for `--peers`.
+    pub name: &'static str,
+    /// What it is and its version, or why it is not here.
+    pub here: fn() -> Result<String, String>,
+    /// Its curves on a problem; none where it does not apply.
+    pub curves: fn(&Problem, &Plan) -> Vec<Curve>,
+}
+
+/// All peers, in the order of the tables.
+pub const ALL: [Peer; 5] = [
+    Peer { name: odec::NAME, here: odec::here, curves: odec::curves },
+    Peer { name: limit::NAME, here: limit::here, curves: limit::curves },
+    Peer { name: cvode::NAME, here: cvode::here, curves: cvode::curves },
+    Peer { name: diffsol::NAME, here: diffsol::here, curves: diffsol::curves },
+    Peer { name: lsoda::NAME, here: lsoda::here, curves: lsoda::curves },
+];

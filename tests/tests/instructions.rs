@@ -1,0 +1,115 @@
+//! Instructions that a handful of whole runs take, against a table: a slowdown is seen without a clock. Needs valgrind and a
+//! release build, so it runs only when asked: `cargo test --workspace --test instructions -- --ignored`; with `UPDATE=1` in
+//! front, the table is rewritten.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use odec_tests::{root, text};
+
+/// A count may differ from the table by this fraction. Two machines differ by less: valgrind shows programs a processor
+/// without AVX-512, and with AVX2 and FMA on every x86-64 machine of the last ten years; what remains are the variants
+/// of memcpy and libm that the C library picks, and the seeds of hash tables (below 1 % of these runs).
+const MARGIN: f64 = 0.08;
+
+/// The runs: starting and compiling, then stepping, of small stiff, banded, non-stiff and two-dimensional problems.
+const RUNS: [&str; 9] = [
+    "run models/robertson.ode",
+    "run models/pollu.ode --method auto --rtol 1e-6 --samples 10",
+    "run models/pollu.ode --method rodas5p --rtol 1e-10 --atol 1e-14 --samples 10",
+    "run models/hires.ode --method radau5 --rtol 1e-12 --atol 1e-16 --samples 10",
+    "run models/van_der_pol.ode --method bdf --rtol 1e-10 --atol 1e-12 --samples 10",
+    "run models/lorenz.ode --method dopri5 --t-end 100 --samples 10",
+    "run models/pleiades.ode --method auto --rtol 1e-10 --samples 10",
+    "run models/brusselator1d.ode --set N=500 --method rodas4 --samples 10",
+    "run models/heat2d.ode --set N=64 --method auto --samples 10",
+];
+
+fn table() -> PathBuf {
+    root().join("tests/fixtures/instructions.txt")
+}
+
+/// The command as users build it, in the target folder of this test; `ODEC` names one that is there already.
+fn release() -> PathBuf {
+    if let Some(path) = std::env::var_os("ODEC") {
+        return path.into();
+    }
+    let this = std::env::current_exe().expect("the path of this test");
+    // target/debug/deps/this-test
+    let target = this.ancestors().nth(3).expect("a target folder");
+    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .current_dir(root())
+        .args(["build", "--quiet", "--release", "--locked", "--bin", "odec", "--target-dir"])
+        .arg(target)
+        .status()
+        .expect("cargo runs");
+    assert!(status.success(), "odec does not build");
+    target.join("release/odec")
+}
+
+fn count(odec: &PathBuf, run: &str) -> u64 {
+    let output = Command::new("valgrind")
+        .current_dir(root())
+        .args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
+        .arg(odec)
+        .args(run.split(' '))
+        .args(["-o", "/dev/null"])
+        .output()
+        .expect("valgrind runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "odec {run}\n{said}");
+    let total = said.lines().find_map(|l| l.split_once("refs:")).map(|(_, n)| n.trim().replace(',', ""));
+    total.and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("no count for odec {run}\n{said}"))
+}
+
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let group = |(k, c): (usize, char)| match (digits.len() - k) % 3 {
+        0 if k > 0 => format!(",{c}"),
+        _ => c.to_string(),
+    };
+    digits.chars().enumerate().map(group).collect()
+}
+
+#[test]
+#[ignore = "needs valgrind and a release build; .ci/run asks for it"]
+fn runs_take_the_instructions_of_the_table() {
+    let valgrind = Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if !valgrind.is_ok_and(|s| s.success()) {
+        println!("skipped: valgrind is not installed");
+        return;
+    }
+    let odec = release();
+    let counts: Vec<(u64, &str)> = RUNS.iter().map(|run| (count(&odec, run), *run)).collect();
+    if std::env::var_os("UPDATE").is_some() {
+        let lines: String = counts.iter().map(|(n, run)| format!("{:>15}  odec {run}\n", grouped(*n))).collect();
+        std::fs::write(table(), lines).expect("the table is written");
+        return;
+    }
+    let known = text(&table());
+    let mut wrong = vec![];
+    for (now, run) in counts {
+        let line = known.lines().find(|l| l.ends_with(&format!("  odec {run}")));
+        let before =
+            line.and_then(|l| l.split_whitespace().next()).and_then(|n| n.replace(',', "").parse::<u64>().ok());
+        let Some(before) = before else {
+            wrong.push(format!("odec {run}: not in the table"));
+            continue;
+        };
+        let change = now as f64 / before as f64 - 1.0;
+        println!("{:>15} {:+6.1} %  odec {run}", grouped(now), 100.0 * change);
+        if change.abs() > MARGIN {
+            let word = if change > 0.0 { "slower" } else { "faster: renew the table, so that it guards what was won" };
+            let (now, before) = (grouped(now), grouped(before));
+            wrong.push(format!(
+                "odec {run}: {now} instructions, {before} in the table ({:+.1} %, {word})",
+                100.0 * change
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "\n{}\nIf this is meant: UPDATE=1 cargo test --workspace --test instructions -- --ignored",
+        wrong.join("\n")
+    );
+}

@@ -1,7 +1,7 @@
 //! Simplified Newton for the one equation of the implicit one-step and multistep methods, with its rate watched and the
 //! Jacobian and its factors reused while that pays.
 
-use crate::control::{weighted_norm, weighted_worst};
+use crate::control::{root_mean_of, weighted_worst};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::linear::{Goal, LinearReport, MassMatrix, Shifted};
 use crate::problem::{Cause, Options, Refusal};
@@ -11,7 +11,7 @@ use crate::system::System;
 pub const MAX_ITERATIONS: u32 = 10;
 /// The factors are kept while alpha is within this fraction of theirs.
 pub const ALPHA_DRIFT: f64 = 0.25;
-/// Error that an iteration for a correction may leave, as a fraction of what Newton may leave.
+/// Error that an iteration for a correction may leave, as a fraction of what Newton may leave, unless a method knows better.
 pub const LINEAR_ACCURACY: f64 = 0.5;
 /// Solves after which the Jacobian is renewed, however well the iteration seems to converge.
 pub const MAX_AGE: u32 = 20;
@@ -19,6 +19,8 @@ pub const MAX_AGE: u32 = 20;
 pub const POOR_RATE: f64 = 0.1;
 /// A rate remembered from the last solve is not trusted to be better than this before one is measured.
 pub const TRUSTED_RATE: f64 = 0.01;
+/// Power of the remembered rate that is taken for the next: what was not measured again for some steps is trusted less and less.
+pub const FADING: f64 = 0.8;
 /// Relative correction at which an iteration that no longer contracts has met rounding and not divergence.
 pub const ROUNDING: f64 = 1e-10;
 
@@ -43,6 +45,10 @@ pub struct Equation<'a> {
 pub struct Accuracy {
     /// Bound on the weighted size of the error left by the iteration (1 is the tolerance of the step).
     pub tolerance: f64,
+    /// Error that an iteration for a correction may leave, as a fraction of the tolerance.
+    pub linear: f64,
+    /// How far a remembered rate is trusted ([`TRUSTED_RATE`]), and how fast it fades ([`FADING`]).
+    pub memory: (f64, f64),
     /// Relative tolerance in the weights.
     pub rtol: f64,
     /// How often the Jacobian may be renewed at an iterate (0: a slow iteration is left to a smaller step).
@@ -63,7 +69,13 @@ impl Accuracy {
         } else {
             (10.0 * f64::EPSILON / rtol).max(rtol.sqrt().min(0.03))
         };
-        Accuracy { tolerance, rtol, renewals: if options.fixed { FIXED_STEP_RENEWALS } else { 0 } }
+        Accuracy {
+            tolerance,
+            linear: LINEAR_ACCURACY,
+            memory: (TRUSTED_RATE, FADING),
+            rtol,
+            renewals: if options.fixed { FIXED_STEP_RENEWALS } else { 0 },
+        }
     }
 }
 
@@ -152,8 +164,10 @@ impl Newton {
             self.renew(eval, equation, y)?;
         }
         self.age += 1;
-        self.guess.copy_from_slice(y);
         let mut renewals = if fresh { accuracy.renewals } else { accuracy.renewals + 1 };
+        if renewals > 0 {
+            self.guess.copy_from_slice(y);
+        }
         loop {
             match self.iterate(eval, equation, y, weights, accuracy) {
                 Err(cause) if renewals > 0 && cause != Cause::Fatal => {
@@ -185,7 +199,10 @@ impl Newton {
         self.matrix.factor(eval, equation.alpha)?;
         self.state = Factors::Old;
         self.age = 0;
-        self.eta = 1.0;
+        // Where factors are cheap they are made anew for every alpha, and a new Jacobian makes the rate no worse.
+        if !self.matrix.iterates() {
+            self.eta = 1.0;
+        }
         Ok(())
     }
 
@@ -208,7 +225,8 @@ impl Newton {
         let (anchor, alpha) = (&equation.anchor[..n], equation.alpha);
         // Factors of another alpha over- or undershoot on stiff components by this much.
         let mut relax = 2.0 / (1.0 + alpha / self.matrix.alpha());
-        let mut eta = self.eta.max(TRUSTED_RATE).powf(0.8);
+        let (trusted, fading) = accuracy.memory;
+        let mut eta = self.eta.max(trusted).powf(fading);
         let mut previous = 0.0;
         let mut renewed = false;
         for iteration in 0..MAX_ITERATIONS {
@@ -237,16 +255,12 @@ impl Newton {
                     mass.multiply_add(-alpha, &self.difference, &mut self.residual);
                 }
             }
-            let goal = Goal { weights, tolerance: LINEAR_ACCURACY * accuracy.tolerance };
+            let goal = Goal { weights, tolerance: accuracy.linear * accuracy.tolerance };
             if !self.matrix.solve_within(eval, &mut self.residual, goal) {
                 return Err(self.give_up(weights));
             }
             let at_rest = self.mass.varies() && iteration == 0 && y == anchor;
-            for i in 0..n {
-                self.residual[i] *= relax;
-                y[i] += self.residual[i];
-            }
-            let size = weighted_norm(&self.residual, weights);
+            let size = advance(y, &mut self.residual, relax, weights);
             if iteration > 0 {
                 let theta = size / previous;
                 // The rate says nothing of what follows where the matrix was renewed in between.
@@ -283,4 +297,26 @@ impl Newton {
         self.state = Factors::None;
         Cause::NewtonFailed { row: weighted_worst(&self.residual, weights) }
     }
+}
+
+/// y += r, where r *= relax first; the weighted norm of r.
+fn advance(y: &mut [f64], r: &mut [f64], relax: f64, weights: &[f64]) -> f64 {
+    let n = y.len();
+    let ((y4, y), (r4, r), (w4, w)) = (y.as_chunks_mut::<4>(), r.as_chunks_mut::<4>(), weights[..n].as_chunks::<4>());
+    let mut sums = [0.0; 4];
+    for ((y, r), w) in y4.iter_mut().zip(r4).zip(w4) {
+        for l in 0..4 {
+            r[l] *= relax;
+            y[l] += r[l];
+            let q = r[l] * w[l];
+            sums[l] += q * q;
+        }
+    }
+    for (l, ((y, r), w)) in y.iter_mut().zip(r).zip(w).enumerate() {
+        *r *= relax;
+        *y += *r;
+        let q = *r * w;
+        sums[l] += q * q;
+    }
+    root_mean_of(sums, n)
 }

@@ -42,17 +42,37 @@ impl Pattern {
 
     /// The pattern of these (row, column) positions; duplicates count once.
     pub fn from_positions(rows: usize, cols: usize, positions: impl IntoIterator<Item = (usize, usize)>) -> Pattern {
-        let mut sorted: Vec<(u32, u32)> = positions.into_iter().map(|(r, c)| (c as u32, r as u32)).collect();
-        sorted.sort_unstable();
-        sorted.dedup();
+        let positions: Vec<(u32, u32)> = positions.into_iter().map(|(r, c)| (r as u32, c as u32)).collect();
         let mut col_ptr = vec![0u32; cols + 1];
-        for (c, _) in &sorted {
+        for (_, c) in &positions {
             col_ptr[*c as usize + 1] += 1;
         }
         for j in 0..cols {
             col_ptr[j + 1] += col_ptr[j];
         }
-        Pattern { rows: rows as u32, col_ptr, row_idx: sorted.into_iter().map(|(_, r)| r).collect() }
+        let mut next = col_ptr.clone();
+        let mut row_idx = vec![0u32; positions.len()];
+        for (r, c) in &positions {
+            let at = &mut next[*c as usize];
+            row_idx[*at as usize] = *r;
+            *at += 1;
+        }
+        // Each column in order and without its duplicates, moved up to the one before.
+        let mut end = 0;
+        for j in 0..cols {
+            let (from, to) = (col_ptr[j] as usize, col_ptr[j + 1] as usize);
+            row_idx[from..to].sort_unstable();
+            col_ptr[j] = end as u32;
+            for k in from..to {
+                if k == from || row_idx[k] != row_idx[end - 1] {
+                    row_idx[end] = row_idx[k];
+                    end += 1;
+                }
+            }
+        }
+        col_ptr[cols] = end as u32;
+        row_idx.truncate(end);
+        Pattern { rows: rows as u32, col_ptr, row_idx }
     }
 
     /// Every position, column after column.

@@ -12,6 +12,12 @@ pub(super) fn symmetric(pattern: &Pattern) -> Pattern {
     col_ptr.push(0);
     for j in 0..n {
         let (a, b) = (&pattern.row_idx[pattern.column(j)], &transposed.row_idx[transposed.column(j)]);
+        if a == b {
+            // Structurally symmetric here, as most are.
+            row_idx.extend(a.iter().filter(|row| **row as usize != j));
+            col_ptr.push(row_idx.len() as u32);
+            continue;
+        }
         let (mut p, mut q) = (0, 0);
         while p < a.len() || q < b.len() {
             let (left, right) = (a.get(p).copied().unwrap_or(u32::MAX), b.get(q).copied().unwrap_or(u32::MAX));
@@ -104,9 +110,13 @@ impl Search<'_> {
 
 /// The order (column eliminated k-th) and the half bandwidth of A + A' in it. The better of this and the given order.
 pub(super) fn reverse_cuthill_mckee(pattern: &Pattern) -> (Vec<u32>, usize) {
-    let n = pattern.cols();
-    let graph = symmetric(pattern);
-    let mut search = Search { graph: &graph, seen: vec![0; n], number: 0, queue: Vec::with_capacity(n) };
+    narrow(&symmetric(pattern))
+}
+
+/// As [`reverse_cuthill_mckee`], for a symmetric pattern without diagonal.
+pub(super) fn narrow(graph: &Pattern) -> (Vec<u32>, usize) {
+    let n = graph.cols();
+    let mut search = Search { graph, seen: vec![0; n], number: 0, queue: Vec::with_capacity(n) };
     let mut order: Vec<u32> = Vec::with_capacity(n);
     let mut placed = vec![false; n];
     for root in 0..n as u32 {
@@ -130,8 +140,8 @@ pub(super) fn reverse_cuthill_mckee(pattern: &Pattern) -> (Vec<u32>, usize) {
         }
     }
     order.reverse();
-    let given = half_bandwidth(&graph, &(0..n as u32).collect::<Vec<_>>());
-    let found = half_bandwidth(&graph, &order);
+    let given = half_bandwidth(graph, &(0..n as u32).collect::<Vec<_>>());
+    let found = half_bandwidth(graph, &order);
     if given <= found { ((0..n as u32).collect(), given) } else { (order, found) }
 }
 

@@ -305,26 +305,33 @@ fn straight<S: Scalar>(pattern: &Pattern, request: Request<'_>, most: f64) -> Op
 
 /// As [`direct`], for methods that iterate themselves: an iteration where it is asked for or promises less work.
 pub(super) fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<Box<dyn Factor>, Refusal> {
-    let n = pattern.cols();
-    let pays = || {
-        if n < KRYLOV_FROM || pattern.entries() as f64 >= SPARSE_DENSITY * n as f64 * n as f64 {
-            return false;
-        }
-        if band::reverse_cuthill_mckee(pattern).1 <= NARROW {
-            return false;
-        }
-        let most = KRYLOV_PAYS * pattern.entries() as f64;
-        n > ANALYSED || ordering::within(pattern, MAX_FILL, most).is_none()
-    };
     match request.wish {
-        Linear::Krylov => Ok(krylov(pattern)),
-        Linear::Auto if pays() => Ok(krylov(pattern)),
-        _ => direct(pattern, request),
+        Linear::Krylov => {
+            let graph = band::symmetric(pattern);
+            return Ok(krylov(pattern, &graph, band::narrow(&graph)));
+        }
+        Linear::Auto => {}
+        _ => return direct(pattern, request),
     }
+    let n = pattern.cols();
+    if n >= KRYLOV_FROM && (pattern.entries() as f64) < SPARSE_DENSITY * n as f64 * n as f64 {
+        let graph = band::symmetric(pattern);
+        let (order, width) = band::narrow(&graph);
+        let most = KRYLOV_PAYS * pattern.entries() as f64;
+        if width > NARROW && (n > ANALYSED || ordering::of_graph(&graph, MAX_FILL, most).is_none()) {
+            return Ok(krylov(pattern, &graph, (order, width)));
+        }
+    }
+    direct(pattern, request)
 }
 
-fn krylov(pattern: &Pattern) -> Box<dyn Factor> {
-    if split::suits(pattern) { Box::new(Split::new(pattern)) } else { Box::new(Incomplete::new(pattern)) }
+/// Iteration with an order that brings entries near the diagonal, and the half bandwidth in it.
+fn krylov(pattern: &Pattern, graph: &Pattern, narrow: (Vec<u32>, usize)) -> Box<dyn Factor> {
+    if split::suits(pattern, graph) {
+        Box::new(Split::new(pattern, graph, narrow))
+    } else {
+        Box::new(Incomplete::new(pattern, narrow))
+    }
 }
 
 /// A factorisation that always chooses its pivots by size, for matrices that may be singular.

@@ -55,14 +55,14 @@ impl Preconditioned for Operator<'_> {
         for i in 0..second {
             self.w[i] = z[i] / self.alpha;
         }
-        self.w[second..].copy_from_slice(z);
+        self.w[second..].copy_from_slice(&z[..self.scale.len()]);
         self.product();
         for value in self.jw.iter_mut() {
             *value = -*value;
         }
         self.w[..second].fill(0.0);
         self.mass.multiply_add(self.alpha, self.w, self.jw);
-        for i in 0..out.len() {
+        for i in 0..self.scale.len() {
             out[i] = self.jw[second + i] * self.scale[i];
         }
     }
@@ -120,7 +120,7 @@ impl Free {
         }
         let (positions, rest) = r.split_at_mut(second);
         match &goal {
-            None => work.metric.fill(1.0),
+            None => work.weigh_equally(),
             Some(goal) => {
                 let (of_positions, of_rest) = goal.weights.split_at(second);
                 self.weights.copy_from_slice(of_rest);
@@ -135,7 +135,7 @@ impl Free {
         }
         let (iterations, met) = bicgstab(work, goal.map_or(0.0, |goal| goal.tolerance), &mut operator);
         self.iterations += iterations;
-        rest.copy_from_slice(&work.x);
+        rest.copy_from_slice(&work.x[..rest.len()]);
         for (dq, dv) in positions.iter_mut().zip(rest.iter()) {
             *dq = (*dq + *dv) / alpha;
         }

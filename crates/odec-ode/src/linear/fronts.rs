@@ -6,7 +6,7 @@ use crate::linear::band::{inverse, symmetric};
 use crate::linear::choice::{Kind, LinearReport, MAX_FILL};
 use crate::linear::dissection::nested_dissection;
 use crate::linear::matching::{Matching, match_rows};
-use crate::linear::ordering::{Ordering, minimum_degree};
+use crate::linear::ordering::{Ordering, minimum_degree, of_graph};
 use crate::linear::{Assembled, Factor, Health, Scalar};
 use crate::pattern::Pattern;
 
@@ -18,6 +18,10 @@ const NONE: u32 = u32::MAX;
 
 /// Factorisations that take more operations than this are made in dense fronts.
 const FRONTS_PAY: f64 = 1e6;
+
+/// Below this many operations in the order of minimum degree no other is looked at: its analysis would take longer than it saves in
+/// some factorisations.
+const DISSECTION_PAYS: f64 = 2e7;
 
 /// The way in which a sparse matrix is factored.
 pub(super) enum Plan {
@@ -36,7 +40,7 @@ pub(super) struct Ordered {
 /// Minimum degree or, where that is much work, nested dissection if it promises less; `None` beyond `limit` entries of L + U.
 pub(super) fn plan(pattern: &Pattern, limit: u64) -> Option<Plan> {
     let graph = symmetric(pattern);
-    let degree = minimum_degree(pattern, limit);
+    let degree = of_graph(&graph, limit, f64::INFINITY);
     let analysed = degree.as_ref().and_then(|o| analyse(&graph, &o.order, limit));
     match (degree, &analysed) {
         (Some(ordering), Some(analysis)) if analysis.flops < FRONTS_PAY => return Some(Plan::Columns(ordering)),
@@ -54,6 +58,12 @@ pub(super) fn plan_fronts(pattern: &Pattern) -> Option<Ordered> {
 }
 
 fn better(graph: &Pattern, degree: Option<Analysis>, limit: u64) -> Option<Ordered> {
+    let degree = match degree {
+        Some(analysis) if analysis.flops < DISSECTION_PAYS => {
+            return Some(Ordered { analysis, name: "minimum degree" });
+        }
+        degree => degree,
+    };
     match (degree, analyse(graph, &nested_dissection(graph), limit)) {
         (Some(degree), Some(dissection)) if degree.flops <= dissection.flops => {
             Some(Ordered { analysis: degree, name: "minimum degree" })

@@ -2,9 +2,9 @@
 //! *Iterative Methods for Sparse Linear Systems*, section 10.3), in reverse Cuthill-McKee order: fields of a cell lie side by side,
 //! and rows that do not wait for each other follow one another.
 
-use crate::linear::band::{inverse, reverse_cuthill_mckee};
+use crate::linear::band::inverse;
 use crate::linear::choice::{Kind, LinearReport};
-use crate::linear::krylov::{Goal, Preconditioned, Work, bicgstab};
+use crate::linear::krylov::{Goal, Preconditioned, Work, bicgstab, stable};
 use crate::linear::{Assembled, Factor, Health};
 use crate::pattern::Pattern;
 
@@ -26,6 +26,8 @@ pub(super) struct Incomplete {
     /// Place of each column in the row at work; `NONE` elsewhere.
     place: Vec<u32>,
     work: Work,
+    /// The factors are.
+    stable: bool,
     iterations: u64,
     report: LinearReport,
 }
@@ -33,10 +35,9 @@ pub(super) struct Incomplete {
 const NONE: u32 = u32::MAX;
 
 impl Incomplete {
-    /// For matrices on a pattern.
-    pub fn new(pattern: &Pattern) -> Self {
+    /// For matrices on a pattern, with the order of elimination and the half bandwidth in it.
+    pub fn new(pattern: &Pattern, (order, bandwidth): (Vec<u32>, usize)) -> Self {
         let n = pattern.cols();
-        let (order, bandwidth) = reverse_cuthill_mckee(pattern);
         let position = inverse(&order);
         // A diagonal that the pattern lacks is a zero to begin with.
         let mut lacking: Vec<bool> = vec![true; n];
@@ -91,6 +92,7 @@ impl Incomplete {
             reciprocal: vec![0.0; n],
             place: vec![NONE; n],
             work: Work::new(n),
+            stable: true,
             iterations: 0,
             report,
         }
@@ -100,12 +102,12 @@ impl Incomplete {
         self.start[i] as usize..self.start[i + 1] as usize
     }
 
-    /// b into the order of elimination, L^-1 of it, then U^-1.
-    fn precondition(&mut self, b: &[f64]) {
-        let z = &mut self.work.r;
+    /// `b`, by original numbers, into the order of elimination, L^-1 of it, then U^-1.
+    fn precondition(&mut self, b: impl Fn(u32) -> f64) {
+        let z = &mut self.work.r[..self.order.len()];
         for i in 0..z.len() {
             let (first, diagonal) = (self.start[i] as usize, self.diagonal[i] as usize);
-            let mut sum = b[self.order[i] as usize];
+            let mut sum = b(self.order[i]);
             for (j, l) in self.cols[first..diagonal].iter().zip(&self.factors[first..diagonal]) {
                 sum -= l * z[*j as usize];
             }
@@ -115,7 +117,7 @@ impl Incomplete {
     }
 
     fn iterate(&mut self, b: &mut [f64], tolerance: f64) -> bool {
-        self.precondition(b);
+        self.precondition(|i| b[i as usize]);
         let Incomplete { start, cols, diagonal, values, factors, reciprocal, work, .. } = self;
         let (iterations, met) =
             bicgstab(work, tolerance, &mut Factored { start, cols, diagonal, values, factors, reciprocal });
@@ -215,17 +217,19 @@ impl Factor for Incomplete {
             }
             self.reciprocal[i] = 1.0 / pivot;
         }
+        self.precondition(|_| 1.0);
+        self.stable = stable(&self.work.r, &self.reciprocal);
         Ok(())
     }
 
     fn solve(&mut self, b: &mut [f64]) {
-        self.work.metric.fill(1.0);
+        self.work.weigh_equally();
         self.iterate(b, 0.0);
     }
 
     fn solve_within(&mut self, b: &mut [f64], goal: Goal<'_>) -> bool {
         self.work.weigh(&self.order, goal.weights);
-        self.iterate(b, goal.tolerance)
+        self.stable && self.iterate(b, goal.tolerance)
     }
 
     fn health(&self) -> Health {

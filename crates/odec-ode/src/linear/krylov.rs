@@ -17,16 +17,33 @@ pub const TIGHT: f64 = 1e-12;
 /// A scalar product this much smaller than its factors allow has lost its meaning: the iteration begins anew from where it is.
 const BREAKDOWN: f64 = 1e-30;
 
+/// Growth of the residual on the way beyond which the one that the iteration carries along says nothing of the true one: as a fraction
+/// of the goal over rounding.
+const LOST: f64 = 4.0 * f64::EPSILON;
+
+/// Solutions for equal right sides larger than the largest reciprocal of a pivot by this come from factors that are unstable (Chow &
+/// Saad, J. Comput. Appl. Math. 86 (1997)): what they make of a residual says nothing.
+const UNSTABLE: f64 = 1e9;
+
+/// True where incomplete factors are good for something: `x` is what they make of a right side of ones.
+pub(super) fn stable(x: &[f64], reciprocal: &[f64]) -> bool {
+    let largest = |x: &[f64]| x.iter().fold(0.0, |most: f64, x| if x.is_nan() { f64::NAN } else { most.max(x.abs()) });
+    largest(x) <= UNSTABLE * largest(reciprocal)
+}
+
 /// A preconditioned matrix Q A R of which the iteration solves Q A R v = Q b; the solution is R v.
 pub(super) trait Preconditioned {
+    /// Multiple of z that `outer` leaves to the loop that reads its result first.
+    const REST: f64 = 0.0;
     /// z = R v.
     fn inner(&mut self, v: &[f64], z: &mut [f64]);
-    /// out = Q A z, where z = R v.
+    /// out + REST z = Q A z, where z = R v.
     fn outer(&mut self, v: &[f64], z: &[f64], out: &mut [f64]);
 }
 
-/// Vectors of the iteration; no other memory is used.
+/// Vectors of the iteration; no other memory is used. All are filled up with zeros to whole [`Lanes`].
 pub(super) struct Work {
+    n: usize,
     /// Squares of the weights.
     pub metric: Vec<f64>,
     /// The solution.
@@ -44,9 +61,10 @@ pub(super) struct Work {
 
 impl Work {
     pub fn new(n: usize) -> Self {
-        let zeros = || vec![0.0; n];
+        let zeros = || vec![0.0; n.next_multiple_of(LANES)];
         Work {
-            metric: vec![1.0; n],
+            n,
+            metric: zeros(),
             x: zeros(),
             r: zeros(),
             shadow: zeros(),
@@ -65,76 +83,87 @@ impl Work {
             *m = weight * weight;
         }
     }
+
+    /// Weighs all unknowns the same.
+    pub fn weigh_equally(&mut self) {
+        self.metric[..self.n].fill(1.0);
+    }
 }
 
-/// The four partial sums that reductions are made of, so that they vectorise.
-type Lanes = [f64; 4];
+/// Partial sums that reductions are made of, so that they vectorise.
+const LANES: usize = 4;
+type Lanes = [f64; LANES];
 
 fn total(s: Lanes) -> f64 {
     (s[0] + s[2]) + (s[1] + s[3])
 }
 
-/// sum a_i b_i.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let ((a4, a), (b4, b)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
-    let mut s: Lanes = [0.0; 4];
-    for (a, b) in a4.iter().zip(b4) {
-        for l in 0..4 {
-            s[l] += a[l] * b[l];
+fn lanes(a: &[f64]) -> &[Lanes] {
+    a.as_chunks().0
+}
+
+fn lanes_mut(a: &mut [f64]) -> &mut [Lanes] {
+    a.as_chunks_mut().0
+}
+
+/// out += rest z, and sum a_i out_i of the result.
+fn complete(out: &mut [f64], rest: f64, z: &[f64], a: &[f64]) -> f64 {
+    let mut s = [0.0; LANES];
+    for ((out, z), a) in lanes_mut(out).iter_mut().zip(lanes(z)).zip(lanes(a)) {
+        for l in 0..LANES {
+            out[l] += rest * z[l];
+            s[l] += a[l] * out[l];
         }
-    }
-    for (l, (a, b)) in a.iter().zip(b).enumerate() {
-        s[l] += a * b;
     }
     total(s)
 }
 
-/// sum w_i a_i b_i and sum w_i a_i a_i.
-fn dots(w: &[f64], a: &[f64], b: &[f64]) -> (f64, f64) {
-    let ((w4, w), (a4, a), (b4, b)) = (w.as_chunks::<4>(), a.as_chunks::<4>(), b.as_chunks::<4>());
-    let (mut s, mut q): (Lanes, Lanes) = ([0.0; 4], [0.0; 4]);
-    for ((w, a), b) in w4.iter().zip(a4).zip(b4) {
-        for l in 0..4 {
-            let wa = w[l] * a[l];
-            s[l] += wa * b[l];
-            q[l] += wa * a[l];
+/// out += rest z, and of the result sum w_i out_i a_i and sum w_i out_i out_i.
+fn complete_weighed(out: &mut [f64], rest: f64, z: &[f64], w: &[f64], a: &[f64]) -> (f64, f64) {
+    let (mut s, mut q) = ([0.0; LANES], [0.0; LANES]);
+    for (((out, z), w), a) in lanes_mut(out).iter_mut().zip(lanes(z)).zip(lanes(w)).zip(lanes(a)) {
+        for l in 0..LANES {
+            out[l] += rest * z[l];
+            let weighed = w[l] * out[l];
+            s[l] += weighed * a[l];
+            q[l] += weighed * out[l];
         }
-    }
-    for (l, ((w, a), b)) in w.iter().zip(a).zip(b).enumerate() {
-        s[l] += w * a * b;
-        q[l] += w * a * a;
     }
     (total(s), total(q))
 }
 
 /// r -= alpha v, and sum w_i r_i r_i of the result.
 fn reduce(r: &mut [f64], alpha: f64, v: &[f64], w: &[f64]) -> f64 {
-    let ((r4, r), (v4, v), (w4, w)) = (r.as_chunks_mut::<4>(), v.as_chunks::<4>(), w.as_chunks::<4>());
-    let mut s: Lanes = [0.0; 4];
-    for ((r, v), w) in r4.iter_mut().zip(v4).zip(w4) {
-        for l in 0..4 {
+    let mut s = [0.0; LANES];
+    for ((r, v), w) in lanes_mut(r).iter_mut().zip(lanes(v)).zip(lanes(w)) {
+        for l in 0..LANES {
             r[l] -= alpha * v[l];
             s[l] += w[l] * r[l] * r[l];
         }
     }
-    for (l, ((r, v), w)) in r.iter_mut().zip(v).zip(w).enumerate() {
-        *r -= alpha * v;
-        s[l] += w * *r * *r;
-    }
     total(s)
+}
+
+/// r -= omega t, and of the result sum w_i r_i r_i and sum a_i r_i.
+fn reduce_twice(r: &mut [f64], omega: f64, t: &[f64], w: &[f64], a: &[f64]) -> (f64, f64) {
+    let (mut s, mut q) = ([0.0; LANES], [0.0; LANES]);
+    for (((r, t), w), a) in lanes_mut(r).iter_mut().zip(lanes(t)).zip(lanes(w)).zip(lanes(a)) {
+        for l in 0..LANES {
+            r[l] -= omega * t[l];
+            s[l] += w[l] * r[l] * r[l];
+            q[l] += a[l] * r[l];
+        }
+    }
+    (total(s), total(q))
 }
 
 /// sum w_i a_i a_i.
 fn square(w: &[f64], a: &[f64]) -> f64 {
-    let ((w4, w), (a4, a)) = (w.as_chunks::<4>(), a.as_chunks::<4>());
-    let mut s: Lanes = [0.0; 4];
-    for (w, a) in w4.iter().zip(a4) {
-        for l in 0..4 {
+    let mut s = [0.0; LANES];
+    for (w, a) in lanes(w).iter().zip(lanes(a)) {
+        for l in 0..LANES {
             s[l] += w[l] * a[l] * a[l];
         }
-    }
-    for (l, (w, a)) in w.iter().zip(a).enumerate() {
-        s[l] += w * a * a;
     }
     total(s)
 }
@@ -142,12 +171,11 @@ fn square(w: &[f64], a: &[f64]) -> f64 {
 /// Solves Q A x = Q b from x = 0, where `work.r` is Q b, for `work.x`. The residual r is measured as R r, which estimates the
 /// error: at most `tolerance` in the norm sqrt(mean(metric_i e_i^2)), or [`TIGHT`] times what it was at the start. Gives the
 /// iterations, and whether the goal was met.
-pub(super) fn bicgstab(work: &mut Work, tolerance: f64, matrix: &mut impl Preconditioned) -> (u64, bool) {
-    let Work { metric, x, r, shadow, p, v, t, zp, zr } = work;
-    let n = x.len();
+pub(super) fn bicgstab<P: Preconditioned>(work: &mut Work, tolerance: f64, matrix: &mut P) -> (u64, bool) {
+    let Work { n, metric, x, r, shadow, p, v, t, zp, zr } = work;
     matrix.inner(r, zp);
     let start = square(metric, zp);
-    let goal = (tolerance * tolerance * n as f64).max(TIGHT * TIGHT * start);
+    let goal = (tolerance * tolerance * *n as f64).max(TIGHT * TIGHT * start);
     if start <= goal {
         // The preconditioner alone is nearer than nothing.
         x.copy_from_slice(zp);
@@ -158,20 +186,20 @@ pub(super) fn bicgstab(work: &mut Work, tolerance: f64, matrix: &mut impl Precon
         return (0, false);
     }
     let mut size = square(metric, r);
-    let (mut alpha, mut omega, mut rho) = (1.0, 1.0, 1.0);
+    let mut largest = start;
+    let (mut alpha, mut omega, mut rho, mut next) = (1.0, 1.0, 1.0, 0.0);
     let mut anew = true;
     for iteration in 1..=MAX_KRYLOV {
-        let mut next = if anew { 0.0 } else { dot(shadow, r) };
-        if anew || next.abs() <= BREAKDOWN * size {
-            for i in 0..n {
-                shadow[i] = metric[i] * r[i];
+        if anew || f64::abs(next) <= BREAKDOWN * size {
+            for ((shadow, metric), r) in shadow.iter_mut().zip(&*metric).zip(&*r) {
+                *shadow = metric * r;
             }
             p.copy_from_slice(r);
             next = size;
         } else {
             let beta = (next / rho) * (alpha / omega);
-            for i in 0..n {
-                p[i] = r[i] + beta * (p[i] - omega * v[i]);
+            for ((p, r), v) in p.iter_mut().zip(&*r).zip(&*v) {
+                *p = r + beta * (*p - omega * v);
             }
         }
         rho = next;
@@ -179,7 +207,7 @@ pub(super) fn bicgstab(work: &mut Work, tolerance: f64, matrix: &mut impl Precon
             matrix.inner(p, zp);
         }
         matrix.outer(p, zp, v);
-        alpha = rho / dot(shadow, v);
+        alpha = rho / complete(v, P::REST, zp, shadow);
         if !alpha.is_finite() {
             return (iteration, false);
         }
@@ -187,23 +215,24 @@ pub(super) fn bicgstab(work: &mut Work, tolerance: f64, matrix: &mut impl Precon
         matrix.inner(r, zr);
         let left = square(metric, zr);
         if left <= goal {
-            for i in 0..n {
-                x[i] += alpha * zp[i];
+            for (x, zp) in x.iter_mut().zip(&*zp) {
+                *x += alpha * zp;
             }
-            return (iteration, true);
+            return (iteration, LOST * LOST * largest <= goal);
         }
         // What R does to the size is taken to be the same for the next residual.
         let stretch = left / size;
         matrix.outer(r, zr, t);
-        let (ts, tt) = dots(metric, t, r);
+        let (ts, tt) = complete_weighed(t, P::REST, zr, metric, r);
         omega = ts / tt;
-        for i in 0..n {
-            x[i] += alpha * zp[i] + omega * zr[i];
+        for ((x, zp), zr) in x.iter_mut().zip(&*zp).zip(&*zr) {
+            *x += alpha * zp + omega * zr;
         }
-        size = reduce(r, omega, t, metric);
+        (size, next) = reduce_twice(r, omega, t, metric, shadow);
         if size * stretch <= goal {
-            return (iteration, true);
+            return (iteration, LOST * LOST * largest <= goal);
         }
+        largest = largest.max(left).max(size * stretch);
         if !(omega.is_finite() && size.is_finite()) {
             return (iteration, false);
         }

@@ -28,6 +28,7 @@ mod staggered;
 mod straight;
 #[cfg(test)]
 mod tests;
+mod triangle;
 
 pub use assembled::Assembled;
 pub use choice::{

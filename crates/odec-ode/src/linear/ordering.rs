@@ -1,7 +1,6 @@
 //! A fill-reducing order of elimination: minimum degree on the quotient graph of A + A' (George & Liu 1989), with the
-//! approximate external degree of Amestoy, Davis & Duff 1996.
-
-use std::collections::BTreeSet;
+//! approximate external degree, supervariables, mass elimination and absorption of elements of Amestoy, Davis & Duff, SIAM J. Matrix
+//! Anal. Appl. 17 (1996).
 
 use crate::linear::band::symmetric;
 use crate::pattern::Pattern;
@@ -15,77 +14,7 @@ pub(super) struct Ordering {
     pub fill: u64,
 }
 
-/// The graph under elimination.
-struct Graph {
-    /// Neighbours of each variable that no element covers.
-    variables: Vec<Vec<u32>>,
-    /// Elements (eliminated variables) next to each variable.
-    elements: Vec<Vec<u32>>,
-    /// Variables of each element.
-    members: Vec<Vec<u32>>,
-    absorbed: Vec<bool>,
-}
-
-impl Graph {
-    fn new(pattern: &Pattern) -> Self {
-        let n = pattern.cols();
-        let symmetric = symmetric(pattern);
-        Graph {
-            variables: (0..n).map(|j| symmetric.row_idx[symmetric.column(j)].to_vec()).collect(),
-            elements: vec![Vec::new(); n],
-            members: vec![Vec::new(); n],
-            absorbed: vec![false; n],
-        }
-    }
-
-    /// Turns variable `p` into an element and returns nothing but its members, in `self.members[p]`.
-    fn eliminate(&mut self, p: usize, marks: &mut Marks) {
-        marks.next();
-        marks.set(p);
-        let mut members = Vec::new();
-        for &i in &self.variables[p] {
-            if marks.set(i as usize) {
-                members.push(i);
-            }
-        }
-        for e in std::mem::take(&mut self.elements[p]) {
-            for i in std::mem::take(&mut self.members[e as usize]) {
-                if marks.set(i as usize) {
-                    members.push(i);
-                }
-            }
-            self.absorbed[e as usize] = true;
-        }
-        self.variables[p] = Vec::new();
-        for &i in &members {
-            let i = i as usize;
-            let absorbed = &self.absorbed;
-            self.variables[i].retain(|j| !marks.is_set(*j as usize));
-            self.elements[i].retain(|e| !absorbed[*e as usize]);
-        }
-        self.members[p] = members;
-    }
-}
-
-/// Marks that are cleared all at once.
-struct Marks {
-    stamp: u32,
-    marks: Vec<u32>,
-}
-
-impl Marks {
-    fn next(&mut self) {
-        self.stamp += 1;
-    }
-
-    fn is_set(&self, i: usize) -> bool {
-        self.marks[i] == self.stamp
-    }
-
-    fn set(&mut self, i: usize) -> bool {
-        !std::mem::replace(&mut self.marks[i], self.stamp).eq(&self.stamp)
-    }
-}
+const NONE: u32 = u32::MAX;
 
 /// The order for a square pattern; `None` when the fill passes `limit`.
 pub(super) fn minimum_degree(pattern: &Pattern, limit: u64) -> Option<Ordering> {
@@ -94,49 +23,391 @@ pub(super) fn minimum_degree(pattern: &Pattern, limit: u64) -> Option<Ordering> 
 
 /// As [`minimum_degree`], `None` also when a factorisation would take more than `most` operations.
 pub(super) fn within(pattern: &Pattern, limit: u64, most: f64) -> Option<Ordering> {
-    let n = pattern.cols();
-    let mut graph = Graph::new(pattern);
-    let mut marks = Marks { stamp: 0, marks: vec![0; n] };
-    let mut degree: Vec<usize> = graph.variables.iter().map(Vec::len).collect();
-    let mut queue: BTreeSet<(usize, u32)> = degree.iter().enumerate().map(|(i, d)| (*d, i as u32)).collect();
-    // What of each element lies outside the one just made, valid where `seen` says so.
-    let mut outside = vec![0usize; n];
-    let mut seen = vec![u32::MAX; n];
-    let mut order = Vec::with_capacity(n);
-    let mut fill = 0u64;
-    let mut flops = 0.0;
-    while let Some((_, p)) = queue.pop_first() {
-        let step = order.len() as u32;
-        order.push(p);
-        let p = p as usize;
-        graph.eliminate(p, &mut marks);
-        let members = std::mem::take(&mut graph.members[p]);
-        fill += 2 * members.len() as u64 + 1;
-        flops += 2.0 * (members.len() as f64).powi(2) + members.len() as f64;
+    of_graph(&symmetric(pattern), limit, most)
+}
+
+/// As [`within`], for a symmetric pattern without diagonal.
+pub(super) fn of_graph(graph: &Pattern, limit: u64, most: f64) -> Option<Ordering> {
+    let mut quotient = Quotient::new(graph);
+    let (mut fill, mut flops) = (0u64, 0.0);
+    while let Some(pivot) = quotient.next() {
+        let (width, rest) = quotient.eliminate(pivot);
+        for k in 0..width {
+            let below = f64::from(rest + width - 1 - k);
+            fill += 2 * u64::from(rest + width - 1 - k) + 1;
+            flops += 2.0 * below * below + below;
+        }
         if fill > limit || flops > most {
             return None;
         }
-        for &i in &members {
-            for &e in &graph.elements[i as usize] {
-                let e = e as usize;
-                if seen[e] != step {
-                    (seen[e], outside[e]) = (step, graph.members[e].len());
+    }
+    Some(Ordering { order: quotient.order(), fill })
+}
+
+/// What a vertex of the quotient graph is.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    /// A variable, perhaps with others that have the same neighbours.
+    Variable,
+    /// A variable that goes with another.
+    Merged,
+    /// An eliminated variable: the variables of its list are all coupled.
+    Element,
+    /// An element that is part of a later one.
+    Absorbed,
+}
+
+/// The graph under elimination.
+struct Quotient {
+    state: Vec<State>,
+    /// Variables that a vertex stands for; those of its list for an element.
+    weight: Vec<u32>,
+    /// Lists: for a variable `elements` elements, then variables; for an element variables.
+    lists: Vec<u32>,
+    start: Vec<u32>,
+    length: Vec<u32>,
+    elements: Vec<u32>,
+    /// Bound on the weight of the neighbours.
+    degree: Vec<u32>,
+    /// Variables of each degree, doubly linked.
+    head: Vec<u32>,
+    next: Vec<u32>,
+    previous: Vec<u32>,
+    least: usize,
+    /// Variables that are eliminated with one, and the last of them.
+    follower: Vec<u32>,
+    last: Vec<u32>,
+    /// Pivots in their order.
+    pivots: Vec<u32>,
+    left: u32,
+    /// Marks of a vertex, valid where they equal `stamp`.
+    mark: Vec<u32>,
+    stamp: u32,
+    /// What of an element lies outside the newest, where `outside_of` names that.
+    outside: Vec<u32>,
+    outside_of: Vec<u32>,
+    /// Members of the newest element with a hash of their neighbours.
+    hashes: Vec<(u64, u32)>,
+}
+
+impl Quotient {
+    fn new(graph: &Pattern) -> Self {
+        let n = graph.cols();
+        let degree: Vec<u32> = (0..n).map(|j| graph.column(j).len() as u32).collect();
+        let mut quotient = Quotient {
+            state: vec![State::Variable; n],
+            weight: vec![1; n],
+            lists: graph.row_idx.clone(),
+            start: graph.col_ptr[..n].to_vec(),
+            length: degree.clone(),
+            elements: vec![0; n],
+            head: vec![NONE; n.max(1)],
+            next: vec![NONE; n],
+            previous: vec![NONE; n],
+            least: 0,
+            follower: vec![NONE; n],
+            last: (0..n as u32).collect(),
+            pivots: Vec::with_capacity(n),
+            left: n as u32,
+            mark: vec![0; n],
+            stamp: 0,
+            outside: vec![0; n],
+            outside_of: vec![NONE; n],
+            hashes: Vec::new(),
+            degree,
+        };
+        for i in (0..n as u32).rev() {
+            quotient.insert(i);
+        }
+        quotient
+    }
+
+    /// Puts a variable among those of its degree.
+    fn insert(&mut self, i: u32) {
+        let degree = self.degree[i as usize] as usize;
+        let before = std::mem::replace(&mut self.head[degree], i);
+        (self.next[i as usize], self.previous[i as usize]) = (before, NONE);
+        if before != NONE {
+            self.previous[before as usize] = i;
+        }
+        self.least = self.least.min(degree);
+    }
+
+    fn remove(&mut self, i: u32) {
+        let (next, previous) = (self.next[i as usize], self.previous[i as usize]);
+        match previous {
+            NONE => self.head[self.degree[i as usize] as usize] = next,
+            p => self.next[p as usize] = next,
+        }
+        if next != NONE {
+            self.previous[next as usize] = previous;
+        }
+    }
+
+    /// A variable of least degree.
+    fn next(&mut self) -> Option<u32> {
+        if self.left == 0 {
+            return None;
+        }
+        while self.head[self.least] == NONE {
+            self.least += 1;
+        }
+        Some(self.head[self.least])
+    }
+
+    fn list(&self, i: usize) -> std::ops::Range<usize> {
+        self.start[i] as usize..(self.start[i] + self.length[i]) as usize
+    }
+
+    /// Eliminates a variable with those that go with it: how many columns that are, and how many rows are below them.
+    fn eliminate(&mut self, pivot: u32) -> (u32, u32) {
+        self.remove(pivot);
+        self.pivots.push(pivot);
+        let before = self.left;
+        let p = pivot as usize;
+        let mut rest = self.gather(p);
+        self.left -= self.weight[p];
+        // How much of every other element lies outside the new one.
+        for k in self.list(p) {
+            let i = self.lists[k] as usize;
+            for k in self.start[i] as usize..(self.start[i] + self.elements[i]) as usize {
+                let e = self.lists[k] as usize;
+                if self.outside_of[e] != pivot {
+                    (self.outside_of[e], self.outside[e]) = (pivot, self.weight[e]);
                 }
-                outside[e] -= 1;
+                self.outside[e] -= self.weight[i];
             }
         }
-        for &i in &members {
-            let i = i as usize;
-            graph.elements[i].retain(|e| outside[*e as usize] > 0);
-            let others: usize = graph.elements[i].iter().map(|e| outside[*e as usize]).sum();
-            let bound = graph.variables[i].len() + others + members.len() - 1;
-            let new = bound.min(n - order.len()).min(degree[i] + members.len() - 1);
-            graph.elements[i].push(p as u32);
-            queue.remove(&(degree[i], i as u32));
-            degree[i] = new;
-            queue.insert((new, i as u32));
+        self.hashes.clear();
+        for k in self.list(p) {
+            let i = self.lists[k];
+            self.update(i as usize, pivot, &mut rest);
         }
-        graph.members[p] = members;
+        self.merge();
+        // Degrees, and the list without what has gone.
+        let (start, mut end) = (self.start[p] as usize, self.start[p] as usize);
+        for k in self.list(p) {
+            let i = self.lists[k];
+            if self.state[i as usize] == State::Variable {
+                let others = rest - self.weight[i as usize];
+                let most = self.left - self.weight[i as usize];
+                self.degree[i as usize] = (self.degree[i as usize].saturating_add(others)).min(most);
+                self.insert(i);
+                self.lists[end] = i;
+                end += 1;
+            }
+        }
+        self.length[p] = (end - start) as u32;
+        // From here on its weight is that of its list.
+        self.weight[p] = rest;
+        if rest == 0 {
+            self.state[p] = State::Absorbed;
+        }
+        (before - self.left, rest)
     }
-    Some(Ordering { order, fill })
+
+    /// Makes `p` an element: its list becomes all its neighbours, marked; their weight.
+    fn gather(&mut self, p: usize) -> u32 {
+        self.stamp += 1;
+        self.mark[p] = self.stamp;
+        self.state[p] = State::Element;
+        let own = self.list(p);
+        let variables = self.start[p] as usize + self.elements[p] as usize..own.end;
+        let from = self.lists.len();
+        let mut weight = 0;
+        let take = |this: &mut Self, k: usize, weight: &mut u32| {
+            let i = this.lists[k];
+            if this.state[i as usize] == State::Variable && this.mark[i as usize] != this.stamp {
+                this.mark[i as usize] = this.stamp;
+                this.lists.push(i);
+                *weight += this.weight[i as usize];
+                this.remove(i);
+            }
+        };
+        for k in variables {
+            take(self, k, &mut weight);
+        }
+        for k in own.start..own.start + self.elements[p] as usize {
+            let e = self.lists[k] as usize;
+            if self.state[e] == State::Element {
+                for k in self.list(e) {
+                    take(self, k, &mut weight);
+                }
+                self.state[e] = State::Absorbed;
+            }
+        }
+        (self.start[p], self.length[p], self.elements[p]) = (from as u32, (self.lists.len() - from) as u32, 0);
+        weight
+    }
+
+    /// Brings the list of a member `i` of the new element up to date, with the weight of its neighbours outside the element; or
+    /// eliminates it too, if there are none.
+    fn update(&mut self, i: usize, pivot: u32, rest: &mut u32) {
+        let (start, end) = (self.start[i] as usize, self.list(i).end);
+        let (mut to, mut degree, mut hash) = (start, 0u32, 0u64);
+        for k in start..start + self.elements[i] as usize {
+            let e = self.lists[k] as usize;
+            if self.state[e] != State::Element {
+                continue;
+            }
+            let outside = self.outside[e];
+            if outside == 0 {
+                self.state[e] = State::Absorbed;
+                continue;
+            }
+            degree = degree.saturating_add(outside);
+            hash = hash.wrapping_add(e as u64);
+            self.lists[to] = e as u32;
+            to += 1;
+        }
+        let kept = to;
+        for k in start + self.elements[i] as usize..end {
+            let j = self.lists[k] as usize;
+            if self.state[j] == State::Variable && self.mark[j] != self.stamp {
+                degree = degree.saturating_add(self.weight[j]);
+                hash = hash.wrapping_add(j as u64);
+                self.lists[to] = j as u32;
+                to += 1;
+            }
+        }
+        if degree == 0 {
+            *rest -= self.weight[i];
+            self.left -= self.weight[i];
+            self.follow(pivot, i);
+            return;
+        }
+        self.degree[i] = self.degree[i].min(degree);
+        // The new element comes first among the elements; there is room, since it took the place of one, or of the pivot.
+        if to > kept {
+            self.lists[to] = self.lists[kept];
+        }
+        if kept > start {
+            self.lists[kept] = self.lists[start];
+        }
+        self.lists[start] = pivot;
+        self.elements[i] = (kept - start + 1) as u32;
+        self.length[i] = (to - start + 1) as u32;
+        self.hashes.push((hash, i as u32));
+    }
+
+    /// Lets variable `i` go with `leader`.
+    fn follow(&mut self, leader: u32, i: usize) {
+        let last = self.last[leader as usize];
+        self.follower[last as usize] = i as u32;
+        self.last[leader as usize] = self.last[i];
+        self.state[i] = State::Merged;
+    }
+
+    /// Makes one variable of members of the new element that have the same neighbours.
+    fn merge(&mut self) {
+        let mut hashes = std::mem::take(&mut self.hashes);
+        hashes.sort_unstable();
+        let mut from = 0;
+        while from < hashes.len() {
+            let same = hashes[from..].iter().take_while(|h| h.0 == hashes[from].0).count();
+            let group = &hashes[from..from + same];
+            from += same;
+            for (k, (_, i)) in group.iter().enumerate() {
+                if k + 1 == group.len() || self.state[*i as usize] != State::Variable {
+                    continue;
+                }
+                self.stamp += 1;
+                for k in self.list(*i as usize) {
+                    self.mark[self.lists[k] as usize] = self.stamp;
+                }
+                for (_, j) in &group[k + 1..] {
+                    let (i, j) = (*i as usize, *j as usize);
+                    let equal = self.state[j] == State::Variable
+                        && (self.length[i], self.elements[i]) == (self.length[j], self.elements[j])
+                        && self.lists[self.list(j)].iter().all(|v| self.mark[*v as usize] == self.stamp);
+                    if equal {
+                        self.weight[i] += self.weight[j];
+                        self.follow(i as u32, j);
+                    }
+                }
+            }
+        }
+        self.hashes = hashes;
+    }
+
+    /// All variables in the order of elimination.
+    fn order(&self) -> Vec<u32> {
+        let mut order = Vec::with_capacity(self.state.len());
+        for pivot in &self.pivots {
+            let mut i = *pivot;
+            while i != NONE {
+                order.push(i);
+                i = self.follower[i as usize];
+            }
+        }
+        order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linear::analysis::analyse;
+
+    /// Five-point grid.
+    fn grid(side: usize) -> Pattern {
+        let at = |x: usize, y: usize| y * side + x;
+        let near = (0..side)
+            .flat_map(|y| (0..side - 1).flat_map(move |x| [(at(x, y), at(x + 1, y)), (at(y, x), at(y, x + 1))]));
+        Pattern::from_positions(side * side, side * side, near)
+    }
+
+    #[test]
+    fn every_column_has_its_place_and_the_fill_is_that_of_the_elimination() {
+        let mut seed = 1u64;
+        let mut below = |n: usize| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) as usize % n
+        };
+        for case in 0..200 {
+            let n = 1 + below(60);
+            let positions: Vec<_> = (0..below(4 * n)).map(|_| (below(n), below(n))).collect();
+            let pattern = Pattern::from_positions(n, n, positions);
+            let ordering = minimum_degree(&pattern, u64::MAX).unwrap();
+            let mut sorted = ordering.order.clone();
+            sorted.sort_unstable();
+            assert!(sorted.iter().enumerate().all(|(k, j)| k == *j as usize), "case {case}");
+            // Elimination on sets.
+            let graph = symmetric(&pattern);
+            let mut near: Vec<std::collections::BTreeSet<u32>> =
+                (0..n).map(|j| graph.row_idx[graph.column(j)].iter().copied().collect()).collect();
+            let mut fill = 0u64;
+            for p in &ordering.order {
+                let members = std::mem::take(&mut near[*p as usize]);
+                fill += 2 * members.len() as u64 + 1;
+                for i in &members {
+                    near[*i as usize].remove(p);
+                    let others: Vec<u32> = members.iter().copied().filter(|j| j != i).collect();
+                    near[*i as usize].extend(others);
+                }
+            }
+            assert_eq!(fill, ordering.fill, "case {case}");
+        }
+    }
+
+    #[test]
+    fn the_fill_of_a_grid_is_that_of_a_good_order() {
+        // Approximate minimum degree has 31 n log2(n)/4 entries in L, give or take a quarter, on grids of this size.
+        for side in [20, 60] {
+            let pattern = grid(side);
+            let ordering = minimum_degree(&pattern, u64::MAX).unwrap();
+            let n = (side * side) as f64;
+            let relative = ordering.fill as f64 / (n * n.log2());
+            assert!(relative < 3.5, "{relative}");
+            let analysis = analyse(&symmetric(&pattern), &ordering.order, u64::MAX).unwrap();
+            assert!((analysis.fill as f64) < 1.6 * ordering.fill as f64);
+        }
+    }
+
+    #[test]
+    fn a_limit_on_the_work_stops_it() {
+        let pattern = grid(30);
+        assert!(within(&pattern, u64::MAX, 1e4).is_none());
+        assert!(minimum_degree(&pattern, 1_000).is_none());
+    }
 }

@@ -364,10 +364,18 @@ impl<S: Scalar> Full<S> {
     pub(super) fn new(n: usize, jacobian: &Pattern, mass: &MassMatrix, make: Make<'_, S>) -> Result<Self, Refusal> {
         let unit = mass.is_identity();
         let mass = mass_positions(mass, n);
-        let pattern = Pattern::from_positions(n, n, jacobian.positions().chain(mass.iter().copied()));
+        // Most often M is where J is already.
+        let covered = mass.iter().all(|(r, c)| jacobian.find(*r, *c).is_some());
+        let pattern = match covered {
+            true => jacobian.clone(),
+            false => Pattern::from_positions(n, n, jacobian.positions().chain(mass.iter().copied())),
+        };
         let slot = |(row, col)| pattern.find(row, col).unwrap_or(0) as u32;
         let origin = Arc::new(Origin {
-            jacobian: jacobian.positions().map(slot).collect(),
+            jacobian: match covered {
+                true => (0..jacobian.entries() as u32).collect(),
+                false => jacobian.positions().map(slot).collect(),
+            },
             mass: mass.iter().copied().map(slot).collect(),
             unit,
         });

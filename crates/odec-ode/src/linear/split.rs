@@ -1,40 +1,15 @@
-//! Iteration on matrices whose graph has no triangles (grids with a few neighbours): there ILU(0) changes the diagonal alone,
-//! P = (L + E) E^-1 (E + U) with W = L + D + U, and a product with the preconditioned matrix costs two triangular solves and
+//! Iteration on matrices whose graph has no triangles (grids with a few neighbours): there incomplete factors without fill change the
+//! diagonal alone, P = (L + E) E^-1 (E + U) with W = L + D + U, and a product with the preconditioned matrix costs two triangular solves and
 //! no product with W (Eisenstat, SIAM J. Sci. Stat. Comput. 2 (1981)).
 //!
 //! With l = E^-1 L, u = E^-1 U: `(I + l)^-1 E^-1 W (I + u)^-1 v = z + (I + l)^-1 (v + (E^-1 D - 2) z)`, `z = (I + u)^-1 v`.
 
-use crate::linear::band::{inverse, reverse_cuthill_mckee, transpose};
+use crate::linear::band::inverse;
 use crate::linear::choice::{Kind, LinearReport};
-use crate::linear::krylov::{Goal, Preconditioned, Work, bicgstab};
+use crate::linear::krylov::{Goal, Preconditioned, Work, bicgstab, stable};
+use crate::linear::triangle::{Above, Rows, Sum, Triangle, by_levels};
 use crate::linear::{Assembled, Factor, Health};
 use crate::pattern::Pattern;
-
-/// Rows of a triangle in the order of elimination, without the diagonal.
-struct Triangle {
-    start: Vec<u32>,
-    cols: Vec<u32>,
-    /// Entry of the matrix at each place.
-    source: Vec<u32>,
-    values: Vec<f64>,
-}
-
-impl Triangle {
-    #[inline(always)]
-    fn row(&self, i: usize) -> std::ops::Range<usize> {
-        self.start[i] as usize..self.start[i + 1] as usize
-    }
-
-    /// sum of row i times x.
-    #[inline(always)]
-    fn times(&self, row: std::ops::Range<usize>, x: &[f64]) -> f64 {
-        let mut sum = 0.0;
-        for (j, a) in self.cols[row.clone()].iter().zip(&self.values[row]) {
-            sum += a * x[*j as usize];
-        }
-        sum
-    }
-}
 
 /// The matrix, scaled by rows to E^-1 W.
 struct Scaled {
@@ -51,20 +26,26 @@ pub(super) struct Split {
     order: Vec<u32>,
     /// Entry of the matrix on the diagonal of each row.
     pivots: Vec<u32>,
-    /// For each entry of the lower triangle, the entry opposite; `NONE` where there is none.
+    /// For each place of the lower triangle, the entry opposite; `NONE` where there is none.
     opposite: Vec<u32>,
+    /// Sums of the rows of the upper triangle.
+    sums: Vec<f64>,
     scaled: Scaled,
     work: Work,
+    /// The factors are.
+    stable: bool,
     iterations: u64,
     report: LinearReport,
 }
 
 const NONE: u32 = u32::MAX;
+/// An order with fewer levels than the other one divided by this makes worse incomplete factors (red and black cells have two).
+const LEVELS: usize = 2;
 
-/// True where no three unknowns are all coupled with one another and every diagonal entry is there.
-pub(super) fn suits(pattern: &Pattern) -> bool {
+/// True where no three unknowns are all coupled with one another (`graph` is the symmetric pattern without diagonal) and every
+/// diagonal entry is there.
+pub(super) fn suits(pattern: &Pattern, graph: &Pattern) -> bool {
     let n = pattern.cols();
-    let graph = super::band::symmetric(pattern);
     let mut mark = vec![NONE; n];
     for j in 0..n {
         if pattern.find(j, j).is_none() {
@@ -84,38 +65,35 @@ pub(super) fn suits(pattern: &Pattern) -> bool {
 }
 
 impl Split {
-    /// For matrices on a pattern that [`suits`].
-    pub fn new(pattern: &Pattern) -> Self {
+    /// For matrices on a pattern that [`suits`], with an order that brings their entries near the diagonal, and the half bandwidth in
+    /// it. The order in which the unknowns come serves as well where it makes as many levels, as on grids numbered line by line.
+    pub fn new(pattern: &Pattern, graph: &Pattern, (narrow, bandwidth): (Vec<u32>, usize)) -> Self {
         let n = pattern.cols();
-        let (order, bandwidth) = reverse_cuthill_mckee(pattern);
-        let position = inverse(&order);
-        let rows = transpose(pattern);
-        let entry = |i: u32, j: u32| pattern.find(i as usize, j as usize).map_or(NONE, |e| e as u32);
-        let triangle = |below: bool| {
-            let mut t = Triangle { start: vec![0], cols: Vec::new(), source: Vec::new(), values: Vec::new() };
-            for (k, i) in order.iter().enumerate() {
-                let from = t.cols.len();
-                let cols = rows.row_idx[rows.column(*i as usize)].iter().map(|j| position[*j as usize]);
-                t.cols.extend(cols.filter(|j| if below { (*j as usize) < k } else { *j as usize > k }));
-                t.cols[from..].sort_unstable();
-                t.source.extend(t.cols[from..].iter().map(|j| entry(*i, order[*j as usize])));
-                t.start.push(t.cols.len() as u32);
-            }
-            t.values = vec![0.0; t.cols.len()];
-            t
+        let given: Vec<u32> = (0..n as u32).collect();
+        let (by_number, levels) = by_levels(graph, &given);
+        let (by_nearness, needed) = by_levels(graph, &narrow);
+        let (order, ordering) = if LEVELS * levels >= needed {
+            (by_number, "levels of the given order")
+        } else {
+            (by_nearness, "levels of reverse Cuthill-McKee")
         };
-        let lower = triangle(true);
-        let mut opposite = Vec::with_capacity(lower.cols.len());
-        for (k, i) in order.iter().enumerate() {
-            opposite.extend(lower.cols[lower.row(k)].iter().map(|j| entry(order[*j as usize], *i)));
+        let position = inverse(&order);
+        let rows = Rows::new(pattern, &position);
+        let lower = Triangle::new(true, &rows, &order);
+        let upper = Triangle::new(false, &rows, &order);
+        let entry = |i: u32, j: u32| pattern.find(i as usize, j as usize).map_or(NONE, |e| e as u32);
+        let mut opposite = vec![NONE; lower.entries()];
+        for (place, k, c) in lower.places() {
+            opposite[place] = entry(order[c], order[k]);
         }
-        let report =
-            LinearReport { ordering: "reverse Cuthill-McKee", bandwidth, ..LinearReport::new(Kind::Krylov, pattern) };
+        let report = LinearReport { ordering, bandwidth, ..LinearReport::new(Kind::Krylov, pattern) };
         Split {
             pivots: order.iter().map(|i| entry(*i, *i)).collect(),
             opposite,
-            scaled: Scaled { lower, upper: triangle(false), diagonal: vec![0.0; n], reciprocal: vec![0.0; n] },
+            sums: vec![0.0; n],
+            scaled: Scaled { lower, upper, diagonal: vec![0.0; n], reciprocal: vec![0.0; n] },
             work: Work::new(n),
+            stable: true,
             iterations: 0,
             report,
             order,
@@ -123,11 +101,11 @@ impl Split {
     }
 
     fn iterate(&mut self, b: &mut [f64], tolerance: f64) -> bool {
-        let r = &mut self.work.r;
-        for i in 0..r.len() {
-            let sum = b[self.order[i] as usize] * self.scaled.reciprocal[i];
-            r[i] = sum - self.scaled.lower.times(self.scaled.lower.row(i), r);
+        let Work { r, x, .. } = &mut self.work;
+        for ((x, i), scale) in x.iter_mut().zip(&self.order).zip(&self.scaled.reciprocal) {
+            *x = b[*i as usize] * scale;
         }
+        self.scaled.lower.solve(r, &x[..]);
         let (iterations, met) = bicgstab(&mut self.work, tolerance, &mut self.scaled);
         self.iterations += iterations;
         for (j, x) in self.order.iter().zip(&self.work.x) {
@@ -138,31 +116,15 @@ impl Split {
 }
 
 impl Preconditioned for Scaled {
+    const REST: f64 = 1.0;
+
     fn inner(&mut self, v: &[f64], z: &mut [f64]) {
-        let n = self.diagonal.len();
-        let (v, z) = (&v[..n], &mut z[..n]);
-        let mut end = self.upper.cols.len();
-        for i in (0..n).rev() {
-            let first = self.upper.start[i] as usize;
-            z[i] = v[i] - self.upper.times(first..end, z);
-            end = first;
-        }
+        self.upper.solve(z, v);
     }
 
     fn outer(&mut self, v: &[f64], z: &[f64], out: &mut [f64]) {
-        let n = self.diagonal.len();
-        let (v, z, out) = (&v[..n], &z[..n], &mut out[..n]);
-        let ends = &self.lower.start[1..];
-        let mut first = 0;
-        for i in 0..n {
-            // `out` holds the forward solution until it is complete: z is added afterwards, since later rows need it without.
-            let end = ends[i] as usize;
-            out[i] = v[i] + self.diagonal[i] * z[i] - self.lower.times(first..end, out);
-            first = end;
-        }
-        for (out, z) in out.iter_mut().zip(z) {
-            *out += z;
-        }
+        // z is added afterwards, since later rows need the forward solution without.
+        self.lower.solve(out, Sum { v, d: &self.diagonal, z });
     }
 }
 
@@ -170,42 +132,31 @@ impl Factor for Split {
     fn factor(&mut self, matrix: &Assembled) -> Result<(), usize> {
         let entries = matrix.values();
         let Scaled { lower, upper, diagonal, reciprocal } = &mut self.scaled;
-        for i in 0..self.order.len() {
-            let own = entries[self.pivots[i] as usize];
-            let mut pivot = own;
-            for k in lower.start[i] as usize..lower.start[i + 1] as usize {
-                if self.opposite[k] != NONE {
-                    let across = entries[lower.source[k] as usize] * entries[self.opposite[k] as usize];
-                    pivot -= across * reciprocal[lower.cols[k] as usize];
-                }
-            }
-            // Where dropped fill leaves no pivot, the entry itself is better than none.
-            if !(pivot.abs() >= f64::EPSILON * own.abs()) || pivot == 0.0 {
-                pivot = own;
-            }
-            if pivot == 0.0 || !pivot.is_finite() {
-                return Err(self.order[i] as usize);
-            }
-            let scale = 1.0 / pivot;
-            reciprocal[i] = scale;
-            diagonal[i] = own * scale - 2.0;
-            for triangle in [&mut *lower, &mut *upper] {
-                for k in triangle.row(i) {
-                    triangle.values[k] = entries[triangle.source[k] as usize] * scale;
-                }
-            }
+        for (own, pivot) in diagonal.iter_mut().zip(&self.pivots) {
+            *own = entries[*pivot as usize];
         }
+        upper.load(entries, &mut self.sums);
+        let above = Above { diagonal, opposite: &self.opposite, sums: &self.sums };
+        lower.eliminate(entries, &above, reciprocal).map_err(|i| self.order[i] as usize)?;
+        upper.scale(reciprocal);
+        for (own, factor) in diagonal.iter_mut().zip(&*reciprocal) {
+            *own = *own * factor - 2.0;
+        }
+        let Work { r, x, .. } = &mut self.work;
+        lower.solve(r, &reciprocal[..]);
+        upper.solve(x, &r[..]);
+        self.stable = stable(&x[..reciprocal.len()], reciprocal);
         Ok(())
     }
 
     fn solve(&mut self, b: &mut [f64]) {
-        self.work.metric.fill(1.0);
+        self.work.weigh_equally();
         self.iterate(b, 0.0);
     }
 
     fn solve_within(&mut self, b: &mut [f64], goal: Goal<'_>) -> bool {
         self.work.weigh(&self.order, goal.weights);
-        self.iterate(b, goal.tolerance)
+        self.stable && self.iterate(b, goal.tolerance)
     }
 
     fn health(&self) -> Health {

@@ -215,7 +215,8 @@ fn grid(side: usize) -> (Pattern, Vec<f64>) {
 #[test]
 fn large_grids_are_factored_in_fronts_and_their_fill_is_that_of_a_good_order() {
     let mut fills = Vec::new();
-    for side in [40, 80, 160] {
+    // Small grids are better off with minimum degree, large ones with nested dissection.
+    for side in [60, 160, 320] {
         let (pattern, values) = grid(side);
         let n = pattern.cols();
         let mut solver = Solver::<f64>::new(&pattern, Request { wish: Linear::Sparse, eliminator: None }).unwrap();
@@ -227,10 +228,10 @@ fn large_grids_are_factored_in_fronts_and_their_fill_is_that_of_a_good_order() {
         solver.solve(&mut x);
         assert!(backward_error(&pattern, &values, &x, &b) <= 1e-14);
         assert_eq!(solver.report().fallbacks, 0);
-        // George's bound for nested dissection is 31/4 n log2 n entries of L and as many of U.
+        // George's bound for nested dissection is 31/4 n log2 n entries of L and as many of U; good orders need a quarter of it.
         let n = n as f64;
         fills.push(solver.report().fill as f64 / (n * n.log2()));
-        assert!(fills[fills.len() - 1] < 2.0 * 31.0 / 4.0 / 2.0, "{fills:?}");
+        assert!(fills[fills.len() - 1] < 2.0 * 31.0 / 4.0 / 4.0, "{fills:?}");
     }
     // Fill divided by n log n does not grow.
     assert!(fills[2] < 1.1 * fills[1], "{fills:?}");

@@ -3,17 +3,19 @@
 /// Rows of differences: the state, `order` differences, and two more for the error estimates.
 const ROWS: usize = super::coefficients::NDF_MAX_ORDER + 3;
 
+/// Unknowns that go through all rows at a time.
+const PIECE: usize = 256;
+
 /// `grad^0 y_n .. grad^(ROWS-1) y_n` on the grid of spacing `h`, each row n values.
 pub struct Differences {
     n: usize,
     rows: Vec<f64>,
-    scratch: Vec<f64>,
 }
 
 impl Differences {
     /// All zero.
     pub fn new(n: usize) -> Self {
-        Differences { n, rows: vec![0.0; ROWS * n], scratch: vec![0.0; ROWS * n] }
+        Differences { n, rows: vec![0.0; ROWS * n] }
     }
 
     /// All zero but for the state.
@@ -32,23 +34,39 @@ impl Differences {
         &mut self.rows[k * self.n..(k + 1) * self.n]
     }
 
-    /// The polynomial prediction of degree `order` at the next grid point: the sum of the rows.
-    pub fn predict(&self, order: usize, y: &mut [f64]) {
-        y.copy_from_slice(self.row(0));
-        for k in 1..=order {
-            for (y, d) in y.iter_mut().zip(self.row(k)) {
-                *y += d;
-            }
+    /// The polynomial prediction of degree `order` at the next grid point, the sum of the rows, into `predicted` and `state`; and what
+    /// is left of it without `sum_k weights[k - 1] grad^k` (k = 1..=order) into `anchor`.
+    pub fn predict(&self, order: usize, weights: &[f64], predicted: &mut [f64], state: &mut [f64], anchor: &mut [f64]) {
+        match order {
+            1 => self.predict_with::<1>(weights, predicted, state, anchor),
+            2 => self.predict_with::<2>(weights, predicted, state, anchor),
+            3 => self.predict_with::<3>(weights, predicted, state, anchor),
+            4 => self.predict_with::<4>(weights, predicted, state, anchor),
+            _ => self.predict_with::<5>(weights, predicted, state, anchor),
         }
     }
 
-    /// Adds `sum_k weights[k] grad^k` for k = 1.. to `out`.
-    pub fn combine(&self, weights: &[f64], out: &mut [f64]) {
-        out.fill(0.0);
-        for (k, w) in weights.iter().enumerate() {
-            for (o, d) in out.iter_mut().zip(self.row(k + 1)) {
-                *o += w * d;
+    fn predict_with<const K: usize>(
+        &self,
+        weights: &[f64],
+        predicted: &mut [f64],
+        state: &mut [f64],
+        anchor: &mut [f64],
+    ) {
+        let n = self.n;
+        let (first, predicted, state, anchor) =
+            (&self.rows[..n], &mut predicted[..n], &mut state[..n], &mut anchor[..n]);
+        let rows: [&[f64]; K] = std::array::from_fn(|k| &self.rows[(k + 1) * n..][..n]);
+        let weights: [f64; K] = std::array::from_fn(|k| weights[k]);
+        for i in 0..n {
+            let (mut sum, mut part) = (first[i], 0.0);
+            for k in 0..K {
+                sum += rows[k][i];
+                part += weights[k] * rows[k][i];
             }
+            predicted[i] = sum;
+            state[i] = sum;
+            anchor[i] = sum - part;
         }
     }
 
@@ -56,15 +74,23 @@ impl Differences {
     /// (which is the difference of order + 1 there).
     pub fn advance(&mut self, order: usize, correction: &[f64]) {
         let n = self.n;
-        let (low, high) = self.rows.split_at_mut((order + 2) * n);
-        for i in 0..n {
-            let previous = low[(order + 1) * n + i];
-            high[i] = correction[i] - previous;
-            low[(order + 1) * n + i] = correction[i];
-        }
-        for k in (0..=order).rev() {
-            for i in 0..n {
-                self.rows[k * n + i] += self.rows[(k + 1) * n + i];
+        // A piece at a time, which stays near the processor while it goes through the rows.
+        let mut sums = [0.0; PIECE];
+        for from in (0..n).step_by(PIECE) {
+            let len = PIECE.min(n - from);
+            let sums = &mut sums[..len];
+            sums.copy_from_slice(&correction[from..from + len]);
+            let (low, high) = self.rows.split_at_mut((order + 2) * n);
+            let previous = &mut low[(order + 1) * n + from..][..len];
+            for ((next, previous), sum) in high[from..from + len].iter_mut().zip(previous).zip(&*sums) {
+                *next = sum - *previous;
+                *previous = *sum;
+            }
+            for k in (0..=order).rev() {
+                for (sum, d) in sums.iter_mut().zip(&mut low[k * n + from..][..len]) {
+                    *sum += *d;
+                    *d = *sum;
+                }
             }
         }
     }
@@ -81,17 +107,22 @@ impl Differences {
             }
         }
         let n = self.n;
-        let used = (order + 1) * n;
-        self.scratch[n..used].fill(0.0);
-        for j in 1..=order {
-            for i in 1..=order {
-                let c = change[i][j];
-                for m in 0..n {
-                    self.scratch[j * n + m] += c * self.rows[i * n + m];
+        let mut changed = [[0.0; PIECE]; ROWS];
+        for from in (0..n).step_by(PIECE) {
+            let len = PIECE.min(n - from);
+            for (j, changed) in changed.iter_mut().enumerate().take(order + 1).skip(1) {
+                changed.fill(0.0);
+                for i in 1..=order {
+                    let c = change[i][j];
+                    for (sum, d) in changed.iter_mut().zip(&self.rows[i * n + from..][..len]) {
+                        *sum += c * d;
+                    }
                 }
             }
+            for (j, changed) in changed.iter().enumerate().take(order + 1).skip(1) {
+                self.rows[j * n + from..][..len].copy_from_slice(&changed[..len]);
+            }
         }
-        self.rows[n..used].copy_from_slice(&self.scratch[n..used]);
     }
 
     /// The polynomial of degree `order` through the newest grid points, `x` spacings after the newest (negative: before it).
@@ -152,8 +183,10 @@ mod tests {
     fn prediction_advance_and_interpolation_agree_on_a_cubic() {
         let mut d = cubic(1.3, 0.2);
         let mut y = [0.0];
-        d.predict(3, &mut y);
-        assert!((y[0] - (1.5f64.powi(3) - 3.0)).abs() < 1e-13);
+        let (mut state, mut anchor) = ([0.0], [0.0]);
+        d.predict(3, &[1.0, 0.0, 0.0], &mut y, &mut state, &mut anchor);
+        assert!((y[0] - (1.5f64.powi(3) - 3.0)).abs() < 1e-13 && state == y);
+        assert!((anchor[0] - (y[0] - d.row(1)[0])).abs() < 1e-13);
         d.interpolate(3, 0.5, &mut y);
         assert!((y[0] - (1.4f64.powi(3) - 2.8)).abs() < 1e-13);
         d.advance(3, &[0.0]);

@@ -1,0 +1,532 @@
+//! Triangles of a matrix in an order of levels: rows of a level do not wait for each other, and where the matrix comes from a grid their
+//! entries lie at fixed distances, so that they are kept by distances and solved for side by side, without an index for every entry.
+
+use crate::linear::band::inverse;
+use crate::pattern::Pattern;
+
+const NONE: u32 = u32::MAX;
+/// Most entries of a row that is kept by distances.
+const MAX_DISTANCES: usize = 6;
+/// Rows that are worth a loop of their own.
+const WORTH: usize = 4;
+/// Zeros that rows may be filled up with to be one loop: these, and one for so many entries.
+const ZEROS: (usize, usize) = (12, 16);
+
+/// Fraction of the dropped fill that is taken off the pivots (Gustafsson, BIT 18 (1978)): errors that are left are then smooth, and a
+/// step that is made of them does not become smaller for their sake.
+const MODIFIED: f64 = 0.9;
+/// Least part of a pivot that may be left by that.
+const LEAST_MODIFIED: f64 = 0.3;
+/// Rows that are eliminated at a time.
+const PIECE: usize = 64;
+
+/// Rows `first..first + len`.
+struct Segment {
+    first: u32,
+    len: u32,
+    /// Where its values start.
+    values: u32,
+    kind: Kind,
+}
+
+enum Kind {
+    /// `count` distances from `Triangle::distances[at]` on; the values of one distance lie together.
+    Even { at: u32, count: u32 },
+    /// Rows one after the other, their columns in `Triangle::cols`, from the places in `Triangle::starts[at]` on.
+    Listed { at: u32 },
+}
+
+/// A matrix by rows in the original order: for each entry its column in the order of elimination, and its number.
+pub(super) struct Rows {
+    start: Vec<u32>,
+    entries: Vec<(u32, u32)>,
+}
+
+impl Rows {
+    /// `position` is the place of each column in the order of elimination.
+    pub fn new(pattern: &Pattern, position: &[u32]) -> Self {
+        let mut start = vec![0u32; pattern.rows as usize + 1];
+        for row in &pattern.row_idx {
+            start[*row as usize + 1] += 1;
+        }
+        for i in 1..start.len() {
+            start[i] += start[i - 1];
+        }
+        let mut next = start.clone();
+        let mut entries = vec![(0, 0); pattern.entries()];
+        for (entry, (i, j)) in pattern.positions().enumerate() {
+            entries[next[i] as usize] = (position[j], entry as u32);
+            next[i] += 1;
+        }
+        Rows { start, entries }
+    }
+
+    fn of(&self, i: usize) -> &[(u32, u32)] {
+        &self.entries[self.start[i] as usize..self.start[i + 1] as usize]
+    }
+}
+
+/// One triangle without its diagonal.
+pub(super) struct Triangle {
+    below: bool,
+    segments: Vec<Segment>,
+    distances: Vec<u32>,
+    starts: Vec<u32>,
+    cols: Vec<u32>,
+    pub values: Vec<f64>,
+    /// Entry of the matrix at each place; the number of entries where it has none.
+    source: Vec<u32>,
+}
+
+/// Entry of a matrix, zero where there is none.
+#[inline(always)]
+fn entry(entries: &[f64], source: u32) -> f64 {
+    entries.get(source as usize).copied().unwrap_or(0.0)
+}
+
+/// Places of row `r` of a listed segment.
+#[inline(always)]
+fn listed(starts: &[u32], s: &Segment, at: u32, r: usize) -> std::ops::Range<usize> {
+    let starts = &starts[at as usize..];
+    let from = s.values as usize;
+    from + (starts[r] - starts[0]) as usize..from + (starts[r + 1] - starts[0]) as usize
+}
+
+/// A pivot, with most of the fill that is dropped in its row taken off where that leaves it large enough. Where nothing is left of
+/// it, the entry itself is better than nothing.
+#[inline(always)]
+fn usable(pivot: f64, dropped: f64, own: f64) -> Option<f64> {
+    let modified = pivot - MODIFIED * dropped;
+    let pivot = if modified.abs() >= LEAST_MODIFIED * pivot.abs() && modified * pivot > 0.0 { modified } else { pivot };
+    let pivot = if pivot.abs() >= f64::EPSILON * own.abs() && pivot != 0.0 { pivot } else { own };
+    (pivot != 0.0 && pivot.is_finite()).then_some(pivot)
+}
+
+/// What an incomplete elimination needs besides the lower triangle.
+pub(super) struct Above<'a> {
+    /// The diagonal.
+    pub diagonal: &'a [f64],
+    /// For each place of the lower triangle the entry of the matrix across the diagonal.
+    pub opposite: &'a [u32],
+    /// Sums of the rows of the upper triangle.
+    pub sums: &'a [f64],
+}
+
+/// Rows that are yet to become a segment: the union of their distances.
+struct Open {
+    first: usize,
+    len: usize,
+    distances: Vec<u32>,
+    entries: usize,
+}
+
+impl Open {
+    /// Takes one more row if it stays a loop without reading what it writes, and with few zeros.
+    fn take(&mut self, row: &[(u32, u32)], n: usize, below: bool) -> bool {
+        let (len, before) = (self.len + 1, self.distances.len());
+        for (d, _) in row {
+            if !self.distances[..before].contains(d) {
+                self.distances.push(*d);
+            }
+        }
+        let count = self.distances.len();
+        let zeros = count * len - self.entries - row.len();
+        let room = if below { self.first } else { n - self.first - len };
+        let fits = count <= MAX_DISTANCES
+            && self.distances.iter().all(|d| (len..=room).contains(&(*d as usize)))
+            && zeros <= ZEROS.0 + count * len / ZEROS.1;
+        if fits {
+            self.len = len;
+            self.entries += row.len();
+        } else {
+            self.distances.truncate(before);
+        }
+        fits
+    }
+}
+
+impl Triangle {
+    /// The triangle below or above the diagonal, in an order.
+    pub fn new(below: bool, rows: &Rows, order: &[u32]) -> Self {
+        let n = order.len();
+        let mut t = Triangle {
+            below,
+            segments: Vec::new(),
+            distances: Vec::new(),
+            starts: Vec::new(),
+            cols: Vec::new(),
+            values: Vec::new(),
+            source: Vec::new(),
+        };
+        // Distances of the entries of all rows, ascending in each, and the entries.
+        let mut start = Vec::with_capacity(n + 1);
+        let mut all: Vec<(u32, u32)> = Vec::with_capacity(rows.entries.len() / 2);
+        start.push(0);
+        for (k, i) in order.iter().enumerate() {
+            let from = all.len();
+            for (c, entry) in rows.of(*i as usize) {
+                if if below { (*c as usize) < k } else { *c as usize > k } {
+                    all.push(((*c as usize).abs_diff(k) as u32, *entry));
+                }
+            }
+            all[from..].sort_unstable();
+            start.push(all.len());
+        }
+        let row = |k: usize| &all[start[k]..start[k + 1]];
+        let mut runs: Vec<Open> = Vec::new();
+        for k in 0..n {
+            if !runs.last_mut().is_some_and(|open| open.take(row(k), n, below)) {
+                let distances = row(k).iter().map(|(d, _)| *d).collect();
+                runs.push(Open { first: k, len: 1, distances, entries: row(k).len() });
+            }
+        }
+        let column = |k: usize, d: u32| if below { k - d as usize } else { k + d as usize };
+        for run in runs {
+            let values = t.source.len() as u32;
+            let (first, len) = (run.first as u32, run.len as u32);
+            if run.len >= WORTH && run.distances.len() <= MAX_DISTANCES {
+                for d in &run.distances {
+                    let entry = |k: usize| row(k).iter().find(|(own, _)| own == d).map_or(NONE, |(_, entry)| *entry);
+                    t.source.extend((run.first..run.first + run.len).map(entry));
+                }
+                let kind = Kind::Even { at: t.distances.len() as u32, count: run.distances.len() as u32 };
+                t.distances.extend(&run.distances);
+                t.segments.push(Segment { first, len, values, kind });
+                continue;
+            }
+            match t.segments.last_mut() {
+                Some(Segment { kind: Kind::Listed { .. }, len: before, .. }) => *before += len,
+                _ => {
+                    let kind = Kind::Listed { at: t.starts.len() as u32 };
+                    t.starts.push(t.cols.len() as u32);
+                    t.segments.push(Segment { first, len, values, kind });
+                }
+            }
+            for k in run.first..run.first + run.len {
+                for (d, entry) in row(k) {
+                    t.cols.push(column(k, *d) as u32);
+                    t.source.push(*entry);
+                }
+                t.starts.push(t.cols.len() as u32);
+            }
+        }
+        t.values = vec![0.0; t.source.len()];
+        t
+    }
+
+    /// Entries kept, with the zeros.
+    pub fn entries(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Every place with its row and column.
+    pub fn places(&self) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
+        self.segments.iter().flat_map(|s| (0..s.len as usize).flat_map(|r| self.row(s, r)))
+    }
+
+    /// (place, row, column) in row `first + r` of a segment.
+    #[inline(always)]
+    fn row<'a>(&'a self, s: &'a Segment, r: usize) -> impl Iterator<Item = (usize, usize, usize)> + 'a {
+        let k = s.first as usize + r;
+        let (count, step, from) = match s.kind {
+            Kind::Even { count, .. } => (count as usize, s.len as usize, r),
+            Kind::Listed { at } => {
+                let starts = &self.starts[at as usize + r..];
+                ((starts[1] - starts[0]) as usize, 1, (starts[0] - self.starts[at as usize]) as usize)
+            }
+        };
+        (0..count).map(move |c| {
+            let column = match s.kind {
+                Kind::Even { at, .. } => {
+                    let d = self.distances[at as usize + c] as usize;
+                    if self.below { k - d } else { k + d }
+                }
+                Kind::Listed { at } => self.cols[self.starts[at as usize + r] as usize + c] as usize,
+            };
+            (s.values as usize + from + c * step, k, column)
+        })
+    }
+
+    /// Takes the values of a matrix, and sums them by rows.
+    pub fn load(&mut self, entries: &[f64], sums: &mut [f64]) {
+        let Triangle { segments, starts, values, source, .. } = self;
+        for (value, source) in values.iter_mut().zip(&*source) {
+            *value = entry(entries, *source);
+        }
+        for s in segments.iter() {
+            let rows = &mut sums[s.first as usize..(s.first + s.len) as usize];
+            match s.kind {
+                Kind::Even { count, .. } => {
+                    rows.fill(0.0);
+                    let values = &values[s.values as usize..][..count as usize * rows.len()];
+                    for values in values.chunks_exact(rows.len()) {
+                        for (sum, value) in rows.iter_mut().zip(values) {
+                            *sum += value;
+                        }
+                    }
+                }
+                Kind::Listed { at } => {
+                    for (r, sum) in rows.iter_mut().enumerate() {
+                        *sum = values[listed(starts, s, at, r)].iter().sum();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Multiplies rows by factors.
+    pub fn scale(&mut self, factors: &[f64]) {
+        let Triangle { segments, starts, values, .. } = self;
+        for s in segments.iter() {
+            let rows = &factors[s.first as usize..(s.first + s.len) as usize];
+            match s.kind {
+                Kind::Even { count, .. } => {
+                    let values = &mut values[s.values as usize..][..count as usize * rows.len()];
+                    for values in values.chunks_exact_mut(rows.len()) {
+                        for (value, factor) in values.iter_mut().zip(rows) {
+                            *value *= factor;
+                        }
+                    }
+                }
+                Kind::Listed { at } => {
+                    for (r, factor) in rows.iter().enumerate() {
+                        for value in &mut values[listed(starts, s, at, r)] {
+                            *value *= factor;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Incomplete elimination with this lower triangle, changing the diagonal alone: takes the values of a matrix, makes
+    /// `reciprocal` the reciprocals of the pivots, and multiplies the rows by them. The error is a row without a pivot.
+    pub fn eliminate(&mut self, entries: &[f64], matrix: &Above<'_>, reciprocal: &mut [f64]) -> Result<(), usize> {
+        let Above { diagonal, opposite, sums } = *matrix;
+        let Triangle { segments, distances, starts, cols, values, source, .. } = self;
+        let mut dropped = [0.0; PIECE];
+        for s in segments.iter() {
+            let (first, len) = (s.first as usize, s.len as usize);
+            match s.kind {
+                Kind::Even { at, count } => {
+                    let (known, pivots) = reciprocal.split_at_mut(first);
+                    let pivots = &mut pivots[..len];
+                    pivots.copy_from_slice(&diagonal[first..first + len]);
+                    let distances = &distances[at as usize..(at + count) as usize];
+                    for from in (0..len).step_by(PIECE) {
+                        let m = PIECE.min(len - from);
+                        let (dropped, pivots) = (&mut dropped[..m], &mut pivots[from..from + m]);
+                        dropped.fill(0.0);
+                        for (c, d) in distances.iter().enumerate() {
+                            let places = s.values as usize + c * len + from..;
+                            let (values, source) = (&mut values[places.clone()][..m], &source[places.clone()][..m]);
+                            let opposite = &opposite[places][..m];
+                            let columns = first + from - *d as usize..;
+                            let (known, sums) = (&known[columns.clone()][..m], &sums[columns][..m]);
+                            for r in 0..m {
+                                values[r] = entry(entries, source[r]);
+                                let across = entry(entries, opposite[r]);
+                                let multiplier = values[r] * known[r];
+                                pivots[r] -= multiplier * across;
+                                dropped[r] += multiplier * (sums[r] - across);
+                            }
+                        }
+                        for (r, (pivot, dropped)) in pivots.iter_mut().zip(dropped).enumerate() {
+                            let row = first + from + r;
+                            *pivot = 1.0 / usable(*pivot, *dropped, diagonal[row]).ok_or(row)?;
+                        }
+                    }
+                    let values = &mut values[s.values as usize..][..distances.len() * len];
+                    for values in values.chunks_exact_mut(len) {
+                        for (value, factor) in values.iter_mut().zip(&*pivots) {
+                            *value *= factor;
+                        }
+                    }
+                }
+                Kind::Listed { at } => {
+                    for r in 0..len {
+                        let (mut pivot, mut dropped) = (diagonal[first + r], 0.0);
+                        let row = listed(starts, s, at, r);
+                        let cols = &cols[starts[at as usize + r] as usize..];
+                        for (place, column) in row.clone().zip(cols) {
+                            values[place] = entry(entries, source[place]);
+                            let across = entry(entries, opposite[place]);
+                            let multiplier = values[place] * reciprocal[*column as usize];
+                            pivot -= multiplier * across;
+                            dropped += multiplier * (sums[*column as usize] - across);
+                        }
+                        let factor = 1.0 / usable(pivot, dropped, diagonal[first + r]).ok_or(first + r)?;
+                        reciprocal[first + r] = factor;
+                        for value in &mut values[row] {
+                            *value *= factor;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Solves (I + T) x = start, T this triangle: `start(i)` is the right side of row i.
+    #[inline(always)]
+    pub fn solve(&self, x: &mut [f64], start: impl Start) {
+        let mut step = |s: &Segment| {
+            let (first, len) = (s.first as usize, s.len as usize);
+            // What is known already, and what is to be solved for.
+            let (known, own) = if self.below {
+                let (before, rest) = x.split_at_mut(first);
+                (&*before, &mut rest[..len])
+            } else {
+                let (rest, after) = x.split_at_mut(first + len);
+                (&*after, &mut rest[first..])
+            };
+            match s.kind {
+                Kind::Even { at, count } => {
+                    let distances = &self.distances[at as usize..][..count as usize];
+                    let values = &self.values[s.values as usize..][..count as usize * len];
+                    let piece = Piece { first, below: self.below, distances, values, known };
+                    match count {
+                        0 => piece.solve::<0>(own, &start),
+                        1 => piece.solve::<1>(own, &start),
+                        2 => piece.solve::<2>(own, &start),
+                        3 => piece.solve::<3>(own, &start),
+                        4 => piece.solve::<4>(own, &start),
+                        5 => piece.solve::<5>(own, &start),
+                        _ => piece.solve::<MAX_DISTANCES>(own, &start),
+                    }
+                }
+                Kind::Listed { at } => {
+                    let starts = &self.starts[at as usize..][..len + 1];
+                    let values = &self.values[s.values as usize..][..(starts[len] - starts[0]) as usize];
+                    let cols = &self.cols[starts[0] as usize..starts[len] as usize];
+                    for k in 0..len {
+                        let r = if self.below { k } else { len - 1 - k };
+                        let row = (starts[r] - starts[0]) as usize..(starts[r + 1] - starts[0]) as usize;
+                        let mut sum = start.of(first, len).at(r);
+                        for (value, column) in values[row.clone()].iter().zip(&cols[row]) {
+                            sum -= value * x[*column as usize];
+                        }
+                        x[first + r] = sum;
+                    }
+                }
+            }
+        };
+        if self.below {
+            self.segments.iter().for_each(&mut step);
+        } else {
+            self.segments.iter().rev().for_each(&mut step);
+        }
+    }
+}
+
+/// A loop over rows with the same distances.
+struct Piece<'a> {
+    first: usize,
+    below: bool,
+    distances: &'a [u32],
+    values: &'a [f64],
+    known: &'a [f64],
+}
+
+impl Piece<'_> {
+    #[inline(always)]
+    fn solve<const C: usize>(&self, x: &mut [f64], start: &impl Start) {
+        let len = x.len();
+        let from = start.of(self.first, len);
+        let values: [&[f64]; C] = std::array::from_fn(|c| &self.values[c * len..(c + 1) * len]);
+        let known: [&[f64]; C] = std::array::from_fn(|c| {
+            let d = self.distances[c] as usize;
+            // Above, `known` starts behind the rows at work.
+            let at = if self.below { self.first - d } else { d - len };
+            &self.known[at..at + len]
+        });
+        for (r, x) in x.iter_mut().enumerate() {
+            let mut sum = from.at(r);
+            for c in 0..C {
+                sum -= values[c][r] * known[c][r];
+            }
+            *x = sum;
+        }
+    }
+}
+
+/// A right side that is computed where it is needed.
+pub(super) trait Start {
+    /// Rows `first..first + len`.
+    fn of(&self, first: usize, len: usize) -> impl Row;
+}
+
+/// Rows of a right side.
+pub(super) trait Row {
+    fn at(&self, r: usize) -> f64;
+}
+
+impl Row for &[f64] {
+    #[inline(always)]
+    fn at(&self, r: usize) -> f64 {
+        self[r]
+    }
+}
+
+impl Start for &[f64] {
+    #[inline(always)]
+    fn of(&self, first: usize, len: usize) -> impl Row {
+        &self[first..first + len]
+    }
+}
+
+/// v + d z.
+pub(super) struct Sum<'a> {
+    pub v: &'a [f64],
+    pub d: &'a [f64],
+    pub z: &'a [f64],
+}
+
+impl Row for Sum<'_> {
+    #[inline(always)]
+    fn at(&self, r: usize) -> f64 {
+        self.v[r] + self.d[r] * self.z[r]
+    }
+}
+
+impl Start for Sum<'_> {
+    #[inline(always)]
+    fn of(&self, first: usize, len: usize) -> impl Row {
+        let rows = first..first + len;
+        Sum { v: &self.v[rows.clone()], d: &self.d[rows.clone()], z: &self.z[rows] }
+    }
+}
+
+/// An order of rows by levels, equivalent to the given one: a row is one level above the highest of its neighbours that come before
+/// it there. With the number of levels.
+pub(super) fn by_levels(graph: &Pattern, base: &[u32]) -> (Vec<u32>, usize) {
+    let n = base.len();
+    let position = inverse(base);
+    let mut level = vec![0u32; n];
+    let mut highest = 0;
+    for (k, i) in base.iter().enumerate() {
+        let mut own = 0;
+        for j in &graph.row_idx[graph.column(*i as usize)] {
+            if (position[*j as usize] as usize) < k {
+                own = own.max(level[*j as usize] + 1);
+            }
+        }
+        level[*i as usize] = own;
+        highest = highest.max(own);
+    }
+    let levels = if n == 0 { 0 } else { highest as usize + 1 };
+    let mut next = vec![0u32; levels + 1];
+    for l in &level {
+        next[*l as usize + 1] += 1;
+    }
+    for l in 0..levels {
+        next[l + 1] += next[l];
+    }
+    let mut order = vec![0u32; n];
+    for i in base {
+        let at = &mut next[level[*i as usize] as usize];
+        order[*at as usize] = *i;
+        *at += 1;
+    }
+    (order, levels)
+}

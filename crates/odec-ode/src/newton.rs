@@ -239,8 +239,8 @@ impl Newton {
             }
             match &self.mass {
                 MassMatrix::Identity => {
-                    for i in 0..n {
-                        self.residual[i] -= alpha * (y[i] - anchor[i]);
+                    for ((r, y), anchor) in self.residual.iter_mut().zip(&*y).zip(anchor) {
+                        *r -= alpha * (y - anchor);
                     }
                 }
                 MassMatrix::StateDependent(..) => {

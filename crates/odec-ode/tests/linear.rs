@@ -72,16 +72,54 @@ fn the_solver_follows_the_structure() {
     assert_eq!(solve(&grids::heat_line(10), 1e-4, "rk4", &fixed(1e-4)).linear, None);
 }
 
+/// Two steps of a Rosenbrock method: what they count, and entries of the factors per unknown.
+fn two_steps(system: &Grid) -> (odec_ode::Stats, LinearReport) {
+    let outcome = solve(system, 2e-6, "rodas4", &fixed(1e-6));
+    (outcome.stats, outcome.linear.expect("an implicit method"))
+}
+
+/// A step is a fixed number of evaluations, factorisations and solutions, and each of these goes a fixed number of times over the
+/// entries of the factors: so the entries per unknown are the cost of a step per unknown.
 #[test]
-fn the_work_on_a_line_grows_with_its_length() {
-    // Entries kept per unknown do not depend on the length.
-    for system in [grids::heat_line, grids::brusselator_line, grids::chain] {
-        let of = |n: usize| {
-            let report = report(&system(n), "backward-euler", Linear::Auto);
-            report.fill as f64 / report.n as f64
+fn a_step_on_a_line_costs_as_much_for_each_unknown_up_to_a_million() {
+    for system in [grids::heat_line as fn(usize) -> Grid, |n| grids::brusselator_line(n / 2), |n| grids::chain(n / 2)] {
+        let (steps, short) = two_steps(&system(1_000));
+        let (as_many, long) = two_steps(&system(1_000_000));
+        assert_eq!(steps, as_many);
+        assert_eq!((short.kind, short.block), (long.kind, long.block));
+        let of = |report: &LinearReport| report.fill as f64 / report.n as f64;
+        assert!((of(&short) - of(&long)).abs() < 0.01 * of(&short) && of(&long) <= 12.0, "{short}; {long}");
+    }
+}
+
+#[test]
+fn a_step_in_two_dimensions_costs_the_fill_of_a_good_order() {
+    // n log n, as nested dissection has it; what each unknown couples with decides the factor.
+    for (system, factor) in
+        [(grids::heat_square as fn(usize) -> Grid, 4.0), (grids::lattice, 4.0), (grids::cloth, 12.0)]
+    {
+        let of = |side: usize| {
+            let (stats, report) = two_steps(&system(side));
+            let n = report.n as f64;
+            (stats, report.fill as f64 / (n * n.log2()))
         };
-        let (short, long) = (of(1_000), of(50_000));
-        assert!((short - long).abs() < 0.01 * short && long <= 12.0, "{short} {long}");
+        let ((steps, small), (as_many, large)) = (of(70), of(140));
+        assert_eq!(steps, as_many);
+        assert!(small < factor && large < 1.2 * small, "{small} {large}");
+    }
+}
+
+#[test]
+fn an_iteration_in_two_dimensions_keeps_the_entries_of_the_matrix_and_slows_down_with_the_side_at_most() {
+    for system in [grids::heat_square as fn(usize) -> Grid, grids::brusselator_square] {
+        let of = |side: usize| {
+            let outcome = solve(&system(side), 0.05, "bdf", &tolerances(1e-4, 1e-4));
+            let report = outcome.linear.expect("an implicit method");
+            assert_eq!((report.kind, report.fill), (Kind::Krylov, report.entries as u64));
+            report.iterations as f64 / outcome.stats.newton as f64
+        };
+        let (small, large) = (of(50), of(100));
+        assert!(large < 2.0 * small, "{small} {large}");
     }
 }
 

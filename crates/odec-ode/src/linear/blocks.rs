@@ -149,8 +149,11 @@ fn invert<S: Scalar, const B: usize>(mut a: Block<S, B>) -> Result<(Block<S, B>,
 
 impl<S: Scalar, const B: usize> Factor<S> for Blocks<S, B> {
     fn factor(&mut self, matrix: &Assembled<S>) -> Result<(), usize> {
+        // What the last elimination filled; the blocks below the diagonal have kept their zeros.
+        for [_, diagonal, upper] in &mut self.rows {
+            (*diagonal, *upper) = ([[S::ZERO; B]; B], [[S::ZERO; B]; B]);
+        }
         let entries = self.rows.as_flattened_mut().as_flattened_mut().as_flattened_mut();
-        entries.fill(S::ZERO);
         for (place, value) in self.place.iter().zip(matrix.values()) {
             entries[*place as usize] = *value;
         }

@@ -391,9 +391,16 @@ impl<S: Scalar> Full<S> {
     /// W from its parts, as the matrix of the solver.
     fn form(&mut self, Parts { alpha, jacobian, mass }: Parts<'_, S>) {
         let values = self.solver.values_mut();
-        values.fill(S::ZERO);
-        for (slot, value) in self.origin.jacobian.iter().zip(jacobian) {
-            values[*slot as usize] -= S::from(*value);
+        if self.origin.jacobian.len() == values.len() {
+            // J fills the whole pattern: its entries are those of W.
+            for (to, value) in values.iter_mut().zip(jacobian) {
+                *to = S::ZERO - S::from(*value);
+            }
+        } else {
+            values.fill(S::ZERO);
+            for (slot, value) in self.origin.jacobian.iter().zip(jacobian) {
+                values[*slot as usize] -= S::from(*value);
+            }
         }
         match mass {
             None => self.origin.mass.iter().for_each(|slot| values[*slot as usize] += alpha),

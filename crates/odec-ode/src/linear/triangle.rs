@@ -384,25 +384,28 @@ impl Triangle {
                 Kind::Even { at, count } => {
                     let distances = &self.distances[at as usize..][..count as usize];
                     let values = &self.values[s.values as usize..][..count as usize * len];
-                    let piece = Piece { first, below: self.below, distances, values, known };
+                    let from = start.of(first, len);
+                    // Above, `known` starts behind the rows at work.
+                    let base = if self.below { first } else { len };
                     match count {
-                        0 => piece.solve::<0>(own, &start),
-                        1 => piece.solve::<1>(own, &start),
-                        2 => piece.solve::<2>(own, &start),
-                        3 => piece.solve::<3>(own, &start),
-                        4 => piece.solve::<4>(own, &start),
-                        5 => piece.solve::<5>(own, &start),
-                        _ => piece.solve::<MAX_DISTANCES>(own, &start),
+                        0 => rows::<0, _>(own, values, known, (self.below, base, distances), from),
+                        1 => rows::<1, _>(own, values, known, (self.below, base, distances), from),
+                        2 => rows::<2, _>(own, values, known, (self.below, base, distances), from),
+                        3 => rows::<3, _>(own, values, known, (self.below, base, distances), from),
+                        4 => rows::<4, _>(own, values, known, (self.below, base, distances), from),
+                        5 => rows::<5, _>(own, values, known, (self.below, base, distances), from),
+                        _ => rows::<MAX_DISTANCES, _>(own, values, known, (self.below, base, distances), from),
                     }
                 }
                 Kind::Listed { at } => {
                     let starts = &self.starts[at as usize..][..len + 1];
                     let values = &self.values[s.values as usize..][..(starts[len] - starts[0]) as usize];
                     let cols = &self.cols[starts[0] as usize..starts[len] as usize];
+                    let from = start.of(first, len);
                     for k in 0..len {
                         let r = if self.below { k } else { len - 1 - k };
                         let row = (starts[r] - starts[0]) as usize..(starts[r + 1] - starts[0]) as usize;
-                        let mut sum = start.of(first, len).at(r);
+                        let mut sum = from.at(r);
                         for (value, column) in values[row.clone()].iter().zip(&cols[row]) {
                             sum -= value * x[*column as usize];
                         }
@@ -419,34 +422,28 @@ impl Triangle {
     }
 }
 
-/// A loop over rows with the same distances.
-struct Piece<'a> {
-    first: usize,
-    below: bool,
-    distances: &'a [u32],
-    values: &'a [f64],
-    known: &'a [f64],
-}
-
-impl Piece<'_> {
-    #[inline(always)]
-    fn solve<const C: usize>(&self, x: &mut [f64], start: &impl Start) {
-        let len = x.len();
-        let from = start.of(self.first, len);
-        let values: [&[f64]; C] = std::array::from_fn(|c| &self.values[c * len..(c + 1) * len]);
-        let known: [&[f64]; C] = std::array::from_fn(|c| {
-            let d = self.distances[c] as usize;
-            // Above, `known` starts behind the rows at work.
-            let at = if self.below { self.first - d } else { d - len };
-            &self.known[at..at + len]
-        });
-        for (r, x) in x.iter_mut().enumerate() {
-            let mut sum = from.at(r);
-            for c in 0..C {
-                sum -= values[c][r] * known[c][r];
-            }
-            *x = sum;
+/// A loop over rows with the same distances. A function of its own, so that the compiler knows `x` to be apart from all it reads.
+#[inline(never)]
+fn rows<const C: usize, R: Row>(
+    x: &mut [f64],
+    values: &[f64],
+    known: &[f64],
+    (below, base, distances): (bool, usize, &[u32]),
+    from: R,
+) {
+    let len = x.len();
+    let values: [&[f64]; C] = std::array::from_fn(|c| &values[c * len..][..len]);
+    let known: [&[f64]; C] = std::array::from_fn(|c| {
+        let d = distances[c] as usize;
+        &known[if below { base - d } else { d - base }..][..len]
+    });
+    let from = from.rows(len);
+    for (r, x) in x.iter_mut().enumerate() {
+        let mut sum = from.at(r);
+        for c in 0..C {
+            sum -= values[c][r] * known[c][r];
         }
+        *x = sum;
     }
 }
 
@@ -457,11 +454,18 @@ pub(super) trait Start {
 }
 
 /// Rows of a right side.
-pub(super) trait Row {
+pub(super) trait Row: Sized {
+    /// The first `len`, which the compiler then knows to be there.
+    fn rows(self, len: usize) -> Self;
     fn at(&self, r: usize) -> f64;
 }
 
 impl Row for &[f64] {
+    #[inline(always)]
+    fn rows(self, len: usize) -> Self {
+        &self[..len]
+    }
+
     #[inline(always)]
     fn at(&self, r: usize) -> f64 {
         self[r]
@@ -483,6 +487,11 @@ pub(super) struct Sum<'a> {
 }
 
 impl Row for Sum<'_> {
+    #[inline(always)]
+    fn rows(self, len: usize) -> Self {
+        Sum { v: &self.v[..len], d: &self.d[..len], z: &self.z[..len] }
+    }
+
     #[inline(always)]
     fn at(&self, r: usize) -> f64 {
         self.v[r] + self.d[r] * self.z[r]

@@ -259,6 +259,45 @@ pub fn lattice(side: usize) -> Grid {
     springs(side, side)
 }
 
+/// A square of cloth pinned around: springs to the neighbours along the threads (stretch), across (shear) and to the next but one
+/// (bend), each mass moved across the plane.
+pub fn cloth(side: usize) -> Grid {
+    let near = [(1, 0, 1e4), (0, 1, 1e4), (1, 1, 3e3), (1, -1, 3e3), (2, 0, 1e3), (0, 2, 1e3)];
+    let n = side * side;
+    let neighbours = move |i: usize| {
+        let (x, y) = ((i % side) as i64, (i / side) as i64);
+        near.into_iter().flat_map(|(a, b, k)| [(a, b, k), (-a, -b, k)]).map(move |(a, b, k)| {
+            let inside = (0..side as i64).contains(&(x + a)) && (0..side as i64).contains(&(y + b));
+            (inside.then(|| ((y + b) * side as i64 + x + a) as usize), k)
+        })
+    };
+    let total = 2.0 * near.iter().map(|(.., k)| k).sum::<f64>();
+    let rest = |i: usize| if i < n { (0.3 * i as f64).sin() } else { 0.0 };
+    Grid::new(
+        (0..2 * n).map(rest).collect(),
+        n,
+        Box::new(move |_, y, f| {
+            for i in 0..n {
+                let pull: f64 = neighbours(i).map(|(j, k)| j.map_or(0.0, |j| k * y[j])).sum();
+                f[i] = y[n + i];
+                f[n + i] = pull - total * y[i] - 0.1 * y[n + i];
+            }
+        }),
+        Box::new(move |_, put| {
+            for i in 0..n {
+                put(i, n + i, 1.0);
+                put(n + i, i, -total);
+                put(n + i, n + i, -0.1);
+                for (j, k) in neighbours(i) {
+                    if let Some(j) = j {
+                        put(n + i, j, k);
+                    }
+                }
+            }
+        }),
+    )
+}
+
 fn springs(width: usize, height: usize) -> Grid {
     let n = width * height;
     let k = 1e4;

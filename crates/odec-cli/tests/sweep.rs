@@ -108,6 +108,17 @@ fn any_number_of_threads_gives_the_same_bytes() {
 }
 
 #[test]
+fn no_run_is_lost_however_threads_end() {
+    let folder = Folder::new("sweep-all").with("decay.ode", MODEL);
+    for runs in 1..40 {
+        let set = format!("k=0.5:2:{runs}");
+        let threads = (1 + runs % 5).to_string();
+        let arguments = ["sweep", "decay.ode", "-q", "--set", &set, "--threads", &threads];
+        assert_eq!(whole(&folder.run(&arguments).exits(0).out()), runs);
+    }
+}
+
+#[test]
 fn a_failed_run_is_one_row_and_the_others_are_not_lost() {
     let folder = Folder::new("sweep-failed").with("growth.ode", GROWTH);
     let ran = folder.run(&["sweep", "growth.ode", "--set", "r=0.5:2:4", "--samples", "0,0.6", "--stats", "s.json"]);

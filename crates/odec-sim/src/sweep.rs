@@ -198,14 +198,13 @@ impl<'a> Job<'a> {
         let mut point = vec![0.0; self.points.ranges().len()];
         let columns = self.bound.columns.len();
         loop {
-            let idle = match receiver.try_recv() {
-                Ok((block, runs)) => {
-                    waiting.insert(block, runs);
-                    false
-                }
-                Err(TryRecvError::Empty) => true,
-                Err(TryRecvError::Disconnected) => break,
-            };
+            let (mut idle, mut over) = (false, false);
+            match receiver.try_recv() {
+                Ok((block, runs)) => drop(waiting.insert(block, runs)),
+                Err(TryRecvError::Empty) => idle = true,
+                // what came last is still to be delivered
+                Err(TryRecvError::Disconnected) => over = true,
+            }
             while let Some(block) = waiting.remove(&(delivered / size)) {
                 let mut rows = block.values.as_slice();
                 for done in &block.runs {
@@ -226,18 +225,18 @@ impl<'a> Job<'a> {
                     break;
                 }
             }
+            if over {
+                return delivered < self.points.len();
+            }
             if collector.tick(shared.done.load(Ordering::Relaxed), idle).is_break() {
                 shared.halt();
                 return true;
             }
-            if idle {
-                match receiver.recv() {
-                    Ok((block, runs)) => drop(waiting.insert(block, runs)),
-                    Err(_) => break,
-                }
+            // the end of the threads is seen above
+            if idle && let Ok((block, runs)) = receiver.recv() {
+                waiting.insert(block, runs);
             }
         }
-        delivered < self.points.len()
     }
 
     /// The parts of the parameter buffer that each range sets.

@@ -46,23 +46,31 @@ const LONGEST: f64 = 20.0;
 const FINE: f64 = 0.01;
 
 impl Tableau {
-    /// R(-x): what a step makes of 1 on y' = -y with h = x.
-    fn decay(&self, x: f64) -> f64 {
-        let mut k = vec![0.0; self.b.len()];
-        for i in 0..k.len() {
-            k[i] = -(1.0 + x * self.a[i].iter().zip(&k).map(|(a, k)| a * k).sum::<f64>());
+    /// The coefficients of R(-x), what a step makes of 1 on y' = -y with h = x: 1, -b 1, b A 1, -b A^2 1, ...
+    fn decay(&self) -> Vec<f64> {
+        let s = self.b.len();
+        let (mut v, mut next) = (vec![-1.0; s], vec![0.0; s]);
+        let mut coefficients = vec![1.0];
+        for _ in 0..s {
+            coefficients.push(self.b.iter().zip(&v).map(|(b, v)| b * v).sum());
+            for i in 0..s {
+                next[i] = -self.a[i].iter().zip(&v).map(|(a, v)| a * v).sum::<f64>();
+            }
+            std::mem::swap(&mut v, &mut next);
         }
-        1.0 + x * self.b.iter().zip(&k).map(|(b, k)| b * k).sum::<f64>()
+        coefficients
     }
 
     /// Largest x for which steps are stable on all of y' = -lambda y, h*lambda <= x: |R(-x)| <= 1.
     pub fn real_limit(&self) -> f64 {
-        self.while_true(|x| self.decay(x).abs() <= 1.0)
+        let decay = self.decay();
+        self.while_true(|x| horner(&decay, x).abs() <= 1.0)
     }
 
     /// Largest x for which a step on y' = -lambda y, h*lambda = x, is wrong by at most `tolerance` times y.
     pub fn real_accuracy(&self, tolerance: f64) -> f64 {
-        self.while_true(|x| (self.decay(x) - (-x).exp()).abs() <= tolerance)
+        let decay = self.decay();
+        self.while_true(|x| (horner(&decay, x) - (-x).exp()).abs() <= tolerance)
     }
 
     fn while_true(&self, holds: impl Fn(f64) -> bool) -> f64 {
@@ -77,6 +85,11 @@ impl Tableau {
     fn twin(&self) -> Option<usize> {
         (0..self.end_stage()).rev().find(|i| *i > 0 && self.c[*i] == 1.0)
     }
+}
+
+/// The value of a polynomial, lowest power first.
+fn horner(coefficients: &[f64], x: f64) -> f64 {
+    coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c)
 }
 
 /// Weight of the second estimate in the error of DOP853.

@@ -175,3 +175,39 @@ fn one_mistake_in_a_vector_is_said_once() {
     wrong(vector, "E0303", "p", "the state `p` has no equation");
     wrong("state p = (0, 1)\np' = -p\noutput c = cross(p, p)", "E0527", "cross(p, p)", "three components");
 }
+
+#[test]
+fn a_parameter_set_gives_values_to_single_elements() {
+    let head = "const N = 4\nindex i, j = 1..N\nparam c[i] = i\nparam K[i,j] = 0\nparam k = 1\n\
+                state x[i] = i, x[i]' = 0\nx[i]'' = -k*c[i]*x[i] + K[i,1]\n";
+    let text = format!("{head}params odd {{ c[N-1] = 2*N; c = 7; K[2,3] = 5; x[2] = 9; x[4]' = 1; x = 3 }}\n");
+    let odd = model(&text);
+    let values = |set: &[(&str, f64)]| {
+        odd.values(&Overrides { params: Some("odd".into()), ..self::set(set) }).unwrap_or_else(|e| panic!("{e:?}"))
+    };
+    let found = values(&[]);
+    assert_eq!(found.parameter_data[0], [7.0, 7.0, 8.0, 7.0]);
+    let mut wanted = [0.0; 16];
+    wanted[6] = 5.0;
+    assert_eq!(found.parameter_data[1], wanted);
+    assert_eq!(found.initial, [(0, 0, 3.0)]);
+    assert_eq!(found.elements, [(0, 0, vec![2], 9.0), (0, 1, vec![4], 1.0)]);
+    // what the command line says counts for all that it names
+    let over = values(&[("c", 1.0), ("x", 2.0), ("K[2,3]", 6.0)]);
+    assert_eq!(over.parameter_data[0], [1.0; 4]);
+    assert_eq!(over.elements, [(0, 1, vec![4], 1.0)]);
+    assert_eq!(over.parameter_data[1][6], 6.0);
+    // the text of the model says the same
+    assert!(odd.to_string().contains("K[2,3] = 5"), "{odd}");
+
+    let mistake = |entry: &str, code: &str, at: &str, says: &str| {
+        wrong(&format!("{head}params odd {{ {entry} }}\n"), code, at, says);
+    };
+    mistake("c[9] = 1", "E0408", "c", "1..4");
+    mistake("c[0.5] = 1", "E0408", "c", "whole number");
+    mistake("c[1,2] = 1", "E0408", "c[1,2] = 1", "one index");
+    mistake("K[1] = 1", "E0408", "K[1] = 1", "2 indices");
+    mistake("k[1] = 1", "E0408", "k[1] = 1", "no indices");
+    mistake("c[1..2] = 1", "E0408", "c[1..2] = 1", "single elements");
+    mistake("c[2] = 1; c[2] = 3", "E0402", "c", "`c[2]` is set twice");
+}

@@ -301,19 +301,30 @@ impl Model {
         if let Some(name) = &overrides.params {
             match self.param_sets.iter().find(|s| s.name == *name) {
                 Some(set) => {
-                    from.extend(set.entries.iter().map(|e| (e.0, Some(self.span(e.2)))));
-                    let of_set: Vec<_> = set
-                        .entries
-                        .iter()
-                        .map(|(symbol, k, body, _)| (*symbol, *k, self.number(*body, &values)))
-                        .collect();
-                    for (symbol, order, value) in of_set {
-                        match symbol {
+                    from.extend(set.entries.iter().map(|e| (e.symbol, Some(self.span(e.value)))));
+                    // Single elements count after whole arrays.
+                    let mut entries: Vec<&super::SetEntry> = set.entries.iter().collect();
+                    entries.sort_by_key(|e| !e.at.is_empty());
+                    let number = |e: &&super::SetEntry| self.number(e.value, &values);
+                    let of_set: Vec<f64> = entries.iter().map(number).collect();
+                    for (entry, value) in entries.into_iter().zip(of_set) {
+                        match entry.symbol {
+                            symbol if !entry.at.is_empty() => {
+                                let at = entry.at.iter().map(|body| super::data::whole(self.number(*body, &values)));
+                                let set = match at.collect::<Option<Vec<i64>>>() {
+                                    Some(at) => self.fill_element(&mut values, symbol, entry.order, at, value),
+                                    None => Err("an index is a whole number".to_owned()),
+                                };
+                                if let Err(help) = set {
+                                    let headline = "this element does not exist".to_owned();
+                                    errors.push(error("E0408", headline, entry.span, "set here").help(help));
+                                }
+                            }
                             Symbol::Parameter(i) => {
                                 values.parameters[i] = value;
                                 values.parameter_data[i].fill(value);
                             }
-                            Symbol::State(i) => values.initial.push((i, order, value)),
+                            Symbol::State(i) => values.initial.push((i, entry.order, value)),
                             _ => {}
                         }
                     }
@@ -340,6 +351,7 @@ impl Model {
                 }
                 Symbol::State(i) => {
                     values.initial.retain(|&(j, k, _)| (j, k) != (i, order));
+                    values.elements.retain(|e| (e.0, e.1) != (i, order));
                     values.initial.push((i, order, value));
                 }
                 _ => {}
@@ -353,6 +365,8 @@ impl Model {
         for name in &overrides.open {
             match self.opened(name, &values) {
                 Ok(opened) => values.opened.extend(opened),
+                // what cannot be set was said of its value
+                Err(_) if overrides.values.iter().any(|(set, _)| set == name) && !errors.is_empty() => {}
                 Err(report) => errors.push(report),
             }
         }
@@ -477,24 +491,38 @@ impl Model {
             _ => false,
         };
         let (Some(symbol), true) = (found, settable) else { return Err(self.cannot_set(name, found)) };
-        let Some(indexed) = self.indexed(symbol) else { return Err(self.cannot_set(name, None)) };
+        if self.indexed(symbol).is_none() {
+            return Err(self.cannot_set(name, None));
+        }
+        let missing = |help| Diagnostic::error("E0408", format!("`{name}` does not exist")).help(help);
+        self.fill_element(values, symbol, primes as u8, at, value).map_err(missing)
+    }
+
+    /// Gives one element of an array a value; the error says which elements there are.
+    fn fill_element(
+        &self,
+        values: &mut Values,
+        symbol: Symbol,
+        order: u8,
+        at: Vec<i64>,
+        value: f64,
+    ) -> Result<(), String> {
+        let Some(indexed) = self.indexed(symbol) else { return Ok(()) };
         let ranges = self.ranges_of(indexed, values).unwrap_or_default();
         let position = super::data::position(&ranges, &at).filter(|_| at.len() == indexed.rank() && !at.is_empty());
         let Some(position) = position else {
             let text = |r: &(i64, i64)| format!("{}..{}", r.0, r.1);
             let ranges: Vec<String> = ranges.iter().map(text).collect();
-            let headline = format!("`{name}` does not exist");
-            let help = match ranges.is_empty() {
+            return Err(match ranges.is_empty() {
                 true => "it is one value and has no indices".to_owned(),
                 false => format!("its indices are {}", ranges.join(", ")),
-            };
-            return Err(Diagnostic::error("E0408", headline).help(help));
+            });
         };
         let data = match symbol {
             Symbol::Constant(i) => &mut values.constant_data[i],
             Symbol::Parameter(i) => &mut values.parameter_data[i],
             Symbol::State(i) => {
-                values.elements.push((i, primes as u8, at, value));
+                values.elements.push((i, order, at, value));
                 return Ok(());
             }
             _ => return Ok(()),

@@ -316,13 +316,28 @@ pub struct Run {
 pub const ENTRIES: &[&str] =
     &["t", "method", "step", "max_step", "max_steps", "rtol", "atol", "samples", "record", "params"];
 
+/// `u[3]' = 0.1` of a parameter set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SetEntry {
+    /// A parameter or a state.
+    pub symbol: Symbol,
+    /// The derivative of which order of a state.
+    pub order: u8,
+    /// Subscripts of a single element; of a scalar, and of all elements, none.
+    pub at: Vec<Body>,
+    /// The value.
+    pub value: Body,
+    /// The name.
+    pub span: Span,
+}
+
 /// `params hopf { k = 0.1 }`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamSet {
     /// Name.
     pub name: String,
-    /// What is set (for a state, the derivative of which order), to what, and where.
-    pub entries: Vec<(Symbol, u8, Body, Span)>,
+    /// What it sets.
+    pub entries: Vec<SetEntry>,
     /// The name where it is declared.
     pub span: Span,
 }

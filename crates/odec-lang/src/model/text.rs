@@ -101,9 +101,11 @@ impl Display for Model {
         }
         for set in &self.param_sets {
             write!(f, "params {} {{", set.name)?;
-            for (symbol, primes, value, _) in &set.entries {
-                let name = self.name_of(*symbol);
-                write!(f, " {name}{} = {};", "'".repeat(usize::from(*primes)), self.show(*value))?;
+            for entry in &set.entries {
+                let (name, primes) = (self.name_of(entry.symbol), "'".repeat(usize::from(entry.order)));
+                let at: Vec<String> = entry.at.iter().map(|body| self.show(*body).to_string()).collect();
+                let at = if at.is_empty() { String::new() } else { format!("[{}]", at.join(",")) };
+                write!(f, " {name}{at}{primes} = {};", self.show(entry.value))?;
             }
             writeln!(f, " }}")?;
         }

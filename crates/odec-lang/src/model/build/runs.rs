@@ -6,7 +6,9 @@ use odec_ir::Span;
 use super::names::Declarations;
 use super::resolve::Place;
 use super::{Builder, Use, UseKind};
-use crate::model::{self, Body, ENTRIES, EntryValue, Level, Overrides, ParamSet, Run, RunEntry, Symbol, TermKind};
+use crate::model::{
+    self, Body, ENTRIES, EntryValue, Level, Overrides, ParamSet, Run, RunEntry, SetEntry, Symbol, TermKind,
+};
 use crate::report::error;
 use crate::suggest;
 use crate::syntax::tree::{self, Entry, ExprId, ExprKind, Ident};
@@ -96,8 +98,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn set_entries(&mut self, entries: &'a [Entry]) -> Vec<(Symbol, u8, Body, Span)> {
-        let mut list: Vec<(Symbol, u8, Body, Span)> = Vec::new();
+    fn set_entries(&mut self, entries: &'a [Entry]) -> Vec<SetEntry> {
+        let mut list: Vec<SetEntry> = Vec::new();
         for entry in entries {
             let value = match &entry.value {
                 tree::EntryValue::Expr(value) => self.body(*value, Place::Anywhere),
@@ -110,13 +112,6 @@ impl<'a> Builder<'a> {
                 }
             };
             match self.model.symbols.get(&entry.key.name).copied() {
-                Some(_) if !entry.indices.is_empty() => {
-                    let headline = "a parameter set gives values to whole arrays".to_owned();
-                    self.say(error("E0408", headline, entry.span, "one element").help(format!(
-                        "write `{} = ...` for all elements, or `--set` on the command line for one",
-                        entry.key.name
-                    )));
-                }
                 Some(symbol) if self.dims.contains_key(entry.key.name.as_str()) => {
                     let headline = format!("`{}` is a vector, and a parameter set gives numbers", entry.key.name);
                     let declared = self.declared.get(&entry.key.name).copied();
@@ -138,23 +133,49 @@ impl<'a> Builder<'a> {
         list
     }
 
-    fn set_once(
-        &mut self,
-        list: &mut Vec<(Symbol, u8, Body, Span)>,
-        symbol: Symbol,
-        primes: u8,
-        value: Body,
-        entry: &Entry,
-    ) {
-        if let Some(first) = list.iter().find(|e| (e.0, e.1) == (symbol, primes)) {
-            self.say(
-                error("E0402", format!("`{}` is set twice", entry.key.name), entry.key.span, "here again")
-                    .label(first.3, "here first")
-                    .help("keep one of the two"),
-            );
+    fn set_once(&mut self, list: &mut Vec<SetEntry>, symbol: Symbol, order: u8, value: Body, entry: &'a Entry) {
+        let Some(at) = self.set_element(symbol, entry) else { return };
+        let texts =
+            |at: &[Body]| at.iter().map(|body| self.text(self.model.span(*body)).to_owned()).collect::<Vec<_>>();
+        let own = texts(&at);
+        let same = |e: &&SetEntry| (e.symbol, e.order) == (symbol, order) && texts(&e.at) == own;
+        if let Some(first) = list.iter().find(same) {
+            let name =
+                if own.is_empty() { entry.key.name.clone() } else { format!("{}[{}]", entry.key.name, own.join(",")) };
+            let report = error("E0402", format!("`{name}` is set twice"), entry.key.span, "here again");
+            let report = report.label(first.span, "here first").help("keep one of the two");
+            self.say(report);
             return;
         }
-        list.push((symbol, primes, value, entry.key.span));
+        list.push(SetEntry { symbol, order, at, value, span: entry.key.span });
+    }
+
+    /// The subscripts of an entry: one number for each index of what it names. `None` where they are something else, which
+    /// was said.
+    fn set_element(&mut self, symbol: Symbol, entry: &'a Entry) -> Option<Vec<Body>> {
+        let mut at = Vec::with_capacity(entry.indices.len());
+        for index in &entry.indices {
+            let tree::Index::At(e) = index else {
+                let headline = "a parameter set gives values to whole arrays, or to single elements".to_owned();
+                let name = &entry.key.name;
+                let help = format!("write `{name} = ...` for all elements, `{name}[3] = ...` for one");
+                self.say(error("E0408", headline, entry.span, "several elements").help(help));
+                return None;
+            };
+            at.push(self.body(*e, Place::Anywhere));
+        }
+        let rank = self.model.indexed(symbol).map_or(0, model::Indexed::rank);
+        if at.is_empty() || at.len() == rank {
+            return Some(at);
+        }
+        let name = &entry.key.name;
+        let (headline, help) = match rank {
+            0 => (format!("`{name}` is one value and has no indices"), format!("write `{name} = ...`")),
+            1 => (format!("`{name}` has one index, not {}", at.len()), format!("write `{name}[1] = ...`")),
+            rank => (format!("`{name}` has {rank} indices, not {}", at.len()), "give one number for each".to_owned()),
+        };
+        self.say(error("E0408", headline, entry.span, "").help(help));
+        None
     }
 
     /// A number that is given a value in a set was meant to be a parameter.
@@ -457,7 +478,8 @@ impl<'a> Builder<'a> {
             bodies.extend(conserved.within.map(|w| (w.value, "a tolerance")));
         }
         for set in &self.model.param_sets {
-            bodies.extend(set.entries.iter().map(|e| (e.2, "a value of a parameter set")));
+            bodies.extend(set.entries.iter().map(|e| (e.value, "a value of a parameter set")));
+            bodies.extend(set.entries.iter().flat_map(|e| &e.at).map(|at| (*at, "an index in a parameter set")));
         }
         for (body, what) in bodies {
             self.check_known(body, what);
@@ -477,6 +499,11 @@ impl<'a> Builder<'a> {
             }
         };
         let model = &self.model;
+        for set in model.param_sets.iter().filter(|set| set.entries.iter().any(|e| !e.at.is_empty())) {
+            let overrides = Overrides { params: Some(set.name.clone()), ..Overrides::default() };
+            let errors = model.values(&overrides).err().unwrap_or_default();
+            self.diagnostics.extend(errors.into_iter().filter(|e| e.code == "E0408"));
+        }
         for run in &model.runs {
             let mut values = values.clone();
             if let Some(entry) = run.entries.iter().find(|e| e.key == "params")
@@ -543,7 +570,7 @@ impl<'a> Builder<'a> {
 
     fn check_set(&mut self, set: usize) {
         for i in 0..self.model.param_sets[set].entries.len() {
-            let (symbol, primes, _, span) = self.model.param_sets[set].entries[i];
+            let SetEntry { symbol, order: primes, span, .. } = self.model.param_sets[set].entries[i];
             if let Symbol::State(state) = symbol {
                 let state = &self.model.states[state];
                 if primes >= state.order {

@@ -141,6 +141,11 @@ impl Newton {
         &mut self.matrix
     }
 
+    /// True where corrections are iterated for.
+    pub fn iterates(&self) -> bool {
+        self.matrix.iterates()
+    }
+
     /// What its linear systems are solved with.
     pub fn linear(&self) -> LinearReport {
         self.matrix.report()

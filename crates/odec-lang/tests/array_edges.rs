@@ -1,0 +1,131 @@
+//! Nine points with every pair of rules at the edges of two indices, corners included: f is what the text says, and the
+//! streams of the Jacobian, df/dt and df/dp give the entries that dual numbers give.
+
+mod common;
+
+use common::Random;
+use odec_ir::interpret::{Inputs, run_bound};
+use odec_ir::nest::Bound;
+use odec_ir::{KernelRole, Role, derive};
+use odec_lang::source::Source;
+use odec_lang::{Overrides, check, lower};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rule {
+    Periodic,
+    Clamp,
+    Value,
+    Expression,
+}
+
+const RULES: [Rule; 4] = [Rule::Periodic, Rule::Clamp, Rule::Value, Rule::Expression];
+
+/// Time, parameter.
+const T: f64 = 0.3;
+const P: f64 = 0.7;
+
+/// What is said of the ends of an index; `element` writes the element with a subscript in its place.
+fn lines(rule: Rule, index: char, element: &dyn Fn(&str) -> String) -> String {
+    match rule {
+        Rule::Periodic => format!("boundary periodic {index}\n"),
+        Rule::Clamp => format!("boundary clamp {index}\n"),
+        Rule::Value => format!("boundary {} = t + p, {} = p^2\n", element("0"), element("N+1")),
+        Rule::Expression => {
+            format!("boundary {} = p*{}^2, {} = {}*t\n", element("0"), element("1"), element("N+1"), element("N"))
+        }
+    }
+}
+
+fn text(first: Rule, second: Rule) -> String {
+    let mut text = "model nine
+const N = 3
+index i, j = 1..N
+param p = 0.7
+state u[i,j] = 1
+u[i,j]' = u[i-1,j-1]*u[i+1,j+1] + u[i-1,j+1]*sin(u[i+1,j-1]) + p*u[i,j]*(u[i-1,j] + u[i+1,j]) + u[i,j-1]*u[i,j+1]
+"
+    .replace("i, j = 1..N", "i = 1..N\nindex j = 1..N");
+    text += &lines(first, 'i', &|s| format!("u[{s},j]"));
+    text += &lines(second, 'j', &|s| format!("u[i,{s}]"));
+    let outside = |rule: Rule| matches!(rule, Rule::Value | Rule::Expression);
+    if outside(first) && outside(second) {
+        text += "boundary u[0,0] = p*t, u[0,N+1] = u[1,N], u[N+1,0] = u[N,1]^2, u[N+1,N+1] = 2\n";
+    }
+    text
+}
+
+/// Where an index that left its range comes in again.
+fn inside(rule: Rule, i: i64, n: i64) -> i64 {
+    match rule {
+        Rule::Periodic => (i - 1).rem_euclid(n) + 1,
+        Rule::Clamp => i.clamp(1, n),
+        _ => i,
+    }
+}
+
+fn element(rules: [Rule; 2], y: &[f64], n: i64, i: i64, j: i64) -> f64 {
+    let (i, j) = (inside(rules[0], i, n), inside(rules[1], j, n));
+    let u = |i: i64, j: i64| y[((i - 1) * n + j - 1) as usize];
+    let edge = |rule: Rule, k: i64, of: &dyn Fn(i64) -> f64| match (rule, k) {
+        (Rule::Value, 0) => T + P,
+        (Rule::Value, _) => P * P,
+        (_, 0) => P * of(1).powi(2),
+        _ => of(n) * T,
+    };
+    match ((1..=n).contains(&i), (1..=n).contains(&j)) {
+        (true, true) => u(i, j),
+        (false, true) => edge(rules[0], i, &|k| u(k, j)),
+        (true, false) => edge(rules[1], j, &|k| u(i, k)),
+        (false, false) => match (i, j) {
+            (0, 0) => P * T,
+            (0, _) => u(1, n),
+            (_, 0) => u(n, 1).powi(2),
+            _ => 2.0,
+        },
+    }
+}
+
+#[test]
+fn streams_equal_duals_for_every_pair_of_rules() {
+    for first in RULES {
+        for second in RULES {
+            let text = text(first, second);
+            let checked = check(&Source::new("test.ode", &text));
+            let model = checked.model.unwrap_or_else(|| panic!("{:?}\n{text}", checked.diagnostics));
+            for n in [1, 2, 3, 5] {
+                let overrides = Overrides { values: vec![("N".into(), n as f64)], ..Overrides::default() };
+                let program = lower(&model, &overrides).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+                let bound = Bound::of(&program).expect("the extents fit");
+                let mut p = vec![0.0; bound.layout.p_len()];
+                for (i, array) in program.arrays.iter().enumerate() {
+                    if matches!(array.role, Role::Parameter | Role::Size) {
+                        p[bound.layout.parameter(odec_ir::ArrayId(i as u32))] = array.default;
+                    }
+                }
+                let given = p.clone();
+                run_bound(&program, &bound, KernelRole::Prepare, Inputs { t: T, y: &[], p: &given, w: &[] }, &mut p);
+                let mut random = Random(n as u64 + 5);
+                let y: Vec<f64> = (0..n * n).map(|_| 0.3 + random.below(1000) as f64 / 1000.0).collect();
+                let mut f = vec![0.0; y.len()];
+                run_bound(&program, &bound, KernelRole::Rhs, Inputs { t: T, y: &y, p: &p, w: &[] }, &mut f);
+                let u = |i: i64, j: i64| element([first, second], &y, n, i, j);
+                for (k, got) in f.iter().enumerate() {
+                    let (i, j) = (k as i64 / n + 1, k as i64 % n + 1);
+                    let expected = u(i - 1, j - 1) * u(i + 1, j + 1)
+                        + u(i - 1, j + 1) * u(i + 1, j - 1).sin()
+                        + P * u(i, j) * (u(i - 1, j) + u(i + 1, j))
+                        + u(i, j - 1) * u(i, j + 1);
+                    let near = (got - expected).abs() <= 1e-12 * (1.0 + expected.abs());
+                    assert!(near, "{first:?} {second:?} N = {n}: u[{i},{j}]' is {got}, not {expected}");
+                }
+                let entries = derive::compare_bound(&program, &bound, T, &y, &p).expect("it is small");
+                assert!(entries.len() >= y.len(), "{} entries", entries.len());
+                for e in entries {
+                    let scale = 1.0 + e.dual.abs();
+                    let near = (e.symbolic - e.dual).abs() <= 1e-12 * scale;
+                    assert!(near, "{first:?} {second:?} N = {n}: {e:?}");
+                }
+            }
+        }
+    }
+}

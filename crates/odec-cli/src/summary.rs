@@ -23,7 +23,9 @@ pub struct Times {
     pub compile: f64,
     /// Positions, patterns and start values at the extents.
     pub bind: f64,
-    /// First step to last row.
+    /// Orders of elimination and patterns of factors, for implicit methods.
+    pub analyse: f64,
+    /// First step to last row, without that.
     pub solve: f64,
 }
 
@@ -246,11 +248,17 @@ impl Summary {
             ("derive", s.derive),
             ("compile", s.compile),
             ("bind", s.bind),
+            ("analyse", s.analyse),
             ("solve", s.solve),
         ]
-        // of a model without index sets there is next to nothing to bind
+        // of a model without index sets there is next to nothing to bind or to analyse
         .map(|(name, seconds)| {
-            (name != "bind" || !self.extents.is_empty()).then(|| format!("{name} {}", duration(seconds)))
+            let shown = match name {
+                "bind" => !self.extents.is_empty(),
+                "analyse" => !self.extents.is_empty() && self.linear.as_ref().is_some_and(|linear| linear.n > SMALL),
+                _ => true,
+            };
+            shown.then(|| format!("{name} {}", duration(seconds)))
         });
         lines.push(("time".into(), join(times)));
         if let Some(peak) = self.peak_bytes.filter(|_| self.states >= MANY) {

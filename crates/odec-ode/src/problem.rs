@@ -39,6 +39,8 @@ pub struct Options {
     pub linear: Linear,
     /// Who writes eliminations out as machine code; `None`: nobody.
     pub eliminator: Option<Code>,
+    /// The time since some moment in nanoseconds, for what is reported of the analysis of matrices; `None`: nobody tells.
+    pub clock: Option<fn() -> u64>,
 }
 
 /// A maker of code for eliminations, as an option of a run.
@@ -66,6 +68,7 @@ impl Default for Options {
             reduce: true,
             linear: Linear::Auto,
             eliminator: None,
+            clock: None,
         }
     }
 }

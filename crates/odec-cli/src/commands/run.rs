@@ -1,6 +1,7 @@
 //! `odec run`: rows on standard output or in a file, a summary on standard error.
 
 use std::ops::ControlFlow;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use odec_ode::linear::LinearReport;
@@ -99,6 +100,7 @@ fn execute(
     reporter: Reporter,
 ) -> Result<(Exit, Summary), Exit> {
     signal::listen();
+    session.bound.options.clock = Some(time);
     let bound = &session.bound;
     let trouble = rows.header(bound.columns.names()).err();
     let visible = reporter.terminal() && !reporter.quiet() && !(on_stdout && is_terminal());
@@ -120,6 +122,8 @@ fn execute(
     let alone = session.bound.choice.automatic.then(|| "taken for constant steps, stiff or not".to_string());
     let course = course.map(|course| course.line(&session.model.time.name)).or(alone);
     let linear = result.as_ref().ok().and_then(|outcome| outcome.linear.clone());
+    session.times.analyse = linear.as_ref().map_or(0.0, |linear| linear.analysis as f64 * 1e-9);
+    session.times.solve -= session.times.analyse;
     let (mut exit, stats, t, stop) = match &result {
         Ok(outcome) => {
             let interrupted = outcome.stop == Stop::Interrupted && signal::asked_to_stop() && writer.trouble.is_none();
@@ -141,6 +145,12 @@ fn execute(
     }
     let summary = summarise(session, &seen, stats, linear, (t, stop), writer.rows.count);
     Ok((exit, Summary { course, ..summary }))
+}
+
+/// Nanoseconds since this was asked for first.
+fn time() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
 fn is_terminal() -> bool {

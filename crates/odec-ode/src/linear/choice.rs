@@ -56,12 +56,14 @@ pub(crate) struct Request<'a> {
     pub wish: Linear,
     /// Who writes eliminations out as code, if somebody does.
     pub eliminator: Option<&'a Arc<dyn Eliminator>>,
+    /// Who tells the time, if somebody does.
+    pub clock: Option<fn() -> u64>,
 }
 
 impl Request<'_> {
     /// What the options of a run ask for.
     pub fn of(options: &Options) -> Request<'_> {
-        Request { wish: options.linear, eliminator: options.eliminator.as_ref().map(|e| &e.0) }
+        Request { wish: options.linear, eliminator: options.eliminator.as_ref().map(|e| &e.0), clock: options.clock }
     }
 }
 
@@ -125,6 +127,8 @@ pub struct LinearReport {
     pub iterations: u64,
     /// Factorisations whose pivots had to be chosen anew by size.
     pub fallbacks: u64,
+    /// Nanoseconds that it took to find orders and patterns of factors; zero where [`Options::clock`] tells no time.
+    pub analysis: u64,
 }
 
 impl LinearReport {
@@ -139,6 +143,7 @@ impl LinearReport {
             block: 1,
             iterations: 0,
             fallbacks: 0,
+            analysis: 0,
         }
     }
 }

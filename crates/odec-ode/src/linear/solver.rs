@@ -20,10 +20,20 @@ pub(super) struct Solver<S = f64> {
     fallbacks: u64,
     /// Where an iteration was chosen and not asked for: how often it may still fail before a factorisation takes its place.
     patience: Option<u32>,
+    /// Nanoseconds that it took to plan.
+    analysis: u64,
 }
 
 /// Systems that an iteration may fail to solve.
 const PATIENCE: u32 = 3;
+
+/// The time that has gone by.
+fn since(begun: Option<u64>, request: Request<'_>) -> u64 {
+    match (begun, request.clock) {
+        (Some(begun), Some(clock)) => clock().saturating_sub(begun),
+        _ => 0,
+    }
+}
 
 /// Room for the check of a first solution: right side, residual, |A| |x| + |b|.
 struct Check<S> {
@@ -51,7 +61,10 @@ impl<S: Scalar> Check<S> {
 impl<S: Scalar> Solver<S> {
     /// For matrices on a pattern.
     pub fn new(pattern: &Pattern, request: Request<'_>) -> Result<Self, Refusal> {
-        Ok(Self::with(pattern, direct(pattern, request)?))
+        let begun = request.clock.map(|clock| clock());
+        let mut solver = Self::with(pattern, direct(pattern, request)?);
+        solver.analysis = since(begun, request);
+        Ok(solver)
     }
 
     /// False where an iteration did not reach the goal; a factorisation always does.
@@ -92,7 +105,15 @@ impl<S: Scalar> Solver<S> {
         let n = pattern.cols();
         let check =
             factor.is_checked().then(|| Check { b: vec![S::ZERO; n], residual: vec![S::ZERO; n], scale: vec![0.0; n] });
-        Solver { matrix: Assembled::new(pattern), factor, check, unchecked: false, fallbacks: 0, patience: None }
+        Solver {
+            matrix: Assembled::new(pattern),
+            factor,
+            check,
+            unchecked: false,
+            fallbacks: 0,
+            patience: None,
+            analysis: 0,
+        }
     }
 
     /// The values of the matrix, to be changed before [`Solver::factor`].
@@ -181,14 +202,16 @@ impl<S: Scalar> Solver<S> {
 
     /// What it is.
     pub fn report(&self) -> LinearReport {
-        LinearReport { fallbacks: self.fallbacks, ..self.factor.report() }
+        LinearReport { fallbacks: self.fallbacks, analysis: self.analysis, ..self.factor.report() }
     }
 }
 
 impl Solver {
     /// As [`Solver::new`], or an iteration where that is asked for or promises less work.
     pub fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<Self, Refusal> {
+        let begun = request.clock.map(|clock| clock());
         let mut solver = Self::with(pattern, iterating(pattern, request)?);
+        solver.analysis = since(begun, request);
         if solver.iterates() && request.wish == Linear::Auto && pattern.cols() <= ANALYSED {
             solver.patience = Some(PATIENCE);
         }

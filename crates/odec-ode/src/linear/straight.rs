@@ -378,7 +378,7 @@ mod tests {
     }
 
     fn solver(pattern: &Pattern, code: &Arc<dyn Eliminator>) -> Solver {
-        Solver::new(pattern, Request { wish: Linear::Compiled, eliminator: Some(code) }).unwrap()
+        Solver::new(pattern, Request { wish: Linear::Compiled, eliminator: Some(code), clock: None }).unwrap()
     }
 
     /// max_i |b - A x|_i / (|A||x| + |b|)_i.
@@ -409,7 +409,7 @@ mod tests {
             let apart = matrices % 2 == 0;
             let places: Vec<(usize, usize)> = pattern.positions().step_by(2).collect();
             let masses = Pattern::from_positions(n, n, places.iter().copied());
-            let request = Request { wish: Linear::Compiled, eliminator: Some(&code) };
+            let request = Request { wish: Linear::Compiled, eliminator: Some(&code), clock: None };
             let mut formed = solver(&pattern, &code);
             let mass = MassMatrix::Constant(Assembled::with(&masses, vec![1.0; masses.entries()]));
             let mut parted = Full::new(n, &pattern, &mass, &|pattern| Solver::new(pattern, request)).unwrap();

@@ -219,7 +219,8 @@ fn large_grids_are_factored_in_fronts_and_their_fill_is_that_of_a_good_order() {
     for side in [60, 160, 320] {
         let (pattern, values) = grid(side);
         let n = pattern.cols();
-        let mut solver = Solver::<f64>::new(&pattern, Request { wish: Linear::Sparse, eliminator: None }).unwrap();
+        let mut solver =
+            Solver::<f64>::new(&pattern, Request { wish: Linear::Sparse, eliminator: None, clock: None }).unwrap();
         assert!(side < 80 || solver.report().kind == Kind::Multifrontal, "{}", solver.report());
         solver.values_mut().copy_from_slice(&values);
         solver.factor().unwrap();
@@ -269,7 +270,7 @@ fn an_iteration_that_was_not_asked_for_gives_way_where_it_fails() {
     let weights = vec![1.0; n];
     let b: Vec<f64> = (0..n).map(|i| (i as f64).sin()).collect();
     let run = |wish: Linear| {
-        let mut solver = Solver::iterating(&pattern, Request { wish, eliminator: None }).unwrap();
+        let mut solver = Solver::iterating(&pattern, Request { wish, eliminator: None, clock: None }).unwrap();
         assert!(solver.iterates());
         for tries in 0..6 {
             solver.values_mut().copy_from_slice(&values);

@@ -4,7 +4,7 @@
 
 use crate::linear::band::inverse;
 use crate::linear::choice::{Kind, LinearReport};
-use crate::linear::krylov::{Goal, Preconditioned, Work, bicgstab, stable};
+use crate::linear::krylov::{Goal, Preconditioned, Work, bicgstab};
 use crate::linear::{Assembled, Factor, Health};
 use crate::pattern::Pattern;
 
@@ -26,8 +26,8 @@ pub(super) struct Incomplete {
     /// Place of each column in the row at work; `NONE` elsewhere.
     place: Vec<u32>,
     work: Work,
-    /// The factors are.
-    stable: bool,
+    /// The factors are, once they have been looked at.
+    stable: Option<bool>,
     iterations: u64,
     report: LinearReport,
 }
@@ -92,7 +92,7 @@ impl Incomplete {
             reciprocal: vec![0.0; n],
             place: vec![NONE; n],
             work: Work::new(n),
-            stable: true,
+            stable: None,
             iterations: 0,
             report,
         }
@@ -102,12 +102,15 @@ impl Incomplete {
         self.start[i] as usize..self.start[i + 1] as usize
     }
 
-    /// `b`, by original numbers, into the order of elimination, L^-1 of it, then U^-1.
-    fn precondition(&mut self, b: impl Fn(u32) -> f64) {
+    /// `b` (by original numbers; without it the pivots times `work.x`) into the order of elimination, L^-1 of it, then U^-1.
+    fn precondition(&mut self, b: Option<&[f64]>) {
         let z = &mut self.work.r[..self.order.len()];
         for i in 0..z.len() {
             let (first, diagonal) = (self.start[i] as usize, self.diagonal[i] as usize);
-            let mut sum = b(self.order[i]);
+            let mut sum = match b {
+                Some(b) => b[self.order[i] as usize],
+                None => self.work.x[i] / self.reciprocal[i],
+            };
             for (j, l) in self.cols[first..diagonal].iter().zip(&self.factors[first..diagonal]) {
                 sum -= l * z[*j as usize];
             }
@@ -117,7 +120,7 @@ impl Incomplete {
     }
 
     fn iterate(&mut self, b: &mut [f64], tolerance: f64) -> bool {
-        self.precondition(|i| b[i as usize]);
+        self.precondition(Some(b));
         let Incomplete { start, cols, diagonal, values, factors, reciprocal, work, .. } = self;
         let (iterations, met) =
             bicgstab(work, tolerance, &mut Factored { start, cols, diagonal, values, factors, reciprocal });
@@ -217,8 +220,7 @@ impl Factor for Incomplete {
             }
             self.reciprocal[i] = 1.0 / pivot;
         }
-        self.precondition(|_| 1.0);
-        self.stable = stable(&self.work.r, &self.reciprocal);
+        self.stable = None;
         Ok(())
     }
 
@@ -229,7 +231,13 @@ impl Factor for Incomplete {
 
     fn solve_within(&mut self, b: &mut [f64], goal: Goal<'_>) -> bool {
         self.work.weigh(&self.order, goal.weights);
-        self.stable && self.iterate(b, goal.tolerance)
+        if self.stable.is_none() {
+            self.work.one_each();
+            self.precondition(None);
+            std::mem::swap(&mut self.work.x, &mut self.work.r);
+            self.stable = Some(self.work.stable());
+        }
+        self.stable == Some(true) && self.iterate(b, goal.tolerance)
     }
 
     fn health(&self) -> Health {

@@ -21,15 +21,9 @@ const BREAKDOWN: f64 = 1e-30;
 /// of the goal over rounding.
 const LOST: f64 = 4.0 * f64::EPSILON;
 
-/// Solutions for equal right sides larger than the largest reciprocal of a pivot by this come from factors that are unstable (Chow &
-/// Saad, J. Comput. Appl. Math. 86 (1997)): what they make of a residual says nothing.
+/// Factors that blow a change of all unknowns by their tolerances up by more than this are unstable (Chow & Saad, J. Comput. Appl.
+/// Math. 86 (1997)): what they make of a residual says nothing.
 const UNSTABLE: f64 = 1e9;
-
-/// True where incomplete factors are good for something: `x` is what they make of a right side of ones.
-pub(super) fn stable(x: &[f64], reciprocal: &[f64]) -> bool {
-    let largest = |x: &[f64]| x.iter().fold(0.0, |most: f64, x| if x.is_nan() { f64::NAN } else { most.max(x.abs()) });
-    largest(x) <= UNSTABLE * largest(reciprocal)
-}
 
 /// A preconditioned matrix Q A R of which the iteration solves Q A R v = Q b; the solution is R v.
 pub(super) trait Preconditioned {
@@ -82,6 +76,18 @@ impl Work {
             let weight = weights[*j as usize];
             *m = weight * weight;
         }
+    }
+
+    /// Changes of all unknowns by their tolerances, into `x`.
+    pub fn one_each(&mut self) {
+        for (x, metric) in self.x[..self.n].iter_mut().zip(&self.metric) {
+            *x = 1.0 / metric.sqrt();
+        }
+    }
+
+    /// True where `x`, which incomplete factors made of the diagonal times [`Work::one_each`], shows them to be good for something.
+    pub fn stable(&self) -> bool {
+        self.x[..self.n].iter().zip(&self.metric).all(|(x, metric)| x * x * metric <= UNSTABLE * UNSTABLE)
     }
 
     /// Weighs all unknowns the same.

@@ -6,7 +6,7 @@
 
 use crate::linear::band::inverse;
 use crate::linear::choice::{Kind, LinearReport};
-use crate::linear::krylov::{Goal, Preconditioned, Work, bicgstab, stable};
+use crate::linear::krylov::{Goal, Preconditioned, Work, bicgstab};
 use crate::linear::triangle::{Above, Rows, Sum, Triangle, by_levels};
 use crate::linear::{Assembled, Factor, Health};
 use crate::pattern::Pattern;
@@ -32,8 +32,8 @@ pub(super) struct Split {
     sums: Vec<f64>,
     scaled: Scaled,
     work: Work,
-    /// The factors are.
-    stable: bool,
+    /// The factors are, once they have been looked at.
+    stable: Option<bool>,
     iterations: u64,
     report: LinearReport,
 }
@@ -93,7 +93,7 @@ impl Split {
             sums: vec![0.0; n],
             scaled: Scaled { lower, upper, diagonal: vec![0.0; n], reciprocal: vec![0.0; n] },
             work: Work::new(n),
-            stable: true,
+            stable: None,
             iterations: 0,
             report,
             order,
@@ -142,10 +142,7 @@ impl Factor for Split {
         for (own, factor) in diagonal.iter_mut().zip(&*reciprocal) {
             *own = *own * factor - 2.0;
         }
-        let Work { r, x, .. } = &mut self.work;
-        lower.solve(r, &reciprocal[..]);
-        upper.solve(x, &r[..]);
-        self.stable = stable(&x[..reciprocal.len()], reciprocal);
+        self.stable = None;
         Ok(())
     }
 
@@ -156,7 +153,14 @@ impl Factor for Split {
 
     fn solve_within(&mut self, b: &mut [f64], goal: Goal<'_>) -> bool {
         self.work.weigh(&self.order, goal.weights);
-        self.stable && self.iterate(b, goal.tolerance)
+        let stable = *self.stable.get_or_insert_with(|| {
+            self.work.one_each();
+            let Work { r, x, .. } = &mut self.work;
+            self.scaled.lower.solve(r, &x[..]);
+            self.scaled.upper.solve(x, &r[..]);
+            self.work.stable()
+        });
+        stable && self.iterate(b, goal.tolerance)
     }
 
     fn health(&self) -> Health {

@@ -64,6 +64,11 @@ pub trait System: Sync {
     fn prepare_series(&self, _order: usize) -> Result<(), String> {
         Err("this system has no Taylor coefficients".to_string())
     }
+    /// True where the coefficients of this order are short code and hold for whole steps, so that they are worth a try where nobody
+    /// named a method. If so they are ready.
+    fn series_is_short(&self, _order: usize) -> bool {
+        false
+    }
     /// The Taylor coefficients of h, h^2, ..., h^order of the solution through (t, y), n each, into `out`. Called only
     /// after [`System::prepare_series`] of that order.
     fn series(&self, _t: f64, _y: &[f64], _order: usize, _out: &mut [f64]) -> Result<(), EvalError> {

@@ -302,7 +302,7 @@ impl Plan {
             (None, Some(setting)) => (Some(setting.value.as_str()), Some(setting.span)),
             (None, None) => (None, None),
         };
-        let traits = Traits { n, fixed: options.fixed, rtol: options.rtol, moving_mass };
+        let traits = Traits { n, fixed: options.fixed, rtol: options.rtol, moving_mass, series: false };
         choose(name, &traits, self.purpose == Purpose::Method)
             .map_err(|refusal| crate::blame::unknown_method(&refusal, span))
     }

@@ -520,6 +520,10 @@ impl System for Machine {
         self.series.prepare((&self.program, &self.layout, self.nests.as_deref()), self.execution(), order)
     }
 
+    fn series_is_short(&self, order: usize) -> bool {
+        self.series.prepare_short((&self.program, &self.layout, None), self.execution(), order)
+    }
+
     fn series(&self, t: f64, y: &[f64], order: usize, out: &mut [f64]) -> Result<(), EvalError> {
         // the kernel reads no direction, but takes one of this length
         let inputs = Inputs { t, y, p: &self.p, w: y };

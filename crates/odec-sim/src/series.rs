@@ -11,6 +11,9 @@ use odec_jit::Compiled;
 
 use crate::machine::Execution;
 
+/// Most nodes of a kernel that is made without being asked for: it is to cost no more than a few milliseconds.
+const MAX_UNASKED: usize = 4_000;
+
 /// The coefficients of one order.
 enum Kernel {
     /// Machine code of the coefficients written out.
@@ -47,11 +50,38 @@ impl SeriesKernels {
         order: usize,
     ) -> Result<(), String> {
         let recurrences = self.recurrences.get_or_init(|| Recurrences::of(program)).as_ref().map_err(reason)?;
+        self.make((program, layout, nests), recurrences, execution, order, MAX_UNROLLED)
+    }
+
+    /// Makes the kernel of an order if it is short, written out and without branches; false if it is not.
+    pub(crate) fn prepare_short(
+        &self,
+        model: (&Program, &Layout, Option<&nest::Bound>),
+        execution: Execution,
+        order: usize,
+    ) -> bool {
+        let Ok(recurrences) = self.recurrences.get_or_init(|| Recurrences::of(model.0)) else { return false };
+        recurrences.smooth()
+            && !recurrences.has_loops()
+            && self.make(model, recurrences, execution, order, MAX_UNASKED).is_ok()
+            && !matches!(self.kernels[order].get(), Some(Kernel::Looped(_)))
+    }
+
+    /// Makes a kernel: written out if it has at most `limit` nodes, a table beyond if that is more than may be written out unasked.
+    fn make(
+        &self,
+        (program, layout, nests): (&Program, &Layout, Option<&nest::Bound>),
+        recurrences: &Recurrences,
+        execution: Execution,
+        order: usize,
+        limit: usize,
+    ) -> Result<(), String> {
         let slot = self.kernels.get(order).ok_or_else(|| format!("order {order} is beyond {MAX_ORDER}"))?;
         if slot.get().is_some() {
             return Ok(());
         }
-        let kernel = match (unrolled(program, recurrences, order, MAX_UNROLLED, odec_jit::fuses()), execution) {
+        let kernel = match (unrolled(program, recurrences, order, limit, odec_jit::fuses()), execution) {
+            (None, _) if limit < MAX_UNROLLED => return Err("it is too long to be made unasked".to_string()),
             (None, _) => {
                 let table = Table::of(program, layout, nests, recurrences).map_err(|why| reason(&why))?;
                 Kernel::Looped(Box::new(Looped { table, room: Mutex::default() }))

@@ -227,3 +227,70 @@ fn arrays_have_series() {
         }
     }
 }
+
+fn course(outcome: &Outcome) -> String {
+    outcome.course.as_ref().map(|course| course.line("t")).unwrap_or_default()
+}
+
+/// At tight tolerances the series is taken where it is short code and smooth, and nowhere else.
+#[test]
+fn auto_takes_series_where_they_are_short_and_smooth() {
+    let oscillator = "state x = 1, x' = 0\nx'' = -x - x^3\n";
+    let bent = "state x = 1, x' = 0\nx'' = -x - max(x, 0.3)\n";
+    let gamma = "state x = 1\nx' = -x*lgamma(x + 2)\n";
+    for (text, series) in [(oscillator, true), (bent, false), (gamma, false), (file("nbody").as_str(), false)] {
+        let bound = bind(text, Choices { t_end: Some(1.0), ..Choices::default() });
+        for (rtol, tight) in [(1e-5, false), (1e-9, true), (1e-12, true)] {
+            let options = Options { rtol, atol: vec![rtol], ..bound.options.clone() };
+            let (outcome, rows) = run(&bound, "auto", &options, 1.0).unwrap();
+            assert_eq!(
+                course(&outcome).starts_with("taylor"),
+                series && tight,
+                "{text} at {rtol:e}: {}",
+                course(&outcome)
+            );
+            if series && tight {
+                assert_eq!(
+                    rows.0,
+                    run(&bound, "taylor", &options, 1.0).unwrap().1.0,
+                    "the same steps with the same bits"
+                );
+            }
+        }
+    }
+}
+
+/// Stiff models are found stiff from their series too, and cost about what the implicit method alone costs.
+#[test]
+fn auto_leaves_the_series_where_a_model_is_stiff() {
+    let work = |outcome: &Outcome| {
+        let s = &outcome.stats;
+        s.rhs as f64 + s.jacobians as f64 + 4.0 * s.factorisations as f64 + 1.5 * s.solves as f64
+    };
+    let late = "param k = 1e5\nstate y = 1\ny' = -(1 + k/(1 + exp(10 - t)))*(y - cos(t)) - sin(t)\n";
+    let mut cases: Vec<(&str, String, f64)> = STIFF.iter().map(|&(name, t_end)| (name, file(name), t_end)).collect();
+    cases.push(("late", late.to_string(), 40.0));
+    cases.push(("lorenz", file("lorenz"), 10.0));
+    cases.push(("kepler", file("kepler"), 20.0));
+    let mut wrong = Vec::new();
+    for (name, text, t_end) in cases {
+        let bound = bind(&text, Choices { t_end: Some(t_end), ..Choices::default() });
+        for rtol in [1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12] {
+            let options = Options { rtol, atol: vec![rtol * 1e-4], max_steps: 50_000, ..bound.options.clone() };
+            let outcome =
+                run(&bound, "auto", &options, t_end).unwrap_or_else(|e| panic!("{name} at {rtol:e}: {e:?}")).0;
+            let methods = outcome.course.as_ref().unwrap().methods;
+            let best = methods
+                .iter()
+                .flatten()
+                .filter_map(|method| run(&bound, method, &options, t_end).ok())
+                .map(|(outcome, _)| work(&outcome))
+                .fold(f64::INFINITY, f64::min);
+            let own = work(&outcome);
+            if own > 1.3 * best + 300.0 {
+                wrong.push(format!("{name} at {rtol:e}: {own} and not {best}, {}", course(&outcome)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

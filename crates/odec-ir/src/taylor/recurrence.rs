@@ -73,6 +73,8 @@ pub(super) struct Part {
     pub rules: BTreeMap<usize, Rule>,
     /// Without loops: the state whose derivative it is, and the node.
     pub rows: Vec<(ArrayId, NodeId)>,
+    /// No node jumps or bends.
+    pub smooth: bool,
 }
 
 impl Recurrences {
@@ -97,8 +99,8 @@ impl Recurrences {
                 }
             }
             let builder = Builder { graph: rhs.graph.clone(), varies: Vec::new(), leaf: &varies };
-            let (graph, rules) = builder.rules(rows.iter().map(|r| r.1).collect())?;
-            parts.push(Part { nest: None, graph, rules, rows });
+            let (graph, rules, smooth) = builder.rules(rows.iter().map(|r| r.1).collect())?;
+            parts.push(Part { nest: None, graph, rules, rows, smooth });
         }
         for (number, nest) in program.nests.iter().enumerate().filter(|(_, nest)| nest.role == KernelRole::Rhs) {
             let varies = |node: Node| match node {
@@ -107,8 +109,8 @@ impl Recurrences {
                 _ => false,
             };
             let builder = Builder { graph: nest.graph.clone(), varies: Vec::new(), leaf: &varies };
-            let (graph, rules) = builder.rules(nest.stores.iter().map(|s| s.node).collect())?;
-            parts.push(Part { nest: Some(number), graph, rules, rows: Vec::new() });
+            let (graph, rules, smooth) = builder.rules(nest.stores.iter().map(|s| s.node).collect())?;
+            parts.push(Part { nest: Some(number), graph, rules, rows: Vec::new(), smooth });
         }
         Ok(Recurrences { parts })
     }
@@ -116,6 +118,11 @@ impl Recurrences {
     /// The graphs, in the order of the nests.
     pub(super) fn parts(&self) -> &[Part] {
         &self.parts
+    }
+
+    /// True where nothing jumps or bends: then one series holds for a whole step.
+    pub fn smooth(&self) -> bool {
+        self.parts.iter().all(|part| part.smooth)
     }
 
     /// True for a program of nests.
@@ -132,14 +139,20 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The rules of these nodes and of all that they need.
-    fn rules(mut self, mut open: Vec<NodeId>) -> Result<(Graph, BTreeMap<usize, Rule>), Unsuited> {
+    /// The rules of these nodes and of all that they need; false if one of them jumps or bends.
+    fn rules(mut self, mut open: Vec<NodeId>) -> Result<(Graph, BTreeMap<usize, Rule>, bool), Unsuited> {
         let mut rules = BTreeMap::new();
+        let mut smooth = true;
         while let Some(id) = open.pop() {
             if rules.contains_key(&id.index()) {
                 continue;
             }
             let (rule, needs) = self.rule(id)?;
+            smooth &= match rule {
+                Rule::Choose(..) | Rule::Fold(Fold::Min | Fold::Max, _) => false,
+                Rule::Fixed => !self.varies(id),
+                _ => true,
+            };
             rules.insert(id.index(), rule);
             open.extend(needs);
             open.extend(self.graph.node(id).operands());
@@ -147,7 +160,7 @@ impl Builder<'_> {
                 return Err(Unsuited::TooLarge);
             }
         }
-        Ok((self.graph, rules))
+        Ok((self.graph, rules, smooth))
     }
 
     /// True where a node depends on time or a state.

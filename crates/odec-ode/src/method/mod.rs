@@ -8,6 +8,7 @@ pub mod implicit;
 pub mod mechanics;
 pub mod multistep;
 pub mod one_step;
+mod passes;
 pub mod polynomial;
 pub mod radau;
 pub mod rosenbrock;

@@ -7,7 +7,7 @@ use crate::integrator::{Attempt, Integrator};
 use crate::linear::Rates;
 use crate::method::continuous::{DenseTable, HERMITE, hermite_weight};
 use crate::method::one_step::{self, Dense, Formula, Point};
-use crate::method::{Family, Setup};
+use crate::method::{Family, Setup, passes};
 use crate::problem::{Cause, Refusal};
 
 /// Coefficients of an explicit Runge-Kutta method, as in the papers.
@@ -64,21 +64,13 @@ impl Tableau {
     /// Largest x for which steps are stable on all of y' = -lambda y, h*lambda <= x: |R(-x)| <= 1.
     pub fn real_limit(&self) -> f64 {
         let decay = self.decay();
-        self.while_true(|x| horner(&decay, x).abs() <= 1.0)
+        while_true(|x| horner(&decay, x).abs() <= 1.0)
     }
 
     /// Largest x for which a step on y' = -lambda y, h*lambda = x, is wrong by at most `tolerance` times y.
     pub fn real_accuracy(&self, tolerance: f64) -> f64 {
         let decay = self.decay();
-        self.while_true(|x| (horner(&decay, x) - (-x).exp()).abs() <= tolerance)
-    }
-
-    fn while_true(&self, holds: impl Fn(f64) -> bool) -> f64 {
-        let mut x = FINE;
-        while x < LONGEST && holds(x) {
-            x += FINE;
-        }
-        x - FINE
+        while_true(|x| (horner(&decay, x) - (-x).exp()).abs() <= tolerance)
     }
 
     /// The last stage before the one at the end of the step that is at its end too.
@@ -90,6 +82,15 @@ impl Tableau {
 /// The value of a polynomial, lowest power first.
 fn horner(coefficients: &[f64], x: f64) -> f64 {
     coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c)
+}
+
+/// The largest x up to which something holds.
+pub(super) fn while_true(holds: impl Fn(f64) -> bool) -> f64 {
+    let mut x = FINE;
+    while x < LONGEST && holds(x) {
+        x += FINE;
+    }
+    x - FINE
 }
 
 /// Weight of the second estimate in the error of DOP853.
@@ -146,7 +147,7 @@ impl Stages {
             let before = eval.stats.rhs;
             let mut there = true;
             for i in 1..self.rows.len() {
-                fused::combine(&mut self.y, y, &self.k, h, &self.rows[i]);
+                passes::combine(&mut self.y, y, &self.k, h, &self.rows[i]);
                 let t = self.time(i, t, h, t_new);
                 there &= eval.rhs_unchecked(t, &self.y, &mut self.k[i * n..(i + 1) * n]);
             }
@@ -156,7 +157,7 @@ impl Stages {
             eval.stats.rhs = before;
         }
         for i in 1..self.rows.len() {
-            fused::combine(&mut self.y, y, &self.k, h, &self.rows[i]);
+            passes::combine(&mut self.y, y, &self.k, h, &self.rows[i]);
             self.evaluate(eval, self.time(i, t, h, t_new), i)?;
         }
         Ok(())
@@ -187,7 +188,7 @@ impl Formula for Stages {
     ) -> Result<(), Cause> {
         self.k[..from.slope.len()].copy_from_slice(from.slope);
         self.run(eval, (from.t, from.y), h, t_new)?;
-        fused::combine(y1, from.y, &self.k, h, &self.weights);
+        passes::combine(y1, from.y, &self.k, h, &self.weights);
         Ok(())
     }
 
@@ -281,7 +282,7 @@ impl Embedded {
         if tableau.fsal {
             std::mem::swap(&mut self.y1, &mut self.stages.y);
         } else {
-            fused::combine(&mut self.y1, &self.y, &self.stages.k, h, &self.stages.weights);
+            passes::combine(&mut self.y1, &self.y, &self.stages.k, h, &self.stages.weights);
         }
         if !all_finite(&self.y1) {
             let row = self.y1.iter().position(|y| !y.is_finite()).unwrap_or(0);
@@ -307,11 +308,11 @@ impl Embedded {
     fn error(&mut self, h: f64) -> f64 {
         let mut second = 0.0;
         if !self.second_terms.is_empty() {
-            fused::sum(&mut self.error, &self.stages.k, h, &self.second_terms);
-            second = self.tolerances.norm(&self.error, &self.y, &self.y1);
+            let ends = (&self.y[..], &self.y1[..]);
+            second = passes::estimate(&mut self.error, &self.tolerances, ends, &self.stages.k, h, &self.second_terms);
         }
-        fused::sum(&mut self.error, &self.stages.k, h, &self.error_terms);
-        let first = self.tolerances.norm(&self.error, &self.y, &self.y1);
+        let ends = (&self.y[..], &self.y1[..]);
+        let first = passes::estimate(&mut self.error, &self.tolerances, ends, &self.stages.k, h, &self.error_terms);
         if self.second_terms.is_empty() || first == 0.0 || !first.is_finite() {
             return first;
         }
@@ -323,7 +324,7 @@ impl Embedded {
     fn complete(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Result<(), Cause> {
         let first = self.stages.tableau.end_stage() + 1;
         for (i, (row, c)) in self.dense_rows.iter().zip(self.dense.c).enumerate() {
-            fused::combine(&mut self.stages.y, &self.y, &self.stages.k, h, row);
+            passes::combine(&mut self.stages.y, &self.y, &self.stages.k, h, row);
             self.stages.evaluate(eval, self.t + c * h, first + i)?;
         }
         Ok(())

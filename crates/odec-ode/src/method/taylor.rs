@@ -8,6 +8,7 @@
 use crate::control::Tolerances;
 use crate::evaluator::{Evaluator, all_finite};
 use crate::integrator::{Attempt, Integrator};
+use crate::method::runge_kutta::while_true;
 use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::problem::{Cause, Refusal};
 
@@ -46,6 +47,21 @@ pub(super) static METHOD: Method = Method {
 pub fn order_for(rtol: f64) -> u32 {
     let order = (1.0 - 0.5 * rtol.max(1e-17).ln()).ceil();
     (order as u32).clamp(MIN_ORDER, MAX_ORDER)
+}
+
+/// R(-x) = 1 - x + x^2/2 - ...: what a step makes of 1 on y' = -y with h = x.
+fn decay(order: u32, x: f64) -> f64 {
+    (1..=order).rev().fold(1.0, |sum, k| 1.0 - sum * x / f64::from(k))
+}
+
+/// Largest h*lambda for which steps of this order are stable on y' = -lambda y.
+pub fn real_limit(order: u32) -> f64 {
+    while_true(|x| decay(order, x).abs() <= 1.0)
+}
+
+/// Largest h*lambda for which a step of this order on y' = -lambda y is wrong by at most `tolerance` times y.
+pub fn real_accuracy(order: u32, tolerance: f64) -> f64 {
+    while_true(|x| (decay(order, x) - (-x).exp()).abs() <= tolerance)
 }
 
 fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
@@ -212,6 +228,24 @@ impl Integrator for Taylor {
         self.t = t_new;
         let next = if self.fixed { h } else { h.signum() * self.radius().min(GROWTH * h.abs()) };
         Attempt::Accepted { next }
+    }
+
+    /// The ratio of the last two terms of the step: p h^p c_p / (h^(p-1) c_(p-1)) is h lambda where one component rules them, as the fastest
+    /// does once it has died away to rounding.
+    fn strain(&mut self) -> Option<(f64, f64)> {
+        let (n, p) = (self.y.len(), self.order);
+        let h = self.t - self.start_t;
+        let (last, before) = (&self.start_c[(p - 1) * n..p * n], &self.start_c[(p - 2) * n..(p - 1) * n]);
+        let (mut own, mut other, mut along) = (0.0, 0.0, 0.0);
+        for i in 0..n {
+            let weight = 1.0 / self.tolerances.scale(i, self.y[i].abs());
+            let (a, b) = (last[i] * weight, before[i] * weight);
+            own += a * a;
+            other += b * b;
+            along += a * b;
+        }
+        let factor = p as f64 * h;
+        (other > 0.0).then(|| (factor.abs() * (own / other).sqrt(), factor * along / other))
     }
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {

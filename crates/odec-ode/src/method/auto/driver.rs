@@ -11,13 +11,15 @@ use crate::control::{Tolerances, weighted_norm};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
 use crate::linear::LinearReport;
-use crate::method::{Family, Method, Setup};
+use crate::method::{Family, Method, Setup, taylor};
 use crate::problem::{Cause, Refusal};
 
 /// A step strains the explicit method if h times the spectral radius exceeds by this factor what accuracy allows where the fastest
 /// component moves; but it does so only beyond and always beyond these fractions of the limit on the real axis.
 const STRAINED: f64 = 4.0;
 const BETWEEN: (f64, f64) = (0.3, 0.65);
+/// The second fraction for methods of order 9 and more: at their tolerances rounding holds the steps before stability does.
+const HIGH_ORDER: f64 = 0.4;
 /// The same for what the explicit method can do at all.
 const REACH: f64 = 5.0;
 const REACHES: (f64, f64) = (0.3, 1.0);
@@ -133,14 +135,27 @@ impl Auto {
                 (Err(Refusal::SingularMass { .. }), _) | (_, Err(Refusal::SingularMass { .. })) => {}
                 (Err(refusal), _) | (_, Err(refusal)) => return Err(refusal),
             }
-            if let Family::RungeKutta(tableau) = method.family {
-                let (stable, accurate) = (tableau.real_limit(), tableau.real_accuracy(setup.options.rtol));
-                strained = (STRAINED * accurate).clamp(BETWEEN.0 * stable, BETWEEN.1 * stable);
+            let rtol = setup.options.rtol;
+            let limits = match method.family {
+                Family::RungeKutta(tableau) => Some((tableau.real_limit(), tableau.real_accuracy(rtol))),
+                Family::Taylor => {
+                    let order = taylor::order_for(rtol);
+                    Some((taylor::real_limit(order), taylor::real_accuracy(order, rtol)))
+                }
+                _ => None,
+            };
+            if let Some((stable, accurate)) = limits {
+                let most = if method.order > 8 { HIGH_ORDER } else { BETWEEN.1 };
+                strained = (STRAINED * accurate).clamp(BETWEEN.0 * stable, most * stable);
                 limit = (REACH * accurate).clamp(REACHES.0 * stable, REACHES.1 * stable);
             }
         }
         // A step of the implicit method has to be so much longer than a stable one to be worth its work; in doubt it stays.
-        let own = explicit.map_or(1.0, |m| f64::from(m.stages));
+        let own = match explicit {
+            Some(method) if matches!(method.family, Family::Taylor) => f64::from(taylor::order_for(setup.options.rtol)),
+            Some(method) => f64::from(method.stages),
+            None => 1.0,
+        };
         let stages = f64::from(implicit.stages);
         let (work, least) = match implicit.family {
             Family::Rosenbrock(_) => (stages * (1.0 + SOLVE) + MATRIX, 10),

@@ -240,26 +240,32 @@ impl Control {
     pub fn accept(&mut self, h: f64, err: f64) -> f64 {
         let c = &self.controller;
         let err = err.max(1e-10);
-        let power = inverse_power(err, self.exponent);
+        // A power costs about what three evaluations of a small f do: only those that the law needs.
+        let known = match c.law {
+            Law::Filter { beta, alpha } if beta[2] == 0.0 && alpha[1] == 0.0 => self.last_step != 0.0,
+            Law::Filter { .. } => self.older_step != 0.0,
+            Law::Pi { .. } => true,
+            Law::Standard | Law::Predictive => false,
+        };
+        let power = if known { 0.0 } else { inverse_power(err, self.exponent) };
         let standard = c.safety * power;
         let mut ratio = match c.law {
             Law::Standard => standard,
             Law::Pi { beta } => c.safety * err.powf(0.75 * beta - self.exponent) * self.last_error.powf(beta),
+            Law::Filter { .. } if !known => standard,
             Law::Filter { beta, alpha } => {
-                let known = if beta[2] == 0.0 && alpha[1] == 0.0 { self.last_step } else { self.older_step };
-                if known == 0.0 {
-                    standard
-                } else {
-                    let errors = [err.max(1e-4), self.last_error, self.older_error];
-                    let mut ratio = c.safety * (h / self.last_step).powf(-alpha[0]);
-                    for (error, beta) in errors.iter().zip(beta) {
-                        ratio *= error.powf(-beta * self.exponent);
-                    }
-                    if alpha[1] != 0.0 {
-                        ratio *= (self.last_step / self.older_step).powf(-alpha[1]);
-                    }
-                    ratio
+                let errors = [err.max(1e-4), self.last_error, self.older_error];
+                let mut ratio = c.safety;
+                if alpha[0] != 0.0 {
+                    ratio *= (h / self.last_step).powf(-alpha[0]);
                 }
+                for (error, beta) in errors.iter().zip(beta).filter(|(_, beta)| *beta != 0.0) {
+                    ratio *= error.powf(-beta * self.exponent);
+                }
+                if alpha[1] != 0.0 {
+                    ratio *= (self.last_step / self.older_step).powf(-alpha[1]);
+                }
+                ratio
             }
             Law::Predictive if self.last_step != 0.0 => {
                 // (h/h_1) (err_1/err^2)^(1/(p+1))

@@ -78,10 +78,13 @@ fn near(what: &str, a: &[f64], b: &[f64], tolerance: f64) {
     }
 }
 
+/// From time, state and derivatives.
+type Residual<'a> = &'a dyn Fn(f64, &[f64], &[f64]) -> Vec<f64>;
+
 /// `residual(t, y, w)` is left minus right side of every equation, with w in the place of the derivatives. Elements count as
 /// the solver's state does.
 #[track_caller]
-fn means(text: &str, n: usize, moving: bool, residual: &dyn Fn(f64, &[f64], &[f64]) -> Vec<f64>) {
+fn means(text: &str, n: usize, moving: bool, residual: Residual<'_>) {
     let bench = Bench::new(program(text, n));
     assert_eq!(bench.program.mass_varies(), moving);
     let states = bench.bound.layout.n;

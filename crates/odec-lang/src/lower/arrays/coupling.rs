@@ -38,10 +38,11 @@ fn used(model: &Model, body: Body, own: Option<(usize, &[Place])>) -> Vec<usize>
     for term in &model.terms[body.range()] {
         match &term.kind {
             TermKind::State(i, k) if *k >= model.states[*i].order && own.is_none_or(|o| o.0 != *i) => found.push(*i),
-            TermKind::Element(Symbol::State(i), k, subscripts) if *k >= model.states[*i].order => {
-                if !own.is_some_and(|(state, place)| state == *i && is_place(model, subscripts, place)) {
-                    found.push(*i);
-                }
+            TermKind::Element(Symbol::State(i), k, subscripts)
+                if *k >= model.states[*i].order
+                    && !own.is_some_and(|(state, place)| state == *i && is_place(model, subscripts, place)) =>
+            {
+                found.push(*i);
             }
             kind if model.own_level(kind) < Level::Rate => {}
             TermKind::Definition(d) => found.push(model.states.len() + d),

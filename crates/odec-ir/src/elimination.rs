@@ -275,6 +275,9 @@ struct Stored {
     pair: bool,
 }
 
+/// Where the values of J and of M at an entry are among the inputs; the inner one of M is absent where it is 1.
+type Parts = (Option<usize>, Option<Option<usize>>);
+
 impl Plan<'_> {
     /// Doubles that a number of the field takes.
     fn width(&self) -> usize {
@@ -295,7 +298,7 @@ impl Plan<'_> {
     }
 
     /// The values of J and of M at each entry of the matrix: places among the inputs, where M may be 1.
-    fn parts(&self) -> Option<Vec<(Option<usize>, Option<Option<usize>>)>> {
+    fn parts(&self) -> Option<Vec<Parts>> {
         let mut parts = vec![(None, None); self.pattern.len()];
         let Source::Shifted { jacobian, mass, unit } = self.source else { return Some(parts) };
         for (k, &entry) in jacobian.iter().enumerate() {

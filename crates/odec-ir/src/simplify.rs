@@ -57,7 +57,7 @@ fn is(g: &Graph, a: NodeId, x: f64) -> bool {
 
 /// A power of two whose inverse is one too: the product has the bits of the quotient.
 fn exactly_invertible(g: &Graph, b: NodeId) -> bool {
-    const MANTISSA: u64 = (1 << f64::MANTISSA_DIGITS - 1) - 1;
+    const MANTISSA: u64 = (1 << (f64::MANTISSA_DIGITS - 1)) - 1;
     let power = |x: f64| x.is_normal() && x.to_bits() & MANTISSA == 0;
     g.as_constant(b).is_some_and(|x| power(x) && power(1.0 / x))
 }

@@ -180,7 +180,7 @@ impl Builder<'_> {
         let mut open: Vec<(usize, usize, Vec<usize>)> = Vec::new();
         for of_level in levels {
             // leaves, then groups by what they are, in the order of their first node
-            let mut kinds: Vec<((String, Option<Op>), Vec<usize>)> = Vec::new();
+            let mut kinds: Vec<(String, Op, Vec<usize>)> = Vec::new();
             for i in of_level {
                 match nodes[i] {
                     Node::Constant(bits) => {
@@ -195,16 +195,16 @@ impl Builder<'_> {
                         lane[i] = self.push(1, Kind::Parameters(vec![place]), None)? as u32;
                     }
                     Node::Call(op, _) => {
-                        let key = (shape(&part.rules[&i], fixed), Some(op));
-                        match kinds.iter_mut().find(|(k, _)| *k == key) {
-                            Some((_, members)) => members.push(i),
-                            None => kinds.push((key, vec![i])),
+                        let shape = shape(&part.rules[&i], fixed);
+                        match kinds.iter_mut().find(|(other, call, _)| *call == op && *other == shape) {
+                            Some((_, _, members)) => members.push(i),
+                            None => kinds.push((shape, op, vec![i])),
                         }
                     }
                     _ => lane[i] = self.push(1, Kind::Given(vec![f64::NAN]), None)? as u32,
                 }
             }
-            for (_, mut members) in kinds {
+            for (_, op, mut members) in kinds {
                 // neighbours in the operands are neighbours here
                 members
                     .sort_by_key(|&i| operands(&part.rules[&i], nodes[i]).iter().map(|&a| lane[a]).collect::<Vec<_>>());
@@ -220,7 +220,6 @@ impl Builder<'_> {
                 };
                 let kind = self.kind(first, fixed, |node| nth[&node].clone())?;
                 let mut zeroth = Vec::new();
-                let Node::Call(op, _) = nodes[members[0]] else { continue };
                 for k in 0..nodes[members[0]].operands().len() {
                     let lanes = members.iter().map(|&i| lane[nodes[i].operands()[k].index()]).collect();
                     zeroth.push(self.operand(lanes)?);

@@ -33,8 +33,6 @@ pub(super) fn coupled(model: &Model) -> BTreeSet<usize> {
 }
 
 /// The derivatives and definitions that an expression uses, but for the derivative of its own element.
-// an own element is to match no further arm, and so the test is no guard
-#[allow(clippy::collapsible_match)]
 fn used(model: &Model, body: Body, own: Option<(usize, &[Place])>) -> Vec<usize> {
     let mut found = Vec::new();
     for term in &model.terms[body.range()] {

@@ -302,8 +302,11 @@ impl Sizes<'_> {
                     let (first, second) = if span.start <= again.start { (*span, *again) } else { (*again, *span) };
                     let report = error("E0522", headline, second, "a second one").label(first, "the first one");
                     let letter = indexed.axes.first().map_or("i", |a| a.name.as_str());
+                    let range = indexed.axes.first().and_then(|a| self.model.range_of(a));
+                    let last = range.map_or("N".to_owned(), |(_, last)| self.model.expression(last));
                     self.say(
-                        report.help(format!("restrict one of them so that they do not meet: `[{letter} in 2..N]`")),
+                        report
+                            .help(format!("restrict one of them so that they do not meet: `[{letter} in 2..{last}]`")),
                     );
                     return;
                 }

@@ -90,8 +90,7 @@ impl<'a> Builder<'a> {
                     None => width = Some((list.len(), span)),
                     Some((n, first)) if n != list.len() => {
                         let headline = "the rows of a table are of one length".to_owned();
-                        let report = error("E0525", headline, span, format!("{} values", list.len()))
-                            .label(first, format!("{n} values"));
+                        let report = error("E0525", headline, span, amount(list.len())).label(first, amount(n));
                         self.say(report.help("complete the shorter row, or drop what is too much"));
                         return None;
                     }
@@ -210,4 +209,8 @@ impl<'a> Builder<'a> {
             Some((name.name.clone(), rank))
         })
     }
+}
+
+fn amount(n: usize) -> String {
+    if n == 1 { "1 value".to_owned() } else { format!("{n} values") }
 }

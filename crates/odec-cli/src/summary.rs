@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use odec_ode::linear::{LinearReport, SMALL};
+use odec_ode::linear::{Kind, LinearReport, SMALL};
 use odec_ode::problem::Stats;
 use odec_sim::sample::Drift;
 use serde::Serialize;
@@ -233,7 +233,9 @@ impl Summary {
         lines.push((self.time.clone(), format!("{time}, {rows}{to}")));
 
         lines.extend(self.counts.lines());
-        if let Some(linear) = self.linear.as_ref().filter(|linear| linear.n > SMALL) {
+        // what a full matrix does for a few unknowns goes without saying
+        let compiled = Kind::Compiled.to_string();
+        if let Some(linear) = self.linear.as_ref().filter(|linear| linear.n > SMALL || linear.kind == compiled) {
             lines.push(("linear".into(), linear.text.clone()));
         }
         for q in &self.conserved {

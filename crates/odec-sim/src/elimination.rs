@@ -9,7 +9,7 @@ use odec_ir::interpret::{self, Inputs};
 use odec_ir::layout::Layout;
 use odec_ir::{KernelRole, Program};
 use odec_jit::{Compiled, Function};
-use odec_ode::linear::{Elimination, Eliminator, Origin, Plan};
+use odec_ode::linear::{Elimination, Eliminator, Memory, Origin, Plan};
 
 use crate::machine::Execution;
 
@@ -31,16 +31,21 @@ const MAX_KEPT: usize = 64;
 pub struct Eliminations {
     execution: Execution,
     kept: Mutex<HashMap<Key, Option<Arc<dyn Elimination>>>>,
+    memory: Memory,
 }
 
 impl Eliminations {
     /// Nothing made yet.
     pub fn new(execution: Execution) -> Eliminations {
-        Eliminations { execution, kept: Mutex::default() }
+        Eliminations { execution, kept: Mutex::default(), memory: Memory::default() }
     }
 }
 
 impl Eliminator for Eliminations {
+    fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
     fn compile(&self, plan: &Plan<'_>) -> Option<Arc<dyn Elimination>> {
         let key = Key {
             col_ptr: plan.pattern.col_ptr.clone(),

@@ -150,12 +150,13 @@ impl LinearReport {
 
 impl std::fmt::Display for LinearReport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}, {} unknowns", self.kind, self.n)?;
+        let s = |count: usize| if count == 1 { "" } else { "s" };
+        write!(f, "{}, {} unknown{}", self.kind, self.n, s(self.n))?;
         if self.block > 1 {
             write!(f, " in blocks of {}", self.block)?;
         }
         if self.kind != Kind::MatrixFree {
-            write!(f, ", {} nonzeros, {} in L+U", self.entries, self.fill)?;
+            write!(f, ", {} nonzero{}, {} in L+U", self.entries, s(self.entries), self.fill)?;
         }
         if self.bandwidth > 0 && self.block == 1 {
             write!(f, ", bandwidth {}", self.bandwidth)?;

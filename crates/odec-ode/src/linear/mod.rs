@@ -15,6 +15,7 @@ mod incomplete;
 mod krylov;
 mod mass;
 mod matching;
+mod memory;
 mod ordering;
 mod pivoting;
 mod product;
@@ -38,6 +39,7 @@ pub use dense::Dense;
 pub use effective::Effective;
 pub use krylov::{Goal, MAX_KRYLOV, TIGHT};
 pub use mass::{MassMatrix, Rates};
+pub use memory::Memory;
 pub use scalar::{Complex, Scalar};
 pub use shifted::{ComplexShifted, Shifted};
 pub use straight::{Elimination, Eliminator, Origin, Plan};
@@ -70,6 +72,11 @@ pub trait Factor<S = f64> {
     fn factor(&mut self, matrix: &Assembled<S>) -> Result<(), usize>;
     /// Replaces `b` by the solution.
     fn solve(&mut self, b: &mut [S]);
+    /// The columns in the order of elimination, and the fill that this predicts for pivots on the diagonal, where code with these
+    /// pivots may be made.
+    fn order(&self) -> Option<(&[u32], u64)> {
+        None
+    }
     /// Says that the matrices are alpha*M - J, and which entries the parts go to.
     fn take_apart(&mut self, _origin: &Arc<Origin>) {}
     /// Code for further matrices that reads their parts and does without [`Factor::factor`], once there is some.

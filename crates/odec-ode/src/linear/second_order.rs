@@ -79,7 +79,7 @@ impl<S: Scalar> Reduction<S> {
             direct,
             couplings,
             mass: mass.iter().map(|&(source, at)| MassEntry { source: source as u32, slot: slot(at) }).collect(),
-            solver: make(&pattern)?,
+            solver: (make.solver)(&pattern)?,
             weights: vec![0.0; reduced],
         })
     }

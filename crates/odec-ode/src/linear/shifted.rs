@@ -8,12 +8,16 @@ use std::sync::Arc;
 
 use crate::evaluator::Evaluator;
 use crate::linear::choice::{Request, admit, exact};
+use crate::linear::dense::Dense;
 use crate::linear::free::Free;
+use crate::linear::memory::{Key, Known};
 use crate::linear::second_order::Reduction;
 use crate::linear::solver::Solver;
 use crate::linear::staggered::Staggered;
-use crate::linear::straight::Direct;
-use crate::linear::{Assembled, Complex, Goal, Linear, LinearReport, MassMatrix, Misfit, Origin, Parts, Scalar};
+use crate::linear::straight::{Direct, Straight};
+use crate::linear::{
+    Assembled, Complex, Eliminator, Goal, Kind, Linear, LinearReport, MassMatrix, Misfit, Origin, Parts, Scalar,
+};
 use crate::pattern::Pattern;
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::{Mass, Shape, System};
@@ -54,7 +58,12 @@ struct Moving {
 }
 
 /// Makes the solver for a pattern.
-pub(super) type Make<'a, S> = &'a dyn Fn(&Pattern) -> Result<Solver<S>, Refusal>;
+#[derive(Clone, Copy)]
+pub(super) struct Make<'a, S> {
+    pub solver: &'a dyn Fn(&Pattern) -> Result<Solver<S>, Refusal>,
+    /// What was asked for.
+    pub request: Request<'a>,
+}
 
 /// W for an alpha that may be complex, and J and M that are real.
 pub(super) enum Form<S> {
@@ -120,7 +129,7 @@ impl<S: Scalar> Form<S> {
 
     pub(super) fn solve_within(&mut self, parts: Parts<'_, S>, r: &mut [S], goal: Goal<'_>) -> bool {
         match self {
-            Form::Full(full) if full.solver.iterates() => full.solver.solve_within(r, goal),
+            Form::Full(full) if full.iterates() => full.solver().solve_within(r, goal),
             Form::Full(full) => {
                 full.solve(parts, r);
                 true
@@ -132,7 +141,7 @@ impl<S: Scalar> Form<S> {
 
     pub(super) fn iterates(&self) -> bool {
         match self {
-            Form::Full(full) => full.solver.iterates(),
+            Form::Full(full) => full.iterates(),
             Form::Reduced(reduction) => reduction.iterates(),
             Form::Staggered(staggered) => staggered.iterates(),
         }
@@ -176,7 +185,8 @@ impl Shifted {
             wish => wish,
         };
         let request = Request { wish, ..Request::of(options) };
-        Self::with(system, options.reduce, &|pattern| Solver::iterating(pattern, request))
+        let make = Make { solver: &|pattern| Solver::iterating(pattern, request), request };
+        Self::with(system, options.reduce, make)
     }
 
     fn with(system: &dyn System, reduce: bool, make: Make<'_, f64>) -> Result<Self, Refusal> {
@@ -206,7 +216,8 @@ impl Shifted {
     /// As [`Shifted::new`], for a method that takes the solutions as exact: an iteration is refused.
     pub fn exact(system: &dyn System, options: &Options, method: &str) -> Result<Self, Refusal> {
         exact(options.linear, method)?;
-        Self::with(system, options.reduce, &|pattern| Solver::new(pattern, Request::of(options)))
+        let request = Request::of(options);
+        Self::with(system, options.reduce, Make { solver: &|pattern| Solver::new(pattern, request), request })
     }
 
     /// Evaluates df/dy, and M where it varies, at (t, y). The factors stay those of the last `factor`.
@@ -326,8 +337,9 @@ impl ComplexShifted {
         admit(system.jacobian_pattern())?;
         let mass = MassMatrix::of(system.mass());
         let shape = system.shape();
-        let make = |pattern: &Pattern| Solver::new(pattern, Request::of(options));
-        let form = Form::new((shape, system.groups()), &jacobian_pattern(system), &mass, options.reduce, &make)?;
+        let request = Request::of(options);
+        let make = Make { solver: &|pattern: &Pattern| Solver::new(pattern, request), request };
+        let form = Form::new((shape, system.groups()), &jacobian_pattern(system), &mass, options.reduce, make)?;
         Ok(ComplexShifted { form, alpha: Complex::ONE, r: vec![Complex::ZERO; shape.n] })
     }
 
@@ -355,7 +367,10 @@ impl ComplexShifted {
 pub(super) struct Full<S> {
     /// Entry of W of each entry of J, and of each of M.
     origin: Arc<Origin>,
-    solver: Solver<S>,
+    /// Absent while code with pivots on the diagonal serves.
+    solver: Option<Solver<S>>,
+    /// What is known of the pattern, and who writes code for it.
+    known: Option<(Arc<Known>, Arc<dyn Eliminator>)>,
     direct: Option<Box<Direct>>,
     right: Vec<S>,
 }
@@ -363,6 +378,22 @@ pub(super) struct Full<S> {
 impl<S: Scalar> Full<S> {
     pub(super) fn new(n: usize, jacobian: &Pattern, mass: &MassMatrix, make: Make<'_, S>) -> Result<Self, Refusal> {
         let unit = mass.is_identity();
+        // Where M = I, W has a diagonal that outweighs the rest while steps are small: pivots on it serve at the start.
+        let eliminator = make.request.eliminator.filter(|_| unit && jacobian.entries() > 0);
+        let right = vec![S::ZERO; n];
+        let of_known = |known: Arc<Known>, eliminator: &Arc<dyn Eliminator>, right: Vec<S>| Full {
+            origin: Arc::clone(&known.origin),
+            solver: None,
+            direct: Some(Box::new(Direct::new::<S>(Arc::clone(&known.code), &known.origin, n))),
+            known: Some((known, Arc::clone(eliminator))),
+            right,
+        };
+        let key = Key { jacobian, wish: make.request.wish, complex: S::PARTS == 2 };
+        if let Some(eliminator) = eliminator
+            && let Some(known) = eliminator.memory().find(key)
+        {
+            return Ok(of_known(known, eliminator, right));
+        }
         let mass = mass_positions(mass, n);
         // Most often M is where J is already.
         let covered = mass.iter().all(|(r, c)| jacobian.find(*r, *c).is_some());
@@ -379,44 +410,82 @@ impl<S: Scalar> Full<S> {
             mass: mass.iter().copied().map(slot).collect(),
             unit,
         });
-        let mut solver = make(&pattern)?;
+        let mut solver = (make.solver)(&pattern)?;
+        if let Some(eliminator) = eliminator
+            && let Some((order, fill)) = solver.order()
+            && let Some(known) = eliminator.memory().keep(key, (&pattern, &origin), (order, fill), eliminator.as_ref())
+        {
+            return Ok(of_known(known, eliminator, right));
+        }
         solver.take_apart(&origin);
-        Ok(Full { origin, solver, direct: None, right: vec![S::ZERO; n] })
+        Ok(Full { origin, solver: Some(solver), known: None, direct: None, right })
+    }
+
+    /// The solver of the matrix formed.
+    fn solver(&mut self) -> &mut Solver<S> {
+        let Full { origin, solver, known, right, .. } = self;
+        solver.get_or_insert_with(|| match known {
+            Some((known, eliminator)) => {
+                let mut solver = Solver::with(&known.pattern, Box::new(Straight::of(known, eliminator)));
+                solver.take_apart(origin);
+                solver
+            }
+            // not met: what has no solver is known
+            None => {
+                let pattern = Pattern::from_positions(right.len(), right.len(), []);
+                Solver::with(&pattern, Box::new(Dense::new(&pattern)))
+            }
+        })
+    }
+
+    fn iterates(&self) -> bool {
+        self.solver.as_ref().is_some_and(Solver::iterates)
     }
 
     pub(super) fn report(&self) -> LinearReport {
-        self.solver.report()
+        match (&self.solver, &self.known) {
+            (None, Some((known, _))) => known.report(),
+            (None, None) => LinearReport::new(Kind::Compiled, &Pattern::from_positions(0, 0, [])),
+            (Some(solver), _) => solver.report(),
+        }
     }
 
     /// W from its parts, as the matrix of the solver.
     fn form(&mut self, Parts { alpha, jacobian, mass }: Parts<'_, S>) {
-        let values = self.solver.values_mut();
-        if self.origin.jacobian.len() == values.len() {
+        let origin = Arc::clone(&self.origin);
+        let values = self.solver().values_mut();
+        if origin.jacobian.len() == values.len() {
             // J fills the whole pattern: its entries are those of W.
             for (to, value) in values.iter_mut().zip(jacobian) {
                 *to = S::ZERO - S::from(*value);
             }
         } else {
             values.fill(S::ZERO);
-            for (slot, value) in self.origin.jacobian.iter().zip(jacobian) {
+            for (slot, value) in origin.jacobian.iter().zip(jacobian) {
                 values[*slot as usize] -= S::from(*value);
             }
         }
         match mass {
-            None => self.origin.mass.iter().for_each(|slot| values[*slot as usize] += alpha),
+            None => origin.mass.iter().for_each(|slot| values[*slot as usize] += alpha),
             Some(mass) => {
-                self.origin.mass.iter().zip(mass).for_each(|(slot, m)| values[*slot as usize] += alpha * *m);
+                origin.mass.iter().zip(mass).for_each(|(slot, m)| values[*slot as usize] += alpha * *m);
             }
         }
     }
 
     pub(super) fn factor(&mut self, parts: Parts<'_, S>) -> Result<(), usize> {
         if let Some(direct) = &mut self.direct {
-            direct.factor(parts);
+            if direct.factor(parts) {
+                return Ok(());
+            }
+            // a pivot vanished
+            self.form(parts);
+            self.solver().without_code()?;
+            self.take_code();
             return Ok(());
         }
         self.form(parts);
-        let made = self.solver.factor();
+        let made = self.solver().factor();
         self.take_code();
         made
     }
@@ -432,7 +501,7 @@ impl<S: Scalar> Full<S> {
             }
             _ => {
                 x.copy_from_slice(b);
-                self.solver.solve(x);
+                self.solver().solve(x);
             }
         }
     }
@@ -442,17 +511,18 @@ impl<S: Scalar> Full<S> {
     #[cold]
     fn settle(&mut self, parts: Parts<'_, S>, b: &[S], x: &mut [S]) {
         self.form(parts);
-        let Some(direct) = &mut self.direct else { return };
-        if self.solver.settle(b, x, |residual| direct.correct(residual)) {
+        let (Some(direct), Some(solver)) = (&mut self.direct, &mut self.solver) else { return };
+        if solver.settle(b, x, |residual| direct.correct(residual)) {
             return;
         }
-        match self.solver.without_code() {
-            Some(()) => {
+        match solver.without_code() {
+            Ok(()) => {
                 x.copy_from_slice(b);
-                self.solver.solve(x);
+                solver.solve(x);
                 self.take_code();
             }
-            None => x.fill(S::from(f64::NAN)),
+            // A matrix that is singular to rounding leaves the caller with a solution that is not finite.
+            Err(_) => x.fill(S::from(f64::NAN)),
         }
     }
 
@@ -460,7 +530,8 @@ impl<S: Scalar> Full<S> {
     #[cold]
     fn take_code(&mut self) {
         let n = self.right.len();
-        self.direct = self.solver.code().map(|code| Box::new(Direct::new::<S>(code, &self.origin, n)));
+        let code = self.solver().code();
+        self.direct = code.map(|code| Box::new(Direct::new::<S>(code, &self.origin, n)));
     }
 
     pub(super) fn solve(&mut self, parts: Parts<'_, S>, r: &mut [S]) {
@@ -470,7 +541,7 @@ impl<S: Scalar> Full<S> {
             self.solve_to(parts, &b, r);
             self.right = b;
         } else {
-            self.solver.solve(r);
+            self.solver().solve(r);
         }
     }
 }

@@ -142,15 +142,23 @@ impl<S: Scalar> Solver<S> {
         self.factor.take_apart(origin);
     }
 
+    /// See [`Factor::order`].
+    pub fn order(&self) -> Option<(&[u32], u64)> {
+        self.factor.order()
+    }
+
     /// Code that factors further matrices from their parts; what it gives is to be checked by who runs it, and where it will
     /// not do, the matrix is to be formed and pivots chosen: [`Solver::without_code`].
     pub fn code(&self) -> Option<Arc<dyn Elimination>> {
         self.factor.code()
     }
 
-    /// Factors the matrix with pivots chosen for it, because those of the code will not do; `None` if that is impossible.
-    pub fn without_code(&mut self) -> Option<()> {
-        self.choose_pivots()?.ok()
+    /// Factors the matrix with pivots chosen for it, because those of the code will not do. The error is a column without a pivot.
+    pub fn without_code(&mut self) -> Result<(), usize> {
+        match self.choose_pivots() {
+            Some(made) => made,
+            None => self.factor.factor(&self.matrix),
+        }
     }
 
     /// Replaces `b` by the solution.

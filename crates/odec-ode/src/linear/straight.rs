@@ -4,10 +4,12 @@
 use std::sync::Arc;
 
 use crate::evaluator::all_finite;
+use crate::linear::choice::MAX_FILL;
+use crate::linear::memory::Known;
 use crate::linear::ordering::Ordering;
 use crate::linear::solver::BACKWARD_ERROR;
 use crate::linear::sparse::Sparse;
-use crate::linear::{Assembled, Factor, Health, Kind, LinearReport, Parts, Scalar};
+use crate::linear::{Assembled, Factor, Health, Kind, LinearReport, Memory, Parts, Scalar};
 use crate::pattern::Pattern;
 
 /// Where the entries of a matrix alpha*M - J come from.
@@ -42,6 +44,8 @@ pub struct Plan<'a> {
 pub trait Eliminator: Send + Sync {
     /// The code of a plan; `None` where it would be too long, or cannot be made.
     fn compile(&self, plan: &Plan<'_>) -> Option<Arc<dyn Elimination>>;
+    /// What runs with this code leave for the next.
+    fn memory(&self) -> &Memory;
 }
 
 /// Code for one plan. A matrix is its `values` in the order of its pattern and an empty `shift`; or, of a plan with an
@@ -93,16 +97,18 @@ impl Direct {
         }
     }
 
-    /// Factors a matrix. A pivot that vanishes shows in the first solution, which is not finite then.
+    /// Factors a matrix; false where a pivot vanished, and these factors will not do.
     #[inline]
-    pub(super) fn factor<S: Scalar>(&mut self, parts: Parts<'_, S>) {
+    pub(super) fn factor<S: Scalar>(&mut self, parts: Parts<'_, S>) -> bool {
         let (alpha, mass) = self.others[..self.shift].split_at_mut(S::PARTS);
         alpha.copy_from_slice(S::parts(&[parts.alpha], &mut [0.0; 2]));
         if let Some(values) = parts.mass {
             mass.copy_from_slice(values);
         }
         self.code.factor(parts.jacobian, &self.others[..self.shift], &mut self.factors);
-        (self.in_force, self.first) = (true, true);
+        self.in_force = all_finite(&self.factors);
+        self.first = self.in_force;
+        self.in_force
     }
 
     /// The solution for the right side `b` into `x`.
@@ -176,6 +182,11 @@ impl<S: Scalar> Straight<S> {
         }
     }
 
+    /// For matrices of a known pattern, where other pivots than those on the diagonal are asked for.
+    pub(super) fn of(known: &Known, eliminator: &Arc<dyn Eliminator>) -> Self {
+        Self::new(&known.pattern, known.ordering.clone(), eliminator, MAX_FILL)
+    }
+
     /// Makes the code for the pivots of the first factorisation.
     #[cold]
     fn plan(&mut self) {
@@ -208,6 +219,10 @@ impl<S: Scalar> Factor<S> for Straight<S> {
         let Some(code) = self.code.as_ref().filter(|_| self.origin.is_none()) else { return self.pivoting.solve(b) };
         code.solve(&self.factors, S::parts(b, &mut self.b), &mut self.x);
         S::from_parts(&self.x, b);
+    }
+
+    fn order(&self) -> Option<(&[u32], u64)> {
+        Some((&self.ordering.order, self.ordering.fill))
     }
 
     fn take_apart(&mut self, origin: &Arc<Origin>) {
@@ -255,13 +270,15 @@ mod tests {
     use super::*;
     use crate::linear::MassMatrix;
     use crate::linear::choice::{Linear, Request};
-    use crate::linear::shifted::Full;
+    use crate::linear::shifted::{Full, Make};
     use crate::linear::solver::Solver;
     use std::sync::atomic::{AtomicUsize, Ordering as Atomic};
 
     /// Eliminates a full matrix in the order of the plan, pivots never looked at: what compiled code does.
+    #[derive(Default)]
     struct Writer {
         made: AtomicUsize,
+        memory: Memory,
     }
 
     struct Fixed {
@@ -274,6 +291,10 @@ mod tests {
     }
 
     impl Eliminator for Writer {
+        fn memory(&self) -> &Memory {
+            &self.memory
+        }
+
         fn compile(&self, plan: &Plan<'_>) -> Option<Arc<dyn Elimination>> {
             assert!(!plan.complex);
             self.made.fetch_add(1, Atomic::Relaxed);
@@ -396,7 +417,7 @@ mod tests {
     #[test]
     fn solutions_are_right_or_pivots_are_chosen_anew() {
         let mut random = Random(5);
-        let (mut matrices, mut fallbacks, mut singular) = (0, [0, 0], 0);
+        let (mut matrices, mut fallbacks, mut singular) = (0, [0; 3], 0);
         while matrices < 10_000 {
             let n = 2 + random.below(9);
             let empty = random.below(n + 2); // this row has no diagonal
@@ -404,15 +425,26 @@ mod tests {
             entries.extend((0..n).flat_map(|i| [(i, (i + 1) % n), ((i + 1) % n, i)]));
             entries.extend((0..n).map(|_| (random.below(n), random.below(n))).filter(|&(i, j)| i != empty || j != i));
             let pattern = Pattern::from_positions(n, n, entries);
-            let code: Arc<dyn Eliminator> = Arc::new(Writer { made: AtomicUsize::new(0) });
-            // half of them are taken apart: alpha*M - J, where M has an entry in every second place
-            let apart = matrices % 2 == 0;
-            let places: Vec<(usize, usize)> = pattern.positions().step_by(2).collect();
+            let code: Arc<dyn Eliminator> = Arc::new(Writer::default());
+            // two thirds of them are taken apart: alpha*M - J, where M = I, or has an entry in every second place
+            let (apart, unit) = (matrices % 3 > 0, matrices % 3 == 2);
+            let pattern = match unit {
+                true => Pattern::from_positions(n, n, pattern.positions().chain((0..n).map(|i| (i, i)))),
+                false => pattern,
+            };
+            let places: Vec<(usize, usize)> = match unit {
+                true => (0..n).map(|i| (i, i)).collect(),
+                false => pattern.positions().step_by(2).collect(),
+            };
             let masses = Pattern::from_positions(n, n, places.iter().copied());
             let request = Request { wish: Linear::Compiled, eliminator: Some(&code), clock: None };
             let mut formed = solver(&pattern, &code);
-            let mass = MassMatrix::Constant(Assembled::with(&masses, vec![1.0; masses.entries()]));
-            let mut parted = Full::new(n, &pattern, &mass, &|pattern| Solver::new(pattern, request)).unwrap();
+            let mass = match unit {
+                true => MassMatrix::Identity,
+                false => MassMatrix::Constant(Assembled::with(&masses, vec![1.0; masses.entries()])),
+            };
+            let make = Make { solver: &|pattern| Solver::new(pattern, request), request };
+            let mut parted = Full::new(n, &pattern, &mass, make).unwrap();
             let mut held = vec![0.0; pattern.entries()];
             for round in 0..5 {
                 let scales: Vec<f64> = (0..n).map(|_| 10f64.powf(24.0 * random.unit() - 12.0)).collect();
@@ -427,14 +459,16 @@ mod tests {
                     .collect();
                 matrices += 1;
                 let (alpha, mut values) = (1.0, values);
-                let moved: Vec<f64> = places.iter().map(|&(i, _)| scales[i] * (2.0 * random.unit() - 1.0)).collect();
+                let weight =
+                    |i: usize, random: &mut Random| if unit { 1.0 } else { scales[i] * (2.0 * random.unit() - 1.0) };
+                let moved: Vec<f64> = places.iter().map(|&(i, _)| weight(i, &mut random)).collect();
                 held.iter_mut().zip(&values).for_each(|(j, v)| *j = -v);
                 for (at, m) in places.iter().zip(&moved) {
                     let entry = pattern.find(at.0, at.1).unwrap();
                     held[entry] += m;
                     values[entry] = if apart { alpha * m - held[entry] } else { values[entry] };
                 }
-                let parts = Parts { alpha, jacobian: &held, mass: Some(&moved) };
+                let parts = Parts { alpha, jacobian: &held, mass: (!unit).then_some(&moved) };
                 formed.values_mut().copy_from_slice(&values);
                 if if apart { parted.factor(parts) } else { formed.factor() }.is_err() {
                     singular += 1;
@@ -462,7 +496,8 @@ mod tests {
                 }
                 assert!(again.iter().all(|x| x.is_finite()));
             }
-            fallbacks[usize::from(apart)] += if apart { parted.report() } else { formed.report() }.fallbacks;
+            fallbacks[usize::from(apart) + usize::from(unit)] +=
+                if apart { parted.report() } else { formed.report() }.fallbacks;
         }
         assert!(fallbacks.iter().all(|f| *f > 50), "only {fallbacks:?} times were pivots chosen anew");
         assert!(singular < matrices / 50, "{singular} of {matrices} matrices passed for singular");
@@ -471,7 +506,7 @@ mod tests {
     #[test]
     fn plans_are_remade_a_few_times_and_then_no_more() {
         let pattern = Pattern::from_positions(2, 2, [(0, 0), (0, 1), (1, 0), (1, 1)]);
-        let full = Arc::new(Writer { made: AtomicUsize::new(0) });
+        let full = Arc::new(Writer::default());
         let code: Arc<dyn Eliminator> = full.clone();
         let mut solver = solver(&pattern, &code);
         for round in 0..20 {

@@ -48,13 +48,30 @@ pub(super) fn before(stage: &Stage, y: &[f64], u: &[f64], state: &mut [f64], cou
 }
 
 fn before_of<const S: usize>(stage: &Stage, y: &[f64], u: &[f64], state: &mut [f64], coupling: &mut [f64]) {
-    let (y, state, coupling) = (groups(y), groups_mut(state), groups_mut(coupling));
-    let m = y.len();
-    let (state, coupling) = (&mut state[..m], &mut coupling[..m]);
-    let u: [&[Group]; S] = std::array::from_fn(|j| &groups(u)[j * m..][..m]);
-    let c: [f64; S] = std::array::from_fn(|j| stage.c[j]);
+    let (y, u, state, coupling) = (groups(y), groups(u), groups_mut(state), groups_mut(coupling));
+    // systems of up to eight unknowns do without a loop
+    match y.len() {
+        1 => pass::<S>(1, stage, y, u, state, coupling),
+        2 => pass::<S>(2, stage, y, u, state, coupling),
+        m => pass::<S>(m, stage, y, u, state, coupling),
+    }
+}
+
+#[inline(always)]
+fn pass<const S: usize>(
+    m: usize,
+    stage: &Stage,
+    y: &[Group],
+    u: &[Group],
+    state: &mut [Group],
+    coupling: &mut [Group],
+) {
+    let (y, state, coupling) = (&y[..m], &mut state[..m], &mut coupling[..m]);
+    let u: [&[Group]; S] = std::array::from_fn(|j| &u[j * m..][..m]);
+    let c: &[f64; S] = stage.c.first_chunk().unwrap_or(&[0.0; S]);
+    let a: &[f64; S] = stage.a.first_chunk().unwrap_or(&[0.0; S]);
     if stage.extends {
-        let last = stage.a[S - 1];
+        let last = a[S - 1];
         for k in 0..m {
             let mut sum = [0.0; GROUP];
             for j in 0..S {
@@ -68,7 +85,6 @@ fn before_of<const S: usize>(stage: &Stage, y: &[f64], u: &[f64], state: &mut [f
             }
         }
     } else {
-        let a: [f64; S] = std::array::from_fn(|j| stage.a[j]);
         for k in 0..m {
             let (mut sum, mut at) = ([0.0; GROUP], [0.0; GROUP]);
             for j in 0..S {
@@ -86,6 +102,7 @@ fn before_of<const S: usize>(stage: &Stage, y: &[f64], u: &[f64], state: &mut [f
 }
 
 /// out += scale * x.
+#[inline]
 pub(super) fn accumulate(out: &mut [f64], scale: f64, x: &[f64]) {
     for (out, x) in groups_mut(out).iter_mut().zip(groups(x)) {
         for l in 0..GROUP {
@@ -103,10 +120,18 @@ pub(super) struct End {
 }
 
 /// y1 = `state` + u, where u is the error as well, and its size beside the tolerances at the larger of |y| and |y1|.
-pub(super) fn end(y: &[f64], state: &[f64], u: &[f64], (rtol, atol): (f64, &[f64]), y1: &mut [f64]) -> End {
+pub(super) fn end(y: &[f64], state: &[f64], u: &[f64], tolerances: (f64, &[f64]), y1: &mut [f64]) -> End {
+    match groups(y).len() {
+        1 => end_of(1, y, state, u, tolerances, y1),
+        2 => end_of(2, y, state, u, tolerances, y1),
+        m => end_of(m, y, state, u, tolerances, y1),
+    }
+}
+
+#[inline(always)]
+fn end_of(m: usize, y: &[f64], state: &[f64], u: &[f64], (rtol, atol): (f64, &[f64]), y1: &mut [f64]) -> End {
     let (y, state, u, atol, y1) = (groups(y), groups(state), groups(u), groups(atol), groups_mut(y1));
-    let m = y.len();
-    let (state, u, atol, y1) = (&state[..m], &u[..m], &atol[..m], &mut y1[..m]);
+    let (y, state, u, atol, y1) = (&y[..m], &state[..m], &u[..m], &atol[..m], &mut y1[..m]);
     let (mut squares, mut rests) = ([0.0; GROUP], [0.0; GROUP]);
     for k in 0..m {
         for l in 0..GROUP {

@@ -1,0 +1,84 @@
+//! What runs of one model need not find out again: of each pattern, W and the places of its parts, the order of elimination, and
+//! code with pivots on the diagonal. All of it follows from the pattern alone, so that no run depends on those before it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::linear::choice::{Kind, Linear, LinearReport};
+use crate::linear::ordering::Ordering;
+use crate::linear::solver::BACKWARD_ERROR;
+use crate::linear::{Elimination, Eliminator, Origin, Plan};
+use crate::pattern::Pattern;
+
+/// Most patterns that are kept.
+const MAX_KEPT: usize = 64;
+
+/// Patterns that were met. Empty at the start.
+#[derive(Default)]
+pub struct Memory(Mutex<Vec<Arc<Known>>>);
+
+/// What tells matrices I*alpha - J apart.
+#[derive(Clone, Copy)]
+pub(super) struct Key<'a> {
+    pub jacobian: &'a Pattern,
+    pub wish: Linear,
+    pub complex: bool,
+}
+
+/// What is known of a pattern.
+pub(super) struct Known {
+    jacobian: Pattern,
+    wish: Linear,
+    complex: bool,
+    /// That of W.
+    pub pattern: Pattern,
+    pub origin: Arc<Origin>,
+    pub ordering: Ordering,
+    pub code: Arc<dyn Elimination>,
+}
+
+impl Known {
+    /// What the code is.
+    pub fn report(&self) -> LinearReport {
+        LinearReport {
+            fill: self.ordering.fill,
+            ordering: "minimum degree",
+            ..LinearReport::new(Kind::Compiled, &self.pattern)
+        }
+    }
+}
+
+impl Memory {
+    /// What is known.
+    pub(super) fn find(&self, key: Key<'_>) -> Option<Arc<Known>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |known: &&Arc<Known>| {
+            known.wish == key.wish && known.complex == key.complex && known.jacobian == *key.jacobian
+        };
+        kept.iter().find(same).cloned()
+    }
+
+    /// Makes code with pivots on the diagonal of W, in an order with its fill, and keeps it; `None` where none can be made.
+    pub(super) fn keep(
+        &self,
+        Key { jacobian, wish, complex }: Key<'_>,
+        (pattern, origin): (&Pattern, &Arc<Origin>),
+        (order, fill): (&[u32], u64),
+        eliminator: &dyn Eliminator,
+    ) -> Option<Arc<Known>> {
+        let plan = Plan { pattern, rows: order, columns: order, complex, origin: Some(origin), bound: BACKWARD_ERROR };
+        let known = Arc::new(Known {
+            code: eliminator.compile(&plan)?,
+            jacobian: jacobian.clone(),
+            wish,
+            complex,
+            pattern: pattern.clone(),
+            origin: Arc::clone(origin),
+            ordering: Ordering { order: order.to_vec(), fill },
+        });
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < MAX_KEPT {
+            kept.push(Arc::clone(&known));
+        }
+        Some(known)
+    }
+}

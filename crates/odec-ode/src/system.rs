@@ -76,7 +76,7 @@ pub trait System: Sync {
     }
     /// Of a system with sensitivities (y and its derivatives by parameters) one more than there are parameters, else 1. The
     /// unknowns q, v and z are each so many groups of equal length, those of y first; df/dy has entries in the first block
-    /// column and in the diagonal blocks, which are all equal, and M is block diagonal with equal blocks.
+    /// column and in the diagonal blocks, which are all equal, and so has M, whose diagonal blocks are equal too.
     fn groups(&self) -> usize {
         1
     }

@@ -79,6 +79,9 @@ const METHODS: [&str; 14] = [
     "auto",
 ];
 
+/// A model, what it is derived by, and the values at its end.
+type Case<'a> = (&'a str, &'a [&'a str], &'a [(&'a str, f64)]);
+
 #[test]
 fn closed_forms() {
     let decay = "model decay\nparam k = 0.7\nparam a = 3\nstate x = a\nx' = -k*x\nrun { t = 0 .. 2 }\n";
@@ -94,7 +97,7 @@ fn closed_forms() {
     let by_k = ((w * t).sin() - w * t * (-k * t).exp()) / q - 2.0 * k * n / (q * q);
     let by_w =
         (k * t * (w * t).cos() - (w * t).cos() + w * t * (w * t).sin() + (-k * t).exp()) / q - 2.0 * w * n / (q * q);
-    let cases: [(&str, &[&str], &[(&str, f64)]); 4] = [
+    let cases: [Case<'_>; 4] = [
         (decay, &["k", "a", "x"], &[("d(x)/d(k)", -3.0 * t * e), ("d(x)/d(a)", e), ("d(x)/d(x)", e), ("x", 3.0 * e)]),
         (
             oscillator,
@@ -212,6 +215,16 @@ z' = -z + x*k
 run { t = 0 .. 1 }
 ";
 
+/// A mass matrix with a parameter in it.
+const MASSIVE: &str = "\
+model massive
+param k = 3
+state x = 1, y = 0
+2*x' + y'/k = -k*x
+x' + k^2*y' = -y*x
+run { t = 0 .. 1 }
+";
+
 /// d/dp of every state at the end, by central differences of accurate runs.
 fn differences(text: &str, by: &str, at: f64) -> Vec<f64> {
     let h = 1e-4 * at;
@@ -229,6 +242,7 @@ fn differences_of_accurate_runs() {
         (ROD, &[("D", 0.3), ("c", 2.0), ("w", 1.5)][..]),
         (CHAIN, &[("k", 40.0), ("g", 9.81), ("d", 0.3)]),
         (COUPLED, &[("k", 3.0)]),
+        (MASSIVE, &[("k", 3.0)]),
     ] {
         let names: Vec<&str> = by.iter().map(|(name, _)| *name).collect();
         let bound = bind(text, &names, &[]);

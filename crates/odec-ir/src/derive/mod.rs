@@ -12,7 +12,7 @@ mod tangent;
 pub use compare::{EntryComparison, MAX_ROWS, MIN_COLUMNS, Variable, compare, compare_bound, dual_column};
 pub use gradient::{MAX_DERIVATIVE_TERMS, gradients};
 pub use nests::complete_nests;
-pub use sensitivity::{MassMoves, nest_sensitivities, sensitivities};
+pub use sensitivity::{nest_sensitivities, sensitivities};
 pub use tangent::{call_tangent, tangent};
 
 use crate::graph::{Graph, Node, NodeId};

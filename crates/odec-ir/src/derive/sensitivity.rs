@@ -11,10 +11,6 @@ use crate::graph::{Node, NodeId};
 use crate::nest::{self, Access, AccessId, Fold, Nest};
 use crate::program::{Array, ArrayId, Kernel, Role, Store, Target};
 
-/// The mass matrix depends on one of the parameters or on the state, so that the equations of the derivatives hold y'.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MassMoves;
-
 /// Of each array that which holds its derivative by one parameter.
 struct Twins {
     by: ArrayId,
@@ -50,11 +46,9 @@ fn is_state(role: Role) -> bool {
     matches!(role, Role::Position | Role::Velocity | Role::FirstOrder)
 }
 
-/// Adds the derivatives of states and outputs by parameters (scalars) to kernels without derivatives.
-///
-/// # Errors
-/// [`MassMoves`].
-pub fn sensitivities(arrays: &mut Vec<Array>, kernels: &mut [Kernel], by: &[ArrayId]) -> Result<(), MassMoves> {
+/// Adds the derivatives of states and outputs by parameters (scalars) to kernels without derivatives. Where the mass matrix
+/// depends on a parameter or on the state, it gets entries for y' in the rows of the derivatives.
+pub fn sensitivities(arrays: &mut Vec<Array>, kernels: &mut [Kernel], by: &[ArrayId]) {
     let all = Twins::add(arrays, by);
     for kernel in kernels {
         let (len, own) = (kernel.graph.len(), kernel.stores.len());
@@ -82,17 +76,17 @@ pub fn sensitivities(arrays: &mut Vec<Array>, kernels: &mut [Kernel], by: &[Arra
                         kernel.stores.push(Store { target: Target::Element(twin), node: slope });
                     }
                     Target::Entry(row, column) => {
-                        if slopes[node.index()].is_some() {
-                            return Err(MassMoves);
+                        // d(M y')/dk = M s' + (dM/dk) y'
+                        let (Some(row), Some(twin)) = (twins.twin(row), twins.twin(column)) else { continue };
+                        kernel.stores.push(Store { target: Target::Entry(row, twin), node });
+                        if let Some(node) = slopes[node.index()] {
+                            kernel.stores.push(Store { target: Target::Entry(row, column), node });
                         }
-                        let (Some(row), Some(column)) = (twins.twin(row), twins.twin(column)) else { continue };
-                        kernel.stores.push(Store { target: Target::Entry(row, column), node });
                     }
                 }
             }
         }
     }
-    Ok(())
 }
 
 /// The same for nests. The rows of a mass matrix, which are still products with the derivatives, are differentiated like all

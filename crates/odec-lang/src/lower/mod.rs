@@ -75,7 +75,7 @@ pub const MAX_SENSITIVITIES: usize = 100;
 /// states of each of these parameters follow those of the model in groups.
 ///
 /// # Errors
-/// Also parameters and start values that are arrays, too many of them, and a mass matrix that depends on them.
+/// Also parameters and start values that are arrays, and too many of them.
 pub fn lower_sensitivities(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagnostic>> {
     // what does not exist is said first
     let values = model.values(overrides)?;
@@ -119,17 +119,7 @@ pub fn lower_sensitivities(model: &Model, overrides: &Overrides) -> Result<Progr
     }
     let (mut arrays, mut kernels) = kernels(model, overrides)?;
     let by = by(&arrays);
-    if derive::sensitivities(&mut arrays, &mut kernels, &by).is_err() {
-        let headline =
-            "derivatives by parameters are not computed where factors of derivatives depend on them".to_owned();
-        let report = match model.equations.first() {
-            Some(first) => error("E0718", headline, first.span, "the equations are coupled by their derivatives"),
-            None => Diagnostic::error("E0718", headline),
-        };
-        return Err(vec![report.help(
-            "write the equations so that the factors of the derivatives in them are numbers, or compare two runs",
-        )]);
-    }
+    derive::sensitivities(&mut arrays, &mut kernels, &by);
     complete(model, arrays, kernels)
 }
 

@@ -94,6 +94,10 @@ impl<S: Scalar> Staggered<S> {
         let pattern = Pattern::from_positions(n, n, block);
         let mass = match mass.assembled() {
             None => MassMatrix::Identity,
+            // M depends on the parameters
+            Some(matrix) if matrix.positions().any(|(row, column)| places[row].0 != places[column].0) => {
+                return Ok(None);
+            }
             Some(matrix) => {
                 let entries = matrix.positions().zip(matrix.values().iter().copied());
                 let entries = entries.filter_map(|((row, column), value)| match (places[row], places[column]) {

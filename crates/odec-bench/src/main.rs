@@ -21,6 +21,9 @@ use crate::plan::Plan;
 use crate::problem::Problem;
 use crate::results::{Measured, Results};
 
+/// The part of the cores that a sweep has to gain.
+const SCALING: f64 = 0.8;
+
 /// What is measured beside the problems, by the names that `--only` knows.
 const GROUPS: [&str; 4] = ["compile", "start", "ensembles", "kernels"];
 
@@ -151,6 +154,17 @@ fn ensembles(results: &mut Results, plan: &Plan, problems: &[Problem], present: 
     for (place, ratio) in ratios {
         let what = "the best library over auto, many trajectories";
         results.targets.push(targets::ratio(6, what, &place, "at least 5", ratio, ratio >= 5.0));
+    }
+    match ensemble::sweep(plan.trajectories) {
+        Ok((rows, gain)) => {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+            let wanted = format!("at least {} on {cores} cores", figure(SCALING * cores));
+            let what = "odec sweep, one thread over all cores";
+            results.targets.push(targets::ratio(6, what, "Lorenz, t = 10", &wanted, gain, gain >= SCALING * cores));
+            rows.iter().for_each(|row| println!("{}: {}", row.what, row.figures.join(", ")));
+            results.ensembles.extend(rows);
+        }
+        Err(why) => println!("odec sweep: {why}"),
     }
 }
 

@@ -97,6 +97,7 @@ impl Plan {
                 break;
             }
         }
+        eprintln!("  {}, {}: {:.1} s", problem.id, curve.label(), clock.elapsed().as_secs_f64());
         curve
     }
 }

@@ -139,7 +139,10 @@ pub fn unrolled(cells: usize, rounds: usize) -> Result<(usize, Stages), String> 
         operations = [KernelRole::Rhs, KernelRole::Jacobian]
             .iter()
             .filter_map(|role| bound.machine.program().kernel(*role))
-            .map(|kernel| kernel.graph.nodes().iter().filter(|n| !n.operands().is_empty()).count())
+            .map(|kernel| {
+                let live = kernel.graph.live(kernel.stores.iter().map(|s| s.node));
+                live.filter(|(_, node)| !node.operands().is_empty()).count()
+            })
             .sum();
         Ok(Stages { check, derive, code: code + rest, rest: 0.0 })
     })?;

@@ -1,20 +1,21 @@
 //! Many trajectories of one model on one thread: compiled once, other start values for each.
 
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use odec_ode::method;
 
-use super::Row;
+use super::{Row, start};
 use crate::page::tables::figure;
 use crate::peer::{self, odec};
 use crate::plan::Plan;
-use crate::problem::{Kind, Problem};
+use crate::problem::{Kind, Problem, root};
 
 /// Relative tolerance of all.
 pub const RTOL: f64 = 1e-6;
 
 /// The start of trajectory `k` of `count`: the first unknown between half and one and a half times its value.
-pub fn start(problem: &Problem, k: usize, count: usize) -> Vec<f64> {
+pub fn first(problem: &Problem, k: usize, count: usize) -> Vec<f64> {
     let mut y = problem.start.clone();
     y[0] *= 0.5 + (k as f64 + 0.5) / count as f64;
     y
@@ -28,7 +29,7 @@ pub fn all(problem: &Problem, count: usize, mut solve: impl FnMut(&mut [f64]) ->
     let mut sum = 0.0;
     let clock = Instant::now();
     for k in 0..count {
-        let mut y = start(problem, k, count);
+        let mut y = first(problem, k, count);
         solve(&mut y)?;
         sum += y.iter().sum::<f64>();
     }
@@ -114,4 +115,37 @@ pub fn measure(plan: &Plan, problems: &[Problem], wanted: &dyn Fn(&str) -> bool)
         }
     }
     (rows, ratios)
+}
+
+/// `odec sweep`, the whole process with its rows, on one thread and on all cores: rows, and the ratio of the two.
+pub fn sweep(count: usize) -> Result<(Vec<Row>, f64), String> {
+    let odec = start::build()?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let (count_text, rtol) = (count.to_string(), RTOL.to_string());
+    let mut times = vec![];
+    for threads in [1, cores] {
+        let mut least = f64::INFINITY;
+        for _ in 0..3 {
+            let clock = Instant::now();
+            let status = Command::new(&odec)
+                .current_dir(root())
+                .args(["sweep", "models/lorenz.ode", "--set", "x=0.5:1.5", "--random", &count_text, "--t-end", "10"])
+                .args(["--method", "auto", "--rtol", &rtol, "--atol", &rtol, "-o", "/dev/null", "--quiet"])
+                .args(["--threads", &threads.to_string()])
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status()
+                .map_err(|e| e.to_string())?;
+            if !status.success() {
+                return Err(format!("odec sweep ends with {status}"));
+            }
+            least = least.min(1e3 * clock.elapsed().as_secs_f64());
+        }
+        times.push((threads, least));
+    }
+    let row = |&(threads, ms): &(usize, f64)| Row {
+        what: format!("Lorenz, t = 10, `odec sweep` from start to exit, {threads} of {cores} cores"),
+        figures: vec![count.to_string(), figure(ms), "-".into()],
+    };
+    Ok((times.iter().map(row).collect(), times[0].1 / times[1].1))
 }

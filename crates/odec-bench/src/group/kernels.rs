@@ -27,8 +27,8 @@ fn calls(problem: &Problem, loaded: &odec::Loaded, small: &limit::Small) -> Vec<
     let (mut f, mut values) = (vec![0.0; y.len()], vec![0.0; system.jacobian_pattern().entries()]);
     // what these say about y is that it is finite
     let own = [
-        limit::nanoseconds(|| drop(system.rhs(0.0, y, &mut f))),
-        limit::nanoseconds(|| drop(system.jacobian(0.0, y, &mut values))),
+        limit::nanoseconds(|| _ = system.rhs(0.0, y, &mut f)),
+        limit::nanoseconds(|| _ = system.jacobian(0.0, y, &mut values)),
     ];
     let [in_f, in_jacobian, lu, solve] = small.kernels(y);
     [own[0], in_f, own[1], in_jacobian, lu, solve].map(figure).to_vec()

@@ -29,7 +29,7 @@ pub fn measure(runs: usize) -> Result<(f64, f64), String> {
 }
 
 /// The command as users build it: `ODEC` names one that is there already.
-fn build() -> Result<PathBuf, String> {
+pub fn build() -> Result<PathBuf, String> {
     if let Some(path) = std::env::var_os("ODEC") {
         return Ok(path.into());
     }

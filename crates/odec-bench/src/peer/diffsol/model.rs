@@ -6,17 +6,20 @@ use crate::problem::{Kind, Problem, root};
 
 /// The largest mesh that is written out in DiffSL: beyond, its compiler takes longer than the measurement.
 const CELLS: usize = 5_000;
+/// The same for a quick measurement.
+const QUICK_CELLS: usize = 1_024;
 
 /// A problem in DiffSL, or why it is not.
-pub fn text(problem: &Problem) -> Result<String, String> {
+pub fn text(problem: &Problem, quick: bool) -> Result<String, String> {
+    let most = if quick { QUICK_CELLS } else { CELLS };
     match problem.kind {
         Kind::Small(id) => small(id, &problem.start),
         Kind::NonStiff(0) => Ok(LORENZ.into()),
         Kind::NonStiff(1) => Ok(ARENSTORF.into()),
         Kind::NonStiff(_) => Ok(pleiades(&problem.start)),
-        Kind::Line(cells) if cells <= CELLS => Ok(line(cells, &problem.start)),
-        Kind::Torus(edge) if edge * edge <= CELLS => Ok(torus(edge, &problem.start)),
-        Kind::Square(edge) if edge * edge <= CELLS => Ok(square(edge, &problem.start)),
+        Kind::Line(cells) if cells <= most => Ok(line(cells, &problem.start)),
+        Kind::Torus(edge) if edge * edge <= most => Ok(torus(edge, &problem.start)),
+        Kind::Square(edge) if edge * edge <= most => Ok(square(edge, &problem.start)),
         _ => Err("its compiler would take too long".into()),
     }
 }
@@ -183,7 +186,7 @@ mod tests {
     #[test]
     fn the_c_of_a_small_problem_becomes_diffsl() {
         let problem = all().into_iter().find(|p| p.id == "rober40").expect("known");
-        let text = text(&problem).expect("a text");
+        let text = text(&problem, true).expect("a text");
         assert!(text.starts_with("k1 { 0.04 }\n"), "{text}");
         assert!(text.contains("u_i {\n  y1 = 1.0,\n  y2 = 0.0,\n  y3 = 0.0,\n}"), "{text}");
         assert!(text.contains("F_i {\n  -k1*y1 + k3*y2*y3,"), "{text}");

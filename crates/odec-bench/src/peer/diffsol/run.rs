@@ -19,7 +19,7 @@ type Compiled<M> = OdeSolverProblem<DiffSl<M, CraneliftJitModule>>;
 pub fn curves(problem: &Problem, plan: &Plan) -> Vec<Curve> {
     let missing =
         |method: &str, why: String| Curve { peer: NAME, method: method.into(), points: vec![], missing: Some(why) };
-    let text = match model::text(problem) {
+    let text = match model::text(problem, plan.sparse) {
         Ok(text) => text,
         Err(why) => return vec![missing("bdf", why)],
     };
@@ -87,7 +87,7 @@ where
 
 /// Many trajectories: the start values are put into the state that a solver begins with.
 pub fn ensemble(problem: &Problem, count: usize) -> ensemble::Total {
-    let text = model::text(problem)?;
+    let text = model::text(problem, false)?;
     let mut solver = compiled::<Dense>(&text)?;
     tolerances(&mut solver, ensemble::RTOL, problem.floor);
     let stiff = !matches!(problem.kind, Kind::NonStiff(_));

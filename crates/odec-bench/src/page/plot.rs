@@ -12,14 +12,17 @@ const SIZE: (u32, u32) = (900, 560);
 
 /// Colours by peer, dark enough for white paper.
 fn colour(peer: &str, k: usize) -> RGBColor {
-    let shades: [RGBColor; 3] = match peer {
-        peer::odec::NAME => [RGBColor(200, 30, 30), RGBColor(235, 120, 60), RGBColor(150, 20, 90)],
-        peer::limit::NAME => [RGBColor(20, 20, 20), RGBColor(90, 90, 90), RGBColor(150, 150, 150)],
-        peer::cvode::NAME => [RGBColor(30, 80, 180), RGBColor(90, 140, 220), RGBColor(20, 130, 160)],
-        peer::diffsol::NAME => [RGBColor(30, 130, 60), RGBColor(120, 170, 60), RGBColor(70, 110, 40)],
-        _ => [RGBColor(150, 110, 20), RGBColor(110, 80, 60), RGBColor(190, 150, 80)],
+    let shades: &[(u8, u8, u8)] = match peer {
+        peer::odec::NAME => {
+            &[(200, 30, 30), (240, 150, 40), (150, 20, 90), (230, 110, 140), (200, 110, 220), (110, 40, 160)]
+        }
+        peer::limit::NAME => &[(20, 20, 20), (90, 90, 90), (150, 150, 150)],
+        peer::cvode::NAME => &[(30, 80, 180), (90, 140, 220), (20, 130, 160), (70, 70, 130), (130, 190, 220)],
+        peer::diffsol::NAME => &[(30, 130, 60)],
+        _ => &[(150, 110, 20)],
     };
-    shades[k % 3]
+    let (red, green, blue) = shades[k % shades.len()];
+    RGBColor(red, green, blue)
 }
 
 fn bounds(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {

@@ -60,7 +60,8 @@ pub fn curves(results: &Results) -> Vec<Target> {
                 for name in [cvode::NAME, diffsol::NAME] {
                     let what = format!("{name} over auto");
                     targets.push(at_least(1, &what, m, 4.0, &[1e-5], peer(name)));
-                    targets.push(at_least(1, &what, m, 2.0, &ERRORS, peer(name)));
+                    targets.push(at_least(1, &what, m, 2.0, &[1e-9], peer(name)));
+                    targets.push(at_least(1, &what, m, 1.0, &ERRORS, peer(name)));
                 }
                 targets.push(at_least(1, "lsoda over auto", m, 1.0, &ERRORS, peer(lsoda::NAME)));
             }

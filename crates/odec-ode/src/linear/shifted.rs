@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::evaluator::Evaluator;
-use crate::linear::choice::{Request, admit, exact};
+use crate::linear::choice::{COMPILED, Request, admit, exact};
 use crate::linear::dense::Dense;
 use crate::linear::free::Free;
 use crate::linear::memory::{Key, Known};
@@ -87,6 +87,13 @@ impl<S: Scalar> Form<S> {
             };
             if let Some(staggered) = Staggered::new((shape, groups), jacobian, mass, &inner)? {
                 return Ok(Form::Staggered(Box::new(staggered)));
+            }
+        }
+        if reduce && shape.second > 0 && make.request.eliminator.is_some() && jacobian.entries() as f64 <= COMPILED {
+            // Code for the whole of W eliminates positions by as many multiplications, and nothing is formed for it.
+            let full = Full::new(shape.n, jacobian, mass, make)?;
+            if full.direct.is_some() {
+                return Ok(Form::Full(Box::new(full)));
             }
         }
         Ok(if reduce && shape.second > 0 {

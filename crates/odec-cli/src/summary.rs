@@ -347,6 +347,16 @@ fn tolerances(atol: &[f64]) -> String {
     if low == high { shortest(low) } else { format!("{} to {}", shortest(low), shortest(high)) }
 }
 
+/// As [`duration`], with three digits for microseconds too: for what a single run of a small model takes.
+pub fn short_duration(s: f64) -> String {
+    match s * 1e6 {
+        us if us < 10.0 => format!("{us:.2} µs"),
+        us if us < 100.0 => format!("{us:.1} µs"),
+        us if us < 1000.0 => format!("{us:.0} µs"),
+        _ => duration(s),
+    }
+}
+
 /// Three digits with a unit.
 pub fn duration(s: f64) -> String {
     if s < 1e-3 {

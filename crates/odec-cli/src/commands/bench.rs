@@ -21,7 +21,7 @@ use crate::report::Reporter;
 use crate::rows::shortest;
 use crate::session::bind;
 use crate::signal;
-use crate::summary::{brief, duration, grouped};
+use crate::summary::{brief, grouped, short_duration};
 
 /// Methods unless others are named: the default of a run, and one of each family that is used for its speed.
 const DEFAULT: [&str; 7] = ["auto", "rodas4", "rodas5p", "radau5", "bdf", "tsit5", "vern7"];
@@ -176,7 +176,7 @@ fn text(model: &str, reference: &Reference, lines: &[Line]) -> String {
             .to_vec(),
     ];
     for line in lines {
-        let seconds = |s: Option<f64>| s.map_or("-".to_string(), duration);
+        let seconds = |s: Option<f64>| s.map_or("-".to_string(), short_duration);
         let mut row = vec![line.method.to_string(), shortest(line.rtol), line.end.clone()];
         row.push(line.error.map_or("-".to_string(), |e| format!("{e:.2e}")));
         row.extend([seconds(line.minimum), seconds(line.median), line.repeats.to_string()]);

@@ -21,7 +21,7 @@ use crate::report::{Reporter, say};
 use crate::rows::{self, Rows, shortest, write_file};
 use crate::session::{Session, bind_chosen, exit_with};
 use crate::signal;
-use crate::summary::{Counts, aligned, counted, duration, grouped, seconds};
+use crate::summary::{Counts, aligned, counted, duration, grouped, seconds, short_duration};
 
 /// Seed of drawn points unless another is given.
 const SEED: u64 = 1;
@@ -326,7 +326,7 @@ fn human(
     let cores = counted(threads, "thread", "threads").unwrap_or_default();
     let each = solve / writer.runs.max(1) as f64;
     let compile = session.times.derive + session.times.compile;
-    let solve = format!("solve {} on {cores}, {} a run", duration(solve), duration(each));
+    let solve = format!("solve {} on {cores}, {} a run", duration(solve), short_duration(each));
     lines.push(("time".to_string(), format!("compile {}, {solve}", duration(compile))));
     aligned(&lines, paint)
 }

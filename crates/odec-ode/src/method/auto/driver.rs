@@ -4,6 +4,8 @@
 //! The explicit method tells from its stages how near the limit it is (Hairer & Wanner II, section IV.2); beside the implicit one the
 //! spectral radius is followed. Each change that did not last makes the next one of its kind need more evidence.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::course::{Course, KEPT, Leg, Why};
 use super::spectral::{MEAN, Spectral};
 use super::{LARGE, algebraic};
@@ -58,6 +60,32 @@ const DOUBT: u32 = 4;
 const FIRST: f64 = 0.7;
 /// Part of the tolerance that the first step of a multistep method of order 1 may use.
 const FIRST_ORDER: f64 = 0.25;
+
+/// Methods and tolerances whose limits are kept.
+const MAX_LIMITS: usize = 64;
+
+/// The largest h*lambda at which an explicit method is stable, and accurate to the tolerance, on y' = -lambda y. Found once for
+/// each, since it takes as long as twenty steps of a small system, and a sweep asks at every run.
+fn limits(method: &'static Method, rtol: f64) -> Option<(f64, f64)> {
+    type Kept = (&'static str, u64, (f64, f64));
+    static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, _, limits)) = kept.iter().find(|(name, bits, _)| *name == method.name && *bits == rtol.to_bits()) {
+        return Some(*limits);
+    }
+    let limits = match method.family {
+        Family::RungeKutta(tableau) => (tableau.real_limit(), tableau.real_accuracy(rtol)),
+        Family::Taylor => {
+            let order = taylor::order_for(rtol);
+            (taylor::real_limit(order), taylor::real_accuracy(order, rtol))
+        }
+        _ => return None,
+    };
+    if kept.len() < MAX_LIMITS {
+        kept.push((method.name, rtol.to_bits(), limits));
+    }
+    Some(limits)
+}
 
 /// One of the two.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -135,16 +163,7 @@ impl Auto {
                 (Err(Refusal::SingularMass { .. }), _) | (_, Err(Refusal::SingularMass { .. })) => {}
                 (Err(refusal), _) | (_, Err(refusal)) => return Err(refusal),
             }
-            let rtol = setup.options.rtol;
-            let limits = match method.family {
-                Family::RungeKutta(tableau) => Some((tableau.real_limit(), tableau.real_accuracy(rtol))),
-                Family::Taylor => {
-                    let order = taylor::order_for(rtol);
-                    Some((taylor::real_limit(order), taylor::real_accuracy(order, rtol)))
-                }
-                _ => None,
-            };
-            if let Some((stable, accurate)) = limits {
+            if let Some((stable, accurate)) = limits(method, setup.options.rtol) {
                 let most = if method.order > 8 { HIGH_ORDER } else { BETWEEN.1 };
                 strained = (STRAINED * accurate).clamp(BETWEEN.0 * stable, most * stable);
                 limit = (REACH * accurate).clamp(REACHES.0 * stable, REACHES.1 * stable);

@@ -65,7 +65,7 @@ fn what_is_stiff_from_the_start_begins_with_the_implicit_method() {
     let problem = stiff::pollu();
     let (outcome, _) = automatic(&problem, problem.t_end, &problem.y0, &tolerances(1e-6, 1e-6 * problem.ratio));
     let course = outcome.course.as_ref().unwrap();
-    assert_eq!((course.legs[0].method, course.legs[0].why), ("rodas4", Why::StiffAtStart), "{}", line(&outcome));
+    assert_eq!((course.legs[0].method, course.legs[0].why), ("rodas5p", Why::StiffAtStart), "{}", line(&outcome));
     assert!(problem.error(&outcome.y) < 1e-4);
 }
 
@@ -88,7 +88,7 @@ fn the_phases_of_a_relaxation_oscillator_have_their_methods() {
 fn both_ends_of_stiffness_are_found() {
     type Rate = fn(f64) -> f64;
     let cases: [(&str, Rate); 2] =
-        [("tsit5", |t| 1.0 + 1e5 / (1.0 + (10.0 - t).exp())), ("rodas4", |t| 1.0 + 1e5 / (1.0 + (t - 10.0).exp()))];
+        [("tsit5", |t| 1.0 + 1e5 / (1.0 + (10.0 - t).exp())), ("rodas5p", |t| 1.0 + 1e5 / (1.0 + (t - 10.0).exp()))];
     for (first, rate) in cases {
         let (outcome, rows) = automatic(&pulled(rate), 40.0, &[1.0], &tolerances(1e-6, 1e-6));
         let course = outcome.course.as_ref().unwrap();
@@ -142,7 +142,7 @@ fn equations_without_derivatives_need_the_implicit_method() {
     )
     .mass(&[1.0, 0.0, 0.0, 0.0]);
     let (outcome, _) = automatic(&system, 2.0, &[1.0, 1.0], &tolerances(1e-6, 1e-8));
-    assert_eq!(line(&outcome), "rodas4 throughout: not every equation gives a derivative");
+    assert_eq!(line(&outcome), "rodas5p throughout: not every equation gives a derivative");
     assert!((outcome.y[1] - (-4f64).exp()).abs() < 1e-5);
 }
 

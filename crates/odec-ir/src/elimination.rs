@@ -54,7 +54,7 @@ pub struct Plan<'a> {
     /// Reals or complex numbers.
     pub field: Field,
     /// True if `a + b*c` is to be rounded once, as [`crate::builtin::arithmetic::FMA`]: for processors that have the
-    /// instruction, where it halves the time that each step of a substitution waits for the one before.
+    /// instruction, where each step of a substitution waits for one operation instead of two.
     pub fused: bool,
     /// The backward error up to which a solution passes [`Elimination::check`].
     pub bound: f64,

@@ -157,7 +157,6 @@ fn an_iteration_takes_as_many_steps_as_exact_solutions_do() {
         let reference = solve(&system, t_end, "radau5", &tolerances(1e-9, 1e-9));
         for method in ["bdf", "bdf2", "sdirk2", "tr-bdf2", "kencarp4", "backward-euler", "trapezoidal"] {
             let rtols: &[f64] = if method == "backward-euler" { &[1e-2] } else { &[1e-3, 1e-5] };
-            // One end of an oscillation is luck: errors are compared over the tolerances.
             let mut ratio = 1.0;
             for rtol in rtols {
                 let end = |linear| solve(&system, t_end, method, &Options { linear, ..tolerances(*rtol, *rtol) });
@@ -172,7 +171,12 @@ fn an_iteration_takes_as_many_steps_as_exact_solutions_do() {
                     let of = |i: usize| (y[i] - reference.y[i]).abs() / (1.0 + reference.y[i].abs());
                     (0..y.len()).map(of).fold(0.0, f64::max)
                 };
-                ratio *= (error(&krylov.y) / (error(&direct.y) + rtol)).powf(1.0 / rtols.len() as f64);
+                let (own, other) = (error(&krylov.y), error(&direct.y));
+                // bdf is content with one iteration of Newton's method in most steps, so that what the linear solver leaves counts:
+                // single runs have up to 2.3 times the error (the lattice at 1e-3), on the mean of the tolerances no more than others.
+                let bound = if method == "bdf" { 2.5 * (other + rtol) } else { 1.5 * other + rtol };
+                assert!(own <= bound, "{name} {method} {rtol:e}: error {own:e}, not {other:e}");
+                ratio *= (own / (other + rtol)).powf(1.0 / rtols.len() as f64);
                 seen += 1;
             }
             assert!(ratio <= 1.5, "{name} {method}: errors are {ratio} times those of exact solutions");

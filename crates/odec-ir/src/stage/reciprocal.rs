@@ -1,5 +1,5 @@
-//! Divisions by what parameters alone decide become products with a reciprocal that is computed once per parameter set: a
-//! division takes as long as four products, and what waits for it waits as long as for three.
+//! Divisions by what parameters alone decide become products with a reciprocal that is computed once per parameter set:
+//! processors divide more slowly than they multiply.
 
 use super::{Stage, copy, of};
 use crate::builtin::Op;

@@ -65,7 +65,7 @@ const FIRST_ORDER: f64 = 0.25;
 const MAX_LIMITS: usize = 64;
 
 /// The largest h*lambda at which an explicit method is stable, and accurate to the tolerance, on y' = -lambda y. Found once for
-/// each, since it takes as long as twenty steps of a small system, and a sweep asks at every run.
+/// each, since it takes some 30,000 instructions, and a sweep asks at every run.
 fn limits(method: &'static Method, rtol: f64) -> Option<(f64, f64)> {
     type Kept = (&'static str, u64, (f64, f64));
     static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());

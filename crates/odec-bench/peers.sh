@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the peers need that cargo does not fetch: cmake, libclang and SuiteSparse (Debian), and the source of LSODA (PyPI).
+# What the peers need that cargo does not fetch: cmake, libclang and SuiteSparse (Debian), the source of LSODA and heyoka.py (PyPI).
 # Each may be missing; the benchmark then leaves that peer out and says so.
 set -u
 cd "$(dirname "$0")"
@@ -11,4 +11,7 @@ if [ ! -e peers/lsoda/LSODA.cpp ]; then
   python3 -m pip download -q --no-deps -d "$folder" numbalsoda==0.3.4
   tar xzf "$folder"/*.tar.gz -C "$folder" && cp "$folder"/numbalsoda-*/src/{LSODA.cpp,LSODA.h,helper.h} peers/lsoda/ || echo "no LSODA" >&2
   rm -rf "$folder"
+fi
+if [ ! -x peers/heyoka/bin/python ]; then
+  python3 -m venv peers/heyoka && peers/heyoka/bin/python -m pip install -q heyoka==7.13.2 numpy || { echo "no heyoka" >&2; rm -rf peers/heyoka; }
 fi

@@ -33,7 +33,7 @@ struct Flags {
     /// Only these problems and groups (`pollu,hires,lines,compile`); all problems of a kind are small, nonstiff, lines.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Only these peers beside odec (`C,cvode,diffsol,lsoda`).
+    /// Only these peers beside odec (`C,cvode,diffsol,lsoda,heyoka`).
     #[arg(long, value_delimiter = ',')]
     peers: Option<Vec<String>>,
     /// Every second tolerance and few runs.

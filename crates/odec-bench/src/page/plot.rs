@@ -8,7 +8,11 @@ use crate::curve::Curve;
 use crate::peer;
 use crate::results::Measured;
 
-const SIZE: (u32, u32) = (900, 560);
+const SIZE: (u32, u32) = (1100, 560);
+/// Width of the curves; the names of the curves stand beside them, where they cover none.
+const WIDTH: u32 = 800;
+/// Height of a line of the names.
+const LINE: i32 = 18;
 
 /// Colours by peer, dark enough for white paper.
 fn colour(peer: &str, k: usize) -> RGBColor {
@@ -19,6 +23,7 @@ fn colour(peer: &str, k: usize) -> RGBColor {
         peer::limit::NAME => &[(20, 20, 20), (90, 90, 90), (150, 150, 150)],
         peer::cvode::NAME => &[(30, 80, 180), (90, 140, 220), (20, 130, 160), (70, 70, 130), (130, 190, 220)],
         peer::diffsol::NAME => &[(30, 130, 60)],
+        peer::heyoka::NAME => &[(0, 150, 150)],
         _ => &[(150, 110, 20)],
     };
     let (red, green, blue) = shades[k % shades.len()];
@@ -51,7 +56,8 @@ fn chart(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let area = SVGBackend::new(file, SIZE).into_drawing_area();
     area.fill(&WHITE)?;
-    let mut chart = ChartBuilder::on(&area)
+    let (curves, names) = area.split_horizontally(WIDTH);
+    let mut chart = ChartBuilder::on(&curves)
         .caption(&measured.problem.title, ("sans-serif", 20))
         .margin(12)
         .x_label_area_size(40)
@@ -68,26 +74,19 @@ fn chart(
         .bold_line_style(BLACK.mix(0.12))
         .draw()?;
     let mut seen: Vec<&str> = vec![];
-    for curve in &measured.curves {
+    for (row, curve) in measured.curves.iter().enumerate() {
         let k = seen.iter().filter(|p| **p == curve.peer).count();
         seen.push(curve.peer);
         let colour = colour(curve.peer, k);
         let width = if curve.peer == peer::odec::NAME && curve.method == "auto" { 3 } else { 1 };
         let style = ShapeStyle { color: colour.to_rgba(), filled: true, stroke_width: width };
         let line = line(curve);
-        chart
-            .draw_series(LineSeries::new(line.clone(), style))?
-            .label(curve.label())
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 22, y)], style));
+        chart.draw_series(LineSeries::new(line.clone(), style))?;
+        let at = 50 + LINE * row as i32;
+        names.draw(&PathElement::new([(0, at), (22, at)], style))?;
+        names.draw(&Text::new(curve.label(), (30, at - 7), ("sans-serif", 13)))?;
         chart.draw_series(line.into_iter().map(|p| Circle::new(p, 2 + width / 2, style)))?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
-        .background_style(WHITE.mix(0.85))
-        .border_style(BLACK.mix(0.3))
-        .label_font(("sans-serif", 12))
-        .draw()?;
     area.present()?;
     Ok(())
 }

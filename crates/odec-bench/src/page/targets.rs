@@ -2,7 +2,7 @@
 
 use crate::curve::ERRORS;
 use crate::page::tables::figure;
-use crate::peer::{cvode, diffsol, limit, lsoda, odec};
+use crate::peer::{cvode, diffsol, heyoka, limit, lsoda, odec};
 use crate::problem::Kind;
 use crate::results::{Measured, Results, Target};
 
@@ -71,7 +71,7 @@ pub fn curves(results: &Results) -> Vec<Target> {
                     Some(own / m.of(limit::NAME).find(|c| c.method == "dopri5")?.time(e)?)
                 };
                 targets.push(at_most(2, "dopri5 over dopri5 in C", m, 1.1, same));
-                for name in [limit::NAME, cvode::NAME, diffsol::NAME, lsoda::NAME] {
+                for name in [limit::NAME, cvode::NAME, diffsol::NAME, lsoda::NAME, heyoka::NAME] {
                     targets.push(at_least(2, &format!("{name} over auto"), m, 1.0, &ERRORS, peer(name)));
                 }
             }

@@ -2,6 +2,7 @@
 
 pub mod cvode;
 pub mod diffsol;
+pub mod heyoka;
 pub mod limit;
 pub mod lsoda;
 pub mod odec;
@@ -21,10 +22,11 @@ pub struct Peer {
 }
 
 /// All peers, in the order of the tables.
-pub const ALL: [Peer; 5] = [
+pub const ALL: [Peer; 6] = [
     Peer { name: odec::NAME, here: odec::here, curves: odec::curves },
     Peer { name: limit::NAME, here: limit::here, curves: limit::curves },
     Peer { name: cvode::NAME, here: cvode::here, curves: cvode::curves },
     Peer { name: diffsol::NAME, here: diffsol::here, curves: diffsol::curves },
     Peer { name: lsoda::NAME, here: lsoda::here, curves: lsoda::curves },
+    Peer { name: heyoka::NAME, here: heyoka::here, curves: heyoka::curves },
 ];

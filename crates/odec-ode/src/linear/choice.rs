@@ -8,7 +8,7 @@ use crate::linear::dense::Dense;
 use crate::linear::fronts::{self, Fronts, Plan};
 use crate::linear::incomplete::Incomplete;
 use crate::linear::sparse::Sparse;
-use crate::linear::split::{self, Split};
+use crate::linear::split::{self, Split, Structure};
 use crate::linear::straight::{Eliminator, Straight};
 use crate::linear::{Factor, Scalar, band, ordering};
 use crate::pattern::Pattern;
@@ -311,10 +311,15 @@ fn straight<S: Scalar>(pattern: &Pattern, request: Request<'_>, most: f64) -> Op
 
 /// As [`direct`], for methods that iterate themselves: an iteration where it is asked for or promises less work.
 pub(super) fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<Box<dyn Factor>, Refusal> {
+    if let Some(eliminator) = request.eliminator
+        && let Some(structure) = eliminator.memory().structure(pattern, request.wish)
+    {
+        return Ok(Box::new(Split::new(structure)));
+    }
     match request.wish {
         Linear::Krylov => {
             let graph = band::symmetric(pattern);
-            return Ok(krylov(pattern, &graph, band::narrow(&graph)));
+            return Ok(krylov(pattern, &graph, band::narrow(&graph), request));
         }
         Linear::Auto => {}
         _ => return direct(pattern, request),
@@ -325,19 +330,22 @@ pub(super) fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<Box<d
         let (order, width) = band::narrow(&graph);
         let most = KRYLOV_PAYS * pattern.entries() as f64;
         if width > NARROW && (n > ANALYSED || ordering::of_graph(&graph, MAX_FILL, most).is_none()) {
-            return Ok(krylov(pattern, &graph, (order, width)));
+            return Ok(krylov(pattern, &graph, (order, width), request));
         }
     }
     direct(pattern, request)
 }
 
 /// Iteration with an order that brings entries near the diagonal, and the half bandwidth in it.
-fn krylov(pattern: &Pattern, graph: &Pattern, narrow: (Vec<u32>, usize)) -> Box<dyn Factor> {
-    if split::suits(pattern, graph) {
-        Box::new(Split::new(pattern, graph, narrow))
-    } else {
-        Box::new(Incomplete::new(pattern, narrow))
+fn krylov(pattern: &Pattern, graph: &Pattern, narrow: (Vec<u32>, usize), request: Request<'_>) -> Box<dyn Factor> {
+    if !split::suits(pattern, graph) {
+        return Box::new(Incomplete::new(pattern, narrow));
     }
+    let structure = Arc::new(Structure::new(pattern, graph, narrow));
+    if let Some(eliminator) = request.eliminator {
+        eliminator.memory().keep_structure(pattern, request.wish, &structure);
+    }
+    Box::new(Split::new(structure))
 }
 
 /// A factorisation that always chooses its pivots by size, for matrices that may be singular.

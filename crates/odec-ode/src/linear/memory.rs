@@ -1,20 +1,33 @@
 //! What runs of one model need not find out again: of each pattern, W and the places of its parts, the order of elimination, and
-//! code with pivots on the diagonal. All of it follows from the pattern alone, so that no run depends on those before it.
+//! code with pivots on the diagonal; or the places of incomplete factors. All of it follows from the pattern alone, so that no run depends on those before it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::linear::choice::{Kind, Linear, LinearReport};
 use crate::linear::ordering::Ordering;
 use crate::linear::solver::BACKWARD_ERROR;
+use crate::linear::split::Structure;
 use crate::linear::{Elimination, Eliminator, Origin, Plan};
 use crate::pattern::Pattern;
 
 /// Most patterns that are kept.
 const MAX_KEPT: usize = 64;
+/// Most entries of W, over all patterns, that incomplete factors are kept for (some 30 bytes each).
+const MAX_ENTRIES: usize = 2_000_000;
 
 /// Patterns that were met. Empty at the start.
 #[derive(Default)]
-pub struct Memory(Mutex<Vec<Arc<Known>>>);
+pub struct Memory {
+    eliminated: Mutex<Vec<Arc<Known>>>,
+    iterated: Mutex<Vec<Iterated>>,
+}
+
+/// A pattern that is iterated on with incomplete factors, and what was asked for.
+struct Iterated {
+    pattern: Pattern,
+    wish: Linear,
+    structure: Arc<Structure>,
+}
 
 /// What tells matrices I*alpha - J apart.
 #[derive(Clone, Copy)]
@@ -50,7 +63,7 @@ impl Known {
 impl Memory {
     /// What is known.
     pub(super) fn find(&self, key: Key<'_>) -> Option<Arc<Known>> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.eliminated.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |known: &&Arc<Known>| {
             known.wish == key.wish && known.complex == key.complex && known.jacobian == *key.jacobian
         };
@@ -75,10 +88,26 @@ impl Memory {
             origin: Arc::clone(origin),
             ordering: Ordering { order: order.to_vec(), fill },
         });
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.eliminated.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() < MAX_KEPT {
             kept.push(Arc::clone(&known));
         }
         Some(known)
+    }
+
+    /// That of incomplete factors of W, where this is iterated on.
+    pub(super) fn structure(&self, pattern: &Pattern, wish: Linear) -> Option<Arc<Structure>> {
+        let kept = self.iterated.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept.iter().find(|known| known.wish == wish && known.pattern == *pattern)?;
+        Some(Arc::clone(&known.structure))
+    }
+
+    /// Keeps it, while there is room.
+    pub(super) fn keep_structure(&self, pattern: &Pattern, wish: Linear, structure: &Arc<Structure>) {
+        let mut kept = self.iterated.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries: usize = kept.iter().map(|known| known.pattern.entries()).sum();
+        if entries + pattern.entries() <= MAX_ENTRIES {
+            kept.push(Iterated { pattern: pattern.clone(), wish, structure: Arc::clone(structure) });
+        }
     }
 }

@@ -403,20 +403,21 @@ impl<S: Scalar> Full<S> {
         }
         let mass = mass_positions(mass, n);
         // Most often M is where J is already.
-        let covered = mass.iter().all(|(r, c)| jacobian.find(*r, *c).is_some());
-        let pattern = match covered {
-            true => jacobian.clone(),
-            false => Pattern::from_positions(n, n, jacobian.positions().chain(mass.iter().copied())),
+        let inside: Option<Vec<u32>> = mass.iter().map(|(r, c)| jacobian.find(*r, *c).map(|e| e as u32)).collect();
+        let (pattern, origin) = match inside {
+            Some(mass) => {
+                let all = (0..jacobian.entries() as u32).collect();
+                (jacobian.clone(), Origin { jacobian: all, mass, unit })
+            }
+            None => {
+                let pattern = Pattern::from_positions(n, n, jacobian.positions().chain(mass.iter().copied()));
+                let slot = |(row, col)| pattern.find(row, col).unwrap_or(0) as u32;
+                let jacobian = jacobian.positions().map(slot).collect();
+                let mass = mass.iter().copied().map(slot).collect();
+                (pattern, Origin { jacobian, mass, unit })
+            }
         };
-        let slot = |(row, col)| pattern.find(row, col).unwrap_or(0) as u32;
-        let origin = Arc::new(Origin {
-            jacobian: match covered {
-                true => (0..jacobian.entries() as u32).collect(),
-                false => jacobian.positions().map(slot).collect(),
-            },
-            mass: mass.iter().copied().map(slot).collect(),
-            unit,
-        });
+        let origin = Arc::new(origin);
         let mut solver = (make.solver)(&pattern)?;
         if let Some(eliminator) = eliminator
             && let Some((order, fill)) = solver.order()

@@ -4,10 +4,12 @@
 //!
 //! With l = E^-1 L, u = E^-1 U: `(I + l)^-1 E^-1 W (I + u)^-1 v = z + (I + l)^-1 (v + (E^-1 D - 2) z)`, `z = (I + u)^-1 v`.
 
+use std::sync::Arc;
+
 use crate::linear::band::inverse;
 use crate::linear::choice::{Kind, LinearReport};
 use crate::linear::krylov::{Goal, Preconditioned, Work, bicgstab};
-use crate::linear::triangle::{Above, Rows, Sum, Triangle, by_levels};
+use crate::linear::triangle::{Above, Rows, Shape, Sum, Triangle, by_levels};
 use crate::linear::{Assembled, Factor, Health};
 use crate::pattern::Pattern;
 
@@ -21,13 +23,21 @@ struct Scaled {
     reciprocal: Vec<f64>,
 }
 
-/// Matrix and iteration.
-pub(super) struct Split {
+/// What follows from the pattern.
+pub(super) struct Structure {
     order: Vec<u32>,
     /// Entry of the matrix on the diagonal of each row.
     pivots: Vec<u32>,
     /// For each place of the lower triangle, the entry opposite; `NONE` where there is none.
     opposite: Vec<u32>,
+    lower: Arc<Shape>,
+    upper: Arc<Shape>,
+    report: LinearReport,
+}
+
+/// Matrix and iteration.
+pub(super) struct Split {
+    structure: Arc<Structure>,
     /// Sums of the rows of the upper triangle.
     sums: Vec<f64>,
     scaled: Scaled,
@@ -35,7 +45,6 @@ pub(super) struct Split {
     /// The factors are, once they have been looked at.
     stable: Option<bool>,
     iterations: u64,
-    report: LinearReport,
 }
 
 const NONE: u32 = u32::MAX;
@@ -64,7 +73,7 @@ pub(super) fn suits(pattern: &Pattern, graph: &Pattern) -> bool {
     true
 }
 
-impl Split {
+impl Structure {
     /// For matrices on a pattern that [`suits`], with an order that brings their entries near the diagonal, and the half bandwidth in
     /// it. The order in which the unknowns come serves as well where it makes as many levels, as on grids numbered line by line.
     pub fn new(pattern: &Pattern, graph: &Pattern, (narrow, bandwidth): (Vec<u32>, usize)) -> Self {
@@ -79,36 +88,53 @@ impl Split {
         };
         let position = inverse(&order);
         let rows = Rows::new(pattern, &position);
-        let lower = Triangle::new(true, &rows, &order);
-        let upper = Triangle::new(false, &rows, &order);
+        let lower = Shape::new(true, &rows, &order);
+        let upper = Shape::new(false, &rows, &order);
         let entry = |i: u32, j: u32| pattern.find(i as usize, j as usize).map_or(NONE, |e| e as u32);
         let mut opposite = vec![NONE; lower.entries()];
         for (place, k, c) in lower.places() {
             opposite[place] = entry(order[c], order[k]);
         }
-        let report = LinearReport { ordering, bandwidth, ..LinearReport::new(Kind::Krylov, pattern) };
-        Split {
+        Structure {
             pivots: order.iter().map(|i| entry(*i, *i)).collect(),
             opposite,
+            lower: Arc::new(lower),
+            upper: Arc::new(upper),
+            report: LinearReport { ordering, bandwidth, ..LinearReport::new(Kind::Krylov, pattern) },
+            order,
+        }
+    }
+}
+
+impl Split {
+    /// For matrices of this structure.
+    pub fn new(structure: Arc<Structure>) -> Self {
+        let n = structure.order.len();
+        Split {
             sums: vec![0.0; n],
-            scaled: Scaled { lower, upper, diagonal: vec![0.0; n], reciprocal: vec![0.0; n] },
+            scaled: Scaled {
+                lower: Triangle::new(Arc::clone(&structure.lower)),
+                upper: Triangle::new(Arc::clone(&structure.upper)),
+                diagonal: vec![0.0; n],
+                reciprocal: vec![0.0; n],
+            },
             work: Work::new(n),
             stable: None,
             iterations: 0,
-            report,
-            order,
+            structure,
         }
     }
 
     fn iterate(&mut self, b: &mut [f64], tolerance: f64) -> bool {
+        let order = &self.structure.order;
         let Work { r, x, .. } = &mut self.work;
-        for ((x, i), scale) in x.iter_mut().zip(&self.order).zip(&self.scaled.reciprocal) {
+        for ((x, i), scale) in x.iter_mut().zip(order).zip(&self.scaled.reciprocal) {
             *x = b[*i as usize] * scale;
         }
         self.scaled.lower.solve(r, &x[..]);
         let (iterations, met) = bicgstab(&mut self.work, tolerance, &mut self.scaled);
         self.iterations += iterations;
-        for (j, x) in self.order.iter().zip(&self.work.x) {
+        for (j, x) in order.iter().zip(&self.work.x) {
             b[*j as usize] = *x;
         }
         met
@@ -131,13 +157,14 @@ impl Preconditioned for Scaled {
 impl Factor for Split {
     fn factor(&mut self, matrix: &Assembled) -> Result<(), usize> {
         let entries = matrix.values();
+        let Structure { order, pivots, opposite, .. } = &*self.structure;
         let Scaled { lower, upper, diagonal, reciprocal } = &mut self.scaled;
-        for (own, pivot) in diagonal.iter_mut().zip(&self.pivots) {
+        for (own, pivot) in diagonal.iter_mut().zip(pivots) {
             *own = entries[*pivot as usize];
         }
         upper.load(entries, &mut self.sums);
-        let above = Above { diagonal, opposite: &self.opposite, sums: &self.sums };
-        lower.eliminate(entries, &above, reciprocal).map_err(|i| self.order[i] as usize)?;
+        let above = Above { diagonal, opposite, sums: &self.sums };
+        lower.eliminate(entries, &above, reciprocal).map_err(|i| order[i] as usize)?;
         upper.scale(reciprocal);
         for (own, factor) in diagonal.iter_mut().zip(&*reciprocal) {
             *own = *own * factor - 2.0;
@@ -152,7 +179,7 @@ impl Factor for Split {
     }
 
     fn solve_within(&mut self, b: &mut [f64], goal: Goal<'_>) -> bool {
-        self.work.weigh(&self.order, goal.weights);
+        self.work.weigh(&self.structure.order, goal.weights);
         let stable = *self.stable.get_or_insert_with(|| {
             self.work.one_each();
             let Work { r, x, .. } = &mut self.work;
@@ -168,7 +195,7 @@ impl Factor for Split {
     }
 
     fn report(&self) -> LinearReport {
-        LinearReport { iterations: self.iterations, ..self.report.clone() }
+        LinearReport { iterations: self.iterations, ..self.structure.report.clone() }
     }
 
     fn iterates(&self) -> bool {

@@ -5,8 +5,12 @@ use crate::linear::choice::{Kind, Request};
 use crate::linear::fronts::{Fronts, plan_fronts};
 use crate::linear::solver::Solver;
 use crate::linear::sparse::Sparse;
-use crate::linear::{Assembled, Complex, Dense, Factor, Goal, Linear, Scalar, band, blocks, ordering};
+use crate::linear::{
+    Assembled, Complex, Dense, Elimination, Eliminator, Factor, Goal, Linear, Memory, Plan, Scalar, band, blocks,
+    ordering,
+};
 use crate::pattern::Pattern;
+use std::sync::Arc;
 
 /// A small generator (SplitMix64), seeded.
 struct Random(u64);
@@ -285,4 +289,45 @@ fn an_iteration_that_was_not_asked_for_gives_way_where_it_fails() {
     };
     assert_eq!(run(Linear::Auto), (3, false, 1));
     assert_eq!(run(Linear::Krylov), (6, true, 0));
+}
+
+/// Writes no code, and remembers.
+#[derive(Default)]
+struct Remembers(Memory);
+
+impl Eliminator for Remembers {
+    fn compile(&self, _: &Plan<'_>) -> Option<Arc<dyn Elimination>> {
+        None
+    }
+
+    fn memory(&self) -> &Memory {
+        &self.0
+    }
+}
+
+#[test]
+fn the_structure_of_incomplete_factors_is_found_once_and_gives_the_same_bits() {
+    let (pattern, values) = grid(60);
+    let n = pattern.cols();
+    let weights = vec![1.0; n];
+    let solve = |eliminator: Option<&Arc<dyn Eliminator>>| {
+        let mut solver = Solver::iterating(&pattern, Request { wish: Linear::Auto, eliminator, clock: None }).unwrap();
+        solver.values_mut().copy_from_slice(&values);
+        solver.factor().unwrap();
+        let mut x: Vec<f64> = (0..n).map(|i| (i as f64).sin()).collect();
+        assert!(solver.solve_within(&mut x, Goal { weights: &weights, tolerance: 1e-3 }));
+        assert!(solver.iterates());
+        (x, solver.report())
+    };
+    let alone = solve(None);
+    let remembers: Arc<dyn Eliminator> = Arc::new(Remembers::default());
+    assert!(remembers.memory().structure(&pattern, Linear::Auto).is_none());
+    assert!(solve(Some(&remembers)) == alone);
+    let known = remembers.memory().structure(&pattern, Linear::Auto).unwrap();
+    assert!(solve(Some(&remembers)) == alone);
+    let still = remembers.memory().structure(&pattern, Linear::Auto).unwrap();
+    assert!(Arc::ptr_eq(&known, &still));
+    // It was asked for by no other wish, and is that of no other pattern.
+    assert!(remembers.memory().structure(&pattern, Linear::Krylov).is_none());
+    assert!(remembers.memory().structure(&grid(61).0, Linear::Auto).is_none());
 }

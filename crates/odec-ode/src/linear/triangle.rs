@@ -1,6 +1,8 @@
 //! Triangles of a matrix in an order of levels: rows of a level do not wait for each other, and where the matrix comes from a grid their
 //! entries lie at fixed distances, so that they are kept by distances and solved for side by side, without an index for every entry.
 
+use std::sync::Arc;
+
 use crate::linear::band::inverse;
 use crate::pattern::Pattern;
 
@@ -66,16 +68,21 @@ impl Rows {
     }
 }
 
-/// One triangle without its diagonal.
-pub(super) struct Triangle {
+/// Where the entries of one triangle are, without its diagonal.
+pub(super) struct Shape {
     below: bool,
     segments: Vec<Segment>,
     distances: Vec<u32>,
     starts: Vec<u32>,
     cols: Vec<u32>,
-    pub values: Vec<f64>,
-    /// Entry of the matrix at each place; the number of entries where it has none.
+    /// Entry of the matrix at each place; `NONE` where it has none.
     source: Vec<u32>,
+}
+
+/// One triangle without its diagonal.
+pub(super) struct Triangle {
+    shape: Arc<Shape>,
+    values: Vec<f64>,
 }
 
 /// Entry of a matrix, zero where there is none.
@@ -145,17 +152,16 @@ impl Open {
     }
 }
 
-impl Triangle {
-    /// The triangle below or above the diagonal, in an order.
+impl Shape {
+    /// That of the triangle below or above the diagonal, in an order.
     pub fn new(below: bool, rows: &Rows, order: &[u32]) -> Self {
         let n = order.len();
-        let mut t = Triangle {
+        let mut t = Shape {
             below,
             segments: Vec::new(),
             distances: Vec::new(),
             starts: Vec::new(),
             cols: Vec::new(),
-            values: Vec::new(),
             source: Vec::new(),
         };
         // Distances of the entries of all rows, ascending in each, and the entries.
@@ -210,13 +216,12 @@ impl Triangle {
                 t.starts.push(t.cols.len() as u32);
             }
         }
-        t.values = vec![0.0; t.source.len()];
         t
     }
 
     /// Entries kept, with the zeros.
     pub fn entries(&self) -> usize {
-        self.values.len()
+        self.source.len()
     }
 
     /// Every place with its row and column.
@@ -246,10 +251,18 @@ impl Triangle {
             (s.values as usize + from + c * step, k, column)
         })
     }
+}
+
+impl Triangle {
+    /// Zeros in these places.
+    pub fn new(shape: Arc<Shape>) -> Self {
+        Triangle { values: vec![0.0; shape.entries()], shape }
+    }
 
     /// Takes the values of a matrix, and sums them by rows.
     pub fn load(&mut self, entries: &[f64], sums: &mut [f64]) {
-        let Triangle { segments, starts, values, source, .. } = self;
+        let Triangle { shape, values } = self;
+        let Shape { segments, starts, source, .. } = &**shape;
         for (value, source) in values.iter_mut().zip(&*source) {
             *value = entry(entries, *source);
         }
@@ -276,7 +289,8 @@ impl Triangle {
 
     /// Multiplies rows by factors.
     pub fn scale(&mut self, factors: &[f64]) {
-        let Triangle { segments, starts, values, .. } = self;
+        let Triangle { shape, values } = self;
+        let Shape { segments, starts, .. } = &**shape;
         for s in segments.iter() {
             let rows = &factors[s.first as usize..(s.first + s.len) as usize];
             match s.kind {
@@ -303,7 +317,8 @@ impl Triangle {
     /// `reciprocal` the reciprocals of the pivots, and multiplies the rows by them. The error is a row without a pivot.
     pub fn eliminate(&mut self, entries: &[f64], matrix: &Above<'_>, reciprocal: &mut [f64]) -> Result<(), usize> {
         let Above { diagonal, opposite, sums } = *matrix;
-        let Triangle { segments, distances, starts, cols, values, source, .. } = self;
+        let Triangle { shape, values } = self;
+        let Shape { segments, distances, starts, cols, source, .. } = &**shape;
         let mut dropped = [0.0; PIECE];
         for s in segments.iter() {
             let (first, len) = (s.first as usize, s.len as usize);
@@ -370,10 +385,12 @@ impl Triangle {
     /// Solves (I + T) x = start, T this triangle: `start(i)` is the right side of row i.
     #[inline(always)]
     pub fn solve(&self, x: &mut [f64], start: impl Start) {
+        let shape = &*self.shape;
+        let below = shape.below;
         let mut step = |s: &Segment| {
             let (first, len) = (s.first as usize, s.len as usize);
             // What is known already, and what is to be solved for.
-            let (known, own) = if self.below {
+            let (known, own) = if below {
                 let (before, rest) = x.split_at_mut(first);
                 (&*before, &mut rest[..len])
             } else {
@@ -382,28 +399,28 @@ impl Triangle {
             };
             match s.kind {
                 Kind::Even { at, count } => {
-                    let distances = &self.distances[at as usize..][..count as usize];
+                    let distances = &shape.distances[at as usize..][..count as usize];
                     let values = &self.values[s.values as usize..][..count as usize * len];
                     let from = start.of(first, len);
                     // Above, `known` starts behind the rows at work.
-                    let base = if self.below { first } else { len };
+                    let base = if below { first } else { len };
                     match count {
-                        0 => rows::<0, _>(own, values, known, (self.below, base, distances), from),
-                        1 => rows::<1, _>(own, values, known, (self.below, base, distances), from),
-                        2 => rows::<2, _>(own, values, known, (self.below, base, distances), from),
-                        3 => rows::<3, _>(own, values, known, (self.below, base, distances), from),
-                        4 => rows::<4, _>(own, values, known, (self.below, base, distances), from),
-                        5 => rows::<5, _>(own, values, known, (self.below, base, distances), from),
-                        _ => rows::<MAX_DISTANCES, _>(own, values, known, (self.below, base, distances), from),
+                        0 => rows::<0, _>(own, values, known, (below, base, distances), from),
+                        1 => rows::<1, _>(own, values, known, (below, base, distances), from),
+                        2 => rows::<2, _>(own, values, known, (below, base, distances), from),
+                        3 => rows::<3, _>(own, values, known, (below, base, distances), from),
+                        4 => rows::<4, _>(own, values, known, (below, base, distances), from),
+                        5 => rows::<5, _>(own, values, known, (below, base, distances), from),
+                        _ => rows::<MAX_DISTANCES, _>(own, values, known, (below, base, distances), from),
                     }
                 }
                 Kind::Listed { at } => {
-                    let starts = &self.starts[at as usize..][..len + 1];
+                    let starts = &shape.starts[at as usize..][..len + 1];
                     let values = &self.values[s.values as usize..][..(starts[len] - starts[0]) as usize];
-                    let cols = &self.cols[starts[0] as usize..starts[len] as usize];
+                    let cols = &shape.cols[starts[0] as usize..starts[len] as usize];
                     let from = start.of(first, len);
                     for k in 0..len {
-                        let r = if self.below { k } else { len - 1 - k };
+                        let r = if below { k } else { len - 1 - k };
                         let row = (starts[r] - starts[0]) as usize..(starts[r + 1] - starts[0]) as usize;
                         let mut sum = from.at(r);
                         for (value, column) in values[row.clone()].iter().zip(&cols[row]) {
@@ -414,10 +431,10 @@ impl Triangle {
                 }
             }
         };
-        if self.below {
-            self.segments.iter().for_each(&mut step);
+        if below {
+            shape.segments.iter().for_each(&mut step);
         } else {
-            self.segments.iter().rev().for_each(&mut step);
+            shape.segments.iter().rev().for_each(&mut step);
         }
     }
 }

@@ -8,6 +8,7 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
+use odec_ir::builtin::exponential::{HYPOT_LEAST, HYPOT_SCALES};
 use odec_ir::interface::{self, Content, FUNCTIONS, Settled};
 use odec_ir::schedule::{Schedule, Step, Value};
 use odec_ir::{Builtin, KernelRole, Layout, Lowering, Op, Primitive, Program, expand};
@@ -171,6 +172,23 @@ fn helpers(text: &mut String, calls: Vec<Op>) {
             );
         }
     }
+    if calls.iter().any(|&op| nests::is(op, Primitive::Hypot)) {
+        let [least, large, small] = [HYPOT_LEAST, HYPOT_SCALES[0], HYPOT_SCALES[1]].map(literal::number);
+        let _ = writeln!(
+            text,
+            "/* The length of a vector, whose squares may neither overflow nor vanish. */\n\
+             static double length(double x, double y)\n{{\n    \
+                 double sum = x * x + y * y, scale, back;\n    \
+                 if (sum >= {least} && sum < HUGE_VAL) return sqrt(sum);\n    \
+                 if (fabs(x) == HUGE_VAL || fabs(y) == HUGE_VAL) return HUGE_VAL;\n    \
+                 scale = sum < {least} ? {large} : {small};\n    \
+                 back = sum < {least} ? {small} : {large};\n    \
+                 x *= scale;\n    \
+                 y *= scale;\n    \
+                 sum = x * x + y * y;\n    \
+                 return sqrt(sum) * back;\n}}"
+        );
+    }
     text.push('\n');
 }
 
@@ -302,6 +320,7 @@ pub(crate) fn call<O: Operands>(operands: &O, op: Op, args: [O::Id; 3]) -> Strin
         Primitive::Ceil => format!("ceil({a})"),
         Primitive::Copysign => format!("copysign({a}, {b})"),
         Primitive::Fma => format!("fma({a}, {b}, {})", operands.number(args[2])),
+        Primitive::Hypot => format!("length({a}, {b})"),
         Primitive::Min => format!("least({a}, {b})"),
         Primitive::Max => format!("greatest({a}, {b})"),
         Primitive::Lt => format!("{a} < {b}"),

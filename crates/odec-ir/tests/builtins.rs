@@ -276,6 +276,9 @@ fn special_values() {
         ("max", &[0.0, -0.0], 0.0), ("max", &[-0.0, 0.0], -0.0), ("max", &[nan, 1.0], nan), ("max", &[1.0, nan], nan),
         ("cbrt", &[-0.0], -0.0), ("cbrt", &[-27.0], -3.0), ("cbrt", &[f64::NEG_INFINITY], -inf), ("cbrt", &[nan], nan),
         ("cbrt", &[5e-324], 1.7031839360032603e-108), ("cbrt", &[f64::MAX], 5.643803094122362e102), ("cbrt", &[1e30], 1e10),
+        ("hypot", &[inf, nan], inf), ("hypot", &[nan, -inf], inf), ("hypot", &[nan, 0.0], nan), ("hypot", &[-0.0, 0.0], 0.0),
+        ("hypot", &[-3.0, 4.0], 5.0), ("hypot", &[3e300, 4e300], 5e300), ("hypot", &[5e-324, 0.0], 5e-324), ("hypot", &[-inf, 1.0], inf),
+        ("hypot", &[3e-310, 4e-310], 5e-310), ("hypot", &[f64::MAX, f64::MAX], inf), ("hypot", &[f64::MAX, 1.0], f64::MAX),
         ("round", &[2.5], 3.0), ("round", &[-2.5], -3.0), ("round", &[-0.2], -0.0),
         ("lt", &[nan, 1.0], 0.0), ("le", &[1.0, nan], 0.0), ("eq", &[nan, nan], 0.0), ("ne", &[nan, nan], 1.0),
         ("if", &[nan, 1.0, 2.0], 1.0), ("if", &[-0.0, 1.0, 2.0], 2.0), ("not", &[nan], 0.0), ("not", &[0.0], 1.0),
@@ -285,6 +288,39 @@ fn special_values() {
         let got = value(name, args);
         assert!(same(got, *want), "{name}({args:?}) = {got}, not {want}");
     }
+}
+
+/// Lengths against the C library's, which are right to half a unit in the last place and a little: numbers of all sizes,
+/// those at which squares overflow or vanish, and every pair of odd ones.
+#[test]
+fn lengths_are_within_a_unit_in_the_last_place() {
+    let mut random = Random::new(11);
+    let mut numbers = odd_numbers();
+    for _ in 0..1500 {
+        // Sizes of all exponents, and mantissas of all bits.
+        let exponent = random.uniform(-1080.0, 1024.0);
+        numbers.push(random.uniform(1.0, 2.0) * 2f64.powf(exponent));
+    }
+    for end in [-537.5f64, -512.0, -500.0, -450.0, 511.0, 511.5, 512.0] {
+        numbers.extend([0.9, 0.999_999, 1.0, 1.000_001, 1.1].map(|x| x * 2f64.powf(end)));
+    }
+    let (mut worst, mut compared) = (0u64, 0);
+    for (k, &x) in numbers.iter().enumerate() {
+        // All of the others, and one near in size.
+        let near = x * random.uniform(0.1, 10.0);
+        for y in numbers.iter().skip(k % 7).step_by(7).copied().chain([near]) {
+            let (got, want) = (value("hypot", &[x, y]), x.hypot(y));
+            if got.is_nan() || want.is_nan() {
+                assert!(same(got, want), "hypot({x:e}, {y:e}) = {got:e}, not {want:e}");
+                continue;
+            }
+            // Neighbours differ by one in their bits; the largest number is beside infinity.
+            worst = worst.max(got.to_bits().abs_diff(want.to_bits()));
+            assert!(worst <= 1, "hypot({x:e}, {y:e}) = {got:e}, not {want:e}");
+            compared += 1;
+        }
+    }
+    assert!(worst == 1 && compared > 400_000, "{worst} in {compared}");
 }
 
 #[test]

@@ -17,7 +17,6 @@ unsafe extern "C" {
     safe fn floor(x: c_double) -> c_double;
     safe fn fma(x: c_double, y: c_double, z: c_double) -> c_double;
     safe fn fmod(x: c_double, y: c_double) -> c_double;
-    safe fn hypot(x: c_double, y: c_double) -> c_double;
     safe fn log(x: c_double) -> c_double;
     safe fn log10(x: c_double) -> c_double;
     safe fn log1p(x: c_double) -> c_double;
@@ -57,7 +56,6 @@ static TABLE: &[(&str, Function)] = &[
     ("floor", Unary(floor)),
     ("fma", Ternary(fma)),
     ("fmod", Binary(fmod)),
-    ("hypot", Binary(hypot)),
     ("log", Unary(log)),
     ("log10", Unary(log10)),
     ("log1p", Unary(log1p)),

@@ -3,11 +3,12 @@
 //! Every operation is one that IEEE 754 or the builtin's row defines, none is fused with another, so the bits are those of
 //! the interpreter. A truth value is 0 or 1 in a byte, or all bits of a lane.
 
-use cranelift_codegen::cursor::FuncCursor;
+use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::immediates::Ieee64;
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use cranelift_codegen::ir::{BlockArg, InstBuilder, MemFlagsData, Value, types};
 use odec_ir::Primitive;
+use odec_ir::builtin::exponential::{HYPOT_LEAST, HYPOT_SCALES};
 
 /// How many values an instruction works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +98,7 @@ impl Width {
             // processor's own minimum gives the second argument on NaN, Cranelift's orders the zeros.
             Primitive::Min => self.extremum(pos, FloatCC::LessThan, x, y),
             Primitive::Max => self.extremum(pos, FloatCC::GreaterThan, x, y),
+            Primitive::Hypot => self.hypot(pos, x, y),
             // These have truth values.
             Primitive::Lt
             | Primitive::Le
@@ -116,6 +118,65 @@ impl Width {
         let least = self.select(pos, second, y, x);
         let invalid = pos.ins().fcmp(FloatCC::Unordered, y, y);
         self.select(pos, invalid, y, least)
+    }
+
+    /// The square root of the sum of squares; where that sum leaves its range, the same of scaled arguments in a block apart.
+    fn hypot(self, pos: &mut FuncCursor, x: Value, y: Value) -> Value {
+        let ty = pos.func.dfg.value_type(x);
+        let [fits, ends, apart, join] = [(); 4].map(|()| pos.func.dfg.make_block());
+        let result = pos.func.dfg.append_block_param(join, ty);
+        let squares = |pos: &mut FuncCursor, x: Value, y: Value| {
+            let (x, y) = (pos.ins().fmul(x, x), pos.ins().fmul(y, y));
+            pos.ins().fadd(x, y)
+        };
+        let sum = squares(pos, x, y);
+        let [least, infinity] = [HYPOT_LEAST, f64::INFINITY].map(|number| self.constant(pos, number));
+        match self {
+            Width::One => {
+                let enough = pos.ins().fcmp(FloatCC::GreaterThanOrEqual, sum, least);
+                pos.ins().brif(enough, ends, &[], apart, &[]);
+                pos.insert_block(ends);
+                let finite = pos.ins().fcmp(FloatCC::LessThan, sum, infinity);
+                pos.ins().brif(finite, fits, &[], apart, &[]);
+            }
+            Width::Two => {
+                let enough = pos.ins().fcmp(FloatCC::GreaterThanOrEqual, sum, least);
+                let finite = pos.ins().fcmp(FloatCC::LessThan, sum, infinity);
+                let both = pos.ins().band(enough, finite);
+                let both = pos.ins().vall_true(both);
+                pos.ins().brif(both, ends, &[], apart, &[]);
+                pos.insert_block(ends);
+                pos.ins().jump(fits, &[]);
+            }
+        }
+        pos.insert_block(fits);
+        let root = pos.ins().sqrt(sum);
+        pos.ins().jump(join, &[BlockArg::Value(root)]);
+
+        pos.insert_block(apart);
+        pos.func.layout.set_cold(apart);
+        let [large, small] = HYPOT_SCALES.map(|scale| self.constant(pos, scale));
+        let short = pos.ins().fcmp(FloatCC::LessThan, sum, least);
+        let long = pos.ins().fcmp(FloatCC::Equal, sum, infinity);
+        // In a pair, the length beside may fit: it is not scaled.
+        let one = self.constant(pos, 1.0);
+        let [scale, back] = [[large, small], [small, large]].map(|[if_short, if_long]| {
+            let scale = self.select(pos, long, if_long, one);
+            self.select(pos, short, if_short, scale)
+        });
+        let scaled = [x, y].map(|x| pos.ins().fmul(x, scale));
+        let root = squares(pos, scaled[0], scaled[1]);
+        let root = pos.ins().sqrt(root);
+        let root = pos.ins().fmul(root, back);
+        let [first, second] = [x, y].map(|x| {
+            let size = pos.ins().fabs(x);
+            pos.ins().fcmp(FloatCC::Equal, size, infinity)
+        });
+        let infinite = pos.ins().bor(first, second);
+        let root = self.select(pos, infinite, infinity, root);
+        pos.ins().jump(join, &[BlockArg::Value(root)]);
+        pos.insert_block(join);
+        result
     }
 }
 

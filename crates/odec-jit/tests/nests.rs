@@ -249,6 +249,47 @@ fn loops_nested_too_deeply_are_refused() {
     assert_eq!(Compiled::new(&program).err(), Some(JitError::TooManyLoops));
 }
 
+/// Lengths are computed two at a time; one that has to be scaled may lie beside one that has not.
+#[test]
+fn lengths_in_pairs() {
+    let tiny = f64::from_bits((1023 - 500) << 52);
+    let sizes = [0.0, 5e-324, 3e-308, 1e-151, tiny, 1.0001 * tiny, 0.75, 1e6, 1e153, 1.4e154, 1e300, f64::MAX];
+    let sizes: Vec<f64> = sizes.into_iter().chain([f64::INFINITY, f64::NAN, -1e200, -3.0]).collect();
+    let count = sizes.len() * sizes.len();
+    let mut program = MODELS[0].1(count as i64).program;
+    let find = |name: &str| program.arrays.iter().position(|array| array.name == name).unwrap();
+    let [t, s] = ["T", "s"].map(|name| ArrayId(find(name) as u32));
+    let nest = program.nests.iter().find(|nest| nest.role == KernelRole::Rhs).unwrap();
+    let (mut space, mut graph) = (Space::new(), Graph::new());
+    space.push_loop(nest.space.loops()[nest.iterates[0].0 as usize].clone());
+    let Target::Set(access) = nest.stores[0].target else { panic!() };
+    let subs = nest.space.access(access).subs.clone();
+    let own = space.intern(odec_ir::nest::Access { array: t, subs: subs.clone(), guard: None });
+    let other = space.intern(odec_ir::nest::Access { array: s, subs, guard: None });
+    let (x, y) = (graph.insert(Node::Element(own)), graph.insert(Node::Element(other)));
+    let node = graph.apply(&odec_ir::builtin::exponential::HYPOT, &[x, y]);
+    let stores = vec![Store { target: Target::Set(own), node }];
+    let (role, part, margins) = (KernelRole::Rhs, Part::Whole, Vec::new());
+    program.nests = vec![Nest { role, space, iterates: vec![LoopId(0)], part, margins, graph, stores }];
+
+    let bound = Arc::new(Bound::of(&program).unwrap());
+    let mut compiled = Compiled::new(&program).unwrap();
+    compiled.load(Arc::clone(&bound)).unwrap();
+    let y: Vec<f64> = (0..count).map(|k| sizes[k % sizes.len()]).collect();
+    let mut p = vec![1.0; bound.layout.p_len()];
+    let first = bound.layout.start(s);
+    for k in 0..count {
+        p[first + k] = sizes[k / sizes.len()];
+    }
+    let mut got = vec![0.0; count];
+    compiled.rhs(0.0, &y, &p, &mut got);
+    for k in 0..count {
+        let (x, y) = (y[k], p[first + k]);
+        let expected = (odec_ir::builtin::exponential::HYPOT.value)(&[x, y]);
+        assert!(same(got[k], expected), "hypot({x:e}, {y:e}) is {:e}, not {expected:e}", got[k]);
+    }
+}
+
 /// A long body is compiled by other means than a short one.
 #[test]
 fn long_bodies() {

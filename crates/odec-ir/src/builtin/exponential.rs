@@ -140,11 +140,33 @@ pub static CBRT: Builtin = Builtin {
     ..ROW
 };
 
+/// Squares of a length whose sum is at least this have lost nothing to underflow that its rounding would show: 2^-1000.
+pub const HYPOT_LEAST: f64 = f64::from_bits((1023 - 1000) << 52);
+
+/// What lengths too short or too long to be squared are multiplied by first, and their reciprocals: 2^600 and 2^-600.
+pub const HYPOT_SCALES: [f64; 2] = [f64::from_bits((1023 + 600) << 52), f64::from_bits((1023 - 600) << 52)];
+
+/// The value of [`HYPOT`]: within one unit in the last place. Not the C library's, a call of which costs more than all
+/// else that a distance is used for; of its special cases these hold: infinite if either argument is, else NaN if either is.
+fn hypot(x: f64, y: f64) -> f64 {
+    let sum = x * x + y * y;
+    if sum >= HYPOT_LEAST && sum < f64::INFINITY {
+        return sum.sqrt();
+    }
+    if x.abs() == f64::INFINITY || y.abs() == f64::INFINITY {
+        return f64::INFINITY;
+    }
+    let [large, small] = HYPOT_SCALES;
+    let (scale, back) = if sum < HYPOT_LEAST { (large, small) } else { (small, large) };
+    let (x, y) = (x * scale, y * scale);
+    (x * x + y * y).sqrt() * back
+}
+
 /// `sqrt(x^2 + y^2)` without overflow. At the origin, a kink, both derivatives are 0 by convention.
 pub static HYPOT: Builtin = Builtin {
     name: "hypot",
     arity: 2,
-    value: |x| x[0].hypot(x[1]),
+    value: |x| hypot(x[0], x[1]),
     derivative: |g, a, call, i| {
         let zero = g.constant(0.0);
         let origin = g.apply(&logic::EQ, &[call, zero]);
@@ -159,7 +181,8 @@ pub static HYPOT: Builtin = Builtin {
         let (a, b) = (x[0] / scale, x[1] / scale);
         (a * a + b * b).sqrt() * scale
     },
-    lowering: Lowering::Libm("hypot"),
+    lowering: Lowering::Primitive(Primitive::Hypot),
+    commutative: true,
     doc: "Length of the vector (x, y), without overflow.",
     ..ROW
 };

@@ -168,6 +168,9 @@ pub enum Primitive {
     Copysign,
     /// `a * b + c`, rounded once.
     Fma,
+    /// `sqrt(a^2 + b^2)`, of scaled arguments where the sum of the squares is below [`exponential::HYPOT_LEAST`] or not finite:
+    /// see [`exponential::HYPOT`].
+    Hypot,
 }
 
 /// A builtin by reference to its row; equal only to itself.

@@ -27,12 +27,15 @@ use crate::stage;
 /// A `Jacobian` entry exists where the row depends on the column through operations with a derivative; `Tangent` and
 /// `TimeDerivative` store every row, zero or not. A matrix of more than [`MAX_DERIVATIVE_TERMS`] products is left out:
 /// the program then has no kernel of that role.
-pub fn complete(mut arrays: Vec<Array>, mut kernels: Vec<Kernel>, name: impl Into<String>) -> Program {
+pub fn complete(mut arrays: Vec<Array>, kernels: Vec<Kernel>, name: impl Into<String>) -> Program {
     let layout = Layout::of_arrays(&arrays);
     let mut derived = Vec::new();
-    if let Some(rhs) = kernels.iter_mut().find(|k| k.role == KernelRole::Rhs) {
-        *rhs = stage::with_reciprocals(rhs, &arrays);
-    }
+    let inverted = |kernel: Kernel| match kernel.role {
+        // What is recorded is the number that the model says.
+        KernelRole::Initial | KernelRole::Outputs | KernelRole::Mass => kernel,
+        _ => stage::with_reciprocals(kernel, &arrays),
+    };
+    let mut kernels: Vec<Kernel> = kernels.into_iter().map(inverted).collect();
     if let Some(rhs) = kernels.iter().find(|k| k.role == KernelRole::Rhs) {
         let states: Vec<ArrayId> = ids(&arrays, |r| matches!(r, Role::Position | Role::Velocity | Role::FirstOrder));
         let parameters = ids(&arrays, |r| r == Role::Parameter);
@@ -49,7 +52,7 @@ pub fn complete(mut arrays: Vec<Array>, mut kernels: Vec<Kernel>, name: impl Int
         derived.extend(matrix(&product, KernelRole::MassJacobian, &states, &layout));
         derived.extend(time_derivative(&product, KernelRole::MassTimeDerivative));
     }
-    kernels.extend(derived);
+    kernels.extend(derived.into_iter().map(inverted));
     stage::hoist(&mut arrays, &mut kernels);
     kernels.sort_by_key(|k| k.role);
     assemble(name.into(), arrays, kernels)

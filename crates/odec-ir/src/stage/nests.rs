@@ -1,8 +1,8 @@
 //! Staging of nests: what depends on parameters and loop indices alone moves to `Prepare` nests.
 //!
 //! A value without loops becomes a `Staged` scalar. One that varies with one or two loops becomes a `Staged` array over
-//! them where that pays: computing it takes a division, a root, a function or a fold, and an array of that size is there
-//! anyway. No number of elements is looked at: programs are the same for all extents.
+//! them where that pays: computing it takes a division, a root, a function or a fold, or is done again in every round of a
+//! loop that it does not vary with (`G*m[b]` in a sum over b, for every row), and an array of that size is there anyway. No number of elements is looked at: programs are the same for all extents.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -142,13 +142,14 @@ impl<'a> Hoist<'a> {
             let costs = match node {
                 Node::Fold(..) => true,
                 Node::Call(op, _) => match op.0.lowering {
-                    Lowering::Primitive(p) => matches!(p, Primitive::Div | Primitive::Sqrt),
+                    Lowering::Primitive(p) => matches!(p, Primitive::Div | Primitive::Sqrt | Primitive::Hypot),
                     Lowering::Libm(_) | Lowering::Expand(_) => true,
                 },
                 _ => false,
             };
             let varies = !own.is_empty();
-            dear.push(varies && (costs || node.operands().iter().any(|a| dear[a.index()])));
+            let again = matches!(node, Node::Call(..)) && is_repeated(nest, &depends, &own);
+            dear.push(varies && (costs || again || node.operands().iter().any(|a| dear[a.index()])));
             total.push(match *node {
                 Node::Element(a) => is_total(nest, program, nest.space.access(a)),
                 _ => node.operands().iter().all(|a| total[a.index()]),
@@ -282,6 +283,23 @@ impl<'a> Hoist<'a> {
         }
         preparation.space = relabel.space;
         copies.nodes[id.index()].unwrap_or(id)
+    }
+}
+
+/// True if what varies with these loops alone runs inside a further loop, in each round of which it has the values of the
+/// round before.
+fn is_repeated(nest: &Nest, depends: &Depends, own: &[LoopId]) -> bool {
+    let position = |l: &LoopId| nest.iterates.iter().position(|i| i == l);
+    let (iterated, folded): (Vec<LoopId>, Vec<LoopId>) = own.iter().partition(|l| position(l).is_some());
+    // The points of a shell are one list.
+    let shell = nest.part == Part::Shell;
+    match folded.iter().map(|&l| depends.depth(l)).max() {
+        Some(depth) if depth as usize >= folded.len() => true,
+        // Loops of folds are inside all iteration loops.
+        Some(_) if shell => iterated.is_empty() && !nest.iterates.is_empty(),
+        Some(_) => iterated.len() < nest.iterates.len(),
+        None if shell => false,
+        None => iterated.iter().filter_map(position).max().is_some_and(|innermost| innermost >= iterated.len()),
     }
 }
 

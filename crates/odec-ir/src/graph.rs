@@ -58,16 +58,23 @@ impl Node {
     }
 }
 
-/// Multiply-and-rotate over the few words of a [`Node`]: with the standard hasher, hashing took half of building.
+/// Multiply-and-rotate over the few words of a key: with the standard hasher, hashing took half of building.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct NodeHasher(u64);
+pub struct QuickHasher(u64);
 
-impl Hasher for NodeHasher {
+/// A map with the hasher of the graph, for keys made of numbers.
+pub type QuickMap<K, V> = HashMap<K, V, BuildHasherDefault<QuickHasher>>;
+
+impl Hasher for QuickHasher {
     fn finish(&self) -> u64 {
         self.0 ^ (self.0 >> 32)
     }
     fn write(&mut self, bytes: &[u8]) {
-        for &b in bytes {
+        let (words, rest) = bytes.as_chunks::<8>();
+        for &word in words {
+            self.write_u64(u64::from_le_bytes(word));
+        }
+        for &b in rest {
             self.write_u64(u64::from(b));
         }
     }
@@ -88,13 +95,20 @@ impl Hasher for NodeHasher {
     }
 }
 
+/// The places of a node: few, and most nodes have one, so that they are kept in place.
+#[derive(Clone, Copy, Default)]
+struct Spans {
+    count: u8,
+    list: [Span; MAX_SPANS_PER_NODE],
+}
+
 /// Nodes in topological order with the places in the source that each came from. Equal expressions are one node, and
 /// numbering follows the order of creation alone, so equal inputs give equal graphs.
 #[derive(Clone, Default)]
 pub struct Graph {
     nodes: Vec<Node>,
-    spans: Vec<Vec<Span>>,
-    index: HashMap<Node, NodeId, BuildHasherDefault<NodeHasher>>,
+    spans: Vec<Spans>,
+    index: QuickMap<Node, NodeId>,
 }
 
 impl Graph {
@@ -125,14 +139,17 @@ impl Graph {
 
     /// Up to [`MAX_SPANS_PER_NODE`] places that the node was written at, in the order they were added.
     pub fn spans(&self, id: NodeId) -> &[Span] {
-        &self.spans[id.index()]
+        let Spans { count, list } = &self.spans[id.index()];
+        &list[..usize::from(*count)]
     }
 
     /// Notes a further place that the node was written at.
     pub fn add_span(&mut self, id: NodeId, span: Span) {
-        let spans = &mut self.spans[id.index()];
-        if spans.len() < MAX_SPANS_PER_NODE && !spans.contains(&span) {
-            spans.push(span);
+        let Spans { count, list } = &mut self.spans[id.index()];
+        let known = usize::from(*count);
+        if known < MAX_SPANS_PER_NODE && !list[..known].contains(&span) {
+            list[known] = span;
+            *count += 1;
         }
     }
 
@@ -158,7 +175,7 @@ impl Graph {
         debug_assert!(node.operands().iter().all(|a| a.index() < self.nodes.len()), "operands come first");
         let id = NodeId(self.nodes.len() as u32);
         self.nodes.push(node);
-        self.spans.push(Vec::new());
+        self.spans.push(Spans::default());
         self.index.insert(node, id);
         id
     }

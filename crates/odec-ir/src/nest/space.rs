@@ -1,9 +1,7 @@
 //! Loops, subscripts and accesses of a nest.
 
-use std::collections::HashMap;
-
 use super::{AccessId, ExtentId, LoopId};
-use crate::graph::{Graph, NodeId};
+use crate::graph::{Graph, NodeId, QuickMap};
 use crate::program::ArrayId;
 use crate::span::Span;
 
@@ -44,13 +42,30 @@ impl Affine {
 
     /// `self + factor * other`; `None` if a coefficient overflows.
     pub fn plus(&self, other: &Affine, factor: i64) -> Option<Affine> {
+        // Both ascend.
         fn merge<K: Copy + Ord>(a: &[(K, i64)], b: &[(K, i64)], factor: i64) -> Option<Vec<(K, i64)>> {
-            let mut sum: std::collections::BTreeMap<K, i64> = a.iter().copied().collect();
+            let mut sum = Vec::with_capacity(a.len() + b.len());
+            let mut rest = a;
             for &(k, c) in b {
-                let entry = sum.entry(k).or_insert(0);
-                *entry = entry.checked_add(c.checked_mul(factor)?)?;
+                while let [first, more @ ..] = rest
+                    && first.0 < k
+                {
+                    sum.push(*first);
+                    rest = more;
+                }
+                let mut c = c.checked_mul(factor)?;
+                if let [first, more @ ..] = rest
+                    && first.0 == k
+                {
+                    c = c.checked_add(first.1)?;
+                    rest = more;
+                }
+                if c != 0 {
+                    sum.push((k, c));
+                }
             }
-            Some(sum.into_iter().filter(|&(_, c)| c != 0).collect())
+            sum.extend_from_slice(rest);
+            Some(sum)
         }
         Some(Affine {
             constant: self.constant.checked_add(other.constant.checked_mul(factor)?)?,
@@ -125,7 +140,7 @@ pub struct Loop {
 pub struct Space {
     loops: Vec<Loop>,
     accesses: Vec<Access>,
-    index: HashMap<Access, AccessId>,
+    index: QuickMap<Access, AccessId>,
     /// Conditions of accesses: nodes that depend on loop indices, sizes and tables alone.
     pub guards: Graph,
 }

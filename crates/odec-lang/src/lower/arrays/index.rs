@@ -73,15 +73,15 @@ impl Facts<'_> {
 
     /// It is at least zero, whatever the sizes are. `loops` are those that run where it matters.
     fn never_negative(&self, affine: &Affine, loops: &[(LoopId, i64)]) -> bool {
-        let settled = |a: &Affine| a.extents.is_empty() && a.constant >= 0;
-        if settled(affine) {
-            return true;
+        if affine.extents.is_empty() {
+            return affine.constant >= 0;
         }
         let lengths = self.axes.iter().map(|a| (&a.first, &a.last));
         let running = loops.iter().map(|&(l, _)| &self.loops[l.0 as usize]).map(|l| (&l.first, &l.last));
+        // At least as much as the length of what is not empty.
         lengths.chain(running).any(|(first, last)| {
-            let more = last.plus(first, -1).and_then(|length| affine.plus(&length, -1));
-            more.is_some_and(|rest| settled(&rest))
+            let length = last.plus(first, -1);
+            length.is_some_and(|length| affine.extents == length.extents && affine.constant >= length.constant)
         })
     }
 
@@ -92,8 +92,8 @@ impl Facts<'_> {
 
     /// A difference is at least zero because another one is.
     fn follows(&self, difference: Option<Affine>) -> bool {
-        let settled = |a: Affine| a.loops.is_empty() && a.extents.is_empty() && a.constant >= 0;
-        difference.is_some_and(|d| self.held.iter().any(|h| d.plus(h, -1).is_some_and(settled)))
+        let beyond = |d: &Affine, h: &Affine| d.loops == h.loops && d.extents == h.extents && d.constant >= h.constant;
+        difference.is_some_and(|d| self.held.iter().any(|h| beyond(&d, h)))
     }
 
     /// `first <= sub` everywhere.

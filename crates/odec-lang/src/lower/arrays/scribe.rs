@@ -1,9 +1,10 @@
 //! Writes the expressions of the model out as nodes of one nest: definitions in place of their names with their subscripts
 //! put in, conditions on indices as guards of what they protect. An explicit stack, no recursion.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use odec_ir::builtin::logic;
+use odec_ir::graph::QuickMap;
 use odec_ir::nest::{Access, AccessId, Affine, Edge, Loop, LoopId, Margin, Part, Space, Sub, Subscript};
 use odec_ir::{Graph, Node, NodeId, Span};
 
@@ -90,8 +91,8 @@ pub(super) struct Scribe<'w, 'm> {
     /// Conditions that edges made, not the model.
     pub edge_guards: HashSet<NodeId>,
     contexts: Vec<Context>,
-    context_ids: HashMap<Context, ContextId>,
-    pub known: HashMap<Key, Known>,
+    context_ids: QuickMap<Context, ContextId>,
+    pub known: QuickMap<Key, Known>,
     pub fold_loops: Vec<LoopId>,
     copies: Vec<Option<NodeId>>,
     solved: BTreeMap<(usize, u32), NodeId>,
@@ -111,8 +112,8 @@ impl<'w, 'm> Scribe<'w, 'm> {
             iterates: Vec::new(),
             edge_guards: HashSet::new(),
             contexts: Vec::new(),
-            context_ids: HashMap::new(),
-            known: HashMap::new(),
+            context_ids: QuickMap::default(),
+            known: QuickMap::default(),
             fold_loops: Vec::new(),
             copies: Vec::new(),
             solved: BTreeMap::new(),

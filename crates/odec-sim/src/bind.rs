@@ -8,6 +8,7 @@ use odec_lang::model::{
     ConservedSettings, Expectation, Model, Overrides, Record, Run, Samples as Listed, Settings, Values,
 };
 use odec_lang::source::Source;
+use odec_ode::method::Structure;
 use odec_ode::method::auto::Traits;
 use odec_ode::problem::{Options, Problem, Samples};
 
@@ -129,8 +130,13 @@ impl Plan {
             check_columns(&columns, &frame.samples).map_err(one)?;
         }
         let execution = if self.choices.interpret { Execution::Interpret } else { Execution::Jit };
-        let code = Code::new(program, execution, frame.choice.needs)
-            .map_err(|e| one(crate::blame::not_compiled(&Unfit::Code(e), None)))?;
+        // `auto` may never take up a method that needs derivatives, and their code is most of all code.
+        let ahead = match frame.choice.method.name == odec_ode::method::auto::METHOD.name {
+            true => Structure { jacobian: false, time_derivative: false },
+            false => frame.choice.needs,
+        };
+        let code =
+            Code::new(program, execution, ahead).map_err(|e| one(crate::blame::not_compiled(&Unfit::Code(e), None)))?;
         Ok(Ready { plan: self, frame, states, columns, code })
     }
 
@@ -242,7 +248,9 @@ impl Plan {
         let setting = |choice: Option<f64>, entry: Option<f64>| choice.or(entry);
         let rtol = setting(self.choices.rtol, self.settings.rtol.map(|s| s.value)).unwrap_or(DEFAULT_RTOL);
         let atol = setting(self.choices.atol, self.settings.atol.map(|s| s.value)).unwrap_or(DEFAULT_ATOL);
-        let mut list = vec![atol; states.len()];
+        // One number where all have the same: compiling takes no time that grows with the states.
+        let alike = self.settings.atol_for.is_empty() && self.choices.atol_for.is_empty() && scales.is_empty();
+        let mut list = vec![atol; if alike { 1 } else { states.len() }];
         for (k, setting) in &self.settings.atol_for {
             list[states.series()[*k].places()].fill(setting.value);
         }

@@ -622,3 +622,45 @@ fn derivatives_of_models_agree_with_duals() {
         }
     }
 }
+
+/// What a sum reads of parameters alone, and would compute again for every row, is computed once and kept: `G*m[b]` here. The
+/// inner loop is left with the product that varies with both, and the bits are those of the formula as it is written.
+#[test]
+fn factors_of_the_loop_of_a_sum_are_computed_once() {
+    use odec_ir::nest::schedule::{Body, Schedule, Step};
+    use odec_ir::{Node, expand};
+
+    let text = "const N = 7\nindex a, b = 1..N\nparam G = 0.3\nparam m[a] = 1/(a + 0.1)\n\
+                state x[a] = sin(a)\nx[a]' = sum(b: G*m[b]*(x[b] - x[a]))\nrun { t = 0 .. 1 }\n";
+    let program = program(text, &sizes(7));
+    let nest = program.nests_of(KernelRole::Rhs).next().expect("f");
+    let nest = expand::expanded_nest(nest);
+    fn innermost(steps: &[Step]) -> Option<&Body> {
+        let inner = steps.iter().find_map(|step| if let Step::Loop(body) = step { Some(body) } else { None })?;
+        innermost(&inner.steps).or(Some(inner))
+    }
+    let schedule = Schedule::of(&nest);
+    let body = innermost(&schedule.steps).expect("a loop");
+    let calls = body.steps.iter().filter_map(|step| match step {
+        Step::Compute(id) => match nest.graph.node(*id) {
+            Node::Call(op, _) => Some(op.0.name),
+            _ => None,
+        },
+        _ => None,
+    });
+    assert_eq!(calls.collect::<Vec<_>>(), ["sub", "mul"]);
+
+    let bound = Bound::of(&program).expect("it fits");
+    let p = parameters(&program, &bound);
+    let x: Vec<f64> = (0..7).map(|a| f64::from(a).cos()).collect();
+    let mut rates = vec![0.0; 7];
+    run_bound(&program, &bound, KernelRole::Rhs, Inputs { t: 0.0, y: &x, p: &p, w: &[] }, &mut rates);
+    for a in 0..7 {
+        let mut partial = [0.0; 4];
+        for b in 0..7 {
+            partial[b % 4] += 0.3 * (1.0 / (b as f64 + 1.0 + 0.1)) * (x[b] - x[a]);
+        }
+        let sum: f64 = (partial[0] + partial[2]) + (partial[1] + partial[3]);
+        assert_eq!(rates[a].to_bits(), sum.to_bits());
+    }
+}

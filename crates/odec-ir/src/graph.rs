@@ -1,6 +1,6 @@
 //! A hash-consed flat expression graph: every node is stored once, after its operands.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::builtin::{Builtin, Op, arithmetic};
@@ -64,6 +64,9 @@ pub struct QuickHasher(u64);
 
 /// A map with the hasher of the graph, for keys made of numbers.
 pub type QuickMap<K, V> = HashMap<K, V, BuildHasherDefault<QuickHasher>>;
+
+/// A set with the same.
+pub type QuickSet<K> = HashSet<K, BuildHasherDefault<QuickHasher>>;
 
 impl Hasher for QuickHasher {
     fn finish(&self) -> u64 {

@@ -1,17 +1,15 @@
 //! What an entry of a matrix is where its guard holds. The entry is dropped elsewhere, so that a choice by that condition is
 //! no choice: of `if i > 1 then u[i-1] else 0` the derivative by `u[i-1]` is 1 wherever it is stored.
 
-use std::collections::HashMap;
-
 use crate::builtin::Primitive;
-use crate::graph::{Graph, Node, NodeId};
+use crate::graph::{Graph, Node, NodeId, QuickMap};
 use crate::nest::{Space, Store, Target};
 use crate::stage::copy;
 
 /// The stores with choices that the guards of their columns decide taken out; as they were if that is more code, because
 /// streams then share less.
 pub(super) fn under_guards(graph: &mut Graph, space: &Space, stores: Vec<Store>) -> Vec<Store> {
-    let mut taken: HashMap<NodeId, Decided> = HashMap::new();
+    let mut taken: QuickMap<NodeId, Decided> = QuickMap::default();
     let decided: Vec<Store> = stores
         .iter()
         .map(|&store| {
@@ -36,7 +34,7 @@ fn calls(graph: &Graph, stores: &[Store]) -> usize {
 #[derive(Default)]
 struct Decided {
     /// What each node is there.
-    nodes: HashMap<NodeId, NodeId>,
+    nodes: QuickMap<NodeId, NodeId>,
 }
 
 impl Decided {

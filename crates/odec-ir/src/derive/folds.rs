@@ -3,19 +3,19 @@
 //! The derivative of `sum(k: f(u[k], v[i]))` by `v[i]` is again a sum. By `u[k]` it is a value for each k, and the stream of
 //! matrix entries runs over k: over a loop of its own, as other sums over the same indices may be factors of its value.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::gradient::{FoldRule, Gradient};
 use crate::builtin::logic;
-use crate::graph::{Graph, Node, NodeId};
+use crate::graph::{Graph, Node, NodeId, QuickMap};
 use crate::nest::{Access, AccessId, Affine, Fold, LoopId, Space, Sub, Subscript};
 use crate::stage::copy;
 
 /// Copies what varies with a loop so that it varies with another one of the same indices.
 #[derive(Default)]
 pub(super) struct Carrier {
-    nodes: HashMap<(LoopId, LoopId, NodeId), NodeId>,
-    guards: HashMap<(LoopId, LoopId, NodeId), NodeId>,
+    nodes: QuickMap<(LoopId, LoopId, NodeId), NodeId>,
+    guards: QuickMap<(LoopId, LoopId, NodeId), NodeId>,
 }
 
 impl Carrier {
@@ -128,12 +128,12 @@ pub(super) struct Folds {
     pub space: Space,
     carrier: Carrier,
     /// By loop of a fold: the iteration loop of the streams that run over it.
-    streams: HashMap<LoopId, LoopId>,
+    streams: QuickMap<LoopId, LoopId>,
     /// By product: the loop over its other factors.
-    others: HashMap<NodeId, LoopId>,
+    others: QuickMap<NodeId, LoopId>,
     /// What the columns of gradients are: an access, and the loops of folds that have become loops of its stream.
     columns: Vec<(AccessId, Vec<LoopId>)>,
-    index: HashMap<(AccessId, Vec<LoopId>), u32>,
+    index: QuickMap<(AccessId, Vec<LoopId>), u32>,
 }
 
 impl Folds {
@@ -141,7 +141,14 @@ impl Folds {
     pub fn new(space: Space) -> Folds {
         let columns: Vec<_> = (0..space.accesses().len()).map(|a| (AccessId(a as u32), Vec::new())).collect();
         let index = columns.iter().enumerate().map(|(i, c)| (c.clone(), i as u32)).collect();
-        Folds { space, carrier: Carrier::default(), streams: HashMap::new(), others: HashMap::new(), columns, index }
+        Folds {
+            space,
+            carrier: Carrier::default(),
+            streams: QuickMap::default(),
+            others: QuickMap::default(),
+            columns,
+            index,
+        }
     }
 
     /// The access that a column is the derivative by, in the loops of its stream, and the loops of folds that those

@@ -1,10 +1,8 @@
 //! What each node of a nest varies with: how deep in the iteration loops it has to be, and the loops of folds it is a term of.
 
-use std::collections::HashMap;
-
 use super::frame::Counter;
 use super::{LoopId, Nest};
-use crate::graph::{Node, NodeId};
+use crate::graph::{Node, NodeId, QuickMap};
 
 /// A set of loops of folds, by position in [`Depends::sets`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,7 +18,7 @@ pub(crate) struct Depends {
     /// By node: the loops of folds whose index it depends on and that no fold inside it runs over.
     pub free: Vec<SetId>,
     sets: Vec<Vec<LoopId>>,
-    index: HashMap<Vec<LoopId>, SetId>,
+    index: QuickMap<Vec<LoopId>, SetId>,
     /// By loop: how many loops of folds there are around the folds over it, at most. A loop that runs inside another is deeper,
     /// so that loops of equal depth are never inside one another.
     depths: Vec<u32>,
@@ -34,7 +32,7 @@ impl Depends {
             level: Vec::with_capacity(graph.len()),
             free: Vec::with_capacity(graph.len()),
             sets: vec![Vec::new()],
-            index: HashMap::from([(Vec::new(), NOTHING)]),
+            index: QuickMap::from_iter([(Vec::new(), NOTHING)]),
             depths: Vec::new(),
         };
         let counters = nest.counters();
@@ -50,7 +48,7 @@ impl Depends {
                 depends.of_counters(&counters, &[counter])
             })
             .collect();
-        let mut unions: HashMap<(SetId, SetId), SetId> = HashMap::new();
+        let mut unions: QuickMap<(SetId, SetId), SetId> = QuickMap::default();
         for node in graph.nodes() {
             let (level, free) = match *node {
                 Node::Index(l) => indices[l.0 as usize],
@@ -116,7 +114,7 @@ impl Depends {
         id
     }
 
-    fn union(&mut self, known: &mut HashMap<(SetId, SetId), SetId>, a: SetId, b: SetId) -> SetId {
+    fn union(&mut self, known: &mut QuickMap<(SetId, SetId), SetId>, a: SetId, b: SetId) -> SetId {
         if a == b || b == NOTHING {
             return a;
         }

@@ -4,12 +4,10 @@
 //! term of a fold is computed in the body of the fold's loop, and what does not vary with that loop before it. Folds over
 //! one loop at one place share the loop unless one needs the result of the other.
 
-use std::collections::HashMap;
-
 use super::depends::Depends;
 use super::frame::Counter;
 use super::{LoopId, Nest, Part};
-use crate::graph::{Node, NodeId};
+use crate::graph::{Node, NodeId, QuickMap, QuickSet};
 
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,7 +129,7 @@ struct Planner<'a> {
     depends: Depends,
     /// By node: how many loops of folds have to run one after the other in its home before it is known.
     phase: Vec<u32>,
-    groups: HashMap<Group, Vec<NodeId>>,
+    groups: QuickMap<Group, Vec<NodeId>>,
     /// By node: the body that it was last computed in.
     done: Vec<u32>,
     /// By node: the body that last asked for it.
@@ -149,7 +147,7 @@ impl<'a> Planner<'a> {
             nest,
             depends: Depends::of(nest),
             phase: Vec::with_capacity(len),
-            groups: HashMap::new(),
+            groups: QuickMap::default(),
             done: vec![0; len],
             wanted: vec![0; len],
             stack: Vec::new(),
@@ -194,7 +192,7 @@ impl<'a> Planner<'a> {
     fn outside(&self, fold: NodeId) -> Vec<NodeId> {
         let around = self.depends.loops(fold);
         let mut outside = Vec::new();
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = QuickSet::default();
         let mut stack = vec![self.term(fold)];
         while let Some(id) = stack.pop() {
             if !seen.insert(id) {

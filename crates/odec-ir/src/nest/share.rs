@@ -1,11 +1,9 @@
 //! Loops of folds with the same range become one loop, so that their terms share what they have in common: of the
 //! three components of a force, the distance.
 
-use std::collections::HashMap;
-
 use super::depends::Depends;
 use super::{Access, AccessId, Affine, LoopId, Nest, Space, Sub, Subscript, Target};
-use crate::graph::{Graph, Node, NodeId};
+use crate::graph::{Graph, Node, NodeId, QuickMap};
 use crate::stage::copy;
 
 /// The nest with equal loops of folds merged, and without loops, accesses and nodes that nothing uses. Loops are equal if
@@ -14,7 +12,7 @@ pub fn shared(nest: &Nest) -> Nest {
     let depends = Depends::of(nest);
     let live = nest.graph.reachable(nest.stores.iter().map(|s| s.node));
     let loops = nest.space.loops();
-    let mut first: HashMap<(&Affine, &Affine, u32), LoopId> = HashMap::new();
+    let mut first: QuickMap<(&Affine, &Affine, u32), LoopId> = QuickMap::default();
     let mut merged: Vec<Option<LoopId>> = vec![None; loops.len()];
     let mut space = Space::new();
     for &l in &nest.iterates {
@@ -71,14 +69,14 @@ pub(crate) struct Relabel<'a> {
     /// Where they go.
     pub space: Space,
     loops: Vec<Option<LoopId>>,
-    accesses: HashMap<AccessId, AccessId>,
+    accesses: QuickMap<AccessId, AccessId>,
     guards: Vec<Option<NodeId>>,
 }
 
 impl<'a> Relabel<'a> {
     /// From a space to another, given where the loops go.
     pub fn new(old: &'a Space, space: Space, loops: Vec<Option<LoopId>>) -> Relabel<'a> {
-        Relabel { old, space, loops, accesses: HashMap::new(), guards: Vec::new() }
+        Relabel { old, space, loops, accesses: QuickMap::default(), guards: Vec::new() }
     }
 
     /// A leaf or fold of the graph, in the other space.

@@ -202,6 +202,28 @@ fn a_large_problem_with_fast_decay_takes_no_explicit_step() {
     assert_eq!(line(&outcome), "bdf throughout: stiff from the start");
 }
 
+#[test]
+fn decay_that_lasts_needs_little_evidence() {
+    // The fast unknown is in balance after some 12 to 30 steps, and would ask for more than 10,000 stable ones from there on.
+    let problem = stiff::robertson_40();
+    for (rtol, most) in [(1e-3, 20), (1e-4, 24), (1e-6, 38)] {
+        let (outcome, _) = automatic(&problem, problem.t_end, &problem.y0, &tolerances(rtol, rtol * problem.ratio));
+        let course = outcome.course.as_ref().unwrap();
+        assert_eq!(course.switches, 1, "{}", line(&outcome));
+        assert!(course.steps[0] <= most, "{rtol:e}: {:?}", course.steps);
+        assert!(problem.error(&outcome.y) < 300.0 * rtol, "{rtol:e}: {}", problem.error(&outcome.y));
+    }
+    // What makes 60 unknowns stiff would ask for 2,000 stable steps, or for 20.
+    let n = 60;
+    let y0: Vec<f64> = (1..=n).map(|i| (std::f64::consts::PI * i as f64 / (n + 1) as f64).sin()).collect();
+    for (t_end, course) in
+        [(0.5, "bdf throughout: stiff from the start"), (0.005, "tsit5 throughout: nothing was stiff")]
+    {
+        let (outcome, _) = automatic(&heat(n), t_end, &y0, &tolerances(1e-4, 1e-7));
+        assert_eq!(line(&outcome), course);
+    }
+}
+
 /// Work in evaluations of f; matrices and solves at what they cost in a small model.
 fn work(s: &Stats) -> f64 {
     s.rhs as f64 + s.jacobians as f64 + 4.0 * s.factorisations as f64 + 1.5 * s.solves as f64
@@ -210,7 +232,7 @@ fn work(s: &Stats) -> f64 {
 #[test]
 fn it_never_costs_much_more_than_the_better_of_its_two_methods() {
     /// The look at the start, and the steps until stiffness is certain.
-    const ONCE: f64 = 100.0;
+    const ONCE: f64 = 30.0;
     let lorenz = Dense::new(
         3,
         |_, y, f| {
@@ -237,7 +259,7 @@ fn it_never_costs_much_more_than_the_better_of_its_two_methods() {
                 .map(|outcome| work(&outcome.stats))
                 .fold(f64::INFINITY, f64::min);
             let own = work(&outcome.stats);
-            if own > 1.3 * best + ONCE {
+            if own > 1.15 * best + ONCE {
                 wrong.push(format!("{name} at {rtol:e}: {own} and not {best}, {}", line(&outcome)));
             }
         }

@@ -6,9 +6,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use super::algebraic;
 use super::course::{Course, KEPT, Leg, Why};
-use super::spectral::{MEAN, Spectral};
-use super::{LARGE, algebraic};
+use super::spectral::{Growth, MEAN, Spectral};
 use crate::control::{Tolerances, weighted_norm};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
@@ -28,6 +28,13 @@ const REACHES: (f64, f64) = (0.3, 1.0);
 /// Strained steps after which a problem counts as stiff; with six unstrained ones in between the count begins anew.
 const PATIENCE: u32 = 12;
 const RELAXED: u32 = 6;
+/// The same where the decay would last: an implicit method ends sooner, unless the decay itself ends, and after a leg that did not
+/// pay the longer patience holds. Beside a Rosenbrock method those of higher order than this go without: at their tolerances errors
+/// hold both.
+const QUICK: u32 = 3;
+const QUICK_ORDER: u32 = 5;
+/// Decay lasts where the explicit method would need more stable steps than this for the rest of the run.
+const LASTING: f64 = 200.0;
 /// The count begins anew as well when the step has grown by this much since.
 const GROWING: f64 = 1.2;
 /// Strain by oscillation counts for so much less: an implicit method follows it with no longer steps, unless nothing swings.
@@ -37,8 +44,6 @@ const DECAY: u32 = 4;
 const CHECK: u64 = 50;
 /// Failures in a row of the explicit method after which the implicit one is tried.
 const FAILURES: u32 = 3;
-/// On large problems fast decay that goes on for so many of its time constants is stiff from the start.
-const LASTING: f64 = 1e3;
 /// Work in evaluations of f: a solve, a matrix with its factors; iterations of Newton's method.
 const SOLVE: f64 = 1.5;
 const MATRIX: f64 = 5.0;
@@ -107,6 +112,11 @@ pub struct Auto {
     /// The implicit method is kept where h times the spectral radius is beyond this multiple of the limit, and for so many steps.
     worth: f64,
     least: u64,
+    multistep: bool,
+    /// Little evidence is enough for decay that lasts.
+    quick: bool,
+    /// This leg began with little evidence.
+    hasty: bool,
     t_end: f64,
     begun: bool,
     active: Side,
@@ -194,6 +204,9 @@ impl Auto {
             limit,
             worth,
             least,
+            multistep: least == RISE,
+            quick: least == RISE || explicit.is_some_and(|method| method.order <= QUICK_ORDER),
+            hasty: false,
             t_end: f64::INFINITY,
             begun: false,
             leg: 0,
@@ -256,8 +269,12 @@ impl Auto {
         let size = weighted_norm(y, &self.weights).max(1.0);
         let speed = weighted_norm(spectral.slope(), &self.weights);
         let slow = 0.01 * size * growth.radius > self.limit * speed;
-        let decay = growth.along < -0.8 * growth.radius && growth.radius * (self.t_end - t).abs() > LASTING;
-        decay && (slow || y.len() >= LARGE)
+        self.lasts(growth, t) && (slow || self.multistep)
+    }
+
+    /// True where the fastest part of the solution decays, and would hold the explicit method for long.
+    fn lasts(&self, growth: Growth, t: f64) -> bool {
+        growth.along < -0.8 * growth.radius && growth.radius * (self.t_end - t).abs() > LASTING * self.limit
     }
 
     /// Takes up the other method at the present state; false where it finds no value there.
@@ -281,9 +298,14 @@ impl Auto {
             let steps = self.leg as f64;
             let paid =
                 if self.active == Side::Implicit { steps * self.ratio < other } else { steps < other * self.ratio };
-            let doubt = &mut self.doubt[to as usize];
-            *doubt = if paid { 1 } else { (*doubt * DOUBT).min(MOST) };
+            if self.hasty && !paid {
+                self.quick = false;
+            } else {
+                let doubt = &mut self.doubt[to as usize];
+                *doubt = if paid { 1 } else { (*doubt * DOUBT).min(MOST) };
+            }
         }
+        self.hasty = false;
         (self.since, self.before) = (t, self.last.abs());
         (self.active, self.leg, self.suspect) = (to, 0, false);
         (self.strained, self.relaxed, self.failures, self.calm, self.look) = (0, 0, 0, 0, 1);
@@ -325,10 +347,13 @@ impl Auto {
             }
         }
         let left = (self.t_end - self.time()) / h;
-        let needed = PATIENCE * DECAY * self.doubt[0];
+        let lasting = real < -0.5 * strain && left * strain > LASTING * self.limit;
+        let usual = DECAY * PATIENCE * self.doubt[0];
+        let needed = if lasting && self.quick { DECAY * QUICK } else { usual };
         if self.strained < needed || left < f64::from(PATIENCE) || !self.change(eval, Why::Stiff) {
             return next;
         }
+        self.hasty = needed < usual;
         self.first_implicit(eval, next)
     }
 
@@ -361,9 +386,11 @@ impl Auto {
                 spectral.step(eval, t, y);
             }
         }
-        let radius = spectral.step(eval, t, y).map_or(f64::INFINITY, |growth| growth.radius);
+        let growth = spectral.step(eval, t, y).unwrap_or(Growth { radius: f64::INFINITY, along: 0.0 });
+        let radius = growth.radius;
         let ratio = (h * radius).abs() / self.limit;
-        if ratio > self.worth {
+        // A multistep method that will be needed again would have to begin anew.
+        if ratio > self.worth || (self.multistep && self.lasts(growth, t)) {
             self.calm = 0;
             self.look = if ratio > 10.0 * self.worth { SELDOM } else { OFTEN };
             return next;

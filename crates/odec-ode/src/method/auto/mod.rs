@@ -18,8 +18,6 @@ use crate::system::{Mass, System};
 /// Up to this many unknowns a Rosenbrock method needs the least work at usual tolerances: its several solves per step cost little
 /// against f and J. Beyond, factoring at every step costs more than BDF, which seldom does.
 pub const SMALL: usize = 40;
-/// From this many unknowns on a problem with fast decay begins with the implicit method, whatever its first steps need.
-pub const LARGE: usize = 300;
 /// Below this relative tolerance explicit methods of order 7 pay: on orbits and Lorenz' equations they take the same time as those of
 /// order 5 at 1e-5 for a tenth of the error, and two thirds of it at 1e-7.
 pub const TIGHT_EXPLICIT: f64 = 1e-6;

@@ -125,6 +125,14 @@ impl<'a> Evaluator<'a> {
         self.checked((t, y), result, &out[..n * order], |entry| Cause::NonFiniteRhs { row: entry % n })
     }
 
+    /// A whole step by the series, counted as [`Evaluator::series`]; false where a value among the first `looked_at` is not finite. Who calls
+    /// it then learns from [`Evaluator::series`] what is wrong.
+    #[inline]
+    pub fn series_step(&mut self, t: f64, order: usize, from: &[f64], to: &mut [f64], looked_at: usize) -> bool {
+        self.stats.rhs += order as u64;
+        self.system.series_step(t, order, from, to).is_ok() && all_finite(&to[..looked_at])
+    }
+
     /// Values of df/dy on the pattern of the system.
     pub fn jacobian(&mut self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), Cause> {
         self.stats.jacobians += 1;

@@ -70,8 +70,17 @@ pub trait System: Sync {
         false
     }
     /// The Taylor coefficients of h, h^2, ..., h^order of the solution through (t, y), n each, into `out`. Called only
-    /// after [`System::prepare_series`] of that order.
+    /// after [`System::prepare_series`] or [`System::prepare_series_step`] of that order.
     fn series(&self, _t: f64, _y: &[f64], _order: usize, _out: &mut [f64]) -> Result<(), EvalError> {
+        Err(EvalError::Fatal)
+    }
+    /// Makes ready for [`System::series_step`] of this order; false where it is not to be had, and [`System::series`] has to do.
+    fn prepare_series_step(&self, _order: usize) -> bool {
+        false
+    }
+    /// A whole step by the series of this order that ends at `t`, from one buffer into another of the same layout ([`crate::method::taylor::Places`]).
+    /// Called only after [`System::prepare_series_step`] of that order.
+    fn series_step(&self, _t: f64, _order: usize, _from: &[f64], _to: &mut [f64]) -> Result<(), EvalError> {
         Err(EvalError::Fatal)
     }
     /// Of a system with sensitivities (y and its derivatives by parameters) one more than there are parameters, else 1. The

@@ -521,14 +521,24 @@ impl System for Machine {
     }
 
     fn series_is_short(&self, order: usize) -> bool {
-        self.series.prepare_short((&self.program, &self.layout, None), self.execution(), order)
+        self.nests.is_none() && self.series.is_short(&self.program, self.execution(), order)
     }
 
     fn series(&self, t: f64, y: &[f64], order: usize, out: &mut [f64]) -> Result<(), EvalError> {
         // the kernel reads no direction, but takes one of this length
         let inputs = Inputs { t, y, p: &self.p, w: y };
-        let found = self.series.run(inputs, order, out);
+        let found = self.series.run(inputs, order, out)
+            || (self.prepare_series(order).is_ok() && self.series.run(inputs, order, out));
         if found { Ok(()) } else { Err(EvalError::Fatal) }
+    }
+
+    fn prepare_series_step(&self, order: usize) -> bool {
+        self.nests.is_none() && self.series.prepare_step(&self.program, self.execution(), order)
+    }
+
+    fn series_step(&self, t: f64, order: usize, from: &[f64], to: &mut [f64]) -> Result<(), EvalError> {
+        let inputs = Inputs { t, y: from, p: &self.p, w: from };
+        if self.series.step(inputs, order, to) { Ok(()) } else { Err(EvalError::Fatal) }
     }
 
     fn groups(&self) -> usize {

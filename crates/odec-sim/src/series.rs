@@ -5,14 +5,15 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use odec_ir::interpret::{self, Inputs};
 use odec_ir::layout::Layout;
 use odec_ir::nest;
-use odec_ir::taylor::{MAX_ORDER, MAX_UNROLLED, Recurrences, Table, Unsuited, unrolled};
+use odec_ir::taylor::{MAX_ORDER, MAX_UNROLLED, Recurrences, Table, Unsuited, step, unrolled};
 use odec_ir::{KernelRole, Program};
-use odec_jit::Compiled;
+use odec_jit::{Compiled, Function};
 
 use crate::machine::Execution;
 
-/// Most nodes of a kernel that is made without being asked for: it is to cost no more than a few milliseconds.
-const MAX_UNASKED: usize = 4_000;
+/// Most nodes of a kernel of whole steps: it is to cost no more than a few milliseconds, as it is made without being asked for, and what
+/// is around the series counts for less where that is long.
+const MAX_STEP: usize = 4_000;
 
 /// The coefficients of one order.
 enum Kernel {
@@ -22,6 +23,14 @@ enum Kernel {
     Written(Box<(Program, Layout)>),
     /// Too large to be written out, or with loops of its own.
     Looped(Box<Looped>),
+}
+
+/// A whole step of one order.
+enum Step {
+    /// Machine code.
+    Code(Function),
+    /// The same, interpreted.
+    Written(Box<(Program, Layout)>),
 }
 
 /// Loops over the order, with room for the coefficients of runs that go on at the same time.
@@ -34,12 +43,18 @@ struct Looped {
 pub(crate) struct SeriesKernels {
     recurrences: OnceLock<Result<Recurrences, Unsuited>>,
     kernels: [OnceLock<Kernel>; MAX_ORDER + 1],
+    /// None where it would be long.
+    steps: [OnceLock<Option<Step>>; MAX_ORDER + 1],
 }
 
 impl SeriesKernels {
     /// Nothing made yet.
     pub(crate) fn new() -> SeriesKernels {
-        SeriesKernels { recurrences: OnceLock::new(), kernels: [const { OnceLock::new() }; MAX_ORDER + 1] }
+        SeriesKernels {
+            recurrences: OnceLock::new(),
+            kernels: [const { OnceLock::new() }; MAX_ORDER + 1],
+            steps: [const { OnceLock::new() }; MAX_ORDER + 1],
+        }
     }
 
     /// Makes the kernel of an order; the error says what stands in the way.
@@ -50,38 +65,56 @@ impl SeriesKernels {
         order: usize,
     ) -> Result<(), String> {
         let recurrences = self.recurrences.get_or_init(|| Recurrences::of(program)).as_ref().map_err(reason)?;
-        self.make((program, layout, nests), recurrences, execution, order, MAX_UNROLLED)
+        self.make((program, layout, nests), recurrences, execution, order)
     }
 
-    /// Makes the kernel of an order if it is short, written out and without branches; false if it is not.
-    pub(crate) fn prepare_short(
-        &self,
-        model: (&Program, &Layout, Option<&nest::Bound>),
-        execution: Execution,
-        order: usize,
-    ) -> bool {
-        let Ok(recurrences) = self.recurrences.get_or_init(|| Recurrences::of(model.0)) else { return false };
-        recurrences.smooth()
-            && !recurrences.has_loops()
-            && self.make(model, recurrences, execution, order, MAX_UNASKED).is_ok()
-            && !matches!(self.kernels[order].get(), Some(Kernel::Looped(_)))
+    /// Makes the code of whole steps of an order if it is short; false if it is not.
+    pub(crate) fn prepare_step(&self, program: &Program, execution: Execution, order: usize) -> bool {
+        let Some(slot) = self.steps.get(order) else { return false };
+        let make = || {
+            let recurrences = self.recurrences.get_or_init(|| Recurrences::of(program)).as_ref().ok()?;
+            let written = step::written(program, recurrences, order, MAX_STEP, odec_jit::fuses())?;
+            if execution == Execution::Interpret {
+                let layout = Layout::of(&written);
+                return Some(Step::Written(Box::new((written, layout))));
+            }
+            Compiled::new(&written).ok()?.function(KernelRole::Outputs).map(Step::Code)
+        };
+        slot.get_or_init(make).is_some()
     }
 
-    /// Makes a kernel: written out if it has at most `limit` nodes, a table beyond if that is more than may be written out unasked.
+    /// True where the code of whole steps of an order is short and without branches. If so it is made.
+    pub(crate) fn is_short(&self, program: &Program, execution: Execution, order: usize) -> bool {
+        let Ok(recurrences) = self.recurrences.get_or_init(|| Recurrences::of(program)) else { return false };
+        recurrences.smooth() && self.prepare_step(program, execution, order)
+    }
+
+    /// A whole step; false if the order was not prepared.
+    #[inline]
+    pub(crate) fn step(&self, inputs: Inputs<'_, f64>, order: usize, out: &mut [f64]) -> bool {
+        match self.steps.get(order).and_then(OnceLock::get) {
+            Some(Some(Step::Code(function))) => function.call(inputs.t, inputs.y, inputs.p, inputs.w, out),
+            Some(Some(Step::Written(written))) => {
+                interpret::run_on(&written.0, &written.1, KernelRole::Outputs, inputs, out);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Makes a kernel: written out if it has at most [`MAX_UNROLLED`] nodes, a table beyond.
     fn make(
         &self,
         (program, layout, nests): (&Program, &Layout, Option<&nest::Bound>),
         recurrences: &Recurrences,
         execution: Execution,
         order: usize,
-        limit: usize,
     ) -> Result<(), String> {
         let slot = self.kernels.get(order).ok_or_else(|| format!("order {order} is beyond {MAX_ORDER}"))?;
         if slot.get().is_some() {
             return Ok(());
         }
-        let kernel = match (unrolled(program, recurrences, order, limit, odec_jit::fuses()), execution) {
-            (None, _) if limit < MAX_UNROLLED => return Err("it is too long to be made unasked".to_string()),
+        let kernel = match (unrolled(program, recurrences, order, MAX_UNROLLED, odec_jit::fuses()), execution) {
             (None, _) => {
                 let table = Table::of(program, layout, nests, recurrences).map_err(|why| reason(&why))?;
                 Kernel::Looped(Box::new(Looped { table, room: Mutex::default() }))

@@ -154,6 +154,57 @@ fn the_taylor_method_keeps_the_tolerance() {
     }
 }
 
+/// Code for a whole step does what its parts do: the polynomial at its end, the series there, and the measures of both; interpreted it gives
+/// the same bits.
+#[test]
+fn whole_steps_by_the_series_are_what_their_parts_are() {
+    use odec_ode::System;
+    use odec_ode::method::taylor::Places;
+    const ORDER: usize = 11;
+    let driven = "state x = 1, x' = 0.2\nstate y = 0.5\nparam k = 2\nx'' = -k*sin(x) + 0.1*cos(t)\ny' = -y^2*exp(-t) + x/(1 + y^2)\n";
+    for text in [driven, &file("lorenz"), &file("lotka_volterra"), &file("robertson")] {
+        let machine = |interpret| bind(text, Choices { t_end: Some(1.0), interpret, ..Choices::default() }).machine;
+        let (code, interpreted) = (machine(false), machine(true));
+        let n = code.shape().n;
+        let places = Places { n, order: ORDER };
+        assert_eq!(places.total(), odec_ir::taylor::step::Places { n, order: ORDER }.len());
+        let (t, h, rtol, atol) = (0.3, 0.01, 1e-6, 1e-8);
+        let mut from = vec![0.0; places.total()];
+        let start = code.initial(0.0);
+        from[..n].copy_from_slice(&start);
+        assert!(code.prepare_series_step(ORDER) && interpreted.prepare_series_step(ORDER));
+        code.prepare_series(ORDER).unwrap();
+        code.series(t - h, &start, ORDER, &mut from[n..places.defect()]).unwrap();
+        (from[places.step()], from[places.step() + 1]) = (h, rtol);
+        from[places.atol()..].fill(atol);
+        let (mut to, mut again) = (vec![0.0; places.total()], vec![0.0; places.total()]);
+        code.series_step(t, ORDER, &from, &mut to).unwrap();
+        interpreted.series_step(t, ORDER, &from, &mut again).unwrap();
+        assert!(to.iter().zip(&again).all(|(a, b)| a.to_bits() == b.to_bits()), "{text}");
+
+        let mut sums = [0.0; 3];
+        let mut series = vec![0.0; n * ORDER];
+        code.series(t, &to[..n], ORDER, &mut series).unwrap();
+        assert!(to[n..places.defect()] == series[..], "the series at the end of the step");
+        for i in 0..n {
+            let c = |k: usize| from[k * n + i];
+            let end: f64 = (0..=ORDER).rev().map(|k| c(k) * h.powi(k as i32)).sum();
+            let slope: f64 = (1..=ORDER).rev().map(|k| k as f64 * c(k) * h.powi(k as i32)).sum();
+            let tolerance = atol + rtol * start[i].abs().max(to[i].abs());
+            assert!((to[i] - end).abs() <= 1e-15 * end.abs() + 1e-300, "{} and {end}", to[i]);
+            let defect = slope - h * series[i];
+            assert!((to[places.defect() + i] - defect).abs() <= 1e-15 * slope.abs() + 1e-300);
+            let shares = [to[places.defect() + i], series[(ORDER - 1) * n + i], series[(ORDER - 2) * n + i]];
+            for (sum, share) in sums.iter_mut().zip(shares) {
+                *sum += (share / tolerance).powi(2);
+            }
+        }
+        for (sum, found) in sums.iter().zip(&to[places.sums()..]) {
+            assert!((sum - found).abs() <= 1e-13 * sum, "{sum:e} and {found:e}");
+        }
+    }
+}
+
 /// A branch that is taken inside a step is seen at its end, and the step is made again.
 #[test]
 fn the_taylor_method_sees_branches() {

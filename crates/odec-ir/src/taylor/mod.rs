@@ -9,6 +9,7 @@
 mod arrange;
 mod lanes;
 mod recurrence;
+pub mod step;
 
 use crate::graph::{Graph, Node, NodeId};
 use crate::layout::Layout;
@@ -36,56 +37,94 @@ pub fn unrolled(
     limit: usize,
     fused: bool,
 ) -> Option<Program> {
-    let layout = Layout::of(program);
-    if recurrences.has_loops() {
-        return None;
-    }
-    let [part] = recurrences.parts() else {
-        return Some(program_of(
-            &program.name,
-            inputs_of(program).0,
-            layout.n,
-            order,
-            Graph::new(),
-            &vec![vec![None; order + 1]; layout.n],
-        ));
-    };
-    let source = &part.graph;
-    let mut graph = Graph::new();
     let (inputs, places) = inputs_of(program);
-    let nodes = source.len();
-    let mut series: Vec<Vec<Option<NodeId>>> = vec![Vec::new(); nodes];
-    let mut states: Vec<Vec<Option<NodeId>>> = vec![Vec::new(); layout.n];
-    for k in 0..=order {
-        for (&i, rule) in &part.rules {
-            let value = if k == 0 {
-                Some(copy(source, NodeId(i as u32), &series, &places, &mut graph))
-            } else {
-                let mut algebra =
-                    Unroll { graph: &mut graph, series: &series, states: &states, layout: &layout, fused };
-                coefficient(&mut algebra, i, rule, k)
-            };
-            series[i].push(value);
-            if graph.len() > limit {
-                return None;
-            }
+    let mut graph = Graph::new();
+    let layout = Layout::of(program);
+    let mut start = vec![NodeId(0); layout.n];
+    for (id, _) in states_of(program) {
+        start[layout.state(id)] = graph.read(places[id.0 as usize]);
+    }
+    let model = Model { program, recurrences, layout: &layout, places: &places };
+    let series = model.write(&mut graph, &start, order, limit, fused)?;
+    let coefficients = series.iter().map(|series| &series[1..]);
+    let stores = by_order(coefficients, order, &mut graph);
+    Some(program_of(&program.name, inputs, graph, &stores))
+}
+
+/// The states of a program.
+fn states_of(program: &Program) -> impl Iterator<Item = (ArrayId, &Array)> {
+    let is_state = |array: &Array| matches!(array.role, Role::Position | Role::Velocity | Role::FirstOrder);
+    program.arrays.iter().enumerate().filter(move |(_, a)| is_state(a)).map(|(i, a)| (ArrayId(i as u32), a))
+}
+
+/// What coefficients are written of.
+struct Model<'a> {
+    program: &'a Program,
+    recurrences: &'a Recurrences,
+    layout: &'a Layout,
+    /// Where each array of the model is in the program that is written.
+    places: &'a [ArrayId],
+}
+
+impl Model<'_> {
+    /// The coefficients of order 0 ..= `order` of each state, those that are not zero for every input. The expansion point is `start`.
+    /// `None`: more than `limit` nodes, or a program with loops.
+    fn write(
+        &self,
+        graph: &mut Graph,
+        start: &[NodeId],
+        order: usize,
+        limit: usize,
+        fused: bool,
+    ) -> Option<Vec<Vec<Option<NodeId>>>> {
+        let Model { program, recurrences, layout, places } = *self;
+        if recurrences.has_loops() {
+            return None;
         }
-        if k == 0 {
-            for (id, array) in program.arrays.iter().enumerate() {
-                if matches!(array.role, Role::Position | Role::Velocity | Role::FirstOrder) {
-                    let id = ArrayId(id as u32);
-                    states[layout.state(id)].push(Some(graph.read(places[id.0 as usize])));
+        let mut states: Vec<Vec<Option<NodeId>>> = start.iter().map(|&node| vec![Some(node)]).collect();
+        let [part] = recurrences.parts() else {
+            states.iter_mut().for_each(|series| series.resize(order + 1, None));
+            return Some(states);
+        };
+        let source = &part.graph;
+        let mut read: Vec<Option<NodeId>> = vec![None; program.arrays.len()];
+        for (id, _) in states_of(program) {
+            read[id.0 as usize] = Some(start[layout.state(id)]);
+        }
+        let mut series: Vec<Vec<Option<NodeId>>> = vec![Vec::new(); source.len()];
+        for k in 0..order {
+            for (&i, rule) in &part.rules {
+                let value = if k == 0 {
+                    Some(copy(source, NodeId(i as u32), &series, (&read, places), graph))
+                } else {
+                    let mut algebra = Unroll { graph, series: &series, states: &states, layout, fused };
+                    coefficient(&mut algebra, i, rule, k)
+                };
+                series[i].push(value);
+                if graph.len() > limit {
+                    return None;
                 }
             }
+            // y_(k+1) = f_k/(k+1)
+            let share = graph.constant(1.0 / (k + 1) as f64);
+            for &(row, node) in &part.rows {
+                let slope = series[node.index()][k].map(|f| graph.mul(f, share));
+                states[layout.state(row)].push(slope);
+            }
         }
-        // y_(k+1) = f_k/(k+1)
-        let share = graph.constant(1.0 / (k + 1) as f64);
-        for &(row, node) in &part.rows {
-            let slope = series[node.index()][k].map(|f| graph.mul(f, share));
-            states[layout.state(row)].push(slope);
-        }
+        states.iter_mut().for_each(|series| series.resize(order + 1, None));
+        Some(states)
     }
-    Some(program_of(&program.name, inputs, layout.n, order, graph, &states))
+}
+
+/// The coefficients of each state in the order in which they are stored: all of h, all of h^2, ...
+fn by_order<'a>(states: impl Iterator<Item = &'a [Option<NodeId>]>, order: usize, graph: &mut Graph) -> Vec<NodeId> {
+    let states: Vec<&[Option<NodeId>]> = states.collect();
+    let mut stores = Vec::with_capacity(states.len() * order);
+    for k in 0..order {
+        stores.extend(states.iter().map(|series| series[k].unwrap_or_else(|| graph.constant(0.0))));
+    }
+    stores
 }
 
 /// The arrays of a model without its outputs, which make room for the coefficients, and where each array went.
@@ -101,38 +140,31 @@ fn inputs_of(program: &Program) -> (Vec<Array>, Vec<ArrayId>) {
     (inputs, places)
 }
 
-/// The program of the coefficients: the inputs of the model, then one output for each.
-fn program_of(
-    name: &str,
-    mut arrays: Vec<Array>,
-    n: usize,
-    order: usize,
-    mut graph: Graph,
-    states: &[Vec<Option<NodeId>>],
-) -> Program {
-    let mut stores = Vec::with_capacity(n * order);
-    for k in 1..=order {
-        for (i, series) in states.iter().enumerate() {
-            let node = series[k].unwrap_or_else(|| graph.constant(0.0));
-            stores.push(Store { target: Target::Element(ArrayId(arrays.len() as u32)), node });
-            arrays.push(Array {
-                name: format!("coefficient.{k}.{i}"),
-                role: Role::Output,
-                axes: Vec::new(),
-                default: 0.0,
-                data: Vec::new(),
-                unit: None,
-                doc: None,
-                span: Span::default(),
-            });
-        }
+/// The program of a kernel: the inputs of the model, then one output for each node.
+fn program_of(name: &str, mut arrays: Vec<Array>, graph: Graph, nodes: &[NodeId]) -> Program {
+    let mut stores = Vec::with_capacity(nodes.len());
+    for (i, &node) in nodes.iter().enumerate() {
+        stores.push(Store { target: Target::Element(ArrayId(arrays.len() as u32)), node });
+        arrays.push(scalar(format!("result.{i}"), Role::Output));
     }
     let kernel = Kernel { role: KernelRole::Outputs, graph, stores };
     crate::derive::assemble(name.to_owned(), arrays, vec![kernel])
 }
 
-/// Copies a node of order 0 whose operands were copied; `inputs` says where each array went.
-fn copy(from: &Graph, id: NodeId, series: &[Vec<Option<NodeId>>], inputs: &[ArrayId], into: &mut Graph) -> NodeId {
+/// A number without a place in a model.
+fn scalar(name: String, role: Role) -> Array {
+    let span = Span::default();
+    Array { name, role, axes: Vec::new(), default: 0.0, data: Vec::new(), unit: None, doc: None, span }
+}
+
+/// Copies a node of order 0 whose operands were copied; `read` are the nodes of states, `places` says where other arrays went.
+fn copy(
+    from: &Graph,
+    id: NodeId,
+    series: &[Vec<Option<NodeId>>],
+    (read, places): (&[Option<NodeId>], &[ArrayId]),
+    into: &mut Graph,
+) -> NodeId {
     match from.node(id) {
         Node::Call(op, _) => {
             let node = from.node(id);
@@ -140,7 +172,7 @@ fn copy(from: &Graph, id: NodeId, series: &[Vec<Option<NodeId>>], inputs: &[Arra
                 node.operands().iter().map(|a| series[a.index()].first().copied().flatten().unwrap_or(*a)).collect();
             into.call(op, &operands)
         }
-        Node::Read(array) => into.read(inputs[array.0 as usize]),
+        Node::Read(array) => read[array.0 as usize].unwrap_or_else(|| into.read(places[array.0 as usize])),
         leaf => into.insert(leaf),
     }
 }

@@ -6,7 +6,7 @@
 //! come from the system.
 
 use crate::control::Tolerances;
-use crate::evaluator::{Evaluator, all_finite};
+use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
 use crate::method::runge_kutta::while_true;
 use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
@@ -64,47 +64,94 @@ pub fn real_accuracy(order: u32, tolerance: f64) -> f64 {
     while_true(|x| (decay(order, x) - (-x).exp()).abs() <= tolerance)
 }
 
+/// Where things are in the buffer of a step: y and the coefficients of h, h^2, ... at its start (n each); then room for what the step finds
+/// beside those of its end: the defect h (p'(h) - f(t1, y1)) of the polynomial p (n), and the sums over the states of the squares of the
+/// defect, of the last coefficient and of that before, each over its tolerance atol + rtol max(|y|, |y1|); then h, rtol and atol (n).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Number of states.
+    pub n: usize,
+    /// Order of the series.
+    pub order: usize,
+}
+
+impl Places {
+    /// The first coefficient.
+    pub const fn series(self) -> usize {
+        self.n
+    }
+
+    /// The defect.
+    pub const fn defect(self) -> usize {
+        self.n * (self.order + 1)
+    }
+
+    /// The three sums.
+    pub const fn sums(self) -> usize {
+        self.defect() + self.n
+    }
+
+    /// h, then rtol.
+    pub const fn step(self) -> usize {
+        self.sums() + 3
+    }
+
+    /// The absolute tolerances.
+    pub const fn atol(self) -> usize {
+        self.step() + 2
+    }
+
+    /// Length of the buffer.
+    pub const fn total(self) -> usize {
+        self.atol() + self.n
+    }
+}
+
 fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     let n = setup.system.shape().n;
     let order = order_for(setup.options.rtol) as usize;
-    setup.system.prepare_series(order).map_err(|reason| Refusal::Unsuitable {
-        method: METHOD.name.to_string(),
-        reason,
-        instead: "vern7 or dop853".to_string(),
-    })?;
-    let length = n * order;
+    let whole = setup.system.prepare_series_step(order);
+    if !whole {
+        setup.system.prepare_series(order).map_err(|reason| Refusal::Unsuitable {
+            method: METHOD.name.to_string(),
+            reason,
+            instead: "vern7 or dop853".to_string(),
+        })?;
+    }
+    let places = Places { n, order };
+    let tolerances = Tolerances::new(setup.options, n);
+    let mut room = vec![0.0; places.total()];
+    room[places.step() + 1] = tolerances.rtol;
+    room[places.atol()..].copy_from_slice(&tolerances.atol);
+    let node = || Node { t: 0.0, room: room.clone() };
     Ok(Box::new(Taylor {
-        order,
+        places,
+        whole,
         fixed: setup.options.fixed,
-        tolerances: Tolerances::new(setup.options, n),
-        t: 0.0,
-        y: vec![0.0; n],
-        c: vec![0.0; length],
-        y1: vec![0.0; n],
-        c1: vec![0.0; length],
-        defect: vec![0.0; n],
-        start_t: 0.0,
-        start: vec![0.0; n],
-        start_c: vec![0.0; length],
+        tolerances,
+        before: node(),
+        now: node(),
+        next: node(),
         powers: vec![0.0; order],
     }))
 }
 
+/// A time with its buffer.
+struct Node {
+    t: f64,
+    room: Vec<f64>,
+}
+
 /// The series at the end of the last step, and the one that step was made by.
 struct Taylor {
-    order: usize,
+    places: Places,
+    /// Steps are made by code of their own.
+    whole: bool,
     fixed: bool,
     tolerances: Tolerances,
-    t: f64,
-    y: Vec<f64>,
-    /// Coefficients of h^1, h^2, ... at (t, y), n each.
-    c: Vec<f64>,
-    y1: Vec<f64>,
-    c1: Vec<f64>,
-    defect: Vec<f64>,
-    start_t: f64,
-    start: Vec<f64>,
-    start_c: Vec<f64>,
+    before: Node,
+    now: Node,
+    next: Node,
     /// Of the step.
     powers: Vec<f64>,
 }
@@ -160,72 +207,132 @@ fn sum(y: &[f64], c: &[f64], powers: &[f64], out: &mut [f64], slope: Option<&mut
     }
 }
 
+/// Logarithm to base 2 to seven digits, which is more than a step size needs, by 2 artanh((m - 1)/(m + 1)). What is not a normal
+/// positive number counts as the nearest one that is, NaN as infinite.
+fn log2_nearly(x: f64) -> f64 {
+    const HALF: i64 = 0x3fe6_a09e_667f_3bcd; // sqrt(1/2)
+    let x = if x > f64::MIN_POSITIVE {
+        x
+    } else if x.is_nan() {
+        f64::MAX
+    } else {
+        f64::MIN_POSITIVE
+    };
+    let bits = x.min(f64::MAX).to_bits() as i64;
+    let exponent = (bits - HALF) >> 52;
+    let m = f64::from_bits((bits - (exponent << 52)) as u64);
+    let s = (m - 1.0) / (m + 1.0);
+    let square = s * s;
+    let series = s + s * square * (1.0 / 3.0 + square * (1.0 / 5.0 + square / 7.0));
+    exponent as f64 + 2.0 * std::f64::consts::LOG2_E * series
+}
+
+/// 2^x to six digits; below and above the range of numbers, its ends.
+fn exp2_nearly(x: f64) -> f64 {
+    let x = x.clamp(-1022.0, 1023.0);
+    let whole = x.round_ties_even();
+    let z = (x - whole) * std::f64::consts::LN_2;
+    let series = 1.0 + z * (1.0 + z * (0.5 + z * (1.0 / 6.0 + z * (1.0 / 24.0 + z / 120.0))));
+    f64::from_bits(((whole as i64 + 1023) as u64) << 52) * series
+}
+
 impl Taylor {
-    /// The step that the last two coefficients of the series at hand allow.
-    fn radius(&self) -> f64 {
-        let n = self.y.len();
-        // size_k^(-1/k), by logarithms: one power instead of two
-        let rate = |k: usize| self.tolerances.norm(&self.c[(k - 1) * n..k * n], &self.y, &self.y).ln() / k as f64;
-        SAFETY * (-rate(self.order).max(rate(self.order - 1))).exp()
+    fn split(room: &[f64], places: Places) -> (&[f64], &[f64]) {
+        let (y, rest) = room.split_at(places.n);
+        (y, &rest[..places.n * places.order])
     }
 
+    /// The step that the last two coefficients of the series at hand allow: the smaller of size_k^(-1/k).
+    fn radius(&self) -> f64 {
+        let Places { n, order, .. } = self.places;
+        let sums = &self.now.room[self.places.sums()..];
+        let rate = |sum: f64, k: usize| log2_nearly(sum / n as f64) / (2 * k) as f64;
+        SAFETY * exp2_nearly(-rate(sums[1], order).max(rate(sums[2], order - 1)))
+    }
+
+    /// A step from `now` into `next`; the square of its defect over what is allowed.
     fn step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<f64, Cause> {
+        let places = self.places;
+        self.next.t = t_new;
+        self.now.room[places.step()] = h;
+        let (now, next) = (&self.now.room, &mut self.next.room);
+        let rhs = eval.stats.rhs;
+        if !(self.whole && eval.series_step(t_new, places.order, now, next, places.sums())) {
+            eval.stats.rhs = rhs;
+            self.parts(eval, h)?;
+        }
+        Ok(self.next.room[places.sums()] / (places.n as f64 * DEFECT * DEFECT))
+    }
+
+    /// The same without code for whole steps.
+    fn parts(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Result<(), Cause> {
+        let places @ Places { n, order } = self.places;
         powers(h, &mut self.powers);
-        sum(&self.y, &self.c, &self.powers, &mut self.y1, Some(&mut self.defect));
-        if !all_finite(&self.y1) {
-            let row = self.y1.iter().position(|y| !y.is_finite()).unwrap_or(0);
+        let (y, c) = Self::split(&self.now.room, places);
+        let (ends, found) = self.next.room.split_at_mut(places.defect());
+        let (y1, c1) = ends.split_at_mut(n);
+        let (defect, found) = found.split_at_mut(n);
+        sum(y, c, &self.powers, y1, Some(defect));
+        if let Some(row) = y1.iter().position(|y| !y.is_finite()) {
             return Err(Cause::NonFiniteState { row });
         }
-        eval.series(t_new, &self.y1, self.order, &mut self.c1)?;
-        if self.fixed {
-            return Ok(0.0);
-        }
+        eval.series(self.next.t, y1, order, c1)?;
         // h (p'(h) - f(t1, y1)), without a further evaluation: f is the first coefficient of the next series
-        for (defect, f) in self.defect.iter_mut().zip(&self.c1) {
+        for (defect, f) in defect.iter_mut().zip(&*c1) {
             *defect -= h * f;
         }
-        Ok(self.tolerances.norm(&self.defect, &self.y, &self.y1) / DEFECT)
+        let (last, previous) = (&c1[(order - 1) * n..], &c1[(order - 2) * n..(order - 1) * n]);
+        for (out, values) in found.iter_mut().zip([&*defect, last, previous]) {
+            let norm = self.tolerances.norm(values, y, y1);
+            *out = norm * norm * n as f64;
+        }
+        Ok(())
     }
 }
 
 impl Integrator for Taylor {
     fn dimension(&self) -> usize {
-        self.y.len()
+        self.places.n
     }
 
     fn time(&self) -> f64 {
-        self.t
+        self.now.t
     }
 
     fn state(&self) -> &[f64] {
-        &self.y
+        &self.now.room[..self.places.n]
     }
 
+    /// A step of length zero from a polynomial that is constant.
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
-        self.t = t;
-        self.y.copy_from_slice(y);
-        eval.series(t, y, self.order, &mut self.c)
+        let places = self.places;
+        self.now.room[..places.n].copy_from_slice(y);
+        self.now.room[places.series()..places.defect()].fill(0.0);
+        self.step(eval, 0.0, t)?;
+        self.next.room[..places.n].copy_from_slice(y);
+        std::mem::swap(&mut self.now, &mut self.next);
+        Ok(())
     }
 
     fn order(&self) -> u32 {
-        self.order as u32
+        self.places.order as u32
     }
 
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
-        let error = match self.step(eval, h, t_new) {
+        let square = match self.step(eval, h, t_new) {
             Err(cause) => return Attempt::Failed { cause, next: RETREAT * h },
-            Ok(error) => error,
+            Ok(square) => square,
         };
-        if error > 1.0 {
-            let row = self.tolerances.worst(&self.defect, &self.y, &self.y1);
+        // not finite: far too large
+        if !(square <= 1.0) && !self.fixed {
+            let Places { n, .. } = self.places;
+            let defect = &self.next.room[self.places.defect()..][..n];
+            let row = self.tolerances.worst(defect, &self.now.room[..n], &self.next.room[..n]);
+            let error = if square.is_nan() { f64::INFINITY } else { square.sqrt() };
             return Attempt::Rejected { next: RETREAT * h, error, row };
         }
-        self.start_t = self.t;
-        std::mem::swap(&mut self.start, &mut self.y);
-        std::mem::swap(&mut self.start_c, &mut self.c);
-        std::mem::swap(&mut self.y, &mut self.y1);
-        std::mem::swap(&mut self.c, &mut self.c1);
-        self.t = t_new;
+        std::mem::swap(&mut self.before, &mut self.now);
+        std::mem::swap(&mut self.now, &mut self.next);
         let next = if self.fixed { h } else { h.signum() * self.radius().min(GROWTH * h.abs()) };
         Attempt::Accepted { next }
     }
@@ -233,12 +340,13 @@ impl Integrator for Taylor {
     /// The ratio of the last two terms of the step: p h^p c_p / (h^(p-1) c_(p-1)) is h lambda where one component rules them, as the fastest
     /// does once it has died away to rounding.
     fn strain(&mut self) -> Option<(f64, f64)> {
-        let (n, p) = (self.y.len(), self.order);
-        let h = self.t - self.start_t;
-        let (last, before) = (&self.start_c[(p - 1) * n..p * n], &self.start_c[(p - 2) * n..(p - 1) * n]);
+        let Places { n, order: p } = self.places;
+        let h = self.now.t - self.before.t;
+        let (_, c) = Self::split(&self.before.room, self.places);
+        let (last, before) = (&c[(p - 1) * n..], &c[(p - 2) * n..(p - 1) * n]);
         let (mut own, mut other, mut along) = (0.0, 0.0, 0.0);
-        for i in 0..n {
-            let weight = 1.0 / self.tolerances.scale(i, self.y[i].abs());
+        for (i, y) in self.state().iter().enumerate() {
+            let weight = 1.0 / self.tolerances.scale(i, y.abs());
             let (a, b) = (last[i] * weight, before[i] * weight);
             own += a * a;
             other += b * b;
@@ -249,10 +357,37 @@ impl Integrator for Taylor {
     }
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {
-        let h = t - self.start_t;
+        let h = t - self.before.t;
         let mut room = [0.0; MAX_ORDER as usize];
-        let room = &mut room[..self.order];
+        let room = &mut room[..self.places.order];
         powers(h, room);
-        sum(&self.start, &self.start_c, room, y, None);
+        let (start, c) = Self::split(&self.before.room, self.places);
+        sum(start, c, room, y, None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{exp2_nearly, log2_nearly};
+
+    #[test]
+    fn powers_and_logarithms_are_near_enough_for_steps() {
+        for k in -3000..=3000 {
+            let x = f64::from(k) * 0.3337;
+            let power = exp2_nearly(x);
+            assert!((power / x.exp2() - 1.0).abs() < 1e-5, "2^{x}: {power}");
+            let argument = x.exp2() * 1.7;
+            assert!((log2_nearly(argument) - argument.log2()).abs() < 1e-6, "log2 of {argument}");
+        }
+    }
+
+    #[test]
+    fn powers_and_logarithms_of_anything_are_finite() {
+        for x in [0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 5e-324, f64::MAX, f64::MIN_POSITIVE] {
+            assert!(log2_nearly(x).abs() <= 1024.0, "{x}: {}", log2_nearly(x));
+            let power = exp2_nearly(x);
+            assert!(x.is_nan() || (power > 0.0 && power.is_finite()), "{x}: {power}");
+        }
+        assert!(log2_nearly(f64::NAN) > 1000.0, "far too large");
     }
 }

@@ -1,0 +1,201 @@
+//! A whole step by the series of the solution as one kernel without loops: the end of the step from the series at its start, the series
+//! there, and the sums of squares by which the step is judged and the next one chosen.
+//!
+//! Its inputs and its results lie in the same places of two buffers, so that the results of one step are the inputs of the next:
+//!
+//! | place | input | result |
+//! |---|---|---|
+//! | [`Places::state`], n | y at the start | y at the end |
+//! | [`Places::series`], n for each order | coefficients of h, h^2, ... there | the same at the end |
+//! | [`Places::defect`], n | | h (p'(h) - f(t1, y1)), p the polynomial of the step |
+//! | [`Places::sums`], 3 | | sums over the states of the squares of the defect, of the last coefficient and of that before, each over its tolerance |
+//! | [`Places::step`], 2 | h, rtol | |
+//! | [`Places::atol`], n | absolute tolerances | |
+//!
+//! The tolerance of a state is `atol + rtol max(|y|, |y1|)`. The time that the kernel is given is that of the end.
+
+use super::{Model, Recurrences, by_order, inputs_of, program_of, scalar};
+use crate::builtin::{arithmetic, rounding};
+use crate::graph::{Graph, NodeId};
+use crate::layout::Layout;
+use crate::program::{ArrayId, Program, Role};
+
+/// Where things are in the buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Number of states.
+    pub n: usize,
+    /// Order of the series.
+    pub order: usize,
+}
+
+impl Places {
+    /// y.
+    pub const fn state(self) -> usize {
+        0
+    }
+
+    /// The coefficients.
+    pub const fn series(self) -> usize {
+        self.n
+    }
+
+    /// The defect.
+    pub const fn defect(self) -> usize {
+        self.n * (self.order + 1)
+    }
+
+    /// The sums of squares.
+    pub const fn sums(self) -> usize {
+        self.defect() + self.n
+    }
+
+    /// h and rtol.
+    pub const fn step(self) -> usize {
+        self.sums() + 3
+    }
+
+    /// atol.
+    pub const fn atol(self) -> usize {
+        self.step() + 2
+    }
+
+    /// Length of a buffer.
+    pub const fn len(self) -> usize {
+        self.atol() + self.n
+    }
+
+    /// True where there is no state.
+    pub const fn is_empty(self) -> bool {
+        self.n == 0
+    }
+}
+
+/// The step as a program: the `Outputs` kernel, whose state is the buffer of inputs and whose parameters are those of the model. `None` as for
+/// [`super::unrolled`]; `fused` as there.
+pub fn written(
+    program: &Program,
+    recurrences: &Recurrences,
+    order: usize,
+    limit: usize,
+    fused: bool,
+) -> Option<Program> {
+    let layout = Layout::of(program);
+    let n = layout.n;
+    let places = Places { n, order };
+    let (mut inputs, arrays) = inputs_of(program);
+    // the states of the model come first, in the order of its layout
+    let first = inputs.len();
+    inputs.extend((n..places.len()).map(|i| scalar(format!("room.{i}"), Role::FirstOrder)));
+    let mut graph = Graph::new();
+    let mut begin = vec![NodeId(0); n];
+    for (id, _) in super::states_of(program) {
+        begin[layout.state(id)] = graph.read(arrays[id.0 as usize]);
+    }
+    let mut write = Write { graph, first, n, fused };
+
+    let (h, rtol) = (write.read(places.step()), write.read(places.step() + 1));
+    let powers = write.powers(h, order);
+    let (mut end, mut slopes) = (Vec::with_capacity(n), Vec::with_capacity(n));
+    for i in 0..n {
+        let terms: Vec<NodeId> = (0..order)
+            .map(|k| {
+                let c = write.read(places.series() + k * n + i);
+                write.graph.mul(c, powers[k])
+            })
+            .collect();
+        let (value, slope) = write.sums(&terms);
+        end.push(write.graph.add(begin[i], value));
+        slopes.push(slope);
+    }
+    let model = Model { program, recurrences, layout: &layout, places: &arrays };
+    let series = model.write(&mut write.graph, &end, order, limit, fused)?;
+    let mut stores = end.clone();
+    stores.extend(by_order(series.iter().map(|series| &series[1..]), order, &mut write.graph));
+
+    let mut sums = [None; 3];
+    for i in 0..n {
+        let at = |k: usize| stores[n * k + i];
+        let (f, last, before) = (at(1), at(order), at(order - 1));
+        let predicted = write.graph.mul(h, f);
+        let defect = write.graph.sub(slopes[i], predicted);
+        let weight = write.weight(places.atol() + i, rtol, begin[i], end[i]);
+        for (sum, value) in sums.iter_mut().zip([defect, last, before]) {
+            let share = write.graph.mul(value, weight);
+            *sum = Some(match *sum {
+                Some(sum) => write.plus(sum, share, share),
+                None => write.graph.mul(share, share),
+            });
+        }
+        stores.push(defect);
+    }
+    let nothing = write.graph.constant(0.0);
+    stores.extend(sums.map(|sum| sum.unwrap_or(nothing)));
+    (write.graph.len() <= limit).then(|| program_of(&program.name, inputs, write.graph, &stores))
+}
+
+/// The graph with what reads the buffer.
+struct Write {
+    graph: Graph,
+    /// The array of the first number behind the states.
+    first: usize,
+    n: usize,
+    fused: bool,
+}
+
+impl Write {
+    /// The number at a place behind the states.
+    fn read(&mut self, place: usize) -> NodeId {
+        self.graph.read(ArrayId((self.first + place - self.n) as u32))
+    }
+
+    /// a + b*c.
+    fn plus(&mut self, a: NodeId, b: NodeId, c: NodeId) -> NodeId {
+        if self.fused {
+            return self.graph.apply(&arithmetic::FMA, &[b, c, a]);
+        }
+        let product = self.graph.mul(b, c);
+        self.graph.add(a, product)
+    }
+
+    /// h, h^2, ...
+    fn powers(&mut self, h: NodeId, order: usize) -> Vec<NodeId> {
+        let square = self.graph.mul(h, h);
+        let mut powers = vec![h, square];
+        for k in 2..order {
+            powers.push(self.graph.mul(powers[k - 2], square));
+        }
+        powers
+    }
+
+    /// The sum of the terms and that of k times the k-th, the smallest first, odd and even ones side by side.
+    fn sums(&mut self, terms: &[NodeId]) -> (NodeId, NodeId) {
+        let mut sums = [[None; 2]; 2];
+        for (k, &term) in terms.iter().enumerate().rev() {
+            let [value, slope] = &mut sums[k % 2];
+            let order = self.graph.constant((k + 1) as f64);
+            *value = Some(value.map_or(term, |sum| self.graph.add(sum, term)));
+            *slope = Some(match *slope {
+                Some(sum) => self.plus(sum, order, term),
+                None => self.graph.mul(order, term),
+            });
+        }
+        let mut both = |part: usize| match (sums[0][part], sums[1][part]) {
+            (Some(odd), Some(even)) => self.graph.add(odd, even),
+            (one, other) => one.or(other).unwrap_or_else(|| self.graph.constant(0.0)),
+        };
+        (both(0), both(1))
+    }
+
+    /// One over the tolerance of a state.
+    fn weight(&mut self, atol: usize, rtol: NodeId, y: NodeId, y1: NodeId) -> NodeId {
+        let atol = self.read(atol);
+        let sizes = [y, y1].map(|y| self.graph.apply(&rounding::ABS, &[y]));
+        let size = self.graph.apply(&rounding::MAX, &sizes);
+        let scale = self.plus(atol, rtol, size);
+        let least = self.graph.constant(f64::MIN_POSITIVE);
+        let scale = self.graph.apply(&rounding::MAX, &[scale, least]);
+        let one = self.graph.constant(1.0);
+        self.graph.div(one, scale)
+    }
+}

@@ -41,6 +41,7 @@ pub mod schedule;
 pub mod simplify;
 pub mod span;
 pub mod stage;
+pub mod step;
 pub mod taylor;
 #[doc(hidden)]
 pub mod testing;

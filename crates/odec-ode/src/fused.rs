@@ -1,7 +1,7 @@
 //! Linear combinations of stage vectors, each formed in a single pass over the state.
 
 /// Most vectors combined in one pass; longer combinations take several.
-const WIDTH: usize = 8;
+pub const WIDTH: usize = 8;
 
 /// out = base + sum_j coefficients_j * vectors_j, where vector j is `stages[index_j*n..][..n]`.
 pub fn combine(out: &mut [f64], base: &[f64], stages: &[f64], scale: f64, terms: &[(usize, f64)]) {
@@ -56,21 +56,23 @@ fn pass<const S: usize>(out: &mut [f64], base: Option<&[f64]>, stages: &[f64], s
         Some(base) => {
             let base = &base[..n];
             for i in 0..n {
-                let mut s = 0.0;
-                for j in 0..S {
-                    s += coefficients[j] * vectors[j][i];
-                }
-                out[i] = base[i] + s;
+                out[i] = base[i] + weighed(&coefficients, &vectors, i);
             }
         }
         None => {
             for i in 0..n {
-                let mut s = 0.0;
-                for j in 0..S {
-                    s += coefficients[j] * vectors[j][i];
-                }
-                out[i] += s;
+                out[i] += weighed(&coefficients, &vectors, i);
             }
         }
     }
+}
+
+/// Sum of terms of unknown i; -0 is what leaves every number as it is.
+#[inline(always)]
+fn weighed<const S: usize>(coefficients: &[f64; S], vectors: &[&[f64]; S], i: usize) -> f64 {
+    let mut sum = -0.0;
+    for j in 0..S {
+        sum += coefficients[j] * vectors[j][i];
+    }
+    sum
 }

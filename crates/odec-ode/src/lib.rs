@@ -64,6 +64,7 @@ pub mod newton;
 pub mod pattern;
 pub mod problem;
 pub mod solve;
+pub mod step;
 pub mod system;
 
 pub use method::Method;

@@ -39,6 +39,8 @@ pub struct Options {
     pub linear: Linear,
     /// Who writes eliminations out as machine code; `None`: nobody.
     pub eliminator: Option<Code>,
+    /// Steps that the system has as one function are taken so (false: f is called at each stage).
+    pub whole_steps: bool,
     /// The time since some moment in nanoseconds, for what is reported of the analysis of matrices; `None`: nobody tells.
     pub clock: Option<fn() -> u64>,
 }
@@ -68,6 +70,7 @@ impl Default for Options {
             reduce: true,
             linear: Linear::Auto,
             eliminator: None,
+            whole_steps: true,
             clock: None,
         }
     }

@@ -1,6 +1,9 @@
 //! The one interface between solvers and models: M(t, y) y' = f(t, y) over `f64` slices.
 
+use std::sync::Arc;
+
 use crate::pattern::Pattern;
+use crate::step::{Formula, WholeStep};
 
 /// Sizes of the state `y = [q, v, z]` with q' = v (`second` of each) and first-order rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +85,14 @@ pub trait System: Sync {
     /// Called only after [`System::prepare_series_step`] of that order.
     fn series_step(&self, _t: f64, _order: usize, _from: &[f64], _to: &mut [f64]) -> Result<(), EvalError> {
         Err(EvalError::Fatal)
+    }
+    /// Whole steps of a method on this system as one function; `None` where there is none, and the method calls f itself.
+    fn whole_step(&self, _formula: Formula) -> Option<Arc<dyn WholeStep>> {
+        None
+    }
+    /// What [`WholeStep::run`] takes as `p`.
+    fn parameters(&self) -> &[f64] {
+        &[]
     }
     /// Of a system with sensitivities (y and its derivatives by parameters) one more than there are parameters, else 1. The
     /// unknowns q, v and z are each so many groups of equal length, those of y first; df/dy has entries in the first block

@@ -26,6 +26,7 @@ pub mod select;
 mod series;
 pub mod spectrum;
 pub mod stability;
+mod steps;
 pub mod sweep;
 
 use odec_ir::Span;

@@ -11,10 +11,12 @@ use odec_ir::{ArrayId, KernelRole, Program, Role};
 use odec_jit::{Compiled, Function, JitError};
 use odec_ode::method::Structure;
 use odec_ode::pattern::Pattern;
+use odec_ode::step::{Formula, WholeStep};
 use odec_ode::system::{EvalError, Mass, Shape, System};
 
 use crate::elimination::Eliminations;
 use crate::series::SeriesKernels;
+use crate::steps::Steps;
 
 /// What executes the kernels.
 #[derive(Clone)]
@@ -118,6 +120,7 @@ pub struct Machine {
     autonomous: bool,
     eliminations: Arc<Eliminations>,
     series: Arc<SeriesKernels>,
+    steps: Arc<Steps>,
     /// Kernels that the program has: of a huge model some are left out, and what is missing must not pass for zero.
     has_jacobian: bool,
     has_time_derivative: bool,
@@ -189,6 +192,7 @@ impl Machine {
             calls: Calls::default(),
             eliminations: Arc::new(Eliminations::new(execution)),
             series: Arc::new(SeriesKernels::new()),
+            steps: Arc::default(),
         };
         machine.prepare();
         machine.bind_mass()?;
@@ -351,6 +355,7 @@ impl Machine {
             calls: self.calls.clone(),
             eliminations: self.eliminations.clone(),
             series: self.series.clone(),
+            steps: self.steps.clone(),
             ..*self
         }
     }
@@ -539,6 +544,14 @@ impl System for Machine {
     fn series_step(&self, t: f64, order: usize, from: &[f64], to: &mut [f64]) -> Result<(), EvalError> {
         let inputs = Inputs { t, y: from, p: &self.p, w: from };
         if self.series.step(inputs, order, to) { Ok(()) } else { Err(EvalError::Fatal) }
+    }
+
+    fn whole_step(&self, formula: Formula) -> Option<Arc<dyn WholeStep>> {
+        self.steps.of(&self.program, self.execution(), formula)
+    }
+
+    fn parameters(&self) -> &[f64] {
+        &self.p
     }
 
     fn groups(&self) -> usize {

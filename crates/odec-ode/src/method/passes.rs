@@ -1,8 +1,10 @@
 //! Passes over the slopes of an explicit step: states of stages, and the error with its norm. For few unknowns they are written out for
 //! their number, since setting up a loop would cost more than the loop.
+//!
+//! A step that is written out as one kernel (`odec_ir::step`) makes every sum in the same order.
 
-use crate::control::Tolerances;
-use crate::fused;
+use crate::control::{Tolerances, root_mean_of};
+use crate::fused::{self, WIDTH};
 
 /// `out` = y + h times the sum of the terms, each a coefficient and the number of a slope in `k`.
 pub fn combine(out: &mut [f64], y: &[f64], k: &[f64], h: f64, terms: &[(usize, f64)]) {
@@ -36,26 +38,27 @@ pub fn estimate(
     }
 }
 
-/// Sum of the terms.
+/// `base` plus h times the sum of the terms.
 #[inline(always)]
-fn weighed<const N: usize>(k: &[f64], terms: &[(usize, f64)]) -> [f64; N] {
+fn weighed<const N: usize>(base: [f64; N], k: &[f64], h: f64, terms: &[(usize, f64)]) -> [f64; N] {
     let (slopes, _) = k.as_chunks::<N>();
     // One unknown after the other: f has just stored its values one by one, and reading two of them at once would wait for that.
     std::array::from_fn(|i| {
-        let mut sum = 0.0;
-        for &(j, a) in terms {
-            sum += a * slopes[j][i];
+        let mut whole = base[i];
+        for part in terms.chunks(WIDTH) {
+            let mut sum = -0.0;
+            for &(j, a) in part {
+                sum += (h * a) * slopes[j][i];
+            }
+            whole += sum;
         }
-        sum
+        whole
     })
 }
 
 fn few<const N: usize>(out: &mut [f64], y: &[f64], k: &[f64], h: f64, terms: &[(usize, f64)]) {
-    let sum = weighed::<N>(k, terms);
-    let (out, y) = (&mut out[..N], &y[..N]);
-    for i in 0..N {
-        out[i] = y[i] + h * sum[i];
-    }
+    let y: [f64; N] = std::array::from_fn(|i| y[i]);
+    out[..N].copy_from_slice(&weighed(y, k, h, terms));
 }
 
 fn little<const N: usize>(
@@ -66,16 +69,16 @@ fn little<const N: usize>(
     h: f64,
     terms: &[(usize, f64)],
 ) -> f64 {
-    let sum = weighed::<N>(k, terms);
+    let sum = weighed([-0.0; N], k, h, terms);
     let (error, y, y1, atol) = (&mut error[..N], &y[..N], &y1[..N], &tolerances.atol[..N]);
     let larger = |a: f64, b: f64| if a > b { a } else { b };
-    let mut squares = 0.0;
+    let mut squares = [-0.0; 4];
     for i in 0..N {
-        error[i] = h * sum[i];
+        error[i] = sum[i];
         // as `Tolerances::norm`
         let scale = atol[i] + tolerances.rtol * larger(y[i].abs(), y1[i].abs());
         let q = error[i] / larger(scale, f64::MIN_POSITIVE);
-        squares += q * q;
+        squares[i % 4] += q * q;
     }
-    if squares.is_nan() { f64::INFINITY } else { (squares / N as f64).sqrt() }
+    root_mean_of(squares, N)
 }

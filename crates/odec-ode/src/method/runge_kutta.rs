@@ -1,5 +1,7 @@
 //! Explicit Runge-Kutta: one driver for every tableau, with or without embedded estimate.
 
+use std::sync::Arc;
+
 use crate::control::{Control, Controller, Tolerances};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::fused;
@@ -9,6 +11,7 @@ use crate::method::continuous::{DenseTable, HERMITE, hermite_weight};
 use crate::method::one_step::{self, Dense, Formula, Point};
 use crate::method::{Family, Setup, passes};
 use crate::problem::{Cause, Refusal};
+use crate::step::{self, WholeStep};
 
 /// Coefficients of an explicit Runge-Kutta method, as in the papers.
 #[derive(Debug)]
@@ -103,62 +106,77 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     };
     match tableau.embedded {
         Some(embedded) => Ok(Box::new(Embedded::new(setup, tableau, embedded)?)),
-        None => one_step::integrator(setup, || Ok(Box::new(Stages::new(setup, tableau, tableau.b.len())?))),
+        None => one_step::integrator(setup, || formula(setup, tableau)),
     }
 }
 
 /// The formula of a tableau alone, for the first steps of other methods.
 pub fn formula(setup: &Setup<'_>, tableau: &'static Tableau) -> Result<Box<dyn Formula>, Refusal> {
-    Ok(Box::new(Stages::new(setup, tableau, tableau.b.len())?))
+    let k = vec![0.0; setup.system.shape().n * tableau.b.len()];
+    Ok(Box::new(Plain { stages: Stages::new(setup, tableau)?, k }))
 }
 
-/// The stages of one step.
+/// The stages of one step. Slopes are k_1, k_2, ... one after the other.
 struct Stages {
     tableau: &'static Tableau,
     rows: Vec<Vec<(usize, f64)>>,
     weights: Vec<(usize, f64)>,
-    /// k_1, k_2, ... one after the other.
-    k: Vec<f64>,
+    /// The state of a stage.
     y: Vec<f64>,
     rates: Rates,
 }
 
 impl Stages {
-    /// With room for `count` slopes.
-    fn new(setup: &Setup<'_>, tableau: &'static Tableau, count: usize) -> Result<Self, Refusal> {
-        let n = setup.system.shape().n;
+    fn new(setup: &Setup<'_>, tableau: &'static Tableau) -> Result<Self, Refusal> {
         Ok(Stages {
             tableau,
             rows: tableau.a.iter().map(|row| fused::terms(row)).collect(),
             weights: fused::terms(tableau.b),
-            k: vec![0.0; n * count],
-            y: vec![0.0; n],
+            y: vec![0.0; setup.system.shape().n],
             rates: Rates::new(setup.system, setup.method.name)?,
         })
     }
 
-    /// All stages from (t, y), whose slope is in k_1. When FSAL, `y` of the last stage is y1 and stays in `self.y`.
+    /// All stages from (t, y), whose slope is in k_1, and the state at the end of the step.
     ///
     /// Values that are not finite are looked for once, behind the last stage. If there is one, all is done again with a look at
     /// every stage, so that what is said and counted is that of the first stage without a value.
-    fn run(&mut self, eval: &mut Evaluator<'_>, (t, y): (f64, &[f64]), h: f64, t_new: f64) -> Result<(), Cause> {
-        let n = self.y.len();
-        if self.rates.is_identity() {
+    fn run(
+        &mut self,
+        eval: &mut Evaluator<'_>,
+        k: &mut [f64],
+        (t, y): (f64, &[f64]),
+        (h, t_new): (f64, f64),
+        y1: &mut [f64],
+    ) -> Result<(), Cause> {
+        let n = y.len();
+        let count = self.rows.len() - usize::from(self.tableau.fsal);
+        let identity = self.rates.is_identity();
+        if identity {
             let before = eval.stats.rhs;
             let mut there = true;
-            for i in 1..self.rows.len() {
-                passes::combine(&mut self.y, y, &self.k, h, &self.rows[i]);
+            for i in 1..count {
+                passes::combine(&mut self.y, y, k, h, &self.rows[i]);
                 let t = self.time(i, t, h, t_new);
-                there &= eval.rhs_unchecked(t, &self.y, &mut self.k[i * n..(i + 1) * n]);
+                there &= eval.rhs_unchecked(t, &self.y, &mut k[i * n..(i + 1) * n]);
             }
-            if there && all_finite(&self.k[n..self.rows.len() * n]) {
+            passes::combine(y1, y, k, h, &self.weights);
+            if self.tableau.fsal {
+                there &= eval.rhs_unchecked(t_new, y1, &mut k[count * n..(count + 1) * n]);
+            }
+            if there && all_finite(&k[n..self.rows.len() * n]) {
                 return Ok(());
             }
             eval.stats.rhs = before;
         }
-        for i in 1..self.rows.len() {
-            passes::combine(&mut self.y, y, &self.k, h, &self.rows[i]);
-            self.evaluate(eval, self.time(i, t, h, t_new), i)?;
+        for i in 1..count {
+            passes::combine(&mut self.y, y, k, h, &self.rows[i]);
+            let t = self.time(i, t, h, t_new);
+            slope(&mut self.rates, eval, (t, &self.y), &mut k[i * n..(i + 1) * n])?;
+        }
+        passes::combine(y1, y, k, h, &self.weights);
+        if self.tableau.fsal {
+            slope(&mut self.rates, eval, (t_new, y1), &mut k[count * n..(count + 1) * n])?;
         }
         Ok(())
     }
@@ -167,17 +185,21 @@ impl Stages {
     fn time(&self, i: usize, t: f64, h: f64, t_new: f64) -> f64 {
         if self.tableau.c[i] == 1.0 { t_new } else { t + self.tableau.c[i] * h }
     }
-
-    /// y' at `self.y` into k_i.
-    fn evaluate(&mut self, eval: &mut Evaluator<'_>, t: f64, i: usize) -> Result<(), Cause> {
-        let n = self.y.len();
-        let k = &mut self.k[i * n..(i + 1) * n];
-        eval.rhs(t, &self.y, k)?;
-        self.rates.solve(eval, t, &self.y, k)
-    }
 }
 
-impl Formula for Stages {
+/// y' at (t, y) into `k`.
+fn slope(rates: &mut Rates, eval: &mut Evaluator<'_>, (t, y): (f64, &[f64]), k: &mut [f64]) -> Result<(), Cause> {
+    eval.rhs(t, y, k)?;
+    rates.solve(eval, t, y, k)
+}
+
+/// A method without error estimate.
+struct Plain {
+    stages: Stages,
+    k: Vec<f64>,
+}
+
+impl Formula for Plain {
     fn step(
         &mut self,
         eval: &mut Evaluator<'_>,
@@ -187,14 +209,11 @@ impl Formula for Stages {
         y1: &mut [f64],
     ) -> Result<(), Cause> {
         self.k[..from.slope.len()].copy_from_slice(from.slope);
-        self.run(eval, (from.t, from.y), h, t_new)?;
-        passes::combine(y1, from.y, &self.k, h, &self.weights);
-        Ok(())
+        self.stages.run(eval, &mut self.k, (from.t, from.y), (h, t_new), y1)
     }
 
     fn slope(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], slope: &mut [f64]) -> Result<(), Cause> {
-        eval.rhs(t, y, slope)?;
-        self.rates.solve(eval, t, y, slope)
+        self::slope(&mut self.stages.rates, eval, (t, y), slope)
     }
 
     fn dense(&self) -> Dense {
@@ -202,9 +221,51 @@ impl Formula for Stages {
     }
 }
 
+/// Where the values of a step are in its buffer: the norms, k_1 .. k_e with the slope at the end of the step last, the state there, the
+/// further slopes of dense output. This is what [`step::Formula::Explicit`] writes, and from k_e on what it reads.
+#[derive(Clone, Copy)]
+struct Places {
+    n: usize,
+    end: usize,
+}
+
+impl Places {
+    /// Norms.
+    const NORMS: usize = 2;
+
+    /// The number of a slope or state in the list behind the norms: that of a stage, past the state at the end for further ones.
+    fn rank(self, stage: usize) -> usize {
+        if stage <= self.end { stage } else { stage + 1 }
+    }
+
+    /// The slopes with the state among them.
+    fn slopes(self, buffer: &[f64]) -> &[f64] {
+        &buffer[Self::NORMS..]
+    }
+
+    /// One of the slopes.
+    fn slope(self, stage: usize) -> std::ops::Range<usize> {
+        let start = Self::NORMS + self.rank(stage) * self.n;
+        start..start + self.n
+    }
+
+    fn state(self) -> std::ops::Range<usize> {
+        let start = Self::NORMS + (self.end + 1) * self.n;
+        start..start + self.n
+    }
+
+    /// Where the slope at the end begins, with the state behind it.
+    fn kept(self) -> usize {
+        Self::NORMS + self.end * self.n
+    }
+}
+
 /// An embedded pair; its dense output is the table's own or cubic Hermite.
 struct Embedded {
     stages: Stages,
+    /// The step in one, with what it is told: h, the time at the end, tolerances.
+    whole: Option<Arc<dyn WholeStep>>,
+    given: Vec<f64>,
     fixed: bool,
     order: u32,
     error_terms: Vec<(usize, f64)>,
@@ -219,10 +280,11 @@ struct Embedded {
     tolerances: Tolerances,
     control: Control,
     t: f64,
-    /// Its slope is k_1 of the stages.
-    y: Vec<f64>,
-    /// The end of the step that is tried; y' there is the stage at the end.
-    y1: Vec<f64>,
+    places: Places,
+    /// The last step, which ends at t, and the one that is tried. Once that is accepted they change places, so that the second one has
+    /// the start of the first.
+    now: Vec<f64>,
+    next: Vec<f64>,
     error: Vec<f64>,
     last: Step,
 }
@@ -231,8 +293,6 @@ struct Embedded {
 struct Step {
     t: f64,
     h: f64,
-    y: Vec<f64>,
-    k: Vec<f64>,
     /// True when the further stages are there.
     complete: bool,
 }
@@ -245,95 +305,129 @@ impl Embedded {
         };
         let n = setup.system.shape().n;
         let dense = tableau.dense.unwrap_or(&HERMITE);
-        let count = tableau.end_stage() + 1 + dense.c.len();
         let difference = |hat: &[f64]| {
             let difference: Vec<f64> = tableau.b.iter().zip(hat).map(|(b, hat)| b - hat).collect();
             fused::terms(&difference)
         };
-        let zero = || vec![0.0; n];
+        let places = Places { n, end: tableau.end_stage() };
+        let ranked = |row: &&[f64]| {
+            let terms = fused::terms(row);
+            terms.into_iter().map(|(stage, a)| (places.rank(stage), a)).collect()
+        };
+        let stages = Stages::new(setup, tableau)?;
+        let tolerances = Tolerances::new(setup.options, n);
+        let fixed = setup.options.fixed;
+        let step = step::Formula::Explicit { tableau, fixed };
+        let suits = setup.options.whole_steps && stages.rates.is_identity();
+        let whole = if suits { setup.system.whole_step(step) } else { None };
+        let mut given = vec![0.0; step.room(n)];
+        given[2] = tolerances.rtol;
+        given[3..3 + n].copy_from_slice(&tolerances.atol);
+        let length = (step.length(n) + dense.c.len() * n).max(places.kept() + step.room(n));
         Ok(Embedded {
-            stages: Stages::new(setup, tableau, count)?,
-            fixed: setup.options.fixed,
+            stages,
+            whole,
+            given,
+            fixed,
             order,
             error_terms: difference(hat),
             second_terms: tableau.second.map(|(hat, _)| difference(hat)).unwrap_or_default(),
             dense,
-            dense_rows: dense.a.iter().map(|row| fused::terms(row)).collect(),
+            dense_rows: dense.a.iter().map(ranked).collect(),
             inside: false,
             twin: tableau.twin().map(|i| {
                 let own = |j: usize| tableau.a[i].get(j).copied().unwrap_or(0.0);
                 let difference: Vec<f64> = tableau.b.iter().enumerate().map(|(j, b)| b - own(j)).collect();
                 (i, fused::terms(&difference))
             }),
-            tolerances: Tolerances::new(setup.options, n),
+            tolerances,
             control: Control::new(tableau.controller, order),
             t: 0.0,
-            y: zero(),
-            y1: zero(),
-            error: zero(),
-            last: Step { t: 0.0, h: 0.0, y: zero(), k: vec![0.0; n * count], complete: false },
+            places,
+            now: vec![0.0; length],
+            next: vec![0.0; length],
+            error: vec![0.0; n],
+            last: Step { t: 0.0, h: 0.0, complete: false },
         })
     }
 
-    /// One step into `y1` and its weighted error.
+    /// One step into `next`, and its weighted error.
     fn step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<f64, Cause> {
-        let tableau = self.stages.tableau;
-        self.stages.run(eval, (self.t, &self.y), h, t_new)?;
-        if tableau.fsal {
-            std::mem::swap(&mut self.y1, &mut self.stages.y);
-        } else {
-            passes::combine(&mut self.y1, &self.y, &self.stages.k, h, &self.stages.weights);
-        }
-        if !all_finite(&self.y1) {
-            let row = self.y1.iter().position(|y| !y.is_finite()).unwrap_or(0);
-            return Err(Cause::NonFiniteState { row });
-        }
-        let err = if self.fixed { 0.0 } else { self.error(h) };
-        if err <= 1.0 {
-            if !tableau.fsal {
-                let end = tableau.end_stage() * self.y.len();
-                let Stages { k, rates, .. } = &mut self.stages;
-                let slope = &mut k[end..end + self.y.len()];
-                eval.rhs(t_new, &self.y1, slope)?;
-                rates.solve(eval, t_new, &self.y1, slope)?;
-            }
-            if self.inside {
-                self.complete(eval, h)?;
-            }
+        let err = match self.whole_step(eval, h, t_new) {
+            Some(err) => err,
+            None => self.by_stages(eval, h, t_new)?,
+        };
+        if err <= 1.0 && self.inside {
+            self.complete(eval, h)?;
         }
         Ok(err)
     }
 
-    /// The weighted error of the step from `y` to `y1`; `error` keeps the estimate.
-    fn error(&mut self, h: f64) -> f64 {
-        let mut second = 0.0;
-        if !self.second_terms.is_empty() {
-            let ends = (&self.y[..], &self.y1[..]);
-            second = passes::estimate(&mut self.error, &self.tolerances, ends, &self.stages.k, h, &self.second_terms);
+    /// The step by its own code; `None` where there is none, or a value is not finite.
+    fn whole_step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Option<f64> {
+        let whole = self.whole.as_ref()?;
+        (self.given[0], self.given[1]) = (h, t_new);
+        let kept = &self.now[self.places.kept()..];
+        whole.run(self.t, kept, eval.system().parameters(), &self.given, &mut self.next);
+        let [first, second] = [self.next[0], self.next[1]];
+        if !first.is_finite() {
+            return None;
         }
-        let ends = (&self.y[..], &self.y1[..]);
-        let first = passes::estimate(&mut self.error, &self.tolerances, ends, &self.stages.k, h, &self.error_terms);
-        if self.second_terms.is_empty() || first == 0.0 || !first.is_finite() {
-            return first;
+        eval.stats.rhs += self.places.end as u64;
+        Some(if self.second_terms.is_empty() { first } else { both(first, second) })
+    }
+
+    /// The step stage by stage, which finds the row that is not finite.
+    fn by_stages(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<f64, Cause> {
+        let Places { n, end } = self.places;
+        let y = &self.now[self.places.state()];
+        let (k, behind) = self.next[Places::NORMS..].split_at_mut((end + 1) * n);
+        let y1 = &mut behind[..n];
+        k[..n].copy_from_slice(&self.now[self.places.slope(end)]);
+        self.stages.run(eval, k, (self.t, y), (h, t_new), y1)?;
+        if !all_finite(y1) {
+            let row = y1.iter().position(|y| !y.is_finite()).unwrap_or(0);
+            return Err(Cause::NonFiniteState { row });
         }
-        // The quotient before the product: the square of a large error would overflow.
-        first / (1.0 + SECOND * (second / first).powi(2)).sqrt()
+        let mut err = 0.0;
+        if !self.fixed {
+            let mut estimate =
+                |terms: &[(usize, f64)]| passes::estimate(&mut self.error, &self.tolerances, (y, y1), k, h, terms);
+            err = estimate(&self.error_terms);
+            if !self.second_terms.is_empty() {
+                err = both(err, estimate(&self.second_terms));
+            }
+        }
+        if err <= 1.0 && !self.stages.tableau.fsal {
+            slope(&mut self.stages.rates, eval, (t_new, y1), &mut k[end * n..])?;
+        }
+        Ok(err)
     }
 
     /// The further stages of dense output.
     fn complete(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Result<(), Cause> {
-        let first = self.stages.tableau.end_stage() + 1;
         for (i, (row, c)) in self.dense_rows.iter().zip(self.dense.c).enumerate() {
-            passes::combine(&mut self.stages.y, &self.y, &self.stages.k, h, row);
-            self.stages.evaluate(eval, self.t + c * h, first + i)?;
+            let Stages { y: state, rates, .. } = &mut self.stages;
+            passes::combine(state, &self.now[self.places.state()], self.places.slopes(&self.next), h, row);
+            let into = self.places.slope(self.places.end + 1 + i);
+            slope(rates, eval, (self.t + c * h, state), &mut self.next[into])?;
         }
         Ok(())
     }
 }
 
+/// The norm of two estimates, see [`Tableau::second`].
+fn both(first: f64, second: f64) -> f64 {
+    if first == 0.0 || !first.is_finite() {
+        return first;
+    }
+    // The quotient before the product: the square of a large error would overflow.
+    first / (1.0 + SECOND * (second / first).powi(2)).sqrt()
+}
+
 impl Integrator for Embedded {
     fn dimension(&self) -> usize {
-        self.y.len()
+        self.places.n
     }
 
     fn time(&self) -> f64 {
@@ -341,17 +435,15 @@ impl Integrator for Embedded {
     }
 
     fn state(&self) -> &[f64] {
-        &self.y
+        &self.now[self.places.state()]
     }
 
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.t = t;
-        self.y.copy_from_slice(y);
+        self.now[self.places.state()].copy_from_slice(y);
         self.control.reset();
-        let Stages { k, rates, .. } = &mut self.stages;
-        let slope = &mut k[..y.len()];
-        eval.rhs(t, y, slope)?;
-        rates.solve(eval, t, y, slope)
+        let k = self.places.slope(self.places.end);
+        slope(&mut self.stages.rates, eval, (t, y), &mut self.now[k])
     }
 
     fn order(&self) -> u32 {
@@ -364,16 +456,13 @@ impl Integrator for Embedded {
             Ok(err) => err,
         };
         if err > 1.0 {
-            let row = self.tolerances.worst(&self.error, &self.y, &self.y1);
+            fused::sum(&mut self.error, self.places.slopes(&self.next), h, &self.error_terms);
+            let ends = (self.state(), &self.next[self.places.state()]);
+            let row = self.tolerances.worst(&self.error, ends.0, ends.1);
             return Attempt::Rejected { next: self.control.reject(h, err), error: err, row };
         }
-        (self.last.t, self.last.h) = (self.t, h);
-        self.last.complete = self.inside || self.dense.c.is_empty();
-        std::mem::swap(&mut self.last.y, &mut self.y);
-        std::mem::swap(&mut self.y, &mut self.y1);
-        std::mem::swap(&mut self.last.k, &mut self.stages.k);
-        let (n, end) = (self.y.len(), self.stages.tableau.end_stage());
-        self.stages.k[..n].copy_from_slice(&self.last.k[end * n..(end + 1) * n]);
+        self.last = Step { t: self.t, h, complete: self.inside || self.dense.c.is_empty() };
+        std::mem::swap(&mut self.now, &mut self.next);
         self.t = t_new;
         Attempt::Accepted { next: if self.fixed { h } else { self.control.accept(h, err) } }
     }
@@ -385,13 +474,13 @@ impl Integrator for Embedded {
     /// |f(y1) - f(Y)| / |y1 - Y| with the other stage Y at the end of the step (Hairer & Wanner II, eq. (IV.2.27)).
     fn strain(&mut self) -> Option<(f64, f64)> {
         let (stage, terms) = self.twin.as_ref()?;
-        let n = self.y.len();
-        let (k, h) = (&self.last.k, self.last.h);
-        fused::sum(&mut self.error, k, h, terms);
-        let (own, end) = (&k[stage * n..][..n], &k[self.stages.tableau.end_stage() * n..][..n]);
+        let (n, h) = (self.places.n, self.last.h);
+        fused::sum(&mut self.error, self.places.slopes(&self.now), h, terms);
+        let (own, end) = (&self.now[self.places.slope(*stage)], &self.now[self.places.slope(self.places.end)]);
+        let y = &self.now[self.places.state()];
         let (mut slopes, mut states, mut along) = (0.0, 0.0, 0.0);
         for i in 0..n {
-            let weight = 1.0 / self.tolerances.scale(i, self.y[i].abs());
+            let weight = 1.0 / self.tolerances.scale(i, y[i].abs());
             let (df, dy) = ((end[i] - own[i]) * weight, self.error[i] * weight);
             slopes += df * df;
             states += dy * dy;
@@ -402,14 +491,16 @@ impl Integrator for Embedded {
     }
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {
-        let last = &self.last;
-        let s = (t - last.t) / last.h;
-        let (b, end, n) = (self.stages.tableau.b, self.stages.tableau.end_stage(), y.len());
-        y.copy_from_slice(&last.y);
-        for (i, k) in last.k.chunks_exact(n).enumerate() {
-            let w = if last.complete { self.dense.weight(b, end, i, s) } else { hermite_weight(b, end, i, s) };
+        let Step { t: start, h, complete } = self.last;
+        let s = (t - start) / h;
+        let (b, end) = (self.stages.tableau.b, self.places.end);
+        y.copy_from_slice(&self.next[self.places.state()]);
+        let further = if complete { self.dense.c.len() } else { 0 };
+        for i in 0..=end + further {
+            let w = if complete { self.dense.weight(b, end, i, s) } else { hermite_weight(b, end, i, s) };
             if w != 0.0 {
-                y.iter_mut().zip(k).for_each(|(y, k)| *y += last.h * w * k);
+                let k = &self.now[self.places.slope(i)];
+                y.iter_mut().zip(k).for_each(|(y, k)| *y += h * w * k);
             }
         }
     }

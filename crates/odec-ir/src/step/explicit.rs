@@ -1,0 +1,202 @@
+//! The step of an explicit Runge-Kutta method: every stage, the end, and the norms of its error estimates.
+
+use super::{MAX_NODES, Writer};
+use crate::graph::NodeId;
+use crate::program::{KernelRole, Program};
+
+/// Terms that are summed before the sum is added to a state; longer sums are cut into such parts.
+pub const WIDTH: usize = 8;
+
+/// Elements of `w`: h, the time at the end of the step, rtol, then the absolute tolerance of each unknown.
+pub const GIVEN: usize = 3;
+
+/// Elements of `out` before the slopes: the norms of the error estimates, zero where there is none. The first one is NaN where a value
+/// of the step is not finite (and infinite or NaN where the norm is).
+pub const NORMS: usize = 2;
+
+/// A method.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// Nodes c_i.
+    pub c: &'a [f64],
+    /// Rows a_i1 .. a_i(i-1).
+    pub a: &'a [&'a [f64]],
+    /// Weights b_i.
+    pub b: &'a [f64],
+    /// Weights of up to two error estimates; none where steps are fixed.
+    pub errors: &'a [Vec<f64>],
+    /// The last stage is f at the end of the step; else the step ends with one evaluation more.
+    pub fsal: bool,
+}
+
+/// The step of y' = f(t, y) from t to t + h, `out` = [norms, k_1, ..., k_s, y1], where k_s is the slope at the end: the last stage, or one
+/// behind it. `y` = [k_1, y], so that the end of one step is the beginning of the next one. `w`: see [`GIVEN`].
+///
+/// Every sum is made in the order of the generic step: coefficients times h first, then the terms, and their sum is added to y.
+///
+/// `None` for a program of nests, or one whose step is too long.
+pub fn step(program: &Program, plan: &Plan<'_>, fused: bool) -> Option<Program> {
+    let n = program_length(program, plan)?;
+    let mut writer = Writer::new(program, 2 * n, GIVEN + n, fused)?;
+    let slope: Vec<NodeId> = (0..n).map(|i| writer.kept(i)).collect();
+    let y: Vec<NodeId> = (n..2 * n).map(|i| writer.kept(i)).collect();
+    let (t, h, t_new) = (writer.graph.time(), writer.given(0), writer.given(1));
+    let mut steps = Steps { writer, h, y, k: vec![slope] };
+    let s = plan.b.len();
+    let mut states = vec![steps.y.clone()];
+    for i in 1..s {
+        // the last row of such a method is its weights
+        let state = steps.state(if plan.fsal && i + 1 == s { plan.b } else { plan.a[i] });
+        let time = steps.time(plan.c[i], t, t_new);
+        let k = steps.writer.inline(KernelRole::Rhs, time, &state).ok()?;
+        steps.k.push(k);
+        states.push(state);
+        if steps.writer.graph.len() > 2 * MAX_NODES {
+            return None;
+        }
+    }
+    let y1 = match plan.fsal {
+        true => states.pop()?,
+        false => {
+            let y1 = steps.state(plan.b);
+            let k = steps.writer.inline(KernelRole::Rhs, t_new, &y1).ok()?;
+            steps.k.push(k);
+            y1
+        }
+    };
+    let norms = steps.norms(plan, &states, &y1);
+    let mut out = norms.to_vec();
+    out.extend(steps.k.iter().flatten());
+    out.extend(&y1);
+    steps.writer.finish(&out, MAX_NODES)
+}
+
+/// The number of unknowns, if a step is not too long at first sight.
+fn program_length(program: &Program, plan: &Plan<'_>) -> Option<usize> {
+    let rhs = program.kernel(KernelRole::Rhs)?;
+    let n = crate::layout::Layout::of(program).n;
+    let terms = plan.a.iter().flat_map(|row| row.iter()).filter(|a| **a != 0.0).count();
+    let length = plan.b.len().saturating_mul(rhs.live().count()).saturating_add(n.saturating_mul(terms));
+    (length <= 2 * MAX_NODES && plan.errors.len() <= NORMS).then_some(n)
+}
+
+/// What the stages are made of.
+struct Steps<'a> {
+    writer: Writer<'a>,
+    h: NodeId,
+    y: Vec<NodeId>,
+    /// Slopes so far, n each.
+    k: Vec<Vec<NodeId>>,
+}
+
+impl Steps<'_> {
+    fn n(&self) -> usize {
+        self.y.len()
+    }
+
+    /// The terms of a row that are not zero, as stage and h times coefficient.
+    fn terms(&mut self, row: &[f64]) -> Vec<(usize, NodeId)> {
+        let used = row.iter().enumerate().filter(|(_, a)| **a != 0.0);
+        let mut terms = Vec::with_capacity(row.len());
+        for (j, &a) in used {
+            let a = self.writer.graph.constant(a);
+            terms.push((j, self.writer.graph.mul(self.h, a)));
+        }
+        terms
+    }
+
+    /// `base` plus the terms of unknown i, cut into parts.
+    fn plus(&mut self, base: Option<NodeId>, terms: &[(usize, NodeId)], i: usize) -> Option<NodeId> {
+        let mut sum = base;
+        for part in terms.chunks(WIDTH) {
+            let products = part.iter().map(|&(j, a)| (a, self.k[j][i]));
+            let part = self.writer.sum_of_products(products);
+            sum = match (sum, part) {
+                (Some(sum), Some(part)) => Some(self.writer.graph.add(sum, part)),
+                (one, other) => one.or(other),
+            };
+        }
+        sum
+    }
+
+    /// The state of a stage, or at the end of the step.
+    fn state(&mut self, row: &[f64]) -> Vec<NodeId> {
+        let terms = self.terms(row);
+        let mut state = Vec::with_capacity(self.n());
+        for i in 0..self.n() {
+            let y = self.y[i];
+            state.push(self.plus(Some(y), &terms, i).unwrap_or(y));
+        }
+        state
+    }
+
+    /// The time of a stage; the end of the step is the one that the driver names.
+    fn time(&mut self, c: f64, t: NodeId, t_new: NodeId) -> NodeId {
+        if c == 1.0 {
+            return t_new;
+        }
+        let g = &mut self.writer.graph;
+        let c = g.constant(c);
+        let past = g.mul(c, self.h);
+        g.add(t, past)
+    }
+
+    fn norms(&mut self, plan: &Plan<'_>, states: &[Vec<NodeId>], y1: &[NodeId]) -> [NodeId; NORMS] {
+        let n = self.n();
+        let rtol = self.writer.given(2);
+        let atol: Vec<NodeId> = (0..n).map(|i| self.writer.given(GIVEN + i)).collect();
+        let zero = self.writer.graph.constant(0.0);
+        let mut norms = [zero; NORMS];
+        let y = self.y.clone();
+        // A scale is finite if y1 is.
+        let mut doubtful = y1.to_vec();
+        if !plan.errors.is_empty() {
+            doubtful = self.writer.scales(rtol, &atol, &y, y1);
+            for (norm, weights) in norms.iter_mut().zip(plan.errors) {
+                let terms = self.terms(weights);
+                let error: Vec<NodeId> = (0..n).map(|i| self.plus(None, &terms, i).unwrap_or(zero)).collect();
+                *norm = self.writer.norm(&error, &doubtful);
+            }
+        }
+        for source in witnesses(plan) {
+            match source {
+                Witness::State(stage) => doubtful.extend(&states[stage]),
+                Witness::Slope(stage) => doubtful.extend(&self.k[stage]),
+            }
+        }
+        let doubt = self.writer.doubt(&doubtful);
+        norms[0] = self.writer.graph.add(norms[0], doubt);
+        norms
+    }
+}
+
+/// What is looked at for values that are not finite, beside y1 and the error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Witness {
+    /// The state of a stage.
+    State(usize),
+    /// The slope of a stage.
+    Slope(usize),
+}
+
+/// The fewest vectors (taken from the last stage down) that hold a multiple of every slope which y1 and the error do not hold: a slope
+/// that is not finite makes those not finite too.
+fn witnesses(plan: &Plan<'_>) -> Vec<Witness> {
+    let slopes = plan.b.len() + usize::from(!plan.fsal);
+    let holds = |row: &[f64], j: usize| row.get(j).is_some_and(|a| *a != 0.0);
+    // The first slope was looked at where it was made.
+    let mut seen: Vec<bool> = (0..slopes)
+        .map(|j| j == 0 || holds(plan.b, j) || plan.errors.first().is_some_and(|error| holds(error, j)))
+        .collect();
+    let mut witnesses = Vec::new();
+    for i in (1..plan.b.len()).rev() {
+        let row = if plan.fsal && i + 1 == plan.b.len() { &[] } else { plan.a[i] };
+        if (0..i).any(|j| !seen[j] && holds(row, j)) {
+            witnesses.push(Witness::State(i));
+            (0..i).for_each(|j| seen[j] |= holds(row, j));
+        }
+    }
+    let rest = (0..slopes).filter(|&j| !seen[j]).map(Witness::Slope);
+    witnesses.extend(rest);
+    witnesses
+}

@@ -1,0 +1,217 @@
+//! Whole steps of a method as one kernel without loops: f and its derivatives are written into the step at every stage, so that a
+//! step of a small system is one call, its values stay in registers, and its coefficients are constants.
+//!
+//! A kernel has the usual signature `(t, y, p, w, out)`. `t` is the time at the start of the step and `p` the parameter buffer of the
+//! model. What a method keeps from step to step is `y`, what a driver says of the step (its length, tolerances) is `w`, and `out`
+//! is for the method to arrange.
+
+pub mod explicit;
+
+use crate::builtin::{arithmetic, logic, rounding};
+use crate::graph::{Graph, Node, NodeId};
+use crate::layout::Layout;
+use crate::program::{Array, ArrayId, Kernel, KernelRole, Program, Role, Store, Target};
+use crate::schedule::Malformed;
+use crate::span::Span;
+use crate::stage;
+
+/// Most nodes of a step that is written out: compiling it takes about a millisecond for every thousand.
+pub const MAX_NODES: usize = 3_000;
+
+/// A step being written.
+pub struct Writer<'a> {
+    program: &'a Program,
+    layout: Layout,
+    /// The expressions.
+    pub graph: Graph,
+    /// Arrays of the step: elements of `y`, parameters, staged values.
+    arrays: Vec<Array>,
+    /// Where the parameters and staged values of the model went.
+    places: Vec<Option<ArrayId>>,
+    fused: bool,
+}
+
+impl<'a> Writer<'a> {
+    /// An empty step of a model. `kept` and `given` are the lengths of `y` and `w`. `fused`: sums of products that no user wrote are
+    /// rounded once a term, as [`arithmetic::FMA`], for processors that have the instruction. `None` for a program of nests.
+    pub fn new(program: &'a Program, kept: usize, given: usize, fused: bool) -> Option<Self> {
+        let layout = Layout::of(program);
+        if program.has_loops() || layout.data > 0 {
+            return None;
+        }
+        let mut arrays: Vec<Array> = (0..kept.max(given)).map(|i| scalar(format!("y.{i}"), Role::FirstOrder)).collect();
+        let mut place = |array: &Array| {
+            let is_parameter = matches!(array.role, Role::Parameter | Role::Staged);
+            is_parameter.then(|| {
+                arrays.push(array.clone());
+                ArrayId(arrays.len() as u32 - 1)
+            })
+        };
+        let places = program.arrays.iter().map(&mut place).collect();
+        Some(Writer { program, layout, graph: Graph::new(), arrays, places, fused })
+    }
+
+    /// Number of unknowns.
+    pub fn n(&self) -> usize {
+        self.layout.n
+    }
+
+    /// True when the model has a kernel of this role.
+    pub fn has(&self, role: KernelRole) -> bool {
+        self.program.kernel(role).is_some()
+    }
+
+    /// Element of `y`.
+    pub fn kept(&mut self, i: usize) -> NodeId {
+        self.graph.read(ArrayId(i as u32))
+    }
+
+    /// Element of `w`.
+    pub fn given(&mut self, i: usize) -> NodeId {
+        self.graph.direction(ArrayId(i as u32))
+    }
+
+    /// A kernel of the model at a time and a state: what it would store in `out`, zeros where it stores nothing. The operations are
+    /// those of the kernel, one by one, so that values have its bits; what equals an expression that is there already is shared.
+    ///
+    /// # Errors
+    /// A store that has no place in `out`, which lowering never makes.
+    pub fn inline(&mut self, role: KernelRole, t: NodeId, y: &[NodeId]) -> Result<Vec<NodeId>, Malformed> {
+        let zero = self.graph.constant(0.0);
+        let mut out = vec![zero; self.layout.out_len(self.program, role)];
+        let Some(kernel) = self.program.kernel(role) else { return Ok(out) };
+        let source = &kernel.graph;
+        let live = source.reachable(kernel.stores.iter().map(|store| store.node));
+        let mut map: Vec<Option<NodeId>> = vec![None; source.len()];
+        for i in (0..source.len()).filter(|&i| live[i]) {
+            let id = NodeId(i as u32);
+            let new = match source.node(id) {
+                Node::Time => t,
+                Node::Read(array) => match self.places[array.0 as usize] {
+                    Some(place) => self.graph.read(place),
+                    None => *y.get(self.layout.state(array)).ok_or(Malformed::NoSlot(role))?,
+                },
+                Node::Direction(_) => return Err(Malformed::NoSlot(role)),
+                _ => stage::copy(source, id, &map, &mut self.graph),
+            };
+            map[i] = Some(new);
+        }
+        for store in &kernel.stores {
+            let slot = self.layout.slot(self.program, role, store.target);
+            let slot = slot.and_then(|slot| out.get_mut(slot)).ok_or(Malformed::NoSlot(role))?;
+            *slot = map[store.node.index()].unwrap_or(zero);
+        }
+        Ok(out)
+    }
+
+    /// a + b*c.
+    pub fn add_product(&mut self, a: NodeId, b: NodeId, c: NodeId) -> NodeId {
+        if self.fused {
+            return self.graph.apply(&arithmetic::FMA, &[b, c, a]);
+        }
+        let product = self.graph.mul(b, c);
+        self.graph.add(a, product)
+    }
+
+    /// The sum of products, from the first to the last; `None` of no product.
+    pub fn sum_of_products(&mut self, products: impl IntoIterator<Item = (NodeId, NodeId)>) -> Option<NodeId> {
+        let mut sum = None;
+        for (a, b) in products {
+            sum = Some(match sum {
+                None => self.graph.mul(a, b),
+                Some(sum) => self.add_product(sum, a, b),
+            });
+        }
+        sum
+    }
+
+    /// The sum of some nodes as a tree of four strands, see [`Writer::norm`].
+    pub fn sum(&mut self, terms: &[NodeId]) -> NodeId {
+        let mut strands: [Option<NodeId>; 4] = [None; 4];
+        for (i, &term) in terms.iter().enumerate() {
+            let strand = &mut strands[i % 4];
+            *strand = Some(strand.map_or(term, |sum| self.graph.add(sum, term)));
+        }
+        self.joined(strands)
+    }
+
+    fn joined(&mut self, [a, b, c, d]: [Option<NodeId>; 4]) -> NodeId {
+        let even = self.plus(a, c);
+        let odd = self.plus(b, d);
+        self.plus(even, odd).unwrap_or_else(|| self.graph.constant(0.0))
+    }
+
+    fn plus(&mut self, a: Option<NodeId>, b: Option<NodeId>) -> Option<NodeId> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(self.graph.add(a, b)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// |a|.
+    pub fn abs(&mut self, a: NodeId) -> NodeId {
+        self.graph.apply(&rounding::ABS, &[a])
+    }
+
+    /// The larger of two numbers; the second one where one of them is NaN. This is the processor's own maximum.
+    pub fn larger(&mut self, a: NodeId, b: NodeId) -> NodeId {
+        let first = self.graph.apply(&logic::LT, &[b, a]);
+        self.graph.apply(&logic::IF, &[first, a, b])
+    }
+
+    /// What the error of each unknown is measured by over a step from `a` to `b`: atol + rtol max(|a|, |b|), never zero.
+    pub fn scales(&mut self, rtol: NodeId, atol: &[NodeId], a: &[NodeId], b: &[NodeId]) -> Vec<NodeId> {
+        let least = self.graph.constant(f64::MIN_POSITIVE);
+        let mut scales = Vec::with_capacity(a.len());
+        for ((&atol, &a), &b) in atol.iter().zip(a).zip(b) {
+            let (a, b) = (self.abs(a), self.abs(b));
+            let size = self.larger(a, b);
+            let scale = self.add_product(atol, rtol, size);
+            scales.push(self.larger(scale, least));
+        }
+        scales
+    }
+
+    /// sqrt(mean((e_i / scale_i)^2)), summed in four strands: unknown i goes to strand i mod 4.
+    pub fn norm(&mut self, e: &[NodeId], scales: &[NodeId]) -> NodeId {
+        let mut strands: [Option<NodeId>; 4] = [None; 4];
+        for (i, (&e, &scale)) in e.iter().zip(scales).enumerate() {
+            let q = self.graph.div(e, scale);
+            strands[i % 4] = Some(match strands[i % 4] {
+                None => self.graph.mul(q, q),
+                Some(sum) => self.add_product(sum, q, q),
+            });
+        }
+        let sum = self.joined(strands);
+        let n = self.graph.constant(e.len().max(1) as f64);
+        let mean = self.graph.div(sum, n);
+        self.graph.apply(&crate::builtin::exponential::SQRT, &[mean])
+    }
+
+    /// Zero if all of these are finite and so is their sum, else NaN.
+    pub fn doubt(&mut self, values: &[NodeId]) -> NodeId {
+        let sum = self.sum(values);
+        let zero = self.graph.constant(0.0);
+        self.graph.mul(sum, zero)
+    }
+
+    /// The step as the `Outputs` kernel of a program, which stores these nodes one after the other; `None` if it needs more than `limit`
+    /// nodes.
+    pub fn finish(self, out: &[NodeId], limit: usize) -> Option<Program> {
+        let Writer { program, graph, mut arrays, .. } = self;
+        if graph.live(out.iter().copied()).count() > limit {
+            return None;
+        }
+        let mut stores = Vec::with_capacity(out.len());
+        for (i, &node) in out.iter().enumerate() {
+            stores.push(Store { target: Target::Element(ArrayId(arrays.len() as u32)), node });
+            arrays.push(scalar(format!("out.{i}"), Role::Output));
+        }
+        let kernel = Kernel { role: KernelRole::Outputs, graph, stores };
+        Some(crate::derive::assemble(program.name.clone(), arrays, vec![kernel]))
+    }
+}
+
+fn scalar(name: String, role: Role) -> Array {
+    Array { name, role, axes: Vec::new(), default: 0.0, data: Vec::new(), unit: None, doc: None, span: Span::default() }
+}

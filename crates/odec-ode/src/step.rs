@@ -1,0 +1,49 @@
+//! Whole steps as one function: who can write f and a method together says so here, and the method calls it instead of f.
+
+use crate::method::runge_kutta;
+
+/// What a step does.
+#[derive(Clone, Copy, Debug)]
+pub enum Formula {
+    /// An explicit Runge-Kutta method from k_1 to the slope at the end of the step; with the norms of its error estimates, unless
+    /// `fixed`. `kept` = [k_1, y], `given` = [h, the time at the end, rtol, atol of each unknown], `out` = [norm, second norm or zero,
+    /// k_1 .. k_e, y1], where k_e is the slope at the end. The first norm is NaN or infinite where a value is not finite.
+    Explicit {
+        /// Its coefficients.
+        tableau: &'static runge_kutta::Tableau,
+        /// Without error estimate.
+        fixed: bool,
+    },
+}
+
+impl Formula {
+    /// Length of `out` for n unknowns.
+    pub fn length(&self, n: usize) -> usize {
+        match self {
+            Formula::Explicit { tableau, .. } => 2 + (tableau.end_stage() + 2) * n,
+        }
+    }
+
+    /// Least length of `kept` and `given` for n unknowns.
+    pub fn room(&self, n: usize) -> usize {
+        match self {
+            Formula::Explicit { .. } => (2 * n).max(n + 3),
+        }
+    }
+}
+
+impl PartialEq for Formula {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Formula::Explicit { tableau, fixed }, Formula::Explicit { tableau: of, fixed: likewise }) => {
+                std::ptr::eq(*tableau, *of) && fixed == likewise
+            }
+        }
+    }
+}
+
+/// A whole step of a system.
+pub trait WholeStep: Send + Sync {
+    /// One step from time t with the parameters `p` of the system ([`crate::System::parameters`]). What the buffers hold: [`Formula`].
+    fn run(&self, t: f64, kept: &[f64], p: &[f64], given: &[f64], out: &mut [f64]);
+}

@@ -1,0 +1,91 @@
+//! Whole steps of a model: written by `odec-ir`, compiled or interpreted as the model is, and kept, so that a second run compiles
+//! nothing.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use odec_ir::interpret::{self, Inputs};
+use odec_ir::layout::Layout;
+use odec_ir::step::{MAX_NODES, explicit};
+use odec_ir::{KernelRole, Program};
+use odec_jit::{Compiled, Function, Strategy};
+use odec_ode::method::runge_kutta::Tableau;
+use odec_ode::step::{Formula, WholeStep};
+
+use crate::machine::Execution;
+
+/// Code of a step is one function, however long.
+const STRATEGY: Strategy = Strategy { whole: 2 * MAX_NODES, piece: 2 * MAX_NODES, best: 2 * MAX_NODES };
+
+/// Steps of one model by formula, made when first asked for. A model has no more of them than there are methods.
+#[derive(Default)]
+pub(crate) struct Steps {
+    kept: Mutex<Vec<(Formula, Option<Arc<dyn WholeStep>>)>>,
+}
+
+impl Steps {
+    /// The step of a formula; `None` if the model is too large for it.
+    pub(crate) fn of(&self, program: &Program, execution: Execution, formula: Formula) -> Option<Arc<dyn WholeStep>> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = kept.iter().find(|(of, _)| *of == formula) {
+            return known.clone();
+        }
+        let made = written(program, formula).and_then(|step| executable(step, execution));
+        kept.push((formula, made.clone()));
+        made
+    }
+}
+
+/// The kernel.
+fn written(program: &Program, formula: Formula) -> Option<Program> {
+    match formula {
+        Formula::Explicit { tableau, fixed } => {
+            let errors = if fixed { Vec::new() } else { estimates(tableau) };
+            let Tableau { c, a, b, fsal, .. } = *tableau;
+            let plan = explicit::Plan { c, a, b, errors: &errors, fsal };
+            explicit::step(program, &plan, odec_jit::fuses())
+        }
+    }
+}
+
+/// Weights of the error estimates.
+fn estimates(tableau: &Tableau) -> Vec<Vec<f64>> {
+    let pairs = [tableau.embedded, tableau.second];
+    let difference = |(hat, _): (&[f64], u32)| tableau.b.iter().zip(hat).map(|(b, hat)| b - hat).collect();
+    pairs.into_iter().flatten().map(difference).collect()
+}
+
+fn executable(step: Program, execution: Execution) -> Option<Arc<dyn WholeStep>> {
+    match execution {
+        Execution::Jit => {
+            let function = Compiled::with(&step, STRATEGY).ok()?.function(KernelRole::Outputs)?;
+            Some(Arc::new(Machine(function)))
+        }
+        Execution::Interpret => {
+            let layout = Layout::of(&step);
+            Some(Arc::new(Interpreted { step, layout }))
+        }
+    }
+}
+
+/// In machine code.
+struct Machine(Function);
+
+impl WholeStep for Machine {
+    fn run(&self, t: f64, kept: &[f64], p: &[f64], given: &[f64], out: &mut [f64]) {
+        self.0.call(t, kept, p, given, out);
+    }
+}
+
+/// By the reference interpreter.
+struct Interpreted {
+    step: Program,
+    layout: Layout,
+}
+
+impl WholeStep for Interpreted {
+    fn run(&self, t: f64, kept: &[f64], p: &[f64], given: &[f64], out: &mut [f64]) {
+        let Some(out) = out.get_mut(..self.layout.outputs_len()) else { return };
+        let inputs = Inputs { t, y: kept, p, w: given };
+        interpret::run_on(&self.step, &self.layout, KernelRole::Outputs, inputs, out);
+    }
+}

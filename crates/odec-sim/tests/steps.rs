@@ -1,0 +1,212 @@
+//! Steps that a model has as one kernel are those that the method makes stage by stage.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use odec_ir::interpret::{self, Inputs};
+use odec_ir::layout::Layout;
+use odec_ir::step::explicit;
+use odec_ir::{KernelRole, Program};
+use odec_lang::source::Source;
+use odec_ode::method::{self, Family};
+use odec_ode::pattern::Pattern;
+use odec_ode::problem::{Options, Outcome, Problem, Samples};
+use odec_ode::step::{Formula, WholeStep};
+use odec_ode::system::{EvalError, Mass, Shape, System};
+use odec_ode::{Cause, Sink, SolveError, solve};
+use odec_sim::bind::{Bound, Plan, Purpose};
+use odec_sim::choices::Choices;
+use odec_sim::machine::Machine;
+
+fn bind(text: &str, choices: &Choices) -> Bound {
+    let source = Source::new("test", text);
+    let (tree, _) = odec_lang::parse(&source);
+    let (model, diagnostics) = odec_lang::analyse(&tree, &source);
+    let model = model.unwrap_or_else(|| panic!("{text}\n{diagnostics:?}"));
+    let plan = Plan::new(&model, choices, Purpose::Rows).unwrap();
+    let program = odec_lang::lower(&model, &plan.overrides).unwrap();
+    plan.bind(&model, &source, program).unwrap()
+}
+
+fn file(name: &str) -> String {
+    let path = format!("{}/../../models/{name}.ode", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// Keeps every row, bit by bit.
+#[derive(Default)]
+struct Rows(Vec<f64>);
+
+impl Sink for Rows {
+    fn row(&mut self, t: f64, y: &[f64]) -> ControlFlow<()> {
+        self.0.push(t);
+        self.0.extend(y);
+        ControlFlow::Continue(())
+    }
+}
+
+/// The system with steps of its own: those of the model, their sums not fused, by the interpreter.
+struct Unfused<'a>(&'a Machine);
+
+struct Kernel(Program, Layout);
+
+impl WholeStep for Kernel {
+    fn run(&self, t: f64, kept: &[f64], p: &[f64], given: &[f64], out: &mut [f64]) {
+        let inputs = Inputs { t, y: kept, p, w: given };
+        interpret::run_on(&self.0, &self.1, KernelRole::Outputs, inputs, &mut out[..self.1.outputs_len()]);
+    }
+}
+
+impl System for Unfused<'_> {
+    fn shape(&self) -> Shape {
+        self.0.shape()
+    }
+    fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
+        self.0.rhs(t, y, f)
+    }
+    fn jacobian_pattern(&self) -> &Pattern {
+        self.0.jacobian_pattern()
+    }
+    fn jacobian(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        self.0.jacobian(t, y, values)
+    }
+    fn jacobian_vector(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+        self.0.jacobian_vector(t, y, w, out)
+    }
+    fn time_derivative(&self, t: f64, y: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+        self.0.time_derivative(t, y, out)
+    }
+    fn autonomous(&self) -> bool {
+        self.0.autonomous()
+    }
+    fn mass(&self) -> Mass<'_> {
+        self.0.mass()
+    }
+    fn parameters(&self) -> &[f64] {
+        self.0.parameters()
+    }
+    fn whole_step(&self, formula: Formula) -> Option<Arc<dyn WholeStep>> {
+        let Formula::Explicit { tableau, fixed } = formula;
+        let pairs = [tableau.embedded, tableau.second];
+        let difference = |(hat, _): (&[f64], u32)| tableau.b.iter().zip(hat).map(|(b, hat)| b - hat).collect();
+        let errors: Vec<Vec<f64>> = if fixed { vec![] } else { pairs.into_iter().flatten().map(difference).collect() };
+        let plan = explicit::Plan { c: tableau.c, a: tableau.a, b: tableau.b, errors: &errors, fsal: tableau.fsal };
+        let step = explicit::step(self.0.program(), &plan, false).expect("the model is small");
+        let layout = Layout::of(&step);
+        Some(Arc::new(Kernel(step, layout)))
+    }
+}
+
+fn run(system: &dyn System, bound: &Bound, method: &str, options: &Options) -> Result<(Outcome, Rows), SolveError> {
+    let method = method::find(method).unwrap();
+    let Problem { t0, t_end, ref y0 } = bound.problem;
+    let problem = Problem { t0, t_end, y0: y0.clone() };
+    let mut rows = Rows::default();
+    // half of the samples lie inside of steps
+    let samples = Samples::Times((0..=40).map(|i| t0 + (t_end - t0) * f64::from(i) / 40.0).collect());
+    let outcome = solve(system, &problem, method, options, &samples, &mut rows)?;
+    Ok((outcome, rows))
+}
+
+fn explicit_methods() -> impl Iterator<Item = (&'static str, bool)> {
+    odec_ode::method::table().iter().filter_map(|m| match m.family {
+        Family::RungeKutta(tableau) => Some((m.name, tableau.fsal)),
+        _ => None,
+    })
+}
+
+/// Times and time-dependent terms, a branch, a power, second order, parameters alone in a term.
+const DRIVEN: &str = "model driven\nparam k = 1.5, a = 0.3\nx'' = -k*x - 0.1*x' + a*sin(2*t)\nu' = if x > 0 then -u + t else -2*u\nstate x = 1\nstate x' = 0\nstate u = 0.5\nrun { t = 0 .. 6 }\n";
+
+fn models() -> Vec<(&'static str, Bound)> {
+    let mut models: Vec<(&str, Bound)> = ["lorenz", "lotka_volterra", "pendulum", "double_pendulum"]
+        .iter()
+        .map(|name| (*name, bind(&file(name), &Choices::default())))
+        .collect();
+    models.push(("driven", bind(DRIVEN, &Choices::default())));
+    models
+}
+
+/// Where sums are not fused the kernel makes every operation of the stages, in their order: every bit is the same, samples inside of steps
+/// and counts of steps included.
+#[test]
+fn a_step_in_one_kernel_has_the_bits_of_its_stages() {
+    for (name, bound) in models() {
+        for (method, fsal) in explicit_methods() {
+            for fixed in [false, true] {
+                let options = Options {
+                    rtol: 1e-5,
+                    fixed,
+                    step: fixed.then_some(0.01),
+                    atol: vec![1e-8],
+                    ..bound.options.clone()
+                };
+                let (whole, rows) = run(&Unfused(&bound.machine), &bound, method, &options).unwrap();
+                let by_stages = Options { whole_steps: false, ..options };
+                let (stages, expected) = run(&bound.machine, &bound, method, &by_stages).unwrap();
+                let bits = |rows: &Rows| rows.0.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+                assert_eq!(bits(&rows), bits(&expected), "{name}, {method}");
+                assert_eq!(
+                    (whole.stats.accepted, whole.stats.rejected, whole.stats.failed),
+                    (stages.stats.accepted, stages.stats.rejected, stages.stats.failed),
+                    "{name}, {method}"
+                );
+                // A whole step always makes the slope at its end.
+                let extra = if fsal { 0 } else { whole.stats.rejected };
+                assert!(whole.stats.rhs - stages.stats.rhs <= extra, "{name}, {method}");
+            }
+        }
+    }
+}
+
+/// Machine code and interpreter take the same steps, bit by bit, and they stay near those by stages: sums may be fused.
+#[test]
+fn machine_code_and_interpreter_agree_on_whole_steps() {
+    for (name, bound) in models() {
+        let interpreted = match name {
+            "driven" => bind(DRIVEN, &Choices { interpret: true, ..Choices::default() }),
+            name => bind(&file(name), &Choices { interpret: true, ..Choices::default() }),
+        };
+        for (method, _) in explicit_methods() {
+            let options = Options { rtol: 1e-5, atol: vec![1e-8], ..bound.options.clone() };
+            let code = run(&bound.machine, &bound, method, &options).unwrap();
+            let same = run(&interpreted.machine, &interpreted, method, &options).unwrap();
+            let bits = |rows: &Rows| rows.0.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&code.1), bits(&same.1), "{name}, {method}");
+            assert_eq!(code.0.stats, same.0.stats, "{name}, {method}");
+        }
+    }
+}
+
+/// A value that is not finite inside a step is found where it is met: the row, the time and the state are those of the stages.
+#[test]
+fn what_fails_in_a_step_is_reported_as_by_stages() {
+    // x runs into the pole of its own solution, y takes no part; the root of a negative number in the second row
+    let texts = [
+        "model pole\nx' = x^2\ny' = -y\nstate x = 1\nstate y = 1\nrun { t = 0 .. 2 }\n",
+        "model root\nx' = -1\ny' = sqrt(x)\nstate x = 1\nstate y = 0\nrun { t = 0 .. 3 }\n",
+        // the first row swallows the infinity of the second
+        "model swallow\nx' = if y > 1e3 then 0 else 1\ny' = exp(1e3*(t - 1))\nstate x = 0\nstate y = 0\nrun { t = 0 .. 3 }\n",
+    ];
+    for text in texts {
+        let bound = bind(text, &Choices::default());
+        for (method, _) in explicit_methods() {
+            let options = Options { rtol: 1e-5, atol: vec![1e-8], max_steps: 20_000, ..bound.options.clone() };
+            let whole = run(&bound.machine, &bound, method, &options);
+            let stages = run(&bound.machine, &bound, method, &Options { whole_steps: false, ..options });
+            match (whole, stages) {
+                (Err(SolveError::Failed(whole)), Err(SolveError::Failed(stages))) => {
+                    let row = |cause: Cause| match cause {
+                        Cause::NonFiniteRhs { row } | Cause::NonFiniteState { row } => Some(row),
+                        Cause::StepCollapsed { row, .. } => Some(row),
+                        _ => None,
+                    };
+                    assert_eq!(row(whole.cause), row(stages.cause), "{method}: {text}");
+                    assert!((whole.t - stages.t).abs() < 1e-3, "{method}: {} and {}", whole.t, stages.t);
+                    assert_eq!(whole.at.is_some(), stages.at.is_some(), "{method}: {text}");
+                }
+                (whole, stages) => panic!("{method}: {:?} {:?}", whole.is_ok(), stages.is_ok()),
+            }
+        }
+    }
+}

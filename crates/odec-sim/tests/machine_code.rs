@@ -212,7 +212,9 @@ fn the_taylor_method_sees_branches() {
     let bound = bind(text, Choices { t_end: Some(3.0), ..Choices::default() });
     let options = Options { rtol: 1e-9, atol: vec![1e-9], ..bound.options.clone() };
     let (taylor, _) = run(&bound, "taylor", &options, 3.0).unwrap();
-    let (check, _) = run(&bound, "dopri5", &options, 3.0).unwrap();
+    // at the same tolerance dopri5 is wrong by up to 1.2e-6 behind the jump, depending on where its steps meet it
+    let tight = Options { rtol: 1e-12, atol: vec![1e-12], ..options };
+    let (check, _) = run(&bound, "dopri5", &tight, 3.0).unwrap();
     for (a, b) in taylor.y.iter().zip(&check.y) {
         assert!((a - b).abs() < 1e-6, "{a} and {b}");
     }

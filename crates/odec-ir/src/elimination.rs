@@ -80,7 +80,7 @@ pub struct Elimination {
 
 /// A number of the matrix as nodes. Those of a complex matrix may be known to be real.
 #[derive(Clone, Copy)]
-enum Number {
+pub(crate) enum Number {
     Real(NodeId),
     Complex(NodeId, NodeId),
 }
@@ -96,14 +96,15 @@ impl Number {
 }
 
 /// Arithmetic of the field on a graph.
-struct Arithmetic {
-    graph: Graph,
+pub(crate) struct Arithmetic {
+    pub(crate) graph: Graph,
     field: Field,
     fused: bool,
 }
 
 impl Arithmetic {
-    fn of(plan: &Plan<'_>) -> Self {
+    /// That of a plan, on an empty graph.
+    pub(crate) fn of(plan: &Plan<'_>) -> Self {
         Arithmetic { graph: Graph::new(), field: plan.field, fused: plan.fused }
     }
 
@@ -311,20 +312,26 @@ impl Plan<'_> {
         Some(parts)
     }
 
-    /// The entries of J - alpha*M, or the negative of those given.
-    fn entries(&self, field: &mut Arithmetic) -> Option<Vec<Number>> {
+    /// The entries of J - alpha*M, or the negative of those given; `double` reads a place of the inputs.
+    fn entries(&self, field: &mut Arithmetic, double: &mut Read<'_>) -> Option<Vec<Number>> {
+        let mut number = |field: &mut Arithmetic, first: usize, element: usize| match field.field {
+            Field::Real => Number::Real(double(field, first + element)),
+            Field::Complex => {
+                Number::Complex(double(field, first + 2 * element), double(field, first + 2 * element + 1))
+            }
+        };
         let Source::Shifted { jacobian, .. } = self.source else {
             let negative = |entry| {
-                let number = field.read(0, entry);
+                let number = number(field, 0, entry);
                 field.negative(number)
             };
             return Some((0..self.pattern.len()).map(negative).collect());
         };
-        let alpha = field.read(jacobian.len(), 0);
+        let alpha = number(field, jacobian.len(), 0);
         let minus = field.negative(alpha);
         let mut entry = |(jacobian, mass): (Option<usize>, Option<Option<usize>>)| -> Number {
-            let jacobian = jacobian.map(|place| field.double(place));
-            let scaled = mass.map(|mass| match mass.map(|place| field.double(place)) {
+            let jacobian = jacobian.map(|place| double(field, place));
+            let scaled = mass.map(|mass| match mass.map(|place| double(field, place)) {
                 Some(mass) => field.multiply(minus, Number::Real(mass)),
                 None => minus,
             });
@@ -401,50 +408,17 @@ impl Plan<'_> {
         patterns: &[Vec<usize>],
     ) -> Option<(Program, Vec<Vec<Stored>>, usize)> {
         let mut field = Arithmetic::of(self);
-        let entries = self.entries(&mut field)?;
-        let mut done: Vec<Row> = Vec::with_capacity(rows.len());
-        for (i, (row, pattern)) in rows.iter().zip(patterns).enumerate() {
-            let mut values: BTreeMap<usize, Option<Number>> = pattern.iter().map(|&j| (j, None)).collect();
-            values.extend(row.iter().map(|(&j, &entry)| (j, Some(entries[entry]))));
-            let mut factored = Row::default();
-            for &k in pattern.iter().take_while(|&&k| k < i) {
-                let (Some(Some(a)), Some(inverse)) = (values.get(&k).copied(), done[k].inverse) else { continue };
-                let multiplier = field.multiply(a, inverse);
-                factored.lower.push((k, multiplier));
-                for &(j, u) in &done[k].upper {
-                    let value = match values.get(&j).copied().flatten() {
-                        Some(a) => field.accumulate(a, multiplier, u),
-                        None => field.multiply(multiplier, u),
-                    };
-                    values.insert(j, Some(value));
-                }
-            }
-            for (j, value) in values.range(i..) {
-                // an entry that nothing fills is zero: so is a diagonal without one
-                let value = value.unwrap_or_else(|| Number::Real(field.graph.constant(0.0)));
-                if *j == i {
-                    factored.inverse = Some(field.negative_inverse(value));
-                } else {
-                    factored.upper.push((*j, value));
-                }
-            }
-            done.push(factored);
-        }
+        let entries = self.entries(&mut field, &mut Arithmetic::double)?;
         let [states, parameters] = self.inputs();
         let (mut results, mut stored, mut length) = (Results::default(), Vec::with_capacity(rows.len()), 0);
-        for row in &done {
-            let scaled: Vec<Number> = match row.inverse {
-                Some(inverse) => row.upper.iter().map(|u| field.multiply(u.1, inverse)).collect(),
-                None => Vec::new(),
-            };
-            let numbers = row.lower.iter().map(|l| l.1).chain(row.inverse).chain(scaled);
+        for numbers in factors(&mut field, &entries, rows, patterns) {
             let mut store = |number: Number| {
                 let place = length;
                 results.push(states + parameters + place, number);
                 length += number.width();
                 Stored { place, pair: number.width() == 2 }
             };
-            stored.push(numbers.map(&mut store).collect());
+            stored.push(numbers.into_iter().map(&mut store).collect());
         }
         Some((program("factor", [states, parameters, length], field.graph, results.stores), stored, length))
     }
@@ -452,33 +426,54 @@ impl Plan<'_> {
     fn solve(&self, patterns: &[Vec<usize>], stored: &[Vec<Stored>], factors: usize) -> Program {
         let mut field = Arithmetic::of(self);
         let (width, n) = (self.width(), patterns.len());
-        let mut x: Vec<Number> = Vec::with_capacity(n);
-        let factor = |field: &mut Arithmetic, Stored { place, pair }: Stored| match pair {
-            true => Number::Complex(field.double(place), field.double(place + 1)),
-            false => Number::Real(field.double(place)),
+        let mut factor = |field: &mut Arithmetic, row: usize, k: usize| {
+            let Stored { place, pair } = stored[row][k];
+            match pair {
+                true => Number::Complex(field.double(place), field.double(place + 1)),
+                false => Number::Real(field.double(place)),
+            }
         };
+        let mut results = Results::default();
+        for (column, x) in
+            self.substitute(&mut field, patterns, &mut factor, &mut |field, row| field.read(factors, row))
+        {
+            results.push(factors + width * n + width * column, x);
+        }
+        program("solve", [factors, width * n, width * n], field.graph, results.stores)
+    }
+
+    /// The solution for the right side `b`, given row by row: columns of the matrix with their values, in the order in which they
+    /// become known. `factor` gives the k-th number of a row of the factors.
+    fn substitute(
+        &self,
+        field: &mut Arithmetic,
+        patterns: &[Vec<usize>],
+        factor: &mut dyn FnMut(&mut Arithmetic, usize, usize) -> Number,
+        b: &mut dyn FnMut(&mut Arithmetic, usize) -> Number,
+    ) -> Vec<(usize, Number)> {
+        let mut x: Vec<Number> = Vec::with_capacity(patterns.len());
         for (i, pattern) in patterns.iter().enumerate() {
-            let mut value = field.read(factors, self.rows[i] as usize);
-            for (&k, &at) in pattern.iter().zip(&stored[i]).take_while(|(k, _)| **k < i) {
-                let multiplier = factor(&mut field, at);
+            let mut value = b(field, self.rows[i] as usize);
+            for (at, &k) in pattern.iter().enumerate().take_while(|(_, k)| **k < i) {
+                let multiplier = factor(field, i, at);
                 value = field.accumulate(value, multiplier, x[k]);
             }
             x.push(value);
         }
-        let mut results = Results::default();
+        let mut solution = Vec::with_capacity(patterns.len());
         for (i, pattern) in patterns.iter().enumerate().rev() {
             let diagonal = pattern.partition_point(|&j| j < i);
-            let inverse = factor(&mut field, stored[i][diagonal]);
+            let inverse = factor(field, i, diagonal);
             let mut value = field.multiply(x[i], inverse);
             // what is known first is added first, so that as little as possible waits for the newest
-            for (&j, &at) in pattern.iter().zip(&stored[i]).skip(diagonal + 1).rev() {
-                let u = factor(&mut field, at);
+            for (at, &j) in pattern.iter().enumerate().skip(diagonal + 1).rev() {
+                let u = factor(field, i, at);
                 value = field.accumulate(value, u, x[j]);
             }
             x[i] = value;
-            results.push(factors + width * n + width * self.columns[i] as usize, x[i]);
+            solution.push((self.columns[i] as usize, value));
         }
-        program("solve", [factors, width * n, width * n], field.graph, results.stores)
+        solution
     }
 
     /// What a solution leaves, row by row.
@@ -488,22 +483,42 @@ impl Plan<'_> {
         let [states, own] = self.inputs();
         let (right, solution) = (states + own, states + own + width * n);
         let parameters = own + 2 * width * n;
-        let entries = self.entries(&mut field)?;
+        let entries = self.entries(&mut field, &mut Arithmetic::double)?;
+        let (mut b, mut x) = (
+            |field: &mut Arithmetic, i: usize| field.read(right, i),
+            |field: &mut Arithmetic, j: usize| field.read(solution, j),
+        );
+        let mut results = Results::default();
+        for (i, excess) in self.excess(&mut field, &entries, &mut b, &mut x)?.into_iter().enumerate() {
+            results.push(states + parameters + i, Number::Real(excess));
+        }
+        Some(program("check", [states, parameters, n], field.graph, results.stores))
+    }
+
+    /// |b - A x|_i - bound (|b|_i + |a_i x_i|) of each row, as [`Elimination::check`] has it, where `entries` are those of -A.
+    fn excess(
+        &self,
+        field: &mut Arithmetic,
+        entries: &[Number],
+        b: &mut dyn FnMut(&mut Arithmetic, usize) -> Number,
+        x: &mut dyn FnMut(&mut Arithmetic, usize) -> Number,
+    ) -> Option<Vec<NodeId>> {
+        let n = self.pattern.columns();
         let mut pivots = vec![None; n];
         for (&row, &column) in self.rows.iter().zip(self.columns) {
             *pivots.get_mut(row as usize)? = Some(column as usize);
         }
         let mut rows: Vec<Vec<(usize, Number)>> = vec![Vec::new(); n];
         for ((i, j), number) in self.pattern.entries().zip(entries) {
-            rows.get_mut(i)?.push((j, number));
+            rows.get_mut(i)?.push((j, *number));
         }
         let bound = field.graph.constant(self.bound);
-        let mut results = Results::default();
+        let mut excesses = Vec::with_capacity(n);
         for (i, row) in rows.into_iter().enumerate() {
-            let b = field.read(right, i);
+            let b = b(field, i);
             let (mut rest, mut scale) = (b, field.magnitude(b));
             for (j, number) in row {
-                let x = field.read(solution, j);
+                let x = x(field, j);
                 rest = field.accumulate(rest, number, x);
                 if pivots[i] == Some(j) {
                     let term = field.multiply(number, x);
@@ -512,9 +527,96 @@ impl Plan<'_> {
                 }
             }
             let size = field.magnitude(rest);
-            let excess = field.subtract_product(size, bound, scale);
-            results.push(states + parameters + i, Number::Real(excess));
+            excesses.push(field.subtract_product(size, bound, scale));
         }
-        Some(program("check", [states, parameters, n], field.graph, results.stores))
+        Some(excesses)
     }
+
+    /// The elimination as a part of a larger graph, that of `field`: `double` gives what a place of the inputs is there.
+    /// `None` where [`Plan::eliminate`] gives none.
+    pub(crate) fn inlined(&self, field: &mut Arithmetic, double: &mut Read<'_>, limit: u64) -> Option<Inlined<'_>> {
+        let rows = self.rows_in_order()?;
+        let (_, patterns) = self.symbolic(&rows, limit)?;
+        let entries = self.entries(field, double)?;
+        let factors = factors(field, &entries, &rows, &patterns);
+        Some(Inlined { plan: *self, patterns, entries, factors })
+    }
+}
+
+/// Gives the node of a place of the inputs.
+pub(crate) type Read<'a> = dyn FnMut(&mut Arithmetic, usize) -> NodeId + 'a;
+
+/// The factors of a real matrix that is computed in the same graph.
+pub(crate) struct Inlined<'a> {
+    plan: Plan<'a>,
+    patterns: Vec<Vec<usize>>,
+    entries: Vec<Number>,
+    factors: Vec<Vec<Number>>,
+}
+
+impl Inlined<'_> {
+    /// The solution for a right side.
+    pub(crate) fn solve(&self, field: &mut Arithmetic, b: &[NodeId]) -> Vec<NodeId> {
+        let mut factor = |_: &mut Arithmetic, row: usize, k: usize| self.factors[row][k];
+        let solution = self.plan.substitute(field, &self.patterns, &mut factor, &mut |_, i| Number::Real(b[i]));
+        let mut x = b.to_vec();
+        for (column, value) in solution {
+            if let (Number::Real(value), Some(x)) = (value, x.get_mut(column)) {
+                *x = value;
+            }
+        }
+        x
+    }
+
+    /// As [`Elimination::check`].
+    pub(crate) fn excess(&self, field: &mut Arithmetic, b: &[NodeId], x: &[NodeId]) -> Option<Vec<NodeId>> {
+        let (mut b, mut x) =
+            (|_: &mut Arithmetic, i: usize| Number::Real(b[i]), |_: &mut Arithmetic, j: usize| Number::Real(x[j]));
+        self.plan.excess(field, &self.entries, &mut b, &mut x)
+    }
+}
+
+/// The numbers of the factors, row by row in the order of the pattern: -l_ik, -1/pivot, -u_ij/pivot.
+fn factors(
+    field: &mut Arithmetic,
+    entries: &[Number],
+    rows: &[BTreeMap<usize, usize>],
+    patterns: &[Vec<usize>],
+) -> Vec<Vec<Number>> {
+    let mut done: Vec<Row> = Vec::with_capacity(rows.len());
+    for (i, (row, pattern)) in rows.iter().zip(patterns).enumerate() {
+        let mut values: BTreeMap<usize, Option<Number>> = pattern.iter().map(|&j| (j, None)).collect();
+        values.extend(row.iter().map(|(&j, &entry)| (j, Some(entries[entry]))));
+        let mut factored = Row::default();
+        for &k in pattern.iter().take_while(|&&k| k < i) {
+            let (Some(Some(a)), Some(inverse)) = (values.get(&k).copied(), done[k].inverse) else { continue };
+            let multiplier = field.multiply(a, inverse);
+            factored.lower.push((k, multiplier));
+            for &(j, u) in &done[k].upper {
+                let value = match values.get(&j).copied().flatten() {
+                    Some(a) => field.accumulate(a, multiplier, u),
+                    None => field.multiply(multiplier, u),
+                };
+                values.insert(j, Some(value));
+            }
+        }
+        for (j, value) in values.range(i..) {
+            // an entry that nothing fills is zero: so is a diagonal without one
+            let value = value.unwrap_or_else(|| Number::Real(field.graph.constant(0.0)));
+            if *j == i {
+                factored.inverse = Some(field.negative_inverse(value));
+            } else {
+                factored.upper.push((*j, value));
+            }
+        }
+        done.push(factored);
+    }
+    let numbers = |row: &Row| -> Vec<Number> {
+        let scaled: Vec<Number> = match row.inverse {
+            Some(inverse) => row.upper.iter().map(|u| field.multiply(u.1, inverse)).collect(),
+            None => Vec::new(),
+        };
+        row.lower.iter().map(|l| l.1).chain(row.inverse).chain(scaled).collect()
+    };
+    done.iter().map(numbers).collect()
 }

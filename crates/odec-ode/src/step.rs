@@ -1,6 +1,7 @@
 //! Whole steps as one function: who can write f and a method together says so here, and the method calls it instead of f.
 
-use crate::method::runge_kutta;
+use crate::linear::LinearReport;
+use crate::method::{rosenbrock, runge_kutta};
 
 /// What a step does.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +15,13 @@ pub enum Formula {
         /// Without error estimate.
         fixed: bool,
     },
+    /// A Rosenbrock method with M = I, pivots on the diagonal in the order of [`crate::linear::Diagonal`]. `kept` = [y, f there], `given` as above,
+    /// `out` = [y1, f there, norm of the error, whether all is sound (1 or 0), u_1 .. u_s, and the error unless it is u_s]. It is sound if
+    /// the first solution has a backward error of at most [`crate::linear::BACKWARD_ERROR`] and y1 and f there are finite.
+    Rosenbrock {
+        /// Its coefficients.
+        tableau: &'static rosenbrock::Tableau,
+    },
 }
 
 impl Formula {
@@ -21,13 +29,17 @@ impl Formula {
     pub fn length(&self, n: usize) -> usize {
         match self {
             Formula::Explicit { tableau, .. } => 2 + (tableau.end_stage() + 2) * n,
+            Formula::Rosenbrock { tableau } => {
+                let error = usize::from(!tableau.is_stiffly_accurate());
+                2 + (2 + tableau.m.len() + error) * n
+            }
         }
     }
 
     /// Least length of `kept` and `given` for n unknowns.
     pub fn room(&self, n: usize) -> usize {
         match self {
-            Formula::Explicit { .. } => (2 * n).max(n + 3),
+            Formula::Explicit { .. } | Formula::Rosenbrock { .. } => (2 * n).max(n + 3),
         }
     }
 }
@@ -38,6 +50,8 @@ impl PartialEq for Formula {
             (Formula::Explicit { tableau, fixed }, Formula::Explicit { tableau: of, fixed: likewise }) => {
                 std::ptr::eq(*tableau, *of) && fixed == likewise
             }
+            (Formula::Rosenbrock { tableau }, Formula::Rosenbrock { tableau: of }) => std::ptr::eq(*tableau, *of),
+            _ => false,
         }
     }
 }
@@ -46,4 +60,8 @@ impl PartialEq for Formula {
 pub trait WholeStep: Send + Sync {
     /// One step from time t with the parameters `p` of the system ([`crate::System::parameters`]). What the buffers hold: [`Formula`].
     fn run(&self, t: f64, kept: &[f64], p: &[f64], given: &[f64], out: &mut [f64]);
+    /// What it solves linear systems with, if it does.
+    fn linear(&self) -> Option<LinearReport> {
+        None
+    }
 }

@@ -447,7 +447,7 @@ pub(crate) fn given(program: &Program, layout: &Layout) -> Vec<f64> {
 }
 
 /// The same pattern in the solver's type: the two crates know nothing of each other.
-fn pattern_of(p: &odec_ir::Pattern) -> Pattern {
+pub(crate) fn pattern_of(p: &odec_ir::Pattern) -> Pattern {
     Pattern { rows: p.rows, col_ptr: p.col_ptr.clone(), row_idx: p.row_idx.clone() }
 }
 

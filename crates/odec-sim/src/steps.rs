@@ -5,13 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use odec_ir::interpret::{self, Inputs};
 use odec_ir::layout::Layout;
-use odec_ir::step::{MAX_NODES, explicit};
+use odec_ir::step::{MAX_NODES, explicit, rosenbrock};
 use odec_ir::{KernelRole, Program};
 use odec_jit::{Compiled, Function, Strategy};
+use odec_ode::linear::{BACKWARD_ERROR, Diagonal, LinearReport};
+use odec_ode::method::rosenbrock::Tableau as Linearised;
 use odec_ode::method::runge_kutta::Tableau;
 use odec_ode::step::{Formula, WholeStep};
 
-use crate::machine::Execution;
+use crate::machine::{Execution, pattern_of};
 
 /// Code of a step is one function, however long.
 const STRATEGY: Strategy = Strategy { whole: 2 * MAX_NODES, piece: 2 * MAX_NODES, best: 2 * MAX_NODES };
@@ -29,20 +31,35 @@ impl Steps {
         if let Some((_, known)) = kept.iter().find(|(of, _)| *of == formula) {
             return known.clone();
         }
-        let made = written(program, formula).and_then(|step| executable(step, execution));
+        let made = written(program, formula).and_then(|(step, linear)| executable(step, linear, execution));
         kept.push((formula, made.clone()));
         made
     }
 }
 
-/// The kernel.
-fn written(program: &Program, formula: Formula) -> Option<Program> {
+/// The kernel, and what is said of how it solves linear systems.
+fn written(program: &Program, formula: Formula) -> Option<(Program, Option<LinearReport>)> {
     match formula {
         Formula::Explicit { tableau, fixed } => {
             let errors = if fixed { Vec::new() } else { estimates(tableau) };
             let Tableau { c, a, b, fsal, .. } = *tableau;
             let plan = explicit::Plan { c, a, b, errors: &errors, fsal };
-            explicit::step(program, &plan, odec_jit::fuses())
+            Some((explicit::step(program, &plan, odec_jit::fuses())?, None))
+        }
+        Formula::Rosenbrock { tableau } => {
+            if program.has_loops() {
+                return None;
+            }
+            let diagonal = Diagonal::of(&pattern_of(&program.jacobian))?;
+            let Linearised { gamma, alpha, gammas, a, c, m, error, .. } = *tableau;
+            let plan = rosenbrock::Plan {
+                coefficients: rosenbrock::Coefficients { gamma, alpha, gammas, a, c, m, error: error.0 },
+                order: &diagonal.order,
+                bound: BACKWARD_ERROR,
+                limit: MAX_NODES,
+                fused: odec_jit::fuses(),
+            };
+            Some((plan.written(program)?, Some(diagonal.report())))
         }
     }
 }
@@ -54,25 +71,32 @@ fn estimates(tableau: &Tableau) -> Vec<Vec<f64>> {
     pairs.into_iter().flatten().map(difference).collect()
 }
 
-fn executable(step: Program, execution: Execution) -> Option<Arc<dyn WholeStep>> {
+fn executable(step: Program, linear: Option<LinearReport>, execution: Execution) -> Option<Arc<dyn WholeStep>> {
     match execution {
         Execution::Jit => {
             let function = Compiled::with(&step, STRATEGY).ok()?.function(KernelRole::Outputs)?;
-            Some(Arc::new(Machine(function)))
+            Some(Arc::new(Machine { function, linear }))
         }
         Execution::Interpret => {
             let layout = Layout::of(&step);
-            Some(Arc::new(Interpreted { step, layout }))
+            Some(Arc::new(Interpreted { step, layout, linear }))
         }
     }
 }
 
 /// In machine code.
-struct Machine(Function);
+struct Machine {
+    function: Function,
+    linear: Option<LinearReport>,
+}
 
 impl WholeStep for Machine {
     fn run(&self, t: f64, kept: &[f64], p: &[f64], given: &[f64], out: &mut [f64]) {
-        self.0.call(t, kept, p, given, out);
+        self.function.call(t, kept, p, given, out);
+    }
+
+    fn linear(&self) -> Option<LinearReport> {
+        self.linear.clone()
     }
 }
 
@@ -80,6 +104,7 @@ impl WholeStep for Machine {
 struct Interpreted {
     step: Program,
     layout: Layout,
+    linear: Option<LinearReport>,
 }
 
 impl WholeStep for Interpreted {
@@ -87,5 +112,9 @@ impl WholeStep for Interpreted {
         let Some(out) = out.get_mut(..self.layout.outputs_len()) else { return };
         let inputs = Inputs { t, y: kept, p, w: given };
         interpret::run_on(&self.step, &self.layout, KernelRole::Outputs, inputs, out);
+    }
+
+    fn linear(&self) -> Option<LinearReport> {
+        self.linear.clone()
     }
 }

@@ -86,7 +86,7 @@ impl System for Unfused<'_> {
         self.0.parameters()
     }
     fn whole_step(&self, formula: Formula) -> Option<Arc<dyn WholeStep>> {
-        let Formula::Explicit { tableau, fixed } = formula;
+        let Formula::Explicit { tableau, fixed } = formula else { panic!("an explicit step") };
         let pairs = [tableau.embedded, tableau.second];
         let difference = |(hat, _): (&[f64], u32)| tableau.b.iter().zip(hat).map(|(b, hat)| b - hat).collect();
         let errors: Vec<Vec<f64>> = if fixed { vec![] } else { pairs.into_iter().flatten().map(difference).collect() };

@@ -6,6 +6,7 @@
 //! is for the method to arrange.
 
 pub mod explicit;
+pub mod rosenbrock;
 
 use crate::builtin::{arithmetic, logic, rounding};
 use crate::graph::{Graph, Node, NodeId};

@@ -80,6 +80,8 @@ pub enum Kind {
     Sparse,
     /// Straight-line code for the pattern, checked.
     Compiled,
+    /// The same, as a part of code for whole steps.
+    WholeSteps,
     /// Dense fronts, with the pivots where the analysis put them.
     Multifrontal,
     /// Sparse columns with partial pivoting, where other pivots would not do.
@@ -98,6 +100,7 @@ impl std::fmt::Display for Kind {
             Kind::BlockTridiagonal => "block-tridiagonal LU",
             Kind::Sparse => "sparse LU",
             Kind::Compiled => "LU in machine code",
+            Kind::WholeSteps => "whole steps in machine code",
             Kind::Multifrontal => "multifrontal LU",
             Kind::Pivoting => "sparse LU with partial pivoting",
             Kind::Krylov => "BiCGStab with ILU(0)",

@@ -7,6 +7,7 @@ mod banded;
 mod blocks;
 mod choice;
 mod dense;
+mod diagonal;
 mod dissection;
 mod effective;
 mod free;
@@ -36,12 +37,14 @@ pub use choice::{
     COMPILED, Kind, Linear, LinearReport, MAX_COMPILED, MAX_DENSE, MAX_FILL, Misfit, NARROW, SMALL, SPARSE_DENSITY,
 };
 pub use dense::Dense;
+pub use diagonal::Diagonal;
 pub use effective::Effective;
 pub use krylov::{Goal, MAX_KRYLOV, TIGHT};
 pub use mass::{MassMatrix, Rates};
 pub use memory::Memory;
 pub use scalar::{Complex, Scalar};
 pub use shifted::{ComplexShifted, Shifted};
+pub use solver::BACKWARD_ERROR;
 pub use straight::{Elimination, Eliminator, Origin, Plan};
 
 use std::sync::Arc;

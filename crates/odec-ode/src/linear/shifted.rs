@@ -571,6 +571,16 @@ pub(super) fn add_mass<S: Scalar>(alpha: S, entries: &[MassEntry], mass: Option<
     }
 }
 
+/// The entries of J with the whole diagonal.
+pub(super) fn with_diagonal(jacobian: &Pattern) -> Pattern {
+    let n = jacobian.cols();
+    // most often it is there already
+    match (0..n).all(|i| jacobian.find(i, i).is_some()) {
+        true => jacobian.clone(),
+        false => Pattern::from_positions(n, n, jacobian.positions().chain((0..n).map(|i| (i, i)))),
+    }
+}
+
 /// (row, column) of each entry of M.
 pub(super) fn mass_positions(mass: &MassMatrix, n: usize) -> Vec<(usize, usize)> {
     match mass.assembled() {

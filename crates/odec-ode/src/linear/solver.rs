@@ -9,7 +9,7 @@ use crate::pattern::Pattern;
 use crate::problem::Refusal;
 
 /// A first solution whose componentwise backward error stays above this after one step of refinement is not accepted.
-pub(super) const BACKWARD_ERROR: f64 = 1e-10;
+pub const BACKWARD_ERROR: f64 = 1e-10;
 
 /// Matrix, factors, and what is needed to look after them.
 pub(super) struct Solver<S = f64> {

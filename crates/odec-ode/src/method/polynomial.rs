@@ -25,6 +25,12 @@ impl Polynomial {
         std::mem::swap(&mut self.y, y);
     }
 
+    /// As [`Polynomial::begin`], from a state that stays where it is.
+    pub fn begin_at(&mut self, t: f64, h: f64, y: &[f64]) {
+        (self.t, self.h) = (t, h);
+        self.y.copy_from_slice(y);
+    }
+
     /// Its value at `t`, where the step ended at the state `end`: as many numbers as `y` has.
     pub fn value(&self, t: f64, end: &[f64], y: &mut [f64]) {
         let s = (t - self.t) / self.h;

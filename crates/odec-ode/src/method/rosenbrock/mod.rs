@@ -8,6 +8,7 @@ pub mod rodas4;
 pub mod rodas5p;
 pub mod ros2;
 mod vectors;
+mod whole;
 
 use crate::control::{Control, PREDICTIVE, Tolerances, root_mean};
 use crate::evaluator::{Evaluator, all_finite};
@@ -16,6 +17,7 @@ use crate::integrator::{Attempt, Integrator};
 use crate::linear::{LinearReport, MassMatrix, Shifted};
 use crate::method::polynomial::Polynomial;
 use crate::method::rosenbrock::vectors::{End, Stage, padded};
+use crate::method::rosenbrock::whole::Whole;
 use crate::method::{Family, Setup};
 use crate::problem::{Cause, Refusal};
 use crate::system::Mass;
@@ -44,11 +46,30 @@ pub struct Tableau {
     pub algebraic: u32,
 }
 
+impl Tableau {
+    /// True where y1 is the state of the last stage plus its u, which is the error estimate too.
+    pub fn is_stiffly_accurate(&self) -> bool {
+        let weights = self.error.0;
+        let last_alone =
+            weights.split_last().is_some_and(|(last, rest)| *last == 1.0 && rest.iter().all(|w| *w == 0.0));
+        let row = self.a.last().copied().unwrap_or_default();
+        last_alone && self.m.split_last().is_some_and(|(last, rest)| *last == 1.0 && rest == row)
+    }
+}
+
 /// Builds the integrator of a table.
 pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     let Family::Rosenbrock(tableau) = setup.method.family else {
         return Err(Refusal::UnknownMethod(setup.method.name.to_string()));
     };
+    match Whole::new(setup, tableau) {
+        Some(whole) => Ok(Box::new(whole)),
+        None => Ok(Box::new(by_vectors(setup, tableau)?)),
+    }
+}
+
+/// The integrator whose steps are passes over vectors: for any system.
+fn by_vectors(setup: &Setup<'_>, tableau: &'static Tableau) -> Result<Rosenbrock, Refusal> {
     if let Mass::StateDependent { .. } = setup.system.mass() {
         return Err(Refusal::Unsuitable {
             method: setup.method.name.to_string(),
@@ -68,12 +89,13 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     let tolerances = Tolerances::new(setup.options, n);
     let mut atol = tolerances.atol.clone();
     atol.resize(length, 1.0);
-    Ok(Box::new(Rosenbrock {
+    Ok(Rosenbrock {
         tableau,
         stages: (0..stages).map(|i| stage(tableau, i)).collect(),
-        sum: match tableau.m.split_last() {
-            Some((&last, rest)) if rest == tableau.a[stages - 1] && last == 1.0 && error_is_last(tableau) => Sum::Last,
-            _ => Sum::Terms { m: fused::terms(tableau.m), error: fused::terms(tableau.error.0) },
+        sum: if tableau.is_stiffly_accurate() {
+            Sum::Last
+        } else {
+            Sum::Terms { m: fused::terms(tableau.m), error: fused::terms(tableau.error.0) }
         },
         dense_terms: tableau.dense.iter().map(|row| fused::terms(row)).collect(),
         matrix: Shifted::exact(setup.system, setup.options, setup.method.name)?,
@@ -98,7 +120,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         error: zero(),
         inside: true,
         dense: Polynomial::new(length, tableau.dense.len()),
-    }))
+    })
 }
 
 /// The coefficients of a stage: f is not evaluated anew where the state is that of the start.
@@ -110,12 +132,6 @@ fn stage(tableau: &Tableau, i: usize) -> Stage {
         a[..i - 1] == before[..] && before.iter().any(|a| *a != 0.0)
     };
     Stage { moved: a.iter().any(|a| *a != 0.0), extends, a, c: row(tableau.c, i) }
-}
-
-/// True where the error estimate is the last u.
-fn error_is_last(tableau: &Tableau) -> bool {
-    let weights = tableau.error.0;
-    weights.split_last().is_some_and(|(last, rest)| *last == 1.0 && rest.iter().all(|w| *w == 0.0))
 }
 
 /// How the end of the step and the error estimate follow from the stages.
@@ -160,6 +176,14 @@ struct Rosenbrock {
 }
 
 impl Rosenbrock {
+    /// Goes on at (t, y), where f is known.
+    fn resume(&mut self, t: f64, y: &[f64], f: &[f64]) {
+        self.t = t;
+        self.y[..self.n].copy_from_slice(y);
+        self.f[..self.n].copy_from_slice(f);
+        self.prepared = false;
+    }
+
     /// y1 and its error in the norm of the tolerances.
     fn step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<f64, Cause> {
         if !self.prepared {

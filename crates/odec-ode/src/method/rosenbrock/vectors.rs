@@ -32,7 +32,7 @@ pub(super) struct Stage {
     pub c: Vec<f64>,
 }
 
-/// Before f: `state` = y + sum_j a_j u_j, `coupling` = sum_j c_j u_j, where the u are one after the other in `u`.
+/// Before f: `state` = y + sum_j a_j u_j, the last term behind all others, for which alone it has to wait, `coupling` = sum_j c_j u_j, where the u are one after the other in `u`.
 pub(super) fn before(stage: &Stage, y: &[f64], u: &[f64], state: &mut [f64], coupling: &mut [f64]) {
     match stage.c.len() {
         1 => before_of::<1>(stage, y, u, state, coupling),
@@ -73,7 +73,7 @@ fn pass<const S: usize>(
     if stage.extends {
         let last = a[S - 1];
         for k in 0..m {
-            let mut sum = [0.0; GROUP];
+            let mut sum = [-0.0; GROUP];
             for j in 0..S {
                 for l in 0..GROUP {
                     sum[l] += c[j] * u[j][k][l];
@@ -86,16 +86,21 @@ fn pass<const S: usize>(
         }
     } else {
         for k in 0..m {
-            let (mut sum, mut at) = ([0.0; GROUP], [0.0; GROUP]);
+            // -0 is what leaves every number as it is
+            let (mut sum, mut at) = ([-0.0; GROUP], [-0.0; GROUP]);
             for j in 0..S {
                 for l in 0..GROUP {
                     sum[l] += c[j] * u[j][k][l];
+                }
+            }
+            for j in 0..S - 1 {
+                for l in 0..GROUP {
                     at[l] += a[j] * u[j][k][l];
                 }
             }
             coupling[k] = sum;
             for l in 0..GROUP {
-                state[k][l] = y[k][l] + at[l];
+                state[k][l] = (y[k][l] + at[l]) + a[S - 1] * u[S - 1][k][l];
             }
         }
     }

@@ -1,0 +1,244 @@
+//! The step of a Rosenbrock method with M = I: f, its derivatives, the elimination of W = I/(h gamma) - J with pivots on the
+//! diagonal, every stage with its solution, the check of the first one, and the error.
+//!
+//! The order of operations is that of the solver that works on vectors (`odec-ode`), so that both give the same bits.
+
+use crate::builtin::logic;
+use crate::elimination::{self, Arithmetic, Field, Source};
+use crate::graph::NodeId;
+use crate::program::{KernelRole, Pattern, Program};
+use crate::step::Writer;
+
+/// Coefficients in the transformed variables of Hairer & Wanner II, IV.7: `W u_i = f(t + alpha_i h, y + sum_j a_ij u_j) +
+/// sum_j (c_ij/h) u_j + h gamma_i df/dt`, `y1 = y + sum_j m_j u_j`.
+#[derive(Clone, Copy, Debug)]
+pub struct Coefficients<'a> {
+    /// gamma, the diagonal.
+    pub gamma: f64,
+    /// alpha_i.
+    pub alpha: &'a [f64],
+    /// gamma_i.
+    pub gammas: &'a [f64],
+    /// a_ij, as many in row i as there are stages before.
+    pub a: &'a [&'a [f64]],
+    /// c_ij, as a_ij.
+    pub c: &'a [&'a [f64]],
+    /// m_i.
+    pub m: &'a [f64],
+    /// Weights of the error estimate.
+    pub error: &'a [f64],
+}
+
+/// What is to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// The coefficients.
+    pub coefficients: Coefficients<'a>,
+    /// The order of pivots: a permutation of the unknowns.
+    pub order: &'a [u32],
+    /// The backward error up to which the first solution passes.
+    pub bound: f64,
+    /// Most nodes.
+    pub limit: usize,
+    /// As of [`elimination::Plan`].
+    pub fused: bool,
+}
+
+/// Where things are in the buffers of the kernel, for `n` unknowns. `y` = the state and f there.
+#[derive(Clone, Copy, Debug)]
+pub struct Places;
+
+impl Places {
+    /// In `w`: the length of the step.
+    pub const STEP: usize = 0;
+    /// In `w`: the time at its end.
+    pub const END: usize = 1;
+    /// In `w`: the relative tolerance.
+    pub const RTOL: usize = 2;
+    /// In `w`: the first absolute tolerance.
+    pub const ATOL: usize = 3;
+}
+
+impl Plan<'_> {
+    /// The step of a model as the `Outputs` kernel of a program. `y` = the state, then f there; `w` as [`Places`] has it;
+    /// `out` = the state at the end, f there, the error in the norm of the tolerances, 1 where the first solution passed the check and
+    /// the state at the end and f there are finite, else 0, then every u_i, and the error unless it is the last u.
+    ///
+    /// `None` of a model with loops, without a Jacobian or with a mass matrix, of a table that this form does not fit, or where
+    /// the step would have more than `limit` nodes.
+    pub fn written(&self, program: &Program) -> Option<Program> {
+        let Coefficients { gamma, alpha, gammas, a, c, m, error } = self.coefficients;
+        let stages = m.len();
+        let autonomous = program.is_autonomous();
+        let derivatives = [Some(KernelRole::Jacobian), (!autonomous).then_some(KernelRole::TimeDerivative)];
+        if program.mass.is_some() || !derivatives.into_iter().flatten().all(|role| program.kernel(role).is_some()) {
+            return None;
+        }
+        let n = program.jacobian.columns();
+        let mut step = Writer::new(program, 2 * n, Places::ATOL + n, false)?;
+        if n == 0 || step.n() != n || stages == 0 {
+            return None;
+        }
+        let mut kept = |from: usize| -> Vec<NodeId> { (from..from + n).map(|i| step.kept(i)).collect() };
+        let (y, f) = (kept(0), kept(n));
+        let t = step.graph.time();
+        let [h, end, rtol] = [Places::STEP, Places::END, Places::RTOL].map(|at| step.given(at));
+        let atol: Vec<NodeId> = (0..n).map(|i| step.given(Places::ATOL + i)).collect();
+        let jacobian = step.inline(KernelRole::Jacobian, t, &y).ok()?;
+        let slopes = if autonomous { Vec::new() } else { step.inline(KernelRole::TimeDerivative, t, &y).ok()? };
+        let one = step.graph.constant(1.0);
+        let scaled = product(&mut step, h, gamma);
+        let shift = step.graph.div(one, scaled);
+        let inverse = step.graph.div(one, h);
+
+        let diagonal = (0..n).map(|i| (i, i));
+        let pattern = Pattern::of(n, n, program.jacobian.entries().chain(diagonal.clone()));
+        let entry = |at: (usize, usize)| pattern.position(at.0, at.1).map(|entry| entry as u32);
+        let of_jacobian: Vec<u32> = program.jacobian.entries().map(entry).collect::<Option<_>>()?;
+        let of_mass: Vec<u32> = diagonal.map(entry).collect::<Option<_>>()?;
+        let plan = elimination::Plan {
+            pattern: &pattern,
+            source: Source::Shifted { jacobian: &of_jacobian, mass: &of_mass, unit: true },
+            rows: self.order,
+            columns: self.order,
+            field: Field::Real,
+            fused: self.fused,
+            bound: self.bound,
+        };
+        let mut inputs = |_: &mut Arithmetic, place: usize| jacobian.get(place).copied().unwrap_or(shift);
+        let factors = on(&mut step, &plan, |field| plan.inlined(field, &mut inputs, self.limit as u64))?;
+
+        let mut u: Vec<Vec<NodeId>> = Vec::with_capacity(stages);
+        let mut state = y.clone();
+        let mut sound = None;
+        for i in 0..stages {
+            let (row, before) = (coefficients(a, i), coefficients(a, i.saturating_sub(1)));
+            let moved = row.iter().any(|a| *a != 0.0);
+            let extends = i > 1 && row[..i - 1] == before[..] && before.iter().any(|a| *a != 0.0);
+            let mut right = f.clone();
+            if moved {
+                if extends {
+                    state = (0..n).map(|k| plus_product(&mut step, state[k], row[i - 1], u[i - 1][k])).collect();
+                } else {
+                    // the last term behind all others, for which alone the stage has to wait
+                    let (last, earlier) = row.split_last()?;
+                    state = (0..n)
+                        .map(|k| {
+                            let base = plus_sum(&mut step, y[k], earlier, &u, k);
+                            plus_product(&mut step, base, *last, u[i - 1][k])
+                        })
+                        .collect();
+                }
+                let time = if alpha[i] == 1.0 {
+                    end
+                } else {
+                    let part = product(&mut step, h, alpha[i]);
+                    step.graph.add(t, part)
+                };
+                right = step.inline(KernelRole::Rhs, time, &state).ok()?;
+            }
+            let coupling = coefficients(c, i);
+            for (k, right) in right.iter_mut().enumerate() {
+                if let Some(sum) = sum(&mut step, &coupling, &u, k) {
+                    let part = step.graph.mul(inverse, sum);
+                    *right = step.graph.add(*right, part);
+                }
+                if !autonomous && gammas[i] != 0.0 {
+                    let weight = product(&mut step, h, gammas[i]);
+                    let part = step.graph.mul(weight, slopes[k]);
+                    *right = step.graph.add(*right, part);
+                }
+            }
+            let x = on(&mut step, &plan, |field| factors.solve(field, &right));
+            if i == 0 {
+                let excess = on(&mut step, &plan, |field| factors.excess(field, &right, &x))?;
+                let zero = step.graph.constant(0.0);
+                for excess in excess {
+                    let small = step.graph.apply(&logic::LE, &[excess, zero]);
+                    sound = both(&mut step, sound, small);
+                }
+            }
+            u.push(x);
+        }
+        // as the solver that works on vectors tells the two forms apart
+        let last_row = coefficients(a, stages - 1);
+        let error_is_last = error.split_last().is_some_and(|(l, rest)| *l == 1.0 && rest.iter().all(|w| *w == 0.0));
+        let stiffly_accurate = m[..stages - 1] == last_row[..] && m[stages - 1] == 1.0 && error_is_last;
+        let (y1, error): (Vec<NodeId>, Vec<NodeId>) = if stiffly_accurate {
+            let last = u[stages - 1].clone();
+            (state.iter().zip(&last).map(|(state, u)| step.graph.add(*state, *u)).collect(), last)
+        } else {
+            let y1 = (0..n).map(|k| plus_sum(&mut step, y[k], m, &u, k)).collect();
+            let zero = step.graph.constant(0.0);
+            (y1, (0..n).map(|k| sum(&mut step, error, &u, k).unwrap_or(zero)).collect())
+        };
+        let f1 = step.inline(KernelRole::Rhs, end, &y1).ok()?;
+        let scales = step.scales(rtol, &atol, &y, &y1);
+        let norm = step.norm(&error, &scales);
+        let ends: Vec<NodeId> = y1.iter().chain(&f1).copied().collect();
+        let doubt = step.doubt(&ends);
+        let zero = step.graph.constant(0.0);
+        let finite = step.graph.apply(&logic::EQ, &[doubt, zero]);
+        let sound = both(&mut step, sound, finite)?;
+        let mut out = ends;
+        out.extend([norm, sound]);
+        out.extend(u.iter().flatten());
+        if !stiffly_accurate {
+            out.extend(&error);
+        }
+        step.finish(&out, self.limit)
+    }
+}
+
+/// Row i of the coefficients, as many as there are stages before, zeros where the table ends.
+fn coefficients(rows: &[&[f64]], i: usize) -> Vec<f64> {
+    (0..i).map(|j| rows.get(i).and_then(|row| row.get(j)).copied().unwrap_or(0.0)).collect()
+}
+
+/// Runs elimination code on the graph of a step.
+fn on<T>(step: &mut Writer<'_>, plan: &elimination::Plan<'_>, work: impl FnOnce(&mut Arithmetic) -> T) -> T {
+    let mut field = Arithmetic::of(plan);
+    std::mem::swap(&mut field.graph, &mut step.graph);
+    let made = work(&mut field);
+    std::mem::swap(&mut field.graph, &mut step.graph);
+    made
+}
+
+fn product(step: &mut Writer<'_>, a: NodeId, b: f64) -> NodeId {
+    let b = step.graph.constant(b);
+    step.graph.mul(a, b)
+}
+
+/// a + b c.
+fn plus_product(step: &mut Writer<'_>, a: NodeId, b: f64, c: NodeId) -> NodeId {
+    let part = product(step, c, b);
+    step.graph.add(a, part)
+}
+
+/// Component k of sum_j c_j u_j, from the first term that is not zero to the last; `None` of no term.
+fn sum(step: &mut Writer<'_>, coefficients: &[f64], u: &[Vec<NodeId>], k: usize) -> Option<NodeId> {
+    let mut sum = None;
+    for (&c, u) in coefficients.iter().zip(u).filter(|(c, _)| **c != 0.0) {
+        let term = product(step, u[k], c);
+        sum = Some(match sum {
+            None => term,
+            Some(sum) => step.graph.add(sum, term),
+        });
+    }
+    sum
+}
+
+/// y + sum_j c_j u_j.
+fn plus_sum(step: &mut Writer<'_>, y: NodeId, coefficients: &[f64], u: &[Vec<NodeId>], k: usize) -> NodeId {
+    match sum(step, coefficients, u, k) {
+        Some(sum) => step.graph.add(y, sum),
+        None => y,
+    }
+}
+
+fn both(step: &mut Writer<'_>, a: Option<NodeId>, b: NodeId) -> Option<NodeId> {
+    Some(match a {
+        Some(a) => step.graph.apply(&logic::AND, &[a, b]),
+        None => b,
+    })
+}

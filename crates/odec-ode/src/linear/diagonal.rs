@@ -1,0 +1,33 @@
+//! Where M = I, W = I/(h gamma) - J has a diagonal that outweighs the rest while steps are small: an order of pivots on it, for
+//! whoever writes whole steps.
+
+use crate::linear::choice::{COMPILED, Kind, LinearReport, MAX_FILL};
+use crate::linear::ordering;
+use crate::linear::shifted::with_diagonal;
+use crate::pattern::Pattern;
+
+/// The order of elimination of a matrix with pivots on its diagonal.
+#[derive(Clone, Debug)]
+pub struct Diagonal {
+    /// The matrix: the entries of J and the diagonal.
+    pub pattern: Pattern,
+    /// Unknowns in the order of elimination.
+    pub order: Vec<u32>,
+    /// Entries of the factors.
+    pub fill: u64,
+}
+
+impl Diagonal {
+    /// For matrices with the entries of a square J; `None` where the factorisation is long.
+    pub fn of(jacobian: &Pattern) -> Option<Diagonal> {
+        let pattern = with_diagonal(jacobian);
+        let ordering = ordering::within(&pattern, MAX_FILL, COMPILED)?;
+        Some(Diagonal { pattern, order: ordering.order, fill: ordering.fill })
+    }
+
+    /// What is said of steps with this elimination in them.
+    pub fn report(&self) -> LinearReport {
+        let report = LinearReport::new(Kind::WholeSteps, &self.pattern);
+        LinearReport { fill: self.fill, ordering: "minimum degree", ..report }
+    }
+}

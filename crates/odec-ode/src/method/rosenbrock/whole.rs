@@ -1,0 +1,263 @@
+//! Steps of a small system by one function for the whole step, where the system has one; what it cannot do, an integrator does whose
+//! steps are passes over vectors.
+//!
+//! The function has its pivots on the diagonal of W and says of each step whether it is sound. If it is not, the step is done again
+//! over vectors: there solutions are refined, pivots are chosen by size, and what is not finite is traced to its row.
+
+use std::sync::Arc;
+
+use super::{Rosenbrock, Tableau, by_vectors};
+use crate::control::{Control, PREDICTIVE, Tolerances};
+use crate::evaluator::Evaluator;
+use crate::fused;
+use crate::integrator::{Attempt, Integrator};
+use crate::linear::{Linear, LinearReport};
+use crate::method::polynomial::Polynomial;
+use crate::method::{Method, Setup};
+use crate::problem::{Cause, Options};
+use crate::step::{Formula, WholeStep};
+use crate::system::{Mass, System};
+
+/// Largest system for which a function is asked for.
+const MAX_UNKNOWNS: usize = 64;
+/// Steps in a row that were not sound but could be done over vectors, after which the function is left alone.
+const PATIENCE: u32 = 3;
+
+/// What makes the steps.
+enum Maker {
+    /// Not known yet.
+    Unasked,
+    /// The function.
+    Function(Arc<dyn WholeStep>),
+    /// There is none, or its pivots will not do.
+    Vectors,
+}
+
+/// Integrator of small systems with M = I.
+pub(super) struct Whole {
+    tableau: &'static Tableau,
+    method: &'static Method,
+    options: Options,
+    maker: Maker,
+    /// Made when it is needed.
+    vectors: Option<Box<Rosenbrock>>,
+    /// True where the vectors made the last step.
+    by_vectors: bool,
+    /// True where the vectors are at the present state.
+    aligned: bool,
+    misses: u32,
+    n: usize,
+    t: f64,
+    /// The start of the step to come and its end, see [`Formula::Rosenbrock`]. What the function gave beside the state stays behind it
+    /// until the next step is made.
+    now: Vec<f64>,
+    next: Vec<f64>,
+    given: Vec<f64>,
+    /// Evaluations of f and solutions in a step.
+    counts: [u64; 2],
+    tolerances: Tolerances,
+    control: Control,
+    fixed: bool,
+    inside: bool,
+    dense_terms: Vec<Vec<(usize, f64)>>,
+    dense: Polynomial,
+}
+
+/// Elements of `given`.
+const STEP: usize = 0;
+const END: usize = 1;
+const RTOL: usize = 2;
+const ATOL: usize = 3;
+
+impl Whole {
+    /// Where a function may be had and would do.
+    pub(super) fn new(setup: &Setup<'_>, tableau: &'static Tableau) -> Option<Whole> {
+        let Setup { system, method, options } = *setup;
+        let n = system.shape().n;
+        let plain = matches!(system.mass(), Mass::Identity) && system.groups() == 1 && system.holds_jacobian();
+        let asked = matches!(options.linear, Linear::Auto | Linear::Compiled) && options.whole_steps;
+        if !plain || !asked || options.eliminator.is_none() || n == 0 || n > MAX_UNKNOWNS {
+            return None;
+        }
+        let formula = Formula::Rosenbrock { tableau };
+        let room = formula.room(n);
+        let buffer = || vec![0.0; formula.length(n).max(room)];
+        let tolerances = Tolerances::new(options, n);
+        let mut given = vec![0.0; room];
+        given[RTOL] = tolerances.rtol;
+        given[ATOL..ATOL + n].copy_from_slice(&tolerances.atol);
+        let moved = tableau.a.iter().filter(|row| row.iter().any(|a| *a != 0.0)).count();
+        Some(Whole {
+            tableau,
+            method,
+            options: options.clone(),
+            maker: Maker::Unasked,
+            vectors: None,
+            by_vectors: false,
+            aligned: false,
+            misses: 0,
+            n,
+            t: 0.0,
+            now: buffer(),
+            next: buffer(),
+            given,
+            counts: [moved as u64 + 1, tableau.m.len() as u64],
+            tolerances,
+            control: Control::new(PREDICTIVE, tableau.error.1),
+            fixed: options.fixed,
+            inside: true,
+            dense_terms: tableau.dense.iter().map(|row| fused::terms(row)).collect(),
+            dense: Polynomial::new(n, tableau.dense.len()),
+        })
+    }
+
+    /// The error of a step by the function, which is then in `next`; `None` where there is no function or the step is not sound.
+    fn step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Option<f64> {
+        let code = match &self.maker {
+            Maker::Function(code) => code,
+            Maker::Unasked => return self.ask(eval.system()).then(|| self.step(eval, h, t_new))?,
+            Maker::Vectors => return None,
+        };
+        (self.given[STEP], self.given[END]) = (h, t_new);
+        code.run(self.t, &self.now, eval.system().parameters(), &self.given, &mut self.next);
+        let (error, sound) = (self.next[2 * self.n], self.next[2 * self.n + 1]);
+        if sound != 1.0 {
+            return None;
+        }
+        eval.stats.rhs += self.counts[0];
+        eval.stats.jacobians += 1;
+        eval.stats.factorisations += 1;
+        eval.stats.solves += self.counts[1];
+        Some(if self.fixed {
+            0.0
+        } else if error.is_nan() {
+            f64::INFINITY
+        } else {
+            error
+        })
+    }
+
+    /// Asks the system for the function.
+    #[cold]
+    fn ask(&mut self, system: &dyn System) -> bool {
+        let code = system.whole_step(Formula::Rosenbrock { tableau: self.tableau });
+        self.maker = code.map_or(Maker::Vectors, Maker::Function);
+        matches!(self.maker, Maker::Function(_))
+    }
+
+    /// The u of the step that was made last, one after the other, in its buffer.
+    fn stages(buffer: &[f64], n: usize, stages: usize) -> &[f64] {
+        &buffer[2 * n + 2..][..stages * n]
+    }
+
+    /// The row with the largest error of the step in `next`.
+    fn worst(&self) -> usize {
+        let (n, stages) = (self.n, self.tableau.m.len());
+        let last = if self.tableau.is_stiffly_accurate() { stages - 1 } else { stages };
+        let error = &self.next[2 * n + 2 + last * n..][..n];
+        self.tolerances.worst(error, &self.now[..n], &self.next[..n])
+    }
+
+    /// A step over vectors.
+    #[cold]
+    fn over_vectors(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
+        if self.vectors.is_none() {
+            let setup = Setup { system: eval.system(), method: self.method, options: &self.options };
+            match by_vectors(&setup, self.tableau) {
+                Ok(made) => self.vectors = Some(Box::new(made)),
+                // what is refused is refused before: of a small system with M = I nothing is
+                Err(_) => return Attempt::Failed { cause: Cause::Fatal, next: h },
+            }
+        }
+        let n = self.n;
+        let Some(vectors) = &mut self.vectors else { return Attempt::Failed { cause: Cause::Fatal, next: h } };
+        if !self.aligned {
+            vectors.resume(self.t, &self.now[..n], &self.now[n..2 * n]);
+            self.aligned = true;
+        }
+        vectors.control = self.control.clone();
+        vectors.sample_ahead(self.inside);
+        let attempt = vectors.attempt(eval, h, t_new);
+        self.control = vectors.control.clone();
+        if !matches!(attempt, Attempt::Failed { .. }) && matches!(self.maker, Maker::Function(_)) {
+            self.misses += 1;
+            if self.misses == PATIENCE {
+                self.maker = Maker::Vectors;
+            }
+        }
+        if matches!(attempt, Attempt::Accepted { .. }) {
+            self.now[..n].copy_from_slice(&vectors.y[..n]);
+            self.now[n..2 * n].copy_from_slice(&vectors.f[..n]);
+            self.t = t_new;
+            self.by_vectors = true;
+        }
+        attempt
+    }
+}
+
+impl Integrator for Whole {
+    fn dimension(&self) -> usize {
+        self.n
+    }
+
+    fn time(&self) -> f64 {
+        self.t
+    }
+
+    fn state(&self) -> &[f64] {
+        &self.now[..self.n]
+    }
+
+    fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        self.t = t;
+        self.control.reset();
+        (self.by_vectors, self.aligned) = (false, false);
+        self.now[..self.n].copy_from_slice(y);
+        eval.rhs(t, y, &mut self.now[self.n..2 * self.n])
+    }
+
+    fn order(&self) -> u32 {
+        self.tableau.error.1
+    }
+
+    fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
+        let Some(error) = self.step(eval, h, t_new) else { return self.over_vectors(eval, h, t_new) };
+        self.misses = 0;
+        if error > 1.0 {
+            return Attempt::Rejected { next: self.control.reject(h, error), error, row: self.worst() };
+        }
+        std::mem::swap(&mut self.now, &mut self.next);
+        if self.inside {
+            let u = Self::stages(&self.now, self.n, self.tableau.m.len());
+            for (row, terms) in self.dense.rows().zip(&self.dense_terms) {
+                fused::sum(row, u, 1.0, terms);
+            }
+        }
+        self.dense.begin_at(self.t, h, &self.next[..self.n]);
+        self.t = t_new;
+        (self.by_vectors, self.aligned) = (false, false);
+        Attempt::Accepted { next: if self.fixed { h } else { self.control.accept(h, error) } }
+    }
+
+    fn sample_ahead(&mut self, inside: bool) {
+        self.inside = inside;
+    }
+
+    fn linear(&self) -> Option<LinearReport> {
+        let of_vectors = self.vectors.as_ref().and_then(|vectors| vectors.linear());
+        match &self.maker {
+            Maker::Function(code) => {
+                let fallbacks = of_vectors.map_or(0, |report| report.fallbacks);
+                code.linear().map(|report| LinearReport { fallbacks, ..report })
+            }
+            Maker::Unasked | Maker::Vectors => of_vectors,
+        }
+    }
+
+    fn interpolate(&self, t: f64, y: &mut [f64]) {
+        match &self.vectors {
+            Some(vectors) if self.by_vectors => vectors.interpolate(t, y),
+            _ => self.dense.value(t, &self.now[..self.n], y),
+        }
+    }
+}

@@ -168,3 +168,52 @@ fn a_loop_is_not_merged_with_one_around_it() {
     let text = shown(&merged, &Schedule::of(&merged).steps);
     assert_eq!(text, "a/2{b/1{c/1{#0} #1 mul} #2 mul} add out0");
 }
+
+/// What varies with the loop of a sum alone is taken out of the loop over the rows: the loops that are left do what varies
+/// with both, and the values are computed in loops of their own, after what they need of the outside.
+#[test]
+fn values_of_the_loop_of_a_sum_are_taken_out() {
+    use odec_ir::nest::lift::lifted;
+    use odec_ir::nest::schedule::{Body, Schedule, Step};
+    use odec_ir::{Nest, Node, expand, testing::models};
+
+    fn innermost(steps: &[Step], found: &mut Vec<Body>) {
+        for step in steps {
+            let Step::Loop(body) = step else { continue };
+            match body.steps.iter().any(|s| matches!(s, Step::Loop(_))) {
+                true => innermost(&body.steps, found),
+                false => found.push(body.clone()),
+            }
+        }
+    }
+    let names = |nest: &Nest, ids: &[odec_ir::NodeId]| {
+        let name = |id: &odec_ir::NodeId| match nest.graph.node(*id) {
+            Node::Call(op, _) => Some(op.0.name),
+            _ => None,
+        };
+        ids.iter().filter_map(name).collect::<Vec<_>>()
+    };
+    let model = models::neurons(5);
+    let nest = model.program.nests_of(KernelRole::Rhs).next().unwrap();
+    let nest = expand::expanded_nest(nest);
+    let out = lifted(&nest).unwrap();
+    assert_eq!(out.values.len(), 2);
+    assert!(names(&out.nest, &out.before).contains(&"exp"));
+    let loops: Vec<Vec<&str>> = out.loops.iter().map(|(_, nodes)| names(&out.nest, nodes)).collect();
+    assert!(loops.iter().any(|names| names.contains(&"tanh")) && loops.iter().any(|names| names.contains(&"div")));
+    assert!(
+        out.loops.iter().zip(&out.values).all(|((l, nodes), value)| *l == value.over && nodes.contains(&value.node))
+    );
+    let mut bodies = Vec::new();
+    innermost(&Schedule::of(&out.nest).steps, &mut bodies);
+    for body in bodies {
+        let ids = body.steps.iter().filter_map(|s| if let Step::Compute(id) = s { Some(*id) } else { None });
+        assert_eq!(names(&out.nest, &ids.collect::<Vec<_>>()), ["mul"]);
+    }
+
+    // In the only loop there is, or where a value costs less than to keep it, nothing is taken out.
+    let rod = models::heat(5);
+    for nest in rod.program.nests_of(KernelRole::Rhs) {
+        assert!(lifted(&expand::expanded_nest(nest)).is_none());
+    }
+}

@@ -10,7 +10,7 @@ use crate::nest::Plan;
 use crate::{JitError, Strategy, host, libm, unit};
 
 pub(crate) type Entry = unsafe extern "C" fn(f64, *const f64, *const f64, *const f64, *mut f64);
-type NestEntry = unsafe extern "C" fn(f64, *const f64, *const f64, *const f64, *mut f64, *const u64);
+type NestEntry = unsafe extern "C" fn(f64, *const f64, *const f64, *const f64, *mut f64, *const u64, *mut f64);
 
 /// A module whose memory is freed with it: the library's own leaks it.
 struct Memory(Option<JITModule>);
@@ -77,11 +77,12 @@ impl NestCode {
     /// Runs the nest of this number.
     ///
     /// # Safety
-    /// `frame` passed `frames::check` for the lengths of the buffers, and its lists are alive.
-    pub(crate) unsafe fn call(&self, nest: usize, buffers: Buffers, frame: *const u64) {
+    /// `frame` passed `frames::check` for the lengths of the buffers, and its lists are alive; `kept` is as long as
+    /// `Plan::kept` says and nobody else's.
+    pub(crate) unsafe fn call(&self, nest: usize, buffers: Buffers, frame: *const u64, kept: *mut f64) {
         let Buffers { t, y, p, w, out } = buffers;
         // SAFETY: as this function demands.
-        unsafe { (self.entries[nest])(t, y, p, w, out, frame) }
+        unsafe { (self.entries[nest])(t, y, p, w, out, frame, kept) }
     }
 }
 

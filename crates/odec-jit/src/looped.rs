@@ -1,6 +1,7 @@
 //! Programs of nests as callable machine code: what is compiled once, and the frames that a bound program and its matrices
 //! bring.
 
+use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 
 use odec_ir::interpret::{self, Inputs};
@@ -29,6 +30,24 @@ impl Nests {
     }
 }
 
+thread_local! {
+    /// Values that a nest keeps while it runs. Each thread grows its own to the longest that it needs.
+    static KEPT: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Calls a function with the thread's buffer of at least so many elements.
+fn with_kept(length: usize, run: impl FnOnce(*mut f64)) {
+    if length == 0 {
+        return run(std::ptr::null_mut());
+    }
+    KEPT.with_borrow_mut(|kept| {
+        if kept.len() < length {
+            kept.resize(length, 0.0);
+        }
+        run(kept.as_mut_ptr());
+    });
+}
+
 /// A nest of a role (by its position in [`Nests`]) with its frame.
 type Loaded = (usize, Vec<u64>);
 
@@ -42,6 +61,8 @@ pub(crate) struct Looped {
     matrices: [Option<Arc<Matrix>>; ROLES],
     /// Frames by role; the lists that they lead to are those of `bound` and `matrices`.
     frames: [Vec<Loaded>; ROLES],
+    /// By role: length of the buffer of kept values.
+    kept: [usize; ROLES],
 }
 
 impl Looped {
@@ -61,6 +82,7 @@ impl Looped {
             bound: None,
             matrices: [const { None }; ROLES],
             frames: [const { Vec::new() }; ROLES],
+            kept: [0; ROLES],
         })
     }
 
@@ -111,6 +133,9 @@ impl Looped {
             let lengths = Lengths { y: bound.layout.n, p: bound.layout.p_len(), out };
             frames[role as usize].extend(self.frame(run, role, &bound.lists, &mut lists, lengths)?);
         }
+        for (role, frames) in frames.iter().enumerate() {
+            self.kept[role] = self.kept_by(role, frames);
+        }
         self.frames = frames;
         self.bound = Some(bound);
         Ok(())
@@ -128,9 +153,16 @@ impl Looped {
             }
             frames.extend(self.frame(run, role, &matrix.lists, &mut lists, lengths)?);
         }
+        self.kept[role as usize] = self.kept_by(role as usize, &frames);
         self.frames[role as usize] = frames;
         self.matrices[role as usize] = Some(matrix);
         Ok(())
+    }
+
+    /// The longest buffer of kept values that a nest of a role needs.
+    fn kept_by(&self, role: usize, frames: &[Loaded]) -> usize {
+        let Some(nests) = &self.roles[role] else { return 0 };
+        frames.iter().map(|(position, words)| nests.plans[*position].kept(words)).max().unwrap_or(0)
     }
 
     fn role_of(&self, run: &Run) -> Result<KernelRole, JitError> {
@@ -162,11 +194,14 @@ impl Looped {
                     out.fill(0.0);
                 }
                 let buffers = Buffers { t, y: y.as_ptr(), p: p.as_ptr(), w: w.as_ptr(), out: out.as_mut_ptr() };
-                for (nest, frame) in &self.frames[role as usize] {
-                    // SAFETY: the frame was checked for these lengths, and those of y and w that may be empty belong to
-                    // nests of which `Plan::of` made sure that they read none; the lists live as long as `self`.
-                    unsafe { code.call(*nest, buffers, frame.as_ptr()) }
-                }
+                with_kept(self.kept[role as usize], |kept| {
+                    for (nest, frame) in &self.frames[role as usize] {
+                        // SAFETY: the frame was checked for these lengths, and those of y and w that may be empty belong to
+                        // nests of which `Plan::of` made sure that they read none; the lists live as long as `self`; `kept`
+                        // is as long as the nest that needs most, and this thread's.
+                        unsafe { code.call(*nest, buffers, frame.as_ptr(), kept) }
+                    }
+                });
             }
             Err(_) => self.interpret(role, Inputs { t, y, p, w }, out),
         }
@@ -179,10 +214,12 @@ impl Looped {
             Ok(code) => {
                 let out = p.as_mut_ptr();
                 let buffers = Buffers { t: 0.0, y: out, p: out, w: out, out };
-                for (nest, frame) in &self.frames[KernelRole::Prepare as usize] {
-                    // SAFETY: as above; `Plan::of` made sure that no staged value is read where they are written.
-                    unsafe { code.call(*nest, buffers, frame.as_ptr()) }
-                }
+                with_kept(self.kept[KernelRole::Prepare as usize], |kept| {
+                    for (nest, frame) in &self.frames[KernelRole::Prepare as usize] {
+                        // SAFETY: as above; `Plan::of` made sure that no staged value is read where they are written.
+                        unsafe { code.call(*nest, buffers, frame.as_ptr(), kept) }
+                    }
+                });
             }
             Err(_) => {
                 let given = p.to_vec();

@@ -52,9 +52,11 @@ impl Abi {
         signature
     }
 
-    /// `(t, y, p, w, out, frame)`
+    /// `(t, y, p, w, out, frame, kept)`
     pub(crate) fn nest(self) -> Signature {
-        self.piece()
+        let mut signature = self.piece();
+        signature.params.push(AbiParam::new(self.pointer));
+        signature
     }
 
     /// A function of the C library with that many doubles.

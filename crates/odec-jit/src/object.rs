@@ -55,7 +55,7 @@ fn define_nests(module: &mut ObjectModule, name: &str, settled: &Settled, role: 
     let mut known: HashMap<u32, DataId> = HashMap::new();
     let mut calls = Vec::with_capacity(runs.len());
     for run in runs {
-        let plan = Plan::of(program, &program.nests[run.nest])?;
+        let plan = Plan::plain(program, &program.nests[run.nest])?;
         let (function, _) = unit::define_nest(module, &plan)?;
         let mut frame = DataDescription::new();
         frame.set_align(DOUBLE as u64);

@@ -143,7 +143,9 @@ pub(crate) fn define_nests<M: Module>(
         let nest = module.declare_func_in_func(nest, pos.func);
         let frame = module.declare_data_in_func(frame, pos.func);
         let frame = pos.ins().symbol_value(abi.pointer, frame);
-        pos.ins().call(nest, &[&args[..], &[frame]].concat());
+        // These nests keep no values.
+        let kept = pos.ins().iconst(abi.pointer, 0);
+        pos.ins().call(nest, &[&args[..], &[frame, kept]].concat());
     }
     pos.ins().return_(&[]);
     finish(module, id, &mut context)?;

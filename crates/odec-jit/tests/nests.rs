@@ -249,6 +249,34 @@ fn loops_nested_too_deeply_are_refused() {
     assert_eq!(Compiled::new(&program).err(), Some(JitError::TooManyLoops));
 }
 
+/// Values that a sum keeps between rows: threads have buffers of their own, clones of one program other extents, and a larger
+/// extent after a smaller one a longer buffer.
+#[test]
+fn kept_values_belong_to_a_thread() {
+    let compiled = Compiled::new(&models::neurons(1).program).unwrap();
+    let run = |size: i64| {
+        let model = models::neurons(size);
+        let mut compiled = compiled.clone();
+        let bound = Arc::new(Bound::of(&model.program).unwrap());
+        let p = models::parameters(&model.program, &bound, &model.parameters);
+        compiled.load(bound).unwrap();
+        let mut first = vec![0.0; compiled.n()];
+        compiled.rhs(model.t, &model.y, &p, &mut first);
+        for _ in 0..200 {
+            let mut out = vec![0.0; compiled.n()];
+            compiled.rhs(model.t, &model.y, &p, &mut out);
+            assert_eq!(out, first);
+        }
+        let expected = (model.reference)(model.t, &model.y, &model.parameters);
+        assert!(first.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-12 * b.abs().max(1.0)));
+    };
+    std::thread::scope(|scope| {
+        for sizes in [[3, 40, 7], [41, 2, 90]] {
+            scope.spawn(move || sizes.map(run));
+        }
+    });
+}
+
 /// Lengths are computed two at a time; one that has to be scaled may lie beside one that has not.
 #[test]
 fn lengths_in_pairs() {

@@ -22,6 +22,7 @@ pub(crate) mod depends;
 mod domain;
 mod entries;
 pub mod frame;
+pub mod lift;
 mod positions;
 pub(crate) mod reciprocal;
 pub mod schedule;

@@ -35,6 +35,7 @@ pub const MODELS: &[(&str, Make)] = &[
     ("brusselator", |n| brusselator(n, Edge::Periodic)),
     ("brusselator_clamped", |n| brusselator(n, Edge::Clamp)),
     ("bodies", bodies),
+    ("neurons", neurons),
     ("cloth", cloth),
     ("network", network),
     ("plate", plate),
@@ -308,6 +309,49 @@ pub fn bodies(size: i64) -> Model {
         t: 0.0,
         y: values(6, 6 * len),
         parameters: vec![1.3],
+        reference: Box::new(reference),
+    }
+}
+
+/// Neurons, each of which hears all others: what a sum takes of another neuron is the same in every row.
+///
+/// ```text
+/// u[i]' = sum(j: W[i,j]*tanh(u[j]*exp(-c*t))) - c*u[i] + sum(k in 2..N: u[i]/(1 + u[k]^2))
+/// ```
+pub fn neurons(size: i64) -> Model {
+    let mut sheet = Sheet::default();
+    sheet.extent("N", size);
+    let i = sheet.axis("i", Affine::constant(1), n());
+    let c = sheet.array("c", Role::Parameter, &[]);
+    let len = size as usize;
+    let weights = sheet.table("W", &[i, i], values(8, len * len));
+    let u = sheet.array("u", Role::FirstOrder, &[i]);
+    let pad = sheet.nest(KernelRole::Rhs, Part::Whole, &[i]);
+    let l = pad.over(0);
+    let j = pad.inner("j", Affine::constant(1), n());
+    let fade = (pad.number(0.0) - pad.read(c, &[]) * pad.time()).apply(&exponential::EXP);
+    let heard = (pad.read(u, &[at(j, 0)]) * fade).apply(&trigonometric::TANH);
+    let all = pad.fold(Fold::Sum, j, pad.read(weights, &[at(l, 0), at(j, 0)]) * heard);
+    let k = pad.inner("k", Affine::constant(2), n());
+    let calm = pad.number(1.0) / (pad.number(1.0) + pad.read(u, &[at(k, 0)]).power(2));
+    let here = pad.read(u, &[at(l, 0)]);
+    let rest = pad.fold(Fold::Sum, k, here * calm);
+    pad.set(u, &[at(l, 0)], all - pad.read(c, &[]) * here + rest);
+    sheet.push(pad);
+    let weights = values(8, len * len);
+    let reference = move |t: f64, y: &[f64], p: &[f64]| {
+        let row = |i: usize| {
+            let all: f64 = (0..len).map(|j| weights[i * len + j] * (y[j] * (-p[0] * t).exp()).tanh()).sum();
+            let rest: f64 = (1..len).map(|k| y[i] / (1.0 + y[k] * y[k])).sum();
+            all - p[0] * y[i] + rest
+        };
+        (0..len).map(row).collect()
+    };
+    Model {
+        program: sheet.finish("neurons"),
+        t: 0.4,
+        y: values(9, len),
+        parameters: vec![0.8],
         reference: Box::new(reference),
     }
 }

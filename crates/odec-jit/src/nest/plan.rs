@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use odec_ir::nest::frame::{Counter, Frame, Place, Stride};
+use odec_ir::nest::lift::{self, Lifted};
 use odec_ir::nest::schedule::{Body, Schedule, Step};
 use odec_ir::nest::{Access, AccessId, AxisId, Edge, LoopId, Nest, Sub, Subscript, Target};
 use odec_ir::{KernelRole, Lowering, Node, NodeId, Program, Role, expand};
@@ -77,6 +78,10 @@ pub(crate) struct Plan {
     pub(crate) alike: Vec<(AccessId, AccessId)>,
     /// Steps in all bodies together.
     pub(crate) steps: usize,
+    /// Values that the code computes first and keeps, one after the other in a buffer.
+    pub(crate) values: Vec<lift::Value>,
+    /// How many of the first steps of the schedule do that.
+    pub(crate) first: usize,
 }
 
 /// How an element is used: position in [`Plan::sites`].
@@ -93,11 +98,34 @@ impl Plan {
     /// # Errors
     /// What no code can be written for.
     pub(crate) fn of(program: &Program, nest: &Nest) -> Result<Plan, JitError> {
+        Plan::with(program, nest, lift::lifted)
+    }
+
+    /// Plans a nest that keeps no values: for callers that have no buffer for them.
+    ///
+    /// # Errors
+    /// As [`Plan::of`].
+    pub(crate) fn plain(program: &Program, nest: &Nest) -> Result<Plan, JitError> {
+        Plan::with(program, nest, |_| None)
+    }
+
+    fn with(program: &Program, nest: &Nest, lift: impl Fn(&Nest) -> Option<Lifted>) -> Result<Plan, JitError> {
         // The frame is that of the program's nest, which binding knows: expansion may lose accesses.
         let frame = Frame::of(nest);
-        let nest = expand::expanded_nest(nest);
+        let mut nest = expand::expanded_nest(nest);
         readable(program, &nest)?;
-        let schedule = Schedule::of(&nest);
+        let (mut values, mut start) = (Vec::new(), Vec::new());
+        if let Some(lifted) = lift(&nest) {
+            start.extend(lifted.before.into_iter().map(Step::Compute));
+            start.extend(lifted.loops.into_iter().map(|(l, nodes)| {
+                let steps = nodes.into_iter().map(Step::Compute).collect();
+                Step::Loop(Body { counter: Counter::Loop(l), folds: Vec::new(), steps })
+            }));
+            (nest, values) = (lifted.nest, lifted.values);
+        }
+        let mut schedule = Schedule::of(&nest);
+        let first = start.len();
+        schedule.steps.splice(0..0, start);
         let steps = size(&schedule.steps, 0)?;
         let accesses = nest.space.accesses().len();
         let mut plan = Plan {
@@ -112,6 +140,8 @@ impl Plan {
             nest,
             frame,
             schedule,
+            values,
+            first,
         };
         plan.find_walks(program);
         Ok(plan)
@@ -120,6 +150,23 @@ impl Plan {
     /// Where an access of a use lies; the plan has all that the schedule asks for.
     pub(crate) fn site(&self, access: AccessId, used: Use) -> Option<Site> {
         self.sites[access.0 as usize][used as usize]
+    }
+
+    /// Position of the kept value that an access reads.
+    pub(crate) fn kept_at(&self, access: AccessId) -> Option<usize> {
+        self.values.iter().position(|value| value.access == access)
+    }
+
+    /// Length of the buffer of kept values, given the words of a frame that was checked.
+    pub(crate) fn kept(&self, words: &[u64]) -> usize {
+        let rounds = |value: &lift::Value| words[self.count(Counter::Loop(value.over)) as usize] as usize;
+        self.values.iter().map(rounds).sum()
+    }
+
+    /// What the code computes: what the stores need, and the kept values.
+    fn live(&self) -> Vec<bool> {
+        let stores = self.nest.stores.iter().map(|store| store.node);
+        self.nest.graph.reachable(stores.chain(self.values.iter().map(|value| value.node)))
     }
 
     /// The buffers that an access is looked for in, as positions of parameters.
@@ -133,8 +180,7 @@ impl Plan {
 
     /// Whether the code reads the list of indices that this walk goes along.
     pub(crate) fn indices_used(&self, walk: u32) -> bool {
-        let live = self.nest.graph.reachable(self.nest.stores.iter().map(|store| store.node));
-        let mut live = self.nest.graph.nodes().iter().zip(live).filter(|(_, live)| *live);
+        let mut live = self.nest.graph.nodes().iter().zip(self.live()).filter(|(_, live)| *live);
         live.any(|(node, _)| matches!(node, Node::Index(l) if self.indices[l.0 as usize] == Some(walk)))
     }
 
@@ -144,7 +190,7 @@ impl Plan {
         // By subscripts, guard and shape: the first such access and the walk along its list.
         let mut listed: HashMap<Positions<'_>, (AccessId, u32)> = HashMap::new();
         let mut uses = Vec::new();
-        let live = self.nest.graph.reachable(self.nest.stores.iter().map(|store| store.node));
+        let live = self.live();
         for (_, node) in self.nest.graph.nodes().iter().enumerate().filter(|(i, _)| live[*i]) {
             match *node {
                 Node::Element(access) => uses.push((access, Use::Input)),
@@ -158,7 +204,8 @@ impl Plan {
             }
         }
         for (access, used) in uses {
-            let Some(place) = &self.frame.places[access.0 as usize] else { continue };
+            // Kept values have no place in the frame.
+            let Some(Some(place)) = self.frame.places.get(access.0 as usize) else { continue };
             if self.sites[access.0 as usize][used as usize].is_some() {
                 continue;
             }

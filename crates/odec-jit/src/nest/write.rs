@@ -1,4 +1,4 @@
-//! Writes a nest as a function `(t, y, p, w, out, frame)` of Cranelift's intermediate form.
+//! Writes a nest as a function `(t, y, p, w, out, frame, kept)` of Cranelift's intermediate form.
 //!
 //! Addresses are taken out of loops: before a loop, a walk that it needs is where the loops around it have brought it; in
 //! it, the counter of the loop is added by the addressing mode. An innermost loop whose elements lie side by side runs two
@@ -20,6 +20,9 @@ use crate::ops::{self, Width};
 
 /// Position of the frame among the parameters.
 const FRAME: usize = 5;
+
+/// Position of the buffer of kept values.
+const KEPT: usize = 6;
 
 /// Most numbers that are kept in registers all through an innermost loop.
 const MAX_KEPT: usize = 12;
@@ -93,8 +96,14 @@ pub(crate) fn write(func: &mut Function, abi: Abi, plan: &Plan, imports: &mut dy
         width: Width::One,
         delayed: Vec::new(),
         step: 0,
+        kept: Vec::new(),
+        keeps: true,
     };
-    writer.steps(&plan.schedule.steps)?;
+    writer.place_kept();
+    let (first, rest) = plan.schedule.steps.split_at(plan.first);
+    writer.steps(first)?;
+    writer.keeps = false;
+    writer.steps(rest)?;
     writer.pos.ins().return_(&[]);
     Ok(())
 }
@@ -117,6 +126,10 @@ pub(super) struct Writer<'a, 'f> {
     /// In a vectorised loop: stores that have to happen round by round.
     delayed: Vec<(u32, Value)>,
     step: u32,
+    /// Where each of the plan's values begins in the buffer.
+    kept: Vec<Value>,
+    /// They are being computed.
+    keeps: bool,
 }
 
 fn arguments(values: &[Value]) -> Vec<BlockArg> {
@@ -128,12 +141,67 @@ impl Writer<'_, '_> {
         for step in steps {
             self.step += 1;
             match step {
-                Step::Compute(node) => self.compute(*node)?,
+                Step::Compute(node) => {
+                    self.compute(*node)?;
+                    if self.keeps {
+                        self.keep_value(*node)?;
+                    }
+                }
                 Step::Store(store) => self.store(*store),
                 Step::Loop(body) => self.run(body)?,
             }
         }
         Ok(())
+    }
+
+    // Kept values.
+
+    /// Finds where the values begin: one after the other, each as long as its loop.
+    fn place_kept(&mut self) {
+        let plan = self.plan;
+        let mut next = self.args[KEPT];
+        for value in &plan.values {
+            self.kept.push(next);
+            let rounds = self.word(plan.count(Counter::Loop(value.over)));
+            let bytes = self.pos.ins().ishl_imm_u(rounds, 3);
+            next = self.pos.ins().iadd(next, bytes);
+        }
+    }
+
+    /// Where a value is in this round of its loop, and whether that is the innermost one.
+    fn kept_at(&mut self, value: usize) -> Result<(Value, bool), JitError> {
+        let counter = Counter::Loop(self.plan.values[value].over);
+        let round = self.rounds.iter().rfind(|round| round.counter == counter).copied();
+        let round = round.ok_or_else(|| JitError::Malformed("a kept value outside of its loop".to_string()))?;
+        let bytes = self.pos.ins().ishl_imm_u(round.k, 3);
+        let innermost = self.rounds.last().is_some_and(|last| last.counter == counter);
+        Ok((self.pos.ins().iadd(self.kept[value], bytes), innermost))
+    }
+
+    /// Keeps a node if it is one of the values: for one round, or for two.
+    fn keep_value(&mut self, node: NodeId) -> Result<(), JitError> {
+        let plan = self.plan;
+        for (k, _) in plan.values.iter().enumerate().filter(|(_, value)| value.node == node) {
+            let number = self.number(node);
+            let (address, _) = self.kept_at(k)?;
+            self.pos.ins().store(MemFlagsData::new().with_notrap(), number, address, 0);
+        }
+        Ok(())
+    }
+
+    fn kept_value(&mut self, value: usize) -> Result<Known, JitError> {
+        let (address, innermost) = self.kept_at(value)?;
+        let flags = MemFlagsData::new().with_notrap();
+        if self.width == Width::One {
+            return Ok(Known::number(self.pos.ins().load(types::F64, flags, address, 0)));
+        }
+        let pair = if innermost {
+            self.pos.ins().load(types::F64X2, flags, address, 0)
+        } else {
+            let number = self.pos.ins().load(types::F64, flags, address, 0);
+            self.pos.ins().splat(types::F64X2, number)
+        };
+        Ok(Known { pair: Some(pair), until: u32::MAX, ..Known::default() })
     }
 
     // What is known.
@@ -389,6 +457,9 @@ impl Writer<'_, '_> {
     }
 
     fn found(&mut self, access: odec_ir::nest::AccessId, used: Use) -> Result<Known, JitError> {
+        if let Some(value) = self.plan.kept_at(access) {
+            return self.kept_value(value);
+        }
         let site = self.plan.site(access, used);
         let site = site.ok_or_else(|| JitError::Malformed("an element that has no place".to_string()))?;
         Ok(self.element(site))

@@ -1,0 +1,136 @@
+//! Values that vary with the loop of a fold alone, taken out of the loops around it: of `sum(j: W[i,j]*tanh(u[j]))` the
+//! hyperbolic tangents, which are then computed once and not once for every row.
+//!
+//! This is for backends that have a buffer to keep them in. It changes no bit, and nothing that binding sees: the program has
+//! the nest as it was, and the interpreter runs that.
+
+use super::depends::Depends;
+use super::{Access, AccessId, Affine, Edge, LoopId, Nest, Sub, Subscript};
+use crate::builtin::{Lowering, Primitive};
+use crate::graph::{Graph, Node, NodeId};
+use crate::program::ArrayId;
+use crate::stage::copy;
+
+/// A value of so many operations costs more than to write and read it, whatever they are.
+const MIN_OPERATIONS: u32 = 4;
+
+/// At most so many values of a nest are kept.
+const MAX_VALUES: usize = 32;
+
+/// A value to compute for every index of a loop before all else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// The loop.
+    pub over: LoopId,
+    /// What to compute.
+    pub node: NodeId,
+    /// The element that is read in its place. It belongs to no array of the program: the backend keeps the values, in the order
+    /// of the rounds of the loop.
+    pub access: AccessId,
+}
+
+/// A nest that reads such values.
+pub struct Lifted {
+    /// The nest, with an element in the place of each value. Its accesses are those of the given nest and these elements.
+    pub nest: Nest,
+    /// By loop, ascending.
+    pub values: Vec<Value>,
+    /// What the values need that varies with no loop: to be computed first, in this order.
+    pub before: Vec<NodeId>,
+    /// What to compute in each round of a loop, in this order: the values among it.
+    pub loops: Vec<(LoopId, Vec<NodeId>)>,
+}
+
+/// The nest (one that went through [`crate::expand::expanded_nest`]) with the values taken out; `None` if there is none. Only
+/// what reads an element that varies with the loop is kept, so that the values take no more room than arrays that are there.
+pub fn lifted(nest: &Nest) -> Option<Lifted> {
+    let depends = Depends::of(nest);
+    let chosen = chosen(nest, &depends);
+    let mut values: Vec<(LoopId, NodeId)> = chosen.iter().map(|&id| (depends.loops(id)[0], id)).collect();
+    values.sort_unstable();
+    values.truncate(MAX_VALUES);
+    if values.is_empty() {
+        return None;
+    }
+    let mut out = nest.clone();
+    let needed = nest.graph.reachable(values.iter().map(|v| v.1));
+    let live = nest.graph.reachable(nest.stores.iter().map(|s| s.node));
+    let mut graph = Graph::new();
+    let mut plain: Vec<Option<NodeId>> = vec![None; nest.graph.len()];
+    let mut map: Vec<Option<NodeId>> = vec![None; nest.graph.len()];
+    let mut lifted = Vec::with_capacity(values.len());
+    let (mut before, mut loops): (Vec<NodeId>, Vec<(LoopId, Vec<NodeId>)>) = (Vec::new(), Vec::new());
+    for i in (0..nest.graph.len()).filter(|&i| live[i]) {
+        let id = NodeId(i as u32);
+        if needed[i] {
+            let new = copy(&nest.graph, id, &plain, &mut graph);
+            plain[i] = Some(new);
+            match (nest.graph.node(id), depends.loops(id)) {
+                (Node::Constant(_), _) => {}
+                (_, []) => before.push(new),
+                (_, [over, ..]) => match loops.iter_mut().find(|(l, _)| l == over) {
+                    Some((_, nodes)) => nodes.push(new),
+                    None => loops.push((*over, vec![new])),
+                },
+            }
+        }
+        let new = match (values.iter().position(|v| v.1 == id), plain[i]) {
+            (Some(k), Some(node)) => {
+                let over = values[k].0;
+                let sub = Subscript { sub: Sub::Affine(Affine::index(over)), edge: Edge::Inside };
+                let array = ArrayId(u32::MAX - k as u32);
+                let access = out.space.intern(Access { array, subs: vec![sub], guard: None });
+                lifted.push(Value { over, node, access });
+                graph.insert(Node::Element(access))
+            }
+            _ => copy(&nest.graph, id, &map, &mut graph),
+        };
+        map[i] = Some(new);
+    }
+    for store in &mut out.stores {
+        store.node = map[store.node.index()].unwrap_or(store.node);
+    }
+    out.graph = graph;
+    lifted.sort_by_key(|v| v.over);
+    loops.sort_by_key(|l| l.0);
+    Some(Lifted { nest: out, values: lifted, before, loops })
+}
+
+/// The largest values that vary with one loop of a fold alone, cost something, and are used where other loops run too.
+fn chosen(nest: &Nest, depends: &Depends) -> Vec<NodeId> {
+    let graph = &nest.graph;
+    let live = graph.reachable(nest.stores.iter().map(|s| s.node));
+    let len = graph.len();
+    // Made of one loop's index and what no loop changes, without folds; operations that vary; costs; reads an array along it.
+    let (mut simple, mut operations) = (vec![false; len], vec![0u32; len]);
+    let (mut dear, mut reads) = (vec![false; len], vec![false; len]);
+    let mut chosen = vec![false; len];
+    for i in (0..len).filter(|&i| live[i]) {
+        let id = NodeId(i as u32);
+        let node = graph.node(id);
+        let own = depends.loops(id);
+        let operands = || node.operands().iter().map(|a| a.index());
+        let fold = matches!(node, Node::Fold(..));
+        simple[i] = depends.level[i] == 0 && own.len() <= 1 && !fold && operands().all(|a| simple[a]);
+        if simple[i] && !own.is_empty() {
+            let costs = matches!(node, Node::Call(op, _) if match op.0.lowering {
+                Lowering::Primitive(p) => matches!(p, Primitive::Div | Primitive::Sqrt | Primitive::Hypot),
+                Lowering::Libm(_) | Lowering::Expand(_) => true,
+            });
+            let call = u32::from(matches!(node, Node::Call(..)));
+            operations[i] = operands().map(|a| operations[a]).fold(call, u32::saturating_add);
+            dear[i] = costs || operands().any(|a| dear[a]);
+            reads[i] = matches!(node, Node::Element(_) | Node::DirectionElement(_)) || operands().any(|a| reads[a]);
+            continue;
+        }
+        // In one loop of a fold at the outside a value is computed once anyway.
+        if own.len() <= 1 && depends.level[i] == 0 {
+            continue;
+        }
+        for a in operands() {
+            let varies = simple[a] && !depends.loops(NodeId(a as u32)).is_empty();
+            chosen[a] |= varies && reads[a] && (dear[a] || operations[a] >= MIN_OPERATIONS);
+        }
+    }
+    (0..len).filter(|&i| chosen[i]).map(|i| NodeId(i as u32)).collect()
+}

@@ -182,7 +182,9 @@ impl Looped {
         let position = nests.numbers.iter().position(|&number| number == run.nest);
         let position = position.ok_or_else(|| JitError::NotBound("a nest is missing".to_string()))?;
         frames::check(&nests.plans[position], run, lists, lengths)?;
-        Ok((run.points > 0).then(|| (position, frames::words(run, values))))
+        // The code of an entry that is dropped writes to the first one, so a matrix without entries has none that runs.
+        let runs = run.points > 0 && !(role.is_matrix() && lengths.out == 0);
+        Ok(runs.then(|| (position, frames::words(run, values))))
     }
 
     /// Runs all nests of a role; slices have the lengths that were checked when the frames were loaded.

@@ -52,6 +52,9 @@ pub fn object(program: &Program, prefix: &str) -> Result<Vec<u8>, JitError> {
 fn define_nests(module: &mut ObjectModule, name: &str, settled: &Settled, role: KernelRole) -> Result<(), JitError> {
     let (program, layout) = (&settled.program, &settled.layout);
     let (runs, lists) = settled.runs(role);
+    // As in memory: a matrix without entries needs none of its nests.
+    let empty = role.is_matrix() && layout.out_len(program, role) == 0;
+    let runs = if empty { Vec::new() } else { runs };
     let mut known: HashMap<u32, DataId> = HashMap::new();
     let mut calls = Vec::with_capacity(runs.len());
     for run in runs {

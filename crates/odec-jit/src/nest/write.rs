@@ -589,20 +589,20 @@ impl Writer<'_, '_> {
                 let Some(walk) = plan.slots[store as usize] else { return };
                 let slot = self.listed(walk, ahead);
                 let checked = plan.frame.slots[store as usize].as_ref().is_some_and(|slots| slots.checked);
-                let after = checked.then(|| {
-                    let (there, after) = (self.block(&[]), self.block(&[]));
+                let (slot, number) = if checked {
+                    // What is dropped adds -0, which changes no number, to the first entry: a jump for each entry would cut
+                    // the code into blocks, between which no register keeps its value in a single pass.
                     let dropped = self.pos.ins().icmp_imm_u(IntCC::Equal, slot, i64::from(DROPPED));
-                    self.pos.ins().brif(dropped, after, &[], there, &[]);
-                    self.pos.insert_block(there);
-                    after
-                });
+                    let first = self.pos.ins().iconst(types::I64, 0);
+                    let nothing = Width::One.constant(&mut self.pos, -0.0);
+                    let number = self.pos.ins().select(dropped, nothing, number);
+                    (self.pos.ins().select(dropped, first, slot), number)
+                } else {
+                    (slot, number)
+                };
                 let bytes = self.pos.ins().ishl_imm_u(slot, 3);
                 let address = self.pos.ins().iadd(self.args[OUT], bytes);
                 self.add_to(address, 0, number);
-                if let Some(after) = after {
-                    self.pos.ins().jump(after, &[]);
-                    self.pos.insert_block(after);
-                }
             }
         }
     }

@@ -38,7 +38,20 @@ impl Width {
     /// Whether a number is not zero (NaN is not).
     pub(crate) fn truth_of(self, pos: &mut FuncCursor, number: Value) -> Value {
         let zero = self.constant(pos, 0.0);
-        pos.ins().fcmp(FloatCC::NotEqual, number, zero)
+        self.compare(pos, FloatCC::NotEqual, number, zero)
+    }
+
+    /// Compares numbers. Those of a pair are taken into registers first: without AVX the instruction faults at memory that
+    /// is not aligned to 16 bytes, and the code generator would give it the memory that an operand was just loaded from.
+    pub(crate) fn compare(self, pos: &mut FuncCursor, condition: FloatCC, a: Value, b: Value) -> Value {
+        let [a, b] = match self {
+            Width::One => [a, b],
+            Width::Two => [a, b].map(|pair| {
+                let bits = pos.ins().bitcast(types::I64X2, MemFlagsData::new(), pair);
+                pos.ins().bitcast(types::F64X2, MemFlagsData::new(), bits)
+            }),
+        };
+        pos.ins().fcmp(condition, a, b)
     }
 
     /// 1 or 0.
@@ -114,9 +127,9 @@ impl Width {
     }
 
     fn extremum(self, pos: &mut FuncCursor, beats: FloatCC, x: Value, y: Value) -> Value {
-        let second = pos.ins().fcmp(beats, y, x);
+        let second = self.compare(pos, beats, y, x);
         let least = self.select(pos, second, y, x);
-        let invalid = pos.ins().fcmp(FloatCC::Unordered, y, y);
+        let invalid = self.compare(pos, FloatCC::Unordered, y, y);
         self.select(pos, invalid, y, least)
     }
 

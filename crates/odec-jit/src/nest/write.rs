@@ -482,7 +482,7 @@ impl Writer<'_, '_> {
             }
             _ => ops::comparison(primitive).map(|condition| {
                 let (a, b) = (self.number(a), self.number(b));
-                self.pos.ins().fcmp(condition, a, b)
+                width.compare(&mut self.pos, condition, a, b)
             }),
         };
         let (mut number, truth) = (None, logic);

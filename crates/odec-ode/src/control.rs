@@ -3,6 +3,7 @@
 use crate::evaluator::Evaluator;
 use crate::linear::MassMatrix;
 use crate::problem::{Cause, Options};
+use crate::system::Mass;
 
 /// Per-state tolerances; the weight of state i is 1 / (atol_i + rtol * |y_i|).
 #[derive(Clone, Debug)]
@@ -305,6 +306,20 @@ impl Control {
     }
 }
 
+/// Vectors that the choice of the first step works on.
+pub struct Room {
+    slope: Vec<f64>,
+    other: Vec<f64>,
+    probe: Vec<f64>,
+}
+
+impl Room {
+    /// For n unknowns.
+    pub fn new(n: usize) -> Self {
+        Room { slope: vec![0.0; n], other: vec![0.0; n], probe: vec![0.0; n] }
+    }
+}
+
 /// First step, not signed: Hairer, Norsett & Wanner I, II.4, algorithm "starting step size", made independent of the unit
 /// of time: `1e-6` and `1e-5` there are taken in units of the span. With a mass matrix the derivative of state i is taken as f_i / M_ii, and states without a diagonal entry are left out: it is a guess.
 pub fn first_step(
@@ -313,16 +328,16 @@ pub fn first_step(
     (t0, t_end): (f64, f64),
     y0: &[f64],
     order: u32,
+    room: &mut Room,
 ) -> Result<f64, Cause> {
     let n = y0.len();
     let span = t_end - t0;
     let diagonal = mass_diagonal(eval, t0, y0)?;
-    let mut slope = vec![0.0; n];
-    let mut other = vec![0.0; n];
-    eval.rhs(t0, y0, &mut slope)?;
-    scale_rows(&mut slope, &diagonal);
+    let Room { slope, other, probe } = room;
+    eval.rhs(t0, y0, slope)?;
+    scale_rows(slope, diagonal.as_deref());
     let d0 = tolerances.norm(y0, y0, y0);
-    let d1 = tolerances.norm(&slope, y0, y0);
+    let d1 = tolerances.norm(slope, y0, y0);
     let careful = 1e-6 * span.abs();
     // The change is a hundredth of the state, or of the tolerance where the state is smaller.
     let mut h0 = if d1 * span.abs() < 1e-5 { careful } else { 0.01 * (d0.max(1.0) / d1) };
@@ -330,16 +345,18 @@ pub fn first_step(
         h0 = careful;
     }
     h0 = h0.min(span.abs());
-    let y1: Vec<f64> = (0..n).map(|i| y0[i] + h0.copysign(span) * slope[i]).collect();
+    for i in 0..n {
+        probe[i] = y0[i] + h0.copysign(span) * slope[i];
+    }
     // The probe may leave the domain: then the careful step stands.
-    if eval.rhs(t0 + h0.copysign(span), &y1, &mut other).is_err() {
+    if eval.rhs(t0 + h0.copysign(span), probe, other).is_err() {
         return Ok(h0 * 1e-2);
     }
-    scale_rows(&mut other, &diagonal);
+    scale_rows(other, diagonal.as_deref());
     for i in 0..n {
         other[i] -= slope[i];
     }
-    let d2 = tolerances.norm(&other, y0, y0) / h0;
+    let d2 = tolerances.norm(other, y0, y0) / h0;
     let p = f64::from(order);
     let h1 = if d1 > 0.0 && d2 > 0.0 {
         // h^(p+1) times a derivative of order p+1 guessed as d1/tau^p, tau = d1/d2, shall be 1/100 of the tolerance.
@@ -354,17 +371,18 @@ pub fn first_step(
     Ok((100.0 * h0).min(h1.max(1e-8 * h0)).min(span.abs()))
 }
 
-fn scale_rows(slope: &mut [f64], diagonal: &[f64]) {
-    for (s, d) in slope.iter_mut().zip(diagonal) {
+fn scale_rows(slope: &mut [f64], diagonal: Option<&[f64]>) {
+    for (s, d) in slope.iter_mut().zip(diagonal.unwrap_or_default()) {
         *s *= d;
     }
 }
 
-/// 1 / M_ii, zero where M_ii is zero.
-fn mass_diagonal(eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<Vec<f64>, Cause> {
-    let n = y.len();
+/// 1 / M_ii, zero where M_ii is zero; none where M = I.
+fn mass_diagonal(eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<Option<Vec<f64>>, Cause> {
+    if let Mass::Identity = eval.mass() {
+        return Ok(None);
+    }
     let mut mass = MassMatrix::of(eval.mass());
     mass.update(eval, t, y)?;
-    let Some(matrix) = mass.assembled() else { return Ok(vec![1.0; n]) };
-    Ok(matrix.diagonal().map(|m| if m == 0.0 { 0.0 } else { 1.0 / m }).collect())
+    Ok(mass.assembled().map(|m| m.diagonal().map(|m| if m == 0.0 { 0.0 } else { 1.0 / m }).collect()))
 }

@@ -4,6 +4,7 @@ use crate::evaluator::Evaluator;
 use crate::linear::LinearReport;
 use crate::method::auto::Course;
 use crate::problem::Cause;
+use crate::system::System;
 
 /// What came of one attempt. Steps carry the sign of the direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,6 +43,11 @@ pub trait Integrator {
     fn state(&self) -> &[f64];
     /// Puts time and state, and forgets all history. Evaluates f there, whose failure is the error.
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause>;
+    /// Makes it what it was when it was built, for another run of the same options on the same system with other parameters; false
+    /// where it has to be built anew for that.
+    fn renew(&mut self, _system: &dyn System) -> bool {
+        false
+    }
     /// Order that the error estimate is controlled at, for the choice of the first step.
     fn order(&self) -> u32;
     /// Says before the first step where the run ends.

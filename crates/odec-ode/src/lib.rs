@@ -69,5 +69,5 @@ pub mod system;
 
 pub use method::Method;
 pub use problem::{Cause, Failure, Options, Outcome, Problem, Refusal, Samples, Sink, SolveError, Stats, Stop};
-pub use solve::solve;
+pub use solve::{Runner, solve};
 pub use system::System;

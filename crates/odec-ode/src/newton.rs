@@ -131,6 +131,13 @@ impl Newton {
         self.eta = 1.0;
     }
 
+    /// Makes it what it was when it was built; false where it has to be built anew for that.
+    pub fn begin_anew(&mut self) -> bool {
+        self.forget();
+        self.age = 0;
+        self.matrix.renew()
+    }
+
     /// The mass matrix.
     pub fn mass(&self) -> &MassMatrix {
         &self.mass

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::control::{Tolerances, first_step};
+use crate::control::{Room, Tolerances, first_step};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::integrator::{Attempt, Integrator};
 use crate::method::{Method, Setup};
@@ -31,36 +31,113 @@ pub fn solve(
     samples: &Samples,
     sink: &mut dyn Sink,
 ) -> Result<Outcome, SolveError> {
+    fits(system, options)?;
+    let tolerances = Tolerances::new(options, system.shape().n);
     validate(system, problem, options, samples)?;
     if !options.fixed || method.structure.jacobian {
-        measurable(problem, options)?;
+        measurable(problem, &tolerances)?;
     }
-    let mut integrator = (method.build)(&Setup { system, method, options })?;
-    let mut eval = Evaluator::new(system);
-    let mut run = Run { problem, options, sampler: Sampler::new(samples, problem), tried: 0.0 };
-    match run.drive(&mut eval, integrator.as_mut(), sink) {
-        Ok(stop) => Ok(Outcome {
-            stop,
-            t: integrator.time(),
-            y: integrator.state().to_vec(),
-            stats: eval.stats,
-            linear: integrator.linear(),
-            course: integrator.course(),
-        }),
-        Err(cause) => {
-            let evaluation = matches!(
-                cause,
-                Cause::NonFiniteRhs { .. }
-                    | Cause::NonFiniteJacobian { .. }
-                    | Cause::NonFiniteTimeDerivative { .. }
-                    | Cause::NonFiniteMass { .. }
-                    | Cause::SingularMass { .. }
-                    | Cause::Fatal
-            );
-            let at = if evaluation { eval.fault().map(|(t, y)| (t, y.to_vec())) } else { None };
-            let (t, y) = (integrator.time(), integrator.state().to_vec());
-            let (stats, course) = (eval.stats, integrator.course());
-            Err(SolveError::Failed(Box::new(Failure { cause, t, y, h: run.tried, at, stats, course })))
+    Runner::build(system, method, options, tolerances)?.drive(system, problem, samples, sink)
+}
+
+/// A method made ready once for many runs on one system, with other start values, spans and parameters each. Every run is bit for
+/// bit what [`solve`] makes of it; but buffers, orders of elimination and code are there already.
+pub struct Runner {
+    method: &'static Method,
+    options: Options,
+    tolerances: Tolerances,
+    integrator: Box<dyn Integrator>,
+    /// True until a run has left its traces in the integrator.
+    untouched: bool,
+    room: Room,
+    row: Vec<f64>,
+}
+
+impl Runner {
+    /// For runs with these options.
+    ///
+    /// # Errors
+    /// A system, method or options that no run could begin with.
+    pub fn new(system: &dyn System, method: &'static Method, options: &Options) -> Result<Self, Refusal> {
+        fits(system, options)?;
+        Self::build(system, method, options, Tolerances::new(options, system.shape().n))
+    }
+
+    fn build(
+        system: &dyn System,
+        method: &'static Method,
+        options: &Options,
+        tolerances: Tolerances,
+    ) -> Result<Self, Refusal> {
+        let n = system.shape().n;
+        Ok(Runner {
+            method,
+            integrator: (method.build)(&Setup { system, method, options })?,
+            options: options.clone(),
+            tolerances,
+            untouched: true,
+            room: Room::new(n),
+            row: vec![0.0; n],
+        })
+    }
+
+    /// As [`solve`]. The system is the one that the runner was made for, with the same patterns; its parameters may differ.
+    pub fn run(
+        &mut self,
+        system: &dyn System,
+        problem: &Problem,
+        samples: &Samples,
+        sink: &mut dyn Sink,
+    ) -> Result<Outcome, SolveError> {
+        if system.shape().n != self.row.len() {
+            return Err(bad(format!("{} unknowns, where there were {}", system.shape().n, self.row.len())).into());
+        }
+        validate(system, problem, &self.options, samples)?;
+        if !self.options.fixed || self.method.structure.jacobian {
+            measurable(problem, &self.tolerances)?;
+        }
+        if !self.untouched && !self.integrator.renew(system) {
+            self.integrator = (self.method.build)(&Setup { system, method: self.method, options: &self.options })?;
+        }
+        self.drive(system, problem, samples, sink)
+    }
+
+    fn drive(
+        &mut self,
+        system: &dyn System,
+        problem: &Problem,
+        samples: &Samples,
+        sink: &mut dyn Sink,
+    ) -> Result<Outcome, SolveError> {
+        self.untouched = false;
+        let Runner { options, tolerances, integrator, room, row, .. } = self;
+        let mut eval = Evaluator::new(system);
+        let mut run =
+            Run { problem, options, tolerances, room, sampler: Sampler::new(samples, problem, row), tried: 0.0 };
+        match run.drive(&mut eval, integrator.as_mut(), sink) {
+            Ok(stop) => Ok(Outcome {
+                stop,
+                t: integrator.time(),
+                y: integrator.state().to_vec(),
+                stats: eval.stats,
+                linear: integrator.linear(),
+                course: integrator.course(),
+            }),
+            Err(cause) => {
+                let evaluation = matches!(
+                    cause,
+                    Cause::NonFiniteRhs { .. }
+                        | Cause::NonFiniteJacobian { .. }
+                        | Cause::NonFiniteTimeDerivative { .. }
+                        | Cause::NonFiniteMass { .. }
+                        | Cause::SingularMass { .. }
+                        | Cause::Fatal
+                );
+                let at = if evaluation { eval.fault().map(|(t, y)| (t, y.to_vec())) } else { None };
+                let (t, y) = (integrator.time(), integrator.state().to_vec());
+                let (stats, course) = (eval.stats, integrator.course());
+                Err(SolveError::Failed(Box::new(Failure { cause, t, y, h: run.tried, at, stats, course })))
+            }
         }
     }
 }
@@ -68,6 +145,8 @@ pub fn solve(
 struct Run<'a> {
     problem: &'a Problem,
     options: &'a Options,
+    tolerances: &'a Tolerances,
+    room: &'a mut Room,
     sampler: Sampler<'a>,
     tried: f64,
 }
@@ -130,7 +209,7 @@ impl Run<'_> {
         Ok(Stop::End)
     }
 
-    fn pace(&self, eval: &mut Evaluator<'_>, integrator: &dyn Integrator) -> Result<Pace, Cause> {
+    fn pace(&mut self, eval: &mut Evaluator<'_>, integrator: &dyn Integrator) -> Result<Pace, Cause> {
         let Problem { t0, t_end, ref y0 } = *self.problem;
         let span = t_end - t0;
         match (self.options.fixed, self.options.step) {
@@ -141,10 +220,9 @@ impl Run<'_> {
                 Ok(Pace::Fixed { t0, t_end, h: step.copysign(span), taken: 0.0, count, even })
             }
             (_, step) => {
-                let tolerances = Tolerances::new(self.options, y0.len());
                 let first = match step {
                     Some(step) => step,
-                    None => first_step(eval, &tolerances, (t0, t_end), y0, integrator.order())?,
+                    None => first_step(eval, self.tolerances, (t0, t_end), y0, integrator.order(), self.room)?,
                 };
                 let max = self.options.max_step.unwrap_or(f64::INFINITY);
                 let rest = if eval.autonomous() { None } else { Some(false) };
@@ -228,16 +306,16 @@ struct Sampler<'a> {
     times: Option<&'a [f64]>,
     next: usize,
     forward: bool,
-    row: Vec<f64>,
+    row: &'a mut [f64],
 }
 
 impl<'a> Sampler<'a> {
-    fn new(samples: &'a Samples, problem: &Problem) -> Self {
+    fn new(samples: &'a Samples, problem: &Problem, row: &'a mut [f64]) -> Self {
         let times = match samples {
             Samples::Steps => None,
             Samples::Times(times) => Some(times.as_slice()),
         };
-        Sampler { times, next: 0, forward: problem.t_end >= problem.t0, row: vec![0.0; problem.y0.len()] }
+        Sampler { times, next: 0, forward: problem.t_end >= problem.t0, row }
     }
 
     fn start(&mut self, t0: f64, y0: &[f64], sink: &mut dyn Sink) -> ControlFlow<()> {
@@ -262,8 +340,8 @@ impl<'a> Sampler<'a> {
             if t == now {
                 sink.row(t, integrator.state())?;
             } else if (t < now) == self.forward {
-                integrator.interpolate(t, &mut self.row);
-                sink.row(t, &self.row)?;
+                integrator.interpolate(t, self.row);
+                sink.row(t, self.row)?;
             } else {
                 break;
             }
@@ -278,15 +356,15 @@ fn bad(text: String) -> Refusal {
 }
 
 /// An error can be weighed against nothing where a state starts at zero without an absolute tolerance.
-fn measurable(problem: &Problem, options: &Options) -> Result<(), Refusal> {
-    let tolerances = Tolerances::new(options, problem.y0.len());
+fn measurable(problem: &Problem, tolerances: &Tolerances) -> Result<(), Refusal> {
     match (0..problem.y0.len()).find(|i| tolerances.atol[*i] == 0.0 && problem.y0[*i] == 0.0) {
         Some(row) => Err(Refusal::NoTolerance { row }),
         None => Ok(()),
     }
 }
 
-fn validate(system: &dyn System, problem: &Problem, options: &Options, samples: &Samples) -> Result<(), Refusal> {
+/// Refuses a system or options that no run can begin with.
+fn fits(system: &dyn System, options: &Options) -> Result<(), Refusal> {
     let n = system.shape().n;
     if n == 0 {
         return Err(bad("the system has no unknowns".to_string()));
@@ -306,15 +384,6 @@ fn validate(system: &dyn System, problem: &Problem, options: &Options, samples: 
     };
     if !fits {
         return Err(bad(format!("the mass matrix is not one of size {n} with finite values")));
-    }
-    if problem.y0.len() != n {
-        return Err(bad(format!("{} initial values for {n} unknowns", problem.y0.len())));
-    }
-    if !problem.t0.is_finite() || !problem.t_end.is_finite() || !(problem.t_end - problem.t0).is_finite() {
-        return Err(bad(format!("the interval from {:?} to {:?} is not finite", problem.t0, problem.t_end)));
-    }
-    if let Some(i) = problem.y0.iter().position(|y| !y.is_finite()) {
-        return Err(bad(format!("the initial value of unknown {i} is {:?}", problem.y0[i])));
     }
     if !(options.rtol > 0.0 && options.rtol < 1.0) {
         return Err(bad(format!("rtol must lie between 0 and 1, it is {:?}", options.rtol)));
@@ -338,6 +407,21 @@ fn validate(system: &dyn System, problem: &Problem, options: &Options, samples: 
     }
     if options.fixed && options.step.is_none() {
         return Err(bad("fixed steps need a step".to_string()));
+    }
+    Ok(())
+}
+
+/// Refuses what makes no sense of one run.
+fn validate(system: &dyn System, problem: &Problem, options: &Options, samples: &Samples) -> Result<(), Refusal> {
+    let n = system.shape().n;
+    if problem.y0.len() != n {
+        return Err(bad(format!("{} initial values for {n} unknowns", problem.y0.len())));
+    }
+    if !problem.t0.is_finite() || !problem.t_end.is_finite() || !(problem.t_end - problem.t0).is_finite() {
+        return Err(bad(format!("the interval from {:?} to {:?} is not finite", problem.t0, problem.t_end)));
+    }
+    if let Some(i) = problem.y0.iter().position(|y| !y.is_finite()) {
+        return Err(bad(format!("the initial value of unknown {i} is {:?}", problem.y0[i])));
     }
     if let (true, Some(step)) = (options.fixed, options.step) {
         let span = (problem.t_end - problem.t0).abs();

@@ -16,7 +16,7 @@ use dense::{fixed, tolerances};
 use odec_ode::linear::{Kind, Linear};
 use odec_ode::method::Family;
 use odec_ode::system::System;
-use odec_ode::{Method, Options, Outcome, Problem, Samples, Sink, solve};
+use odec_ode::{Method, Options, Outcome, Problem, Runner, Samples, Sink, solve};
 
 /// Counts steps, and ends the run after so many.
 struct Until {
@@ -82,6 +82,32 @@ fn no_allocation_after_the_second_step() {
     let bdf = odec_ode::method::find("bdf").unwrap();
     rejected += check(&hires, &hires.y0, hires.t_end, bdf, &tolerances(1e-8, 1e-12)).1;
     assert!(rejected > 20, "{rejected} rejections are too few to show anything");
+}
+
+#[test]
+fn further_runs_need_little_more_than_their_answer() {
+    /// The end state, the place of a fault, and the legs of `auto`.
+    const MOST: u64 = 3;
+    let lorenz = dense::Dense::new(
+        3,
+        |_, y, f| {
+            (f[0], f[1], f[2]) = (10.0 * (y[1] - y[0]), y[0] * (28.0 - y[2]) - y[1], y[0] * y[1] - 8.0 / 3.0 * y[2])
+        },
+        |_, y, j| j.copy_from_slice(&[-10.0, 10.0, 0.0, 28.0 - y[2], -1.0, -y[0], y[1], y[0], -8.0 / 3.0]),
+    );
+    for name in ["tsit5", "dopri5", "dop853", "vern7", "vern9"] {
+        let method = odec_ode::method::find(name).unwrap();
+        let mut runner = Runner::new(&lorenz, method, &tolerances(1e-6, 1e-6)).unwrap();
+        let samples = Samples::Times(vec![1.0, 2.0]);
+        for x in [1.0, 2.0, 3.0] {
+            let problem = Problem { t0: 0.0, t_end: 2.0, y0: vec![x, 1.0, 1.0] };
+            let mut sink = Until { steps: 0, last: u64::MAX };
+            let info = allocation_counter::measure(|| {
+                assert!(runner.run(&lorenz, &problem, &samples, &mut sink).is_ok());
+            });
+            assert!(info.count_total <= MOST, "{name}: {} allocations", info.count_total);
+        }
+    }
 }
 
 #[test]

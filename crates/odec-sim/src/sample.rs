@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
+use odec_ode::Runner;
 use odec_ode::evaluator::Evaluator;
 use odec_ode::linear::Rates;
 use odec_ode::problem::{Outcome, Refusal, Sink, SolveError};
-use odec_ode::solve as integrate;
 
 use crate::bind::Bound;
 
@@ -50,6 +50,16 @@ pub struct Seen {
 
 /// Runs. What was seen is valid however the run ends.
 pub fn solve(bound: &Bound, recorder: &mut dyn Recorder) -> (Result<Outcome, SolveError>, Seen) {
+    solve_again(bound, &mut None, recorder)
+}
+
+/// As [`solve`], bit for bit, with what is made ready for a run kept for further ones. It must be empty where the method, the
+/// options or the sizes are others than those of the run before.
+pub fn solve_again(
+    bound: &Bound,
+    runner: &mut Option<Runner>,
+    recorder: &mut dyn Recorder,
+) -> (Result<Outcome, SolveError>, Seen) {
     let layout = bound.machine.layout();
     let seen = Seen { drifts: vec![], not_finite: None, found: vec![f64::NAN; bound.expectations.len()] };
     let rates = match Derivatives::of(bound) {
@@ -65,8 +75,14 @@ pub fn solve(bound: &Bound, recorder: &mut dyn Recorder) -> (Result<Outcome, Sol
         seen,
         first: true,
     };
-    let result =
-        integrate(&bound.machine, &bound.problem, bound.choice.method, &bound.options, &bound.samples, &mut sampler);
+    let runner = match runner {
+        Some(runner) => runner,
+        None => match Runner::new(&bound.machine, bound.choice.method, &bound.options) {
+            Ok(made) => runner.insert(made),
+            Err(refusal) => return (Err(SolveError::Refused(refusal)), sampler.seen),
+        },
+    };
+    let result = runner.run(&bound.machine, &bound.problem, &bound.samples, &mut sampler);
     (result, sampler.seen)
 }
 

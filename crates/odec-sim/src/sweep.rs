@@ -10,6 +10,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use odec_lang::diagnostic::Diagnostic;
 use odec_lang::model::Model;
 use odec_lang::source::Source;
+use odec_ode::Runner;
 use odec_ode::problem::{Failure, Refusal, SolveError, Stats, Stop};
 
 use crate::bind::{Bound, Plan, Purpose, overrides};
@@ -171,7 +172,7 @@ impl<'a> Job<'a> {
                     let _alarm = Alarm(shared);
                     let bound = self.bound.fork();
                     let point = vec![0.0; self.points.ranges().len()];
-                    let mut worker = Worker { job: self, bound, places, point, dependent, shared };
+                    let mut worker = Worker { job: self, bound, places, point, dependent, runner: None, shared };
                     while let Some(block) = worker.take(blocks, AHEAD * threads) {
                         let runs = block * size..len.min((block + 1) * size);
                         if sender.send((block, worker.block(runs))).is_err() {
@@ -318,6 +319,8 @@ struct Worker<'a> {
     point: Vec<f64>,
     /// The run block depends on what varies.
     dependent: bool,
+    /// Kept from run to run while the settings are the same.
+    runner: Option<Runner>,
     shared: &'a Shared,
 }
 
@@ -362,6 +365,9 @@ impl Worker<'_> {
         let mut failed_at = None;
         let mut stats = Stats::default();
         let varied = self.job.vary(&mut self.bound, self.places, &self.point, self.dependent);
+        if self.dependent {
+            self.runner = None;
+        }
         let trouble = match varied {
             Err(trouble) => {
                 failed_at = Some(self.bound.problem.t0);
@@ -369,7 +375,7 @@ impl Worker<'_> {
             }
             Ok(()) => {
                 let mut keep = Keep { values, stop: self.job.stop, shared: self.shared };
-                match sample::solve(&self.bound, &mut keep).0 {
+                match sample::solve_again(&self.bound, &mut self.runner, &mut keep).0 {
                     Ok(outcome) if outcome.stop == Stop::Interrupted => return None,
                     Ok(outcome) => {
                         stats = outcome.stats;

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use odec_lang::Model;
 use odec_lang::source::Source;
-use odec_ode::linear::{Kind, Linear};
+use odec_ode::linear::{Kind, Linear, LinearReport};
 use odec_ode::method;
 use odec_ode::problem::{Options, Outcome, Problem, Samples};
-use odec_ode::{Sink, SolveError, solve};
+use odec_ode::{Runner, Sink, SolveError, solve};
 use odec_sim::bind::{Bound, Plan, Purpose};
 use odec_sim::choices::Choices;
 
@@ -100,12 +100,14 @@ fn interpreted_eliminations_give_the_same_bits() {
     }
 }
 
+/// x' = z, z' = -x, and an algebraic row whose diagonal is z: zero whenever z is.
+const VANISHING: &str =
+    "state x = 1, z = 1e-3, u = 0, v = 0\nx' = z\nz' = -x\nu' = 1e4*(v - z*u)\nv' = -1e4*(u + z*v)\n";
+
 /// A pivot that vanishes on the way: y2's diagonal of W passes through zero while its coupling to y1 stays large.
 #[test]
 fn a_pivot_that_vanishes_in_a_run_is_survived() {
-    // x' = z, z' = -x, and an algebraic row whose diagonal is z: zero whenever z is
-    let text = "state x = 1, z = 1e-3, u = 0, v = 0\nx' = z\nz' = -x\nu' = 1e4*(v - z*u)\nv' = -1e4*(u + z*v)\n";
-    let bound = bind(text, Choices { t_end: Some(10.0), ..Choices::default() });
+    let bound = bind(VANISHING, Choices { t_end: Some(10.0), ..Choices::default() });
     let options = Options { rtol: 1e-8, atol: vec![1e-10], ..bound.options.clone() };
     for method in ["rodas4", "bdf"] {
         let (outcome, _) = run(&bound, method, &options, 10.0).unwrap();
@@ -347,4 +349,45 @@ fn auto_leaves_the_series_where_a_model_is_stiff() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// A run with what other runs have left is, bit for bit and count for count, what it is alone.
+#[test]
+fn a_runner_leaves_no_traces() {
+    let methods = [
+        "auto", "tsit5", "dopri5", "dop853", "vern7", "taylor", "rodas4", "rodas5p", "radau5", "bdf", "bdf3",
+        "kencarp4",
+    ];
+    let models = STIFF.iter().copied().chain([("lorenz", 3.0), ("kepler", 7.0), ("chain", 1.0), ("heat1d", 0.1)]);
+    for (name, t_end) in models.chain([("", 10.0)]) {
+        let text = if name.is_empty() { VANISHING.to_string() } else { file(name) };
+        let bound = bind(&text, Choices { t_end: Some(t_end), ..Choices::default() });
+        for method in methods.map(|method| method::find(method).unwrap()) {
+            for rtol in [1e-4, 1e-7] {
+                let options = Options { rtol, atol: vec![1e-3 * rtol], max_steps: 2_000, ..bound.options.clone() };
+                let Ok(mut runner) = Runner::new(&bound.machine, method, &options) else { continue };
+                for factor in [1.0, 0.5, 0.9, 1.0] {
+                    let y0 = bound.problem.y0.iter().map(|y| y * factor).collect();
+                    let problem = Problem { t0: 0.0, t_end: factor * t_end, y0 };
+                    let (mut alone, mut again) = (Rows::default(), Rows::default());
+                    let expected = solve(&bound.machine, &problem, method, &options, &Samples::Steps, &mut alone);
+                    let found = runner.run(&bound.machine, &problem, &Samples::Steps, &mut again);
+                    let what = format!("{name} with {} at {rtol:e}", method.name);
+                    assert!(alone.0 == again.0, "{what}: other rows");
+                    match (expected, found) {
+                        (Ok(expected), Ok(found)) => {
+                            assert_eq!((expected.stats, expected.course), (found.stats, found.course), "{what}");
+                            let timeless =
+                                |report: Option<LinearReport>| report.map(|r| LinearReport { analysis: 0, ..r });
+                            assert_eq!(timeless(expected.linear), timeless(found.linear), "{what}");
+                        }
+                        (Err(SolveError::Failed(expected)), Err(SolveError::Failed(found))) => {
+                            assert_eq!((expected.cause, expected.stats), (found.cause, found.stats), "{what}");
+                        }
+                        (expected, found) => panic!("{what}: {expected:?} and {found:?}"),
+                    }
+                }
+            }
+        }
+    }
 }

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use odec_ode::method::{self, Method};
-use odec_ode::problem::{Options, Samples};
-use odec_ode::{Sink, solve};
+use odec_ode::problem::{Options, Samples, SolveError};
+use odec_ode::{Runner, Sink};
 use odec_sim::bind::{Bound, Purpose};
 use odec_sim::blame;
 use odec_sim::compare::{self, End, Measurement};
@@ -134,10 +134,12 @@ fn line(bound: &Bound, method: &'static Method, rtol: f64, repeat: usize, refere
     let mut seconds = vec![];
     if matches!(end, End::Reached) {
         let samples = Samples::Times(vec![bound.problem.t_end]);
+        let mut runner = Runner::new(&bound.machine, method, &options)
+            .map_err(|refusal| Gone::Failed(SolveError::Refused(refusal)))?;
         let clock = Instant::now();
         while seconds.len() < repeat && clock.elapsed().as_secs_f64() < LONGEST {
             let start = Instant::now();
-            let result = solve(&bound.machine, &bound.problem, method, &options, &samples, &mut Nothing);
+            let result = runner.run(&bound.machine, &bound.problem, &samples, &mut Nothing);
             seconds.push(start.elapsed().as_secs_f64());
             if signal::asked_to_stop() {
                 return Err(Gone::Interrupted);

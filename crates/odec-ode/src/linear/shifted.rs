@@ -154,6 +154,14 @@ impl<S: Scalar> Form<S> {
         }
     }
 
+    /// Without traces of matrices before; false where they cannot be taken away.
+    fn renew(&mut self) -> bool {
+        match self {
+            Form::Full(full) => full.renew(),
+            Form::Reduced(_) | Form::Staggered(_) => false,
+        }
+    }
+
     pub(super) fn report(&self) -> LinearReport {
         match self {
             Form::Full(full) => full.report(),
@@ -314,6 +322,14 @@ impl Shifted {
         }
     }
 
+    /// Makes it what it was when it was built; false where it has to be built anew for that.
+    pub fn renew(&mut self) -> bool {
+        match &mut self.way {
+            Way::Held(form) => self.mass.is_identity() && form.renew(),
+            Way::Free(_) => false,
+        }
+    }
+
     /// True where solutions are iterated for: then factors are cheap and solutions are not.
     pub fn iterates(&self) -> bool {
         match &self.way {
@@ -355,6 +371,11 @@ impl ComplexShifted {
         eval.stats.factorisations += 1;
         self.alpha = Complex::new(re, im);
         self.form.factor(parts_of(self.alpha, &held.jacobian, &held.mass))
+    }
+
+    /// As [`Shifted::renew`].
+    pub fn renew(&mut self) -> bool {
+        self.form.renew()
     }
 
     /// Replaces the right side `re` + i `im` by the solution; `held` is what `factor` was given, not evaluated again since.
@@ -448,6 +469,15 @@ impl<S: Scalar> Full<S> {
 
     fn iterates(&self) -> bool {
         self.solver.as_ref().is_some_and(Solver::iterates)
+    }
+
+    /// Back to the code that is known of the pattern, where pivots of other matrices took its place.
+    fn renew(&mut self) -> bool {
+        let Some((known, _)) = &self.known else { return false };
+        if self.solver.take().is_some() {
+            self.direct = Some(Box::new(Direct::new::<S>(Arc::clone(&known.code), &known.origin, self.right.len())));
+        }
+        true
     }
 
     pub(super) fn report(&self) -> LinearReport {

@@ -12,6 +12,7 @@ use crate::method::one_step::{self, Dense, Formula, Point};
 use crate::method::{Family, Setup, passes};
 use crate::problem::{Cause, Refusal};
 use crate::step::{self, WholeStep};
+use crate::system::System;
 
 /// Coefficients of an explicit Runge-Kutta method, as in the papers.
 #[derive(Debug)]
@@ -444,6 +445,10 @@ impl Integrator for Embedded {
         self.control.reset();
         let k = self.places.slope(self.places.end);
         slope(&mut self.stages.rates, eval, (t, y), &mut self.now[k])
+    }
+
+    fn renew(&mut self, _: &dyn System) -> bool {
+        self.stages.rates.is_identity()
     }
 
     fn order(&self) -> u32 {

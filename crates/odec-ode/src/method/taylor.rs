@@ -11,6 +11,7 @@ use crate::integrator::{Attempt, Integrator};
 use crate::method::runge_kutta::while_true;
 use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::problem::{Cause, Refusal};
+use crate::system::System;
 
 /// Highest order, that of a tolerance at the rounding of doubles.
 pub const MAX_ORDER: u32 = 26;
@@ -312,6 +313,10 @@ impl Integrator for Taylor {
         self.next.room[..places.n].copy_from_slice(y);
         std::mem::swap(&mut self.now, &mut self.next);
         Ok(())
+    }
+
+    fn renew(&mut self, _: &dyn System) -> bool {
+        true
     }
 
     fn order(&self) -> u32 {

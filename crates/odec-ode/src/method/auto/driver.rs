@@ -15,6 +15,7 @@ use crate::integrator::{Attempt, Integrator};
 use crate::linear::LinearReport;
 use crate::method::{Family, Method, Setup, taylor};
 use crate::problem::{Cause, Refusal};
+use crate::system::System;
 
 /// A step strains the explicit method if h times the spectral radius exceeds by this factor what accuracy allows where the fastest
 /// component moves; but it does so only beyond and always beyond these fractions of the limit on the real axis.
@@ -113,7 +114,8 @@ pub struct Auto {
     worth: f64,
     least: u64,
     multistep: bool,
-    /// Little evidence is enough for decay that lasts.
+    /// Little evidence is enough for decay that lasts: at the start, and now.
+    eager: bool,
     quick: bool,
     /// This leg began with little evidence.
     hasty: bool,
@@ -155,6 +157,11 @@ struct Record {
     steps: [u64; 2],
 }
 
+impl Record {
+    const NONE: Self =
+        Record { legs: [Leg { t: 0.0, method: "", why: Why::NotStiff }; KEPT], known: 0, switches: 0, steps: [0; 2] };
+}
+
 impl Auto {
     /// Both integrators with their buffers; the explicit one is left out where equations without derivatives rule it out.
     pub fn new(
@@ -192,10 +199,10 @@ impl Auto {
             _ => (0.5 * (3.0 * (1.0 + SOLVE) + MATRIX), RISE),
         };
         let worth = STAY * work / own;
-        Ok(Auto {
+        let mut auto = Auto {
             names: [integrator.as_ref().and(explicit).map(|m| m.name), Some(implicit.name)],
-            active: if integrator.is_some() { Side::Explicit } else { Side::Implicit },
-            stepped: if integrator.is_some() { Side::Explicit } else { Side::Implicit },
+            active: Side::Implicit,
+            stepped: Side::Implicit,
             explicit: integrator,
             implicit: with(implicit)?,
             spectral,
@@ -205,7 +212,8 @@ impl Auto {
             worth,
             least,
             multistep: least == RISE,
-            quick: least == RISE || explicit.is_some_and(|method| method.order <= QUICK_ORDER),
+            eager: least == RISE || explicit.is_some_and(|method| method.order <= QUICK_ORDER),
+            quick: false,
             hasty: false,
             t_end: f64::INFINITY,
             begun: false,
@@ -224,13 +232,21 @@ impl Auto {
             doubt: [1, 1],
             y: vec![0.0; n],
             weights: vec![0.0; n],
-            course: Record {
-                legs: [Leg { t: 0.0, method: "", why: Why::NotStiff }; KEPT],
-                known: 0,
-                switches: 0,
-                steps: [0; 2],
-            },
-        })
+            course: Record::NONE,
+        };
+        auto.begin();
+        Ok(auto)
+    }
+
+    /// Nothing is known of the run to come.
+    fn begin(&mut self) {
+        let side = if self.explicit.is_some() { Side::Explicit } else { Side::Implicit };
+        (self.active, self.stepped) = (side, side);
+        (self.begun, self.leg, self.held, self.suspect) = (false, 0, 0.0, false);
+        (self.strained, self.relaxed, self.failures, self.calm, self.look) = (0, 0, 0, 0, 1);
+        (self.since, self.before, self.last) = (0.0, 1.0, 1.0);
+        (self.doubt, self.quick, self.hasty) = ([1, 1], self.eager, false);
+        self.course = Record::NONE;
     }
 
     fn side(&self, side: Side) -> &dyn Integrator {
@@ -445,6 +461,16 @@ impl Integrator for Auto {
         }
         (self.leg, self.strained, self.relaxed, self.failures, self.calm, self.look) = (0, 0, 0, 0, 0, 1);
         Ok(())
+    }
+
+    fn renew(&mut self, system: &dyn System) -> bool {
+        // without either of them it is no longer what it was
+        let (Some(explicit), Some(spectral)) = (&mut self.explicit, &mut self.spectral) else { return false };
+        if !(explicit.renew(system) && self.implicit.renew(system) && spectral.renew()) {
+            return false;
+        }
+        self.begin();
+        true
     }
 
     fn order(&self) -> u32 {

@@ -59,6 +59,12 @@ impl Spectral {
         })
     }
 
+    /// Forgets the run before; false where M^-1 has to be had anew.
+    pub fn renew(&mut self) -> bool {
+        (self.at, self.known) = (f64::NAN, 0);
+        self.rates.is_identity()
+    }
+
     /// Takes a vector with a part in every direction, always the same.
     pub fn restart(&mut self, y: &[f64]) {
         self.known = 0;

@@ -218,6 +218,10 @@ impl Integrator for Ndf {
         eval.rhs(t, y, &mut self.scratch)
     }
 
+    fn renew(&mut self, _: &dyn System) -> bool {
+        self.newton.begin_anew()
+    }
+
     fn order(&self) -> u32 {
         1
     }

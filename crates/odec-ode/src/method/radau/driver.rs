@@ -14,6 +14,7 @@ use crate::method::radau::radau5::{C, ERROR};
 use crate::method::radau::transformation::Transformation;
 use crate::newton::{Accuracy, MAX_AGE, MAX_ITERATIONS, ROUNDING, TRUSTED_RATE};
 use crate::problem::{Cause, Refusal};
+use crate::system::System;
 
 const STAGES: usize = 3;
 /// A rate above this asks for a new Jacobian at the next step (as in RADAU5).
@@ -364,6 +365,11 @@ impl Integrator for Radau {
         self.jacobian = Jacobian::None;
         self.slope.fill(0.0);
         eval.rhs(t, y, &mut self.f)
+    }
+
+    fn renew(&mut self, _: &dyn System) -> bool {
+        (self.age, self.factored, self.eta, self.rate) = (0, 0.0, 1.0, 0.0);
+        self.real.renew() && self.complex.renew()
     }
 
     fn order(&self) -> u32 {

@@ -20,7 +20,7 @@ use crate::method::rosenbrock::vectors::{End, Stage, padded};
 use crate::method::rosenbrock::whole::Whole;
 use crate::method::{Family, Setup};
 use crate::problem::{Cause, Refusal};
-use crate::system::Mass;
+use crate::system::{Mass, System};
 
 /// Coefficients in transformed variables.
 #[derive(Debug)]
@@ -309,6 +309,10 @@ impl Integrator for Rosenbrock {
         self.control.reset();
         self.prepared = false;
         eval.rhs(t, y, &mut self.f[..self.n])
+    }
+
+    fn renew(&mut self, _: &dyn System) -> bool {
+        self.matrix.renew()
     }
 
     fn order(&self) -> u32 {

@@ -216,6 +216,17 @@ impl Integrator for Whole {
         eval.rhs(t, y, &mut self.now[self.n..2 * self.n])
     }
 
+    fn renew(&mut self, system: &dyn System) -> bool {
+        if self.misses == PATIENCE {
+            self.maker = Maker::Unasked;
+        }
+        self.misses = 0;
+        if self.vectors.as_mut().is_some_and(|vectors| !vectors.renew(system)) {
+            self.vectors = None;
+        }
+        true
+    }
+
     fn order(&self) -> u32 {
         self.tableau.error.1
     }

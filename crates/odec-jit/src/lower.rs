@@ -9,12 +9,12 @@ use odec_ir::schedule::{Schedule, Step, Value as Quantity};
 use odec_ir::{Lowering, Op, Primitive};
 
 use crate::ops::{self, Width};
-use crate::pieces::Pieces;
+use crate::pieces::{FAR, Pieces};
 use crate::{JitError, libm};
 
 /// Steps after which a number or an element of a buffer is read again rather than kept in a register: keeping it
 /// costs a register, and soon a spill, for all that time.
-pub(crate) const WINDOW: u32 = 64;
+pub(crate) const WINDOW: u32 = 48;
 
 /// Bytes of a double.
 pub(crate) const DOUBLE: usize = 8;
@@ -138,7 +138,7 @@ impl<'a> Bodies<'a> {
         Bodies { abi, schedule, pieces, known }
     }
 
-    /// Writes a piece. The only piece of a schedule is the kernel itself and has no scratch buffer.
+    /// Writes a piece. The only piece of a schedule is the kernel itself and has its scratch buffer on its own stack.
     pub(crate) fn write(
         &mut self,
         func: &mut Function,
@@ -146,7 +146,12 @@ impl<'a> Bodies<'a> {
         imports: &mut dyn Imports,
     ) -> Result<(), JitError> {
         func.signature = if self.pieces.ranges.len() > 1 { self.abi.piece() } else { self.abi.kernel() };
-        let (pos, args) = begin(func);
+        let (mut pos, mut args) = begin(func);
+        if self.pieces.ranges.len() <= 1 && self.pieces.scratch_len > 0 {
+            let bytes = (self.pieces.scratch_len * DOUBLE) as u32;
+            let slot = pos.func.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3));
+            args.push(pos.ins().stack_addr(self.abi.pointer, slot, 0));
+        }
         let range = self.pieces.ranges.get(piece).cloned().unwrap_or(0..0);
         let mut body = Body { bodies: self, imports, pos, args, functions: Vec::new(), piece: piece as u32, step: 0 };
         for step in range {
@@ -185,8 +190,11 @@ struct Body<'b, 'a, 'f> {
 
 impl Body<'_, '_, '_> {
     fn load(&mut self, buffer: usize, element: u32) -> Value {
-        // Nothing that a kernel reads is written while it runs, except scratch, which is read by later pieces only.
-        let flags = MemFlagsData::trusted().with_readonly().with_can_move();
+        // Nothing that a kernel reads is written while it runs, except scratch.
+        let flags = match buffer {
+            SCRATCH => MemFlagsData::trusted(),
+            _ => MemFlagsData::trusted().with_readonly().with_can_move(),
+        };
         self.pos.ins().load(types::F64, flags, self.args[buffer], (element as usize * DOUBLE) as i32)
     }
 
@@ -218,7 +226,7 @@ impl Body<'_, '_, '_> {
             Quantity::State(element) => self.load(Y, element),
             Quantity::Parameter(element) => self.load(P, element),
             Quantity::Direction(element) => self.load(W, element),
-            // Computed by an earlier piece.
+            // Computed by an earlier piece, or long ago.
             Quantity::Call(..) => {
                 let element = self.bodies.pieces.scratch(value).unwrap_or_default();
                 self.load(SCRATCH, element)
@@ -259,8 +267,10 @@ impl Body<'_, '_, '_> {
             }
             Lowering::Expand(_) => return Err(JitError::Malformed(op.0.name.to_string())),
         }
-        self.bodies.known[value as usize] = Known { piece: self.piece, until: u32::MAX, number, truth };
-        if let Some(element) = self.bodies.pieces.scratch(value) {
+        let scratch = self.bodies.pieces.scratch(value);
+        let until = if scratch.is_some() { self.step + FAR as u32 } else { u32::MAX };
+        self.bodies.known[value as usize] = Known { piece: self.piece, until, number, truth };
+        if let Some(element) = scratch {
             let number = self.number(value);
             self.store(number, SCRATCH, element);
         }

@@ -1,5 +1,5 @@
-//! Cuts a long schedule into pieces that become functions of their own, and places the values that cross a cut in a
-//! scratch buffer.
+//! Cuts a long schedule into pieces that become functions of their own, and places the values that cross a cut, or are
+//! used long after they were computed, in a scratch buffer.
 //!
 //! Register allocation is worse than linear in the length of a function with many values alive, and machine code of a
 //! long straight line waits for memory anyway. A value that is used behind the next cut is written to scratch where it is
@@ -8,6 +8,11 @@
 use std::ops::Range;
 
 use odec_ir::schedule::{Schedule, Step, Value};
+
+/// Steps after which a value is read from scratch rather than kept in a register. The allocator of registers spills values too,
+/// but later and at worse places: with this a step of a Rosenbrock method takes 0.7 to 0.8 of the time, and compiling does not take
+/// longer (`docs/dev/compile-time.md`).
+pub(crate) const FAR: usize = 32;
 
 /// Not in scratch.
 const NOWHERE: u32 = u32::MAX;
@@ -23,15 +28,13 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// Cuts after every `length` steps. Scratch elements are used again when the last piece that reads them is done.
+    /// Cuts after every `length` steps. Scratch elements are used again behind the last step that reads them.
     pub(crate) fn of(schedule: &Schedule, length: usize) -> Pieces {
         let steps = &schedule.steps;
         let ranges: Vec<Range<usize>> =
             (0..steps.len()).step_by(length).map(|start| start..steps.len().min(start + length)).collect();
         let mut pieces = Pieces { ranges, scratch: vec![NOWHERE; schedule.values.len()], scratch_len: 0 };
-        if pieces.ranges.len() > 1 {
-            pieces.place(schedule);
-        }
+        pieces.place(schedule);
         pieces
     }
 
@@ -41,29 +44,29 @@ impl Pieces {
     }
 
     fn place(&mut self, schedule: &Schedule) {
+        let steps = schedule.steps.len();
         let mut last_use = vec![0u32; schedule.values.len()];
-        for (piece, range) in self.ranges.iter().enumerate() {
-            for step in &schedule.steps[range.clone()] {
-                each_operand(schedule, *step, |value| last_use[value as usize] = piece as u32);
-            }
+        for (k, step) in schedule.steps.iter().enumerate() {
+            each_operand(schedule, *step, |value| last_use[value as usize] = k as u32);
         }
-        // Elements that become free when a piece is done.
-        let mut ending: Vec<Vec<u32>> = vec![Vec::new(); self.ranges.len()];
+        // Elements that become free behind a step.
+        let mut ending: Vec<Vec<u32>> = vec![Vec::new(); steps];
         let mut free = Vec::new();
-        for (piece, range) in self.ranges.iter().enumerate() {
-            for step in &schedule.steps[range.clone()] {
-                let Step::Compute(value) = *step else { continue };
-                let last = last_use[value as usize] as usize;
-                if last > piece {
-                    let slot = free.pop().unwrap_or_else(|| {
-                        self.scratch_len += 1;
-                        self.scratch_len as u32 - 1
-                    });
-                    self.scratch[value as usize] = slot;
-                    ending[last].push(slot);
+        for range in self.ranges.clone() {
+            for k in range.clone() {
+                if let Step::Compute(value) = schedule.steps[k] {
+                    let last = last_use[value as usize] as usize;
+                    if last >= range.end || last > k + FAR {
+                        let slot = free.pop().unwrap_or_else(|| {
+                            self.scratch_len += 1;
+                            self.scratch_len as u32 - 1
+                        });
+                        self.scratch[value as usize] = slot;
+                        ending[last].push(slot);
+                    }
                 }
+                free.append(&mut ending[k]);
             }
-            free.append(&mut ending[piece]);
         }
     }
 }

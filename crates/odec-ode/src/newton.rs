@@ -17,6 +17,8 @@ pub const LINEAR_ACCURACY: f64 = 0.5;
 pub const MAX_AGE: u32 = 20;
 /// A rate above this asks for a new Jacobian next time.
 pub const POOR_RATE: f64 = 0.1;
+/// A rate above this, or none, makes solutions doubtful that were iterated for with few digits.
+pub const DOUBTFUL_RATE: f64 = 0.5;
 /// A rate remembered from the last solve is not trusted to be better than this before one is measured.
 pub const TRUSTED_RATE: f64 = 0.01;
 /// Power of the remembered rate that is taken for the next: what was not measured again for some steps is trusted less and less.
@@ -285,6 +287,9 @@ impl Newton {
                     return Err(self.give_up(weights));
                 }
                 eta = theta / (1.0 - theta);
+                if theta > DOUBTFUL_RATE {
+                    self.matrix.doubt();
+                }
                 if theta > POOR_RATE && iteration > 1 {
                     self.state = Factors::Stale;
                 }
@@ -307,6 +312,7 @@ impl Newton {
 
     fn give_up(&mut self, weights: &[f64]) -> Cause {
         self.state = Factors::None;
+        self.matrix.doubt();
         Cause::NewtonFailed { row: weighted_worst(&self.residual, weights) }
     }
 }

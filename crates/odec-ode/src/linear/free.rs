@@ -3,7 +3,7 @@
 
 use crate::linear::MassMatrix;
 use crate::linear::choice::{Kind, LinearReport};
-use crate::linear::krylov::{Goal, Preconditioned, Work, bicgstab};
+use crate::linear::krylov::{End, Goal, Preconditioned, Work, bicgstab};
 use crate::pattern::Pattern;
 use crate::system::System;
 
@@ -45,7 +45,7 @@ impl Operator<'_> {
     }
 }
 
-impl Preconditioned for Operator<'_> {
+impl Preconditioned<f64> for Operator<'_> {
     fn inner(&mut self, v: &[f64], z: &mut [f64]) {
         z.copy_from_slice(v);
     }
@@ -133,13 +133,13 @@ impl Free {
         for (to, (from, scale)) in work.r.iter_mut().zip(rest.iter().zip(operator.scale)) {
             *to = from * scale;
         }
-        let (iterations, met) = bicgstab(work, goal.map_or(0.0, |goal| goal.tolerance), &mut operator);
-        self.iterations += iterations;
+        let outcome = bicgstab(work, goal.map_or(0.0, |goal| goal.tolerance), &mut operator);
+        self.iterations += outcome.iterations;
         rest.copy_from_slice(&work.x[..rest.len()]);
         for (dq, dv) in positions.iter_mut().zip(rest.iter()) {
             *dq = (*dq + *dv) / alpha;
         }
-        met
+        outcome.end == End::Met
     }
 
     pub fn report(&self) -> LinearReport {

@@ -4,7 +4,7 @@
 
 use crate::linear::band::inverse;
 use crate::linear::choice::{Kind, LinearReport};
-use crate::linear::krylov::{Goal, Preconditioned, Work, bicgstab};
+use crate::linear::krylov::{End, Goal, Preconditioned, Work, bicgstab};
 use crate::linear::{Assembled, Factor, Health};
 use crate::pattern::Pattern;
 
@@ -122,13 +122,12 @@ impl Incomplete {
     fn iterate(&mut self, b: &mut [f64], tolerance: f64) -> bool {
         self.precondition(Some(b));
         let Incomplete { start, cols, diagonal, values, factors, reciprocal, work, .. } = self;
-        let (iterations, met) =
-            bicgstab(work, tolerance, &mut Factored { start, cols, diagonal, values, factors, reciprocal });
-        self.iterations += iterations;
+        let outcome = bicgstab(work, tolerance, &mut Factored { start, cols, diagonal, values, factors, reciprocal });
+        self.iterations += outcome.iterations;
         for (j, x) in self.order.iter().zip(&self.work.x) {
             b[*j as usize] = *x;
         }
-        met
+        outcome.end == End::Met
     }
 }
 
@@ -142,7 +141,7 @@ struct Factored<'a> {
     reciprocal: &'a [f64],
 }
 
-impl Preconditioned for Factored<'_> {
+impl Preconditioned<f64> for Factored<'_> {
     fn inner(&mut self, v: &[f64], z: &mut [f64]) {
         z.copy_from_slice(v);
     }
@@ -229,7 +228,7 @@ impl Factor for Incomplete {
         self.iterate(b, 0.0);
     }
 
-    fn solve_within(&mut self, b: &mut [f64], goal: Goal<'_>) -> bool {
+    fn solve_within(&mut self, _: &Assembled, b: &mut [f64], goal: Goal<'_>) -> bool {
         self.work.weigh(&self.order, goal.weights);
         if self.stable.is_none() {
             self.work.one_each();

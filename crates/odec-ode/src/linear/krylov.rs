@@ -1,6 +1,8 @@
 //! BiCGStab (van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992)) on the preconditioned system, in the norm that errors are
 //! weighed in: its residual then estimates the error of the solution in units of the tolerance.
 
+use std::ops::{Add, AddAssign, Mul, MulAssign, Sub, SubAssign};
+
 /// How far a system is to be solved.
 #[derive(Clone, Copy, Debug)]
 pub struct Goal<'a> {
@@ -10,6 +12,80 @@ pub struct Goal<'a> {
     pub tolerance: f64,
 }
 
+/// A number that an iteration computes with.
+pub(super) trait Real:
+    Copy + AddAssign + SubAssign + MulAssign + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + 'static
+{
+    /// 0.
+    const ZERO: Self;
+    /// True where no others have more digits.
+    const WIDEST: bool;
+    /// Accuracy relative to the right side at which an iteration ends at the latest.
+    const TIGHT: f64;
+    /// Growth of the residual on the way beyond which the one that the iteration carries along says nothing of the true one: the
+    /// goal over this.
+    const LOST: f64;
+    /// Rounded to this kind.
+    fn of(x: f64) -> Self;
+    /// As the widest kind.
+    fn wide(self) -> f64;
+}
+
+impl Real for f64 {
+    const ZERO: f64 = 0.0;
+    const WIDEST: bool = true;
+    const TIGHT: f64 = TIGHT;
+    const LOST: f64 = 4.0 * f64::EPSILON;
+
+    #[inline(always)]
+    fn of(x: f64) -> f64 {
+        x
+    }
+
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        self
+    }
+}
+
+impl Real for f32 {
+    const ZERO: f32 = 0.0;
+    const WIDEST: bool = false;
+    const TIGHT: f64 = 1e-5;
+    const LOST: f64 = 4.0 * f32::EPSILON as f64;
+
+    #[inline(always)]
+    fn of(x: f64) -> f32 {
+        x as f32
+    }
+
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+/// What an iteration came to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outcome {
+    /// Iterations of two products each.
+    pub iterations: u64,
+    /// The error of nothing as a solution, in the norm that is bounded.
+    pub start: f64,
+    pub end: End,
+}
+
+/// How an iteration ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The goal was met.
+    Met,
+    /// As far as these numbers go, but rounding may have left more than the goal allows.
+    Rounded,
+    /// There is no solution.
+    Failed,
+}
+
 /// Iterations (of two products each) after which a system is given up.
 pub const MAX_KRYLOV: u64 = 200;
 /// Accuracy relative to the right side at which an iteration ends at the latest, and at which it ends without a goal.
@@ -17,45 +93,41 @@ pub const TIGHT: f64 = 1e-12;
 /// A scalar product this much smaller than its factors allow has lost its meaning: the iteration begins anew from where it is.
 const BREAKDOWN: f64 = 1e-30;
 
-/// Growth of the residual on the way beyond which the one that the iteration carries along says nothing of the true one: as a fraction
-/// of the goal over rounding.
-const LOST: f64 = 4.0 * f64::EPSILON;
-
 /// Factors that blow a change of all unknowns by their tolerances up by more than this are unstable (Chow & Saad, J. Comput. Appl.
 /// Math. 86 (1997)): what they make of a residual says nothing.
 const UNSTABLE: f64 = 1e9;
 
 /// A preconditioned matrix Q A R of which the iteration solves Q A R v = Q b; the solution is R v.
-pub(super) trait Preconditioned {
-    /// Multiple of z that `outer` leaves to the loop that reads its result first.
-    const REST: f64 = 0.0;
+pub(super) trait Preconditioned<T> {
+    /// True where `outer` leaves z to the loop that reads its result first.
+    const REST: bool = false;
     /// z = R v.
-    fn inner(&mut self, v: &[f64], z: &mut [f64]);
-    /// out + REST z = Q A z, where z = R v.
-    fn outer(&mut self, v: &[f64], z: &[f64], out: &mut [f64]);
+    fn inner(&mut self, v: &[T], z: &mut [T]);
+    /// out, or out + z with [`Preconditioned::REST`], is Q A z, where z = R v.
+    fn outer(&mut self, v: &[T], z: &[T], out: &mut [T]);
 }
 
 /// Vectors of the iteration; no other memory is used. All are filled up with zeros to whole [`Lanes`].
-pub(super) struct Work {
+pub(super) struct Work<T = f64> {
     n: usize,
     /// Squares of the weights.
-    pub metric: Vec<f64>,
+    pub metric: Vec<T>,
     /// The solution.
-    pub x: Vec<f64>,
+    pub x: Vec<T>,
     /// The preconditioned right side, then what is left of it.
-    pub r: Vec<f64>,
-    shadow: Vec<f64>,
-    p: Vec<f64>,
-    v: Vec<f64>,
-    t: Vec<f64>,
+    pub r: Vec<T>,
+    shadow: Vec<T>,
+    p: Vec<T>,
+    v: Vec<T>,
+    t: Vec<T>,
     /// R p and R r.
-    zp: Vec<f64>,
-    zr: Vec<f64>,
+    zp: Vec<T>,
+    zr: Vec<T>,
 }
 
-impl Work {
+impl<T: Real> Work<T> {
     pub fn new(n: usize) -> Self {
-        let zeros = || vec![0.0; n.next_multiple_of(LANES)];
+        let zeros = || vec![T::ZERO; n.next_multiple_of(LANES)];
         Work {
             n,
             metric: zeros(),
@@ -74,98 +146,143 @@ impl Work {
     pub fn weigh(&mut self, order: &[u32], weights: &[f64]) {
         for (m, j) in self.metric.iter_mut().zip(order) {
             let weight = weights[*j as usize];
-            *m = weight * weight;
+            *m = T::of(weight * weight);
         }
     }
 
     /// Changes of all unknowns by their tolerances, into `x`.
     pub fn one_each(&mut self) {
         for (x, metric) in self.x[..self.n].iter_mut().zip(&self.metric) {
-            *x = 1.0 / metric.sqrt();
+            *x = T::of(1.0 / metric.wide().sqrt());
         }
     }
 
     /// True where `x`, which incomplete factors made of the diagonal times [`Work::one_each`], shows them to be good for something.
     pub fn stable(&self) -> bool {
-        self.x[..self.n].iter().zip(&self.metric).all(|(x, metric)| x * x * metric <= UNSTABLE * UNSTABLE)
+        let square = |(x, metric): (&T, &T)| x.wide() * x.wide() * metric.wide();
+        self.x[..self.n].iter().zip(&self.metric).all(|of| square(of) <= UNSTABLE * UNSTABLE)
     }
 
     /// Weighs all unknowns the same.
     pub fn weigh_equally(&mut self) {
-        self.metric[..self.n].fill(1.0);
+        self.metric[..self.n].fill(T::of(1.0));
     }
 }
 
 /// Partial sums that reductions are made of, so that they vectorise.
-const LANES: usize = 4;
-type Lanes = [f64; LANES];
+const LANES: usize = 8;
+/// Numbers after which they are added up, so that short ones keep the digits of long sums.
+const BLOCK: usize = 1024;
 
-fn total(s: Lanes) -> f64 {
-    (s[0] + s[2]) + (s[1] + s[3])
+fn total<T: Real>(s: [T; LANES]) -> f64 {
+    let four = [s[0] + s[4], s[1] + s[5], s[2] + s[6], s[3] + s[7]];
+    (four[0].wide() + four[2].wide()) + (four[1].wide() + four[3].wide())
 }
 
-fn lanes(a: &[f64]) -> &[Lanes] {
+fn lanes<T>(a: &[T]) -> &[[T; LANES]] {
     a.as_chunks().0
 }
 
-fn lanes_mut(a: &mut [f64]) -> &mut [Lanes] {
-    a.as_chunks_mut().0
+// Updates and sums are loops of their own, block by block, which stays near the processor: each becomes vector code, and the two together
+// do not.
+
+/// out += z where that is left to do, and sum a_i out_i of the result.
+#[inline(never)]
+fn complete<T: Real>(out: &mut [T], rest: bool, z: &[T], a: &[T]) -> f64 {
+    let mut sum = 0.0;
+    for ((out, z), a) in out.chunks_mut(BLOCK).zip(z.chunks(BLOCK)).zip(a.chunks(BLOCK)) {
+        if rest {
+            add(out, z);
+        }
+        sum += product(a, out);
+    }
+    sum
 }
 
-/// out += rest z, and sum a_i out_i of the result.
-fn complete(out: &mut [f64], rest: f64, z: &[f64], a: &[f64]) -> f64 {
-    let mut s = [0.0; LANES];
-    for ((out, z), a) in lanes_mut(out).iter_mut().zip(lanes(z)).zip(lanes(a)) {
-        for l in 0..LANES {
-            out[l] += rest * z[l];
-            s[l] += a[l] * out[l];
+/// out += z where that is left to do, and of the result sum w_i out_i a_i and sum w_i out_i out_i.
+#[inline(never)]
+fn complete_weighed<T: Real>(out: &mut [T], rest: bool, z: &[T], w: &[T], a: &[T]) -> (f64, f64) {
+    let mut sums = (0.0, 0.0);
+    let others = z.chunks(BLOCK).zip(w.chunks(BLOCK)).zip(a.chunks(BLOCK));
+    for (out, ((z, w), a)) in out.chunks_mut(BLOCK).zip(others) {
+        if rest {
+            add(out, z);
         }
-    }
-    total(s)
-}
-
-/// out += rest z, and of the result sum w_i out_i a_i and sum w_i out_i out_i.
-fn complete_weighed(out: &mut [f64], rest: f64, z: &[f64], w: &[f64], a: &[f64]) -> (f64, f64) {
-    let (mut s, mut q) = ([0.0; LANES], [0.0; LANES]);
-    for (((out, z), w), a) in lanes_mut(out).iter_mut().zip(lanes(z)).zip(lanes(w)).zip(lanes(a)) {
-        for l in 0..LANES {
-            out[l] += rest * z[l];
-            let weighed = w[l] * out[l];
-            s[l] += weighed * a[l];
-            q[l] += weighed * out[l];
+        let (mut s, mut q) = ([T::ZERO; LANES], [T::ZERO; LANES]);
+        for ((out, w), a) in lanes(out).iter().zip(lanes(w)).zip(lanes(a)) {
+            for l in 0..LANES {
+                let weighed = w[l] * out[l];
+                s[l] += weighed * a[l];
+                q[l] += weighed * out[l];
+            }
         }
+        sums = (sums.0 + total(s), sums.1 + total(q));
     }
-    (total(s), total(q))
+    sums
 }
 
 /// r -= alpha v, and sum w_i r_i r_i of the result.
-fn reduce(r: &mut [f64], alpha: f64, v: &[f64], w: &[f64]) -> f64 {
-    let mut s = [0.0; LANES];
-    for ((r, v), w) in lanes_mut(r).iter_mut().zip(lanes(v)).zip(lanes(w)) {
+#[inline(never)]
+fn reduce<T: Real>(r: &mut [T], alpha: T, v: &[T], w: &[T]) -> f64 {
+    let mut sum = 0.0;
+    for ((r, v), w) in r.chunks_mut(BLOCK).zip(v.chunks(BLOCK)).zip(w.chunks(BLOCK)) {
+        subtract(r, alpha, v);
+        sum += square_of(w, r);
+    }
+    sum
+}
+
+/// r -= omega t, and of the result sum w_i r_i r_i and sum a_i r_i.
+#[inline(never)]
+fn reduce_twice<T: Real>(r: &mut [T], omega: T, t: &[T], w: &[T], a: &[T]) -> (f64, f64) {
+    let mut sums = (0.0, 0.0);
+    let others = t.chunks(BLOCK).zip(w.chunks(BLOCK)).zip(a.chunks(BLOCK));
+    for (r, ((t, w), a)) in r.chunks_mut(BLOCK).zip(others) {
+        subtract(r, omega, t);
+        let (mut s, mut q) = ([T::ZERO; LANES], [T::ZERO; LANES]);
+        for ((r, w), a) in lanes(r).iter().zip(lanes(w)).zip(lanes(a)) {
+            for l in 0..LANES {
+                s[l] += w[l] * r[l] * r[l];
+                q[l] += a[l] * r[l];
+            }
+        }
+        sums = (sums.0 + total(s), sums.1 + total(q));
+    }
+    sums
+}
+
+/// out += z.
+#[inline(always)]
+fn add<T: Real>(out: &mut [T], z: &[T]) {
+    for (out, z) in out.iter_mut().zip(z) {
+        *out += *z;
+    }
+}
+
+/// r -= alpha v.
+#[inline(always)]
+fn subtract<T: Real>(r: &mut [T], alpha: T, v: &[T]) {
+    for (r, v) in r.iter_mut().zip(v) {
+        *r -= alpha * *v;
+    }
+}
+
+/// sum a_i b_i of a block.
+#[inline(always)]
+fn product<T: Real>(a: &[T], b: &[T]) -> f64 {
+    let mut s = [T::ZERO; LANES];
+    for (a, b) in lanes(a).iter().zip(lanes(b)) {
         for l in 0..LANES {
-            r[l] -= alpha * v[l];
-            s[l] += w[l] * r[l] * r[l];
+            s[l] += a[l] * b[l];
         }
     }
     total(s)
 }
 
-/// r -= omega t, and of the result sum w_i r_i r_i and sum a_i r_i.
-fn reduce_twice(r: &mut [f64], omega: f64, t: &[f64], w: &[f64], a: &[f64]) -> (f64, f64) {
-    let (mut s, mut q) = ([0.0; LANES], [0.0; LANES]);
-    for (((r, t), w), a) in lanes_mut(r).iter_mut().zip(lanes(t)).zip(lanes(w)).zip(lanes(a)) {
-        for l in 0..LANES {
-            r[l] -= omega * t[l];
-            s[l] += w[l] * r[l] * r[l];
-            q[l] += a[l] * r[l];
-        }
-    }
-    (total(s), total(q))
-}
-
-/// sum w_i a_i a_i.
-fn square(w: &[f64], a: &[f64]) -> f64 {
-    let mut s = [0.0; LANES];
+/// sum w_i a_i a_i of a block.
+#[inline(always)]
+fn square_of<T: Real>(w: &[T], a: &[T]) -> f64 {
+    let mut s = [T::ZERO; LANES];
     for (w, a) in lanes(w).iter().zip(lanes(a)) {
         for l in 0..LANES {
             s[l] += w[l] * a[l] * a[l];
@@ -174,23 +291,34 @@ fn square(w: &[f64], a: &[f64]) -> f64 {
     total(s)
 }
 
+/// sum w_i a_i a_i.
+#[inline(never)]
+fn square<T: Real>(w: &[T], a: &[T]) -> f64 {
+    w.chunks(BLOCK).zip(a.chunks(BLOCK)).map(|(w, a)| square_of(w, a)).sum()
+}
+
 /// Solves Q A x = Q b from x = 0, where `work.r` is Q b, for `work.x`. The residual r is measured as R r, which estimates the
-/// error: at most `tolerance` in the norm sqrt(mean(metric_i e_i^2)), or [`TIGHT`] times what it was at the start. Gives the
-/// iterations, and whether the goal was met.
-pub(super) fn bicgstab<P: Preconditioned>(work: &mut Work, tolerance: f64, matrix: &mut P) -> (u64, bool) {
+/// error: at most `tolerance` in the norm sqrt(mean(metric_i e_i^2)), or [`Real::TIGHT`] times what it was at the start, which is
+/// as good as these numbers give.
+pub(super) fn bicgstab<T: Real, P: Preconditioned<T>>(work: &mut Work<T>, tolerance: f64, matrix: &mut P) -> Outcome {
     let Work { n, metric, x, r, shadow, p, v, t, zp, zr } = work;
     matrix.inner(r, zp);
     let start = square(metric, zp);
-    let goal = (tolerance * tolerance * *n as f64).max(TIGHT * TIGHT * start);
+    let (wanted, least) = (tolerance * tolerance * *n as f64, T::TIGHT * T::TIGHT * start);
+    let goal = wanted.max(least);
+    let outcome = |iterations, end| Outcome { iterations, end, start: (start / (*n).max(1) as f64).sqrt() };
+    // What the widest numbers give is all that can be asked for.
+    let exact = T::WIDEST || wanted >= least;
     if start <= goal {
         // The preconditioner alone is nearer than nothing.
         x.copy_from_slice(zp);
-        return (0, true);
+        return outcome(0, End::Met);
     }
-    x.fill(0.0);
+    x.fill(T::ZERO);
     if !start.is_finite() {
-        return (0, false);
+        return outcome(0, End::Failed);
     }
+    let end = |largest: f64| if exact && T::LOST * T::LOST * largest <= goal { End::Met } else { End::Rounded };
     let mut size = square(metric, r);
     let mut largest = start;
     let (mut alpha, mut omega, mut rho, mut next) = (1.0, 1.0, 1.0, 0.0);
@@ -198,14 +326,14 @@ pub(super) fn bicgstab<P: Preconditioned>(work: &mut Work, tolerance: f64, matri
     for iteration in 1..=MAX_KRYLOV {
         if anew || f64::abs(next) <= BREAKDOWN * size {
             for ((shadow, metric), r) in shadow.iter_mut().zip(&*metric).zip(&*r) {
-                *shadow = metric * r;
+                *shadow = *metric * *r;
             }
             p.copy_from_slice(r);
             next = size;
         } else {
-            let beta = (next / rho) * (alpha / omega);
+            let (beta, omega) = (T::of((next / rho) * (alpha / omega)), T::of(omega));
             for ((p, r), v) in p.iter_mut().zip(&*r).zip(&*v) {
-                *p = r + beta * (*p - omega * v);
+                *p = *r + beta * (*p - omega * *v);
             }
         }
         rho = next;
@@ -215,34 +343,36 @@ pub(super) fn bicgstab<P: Preconditioned>(work: &mut Work, tolerance: f64, matri
         matrix.outer(p, zp, v);
         alpha = rho / complete(v, P::REST, zp, shadow);
         if !alpha.is_finite() {
-            return (iteration, false);
+            return outcome(iteration, End::Failed);
         }
-        size = reduce(r, alpha, v, metric);
+        size = reduce(r, T::of(alpha), v, metric);
         matrix.inner(r, zr);
         let left = square(metric, zr);
         if left <= goal {
+            let alpha = T::of(alpha);
             for (x, zp) in x.iter_mut().zip(&*zp) {
-                *x += alpha * zp;
+                *x += alpha * *zp;
             }
-            return (iteration, LOST * LOST * largest <= goal);
+            return outcome(iteration, end(largest));
         }
         // What R does to the size is taken to be the same for the next residual.
         let stretch = left / size;
         matrix.outer(r, zr, t);
         let (ts, tt) = complete_weighed(t, P::REST, zr, metric, r);
         omega = ts / tt;
+        let (by_p, by_r) = (T::of(alpha), T::of(omega));
         for ((x, zp), zr) in x.iter_mut().zip(&*zp).zip(&*zr) {
-            *x += alpha * zp + omega * zr;
+            *x += by_p * *zp + by_r * *zr;
         }
-        (size, next) = reduce_twice(r, omega, t, metric, shadow);
+        (size, next) = reduce_twice(r, by_r, t, metric, shadow);
         if size * stretch <= goal {
-            return (iteration, LOST * LOST * largest <= goal);
+            return outcome(iteration, end(largest));
         }
         largest = largest.max(left).max(size * stretch);
         if !(omega.is_finite() && size.is_finite()) {
-            return (iteration, false);
+            return outcome(iteration, End::Failed);
         }
         anew = omega == 0.0;
     }
-    (MAX_KRYLOV, false)
+    outcome(MAX_KRYLOV, End::Failed)
 }

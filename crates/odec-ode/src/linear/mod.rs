@@ -86,11 +86,17 @@ pub trait Factor<S = f64> {
     fn code(&self) -> Option<Arc<dyn Elimination>> {
         None
     }
-    /// As `solve`, but an iteration may leave as much of an error as the goal allows; false where it did not get there.
-    fn solve_within(&mut self, b: &mut [S], _goal: Goal<'_>) -> bool {
+    /// As `solve`, with the matrix at hand.
+    fn solve_with(&mut self, _matrix: &Assembled<S>, b: &mut [S]) {
+        self.solve(b);
+    }
+    /// As `solve_with`, but an iteration may leave as much of an error as the goal allows; false where it did not get there.
+    fn solve_within(&mut self, _matrix: &Assembled<S>, b: &mut [S], _goal: Goal<'_>) -> bool {
         self.solve(b);
         true
     }
+    /// Says that solutions did not serve as well as they should.
+    fn doubt(&mut self) {}
     /// True where solutions are iterated for, not computed from factors.
     fn iterates(&self) -> bool {
         false

@@ -141,6 +141,10 @@ impl<S: Scalar> Reduction<S> {
         }
     }
 
+    pub(super) fn doubt(&mut self) {
+        self.solver.doubt();
+    }
+
     pub(super) fn iterates(&self) -> bool {
         self.solver.iterates()
     }

@@ -146,6 +146,19 @@ impl<S: Scalar> Form<S> {
         }
     }
 
+    /// Says that solutions did not serve as well as they should.
+    pub(super) fn doubt(&mut self) {
+        match self {
+            Form::Full(full) => {
+                if let Some(solver) = &mut full.solver {
+                    solver.doubt();
+                }
+            }
+            Form::Reduced(reduction) => reduction.doubt(),
+            Form::Staggered(staggered) => staggered.doubt(),
+        }
+    }
+
     pub(super) fn iterates(&self) -> bool {
         match self {
             Form::Full(full) => full.iterates(),
@@ -327,6 +340,13 @@ impl Shifted {
         match &mut self.way {
             Way::Held(form) => self.mass.is_identity() && form.renew(),
             Way::Free(_) => false,
+        }
+    }
+
+    /// Says that solutions did not serve as well as they should: the next is looked at more closely.
+    pub fn doubt(&mut self) {
+        if let Way::Held(form) = &mut self.way {
+            form.doubt();
         }
     }
 

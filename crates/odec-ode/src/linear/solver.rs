@@ -70,7 +70,7 @@ impl<S: Scalar> Solver<S> {
     /// False where an iteration did not reach the goal; a factorisation always does.
     pub fn solve_within(&mut self, b: &mut [S], goal: Goal<'_>) -> bool {
         if self.factor.iterates() {
-            let met = self.factor.solve_within(b, goal);
+            let met = self.factor.solve_within(&self.matrix, b, goal);
             if !met {
                 self.lose_patience();
             }
@@ -78,6 +78,11 @@ impl<S: Scalar> Solver<S> {
         }
         self.solve(b);
         true
+    }
+
+    /// Says that solutions did not serve as well as they should.
+    pub fn doubt(&mut self) {
+        self.factor.doubt();
     }
 
     /// Notes a failure of the iteration; after some, a factorisation takes its place, to be made before the next solution.
@@ -166,7 +171,7 @@ impl<S: Scalar> Solver<S> {
         if std::mem::take(&mut self.unchecked) {
             self.solve_checked(b);
         } else {
-            self.factor.solve(b);
+            self.factor.solve_with(&self.matrix, b);
         }
     }
 

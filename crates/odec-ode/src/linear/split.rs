@@ -8,19 +8,25 @@ use std::sync::Arc;
 
 use crate::linear::band::inverse;
 use crate::linear::choice::{Kind, LinearReport};
-use crate::linear::krylov::{Goal, Preconditioned, Work, bicgstab};
-use crate::linear::triangle::{Above, Rows, Shape, Sum, Triangle, by_levels};
+use crate::linear::krylov::{End, Goal, Outcome, Preconditioned, Real, TIGHT, Work, bicgstab};
+use crate::linear::triangle::{Above, Rows, Shape, Sum, Triangle, Units, by_levels};
 use crate::linear::{Assembled, Factor, Health};
 use crate::pattern::Pattern;
 
-/// The matrix, scaled by rows to E^-1 W.
-struct Scaled {
-    lower: Triangle,
-    upper: Triangle,
+/// The matrix, in units and scaled by rows, E^-1 W, in numbers of one kind.
+struct Scaled<T> {
+    lower: Triangle<T>,
+    upper: Triangle<T>,
     /// E^-1 D - 2.
-    diagonal: Vec<f64>,
-    /// E^-1.
-    reciprocal: Vec<f64>,
+    diagonal: Vec<T>,
+}
+
+/// With what is needed to iterate.
+struct Iteration<T> {
+    scaled: Scaled<T>,
+    work: Work<T>,
+    /// The factors are, once they have been looked at.
+    stable: Option<bool>,
 }
 
 /// What follows from the pattern.
@@ -35,17 +41,44 @@ pub(super) struct Structure {
     report: LinearReport,
 }
 
-/// Matrix and iteration.
+/// Matrix and iteration. Corrections need few digits, so it is computed with short numbers, in the units of the error control: these
+/// take half the room, and twice as many are computed at a time. Where they will not do, long ones take over.
 pub(super) struct Split {
     structure: Arc<Structure>,
-    /// Sums of the rows of the upper triangle.
-    sums: Vec<f64>,
-    scaled: Scaled,
-    work: Work,
-    /// The factors are, once they have been looked at.
-    stable: Option<bool>,
+    plain: Plain,
+    numbers: Numbers,
+    /// The units are those of some weights.
+    measured: bool,
+    /// The next solution by short numbers is to be held against the right side.
+    doubted: bool,
     iterations: u64,
 }
+
+/// What is kept in long numbers always.
+struct Plain {
+    /// Sums of the rows of the upper triangle.
+    sums: Vec<f64>,
+    /// The diagonal of the matrix.
+    diagonal: Vec<f64>,
+    /// E^-1, in units.
+    reciprocal: Vec<f64>,
+    units: Units,
+    /// A right side, and what a solution leaves of it; empty before they are needed.
+    right: Vec<f64>,
+    residual: Vec<f64>,
+}
+
+enum Numbers {
+    Short(Box<Iteration<f32>>),
+    Long(Box<Iteration<f64>>),
+}
+
+/// Weights that differ from the units by more than this make new units.
+const DRIFT: f64 = 1e6;
+/// Units are at most this, and at least its reciprocal.
+const LARGEST_UNIT: f64 = 1e150;
+/// Refinements of a solution by short numbers.
+const REFINEMENTS: u32 = 8;
 
 const NONE: u32 = u32::MAX;
 /// An order with fewer levels than the other one divided by this makes worse incomplete factors (red and black cells have two).
@@ -106,49 +139,220 @@ impl Structure {
     }
 }
 
+impl<T: Real> Iteration<T> {
+    fn new(structure: &Structure) -> Box<Self> {
+        let n = structure.order.len();
+        Box::new(Iteration {
+            scaled: Scaled {
+                lower: Triangle::new(Arc::clone(&structure.lower)),
+                upper: Triangle::new(Arc::clone(&structure.upper)),
+                diagonal: vec![T::ZERO; n],
+            },
+            work: Work::new(n),
+            stable: None,
+        })
+    }
+
+    /// Makes the factors of a matrix. The error is a row without a pivot.
+    fn factor(&mut self, structure: &Structure, plain: &mut Plain, matrix: &Assembled) -> Result<(), usize> {
+        let entries = matrix.values();
+        let Structure { order, pivots, opposite, .. } = structure;
+        let Scaled { lower, upper, diagonal } = &mut self.scaled;
+        let Plain { sums, diagonal: own, reciprocal, units, .. } = plain;
+        for (own, pivot) in own.iter_mut().zip(pivots) {
+            *own = entries[*pivot as usize];
+        }
+        upper.load(entries, units, sums);
+        let above = Above { diagonal: own, opposite, sums };
+        lower.eliminate(entries, &above, units, reciprocal).map_err(|i| order[i] as usize)?;
+        upper.scale(reciprocal);
+        for (((d, own), factor), by) in diagonal.iter_mut().zip(own).zip(reciprocal).zip(&units.by) {
+            *d = T::of(*own * *factor - 2.0);
+            *factor *= by;
+        }
+        self.stable = None;
+        Ok(())
+    }
+
+    /// Takes weights, by original numbers; false where some are far from the units.
+    fn weigh(&mut self, order: &[u32], units: &Units, weights: &[f64]) -> bool {
+        let mut near = true;
+        for ((metric, of), j) in self.work.metric.iter_mut().zip(&units.of).zip(order) {
+            let weight = weights[*j as usize] * of;
+            near &= weight <= DRIFT && weight * DRIFT >= 1.0;
+            *metric = T::of(weight * weight);
+        }
+        near
+    }
+
+    /// Solves for a right side to the tolerance; the solution is then taken by [`Iteration::leave`].
+    fn solve(&mut self, structure: &Structure, plain: &Plain, b: &[f64], tolerance: f64) -> Outcome {
+        let Work { r, x, .. } = &mut self.work;
+        for ((x, i), factor) in x.iter_mut().zip(&structure.order).zip(&plain.reciprocal) {
+            *x = T::of(b[*i as usize] * factor);
+        }
+        self.scaled.lower.solve(r, &x[..]);
+        bicgstab(&mut self.work, tolerance, &mut self.scaled)
+    }
+
+    /// Gives the solution.
+    fn leave(&self, structure: &Structure, plain: &Plain, b: &mut [f64]) {
+        for ((j, x), of) in structure.order.iter().zip(&self.work.x).zip(&plain.units.of) {
+            b[*j as usize] = x.wide() * of;
+        }
+    }
+
+    /// Adds the solution.
+    fn add(&self, structure: &Structure, plain: &Plain, b: &mut [f64]) {
+        for ((j, x), of) in structure.order.iter().zip(&self.work.x).zip(&plain.units.of) {
+            b[*j as usize] += x.wide() * of;
+        }
+    }
+
+    fn is_stable(&mut self) -> bool {
+        let Iteration { scaled, work, stable } = self;
+        *stable.get_or_insert_with(|| {
+            work.one_each();
+            let Work { r, x, .. } = &mut *work;
+            scaled.lower.solve(r, &x[..]);
+            scaled.upper.solve(x, &r[..]);
+            work.stable()
+        })
+    }
+}
+
 impl Split {
     /// For matrices of this structure.
     pub fn new(structure: Arc<Structure>) -> Self {
         let n = structure.order.len();
         Split {
-            sums: vec![0.0; n],
-            scaled: Scaled {
-                lower: Triangle::new(Arc::clone(&structure.lower)),
-                upper: Triangle::new(Arc::clone(&structure.upper)),
+            plain: Plain {
+                sums: vec![0.0; n],
                 diagonal: vec![0.0; n],
                 reciprocal: vec![0.0; n],
+                units: Units { by: vec![1.0; n], of: vec![1.0; n] },
+                right: Vec::new(),
+                residual: Vec::new(),
             },
-            work: Work::new(n),
-            stable: None,
+            numbers: Numbers::Short(Iteration::new(&structure)),
+            measured: false,
+            doubted: true,
             iterations: 0,
             structure,
         }
     }
 
-    fn iterate(&mut self, b: &mut [f64], tolerance: f64) -> bool {
-        let order = &self.structure.order;
-        let Work { r, x, .. } = &mut self.work;
-        for ((x, i), scale) in x.iter_mut().zip(order).zip(&self.scaled.reciprocal) {
-            *x = b[*i as usize] * scale;
+    /// By short numbers, to the tolerance of the goal, or to [`TIGHT`] without one. False where they will not do; `b` is then as it was.
+    fn by_short(&mut self, matrix: &Assembled, b: &mut [f64], goal: Option<Goal<'_>>) -> bool {
+        let Split { structure, plain, numbers: Numbers::Short(short), measured, .. } = self else { return false };
+        match goal {
+            None => short.work.weigh_equally(),
+            Some(goal) if *measured && short.weigh(&structure.order, &plain.units, goal.weights) => {}
+            Some(goal) => {
+                *measured = true;
+                let Units { by, of } = &mut plain.units;
+                for ((by, of), j) in by.iter_mut().zip(of).zip(&structure.order) {
+                    *by = goal.weights[*j as usize].clamp(1.0 / LARGEST_UNIT, LARGEST_UNIT);
+                    *of = 1.0 / *by;
+                }
+                let near = short.weigh(&structure.order, &plain.units, goal.weights);
+                if !near || short.factor(structure, plain, matrix).is_err() {
+                    return false;
+                }
+            }
         }
-        self.scaled.lower.solve(r, &x[..]);
-        let (iterations, met) = bicgstab(&mut self.work, tolerance, &mut self.scaled);
-        self.iterations += iterations;
-        for (j, x) in order.iter().zip(&self.work.x) {
-            b[*j as usize] = *x;
+        if goal.is_some() && !short.is_stable() {
+            return false;
+        }
+        let mut tolerance = goal.map_or(0.0, |goal| goal.tolerance);
+        let first = short.solve(structure, plain, b, tolerance);
+        self.iterations += first.iterations;
+        if first.end == End::Met && goal.is_some() && !self.doubted {
+            short.leave(structure, plain, b);
+            return true;
+        }
+        if goal.is_none() {
+            tolerance = TIGHT * first.start;
+        }
+        let (mut right, mut residual) = (std::mem::take(&mut plain.right), std::mem::take(&mut plain.residual));
+        right.clear();
+        right.extend_from_slice(b);
+        let mut met = false;
+        let mut end = first.end;
+        short.leave(structure, plain, b);
+        for refinement in 0..REFINEMENTS {
+            if end == End::Failed {
+                break;
+            }
+            residual.clear();
+            residual.extend_from_slice(&right);
+            matrix.multiply_add(-1.0, b, &mut residual);
+            let next = short.solve(structure, plain, &residual, tolerance);
+            self.iterations += next.iterations;
+            end = next.end;
+            if end != End::Failed {
+                short.add(structure, plain, b);
+            }
+            if end == End::Met && next.iterations == 0 {
+                self.doubted = refinement > 0;
+                met = true;
+                break;
+            }
+        }
+        if !met {
+            b.copy_from_slice(&right);
+        }
+        (plain.right, plain.residual) = (right, residual);
+        met
+    }
+
+    /// By long numbers.
+    fn by_long(&mut self, b: &mut [f64], goal: Option<Goal<'_>>) -> bool {
+        let Split { structure, plain, numbers: Numbers::Long(long), .. } = self else { return false };
+        match goal {
+            None => long.work.weigh_equally(),
+            Some(goal) => {
+                long.weigh(&structure.order, &plain.units, goal.weights);
+                if !long.is_stable() {
+                    return false;
+                }
+            }
+        }
+        let outcome = long.solve(structure, plain, b, goal.map_or(0.0, |goal| goal.tolerance));
+        self.iterations += outcome.iterations;
+        long.leave(structure, plain, b);
+        outcome.end == End::Met
+    }
+
+    fn by_any(&mut self, matrix: &Assembled, b: &mut [f64], goal: Option<Goal<'_>>) -> bool {
+        if let Numbers::Long(_) = self.numbers {
+            return self.by_long(b, goal);
+        }
+        if self.by_short(matrix, b, goal) {
+            return true;
+        }
+        let mut long = Iteration::new(&self.structure);
+        if long.factor(&self.structure, &mut self.plain, matrix).is_err() {
+            return false;
+        }
+        let short = std::mem::replace(&mut self.numbers, Numbers::Long(long));
+        let met = self.by_long(b, goal);
+        if !met {
+            // It was not for the numbers.
+            self.numbers = short;
         }
         met
     }
 }
 
-impl Preconditioned for Scaled {
-    const REST: f64 = 1.0;
+impl<T: Real> Preconditioned<T> for Scaled<T> {
+    const REST: bool = true;
 
-    fn inner(&mut self, v: &[f64], z: &mut [f64]) {
+    fn inner(&mut self, v: &[T], z: &mut [T]) {
         self.upper.solve(z, v);
     }
 
-    fn outer(&mut self, v: &[f64], z: &[f64], out: &mut [f64]) {
+    fn outer(&mut self, v: &[T], z: &[T], out: &mut [T]) {
         // z is added afterwards, since later rows need the forward solution without.
         self.lower.solve(out, Sum { v, d: &self.diagonal, z });
     }
@@ -156,38 +360,38 @@ impl Preconditioned for Scaled {
 
 impl Factor for Split {
     fn factor(&mut self, matrix: &Assembled) -> Result<(), usize> {
-        let entries = matrix.values();
-        let Structure { order, pivots, opposite, .. } = &*self.structure;
-        let Scaled { lower, upper, diagonal, reciprocal } = &mut self.scaled;
-        for (own, pivot) in diagonal.iter_mut().zip(pivots) {
-            *own = entries[*pivot as usize];
+        let Split { structure, plain, numbers, .. } = self;
+        match numbers {
+            Numbers::Short(short) => short.factor(structure, plain, matrix),
+            Numbers::Long(long) => long.factor(structure, plain, matrix),
         }
-        upper.load(entries, &mut self.sums);
-        let above = Above { diagonal, opposite, sums: &self.sums };
-        lower.eliminate(entries, &above, reciprocal).map_err(|i| order[i] as usize)?;
-        upper.scale(reciprocal);
-        for (own, factor) in diagonal.iter_mut().zip(&*reciprocal) {
-            *own = *own * factor - 2.0;
-        }
-        self.stable = None;
-        Ok(())
     }
 
+    /// To the digits of short numbers, where these are still in use.
     fn solve(&mut self, b: &mut [f64]) {
-        self.work.weigh_equally();
-        self.iterate(b, 0.0);
+        let Split { structure, plain, numbers, .. } = self;
+        match numbers {
+            Numbers::Short(short) => {
+                short.work.weigh_equally();
+                self.iterations += short.solve(structure, plain, b, 0.0).iterations;
+                short.leave(structure, plain, b);
+            }
+            Numbers::Long(_) => {
+                self.by_long(b, None);
+            }
+        }
     }
 
-    fn solve_within(&mut self, b: &mut [f64], goal: Goal<'_>) -> bool {
-        self.work.weigh(&self.structure.order, goal.weights);
-        let stable = *self.stable.get_or_insert_with(|| {
-            self.work.one_each();
-            let Work { r, x, .. } = &mut self.work;
-            self.scaled.lower.solve(r, &x[..]);
-            self.scaled.upper.solve(x, &r[..]);
-            self.work.stable()
-        });
-        stable && self.iterate(b, goal.tolerance)
+    fn solve_with(&mut self, matrix: &Assembled, b: &mut [f64]) {
+        self.by_any(matrix, b, None);
+    }
+
+    fn solve_within(&mut self, matrix: &Assembled, b: &mut [f64], goal: Goal<'_>) -> bool {
+        self.by_any(matrix, b, Some(goal))
+    }
+
+    fn doubt(&mut self) {
+        self.doubted = true;
     }
 
     fn health(&self) -> Health {

@@ -189,6 +189,11 @@ impl<S: Scalar> Staggered<S> {
         met
     }
 
+    /// Says that solutions did not serve as well as they should.
+    pub(super) fn doubt(&mut self) {
+        self.inner.doubt();
+    }
+
     /// True where solutions are iterated for.
     pub(super) fn iterates(&self) -> bool {
         self.inner.iterates()

@@ -331,3 +331,70 @@ fn the_structure_of_incomplete_factors_is_found_once_and_gives_the_same_bits() {
     assert!(remembers.memory().structure(&pattern, Linear::Krylov).is_none());
     assert!(remembers.memory().structure(&grid(61).0, Linear::Auto).is_none());
 }
+
+/// The solution by an iteration to a tolerance in units of the weights, and its error in the same.
+fn iterated(pattern: &Pattern, values: &[f64], weights: &[f64], tolerance: f64) -> (Vec<f64>, f64) {
+    let n = pattern.cols();
+    let mut solver =
+        Solver::iterating(pattern, Request { wish: Linear::Krylov, eliminator: None, clock: None }).unwrap();
+    let mut exact = Solver::new(pattern, Request { wish: Linear::Sparse, eliminator: None, clock: None }).unwrap();
+    let b: Vec<f64> = (0..n).map(|i| (i as f64).sin() / weights[i]).collect();
+    for solver in [&mut solver, &mut exact] {
+        solver.values_mut().copy_from_slice(values);
+        solver.factor().unwrap();
+    }
+    let (mut x, mut y) = (b.clone(), b);
+    assert!(solver.solve_within(&mut x, Goal { weights, tolerance }));
+    exact.solve(&mut y);
+    let square = |((x, y), w): ((&f64, &f64), &f64)| ((x - y) * w).powi(2);
+    let error = (x.iter().zip(&y).zip(weights).map(square).sum::<f64>() / n as f64).sqrt();
+    (x, error)
+}
+
+#[test]
+fn an_iteration_reaches_any_tolerance_in_any_units() {
+    let (pattern, mut values) = grid(40);
+    for ((i, j), value) in pattern.positions().zip(&mut values) {
+        *value = if i == j { 4.2 } else { -1.0 };
+    }
+    let n = pattern.cols();
+    let equal = vec![1.0; n];
+    // Beyond what short numbers hold in one go.
+    for tolerance in [1e-2, 1e-5, 1e-8, 1e-11] {
+        let (_, error) = iterated(&pattern, &values, &equal, tolerance);
+        assert!(error <= 3.0 * tolerance, "{tolerance}: {error}");
+    }
+    // Unknowns that are larger or smaller than short numbers go, and of which some are more so than others.
+    let (plain, _) = iterated(&pattern, &values, &equal, 1e-3);
+    for size in [1e-60, 1e60] {
+        let weights: Vec<f64> = (0..n).map(|i| size * 10f64.powf(4.0 * i as f64 / n as f64)).collect();
+        let scaled: Vec<f64> =
+            pattern.positions().zip(&values).map(|((i, j), value)| value / weights[i] * weights[j]).collect();
+        let (x, error) = iterated(&pattern, &scaled, &weights, 1e-3);
+        assert!(error <= 3e-3, "{size}: {error}");
+        for ((x, w), plain) in x.iter().zip(&weights).zip(&plain) {
+            assert!((x * w - plain).abs() < 1e-1, "{} {plain}", x * w);
+        }
+    }
+}
+
+#[test]
+fn a_slow_mode_beside_fast_ones_is_not_lost_by_an_iteration() {
+    // alpha below the rounding of short numbers beside the entries: what they make of the smooth part is nonsense.
+    let (pattern, mut values) = grid(40);
+    let mut degree = vec![0.0; pattern.cols()];
+    for (i, j) in pattern.positions().filter(|(i, j)| i != j) {
+        assert!(i != j);
+        degree[i] += 1.0;
+    }
+    let weights = vec![1.0; pattern.cols()];
+    for alpha in [1e-2, 1e-5, 1e-7, 1e-9] {
+        for ((i, j), value) in pattern.positions().zip(&mut values) {
+            *value = if i == j { alpha + degree[i] / 3.0 } else { -1.0 / 3.0 };
+        }
+        let tolerance = 1e-3 / alpha;
+        let (_, error) = iterated(&pattern, &values, &weights, tolerance);
+        // The residual estimates the error through incomplete factors, which see less of smooth errors the smaller alpha is.
+        assert!(error <= 1e2 * tolerance, "{alpha}: {error} beside {tolerance}");
+    }
+}

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use crate::linear::band::inverse;
+use crate::linear::krylov::Real;
 use crate::pattern::Pattern;
 
 const NONE: u32 = u32::MAX;
 /// Most entries of a row that is kept by distances.
 const MAX_DISTANCES: usize = 6;
 /// Rows that are worth a loop of their own.
-const WORTH: usize = 4;
+const WORTH: usize = GROUP;
 /// Zeros that rows may be filled up with to be one loop: these, and one for so many entries.
 const ZEROS: (usize, usize) = (12, 16);
 
@@ -73,6 +74,8 @@ pub(super) struct Shape {
     below: bool,
     segments: Vec<Segment>,
     distances: Vec<u32>,
+    /// For each distance of a segment, where its numbers begin among those that are known before the segment is solved for.
+    reads: Vec<u32>,
     starts: Vec<u32>,
     cols: Vec<u32>,
     /// Entry of the matrix at each place; `NONE` where it has none.
@@ -80,9 +83,17 @@ pub(super) struct Shape {
 }
 
 /// One triangle without its diagonal.
-pub(super) struct Triangle {
+pub(super) struct Triangle<T> {
     shape: Arc<Shape>,
-    values: Vec<f64>,
+    values: Vec<T>,
+}
+
+/// Units that unknowns are measured in: a matrix W is taken as S W S^-1, S being diagonal.
+pub(super) struct Units {
+    /// S.
+    pub by: Vec<f64>,
+    /// S^-1.
+    pub of: Vec<f64>,
 }
 
 /// Entry of a matrix, zero where there is none.
@@ -160,6 +171,7 @@ impl Shape {
             below,
             segments: Vec::new(),
             distances: Vec::new(),
+            reads: Vec::new(),
             starts: Vec::new(),
             cols: Vec::new(),
             source: Vec::new(),
@@ -197,6 +209,8 @@ impl Shape {
                 }
                 let kind = Kind::Even { at: t.distances.len() as u32, count: run.distances.len() as u32 };
                 t.distances.extend(&run.distances);
+                // Above, what is known starts behind the rows at work.
+                t.reads.extend(run.distances.iter().map(|d| if below { first - d } else { d - len }));
                 t.segments.push(Segment { first, len, values, kind });
                 continue;
             }
@@ -253,34 +267,46 @@ impl Shape {
     }
 }
 
-impl Triangle {
+impl<T: Real> Triangle<T> {
     /// Zeros in these places.
     pub fn new(shape: Arc<Shape>) -> Self {
-        Triangle { values: vec![0.0; shape.entries()], shape }
+        Triangle { values: vec![T::ZERO; shape.entries()], shape }
     }
 
-    /// Takes the values of a matrix, and sums them by rows.
-    pub fn load(&mut self, entries: &[f64], sums: &mut [f64]) {
+    /// Takes the values of a matrix, in units, and sums them by rows as they are.
+    pub fn load(&mut self, entries: &[f64], units: &Units, sums: &mut [f64]) {
         let Triangle { shape, values } = self;
-        let Shape { segments, starts, source, .. } = &**shape;
-        for (value, source) in values.iter_mut().zip(&*source) {
-            *value = entry(entries, *source);
-        }
+        let Shape { below, segments, distances, starts, cols, source, .. } = &**shape;
         for s in segments.iter() {
-            let rows = &mut sums[s.first as usize..(s.first + s.len) as usize];
+            let (first, len) = (s.first as usize, s.len as usize);
+            let (rows, by) = (&mut sums[first..first + len], &units.by[first..first + len]);
             match s.kind {
-                Kind::Even { count, .. } => {
+                Kind::Even { at, count } => {
                     rows.fill(0.0);
-                    let values = &values[s.values as usize..][..count as usize * rows.len()];
-                    for values in values.chunks_exact(rows.len()) {
-                        for (sum, value) in rows.iter_mut().zip(values) {
-                            *sum += value;
+                    let places = s.values as usize..s.values as usize + count as usize * len;
+                    let (values, source) = (&mut values[places.clone()], &source[places]);
+                    let distances = &distances[at as usize..(at + count) as usize];
+                    for ((values, source), d) in
+                        values.chunks_exact_mut(len).zip(source.chunks_exact(len)).zip(distances)
+                    {
+                        let from = if *below { first - *d as usize } else { first + *d as usize };
+                        let of = &units.of[from..from + len];
+                        for r in 0..len {
+                            let value = entry(entries, source[r]);
+                            rows[r] += value;
+                            values[r] = T::of(value * (by[r] * of[r]));
                         }
                     }
                 }
                 Kind::Listed { at } => {
-                    for (r, sum) in rows.iter_mut().enumerate() {
-                        *sum = values[listed(starts, s, at, r)].iter().sum();
+                    for r in 0..len {
+                        rows[r] = 0.0;
+                        let cols = &cols[starts[at as usize + r] as usize..];
+                        for (place, column) in listed(starts, s, at, r).zip(cols) {
+                            let value = entry(entries, source[place]);
+                            rows[r] += value;
+                            values[place] = T::of(value * (by[r] * units.of[*column as usize]));
+                        }
                     }
                 }
             }
@@ -298,14 +324,14 @@ impl Triangle {
                     let values = &mut values[s.values as usize..][..count as usize * rows.len()];
                     for values in values.chunks_exact_mut(rows.len()) {
                         for (value, factor) in values.iter_mut().zip(rows) {
-                            *value *= factor;
+                            *value *= T::of(*factor);
                         }
                     }
                 }
                 Kind::Listed { at } => {
                     for (r, factor) in rows.iter().enumerate() {
                         for value in &mut values[listed(starts, s, at, r)] {
-                            *value *= factor;
+                            *value *= T::of(*factor);
                         }
                     }
                 }
@@ -314,8 +340,14 @@ impl Triangle {
     }
 
     /// Incomplete elimination with this lower triangle, changing the diagonal alone: takes the values of a matrix, makes
-    /// `reciprocal` the reciprocals of the pivots, and multiplies the rows by them. The error is a row without a pivot.
-    pub fn eliminate(&mut self, entries: &[f64], matrix: &Above<'_>, reciprocal: &mut [f64]) -> Result<(), usize> {
+    /// `reciprocal` the reciprocals of the pivots, and multiplies the rows, in units, by them. The error is a row without a pivot.
+    pub fn eliminate(
+        &mut self,
+        entries: &[f64],
+        matrix: &Above<'_>,
+        units: &Units,
+        reciprocal: &mut [f64],
+    ) -> Result<(), usize> {
         let Above { diagonal, opposite, sums } = *matrix;
         let Triangle { shape, values } = self;
         let Shape { segments, distances, starts, cols, source, .. } = &**shape;
@@ -331,17 +363,20 @@ impl Triangle {
                     for from in (0..len).step_by(PIECE) {
                         let m = PIECE.min(len - from);
                         let (dropped, pivots) = (&mut dropped[..m], &mut pivots[from..from + m]);
+                        let by = &units.by[first + from..][..m];
                         dropped.fill(0.0);
                         for (c, d) in distances.iter().enumerate() {
                             let places = s.values as usize + c * len + from..;
                             let (values, source) = (&mut values[places.clone()][..m], &source[places.clone()][..m]);
                             let opposite = &opposite[places][..m];
                             let columns = first + from - *d as usize..;
-                            let (known, sums) = (&known[columns.clone()][..m], &sums[columns][..m]);
+                            let (known, sums) = (&known[columns.clone()][..m], &sums[columns.clone()][..m]);
+                            let of = &units.of[columns][..m];
                             for r in 0..m {
-                                values[r] = entry(entries, source[r]);
+                                let value = entry(entries, source[r]);
+                                values[r] = T::of(value * (by[r] * of[r]));
                                 let across = entry(entries, opposite[r]);
-                                let multiplier = values[r] * known[r];
+                                let multiplier = value * known[r];
                                 pivots[r] -= multiplier * across;
                                 dropped[r] += multiplier * (sums[r] - across);
                             }
@@ -354,7 +389,7 @@ impl Triangle {
                     let values = &mut values[s.values as usize..][..distances.len() * len];
                     for values in values.chunks_exact_mut(len) {
                         for (value, factor) in values.iter_mut().zip(&*pivots) {
-                            *value *= factor;
+                            *value *= T::of(*factor);
                         }
                     }
                 }
@@ -364,16 +399,17 @@ impl Triangle {
                         let row = listed(starts, s, at, r);
                         let cols = &cols[starts[at as usize + r] as usize..];
                         for (place, column) in row.clone().zip(cols) {
-                            values[place] = entry(entries, source[place]);
+                            let value = entry(entries, source[place]);
+                            values[place] = T::of(value * (units.by[first + r] * units.of[*column as usize]));
                             let across = entry(entries, opposite[place]);
-                            let multiplier = values[place] * reciprocal[*column as usize];
+                            let multiplier = value * reciprocal[*column as usize];
                             pivot -= multiplier * across;
                             dropped += multiplier * (sums[*column as usize] - across);
                         }
                         let factor = 1.0 / usable(pivot, dropped, diagonal[first + r]).ok_or(first + r)?;
                         reciprocal[first + r] = factor;
                         for value in &mut values[row] {
-                            *value *= factor;
+                            *value *= T::of(factor);
                         }
                     }
                 }
@@ -384,7 +420,7 @@ impl Triangle {
 
     /// Solves (I + T) x = start, T this triangle: `start(i)` is the right side of row i.
     #[inline(always)]
-    pub fn solve(&self, x: &mut [f64], start: impl Start) {
+    pub fn solve(&self, x: &mut [T], start: impl Start<T>) {
         let shape = &*self.shape;
         let below = shape.below;
         let mut step = |s: &Segment| {
@@ -399,19 +435,17 @@ impl Triangle {
             };
             match s.kind {
                 Kind::Even { at, count } => {
-                    let distances = &shape.distances[at as usize..][..count as usize];
+                    let reads = &shape.reads[at as usize..][..count as usize];
                     let values = &self.values[s.values as usize..][..count as usize * len];
                     let from = start.of(first, len);
-                    // Above, `known` starts behind the rows at work.
-                    let base = if below { first } else { len };
                     match count {
-                        0 => rows::<0, _>(own, values, known, (below, base, distances), from),
-                        1 => rows::<1, _>(own, values, known, (below, base, distances), from),
-                        2 => rows::<2, _>(own, values, known, (below, base, distances), from),
-                        3 => rows::<3, _>(own, values, known, (below, base, distances), from),
-                        4 => rows::<4, _>(own, values, known, (below, base, distances), from),
-                        5 => rows::<5, _>(own, values, known, (below, base, distances), from),
-                        _ => rows::<MAX_DISTANCES, _>(own, values, known, (below, base, distances), from),
+                        0 => rows::<0, _, _>(own, values, known, reads, from),
+                        1 => rows::<1, _, _>(own, values, known, reads, from),
+                        2 => rows::<2, _, _>(own, values, known, reads, from),
+                        3 => rows::<3, _, _>(own, values, known, reads, from),
+                        4 => rows::<4, _, _>(own, values, known, reads, from),
+                        5 => rows::<5, _, _>(own, values, known, reads, from),
+                        _ => rows::<MAX_DISTANCES, _, _>(own, values, known, reads, from),
                     }
                 }
                 Kind::Listed { at } => {
@@ -424,7 +458,7 @@ impl Triangle {
                         let row = (starts[r] - starts[0]) as usize..(starts[r + 1] - starts[0]) as usize;
                         let mut sum = from.at(r);
                         for (value, column) in values[row.clone()].iter().zip(&cols[row]) {
-                            sum -= value * x[*column as usize];
+                            sum -= *value * x[*column as usize];
                         }
                         x[first + r] = sum;
                     }
@@ -439,85 +473,117 @@ impl Triangle {
     }
 }
 
-/// A loop over rows with the same distances. A function of its own, so that the compiler knows `x` to be apart from all it reads.
+/// A loop over rows with the same distances, four at a time; there are as many at least. The last four are solved for once more with
+/// some of those before: rows do not wait for each other. A function of its own, so that the compiler knows `x` to be apart from
+/// all it reads.
 #[inline(never)]
-fn rows<const C: usize, R: Row>(
-    x: &mut [f64],
-    values: &[f64],
-    known: &[f64],
-    (below, base, distances): (bool, usize, &[u32]),
-    from: R,
-) {
+fn rows<const C: usize, T: Real, R: Row<T>>(x: &mut [T], values: &[T], known: &[T], reads: &[u32], from: R) {
     let len = x.len();
-    let values: [&[f64]; C] = std::array::from_fn(|c| &values[c * len..][..len]);
-    let known: [&[f64]; C] = std::array::from_fn(|c| {
-        let d = distances[c] as usize;
-        &known[if below { base - d } else { d - base }..][..len]
-    });
+    let (Some(last), Some(reads)) = (len.checked_sub(GROUP), reads.first_chunk::<C>()) else { return };
+    let values: [&[T]; C] = std::array::from_fn(|c| &values[c * len..][..len]);
+    let known: [&[T]; C] = std::array::from_fn(|c| &known[reads[c] as usize..][..len]);
     let from = from.rows(len);
-    for (r, x) in x.iter_mut().enumerate() {
-        let mut sum = from.at(r);
+    let mut r = 0;
+    loop {
+        let mut sum = from.group(r);
         for c in 0..C {
-            sum -= values[c][r] * known[c][r];
+            take(&mut sum, group(values[c], r), group(known[c], r));
         }
-        *x = sum;
+        x[r..r + GROUP].copy_from_slice(&sum);
+        if r == last {
+            break;
+        }
+        r = (r + GROUP).min(last);
     }
 }
 
+/// Four rows.
+#[inline(always)]
+fn group<T: Real>(a: &[T], start: usize) -> Group<T> {
+    let mut rows = [T::ZERO; GROUP];
+    rows.copy_from_slice(&a[start..start + GROUP]);
+    rows
+}
+
+/// sum -= values known.
+#[inline(always)]
+fn take<T: Real>(sum: &mut Group<T>, values: Group<T>, known: Group<T>) {
+    for l in 0..GROUP {
+        sum[l] -= values[l] * known[l];
+    }
+}
+
+/// Rows that are solved for at a time.
+const GROUP: usize = 4;
+type Group<T> = [T; GROUP];
+
 /// A right side that is computed where it is needed.
-pub(super) trait Start {
+pub(super) trait Start<T> {
     /// Rows `first..first + len`.
-    fn of(&self, first: usize, len: usize) -> impl Row;
+    fn of(&self, first: usize, len: usize) -> impl Row<T>;
 }
 
 /// Rows of a right side.
-pub(super) trait Row: Sized {
+pub(super) trait Row<T>: Sized {
     /// The first `len`, which the compiler then knows to be there.
     fn rows(self, len: usize) -> Self;
-    fn at(&self, r: usize) -> f64;
+    fn at(&self, r: usize) -> T;
+    /// Four rows.
+    fn group(&self, start: usize) -> Group<T>;
 }
 
-impl Row for &[f64] {
+impl<T: Real> Row<T> for &[T] {
     #[inline(always)]
     fn rows(self, len: usize) -> Self {
         &self[..len]
     }
 
     #[inline(always)]
-    fn at(&self, r: usize) -> f64 {
+    fn at(&self, r: usize) -> T {
         self[r]
+    }
+
+    #[inline(always)]
+    fn group(&self, start: usize) -> Group<T> {
+        group(self, start)
     }
 }
 
-impl Start for &[f64] {
+impl<T: Real> Start<T> for &[T] {
     #[inline(always)]
-    fn of(&self, first: usize, len: usize) -> impl Row {
+    fn of(&self, first: usize, len: usize) -> impl Row<T> {
         &self[first..first + len]
     }
 }
 
 /// v + d z.
-pub(super) struct Sum<'a> {
-    pub v: &'a [f64],
-    pub d: &'a [f64],
-    pub z: &'a [f64],
+pub(super) struct Sum<'a, T> {
+    pub v: &'a [T],
+    pub d: &'a [T],
+    pub z: &'a [T],
 }
 
-impl Row for Sum<'_> {
+impl<T: Real> Row<T> for Sum<'_, T> {
     #[inline(always)]
     fn rows(self, len: usize) -> Self {
         Sum { v: &self.v[..len], d: &self.d[..len], z: &self.z[..len] }
     }
 
     #[inline(always)]
-    fn at(&self, r: usize) -> f64 {
+    fn at(&self, r: usize) -> T {
         self.v[r] + self.d[r] * self.z[r]
+    }
+
+    #[inline(always)]
+    fn group(&self, start: usize) -> Group<T> {
+        let (v, d, z) = (group(self.v, start), group(self.d, start), group(self.z, start));
+        std::array::from_fn(|l| v[l] + d[l] * z[l])
     }
 }
 
-impl Start for Sum<'_> {
+impl<T: Real> Start<T> for Sum<'_, T> {
     #[inline(always)]
-    fn of(&self, first: usize, len: usize) -> impl Row {
+    fn of(&self, first: usize, len: usize) -> impl Row<T> {
         let rows = first..first + len;
         Sum { v: &self.v[rows.clone()], d: &self.d[rows.clone()], z: &self.z[rows] }
     }

@@ -311,10 +311,9 @@ fn lengths_in_pairs() {
     }
     let mut got = vec![0.0; count];
     compiled.rhs(0.0, &y, &p, &mut got);
-    for k in 0..count {
-        let (x, y) = (y[k], p[first + k]);
-        let expected = (odec_ir::builtin::exponential::HYPOT.value)(&[x, y]);
-        assert!(same(got[k], expected), "hypot({x:e}, {y:e}) is {:e}, not {expected:e}", got[k]);
+    for ((x, y), got) in y.iter().zip(&p[first..]).zip(got) {
+        let expected = (odec_ir::builtin::exponential::HYPOT.value)(&[*x, *y]);
+        assert!(same(got, expected), "hypot({x:e}, {y:e}) is {got:e}, not {expected:e}");
     }
 }
 

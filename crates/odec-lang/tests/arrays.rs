@@ -655,12 +655,12 @@ fn factors_of_the_loop_of_a_sum_are_computed_once() {
     let x: Vec<f64> = (0..7).map(|a| f64::from(a).cos()).collect();
     let mut rates = vec![0.0; 7];
     run_bound(&program, &bound, KernelRole::Rhs, Inputs { t: 0.0, y: &x, p: &p, w: &[] }, &mut rates);
-    for a in 0..7 {
+    for (rate, here) in rates.iter().zip(&x) {
         let mut partial = [0.0; 4];
-        for b in 0..7 {
-            partial[b % 4] += 0.3 * (1.0 / (b as f64 + 1.0 + 0.1)) * (x[b] - x[a]);
+        for (b, there) in x.iter().enumerate() {
+            partial[b % 4] += 0.3 * (1.0 / (b as f64 + 1.0 + 0.1)) * (there - here);
         }
         let sum: f64 = (partial[0] + partial[2]) + (partial[1] + partial[3]);
-        assert_eq!(rates[a].to_bits(), sum.to_bits());
+        assert_eq!(rate.to_bits(), sum.to_bits());
     }
 }

@@ -150,7 +150,7 @@ pub const HYPOT_SCALES: [f64; 2] = [f64::from_bits((1023 + 600) << 52), f64::fro
 /// else that a distance is used for; of its special cases these hold: infinite if either argument is, else NaN if either is.
 fn hypot(x: f64, y: f64) -> f64 {
     let sum = x * x + y * y;
-    if sum >= HYPOT_LEAST && sum < f64::INFINITY {
+    if (HYPOT_LEAST..f64::INFINITY).contains(&sum) {
         return sum.sqrt();
     }
     if x.abs() == f64::INFINITY || y.abs() == f64::INFINITY {

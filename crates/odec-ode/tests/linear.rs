@@ -10,7 +10,7 @@ mod grids;
 use dense::{fixed, run, tolerances};
 use grids::Grid;
 use odec_ode::linear::{Kind, Linear, LinearReport, Misfit};
-use odec_ode::{Options, Outcome, Refusal, SolveError};
+use odec_ode::{Options, Outcome, Problem, Refusal, Runner, Samples, Sink, SolveError};
 
 fn solve(system: &Grid, t_end: f64, method: &str, options: &Options) -> Outcome {
     let (outcome, _) = run(system, (0.0, t_end), &system.y0, method, options)
@@ -231,5 +231,30 @@ fn the_automatic_choice_goes_with_an_iteration() {
             let error = (0..30).map(|i| (own.y[i] - exact.y[i]).abs()).fold(0.0, f64::max);
             assert!(error < 1e-3, "{error:e}");
         }
+    }
+}
+
+/// A run leaves nothing behind that the next of the same runner would see, incomplete factors and units of the iteration included.
+#[test]
+fn further_runs_with_an_iteration_are_those_of_a_new_solver() {
+    let system = grids::brusselator_square(30);
+    let method = odec_ode::method::find("bdf").unwrap();
+    let options = Options { linear: Linear::Krylov, ..tolerances(1e-4, 1e-4) };
+    let mut runner = Runner::new(&system, method, &options).unwrap();
+    let samples = Samples::Times(vec![]);
+    for (t_end, shift) in [(0.5, 0.0), (0.1, 1.0), (0.5, 0.0)] {
+        let y0: Vec<f64> = system.y0.iter().map(|y| y + shift).collect();
+        let alone = run(&system, (0.0, t_end), &y0, "bdf", &options).unwrap().0;
+        let again = runner.run(&system, &Problem { t0: 0.0, t_end, y0 }, &samples, &mut Nothing).unwrap();
+        assert_eq!((&again.y, again.stats, &again.linear), (&alone.y, alone.stats, &alone.linear));
+        assert!(again.linear.is_some_and(|report| report.iterations > 0));
+    }
+}
+
+struct Nothing;
+
+impl Sink for Nothing {
+    fn row(&mut self, _: f64, _: &[f64]) -> std::ops::ControlFlow<()> {
+        std::ops::ControlFlow::Continue(())
     }
 }

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use odec_lang::model::Model;
 use odec_lang::source::Source;
 use odec_ode::method::{self, Method};
-use odec_ode::problem::{Options, Samples};
-use odec_ode::{Sink, solve};
+use odec_ode::problem::{Options, Samples, SolveError};
+use odec_ode::{Runner, Sink};
 use odec_sim::bind::{Bound, Plan as Binding, Purpose};
 use odec_sim::choices::Choices;
 use odec_sim::compare::warm;
@@ -135,19 +135,25 @@ pub fn options(loaded: &Loaded, rtol: f64, floor: f64) -> Options {
 
 /// One run.
 pub fn once(loaded: &Loaded, method: &'static Method, options: &Options, end: &mut [f64]) -> Result<Counts, String> {
+    let mut runner = Runner::new(&loaded.bound.machine, method, options).map_err(|e| brief(&SolveError::Refused(e)))?;
+    again(loaded, &mut runner, end)
+}
+
+/// One more run of a runner, as other solvers start a session again.
+fn again(loaded: &Loaded, runner: &mut Runner, end: &mut [f64]) -> Result<Counts, String> {
     let Bound { machine, problem, .. } = &loaded.bound;
     let samples = Samples::Times(vec![]);
-    let outcome = solve(machine, problem, method, options, &samples, &mut Nothing).map_err(|e| brief(&e))?;
+    let outcome = runner.run(machine, problem, &samples, &mut Nothing).map_err(|e| brief(&e))?;
     for (value, &place) in end.iter_mut().zip(&loaded.places) {
         *value = outcome.y[place];
     }
     Ok(Counts { steps: outcome.stats.accepted, f: outcome.stats.rhs })
 }
 
-fn brief(error: &odec_ode::problem::SolveError) -> String {
+fn brief(error: &SolveError) -> String {
     match error {
-        odec_ode::problem::SolveError::Refused(why) => format!("refused: {why:?}"),
-        odec_ode::problem::SolveError::Failed(failure) => format!("failed at t = {:e}: {:?}", failure.t, failure.cause),
+        SolveError::Refused(why) => format!("refused: {why:?}"),
+        SolveError::Failed(failure) => format!("failed at t = {:e}: {:?}", failure.t, failure.cause),
     }
 }
 
@@ -170,8 +176,17 @@ pub fn curves(problem: &Problem, plan: &Plan) -> Vec<Curve> {
     let mut curves = vec![];
     for name in methods(problem) {
         let Ok(method) = method::find(name) else { continue };
+        let mut kept: Option<(f64, Runner)> = None;
         curves.push(plan.curve(problem, NAME, name, |rtol, end| {
-            once(&loaded, method, &options(&loaded, rtol, problem.floor), end)
+            if kept.as_ref().is_none_or(|(of, _)| *of != rtol) {
+                let options = options(&loaded, rtol, problem.floor);
+                let made = Runner::new(&loaded.bound.machine, method, &options);
+                kept = Some((rtol, made.map_err(|e| brief(&SolveError::Refused(e)))?));
+            }
+            match &mut kept {
+                Some((_, runner)) => again(&loaded, runner, end),
+                None => Err("no runner".into()),
+            }
         }));
     }
     curves

@@ -97,6 +97,10 @@ pub trait Factor<S = f64> {
     }
     /// Says that solutions did not serve as well as they should.
     fn doubt(&mut self) {}
+    /// Makes it what it was when it was built; false where it has to be built anew for that.
+    fn renew(&mut self) -> bool {
+        false
+    }
     /// True where solutions are iterated for, not computed from factors.
     fn iterates(&self) -> bool {
         false

@@ -491,9 +491,9 @@ impl<S: Scalar> Full<S> {
         self.solver.as_ref().is_some_and(Solver::iterates)
     }
 
-    /// Back to the code that is known of the pattern, where pivots of other matrices took its place.
+    /// Back to the code that is known of the pattern, where pivots of other matrices took its place; or to the start of an iteration.
     fn renew(&mut self) -> bool {
-        let Some((known, _)) = &self.known else { return false };
+        let Some((known, _)) = &self.known else { return self.solver.as_mut().is_some_and(Solver::renew) };
         if self.solver.take().is_some() {
             self.direct = Some(Box::new(Direct::new::<S>(Arc::clone(&known.code), &known.origin, self.right.len())));
         }

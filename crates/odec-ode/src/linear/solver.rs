@@ -85,6 +85,16 @@ impl<S: Scalar> Solver<S> {
         self.factor.doubt();
     }
 
+    /// Makes it what it was when it was built; false where it has to be built anew for that.
+    pub fn renew(&mut self) -> bool {
+        if !(self.fallbacks == 0 && self.iterates() && self.factor.renew()) {
+            return false;
+        }
+        self.patience = self.patience.map(|_| PATIENCE);
+        self.analysis = 0;
+        true
+    }
+
     /// Notes a failure of the iteration; after some, a factorisation takes its place, to be made before the next solution.
     #[cold]
     fn lose_patience(&mut self) {

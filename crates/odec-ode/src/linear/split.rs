@@ -394,6 +394,15 @@ impl Factor for Split {
         self.doubted = true;
     }
 
+    fn renew(&mut self) -> bool {
+        let Numbers::Short(_) = self.numbers else { return false };
+        let Units { by, of } = &mut self.plain.units;
+        by.fill(1.0);
+        of.fill(1.0);
+        (self.measured, self.doubted, self.iterations) = (false, true, 0);
+        true
+    }
+
     fn health(&self) -> Health {
         Health { pivot_ratio: 1.0 }
     }

@@ -418,26 +418,35 @@ impl<T: Real> Triangle<T> {
         Ok(())
     }
 
-    /// Solves (I + T) x = start, T this triangle: `start(i)` is the right side of row i.
+    /// Solves (I + T) x = start, T this triangle.
     #[inline(always)]
     pub fn solve(&self, x: &mut [T], start: impl Start<T>) {
-        let shape = &*self.shape;
-        let below = shape.below;
-        let mut step = |s: &Segment| {
+        if self.shape.below {
+            self.sweep::<true>(x, start);
+        } else {
+            self.sweep::<false>(x, start);
+        }
+    }
+
+    #[inline(always)]
+    fn sweep<const BELOW: bool>(&self, x: &mut [T], start: impl Start<T>) {
+        let Shape { segments, reads, starts, cols, .. } = &*self.shape;
+        for place in 0..segments.len() {
+            let s = &segments[if BELOW { place } else { segments.len() - 1 - place }];
             let (first, len) = (s.first as usize, s.len as usize);
-            // What is known already, and what is to be solved for.
-            let (known, own) = if below {
-                let (before, rest) = x.split_at_mut(first);
-                (&*before, &mut rest[..len])
-            } else {
-                let (rest, after) = x.split_at_mut(first + len);
-                (&*after, &mut rest[first..])
-            };
+            let from = start.of(first, len);
             match s.kind {
                 Kind::Even { at, count } => {
-                    let reads = &shape.reads[at as usize..][..count as usize];
-                    let values = &self.values[s.values as usize..][..count as usize * len];
-                    let from = start.of(first, len);
+                    // What is known already, and what is to be solved for.
+                    let (known, own) = if BELOW {
+                        let (before, rest) = x.split_at_mut(first);
+                        (&*before, &mut rest[..len])
+                    } else {
+                        let (rest, after) = x.split_at_mut(first + len);
+                        (&*after, &mut rest[first..])
+                    };
+                    let reads = &reads[at as usize..][..count as usize];
+                    let values = &self.values[s.values as usize..];
                     match count {
                         0 => rows::<0, _, _>(own, values, known, reads, from),
                         1 => rows::<1, _, _>(own, values, known, reads, from),
@@ -449,12 +458,11 @@ impl<T: Real> Triangle<T> {
                     }
                 }
                 Kind::Listed { at } => {
-                    let starts = &shape.starts[at as usize..][..len + 1];
+                    let starts = &starts[at as usize..][..len + 1];
                     let values = &self.values[s.values as usize..][..(starts[len] - starts[0]) as usize];
-                    let cols = &shape.cols[starts[0] as usize..starts[len] as usize];
-                    let from = start.of(first, len);
+                    let cols = &cols[starts[0] as usize..starts[len] as usize];
                     for k in 0..len {
-                        let r = if below { k } else { len - 1 - k };
+                        let r = if BELOW { k } else { len - 1 - k };
                         let row = (starts[r] - starts[0]) as usize..(starts[r + 1] - starts[0]) as usize;
                         let mut sum = from.at(r);
                         for (value, column) in values[row.clone()].iter().zip(&cols[row]) {
@@ -464,11 +472,6 @@ impl<T: Real> Triangle<T> {
                     }
                 }
             }
-        };
-        if below {
-            shape.segments.iter().for_each(&mut step);
-        } else {
-            shape.segments.iter().rev().for_each(&mut step);
         }
     }
 }

@@ -42,8 +42,9 @@ pub fn conserved(bound: &Bound) -> Vec<String> {
     bound.conservation.iter().map(|c| c.name.clone()).collect()
 }
 
-/// Makes sure that nothing is compiled while a run is timed.
+/// Makes sure that nothing is compiled while a run is timed but what the first of several runs keeps for the others.
 pub fn warm(bound: &Bound) {
+    bound.machine.expect_many_runs();
     let (n, system) = (bound.problem.y0.len(), &bound.machine);
     let mut out = vec![0.0; n];
     let mut values = vec![0.0; system.jacobian_pattern().entries()];

@@ -397,6 +397,11 @@ impl Machine {
         }
     }
 
+    /// Says that this model will be run many times: then code is made for steps of larger systems too. Results do not depend on it.
+    pub fn expect_many_runs(&self) {
+        self.steps.expect_many_runs();
+    }
+
     /// Who writes the eliminations of its runs out as code, and keeps that code for further runs.
     pub fn eliminator(&self) -> odec_ode::problem::Code {
         odec_ode::problem::Code(self.eliminations.clone())

@@ -1,6 +1,7 @@
 //! Whole steps of a model: written by `odec-ir`, compiled or interpreted as the model is, and kept, so that a second run compiles
 //! nothing.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use odec_ir::interpret::{self, Inputs};
@@ -18,27 +19,51 @@ use crate::machine::{Execution, pattern_of};
 /// Code of a step is one function, however long.
 const STRATEGY: Strategy = Strategy { whole: 2 * MAX_NODES, piece: 2 * MAX_NODES, best: 2 * MAX_NODES };
 
+/// Most nodes of a Rosenbrock step for a model that is run once: compiling takes some 3 microseconds for each, and a step saves 0.1 to 0.2.
+/// It gives the bits of a step over vectors, so that results do not depend on this.
+const MAX_FOR_ONE_RUN: usize = 700;
+
+/// A step and the limit of nodes that it was written with.
+struct Kept {
+    formula: Formula,
+    limit: usize,
+    step: Option<Arc<dyn WholeStep>>,
+}
+
 /// Steps of one model by formula, made when first asked for. A model has no more of them than there are methods.
 #[derive(Default)]
 pub(crate) struct Steps {
-    kept: Mutex<Vec<(Formula, Option<Arc<dyn WholeStep>>)>>,
+    kept: Mutex<Vec<Kept>>,
+    many_runs: AtomicBool,
 }
 
 impl Steps {
     /// The step of a formula; `None` if the model is too large for it.
     pub(crate) fn of(&self, program: &Program, execution: Execution, formula: Formula) -> Option<Arc<dyn WholeStep>> {
+        let limit = match formula {
+            Formula::Rosenbrock { .. } if !self.many_runs.load(Ordering::Relaxed) => MAX_FOR_ONE_RUN,
+            _ => MAX_NODES,
+        };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, known)) = kept.iter().find(|(of, _)| *of == formula) {
-            return known.clone();
+        if let Some(known) =
+            kept.iter().find(|kept| kept.formula == formula && (kept.step.is_some() || kept.limit >= limit))
+        {
+            return known.step.clone();
         }
-        let made = written(program, formula).and_then(|(step, linear)| executable(step, linear, execution));
-        kept.push((formula, made.clone()));
-        made
+        let step = written(program, formula, limit).and_then(|(step, linear)| executable(step, linear, execution));
+        kept.retain(|kept| kept.formula != formula);
+        kept.push(Kept { formula, limit, step: step.clone() });
+        step
+    }
+
+    /// Says that there will be many runs, so that longer code pays.
+    pub(crate) fn expect_many_runs(&self) {
+        self.many_runs.store(true, Ordering::Relaxed);
     }
 }
 
 /// The kernel, and what is said of how it solves linear systems.
-fn written(program: &Program, formula: Formula) -> Option<(Program, Option<LinearReport>)> {
+fn written(program: &Program, formula: Formula, limit: usize) -> Option<(Program, Option<LinearReport>)> {
     match formula {
         Formula::Explicit { tableau, fixed } => {
             let errors = if fixed { Vec::new() } else { estimates(tableau) };
@@ -56,7 +81,7 @@ fn written(program: &Program, formula: Formula) -> Option<(Program, Option<Linea
                 coefficients: rosenbrock::Coefficients { gamma, alpha, gammas, a, c, m, error: error.0 },
                 order: &diagonal.order,
                 bound: BACKWARD_ERROR,
-                limit: MAX_NODES,
+                limit,
                 fused: odec_jit::fuses(),
             };
             Some((plan.written(program)?, Some(diagonal.report())))

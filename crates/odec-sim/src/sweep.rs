@@ -22,6 +22,8 @@ use crate::sample::{self, Recorder};
 
 /// Most threads of a sweep.
 pub const MAX_THREADS: usize = 1024;
+/// Runs from which on code is made for steps of larger systems.
+const MANY: u64 = 32;
 /// Most runs that a thread takes at a time.
 const MAX_BLOCK: u64 = 64;
 /// Blocks of each thread over a sweep, at least: the last ones to end keep few waiting.
@@ -149,6 +151,9 @@ impl<'a> Job<'a> {
     /// Runs all points on so many threads. True if the collector or the caller ended it early.
     pub fn run(&self, threads: usize, collector: &mut dyn Collector) -> bool {
         let len = self.points.len();
+        if len >= MANY {
+            self.bound.machine.expect_many_runs();
+        }
         let threads = (threads.clamp(1, MAX_THREADS) as u64).min(len.max(1));
         let size = (len / (SHARES * threads)).clamp(1, MAX_BLOCK);
         let blocks = len.div_ceil(size);

@@ -45,6 +45,8 @@ pub(super) struct Whole {
     by_vectors: bool,
     /// True where the vectors are at the present state.
     aligned: bool,
+    /// True where all is left to the vectors: there is no function, or its pivots will not do. State and time are theirs then.
+    delegated: bool,
     misses: u32,
     n: usize,
     t: f64,
@@ -95,6 +97,7 @@ impl Whole {
             vectors: None,
             by_vectors: false,
             aligned: false,
+            delegated: false,
             misses: 0,
             n,
             t: 0.0,
@@ -177,9 +180,13 @@ impl Whole {
         }
         vectors.control = self.control.clone();
         vectors.sample_ahead(self.inside);
+        if matches!(self.maker, Maker::Vectors) {
+            self.delegated = true;
+            return vectors.attempt(eval, h, t_new);
+        }
         let attempt = vectors.attempt(eval, h, t_new);
         self.control = vectors.control.clone();
-        if !matches!(attempt, Attempt::Failed { .. }) && matches!(self.maker, Maker::Function(_)) {
+        if !matches!(attempt, Attempt::Failed { .. }) {
             self.misses += 1;
             if self.misses == PATIENCE {
                 self.maker = Maker::Vectors;
@@ -201,14 +208,23 @@ impl Integrator for Whole {
     }
 
     fn time(&self) -> f64 {
-        self.t
+        match &self.vectors {
+            Some(vectors) if self.delegated => vectors.time(),
+            _ => self.t,
+        }
     }
 
     fn state(&self) -> &[f64] {
-        &self.now[..self.n]
+        match &self.vectors {
+            Some(vectors) if self.delegated => vectors.state(),
+            _ => &self.now[..self.n],
+        }
     }
 
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        if let (Some(vectors), true) = (&mut self.vectors, self.delegated) {
+            return vectors.set(eval, t, y);
+        }
         self.t = t;
         self.control.reset();
         (self.by_vectors, self.aligned) = (false, false);
@@ -220,7 +236,7 @@ impl Integrator for Whole {
         if self.misses == PATIENCE {
             self.maker = Maker::Unasked;
         }
-        self.misses = 0;
+        (self.misses, self.delegated, self.aligned) = (0, false, false);
         if self.vectors.as_mut().is_some_and(|vectors| !vectors.renew(system)) {
             self.vectors = None;
         }
@@ -232,6 +248,9 @@ impl Integrator for Whole {
     }
 
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
+        if let (Some(vectors), true) = (&mut self.vectors, self.delegated) {
+            return vectors.attempt(eval, h, t_new);
+        }
         let Some(error) = self.step(eval, h, t_new) else { return self.over_vectors(eval, h, t_new) };
         self.misses = 0;
         if error > 1.0 {
@@ -252,6 +271,9 @@ impl Integrator for Whole {
 
     fn sample_ahead(&mut self, inside: bool) {
         self.inside = inside;
+        if let (Some(vectors), true) = (&mut self.vectors, self.delegated) {
+            vectors.sample_ahead(inside);
+        }
     }
 
     fn linear(&self) -> Option<LinearReport> {
@@ -267,7 +289,7 @@ impl Integrator for Whole {
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {
         match &self.vectors {
-            Some(vectors) if self.by_vectors => vectors.interpolate(t, y),
+            Some(vectors) if self.by_vectors || self.delegated => vectors.interpolate(t, y),
             _ => self.dense.value(t, &self.now[..self.n], y),
         }
     }

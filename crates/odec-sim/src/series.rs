@@ -95,6 +95,8 @@ impl SeriesKernels {
         match self.steps.get(order).and_then(OnceLock::get) {
             Some(Some(Step::Code(function))) => function.call(inputs.t, inputs.y, inputs.p, inputs.w, out),
             Some(Some(Step::Written(written))) => {
+                // what lies behind the results is for the next step
+                let Some(out) = out.get_mut(..written.1.outputs_len()) else { return false };
                 interpret::run_on(&written.0, &written.1, KernelRole::Outputs, inputs, out);
             }
             _ => return false,

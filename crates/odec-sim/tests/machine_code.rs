@@ -180,10 +180,11 @@ fn whole_steps_by_the_series_are_what_their_parts_are() {
         code.series(t - h, &start, ORDER, &mut from[n..places.defect()]).unwrap();
         (from[places.step()], from[places.step() + 1]) = (h, rtol);
         from[places.atol()..].fill(atol);
-        let (mut to, mut again) = (vec![0.0; places.total()], vec![0.0; places.total()]);
+        let (mut to, mut again) = (vec![7.0; places.total()], vec![7.0; places.total()]);
         code.series_step(t, ORDER, &from, &mut to).unwrap();
         interpreted.series_step(t, ORDER, &from, &mut again).unwrap();
         assert!(to.iter().zip(&again).all(|(a, b)| a.to_bits() == b.to_bits()), "{text}");
+        assert!(to[places.step()..].iter().all(|x| *x == 7.0), "what is given to the next step is left alone");
 
         let mut sums = [0.0; 3];
         let mut series = vec![0.0; n * ORDER];

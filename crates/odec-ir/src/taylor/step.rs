@@ -97,15 +97,14 @@ pub fn written(
     let (h, rtol) = (write.read(places.step()), write.read(places.step() + 1));
     let powers = write.powers(h, order);
     let (mut end, mut slopes) = (Vec::with_capacity(n), Vec::with_capacity(n));
-    for i in 0..n {
-        let terms: Vec<NodeId> = (0..order)
-            .map(|k| {
-                let c = write.read(places.series() + k * n + i);
-                write.graph.mul(c, powers[k])
-            })
-            .collect();
+    for (i, &start) in begin.iter().enumerate() {
+        let term = |(k, power): (usize, &NodeId)| {
+            let c = write.read(places.series() + k * n + i);
+            write.graph.mul(c, *power)
+        };
+        let terms: Vec<NodeId> = powers.iter().enumerate().map(term).collect();
         let (value, slope) = write.sums(&terms);
-        end.push(write.graph.add(begin[i], value));
+        end.push(write.graph.add(start, value));
         slopes.push(slope);
     }
     let model = Model { program, recurrences, layout: &layout, places: &arrays };

@@ -86,7 +86,8 @@ pub trait System: Sync {
     fn series_step(&self, _t: f64, _order: usize, _from: &[f64], _to: &mut [f64]) -> Result<(), EvalError> {
         Err(EvalError::Fatal)
     }
-    /// Whole steps of a method on this system as one function; `None` where there is none, and the method calls f itself.
+    /// Whole steps of a method on this system as one function; `None` where there is none yet, and the method calls f itself. Methods
+    /// whose steps are the same bit by bit either way ask again as they go.
     fn whole_step(&self, _formula: Formula) -> Option<Arc<dyn WholeStep>> {
         None
     }

@@ -23,14 +23,21 @@ const STRATEGY: Strategy = Strategy { whole: 2 * MAX_NODES, piece: 2 * MAX_NODES
 /// It gives the bits of a step over vectors, so that results do not depend on this.
 const MAX_FOR_ONE_RUN: usize = 700;
 
-/// A step and the limit of nodes that it was written with.
+/// How often an explicit step has to be asked for until it is made, unless there will be many runs: a run asks at its start and then every
+/// hundredth step, and code takes as long to make as some thousand steps save. Its bits are those of the steps without it.
+const PATIENCE: u32 = 20;
+
+/// The step of one formula.
 struct Kept {
     formula: Formula,
+    /// How often it was asked for before it was tried.
+    asked: u32,
+    /// The limit of nodes that it was written with; 0 before it was tried.
     limit: usize,
     step: Option<Arc<dyn WholeStep>>,
 }
 
-/// Steps of one model by formula, made when first asked for. A model has no more of them than there are methods.
+/// Steps of one model by formula, made when asked for. A model has no more of them than there are methods.
 #[derive(Default)]
 pub(crate) struct Steps {
     kept: Mutex<Vec<Kept>>,
@@ -38,25 +45,32 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// The step of a formula; `None` if the model is too large for it.
+    /// The step of a formula; `None` if the model is too large for it, or if it is not worth its code yet.
     pub(crate) fn of(&self, program: &Program, execution: Execution, formula: Formula) -> Option<Arc<dyn WholeStep>> {
-        let limit = match formula {
-            Formula::Rosenbrock { .. } if !self.many_runs.load(Ordering::Relaxed) => MAX_FOR_ONE_RUN,
-            _ => MAX_NODES,
+        let many = self.many_runs.load(Ordering::Relaxed);
+        let (limit, patience) = match formula {
+            Formula::Rosenbrock { .. } => (if many { MAX_NODES } else { MAX_FOR_ONE_RUN }, 0),
+            Formula::Explicit { .. } => (MAX_NODES, if many { 0 } else { PATIENCE }),
         };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) =
-            kept.iter().find(|kept| kept.formula == formula && (kept.step.is_some() || kept.limit >= limit))
-        {
+        let place = kept.iter().position(|known| known.formula == formula).unwrap_or_else(|| {
+            kept.push(Kept { formula, asked: 0, limit: 0, step: None });
+            kept.len() - 1
+        });
+        let known = &mut kept[place];
+        if known.step.is_some() || known.limit >= limit {
             return known.step.clone();
         }
+        known.asked = known.asked.saturating_add(1);
+        if known.asked < patience {
+            return None;
+        }
         let step = written(program, formula, limit).and_then(|(step, linear)| executable(step, linear, execution));
-        kept.retain(|kept| kept.formula != formula);
-        kept.push(Kept { formula, limit, step: step.clone() });
+        (known.limit, known.step) = (limit, step.clone());
         step
     }
 
-    /// Says that there will be many runs, so that longer code pays.
+    /// Says that there will be many runs, so that code pays that a single run does not win back.
     pub(crate) fn expect_many_runs(&self) {
         self.many_runs.store(true, Ordering::Relaxed);
     }
@@ -69,7 +83,7 @@ fn written(program: &Program, formula: Formula, limit: usize) -> Option<(Program
             let errors = if fixed { Vec::new() } else { estimates(tableau) };
             let Tableau { c, a, b, fsal, .. } = *tableau;
             let plan = explicit::Plan { c, a, b, errors: &errors, fsal };
-            Some((explicit::step(program, &plan, odec_jit::fuses())?, None))
+            Some((explicit::step(program, &plan)?, None))
         }
         Formula::Rosenbrock { tableau } => {
             if program.has_loops() {

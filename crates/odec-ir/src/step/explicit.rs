@@ -32,12 +32,13 @@ pub struct Plan<'a> {
 /// The step of y' = f(t, y) from t to t + h, `out` = [norms, k_1, ..., k_s, y1], where k_s is the slope at the end: the last stage, or one
 /// behind it. `y` = [k_1, y], so that the end of one step is the beginning of the next one. `w`: see [`GIVEN`].
 ///
-/// Every sum is made in the order of the generic step: coefficients times h first, then the terms, and their sum is added to y.
+/// Every operation is that of the generic step, and none is fused with another, so that the values have its bits and nobody can see which
+/// of the two made a step: coefficients times h first, then the terms, and their sum is added to y.
 ///
 /// `None` for a program of nests, or one whose step is too long.
-pub fn step(program: &Program, plan: &Plan<'_>, fused: bool) -> Option<Program> {
+pub fn step(program: &Program, plan: &Plan<'_>) -> Option<Program> {
     let n = program_length(program, plan)?;
-    let mut writer = Writer::new(program, 2 * n, GIVEN + n, fused)?;
+    let mut writer = Writer::new(program, 2 * n, GIVEN + n, false)?;
     let slope: Vec<NodeId> = (0..n).map(|i| writer.kept(i)).collect();
     let y: Vec<NodeId> = (n..2 * n).map(|i| writer.kept(i)).collect();
     let (t, h, t_new) = (writer.graph.time(), writer.given(0), writer.given(1));

@@ -72,12 +72,12 @@ fn little<const N: usize>(
     let sum = weighed([-0.0; N], k, h, terms);
     let (error, y, y1, atol) = (&mut error[..N], &y[..N], &y1[..N], &tolerances.atol[..N]);
     let larger = |a: f64, b: f64| if a > b { a } else { b };
+    error.copy_from_slice(&sum);
     let mut squares = [-0.0; 4];
     for i in 0..N {
-        error[i] = sum[i];
         // as `Tolerances::norm`
         let scale = atol[i] + tolerances.rtol * larger(y[i].abs(), y1[i].abs());
-        let q = error[i] / larger(scale, f64::MIN_POSITIVE);
+        let q = sum[i] / larger(scale, f64::MIN_POSITIVE);
         squares[i % 4] += q * q;
     }
     root_mean_of(squares, N)

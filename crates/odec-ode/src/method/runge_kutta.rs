@@ -97,6 +97,9 @@ pub(super) fn while_true(holds: impl Fn(f64) -> bool) -> f64 {
     x - FINE
 }
 
+/// Steps by stages after which a step in one is asked for again.
+const ASK: u32 = 100;
+
 /// Weight of the second estimate in the error of DOP853.
 const SECOND: f64 = 0.01;
 
@@ -264,9 +267,11 @@ impl Places {
 /// An embedded pair; its dense output is the table's own or cubic Hermite.
 struct Embedded {
     stages: Stages,
-    /// The step in one, with what it is told: h, the time at the end, tolerances.
+    /// The step in one, with what it is told: h, the time at the end, tolerances. It may come once enough steps were made without it.
     whole: Option<Arc<dyn WholeStep>>,
     given: Vec<f64>,
+    suits: bool,
+    without: u32,
     fixed: bool,
     order: u32,
     error_terms: Vec<(usize, f64)>,
@@ -329,6 +334,8 @@ impl Embedded {
             stages,
             whole,
             given,
+            suits,
+            without: 0,
             fixed,
             order,
             error_terms: difference(hat),
@@ -358,13 +365,28 @@ impl Embedded {
             Some(err) => err,
             None => self.by_stages(eval, h, t_new)?,
         };
+        if self.suits && self.whole.is_none() {
+            self.without += 1;
+            if self.without % ASK == 0 {
+                self.ask(eval.system());
+            }
+        }
         if err <= 1.0 && self.inside {
             self.complete(eval, h)?;
         }
         Ok(err)
     }
 
-    /// The step by its own code; `None` where there is none, or a value is not finite.
+    /// Asks for the step in one.
+    fn ask(&mut self, system: &dyn System) {
+        if self.suits && self.whole.is_none() {
+            let step = step::Formula::Explicit { tableau: self.stages.tableau, fixed: self.fixed };
+            self.whole = system.whole_step(step);
+        }
+    }
+
+    /// The step by its own code; `None` where there is none, or a value is not finite. It has the bits of the step by stages, and counts as
+    /// many evaluations.
     fn whole_step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Option<f64> {
         let whole = self.whole.as_ref()?;
         (self.given[0], self.given[1]) = (h, t_new);
@@ -374,8 +396,11 @@ impl Embedded {
         if !first.is_finite() {
             return None;
         }
-        eval.stats.rhs += self.places.end as u64;
-        Some(if self.second_terms.is_empty() { first } else { both(first, second) })
+        let err = if self.second_terms.is_empty() { first } else { both(first, second) };
+        // the slope at the end of a rejected step would not have been made
+        let spared = u64::from(err > 1.0 && !self.stages.tableau.fsal);
+        eval.stats.rhs += self.places.end as u64 - spared;
+        Some(err)
     }
 
     /// The step stage by stage, which finds the row that is not finite.
@@ -447,7 +472,9 @@ impl Integrator for Embedded {
         slope(&mut self.stages.rates, eval, (t, y), &mut self.now[k])
     }
 
-    fn renew(&mut self, _: &dyn System) -> bool {
+    fn renew(&mut self, system: &dyn System) -> bool {
+        self.without = 0;
+        self.ask(system);
         self.stages.rates.is_identity()
     }
 

@@ -155,7 +155,7 @@ fn a_step_in_one_kernel_has_the_bits_of_its_stages() {
 /// Makes the step of a method now instead of after some thousand steps.
 fn ready(machine: &Machine, method: &str) {
     let Family::RungeKutta(tableau) = method::find(method).unwrap().family else { return };
-    let mut ask = || machine.whole_step(Formula::Explicit { tableau, fixed: false });
+    let ask = || machine.whole_step(Formula::Explicit { tableau, fixed: false });
     assert!(ask().is_none(), "a step alone is not worth its code");
     assert!((0..20).any(|_| ask().is_some()), "{method}");
 }

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use odec_ode::method;
+use odec_ode::{Runner, method};
 
 use super::{Row, start};
 use crate::page::tables::figure;
@@ -40,11 +40,13 @@ fn own(problem: &Problem, count: usize, name: &str) -> Total {
     let mut loaded = odec::load(problem)?;
     let method = method::find(name).map_err(|_| format!("no {name}"))?;
     let options = odec::options(&loaded, RTOL, problem.floor);
+    let mut runner =
+        Runner::new(&loaded.bound.machine, method, &options).map_err(|why| format!("refused: {why:?}"))?;
     let mut run = |y: &mut [f64]| {
         for (value, &place) in y.iter().zip(&loaded.places) {
             loaded.bound.problem.y0[place] = *value;
         }
-        odec::once(&loaded, method, &options, y).map(|_| ())
+        odec::again(&loaded, &mut runner, y).map(|_| ())
     };
     // what is compiled at the first run is compiled beforehand
     run(&mut problem.start.clone())?;
@@ -65,11 +67,11 @@ fn limit(problem: &Problem, count: usize) -> Total {
 }
 
 /// A way to run an ensemble.
-type Runner = fn(&Problem, usize) -> Total;
+type Measure = fn(&Problem, usize) -> Total;
 
 /// Who, with what, and how.
-fn runners(kind: Kind, wanted: &dyn Fn(&str) -> bool) -> Vec<(&'static str, &'static str, Runner)> {
-    let mut list: Vec<(&'static str, &'static str, Runner)> = match kind {
+fn runners(kind: Kind, wanted: &dyn Fn(&str) -> bool) -> Vec<(&'static str, &'static str, Measure)> {
+    let mut list: Vec<(&'static str, &'static str, Measure)> = match kind {
         Kind::Small(_) => vec![
             (odec::NAME, "auto", |p, n| own(p, n, "auto")),
             (odec::NAME, "rodas4", |p, n| own(p, n, "rodas4")),

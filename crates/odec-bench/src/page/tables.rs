@@ -112,7 +112,7 @@ pub fn page(results: &Results, command: &str) -> String {
         let _ = writeln!(page, "- {name} is left out: {why}");
     }
     page.push_str(
-        "\nEverything ran in one process on one thread, one after the other. A time is that of solving alone: models are compiled beforehand, matrices and vectors of the peers are allocated\n\
+        "\nEverything ran in one process on one thread, one after the other. A time is that of solving alone: models are compiled beforehand, matrices and vectors are allocated\n\
          beforehand where their interface allows it, and the least of many runs counts. odec and diffsol are built for any x86-64, without optimisation across crates; the C and the peers in C for this processor.\n\
          An error is the largest of all unknowns at the end, against a reference solution in higher precision, relative with a floor; all solvers get the same tolerances, the absolute one\n\
          the relative one times that floor. Times to an error lie on the line between two tolerances in logarithms; a tolerance counts no better than the two next tighter ones, so that a\n\

@@ -140,7 +140,7 @@ pub fn once(loaded: &Loaded, method: &'static Method, options: &Options, end: &m
 }
 
 /// One more run of a runner, as other solvers start a session again.
-fn again(loaded: &Loaded, runner: &mut Runner, end: &mut [f64]) -> Result<Counts, String> {
+pub fn again(loaded: &Loaded, runner: &mut Runner, end: &mut [f64]) -> Result<Counts, String> {
     let Bound { machine, problem, .. } = &loaded.bound;
     let samples = Samples::Times(vec![]);
     let outcome = runner.run(machine, problem, &samples, &mut Nothing).map_err(|e| brief(&e))?;

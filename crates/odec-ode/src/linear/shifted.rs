@@ -372,6 +372,7 @@ pub struct ComplexShifted {
     form: Form<Complex>,
     alpha: Complex,
     r: Vec<Complex>,
+    x: Vec<Complex>,
 }
 
 impl ComplexShifted {
@@ -383,7 +384,8 @@ impl ComplexShifted {
         let request = Request::of(options);
         let make = Make { solver: &|pattern: &Pattern| Solver::new(pattern, request), request };
         let form = Form::new((shape, system.groups()), &jacobian_pattern(system), &mass, options.reduce, make)?;
-        Ok(ComplexShifted { form, alpha: Complex::ONE, r: vec![Complex::ZERO; shape.n] })
+        let zero = || vec![Complex::ZERO; shape.n];
+        Ok(ComplexShifted { form, alpha: Complex::ONE, r: zero(), x: zero() })
     }
 
     /// Forms and factors W for alpha = `re` + i `im` and what `held` has evaluated.
@@ -404,8 +406,8 @@ impl ComplexShifted {
         for (r, (re, im)) in self.r.iter_mut().zip(re.iter().zip(im.iter())) {
             *r = Complex::new(*re, *im);
         }
-        self.form.solve(parts_of(self.alpha, &held.jacobian, &held.mass), &mut self.r);
-        for (r, (re, im)) in self.r.iter().zip(re.iter_mut().zip(im)) {
+        self.form.solve_to(parts_of(self.alpha, &held.jacobian, &held.mass), &self.r, &mut self.x);
+        for (r, (re, im)) in self.x.iter().zip(re.iter_mut().zip(im)) {
             (*re, *im) = (r.re, r.im);
         }
     }

@@ -4,7 +4,7 @@
 //! by W = M gamma/h - J and W = M (alpha + i beta)/h - J, J at the start of the step or of one before. M may be singular; where it
 //! depends on (t, y) its values are those of the stages in what is left, and those of the start in the matrices.
 
-use crate::control::{Control, PREDICTIVE, Tolerances, weighted_norm, weighted_worst};
+use crate::control::{Control, PREDICTIVE, Tolerances, root_mean, weighted_norm, weighted_worst};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::integrator::{Attempt, Integrator};
 use crate::linear::{ComplexShifted, LinearReport, MassMatrix, Shifted};
@@ -35,8 +35,11 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     }
     let zero = || vec![0.0; n];
     let three = || [zero(), zero(), zero()];
+    let split = Transformation::new();
     Ok(Box::new(Radau {
-        split: Transformation::new(),
+        t_rows: std::array::from_fn(|i| row(&split.t, i)),
+        inverse_rows: std::array::from_fn(|i| row(&split.inverse, i)),
+        split,
         real: Shifted::exact(setup.system, setup.options, setup.method.name)?,
         complex: ComplexShifted::new(setup.system, setup.options)?,
         mass: MassMatrix::of(setup.system.mass()),
@@ -80,6 +83,9 @@ enum Jacobian {
 
 struct Radau {
     split: Transformation,
+    /// T and its inverse, row by row.
+    t_rows: [[f64; STAGES]; STAGES],
+    inverse_rows: [[f64; STAGES]; STAGES],
     real: Shifted,
     complex: ComplexShifted,
     mass: MassMatrix,
@@ -215,35 +221,78 @@ impl Radau {
         Ok(())
     }
 
-    fn iterate(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<u32, Cause> {
+    /// The right sides of the real and of the complex system into `correction`: T^-1 times what is left of the stage equations.
+    /// Where M = I that is T^-1 f - diag(gamma, [alpha, -beta; beta, alpha]) w/h, in one pass.
+    fn right_sides(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<(), Cause> {
         let n = self.y.len();
+        if !self.mass.is_identity() {
+            self.residual(eval, h, t_new)?;
+            for i in 0..STAGES {
+                mix(self.inverse_rows[i], &self.left, &mut self.correction[i]);
+            }
+            return Ok(());
+        }
+        for i in 0..STAGES {
+            let (stage, y, z) = (&mut self.stage[..n], &self.y[..n], &self.z[i][..n]);
+            for m in 0..n {
+                stage[m] = y[m] + z[m];
+            }
+            let t = if i + 1 == STAGES { t_new } else { self.t + C[i] * h };
+            eval.rhs(t, stage, &mut self.left[i])?;
+        }
+        let (gamma, alpha, beta) = (self.split.gamma / h, self.split.alpha / h, self.split.beta / h);
+        let rows = &self.inverse_rows;
+        let f = self.left.each_ref().map(|v| &v[..n]);
+        let w = self.w.each_ref().map(|v| &v[..n]);
+        let [real, re, im] = self.correction.each_mut().map(|v| &mut v[..n]);
+        for m in 0..n {
+            let slopes = |row: &[f64; STAGES]| row[0] * f[0][m] + row[1] * f[1][m] + row[2] * f[2][m];
+            real[m] = slopes(&rows[0]) - gamma * w[0][m];
+            re[m] = slopes(&rows[1]) - (alpha * w[1][m] - beta * w[2][m]);
+            im[m] = slopes(&rows[2]) - (beta * w[1][m] + alpha * w[2][m]);
+        }
+        Ok(())
+    }
+
+    /// Takes the corrections: w, and z = T w. The weighted size of them.
+    fn take_corrections(&mut self) -> f64 {
+        let n = self.y.len();
+        let rows = &self.t_rows;
+        let weights = &self.weights[..n];
+        let [w0, w1, w2] = self.w.each_mut().map(|v| &mut v[..n]);
+        let [z0, z1, z2] = self.z.each_mut().map(|v| &mut v[..n]);
+        let [c0, c1, c2] = self.correction.each_ref().map(|v| &v[..n]);
+        let mut sums = [0.0; STAGES];
+        for m in 0..n {
+            let corrections = [c0[m], c1[m], c2[m]];
+            for (sum, correction) in sums.iter_mut().zip(corrections) {
+                let q = correction * weights[m];
+                *sum += q * q;
+            }
+            (w0[m], w1[m], w2[m]) = (w0[m] + c0[m], w1[m] + c1[m], w2[m] + c2[m]);
+            let (a, b, c) = (w0[m], w1[m], w2[m]);
+            z0[m] = rows[0][0] * a + rows[0][1] * b + rows[0][2] * c;
+            z1[m] = rows[1][0] * a + rows[1][1] * b + rows[1][2] * c;
+            z2[m] = rows[2][0] * a + rows[2][1] * b + rows[2][2] * c;
+        }
+        root_mean(sums.iter().sum(), STAGES * n)
+    }
+
+    fn iterate(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<u32, Cause> {
         let Accuracy { tolerance, rtol, .. } = self.accuracy;
         for i in 0..STAGES {
-            mix(row(&self.split.inverse, i), &self.z, &mut self.w[i]);
+            mix(self.inverse_rows[i], &self.z, &mut self.w[i]);
         }
         let mut eta = self.eta.max(TRUSTED_RATE).powf(0.8);
         let mut previous = 0.0;
         self.rate = 0.0;
         for iteration in 0..MAX_ITERATIONS {
             eval.stats.newton += 1;
-            self.residual(eval, h, t_new)?;
-            for i in 0..STAGES {
-                mix(row(&self.split.inverse, i), &self.left, &mut self.correction[i]);
-            }
+            self.right_sides(eval, h, t_new)?;
             let [first, re, im] = &mut self.correction;
             self.real.solve(eval, first);
             self.complex.solve(eval, re, im, &self.real);
-            let mut sum = 0.0;
-            for (w, correction) in self.w.iter_mut().zip(&self.correction) {
-                for m in 0..n {
-                    w[m] += correction[m];
-                }
-                sum += weighted_norm(correction, &self.weights).powi(2);
-            }
-            let size = (sum / STAGES as f64).sqrt();
-            for i in 0..STAGES {
-                mix(row(&self.split.t, i), &self.w, &mut self.z[i]);
-            }
+            let size = self.take_corrections();
             if iteration > 0 {
                 let theta = size / previous;
                 let left = (MAX_ITERATIONS - 1 - iteration) as i32;
@@ -278,12 +327,16 @@ impl Radau {
     /// again with f where it leads, which damps stiff parts twice (Hairer & Wanner II, equation 8.20).
     fn estimate(&mut self, eval: &mut Evaluator<'_>, h: f64, again: bool) -> Result<f64, Cause> {
         let n = self.y.len();
-        mix(ERROR.map(|e| e / h), &self.z, &mut self.stage);
         let sum = &mut self.correction[0];
-        sum.fill(0.0);
-        // M at the start, where f is from; that of the matrix may be older.
-        self.mass.update(eval, self.t, &self.y)?;
-        self.mass.multiply_add(1.0, &self.stage, sum);
+        if self.mass.is_identity() {
+            mix(ERROR.map(|e| e / h), &self.z, sum);
+        } else {
+            mix(ERROR.map(|e| e / h), &self.z, &mut self.stage);
+            sum.fill(0.0);
+            // M at the start, where f is from; that of the matrix may be older.
+            self.mass.update(eval, self.t, &self.y)?;
+            self.mass.multiply_add(1.0, &self.stage, sum);
+        }
         for m in 0..n {
             self.error[m] = sum[m] + self.f[m];
         }
@@ -305,7 +358,9 @@ impl Radau {
 
     fn finish(&mut self, h: f64, t_new: f64) {
         let n = self.y.len();
-        mix(row(&self.split.inverse_a, STAGES - 1).map(|a| a / h), &self.z, &mut self.slope);
+        if self.mass.varies() {
+            mix(row(&self.split.inverse_a, STAGES - 1).map(|a| a / h), &self.z, &mut self.slope);
+        }
         // p(s) = (1-s) y + s (y1 + (1-s) (D_1 + s D_2)) through the inner stages.
         let mut rows = self.dense.rows();
         if let (Some(d1), Some(d2)) = (rows.next(), rows.next()) {

@@ -25,9 +25,9 @@ pub const TIGHT_EXPLICIT: f64 = 1e-6;
 pub const TIGHTEST_EXPLICIT: f64 = 1e-9;
 /// Below this relative tolerance the series of the solution pays, where it is short.
 pub const TIGHT_SERIES: f64 = 2e-7;
-/// Below this relative tolerance the Rosenbrock method of order 5 pays: at 1e-6 it takes the same time as that of order 4 to the same
-/// error on Robertson's equations and HIRES, a tenth more on POLLU, and less than half on the Oregonator (docs/benchmarks.md).
-pub const TIGHT_ROSENBROCK: f64 = 3e-6;
+/// Below this relative tolerance the Rosenbrock method of order 5 pays: over 28 stiff problems it takes, to the error that the one of
+/// order 4 makes at 1e-3, 3e-4, 1e-4, 1e-5, 1e-6 and 1e-8, on the geometric mean 0.96, 0.85, 0.80, 0.72, 0.59 and 0.37 of the work (decision 0012).
+pub const TIGHT_ROSENBROCK: f64 = 5e-4;
 /// Below this relative tolerance RADAU5 is surer than a Rosenbrock method, whose rounding grows with stiffness.
 pub const TIGHTEST: f64 = 1e-10;
 

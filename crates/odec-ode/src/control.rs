@@ -48,6 +48,16 @@ impl Tolerances {
 
     /// sqrt(mean((e_i / scale_i)^2)), the scale at the larger of |a_i| and |b_i| (the two ends of the step).
     pub fn norm(&self, e: &[f64], a: &[f64], b: &[f64]) -> f64 {
+        root_mean_of(self.squares(e, a, b), e.len())
+    }
+
+    /// The square of [`Tolerances::norm`] up to rounding, without a root.
+    pub(crate) fn mean_square(&self, e: &[f64], a: &[f64], b: &[f64]) -> f64 {
+        mean_of(self.squares(e, a, b), e.len())
+    }
+
+    /// Sums of (e_i / scale_i)^2 over every fourth i.
+    fn squares(&self, e: &[f64], a: &[f64], b: &[f64]) -> [f64; 4] {
         let n = e.len();
         let (a, b, atol) = (&a[..n], &b[..n], &self.atol[..n]);
         let square = |e: f64, a: f64, b: f64, atol: f64| {
@@ -65,7 +75,7 @@ impl Tolerances {
         for l in 0..e.len() {
             sums[l] += square(e[l], a[l], b[l], t[l]);
         }
-        root_mean_of(sums, n)
+        sums
     }
 
     /// Row with the largest weighted error, for reports (a second pass, made only on rejection).
@@ -100,6 +110,12 @@ pub fn weighted_worst(e: &[f64], weights: &[f64]) -> usize {
 /// As [`root_mean`], of a sum in four parts, side by side so that its loop vectorises.
 pub(crate) fn root_mean_of(sums: [f64; 4], n: usize) -> f64 {
     root_mean((sums[0] + sums[2]) + (sums[1] + sums[3]), n)
+}
+
+/// The mean of so many terms from their sum in four parts; infinite where it is NaN.
+pub(crate) fn mean_of(sums: [f64; 4], n: usize) -> f64 {
+    let mean = ((sums[0] + sums[2]) + (sums[1] + sums[3])) * (1.0 / n.max(1) as f64);
+    if mean.is_nan() { f64::INFINITY } else { mean }
 }
 
 /// sqrt(sum / n) of a sum of squares; infinite where it is NaN.
@@ -188,6 +204,9 @@ pub const H312B: Controller = filter([0.125, 0.25, 0.125], [0.375, 0.125]);
 /// Ratio after an attempt that gave no value to test.
 pub const FAILED_RATIO: f64 = 0.25;
 
+/// Least error that a step uses, and that the laws remember.
+const LEAST_ERROR: f64 = 1e-10;
+const LEAST_REMEMBERED: f64 = 1e-4;
 /// Least error that the predictive law remembers.
 const LEAST_PREDICTED: f64 = 1e-2;
 
@@ -201,12 +220,14 @@ fn inverse_power(x: f64, exponent: f64) -> f64 {
 pub struct Control {
     controller: Controller,
     exponent: f64,
-    last_error: f64,
-    /// last_error^-exponent, kept by the predictive law.
+    /// Logarithm of the error of the last step, and of the one before, kept by the laws that take powers of several errors: one
+    /// logarithm and one exponential are all a step needs.
+    last_log: f64,
+    older_log: f64,
+    /// The error of the last step to the power of -exponent, kept by the predictive law.
     last_power: f64,
     last_step: f64,
-    /// Error and length of the step before the last, for filters.
-    older_error: f64,
+    /// Length of the step before the last, for filters.
     older_step: f64,
     rejected: bool,
 }
@@ -217,10 +238,10 @@ impl Control {
         Control {
             controller,
             exponent: 1.0 / (f64::from(order) + 1.0),
-            last_error: 1e-4,
+            last_log: LEAST_REMEMBERED.ln(),
+            older_log: LEAST_REMEMBERED.ln(),
             last_power: 1.0,
             last_step: 0.0,
-            older_error: 1e-4,
             older_step: 0.0,
             rejected: false,
         }
@@ -228,8 +249,8 @@ impl Control {
 
     /// Forgets the steps before.
     pub fn reset(&mut self) {
-        (self.last_error, self.last_step, self.rejected) = (1e-4, 0.0, false);
-        (self.older_error, self.older_step) = (1e-4, 0.0);
+        (self.last_step, self.older_step, self.rejected) = (0.0, 0.0, false);
+        (self.last_log, self.older_log) = (LEAST_REMEMBERED.ln(), LEAST_REMEMBERED.ln());
     }
 
     /// True when the last attempt was not accepted.
@@ -239,56 +260,75 @@ impl Control {
 
     /// The next step after an accepted step `h` with error `err`.
     pub fn accept(&mut self, h: f64, err: f64) -> f64 {
-        let c = &self.controller;
-        let err = err.max(1e-10);
-        // A power costs about what three evaluations of a small f do: only those that the law needs.
+        self.accepted(h, err, f64::ln)
+    }
+
+    /// [`Control::accept`] where the square of the error is known.
+    pub fn accept_square(&mut self, h: f64, square: f64) -> f64 {
+        match self.controller.law {
+            Law::Pi { .. } | Law::Filter { .. } => self.accepted(h, square, |square| 0.5 * square.ln()),
+            Law::Standard | Law::Predictive => self.accept(h, square.sqrt()),
+        }
+    }
+
+    /// `measure` is the error, or what `log` makes the logarithm of the error of: its square where the law uses the logarithm alone.
+    fn accepted(&mut self, h: f64, measure: f64, log: impl Fn(f64) -> f64) -> f64 {
+        let c = self.controller;
         let known = match c.law {
             Law::Filter { beta, alpha } if beta[2] == 0.0 && alpha[1] == 0.0 => self.last_step != 0.0,
             Law::Filter { .. } => self.older_step != 0.0,
-            Law::Pi { .. } => true,
-            Law::Standard | Law::Predictive => false,
+            Law::Pi { .. } | Law::Standard | Law::Predictive => true,
         };
-        let power = if known { 0.0 } else { inverse_power(err, self.exponent) };
-        let standard = c.safety * power;
         let mut ratio = match c.law {
-            Law::Standard => standard,
-            Law::Pi { beta } => c.safety * err.powf(0.75 * beta - self.exponent) * self.last_error.powf(beta),
-            Law::Filter { .. } if !known => standard,
-            Law::Filter { beta, alpha } => {
-                let errors = [err.max(1e-4), self.last_error, self.older_error];
-                let mut ratio = c.safety;
-                if alpha[0] != 0.0 {
-                    ratio *= (h / self.last_step).powf(-alpha[0]);
-                }
-                for (error, beta) in errors.iter().zip(beta).filter(|(_, beta)| *beta != 0.0) {
-                    ratio *= error.powf(-beta * self.exponent);
-                }
-                if alpha[1] != 0.0 {
-                    ratio *= (self.last_step / self.older_step).powf(-alpha[1]);
-                }
+            Law::Standard | Law::Predictive => self.by_power(h, measure.max(LEAST_ERROR)),
+            Law::Pi { beta } => {
+                let log = log(measure).max(LEAST_ERROR.ln());
+                let ratio = c.safety * ((0.75 * beta - self.exponent) * log + beta * self.last_log).exp();
+                self.last_log = log.max(LEAST_REMEMBERED.ln());
                 ratio
             }
-            Law::Predictive if self.last_step != 0.0 => {
-                // (h/h_1) (err_1/err^2)^(1/(p+1))
-                let gain = (h / self.last_step) * power * power / self.last_power;
-                standard.min(c.safety * gain)
+            Law::Filter { beta, alpha } => {
+                let log = log(measure).max(LEAST_ERROR.ln());
+                let errors = [log.max(LEAST_REMEMBERED.ln()), self.last_log, self.older_log];
+                let mut sum = -self.exponent * log;
+                if known {
+                    sum = 0.0;
+                    for (error, beta) in errors.iter().zip(beta) {
+                        sum -= beta * self.exponent * error;
+                    }
+                    for (ratio, alpha) in [h / self.last_step, self.last_step / self.older_step].into_iter().zip(alpha)
+                    {
+                        if alpha != 0.0 {
+                            sum -= alpha * ratio.ln();
+                        }
+                    }
+                }
+                (self.older_log, self.last_log) = (self.last_log, errors[0]);
+                c.safety * sum.exp()
             }
-            Law::Predictive => standard,
         };
         ratio = ratio.clamp(c.shrink, c.grow);
         if self.rejected {
             ratio = ratio.min(1.0);
         }
-        (self.older_error, self.older_step) = (self.last_error, self.last_step);
-        if c.law == Law::Predictive {
-            self.last_error = err.max(LEAST_PREDICTED);
-            self.last_power = if err > LEAST_PREDICTED { power } else { inverse_power(LEAST_PREDICTED, self.exponent) };
-        } else {
-            self.last_error = err.max(1e-4);
-        }
-        self.last_step = h;
+        (self.older_step, self.last_step) = (self.last_step, h);
         self.rejected = false;
         h * ratio
+    }
+
+    /// The ratio of the laws that take one power of the error.
+    fn by_power(&mut self, h: f64, err: f64) -> f64 {
+        let c = &self.controller;
+        let power = inverse_power(err, self.exponent);
+        let standard = c.safety * power;
+        if c.law != Law::Predictive {
+            return standard;
+        }
+        // (h/h_1) (err_1/err^2)^(1/(p+1))
+        let gain = (h / self.last_step) * power * power / self.last_power;
+        let ratio = if self.last_step != 0.0 { standard.min(c.safety * gain) } else { standard };
+        self.last_power = if err > LEAST_PREDICTED { power } else { inverse_power(LEAST_PREDICTED, self.exponent) };
+        ratio
     }
 
     /// The step to try after the error test failed.

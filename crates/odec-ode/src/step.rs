@@ -6,9 +6,9 @@ use crate::method::{rosenbrock, runge_kutta};
 /// What a step does.
 #[derive(Clone, Copy, Debug)]
 pub enum Formula {
-    /// An explicit Runge-Kutta method from k_1 to the slope at the end of the step; with the norms of its error estimates, unless
-    /// `fixed`. `kept` = [k_1, y], `given` = [h, the time at the end, rtol, atol of each unknown], `out` = [norm, second norm or zero,
-    /// k_1 .. k_e, y1], where k_e is the slope at the end. The first norm is NaN or infinite where a value is not finite.
+    /// An explicit Runge-Kutta method from k_1 to the slope at the end of the step; with the squares of the norms of its error estimates, unless
+    /// `fixed`. `kept` = [k_1, y], `given` = [h, the time at the end, rtol, atol of each unknown], `out` = [square, second square or zero,
+    /// k_1 .. k_e, y1], where k_e is the slope at the end. The first square is NaN or infinite where a value is not finite.
     Explicit {
         /// Its coefficients.
         tableau: &'static runge_kutta::Tableau,

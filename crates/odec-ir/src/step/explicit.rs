@@ -1,4 +1,5 @@
-//! The step of an explicit Runge-Kutta method: every stage, the end, and the norms of its error estimates.
+//! The step of an explicit Runge-Kutta method: every stage, the end, and the squares of the norms of its error
+//! estimates.
 
 use super::{MAX_NODES, Writer};
 use crate::graph::NodeId;
@@ -10,8 +11,8 @@ pub const WIDTH: usize = 8;
 /// Elements of `w`: h, the time at the end of the step, rtol, then the absolute tolerance of each unknown.
 pub const GIVEN: usize = 3;
 
-/// Elements of `out` before the slopes: the norms of the error estimates, zero where there is none. The first one is NaN where a value
-/// of the step is not finite (and infinite or NaN where the norm is).
+/// Elements of `out` before the slopes: the squares of the norms of the error estimates, zero where there is none. The first one is NaN
+/// where a value of the step is not finite (and infinite or NaN where the norm is).
 pub const NORMS: usize = 2;
 
 /// A method.
@@ -156,7 +157,7 @@ impl Steps<'_> {
             for (norm, weights) in norms.iter_mut().zip(plan.errors) {
                 let terms = self.terms(weights);
                 let error: Vec<NodeId> = (0..n).map(|i| self.plus(None, &terms, i).unwrap_or(zero)).collect();
-                *norm = self.writer.norm(&error, &doubtful);
+                *norm = self.writer.mean_square(&error, &doubtful);
             }
         }
         for source in witnesses(plan) {

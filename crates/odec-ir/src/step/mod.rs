@@ -175,6 +175,20 @@ impl<'a> Writer<'a> {
 
     /// sqrt(mean((e_i / scale_i)^2)), summed in four strands: unknown i goes to strand i mod 4.
     pub fn norm(&mut self, e: &[NodeId], scales: &[NodeId]) -> NodeId {
+        let sum = self.squares(e, scales);
+        let n = self.graph.constant(e.len().max(1) as f64);
+        let mean = self.graph.div(sum, n);
+        self.graph.apply(&crate::builtin::exponential::SQRT, &[mean])
+    }
+
+    /// The square of [`Writer::norm`] up to rounding, without a root and a quotient.
+    pub fn mean_square(&mut self, e: &[NodeId], scales: &[NodeId]) -> NodeId {
+        let sum = self.squares(e, scales);
+        let share = self.graph.constant(1.0 / e.len().max(1) as f64);
+        self.graph.mul(sum, share)
+    }
+
+    fn squares(&mut self, e: &[NodeId], scales: &[NodeId]) -> NodeId {
         let mut strands: [Option<NodeId>; 4] = [None; 4];
         for (i, (&e, &scale)) in e.iter().zip(scales).enumerate() {
             let q = self.graph.div(e, scale);
@@ -183,10 +197,7 @@ impl<'a> Writer<'a> {
                 Some(sum) => self.add_product(sum, q, q),
             });
         }
-        let sum = self.joined(strands);
-        let n = self.graph.constant(e.len().max(1) as f64);
-        let mean = self.graph.div(sum, n);
-        self.graph.apply(&crate::builtin::exponential::SQRT, &[mean])
+        self.joined(strands)
     }
 
     /// Zero if all of these are finite and so is their sum, else NaN.

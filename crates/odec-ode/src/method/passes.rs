@@ -1,9 +1,9 @@
-//! Passes over the slopes of an explicit step: states of stages, and the error with its norm. For few unknowns they are written out for
+//! Passes over the slopes of an explicit step: states of stages, and the error with the square of its norm. For few unknowns they are written out for
 //! their number, since setting up a loop would cost more than the loop.
 //!
 //! A step that is written out as one kernel (`odec_ir::step`) makes every sum in the same order.
 
-use crate::control::{Tolerances, root_mean_of};
+use crate::control::{Tolerances, mean_of};
 use crate::fused::{self, WIDTH};
 
 /// `out` = y + h times the sum of the terms, each a coefficient and the number of a slope in `k`.
@@ -17,7 +17,7 @@ pub fn combine(out: &mut [f64], y: &[f64], k: &[f64], h: f64, terms: &[(usize, f
     }
 }
 
-/// `error` = h times the sum of the terms, and its weighted norm for a step from y to y1.
+/// `error` = h times the sum of the terms, and the square of its weighted norm for a step from y to y1.
 pub fn estimate(
     error: &mut [f64],
     tolerances: &Tolerances,
@@ -33,7 +33,7 @@ pub fn estimate(
         4 => little::<4>(error, tolerances, (y, y1), k, h, terms),
         _ => {
             fused::sum(error, k, h, terms);
-            tolerances.norm(error, y, y1)
+            tolerances.mean_square(error, y, y1)
         }
     }
 }
@@ -75,10 +75,10 @@ fn little<const N: usize>(
     error.copy_from_slice(&sum);
     let mut squares = [-0.0; 4];
     for i in 0..N {
-        // as `Tolerances::norm`
+        // as `Tolerances::mean_square`
         let scale = atol[i] + tolerances.rtol * larger(y[i].abs(), y1[i].abs());
         let q = sum[i] / larger(scale, f64::MIN_POSITIVE);
         squares[i % 4] += q * q;
     }
-    root_mean_of(squares, N)
+    mean_of(squares, N)
 }

@@ -225,8 +225,8 @@ impl Formula for Plain {
     }
 }
 
-/// Where the values of a step are in its buffer: the norms, k_1 .. k_e with the slope at the end of the step last, the state there, the
-/// further slopes of dense output. This is what [`step::Formula::Explicit`] writes, and from k_e on what it reads.
+/// Where the values of a step are in its buffer: the squares of the norms, k_1 .. k_e with the slope at the end of the step last, the
+/// state there, the further slopes of dense output. This is what [`step::Formula::Explicit`] writes, and from k_e on what it reads.
 #[derive(Clone, Copy)]
 struct Places {
     n: usize,
@@ -234,10 +234,10 @@ struct Places {
 }
 
 impl Places {
-    /// Norms.
+    /// Squares of norms.
     const NORMS: usize = 2;
 
-    /// The number of a slope or state in the list behind the norms: that of a stage, past the state at the end for further ones.
+    /// The number of a slope or state in the list behind the squares: that of a stage, past the state at the end for further ones.
     fn rank(self, stage: usize) -> usize {
         if stage <= self.end { stage } else { stage + 1 }
     }
@@ -359,10 +359,10 @@ impl Embedded {
         })
     }
 
-    /// One step into `next`, and its weighted error.
+    /// One step into `next`, and the square of its weighted error.
     fn step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<f64, Cause> {
-        let err = match self.whole_step(eval, h, t_new) {
-            Some(err) => err,
+        let square = match self.whole_step(eval, h, t_new) {
+            Some(square) => square,
             None => self.by_stages(eval, h, t_new)?,
         };
         if self.suits && self.whole.is_none() {
@@ -371,10 +371,10 @@ impl Embedded {
                 self.ask(eval.system());
             }
         }
-        if err <= 1.0 && self.inside {
+        if square <= 1.0 && self.inside {
             self.complete(eval, h)?;
         }
-        Ok(err)
+        Ok(square)
     }
 
     /// Asks for the step in one.
@@ -396,11 +396,11 @@ impl Embedded {
         if !first.is_finite() {
             return None;
         }
-        let err = if self.second_terms.is_empty() { first } else { both(first, second) };
+        let square = if self.second_terms.is_empty() { first } else { both(first, second) };
         // the slope at the end of a rejected step would not have been made
-        let spared = u64::from(err > 1.0 && !self.stages.tableau.fsal);
+        let spared = u64::from(square > 1.0 && !self.stages.tableau.fsal);
         eval.stats.rhs += self.places.end as u64 - spared;
-        Some(err)
+        Some(square)
     }
 
     /// The step stage by stage, which finds the row that is not finite.
@@ -415,19 +415,19 @@ impl Embedded {
             let row = y1.iter().position(|y| !y.is_finite()).unwrap_or(0);
             return Err(Cause::NonFiniteState { row });
         }
-        let mut err = 0.0;
+        let mut square = 0.0;
         if !self.fixed {
             let mut estimate =
                 |terms: &[(usize, f64)]| passes::estimate(&mut self.error, &self.tolerances, (y, y1), k, h, terms);
-            err = estimate(&self.error_terms);
+            square = estimate(&self.error_terms);
             if !self.second_terms.is_empty() {
-                err = both(err, estimate(&self.second_terms));
+                square = both(square, estimate(&self.second_terms));
             }
         }
-        if err <= 1.0 && !self.stages.tableau.fsal {
+        if square <= 1.0 && !self.stages.tableau.fsal {
             slope(&mut self.stages.rates, eval, (t_new, y1), &mut k[end * n..])?;
         }
-        Ok(err)
+        Ok(square)
     }
 
     /// The further stages of dense output.
@@ -442,13 +442,12 @@ impl Embedded {
     }
 }
 
-/// The norm of two estimates, see [`Tableau::second`].
+/// The square of the error from those of the norms of two estimates, see [`Tableau::second`].
 fn both(first: f64, second: f64) -> f64 {
     if first == 0.0 || !first.is_finite() {
         return first;
     }
-    // The quotient before the product: the square of a large error would overflow.
-    first / (1.0 + SECOND * (second / first).powi(2)).sqrt()
+    first / (1.0 + SECOND * (second / first))
 }
 
 impl Integrator for Embedded {
@@ -483,11 +482,12 @@ impl Integrator for Embedded {
     }
 
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
-        let err = match self.step(eval, h, t_new) {
+        let square = match self.step(eval, h, t_new) {
             Err(cause) => return Attempt::Failed { cause, next: self.control.fail(h) },
-            Ok(err) => err,
+            Ok(square) => square,
         };
-        if err > 1.0 {
+        if square > 1.0 {
+            let err = square.sqrt();
             fused::sum(&mut self.error, self.places.slopes(&self.next), h, &self.error_terms);
             let ends = (self.state(), &self.next[self.places.state()]);
             let row = self.tolerances.worst(&self.error, ends.0, ends.1);
@@ -496,7 +496,7 @@ impl Integrator for Embedded {
         self.last = Step { t: self.t, h, complete: self.inside || self.dense.c.is_empty() };
         std::mem::swap(&mut self.now, &mut self.next);
         self.t = t_new;
-        Attempt::Accepted { next: if self.fixed { h } else { self.control.accept(h, err) } }
+        Attempt::Accepted { next: if self.fixed { h } else { self.control.accept_square(h, square) } }
     }
 
     fn sample_ahead(&mut self, inside: bool) {

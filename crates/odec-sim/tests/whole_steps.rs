@@ -12,7 +12,15 @@ use odec_sim::bind::{Bound, Plan, Purpose};
 use odec_sim::choices::Choices;
 use odec_sim::machine::Execution;
 
+/// A model that is run many times: steps of larger systems are compiled too, and those of small ones whatever a single run would pay for.
 fn bind(text: &str, execution: Execution) -> Bound {
+    let bound = bind_once(text, execution);
+    bound.machine.expect_many_runs();
+    bound
+}
+
+/// A model that is run once.
+fn bind_once(text: &str, execution: Execution) -> Bound {
     let source = Source::new("test", text);
     let (tree, _) = odec_lang::parse(&source);
     let (model, diagnostics) = odec_lang::analyse(&tree, &source);
@@ -97,9 +105,6 @@ fn whole_steps_give_the_bits_of_steps_over_vectors() {
     for (number, text) in models.iter().enumerate() {
         let bound = bind(text, Execution::Jit);
         let interpreted = bind(text, Execution::Interpret);
-        // HIRES is too large to be compiled for one run
-        bound.machine.expect_many_runs();
-        interpreted.machine.expect_many_runs();
         for method in ["rodas4", "rodas5p", "rodas3", "ros2"] {
             let rtol = [1e-3, 1e-6, 1e-8][number % 3];
             let options = Options { rtol, atol: vec![rtol * 1e-3], ..bound.options.clone() };
@@ -264,13 +269,13 @@ fn whole_steps_are_left_out_on_demand_and_for_large_systems() {
         let (outcome, _) = run(&bound, "rodas4", &options, &Samples::Steps).unwrap();
         assert_eq!(outcome.linear.unwrap().kind, kind);
     }
-    let hires = bind(&file("hires"), Execution::Jit);
+    // HIRES is too large to be compiled for one run
+    let hires = bind_once(&file("hires"), Execution::Jit);
     let kind = || run(&hires, "rodas4", &hires.options, &Samples::Steps).unwrap().0.linear.unwrap().kind;
     assert_eq!(kind(), Kind::Compiled);
     hires.machine.expect_many_runs();
     assert_eq!(kind(), Kind::WholeSteps);
     let pollu = bind(&file("pollu"), Execution::Jit);
-    pollu.machine.expect_many_runs();
     let (outcome, _) = run(&pollu, "rodas4", &pollu.options, &Samples::Steps).unwrap();
     assert_eq!(outcome.linear.unwrap().kind, Kind::Compiled);
 }

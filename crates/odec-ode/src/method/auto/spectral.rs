@@ -25,8 +25,9 @@ pub struct Spectral {
     slope: Vec<f64>,
     moved: Vec<f64>,
     shifted: Vec<f64>,
-    /// Where the slope is from.
+    /// Where slope and weights are from, and the weighted norm of the vector there.
     at: f64,
+    size: f64,
     /// Logarithms of the last growths, newest first, and how many are known.
     recent: [f64; MEAN],
     known: usize,
@@ -54,6 +55,7 @@ impl Spectral {
             moved: vec![0.0; n],
             shifted: vec![0.0; n],
             at: f64::NAN,
+            size: 0.0,
             recent: [0.0; MEAN],
             known: 0,
         })
@@ -81,8 +83,12 @@ impl Spectral {
 
     /// One multiplication at (t, y); none where f has no value nearby.
     pub fn step(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Option<Growth> {
-        self.tolerances.weights(y, &mut self.weights);
-        let size = weighted_norm(&self.vector, &self.weights);
+        let there = self.known > 0 && self.at == t;
+        if !there {
+            self.tolerances.weights(y, &mut self.weights);
+            self.size = weighted_norm(&self.vector, &self.weights);
+        }
+        let size = self.size;
         if !(size > 0.0 && size.is_finite()) {
             self.restart(y);
             return None;
@@ -91,7 +97,7 @@ impl Spectral {
         for i in 0..y.len() {
             self.shifted[i] = y[i] + stretch * self.vector[i];
         }
-        if self.known == 0 || self.at != t {
+        if !there {
             eval.rhs(t, y, &mut self.slope).ok()?;
             self.rates.solve(eval, t, y, &mut self.slope).ok()?;
             self.at = t;
@@ -109,7 +115,8 @@ impl Spectral {
             self.vector[i] = product;
         }
         let before = weighted_norm(&self.shifted, &self.weights);
-        let radius = weighted_norm(&self.vector, &self.weights) / before;
+        self.size = weighted_norm(&self.vector, &self.weights);
+        let radius = self.size / before;
         if radius == 0.0 {
             self.restart(y);
             return Some(Growth { radius, along: 0.0 });

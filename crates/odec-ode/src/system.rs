@@ -91,6 +91,10 @@ pub trait System: Sync {
     fn whole_step(&self, _formula: Formula) -> Option<Arc<dyn WholeStep>> {
         None
     }
+    /// True where there will be many runs, so that code for them pays from the first step on.
+    fn expects_many_runs(&self) -> bool {
+        false
+    }
     /// What [`WholeStep::run`] takes as `p`.
     fn parameters(&self) -> &[f64] {
         &[]

@@ -555,6 +555,10 @@ impl System for Machine {
         self.steps.of(&self.program, self.execution(), formula)
     }
 
+    fn expects_many_runs(&self) -> bool {
+        self.steps.many_runs()
+    }
+
     fn parameters(&self) -> &[f64] {
         &self.p
     }

@@ -19,7 +19,7 @@ use crate::machine::{Execution, pattern_of};
 /// Code of a step is one function, however long.
 const STRATEGY: Strategy = Strategy { whole: 2 * MAX_NODES, piece: 2 * MAX_NODES, best: 2 * MAX_NODES };
 
-/// Most nodes of a Rosenbrock step for a model that is run once: compiling takes some 3 microseconds for each, and a step saves 0.1 to 0.2.
+/// Most nodes of a Rosenbrock step for a model that is run once, and asks for it when it has made many steps: compiling takes some 3 microseconds for each, and a step saves 0.1 to 0.2.
 /// It gives the bits of a step over vectors, so that results do not depend on this.
 const MAX_FOR_ONE_RUN: usize = 700;
 
@@ -47,7 +47,7 @@ pub(crate) struct Steps {
 impl Steps {
     /// The step of a formula; `None` if the model is too large for it, or if it is not worth its code yet.
     pub(crate) fn of(&self, program: &Program, execution: Execution, formula: Formula) -> Option<Arc<dyn WholeStep>> {
-        let many = self.many_runs.load(Ordering::Relaxed);
+        let many = self.many_runs();
         let (limit, patience) = match formula {
             Formula::Rosenbrock { .. } => (if many { MAX_NODES } else { MAX_FOR_ONE_RUN }, 0),
             Formula::Explicit { .. } => (MAX_NODES, if many { 0 } else { PATIENCE }),
@@ -68,6 +68,11 @@ impl Steps {
         let step = written(program, formula, limit).and_then(|(step, linear)| executable(step, linear, execution));
         (known.limit, known.step) = (limit, step.clone());
         step
+    }
+
+    /// Whether [`Steps::expect_many_runs`] was said.
+    pub(crate) fn many_runs(&self) -> bool {
+        self.many_runs.load(Ordering::Relaxed)
     }
 
     /// Says that there will be many runs, so that code pays that a single run does not win back.

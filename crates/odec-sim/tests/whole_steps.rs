@@ -275,6 +275,17 @@ fn whole_steps_are_left_out_on_demand_and_for_large_systems() {
     assert_eq!(kind(), Kind::Compiled);
     hires.machine.expect_many_runs();
     assert_eq!(kind(), Kind::WholeSteps);
+    // a single run of a small system goes over to them when it has made many steps, and gives the same bits
+    let text = "model long\nx' = y\ny' = -x + 0.1*cos(3*t)\nstate x = 1, y = 0\nrun { t = 0 .. 200 }\n";
+    let (once, many) = (bind_once(text, Execution::Jit), bind(text, Execution::Jit));
+    for (rtol, kind) in [(1e-5, Kind::Compiled), (1e-11, Kind::WholeSteps)] {
+        let options = Options { rtol, atol: vec![rtol], ..once.options.clone() };
+        let (outcome, rows) = run(&once, "rodas4", &options, &Samples::Steps).unwrap();
+        let (_, others) = run(&many, "rodas4", &options, &Samples::Steps).unwrap();
+        assert_eq!(outcome.stats.accepted + outcome.stats.rejected > 10_000, kind == Kind::WholeSteps);
+        assert_eq!(outcome.linear.unwrap().kind, kind);
+        assert!(rows.0 == others.0, "rows differ at {rtol:e}");
+    }
     let pollu = bind(&file("pollu"), Execution::Jit);
     let (outcome, _) = run(&pollu, "rodas4", &pollu.options, &Samples::Steps).unwrap();
     assert_eq!(outcome.linear.unwrap().kind, Kind::Compiled);

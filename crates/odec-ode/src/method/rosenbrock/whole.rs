@@ -23,9 +23,13 @@ const MAX_UNKNOWNS: usize = 64;
 /// Steps in a row that were not sound but could be done over vectors, after which the function is left alone.
 const PATIENCE: u32 = 3;
 
+/// Steps of a single run before a function is asked for: about as many as it takes to win back what compiling costs. Both ways give the same
+/// bits.
+const LONG_RUN: u64 = 10_000;
+
 /// What makes the steps.
 enum Maker {
-    /// Not known yet.
+    /// Not known yet: the vectors, until it pays to ask.
     Unasked,
     /// The function.
     Function(Arc<dyn WholeStep>),
@@ -48,6 +52,8 @@ pub(super) struct Whole {
     /// True where all is left to the vectors: there is no function, or its pivots will not do. State and time are theirs then.
     delegated: bool,
     misses: u32,
+    /// Attempts of this run over vectors before a function was asked for.
+    waited: u64,
     n: usize,
     t: f64,
     /// The start of the step to come and its end, see [`Formula::Rosenbrock`]. What the function gave beside the state stays behind it
@@ -99,6 +105,7 @@ impl Whole {
             aligned: false,
             delegated: false,
             misses: 0,
+            waited: 0,
             n,
             t: 0.0,
             now: buffer(),
@@ -118,6 +125,7 @@ impl Whole {
     fn step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Option<f64> {
         let code = match &self.maker {
             Maker::Function(code) => code,
+            Maker::Unasked if !eval.system().expects_many_runs() => return None,
             Maker::Unasked => return self.ask(eval.system()).then(|| self.step(eval, h, t_new))?,
             Maker::Vectors => return None,
         };
@@ -138,6 +146,21 @@ impl Whole {
         } else {
             error
         })
+    }
+
+    /// Asks the system for the function in the midst of a run, and goes on with it from where the vectors are.
+    #[cold]
+    fn take_back(&mut self, system: &dyn System) {
+        if !self.ask(system) {
+            return;
+        }
+        let n = self.n;
+        let Some(vectors) = &self.vectors else { return };
+        self.now[..n].copy_from_slice(&vectors.y[..n]);
+        self.now[n..2 * n].copy_from_slice(&vectors.f[..n]);
+        self.t = vectors.t;
+        self.control = vectors.control.clone();
+        (self.delegated, self.by_vectors, self.aligned) = (false, true, true);
     }
 
     /// Asks the system for the function.
@@ -180,7 +203,7 @@ impl Whole {
         }
         vectors.control = self.control.clone();
         vectors.sample_ahead(self.inside);
-        if matches!(self.maker, Maker::Vectors) {
+        if !matches!(self.maker, Maker::Function(_)) {
             self.delegated = true;
             return vectors.attempt(eval, h, t_new);
         }
@@ -233,10 +256,8 @@ impl Integrator for Whole {
     }
 
     fn renew(&mut self, system: &dyn System) -> bool {
-        if self.misses == PATIENCE {
-            self.maker = Maker::Unasked;
-        }
-        (self.misses, self.delegated, self.aligned) = (0, false, false);
+        self.maker = Maker::Unasked;
+        (self.misses, self.waited, self.delegated, self.aligned) = (0, 0, false, false);
         if self.vectors.as_mut().is_some_and(|vectors| !vectors.renew(system)) {
             self.vectors = None;
         }
@@ -249,7 +270,14 @@ impl Integrator for Whole {
 
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
         if let (Some(vectors), true) = (&mut self.vectors, self.delegated) {
-            return vectors.attempt(eval, h, t_new);
+            let attempt = vectors.attempt(eval, h, t_new);
+            if matches!(self.maker, Maker::Unasked) {
+                self.waited += 1;
+                if self.waited == LONG_RUN {
+                    self.take_back(eval.system());
+                }
+            }
+            return attempt;
         }
         let Some(error) = self.step(eval, h, t_new) else { return self.over_vectors(eval, h, t_new) };
         self.misses = 0;

@@ -56,16 +56,13 @@ pub(super) struct Split {
 
 /// What is kept in long numbers always.
 struct Plain {
-    /// Sums of the rows of the upper triangle.
+    /// Sums of the rows of the upper triangle; after factors are made, room for a right side.
     sums: Vec<f64>,
-    /// The diagonal of the matrix.
+    /// The diagonal of the matrix; after factors are made, room for what a solution leaves of a right side.
     diagonal: Vec<f64>,
     /// E^-1, in units.
     reciprocal: Vec<f64>,
     units: Units,
-    /// A right side, and what a solution leaves of it; empty before they are needed.
-    right: Vec<f64>,
-    residual: Vec<f64>,
 }
 
 enum Numbers {
@@ -158,7 +155,7 @@ impl<T: Real> Iteration<T> {
         let entries = matrix.values();
         let Structure { order, pivots, opposite, .. } = structure;
         let Scaled { lower, upper, diagonal } = &mut self.scaled;
-        let Plain { sums, diagonal: own, reciprocal, units, .. } = plain;
+        let Plain { sums, diagonal: own, reciprocal, units } = plain;
         for (own, pivot) in own.iter_mut().zip(pivots) {
             *own = entries[*pivot as usize];
         }
@@ -231,8 +228,6 @@ impl Split {
                 diagonal: vec![0.0; n],
                 reciprocal: vec![0.0; n],
                 units: Units { by: vec![1.0; n], of: vec![1.0; n] },
-                right: Vec::new(),
-                residual: Vec::new(),
             },
             numbers: Numbers::Short(Iteration::new(&structure)),
             measured: false,
@@ -274,9 +269,8 @@ impl Split {
         if goal.is_none() {
             tolerance = TIGHT * first.start;
         }
-        let (mut right, mut residual) = (std::mem::take(&mut plain.right), std::mem::take(&mut plain.residual));
-        right.clear();
-        right.extend_from_slice(b);
+        let (mut right, mut residual) = (std::mem::take(&mut plain.sums), std::mem::take(&mut plain.diagonal));
+        right.copy_from_slice(b);
         let mut met = false;
         let mut end = first.end;
         short.leave(structure, plain, b);
@@ -284,8 +278,7 @@ impl Split {
             if end == End::Failed {
                 break;
             }
-            residual.clear();
-            residual.extend_from_slice(&right);
+            residual.copy_from_slice(&right);
             matrix.multiply_add(-1.0, b, &mut residual);
             let next = short.solve(structure, plain, &residual, tolerance);
             self.iterations += next.iterations;
@@ -302,7 +295,7 @@ impl Split {
         if !met {
             b.copy_from_slice(&right);
         }
-        (plain.right, plain.residual) = (right, residual);
+        (plain.sums, plain.diagonal) = (right, residual);
         met
     }
 

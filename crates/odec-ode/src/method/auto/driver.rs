@@ -406,9 +406,10 @@ impl Auto {
         let radius = growth.radius;
         let ratio = (h * radius).abs() / self.limit;
         // A multistep method that will be needed again would have to begin anew.
-        if ratio > self.worth || (self.multistep && self.lasts(growth, t)) {
+        let needed = self.multistep && self.lasts(growth, t);
+        if ratio > self.worth || needed {
             self.calm = 0;
-            self.look = if ratio > 10.0 * self.worth { SELDOM } else { OFTEN };
+            self.look = if needed || ratio > 10.0 * self.worth { SELDOM } else { OFTEN };
             return next;
         }
         self.calm += 1;

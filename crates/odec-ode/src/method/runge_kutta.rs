@@ -367,7 +367,7 @@ impl Embedded {
         };
         if self.suits && self.whole.is_none() {
             self.without += 1;
-            if self.without % ASK == 0 {
+            if self.without.is_multiple_of(ASK) {
                 self.ask(eval.system());
             }
         }

@@ -15,6 +15,29 @@ pub fn combine(out: &mut [f64], base: &[f64], stages: &[f64], scale: f64, terms:
     }
 }
 
+/// As [`combine`], but the last term is added behind the sum of all others: a stage waits for nothing but that one.
+pub fn advance(out: &mut [f64], base: &[f64], stages: &[f64], scale: f64, terms: &[(usize, f64)]) {
+    let Some((last, before)) = terms.split_last() else { return out.copy_from_slice(base) };
+    // the last part, which may be a full one, goes into the pass of the last term
+    let end = before.len().saturating_sub(1) / WIDTH * WIDTH;
+    let mut base = Some(base);
+    for chunk in before[..end].chunks(WIDTH) {
+        dispatch(out, base.take(), stages, scale, chunk);
+    }
+    let chunk = &before[end..];
+    match chunk.len() {
+        0 => late::<0>(out, base, stages, scale, chunk, *last),
+        1 => late::<1>(out, base, stages, scale, chunk, *last),
+        2 => late::<2>(out, base, stages, scale, chunk, *last),
+        3 => late::<3>(out, base, stages, scale, chunk, *last),
+        4 => late::<4>(out, base, stages, scale, chunk, *last),
+        5 => late::<5>(out, base, stages, scale, chunk, *last),
+        6 => late::<6>(out, base, stages, scale, chunk, *last),
+        7 => late::<7>(out, base, stages, scale, chunk, *last),
+        _ => late::<8>(out, base, stages, scale, chunk, *last),
+    }
+}
+
 /// out += sum_j coefficients_j * vectors_j.
 pub fn add(out: &mut [f64], stages: &[f64], scale: f64, terms: &[(usize, f64)]) {
     for chunk in terms.chunks(WIDTH) {
@@ -62,6 +85,34 @@ fn pass<const S: usize>(out: &mut [f64], base: Option<&[f64]>, stages: &[f64], s
         None => {
             for i in 0..n {
                 out[i] += weighed(&coefficients, &vectors, i);
+            }
+        }
+    }
+}
+
+#[inline]
+fn late<const S: usize>(
+    out: &mut [f64],
+    base: Option<&[f64]>,
+    stages: &[f64],
+    scale: f64,
+    terms: &[(usize, f64)],
+    (last, a): (usize, f64),
+) {
+    let n = out.len();
+    let coefficients: [f64; S] = std::array::from_fn(|j| scale * terms[j].1);
+    let vectors: [&[f64]; S] = std::array::from_fn(|j| &stages[terms[j].0 * n..][..n]);
+    let (a, last) = (scale * a, &stages[last * n..][..n]);
+    match base {
+        Some(base) => {
+            let base = &base[..n];
+            for i in 0..n {
+                out[i] = (base[i] + weighed(&coefficients, &vectors, i)) + a * last[i];
+            }
+        }
+        None => {
+            for i in 0..n {
+                out[i] = (out[i] + weighed(&coefficients, &vectors, i)) + a * last[i];
             }
         }
     }

@@ -119,12 +119,16 @@ fn explicit_methods() -> impl Iterator<Item = &'static str> {
 /// Times and time-dependent terms, a branch, a power, second order, parameters alone in a term.
 const DRIVEN: &str = "model driven\nparam k = 1.5, a = 0.3\nx'' = -k*x - 0.1*x' + a*sin(2*t)\nu' = if x > 0 then -u + t else -2*u\nstate x = 1\nstate x' = 0\nstate u = 0.5\nrun { t = 0 .. 6 }\n";
 
+/// Six unknowns: beyond four, stages are made by other passes.
+const RING: &str = "model ring\nstate a = 1, b = 0, c = 0.5, d = -1, e = 2, f = 0.1\na' = b*c - 0.1*a\nb' = c - a\nc' = d - b\nd' = e - c\ne' = f - d\nf' = a*t - e\nrun { t = 0 .. 4 }\n";
+
 fn models() -> Vec<(&'static str, Bound)> {
     let mut models: Vec<(&str, Bound)> = ["lorenz", "lotka_volterra", "pendulum", "double_pendulum"]
         .iter()
         .map(|name| (*name, bind(&file(name), &Choices::default())))
         .collect();
     models.push(("driven", bind(DRIVEN, &Choices::default())));
+    models.push(("ring", bind(RING, &Choices::default())));
     models
 }
 
@@ -166,6 +170,7 @@ fn machine_code_and_interpreter_agree_on_whole_steps() {
     for (name, bound) in models() {
         let interpreted = match name {
             "driven" => bind(DRIVEN, &Choices { interpret: true, ..Choices::default() }),
+            "ring" => bind(RING, &Choices { interpret: true, ..Choices::default() }),
             name => bind(&file(name), &Choices { interpret: true, ..Choices::default() }),
         };
         for method in explicit_methods() {

@@ -34,7 +34,8 @@ pub struct Plan<'a> {
 /// behind it. `y` = [k_1, y], so that the end of one step is the beginning of the next one. `w`: see [`GIVEN`].
 ///
 /// Every operation is that of the generic step, and none is fused with another, so that the values have its bits and nobody can see which
-/// of the two made a step: coefficients times h first, then the terms, and their sum is added to y.
+/// of the two made a step: coefficients times h first, then the terms, and their sum is added to y, that of a
+/// stage without its last term, which comes behind.
 ///
 /// `None` for a program of nests, or one whose step is too long.
 pub fn step(program: &Program, plan: &Plan<'_>) -> Option<Program> {
@@ -48,7 +49,8 @@ pub fn step(program: &Program, plan: &Plan<'_>) -> Option<Program> {
     let mut states = vec![steps.y.clone()];
     for i in 1..s {
         // the last row of such a method is its weights
-        let state = steps.state(if plan.fsal && i + 1 == s { plan.b } else { plan.a[i] });
+        let last = plan.fsal && i + 1 == s;
+        let state = if last { steps.state(plan.b) } else { steps.stage(plan.a[i]) };
         let time = steps.time(plan.c[i], t, t_new);
         let k = steps.writer.inline(KernelRole::Rhs, time, &state).ok()?;
         steps.k.push(k);
@@ -121,7 +123,20 @@ impl Steps<'_> {
         sum
     }
 
-    /// The state of a stage, or at the end of the step.
+    /// The state of a stage: the newest slope is added behind all else, so that the stage waits for one product and one sum after it.
+    fn stage(&mut self, row: &[f64]) -> Vec<NodeId> {
+        let terms = self.terms(row);
+        let Some((&(last, a), before)) = terms.split_last() else { return self.y.clone() };
+        let mut state = Vec::with_capacity(self.n());
+        for i in 0..self.n() {
+            let y = self.y[i];
+            let base = self.plus(Some(y), before, i).unwrap_or(y);
+            state.push(self.writer.add_product(base, a, self.k[last][i]));
+        }
+        state
+    }
+
+    /// The state at the end of the step.
     fn state(&mut self, row: &[f64]) -> Vec<NodeId> {
         let terms = self.terms(row);
         let mut state = Vec::with_capacity(self.n());

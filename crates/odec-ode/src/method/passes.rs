@@ -17,6 +17,17 @@ pub fn combine(out: &mut [f64], y: &[f64], k: &[f64], h: f64, terms: &[(usize, f
     }
 }
 
+/// As [`combine`], but the last term is added behind the sum of all others: a stage waits for nothing but that one.
+pub fn advance(out: &mut [f64], y: &[f64], k: &[f64], h: f64, terms: &[(usize, f64)]) {
+    if y.len() > 4 {
+        return fused::advance(out, y, k, h, terms);
+    }
+    let Some((&(last, a), before)) = terms.split_last() else { return out.copy_from_slice(y) };
+    combine(out, y, k, h, before);
+    let a = h * a;
+    out.iter_mut().zip(&k[last * y.len()..]).for_each(|(out, k)| *out += a * k);
+}
+
 /// `error` = h times the sum of the terms, and the square of its weighted norm for a step from y to y1.
 pub fn estimate(
     error: &mut [f64],

@@ -160,7 +160,7 @@ impl Stages {
             let before = eval.stats.rhs;
             let mut there = true;
             for i in 1..count {
-                passes::combine(&mut self.y, y, k, h, &self.rows[i]);
+                passes::advance(&mut self.y, y, k, h, &self.rows[i]);
                 let t = self.time(i, t, h, t_new);
                 there &= eval.rhs_unchecked(t, &self.y, &mut k[i * n..(i + 1) * n]);
             }
@@ -174,7 +174,7 @@ impl Stages {
             eval.stats.rhs = before;
         }
         for i in 1..count {
-            passes::combine(&mut self.y, y, k, h, &self.rows[i]);
+            passes::advance(&mut self.y, y, k, h, &self.rows[i]);
             let t = self.time(i, t, h, t_new);
             slope(&mut self.rates, eval, (t, &self.y), &mut k[i * n..(i + 1) * n])?;
         }

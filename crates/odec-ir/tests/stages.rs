@@ -48,7 +48,7 @@ fn staging_changes_no_bit_and_leaves_nothing_behind() {
         for kernel in &parts.kernels {
             // What may round in another way is done before staging.
             let kernel = match kernel.role {
-                KernelRole::Rhs => stage::with_reciprocals(kernel.clone(), &parts.arrays),
+                KernelRole::Rhs => stage::with_roots(stage::with_reciprocals(kernel.clone(), &parts.arrays)),
                 _ => kernel.clone(),
             };
             let values = evaluate_graph(&kernel.graph, parts.t, |node| match node {
@@ -172,4 +172,54 @@ fn a_division_by_a_power_of_two_is_the_exact_product() {
         let node = g.div(x, by);
         assert!(matches!(g.node(node), Node::Call(op, _) if op.primitive() == Some(Primitive::Div)));
     }
+}
+
+/// x^(n + 1/2) by a root is the power to some units in the last place, with its values at 0 and infinity and outside of its domain; other
+/// exponents stay powers.
+#[test]
+fn powers_with_a_half_are_made_of_a_root() {
+    use odec_ir::{Array, Graph, Kernel, Span, Store, Target};
+    let x = Array {
+        name: "x".to_string(),
+        role: Role::FirstOrder,
+        axes: vec![],
+        default: 0.0,
+        data: vec![],
+        unit: None,
+        doc: None,
+        span: Span::default(),
+    };
+    for exponent in [0.5, 1.5, -0.5, -1.5, 2.5, -7.5, 16.5, 17.5, 0.25, 1.25] {
+        let mut graph = Graph::new();
+        let base = graph.read(ArrayId(0));
+        let c = graph.constant(exponent);
+        let node = graph.pow(base, c);
+        let store = Store { target: Target::Element(ArrayId(0)), node };
+        let kernel = Kernel { role: KernelRole::Rhs, graph, stores: vec![store] };
+        let changed = stage::with_roots(kernel.clone());
+        let is_power =
+            |kernel: &Kernel| kernel.live().any(|(_, node)| matches!(node, Node::Call(op, _) if op.0.name == "pow"));
+        assert_eq!(is_power(&changed), ![0.5, 1.5, 2.5, 7.5, 16.5].contains(&f64::abs(exponent)), "{exponent}");
+        for value in [0.0, 1e-9, 0.3, 1.0, 2.0, 7.7, 1e5, f64::INFINITY, -1.0, f64::NAN] {
+            let of = |kernel: &Kernel| {
+                let values = evaluate_graph(&kernel.graph, 0.0, |_| value);
+                values[kernel.stores[0].node.index()]
+            };
+            let (got, want) = (of(&changed), f64::powf(value, exponent));
+            let near =
+                got == want || (got.is_nan() && want.is_nan()) || (got - want).abs() <= 8.0 * f64::EPSILON * want.abs();
+            assert!(near, "{value}^{exponent}: {got:e} and {want:e}");
+        }
+    }
+    // the derivative at 0 is that of the power
+    let mut graph = Graph::new();
+    let base = graph.read(ArrayId(0));
+    let c = graph.constant(1.5);
+    let node = graph.pow(base, c);
+    let store = Store { target: Target::Element(ArrayId(0)), node };
+    let rhs = Kernel { role: KernelRole::Rhs, graph, stores: vec![store] };
+    let program = derive::complete(vec![x], vec![rhs], "power");
+    let mut jacobian = [1.0];
+    interpret::run(&program, KernelRole::Jacobian, 0.0, &[0.0], &[], &[], &mut jacobian);
+    assert_eq!(jacobian, [0.0]);
 }

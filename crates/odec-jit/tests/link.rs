@@ -36,8 +36,9 @@ fn oscillator() -> Program {
     let spring = graph.mul(exponential, x);
     let sine = graph.apply(odec_ir::builtin::find("sin").unwrap().0, &[t]);
     let force = graph.sub(sine, spring);
-    let half = graph.constant(0.5);
-    let root = graph.pow(zz, half);
+    // an exponent that leaves a call of `pow`
+    let exponent = graph.constant(0.7);
+    let root = graph.pow(zz, exponent);
     let stores = vec![element(q, dx), element(v, force), element(z, root)];
     let rhs = Kernel { role: KernelRole::Rhs, graph: graph.clone(), stores };
 

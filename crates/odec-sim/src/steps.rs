@@ -25,7 +25,7 @@ const MAX_FOR_ONE_RUN: usize = 700;
 
 /// How often an explicit step has to be asked for until it is made, unless there will be many runs: a run asks at its start and then every
 /// hundredth step, and code takes as long to make as some thousand steps save. Its bits are those of the steps without it.
-const PATIENCE: u32 = 20;
+const PATIENCE: u32 = 80;
 
 /// The step of one formula.
 struct Kept {

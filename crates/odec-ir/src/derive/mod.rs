@@ -53,6 +53,11 @@ pub fn complete(mut arrays: Vec<Array>, kernels: Vec<Kernel>, name: impl Into<St
         derived.extend(time_derivative(&product, KernelRole::MassTimeDerivative));
     }
     kernels.extend(derived.into_iter().map(inverted));
+    let rooted = |kernel: Kernel| match kernel.role {
+        KernelRole::Initial | KernelRole::Outputs | KernelRole::Mass => kernel,
+        _ => stage::with_roots(kernel),
+    };
+    let mut kernels: Vec<Kernel> = kernels.into_iter().map(rooted).collect();
     stage::hoist(&mut arrays, &mut kernels);
     kernels.sort_by_key(|k| k.role);
     assemble(name.into(), arrays, kernels)

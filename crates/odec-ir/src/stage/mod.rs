@@ -2,9 +2,11 @@
 
 mod nests;
 mod reciprocal;
+mod roots;
 
 pub use nests::{hoist_nests, of_nest};
 pub use reciprocal::{ROUNDING_RULE, with_reciprocals};
+pub use roots::{ROOTS_RULE, with_roots};
 
 use std::collections::HashMap;
 

@@ -1,0 +1,62 @@
+//! Powers with a half in the exponent become products with a square root: a root takes a tenth of the time of a call of `pow`.
+
+use super::copy;
+use crate::builtin::Op;
+use crate::builtin::arithmetic::POW;
+use crate::builtin::exponential::SQRT;
+use crate::graph::{Graph, Node, NodeId};
+use crate::program::Kernel;
+use crate::simplify::MAX_PRODUCT_EXPONENT;
+
+/// The rule of this pass, which may change the last bits of a power. It is applied behind the derivatives, since a root has no slope at 0
+/// where the power has one, and before semantics begin. See also [`crate::simplify::ROUNDING_RULES`].
+pub const ROOTS_RULE: &str = "x^(n + 1/2), whole 0 <= n <= 16: x^n * sqrt(x); with a minus: 1 over that";
+
+/// The kernel with the rule applied. Nodes that no store needs are left out where it applies.
+#[must_use]
+pub fn with_roots(kernel: Kernel) -> Kernel {
+    if !kernel.live().any(|(_, node)| half(&kernel.graph, node).is_some()) {
+        return kernel;
+    }
+    let mut graph = Graph::new();
+    let mut map: Vec<Option<NodeId>> = vec![None; kernel.graph.len()];
+    for (id, node) in kernel.live() {
+        let new = match half(&kernel.graph, node) {
+            Some((x, whole, negative)) => {
+                let x = map[x.index()].unwrap_or(x);
+                let exponent = graph.constant(whole);
+                let power = graph.pow(x, exponent);
+                let root = graph.apply(&SQRT, &[x]);
+                let power = graph.mul(power, root);
+                let one = graph.constant(1.0);
+                if negative { graph.div(one, power) } else { power }
+            }
+            None => copy(&kernel.graph, id, &map, &mut graph),
+        };
+        for &span in kernel.graph.spans(id) {
+            graph.add_span(new, span);
+        }
+        map[id.index()] = Some(new);
+    }
+    let mut out = kernel;
+    for store in &mut out.stores {
+        store.node = map[store.node.index()].unwrap_or(store.node);
+    }
+    out.graph = graph;
+    out
+}
+
+/// The base, the whole part of the exponent and whether it is negative.
+fn half(graph: &Graph, node: Node) -> Option<(NodeId, f64, bool)> {
+    let Node::Call(op, [x, exponent, _]) = node else { return None };
+    if op != Op(&POW) {
+        return None;
+    }
+    let exponent = graph.as_constant(exponent)?;
+    let whole = exponent.abs() - 0.5;
+    (whole >= 0.0 && whole <= f64::from(MAX_PRODUCT_EXPONENT) && whole.fract() == 0.0).then_some((
+        x,
+        whole,
+        exponent < 0.0,
+    ))
+}

@@ -55,6 +55,8 @@ const STAY: f64 = 0.75;
 const CALM: u32 = 4;
 /// Steps from one look to the next where nothing is near calm, and where it is nearly so.
 const SELDOM: u32 = 8;
+/// Most steps from one look to the next while fast decay lasts that keeps a multistep method: twice as many each time.
+const RARELY: u32 = 64;
 const OFTEN: u32 = 2;
 /// Steps that a multistep method needs to come to its order and step.
 const RISE: u64 = 40;
@@ -136,6 +138,8 @@ pub struct Auto {
     failures: u32,
     calm: u32,
     look: u32,
+    /// Steps between the last two looks.
+    pause: u32,
     /// Where this leg began, with the step of the other method before it; the last step.
     since: f64,
     before: f64,
@@ -225,6 +229,7 @@ impl Auto {
             failures: 0,
             calm: 0,
             look: 1,
+            pause: 1,
             since: 0.0,
             before: 1.0,
             last: 1.0,
@@ -243,7 +248,7 @@ impl Auto {
         let side = if self.explicit.is_some() { Side::Explicit } else { Side::Implicit };
         (self.active, self.stepped) = (side, side);
         (self.begun, self.leg, self.held, self.suspect) = (false, 0, 0.0, false);
-        (self.strained, self.relaxed, self.failures, self.calm, self.look) = (0, 0, 0, 0, 1);
+        (self.strained, self.relaxed, self.failures, self.calm, self.look, self.pause) = (0, 0, 0, 0, 1, 1);
         (self.since, self.before, self.last) = (0.0, 1.0, 1.0);
         (self.doubt, self.quick, self.hasty) = ([1, 1], self.eager, false);
         self.course = Record::NONE;
@@ -324,7 +329,7 @@ impl Auto {
         self.hasty = false;
         (self.since, self.before) = (t, self.last.abs());
         (self.active, self.leg, self.suspect) = (to, 0, false);
-        (self.strained, self.relaxed, self.failures, self.calm, self.look) = (0, 0, 0, 0, 1);
+        (self.strained, self.relaxed, self.failures, self.calm, self.look, self.pause) = (0, 0, 0, 0, 1, 1);
         self.course.switches += 1;
         self.note(t, to, why);
         true
@@ -409,7 +414,12 @@ impl Auto {
         let needed = self.multistep && self.lasts(growth, t);
         if ratio > self.worth || needed {
             self.calm = 0;
-            self.look = if needed || ratio > 10.0 * self.worth { SELDOM } else { OFTEN };
+            self.pause = match ratio > 10.0 * self.worth {
+                _ if needed => (2 * self.pause).clamp(SELDOM, RARELY),
+                true => SELDOM,
+                false => OFTEN,
+            };
+            self.look = self.pause;
             return next;
         }
         self.calm += 1;
@@ -460,7 +470,8 @@ impl Integrator for Auto {
             }
             self.note(t, self.active, why);
         }
-        (self.leg, self.strained, self.relaxed, self.failures, self.calm, self.look) = (0, 0, 0, 0, 0, 1);
+        (self.leg, self.strained, self.relaxed, self.failures, self.calm) = (0, 0, 0, 0, 0);
+        (self.look, self.pause) = (1, 1);
         Ok(())
     }
 

@@ -13,6 +13,8 @@ use crate::system::{Mass, System};
 pub const SMALLEST_RTOL: f64 = 2.5e-15;
 /// An adaptive step that would leave less than this fraction of itself to the end is stretched to the end.
 const STRETCH: f64 = 0.01;
+/// A step that collapses so near to a place where f had no value, as a part of the interval, ended there.
+const NEAR: f64 = 1e-9;
 /// A fixed run whose length is a multiple of the step to within this fraction of a step ends on a whole step.
 const WHOLE_STEP: f64 = 1e-8;
 /// Where f depends on time, a step that grew by more than this grows by no more the next times, until one shrinks. While nothing
@@ -170,12 +172,19 @@ impl Run<'_> {
         let mut pace = self.pace(eval, integrator)?;
         let mut attempts = 0u64;
         let mut cause = None;
+        let mut met = None;
         while integrator.time() != t_end {
             let t = integrator.time();
             let (h, t_new) = pace.step(t);
             self.tried = h;
             if pace.collapsed(t) {
-                return Err(cause.unwrap_or(Cause::StepCollapsed { row: 0, error: f64::INFINITY }));
+                let collapsed = cause.unwrap_or(Cause::StepCollapsed { row: 0, error: f64::INFINITY });
+                // steps that shrink towards a place where f ends tell less than what was found beyond it
+                let near = |(_, at): &(Cause, f64)| (t - at).abs() <= NEAR * (t_end - t0).abs().max(t.abs());
+                return Err(match met.filter(near) {
+                    Some((beyond, _)) if matches!(collapsed, Cause::StepCollapsed { .. }) => beyond,
+                    _ => collapsed,
+                });
             }
             if attempts == self.options.max_steps {
                 return Err(Cause::TooManySteps { budget: self.options.max_steps });
@@ -202,6 +211,9 @@ impl Run<'_> {
                         return Err(failed);
                     }
                     cause = Some(failed);
+                    if let Cause::NonFiniteRhs { .. } = failed {
+                        met = eval.fault().map(|(at, _)| (failed, at));
+                    }
                     pace.retry(next);
                 }
             }

@@ -33,7 +33,7 @@ const RELAXED: u32 = 6;
 /// pay the longer patience holds. Beside a Rosenbrock method those of higher order than this go without: at their tolerances errors
 /// hold both.
 const QUICK: u32 = 3;
-const QUICK_ORDER: u32 = 5;
+const QUICK_ORDER: u32 = 7;
 /// Decay lasts where the explicit method would need more stable steps than this for the rest of the run.
 const LASTING: f64 = 200.0;
 /// The count begins anew as well when the step has grown by this much since.

@@ -53,6 +53,8 @@ const ITERATIONS: f64 = 3.0;
 const STAY: f64 = 0.75;
 /// Looks at the spectral radius in a row that must be calm.
 const CALM: u32 = 4;
+/// Steps of the explicit method from one look at its stages to the next, as long as nothing is seen.
+const UNSEEN: u64 = 4;
 /// Steps from one look to the next where nothing is near calm, and where it is nearly so.
 const SELDOM: u32 = 8;
 /// Most steps from one look to the next while fast decay lasts that keeps a multistep method: twice as many each time.
@@ -341,8 +343,8 @@ impl Auto {
         let Some(explicit) = &mut self.explicit else { return next };
         let turn = self.leg % CHECK;
         let look = turn + MEAN as u64 >= CHECK || self.suspect;
-        if self.strained == 0 && turn.is_multiple_of(2) && !look {
-            return next; // every other step will do as long as nothing is seen
+        if self.strained == 0 && !turn.is_multiple_of(UNSEEN) && !look {
+            return next;
         }
         let (mut strain, mut real) = explicit.strain().unwrap_or_default();
         if look

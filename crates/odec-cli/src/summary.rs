@@ -234,8 +234,9 @@ impl Summary {
 
         lines.extend(self.counts.lines());
         // what a full matrix does for a few unknowns goes without saying
-        let compiled = Kind::Compiled.to_string();
-        if let Some(linear) = self.linear.as_ref().filter(|linear| linear.n > SMALL || linear.kind == compiled) {
+        let compiled = [Kind::Compiled, Kind::WholeSteps].map(|kind| kind.to_string());
+        let worth_telling = |linear: &&Linear| linear.n > SMALL || compiled.contains(&linear.kind);
+        if let Some(linear) = self.linear.as_ref().filter(worth_telling) {
             lines.push(("linear".into(), linear.text.clone()));
         }
         for q in &self.conserved {

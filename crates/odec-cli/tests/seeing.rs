@@ -230,4 +230,14 @@ fn costs_are_measured() {
     assert!(bdf["minimum"].as_f64().unwrap() <= bdf["median"].as_f64().unwrap() && bdf["f"].as_u64().unwrap() > 10);
     folder.run(&["bench", &hires, "--rtol", "1e-3"]).exits(2);
     folder.run(&["bench", &hires, "--rtols", "2"]).exits(2);
+    folder.run(&["bench", &hires, "--step", "0.1"]).exits(2);
+    folder.run(&["bench", &hires, "--samples", "10"]).exits(2);
+    let few = ["bench", &hires, "--methods", "rodas4", "--rtols", "1e-4", "--repeat", "1", "--max-steps", "10"];
+    let out = folder.run(&few).exits(0).out();
+    assert!(out.contains("failed at"), "{out}");
+    // a run so long that whole steps are made says so
+    let text =
+        "state x = 1, v = 0\nx' = v\nv' = -x - x^3\nrun { t = 0 .. 4000; rtol = 1e-6; method = rodas4; samples = 1 }\n";
+    let folder = folder.with("long.ode", text);
+    folder.run(&["run", "long.ode", "-o", "long.csv"]).exits(0).says("whole steps in machine code");
 }

@@ -317,6 +317,41 @@ fn auto_takes_series_where_they_are_short_and_smooth() {
     }
 }
 
+/// Where the solution has no series at its start a Runge-Kutta method stands in, also for a runner, whose next run may start elsewhere.
+#[test]
+fn auto_starts_where_there_is_no_series() {
+    let texts = [
+        "param inflow = 1\nstate x = 0\nx' = inflow - sqrt(x)\n",
+        "state x = 0\nx' = 1 - x^1.5\n",
+        "state x = 0, v = 0, w = 0\nx' = v\nv' = -0.5*hypot(v, w)*v\nw' = 1 - 0.5*hypot(v, w)*w\n",
+    ];
+    for text in texts {
+        let bound = bind(text, Choices { t_end: Some(2.0), ..Choices::default() });
+        for rtol in [1e-8, 1e-10] {
+            let options = Options { rtol, atol: vec![rtol * 1e-2], ..bound.options.clone() };
+            let name = if rtol < 1e-9 { "vern9" } else { "vern7" };
+            let (auto, rows) = run(&bound, "auto", &options, 2.0).unwrap();
+            let course = auto.course.clone().unwrap();
+            assert_eq!((course.legs[0].method, course.switches), (name, 0), "{text}");
+            let (alone, _) = run(&bound, name, &options, 2.0).unwrap();
+            assert_eq!(auto.y, alone.y, "{text}");
+            // the series serves from elsewhere, and the first start again after it
+            let mut runner = odec_ode::Runner::new(&bound.machine, method::find("auto").unwrap(), &options).unwrap();
+            let first = bound.machine.initial(0.0);
+            let elsewhere: Vec<f64> = first.iter().map(|y| y + 0.5).collect();
+            for (y0, expected) in [(&first, name), (&elsewhere, "taylor"), (&first, name)] {
+                let mut again = Rows::default();
+                let problem = Problem { t0: 0.0, t_end: 2.0, y0: y0.clone() };
+                let samples = Samples::Times((0..=40).map(|i| f64::from(i) * 0.05).collect());
+                let outcome = runner.run(&bound.machine, &problem, &samples, &mut again).unwrap();
+                assert_eq!(outcome.course.unwrap().legs[0].method, expected, "{text}");
+                assert!(expected == "taylor" || outcome.y == auto.y, "{text}");
+            }
+            drop(rows);
+        }
+    }
+}
+
 /// Stiff models are found stiff from their series too, and cost about what the implicit method alone costs.
 #[test]
 fn auto_leaves_the_series_where_a_model_is_stiff() {

@@ -78,6 +78,11 @@ pub fn bench(args: &Bench, reporter: Reporter) -> Exit {
         let headline = "`odec bench` takes `--methods` and `--rtols`, not `--method` and `--rtol`";
         return usage(error("E0705", headline.into(), Some(help.into())));
     }
+    if args.block.step.is_some() || args.block.samples.is_some() {
+        let help = "`odec compare` takes `--steps`; `odec run` takes both";
+        let headline = "`odec bench` takes neither `--step` nor `--samples`: steps follow the tolerances, and only the end is kept";
+        return usage(error("E0705", headline.into(), Some(help.into())));
+    }
     let names: Vec<&str> = match args.methods.is_empty() {
         true => DEFAULT.to_vec(),
         false => args.methods.iter().map(|name| name.trim()).collect(),
@@ -103,12 +108,13 @@ pub fn bench(args: &Bench, reporter: Reporter) -> Exit {
     };
     signal::listen();
     let bound = &session.bound;
+    let budget = if args.block.max_steps.is_some() { bound.options.max_steps } else { BUDGET };
     let measured = accurate(bound, &even_times(bound, TIMES), &signal::asked_to_stop).and_then(|reference| {
         compare::warm(bound);
         let mut lines = vec![];
         for &method in &methods {
             for &rtol in &rtols {
-                lines.push(line(bound, method, rtol, args.repeat.max(1), &reference)?);
+                lines.push(line(bound, method, &options(bound, rtol, budget), args.repeat.max(1), &reference)?);
             }
         }
         Ok((reference, lines))
@@ -121,20 +127,25 @@ pub fn bench(args: &Bench, reporter: Reporter) -> Exit {
 }
 
 /// The options of the model's run at another tolerance, the absolute ones in proportion.
-fn options(bound: &Bound, rtol: f64) -> Options {
+fn options(bound: &Bound, rtol: f64, max_steps: u64) -> Options {
     let own = &bound.options;
     let atol = own.atol.iter().map(|a| a * (rtol / own.rtol)).collect();
-    Options { rtol, atol, fixed: false, step: None, max_steps: BUDGET, ..own.clone() }
+    Options { rtol, atol, fixed: false, step: None, max_steps, ..own.clone() }
 }
 
-fn line(bound: &Bound, method: &'static Method, rtol: f64, repeat: usize, reference: &Reference) -> Result<Line, Gone> {
-    let options = options(bound, rtol);
+fn line(
+    bound: &Bound,
+    method: &'static Method,
+    options: &Options,
+    repeat: usize,
+    reference: &Reference,
+) -> Result<Line, Gone> {
     let Measurement { end, error, stats, .. } =
-        compare::measure(bound, method, &options, reference, &signal::asked_to_stop)?;
+        compare::measure(bound, method, options, reference, &signal::asked_to_stop)?;
     let mut seconds = vec![];
     if matches!(end, End::Reached) {
         let samples = Samples::Times(vec![bound.problem.t_end]);
-        let mut runner = Runner::new(&bound.machine, method, &options)
+        let mut runner = Runner::new(&bound.machine, method, options)
             .map_err(|refusal| Gone::Failed(SolveError::Refused(refusal)))?;
         let clock = Instant::now();
         while seconds.len() < repeat && clock.elapsed().as_secs_f64() < LONGEST {
@@ -152,7 +163,7 @@ fn line(bound: &Bound, method: &'static Method, rtol: f64, repeat: usize, refere
     seconds.sort_by(f64::total_cmp);
     Ok(Line {
         method: method.name,
-        rtol,
+        rtol: options.rtol,
         end: match &end {
             End::Reached => "reached".to_string(),
             End::BlewUp(t) => format!("blew up by {}", brief(*t)),

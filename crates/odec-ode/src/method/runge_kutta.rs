@@ -486,7 +486,8 @@ impl Integrator for Embedded {
             Err(cause) => return Attempt::Failed { cause, next: self.control.fail(h) },
             Ok(square) => square,
         };
-        if square > 1.0 {
+        // one that is not a number is no error within the tolerance
+        if !(square <= 1.0) {
             let err = square.sqrt();
             fused::sum(&mut self.error, self.places.slopes(&self.next), h, &self.error_terms);
             let ends = (self.state(), &self.next[self.places.state()]);

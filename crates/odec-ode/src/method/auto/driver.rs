@@ -6,9 +6,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::algebraic;
 use super::course::{Course, KEPT, Leg, Why};
 use super::spectral::{Growth, MEAN, Spectral};
+use super::{algebraic, runge_kutta};
 use crate::control::{Tolerances, weighted_norm};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
@@ -104,9 +104,29 @@ enum Side {
     Implicit,
 }
 
+/// An explicit method in reserve, with what belongs to it.
+struct Spare {
+    integrator: Box<dyn Integrator>,
+    name: &'static str,
+    strain: f64,
+    limit: f64,
+    /// It stands in for the other, which is here.
+    at_work: bool,
+}
+
+/// h*lambda on the negative real axis that strain a method at this tolerance, and what it cannot exceed; 1 where nothing is known of it.
+fn bounds(method: &'static Method, rtol: f64) -> (f64, f64) {
+    let Some((stable, accurate)) = limits(method, rtol) else { return (1.0, 1.0) };
+    let most = if method.order > 8 { HIGH_ORDER } else { BETWEEN.1 };
+    let strain = (STRAINED * accurate).clamp(BETWEEN.0 * stable, most * stable);
+    (strain, (REACH * accurate).clamp(REACHES.0 * stable, REACHES.1 * stable))
+}
+
 /// The two methods and the evidence for a change.
 pub struct Auto {
     explicit: Option<Box<dyn Integrator>>,
+    /// For a start where the series of the solution does not exist (the root of a state that is 0).
+    spare: Option<Spare>,
     implicit: Box<dyn Integrator>,
     names: [Option<&'static str>; 2],
     spectral: Option<Spectral>,
@@ -180,16 +200,18 @@ impl Auto {
         let with = |method: &'static Method| (method.build)(&Setup { method, ..*setup });
         let (mut integrator, mut spectral) = (None, None);
         let (mut limit, mut strained) = (1.0, 1.0);
+        let mut spare = None;
         if let Some(method) = explicit.filter(|_| !algebraic(setup.system)) {
             match (with(method), Spectral::new(setup.system, tolerances.clone())) {
                 (Ok(built), Ok(radius)) => (integrator, spectral) = (Some(built), Some(radius)),
                 (Err(Refusal::SingularMass { .. }), _) | (_, Err(Refusal::SingularMass { .. })) => {}
                 (Err(refusal), _) | (_, Err(refusal)) => return Err(refusal),
             }
-            if let Some((stable, accurate)) = limits(method, setup.options.rtol) {
-                let most = if method.order > 8 { HIGH_ORDER } else { BETWEEN.1 };
-                strained = (STRAINED * accurate).clamp(BETWEEN.0 * stable, most * stable);
-                limit = (REACH * accurate).clamp(REACHES.0 * stable, REACHES.1 * stable);
+            (strained, limit) = bounds(method, setup.options.rtol);
+            if matches!(method.family, Family::Taylor) {
+                let other = runge_kutta(setup.options.rtol);
+                let (strain, limit) = bounds(other, setup.options.rtol);
+                spare = Some(Spare { integrator: with(other)?, name: other.name, strain, limit, at_work: false });
             }
         }
         // A step of the implicit method has to be so much longer than a stable one to be worth its work; in doubt it stays.
@@ -210,6 +232,7 @@ impl Auto {
             active: Side::Implicit,
             stepped: Side::Implicit,
             explicit: integrator,
+            spare,
             implicit: with(implicit)?,
             spectral,
             tolerances,
@@ -245,8 +268,24 @@ impl Auto {
         Ok(auto)
     }
 
+    /// The explicit method and the one in reserve change places.
+    fn change_places(&mut self) {
+        let (Some(spare), Some(explicit), [Some(name), _]) = (&mut self.spare, &mut self.explicit, &mut self.names)
+        else {
+            return;
+        };
+        std::mem::swap(&mut spare.integrator, explicit);
+        std::mem::swap(&mut spare.name, name);
+        std::mem::swap(&mut spare.strain, &mut self.strain);
+        std::mem::swap(&mut spare.limit, &mut self.limit);
+        spare.at_work = !spare.at_work;
+    }
+
     /// Nothing is known of the run to come.
     fn begin(&mut self) {
+        if self.spare.as_ref().is_some_and(|spare| spare.at_work) {
+            self.change_places();
+        }
         let side = if self.explicit.is_some() { Side::Explicit } else { Side::Implicit };
         (self.active, self.stepped) = (side, side);
         (self.begun, self.leg, self.held, self.suspect) = (false, 0, 0.0, false);
@@ -457,6 +496,10 @@ impl Integrator for Auto {
             self.names[0] = None;
             set = self.implicit.set(eval, t, y);
         }
+        if set.is_err() && self.active == Side::Explicit && self.spare.as_ref().is_some_and(|spare| !spare.at_work) {
+            self.change_places();
+            set = self.active().set(eval, t, y);
+        }
         set?;
         if !self.begun {
             self.begun = true;
@@ -480,7 +523,8 @@ impl Integrator for Auto {
     fn renew(&mut self, system: &dyn System) -> bool {
         // without either of them it is no longer what it was
         let (Some(explicit), Some(spectral)) = (&mut self.explicit, &mut self.spectral) else { return false };
-        if !(explicit.renew(system) && self.implicit.renew(system) && spectral.renew()) {
+        let spare = self.spare.as_mut().is_none_or(|spare| spare.integrator.renew(system));
+        if !(spare && explicit.renew(system) && self.implicit.renew(system) && spectral.renew()) {
             return false;
         }
         self.begin();

@@ -55,6 +55,17 @@ pub struct Partners {
     pub implicit: &'static Method,
 }
 
+/// The explicit Runge-Kutta method for a tolerance.
+fn runge_kutta(rtol: f64) -> &'static Method {
+    if rtol < TIGHTEST_EXPLICIT {
+        &method::explicit::vern9::METHOD
+    } else if rtol < TIGHT_EXPLICIT {
+        &method::explicit::vern7::METHOD
+    } else {
+        &method::explicit::tsit5::METHOD
+    }
+}
+
 /// The methods for a problem of these traits.
 pub fn partners(traits: &Traits) -> Partners {
     let Traits { n, fixed, rtol, moving_mass, series } = *traits;
@@ -62,15 +73,7 @@ pub fn partners(traits: &Traits) -> Partners {
         let implicit = if moving_mass { &method::multistep::BDF2 } else { &method::rosenbrock::rodas4::METHOD };
         return Partners { explicit: None, implicit };
     }
-    let explicit = if series && rtol < TIGHT_SERIES {
-        &method::taylor::METHOD
-    } else if rtol < TIGHTEST_EXPLICIT {
-        &method::explicit::vern9::METHOD
-    } else if rtol < TIGHT_EXPLICIT {
-        &method::explicit::vern7::METHOD
-    } else {
-        &method::explicit::tsit5::METHOD
-    };
+    let explicit = if series && rtol < TIGHT_SERIES { &method::taylor::METHOD } else { runge_kutta(rtol) };
     let implicit = if n > SMALL {
         &method::multistep::BDF
     } else if moving_mass || rtol < TIGHTEST {

@@ -40,8 +40,7 @@ fn own(problem: &Problem, count: usize, name: &str) -> Total {
     let mut loaded = odec::load(problem)?;
     let method = method::find(name).map_err(|_| format!("no {name}"))?;
     let options = odec::options(&loaded, RTOL, problem.floor);
-    let mut runner =
-        Runner::new(&loaded.bound.machine, method, &options).map_err(|why| format!("refused: {why:?}"))?;
+    let mut runner = Runner::new(&loaded.bound.machine, method, &options).map_err(|why| format!("refused: {why:?}"))?;
     let mut run = |y: &mut [f64]| {
         for (value, &place) in y.iter().zip(&loaded.places) {
             loaded.bound.problem.y0[place] = *value;

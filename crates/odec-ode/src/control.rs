@@ -3,6 +3,7 @@
 use crate::evaluator::Evaluator;
 use crate::linear::MassMatrix;
 use crate::problem::{Cause, Options};
+use crate::roots::{exp2, inverse_power, log2};
 use crate::system::Mass;
 
 /// Per-state tolerances; the weight of state i is 1 / (atol_i + rtol * |y_i|).
@@ -204,28 +205,24 @@ pub const H312B: Controller = filter([0.125, 0.25, 0.125], [0.375, 0.125]);
 /// Ratio after an attempt that gave no value to test.
 pub const FAILED_RATIO: f64 = 0.25;
 
-/// Least error that a step uses, and that the laws remember.
+/// Least error that a step uses, and that the laws remember, with their logarithms to base 2.
 const LEAST_ERROR: f64 = 1e-10;
-const LEAST_REMEMBERED: f64 = 1e-4;
+const LOG_LEAST: f64 = -10.0 * std::f64::consts::LOG2_10;
+const LOG_REMEMBERED: f64 = -4.0 * std::f64::consts::LOG2_10;
 /// Least error that the predictive law remembers.
 const LEAST_PREDICTED: f64 = 1e-2;
-
-/// x^-exponent, by square roots where these give it.
-fn inverse_power(x: f64, exponent: f64) -> f64 {
-    if exponent == 0.25 { 1.0 / x.sqrt().sqrt() } else { x.powf(-exponent) }
-}
 
 /// A controller with its memory.
 #[derive(Clone, Debug)]
 pub struct Control {
     controller: Controller,
     exponent: f64,
-    /// Logarithm of the error of the last step, and of the one before, kept by the laws that take powers of several errors: one
+    /// Logarithm to base 2 of the error of the last step, and of the one before, kept by the laws that take powers of several errors: one
     /// logarithm and one exponential are all a step needs.
     last_log: f64,
     older_log: f64,
-    /// The error of the last step to the power of -exponent, kept by the predictive law.
-    last_power: f64,
+    /// The error of the last step to the power of the exponent, kept by the predictive law.
+    last_root: f64,
     last_step: f64,
     /// Length of the step before the last, for filters.
     older_step: f64,
@@ -238,9 +235,9 @@ impl Control {
         Control {
             controller,
             exponent: 1.0 / (f64::from(order) + 1.0),
-            last_log: LEAST_REMEMBERED.ln(),
-            older_log: LEAST_REMEMBERED.ln(),
-            last_power: 1.0,
+            last_log: LOG_REMEMBERED,
+            older_log: LOG_REMEMBERED,
+            last_root: 1.0,
             last_step: 0.0,
             older_step: 0.0,
             rejected: false,
@@ -250,7 +247,7 @@ impl Control {
     /// Forgets the steps before.
     pub fn reset(&mut self) {
         (self.last_step, self.older_step, self.rejected) = (0.0, 0.0, false);
-        (self.last_log, self.older_log) = (LEAST_REMEMBERED.ln(), LEAST_REMEMBERED.ln());
+        (self.last_log, self.older_log) = (LOG_REMEMBERED, LOG_REMEMBERED);
     }
 
     /// True when the last attempt was not accepted.
@@ -260,13 +257,13 @@ impl Control {
 
     /// The next step after an accepted step `h` with error `err`.
     pub fn accept(&mut self, h: f64, err: f64) -> f64 {
-        self.accepted(h, err, f64::ln)
+        self.accepted(h, err, log2)
     }
 
     /// [`Control::accept`] where the square of the error is known.
     pub fn accept_square(&mut self, h: f64, square: f64) -> f64 {
         match self.controller.law {
-            Law::Pi { .. } | Law::Filter { .. } => self.accepted(h, square, |square| 0.5 * square.ln()),
+            Law::Pi { .. } | Law::Filter { .. } => self.accepted(h, square, |square| 0.5 * log2(square)),
             Law::Standard | Law::Predictive => self.accept(h, square.sqrt()),
         }
     }
@@ -282,14 +279,14 @@ impl Control {
         let mut ratio = match c.law {
             Law::Standard | Law::Predictive => self.by_power(h, measure.max(LEAST_ERROR)),
             Law::Pi { beta } => {
-                let log = log(measure).max(LEAST_ERROR.ln());
-                let ratio = c.safety * ((0.75 * beta - self.exponent) * log + beta * self.last_log).exp();
-                self.last_log = log.max(LEAST_REMEMBERED.ln());
+                let log = log(measure).max(LOG_LEAST);
+                let ratio = c.safety * exp2((0.75 * beta - self.exponent) * log + beta * self.last_log);
+                self.last_log = log.max(LOG_REMEMBERED);
                 ratio
             }
             Law::Filter { beta, alpha } => {
-                let log = log(measure).max(LEAST_ERROR.ln());
-                let errors = [log.max(LEAST_REMEMBERED.ln()), self.last_log, self.older_log];
+                let log = log(measure).max(LOG_LEAST);
+                let errors = [log.max(LOG_REMEMBERED), self.last_log, self.older_log];
                 let mut sum = -self.exponent * log;
                 if known {
                     sum = 0.0;
@@ -299,12 +296,12 @@ impl Control {
                     for (ratio, alpha) in [h / self.last_step, self.last_step / self.older_step].into_iter().zip(alpha)
                     {
                         if alpha != 0.0 {
-                            sum -= alpha * ratio.ln();
+                            sum -= alpha * log2(ratio);
                         }
                     }
                 }
                 (self.older_log, self.last_log) = (self.last_log, errors[0]);
-                c.safety * sum.exp()
+                c.safety * exp2(sum)
             }
         };
         ratio = ratio.clamp(c.shrink, c.grow);
@@ -325,9 +322,11 @@ impl Control {
             return standard;
         }
         // (h/h_1) (err_1/err^2)^(1/(p+1))
-        let gain = (h / self.last_step) * power * power / self.last_power;
+        let gain = ((h / self.last_step) * self.last_root) * (power * power);
         let ratio = if self.last_step != 0.0 { standard.min(c.safety * gain) } else { standard };
-        self.last_power = if err > LEAST_PREDICTED { power } else { inverse_power(LEAST_PREDICTED, self.exponent) };
+        // nothing of this step waits for it
+        self.last_root =
+            1.0 / if err > LEAST_PREDICTED { power } else { inverse_power(LEAST_PREDICTED, self.exponent) };
         ratio
     }
 
@@ -335,7 +334,7 @@ impl Control {
     pub fn reject(&mut self, h: f64, err: f64) -> f64 {
         self.rejected = true;
         let c = &self.controller;
-        let ratio = c.safety * err.powf(-self.exponent);
+        let ratio = c.safety * inverse_power(err, self.exponent);
         h * if ratio.is_finite() { ratio.clamp(c.shrink, 0.95) } else { c.shrink }
     }
 

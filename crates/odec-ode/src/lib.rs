@@ -63,6 +63,7 @@ pub mod method;
 pub mod newton;
 pub mod pattern;
 pub mod problem;
+pub(crate) mod roots;
 pub mod solve;
 pub mod step;
 pub mod system;

@@ -11,6 +11,7 @@ use crate::integrator::{Attempt, Integrator};
 use crate::method::runge_kutta::while_true;
 use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::problem::{Cause, Refusal};
+use crate::roots::{exp2, log2};
 use crate::system::System;
 
 /// Highest order, that of a tolerance at the rounding of doubles.
@@ -134,6 +135,8 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         now: node(),
         next: node(),
         powers: vec![0.0; order],
+        log_n: log2(n as f64),
+        shares: [0.5 / order as f64, 0.5 / (order - 1) as f64],
     }))
 }
 
@@ -155,6 +158,9 @@ struct Taylor {
     next: Node,
     /// Of the step.
     powers: Vec<f64>,
+    /// Logarithm to base 2 of the number of states, and 1/(2k) for the last order and that before: a mean of squares to a root.
+    log_n: f64,
+    shares: [f64; 2],
 }
 
 /// Terms summed side by side, so that none waits for another.
@@ -208,35 +214,6 @@ fn sum(y: &[f64], c: &[f64], powers: &[f64], out: &mut [f64], slope: Option<&mut
     }
 }
 
-/// Logarithm to base 2 to seven digits, which is more than a step size needs, by 2 artanh((m - 1)/(m + 1)). What is not a normal
-/// positive number counts as the nearest one that is, NaN as infinite.
-fn log2_nearly(x: f64) -> f64 {
-    const HALF: i64 = 0x3fe6_a09e_667f_3bcd; // sqrt(1/2)
-    let x = if x > f64::MIN_POSITIVE {
-        x
-    } else if x.is_nan() {
-        f64::MAX
-    } else {
-        f64::MIN_POSITIVE
-    };
-    let bits = x.min(f64::MAX).to_bits() as i64;
-    let exponent = (bits - HALF) >> 52;
-    let m = f64::from_bits((bits - (exponent << 52)) as u64);
-    let s = (m - 1.0) / (m + 1.0);
-    let square = s * s;
-    let series = s + s * square * (1.0 / 3.0 + square * (1.0 / 5.0 + square / 7.0));
-    exponent as f64 + 2.0 * std::f64::consts::LOG2_E * series
-}
-
-/// 2^x to six digits; below and above the range of numbers, its ends.
-fn exp2_nearly(x: f64) -> f64 {
-    let x = x.clamp(-1022.0, 1023.0);
-    let whole = x.round_ties_even();
-    let z = (x - whole) * std::f64::consts::LN_2;
-    let series = 1.0 + z * (1.0 + z * (0.5 + z * (1.0 / 6.0 + z * (1.0 / 24.0 + z / 120.0))));
-    f64::from_bits(((whole as i64 + 1023) as u64) << 52) * series
-}
-
 impl Taylor {
     fn split(room: &[f64], places: Places) -> (&[f64], &[f64]) {
         let (y, rest) = room.split_at(places.n);
@@ -245,10 +222,10 @@ impl Taylor {
 
     /// The step that the last two coefficients of the series at hand allow: the smaller of size_k^(-1/k).
     fn radius(&self) -> f64 {
-        let Places { n, order, .. } = self.places;
+        let Places { order, .. } = self.places;
         let sums = &self.now.room[self.places.sums()..];
-        let rate = |sum: f64, k: usize| log2_nearly(sum / n as f64) / (2 * k) as f64;
-        SAFETY * exp2_nearly(-rate(sums[1], order).max(rate(sums[2], order - 1)))
+        let rate = |sum: f64, k: usize| (log2(sum) - self.log_n) * self.shares[order - k];
+        SAFETY * exp2(-rate(sums[1], order).max(rate(sums[2], order - 1)))
     }
 
     /// A step from `now` into `next`; the square of its defect over what is allowed.
@@ -368,31 +345,5 @@ impl Integrator for Taylor {
         powers(h, room);
         let (start, c) = Self::split(&self.before.room, self.places);
         sum(start, c, room, y, None);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{exp2_nearly, log2_nearly};
-
-    #[test]
-    fn powers_and_logarithms_are_near_enough_for_steps() {
-        for k in -3000..=3000 {
-            let x = f64::from(k) * 0.3337;
-            let power = exp2_nearly(x);
-            assert!((power / x.exp2() - 1.0).abs() < 1e-5, "2^{x}: {power}");
-            let argument = x.exp2() * 1.7;
-            assert!((log2_nearly(argument) - argument.log2()).abs() < 1e-6, "log2 of {argument}");
-        }
-    }
-
-    #[test]
-    fn powers_and_logarithms_of_anything_are_finite() {
-        for x in [0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 5e-324, f64::MAX, f64::MIN_POSITIVE] {
-            assert!(log2_nearly(x).abs() <= 1024.0, "{x}: {}", log2_nearly(x));
-            let power = exp2_nearly(x);
-            assert!(x.is_nan() || (power > 0.0 && power.is_finite()), "{x}: {power}");
-        }
-        assert!(log2_nearly(f64::NAN) > 1000.0, "far too large");
     }
 }

@@ -1,5 +1,7 @@
 //! Whole steps as one function: who can write f and a method together says so here, and the method calls it instead of f.
 
+use std::any::Any;
+
 use crate::linear::LinearReport;
 use crate::method::{rosenbrock, runge_kutta};
 
@@ -57,7 +59,7 @@ impl PartialEq for Formula {
 }
 
 /// A whole step of a system.
-pub trait WholeStep: Send + Sync {
+pub trait WholeStep: Any + Send + Sync {
     /// One step from time t with the parameters `p` of the system ([`crate::System::parameters`]). What the buffers hold: [`Formula`].
     fn run(&self, t: f64, kept: &[f64], p: &[f64], given: &[f64], out: &mut [f64]);
     /// What it solves linear systems with, if it does.

@@ -41,7 +41,7 @@ pub enum Mass<'a> {
 
 /// A function of (t, y) that holds no state. Solvers call it through `&dyn System`; slices have length n unless said.
 /// A value that is not finite need not be reported: the caller looks.
-pub trait System: Sync {
+pub trait System {
     /// Sizes.
     fn shape(&self) -> Shape;
     /// f(t, y) into `f`.
@@ -90,6 +90,11 @@ pub trait System: Sync {
     /// whose steps are the same bit by bit either way ask again as they go.
     fn whole_step(&self, _formula: Formula) -> Option<Arc<dyn WholeStep>> {
         None
+    }
+    /// Makes one of the steps of [`System::whole_step`]: by calling it, or, where several runs take turns on one thread, together with those of other
+    /// runs. The results are the same bit by bit.
+    fn take_step(&self, step: &(dyn WholeStep + 'static), t: f64, kept: &[f64], given: &[f64], out: &mut [f64]) {
+        step.run(t, kept, self.parameters(), given, out);
     }
     /// True where there will be many runs, so that code for them pays from the first step on.
     fn expects_many_runs(&self) -> bool {

@@ -1,9 +1,12 @@
 //! Many trajectories of one model on one thread: compiled once, other start values for each.
 
+use std::cell::{Cell, RefCell};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use odec_ode::{Runner, method};
+use odec_sim::bind::Bound;
+use odec_sim::together::together;
 
 use super::{Row, start};
 use crate::page::tables::figure;
@@ -36,20 +39,43 @@ pub fn all(problem: &Problem, count: usize, mut solve: impl FnMut(&mut [f64]) ->
     Ok((1e3 * clock.elapsed().as_secs_f64(), sum))
 }
 
+/// Trajectories before the clock starts: what is compiled in the first runs is compiled then.
+const WARM: usize = 500;
+
 fn own(problem: &Problem, count: usize, name: &str) -> Total {
-    let mut loaded = odec::load(problem)?;
+    let loaded = odec::load(problem)?;
     let method = method::find(name).map_err(|_| format!("no {name}"))?;
     let options = odec::options(&loaded, RTOL, problem.floor);
-    let mut runner = Runner::new(&loaded.bound.machine, method, &options).map_err(|why| format!("refused: {why:?}"))?;
-    let mut run = |y: &mut [f64]| {
-        for (value, &place) in y.iter().zip(&loaded.places) {
-            loaded.bound.problem.y0[place] = *value;
+    let lanes = loaded.bound.machine.lanes();
+    let strand = |_| RefCell::new((loaded.bound.fork(), None::<Runner>));
+    let strands: Vec<RefCell<(Bound, Option<Runner>)>> = (0..lanes).map(strand).collect();
+    let pass = |count: usize| -> Total {
+        let (next, ends, trouble) = (Cell::new(0), RefCell::new(vec![0.0; count]), RefCell::new(None));
+        let clock = Instant::now();
+        together(lanes, &|number, lane| {
+            let (bound, runner) = &mut *strands[number].borrow_mut();
+            let system = lane.system(&bound.machine);
+            while next.get() < count {
+                let k = next.replace(next.get() + 1);
+                for (value, &place) in first(problem, k, count).iter().zip(&loaded.places) {
+                    bound.problem.y0[place] = *value;
+                }
+                match odec::solve(&system, method, &options, &bound.problem, runner) {
+                    Ok(outcome) => ends.borrow_mut()[k] = outcome.y.iter().sum(),
+                    Err(why) => {
+                        *trouble.borrow_mut() = Some(why);
+                        break;
+                    }
+                }
+            }
+        });
+        match trouble.into_inner() {
+            Some(why) => Err(why),
+            None => Ok((1e3 * clock.elapsed().as_secs_f64(), ends.into_inner().iter().sum())),
         }
-        odec::again(&loaded, &mut runner, y).map(|_| ())
     };
-    // what is compiled at the first run is compiled beforehand
-    run(&mut problem.start.clone())?;
-    all(problem, count, run)
+    pass(WARM)?;
+    pass(count)
 }
 
 fn limit(problem: &Problem, count: usize) -> Total {

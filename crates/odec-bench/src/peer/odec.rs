@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use odec_lang::model::Model;
 use odec_lang::source::Source;
 use odec_ode::method::{self, Method};
-use odec_ode::problem::{Options, Samples, SolveError};
-use odec_ode::{Runner, Sink};
+use odec_ode::problem::{Options, Outcome, Samples, SolveError};
+use odec_ode::{Runner, Sink, System};
 use odec_sim::bind::{Bound, Plan as Binding, Purpose};
 use odec_sim::choices::Choices;
 use odec_sim::compare::warm;
@@ -148,6 +148,21 @@ pub fn again(loaded: &Loaded, runner: &mut Runner, end: &mut [f64]) -> Result<Co
         *value = outcome.y[place];
     }
     Ok(Counts { steps: outcome.stats.accepted, f: outcome.stats.rhs })
+}
+
+/// A run of a system of its own, with a runner that is made at the first one.
+pub fn solve(
+    system: &dyn System,
+    method: &'static Method,
+    options: &Options,
+    problem: &odec_ode::Problem,
+    runner: &mut Option<Runner>,
+) -> Result<Outcome, String> {
+    let runner = match runner {
+        Some(runner) => runner,
+        None => runner.insert(Runner::new(system, method, options).map_err(|e| brief(&SolveError::Refused(e)))?),
+    };
+    runner.run(system, problem, &Samples::Times(vec![]), &mut Nothing).map_err(|e| brief(&e))
 }
 
 fn brief(error: &SolveError) -> String {

@@ -10,7 +10,7 @@ use odec_ir::{KernelRole, Layout, Lowering, Program, expand};
 use crate::code::{Buffers, Code};
 use crate::function::Function;
 use crate::looped::Looped;
-use crate::{JitError, MAX_SCRATCH, MAX_SLOTS, Strategy, lower};
+use crate::{JitError, MAX_SCRATCH, MAX_SLOTS, Strategy, lower, pairs};
 
 /// Number of roles of kernels.
 pub(crate) const ROLES: usize = 11;
@@ -283,7 +283,8 @@ pub(crate) fn schedules(program: &Program, layout: &Layout, strategy: Strategy) 
         if slots > MAX_SLOTS {
             return Err(JitError::TooManySlots { role, slots });
         }
-        let schedule = Schedule::of(program, layout, &expand::expanded(kernel))?;
+        let mut schedule = Schedule::of(program, layout, &expand::expanded(kernel))?;
+        pairs::beside(&mut schedule);
         readable(&schedule, layout.np)?;
         lower::check(&schedule)?;
         let values = strategy.cut(&schedule).scratch_len;

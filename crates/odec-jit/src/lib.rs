@@ -16,6 +16,7 @@ mod lower;
 mod nest;
 mod object;
 mod ops;
+mod pairs;
 mod pieces;
 mod text;
 mod unit;

@@ -10,7 +10,7 @@ use odec_ir::{Lowering, Op, Primitive};
 
 use crate::ops::{self, Width};
 use crate::pieces::{FAR, Pieces};
-use crate::{JitError, libm};
+use crate::{JitError, libm, pairs};
 
 /// Steps after which a number or an element of a buffer is read again rather than kept in a register: keeping it
 /// costs a register, and soon a spill, for all that time.
@@ -160,10 +160,20 @@ impl<'a> Bodies<'a> {
             args.push(pos.ins().stack_addr(self.abi.pointer, slot, 0));
         }
         let range = self.pieces.ranges.get(piece).cloned().unwrap_or(0..0);
+        let schedule = self.schedule;
+        let steps = &schedule.steps[range.clone()];
         let mut body = Body { bodies: self, imports, pos, args, functions: Vec::new(), piece: piece as u32, step: 0 };
-        for step in range {
-            body.step = step as u32;
-            match body.bodies.schedule.steps[step] {
+        let mut done = 0;
+        while let Some(&step) = steps.get(done) {
+            body.step = (range.start + done) as u32;
+            done += 1;
+            let next = steps.get(done).and_then(|&next| pairs::twins(schedule, [step, next]));
+            if let Some((primitive, values)) = next {
+                body.compute_two(primitive, values);
+                done += 1;
+                continue;
+            }
+            match step {
                 Step::Compute(value) => body.compute(value)?,
                 Step::Store { slot, value } => {
                     let number = body.number(value);
@@ -274,6 +284,12 @@ impl Body<'_, '_, '_> {
             }
             Lowering::Expand(_) => return Err(JitError::Malformed(op.0.name.to_string())),
         }
+        self.keep(value, number, truth);
+        Ok(())
+    }
+
+    /// Takes in what was computed at this step.
+    fn keep(&mut self, value: u32, number: Option<Value>, truth: Option<Value>) {
         let scratch = self.bodies.pieces.scratch(value);
         let until = if scratch.is_some() { self.step + FAR as u32 } else { u32::MAX };
         self.bodies.known[value as usize] = Known { piece: self.piece, until, number, truth };
@@ -281,7 +297,26 @@ impl Body<'_, '_, '_> {
             let number = self.number(value);
             self.store(number, SCRATCH, element);
         }
-        Ok(())
+    }
+
+    /// The same operation of this step and the next, in the lanes of a register.
+    fn compute_two(&mut self, primitive: Primitive, values: [u32; 2]) {
+        let operands = values.map(|value| match self.bodies.schedule.values[value as usize] {
+            Quantity::Call(_, [a, b, _]) if primitive != Primitive::Sqrt => [a, b],
+            Quantity::Call(_, [a, ..]) => [a, a],
+            _ => [value, value],
+        });
+        let [x, y] = [0, 1].map(|k| {
+            let numbers = operands.map(|of| self.number(of[k]));
+            let low = self.pos.ins().scalar_to_vector(types::F64X2, numbers[0]);
+            self.pos.ins().insertlane(low, numbers[1], 1)
+        });
+        let both = Width::Two.arithmetic(&mut self.pos, primitive, x, y);
+        for (lane, value) in values.into_iter().enumerate() {
+            let number = self.pos.ins().extractlane(both, lane as u8);
+            self.keep(value, Some(number), None);
+            self.step += 1;
+        }
     }
 
     fn function(&mut self, name: &'static str, arity: usize) -> Result<FuncRef, JitError> {

@@ -333,8 +333,8 @@ pub struct Bench {
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', help_heading = "Measurement")]
     pub rtols: Vec<String>,
     /// Runs of each; fewer where they take more than 10 seconds together
-    #[arg(long, value_name = "N", default_value_t = 50, help_heading = "Measurement")]
-    pub repeat: usize,
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Measurement")]
+    pub repeat: u32,
     /// Write the table as JSON, times in seconds
     #[arg(long, help_heading = "Measurement")]
     pub json: bool,

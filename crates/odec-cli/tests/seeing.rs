@@ -222,18 +222,22 @@ fn costs_are_measured() {
         .collect();
     assert!(errors.len() == 2 && errors[1] < errors[0] && errors[1] < 1e-4, "{out}");
     assert!(out.lines().any(|l| cells(l).starts_with(&["velocity-verlet", "1e-3", "refused"])), "{out}");
+    assert_eq!(out.matches("velocity-verlet: ").count(), 1, "{out}");
     let out = folder.run(&[&["bench", &hires, "--json"][..], &flags].concat()).exits(0).out();
     let json: serde_json::Value = serde_json::from_str(&out).unwrap();
     let runs = json["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 8);
     let bdf = runs.iter().find(|r| r["method"] == "bdf").unwrap();
     assert!(bdf["minimum"].as_f64().unwrap() <= bdf["median"].as_f64().unwrap() && bdf["f"].as_u64().unwrap() > 10);
+    assert!(runs.iter().all(|r| r["reason"].is_string() == (r["end"] == "refused")), "{out}");
+    folder.run(&["bench", &hires, "--repeat", "0"]).exits(2);
     folder.run(&["bench", &hires, "--rtol", "1e-3"]).exits(2);
     folder.run(&["bench", &hires, "--rtols", "2"]).exits(2);
     folder.run(&["bench", &hires, "--step", "0.1"]).exits(2);
     folder.run(&["bench", &hires, "--samples", "10"]).exits(2);
     let few = ["bench", &hires, "--methods", "rodas4", "--rtols", "1e-4", "--repeat", "1", "--max-steps", "10"];
-    let out = folder.run(&few).exits(0).out();
+    // nothing was measured
+    let out = folder.run(&few).exits(3).out();
     assert!(out.contains("failed at"), "{out}");
     // a run so long that whole steps are made says so
     let text =

@@ -31,9 +31,12 @@ pub struct Range {
 impl Range {
     /// The value at a fraction of the range.
     fn at(&self, fraction: f64) -> f64 {
+        let (width, ratio, rest) = (self.high - self.low, self.high / self.low, 1.0 - fraction);
         match self.spacing {
-            Spacing::Even => self.low + (self.high - self.low) * fraction,
-            Spacing::Logarithmic => self.low * (self.high / self.low).powf(fraction),
+            Spacing::Even if width.is_finite() => self.low + width * fraction,
+            Spacing::Even => self.low * rest + self.high * fraction,
+            Spacing::Logarithmic if ratio.is_finite() => self.low * ratio.powf(fraction),
+            Spacing::Logarithmic => self.low.powf(rest) * self.high.powf(fraction),
         }
     }
 
@@ -150,6 +153,18 @@ mod tests {
                 point
             })
             .collect()
+    }
+
+    #[test]
+    fn ranges_as_wide_as_numbers_go_have_finite_points() {
+        let ends = [(-f64::MAX, f64::MAX, Spacing::Even), (f64::MIN_POSITIVE, f64::MAX, Spacing::Logarithmic)];
+        for (low, high, spacing) in ends {
+            let points = Points::new(vec![range(low, high, 5, spacing)], Design::Grid).expect("few");
+            let found: Vec<f64> = list(&points).concat();
+            assert!(found.is_sorted() && found.iter().all(|x| x.is_finite()), "{found:?}");
+            let middle = if spacing == Spacing::Even { 0.0 } else { 2.0 };
+            assert!((found[2] - middle).abs() <= 1e-9, "{found:?}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use odec_sim::compare::{self, End, Measurement};
 use odec_sim::reference::{Gone, Reference, accurate, even_times};
 use serde::Serialize;
 
+use super::compare::reason;
 use crate::args::{Bench, RunBlock};
 use crate::exit::Exit;
 use crate::flags;
@@ -41,6 +42,9 @@ struct Line {
     rtol: f64,
     /// `reached`, or how the run ended instead.
     end: String,
+    /// Why the method was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     /// Largest error at the times of comparison, relative with a floor of atol/rtol; null where there is none.
     error: Option<f64>,
     /// Seconds of the fastest and of the median run.
@@ -114,14 +118,18 @@ pub fn bench(args: &Bench, reporter: Reporter) -> Exit {
         let mut lines = vec![];
         for &method in &methods {
             for &rtol in &rtols {
-                lines.push(line(bound, method, &options(bound, rtol, budget), args.repeat.max(1), &reference)?);
+                lines.push(line(bound, method, &options(bound, rtol, budget), args.repeat as usize, &reference)?);
             }
         }
         Ok((reference, lines))
     });
     match measured {
-        Ok((reference, lines)) if args.json => super::print(&json(&session.model.name, &reference, &lines), reporter),
-        Ok((reference, lines)) => super::print(&text(&session.model.name, &reference, &lines), reporter),
+        Ok((reference, lines)) => {
+            let write = if args.json { json } else { text };
+            let printed = super::print(&write(&session.model.name, &reference, &lines), reporter);
+            let none = lines.iter().all(|line| line.minimum.is_none());
+            if none && matches!(printed, Exit::Success) { Exit::Run } else { printed }
+        }
         Err(gone) => super::gone(&session, gone, reporter),
     }
 }
@@ -170,6 +178,7 @@ fn line(
             End::Failed(t) => format!("failed at {}", brief(*t)),
             End::Refused(_) => "refused".to_string(),
         },
+        reason: if let End::Refused(refusal) = &end { Some(reason(refusal)) } else { None },
         error: Some(error).filter(|e| e.is_finite()),
         minimum: seconds.first().copied(),
         median: seconds.get(seconds.len() / 2).copied(),
@@ -196,12 +205,21 @@ fn text(model: &str, reference: &Reference, lines: &[Line]) -> String {
         row.extend([line.steps, line.rejected, line.f, line.jacobians, line.factorisations].map(grouped));
         table.push(row);
     }
+    let mut notes: Vec<String> = lines
+        .iter()
+        .filter_map(|line| line.reason.as_ref().map(|reason| format!("{}: {reason}\n", line.method)))
+        .collect();
+    notes.dedup();
+    if !notes.is_empty() {
+        notes.insert(0, "\n".to_string());
+    }
     format!(
-        "{model}: solving alone, compiled beforehand; errors against {} at rtol {}, accurate to about {}\n\n{}",
+        "{model}: solving alone, compiled beforehand; errors against {} at rtol {}, accurate to about {}\n\n{}{}",
         reference.method,
         shortest(reference.rtol),
         brief(reference.error),
-        super::table(&table, &[true, false, true])
+        super::table(&table, &[true, false, true]),
+        notes.concat()
     )
 }
 

@@ -194,7 +194,7 @@ fn text(
 }
 
 /// Why a method is left out.
-fn reason(refusal: &Refusal) -> String {
+pub(super) fn reason(refusal: &Refusal) -> String {
     match refusal {
         Refusal::Unsuitable { reason, .. } => reason.clone(),
         other => blame::unknown_method(other, None).headline,

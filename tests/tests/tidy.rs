@@ -208,8 +208,11 @@ fn crates_depend_as_the_architecture_says() {
         ("odec-lang", (&["odec-ir"], &["pest", "pest_derive", "unicode-normalization"])),
         ("odec-jit", (&["odec-ir"], &["cranelift-*"])),
         ("odec-emit", (&["odec-ir"], &[])),
-        ("odec-ode", (&[], &["nalgebra", "sprs", "faer"])),
-        ("odec-sim", (&["odec-ir", "odec-lang", "odec-jit", "odec-emit", "odec-ode"], &["nalgebra", "corosensei"])),
+        ("odec-ode", (&[], &["nalgebra", "sprs", "faer", "pulp"])),
+        (
+            "odec-sim",
+            (&["odec-ir", "odec-lang", "odec-jit", "odec-emit", "odec-ode"], &["corosensei", "nalgebra", "pulp"]),
+        ),
         (
             "odec-cli",
             (

@@ -67,6 +67,7 @@ pub(crate) mod roots;
 pub mod solve;
 pub mod step;
 pub mod system;
+mod wide;
 
 pub use method::Method;
 pub use problem::{Cause, Failure, Options, Outcome, Problem, Refusal, Samples, Sink, SolveError, Stats, Stop};

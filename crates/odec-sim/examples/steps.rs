@@ -9,7 +9,7 @@ use odec_ir::{KernelRole, Program};
 use odec_jit::{Compiled, Strategy};
 use odec_lang::source::Source;
 use odec_ode::System;
-use odec_ode::linear::{BACKWARD_ERROR, Diagonal};
+use odec_ode::linear::{BACKWARD_ERROR, Diagonal, NEGLIGIBLE_RESIDUAL};
 use odec_ode::method::{self, Family};
 use odec_ode::step::Formula;
 use odec_sim::bind::{Bound, Purpose};
@@ -63,6 +63,7 @@ fn measure(path: &str, bound: &Bound, name: &str) {
             },
             order: &diagonal.order,
             bound: BACKWARD_ERROR,
+            negligible: NEGLIGIBLE_RESIDUAL,
             limit: 20_000,
             fused: odec_jit::fuses(),
         };

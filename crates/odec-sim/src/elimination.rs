@@ -2,7 +2,8 @@
 //! compiles nothing.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use odec_ir::elimination::{self, Field, MAX_OPERATIONS, Source};
 use odec_ir::interpret::{self, Inputs};
@@ -12,6 +13,13 @@ use odec_jit::{Compiled, Function};
 use odec_ode::linear::{Elimination, Eliminator, Memory, Origin, Plan};
 
 use crate::machine::Execution;
+use crate::replay::Replay;
+
+/// Operations of an elimination up to which code is made before it is used: beyond, making it takes longer than the rest of a model.
+const AT_ONCE: usize = 3_000;
+/// How often the operations of a longer one are gone through as a list before code is made, unless there will be many runs: compiling one takes as long
+/// as so many of them. The bits are the same.
+const PATIENCE: u64 = 700;
 
 /// What tells plans apart.
 #[derive(PartialEq, Eq, Hash)]
@@ -30,6 +38,7 @@ const MAX_KEPT: usize = 64;
 /// Makes code of eliminations and keeps it.
 pub struct Eliminations {
     execution: Execution,
+    many_runs: Arc<AtomicBool>,
     kept: Mutex<HashMap<Key, Option<Arc<dyn Elimination>>>>,
     memory: Memory,
 }
@@ -37,7 +46,12 @@ pub struct Eliminations {
 impl Eliminations {
     /// Nothing made yet.
     pub fn new(execution: Execution) -> Eliminations {
-        Eliminations { execution, kept: Mutex::default(), memory: Memory::default() }
+        Eliminations { execution, many_runs: Arc::default(), kept: Mutex::default(), memory: Memory::default() }
+    }
+
+    /// Says that there will be many runs, so that code pays at once.
+    pub(crate) fn expect_many_runs(&self) {
+        self.many_runs.store(true, Ordering::Relaxed);
     }
 }
 
@@ -59,7 +73,7 @@ impl Eliminator for Eliminations {
         if let Some(known) = kept.get(&key) {
             return known.clone();
         }
-        let made = make(plan, self.execution);
+        let made = make(plan, self.execution, &self.many_runs);
         if kept.len() < MAX_KEPT {
             kept.insert(key, made.clone());
         }
@@ -67,7 +81,8 @@ impl Eliminator for Eliminations {
     }
 }
 
-fn make(plan: &Plan<'_>, execution: Execution) -> Option<Arc<dyn Elimination>> {
+/// The kernels of an elimination.
+fn written(plan: &Plan<'_>) -> Option<elimination::Elimination> {
     let pattern = odec_ir::Pattern {
         rows: plan.pattern.rows,
         col_ptr: plan.pattern.col_ptr.clone(),
@@ -78,7 +93,7 @@ fn make(plan: &Plan<'_>, execution: Execution) -> Option<Arc<dyn Elimination>> {
         None => Source::Given,
         Some(Origin { jacobian, mass, unit }) => Source::Shifted { jacobian, mass, unit: *unit },
     };
-    let written = elimination::Plan {
+    elimination::Plan {
         pattern: &pattern,
         source,
         rows: plan.rows,
@@ -87,19 +102,24 @@ fn make(plan: &Plan<'_>, execution: Execution) -> Option<Arc<dyn Elimination>> {
         fused: odec_jit::fuses(),
         bound: plan.bound,
     }
-    .eliminate(MAX_OPERATIONS)?;
-    let factors = written.factors;
+    .eliminate(MAX_OPERATIONS)
+}
+
+fn make(plan: &Plan<'_>, execution: Execution, many_runs: &Arc<AtomicBool>) -> Option<Arc<dyn Elimination>> {
+    let written = written(plan)?;
     match execution {
         Execution::Jit => {
-            let code = |program: &Program| Compiled::new(program).ok()?.function(KernelRole::Outputs);
-            let [factor, solve, check] = [code(&written.factor)?, code(&written.solve)?, code(&written.check)?];
-            Some(Arc::new(Machine { factor, solve, check, factors }))
+            if length(&written) <= AT_ONCE {
+                return Some(Arc::new(Machine::of(&written)?));
+            }
+            Some(Arc::new(Listed::of(written, many_runs)?))
         }
         Execution::Interpret => {
             let with_layout = |program: Program| {
                 let layout = Layout::of(&program);
                 (program, layout)
             };
+            let factors = written.factors;
             let [factor, solve, check] = [written.factor, written.solve, written.check].map(with_layout);
             Some(Arc::new(Interpreted { factor, solve, check, factors }))
         }
@@ -112,6 +132,93 @@ struct Machine {
     solve: Function,
     check: Function,
     factors: usize,
+}
+
+impl Machine {
+    fn of(written: &elimination::Elimination) -> Option<Machine> {
+        let code = |program: &Program| Compiled::new(program).ok()?.function(KernelRole::Outputs);
+        let [factor, solve, check] = [code(&written.factor)?, code(&written.solve)?, code(&written.check)?];
+        Some(Machine { factor, solve, check, factors: written.factors })
+    }
+}
+
+/// Operations of the three kernels, and a few more.
+fn length(written: &elimination::Elimination) -> usize {
+    let length = |program: &Program| program.kernel(KernelRole::Outputs).map_or(0, |kernel| kernel.graph.len());
+    length(&written.factor) + length(&written.solve) + length(&written.check)
+}
+
+/// As lists of operations until code pays.
+struct Listed {
+    factor: Replay,
+    solve: Replay,
+    check: Replay,
+    /// Operations of all.
+    length: u64,
+    /// Operations that were gone through.
+    done: AtomicU64,
+    /// `None` inside where no code could be made.
+    machine: OnceLock<Option<Machine>>,
+    many_runs: Arc<AtomicBool>,
+    factors: usize,
+    written: elimination::Elimination,
+}
+
+impl Listed {
+    fn of(written: elimination::Elimination, many_runs: &Arc<AtomicBool>) -> Option<Listed> {
+        let listed = |program: &Program| Replay::of(program).ok();
+        let [factor, solve, check] = [listed(&written.factor)?, listed(&written.solve)?, listed(&written.check)?];
+        Some(Listed {
+            length: (factor.len() + solve.len() + check.len()) as u64,
+            factor,
+            solve,
+            check,
+            done: AtomicU64::new(0),
+            machine: OnceLock::new(),
+            many_runs: Arc::clone(many_runs),
+            factors: written.factors,
+            written,
+        })
+    }
+
+    /// The code, once it pays, which the run of a list of so many operations brings nearer.
+    fn machine(&self, operations: usize) -> Option<&Machine> {
+        if let Some(made) = self.machine.get() {
+            return made.as_ref();
+        }
+        let done = self.done.fetch_add(operations as u64, Ordering::Relaxed);
+        if self.many_runs.load(Ordering::Relaxed) || done > PATIENCE * self.length {
+            return self.machine.get_or_init(|| Machine::of(&self.written)).as_ref();
+        }
+        None
+    }
+}
+
+impl Elimination for Listed {
+    fn factors(&self) -> usize {
+        self.factors
+    }
+
+    fn factor(&self, values: &[f64], shift: &[f64], factors: &mut [f64]) {
+        match self.machine(self.factor.len()) {
+            Some(machine) => machine.factor(values, shift, factors),
+            None => self.factor.run(values, shift, factors),
+        }
+    }
+
+    fn solve(&self, factors: &[f64], b: &[f64], x: &mut [f64]) {
+        match self.machine(self.solve.len()) {
+            Some(machine) => machine.solve(factors, b, x),
+            None => self.solve.run(factors, b, x),
+        }
+    }
+
+    fn check(&self, values: &[f64], others: &[f64], excess: &mut [f64]) {
+        match self.machine(self.check.len()) {
+            Some(machine) => machine.check(values, others, excess),
+            None => self.check.run(values, others, excess),
+        }
+    }
 }
 
 impl Elimination for Machine {
@@ -160,5 +267,76 @@ impl Elimination for Interpreted {
 
     fn check(&self, values: &[f64], others: &[f64], excess: &mut [f64]) {
         interpreted(&self.check, values, others, excess);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use odec_ode::linear::BACKWARD_ERROR;
+    use odec_ode::pattern::Pattern;
+
+    /// Numbers in [-1, 1) that follow from a state (SplitMix64).
+    fn next(state: &mut u64) -> f64 {
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        ((z ^ (z >> 27)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+
+    #[test]
+    fn lists_give_the_bits_of_machine_code_and_give_way_to_it() {
+        for (n, complex) in [(40, false), (70, false), (40, true)] {
+            let mut state = n as u64;
+            let mut below = |bound: usize| ((next(&mut state) + 1.0) / 2.0 * bound as f64) as usize;
+            let diagonal = (0..n).map(|i| (i, i));
+            let beside: Vec<(usize, usize)> = (0..5 * n).map(|_| (below(n), below(n))).collect();
+            let pattern = Pattern::from_positions(n, n, diagonal.chain(beside));
+            let order: Vec<u32> = (0..n as u32).rev().collect();
+            let plan =
+                Plan { pattern: &pattern, rows: &order, columns: &order, complex, origin: None, bound: BACKWARD_ERROR };
+            let parts = if complex { 2 } else { 1 };
+            let mut numbers = |count: usize| (0..count).map(|_| next(&mut state)).collect::<Vec<f64>>();
+            let mut values = numbers(parts * pattern.entries());
+            for (k, (i, j)) in pattern.positions().enumerate() {
+                values[parts * k] += if i == j { 8.0 } else { 0.0 };
+            }
+            let b = numbers(parts * n);
+            let results = |elimination: &dyn Elimination| {
+                let (mut factors, mut x) = (vec![0.0; elimination.factors()], vec![0.0; parts * n]);
+                elimination.factor(&values, &[], &mut factors);
+                elimination.solve(&factors, &b, &mut x);
+                let mut excess = vec![0.0; n];
+                elimination.check(&values, &[&b[..], &x].concat(), &mut excess);
+                [factors, x, excess].concat().iter().map(|x| x.to_bits()).collect::<Vec<u64>>()
+            };
+            let many = Arc::new(AtomicBool::new(false));
+            let listed = make(&plan, Execution::Jit, &many).expect("an elimination");
+            let as_list = results(&*listed);
+            let interpreted = make(&plan, Execution::Interpret, &many).expect("an elimination");
+            assert_eq!(as_list, results(&*interpreted), "n = {n}");
+            many.store(true, Ordering::Relaxed);
+            assert_eq!(as_list, results(&*listed), "n = {n}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_is_long_enough_gets_code() {
+        let n = 60;
+        let positions = (0..n).flat_map(|i| (0..n).filter(move |j| (i + j) % 3 == 0 || i == *j).map(move |j| (i, j)));
+        let pattern = Pattern::from_positions(n, n, positions);
+        let order: Vec<u32> = (0..n as u32).collect();
+        let plan =
+            Plan { pattern: &pattern, rows: &order, columns: &order, complex: false, origin: None, bound: 1e-10 };
+        let written = written(&plan).expect("an elimination");
+        let listed = Listed::of(written, &Arc::default()).expect("lists");
+        let mut factors = vec![0.0; listed.factors()];
+        let values: Vec<f64> = pattern.positions().map(|(i, j)| if i == j { 9.0 } else { 0.1 }).collect();
+        let mut runs = 0u64;
+        while listed.machine.get().is_none() {
+            listed.factor(&values, &[], &mut factors);
+            runs += 1;
+            assert!(runs < 100 * PATIENCE, "{runs}");
+        }
+        assert!(runs > PATIENCE / 2, "{runs}");
     }
 }

@@ -20,6 +20,7 @@ pub mod points;
 pub mod promises;
 pub mod quantities;
 pub mod reference;
+mod replay;
 pub mod sample;
 pub mod samples;
 pub mod select;

@@ -404,6 +404,7 @@ impl Machine {
     /// Says that this model will be run many times: then code is made for steps of larger systems too. Results do not depend on it.
     pub fn expect_many_runs(&self) {
         self.steps.expect_many_runs();
+        self.eliminations.expect_many_runs();
     }
 
     /// How many runs of it should take turns where there are many ([`crate::together`]): one where it takes no whole steps in machine code.

@@ -9,7 +9,7 @@ use odec_ir::layout::Layout;
 use odec_ir::step::{MAX_NODES, explicit, rosenbrock};
 use odec_ir::{KernelRole, Program};
 use odec_jit::{Compiled, Function, LaneFunction, Strategy};
-use odec_ode::linear::{BACKWARD_ERROR, Diagonal, LinearReport};
+use odec_ode::linear::{BACKWARD_ERROR, Diagonal, LinearReport, NEGLIGIBLE_RESIDUAL};
 use odec_ode::method::rosenbrock::Tableau as Linearised;
 use odec_ode::method::runge_kutta::Tableau;
 use odec_ode::step::{Formula, WholeStep};
@@ -104,6 +104,7 @@ fn written(program: &Program, formula: Formula, limit: usize) -> Option<(Program
                 coefficients: rosenbrock::Coefficients { gamma, alpha, gammas, a, c, m, error: error.0 },
                 order: &diagonal.order,
                 bound: BACKWARD_ERROR,
+                negligible: NEGLIGIBLE_RESIDUAL,
                 limit,
                 fused: odec_jit::fuses(),
             };

@@ -38,6 +38,8 @@ pub struct Plan<'a> {
     pub order: &'a [u32],
     /// The backward error up to which the first solution passes.
     pub bound: f64,
+    /// Size up to which a residual counts as none.
+    pub negligible: f64,
     /// Most nodes.
     pub limit: usize,
     /// As of [`elimination::Plan`].
@@ -152,9 +154,9 @@ impl Plan<'_> {
             let x = on(&mut step, &plan, |field| factors.solve(field, &right));
             if i == 0 {
                 let excess = on(&mut step, &plan, |field| factors.excess(field, &right, &x))?;
-                let zero = step.graph.constant(0.0);
+                let negligible = step.graph.constant(self.negligible);
                 for excess in excess {
-                    let small = step.graph.apply(&logic::LE, &[excess, zero]);
+                    let small = step.graph.apply(&logic::LE, &[excess, negligible]);
                     sound = both(&mut step, sound, small);
                 }
             }

@@ -1,6 +1,7 @@
 //! Assembled sparse matrices, M and W: values on a fixed pattern, held by sprs.
 
 use crate::linear::Scalar;
+use crate::linear::solver::NEGLIGIBLE_RESIDUAL;
 use crate::pattern::Pattern;
 
 /// A matrix by compressed columns with values.
@@ -62,12 +63,12 @@ impl<S: Scalar> Assembled<S> {
     }
 
     /// True where the componentwise backward error max_i |b - A x|_i / (|A| |x| + |b|)_i (Oettli & Prager 1964) is at most
-    /// `bound`; false where x is not finite. `residual` becomes b - A x.
+    /// `bound`, but for what is negligible; false where x is not finite. `residual` becomes b - A x.
     pub(super) fn solved(&self, x: &[S], b: &[S], bound: f64, residual: &mut [S], scale: &mut [f64]) -> bool {
         residual.copy_from_slice(b);
         self.multiply_add(-S::ONE, x, residual);
         // |A| |x| is needed only where a residual is large beside the right side.
-        let small = |(r, b): (&S, &S)| r.magnitude() <= bound * b.magnitude();
+        let small = |(r, b): (&S, &S)| r.magnitude() <= bound * b.magnitude() + NEGLIGIBLE_RESIDUAL;
         if residual.iter().zip(b).all(small) {
             return true;
         }
@@ -80,7 +81,7 @@ impl<S: Scalar> Assembled<S> {
                 scale[columns.rows[k] as usize] += columns.values[k].magnitude() * x.magnitude();
             }
         }
-        residual.iter().zip(scale).all(|(r, s)| r.magnitude() <= bound * *s)
+        residual.iter().zip(scale).all(|(r, s)| r.magnitude() <= bound * *s + NEGLIGIBLE_RESIDUAL)
     }
 
     /// The entries on the diagonal, zero where there is none.

@@ -264,6 +264,9 @@ pub const MAX_FILL: u64 = 100_000_000;
 /// Eliminations of up to this many operations are compiled where nothing else is asked for: that takes about as long as the
 /// rest of a model.
 pub const COMPILED: f64 = 4_000.0;
+/// Those of up to this many are gone through as a list until compiling them pays: they take a third of the time of factors that search
+/// for their entries (`docs/dev/linear-algebra.md`).
+pub const LONG: f64 = 30_000.0;
 /// Longest elimination that is compiled on demand.
 pub const MAX_COMPILED: f64 = 50_000.0;
 /// Bands up to this width on each side are factored as such without looking for a better order.
@@ -298,10 +301,12 @@ pub(super) fn direct<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Resu
             Some(factor) => Ok(factor),
             None => Err(Misfit::NotCompiled { n }.into()),
         },
-        Linear::Auto | Linear::Krylov => match straight(pattern, request, COMPILED) {
-            Some(factor) => Ok(factor),
-            None => automatic(pattern, true),
-        },
+        Linear::Auto | Linear::Krylov => {
+            match straight(pattern, request, COMPILED).or_else(|| long(pattern, request)) {
+                Some(factor) => Ok(factor),
+                None => automatic(pattern, true),
+            }
+        }
     }
 }
 
@@ -310,6 +315,15 @@ fn straight<S: Scalar>(pattern: &Pattern, request: Request<'_>, most: f64) -> Op
     let eliminator = request.eliminator.filter(|_| pattern.entries() as f64 <= most)?;
     let ordering = ordering::within(pattern, MAX_FILL, most)?;
     Some(Box::new(Straight::new(pattern, ordering, eliminator, MAX_FILL)))
+}
+
+/// As [`straight`], for eliminations of up to [`LONG`] operations, but where a band is as good.
+fn long<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Option<Box<dyn Factor<S>>> {
+    // a product of complex numbers is four
+    let most = LONG / (S::PARTS * S::PARTS) as f64;
+    let few = request.eliminator.is_some() && pattern.entries() as f64 <= most;
+    let banded = |pattern: &Pattern| pattern.cols() > SMALL && band::reverse_cuthill_mckee(pattern).1 <= NARROW;
+    if few && !banded(pattern) { straight(pattern, request, most) } else { None }
 }
 
 /// As [`direct`], for methods that iterate themselves: an iteration where it is asked for or promises less work.

@@ -34,7 +34,8 @@ mod triangle;
 
 pub use assembled::Assembled;
 pub use choice::{
-    COMPILED, Kind, Linear, LinearReport, MAX_COMPILED, MAX_DENSE, MAX_FILL, Misfit, NARROW, SMALL, SPARSE_DENSITY,
+    COMPILED, Kind, LONG, Linear, LinearReport, MAX_COMPILED, MAX_DENSE, MAX_FILL, Misfit, NARROW, SMALL,
+    SPARSE_DENSITY,
 };
 pub use dense::Dense;
 pub use diagonal::Diagonal;
@@ -44,7 +45,7 @@ pub use mass::{MassMatrix, Rates};
 pub use memory::Memory;
 pub use scalar::{Complex, Scalar};
 pub use shifted::{ComplexShifted, Shifted};
-pub use solver::BACKWARD_ERROR;
+pub use solver::{BACKWARD_ERROR, NEGLIGIBLE_RESIDUAL};
 pub use straight::{Elimination, Eliminator, Origin, Plan};
 
 use std::sync::Arc;

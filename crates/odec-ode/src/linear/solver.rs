@@ -11,6 +11,9 @@ use crate::problem::Refusal;
 /// A first solution whose componentwise backward error stays above this after one step of refinement is not accepted.
 pub const BACKWARD_ERROR: f64 = 1e-10;
 
+/// A residual up to this size counts as none: rows of species that have died out hold numbers whose products are below the least one, and no pivots mend that.
+pub const NEGLIGIBLE_RESIDUAL: f64 = 1e-290;
+
 /// Matrix, factors, and what is needed to look after them.
 pub(super) struct Solver<S = f64> {
     matrix: Assembled<S>,

@@ -7,7 +7,7 @@ use crate::evaluator::all_finite;
 use crate::linear::choice::MAX_FILL;
 use crate::linear::memory::Known;
 use crate::linear::ordering::Ordering;
-use crate::linear::solver::BACKWARD_ERROR;
+use crate::linear::solver::{BACKWARD_ERROR, NEGLIGIBLE_RESIDUAL};
 use crate::linear::sparse::Sparse;
 use crate::linear::{Assembled, Factor, Health, Kind, LinearReport, Memory, Parts, Scalar};
 use crate::pattern::Pattern;
@@ -58,7 +58,7 @@ pub trait Elimination: Send + Sync {
     /// The solution for right side `b` into `x`.
     fn solve(&self, factors: &[f64], b: &[f64], x: &mut [f64]);
     /// For a solution x of A x = b, where `others` is `shift`, then b, then x: |b - A x|_i - bound (|b|_i + |a_i x_i|) of every row into
-    /// `excess`, where a_i x_i is the term of the pivot of that row. Where none is positive, the componentwise backward error is
+    /// `excess`, where a_i x_i is the term of the pivot of that row. Where none is positive (beyond [`crate::linear::NEGLIGIBLE_RESIDUAL`]), the componentwise backward error is
     /// within the bound. The size of a complex number is |re| + |im|.
     fn check(&self, values: &[f64], others: &[f64], excess: &mut [f64]);
 }
@@ -134,7 +134,7 @@ impl Direct {
         self.code.check(jacobian, &self.others, &mut self.excess);
         let mut small = true;
         for excess in &self.excess {
-            small &= *excess <= 0.0;
+            small &= *excess <= NEGLIGIBLE_RESIDUAL;
         }
         small
     }

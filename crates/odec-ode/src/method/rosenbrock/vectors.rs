@@ -1,6 +1,8 @@
 //! The vectors of a Rosenbrock step: padded with zeros to whole groups of numbers, so that every pass over them is a loop without
 //! a rest, and each stage takes one pass before f and one after it.
 
+use crate::wide::{Pass, wide};
+
 /// Numbers in a group.
 const GROUP: usize = 4;
 
@@ -11,10 +13,12 @@ pub(super) fn padded(n: usize) -> usize {
     n.next_multiple_of(GROUP)
 }
 
+#[inline(always)]
 fn groups(x: &[f64]) -> &[Group] {
     x.as_chunks().0
 }
 
+#[inline(always)]
 fn groups_mut(x: &mut [f64]) -> &mut [Group] {
     x.as_chunks_mut().0
 }
@@ -53,7 +57,24 @@ fn before_of<const S: usize>(stage: &Stage, y: &[f64], u: &[f64], state: &mut [f
     match y.len() {
         1 => pass::<S>(1, stage, y, u, state, coupling),
         2 => pass::<S>(2, stage, y, u, state, coupling),
-        m => pass::<S>(m, stage, y, u, state, coupling),
+        m => wide(GROUP * m, Before::<S> { stage, y, u, state, coupling }),
+    }
+}
+
+struct Before<'a, const S: usize> {
+    stage: &'a Stage,
+    y: &'a [Group],
+    u: &'a [Group],
+    state: &'a mut [Group],
+    coupling: &'a mut [Group],
+}
+
+impl<const S: usize> Pass for Before<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        pass::<S>(self.y.len(), self.stage, self.y, self.u, self.state, self.coupling);
     }
 }
 
@@ -129,7 +150,24 @@ pub(super) fn end(y: &[f64], state: &[f64], u: &[f64], tolerances: (f64, &[f64])
     match groups(y).len() {
         1 => end_of(1, y, state, u, tolerances, y1),
         2 => end_of(2, y, state, u, tolerances, y1),
-        m => end_of(m, y, state, u, tolerances, y1),
+        m => wide(GROUP * m, Ending { y, state, u, tolerances, y1 }),
+    }
+}
+
+struct Ending<'a> {
+    y: &'a [f64],
+    state: &'a [f64],
+    u: &'a [f64],
+    tolerances: (f64, &'a [f64]),
+    y1: &'a mut [f64],
+}
+
+impl Pass for Ending<'_> {
+    type Output = End;
+
+    #[inline(always)]
+    fn run(self) -> End {
+        end_of(groups(self.y).len(), self.y, self.state, self.u, self.tolerances, self.y1)
     }
 }
 

@@ -1,0 +1,215 @@
+//! A long straight-line kernel without code of its own: its operations as a list that is gone through one by one, with the bits that machine code gives.
+//! It stands in until compiling pays: an operation costs about a nanosecond here, and a thousand of them to compile it.
+
+use std::sync::{LazyLock, Mutex, TryLockError};
+
+use odec_ir::schedule::{Malformed, Schedule, Step, Value};
+use odec_ir::{KernelRole, Layout, Lowering, Op, Primitive, Program, expand};
+use pulp::{Arch, Simd, WithSimd};
+
+/// What the processor has: with its fused multiplication, rounded once, the list takes a fraction of the time.
+static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
+
+/// What is done with three registers.
+#[derive(Clone, Copy)]
+enum Action {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Neg,
+    Abs,
+    /// The first register, with products added to it one after the other: a range of [`Replay::products`] from the second number to the third.
+    Sum,
+    /// A builtin of [`Replay::others`]: the number is in the action, the arguments are the registers.
+    Other(u16),
+}
+
+/// One operation; its result goes to the register behind that of the one before.
+#[derive(Clone, Copy)]
+struct Operation {
+    action: Action,
+    from: [u32; 3],
+}
+
+/// A kernel as a list.
+pub(crate) struct Replay {
+    /// `y`, `p`, constants, results.
+    registers: Vec<f64>,
+    spare: Mutex<Vec<f64>>,
+    n: usize,
+    p_len: usize,
+    first: usize,
+    operations: Vec<Operation>,
+    /// Registers of the factors of each product that is added to a sum.
+    products: Vec<[u32; 2]>,
+    others: Vec<Op>,
+    /// Element of `out`, register.
+    stores: Vec<(u32, u32)>,
+    length: usize,
+}
+
+impl Replay {
+    /// The outputs kernel of a program, which reads neither time nor directions.
+    ///
+    /// # Errors
+    /// What is wrong with the program.
+    pub(crate) fn of(program: &Program) -> Result<Replay, Malformed> {
+        let layout = Layout::of(program);
+        let Some(kernel) = program.kernel(KernelRole::Outputs) else {
+            return Err(Malformed::NoSlot(KernelRole::Outputs));
+        };
+        let schedule = Schedule::of(program, &layout, &expand::expanded(kernel))?;
+        let mut registers = vec![0.0; schedule.n + schedule.p_len];
+        let mut place = vec![0u32; schedule.values.len()];
+        for (value, place) in schedule.values.iter().zip(&mut place) {
+            match *value {
+                Value::State(i) => *place = i,
+                Value::Parameter(i) => *place = schedule.n as u32 + i,
+                Value::Constant(number) => {
+                    *place = registers.len() as u32;
+                    registers.push(number);
+                }
+                Value::Time | Value::Direction(_) => return Err(Malformed::NotReadable("t".to_string())),
+                Value::Call(..) => {}
+            }
+        }
+        let first = registers.len();
+        let mut replay = Replay {
+            registers,
+            spare: Mutex::default(),
+            n: schedule.n,
+            p_len: schedule.p_len,
+            first,
+            operations: Vec::new(),
+            products: Vec::new(),
+            others: Vec::new(),
+            stores: Vec::new(),
+            length: schedule.calls(),
+        };
+        let mut uses = vec![0u32; schedule.values.len()];
+        for step in &schedule.steps {
+            match *step {
+                Step::Store { value, .. } => uses[value as usize] += 1,
+                Step::Compute(value) => {
+                    if let Value::Call(op, args) = schedule.values[value as usize] {
+                        args[..usize::from(op.0.arity)].iter().for_each(|&arg| uses[arg as usize] += 1);
+                    }
+                }
+            }
+        }
+        // the value of the last operation, if nothing else may need it than an operation that adds to it
+        let mut open = None;
+        for step in &schedule.steps {
+            match *step {
+                Step::Store { slot, value } => replay.stores.push((slot, place[value as usize])),
+                Step::Compute(value) => {
+                    let Value::Call(op, args) = schedule.values[value as usize] else { continue };
+                    let from = args.map(|arg| place[arg as usize]);
+                    replay.append(op, from, open == Some(args[2]))?;
+                    place[value as usize] = (first + replay.operations.len() - 1) as u32;
+                    open = (uses[value as usize] == 1).then_some(value);
+                }
+            }
+        }
+        replay.registers.resize(first + replay.operations.len(), 0.0);
+        replay.spare = Mutex::new(replay.registers.clone());
+        Ok(replay)
+    }
+
+    /// Appends an operation; `onwards` where its third argument is the result of the last one, which nothing else needs.
+    fn append(&mut self, op: Op, from: [u32; 3], onwards: bool) -> Result<(), Malformed> {
+        let Lowering::Primitive(Primitive::Fma) = op.0.lowering else {
+            let action = match op.0.lowering {
+                Lowering::Primitive(Primitive::Add) => Action::Add,
+                Lowering::Primitive(Primitive::Sub) => Action::Sub,
+                Lowering::Primitive(Primitive::Mul) => Action::Mul,
+                Lowering::Primitive(Primitive::Div) => Action::Div,
+                Lowering::Primitive(Primitive::Neg) => Action::Neg,
+                Lowering::Primitive(Primitive::Abs) => Action::Abs,
+                _ => {
+                    let known = self.others.iter().position(|other| *other == op).unwrap_or_else(|| {
+                        self.others.push(op);
+                        self.others.len() - 1
+                    });
+                    Action::Other(u16::try_from(known).map_err(|_| Malformed::NotReadable(op.0.name.to_string()))?)
+                }
+            };
+            self.operations.push(Operation { action, from });
+            return Ok(());
+        };
+        let [a, b, c] = from;
+        self.products.push([a, b]);
+        let end = self.products.len() as u32;
+        match self.operations.last_mut() {
+            Some(Operation { action: Action::Sum, from: [.., last] }) if onwards => *last = end,
+            _ => self.operations.push(Operation { action: Action::Sum, from: [c, end - 1, end] }),
+        }
+        Ok(())
+    }
+
+    /// How many operations there are.
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Runs the kernel.
+    pub(crate) fn run(&self, y: &[f64], p: &[f64], out: &mut [f64]) {
+        match self.spare.try_lock() {
+            Ok(mut registers) => self.run_on(&mut registers, y, p, out),
+            Err(TryLockError::Poisoned(poisoned)) => self.run_on(&mut poisoned.into_inner(), y, p, out),
+            // another thread is at it
+            Err(TryLockError::WouldBlock) => self.run_on(&mut self.registers.clone(), y, p, out),
+        }
+    }
+
+    fn run_on(&self, registers: &mut [f64], y: &[f64], p: &[f64], out: &mut [f64]) {
+        registers[..self.n].copy_from_slice(&y[..self.n]);
+        registers[self.n..self.n + self.p_len].copy_from_slice(&p[..self.p_len]);
+        ARCH.dispatch(Pass { replay: self, registers });
+        for &(slot, register) in &self.stores {
+            out[slot as usize] = registers[register as usize];
+        }
+    }
+}
+
+/// One run through the list, as code for the processor at hand.
+struct Pass<'a> {
+    replay: &'a Replay,
+    registers: &'a mut [f64],
+}
+
+impl WithSimd for Pass<'_> {
+    type Output = ();
+
+    // a function that is called would be code for any processor, where a fused multiplication is a call
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Pass { replay, registers } = self;
+        for (k, operation) in replay.operations.iter().enumerate() {
+            let [a, b, c] = operation.from;
+            let x = registers[a as usize];
+            let value = match operation.action {
+                Action::Sum => {
+                    let mut sum = x;
+                    for &[a, b] in &replay.products[b as usize..c as usize] {
+                        sum = registers[a as usize].mul_add(registers[b as usize], sum);
+                    }
+                    sum
+                }
+                Action::Mul => x * registers[b as usize],
+                Action::Add => x + registers[b as usize],
+                Action::Sub => x - registers[b as usize],
+                Action::Div => x / registers[b as usize],
+                Action::Neg => -x,
+                Action::Abs => x.abs(),
+                Action::Other(number) => {
+                    let op = replay.others[usize::from(number)];
+                    let arguments = [a, b, c].map(|register| registers[register as usize]);
+                    (op.0.value)(&arguments[..usize::from(op.0.arity)])
+                }
+            };
+            registers[replay.first + k] = value;
+        }
+    }
+}

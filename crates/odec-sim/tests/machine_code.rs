@@ -100,6 +100,52 @@ fn interpreted_eliminations_give_the_same_bits() {
     }
 }
 
+/// Reactions of `n` species on a ring, with partners far away; of the first ones there is next to nothing, and they die out.
+fn network(n: usize) -> String {
+    let mut text = String::new();
+    let mut rates = vec![String::new(); n];
+    for i in 0..n {
+        let start = if i < 3 { 1e-300 } else { 1.0 / (1 + i % 3) as f64 };
+        text += &format!("state s{i} = {start:e}\n");
+        let (near, far) = ((i + 1) % n, (i * i + 5 * i + 3) % n);
+        let k = [1e3, 3.0, 0.2, 40.0][i % 4];
+        rates[i] += &format!(" - {k}*s{i}*s{far} - {k}*s{i}");
+        for made in [near, far].into_iter().filter(|made| *made > 2) {
+            rates[made] += &format!(" + 0.5*{k}*s{i}");
+        }
+    }
+    rates.iter().enumerate().for_each(|(i, rate)| text += &format!("s{i}' = 0{rate}\n"));
+    text
+}
+
+/// Longer eliminations are gone through as lists first, and compiled where many runs are announced: rows are the same, bit by bit, and
+/// species that die out do not cost a run its code.
+#[test]
+fn longer_eliminations_give_the_same_bits_before_and_after_they_are_compiled() {
+    let text = network(64);
+    for method in ["rodas5p", "bdf"] {
+        let run = |many: bool, linear: Linear| {
+            let bound = bind(&text, Choices { t_end: Some(2000.0), ..Choices::default() });
+            if many {
+                bound.machine.expect_many_runs();
+            }
+            let options = Options { rtol: 1e-5, atol: vec![1e-9], linear, ..bound.options.clone() };
+            run(&bound, method, &options, 2000.0).unwrap()
+        };
+        let ((one, rows), (many, again)) = (run(false, Linear::Auto), run(true, Linear::Auto));
+        assert!(rows.0 == again.0, "{method}: rows differ");
+        for outcome in [&one, &many] {
+            let report = outcome.linear.clone().unwrap();
+            assert_eq!((report.kind, report.fallbacks), (Kind::Compiled, 0), "{method}: {report}");
+        }
+        assert!(one.y.iter().any(|y| y.abs() < 1e-250), "{:?}", one.y);
+        let (full, _) = run(false, Linear::Dense);
+        for (a, b) in one.y.iter().zip(&full.y) {
+            assert!((a - b).abs() <= 1e-4 * b.abs() + 1e-7, "{method}: {a:e} and {b:e}");
+        }
+    }
+}
+
 /// x' = z, z' = -x, and an algebraic row whose diagonal is z: zero whenever z is.
 const VANISHING: &str =
     "state x = 1, z = 1e-3, u = 0, v = 0\nx' = z\nz' = -x\nu' = 1e4*(v - z*u)\nv' = -1e4*(u + z*v)\n";

@@ -267,6 +267,8 @@ pub const COMPILED: f64 = 4_000.0;
 /// Those of up to this many are gone through as a list until compiling them pays: they take a third of the time of factors that search
 /// for their entries (`docs/dev/linear-algebra.md`).
 pub const LONG: f64 = 30_000.0;
+/// A full matrix of n unknowns takes the time of n^3 by this operations of straight-line code: its n^3/3 are done by loops in vector registers.
+const FULL_PAYS: f64 = 12.0;
 /// Longest elimination that is compiled on demand.
 pub const MAX_COMPILED: f64 = 50_000.0;
 /// Bands up to this width on each side are factored as such without looking for a better order.
@@ -317,13 +319,19 @@ fn straight<S: Scalar>(pattern: &Pattern, request: Request<'_>, most: f64) -> Op
     Some(Box::new(Straight::new(pattern, ordering, eliminator, MAX_FILL)))
 }
 
-/// As [`straight`], for eliminations of up to [`LONG`] operations, but where a band is as good.
+/// As [`straight`], for eliminations of up to [`LONG`] operations, but where a band or a full matrix is as good.
 fn long<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Option<Box<dyn Factor<S>>> {
-    // a product of complex numbers is four
-    let most = LONG / (S::PARTS * S::PARTS) as f64;
-    let few = request.eliminator.is_some() && pattern.entries() as f64 <= most;
-    let banded = |pattern: &Pattern| pattern.cols() > SMALL && band::reverse_cuthill_mckee(pattern).1 <= NARROW;
-    if few && !banded(pattern) { straight(pattern, request, most) } else { None }
+    let n = pattern.cols() as f64;
+    // a product of complex numbers is four; loops over a full matrix do several operations in the time of one
+    let most = (LONG / (S::PARTS * S::PARTS) as f64).min(n * n * n / FULL_PAYS);
+    let entries = pattern.entries() as f64;
+    if request.eliminator.is_none() || entries > most.min(SPARSE_DENSITY * n * n) {
+        return None;
+    }
+    if pattern.cols() > SMALL && band::reverse_cuthill_mckee(pattern).1 <= NARROW {
+        return None;
+    }
+    straight(pattern, request, most)
 }
 
 /// As [`direct`], for methods that iterate themselves: an iteration where it is asked for or promises less work.

@@ -157,12 +157,14 @@ impl LaneCode {
     ///
     /// # Safety
     /// There is a pointer to buffers for each lane; these are as [`Code::call`] demands, and no `out` is read by another lane.
+    #[inline]
     pub(crate) unsafe fn call(&self, callers: &[*const Buffers]) {
         // SAFETY: as this function demands.
         unsafe { (self.entry)(callers.as_ptr()) }
     }
 
     /// Where the code begins, which tells it from other code.
+    #[inline]
     pub(crate) fn address(&self) -> usize {
         self.entry as usize
     }

@@ -1,6 +1,6 @@
 //! What many runs on one thread cost, one after the other and in turns.
 //!
-//! `cargo run --release -p odec-sim --example ensemble -- models/lorenz.ode auto 10 1e-6 10000`
+//! `cargo run --release -p odec-sim --example ensemble -- models/lorenz.ode auto 10 1e-6 10000`, with the factor of atol and one of the numbers of runs in turns behind, if wanted
 
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
@@ -63,7 +63,8 @@ fn main() {
         (begun.elapsed().as_secs_f64(), sum.into_inner(), steps.get())
     };
     let mut ends = vec![];
-    for lanes in [1, 2, LANES] {
+    let only = rest.get(1).and_then(|text| text.parse::<usize>().ok());
+    for lanes in [1, 2, LANES].into_iter().filter(|lanes| only.is_none_or(|only| only == *lanes)) {
         let mut least = f64::INFINITY;
         let mut steps = 0;
         for _ in 0..5 {

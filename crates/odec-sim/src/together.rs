@@ -9,7 +9,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use odec_jit::{LaneFunction, MAX_LANES, Slot};
+use odec_jit::{LaneFunction, Slot};
 use odec_ode::pattern::Pattern;
 use odec_ode::step::{Formula, WholeStep};
 use odec_ode::system::{EvalError, Mass, Shape, System};
@@ -23,28 +23,16 @@ pub const LANES: usize = 4;
 #[cfg(any(all(unix, any(target_arch = "x86_64", target_arch = "aarch64")), all(windows, target_arch = "x86_64")))]
 const STACK: usize = 4 << 20;
 
-/// What a run is doing.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// It goes on when its turn comes.
-    Goes,
-    /// It waits for the kernel at this address.
-    Waits(usize),
-    /// It is to call that kernel when its turn comes.
-    Leads(usize),
-    /// It has ended.
-    Over,
-}
-
-/// A run among others.
-struct Place {
-    state: Cell<State>,
-    slot: Slot,
-}
+/// What a run is doing: it goes on when its turn comes, it is to call the kernel that it waits for when its turn comes, it has ended. Any other
+/// number is the address of the kernel that it waits for.
+const GOES: usize = 0;
+const LEADS: usize = 1;
+const OVER: usize = 2;
 
 /// What all runs know of one another.
 struct Board {
-    places: Vec<Place>,
+    states: [Cell<usize>; LANES],
+    slots: [Slot; LANES],
     /// How many can go on.
     going: Cell<usize>,
     /// Steps that were made with others.
@@ -52,74 +40,83 @@ struct Board {
 }
 
 impl Board {
+    /// For so many runs.
     fn new(lanes: usize) -> Board {
-        let place = |_| Place { state: Cell::new(State::Goes), slot: Slot::new() };
-        Board { places: (0..lanes).map(place).collect(), going: Cell::new(lanes), made: Cell::new(0) }
-    }
-
-    fn set(&self, number: usize, state: State) {
-        let goes = |state: State| usize::from(matches!(state, State::Goes | State::Leads(_)));
-        let place = &self.places[number].state;
-        self.going.set(self.going.get() + goes(state) - goes(place.get()));
-        place.set(state);
+        Board {
+            states: std::array::from_fn(|number| Cell::new(if number < lanes { GOES } else { OVER })),
+            slots: std::array::from_fn(|_| Slot::new()),
+            going: Cell::new(lanes),
+            made: Cell::new(0),
+        }
     }
 
     fn goes(&self, number: usize) -> bool {
-        matches!(self.places[number].state.get(), State::Goes | State::Leads(_))
+        self.states[number].get() <= LEADS
+    }
+
+    fn ended(&self, number: usize) {
+        self.states[number].set(OVER);
+        self.going.set(self.going.get() - 1);
     }
 
     /// Lets one of those that wait lead, if there is one.
     fn call_one(&self) -> bool {
-        for (number, place) in self.places.iter().enumerate() {
-            if let State::Waits(kernel) = place.state.get() {
-                self.set(number, State::Leads(kernel));
-                return true;
-            }
+        let waits = self.states.iter().find(|state| state.get() > OVER);
+        if let Some(state) = waits {
+            state.set(LEADS);
+            self.going.set(self.going.get() + 1);
         }
-        false
+        waits.is_some()
     }
 
     /// Waits for the kernel with the buffers in the slot; true once it ran for them, false where nobody else waits for it.
+    #[inline]
     fn wait(&self, number: usize, lanes: &LaneFunction, kernel: usize, suspend: &dyn Fn()) -> bool {
-        self.set(number, State::Waits(kernel));
-        if self.going.get() > 0 {
+        let state = &self.states[number];
+        let going = self.going.get() - 1;
+        state.set(kernel);
+        self.going.set(going);
+        if going > 0 {
             suspend();
-            if self.places[number].state.get() == State::Goes {
+            if state.get() == GOES {
                 return true;
             }
+            // it leads, and was counted again
+            self.going.set(self.going.get() - 1);
+            state.set(kernel);
+        }
+        let all = self.states.iter().all(|state| state.get() == kernel);
+        if all && lanes.run(&self.slots.each_ref()) {
+            self.states.iter().for_each(|state| state.set(GOES));
+            self.going.set(LANES);
+            self.made.set(self.made.get() + LANES as u64);
+            return true;
         }
         self.lead(number, lanes, kernel)
     }
 
-    /// Runs the kernel for all that wait for it, this one among them. Of those that wait for another one is called.
+    /// Runs the kernel for those that wait for it, this one among them. Of those that wait for another one is called.
     fn lead(&self, number: usize, lanes: &LaneFunction, kernel: usize) -> bool {
-        self.set(number, State::Goes);
-        let mut slots = [&self.places[number].slot; MAX_LANES];
-        let mut numbers = [number; MAX_LANES];
-        let mut count = 1;
-        let mut other = None;
-        for (k, place) in self.places.iter().enumerate() {
-            match place.state.get() {
-                State::Waits(at) if at == kernel && count < lanes.lanes() => {
-                    (slots[count], numbers[count]) = (&place.slot, k);
-                    count += 1;
-                }
-                State::Waits(at) if at != kernel => other = Some((k, at)),
-                _ => {}
+        let (mut slots, mut numbers, mut count) = ([&self.slots[number]; LANES], [number; LANES], 1);
+        for (other, state) in self.states.iter().enumerate() {
+            if other != number && state.get() == kernel && count < lanes.lanes() {
+                (slots[count], numbers[count]) = (&self.slots[other], other);
+                count += 1;
             }
         }
-        if let Some((k, at)) = other
-            && self.going.get() == 1
-        {
-            self.set(k, State::Leads(at));
+        // whoever else waits for it calls it when its turn comes, if this does not
+        let made = count > 1 && lanes.run(&slots[..count]);
+        let served = if made { count } else { 1 };
+        numbers[..served].iter().for_each(|&number| self.states[number].set(GOES));
+        self.going.set(self.going.get() + served);
+        self.made.set(self.made.get() + if made { count as u64 } else { 0 });
+        let nobody_leads = self.states.iter().all(|state| state.get() != LEADS);
+        let other = self.states.iter().find(|state| state.get() > OVER && state.get() != kernel);
+        if let Some(state) = other.filter(|_| nobody_leads) {
+            state.set(LEADS);
+            self.going.set(self.going.get() + 1);
         }
-        if count == 1 || !lanes.run(&slots[..count]) {
-            // whoever waits calls the kernel alone when its turn comes
-            return false;
-        }
-        self.made.set(self.made.get() + count as u64);
-        numbers[..count].iter().for_each(|&k| self.set(k, State::Goes));
-        true
+        made
     }
 }
 
@@ -156,7 +153,7 @@ mod strands {
     use corosensei::stack::DefaultStack;
     use corosensei::{CoroutineResult, ScopedCoroutine, ScopedCoroutineRef, Yielder};
 
-    use super::{Board, Lane, STACK, State};
+    use super::{Board, Lane, STACK};
 
     type Strand<'a> = ScopedCoroutine<'a, (), (), ()>;
     type Entered<'b> = ScopedCoroutineRef<'b, (), (), (), DefaultStack>;
@@ -193,7 +190,7 @@ mod strands {
                 if board.goes(number)
                     && let CoroutineResult::Return(()) = strand.resume(())
                 {
-                    board.set(number, State::Over);
+                    board.ended(number);
                 }
             }
             // the last one that could go on may have ended instead of waiting
@@ -228,7 +225,7 @@ impl System for Beside<'_> {
             if let Some(lanes) = any.downcast_ref::<Native>().and_then(Native::lanes) {
                 let kernel = std::ptr::from_ref(lanes).addr();
                 let mut made = false;
-                let slot = &board.places[number].slot;
+                let slot = &board.slots[number];
                 lanes.offer(slot, (t, kept, p, given), out, || made = board.wait(number, lanes, kernel, suspend));
                 if made {
                     return;

@@ -103,6 +103,7 @@ impl LaneFunction {
 
     /// Runs the kernel for the callers that wait with an offer for it: one or more, up to [`LaneFunction::lanes`]. False, and nothing is done, if a
     /// slot has no such offer.
+    #[inline]
     pub fn run(&self, slots: &[&Slot]) -> bool {
         let Some(first) = slots.first().filter(|_| slots.len() <= self.lanes) else { return false };
         let address = self.address();
@@ -120,6 +121,7 @@ impl LaneFunction {
         true
     }
 
+    #[inline]
     fn address(&self) -> usize {
         self.code.address()
     }

@@ -19,7 +19,7 @@ use crate::replay::Replay;
 const AT_ONCE: usize = 3_000;
 /// How often the operations of a longer one are gone through as a list before code is made, unless there will be many runs: compiling one takes as long
 /// as so many of them. The bits are the same.
-const PATIENCE: u64 = 700;
+const PATIENCE: u64 = 2_000;
 
 /// What tells plans apart.
 #[derive(PartialEq, Eq, Hash)]

@@ -140,3 +140,135 @@ fn what_has_no_recurrence_is_refused_by_name() {
     assert!(unrolled(&square, &recurrences, 30, 50, true).is_none(), "the limit on nodes");
     assert!(unrolled(&square, &recurrences, 30, MAX_UNROLLED, true).is_some());
 }
+
+/// The series of the slope, summed at a small step, is the slope there.
+fn series_is_slope(program: &Program, y: &[f64], c: &[f64]) {
+    let (n, h) = (y.len(), 0.03_f64);
+    let (mut at, mut slope) = (y.to_vec(), vec![0.0; n]);
+    for k in 1..=ORDER {
+        for i in 0..n {
+            at[i] += c[(k - 1) * n + i] * h.powi(k as i32);
+            slope[i] += k as f64 * c[(k - 1) * n + i] * h.powi(k as i32 - 1);
+        }
+    }
+    let mut expected = vec![0.0; n];
+    interpret::run(program, KernelRole::Rhs, h, &at, &[], &[], &mut expected);
+    for (i, (slope, expected)) in slope.iter().zip(&expected).enumerate() {
+        assert!((slope - expected).abs() <= 1e-12 * expected.abs().max(1.0), "row {i}: {slope} for {expected}");
+    }
+}
+
+/// x'' = -x over the distance cubed, written in several ways.
+#[test]
+fn powers_of_a_root_are_one_power() {
+    let ways: [fn(&mut Graph, NodeId, NodeId) -> NodeId; 5] = [
+        // x, u -> x/u^(3/2)
+        |g, x, u| {
+            let exponent = g.constant(-1.5);
+            let power = g.pow(u, exponent);
+            g.mul(x, power)
+        },
+        |g, x, u| {
+            let r = g.apply(&odec_ir::builtin::exponential::SQRT, &[u]);
+            let d = g.mul(u, r);
+            g.div(x, d)
+        },
+        |g, x, u| {
+            let r = g.apply(&odec_ir::builtin::exponential::SQRT, &[u]);
+            let square = g.mul(r, r);
+            let cube = g.mul(square, r);
+            g.div(x, cube)
+        },
+        |g, x, u| {
+            let r = g.apply(&odec_ir::builtin::exponential::SQRT, &[u]);
+            let three = g.constant(3.0);
+            let one = g.constant(1.0);
+            let cube = g.pow(r, three);
+            let inverse = g.div(one, cube);
+            g.mul(inverse, x)
+        },
+        |g, x, u| {
+            let exponent = g.constant(1.5);
+            let power = g.pow(u, exponent);
+            g.div(x, power)
+        },
+    ];
+    let y = [0.9, 0.2, -0.1, 1.1];
+    let of = |way: fn(&mut Graph, NodeId, NodeId) -> NodeId| {
+        program(4, |g| {
+            let [x, y, u, v] = [0, 1, 2, 3].map(|i| g.read(ArrayId(i)));
+            let (xx, yy) = (g.mul(x, x), g.mul(y, y));
+            let square = g.add(xx, yy);
+            let [x, y] = [x, y].map(|x| {
+                let pull = way(g, x, square);
+                g.neg(pull)
+            });
+            vec![u, v, x, y]
+        })
+    };
+    let expected = coefficients(&of(ways[0]), 0.0, &y);
+    let operations = |program: &Program| {
+        let written = unrolled(program, &Recurrences::of(program).unwrap(), ORDER, MAX_UNROLLED, true).unwrap();
+        let kernel = written.kernel(KernelRole::Outputs).unwrap();
+        kernel.live().count()
+    };
+    let shortest = operations(&of(ways[0]));
+    for (k, way) in ways.into_iter().enumerate() {
+        let program = of(way);
+        let c = coefficients(&program, 0.0, &y);
+        series_is_slope(&program, &y, &c);
+        for (a, b) in c.iter().zip(&expected) {
+            assert!((a - b).abs() <= 1e-12 * b.abs().max(1e-3), "way {k}: {a:e} for {b:e}");
+        }
+        assert!(operations(&program) <= shortest + 8, "way {k}: {} operations, not {shortest}", operations(&program));
+    }
+}
+
+/// Coefficients that depend on more states than a form may have terms, through sums, products, quotients, conditions and functions.
+#[test]
+fn series_over_many_states_are_the_functions() {
+    for states in [5_u32, 9] {
+        let program = program(states as usize, |g| {
+            let y: Vec<NodeId> = (0..states).map(|i| g.read(ArrayId(i))).collect();
+            let t = g.time();
+            let all = y.iter().copied().reduce(|a, b| g.add(a, b)).unwrap();
+            let squares = y.iter().map(|&x| g.mul(x, x)).collect::<Vec<_>>();
+            let square = squares.into_iter().reduce(|a, b| g.add(a, b)).unwrap();
+            let root = g.apply(&odec_ir::builtin::exponential::SQRT, &[square]);
+            let wave = g.apply(&odec_ir::builtin::trigonometric::SIN, &[all]);
+            let larger = g.apply(&odec_ir::builtin::rounding::MAX, &[all, wave]);
+            (0..y.len())
+                .map(|i| {
+                    let next = y[(i + 1) % y.len()];
+                    match i % 5 {
+                        0 => {
+                            let product = g.mul(wave, next);
+                            g.div(product, root)
+                        }
+                        1 => {
+                            let timed = g.mul(t, root);
+                            g.sub(timed, y[i])
+                        }
+                        2 => {
+                            let half = g.constant(0.5);
+                            let shifted = g.add(all, half);
+                            let product = g.mul(shifted, shifted);
+                            g.div(next, product)
+                        }
+                        3 => g.mul(larger, root),
+                        _ => g.apply(&odec_ir::builtin::exponential::HYPOT, &[all, next]),
+                    }
+                })
+                .collect()
+        });
+        let y: Vec<f64> = (0..states).map(|i| 0.3 + 0.1 * f64::from(i % 4)).collect();
+        for fused in [true, false] {
+            let recurrences = Recurrences::of(&program).unwrap();
+            let written = unrolled(&program, &recurrences, ORDER, MAX_UNROLLED, fused).unwrap();
+            let mut c = vec![0.0; y.len() * ORDER];
+            let inputs = Inputs { t: 0.0, y: &y, p: &[], w: &[] };
+            interpret::run_on(&written, &Layout::of(&written), KernelRole::Outputs, inputs, &mut c);
+            series_is_slope(&program, &y, &c);
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! Calls a `System`: counts the calls, looks for values that are not finite, remembers where one was met.
 
+use std::ops::Range;
+
 use crate::pattern::Pattern;
 use crate::problem::{Cause, Stats};
 use crate::system::{EvalError, Mass, Shape, System};
@@ -122,15 +124,26 @@ impl<'a> Evaluator<'a> {
         self.stats.rhs += order as u64;
         let result = self.system.series(t, y, order, out);
         let n = y.len().max(1);
-        self.checked((t, y), result, &out[..n * order], |entry| Cause::NonFiniteRhs { row: entry % n })
+        self.checked((t, y), result, &out[..n * order], |entry| match (entry / n, entry % n) {
+            (0, row) => Cause::NonFiniteRhs { row },
+            (_, row) => Cause::NoSeries { row },
+        })
     }
 
-    /// A whole step by the series, counted as [`Evaluator::series`]; false where a value among the first `looked_at` is not finite. Who calls
+    /// A whole step by the series, counted as [`Evaluator::series`]; false where a value in the places `looked_at` is not finite. Who calls
     /// it then learns from [`Evaluator::series`] what is wrong.
     #[inline]
-    pub fn series_step(&mut self, t: f64, order: usize, from: &[f64], to: &mut [f64], looked_at: usize) -> bool {
+    pub fn series_step(
+        &mut self,
+        t: f64,
+        order: usize,
+        from: &[f64],
+        to: &mut [f64],
+        looked_at: [Range<usize>; 2],
+    ) -> bool {
         self.stats.rhs += order as u64;
-        self.system.series_step(t, order, from, to).is_ok() && all_finite(&to[..looked_at])
+        self.system.series_step(t, order, from, to).is_ok()
+            && looked_at.into_iter().all(|range| to[range].iter().all(|x| x.is_finite()))
     }
 
     /// Values of df/dy on the pattern of the system.

@@ -183,6 +183,11 @@ pub enum Cause {
         /// Row of f.
         row: usize,
     },
+    /// A higher derivative of the solution, which its Taylor series needs, is not finite in this row, although f is.
+    NoSeries {
+        /// Row of f.
+        row: usize,
+    },
     /// df/dy has a value that is not finite at this entry.
     NonFiniteJacobian {
         /// Row.

@@ -129,6 +129,7 @@ impl Runner {
                 let evaluation = matches!(
                     cause,
                     Cause::NonFiniteRhs { .. }
+                        | Cause::NoSeries { .. }
                         | Cause::NonFiniteJacobian { .. }
                         | Cause::NonFiniteTimeDerivative { .. }
                         | Cause::NonFiniteMass { .. }

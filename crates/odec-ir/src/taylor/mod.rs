@@ -7,7 +7,9 @@
 //! at the expansion point.
 
 mod arrange;
+mod forms;
 mod lanes;
+mod powers;
 mod recurrence;
 pub mod step;
 
@@ -16,9 +18,10 @@ use crate::layout::Layout;
 use crate::program::{Array, ArrayId, Kernel, KernelRole, Program, Role, Store, Target};
 use crate::span::Span;
 pub use arrange::MAX_LANES;
+use forms::Forms;
 pub use lanes::Table;
+use recurrence::Rule;
 pub use recurrence::{MAX_NODES, Recurrences, Unsuited};
-use recurrence::{Series, coefficient};
 
 /// Most nodes of a kernel of coefficients that is written out for all orders.
 pub const MAX_UNROLLED: usize = 20_000;
@@ -81,6 +84,7 @@ impl Model<'_> {
         if recurrences.has_loops() {
             return None;
         }
+        let given = graph.len();
         let mut states: Vec<Vec<Option<NodeId>>> = start.iter().map(|&node| vec![Some(node)]).collect();
         let [part] = recurrences.parts() else {
             states.iter_mut().for_each(|series| series.resize(order + 1, None));
@@ -91,25 +95,27 @@ impl Model<'_> {
         for (id, _) in states_of(program) {
             read[id.0 as usize] = Some(start[layout.state(id)]);
         }
-        let mut series: Vec<Vec<Option<NodeId>>> = vec![Vec::new(); source.len()];
+        let mut zeroth: Vec<Option<NodeId>> = vec![None; source.len()];
+        for &i in part.rules.keys() {
+            zeroth[i] = Some(copy(source, NodeId(i as u32), &zeroth, (&read, places), graph));
+        }
+        let rows = part.rows.iter().map(|(_, node)| node.index());
+        let mut forms = Forms::new(graph, &part.rules, (zeroth, given), rows, layout.n, fused);
         for k in 0..order {
-            for (&i, rule) in &part.rules {
-                let value = if k == 0 {
-                    Some(copy(source, NodeId(i as u32), &series, (&read, places), graph))
-                } else {
-                    let mut algebra = Unroll { graph, series: &series, states: &states, layout, fused };
-                    coefficient(&mut algebra, i, rule, k)
+            if k > 0 {
+                let newest = |rule: &Rule| match *rule {
+                    Rule::State(array) => states[layout.state(array)][k],
+                    _ => None,
                 };
-                series[i].push(value);
-                if graph.len() > limit {
-                    return None;
-                }
+                forms.order(k, newest);
             }
             // y_(k+1) = f_k/(k+1)
-            let share = graph.constant(1.0 / (k + 1) as f64);
             for &(row, node) in &part.rows {
-                let slope = series[node.index()][k].map(|f| graph.mul(f, share));
-                states[layout.state(row)].push(slope);
+                let next = forms.scaled(node.index(), k, 1.0 / (k + 1) as f64);
+                states[layout.state(row)].push(next);
+            }
+            if forms.graph.len() > limit {
+                return None;
             }
         }
         states.iter_mut().for_each(|series| series.resize(order + 1, None));
@@ -161,71 +167,17 @@ fn scalar(name: String, role: Role) -> Array {
 fn copy(
     from: &Graph,
     id: NodeId,
-    series: &[Vec<Option<NodeId>>],
+    zeroth: &[Option<NodeId>],
     (read, places): (&[Option<NodeId>], &[ArrayId]),
     into: &mut Graph,
 ) -> NodeId {
     match from.node(id) {
         Node::Call(op, _) => {
             let node = from.node(id);
-            let operands: Vec<NodeId> =
-                node.operands().iter().map(|a| series[a.index()].first().copied().flatten().unwrap_or(*a)).collect();
+            let operands: Vec<NodeId> = node.operands().iter().map(|a| zeroth[a.index()].unwrap_or(*a)).collect();
             into.call(op, &operands)
         }
         Node::Read(array) => read[array.0 as usize].unwrap_or_else(|| into.read(places[array.0 as usize])),
         leaf => into.insert(leaf),
-    }
-}
-
-/// Coefficients as nodes.
-struct Unroll<'a> {
-    graph: &'a mut Graph,
-    series: &'a [Vec<Option<NodeId>>],
-    states: &'a [Vec<Option<NodeId>>],
-    layout: &'a Layout,
-    fused: bool,
-}
-
-impl Series for Unroll<'_> {
-    type Number = NodeId;
-
-    fn get(&self, node: usize, k: usize) -> Option<NodeId> {
-        self.series[node].get(k).copied().flatten()
-    }
-
-    fn state(&self, array: ArrayId, k: usize) -> Option<NodeId> {
-        self.states[self.layout.state(array)].get(k).copied().flatten()
-    }
-
-    fn number(&mut self, x: f64) -> NodeId {
-        self.graph.constant(x)
-    }
-
-    fn add(&mut self, a: NodeId, b: NodeId) -> NodeId {
-        self.graph.add(a, b)
-    }
-
-    fn sub(&mut self, a: NodeId, b: NodeId) -> NodeId {
-        self.graph.sub(a, b)
-    }
-
-    fn mul(&mut self, a: NodeId, b: NodeId) -> NodeId {
-        self.graph.mul(a, b)
-    }
-
-    fn plus(&mut self, sum: NodeId, a: NodeId, b: NodeId) -> NodeId {
-        if self.fused {
-            return self.graph.apply(&crate::builtin::arithmetic::FMA, &[a, b, sum]);
-        }
-        let product = self.graph.mul(a, b);
-        self.graph.add(sum, product)
-    }
-
-    fn div(&mut self, a: NodeId, b: NodeId) -> NodeId {
-        self.graph.div(a, b)
-    }
-
-    fn select(&mut self, condition: NodeId, a: NodeId, b: NodeId) -> NodeId {
-        self.graph.apply(&crate::builtin::logic::IF, &[condition, a, b])
     }
 }

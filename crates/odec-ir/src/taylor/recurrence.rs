@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::powers::{self, Powers};
 use crate::builtin::{Builtin, Op, arithmetic, exponential, gamma};
 use crate::graph::{Graph, Node, NodeId};
 use crate::nest::{AccessId, Fold};
@@ -98,8 +99,13 @@ impl Recurrences {
                     rows.push((row, store.node));
                 }
             }
-            let builder = Builder { graph: rhs.graph.clone(), varies: Vec::new(), leaf: &varies };
-            let (graph, rules, smooth) = builder.rules(rows.iter().map(|r| r.1).collect())?;
+            let mut roots: Vec<NodeId> = rows.iter().map(|r| r.1).collect();
+            let (graph, powers) = powers::collected(&rhs.graph, &mut roots);
+            for (row, root) in rows.iter_mut().zip(&roots) {
+                row.1 = *root;
+            }
+            let builder = Builder { graph, powers, varies: Vec::new(), leaf: &varies };
+            let (graph, rules, smooth) = builder.rules(roots)?;
             parts.push(Part { nest: None, graph, rules, rows, smooth });
         }
         for (number, nest) in program.nests.iter().enumerate().filter(|(_, nest)| nest.role == KernelRole::Rhs) {
@@ -108,7 +114,8 @@ impl Recurrences {
                 Node::Element(access) => is_state(nest.array(access)),
                 _ => false,
             };
-            let builder = Builder { graph: nest.graph.clone(), varies: Vec::new(), leaf: &varies };
+            let builder =
+                Builder { graph: nest.graph.clone(), powers: Powers::new(), varies: Vec::new(), leaf: &varies };
             let (graph, rules, smooth) = builder.rules(nest.stores.iter().map(|s| s.node).collect())?;
             parts.push(Part { nest: Some(number), graph, rules, rows: Vec::new(), smooth });
         }
@@ -133,6 +140,7 @@ impl Recurrences {
 
 struct Builder<'a> {
     graph: Graph,
+    powers: Powers,
     varies: Vec<bool>,
     /// True for time and states.
     leaf: &'a dyn Fn(Node) -> bool,
@@ -177,6 +185,9 @@ impl Builder<'_> {
     fn rule(&mut self, id: NodeId) -> Result<(Rule, Vec<NodeId>), Unsuited> {
         if !self.varies(id) {
             return Ok((Rule::Fixed, Vec::new()));
+        }
+        if let Some(&(base, exponent)) = self.powers.get(&id.index()) {
+            return Ok((Rule::Power(base.index(), exponent.index()), vec![exponent]));
         }
         let node = self.graph.node(id);
         let op = match node {
@@ -245,161 +256,4 @@ impl Builder<'_> {
         }
         (Rule::Chain(terms), needs)
     }
-}
-
-/// What coefficients are made of: nodes or numbers. `None` is a coefficient that is zero for every input.
-pub(super) trait Series {
-    type Number: Copy;
-    fn get(&self, node: usize, k: usize) -> Option<Self::Number>;
-    fn state(&self, array: ArrayId, k: usize) -> Option<Self::Number>;
-    fn number(&mut self, x: f64) -> Self::Number;
-    fn add(&mut self, a: Self::Number, b: Self::Number) -> Self::Number;
-    fn sub(&mut self, a: Self::Number, b: Self::Number) -> Self::Number;
-    fn mul(&mut self, a: Self::Number, b: Self::Number) -> Self::Number;
-    /// `sum + a*b`, rounded once or twice.
-    fn plus(&mut self, sum: Self::Number, a: Self::Number, b: Self::Number) -> Self::Number;
-    fn div(&mut self, a: Self::Number, b: Self::Number) -> Self::Number;
-    fn select(&mut self, condition: Self::Number, a: Self::Number, b: Self::Number) -> Self::Number;
-}
-
-/// The coefficient of order k >= 1 of a node, given all of lower order and those of order k of its operands.
-pub(super) fn coefficient<S: Series>(s: &mut S, node: usize, rule: &Rule, k: usize) -> Option<S::Number> {
-    match *rule {
-        Rule::Fixed => None,
-        Rule::Time => (k == 1).then(|| s.number(1.0)),
-        Rule::State(array) => s.state(array, k),
-        // of nests, which are not written out
-        Rule::Element(_) | Rule::Fold(..) => None,
-        Rule::Add(a, b) => match (s.get(a, k), s.get(b, k)) {
-            (Some(a), Some(b)) => Some(s.add(a, b)),
-            (one, other) => one.or(other),
-        },
-        Rule::Sub(a, b) => match (s.get(a, k), s.get(b, k)) {
-            (Some(a), Some(b)) => Some(s.sub(a, b)),
-            (None, Some(b)) => Some(negative(s, b)),
-            (one, None) => one,
-        },
-        Rule::Neg(a) => s.get(a, k).map(|a| negative(s, a)),
-        Rule::Product(a, b) if a == b => square(s, a, k, 0),
-        Rule::Product(a, b) => convolution(s, (a, 0), (b, 0), k),
-        Rule::Quotient(a, b) => {
-            let known = convolution(s, (b, 1), (node, 0), k);
-            let rest = difference(s, s.get(a, k), known)?;
-            let divisor = s.get(b, 0)?;
-            Some(s.div(rest, divisor))
-        }
-        Rule::Root(u) => {
-            let known = square(s, node, k, 1);
-            let rest = difference(s, s.get(u, k), known)?;
-            let root = s.get(node, 0)?;
-            let twice = s.add(root, root);
-            Some(s.div(rest, twice))
-        }
-        Rule::Length(x, y) => {
-            let (x, y) = (square(s, x, k, 0), square(s, y, k, 0));
-            let both = match (x, y) {
-                (Some(x), Some(y)) => Some(s.add(x, y)),
-                (one, other) => one.or(other),
-            };
-            let known = square(s, node, k, 1);
-            let rest = difference(s, both, known)?;
-            let length = s.get(node, 0)?;
-            let twice = s.add(length, length);
-            Some(s.div(rest, twice))
-        }
-        Rule::Power(u, a) => {
-            let exponent = s.get(a, 0)?;
-            let mut sum = None;
-            for j in newest_last(0, k - 1, k) {
-                let (Some(x), Some(c)) = (s.get(u, k - j), s.get(node, j)) else { continue };
-                let (left, right) = (s.number((k - j) as f64), s.number(j as f64));
-                let scaled = s.mul(exponent, left);
-                let weight = if j == 0 { scaled } else { s.sub(scaled, right) };
-                let weighted = s.mul(weight, x);
-                sum = Some(plus(s, sum, weighted, c));
-            }
-            let base = s.get(u, 0)?;
-            let order = s.number(k as f64);
-            let divisor = s.mul(order, base);
-            sum.map(|sum| s.div(sum, divisor))
-        }
-        Rule::Chain(ref terms) => {
-            let mut sum = None;
-            for j in newest_last(1, k, k) {
-                for &(slope, u) in terms {
-                    let (Some(x), Some(d)) = (s.get(u, j), s.get(slope, k - j)) else { continue };
-                    let weight = s.number(j as f64 / k as f64);
-                    let scaled = s.mul(weight, x);
-                    sum = Some(plus(s, sum, scaled, d));
-                }
-            }
-            sum
-        }
-        Rule::Choose(condition, a, b) => {
-            let (x, y) = (s.get(a, k), s.get(b, k));
-            if x.is_none() && y.is_none() {
-                return None;
-            }
-            let zero = s.number(0.0);
-            let condition = s.get(condition, 0)?;
-            Some(s.select(condition, x.unwrap_or(zero), y.unwrap_or(zero)))
-        }
-    }
-}
-
-/// The j from `first` to `last` such that the newest of the orders j and k - j comes last: the sum up to there does not wait for it.
-fn newest_last(first: usize, last: usize, k: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (first..=last).collect();
-    order.sort_by_key(|&j| j.max(k - j));
-    order
-}
-
-/// `sum + a*b`
-fn plus<S: Series>(s: &mut S, sum: Option<S::Number>, a: S::Number, b: S::Number) -> S::Number {
-    match sum {
-        Some(sum) => s.plus(sum, a, b),
-        None => s.mul(a, b),
-    }
-}
-
-fn negative<S: Series>(s: &mut S, a: S::Number) -> S::Number {
-    let minus = s.number(-1.0);
-    s.mul(a, minus)
-}
-
-fn difference<S: Series>(s: &mut S, a: Option<S::Number>, b: Option<S::Number>) -> Option<S::Number> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(s.sub(a, b)),
-        (None, Some(b)) => Some(negative(s, b)),
-        (a, None) => a,
-    }
-}
-
-/// Sum of a_j b_(k-j) over the j from the first of a to k less the first of b.
-fn convolution<S: Series>(s: &mut S, a: (usize, usize), b: (usize, usize), k: usize) -> Option<S::Number> {
-    let mut sum = None;
-    for j in newest_last(a.1, k - b.1, k) {
-        let (Some(x), Some(y)) = (s.get(a.0, j), s.get(b.0, k - j)) else { continue };
-        sum = Some(plus(s, sum, x, y));
-    }
-    sum
-}
-
-/// Sum of a_j a_(k-j) over j = first ..= k - first: each product of two different ones once, doubled.
-fn square<S: Series>(s: &mut S, a: usize, k: usize, first: usize) -> Option<S::Number> {
-    let mut half = None;
-    if k.is_multiple_of(2)
-        && k / 2 >= first
-        && let Some(middle) = s.get(a, k / 2)
-    {
-        let one_half = s.number(0.5);
-        let halved = s.mul(one_half, middle);
-        half = Some(s.mul(halved, middle));
-    }
-    for j in (first..k.div_ceil(2)).rev() {
-        if let (Some(x), Some(y)) = (s.get(a, j), s.get(a, k - j)) {
-            half = Some(plus(s, half, x, y));
-        }
-    }
-    half.map(|half| s.add(half, half))
 }

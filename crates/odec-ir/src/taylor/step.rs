@@ -95,17 +95,19 @@ pub fn written(
     let mut write = Write { graph, first, n, fused };
 
     let (h, rtol) = (write.read(places.step()), write.read(places.step() + 1));
-    let powers = write.powers(h, order);
-    let (mut end, mut slopes) = (Vec::with_capacity(n), Vec::with_capacity(n));
+    let (mut end, mut bends) = (Vec::with_capacity(n), Vec::with_capacity(n));
     for (i, &start) in begin.iter().enumerate() {
-        let term = |(k, power): (usize, &NodeId)| {
-            let c = write.read(places.series() + k * n + i);
-            write.graph.mul(c, *power)
-        };
-        let terms: Vec<NodeId> = powers.iter().enumerate().map(term).collect();
-        let (value, slope) = write.sums(&terms);
-        end.push(write.graph.add(start, value));
-        slopes.push(slope);
+        let series: Vec<NodeId> = (0..order).map(|k| write.read(places.series() + k * n + i)).collect();
+        // those of (p'(h) - p'(0))/h
+        let mut rates = series[1..].to_vec();
+        for (k, rate) in rates.iter_mut().enumerate() {
+            let order = write.graph.constant((k + 2) as f64);
+            *rate = write.graph.mul(order, *rate);
+        }
+        let first_slope = series[0];
+        let value = write.polynomial(series, h);
+        end.push(write.plus(start, h, value));
+        bends.push((first_slope, write.polynomial(rates, h)));
     }
     let model = Model { program, recurrences, layout: &layout, places: &arrays };
     let series = model.write(&mut write.graph, &end, order, limit, fused)?;
@@ -116,8 +118,11 @@ pub fn written(
     for i in 0..n {
         let at = |k: usize| stores[n * k + i];
         let (f, last, before) = (at(1), at(order), at(order - 1));
-        let predicted = write.graph.mul(h, f);
-        let defect = write.graph.sub(slopes[i], predicted);
+        // f changes little in a step: first the difference, then what is left
+        let (first_slope, bend) = bends[i];
+        let change = write.graph.sub(first_slope, f);
+        let difference = write.plus(change, h, bend);
+        let defect = write.graph.mul(h, difference);
         let weight = write.weight(places.atol() + i, rtol, begin[i], end[i]);
         for (sum, value) in sums.iter_mut().zip([defect, last, before]) {
             let share = write.graph.mul(value, weight);
@@ -157,33 +162,16 @@ impl Write {
         self.graph.add(a, product)
     }
 
-    /// h, h^2, ...
-    fn powers(&mut self, h: NodeId, order: usize) -> Vec<NodeId> {
-        let square = self.graph.mul(h, h);
-        let mut powers = vec![h, square];
-        for k in 2..order {
-            powers.push(self.graph.mul(powers[k - 2], square));
+    /// a_0 + a_1 h + a_2 h^2 + ... by Estrin's scheme: neighbours first, then neighbours of these with h^2, ... The step waits for the
+    /// logarithm of the order, since h is known last.
+    fn polynomial(&mut self, mut terms: Vec<NodeId>, h: NodeId) -> NodeId {
+        let mut power = h;
+        while terms.len() > 1 {
+            terms =
+                terms.chunks(2).map(|pair| if let [a, b] = *pair { self.plus(a, power, b) } else { pair[0] }).collect();
+            power = self.graph.mul(power, power);
         }
-        powers
-    }
-
-    /// The sum of the terms and that of k times the k-th, the smallest first, odd and even ones side by side.
-    fn sums(&mut self, terms: &[NodeId]) -> (NodeId, NodeId) {
-        let mut sums = [[None; 2]; 2];
-        for (k, &term) in terms.iter().enumerate().rev() {
-            let [value, slope] = &mut sums[k % 2];
-            let order = self.graph.constant((k + 1) as f64);
-            *value = Some(value.map_or(term, |sum| self.graph.add(sum, term)));
-            *slope = Some(match *slope {
-                Some(sum) => self.plus(sum, order, term),
-                None => self.graph.mul(order, term),
-            });
-        }
-        let mut both = |part: usize| match (sums[0][part], sums[1][part]) {
-            (Some(odd), Some(even)) => self.graph.add(odd, even),
-            (one, other) => one.or(other).unwrap_or_else(|| self.graph.constant(0.0)),
-        };
-        (both(0), both(1))
+        terms.first().copied().unwrap_or_else(|| self.graph.constant(0.0))
     }
 
     /// One over the tolerance of a state.

@@ -45,6 +45,15 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
             let d = Diagnostic::error("E0601", format!("`{}` has no finite value {when}", names.rate(row)));
             by_term(d, What::Row(names.rank(row)), row, "bound its terms, correct the parameters, or start elsewhere")
         }
+        Cause::NoSeries { row } => {
+            let rate = names.rate(row);
+            let headline = format!(
+                "the solution has no Taylor series {when}: `{rate}` has a value there, but no derivative along the solution"
+            );
+            let label = format!("this gives `{rate}`");
+            let d = with_equation(Diagnostic::error("E0622", headline), model, &names, row, &label);
+            d.help("a method that needs no series: `--method auto` or `--method vern7`; or start off this point")
+        }
         Cause::NonFiniteJacobian { row, col } => {
             let (rate, state) = (names.rate(row), names.state(col));
             let d = Diagnostic::error(

@@ -29,6 +29,7 @@ pub(super) const CODES: &[Code] = codes! {
     "E0619" "a method that needs every derivative"
     "E0620" "a state without a tolerance"
     "E0621" "runs of a sweep that failed"
+    "E0622" "no Taylor series at this point"
     "W0601" "a conserved quantity that drifts"
     "W0602" "an output without a finite value"
 };

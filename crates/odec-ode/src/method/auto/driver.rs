@@ -7,6 +7,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::course::{Course, KEPT, Leg, Why};
+use super::decay::Decay;
 use super::spectral::{Growth, MEAN, Spectral};
 use super::{algebraic, runge_kutta};
 use crate::control::{Tolerances, weighted_norm};
@@ -38,6 +39,13 @@ const QUICK: u32 = 3;
 const QUICK_ORDER: u32 = 7;
 /// Decay lasts where the explicit method would need more stable steps than this for the rest of the run.
 const LASTING: f64 = 200.0;
+/// Beside an explicit method of at most that order, decay for which it would need more stable steps than this times rtol^(-1/5) is left to
+/// a Rosenbrock method at once, where its steps cost little: about as many as that takes (decision 0016). It is looked for at the start and
+/// after 2 and 4 steps: later a large rate may belong to a solution that swings, or ends as that of a square root near 0.
+const MANY: f64 = 4.0;
+const SOON: [u64; 2] = [2, 4];
+/// Steps of an implicit method after which it was right to begin with it.
+const LASTED: u64 = 30;
 /// The count begins anew as well when the step has grown by this much since.
 const GROWING: f64 = 1.2;
 /// Strain by oscillation counts for so much less: an implicit method follows it with no longer steps, unless nothing swings.
@@ -132,6 +140,10 @@ pub struct Auto {
     implicit: Box<dyn Integrator>,
     names: [Option<&'static str>; 2],
     spectral: Option<Spectral>,
+    /// Where a step of the implicit method costs hardly more than one of the explicit method.
+    decay: Option<Decay>,
+    /// Stable steps of the explicit method for the rest of the run beyond which the implicit one is taken up at once.
+    many: f64,
     tolerances: Tolerances,
     /// h*lambda on the negative real axis that strain the explicit method, and that it cannot exceed.
     strain: f64,
@@ -152,7 +164,7 @@ pub struct Auto {
     stepped: Side,
     /// Steps of this leg.
     leg: u64,
-    /// The step when the count of strained steps began.
+    /// The step when the count of strained steps began; of an implicit leg begun on little evidence, when growth was last seen.
     held: f64,
     /// The last look at the spectral radius beside the explicit method showed strain.
     suspect: bool,
@@ -231,6 +243,8 @@ impl Auto {
             _ => (0.5 * (3.0 * (1.0 + SOLVE) + MATRIX), RISE),
         };
         let worth = STAY * work / own;
+        let eager = least == RISE || explicit.is_some_and(|method| method.order <= QUICK_ORDER);
+        let cheap = eager && explicit.is_some() && matches!(implicit.family, Family::Rosenbrock(_));
         let mut auto = Auto {
             names: [integrator.as_ref().and(explicit).map(|m| m.name), Some(implicit.name)],
             active: Side::Implicit,
@@ -239,13 +253,15 @@ impl Auto {
             spare,
             implicit: with(implicit)?,
             spectral,
+            decay: if cheap { Decay::new(setup.system) } else { None },
+            many: MANY * setup.options.rtol.powf(-0.2),
             tolerances,
             strain: strained,
             limit,
             worth,
             least,
             multistep: least == RISE,
-            eager: least == RISE || explicit.is_some_and(|method| method.order <= QUICK_ORDER),
+            eager,
             quick: false,
             hasty: false,
             t_end: f64::INFINITY,
@@ -321,6 +337,13 @@ impl Auto {
         }
     }
 
+    /// True where decay lasts that would take the explicit method many steps, and a step of the implicit one costs little.
+    fn decays(&mut self, eval: &mut Evaluator<'_>) -> bool {
+        let (Some(decay), Some(explicit)) = (&mut self.decay, &self.explicit) else { return false };
+        let left = self.t_end - explicit.time();
+        decay.rate(eval, explicit.time(), explicit.state(), left) * left.abs() > self.many * self.limit
+    }
+
     /// Where the first step begins: true if it is stiff already. With h the first step that an explicit method would try, a
     /// solution that moves slowly against the fastest decay is on a slow manifold.
     fn stiff_at_start(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> bool {
@@ -359,11 +382,14 @@ impl Auto {
             return false;
         }
         // A leg that cost more than the other method would have asks for more evidence next time.
-        if self.course.switches > 0 {
+        if self.course.switches > 0 || self.hasty {
             let other = (t - self.since).abs() / self.before;
             let steps = self.leg as f64;
-            let paid =
-                if self.active == Side::Implicit { steps * self.ratio < other } else { steps < other * self.ratio };
+            let paid = match self.active {
+                _ if self.course.switches == 0 => self.leg > LASTED,
+                Side::Implicit => steps * self.ratio < other,
+                Side::Explicit => steps < other * self.ratio,
+            };
             if self.hasty && !paid {
                 self.quick = false;
             } else {
@@ -373,7 +399,7 @@ impl Auto {
         }
         self.hasty = false;
         (self.since, self.before) = (t, self.last.abs());
-        (self.active, self.leg, self.suspect) = (to, 0, false);
+        (self.active, self.leg, self.held, self.suspect) = (to, 0, 0.0, false);
         (self.strained, self.relaxed, self.failures, self.calm, self.look, self.pause) = (0, 0, 0, 0, 1, 1);
         self.course.switches += 1;
         self.note(t, to, why);
@@ -383,6 +409,11 @@ impl Auto {
     /// After a step of the explicit method.
     fn after_explicit(&mut self, eval: &mut Evaluator<'_>, h: f64, next: f64) -> f64 {
         self.failures = 0;
+        let soon = self.course.switches == 0 && SOON.contains(&self.leg);
+        if soon && self.decays(eval) && self.change(eval, Why::Stiff) {
+            self.hasty = true;
+            return next;
+        }
         let Some(explicit) = &mut self.explicit else { return next };
         let turn = self.leg % CHECK;
         let look = turn + MEAN as u64 >= CHECK || self.suspect;
@@ -445,8 +476,14 @@ impl Auto {
         if self.look > 0 {
             return next;
         }
+        // As long as steps grow this is a start, and says nothing of those to come.
+        if self.hasty && self.decay.is_some() && h.abs() > GROWING * self.held {
+            (self.held, self.look, self.calm) = (h.abs(), SELDOM, 0);
+            return next;
+        }
         let (t, y) = (self.implicit.time(), self.implicit.state());
-        if self.calm == 0 && self.leg == self.least {
+        // the first look of this leg
+        if self.calm == 0 && self.pause == 1 {
             spectral.restart(y);
             for _ in 1..MEAN {
                 spectral.step(eval, t, y);
@@ -507,7 +544,8 @@ impl Integrator for Auto {
         set?;
         if !self.begun {
             self.begun = true;
-            let stiff = self.stiff_at_start(eval, t, y);
+            self.hasty = self.decays(eval);
+            let stiff = self.hasty || self.stiff_at_start(eval, t, y);
             let why = match (&self.explicit, stiff) {
                 (None, _) => Why::Algebraic,
                 (_, true) => Why::StiffAtStart,

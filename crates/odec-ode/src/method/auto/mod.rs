@@ -4,6 +4,7 @@
 //! size, mass matrix and tolerance ([`partners`]); which of the two steps is decided on the way ([`driver`]).
 
 mod course;
+mod decay;
 mod driver;
 mod spectral;
 

@@ -47,7 +47,7 @@ impl Decay {
         if eval.jacobian(t, y, &mut self.values).is_err() {
             return 0.0;
         }
-        let sign = -1f64.copysign(direction);
+        let sign = if direction < 0.0 { 1.0 } else { -1.0 };
         let v = &self.values;
         let saddle = |[a, b, c, d]: &[usize; 4]| {
             let rates = v[*a] * v[*b];

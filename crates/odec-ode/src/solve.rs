@@ -9,6 +9,10 @@ use crate::method::{Method, Setup};
 use crate::problem::{Cause, Failure, Options, Outcome, Problem, Refusal, Samples, Sink, SolveError, Stop};
 use crate::system::{Mass, System};
 
+/// Attempts without a value after which it is looked at how far the run has come meanwhile.
+const FAILURES: u64 = 1_000;
+/// A run that has come no further than by this fraction of its time, is creeping along a place where f ends, below its tolerances, and would never leave it.
+const CRAWL: f64 = 1e-5;
 /// Smallest relative tolerance: below ten units of rounding error estimates measure rounding.
 pub const SMALLEST_RTOL: f64 = 2.5e-15;
 /// An adaptive step that would leave less than this fraction of itself to the end is stretched to the end.
@@ -174,6 +178,7 @@ impl Run<'_> {
         let mut attempts = 0u64;
         let mut cause = None;
         let mut met = None;
+        let mut failed_at = t0;
         while integrator.time() != t_end {
             let t = integrator.time();
             let (h, t_new) = pace.step(t);
@@ -210,6 +215,12 @@ impl Run<'_> {
                     eval.stats.failed += 1;
                     if failed == Cause::Fatal || pace.fixed() {
                         return Err(failed);
+                    }
+                    if eval.stats.failed.is_multiple_of(FAILURES) {
+                        if (t - failed_at).abs() < CRAWL * (failed_at - t0).abs() {
+                            return Err(failed);
+                        }
+                        failed_at = t;
                     }
                     cause = Some(failed);
                     if let Cause::NonFiniteRhs { .. } = failed {

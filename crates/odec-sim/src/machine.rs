@@ -16,7 +16,7 @@ use odec_ode::system::{EvalError, Mass, Shape, System};
 
 use crate::elimination::Eliminations;
 use crate::series::SeriesKernels;
-use crate::steps::Steps;
+use crate::steps::{Native, Steps};
 use crate::together::LANES;
 
 /// Most unknowns of a model whose runs take turns: steps of larger ones are hardly ever whole.
@@ -399,6 +399,12 @@ impl Machine {
             Backend::Jit(_) => Execution::Jit,
             Backend::Interpreter(_) => Execution::Interpret,
         }
+    }
+
+    /// The machine code of whole steps by the series, if it was made for this order.
+    #[inline]
+    pub(crate) fn series_code(&self, order: usize) -> Option<&Native> {
+        self.series.native(order)
     }
 
     /// Says that this model will be run many times: then code is made for steps of larger systems too. Results do not depend on it.

@@ -7,9 +7,11 @@ use odec_ir::layout::Layout;
 use odec_ir::nest;
 use odec_ir::taylor::{MAX_ORDER, MAX_UNROLLED, Recurrences, Table, Unsuited, step, unrolled};
 use odec_ir::{KernelRole, Program};
-use odec_jit::{Compiled, Function, Strategy};
+use odec_jit::{Compiled, Strategy};
+use odec_ode::step::WholeStep;
 
 use crate::machine::Execution;
+use crate::steps::Native;
 
 /// Most nodes of a kernel of whole steps: it is to cost no more than a few milliseconds, as it is made without being asked for, and what
 /// is around the series counts for less where that is long.
@@ -30,7 +32,7 @@ enum Kernel {
 /// A whole step of one order.
 enum Step {
     /// Machine code.
-    Code(Function),
+    Code(Native),
     /// The same, interpreted.
     Written(Box<(Program, Layout)>),
 }
@@ -80,7 +82,10 @@ impl SeriesKernels {
                 let layout = Layout::of(&written);
                 return Some(Step::Written(Box::new((written, layout))));
             }
-            Compiled::with(&written, STRATEGY).ok()?.function(KernelRole::Outputs).map(Step::Code)
+            Compiled::with(&written, STRATEGY)
+                .ok()?
+                .function(KernelRole::Outputs)
+                .map(|code| Step::Code(Native::new(code, None)))
         };
         slot.get_or_init(make).is_some()
     }
@@ -91,11 +96,20 @@ impl SeriesKernels {
         recurrences.smooth() && self.prepare_step(program, execution, order)
     }
 
+    /// The machine code of whole steps of an order, if it was made.
+    #[inline]
+    pub(crate) fn native(&self, order: usize) -> Option<&Native> {
+        match self.steps.get(order)?.get()? {
+            Some(Step::Code(code)) => Some(code),
+            _ => None,
+        }
+    }
+
     /// A whole step; false if the order was not prepared.
     #[inline]
     pub(crate) fn step(&self, inputs: Inputs<'_, f64>, order: usize, out: &mut [f64]) -> bool {
         match self.steps.get(order).and_then(OnceLock::get) {
-            Some(Some(Step::Code(function))) => function.call(inputs.t, inputs.y, inputs.p, inputs.w, out),
+            Some(Some(Step::Code(code))) => code.run(inputs.t, inputs.y, inputs.p, inputs.w, out),
             Some(Some(Step::Written(written))) => {
                 // what lies behind the results is for the next step
                 let Some(out) = out.get_mut(..written.1.outputs_len()) else { return false };

@@ -124,7 +124,7 @@ fn executable(step: Program, linear: Option<LinearReport>, execution: Execution)
     match execution {
         Execution::Jit => {
             let function = Compiled::with(&step, STRATEGY).ok()?.function(KernelRole::Outputs)?;
-            Some(Arc::new(Native { function, linear, alone: AtomicU32::new(0), lanes: OnceLock::new() }))
+            Some(Arc::new(Native::new(function, linear)))
         }
         Execution::Interpret => {
             let layout = Layout::of(&step);
@@ -143,6 +143,11 @@ pub(crate) struct Native {
 }
 
 impl Native {
+    /// For a step in machine code.
+    pub(crate) fn new(function: Function, linear: Option<LinearReport>) -> Native {
+        Native { function, linear, alone: AtomicU32::new(0), lanes: OnceLock::new() }
+    }
+
     /// The code for several runs at a time, once it pays. It has the bits of the other.
     pub(crate) fn lanes(&self) -> Option<&LaneFunction> {
         if let Some(made) = self.lanes.get() {

@@ -217,22 +217,26 @@ pub struct Beside<'a> {
     lane: &'a Lane<'a>,
 }
 
+impl Beside<'_> {
+    /// Makes a step together with other runs; false, and nothing is done, where none waits for the same.
+    #[inline]
+    fn with_others(&self, step: Option<&Native>, t: f64, kept: &[f64], given: &[f64], out: &mut [f64]) -> bool {
+        let Some((board, number, suspend)) = self.lane.turn else { return false };
+        let Some(lanes) = step.and_then(Native::lanes) else { return false };
+        let kernel = std::ptr::from_ref(lanes).addr();
+        let mut made = false;
+        let buffers = (t, kept, self.machine.parameters(), given);
+        lanes.offer(&board.slots[number], buffers, out, || made = board.wait(number, lanes, kernel, suspend));
+        made
+    }
+}
+
 impl System for Beside<'_> {
     fn take_step(&self, step: &(dyn WholeStep + 'static), t: f64, kept: &[f64], given: &[f64], out: &mut [f64]) {
-        let p = self.machine.parameters();
-        if let Some((board, number, suspend)) = self.lane.turn {
-            let any: &dyn Any = step;
-            if let Some(lanes) = any.downcast_ref::<Native>().and_then(Native::lanes) {
-                let kernel = std::ptr::from_ref(lanes).addr();
-                let mut made = false;
-                let slot = &board.slots[number];
-                lanes.offer(slot, (t, kept, p, given), out, || made = board.wait(number, lanes, kernel, suspend));
-                if made {
-                    return;
-                }
-            }
+        let any: &dyn Any = step;
+        if !self.with_others(any.downcast_ref::<Native>(), t, kept, given, out) {
+            step.run(t, kept, self.machine.parameters(), given, out);
         }
-        step.run(t, kept, p, given, out);
     }
 
     fn shape(&self) -> Shape {
@@ -284,6 +288,9 @@ impl System for Beside<'_> {
     }
 
     fn series_step(&self, t: f64, order: usize, from: &[f64], to: &mut [f64]) -> Result<(), EvalError> {
+        if self.with_others(self.machine.series_code(order), t, from, from, to) {
+            return Ok(());
+        }
         self.machine.series_step(t, order, from, to)
     }
 

@@ -476,3 +476,21 @@ fn a_runner_leaves_no_traces() {
         }
     }
 }
+
+/// Where f ends (at x = 0, which is reached with a slope) a series can be followed along that place, in steps far below all tolerances: a run does not creep on.
+#[test]
+fn no_run_creeps_along_a_place_where_f_ends() {
+    let text = "state x = 1.4, y = 0\nx' = -sqrt(x) - 0.5\ny' = x - y\n";
+    let bound = bind(text, Choices { t_end: Some(2.0), ..Choices::default() });
+    for method in ["taylor", "auto", "vern7", "rodas5p"] {
+        for rtol in [1e-5, 1e-6, 1e-8] {
+            let options = Options { rtol, atol: vec![1e-9], ..bound.options.clone() };
+            let Err(SolveError::Failed(failure)) = run(&bound, method, &options, 2.0) else { panic!("{method} goes on") };
+            let attempts = failure.stats.accepted + failure.stats.rejected + failure.stats.failed;
+            assert!(attempts < 10_000, "{method} at {rtol}: {attempts} attempts");
+            // 2 sqrt(x) - ln(1 + 2 sqrt(x)) at the start
+            let end = 2.0 * 1.4f64.sqrt() - (1.0 + 2.0 * 1.4f64.sqrt()).ln();
+            assert!((failure.t - end).abs() < 1e-3, "{method} at {rtol}: {} and {end}", failure.t);
+        }
+    }
+}

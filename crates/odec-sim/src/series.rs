@@ -32,7 +32,7 @@ enum Kernel {
 /// A whole step of one order.
 enum Step {
     /// Machine code.
-    Code(Native),
+    Code(Box<Native>),
     /// The same, interpreted.
     Written(Box<(Program, Layout)>),
 }
@@ -85,7 +85,7 @@ impl SeriesKernels {
             Compiled::with(&written, STRATEGY)
                 .ok()?
                 .function(KernelRole::Outputs)
-                .map(|code| Step::Code(Native::new(code, None)))
+                .map(|code| Step::Code(Box::new(Native::new(code, None))))
         };
         slot.get_or_init(make).is_some()
     }

@@ -485,7 +485,9 @@ fn no_run_creeps_along_a_place_where_f_ends() {
     for method in ["taylor", "auto", "vern7", "rodas5p"] {
         for rtol in [1e-5, 1e-6, 1e-8] {
             let options = Options { rtol, atol: vec![1e-9], ..bound.options.clone() };
-            let Err(SolveError::Failed(failure)) = run(&bound, method, &options, 2.0) else { panic!("{method} goes on") };
+            let Err(SolveError::Failed(failure)) = run(&bound, method, &options, 2.0) else {
+                panic!("{method} goes on")
+            };
             let attempts = failure.stats.accepted + failure.stats.rejected + failure.stats.failed;
             assert!(attempts < 10_000, "{method} at {rtol}: {attempts} attempts");
             // 2 sqrt(x) - ln(1 + 2 sqrt(x)) at the start

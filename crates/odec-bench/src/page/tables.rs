@@ -119,7 +119,8 @@ pub fn page(results: &Results, command: &str) -> String {
          lucky end is no merit.\n\n",
     );
     if !results.targets.is_empty() {
-        page.push_str("## Targets\n\nA target is met if it is met at every error of 1e-3 to 1e-9 that both reach; what is given is the worst of them.\n\n");
+        page.push_str("## Targets\n\nA target is met if it is met at every error of 1e-3 to 1e-9 that both reach; what is given is the worst of them.\n\
+         Target 7, a stepping loop that allocates nothing, is counted by a test (`crates/odec-ode/tests/allocation.rs`) and not timed.\n\n");
         let head = ["", "target", "where", "wanted", "measured", "reached"].map(String::from);
         page.push_str(&markdown(&head, &results.targets.iter().map(target).collect::<Vec<_>>()));
         page.push('\n');

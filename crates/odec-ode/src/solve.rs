@@ -9,10 +9,13 @@ use crate::method::{Method, Setup};
 use crate::problem::{Cause, Failure, Options, Outcome, Problem, Refusal, Samples, Sink, SolveError, Stop};
 use crate::system::{Mass, System};
 
-/// Attempts without a value after which it is looked at how far the run has come meanwhile.
+/// Attempts without a value after which it is looked at how far the run has come since as many before.
 const FAILURES: u64 = 1_000;
-/// A run that has come no further than by this fraction of its time, is creeping along a place where f ends, below its tolerances, and would never leave it.
+/// A run that has come no further meanwhile than by this fraction, both of the time it has behind it and of the time left, by at most [`CREEPING`]
+/// accepted steps for each attempt without a value, is creeping along a place where f ends, below its tolerances, and would never leave it.
 const CRAWL: f64 = 1e-5;
+/// See [`CRAWL`].
+const CREEPING: u64 = 2;
 /// Smallest relative tolerance: below ten units of rounding error estimates measure rounding.
 pub const SMALLEST_RTOL: f64 = 2.5e-15;
 /// An adaptive step that would leave less than this fraction of itself to the end is stretched to the end.
@@ -178,7 +181,7 @@ impl Run<'_> {
         let mut attempts = 0u64;
         let mut cause = None;
         let mut met = None;
-        let mut failed_at = t0;
+        let (mut failed_at, mut accepted_then) = (t0, 0);
         while integrator.time() != t_end {
             let t = integrator.time();
             let (h, t_new) = pace.step(t);
@@ -217,10 +220,12 @@ impl Run<'_> {
                         return Err(failed);
                     }
                     if eval.stats.failed.is_multiple_of(FAILURES) {
-                        if (t - failed_at).abs() < CRAWL * (failed_at - t0).abs() {
+                        let least = CRAWL * (failed_at - t0).abs().min((t_end - t).abs());
+                        let few = eval.stats.accepted - accepted_then <= CREEPING * FAILURES;
+                        if few && (t - failed_at).abs() < least {
                             return Err(failed);
                         }
-                        failed_at = t;
+                        (failed_at, accepted_then) = (t, eval.stats.accepted);
                     }
                     cause = Some(failed);
                     if let Cause::NonFiniteRhs { .. } = failed {

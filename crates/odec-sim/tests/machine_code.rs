@@ -496,3 +496,12 @@ fn no_run_creeps_along_a_place_where_f_ends() {
         }
     }
 }
+
+/// Failures now and then, in bursts behind a long rest, are no creeping: the run goes on to its end.
+#[test]
+fn failures_on_the_way_are_no_creeping() {
+    let text = "state x = 1\nx' = if t < 1e6 then 0 else -1e3*sqrt(x) + 2e3*max(0, sin(6283*(t - 1e6)))\n";
+    let bound = bind(text, Choices { t_end: Some(1_000_008.0), ..Choices::default() });
+    let (outcome, _) = run(&bound, "vern7", &bound.options.clone(), 1_000_008.0).unwrap();
+    assert!(outcome.stats.failed > 2_000, "{}", outcome.stats.failed);
+}

@@ -1,4 +1,4 @@
-//! One kernel for several callers at a time: each gives its own buffers, and every instruction works on the values of two of them. Each gets the bits that
+//! One kernel for several callers at a time: each gives its own buffers, and every instruction works on the values of four of them, or two. Each gets the bits that
 //! [`crate::Function::call`] gives it.
 
 #[cfg(target_arch = "x86_64")]

@@ -2,38 +2,16 @@
 //!
 //! `cargo run --release -p odec-sim --example lanes -- vern7 models/lorenz.ode`
 
-use std::time::Instant;
+mod common;
 
 use odec_ir::KernelRole;
 use odec_ir::step::explicit;
 use odec_jit::{Compiled, LaneFunction, Slot, Strategy};
-use odec_lang::source::Source;
 use odec_ode::System;
 use odec_ode::method::{self, Family};
 use odec_ode::step::Formula;
-use odec_sim::bind::{Bound, Purpose};
-use odec_sim::choices::Choices;
 
-fn bind(path: &str) -> Option<Bound> {
-    let source = Source::new(path, std::fs::read_to_string(path).ok()?);
-    let (model, _) = odec_lang::analyse(&odec_lang::parse(&source).0, &source);
-    let model = model?;
-    let choices = Choices::default();
-    let plan = odec_sim::bind::Plan::new(&model, &choices, Purpose::Rows).ok()?;
-    let program = odec_lang::lower(&model, &plan.overrides).ok()?;
-    plan.bind(&model, &source, program).ok()
-}
-
-/// Least of some runs, in seconds.
-fn least(count: usize, mut work: impl FnMut()) -> f64 {
-    let mut best = f64::INFINITY;
-    for _ in 0..count {
-        let begun = Instant::now();
-        work();
-        best = best.min(begun.elapsed().as_secs_f64());
-    }
-    best
-}
+use common::{bind, least};
 
 struct Buffers {
     kept: Vec<f64>,

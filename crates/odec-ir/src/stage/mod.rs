@@ -174,6 +174,30 @@ fn copy_prepared(kernel: &Kernel, moved: &[bool], into: &mut Graph) -> Vec<Optio
     copies
 }
 
+/// The kernel with other nodes in the place of some: `write` is given the graph, the new one, the node it may replace and how operands are called there; where it
+/// gives none, the node stays. Spans go over, and nodes that no store needs are left out.
+fn rewritten(
+    kernel: Kernel,
+    mut write: impl FnMut(&Graph, &mut Graph, NodeId, &dyn Fn(NodeId) -> NodeId) -> Option<NodeId>,
+) -> Kernel {
+    let mut graph = Graph::new();
+    let mut map: Vec<Option<NodeId>> = vec![None; kernel.graph.len()];
+    for (id, _) in kernel.live() {
+        let written = write(&kernel.graph, &mut graph, id, &|operand| map[operand.index()].unwrap_or(operand));
+        let new = written.unwrap_or_else(|| copy(&kernel.graph, id, &map, &mut graph));
+        for &span in kernel.graph.spans(id) {
+            graph.add_span(new, span);
+        }
+        map[id.index()] = Some(new);
+    }
+    let mut out = kernel;
+    for store in &mut out.stores {
+        store.node = map[store.node.index()].unwrap_or(store.node);
+    }
+    out.graph = graph;
+    out
+}
+
 /// Copies one node whose operands are in the map, keeping the canonical order of commutative arguments.
 pub(crate) fn copy(from: &Graph, id: NodeId, map: &[Option<NodeId>], into: &mut Graph) -> NodeId {
     match from.node(id) {

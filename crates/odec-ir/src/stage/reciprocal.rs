@@ -2,10 +2,10 @@
 //! and several divisions by one divisor become products with one reciprocal: processors divide more slowly than they
 //! multiply.
 
-use super::{Stage, copy, of};
+use super::{Stage, of, rewritten};
 use crate::builtin::Op;
 use crate::builtin::arithmetic::DIV;
-use crate::graph::{Graph, Node, NodeId};
+use crate::graph::{Node, NodeId};
 use crate::program::{Array, Kernel};
 
 /// The rule of this pass, which may change the last bit of a quotient; it is applied to f before it is differentiated and
@@ -36,32 +36,15 @@ pub fn with_reciprocals(kernel: Kernel, arrays: &[Array]) -> Kernel {
         Stage::Parameter => true,
         Stage::Time | Stage::State => quotients[d.index()] > 1,
     };
-    let mut graph = Graph::new();
-    let mut map: Vec<Option<NodeId>> = vec![None; kernel.graph.len()];
-    for (id, node) in kernel.live() {
-        let new = match quotient(node) {
-            Some((x, d)) if varies(id) && inverts(d) => {
-                let [x, d] = [x, d].map(|a| map[a.index()].unwrap_or(a));
-                let one = graph.constant(1.0);
-                let reciprocal = graph.div(one, d);
-                for &span in kernel.graph.spans(id) {
-                    graph.add_span(reciprocal, span);
-                }
-                graph.mul(x, reciprocal)
-            }
-            _ => copy(&kernel.graph, id, &map, &mut graph),
-        };
-        for &span in kernel.graph.spans(id) {
-            graph.add_span(new, span);
+    rewritten(kernel, |given, graph, id, new| {
+        let (x, d) = quotient(given.node(id)).filter(|&(_, d)| varies(id) && inverts(d))?;
+        let one = graph.constant(1.0);
+        let reciprocal = graph.div(one, new(d));
+        for &span in given.spans(id) {
+            graph.add_span(reciprocal, span);
         }
-        map[id.index()] = Some(new);
-    }
-    let mut out = kernel;
-    for store in &mut out.stores {
-        store.node = map[store.node.index()].unwrap_or(store.node);
-    }
-    out.graph = graph;
-    out
+        Some(graph.mul(new(x), reciprocal))
+    })
 }
 
 /// Dividend and divisor.

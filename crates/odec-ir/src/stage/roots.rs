@@ -1,6 +1,6 @@
 //! Powers with a half in the exponent become products with a square root: a root takes a tenth of the time of a call of `pow`.
 
-use super::copy;
+use super::rewritten;
 use crate::builtin::Op;
 use crate::builtin::arithmetic::POW;
 use crate::builtin::exponential::SQRT;
@@ -18,32 +18,16 @@ pub fn with_roots(kernel: Kernel) -> Kernel {
     if !kernel.live().any(|(_, node)| half(&kernel.graph, node).is_some()) {
         return kernel;
     }
-    let mut graph = Graph::new();
-    let mut map: Vec<Option<NodeId>> = vec![None; kernel.graph.len()];
-    for (id, node) in kernel.live() {
-        let new = match half(&kernel.graph, node) {
-            Some((x, whole, negative)) => {
-                let x = map[x.index()].unwrap_or(x);
-                let exponent = graph.constant(whole);
-                let power = graph.pow(x, exponent);
-                let root = graph.apply(&SQRT, &[x]);
-                let power = graph.mul(power, root);
-                let one = graph.constant(1.0);
-                if negative { graph.div(one, power) } else { power }
-            }
-            None => copy(&kernel.graph, id, &map, &mut graph),
-        };
-        for &span in kernel.graph.spans(id) {
-            graph.add_span(new, span);
-        }
-        map[id.index()] = Some(new);
-    }
-    let mut out = kernel;
-    for store in &mut out.stores {
-        store.node = map[store.node.index()].unwrap_or(store.node);
-    }
-    out.graph = graph;
-    out
+    rewritten(kernel, |given, graph, id, new| {
+        let (x, whole, negative) = half(given, given.node(id))?;
+        let x = new(x);
+        let exponent = graph.constant(whole);
+        let power = graph.pow(x, exponent);
+        let root = graph.apply(&SQRT, &[x]);
+        let power = graph.mul(power, root);
+        let one = graph.constant(1.0);
+        Some(if negative { graph.div(one, power) } else { power })
+    })
 }
 
 /// The base, the whole part of the exponent and whether it is negative.

@@ -206,6 +206,7 @@ impl<'a> Writer<'a> {
     /// A register, taken from the value that is used last.
     fn take(&mut self, owner: Owner) -> u8 {
         let mut best = (0, 0);
+        debug_assert!(self.held.contains(&false), "no instruction holds all registers");
         for (register, &owner) in self.owners.iter().enumerate() {
             let wait = match owner {
                 _ if self.held[register] => continue,

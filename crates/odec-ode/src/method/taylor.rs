@@ -15,7 +15,7 @@ use crate::roots::{exp2, log2};
 use crate::system::System;
 
 /// Highest order, that of a tolerance at the rounding of doubles.
-pub const MAX_ORDER: u32 = 26;
+pub const MAX_ORDER: u32 = 25;
 /// Lowest order: with fewer terms an explicit Runge-Kutta method is cheaper.
 pub const MIN_ORDER: u32 = 6;
 

@@ -1,6 +1,6 @@
 //! Every command, at least once, as a user types it.
 
-mod common;
+use crate::common;
 
 use common::{DECAY, Folder, model, whole};
 

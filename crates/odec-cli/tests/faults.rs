@@ -1,6 +1,6 @@
 //! Bad input, bad outputs, failing runs, signals: a clear message, the documented exit code, whole rows kept.
 
-mod common;
+use crate::common;
 
 use std::io::Read;
 use std::process::{Command, Stdio};

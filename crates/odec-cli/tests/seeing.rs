@@ -1,6 +1,6 @@
 //! The commands for people who want to see: `order`, `compare`, `field`, and `run --table`.
 
-mod common;
+use crate::common;
 
 use common::{DECAY, Folder, model};
 

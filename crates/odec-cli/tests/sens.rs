@@ -1,6 +1,6 @@
 //! `odec run --sens`: columns, tolerances, what is refused.
 
-mod common;
+use crate::common;
 
 use common::{Folder, whole};
 

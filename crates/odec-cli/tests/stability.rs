@@ -1,6 +1,6 @@
 //! `odec stability`: limits, the step of a model, and what sets it.
 
-mod common;
+use crate::common;
 
 use common::{Folder, Ran, model};
 

@@ -1,7 +1,7 @@
 //! `odec sweep`: the rows are those of single runs, in the order of the points, for any number of threads; failed runs,
 //! interrupts and senseless ranges.
 
-mod common;
+use crate::common;
 
 use common::{Folder, model, whole};
 

@@ -1,7 +1,7 @@
 //! Nine points with every pair of rules at the edges of two indices, corners included: f is what the text says, and the
 //! streams of the Jacobian, df/dt and df/dp give the entries that dual numbers give.
 
-mod common;
+use crate::common;
 
 use common::Random;
 use odec_ir::interpret::{Inputs, run_bound};

@@ -1,7 +1,7 @@
 //! Equations with the derivatives of several elements: what the mass matrix, the right side and their derivatives make of a
 //! model is the residual that its text says, at random states and rates and for every kind of edge.
 
-mod common;
+use crate::common;
 
 use common::Random;
 use odec_ir::interpret::{Inputs, run_bound};

@@ -1,7 +1,7 @@
 //! Models with index sets against the same models written out element by element: start values, f, its Jacobian and the
 //! outputs agree for small and for empty neighbourhoods alike.
 
-mod common;
+use crate::common;
 
 use common::Random;
 use odec_ir::interpret::{Inputs, run_bound};

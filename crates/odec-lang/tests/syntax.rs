@@ -1,6 +1,6 @@
 //! Every construct of the language parses; every mistake has one message, at its place, with its code.
 
-mod common;
+use crate::common;
 
 use common::{apply, read};
 use odec_lang::source::Source;

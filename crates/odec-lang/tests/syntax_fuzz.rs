@@ -1,6 +1,6 @@
 //! Any text gives a tree and diagnostics: no panic, every place inside the text, in bounded time.
 
-mod common;
+use crate::common;
 
 use common::{Random, models, mutate, read};
 use odec_lang::diagnostic::Diagnostic;

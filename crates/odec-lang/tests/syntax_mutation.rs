@@ -1,6 +1,6 @@
 //! Valid models with one token deleted, doubled, swapped or misspelt: one message, on the right line, and fixes that mend.
 
-mod common;
+use crate::common;
 
 use common::{Random, apply, models, mutate, read};
 use odec_lang::source::Source;

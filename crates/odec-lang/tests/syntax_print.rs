@@ -1,6 +1,6 @@
 //! The tree as text: what is printed is read as the same tree, and the prefix form shows how things bind.
 
-mod common;
+use crate::common;
 
 use common::{models, read};
 

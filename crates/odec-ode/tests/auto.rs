@@ -1,11 +1,7 @@
 //! The choice of methods on the way: which one steps, when it changes, and that nothing is lost over a change.
 
-#[path = "common/dense.rs"]
-#[allow(dead_code)]
-mod dense;
-#[path = "common/stiff.rs"]
-#[allow(dead_code)]
-mod stiff;
+use crate::dense;
+use crate::stiff;
 
 use dense::{Dense, Rows, method, run, tolerances};
 use odec_ode::method::auto::{Traits, Why, partners};

@@ -1,8 +1,6 @@
 //! The tables of the bead on a wire (x' = -x, y' = -k y, k = 1000), which the founding documents print.
 
-#[path = "common/dense.rs"]
-#[allow(dead_code)]
-mod dense;
+use crate::dense;
 
 use dense::{Dense, fixed, run};
 

@@ -1,11 +1,7 @@
 //! Exact work of a handful of runs: a change of these numbers is a change of behaviour and must be meant.
 
-#[path = "common/dense.rs"]
-#[allow(dead_code)]
-mod dense;
-#[path = "common/stiff.rs"]
-#[allow(dead_code)]
-mod stiff;
+use crate::dense;
+use crate::stiff;
 
 use dense::{Dense, fixed, run, tolerances};
 use odec_ode::Stats;

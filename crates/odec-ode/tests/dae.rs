@@ -1,9 +1,7 @@
 //! Index-1 equations with references from the catalogue of verified problems: a singular mass matrix whose null space is no
 //! coordinate direction (the transistor amplifier), and one with algebraic rows on a stiff problem (Robertson).
 
-#[path = "common/dense.rs"]
-#[allow(dead_code)]
-mod dense;
+use crate::dense;
 
 use dense::{Dense, failure, run, tolerances};
 use odec_ode::Cause;

@@ -1,9 +1,7 @@
 //! df/dt enters the linearised step as h*df/dt. Equation (4-6) of the course notes prints `+ df/dt`; the printed form is
 //! planted here (a system whose df/dt is 1/h too large) and fails what the correct one passes.
 
-#[path = "common/dense.rs"]
-#[allow(dead_code)]
-mod dense;
+use crate::dense;
 
 use dense::{Dense, fixed, run};
 

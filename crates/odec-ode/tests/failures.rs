@@ -1,8 +1,6 @@
 //! Every way a run can end: each refusal before it, each cause on the way, with the place where it happened; never a hang.
 
-#[path = "common/dense.rs"]
-#[allow(dead_code)]
-mod dense;
+use crate::dense;
 
 use std::ops::ControlFlow;
 

@@ -1,8 +1,6 @@
 //! The integrator by itself, without the loop: state and time are put and got, history is forgotten, objects are safe to box.
 
-#[path = "common/dense.rs"]
-#[allow(dead_code)]
-mod dense;
+use crate::dense;
 
 use dense::{Dense, tolerances};
 use odec_ode::evaluator::Evaluator;

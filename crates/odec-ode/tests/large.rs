@@ -1,8 +1,6 @@
 //! Many unknowns: heat conduction on a line and on a grid, and what is refused rather than run out of memory.
 
-#[path = "common/dense.rs"]
-#[allow(dead_code)]
-mod dense;
+use crate::dense;
 
 use dense::{fixed, run, tolerances};
 use odec_ode::linear::Misfit;

@@ -1,11 +1,7 @@
 //! The solvers of linear systems agree, are chosen by structure and size, say what they are, and refuse what cannot be.
 
-#[path = "common/dense.rs"]
-#[allow(dead_code)]
-mod dense;
-#[path = "common/grids.rs"]
-#[allow(dead_code)]
-mod grids;
+use crate::dense;
+use crate::grids;
 
 use dense::{fixed, run, tolerances};
 use grids::Grid;

@@ -1,8 +1,6 @@
 //! Constant mass matrices: nonsingular ones in every method, singular ones in the implicit methods, refused by name elsewhere.
 
-#[path = "common/dense.rs"]
-#[allow(dead_code)]
-mod dense;
+use crate::dense;
 
 use dense::{Dense, run, tolerances};
 use odec_ode::{Refusal, SolveError};

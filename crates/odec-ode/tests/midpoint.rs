@@ -1,8 +1,6 @@
 //! The implicit midpoint rule keeps quadratic invariants, which the trapezoidal rule does not.
 
-#[path = "common/dense.rs"]
-#[allow(dead_code)]
-mod dense;
+use crate::dense;
 
 use dense::{Dense, fixed, run};
 

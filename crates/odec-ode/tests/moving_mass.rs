@@ -1,9 +1,7 @@
 //! Mass matrices that depend on time and state, M(t, y) y' = f: which methods solve them, what the derivative of M is worth,
 //! and what is said where M is singular.
 
-#[path = "common/dense.rs"]
-#[allow(dead_code)]
-mod dense;
+use crate::dense;
 
 use dense::{Dense, failure, fixed, run, tolerances};
 use odec_ode::evaluator::Evaluator;

@@ -1,10 +1,7 @@
 //! Accuracy of the multistep methods on the stiff problems: error below 100 x rtol (OREGO 300) with `bdf`.
 
-#[path = "common/dense.rs"]
-#[allow(dead_code)]
-mod dense;
-#[path = "common/stiff.rs"]
-mod stiff;
+use crate::dense;
+use crate::stiff;
 
 use std::ops::ControlFlow;
 

@@ -1,8 +1,6 @@
 //! Accuracy of the implicit one-step methods on the stiff problems.
 
-#[path = "common/stiff.rs"]
-#[allow(dead_code)]
-mod stiff;
+use crate::stiff;
 
 use std::ops::ControlFlow;
 

@@ -1,9 +1,7 @@
 //! The reduction of second-order problems: the same answers as the first-order view, for every implicit method, with mass
 //! matrices and first-order unknowns beside.
 
-#[path = "common/dense.rs"]
-#[allow(dead_code)]
-mod dense;
+use crate::dense;
 
 use dense::{Dense, fixed, run, tolerances};
 use odec_ode::Options;

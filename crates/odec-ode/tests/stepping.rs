@@ -1,8 +1,6 @@
 //! The stepping loop: exact ends, no drift, backwards, samples that do not change the steps.
 
-#[path = "common/dense.rs"]
-#[allow(dead_code)]
-mod dense;
+use crate::dense;
 
 use dense::{Dense, Rows, fixed, method, run, tolerances};
 use odec_ode::{Options, Problem, Samples, Stats, solve};

@@ -4,8 +4,8 @@
 use nalgebra::{DMatrix, DVector};
 use odec_ode::method::{self, Adaptive, Family, Method, dirk, rosenbrock, runge_kutta};
 
-use crate::mechanics;
-use crate::trees::{Stages, Tree, dae_trees, trees};
+use super::mechanics;
+use super::trees::{Stages, Tree, dae_trees, trees};
 
 /// Largest residual of a condition that counts as met: rounding of coefficients of size 10.
 const MET: f64 = 1e-13;

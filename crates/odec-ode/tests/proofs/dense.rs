@@ -3,9 +3,9 @@
 use odec_ode::method::{self, Adaptive, Method};
 use odec_ode::{Options, Problem, Samples, solve};
 
-use crate::order::admits;
-use crate::problems::{PROOFS, Proof};
-use crate::run::Rows;
+use super::order::admits;
+use super::problems::{PROOFS, Proof};
+use super::run::Rows;
 
 /// Largest jump, for states of size 1.
 const JUMP: f64 = 1e-13;

@@ -7,10 +7,10 @@ use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Mass, Shape};
 use odec_ode::{Cause, Options, Problem, Samples, SolveError, System, solve};
 
-use crate::order::admits;
-use crate::problems::{Bound, PROOFS};
-use crate::random::Random;
-use crate::run::Rows;
+use super::order::admits;
+use super::problems::{Bound, PROOFS};
+use super::random::Random;
+use super::run::Rows;
 
 /// Budget of steps: a run that would never end is one that uses it up.
 const BUDGET: u64 = 3_000;

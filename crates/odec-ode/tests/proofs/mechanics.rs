@@ -8,8 +8,8 @@ use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Shape};
 use odec_ode::{Options, Problem, Refusal, Samples, SolveError, System, solve};
 
-use crate::problems::PROOFS;
-use crate::run::Rows;
+use super::problems::PROOFS;
+use super::run::Rows;
 
 /// Henon & Heiles 1964: x'' = -x - 2xy, y'' = -y - x^2 + y^2.
 struct HenonHeiles(Pattern);

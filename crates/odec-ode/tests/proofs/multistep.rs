@@ -10,8 +10,8 @@ use odec_ode::method::multistep::starter;
 use odec_ode::method::{self, Family, Stability};
 use odec_ode::{Refusal, method::Adaptive};
 
-use crate::rational::Rational;
-use crate::trees::{Stages, trees};
+use super::rational::Rational;
+use super::trees::{Stages, trees};
 
 /// A formula sum_j alpha_j y_{n+j} = h f_{n+s}, oldest first.
 type Alpha = Vec<Rational>;
@@ -335,7 +335,7 @@ fn every_multistep_row_is_covered_here() {
 fn what_multistep_methods_cannot_do_is_refused_by_name() {
     use odec_ode::method::multistep::bdf::Bdf;
     use odec_ode::{Options, Problem, Samples, SolveError, solve};
-    let proof = crate::problems::PROOFS[0];
+    let proof = super::problems::PROOFS[0];
     let system = proof.bind();
     for order in [0, 7, 12] {
         let refusal = Bdf::new(&system, order, &Options::default()).err();
@@ -345,7 +345,7 @@ fn what_multistep_methods_cannot_do_is_refused_by_name() {
     let fixed = Options { step: Some(0.1), fixed: true, ..Options::default() };
     for name in ["bdf", "abm"] {
         let method = method::find(name).unwrap();
-        let refused = solve(&system, &problem, method, &fixed, &Samples::Steps, &mut crate::run::Rows::default());
+        let refused = solve(&system, &problem, method, &fixed, &Samples::Steps, &mut super::run::Rows::default());
         assert!(matches!(refused, Err(SolveError::Refused(Refusal::Unsuitable { .. }))), "{refused:?}");
     }
 }

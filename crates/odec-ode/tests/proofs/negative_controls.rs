@@ -10,9 +10,9 @@ use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Mass, Shape};
 use odec_ode::{Cause, Refusal, System};
 
-use crate::problems::{Bound, PROOFS, Proof};
-use crate::run::At;
-use crate::{coefficients, mechanics, order, tolerance};
+use super::problems::{Bound, PROOFS, Proof};
+use super::run::At;
+use super::{coefficients, mechanics, order, tolerance};
 
 fn named(name: &str) -> &'static Proof {
     PROOFS.into_iter().find(|p| p.name == name).unwrap()

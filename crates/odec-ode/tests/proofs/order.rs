@@ -3,8 +3,8 @@
 use odec_ode::method::{self, Family, Method};
 use odec_ode::{Options, Problem, Refusal, Samples, SolveError, System, solve};
 
-use crate::problems::{PROOFS, Proof};
-use crate::run::{At, Rows, SAMPLES, distance, run, slope, times};
+use super::problems::{PROOFS, Proof};
+use super::run::{At, Rows, SAMPLES, distance, run, slope, times};
 
 /// Errors outside this window are not yet asymptotic, or rounding.
 const WINDOW: (f64, f64) = (1e-11, 1e-3);

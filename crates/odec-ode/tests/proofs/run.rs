@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use odec_ode::{Method, Options, Outcome, Problem, Samples, Sink, SolveError, System, solve};
 
-use crate::problems::Proof;
+use super::problems::Proof;
 
 /// Number of times at which the error is looked at.
 pub const SAMPLES: usize = 20;

@@ -5,10 +5,10 @@ use nalgebra::{Complex, DMatrix, DVector};
 use odec_ode::method::{self, Adaptive, Family, Method, Stability};
 use odec_ode::{Options, Problem, Samples, System, solve};
 
-use crate::coefficients::{triangular, untransform};
-use crate::problems::dense_pattern;
-use crate::random::Random;
-use crate::run::Rows;
+use super::coefficients::{triangular, untransform};
+use super::problems::dense_pattern;
+use super::random::Random;
+use super::run::Rows;
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Shape};
 

@@ -6,9 +6,9 @@ use odec_ode::system::{EvalError, Shape};
 use odec_ode::{Cause, Options, Problem, Samples, Sink, SolveError, System, solve};
 use std::ops::ControlFlow;
 
-use crate::order::admits;
-use crate::problems::{PROOFS, Proof};
-use crate::run::{At, Rows, distance, slope, times};
+use super::order::admits;
+use super::problems::{PROOFS, Proof};
+use super::run::{At, Rows, distance, slope, times};
 
 /// Steps after which a tolerance is given up, and the ones tighter than it.
 const STEPS: u64 = 100_000;

@@ -1,0 +1,9 @@
+//! The integration tests of this crate as one program: linking is what costs, and one program is linked once.
+
+mod commands;
+mod common;
+mod faults;
+mod seeing;
+mod sens;
+mod stability;
+mod sweep;

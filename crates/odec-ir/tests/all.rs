@@ -1,0 +1,15 @@
+//! The integration tests of this crate as one program: linking is what costs, and one program is linked once.
+
+mod binding;
+mod builtins;
+mod derivatives;
+mod elimination;
+mod mass;
+mod nest_derivatives;
+mod nest_meaning;
+mod nests;
+mod robertson;
+mod simplify;
+mod stages;
+mod taylor;
+mod text;

@@ -1,0 +1,18 @@
+//! The integration tests of this crate as one program: linking is what costs, and one program is linked once.
+
+mod array_edges;
+mod array_mass;
+mod arrays;
+mod common;
+mod errors;
+mod model_arrays;
+mod model_blame;
+mod model_codes;
+mod model_hard;
+mod model_meaning;
+mod model_messages;
+mod model_text;
+mod syntax;
+mod syntax_fuzz;
+mod syntax_mutation;
+mod syntax_print;

@@ -1,0 +1,32 @@
+//! The integration tests of this crate as one program: linking is what costs, and one program is linked once.
+//! `allocation.rs` is a program of its own, because it measures the whole process.
+
+mod auto;
+mod bead;
+mod controllers;
+mod counts;
+mod dae;
+#[path = "common/dense.rs"]
+#[allow(dead_code)] // the rest is for `allocation.rs`
+mod dense;
+mod erratum;
+mod failures;
+#[path = "common/grids.rs"]
+#[allow(dead_code)] // the rest is for `allocation.rs`
+mod grids;
+mod integrator;
+mod large;
+mod linear;
+mod mass;
+mod midpoint;
+mod moving_mass;
+mod multistep_accuracy;
+mod one_step_accuracy;
+#[path = "proofs/main.rs"]
+mod proofs;
+mod prothero_robinson;
+mod second_order;
+mod stepping;
+#[path = "common/stiff.rs"]
+#[allow(dead_code)] // the rest is for `allocation.rs`
+mod stiff;

@@ -1,0 +1,10 @@
+//! The integration tests of this crate as one program: linking is what costs, and one program is linked once.
+
+mod bind;
+mod derivatives;
+mod machine;
+mod machine_code;
+mod sensitivities;
+mod steps;
+mod together;
+mod whole_steps;

@@ -1,0 +1,17 @@
+//! The integration tests of this crate as one program: linking is what costs, and one program is linked once.
+//! `instructions.rs` is a program of its own, because it runs only when asked.
+
+mod accuracy;
+mod arrays;
+mod documents;
+mod emit;
+mod errors;
+mod failures;
+mod input;
+mod interpreter;
+mod library;
+mod models;
+mod mutation;
+mod sizes;
+mod smoke;
+mod tidy;

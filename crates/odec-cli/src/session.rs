@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use odec_lang::diagnostic::{Diagnostic, Severity};
+use odec_lang::lower::{Lowered, lower_sensitivities_warned, lower_warned};
 use odec_lang::model::{Model, Overrides};
 use odec_lang::source::Source;
 use odec_ode::problem::Refusal;
@@ -107,8 +108,9 @@ pub fn bind_chosen(
     };
     let clock = Instant::now();
     let plan = Plan::new(&model, &choices, purpose).map_err(refused)?;
-    let lower = if choices.sensitivities { odec_lang::lower_sensitivities } else { odec_lang::lower };
-    let program = lower(&model, &plan.overrides).map_err(refused)?;
+    let lower = if choices.sensitivities { lower_sensitivities_warned } else { lower_warned };
+    let Lowered { program, warnings } = lower(&model, &plan.overrides).map_err(refused)?;
+    reporter.diagnostics(Some(&source), &warnings, false);
     times.derive = seconds(clock.elapsed());
     let clock = Instant::now();
     let ready = plan.compile(&model, program).map_err(refused)?;

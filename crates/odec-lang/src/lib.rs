@@ -31,14 +31,34 @@ pub struct Checked {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads and checks a text.
+/// Reads and checks a text, with all that its equations show together: it is lowered once, with its own values.
 pub fn check(source: &Source) -> Checked {
+    let mut checked = examine(source);
+    let list = std::mem::take(&mut checked.diagnostics);
+    let mut diagnostics: Vec<Diagnostic> = list.into_iter().map(report::clipped).collect();
+    diagnostics.sort_by_key(Diagnostic::span);
+    mend::keep_what_mends(source, &mut diagnostics);
+    Checked { diagnostics, ..checked }
+}
+
+/// The phases of [`check`], one after the other: tree, model, draft of the program.
+fn examine(source: &Source) -> Checked {
     let (tree, mut diagnostics) = parse(source);
     let readable = !diagnostics.iter().any(Diagnostic::is_error);
     let (model, more) = model::build::analyse_after(&tree, source, readable);
-    diagnostics.extend(more);
-    let mut diagnostics: Vec<Diagnostic> = diagnostics.into_iter().map(report::clipped).collect();
-    diagnostics.sort_by_key(Diagnostic::span);
-    mend::keep_what_mends(source, &mut diagnostics);
-    Checked { tree, model: model.filter(|_| readable), diagnostics }
+    let Some(model) = model.filter(|_| readable) else {
+        diagnostics.extend(more);
+        return Checked { tree, model: None, diagnostics };
+    };
+    match lower::draft(&model, &Overrides::default()).and_then(|draft| draft.judge()) {
+        Ok(warnings) => {
+            diagnostics.extend(more.into_iter().chain(warnings));
+            Checked { tree, model: Some(model), diagnostics }
+        }
+        Err(errors) => {
+            // what is probably not meant is left out beside what is wrong
+            diagnostics.extend(errors);
+            Checked { tree, model: None, diagnostics }
+        }
+    }
 }

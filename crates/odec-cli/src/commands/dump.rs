@@ -40,11 +40,11 @@ fn tree(args: &Dump, reporter: Reporter) -> Result<String, Exit> {
 
 /// The kernels of a model with the values of the command line.
 pub fn lower(model: &Model, reporter: Reporter) -> Result<Program, Exit> {
-    lower_checked(&session::check(model, reporter, false)?, model, reporter)
+    lower_checked(&session::check(model, reporter, false)?, model, reporter, false)
 }
 
-/// The same for a model that is already checked.
-pub fn lower_checked(checked: &Checked, model: &Model, reporter: Reporter) -> Result<Program, Exit> {
+/// The same for a model that is already checked; `full` as in [`Reporter::diagnostics`], for the warnings.
+pub fn lower_checked(checked: &Checked, model: &Model, reporter: Reporter, full: bool) -> Result<Program, Exit> {
     let choices = flags::choices(model, &RunBlock::default()).map_err(|d| {
         reporter.diagnostic(None, &d);
         Exit::Usage
@@ -52,10 +52,12 @@ pub fn lower_checked(checked: &Checked, model: &Model, reporter: Reporter) -> Re
     let tables = session::tables(checked, model, reporter)?;
     let overrides =
         odec_lang::model::Overrides { values: choices.set, params: choices.params, tables, open: choices.open };
-    odec_lang::lower(&checked.model, &overrides).map_err(|list| {
+    let lowered = odec_lang::lower::lower_warned(&checked.model, &overrides).map_err(|list| {
         reporter.diagnostics(Some(&checked.source), &list, true);
         exit_with(&checked.model, &overrides.values, &list)
-    })
+    })?;
+    reporter.diagnostics(Some(&checked.source), &lowered.warnings, full);
+    Ok(lowered.program)
 }
 
 /// The text, or the end of the process.

@@ -4,9 +4,11 @@ mod arrays;
 mod linear;
 mod nodes;
 mod solve;
+mod switches;
 
 use std::collections::BTreeMap;
 
+use odec_ir::nest::{Axis, Extent};
 use odec_ir::{Array, ArrayId, Graph, Kernel, KernelRole, Nest, NodeId, Program, Role, Span, Store, Target, derive};
 
 use crate::diagnostic::Diagnostic;
@@ -56,16 +58,30 @@ impl Arrays {
     }
 }
 
+/// A program, and what its kernels show that is probably not meant.
+pub struct Lowered {
+    /// Kernels with derivatives.
+    pub program: Program,
+    /// Warnings, to be said before the run.
+    pub warnings: Vec<Diagnostic>,
+}
+
 /// The program of a model, with constants, parameters and start values replaced as asked.
 ///
 /// # Errors
 /// Overrides that name nothing or are out of bounds; equations that cannot be solved for their derivatives.
 pub fn lower(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagnostic>> {
-    if model.has_arrays() {
-        return arrays::lower(model, overrides);
-    }
-    let (arrays, kernels) = kernels(model, overrides)?;
-    complete(model, arrays, kernels)
+    lower_warned(model, overrides).map(|lowered| lowered.program)
+}
+
+/// As [`lower`], with the warnings.
+///
+/// # Errors
+/// As [`lower`].
+pub fn lower_warned(model: &Model, overrides: &Overrides) -> Result<Lowered, Vec<Diagnostic>> {
+    let draft = draft(model, overrides)?;
+    let warnings = draft.judge()?;
+    Ok(Lowered { program: draft.complete(model)?, warnings })
 }
 
 /// Most parameters and start values by which derivatives of the states are computed in one run.
@@ -77,6 +93,14 @@ pub const MAX_SENSITIVITIES: usize = 100;
 /// # Errors
 /// Also parameters and start values that are arrays, and too many of them.
 pub fn lower_sensitivities(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagnostic>> {
+    lower_sensitivities_warned(model, overrides).map(|lowered| lowered.program)
+}
+
+/// As [`lower_sensitivities`], with the warnings.
+///
+/// # Errors
+/// As [`lower_sensitivities`].
+pub fn lower_sensitivities_warned(model: &Model, overrides: &Overrides) -> Result<Lowered, Vec<Diagnostic>> {
     // what does not exist is said first
     let values = model.values(overrides)?;
     let names = &overrides.open;
@@ -114,23 +138,10 @@ pub fn lower_sensitivities(model: &Model, overrides: &Overrides) -> Result<Progr
         let position = |name: &String| arrays.iter().position(|a| a.role == Role::Parameter && a.name == *name);
         names.iter().filter_map(position).map(|k| ArrayId(k as u32)).collect()
     };
-    if model.has_arrays() {
-        return arrays::lower_with(model, overrides, &by);
-    }
-    let (mut arrays, mut kernels) = kernels(model, overrides)?;
-    let by = by(&arrays);
-    derive::sensitivities(&mut arrays, &mut kernels, &by);
-    complete(model, arrays, kernels)
-}
-
-/// The program of these kernels, with derivatives.
-fn complete(model: &Model, arrays: Vec<Array>, kernels: Vec<Kernel>) -> Result<Program, Vec<Diagnostic>> {
-    let program = derive::complete(arrays, kernels, model.name.clone());
-    let mass = program.mass_varies() && program.kernel(KernelRole::MassJacobian).is_none();
-    if mass || (program.kernel(KernelRole::Rhs).is_some() && program.kernel(KernelRole::Jacobian).is_none()) {
-        return Err(vec![too_dense(model, mass)]);
-    }
-    Ok(program)
+    let draft = draft(model, overrides)?;
+    let warnings = draft.judge()?;
+    let by = by(&draft.arrays);
+    Ok(Lowered { program: draft.with_sensitivities(&by).complete(model)?, warnings })
 }
 
 /// A matrix of derivatives was left out for its size.
@@ -149,21 +160,66 @@ fn too_dense(model: &Model, mass: bool) -> Diagnostic {
         .help("too many equations depend on too many states: this is the limit of exact derivatives; divide the model")
 }
 
-/// A program before its derivatives: kernels, or nests if the model has arrays.
+/// A program before its derivatives: kernels, or nests with their axes and extents if the model has arrays.
 pub(crate) struct Draft {
     pub arrays: Vec<Array>,
     pub kernels: Vec<Kernel>,
     pub nests: Vec<Nest>,
+    looped: Option<(Vec<Axis>, Vec<Extent>)>,
+}
+
+thread_local! {
+    static DRAFTS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// How many drafts this thread has made so far: what tests count to see that a model is lowered once.
+#[doc(hidden)]
+pub fn drafts_made() -> u64 {
+    DRAFTS.get()
 }
 
 /// The draft of a model.
 pub(crate) fn draft(model: &Model, overrides: &Overrides) -> Result<Draft, Vec<Diagnostic>> {
+    DRAFTS.set(DRAFTS.get() + 1);
     if model.has_arrays() {
         let (parts, nests) = arrays::nests(model, overrides)?;
-        return Ok(Draft { arrays: parts.arrays, kernels: Vec::new(), nests });
+        let looped = Some((parts.axes, parts.extents));
+        return Ok(Draft { arrays: parts.arrays, kernels: Vec::new(), nests, looped });
     }
     let (arrays, kernels) = kernels(model, overrides)?;
-    Ok(Draft { arrays, kernels, nests: Vec::new() })
+    Ok(Draft { arrays, kernels, nests: Vec::new(), looped: None })
+}
+
+impl Draft {
+    /// The warnings; its errors instead, if it has any.
+    pub(crate) fn judge(&self) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+        let said = switches::judge(self);
+        if said.iter().any(Diagnostic::is_error) { Err(said) } else { Ok(said) }
+    }
+
+    /// Derivatives by these parameters as further states and outputs.
+    fn with_sensitivities(mut self, by: &[ArrayId]) -> Draft {
+        match self.looped {
+            Some(_) => derive::nest_sensitivities(&mut self.arrays, &mut self.nests, by),
+            None => derive::sensitivities(&mut self.arrays, &mut self.kernels, by),
+        }
+        self
+    }
+
+    /// The program, with derivatives.
+    fn complete(self, model: &Model) -> Result<Program, Vec<Diagnostic>> {
+        let name = model.name.clone();
+        let program = match self.looped {
+            Some((axes, extents)) => derive::complete_nests(self.arrays, axes, extents, self.nests, name),
+            None => derive::complete(self.arrays, self.kernels, name),
+        };
+        let has = |role| program.kernel(role).is_some() || program.nests.iter().any(|nest| nest.role == role);
+        let mass = program.mass_varies() && !has(KernelRole::MassJacobian);
+        if mass || (has(KernelRole::Rhs) && !has(KernelRole::Jacobian)) {
+            return Err(vec![too_dense(model, mass)]);
+        }
+        Ok(program)
+    }
 }
 
 /// Arrays and the kernels that are not derivatives of others.

@@ -14,7 +14,7 @@ mod sizes;
 use std::collections::{BTreeSet, HashMap};
 
 use odec_ir::nest::{Access, Affine, AxisId, Edge, LoopId, Nest, Part, Space, Store, Subscript, Target};
-use odec_ir::{ArrayId, KernelRole, Node, NodeId, Program, Role, derive};
+use odec_ir::{ArrayId, KernelRole, Node, NodeId, Role};
 
 use super::Arrays;
 use crate::diagnostic::Diagnostic;
@@ -149,35 +149,6 @@ impl World<'_> {
         let axis = |d: &Dimension| Ok((self.sizes.axis(&mut self.arrays, d)?, edge(d)));
         dimensions.iter().map(axis).collect()
     }
-}
-
-/// The program of a model with index sets.
-///
-/// # Errors
-/// Overrides that name nothing or do not fit; equations that cannot be solved for their derivatives.
-pub(super) fn lower(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagnostic>> {
-    lower_with(model, overrides, &|_| Vec::new())
-}
-
-/// The same with derivatives by the parameters that `by` finds among the arrays.
-pub(super) fn lower_with(
-    model: &Model,
-    overrides: &Overrides,
-    by: &dyn Fn(&[odec_ir::Array]) -> Vec<ArrayId>,
-) -> Result<Program, Vec<Diagnostic>> {
-    let (parts, mut nests) = nests(model, overrides)?;
-    let Parts { mut arrays, axes, extents } = parts;
-    let by = by(&arrays);
-    derive::nest_sensitivities(&mut arrays, &mut nests, &by);
-    let program = derive::complete_nests(arrays, axes, extents, nests, model.name.clone());
-    let has = |role| program.nests.iter().any(|nest| nest.role == role);
-    if has(KernelRole::Rhs) && !has(KernelRole::Jacobian) {
-        return Err(vec![super::too_dense(model, false)]);
-    }
-    if program.mass_varies() && !has(KernelRole::MassJacobian) {
-        return Err(vec![super::too_dense(model, true)]);
-    }
-    Ok(program)
 }
 
 /// What a program is made of beside its nests.

@@ -33,7 +33,8 @@ use scope::Scopes;
 use shapes::Dim;
 use terms::Value;
 
-/// Checks a tree and builds its model. The model is `None` if there is an error.
+/// Checks a tree and builds its model. The model is `None` if there is an error. Equations are not lowered here: what only
+/// their kernels show is said by [`crate::check`] and [`crate::lower`].
 pub fn analyse(tree: &Tree, source: &Source) -> (Option<Model>, Vec<Diagnostic>) {
     analyse_after(tree, source, tree.broken.is_empty())
 }
@@ -67,10 +68,9 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
         builder.check_runs();
         builder.check_time_units();
     }
-    let program = if builder.sound() && readable { builder.check_program() } else { None };
     let sound = builder.sound() && readable;
     if sound {
-        builder.warn(program.as_ref());
+        builder.warn();
     }
     (sound.then_some(builder.model), builder.diagnostics)
 }

@@ -101,7 +101,7 @@ pub fn page(results: &Results, command: &str) -> String {
     let mut page = String::from("# Benchmarks\n\n");
     let _ = writeln!(
         page,
-        "Written by `{command}` ([how to run it](dev/benchmarks.md)) on {}; {}.\n",
+        "Written by `{command}` ([how to run it](dev/benchmarks.md)).\n\n- machine: {}\n- compilers: {}",
         machine::processor(),
         machine::compilers()
     );
@@ -112,15 +112,23 @@ pub fn page(results: &Results, command: &str) -> String {
         let _ = writeln!(page, "- {name} is left out: {why}");
     }
     page.push_str(
-        "\nEverything ran in one process on one thread, one after the other. A time is that of solving alone: models are compiled beforehand, matrices and vectors are allocated\n\
-         beforehand where their interface allows it, and the least of many runs counts. odec and diffsol are built for any x86-64, without optimisation across crates; the C and the peers in C for this processor.\n\
-         An error is the largest of all unknowns at the end, against a reference solution in higher precision, relative with a floor; all solvers get the same tolerances, the absolute one\n\
-         the relative one times that floor. Times to an error lie on the line between two tolerances in logarithms; a tolerance counts no better than the two next tighter ones, so that a\n\
-         lucky end is no merit.\n\n",
+        "\n\
+         Everything ran in one process on one thread, one run after the other. A time is the time of solving alone,\n\
+         the least of many runs. Models are compiled beforehand, and matrices and vectors are allocated beforehand\n\
+         where the interface allows it. odec and diffsol are built for any x86-64, without optimisation across\n\
+         crates. The C code and the peers in C are built for this processor.\n\n\
+         All solvers get the same tolerances; the absolute tolerance is the relative one times a floor. The error\n\
+         is the largest error of all unknowns at the end of the run, against a reference solution in higher\n\
+         precision, relative to the value or the floor. The time to an error is interpolated between two\n\
+         tolerances, in logarithms. A tolerance counts no better than the next two tighter ones, so a lucky end\n\
+         value gains nothing.\n\n",
     );
     if !results.targets.is_empty() {
-        page.push_str("## Targets\n\nA target is met if it is met at every error of 1e-3 to 1e-9 that both reach; what is given is the worst of them.\n\
-         Target 7, a stepping loop that allocates nothing, is counted by a test (`crates/odec-ode/tests/allocation.rs`) and not timed.\n\n");
+        page.push_str(
+            "## Targets\n\n\
+             A target is met if it is met at every error from 1e-3 to 1e-9 that both solvers reach. The table gives the\n\
+             worst of them. Target 7 wants a stepping loop that allocates nothing; a test counts the allocations\n\
+             (`crates/odec-ode/tests/allocation.rs`).\n\n");
         let head = ["", "target", "where", "wanted", "measured", "reached"].map(String::from);
         page.push_str(&markdown(&head, &results.targets.iter().map(target).collect::<Vec<_>>()));
         page.push('\n');
@@ -128,7 +136,9 @@ pub fn page(results: &Results, command: &str) -> String {
     if !results.measured.is_empty() {
         let _ = writeln!(
             page,
-            "## At a glance\n\nMilliseconds of `--method auto`, and how many times as long the best method of each of the others takes (`{}` is the hand-written C).\n",
+            "## At a glance\n\n\
+             Milliseconds of `--method auto`, and how many times as long the best method of each of the others takes.\n\
+             `{}` is the hand-written C code.\n",
             limit::NAME
         );
         page.push_str(&summary(results));
@@ -146,7 +156,7 @@ pub fn page(results: &Results, command: &str) -> String {
         let _ = writeln!(page, "\n![{}](benchmarks/{id}.svg)", measured.problem.title);
     }
     if !results.ensembles.is_empty() {
-        page.push_str("\n## Many trajectories\n\nOne thread, one compilation, other start values for each trajectory, rtol = 1e-6.\n\n");
+        page.push_str("\n## Many trajectories\n\nOne thread, one compilation, other initial values for each trajectory, rtol = 1e-6.\n\n");
         page.push_str(&rows(&results.ensembles, &["", "trajectories", "ms", "multiple of odec"]));
     }
     if !results.kernels.is_empty() {
@@ -162,7 +172,7 @@ pub fn page(results: &Results, command: &str) -> String {
             &results.compile,
             &["", "text to model", "kernels and derivatives", "machine code", "the rest", "all"],
         ));
-        page.push_str("\nThe rest is the machine code of the LU for POLLU, and positions and patterns for arrays.\n");
+        page.push_str("\nThe rest is the machine code of the LU for POLLU, and binding to sizes for arrays.\n");
     }
     if !results.start.is_empty() {
         page.push_str("\n## The whole process\n\nMilliseconds from start to exit, the least and the median.\n\n");

@@ -211,7 +211,7 @@ fn crates_depend_as_the_architecture_says() {
         ("odec-ode", (&[], &["nalgebra", "sprs", "faer", "pulp"])),
         (
             "odec-sim",
-            (&["odec-ir", "odec-lang", "odec-jit", "odec-emit", "odec-ode"], &["corosensei", "nalgebra", "pulp"]),
+            (&["odec-ir", "odec-lang", "odec-jit", "odec-emit", "odec-ode"], &["nalgebra", "pulp"]),
         ),
         (
             "odec-cli",

@@ -10,7 +10,6 @@ use crate::nest::Plan;
 use crate::{JitError, Strategy, host, libm, unit};
 
 pub(crate) type Entry = unsafe extern "C" fn(f64, *const f64, *const f64, *const f64, *mut f64);
-type LaneEntry = unsafe extern "C" fn(*const *const Buffers);
 type NestEntry = unsafe extern "C" fn(f64, *const f64, *const f64, *const f64, *mut f64, *const u64, *mut f64);
 
 /// A module whose memory is freed with it: the library's own leaks it.
@@ -26,9 +25,8 @@ impl Drop for Memory {
     }
 }
 
-/// The buffers of a call, as code for several callers reads them.
+/// The buffers of a call.
 #[derive(Clone, Copy)]
-#[repr(C)]
 pub(crate) struct Buffers {
     pub(crate) t: f64,
     pub(crate) y: *const f64,
@@ -126,47 +124,6 @@ impl Code {
     /// Where the code begins; to be called while this is alive.
     pub(crate) fn entry(&self) -> Entry {
         self.entry
-    }
-}
-
-/// The machine code of one kernel for several callers at a time.
-pub(crate) struct LaneCode {
-    entry: LaneEntry,
-    /// Bytes of code.
-    pub(crate) bytes: usize,
-    _memory: Memory,
-}
-
-// SAFETY: as for `Code`.
-unsafe impl Sync for LaneCode {}
-
-impl LaneCode {
-    /// Compiles a schedule that went through `lower::check` for so many lanes.
-    pub(crate) fn new(schedule: &Schedule, lanes: usize) -> Result<LaneCode, JitError> {
-        let mut memory = module(Effort::Best)?;
-        let Some(module) = memory.0.as_mut() else { return Err(JitError::Backend(String::new())) };
-        let (kernel, bytes) = unit::define_lanes(module, schedule, lanes)?;
-        module.finalize_definitions()?;
-        let address = module.get_finalized_function(kernel);
-        // SAFETY: the function was compiled with the signature of `LaneEntry` in the calling convention of C.
-        let entry = unsafe { std::mem::transmute::<*const u8, LaneEntry>(address) };
-        Ok(LaneCode { entry, bytes, _memory: memory })
-    }
-
-    /// Runs the kernel.
-    ///
-    /// # Safety
-    /// There is a pointer to buffers for each lane; these are as [`Code::call`] demands, and no `out` is read by another lane.
-    #[inline]
-    pub(crate) unsafe fn call(&self, callers: &[*const Buffers]) {
-        // SAFETY: as this function demands.
-        unsafe { (self.entry)(callers.as_ptr()) }
-    }
-
-    /// Where the code begins, which tells it from other code.
-    #[inline]
-    pub(crate) fn address(&self) -> usize {
-        self.entry as usize
     }
 }
 

@@ -7,7 +7,6 @@ use odec_ir::{KernelRole, schedule::Schedule};
 
 use crate::code::{Buffers, Entry};
 use crate::compiled::Kernels;
-use crate::lanes::LaneFunction;
 
 /// A kernel of a program without index sets: what a call costs beside the kernel is a comparison of lengths and a jump.
 #[derive(Clone)]
@@ -18,8 +17,7 @@ pub struct Function {
     w: usize,
     out: usize,
     /// Owns the code.
-    kernels: Arc<Kernels>,
-    role: KernelRole,
+    _kernels: Arc<Kernels>,
 }
 
 impl Function {
@@ -38,14 +36,8 @@ impl Function {
             p: p_len,
             w: if directed { n } else { 0 },
             out: out_len,
-            kernels: Arc::clone(kernels),
-            role,
+            _kernels: Arc::clone(kernels),
         })
-    }
-
-    /// The kernel for an even number of callers at a time, up to [`crate::MAX_LANES`], compiled now; `None` if that cannot be.
-    pub fn in_lanes(&self, lanes: usize) -> Option<LaneFunction> {
-        LaneFunction::of(&self.kernels, self.role, lanes)
     }
 
     /// Runs the kernel: `y`, `p` and `out` have the lengths of state, parameter buffer and results; `w` that of the state if
@@ -58,7 +50,7 @@ impl Function {
         let fit = (y.len() >= self.y) & (p.len() >= self.p) & (w.len() >= self.w) & (out.len() >= self.out);
         assert!(fit, "lengths of the buffers");
         let buffers = Buffers { t, y: y.as_ptr(), p: p.as_ptr(), w: w.as_ptr(), out: out.as_mut_ptr() };
-        // SAFETY: the lengths were checked against those of the schedule, and the code is alive with `kernels`.
+        // SAFETY: the lengths were checked against those of the schedule, and the code is alive with `_kernels`.
         unsafe { crate::code::call(self.entry, buffers) }
     }
 }

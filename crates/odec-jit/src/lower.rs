@@ -45,13 +45,6 @@ impl Abi {
         signature
     }
 
-    /// `(callers)`: the address of a list of addresses, of `(t, y, p, w, out)` of each caller.
-    pub(crate) fn lanes(self) -> Signature {
-        let mut signature = Signature::new(self.convention);
-        signature.params.push(AbiParam::new(self.pointer));
-        signature
-    }
-
     /// `(t, y, p, w, out, scratch)`
     pub(crate) fn piece(self) -> Signature {
         let mut signature = self.kernel();

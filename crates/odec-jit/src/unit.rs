@@ -9,7 +9,6 @@ use odec_ir::schedule::Schedule;
 
 use crate::JitError;
 use crate::host::Effort;
-use crate::lanes;
 use crate::lower::{self, Abi, Bodies, DOUBLE, Imports, OUT};
 use crate::nest::{self, Plan};
 use crate::pieces::Pieces;
@@ -49,9 +48,6 @@ impl Strategy {
         Pieces::of(schedule, if whole { self.whole } else { self.piece }.max(1))
     }
 }
-
-/// Alignment of code that reads whole registers from behind its end.
-const CODE_ALIGNMENT: u64 = 32;
 
 /// Steps of a nest up to which registers are allocated by backtracking.
 const MAX_BEST_NEST: usize = 1500;
@@ -107,24 +103,6 @@ pub(crate) fn define<M: Module>(
     lower::driver(&mut context.func, abi, &cut, &mut Declared { module, pieces: &ids });
     bytes += finish(module, kernel, &mut context)?;
     Ok((kernel, bytes))
-}
-
-/// Defines a kernel for several callers at a time and gives its function and the bytes of its code.
-pub(crate) fn define_lanes<M: Module>(
-    module: &mut M,
-    schedule: &Schedule,
-    count: usize,
-) -> Result<(FuncId, usize), JitError> {
-    let abi = abi(module);
-    let id = module.declare_anonymous_function(&abi.lanes())?;
-    if let Some(code) = lanes::wide(schedule, count) {
-        module.define_function_bytes(id, CODE_ALIGNMENT, &code, &[])?;
-        return Ok((id, code.len()));
-    }
-    let mut context = module.make_context();
-    lanes::define(&mut context.func, abi, schedule, count, &mut Declared { module, pieces: &[] })?;
-    let bytes = finish(module, id, &mut context)?;
-    Ok((id, bytes))
 }
 
 /// Defines the code of a nest and gives its function and the bytes of its code.

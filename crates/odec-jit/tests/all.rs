@@ -2,7 +2,6 @@
 //! `memory.rs` is a program of its own, because it measures the whole process.
 
 mod bits;
-mod lanes;
 mod link;
 mod nests;
 mod refusals;

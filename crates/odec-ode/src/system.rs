@@ -91,11 +91,6 @@ pub trait System {
     fn whole_step(&self, _formula: Formula) -> Option<Arc<dyn WholeStep>> {
         None
     }
-    /// Makes one of the steps of [`System::whole_step`]: by calling it, or, where several runs take turns on one thread, together with those of other
-    /// runs. The results are the same bit by bit.
-    fn take_step(&self, step: &(dyn WholeStep + 'static), t: f64, kept: &[f64], given: &[f64], out: &mut [f64]) {
-        step.run(t, kept, self.parameters(), given, out);
-    }
     /// True where there will be many runs, so that code for them pays from the first step on.
     fn expects_many_runs(&self) -> bool {
         false

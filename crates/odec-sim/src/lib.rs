@@ -29,7 +29,6 @@ pub mod spectrum;
 pub mod stability;
 mod steps;
 pub mod sweep;
-pub mod together;
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, Label, Severity};

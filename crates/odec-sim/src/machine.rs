@@ -16,11 +16,7 @@ use odec_ode::system::{EvalError, Mass, Shape, System};
 
 use crate::elimination::Eliminations;
 use crate::series::SeriesKernels;
-use crate::steps::{Native, Steps};
-use crate::together::LANES;
-
-/// Most unknowns of a model whose runs take turns: steps of larger ones are hardly ever whole.
-const MAX_UNKNOWNS: usize = 64;
+use crate::steps::Steps;
 
 /// What executes the kernels.
 #[derive(Clone)]
@@ -401,23 +397,10 @@ impl Machine {
         }
     }
 
-    /// The machine code of whole steps by the series, if it was made for this order.
-    #[inline]
-    pub(crate) fn series_code(&self, order: usize) -> Option<&Native> {
-        self.series.native(order)
-    }
-
     /// Says that this model will be run many times: then code is made for steps of larger systems too. Results do not depend on it.
     pub fn expect_many_runs(&self) {
         self.steps.expect_many_runs();
         self.eliminations.expect_many_runs();
-    }
-
-    /// How many runs of it should take turns where there are many ([`crate::together`]): one where it takes no whole steps in machine code.
-    pub fn lanes(&self) -> usize {
-        let whole = self.nests.is_none() && self.groups == 1 && matches!(self.mass, BoundMass::Identity);
-        let whole = whole && self.layout.n <= MAX_UNKNOWNS && self.execution() == Execution::Jit;
-        if whole { LANES } else { 1 }
     }
 
     /// Who writes the eliminations of its runs out as code, and keeps that code for further runs.

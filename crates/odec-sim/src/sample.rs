@@ -8,7 +8,6 @@ use odec_ode::linear::Rates;
 use odec_ode::problem::{Outcome, Refusal, Sink, SolveError};
 
 use crate::bind::Bound;
-use crate::together::Lane;
 
 /// Receives rows of columns.
 pub trait Recorder {
@@ -61,17 +60,6 @@ pub fn solve_again(
     runner: &mut Option<Runner>,
     recorder: &mut dyn Recorder,
 ) -> (Result<Outcome, SolveError>, Seen) {
-    solve_beside(bound, &Lane::ALONE, runner, recorder)
-}
-
-/// As [`solve_again`], bit for bit, by one of several runs that take turns.
-pub fn solve_beside(
-    bound: &Bound,
-    lane: &Lane<'_>,
-    runner: &mut Option<Runner>,
-    recorder: &mut dyn Recorder,
-) -> (Result<Outcome, SolveError>, Seen) {
-    let system = lane.system(&bound.machine);
     let layout = bound.machine.layout();
     let seen = Seen { drifts: vec![], not_finite: None, found: vec![f64::NAN; bound.expectations.len()] };
     let rates = match Derivatives::of(bound) {
@@ -89,12 +77,12 @@ pub fn solve_beside(
     };
     let runner = match runner {
         Some(runner) => runner,
-        None => match Runner::new(&system, bound.choice.method, &bound.options) {
+        None => match Runner::new(&bound.machine, bound.choice.method, &bound.options) {
             Ok(made) => runner.insert(made),
             Err(refusal) => return (Err(SolveError::Refused(refusal)), sampler.seen),
         },
     };
-    let result = runner.run(&system, &bound.problem, &bound.samples, &mut sampler);
+    let result = runner.run(&bound.machine, &bound.problem, &bound.samples, &mut sampler);
     (result, sampler.seen)
 }
 

@@ -96,15 +96,6 @@ impl SeriesKernels {
         recurrences.smooth() && self.prepare_step(program, execution, order)
     }
 
-    /// The machine code of whole steps of an order, if it was made.
-    #[inline]
-    pub(crate) fn native(&self, order: usize) -> Option<&Native> {
-        match self.steps.get(order)?.get()? {
-            Some(Step::Code(code)) => Some(code),
-            _ => None,
-        }
-    }
-
     /// A whole step; false if the order was not prepared.
     #[inline]
     pub(crate) fn step(&self, inputs: Inputs<'_, f64>, order: usize, out: &mut [f64]) -> bool {

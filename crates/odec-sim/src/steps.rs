@@ -1,21 +1,20 @@
 //! Whole steps of a model: written by `odec-ir`, compiled or interpreted as the model is, and kept, so that a second run compiles
 //! nothing.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use odec_ir::interpret::{self, Inputs};
 use odec_ir::layout::Layout;
 use odec_ir::step::{MAX_NODES, explicit, rosenbrock};
 use odec_ir::{KernelRole, Program};
-use odec_jit::{Compiled, Function, LaneFunction, Strategy};
+use odec_jit::{Compiled, Function, Strategy};
 use odec_ode::linear::{BACKWARD_ERROR, Diagonal, LinearReport, NEGLIGIBLE_RESIDUAL};
 use odec_ode::method::rosenbrock::Tableau as Linearised;
 use odec_ode::method::runge_kutta::Tableau;
 use odec_ode::step::{Formula, WholeStep};
 
 use crate::machine::{Execution, pattern_of};
-use crate::together;
 
 /// Code of a step is one function, however long.
 const STRATEGY: Strategy = Strategy { whole: 2 * MAX_NODES, piece: 2 * MAX_NODES, best: 2 * MAX_NODES };
@@ -27,9 +26,6 @@ const MAX_FOR_ONE_RUN: usize = 700;
 /// How often an explicit step has to be asked for until it is made, unless there will be many runs: a run asks at its start and then every
 /// hundredth step, and code takes as long to make as some thousand steps save. Its bits are those of the steps without it.
 const PATIENCE: u32 = 80;
-
-/// Steps that are made one by one before there is code for several at a time: about what they save is what it costs to compile.
-const LANES_PATIENCE: u32 = 3_000;
 
 /// The step of one formula.
 struct Kept {
@@ -137,26 +133,12 @@ fn executable(step: Program, linear: Option<LinearReport>, execution: Execution)
 pub(crate) struct Native {
     function: Function,
     linear: Option<LinearReport>,
-    /// Steps of runs that could have been made together, before there was code for it.
-    alone: AtomicU32,
-    lanes: OnceLock<Option<LaneFunction>>,
 }
 
 impl Native {
     /// For a step in machine code.
     pub(crate) fn new(function: Function, linear: Option<LinearReport>) -> Native {
-        Native { function, linear, alone: AtomicU32::new(0), lanes: OnceLock::new() }
-    }
-
-    /// The code for several runs at a time, once it pays. It has the bits of the other.
-    pub(crate) fn lanes(&self) -> Option<&LaneFunction> {
-        if let Some(made) = self.lanes.get() {
-            return made.as_ref();
-        }
-        if self.alone.fetch_add(1, Ordering::Relaxed) < LANES_PATIENCE {
-            return None;
-        }
-        self.lanes.get_or_init(|| self.function.in_lanes(together::LANES)).as_ref()
+        Native { function, linear }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Many runs of one compiled model: threads take blocks of points, results come back in the order of the points. Each run
 //! is what it would be alone, so the number of threads changes nothing but the time.
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,14 +19,11 @@ use crate::choices::Choices;
 use crate::points::Points;
 use crate::quantities::Quantities;
 use crate::sample::{self, Recorder};
-use crate::together::{Lane, together};
 
 /// Most threads of a sweep.
 pub const MAX_THREADS: usize = 1024;
 /// Runs from which on code is made for steps of larger systems.
 const MANY: u64 = 32;
-/// Runs of each thread from which on several take turns.
-const MANY_FOR_LANES: u64 = 64;
 /// Most runs that a thread takes at a time.
 const MAX_BLOCK: u64 = 64;
 /// Blocks of each thread over a sweep, at least: the last ones to end keep few waiting.
@@ -168,7 +164,6 @@ impl<'a> Job<'a> {
             delivered: Mutex::new(0),
             moved: Condvar::new(),
         };
-        let strands = if len >= MANY_FOR_LANES * threads { self.bound.machine.lanes() } else { 1 };
         let places = self.places();
         let run = self.model.run(self.choices.run.as_deref()).ok().flatten();
         let names: Vec<String> = self.points.names().map(str::to_string).collect();
@@ -180,12 +175,9 @@ impl<'a> Job<'a> {
                 let (shared, places) = (&shared, &places);
                 scope.spawn(move || {
                     let _alarm = Alarm(shared);
-                    let strand = || {
-                        let point = vec![0.0; self.points.ranges().len()];
-                        RefCell::new(Strand { bound: self.bound.fork(), point, runner: None })
-                    };
-                    let strands = std::iter::repeat_with(strand).take(strands).collect();
-                    let worker = Worker { job: self, places, dependent, shared, strands };
+                    let point = vec![0.0; self.points.ranges().len()];
+                    let bound = self.bound.fork();
+                    let mut worker = Worker { job: self, places, dependent, shared, bound, point, runner: None };
                     while let Some(block) = worker.take(blocks, AHEAD * threads) {
                         let runs = block * size..len.min((block + 1) * size);
                         if sender.send((block, worker.block(runs))).is_err() {
@@ -324,22 +316,13 @@ impl<'a> Job<'a> {
     }
 }
 
-/// A run with its rows, once it is made.
-type Made = RefCell<Option<(Vec<f64>, Done)>>;
-
-/// One thread with its machines.
+/// One thread with its machine.
 struct Worker<'a> {
     job: &'a Job<'a>,
     places: &'a [Vec<Range<usize>>],
     /// The run block depends on what varies.
     dependent: bool,
     shared: &'a Shared,
-    /// Of each of the runs that take turns.
-    strands: Vec<RefCell<Strand>>,
-}
-
-/// What one of the runs that take turns works with.
-struct Strand {
     bound: Bound,
     point: Vec<f64>,
     /// Kept from run to run while the settings are the same.
@@ -361,40 +344,24 @@ impl Worker<'_> {
     }
 
     /// Runs some points; fewer if the sweep ends meanwhile.
-    fn block(&self, runs: Range<u64>) -> Block {
-        let begun = (self.job.clock)();
-        let (next, stopped) = (Cell::new(runs.start), Cell::new(false));
-        let made: Vec<Made> = runs.clone().map(|_| Made::default()).collect();
-        let strands = self.strands.len().min(made.len());
-        together(strands, &|number, lane| {
-            let mut strand = self.strands[number].borrow_mut();
-            while next.get() < runs.end && !stopped.get() {
-                let k = next.replace(next.get() + 1);
-                let mut values = vec![];
-                match self.one(k, &mut strand, lane, &mut values) {
-                    Some(done) => *made[(k - runs.start) as usize].borrow_mut() = Some((values, done)),
-                    None => {
-                        stopped.set(true);
-                        self.shared.halt();
-                    }
-                }
-                self.shared.done.fetch_add(1, Ordering::Relaxed);
-            }
-        });
-        let mut block = Block { values: vec![], runs: Vec::with_capacity(made.len()) };
-        for (values, done) in made.into_iter().map_while(RefCell::into_inner) {
-            block.values.extend(values);
+    fn block(&mut self, runs: Range<u64>) -> Block {
+        let mut block = Block { values: vec![], runs: Vec::with_capacity((runs.end - runs.start) as usize) };
+        for k in runs {
+            let done = self.one(k, &mut block.values);
+            self.shared.done.fetch_add(1, Ordering::Relaxed);
+            let Some(done) = done else {
+                self.shared.halt();
+                break;
+            };
             block.runs.push(done);
-        }
-        if strands > 1 {
-            share(&mut block.runs, (self.job.clock)() - begun);
         }
         block
     }
 
-    /// One run; `None` if it was stopped.
-    fn one(&self, k: u64, strand: &mut Strand, lane: &Lane<'_>, values: &mut Vec<f64>) -> Option<Done> {
-        let Strand { bound, point, runner } = strand;
+    /// One run, whose rows go behind `values`; `None` if it was stopped.
+    fn one(&mut self, k: u64, values: &mut Vec<f64>) -> Option<Done> {
+        let Worker { bound, point, runner, .. } = self;
+        let before = values.len();
         self.job.points.fill(k, point);
         let columns = bound.columns.len();
         let begun = (self.job.clock)();
@@ -411,7 +378,7 @@ impl Worker<'_> {
             }
             Ok(()) => {
                 let mut keep = Keep { values, stop: self.job.stop, shared: self.shared };
-                match sample::solve_beside(bound, lane, runner, &mut keep).0 {
+                match sample::solve_again(bound, runner, &mut keep).0 {
                     Ok(outcome) if outcome.stop == Stop::Interrupted => return None,
                     Ok(outcome) => {
                         stats = outcome.stats;
@@ -432,17 +399,8 @@ impl Worker<'_> {
             values.push(t);
             values.extend(std::iter::repeat_n(f64::NAN, columns - 1));
         }
-        let rows = values.len() / columns;
+        let rows = (values.len() - before) / columns;
         Some(Done { rows, stats, seconds: (self.job.clock)() - begun, trouble })
-    }
-}
-
-/// Shares the seconds of runs that took turns out to them, in proportion to their attempted steps (and one for the start).
-fn share(runs: &mut [Done], seconds: f64) {
-    let weight = |done: &Done| (1 + done.stats.accepted + done.stats.rejected + done.stats.failed) as f64;
-    let total: f64 = runs.iter().map(weight).sum();
-    for done in runs {
-        done.seconds = seconds * weight(done) / total;
     }
 }
 

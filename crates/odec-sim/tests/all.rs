@@ -6,5 +6,4 @@ mod machine;
 mod machine_code;
 mod sensitivities;
 mod steps;
-mod together;
 mod whole_steps;

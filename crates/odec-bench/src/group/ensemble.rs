@@ -1,12 +1,9 @@
 //! Many trajectories of one model on one thread: compiled once, other start values for each.
 
-use std::cell::{Cell, RefCell};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use odec_ode::{Runner, method};
-use odec_sim::bind::Bound;
-use odec_sim::together::together;
+use odec_ode::method;
 
 use super::{Row, start};
 use crate::page::tables::figure;
@@ -46,33 +43,19 @@ fn own(problem: &Problem, count: usize, name: &str) -> Total {
     let loaded = odec::load(problem)?;
     let method = method::find(name).map_err(|_| format!("no {name}"))?;
     let options = odec::options(&loaded, RTOL, problem.floor);
-    let lanes = loaded.bound.machine.lanes();
-    let strand = |_| RefCell::new((loaded.bound.fork(), None::<Runner>));
-    let strands: Vec<RefCell<(Bound, Option<Runner>)>> = (0..lanes).map(strand).collect();
-    let pass = |count: usize| -> Total {
-        let (next, ends, trouble) = (Cell::new(0), RefCell::new(vec![0.0; count]), RefCell::new(None));
+    let (mut bound, mut runner) = (loaded.bound.fork(), None);
+    bound.machine.expect_many_runs();
+    let mut pass = |count: usize| -> Total {
+        let mut sum = 0.0;
         let clock = Instant::now();
-        together(lanes, &|number, lane| {
-            let (bound, runner) = &mut *strands[number].borrow_mut();
-            let system = lane.system(&bound.machine);
-            while next.get() < count {
-                let k = next.replace(next.get() + 1);
-                for (value, &place) in first(problem, k, count).iter().zip(&loaded.places) {
-                    bound.problem.y0[place] = *value;
-                }
-                match odec::solve(&system, method, &options, &bound.problem, runner) {
-                    Ok(outcome) => ends.borrow_mut()[k] = outcome.y.iter().sum(),
-                    Err(why) => {
-                        *trouble.borrow_mut() = Some(why);
-                        break;
-                    }
-                }
+        for k in 0..count {
+            for (value, &place) in first(problem, k, count).iter().zip(&loaded.places) {
+                bound.problem.y0[place] = *value;
             }
-        });
-        match trouble.into_inner() {
-            Some(why) => Err(why),
-            None => Ok((1e3 * clock.elapsed().as_secs_f64(), ends.into_inner().iter().sum())),
+            let outcome = odec::solve(&bound.machine, method, &options, &bound.problem, &mut runner)?;
+            sum += outcome.y.iter().sum::<f64>();
         }
+        Ok((1e3 * clock.elapsed().as_secs_f64(), sum))
     };
     pass(WARM)?;
     pass(count)

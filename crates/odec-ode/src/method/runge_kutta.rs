@@ -391,7 +391,7 @@ impl Embedded {
         let whole = self.whole.as_ref()?;
         (self.given[0], self.given[1]) = (h, t_new);
         let kept = &self.now[self.places.kept()..];
-        eval.system().take_step(whole.as_ref(), self.t, kept, &self.given, &mut self.next);
+        whole.run(self.t, kept, eval.system().parameters(), &self.given, &mut self.next);
         let [first, second] = [self.next[0], self.next[1]];
         if !first.is_finite() {
             return None;

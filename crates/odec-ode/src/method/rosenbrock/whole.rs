@@ -130,7 +130,7 @@ impl Whole {
             Maker::Vectors => return None,
         };
         (self.given[STEP], self.given[END]) = (h, t_new);
-        eval.system().take_step(code.as_ref(), self.t, &self.now, &self.given, &mut self.next);
+        code.run(self.t, &self.now, eval.system().parameters(), &self.given, &mut self.next);
         let (error, sound) = (self.next[2 * self.n], self.next[2 * self.n + 1]);
         if sound != 1.0 {
             return None;

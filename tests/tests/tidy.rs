@@ -209,10 +209,7 @@ fn crates_depend_as_the_architecture_says() {
         ("odec-jit", (&["odec-ir"], &["cranelift-*"])),
         ("odec-emit", (&["odec-ir"], &[])),
         ("odec-ode", (&[], &["nalgebra", "sprs", "faer", "pulp"])),
-        (
-            "odec-sim",
-            (&["odec-ir", "odec-lang", "odec-jit", "odec-emit", "odec-ode"], &["nalgebra", "pulp"]),
-        ),
+        ("odec-sim", (&["odec-ir", "odec-lang", "odec-jit", "odec-emit", "odec-ode"], &["nalgebra", "pulp"])),
         (
             "odec-cli",
             (

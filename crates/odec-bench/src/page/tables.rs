@@ -98,7 +98,7 @@ fn target(t: &Target) -> Vec<String> {
 
 /// What is no longer in the figures of ensembles.
 const GIVEN_UP: &str = "Each run is made alone. odec gave up steps of four runs in one kernel, with which the best library took 3.56 (Lorenz)\n\
-    and 5.29 (Robertson) times as long as auto instead of 2.65 and 3.7: they were 1,300 lines with `unsafe`, and target 6\n\
+    and 5.29 (Robertson) times as long as auto instead of 2.65 and 3.7: they were 1,300 lines of code, and target 6\n\
     stayed missed ([0017](dev/adr/0017-runs-are-made-alone.md)).\n\n";
 
 /// The whole page.

@@ -8,7 +8,7 @@ use pulp::{Arch, Simd, WithSimd};
 const LEAST: usize = 16;
 
 /// What the processor has, found out once.
-static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
+pub(crate) static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
 
 /// A loop over groups of four numbers. All that it does has to be inlined (`#[inline(always)]`), or it stays code for any processor.
 pub(crate) trait Pass {

@@ -25,6 +25,7 @@ mod one_step_accuracy;
 #[path = "proofs/main.rs"]
 mod proofs;
 mod prothero_robinson;
+mod registers;
 mod second_order;
 mod stepping;
 #[path = "common/stiff.rs"]

@@ -7,11 +7,11 @@ use crate::linear::choice::{Kind, LinearReport, MAX_FILL};
 use crate::linear::dissection::nested_dissection;
 use crate::linear::matching::{Matching, match_rows};
 use crate::linear::ordering::{Ordering, minimum_degree, of_graph};
+use crate::linear::pivoting::pivoting;
+use crate::linear::product::{self, PANEL, Packed};
 use crate::linear::{Assembled, Factor, Health, Scalar};
 use crate::pattern::Pattern;
 
-/// Columns eliminated before the rest of a front is brought up to date.
-const PANEL: usize = 32;
 /// A diagonal entry below this fraction of its column asks for a matching.
 const WEAK: f64 = 1e-6;
 const NONE: u32 = u32::MAX;
@@ -103,6 +103,7 @@ pub(super) struct Fronts<S> {
     pivots: Vec<u32>,
     stack: Vec<S>,
     front: Vec<S>,
+    packed: Packed,
     x: Vec<S>,
     /// The rows are matched anew with the first numbers.
     matched: bool,
@@ -195,6 +196,7 @@ impl<S: Scalar> Fronts<S> {
             pivots: vec![0; n],
             stack: vec![S::ZERO; deepest],
             front: vec![S::ZERO; largest],
+            packed: Packed::new::<S>(),
             x: vec![S::ZERO; n],
             matched: false,
             report: LinearReport { fill: analysis.fill, ordering: ordered.name, ..report },
@@ -226,7 +228,13 @@ impl<S: Scalar> Fronts<S> {
 
 /// Eliminates the first `w` columns of a front of size `m`, with exchanges among its first `w` rows, whose places go to
 /// `pivots`; the smallest and the largest pivot. The error is a column without a pivot.
-fn eliminate<S: Scalar>(front: &mut [S], m: usize, w: usize, pivots: &mut [u32]) -> Result<(f64, f64), usize> {
+fn eliminate<S: Scalar>(
+    front: &mut [S],
+    m: usize,
+    w: usize,
+    pivots: &mut [u32],
+    packed: &mut Packed,
+) -> Result<(f64, f64), usize> {
     let (mut smallest, mut largest) = (f64::INFINITY, 0.0f64);
     for from in (0..w).step_by(PANEL) {
         let to = (from + PANEL).min(w);
@@ -278,7 +286,7 @@ fn eliminate<S: Scalar>(front: &mut [S], m: usize, w: usize, pivots: &mut [u32])
             }
         }
         if to < m {
-            S::update(panel, right, m, from, to);
+            product::update(panel, right, m, (from, to), packed);
         }
     }
     Ok((smallest, largest))
@@ -314,8 +322,8 @@ impl<S: Scalar> Factor<S> for Fronts<S> {
                 child = held.sibling;
             }
             let pivots = &mut self.pivots[front.first..front.first + w];
-            let (least, most) =
-                eliminate(a, m, w, pivots).map_err(|k| self.analysis.order[front.first + k] as usize)?;
+            let (least, most) = eliminate(a, m, w, pivots, &mut self.packed)
+                .map_err(|k| self.analysis.order[front.first + k] as usize)?;
             (smallest, largest) = (smallest.min(least), largest.max(most));
             let kept = &mut self.factors[place.factors..place.factors + w * (w + 2 * r)];
             let (lower, upper) = kept.split_at_mut(w * m);
@@ -396,6 +404,6 @@ impl<S: Scalar> Factor<S> for Fronts<S> {
     }
 
     fn pivoting(&self, pattern: &Pattern) -> Option<Box<dyn Factor<S>>> {
-        Some(S::pivoting(pattern))
+        Some(pivoting(pattern))
     }
 }

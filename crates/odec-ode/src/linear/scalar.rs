@@ -2,16 +2,14 @@
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
-use crate::linear::pivoting::Pivoting;
-use crate::linear::{Factor, product};
-use crate::pattern::Pattern;
+use pulp::bytemuck::Pod;
 
 /// Complex numbers.
 pub type Complex = nalgebra::Complex<f64>;
 
 /// A real or complex number.
 pub trait Scalar:
-    Copy
+    Pod
     + PartialEq
     + Send
     + Sync
@@ -40,13 +38,6 @@ pub trait Scalar:
     fn from_parts(parts: &[f64], values: &mut [Self]);
     /// Lets `write` fill numbers as doubles, through `buffer` where they are not.
     fn fill_parts(values: &mut [Self], buffer: &mut [f64], write: impl FnOnce(&mut [f64]));
-    /// C -= A B within columns of length `m`: A is the rows from `to` of `left`, the columns `from..to`; `right` has B in its rows
-    /// `from..to` and C in those from `to`.
-    #[doc(hidden)]
-    fn update(left: &[Self], right: &mut [Self], m: usize, from: usize, to: usize);
-    /// A sparse factorisation that chooses its pivots by size.
-    #[doc(hidden)]
-    fn pivoting(pattern: &Pattern) -> Box<dyn Factor<Self>>;
 }
 
 impl Scalar for f64 {
@@ -67,12 +58,6 @@ impl Scalar for f64 {
     #[inline]
     fn fill_parts(values: &mut [f64], _buffer: &mut [f64], write: impl FnOnce(&mut [f64])) {
         write(values);
-    }
-    fn update(left: &[Self], right: &mut [Self], m: usize, from: usize, to: usize) {
-        product::update(left, right, m, from, to);
-    }
-    fn pivoting(pattern: &Pattern) -> Box<dyn Factor<Self>> {
-        Box::new(Pivoting::new(pattern))
     }
 }
 
@@ -99,11 +84,5 @@ impl Scalar for Complex {
     fn fill_parts(values: &mut [Complex], buffer: &mut [f64], write: impl FnOnce(&mut [f64])) {
         write(buffer);
         Self::from_parts(buffer, values);
-    }
-    fn update(left: &[Self], right: &mut [Self], m: usize, from: usize, to: usize) {
-        product::update(left, right, m, from, to);
-    }
-    fn pivoting(pattern: &Pattern) -> Box<dyn Factor<Self>> {
-        Box::new(Pivoting::new(pattern))
     }
 }

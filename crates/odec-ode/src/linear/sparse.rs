@@ -10,6 +10,15 @@ use crate::pattern::Pattern;
 /// The diagonal is the pivot where it reaches this fraction of the largest candidate. Candidates are compared in units of the
 /// largest entry of their row: rows of kinetics differ by many orders of magnitude.
 const PIVOT_THRESHOLD: f64 = 0.01;
+/// Which entry of a column becomes its pivot.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Pivots {
+    /// The diagonal where it is large enough; the same for further matrices while they will do.
+    Threshold,
+    /// The largest, for every matrix anew.
+    Largest,
+}
+
 /// With pivots kept, one below this fraction of its column asks for new pivots.
 const KEPT_PIVOT_THRESHOLD: f64 = 1e-3;
 
@@ -46,6 +55,7 @@ pub(super) struct Sparse<S = f64> {
     upper: Triangle<S>,
     diagonal: Vec<S>,
     analysed: bool,
+    pivots: Pivots,
     limit: u64,
     work: Vec<S>,
     /// 1 / largest entry of each row of the matrix whose pivots were chosen.
@@ -87,6 +97,7 @@ impl<S: Scalar> Sparse<S> {
             order: ordering.order,
             diagonal: vec![S::ZERO; n],
             analysed: false,
+            pivots: Pivots::Threshold,
             limit,
             work: vec![S::ZERO; n],
             weights: vec![1.0; n],
@@ -96,6 +107,11 @@ impl<S: Scalar> Sparse<S> {
             sorted: Vec::with_capacity(n),
             health: Health { pivot_ratio: 0.0 },
         }
+    }
+
+    /// With another choice of pivots, and a report that says so.
+    pub(super) fn with_pivots(self, pivots: Pivots, report: LinearReport) -> Self {
+        Sparse { pivots, report, ..self }
     }
 
     /// The pivot rows and columns of the last analysis, in their order.
@@ -187,7 +203,8 @@ impl<S: Scalar> Sparse<S> {
             if best_size == 0.0 {
                 return Err(j);
             }
-            if diagonal >= PIVOT_THRESHOLD * best_size {
+            let enough = if self.pivots == Pivots::Threshold { PIVOT_THRESHOLD } else { 1.0 };
+            if diagonal >= enough * best_size {
                 best = j as u32;
             }
             let pivot = self.work[best as usize];
@@ -259,7 +276,8 @@ impl<S: Scalar> Sparse<S> {
 impl<S: Scalar> Factor<S> for Sparse<S> {
     fn factor(&mut self, matrix: &Assembled<S>) -> Result<(), usize> {
         let columns = matrix.columns();
-        if !(self.analysed && self.repeat(columns)) {
+        let keep = self.analysed && self.pivots == Pivots::Threshold;
+        if !(keep && self.repeat(columns)) {
             self.analyse(columns)?;
         }
         let (mut smallest, mut largest) = (f64::INFINITY, 0.0f64);

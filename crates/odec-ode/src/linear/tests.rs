@@ -3,6 +3,7 @@
 use crate::linear::banded::Banded;
 use crate::linear::choice::{Kind, Request};
 use crate::linear::fronts::{Fronts, plan_fronts};
+use crate::linear::pivoting::pivoting;
 use crate::linear::solver::Solver;
 use crate::linear::sparse::Sparse;
 use crate::linear::{
@@ -67,7 +68,7 @@ fn factors<S: Scalar>(pattern: &Pattern) -> Vec<Box<dyn Factor<S>>> {
         Box::new(Banded::new(pattern, order.clone(), width)),
         Box::new(Sparse::new(pattern, ordering::minimum_degree(pattern, u64::MAX).unwrap(), u64::MAX)),
         fronts(pattern),
-        S::pivoting(pattern),
+        pivoting(pattern),
     ];
     if (1..=blocks::MAX_BLOCK).contains(&width) {
         all.push(blocks::factor(pattern, order, width));

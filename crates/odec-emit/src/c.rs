@@ -24,7 +24,7 @@ pub fn c_source(program: &Program, options: &Options) -> Result<String, EmitErro
     let settled = Settled::of(program)?;
     let (program, layout) = (&settled.program, &settled.layout);
     let mut schedules = Vec::with_capacity(program.kernels.len());
-    for kernel in &program.kernels {
+    for kernel in program.kernels.iter().filter(|_| settled.bound.is_none()) {
         schedules.push(Schedule::of(program, layout, &expand::expanded(kernel))?);
     }
     let mut text = String::new();

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use odec_ir::nest::bind::{ListId, Run, Word};
 use odec_ir::nest::frame::{Counter, DROPPED, Frame, Stride};
 use odec_ir::nest::schedule::{Body, Schedule, Step};
-use odec_ir::nest::{AccessId, Fold, LoopId, Nest, Target};
+use odec_ir::nest::{Element, Fold, Kernel, LoopId, Target};
 use odec_ir::{Lowering, Node, NodeId, Op, Primitive, Program, Role, expand};
 
 use crate::c::{self, Operands};
@@ -18,7 +18,7 @@ pub(crate) const LIST: &str = "list_";
 /// A nest being written.
 pub(crate) struct Writer<'a> {
     program: &'a Program,
-    nest: Nest,
+    nest: Kernel,
     frame: Frame,
     schedule: Schedule,
     run: &'a Run,
@@ -48,8 +48,8 @@ impl Operands for Writer<'_> {
 
 impl<'a> Writer<'a> {
     pub(crate) fn new(program: &'a Program, run: &'a Run, lists: usize) -> Writer<'a> {
-        let given = &program.nests[run.nest];
-        let nest = expand::expanded_nest(given);
+        let given = &program.kernels[run.kernel];
+        let nest = expand::expanded(given);
         let truth = nest.graph.nodes().iter().map(|node| matches!(node, Node::Call(op, _) if c::is_truth(*op)));
         let truth = truth.collect();
         Writer { program, frame: Frame::of(given), schedule: Schedule::of(&nest), nest, run, lists, truth }
@@ -91,14 +91,14 @@ impl<'a> Writer<'a> {
 
     fn compute(&self, text: &mut String, id: NodeId, indent: &str) {
         let value = match self.nest.graph.node(id) {
-            Node::Constant(_) | Node::Time | Node::Fold(..) | Node::Read(_) | Node::Direction(_) => return,
+            Node::Constant(_) | Node::Time | Node::Fold(..) => return,
             Node::Index(l) => format!("(double){}", self.index(l)),
-            Node::Element(access) => {
-                let role = self.program.arrays[self.nest.array(access).0 as usize].role;
+            Node::Read(element) => {
+                let role = self.program.arrays[self.nest.array(element).0 as usize].role;
                 let states = matches!(role, Role::Position | Role::Velocity | Role::FirstOrder);
-                format!("{}[{}]", if states { "y" } else { "p" }, self.position(access))
+                format!("{}[{}]", if states { "y" } else { "p" }, self.position(element))
             }
-            Node::DirectionElement(access) => format!("w[{}]", self.position(access)),
+            Node::Direction(element) => format!("w[{}]", self.position(element)),
             Node::Call(op, args) => c::call(self, op, args),
         };
         let kind = if self.truth[id.index()] { "int" } else { "double" };
@@ -109,8 +109,8 @@ impl<'a> Writer<'a> {
         let store = self.nest.stores[k as usize];
         let value = self.number(store.node);
         let _ = match store.target {
-            Target::Set(access) => writeln!(text, "{indent}out[{}] = {value};", self.position(access)),
-            Target::Add(access) => writeln!(text, "{indent}out[{}] += {value};", self.position(access)),
+            Target::Set(element) => writeln!(text, "{indent}out[{}] = {value};", self.position(element)),
+            Target::Add(element) => writeln!(text, "{indent}out[{}] += {value};", self.position(element)),
             Target::Entry(..) => {
                 let Some(slots) = &self.frame.slots[k as usize] else { return };
                 let slot = format!("{}[{}]", self.list(slots.list), self.offset(0, &slots.strides));
@@ -219,8 +219,9 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn position(&self, access: AccessId) -> String {
-        let Some(place) = &self.frame.places[access.0 as usize] else { return "0".to_string() };
+    fn position(&self, element: Element) -> String {
+        let place = element.access().and_then(|access| self.frame.places[access.0 as usize].as_ref());
+        let Some(place) = place else { return "0".to_string() };
         let base = self.integer(place.base);
         match place.list {
             None => self.offset(base, &place.strides),

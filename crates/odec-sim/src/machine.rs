@@ -81,7 +81,7 @@ impl Code {
                 Backend::Jit(Box::new(code))
             }
             Execution::Interpret => {
-                Backend::Interpreter(program.has_loops().then(|| Box::new(Interpreter::new(&program))))
+                Backend::Interpreter((!program.is_straight()).then(|| Box::new(Interpreter::new(&program))))
             }
         };
         Ok(Code { program, backend })
@@ -162,9 +162,9 @@ impl Machine {
     /// Extents and tables that do not fit the model.
     pub fn bind(code: Code, jacobian: bool) -> Result<Machine, Unfit> {
         let Code { program, mut backend } = code;
-        let nests = match program.has_loops() {
-            true => Some(Arc::new(nest::Bound::of(&program)?)),
-            false => None,
+        let nests = match program.is_straight() {
+            true => None,
+            false => Some(Arc::new(nest::Bound::of(&program)?)),
         };
         if let (Some(nests), Backend::Jit(code)) = (&nests, &mut backend) {
             code.load(nests.clone())?;

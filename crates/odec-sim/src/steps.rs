@@ -91,7 +91,7 @@ fn written(program: &Program, formula: Formula, limit: usize) -> Option<(Program
             Some((explicit::step(program, &plan)?, None))
         }
         Formula::Rosenbrock { tableau } => {
-            if program.has_loops() {
+            if !program.is_straight() {
                 return None;
             }
             let diagonal = Diagonal::of(&pattern_of(&program.jacobian))?;

@@ -1,7 +1,7 @@
 //! What cannot be compiled, and extents and tables that do not fit a model.
 
 use odec_ir::nest::bind::{BindError, MAX_ELEMENTS, MAX_ENTRIES};
-use odec_ir::nest::{AccessId, Affine, Extent, Nest};
+use odec_ir::nest::{AccessId, Affine, Extent, Kernel};
 use odec_ir::{KernelRole, Node, Program, Span};
 use odec_lang::diagnostic::Diagnostic;
 
@@ -54,7 +54,7 @@ pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
             })
         }
         BindError::OutOfRange { nest, access, position, value, range: (first, last), at } => {
-            let nest = &program.nests[*nest];
+            let nest = &program.kernels[*nest];
             let array = &program.arrays[nest.array(*access).0 as usize];
             let axis = array.axes.get(*position).map(|a| &program.axes[a.0 as usize]);
             let index = axis.map_or("the index", |a| a.name.as_str());
@@ -100,8 +100,8 @@ fn sizes<'a>(program: &Program, ends: impl IntoIterator<Item = &'a Affine>, what
 }
 
 /// Where an access is written.
-fn place(nest: &Nest, access: AccessId) -> Option<Span> {
+fn place(nest: &Kernel, access: AccessId) -> Option<Span> {
     let nodes = nest.graph.nodes().iter().enumerate();
-    let reads = nodes.filter(|(_, node)| **node == Node::Element(access));
+    let reads = nodes.filter(|(_, node)| **node == Node::Read(odec_ir::Element::At(access)));
     reads.flat_map(|(k, _)| nest.graph.spans(odec_ir::NodeId(k as u32)).iter().copied()).next()
 }

@@ -1,4 +1,4 @@
-//! Staging of nests: what depends on parameters and loop indices alone moves to `Prepare` nests.
+//! What depends on parameters and loop indices alone moves to `Prepare` kernels.
 //!
 //! A value without loops becomes a `Staged` scalar. One that varies with one or two loops becomes a `Staged` array over
 //! them where that pays: computing it takes a division, a root, a function or a fold, or is done again in every round of a
@@ -6,56 +6,43 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{Stage, copy, trivial};
+use super::{Stage, copy, of, trivial};
 use crate::builtin::{Lowering, Primitive};
 use crate::graph::{Graph, Node, NodeId};
 use crate::nest::depends::Depends;
 use crate::nest::share::Relabel;
-use crate::nest::{Access, Affine, Axis, AxisId, Edge, Loop, LoopId, Nest, Part, Space, Store, Sub, Subscript, Target};
+use crate::nest::{
+    Access, Affine, Axis, AxisId, Edge, Element, Kernel, Loop, LoopId, Part, Space, Store, Sub, Subscript, Target,
+};
 use crate::program::{Array, ArrayId, KernelRole, Program, Role};
+use crate::span::Span;
 
 /// A staged array has at most this many axes.
 const MAX_AXES: usize = 2;
 
-/// The stage of every node of a nest. Loop indices count as parameters: they are known when those are.
-pub fn of_nest(nest: &Nest, arrays: &[Array]) -> Vec<Stage> {
-    let mut stages: Vec<Stage> = Vec::with_capacity(nest.graph.len());
-    for node in nest.graph.nodes() {
-        stages.push(match *node {
-            Node::Constant(_) => Stage::Constant,
-            Node::Time => Stage::Time,
-            Node::Index(_) => Stage::Parameter,
-            Node::Element(a) => match arrays[nest.array(a).0 as usize].role {
-                Role::Parameter | Role::Staged | Role::Size | Role::Table => Stage::Parameter,
-                _ => Stage::State,
-            },
-            Node::DirectionElement(_) | Node::Read(_) | Node::Direction(_) => Stage::State,
-            Node::Call(..) | Node::Fold(..) => {
-                node.operands().iter().map(|a| stages[a.index()]).max().unwrap_or(Stage::Constant)
-            }
-        });
-    }
-    stages
-}
-
 /// Moves the largest expressions that depend on parameters and indices alone from the nests that run often to new `Prepare`
 /// nests, and reads the `Staged` arrays in their place. Also drops nodes that no store needs.
-pub fn hoist_nests(program: &mut Program) {
+pub fn hoist(program: &mut Program) {
     let mut prepared: Vec<Preparation> = Vec::new();
+    let mut staged = 0;
     let mass_varies = program.mass_varies();
-    let mut nests = std::mem::take(&mut program.nests);
-    for nest in &mut nests {
-        let once = match nest.role {
+    let mut kernels = std::mem::take(&mut program.kernels);
+    for kernel in &mut kernels {
+        let once = match kernel.role {
             KernelRole::Prepare | KernelRole::Initial => true,
             KernelRole::Mass => !mass_varies,
             _ => false,
         };
-        if !once {
-            Hoist::new(nest, program, &mut prepared).run();
+        if once {
+            *kernel = kernel.rewritten(|_, _, _, _| None);
+        } else {
+            let mut hoist = Hoist::new(kernel, program, &mut prepared, staged);
+            hoist.run();
+            staged = hoist.staged;
         }
     }
-    program.nests = prepared.into_iter().map(Preparation::nest).collect();
-    program.nests.append(&mut nests);
+    program.kernels = prepared.into_iter().map(Preparation::kernel).collect();
+    program.kernels.append(&mut kernels);
 }
 
 /// A `Prepare` nest under construction: of all staged values over loops of the same ranges.
@@ -84,8 +71,8 @@ impl Preparation {
         }
     }
 
-    fn nest(self) -> Nest {
-        Nest {
+    fn kernel(self) -> Kernel {
+        Kernel {
             role: KernelRole::Prepare,
             space: self.space,
             iterates: self.iterates,
@@ -103,7 +90,7 @@ fn range(l: &Loop) -> (Affine, Affine) {
 
 /// A nest whose parameter expressions are being moved.
 struct Hoist<'a> {
-    nest: &'a mut Nest,
+    nest: &'a mut Kernel,
     program: &'a mut Program,
     prepared: &'a mut Vec<Preparation>,
     depends: Depends,
@@ -118,6 +105,8 @@ struct Hoist<'a> {
     arrays: Vec<Vec<LoopId>>,
     /// By loops that became those of a preparation: where each node and loop went.
     copies: HashMap<Vec<LoopId>, Copies>,
+    /// How many staged values there are.
+    staged: usize,
 }
 
 struct Copies {
@@ -126,16 +115,21 @@ struct Copies {
 }
 
 impl<'a> Hoist<'a> {
-    fn new(nest: &'a mut Nest, program: &'a mut Program, prepared: &'a mut Vec<Preparation>) -> Hoist<'a> {
+    fn new(
+        nest: &'a mut Kernel,
+        program: &'a mut Program,
+        prepared: &'a mut Vec<Preparation>,
+        staged: usize,
+    ) -> Hoist<'a> {
         let depends = Depends::of(nest);
-        let stages = of_nest(nest, &program.arrays);
+        let stages = of(nest, &program.arrays);
         let mut loops: Vec<Vec<LoopId>> = Vec::new();
         let (mut dear, mut total) = (Vec::new(), Vec::new());
         let mut arrays = Vec::new();
         for node in nest.graph.nodes() {
             let own: Vec<LoopId> = match *node {
                 Node::Index(l) => vec![l],
-                Node::Element(a) => nest.space.loops_of(a),
+                Node::Read(Element::At(a)) => nest.space.loops_of(a),
                 Node::Fold(_, over, term) => without(&loops[term.index()], over),
                 _ => union(node.operands().iter().map(|a| &loops[a.index()])),
             };
@@ -151,25 +145,25 @@ impl<'a> Hoist<'a> {
             let again = matches!(node, Node::Call(..)) && is_repeated(nest, &depends, &own);
             dear.push(varies && (costs || again || node.operands().iter().any(|a| dear[a.index()])));
             total.push(match *node {
-                Node::Element(a) => is_total(nest, program, nest.space.access(a)),
+                Node::Read(Element::At(a)) => is_total(nest, program, nest.space.access(a)),
                 _ => node.operands().iter().all(|a| total[a.index()]),
             });
-            if let Node::Element(_) = node {
+            if let Node::Read(_) = node {
                 arrays.push(own.clone());
             }
             loops.push(own);
         }
         for store in &nest.stores {
-            if let Target::Set(a) | Target::Add(a) = store.target {
+            if let Target::Set(Element::At(a)) | Target::Add(Element::At(a)) = store.target {
                 arrays.push(nest.space.loops_of(a));
             }
         }
         arrays.sort_unstable();
         arrays.dedup();
-        Hoist { nest, program, prepared, depends, stages, loops, dear, total, arrays, copies: HashMap::new() }
+        Hoist { nest, program, prepared, depends, stages, loops, dear, total, arrays, copies: HashMap::new(), staged }
     }
 
-    fn run(mut self) {
+    fn run(&mut self) {
         let len = self.nest.graph.len();
         let mut needed = vec![false; len];
         let mut moved = vec![false; len];
@@ -190,8 +184,8 @@ impl<'a> Hoist<'a> {
         for i in (0..len).filter(|&i| needed[i]) {
             let id = NodeId(i as u32);
             let new = if moved[i] {
-                let access = self.staged(id);
-                graph.insert(Node::Element(self.nest.space.intern(access)))
+                let element = self.staged(id);
+                graph.read(element)
             } else {
                 copy(&self.nest.graph, id, &map, &mut graph)
             };
@@ -217,7 +211,8 @@ impl<'a> Hoist<'a> {
     }
 
     /// The element of a staged array that holds the value of a node.
-    fn staged(&mut self, id: NodeId) -> Access {
+    fn staged(&mut self, id: NodeId) -> Element {
+        let straight = self.nest.is_straight();
         let mut over = self.loops[id.index()].clone();
         over.sort_by_key(|l| match self.nest.iterates.iter().position(|i| i == l) {
             Some(k) => (0, k as u32),
@@ -236,14 +231,13 @@ impl<'a> Hoist<'a> {
         let arrays = &mut self.program.arrays;
         let array = *preparation.staged.entry(source).or_insert_with(|| {
             let array = ArrayId(arrays.len() as u32);
-            let count = arrays.iter().filter(|a| a.role == Role::Staged).count();
-            arrays.push(Array { axes, ..super::staged_array(count) });
-            let element = element(array, &preparation.iterates);
-            let target = Target::Set(preparation.space.intern(element));
-            preparation.stores.push(Store { target, node: source });
+            arrays.push(staged_array(self.staged, axes));
+            self.staged += 1;
+            let element = element(array, straight, &preparation.iterates, &mut preparation.space);
+            preparation.stores.push(Store { target: Target::Set(element), node: source });
             array
         });
-        element(array, &over)
+        element(array, straight, &over, &mut self.nest.space)
     }
 
     /// Copies a node and what it needs into a preparation whose loops stand for `over`.
@@ -288,7 +282,7 @@ impl<'a> Hoist<'a> {
 
 /// True if what varies with these loops alone runs inside a further loop, in each round of which it has the values of the
 /// round before.
-fn is_repeated(nest: &Nest, depends: &Depends, own: &[LoopId]) -> bool {
+fn is_repeated(nest: &Kernel, depends: &Depends, own: &[LoopId]) -> bool {
     let position = |l: &LoopId| nest.iterates.iter().position(|i| i == l);
     let (iterated, folded): (Vec<LoopId>, Vec<LoopId>) = own.iter().partition(|l| position(l).is_some());
     // The points of a shell are one list.
@@ -304,14 +298,14 @@ fn is_repeated(nest: &Nest, depends: &Depends, own: &[LoopId]) -> bool {
 }
 
 /// True if the element exists at every point of the full loops, not only in the interior or where a guard holds.
-fn is_total(nest: &Nest, program: &Program, access: &Access) -> bool {
+fn is_total(nest: &Kernel, program: &Program, access: &Access) -> bool {
     let axes = &program.arrays[access.array.0 as usize].axes;
     access.guard.is_none() && access.subs.iter().zip(axes).all(|(s, &axis)| is_total_sub(nest, program, s, axis))
 }
 
 /// In the parts of a domain a subscript is safe if it is the index of a loop that has the range of the axis, or follows no
 /// iteration loop.
-fn is_total_sub(nest: &Nest, program: &Program, subscript: &Subscript, axis: AxisId) -> bool {
+fn is_total_sub(nest: &Kernel, program: &Program, subscript: &Subscript, axis: AxisId) -> bool {
     if nest.part == Part::Whole {
         return true;
     }
@@ -331,9 +325,26 @@ fn is_total_sub(nest: &Nest, program: &Program, subscript: &Subscript, axis: Axi
     }
 }
 
-fn element(array: ArrayId, loops: &[LoopId]) -> Access {
+/// The element of a staged array at these indices; the scalar itself where positions are known.
+fn element(array: ArrayId, straight: bool, loops: &[LoopId], space: &mut Space) -> Element {
+    if straight {
+        return Element::Scalar(array);
+    }
     let sub = |&l: &LoopId| Subscript { sub: Sub::Affine(Affine::index(l)), edge: Edge::Inside };
-    Access { array, subs: loops.iter().map(sub).collect(), guard: None }
+    Element::At(space.intern(Access { array, subs: loops.iter().map(sub).collect(), guard: None }))
+}
+
+fn staged_array(k: usize, axes: Vec<AxisId>) -> Array {
+    Array {
+        name: format!("staged.{k}"),
+        role: Role::Staged,
+        axes,
+        default: 0.0,
+        data: Vec::new(),
+        unit: None,
+        doc: None,
+        span: Span::default(),
+    }
 }
 
 /// An axis with the range of a loop.

@@ -1,11 +1,14 @@
-//! Extents, axes and nests in the text form: how accesses are written and read.
+//! The names of things in the text form: how accesses are written and read.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::is_word;
 use crate::graph::NodeId;
-use crate::nest::{Access, Affine, Axis, AxisId, Edge, Extent, ExtentId, Fold, Loop, LoopId, Part, Sub, Subscript};
-use crate::program::ArrayId;
+use crate::nest::{
+    Access, Affine, Axis, AxisId, Edge, Element, Extent, ExtentId, Fold, Loop, LoopId, Part, Space, Sub, Subscript,
+};
+use crate::program::{Array, ArrayId, Role};
 
 pub(super) const PARTS: [(Part, &str); 3] =
     [(Part::Whole, "whole"), (Part::Interior, "interior"), (Part::Shell, "shell")];
@@ -24,7 +27,7 @@ const MAX_LOOKUPS: usize = 16;
 
 /// The names that a list of things goes by: its own, or `#` and its position where that is no word or not the only one.
 pub(super) fn labels<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
-    let mut uses: std::collections::HashMap<&str, usize> = std::collections::HashMap::new();
+    let mut uses: HashMap<&str, usize> = HashMap::new();
     names.clone().for_each(|name| *uses.entry(name).or_default() += 1);
     let label = |(k, name): (usize, &str)| match uses.get(name) {
         Some(1) if is_word(name) => name.to_string(),
@@ -33,10 +36,17 @@ pub(super) fn labels<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<St
     names.enumerate().map(label).collect()
 }
 
-/// How arrays, axes, extents and the loops of a nest are referred to.
+/// Names of inputs and of outputs do not meet: the one are read, the others stored by one role.
+fn is_output(role: Role) -> bool {
+    matches!(role, Role::Output | Role::Conserved | Role::Expected)
+}
+
+/// How arrays, axes, extents and the loops of a kernel are referred to.
 #[derive(Clone, Default)]
 pub(super) struct Labels {
-    pub arrays: Vec<String>,
+    arrays: Vec<String>,
+    /// Positions of the arrays by their labels.
+    by_label: HashMap<String, u32>,
     pub axes: Vec<String>,
     pub extents: Vec<String>,
     pub loops: Vec<String>,
@@ -47,6 +57,20 @@ fn at(list: &[String], k: u32) -> &str {
 }
 
 impl Labels {
+    pub fn of_arrays(&mut self, arrays: &[Array]) {
+        let mut uses: HashMap<&str, [usize; 2]> = HashMap::new();
+        for a in arrays {
+            uses.entry(a.name.as_str()).or_default()[usize::from(is_output(a.role))] += 1;
+        }
+        let label = |(k, a): (usize, &Array)| match (is_output(a.role), uses.get(a.name.as_str())) {
+            // An output leaves the name to the input that bears it too.
+            (false, Some([1, _])) | (true, Some([0, 1])) if is_word(&a.name) => a.name.clone(),
+            _ => format!("#{k}"),
+        };
+        self.arrays = arrays.iter().enumerate().map(label).collect();
+        self.by_label = self.arrays.iter().enumerate().map(|(k, label)| (label.clone(), k as u32)).collect();
+    }
+
     pub fn of_axes(&mut self, axes: &[Axis], extents: &[Extent]) {
         self.axes = labels(axes.iter().map(|a| a.name.as_str()));
         self.extents = labels(extents.iter().map(|e| e.text.as_str()));
@@ -92,6 +116,14 @@ impl Labels {
             text += &format!("{sign}{}", affine.constant);
         }
         text
+    }
+
+    /// A scalar by its array, an access as [`Labels::access`].
+    pub fn of_element(&self, element: Element, space: &Space) -> String {
+        match element {
+            Element::Scalar(array) => self.array(array).to_string(),
+            Element::At(a) => space.accesses().get(a.0 as usize).map_or_else(String::new, |a| self.access(a)),
+        }
     }
 
     /// `u[i-1,j~]?3`: the element, where node 3 of the guards holds.
@@ -227,7 +259,11 @@ impl<'a> Cursor<'a> {
     }
 
     fn element(&mut self) -> Outcome<(ArrayId, Vec<Subscript>)> {
-        let array = ArrayId(find(&self.labels.arrays, self.label(), "array")?);
+        let label = self.label();
+        let number = label.strip_prefix('#').and_then(|digits| digits.parse().ok());
+        let number = number.filter(|&k: &u32| (k as usize) < self.labels.arrays.len());
+        let array = self.labels.by_label.get(label).copied().or(number).map(ArrayId);
+        let array = array.ok_or_else(|| format!("there is no array `{label}`, or there are several"))?;
         let mut subs = Vec::new();
         if self.eat('[') {
             loop {

@@ -1,16 +1,46 @@
-//! Programs of nests, bound to their extents: what their loops mean.
+//! The reference interpreter: the semantics of a program. Machine code gives the same bits.
 
-use super::Inputs;
 use crate::builtin::{Builtin, arithmetic, rounding};
 use crate::graph::{Node, NodeId};
+use crate::layout::Layout;
 use crate::nest::bind::{ListId, Matrix, Run, Word};
 use crate::nest::frame::{Counter, DROPPED, Frame, Place, Slots, Stride};
 use crate::nest::schedule::{Body, Schedule, Step};
-use crate::nest::{AccessId, Bound, Fold, LoopId, Nest, Target};
+use crate::nest::{Bound, Element, Fold, Kernel, LoopId, Target};
 use crate::number::Number;
-use crate::program::{KernelRole, Program, Role};
+use crate::program::{ArrayId, KernelRole, Program, Role};
 
-/// Nests with their frames: those of a [`Bound`] program or of a [`Matrix`].
+/// The buffers that a kernel reads. Slices may be shorter than the layout where the kernel reads nothing of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a, T> {
+    /// Time.
+    pub t: T,
+    /// State `[q, v, z]`.
+    pub y: &'a [T],
+    /// Parameters, then staged values.
+    pub p: &'a [T],
+    /// Direction of a tangent kernel.
+    pub w: &'a [T],
+}
+
+/// Runs a kernel of a straight program on f64; `out` has the length that [`Layout::out_len`] says. Elements
+/// without a store are zero. Without a kernel of that role `out` is left as it is, and so are the parameters by `Prepare`.
+pub fn run(program: &Program, role: KernelRole, t: f64, y: &[f64], p: &[f64], w: &[f64], out: &mut [f64]) {
+    run_on(program, &Layout::of(program), role, Inputs { t, y, p, w }, out);
+}
+
+/// [`run`] over any number type, with the layout at hand.
+pub fn run_on<T: Number>(program: &Program, layout: &Layout, role: KernelRole, inputs: Inputs<'_, T>, out: &mut [T]) {
+    let Some(kernel) = program.kernel(role) else { return };
+    if role != KernelRole::Prepare {
+        out.fill(T::constant(0.0));
+    }
+    let (schedule, frame) = (Schedule::of(kernel), Frame::default());
+    let words = Words { frame: &frame, words: &[], lists: &[] };
+    Machine::new(program, Some(layout), kernel, words, inputs, out).steps(&schedule.steps);
+}
+
+/// Kernels with their frames: those of a [`Bound`] program or of a [`Matrix`].
 #[derive(Clone, Copy, Debug)]
 pub struct Runs<'a> {
     runs: &'a [Run],
@@ -29,13 +59,13 @@ impl<'a> From<&'a Matrix> for Runs<'a> {
     }
 }
 
-/// A program of nests made ready for interpretation, once for all extents and parameters.
+/// A program with index sets made ready for interpretation, once for all extents and parameters.
 #[derive(Clone)]
 pub struct Interpreter {
-    nests: Vec<(Schedule, Frame)>,
+    kernels: Vec<(Schedule, Frame)>,
 }
 
-/// Runs all nests of a role once, as [`Interpreter::run`], which serves better where they run often.
+/// Runs all kernels of a role once, as [`Interpreter::run`], which serves better where they run often.
 pub fn run_bound<'a, T: Number>(
     program: &Program,
     runs: impl Into<Runs<'a>>,
@@ -47,12 +77,14 @@ pub fn run_bound<'a, T: Number>(
 }
 
 impl Interpreter {
-    /// Schedules the nests of a program.
+    /// Schedules the kernels of a program.
     pub fn new(program: &Program) -> Interpreter {
-        Interpreter { nests: program.nests.iter().map(|nest| (Schedule::of(nest), Frame::of(nest))).collect() }
+        Interpreter {
+            kernels: program.kernels.iter().map(|kernel| (Schedule::of(kernel), Frame::of(kernel))).collect(),
+        }
     }
 
-    /// Runs all nests of a role, in their order. The values of a matrix begin at zero; of another `out` all elements that
+    /// Runs all kernels of a role, in their order. The values of a matrix begin at zero; of another `out` all elements that
     /// the role stores are set, the others stay as they are. `Prepare` reads `inputs.p` and stores to `out`, both
     /// parameter buffers. What lies outside a given slice is NaN.
     pub fn run<'a, T: Number>(
@@ -68,10 +100,11 @@ impl Interpreter {
             out.fill(T::constant(0.0));
         }
         for run in runs {
-            let nest = &program.nests[run.nest];
-            if nest.role == role && run.points > 0 {
-                let (schedule, frame) = &self.nests[run.nest];
-                Machine::new(program, nest, frame, &run.words, lists, inputs, out).steps(&schedule.steps);
+            let kernel = &program.kernels[run.kernel];
+            if kernel.role == role && run.points > 0 {
+                let (schedule, frame) = &self.kernels[run.kernel];
+                let words = Words { frame, words: &run.words, lists };
+                Machine::new(program, None, kernel, words, inputs, out).steps(&schedule.steps);
             }
         }
     }
@@ -86,7 +119,6 @@ enum Buffer {
 
 /// An element's position with the words of the frame looked up.
 struct Position<'a> {
-    buffer: Buffer,
     base: i64,
     list: Option<&'a [u32]>,
     strides: Vec<(usize, i64)>,
@@ -98,12 +130,21 @@ struct EntrySlots<'a> {
     strides: Vec<(usize, i64)>,
 }
 
-/// A nest that is running.
-struct Machine<'a, 'b, T> {
-    nest: &'a Nest,
+/// A frame with its words.
+#[derive(Clone, Copy)]
+struct Words<'a> {
     frame: &'a Frame,
     words: &'a [Word],
     lists: &'a [Vec<u32>],
+}
+
+/// A kernel that is running.
+struct Machine<'a, 'b, T> {
+    program: &'a Program,
+    /// Where scalars are; kernels with frames have none.
+    layout: Option<&'a Layout>,
+    kernel: &'a Kernel,
+    words: Words<'a>,
     inputs: Inputs<'a, T>,
     out: &'b mut [T],
     positions: Vec<Option<Position<'a>>>,
@@ -117,11 +158,10 @@ struct Machine<'a, 'b, T> {
 
 impl<'a, 'b, T: Number> Machine<'a, 'b, T> {
     fn new(
-        program: &Program,
-        nest: &'a Nest,
-        frame: &'a Frame,
-        words: &'a [Word],
-        lists: &'a [Vec<u32>],
+        program: &'a Program,
+        layout: Option<&'a Layout>,
+        kernel: &'a Kernel,
+        words: Words<'a>,
         inputs: Inputs<'a, T>,
         out: &'b mut [T],
     ) -> Machine<'a, 'b, T> {
@@ -130,45 +170,47 @@ impl<'a, 'b, T: Number> Machine<'a, 'b, T> {
             _ => T::constant(f64::NAN),
         };
         let mut machine = Machine {
-            nest,
-            frame,
+            program,
+            layout,
+            kernel,
             words,
-            lists,
             inputs,
             out,
             positions: Vec::new(),
             slots: Vec::new(),
-            values: nest.graph.nodes().iter().map(constant).collect(),
-            rounds: vec![0; nest.space.loops().len() + 1],
+            values: kernel.graph.nodes().iter().map(constant).collect(),
+            rounds: vec![0; kernel.space.loops().len() + 1],
         };
-        let position = |(a, place): (usize, &Option<Place>)| {
+        let position = |place: &Option<Place>| {
             let place = place.as_ref()?;
-            let role = program.arrays[nest.array(AccessId(a as u32)).0 as usize].role;
-            let buffer = match role {
-                Role::Parameter | Role::Staged | Role::Size | Role::Table => Buffer::Parameter,
-                _ => Buffer::State,
-            };
             let list = place.list.map(|word| machine.list(word));
             let strides = machine.strides(&place.strides);
-            Some(Position { buffer, base: machine.integer(place.base), list, strides })
+            Some(Position { base: machine.integer(place.base), list, strides })
         };
-        let positions = frame.places.iter().enumerate().map(position).collect();
+        let positions = words.frame.places.iter().map(position).collect();
         let slots = |s: &Slots| EntrySlots { list: machine.list(s.list), strides: machine.strides(&s.strides) };
-        machine.slots = frame.slots.iter().map(|s| s.as_ref().map(slots)).collect();
+        machine.slots = words.frame.slots.iter().map(|s| s.as_ref().map(slots)).collect();
         machine.positions = positions;
         machine
     }
 
+    fn buffer(&self, array: ArrayId) -> Buffer {
+        match self.program.arrays[array.0 as usize].role {
+            Role::Parameter | Role::Staged | Role::Size | Role::Table => Buffer::Parameter,
+            _ => Buffer::State,
+        }
+    }
+
     fn integer(&self, word: u32) -> i64 {
-        match self.words.get(word as usize) {
+        match self.words.words.get(word as usize) {
             Some(Word::Integer(x)) => *x,
             _ => 0,
         }
     }
 
     fn list(&self, word: u32) -> &'a [u32] {
-        match self.words.get(word as usize) {
-            Some(Word::List(ListId(id))) => self.lists.get(*id as usize).map_or(&[], Vec::as_slice),
+        match self.words.words.get(word as usize) {
+            Some(Word::List(ListId(id))) => self.words.lists.get(*id as usize).map_or(&[], Vec::as_slice),
             _ => &[],
         }
     }
@@ -193,7 +235,11 @@ impl<'a, 'b, T: Number> Machine<'a, 'b, T> {
     }
 
     /// Position of an element in its buffer; out of every buffer if the frame has none.
-    fn position(&self, access: AccessId) -> usize {
+    fn position(&self, element: Element) -> usize {
+        let access = match element {
+            Element::Scalar(array) => return self.layout.map_or(usize::MAX, |layout| layout.start(array)),
+            Element::At(access) => access,
+        };
         let Some(position) = &self.positions[access.0 as usize] else { return usize::MAX };
         let offset = self.offset(&position.strides);
         let offset = match position.list {
@@ -205,7 +251,7 @@ impl<'a, 'b, T: Number> Machine<'a, 'b, T> {
 
     /// The value of a loop's index.
     fn index(&self, l: LoopId) -> T {
-        let place = self.frame.index[l.0 as usize];
+        let place = self.words.frame.index[l.0 as usize];
         let round = match place.list {
             Some(word) => self.list(word).get(self.rounds[self.rounds.len() - 1] as usize).map_or(0, |&x| i64::from(x)),
             None => self.rounds[l.0 as usize],
@@ -216,7 +262,7 @@ impl<'a, 'b, T: Number> Machine<'a, 'b, T> {
     fn steps(&mut self, steps: &[Step]) {
         for step in steps {
             match step {
-                Step::Compute(id) => self.values[id.index()] = self.compute(self.nest.graph.node(*id)),
+                Step::Compute(id) => self.values[id.index()] = self.compute(self.kernel.graph.node(*id)),
                 Step::Store(k) => self.store(*k as usize),
                 Step::Loop(body) => self.run(body),
             }
@@ -224,31 +270,35 @@ impl<'a, 'b, T: Number> Machine<'a, 'b, T> {
     }
 
     fn compute(&self, node: Node) -> T {
-        let element = |buffer: &[T], access| buffer.get(self.position(access)).copied();
+        let at = |buffer: &[T], element| buffer.get(self.position(element)).copied();
         let value = match node {
             Node::Time => Some(self.inputs.t),
             Node::Index(l) => Some(self.index(l)),
-            Node::Element(a) => match self.positions[a.0 as usize].as_ref().map(|p| p.buffer) {
-                Some(Buffer::Parameter) => element(self.inputs.p, a),
-                _ => element(self.inputs.y, a),
+            Node::Read(element) => match self.buffer(self.kernel.array(element)) {
+                Buffer::Parameter => at(self.inputs.p, element),
+                Buffer::State => at(self.inputs.y, element),
             },
-            Node::DirectionElement(a) => element(self.inputs.w, a),
+            Node::Direction(element) => at(self.inputs.w, element),
             Node::Call(op, args) => {
                 let args = args.map(|a| self.values[a.index()]);
                 Some(T::call(op.0, &args[..usize::from(op.0.arity)]))
             }
-            Node::Constant(_) | Node::Read(_) | Node::Direction(_) | Node::Fold(..) => None,
+            Node::Constant(_) | Node::Fold(..) => None,
         };
         value.unwrap_or_else(|| T::constant(f64::NAN))
     }
 
     fn store(&mut self, k: usize) {
-        let store = self.nest.stores[k];
+        let store = self.kernel.stores[k];
         let value = self.values[store.node.index()];
         let (position, adds) = match store.target {
             Target::Set(a) => (self.position(a), false),
             Target::Add(a) => (self.position(a), true),
-            Target::Entry(..) => {
+            Target::Entry(Element::Scalar(_), _) => {
+                let slot = self.layout.and_then(|l| l.slot(self.program, self.kernel.role, store.target));
+                (slot.unwrap_or(usize::MAX), false)
+            }
+            Target::Entry(Element::At(_), _) => {
                 let Some(EntrySlots { list, strides }) = &self.slots[k] else { return };
                 match usize::try_from(self.offset(strides)).ok().and_then(|k| list.get(k)) {
                     None | Some(&DROPPED) => return,
@@ -262,10 +312,10 @@ impl<'a, 'b, T: Number> Machine<'a, 'b, T> {
     }
 
     fn run(&mut self, body: &Body) {
-        let rounds = match (body.counter, self.frame.points) {
+        let rounds = match (body.counter, self.words.frame.points) {
             (Counter::Points, Some(word)) => self.integer(word),
             (Counter::Points, None) => 0,
-            (Counter::Loop(l), _) => self.integer(self.frame.count[l.0 as usize]),
+            (Counter::Loop(l), _) => self.integer(self.words.frame.count[l.0 as usize]),
         };
         let counter = self.counter(body.counter);
         let mut partials: Vec<Partial<T>> = body.folds.iter().map(|&f| self.begin(f)).collect();
@@ -283,12 +333,12 @@ impl<'a, 'b, T: Number> Machine<'a, 'b, T> {
     }
 
     fn begin(&self, fold: NodeId) -> Partial<T> {
-        let (kind, over, term) = match self.nest.graph.node(fold) {
+        let (kind, over, term) = match self.kernel.graph.node(fold) {
             Node::Fold(kind, over, term) => (kind, over, term),
             // Schedules list folds only.
             _ => (Fold::Sum, LoopId(0), fold),
         };
-        let first = self.integer(self.frame.index[over.0 as usize].first);
+        let first = self.integer(self.words.frame.index[over.0 as usize].first);
         let neutral = match kind {
             Fold::Sum => 0.0,
             Fold::Product => 1.0,

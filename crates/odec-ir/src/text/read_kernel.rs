@@ -1,12 +1,15 @@
-//! Reading extents, axes and nests.
+//! Reading extents, axes and kernels.
 
-use super::nests::{Cursor, FOLDS, Labels, PARTS, find, labels};
+use std::collections::HashSet;
+
+use super::labels::{Cursor, FOLDS, Labels, PARTS, find, labels};
 use super::read::{Outcome, Reader, Token, call, number, tail};
 use super::{KERNELS, Role, TextError};
+use crate::derive;
 use crate::graph::{Graph, Node, NodeId};
 use crate::layout::elements;
-use crate::nest::{AccessId, Axis, AxisId, Extent, Loop, LoopId, Margin, Nest, Part, Space, Store, Target};
-use crate::program::{Pattern, Program};
+use crate::nest::{Axis, AxisId, Element, Extent, Kernel, Loop, LoopId, Margin, Space, Store, Target};
+use crate::program::Program;
 use crate::span::Span;
 
 impl Reader {
@@ -39,25 +42,25 @@ impl Reader {
         if self.arrays.is_empty() { Ok(()) } else { Err("extents and axes come before arrays".into()) }
     }
 
-    /// `nest rhs shell`
-    pub(super) fn nest(&mut self, role: &str, part: &str, line: usize) -> Outcome<()> {
-        if !self.kernels.is_empty() {
-            return Err("a program has kernels or nests".into());
-        }
-        let role = KERNELS.iter().find(|(_, text)| *text == role).map(|(r, _)| *r).ok_or("no nest of this role")?;
+    /// `kernel rhs shell`
+    pub(super) fn kernel(&mut self, role: &str, part: &str, line: usize) -> Outcome<()> {
+        let role = KERNELS.iter().find(|(_, text)| *text == role).map(|(r, _)| *r).ok_or("no kernel of this role")?;
         let part = PARTS.iter().find(|(_, text)| *text == part).map(|(p, _)| *p).ok_or("no such part")?;
-        self.labels.of_axes(&self.axes, &self.extents);
-        self.labels.arrays = labels(self.arrays.iter().map(|a| a.name.as_str()));
+        if self.kernels.is_empty() {
+            self.labels.of_axes(&self.axes, &self.extents);
+            self.labels.of_arrays(&self.arrays);
+        }
         self.labels.loops.clear();
-        self.nests.push((line, empty(role, part)));
+        self.stored.clear();
+        self.kernels.push((line, Kernel { part, ..Kernel::straight(role, Graph::new(), Vec::new()) }));
         Ok(())
     }
 
-    /// A line below `nest`.
-    pub(super) fn nest_line(&mut self, tokens: &[Token], spans: &[Span]) -> Outcome<()> {
+    /// A line below `kernel`.
+    pub(super) fn kernel_line(&mut self, tokens: &[Token], spans: &[Span]) -> Outcome<()> {
         let span = spans.first().copied().unwrap_or_default();
         let labels = &mut self.labels;
-        let Some((_, nest)) = self.nests.last_mut() else { return Err("outside a nest".into()) };
+        let Some((_, nest)) = self.kernels.last_mut() else { return Err("outside a kernel".into()) };
         let space = &mut nest.space;
         match tokens {
             [Token::Word("loop"), name, Token::Word("="), Token::Word(first), Token::Word(".."), Token::Word(last)] => {
@@ -95,61 +98,53 @@ impl Reader {
                 insert(&mut nest.graph, first, '%', node, spans)?;
             }
             [Token::Word(target), Token::Word(sign @ ("=" | "+=")), Token::Word(node)] => {
-                let access = known(target, labels, space)?;
+                let element = known(target, labels, space)?;
                 let node = earlier(node, '%', nest.graph.len())?;
-                let target = if *sign == "=" { Target::Set(access) } else { Target::Add(access) };
-                nest.stores.push(Store { target, node });
+                let target = if *sign == "=" { Target::Set(element) } else { Target::Add(element) };
+                store(nest, &mut self.stored, Store { target, node })?;
             }
             [Token::Word(row), Token::Word("/"), Token::Word(column), Token::Word("+="), Token::Word(node)] => {
                 let target = Target::Entry(known(row, labels, space)?, known(column, labels, space)?);
-                nest.stores.push(Store { target, node: earlier(node, '%', nest.graph.len())? });
+                let node = earlier(node, '%', nest.graph.len())?;
+                store(nest, &mut self.stored, Store { target, node })?;
             }
             _ => return Err("neither a loop, an access, a guard, a node nor a store".into()),
         }
         Ok(())
     }
 
-    /// The program of the nests.
+    /// The program of the kernels.
     ///
     /// # Errors
-    /// Data that do not fit, or a nest that is not well formed.
+    /// Data that do not fit, or a kernel that is not well formed.
     pub(super) fn program(self, name: String) -> Result<Program, TextError> {
-        let (lines, nests): (Vec<usize>, Vec<Nest>) = self.nests.into_iter().unzip();
-        let program = Program {
-            name,
-            arrays: self.arrays,
-            extents: self.extents,
-            axes: self.axes,
-            kernels: Vec::new(),
-            nests,
-            jacobian: Pattern::default(),
-            parameter_jacobian: Pattern::default(),
-            mass: None,
-            mass_jacobian: Pattern::default(),
-        };
+        let (lines, kernels): (Vec<usize>, Vec<Kernel>) = self.kernels.into_iter().unzip();
+        let program = derive::assemble(name, self.arrays, self.axes, self.extents, kernels);
         for a in &program.arrays {
             let given = a.role == Role::Table || !a.data.is_empty();
             if given && a.data.len() != elements(a, &program.axes, &program.extents) {
                 return Err(TextError { line: 1, message: format!("`{}` has not as many data as elements", a.name) });
             }
         }
-        for (line, nest) in lines.into_iter().zip(&program.nests) {
-            nest.check(&program).map_err(|message| TextError { line, message: message.into() })?;
+        let straight = program.is_straight();
+        let mut roles = HashSet::new();
+        for (line, kernel) in lines.into_iter().zip(&program.kernels) {
+            let once = roles.insert(kernel.role) || !straight;
+            let checked = if once { kernel.check(&program) } else { Err("a second kernel of this role") };
+            checked.map_err(|message| TextError { line, message: message.into() })?;
         }
         Ok(program)
     }
 }
 
-fn empty(role: crate::KernelRole, part: Part) -> Nest {
-    Nest {
-        role,
-        space: Space::new(),
-        iterates: Vec::new(),
-        part,
-        margins: Vec::new(),
-        graph: Graph::new(),
-        stores: Vec::new(),
+/// Adds a store. Of scalars each is stored once.
+fn store(kernel: &mut Kernel, stored: &mut HashSet<Target>, store: Store) -> Outcome<()> {
+    let scalars = store.target.elements().all(|e| e.scalar().is_some());
+    if scalars && !stored.insert(store.target) {
+        return Err("stored twice".into());
     }
+    kernel.stores.push(store);
+    Ok(())
 }
 
 fn insert(graph: &mut Graph, name: &str, sign: char, node: Node, spans: &[Span]) -> Outcome<()> {
@@ -165,9 +160,14 @@ fn insert(graph: &mut Graph, name: &str, sign: char, node: Node, spans: &[Span])
     Ok(())
 }
 
-fn known(text: &str, labels: &Labels, space: &Space) -> Outcome<AccessId> {
+/// An access of the kernel, or a scalar.
+fn known(text: &str, labels: &Labels, space: &Space) -> Outcome<Element> {
     let access = Cursor::new(labels, text).access()?;
-    space.find(&access).ok_or_else(|| format!("`{text}` is not among the accesses"))
+    match space.find(&access) {
+        Some(id) => Ok(Element::At(id)),
+        None if access.subs.is_empty() && access.guard.is_none() => Ok(Element::Scalar(access.array)),
+        None => Err(format!("`{text}` is not among the accesses")),
+    }
 }
 
 fn earlier(text: &str, sign: char, len: usize) -> Outcome<NodeId> {
@@ -187,9 +187,9 @@ fn node(tokens: &[Token], sign: char, len: usize, labels: &Labels, space: &Space
         } else if let Some(x) = number(head) {
             Ok(Node::Constant(x.to_bits()))
         } else if let Some(text) = head.strip_prefix("w(").and_then(tail) {
-            Ok(Node::DirectionElement(known(text, labels, space)?))
+            Ok(Node::Direction(known(text, labels, space)?))
         } else {
-            Ok(Node::Element(known(head, labels, space)?))
+            Ok(Node::Read(known(head, labels, space)?))
         };
     }
     if let (&"index", [name]) = (head, args) {

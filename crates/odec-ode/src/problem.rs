@@ -239,6 +239,11 @@ pub enum Cause {
     },
     /// The system said that nothing helps.
     Fatal,
+    /// A case that cannot be was met: a defect of this library.
+    Internal {
+        /// What was found, to be reported.
+        what: &'static str,
+    },
 }
 
 /// A request that cannot be run at all; nothing was computed.

@@ -189,6 +189,8 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
             })
         }
         Cause::Fatal => Diagnostic::error("E0601", format!("the model cannot be evaluated {when}")),
+        // the command reports a panic as a bug of its own, with what to send, and ends with the exit code for that
+        Cause::Internal { what } => panic!("{what}, by `{}` {when}", bound.choice.method.name),
     };
     with_state(d, model, bound, failure)
 }

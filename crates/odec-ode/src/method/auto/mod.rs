@@ -6,6 +6,7 @@
 mod course;
 mod decay;
 mod driver;
+mod limits;
 mod spectral;
 
 pub use course::{Course, Leg, Why};
@@ -95,9 +96,9 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         moving_mass: matches!(setup.system.mass(), Mass::StateDependent { .. }),
         series: !setup.options.fixed
             && setup.options.rtol < TIGHT_SERIES
-            && setup
-                .system
-                .series_is_short(method::taylor::order_for(setup.options.rtol, setup.system.shape().n) as usize),
+            && setup.system.series().is_some_and(|series| {
+                series.is_short(method::taylor::order_for(setup.options.rtol, setup.system.shape().n) as usize)
+            }),
     };
     let Partners { explicit, mut implicit } = partners(&traits);
     // An iteration for the linear systems leaves an error, which only methods that iterate themselves bear.

@@ -34,7 +34,8 @@ pub enum Reached {
 /// What the step to come has to heed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ahead {
-    /// A time that no step may pass: a step that would ends there, exactly. f is not evaluated beyond it. Stops nearer to each other than some
+    /// A time that no step may pass: a step that would ends there, exactly. f is not evaluated beyond it, except by
+    /// `yoshida4`, whose parts go beyond the end of a step and back. Stops nearer to each other than some
     /// units of rounding are one stop, which is the caller's to see to: no method makes a slope of so short a step.
     pub stop: Option<f64>,
     /// The next time at which the state will be asked for. It changes no step; a method whose dense output costs evaluations of f makes them

@@ -159,8 +159,12 @@ fn the_interpolant_is_there_after_a_step_and_its_coefficients_are_it() {
         let name = named(method, &options);
         let mut runner = begun(&system, method, &options, 2.0);
         assert!(runner.interpolant(&system).unwrap().is_none(), "{name}: before the first step");
-        // in powers of s its weights have coefficients up to 1,581, whose rounding the rows have too
-        let weights = if method.name == "vern9" { 4.0 } else { 1.0 };
+        // weights of powers of s with large coefficients, whose rounding the rows have too
+        let weights = match method.name {
+            "vern7" => 2.0,
+            "vern9" => 4.0,
+            _ => 1.0,
+        };
         let (mut samples, mut values) = (Vec::new(), Vec::new());
         let (mut y, mut z, mut slope, mut seen) = ([0.0; 2], [0.0; 2], [0.0; 2], 0);
         while runner.time() != 2.0 {
@@ -292,7 +296,9 @@ fn stops_are_met_exactly_and_nothing_is_evaluated_beyond() {
             }
             assert_eq!(runner.time(), stop, "{name}");
             let past = system.latest.get() - stop;
-            assert!(past <= 4.0 * f64::EPSILON * stop, "{name}: f at {past:e} beyond {stop}");
+            // by its construction yoshida4 goes beyond the end of a step and back
+            let within = past <= 4.0 * f64::EPSILON * stop || method.name == "yoshida4";
+            assert!(within, "{name}: f at {past:e} beyond {stop}");
             assert!(steps < 3_000, "{name}: {steps} steps");
             // there already
             assert_eq!(runner.advance(&system, ahead).unwrap(), Reached::Stop);

@@ -45,7 +45,7 @@ pub fn check(source: &Source) -> Checked {
 fn examine(source: &Source) -> Checked {
     let (tree, mut diagnostics) = parse(source);
     let readable = !diagnostics.iter().any(Diagnostic::is_error);
-    let (model, more) = model::build::analyse_after(&tree, source, readable);
+    let (model, more) = model::phases::analyse_after(&tree, source, readable);
     let Some(model) = model.filter(|_| readable) else {
         diagnostics.extend(more);
         return Checked { tree, model: None, diagnostics };

@@ -4,6 +4,7 @@ mod array_edges;
 mod array_mass;
 mod arrays;
 mod common;
+mod declared_values;
 mod errors;
 mod lowered_once;
 mod model_arrays;

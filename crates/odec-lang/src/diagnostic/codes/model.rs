@@ -20,6 +20,7 @@ pub(super) const CODES: &[Code] = codes! {
     "E0210" "a parameter that depends on other values"
     "E0211" "a constant that depends on other values"
     "E0214" "a text in a formula"
+    "E0215" "a comparison as a declared value"
     "E0301" "a state on the left without a prime"
     "E0302" "a prime on something that is not a state"
     "E0303" "a state without an equation"

@@ -10,7 +10,7 @@ use crate::report::error;
 use crate::syntax::limits::MAX_NESTING;
 
 /// Whose boundary an expression is: array, order of the derivative, where it is written.
-type Owner = (Symbol, u8, Span);
+pub(super) type Owner = (Symbol, u8, Span);
 
 impl Sizes<'_> {
     /// What is read exists, or a boundary says what it is.
@@ -33,7 +33,7 @@ impl Sizes<'_> {
         }
     }
 
-    fn body(&mut self, body: Body, boundary: Option<Owner>) {
+    pub(super) fn body(&mut self, body: Body, boundary: Option<Owner>) {
         let model = self.model;
         // Conditions on indices choose what is read: binding looks at these reads one by one.
         let mut unguarded = std::collections::BTreeSet::new();

@@ -2,19 +2,18 @@
 
 use odec_ir::Span;
 
-use super::Builder;
-use super::resolve::Place;
-use super::shapes::{COMPONENTS, Dim};
+use super::{Allowed, Resolver};
+use crate::model::phases::shapes::{COMPONENTS, Dim};
 use crate::model::{self, Body, Indexed, Symbol, Table, TermKind};
 use crate::report::error;
 use crate::syntax::tree::{self, ExprId, ExprKind, Ident};
 
-impl<'a> Builder<'a> {
+impl<'a> Resolver<'a> {
     /// `[...]` or `csv(...)`.
     pub(super) fn is_table(&self, value: ExprId) -> bool {
-        match &self.tree.exprs[value.0 as usize].kind {
+        match &self.input.tree.exprs[value.0 as usize].kind {
             ExprKind::Table(_) => true,
-            ExprKind::Call(f, _) => f.name == "csv" && !self.functions.contains_key("csv"),
+            ExprKind::Call(f, _) => f.name == "csv" && !self.names.functions.contains_key("csv"),
             ExprKind::Quantity(inner, _) => self.is_table(*inner),
             _ => false,
         }
@@ -34,10 +33,10 @@ impl<'a> Builder<'a> {
         value: ExprId,
         rank: usize,
         dim: Dim,
-        place: Place<'a>,
+        place: Allowed<'a>,
     ) -> Vec<Option<Table>> {
         let parts = usize::from(dim.max(1));
-        let span = self.span_of(value);
+        let span = self.input.span_of(value);
         if rank == 0 {
             let report = error("E0529", format!("`{name}` is one value, and a table has many"), span, "");
             self.say(report.help(format!(
@@ -45,7 +44,7 @@ impl<'a> Builder<'a> {
             )));
             return vec![None; parts];
         }
-        let tree = self.tree;
+        let tree = self.input.tree;
         match &tree.exprs[value.0 as usize].kind {
             ExprKind::Call(f, arguments) => vec![self.csv(f, arguments, span)],
             ExprKind::Quantity(inner, _) => self.tables(name, *inner, rank, dim, place),
@@ -68,14 +67,14 @@ impl<'a> Builder<'a> {
 
     /// The entries of nested brackets, row by row, and how many there are along each axis.
     fn entries(&mut self, value: ExprId, rank: usize) -> Option<(Vec<ExprId>, Vec<usize>)> {
-        let tree = self.tree;
+        let tree = self.input.tree;
         let mut level = vec![value];
         let mut shape: Vec<usize> = Vec::with_capacity(rank);
         for depth in 0..rank {
             let mut next = Vec::new();
             let mut width: Option<(usize, Span)> = None;
             for &e in &level {
-                let span = self.span_of(e);
+                let span = self.input.span_of(e);
                 let ExprKind::Table(list) = &tree.exprs[e.0 as usize].kind else {
                     let headline = format!("{rank} indices need a table in {rank} levels of brackets");
                     let report = error("E0525", headline, span, format!("no bracket at level {}", depth + 1));
@@ -102,7 +101,7 @@ impl<'a> Builder<'a> {
             level = next;
         }
         if let Some(&deeper) = level.iter().find(|e| matches!(tree.exprs[e.0 as usize].kind, ExprKind::Table(_))) {
-            let span = self.span_of(deeper);
+            let span = self.input.span_of(deeper);
             let headline = format!("the table has more levels of brackets than the {rank} of its indices");
             let headline = if rank == 1 {
                 "the table has a level of brackets too many for one index".to_owned()
@@ -117,7 +116,7 @@ impl<'a> Builder<'a> {
     }
 
     fn csv(&mut self, f: &Ident, arguments: &'a [ExprId], span: Span) -> Option<Table> {
-        let tree = self.tree;
+        let tree = self.input.tree;
         let text = |e: &ExprId| match &tree.exprs[e.0 as usize].kind {
             ExprKind::Text(text) => Some(text.clone()),
             _ => None,
@@ -144,8 +143,8 @@ impl<'a> Builder<'a> {
         dim: Dim,
     ) -> Vec<Body> {
         let name = &item.target.name.name;
-        let tables = self.tables(name, value, indexed.rank(), dim, Place::Constant);
-        let span = self.span_of(value);
+        let tables = self.tables(name, value, indexed.rank(), dim, Allowed::Constant);
+        let span = self.input.span_of(value);
         let mut bodies = Vec::new();
         for (c, table) in tables.into_iter().enumerate() {
             let Some(table) = table else {
@@ -165,7 +164,7 @@ impl<'a> Builder<'a> {
                 indexed: indexed.clone(),
                 table: Some(table),
             });
-            *self.uses.entry(Symbol::Constant(constant)).or_default() += 1;
+            self.uses.mark(Symbol::Constant(constant));
             let start = self.model.terms.len() as u32;
             let subscripts = indexed.locals.iter().map(|&l| self.push(TermKind::Index(l), span)).collect();
             let root = self.push(TermKind::Element(Symbol::Constant(constant), 0, subscripts), span);
@@ -185,12 +184,12 @@ impl<'a> Builder<'a> {
             return false;
         }
         // The same mistake, seen from inside.
-        self.diagnostics
+        self.reports
             .retain(|d| d.code != "E0513" || !d.span().is_some_and(|s| span.start <= s.start && s.end <= span.end));
         let report = error("E0515", format!("`{word}` needs the index that it runs over"), span, "");
-        let text = arguments.first().map_or("u[i]", |&e| self.text(self.span_of(e)));
+        let text = arguments.first().map_or("u[i]", |&e| self.input.text(self.input.span_of(e)));
         let report = match (array, arguments) {
-            (Some((array, rank)), [one]) if self.plain_name(*one).is_some_and(|n| n.name == array) => {
+            (Some((array, rank)), [one]) if self.input.plain_name(*one).is_some_and(|n| n.name == array) => {
                 let letters = ["i", "j", "k", "l"][..rank.min(4)].join(", ");
                 report.help(format!("write `{word}({letters}: {array}[{letters}])`"))
             }
@@ -203,9 +202,9 @@ impl<'a> Builder<'a> {
 
     /// An array that is named without its indices in an expression.
     fn array_in(&self, e: ExprId) -> Option<(String, usize)> {
-        self.nodes_of(e).into_iter().find_map(|id| {
-            let name = self.plain_name(id)?;
-            let rank = self.ranks.get(name.name.as_str()).copied().filter(|&r| r > 0)?;
+        self.input.nodes_of(e).into_iter().find_map(|id| {
+            let name = self.input.plain_name(id)?;
+            let rank = self.names.ranks.get(name.name.as_str()).copied().filter(|&r| r > 0)?;
             Some((name.name.clone(), rank))
         })
     }

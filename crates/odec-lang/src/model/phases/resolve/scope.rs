@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use odec_ir::Span;
 
-use super::resolve::Place;
-use super::{Builder, Use, UseKind};
+use super::{Allowed, Resolver, Use, UseKind};
+use crate::model::phases::parts;
 use crate::model::{Dimension, Local, Symbol};
 use crate::report::error;
-use crate::syntax::tree::{ExprId, ExprKind, Ident, Index};
+use crate::syntax::tree::{ExprId, ExprKind, Ident};
 
 /// A link of a chain of bound names; the innermost is looked at first.
 #[derive(Clone, Copy)]
@@ -38,7 +38,7 @@ pub(super) struct Scopes<'a> {
     pub reductions: HashMap<ExprId, Vec<usize>>,
 }
 
-impl<'a> Builder<'a> {
+impl<'a> Resolver<'a> {
     /// The local that a name is bound to.
     pub(super) fn bound(&self, scope: Scope, name: &str) -> Option<usize> {
         let mut at = scope;
@@ -81,7 +81,7 @@ impl<'a> Builder<'a> {
     pub(super) fn index_set(&mut self, name: &Ident) -> Option<usize> {
         match self.model.symbols.get(&name.name).copied() {
             Some(Symbol::Index(i)) => {
-                *self.uses.entry(Symbol::Index(i)).or_default() += 1;
+                self.uses.mark(Symbol::Index(i));
                 Some(i)
             }
             Some(symbol) => {
@@ -97,21 +97,21 @@ impl<'a> Builder<'a> {
 
     fn no_index(&mut self, name: &Ident, symbol: Symbol) {
         // a size in brackets was answered as such
-        if self.diagnostics.iter().any(|d| d.code == "E0514" && d.labels.iter().any(|l| l.span == name.span)) {
+        if self.reports.list().iter().any(|d| d.code == "E0514" && d.labels.iter().any(|l| l.span == name.span)) {
             return;
         }
         let kind = crate::model::Model::kind_of(symbol);
         let mut report = error("E0512", format!("`{}` is {kind}, and no index", name.name), name.span, "bound here");
-        if let Some(&declared) = self.declared.get(&name.name) {
+        if let Some(&declared) = self.names.declared.get(&name.name) {
             report = report.label(declared, "declared here");
         }
         self.say(report.help("give the index a name of its own: every name means one thing"));
     }
 
-    /// The nodes of an expression, operands first, each with what is bound around it. Reductions get their locals here,
-    /// and the ranges of these their terms.
-    pub(super) fn scoped_nodes(&mut self, expr: ExprId, place: Place<'a>) -> Vec<(ExprId, Scope)> {
-        let tree = self.tree;
+    /// The nodes of an expression, operands first, each with what is bound around it. Reductions get their locals
+    /// here, and the ranges of these their terms.
+    pub(super) fn scoped_nodes(&mut self, expr: ExprId, place: Allowed<'a>) -> Vec<(ExprId, Scope)> {
+        let tree = self.input.tree;
         let mut nodes = Vec::new();
         let mut open = vec![(expr, self.scopes.base)];
         while let Some((id, scope)) = open.pop() {
@@ -143,7 +143,7 @@ impl<'a> Builder<'a> {
         id: ExprId,
         binders: &'a [(Ident, Option<(ExprId, ExprId)>)],
         outside: Scope,
-        place: Place<'a>,
+        place: Allowed<'a>,
     ) -> Scope {
         let mut scope = outside;
         let mut locals = Vec::with_capacity(binders.len());
@@ -158,7 +158,7 @@ impl<'a> Builder<'a> {
                     name.name
                 )));
             }
-            if let Place::Function(_, arguments) = place
+            if let Allowed::Function(_, arguments) = place
                 && let Some(argument) = arguments.iter().find(|a| a.name == name.name)
             {
                 let headline = format!("`{}` is an argument of the function, and no index", name.name);
@@ -199,13 +199,5 @@ impl<'a> Builder<'a> {
                 && matches!(self.model.symbols.get(c), None | Some(Symbol::Index(_)))
         });
         next.unwrap_or_else(|| format!("{name}2"))
-    }
-}
-
-/// The expressions of one place in brackets.
-pub(super) fn parts(index: &Index) -> Vec<ExprId> {
-    match index {
-        Index::At(e) => vec![*e],
-        Index::In(_, a, b) | Index::Range(a, b) => vec![*a, *b],
     }
 }

@@ -2,10 +2,10 @@
 
 use odec_ir::Span;
 
-use super::Builder;
-use super::resolve::Place;
-use super::shapes::{COMPONENTS, Dim};
 use super::terms::Value;
+use super::{Allowed, Resolver};
+use crate::model::phases::names::FunctionItem;
+use crate::model::phases::shapes::{COMPONENTS, Dim};
 use crate::model::{self, TermId};
 use crate::report::error;
 use crate::syntax::tree::{Binary, ExprId, Ident};
@@ -18,12 +18,12 @@ fn kind(dim: Dim) -> &'static str {
     }
 }
 
-impl<'a> Builder<'a> {
+impl<'a> Resolver<'a> {
     /// Something inside of this place is wrong already, so that its kind is not known.
     fn already_wrong(&self, span: Span) -> bool {
         let inside = |s: Span| span.start <= s.start && s.end <= span.end;
-        self.diagnostics.iter().any(|d| d.is_error() && d.span().is_some_and(inside))
-            || self.undeclared.values().flatten().any(|u| inside(u.span))
+        self.reports.list().iter().any(|d| d.is_error() && d.span().is_some_and(inside))
+            || self.uses.undeclared.values().flatten().any(|u| inside(u.span))
     }
 
     pub(super) fn vector_for_number(&mut self, span: Span) {
@@ -50,7 +50,7 @@ impl<'a> Builder<'a> {
 
     /// Two operands of different kinds.
     pub(super) fn mixed(&mut self, a: ExprId, b: ExprId, of_a: Dim, of_b: Dim, rule: &str) {
-        let (first, second) = (self.span_of(a), self.span_of(b));
+        let (first, second) = (self.input.span_of(a), self.input.span_of(b));
         if self.already_wrong(first) || self.already_wrong(second) {
             return;
         }
@@ -81,7 +81,7 @@ impl<'a> Builder<'a> {
             (Binary::Mul, 0, n) => n,
             (Binary::Mul | Binary::Div, m, 0) => m,
             (Binary::Mul, ..) => {
-                let (p, q) = (self.text(self.span_of(a)), self.text(self.span_of(b)));
+                let (p, q) = (self.input.text(self.input.span_of(a)), self.input.text(self.input.span_of(b)));
                 let report = error("E0528", "the product of two vectors is not one thing", span, "two vectors");
                 self.say(
                     report.help(format!("write `dot({p}, {q})` for the number, `cross({p}, {q})` for the vector")),
@@ -89,16 +89,16 @@ impl<'a> Builder<'a> {
                 return self.nothing(span);
             }
             (Binary::Pow, _, 0) => {
-                let p = self.text(self.span_of(a));
-                let report = error("E0528", "a vector has no powers", self.span_of(a), "a vector");
+                let p = self.input.text(self.input.span_of(a));
+                let report = error("E0528", "a vector has no powers", self.input.span_of(a), "a vector");
                 self.say(report.help(format!("write `dot({p}, {p})` for its square, `norm({p})^n` for other powers")));
                 return self.nothing(span);
             }
             (_, _, n) => {
-                let place = self.span_of(if n > 0 { b } else { a });
+                let place = self.input.span_of(if n > 0 { b } else { a });
                 let report = match op {
                     Binary::Div => error("E0528", "nothing is divided by a vector", place, "a vector")
-                        .help(format!("divide by its length: `norm({})`", self.text(place))),
+                        .help(format!("divide by its length: `norm({})`", self.input.text(place))),
                     _ => error("E0527", "a vector stands where a number belongs", place, "a vector")
                         .help("take a component, `p.x`, or `norm(p)`"),
                 };
@@ -123,7 +123,7 @@ impl<'a> Builder<'a> {
         let values: Vec<Value> = arguments.iter().map(|&a| self.value_of(a)).collect();
         for (&e, value) in arguments.iter().zip(&values) {
             if value.dim() == 0 || value.dim() != values[0].dim() {
-                if self.already_wrong(self.span_of(e)) {
+                if self.already_wrong(self.input.span_of(e)) {
                     return Some(self.nothing(span));
                 }
                 let wanted = if value.dim() == 0 {
@@ -132,7 +132,7 @@ impl<'a> Builder<'a> {
                     values[0].dim()
                 };
                 let headline = format!("`{}` is given {}, and takes {}", name.name, kind(value.dim()), kind(wanted));
-                let report = error("E0527", headline, self.span_of(e), kind(value.dim()));
+                let report = error("E0527", headline, self.input.span_of(e), kind(value.dim()));
                 self.say(report.help(match name.name.as_str() {
                     "norm" => "of a number it is `abs(x)`; a vector is written `(x, y, z)`",
                     _ => "a vector is written `(x, y, z)`; numbers are multiplied by `*`",
@@ -168,10 +168,15 @@ impl<'a> Builder<'a> {
         Some(Value::Scalar(if name.name == "norm" { self.apply("sqrt", &[total], span) } else { total }))
     }
 
+    /// The number of components of what a call gives.
+    pub(super) fn called_shape(&mut self, function: usize, shapes: &[Dim]) -> Dim {
+        self.shapes.call_shape(function, shapes, &mut self.instances.calls, 0)
+    }
+
     /// The function of the model that a call with arguments of these shapes means: the first of its components.
     pub(super) fn instance(&mut self, function: usize, shapes: &[Dim], dim: Dim) -> usize {
         let key = (function, shapes.to_vec());
-        if let Some(&first) = self.instances.get(&key) {
+        if let Some(&first) = self.instances.firsts.get(&key) {
             return first;
         }
         // Numbers alone are the function itself, in the order of the text.
@@ -186,43 +191,42 @@ impl<'a> Builder<'a> {
                 self.model.functions.push(copy);
             }
         }
-        self.instances.insert(key.clone(), first);
-        self.pending.push(key);
+        self.instances.firsts.insert(key.clone(), first);
+        self.instances.pending.push(key);
         first
     }
 
-    /// Resolves the bodies of all functions that are called, for the shapes that they are called with; those that are never
-    /// called for numbers.
-    pub(super) fn resolve_functions(&mut self, functions: &[super::names::Fn<'a>]) {
+    /// Resolves the bodies of all functions that are called, for the shapes that they are called with; those that are
+    /// never called for numbers.
+    pub(super) fn resolve_functions(&mut self, functions: &[FunctionItem<'a>]) {
         self.resolve_pending(functions);
-        let called: std::collections::HashSet<usize> = self.instances.keys().map(|k| k.0).collect();
+        let called: std::collections::HashSet<usize> = self.instances.firsts.keys().map(|k| k.0).collect();
         for (other, f) in functions.iter().enumerate() {
-            if called.contains(&other) || self.function_uses[other] > 0 {
+            if called.contains(&other) || self.uses.functions.contains(&other) {
                 continue;
             }
             // A function of vectors that nobody calls: what it takes is not known.
             let shapes = vec![0; f.arguments.len()];
-            let before = self.diagnostics.len();
-            self.instances.insert((other, shapes.clone()), other);
+            let before = self.reports.list().len();
+            self.instances.firsts.insert((other, shapes.clone()), other);
             self.resolve_instance(functions, other, &shapes);
-            let said = self.diagnostics.split_off(before);
-            self.diagnostics.extend(said.into_iter().filter(|d| !["E0527", "E0528", "E0532"].contains(&d.code)));
+            self.reports.retain_after(before, |d| !["E0527", "E0528", "E0532"].contains(&d.code));
             self.resolve_pending(functions);
         }
     }
 
-    fn resolve_pending(&mut self, functions: &[super::names::Fn<'a>]) {
-        while let Some((function, shapes)) = self.pending.pop() {
+    fn resolve_pending(&mut self, functions: &[FunctionItem<'a>]) {
+        while let Some((function, shapes)) = self.instances.pending.pop() {
             self.resolve_instance(functions, function, &shapes);
         }
     }
 
-    fn resolve_instance(&mut self, functions: &[super::names::Fn<'a>], function: usize, shapes: &[Dim]) {
+    fn resolve_instance(&mut self, functions: &[FunctionItem<'a>], function: usize, shapes: &[Dim]) {
         let f = &functions[function];
-        let Some(&first) = self.instances.get(&(function, shapes.to_vec())) else { return };
+        let Some(&first) = self.instances.firsts.get(&(function, shapes.to_vec())) else { return };
         let dim = self.called_shape(function, shapes);
-        let place = Place::Function(f.name, f.arguments);
-        self.argument_dims = shapes.to_vec();
+        let place = Allowed::Function(f.name, f.arguments);
+        self.instances.arguments = shapes.to_vec();
         let bodies = self.within_scope(None, |b| b.bodies(f.body, place, dim));
         let mut names = Vec::new();
         for (argument, &shape) in f.arguments.iter().zip(shapes) {

@@ -2,9 +2,8 @@
 
 use odec_ir::Span;
 
-use super::Builder;
-use super::names::Equation;
-use super::resolve::Place;
+use super::{Allowed, Resolver};
+use crate::model::phases::names::EquationItem;
 use crate::model::{Model, Symbol};
 use crate::report::error;
 use crate::suggest;
@@ -27,13 +26,13 @@ const FOREIGN_FUNCTIONS: &[(&str, &str)] = &[
 ];
 
 /// Words that reduce arrays.
-const REDUCTIONS: &[&str] = &["sum", "prod"];
+pub const REDUCTIONS: &[&str] = &["sum", "prod"];
 
-impl<'a> Builder<'a> {
+impl<'a> Resolver<'a> {
     /// A bare state on a left side: the prime is missing.
     pub(super) fn bare_state(&mut self, target: &Reference, state: usize) {
         let name = &target.name;
-        let started = self.tree.statements.iter().filter_map(|s| match &s.kind {
+        let started = self.input.tree.statements.iter().filter_map(|s| match &s.kind {
             crate::syntax::tree::StatementKind::State(items) => Some(items),
             _ => None,
         });
@@ -42,7 +41,7 @@ impl<'a> Builder<'a> {
         let primes = "'".repeat(usize::from(order));
         let declared = self.model.states[state].span;
         let end = Span { start: target.span.end, ..target.span };
-        let written = self.text(target.span);
+        let written = self.input.text(target.span);
         let report = error("E0301", format!("`{}` is a state: the prime is missing", name.name), target.span, "")
             .label(declared, "declared here")
             .help(format!(
@@ -53,14 +52,14 @@ impl<'a> Builder<'a> {
     }
 
     /// `x(0) = 1`.
-    pub(super) fn start_value_as_equation(&mut self, name: &Ident, argument: ExprId, equation: &Equation<'a>) {
-        let declared = self.declared.get(&name.name).copied();
-        let value = self.text(self.span_of(equation.rhs));
-        let at = self.text(self.span_of(argument));
+    pub(super) fn start_value_as_equation(&mut self, name: &Ident, argument: ExprId, equation: &EquationItem<'a>) {
+        let declared = self.names.declared.get(&name.name).copied();
+        let value = self.input.text(self.input.span_of(equation.rhs));
+        let at = self.input.text(self.input.span_of(argument));
         let mut report = error(
             "E0307",
             format!("a start value is given where `{}` is declared", name.name),
-            self.span_of(equation.lhs),
+            self.input.span_of(equation.lhs),
             format!("not as an equation at {at}"),
         );
         if let Some(span) = declared {
@@ -69,48 +68,9 @@ impl<'a> Builder<'a> {
         self.say(report.help(format!("write `state {} = {value}` and drop this line", name.name)));
     }
 
-    /// `f(x) = ...` without `fn`, `F(t) = ...` for a definition, `x(0) = 1` for a state that is not declared. Tells
-    /// whether it was one of these.
-    pub(super) fn call_as_left_side(&mut self, name: &'a Ident, arguments: &'a [ExprId], lhs: ExprId) -> bool {
-        let known = self.model.symbols.contains_key(&name.name)
-            || self.functions.contains_key(&name.name)
-            || super::resolve::builtin(&name.name).is_some()
-            || REDUCTIONS.contains(&name.name.as_str());
-        let kind = |id: &ExprId| &self.tree.exprs[id.0 as usize].kind;
-        let plain = |id: &ExprId| matches!(kind(id), ExprKind::Name(r) if r.primes == 0);
-        let time = |id: &ExprId| matches!(kind(id), ExprKind::Name(r) if r.name.name == self.model.time.name);
-        if known || name.name == "d" || name.name == "der" {
-            return false;
-        }
-        let (place, text) = (self.span_of(lhs), &name.name);
-        let report = match arguments {
-            [one] if matches!(kind(one), ExprKind::Number(_)) => {
-                error("E0307", format!("the start value of `{text}` is no equation"), place, "a start value?")
-                    .help(format!("a state is declared with its start value: `state {text} = ...`"))
-                    .fix(place, format!("state {text}"))
-            }
-            [one] if time(one) => {
-                let rest = Span { start: name.span.end, ..place };
-                error("E0203", format!("there is no function `{text}`"), place, "a quantity that changes with time?")
-                    .help(format!("a definition is written without its arguments: `{text} = ...`"))
-                    .fix(rest, "")
-            }
-            [_, ..] if arguments.iter().all(plain) => {
-                let start = Span { end: place.start, ..place };
-                error("E0203", format!("there is no function `{text}`"), place, "is it defined here?")
-                    .help("the definition of a function begins with `fn`")
-                    .fix(start, "fn ")
-            }
-            _ => return false,
-        };
-        self.broken.insert(text);
-        self.say(report);
-        true
-    }
-
     /// A prime on a name that is no state.
     pub(super) fn prime_without_state(&mut self, name: &str, symbol: Symbol, span: Span) {
-        if self.doubled.iter().any(|d| d.name == name) {
+        if self.names.doubled.iter().any(|d| d.name == name) {
             // One of the two declarations may be that of the state.
             return;
         }
@@ -120,7 +80,7 @@ impl<'a> Builder<'a> {
             span,
             "only states take a prime",
         );
-        if let Some(&declared) = self.declared.get(name) {
+        if let Some(&declared) = self.names.declared.get(name) {
             report = report.label(declared, "declared here");
         }
         let help = match symbol {
@@ -133,14 +93,14 @@ impl<'a> Builder<'a> {
     }
 
     /// Says what is wrong if a name may not be used here.
-    pub(super) fn permitted(&mut self, reference: &Reference, symbol: Symbol, place: Place<'a>) -> bool {
+    pub(super) fn permitted(&mut self, reference: &Reference, symbol: Symbol, place: Allowed<'a>) -> bool {
         let name = &reference.name.name;
         let kind = Model::kind_of(symbol);
         let report = match (place, symbol) {
-            (Place::Extent, Symbol::Constant(_)) => return true,
-            (Place::Extent, _) => self.not_an_extent(reference, symbol),
-            (Place::Anywhere, _) | (_, Symbol::Constant(_) | Symbol::Index(_)) => return true,
-            (Place::Default(parameter), _) => {
+            (Allowed::Extent, Symbol::Constant(_)) => return true,
+            (Allowed::Extent, _) => self.not_an_extent(reference, symbol),
+            (Allowed::Anywhere, _) | (_, Symbol::Constant(_) | Symbol::Index(_)) => return true,
+            (Allowed::Default(parameter), _) => {
                 let headline = format!("the default of the parameter `{}` depends on `{name}`", parameter.name);
                 let report = error("E0210", headline, reference.span, format!("`{name}` is {kind}"));
                 let report = report.label(parameter.span, "this parameter");
@@ -151,9 +111,9 @@ impl<'a> Builder<'a> {
                     _ => report.help(format!("what follows from other values is a definition: write `{} = ...` on a line of its own, without `param`", parameter.name)),
                 }
             }
-            (Place::Constant, _) => error("E0211", format!("a constant value depends on `{name}`"), reference.span, format!("`{name}` is {kind}"))
+            (Allowed::Constant, _) => error("E0211", format!("a constant value depends on `{name}`"), reference.span, format!("`{name}` is {kind}"))
                 .help("use numbers, constants and functions here; what follows from parameters is a definition, written without a keyword"),
-            (Place::Function(function, arguments), _) => {
+            (Allowed::Function(function, arguments), _) => {
                 let mut list: Vec<&str> = arguments.iter().map(|a| a.name.as_str()).collect();
                 list.push(name);
                 error("E0207", format!("the function `{}` uses `{name}`, which is not an argument", function.name), reference.span, format!("`{name}` is {kind}"))
@@ -170,7 +130,7 @@ impl<'a> Builder<'a> {
         let kind = Model::kind_of(symbol);
         let headline = format!("a range of indices depends on `{name}`, which is {kind}");
         let report = error("E0516", headline, reference.span, kind);
-        let report = match self.declared.get(name) {
+        let report = match self.names.declared.get(name) {
             Some(&declared) => report.label(declared, "declared here"),
             None => report,
         };
@@ -188,7 +148,7 @@ impl<'a> Builder<'a> {
     /// The word `param` with the blank after it, if this parameter stands alone in its statement and has no bounds.
     fn drop_param(&self, parameter: &Ident) -> Option<Span> {
         use crate::syntax::tree::StatementKind;
-        let statement = self.tree.statements.iter().find(|s| match &s.kind {
+        let statement = self.input.tree.statements.iter().find(|s| match &s.kind {
             StatementKind::Param(items) => matches!(&items[..], [only] if only.target.name.span == parameter.span && only.bounds.is_none() && only.unit.is_none()),
             _ => false,
         })?;
@@ -197,42 +157,19 @@ impl<'a> Builder<'a> {
 
     /// A call of something that is no function.
     pub(super) fn unknown_function(&mut self, name: &'a Ident, arguments: &'a [ExprId], span: Span) {
-        if self.broken.contains(name.name.as_str()) {
+        if self.names.broken.contains(name.name.as_str()) {
             return;
         }
-        let after = Span { start: name.span.end, ..name.span };
         if let Some(&symbol) = self.model.symbols.get(&name.name) {
-            *self.uses.entry(symbol).or_default() += 1;
-            let kind = Model::kind_of(symbol);
-            let report = error("E0205", format!("`{}` is {kind} and cannot be called", name.name), span, "");
-            let report = match self.declared.get(&name.name) {
-                Some(&declared) => report.label(declared, "declared here"),
-                None => report,
-            };
-            let only_time = matches!(arguments, [a] if matches!(&self.tree.exprs[a.0 as usize].kind, ExprKind::Name(r) if r.name.name == self.model.time.name && r.primes == 0));
-            let report = if only_time && !matches!(symbol, Symbol::Time) {
-                report
-                    .help(format!("a name already means its value at the present time: write `{}`", name.name))
-                    .fix(Span { end: span.end, ..after }, "")
-            } else if matches!(symbol, Symbol::State(_))
-                && arguments.len() == 1
-                && matches!(self.tree.exprs[arguments[0].0 as usize].kind, ExprKind::Number(_))
-            {
-                report.help("the value of a state at another time cannot be read; for a product write `*`")
-            } else if matches!(symbol, Symbol::State(_)) && self.delayed(arguments) {
-                report.help("values of the past (delays) are not part of the language; a product is written with `*`")
-            } else {
-                report.help(format!("write `*` for a product: `{}*(...)`", name.name)).fix(after, "*")
-            };
-            self.say(report);
+            self.called_value(name, symbol, arguments, span);
             return;
         }
         if name.name == "der" {
             let report = error("E0203", "`der(...)` is read as a whole left side only", span, "");
             let report = match arguments {
-                [a] if matches!(&self.tree.exprs[a.0 as usize].kind, ExprKind::Name(r) if matches!(self.model.symbols.get(&r.name.name), Some(Symbol::State(_)))) =>
+                [a] if matches!(&self.input.tree.exprs[a.0 as usize].kind, ExprKind::Name(r) if matches!(self.model.symbols.get(&r.name.name), Some(Symbol::State(_)))) =>
                 {
-                    let inner = self.text(self.span_of(*a)).trim_matches(['(', ')', ' ']);
+                    let inner = self.input.text(self.input.span_of(*a)).trim_matches(['(', ')', ' ']);
                     report.help(format!("write `{inner}'`")).fix(span, format!("{inner}'"))
                 }
                 _ => report.help("write a prime after the name of the state: `x'`"),
@@ -276,25 +213,53 @@ impl<'a> Builder<'a> {
             }
         };
         for n in near {
-            if let Some(&index) = self.functions.get(&n) {
-                self.function_uses[index] += 1;
+            if let Some(&index) = self.names.functions.get(&n) {
+                self.uses.functions.insert(index);
             }
         }
+        self.say(report);
+    }
+
+    /// A value that is called like a function.
+    fn called_value(&mut self, name: &'a Ident, symbol: Symbol, arguments: &'a [ExprId], span: Span) {
+        let after = Span { start: name.span.end, ..name.span };
+        self.uses.mark(symbol);
+        let kind = Model::kind_of(symbol);
+        let report = error("E0205", format!("`{}` is {kind} and cannot be called", name.name), span, "");
+        let report = match self.names.declared.get(&name.name) {
+            Some(&declared) => report.label(declared, "declared here"),
+            None => report,
+        };
+        let only_time = matches!(arguments, [a] if matches!(&self.input.tree.exprs[a.0 as usize].kind, ExprKind::Name(r) if r.name.name == self.model.time.name && r.primes == 0));
+        let report = if only_time && !matches!(symbol, Symbol::Time) {
+            report
+                .help(format!("a name already means its value at the present time: write `{}`", name.name))
+                .fix(Span { end: span.end, ..after }, "")
+        } else if matches!(symbol, Symbol::State(_))
+            && arguments.len() == 1
+            && matches!(self.input.tree.exprs[arguments[0].0 as usize].kind, ExprKind::Number(_))
+        {
+            report.help("the value of a state at another time cannot be read; for a product write `*`")
+        } else if matches!(symbol, Symbol::State(_)) && self.delayed(arguments) {
+            report.help("values of the past (delays) are not part of the language; a product is written with `*`")
+        } else {
+            report.help(format!("write `*` for a product: `{}*(...)`", name.name)).fix(after, "*")
+        };
         self.say(report);
     }
 
     /// `t - 1` as the only argument.
     fn delayed(&self, arguments: &[ExprId]) -> bool {
         use crate::syntax::tree::Binary;
-        let kind = |id: ExprId| &self.tree.exprs[id.0 as usize].kind;
+        let kind = |id: ExprId| &self.input.tree.exprs[id.0 as usize].kind;
         let time = |id: ExprId| matches!(kind(id), ExprKind::Name(r) if r.name.name == self.model.time.name);
         matches!(arguments, [a] if matches!(kind(*a), ExprKind::Binary(Binary::Sub | Binary::Add, _, l, _) if time(*l)))
     }
 
     fn arity_of(&self, function: &str) -> Option<usize> {
-        match self.functions.get(function) {
-            Some(&i) => Some(self.function_arity[i]),
-            None => super::resolve::builtin(function).map(|op| usize::from(op.0.arity)),
+        match self.names.functions.get(function) {
+            Some(&i) => Some(self.names.found.functions[i].arguments.len()),
+            None => super::builtin(function).map(|op| usize::from(op.0.arity)),
         }
     }
 
@@ -313,9 +278,9 @@ impl<'a> Builder<'a> {
         let mut help = None;
         if let Some(index) = function {
             // The function's own statement may come later than this call, so the tree is asked.
-            let statement = self.tree.statements.iter().find_map(|s| match &s.kind {
+            let statement = self.input.tree.statements.iter().find_map(|s| match &s.kind {
                 crate::syntax::tree::StatementKind::Function { name: n, arguments, .. }
-                    if self.functions.get(&n.name) == Some(&index) =>
+                    if self.names.functions.get(&n.name) == Some(&index) =>
                 {
                     Some((n.span, arguments))
                 }

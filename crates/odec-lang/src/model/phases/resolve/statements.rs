@@ -1,54 +1,27 @@
-//! Declarations, equations and runs as parts of the model: each expression is resolved in its place, once for each component
-//! of a vector.
+//! Declarations, equations and runs as parts of the model: each expression is resolved in its place, once for each
+//! component of a vector.
 
-use odec_ir::{Op, Span, builtin as table};
+use odec_ir::Span;
 
-use super::left::Left;
-use super::names::{Declarations, MATHEMATICAL};
 use super::scope::Scope;
-use super::shapes::{COMPONENTS, Dim, offset};
-use super::{Builder, Use, UseKind};
+use super::terms::map_operands;
+use super::{Allowed, Resolver, Use, UseKind, builtin_names};
+use crate::model::phases::names::{
+    ConserveItem, Declarations, DefinitionItem, EquationItem, ExpectItem, InitialItem, Left,
+};
+use crate::model::phases::settle::StartValue;
+use crate::model::phases::shapes::{COMPONENTS, Dim, offset};
+use crate::model::phases::{one_line, parts};
 use crate::model::{self, Body, Indexed, Symbol, TermKind};
 use crate::report::error;
-use crate::suggest;
-use crate::syntax::tree::{self, ExprId, ExprKind, Ident, Index, Reference};
-
-/// Other spellings of functions.
-const ALIASES: &[(&str, &str)] = &[("log", "ln")];
-
-/// The builtin of this name in the language.
-pub(super) fn builtin(name: &str) -> Option<Op> {
-    let name = ALIASES.iter().find(|a| a.0 == name).map_or(name, |a| a.1);
-    table::find_function(name)
-}
-
-/// All names of builtins in the language.
-fn builtin_names() -> impl Iterator<Item = &'static str> {
-    let rows = table::table().iter().map(|row| row.name).filter(|name| table::find_function(name).is_some());
-    rows.chain(ALIASES.iter().map(|a| a.0)).chain(["dot", "cross", "norm"])
-}
-
-/// Where an expression stands, hence which names it may use.
-#[derive(Clone, Copy)]
-pub(super) enum Place<'a> {
-    /// Any name.
-    Anywhere,
-    /// The default of a parameter: constants.
-    Default(&'a Ident),
-    /// The value of a constant, or a bound: constants.
-    Constant,
-    /// The body of a function: its arguments, constants.
-    Function(&'a Ident, &'a [Ident]),
-    /// A range of indices, or a fixed index: constants without indices.
-    Extent,
-}
+use crate::syntax::tree::{self, Declared, ExprId, ExprKind, Ident, Index, Reference};
 
 /// The name of a component of what is declared under this name.
 pub(super) fn component_name(name: &str, dim: Dim, c: usize) -> String {
     if dim == 0 { name.to_owned() } else { format!("{name}.{}", COMPONENTS[c]) }
 }
 
-impl<'a> Builder<'a> {
+impl<'a> Resolver<'a> {
     /// Resolves every expression and fills the lists of the model.
     pub(super) fn resolve_all(&mut self, found: &Declarations<'a>) {
         for f in &found.functions {
@@ -63,11 +36,11 @@ impl<'a> Builder<'a> {
             self.model.index_sets.push(model::IndexSet { name: name.name.clone(), first, last, span: name.span });
         }
         for item in &found.constants {
-            let given = self.given(item, Place::Constant);
+            let given = self.given(item, Allowed::Constant);
             self.model.constants.extend(given);
         }
         for item in &found.parameters {
-            let given = self.given(item, Place::Default(&item.target.name));
+            let given = self.given(item, Allowed::Default(&item.target.name));
             self.model.parameters.extend(given);
         }
         for item in &found.states {
@@ -99,15 +72,12 @@ impl<'a> Builder<'a> {
         self.report_free();
     }
 
-    fn dim_of(&self, name: &str) -> Dim {
-        self.dims.get(name).copied().unwrap_or(0)
-    }
-
-    fn given(&mut self, item: &'a tree::Declared, place: Place<'a>) -> Vec<model::Given> {
+    fn given(&mut self, item: &'a Declared, place: Allowed<'a>) -> Vec<model::Given> {
         let name = &item.target.name.name;
-        let dim = self.dim_of(name);
+        let dim = self.shapes.dim(name);
         let parts = usize::from(dim.max(1));
         let (indexed, scope) = self.axes(&item.target.indices);
+        self.refuse_comparison(item);
         let mut tables: Vec<Option<model::Table>> = vec![None; parts];
         let values = match item.value {
             Some(value) if self.is_table(value) => {
@@ -118,7 +88,7 @@ impl<'a> Builder<'a> {
             Some(value) => self.within_scope(scope, |b| b.bodies(value, place, dim)),
             None => vec![self.number_body(0.0, item.target.span); parts],
         };
-        let bounds = item.bounds.map(|(a, b)| (self.scalar(a, Place::Constant), self.scalar(b, Place::Constant)));
+        let bounds = item.bounds.map(|(a, b)| (self.scalar(a, Allowed::Constant), self.scalar(b, Allowed::Constant)));
         let component = |(c, (value, table)): (usize, (Body, Option<model::Table>))| model::Given {
             name: component_name(name, dim, c),
             unit: item.unit.as_ref().map(|u| u.text.clone()),
@@ -132,9 +102,9 @@ impl<'a> Builder<'a> {
         values.into_iter().zip(tables).enumerate().map(component).collect()
     }
 
-    fn resolve_state(&mut self, item: &'a tree::Declared) {
+    fn resolve_state(&mut self, item: &'a Declared) {
         let name = &item.target.name.name;
-        let dim = self.dim_of(name);
+        let dim = self.shapes.dim(name);
         let (indexed, _) = self.axes(&item.target.indices);
         for (c, &letter) in COMPONENTS.iter().enumerate().take(usize::from(dim.max(1))) {
             self.model.states.push(model::State {
@@ -150,41 +120,68 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn resolve_start(&mut self, start: &super::names::Initial<'a>) {
+    fn resolve_start(&mut self, start: &InitialItem<'a>) {
         let item = start.item;
-        let Some(value) = item.value else { return };
-        let name = &item.target.name.name;
-        let Some(first) = self.declared_states.iter().position(|&d| d == start.state) else { return };
-        let dim = self.dim_of(name);
-        let indexed = self.model.states[first].indexed.clone();
-        if indexed.rank() != item.target.indices.len() {
-            self.wrong_rank(&item.target, indexed.rank());
-            return;
-        }
-        let scope = self.rebind(&item.target.indices, &indexed);
-        let bodies = if indexed.is_scalar() && !self.is_table(value) {
-            self.shared(value, Place::Anywhere, dim)
-        } else if self.is_table(value) {
-            self.start_table(item, value, &indexed, dim)
-        } else {
-            self.within_scope(scope, |b| b.bodies(value, Place::Anywhere, dim))
-        };
-        for (c, body) in bodies.into_iter().enumerate() {
-            self.starts.entry((first + c, item.target.primes)).or_insert((body, item));
+        let first = self.shapes.state_firsts[start.state];
+        let dim = self.shapes.dim(&item.target.name.name);
+        let (order, span, end) = (item.target.primes, item.target.span, self.end_of(item));
+        self.refuse_comparison(item);
+        let bodies = item.value.and_then(|value| self.start_bodies(item, value, first, dim));
+        for c in 0..usize::from(dim.max(1)) {
+            let value = bodies.as_ref().and_then(|list| list.get(c).copied());
+            self.starts.push(StartValue { state: first + c, order, value, span, end });
         }
     }
 
-    fn resolve_definition(&mut self, d: &super::names::Named<'a>) {
-        let dim = self.dim_of(d.name);
+    /// One body for each component; `None` after a mistake.
+    fn start_bodies(&mut self, item: &'a Declared, value: ExprId, first: usize, dim: Dim) -> Option<Vec<Body>> {
+        let indexed = self.model.states[first].indexed.clone();
+        if indexed.rank() != item.target.indices.len() {
+            self.wrong_rank(&item.target, indexed.rank());
+            return None;
+        }
+        let scope = self.rebind(&item.target.indices, &indexed);
+        Some(if indexed.is_scalar() && !self.is_table(value) {
+            self.shared(value, Allowed::Anywhere, dim)
+        } else if self.is_table(value) {
+            self.start_table(item, value, &indexed, dim)
+        } else {
+            self.within_scope(scope, |b| b.bodies(value, Allowed::Anywhere, dim))
+        })
+    }
+
+    /// `state x = 5 >= 0` would start from 1: whoever writes that means a bound, or another value.
+    fn refuse_comparison(&mut self, item: &Declared) {
+        let Some(value) = item.value else { return };
+        let ExprKind::Comparison(operands, _) = &self.input.tree.exprs[value.0 as usize].kind else { return };
+        let span = self.input.span_of(value);
+        let (target, first) = (self.input.text(item.target.span), self.input.text(self.input.span_of(operands[0])));
+        let headline = format!("the value of `{target}` is a comparison, which is 1 or 0");
+        let text = self.input.text(span);
+        let help =
+            format!("write the value alone, `{target} = {first}`; if 1 or 0 is meant, `if {text} then 1 else 0`");
+        self.say(error("E0215", headline, span, "true or false, not a quantity").help(help));
+    }
+
+    /// The empty span after a declared item.
+    fn end_of(&self, item: &Declared) -> Span {
+        let value = item.value.map(|v| self.input.span_of(v));
+        let others = [value, item.unit.as_ref().map(|u| u.span), item.bounds.map(|b| self.input.span_of(b.1))];
+        let last = others.into_iter().flatten().map(|span| span.end).fold(item.target.span.end, u32::max);
+        Span { start: last, end: last, ..item.target.span }
+    }
+
+    fn resolve_definition(&mut self, d: &DefinitionItem<'a>) {
+        let dim = self.shapes.dim(d.name);
         let (indexed, values) = match (d.indices.is_empty(), d.pieces.is_empty()) {
             (true, _) if self.is_table(d.value) => {
-                self.table_in_formula(self.span_of(d.value));
+                self.table_in_formula(self.input.span_of(d.value));
                 (Indexed::default(), vec![self.number_body(0.0, d.span); usize::from(dim.max(1))])
             }
-            (true, _) => (Indexed::default(), self.shared(d.value, Place::Anywhere, dim)),
+            (true, _) => (Indexed::default(), self.shared(d.value, Allowed::Anywhere, dim)),
             (false, true) => {
                 let (indexed, scope) = self.axes(d.indices);
-                let values = self.within_scope(scope, |b| b.bodies(d.value, Place::Anywhere, dim));
+                let values = self.within_scope(scope, |b| b.bodies(d.value, Allowed::Anywhere, dim));
                 (indexed, values)
             }
             (false, false) => self.pieces(d, dim),
@@ -202,15 +199,19 @@ impl<'a> Builder<'a> {
     }
 
     /// A number outside of all indices.
-    pub(super) fn scalar(&mut self, expr: ExprId, place: Place<'a>) -> Body {
+    pub(super) fn scalar(&mut self, expr: ExprId, place: Allowed<'a>) -> Body {
         self.shared(expr, place, 0)[0]
     }
 
     pub(super) fn within(&mut self, within: Option<&'a tree::Within>) -> Option<model::Within> {
-        within.map(|w| model::Within { value: self.scalar(w.value, Place::Anywhere), percent: w.percent, span: w.span })
+        within.map(|w| model::Within {
+            value: self.scalar(w.value, Allowed::Anywhere),
+            percent: w.percent,
+            span: w.span,
+        })
     }
 
-    fn resolve_equation(&mut self, equation: &super::names::Equation<'a>) {
+    fn resolve_equation(&mut self, equation: &EquationItem<'a>) {
         match equation.left {
             Left::Derivative(name, span, primes, reference) => {
                 self.derivative_equation(equation, name, span, primes, reference);
@@ -221,7 +222,7 @@ impl<'a> Builder<'a> {
                     self.bare_state(target, i);
                 }
                 let (_, scope) = self.places(&target.indices);
-                self.within_scope(scope, |b| b.value(equation.rhs, Place::Anywhere));
+                self.within_scope(scope, |b| b.value(equation.rhs, Allowed::Anywhere));
             }
             Left::Expression => self.expression_equation(equation),
         }
@@ -229,18 +230,18 @@ impl<'a> Builder<'a> {
 
     fn derivative_equation(
         &mut self,
-        equation: &super::names::Equation<'a>,
+        equation: &EquationItem<'a>,
         name: &'a str,
         span: Span,
         primes: u8,
         reference: &'a Reference,
     ) {
-        let lhs_span = self.span_of(equation.lhs);
+        let lhs_span = self.input.span_of(equation.lhs);
         let (place, scope) = self.places(&reference.indices);
         let state = match self.model.symbols.get(name) {
             Some(&Symbol::State(i)) => Some(i),
             Some(&Symbol::Definition(i)) => {
-                self.primed_definitions.entry(i).or_default().push(lhs_span);
+                self.uses.primed.entry(i).or_default().push(lhs_span);
                 None
             }
             Some(&symbol) => {
@@ -254,17 +255,17 @@ impl<'a> Builder<'a> {
         };
         let Some(state) = state else {
             let (lhs, rhs) = (self.number_body(0.0, span), self.number_body(0.0, span));
-            self.within_scope(scope, |b| b.value(equation.rhs, Place::Anywhere));
+            self.within_scope(scope, |b| b.value(equation.rhs, Allowed::Anywhere));
             self.push_equation(equation, lhs, rhs, None, place);
             return;
         };
-        *self.uses.entry(Symbol::State(state)).or_default() += 1;
+        self.uses.mark(Symbol::State(state));
         let rank = self.model.states[state].indexed.rank();
         if rank != reference.indices.len() {
             self.wrong_rank(reference, rank);
             return;
         }
-        let dim = self.dim_of(name);
+        let dim = self.shapes.dim(name);
         let Some(which) = self.which_component(reference, dim) else { return };
         let range = match which {
             Some(c) => c..c + 1,
@@ -291,7 +292,7 @@ impl<'a> Builder<'a> {
             let root = self.push(kind, lhs_span);
             left.push((state + c, Body { start, end: self.model.terms.len() as u32, root }));
         }
-        let right = self.within_scope(scope, |b| b.bodies(equation.rhs, Place::Anywhere, dim));
+        let right = self.within_scope(scope, |b| b.bodies(equation.rhs, Allowed::Anywhere, dim));
         for ((state, lhs), rhs) in left.into_iter().zip(right) {
             self.push_equation(equation, lhs, rhs, Some(state), place.clone());
         }
@@ -302,19 +303,19 @@ impl<'a> Builder<'a> {
         let by = self.model.terms.len() as u32 - body.start;
         for i in body.range() {
             let mut term = self.model.terms[i].clone();
-            super::terms::map_operands(&mut term.kind, |o| model::TermId(o.0 + by));
+            map_operands(&mut term.kind, |o| model::TermId(o.0 + by));
             self.model.terms.push(term);
         }
         model::TermId(body.root.0 + by)
     }
 
     /// `m*u[i]'' + k*u[i] = 0`: the indices of the left side, in their order, are what it is for.
-    fn expression_equation(&mut self, equation: &super::names::Equation<'a>) {
+    fn expression_equation(&mut self, equation: &EquationItem<'a>) {
         let (scope, locals) = self.implied_indices(equation.lhs);
         let (left, right) = self.within_scope(scope, |b| {
-            let (start, value) = b.value(equation.lhs, Place::Anywhere);
+            let (start, value) = b.value(equation.lhs, Allowed::Anywhere);
             let left = b.split(start, value);
-            let (start, value) = b.value(equation.rhs, Place::Anywhere);
+            let (start, value) = b.value(equation.rhs, Allowed::Anywhere);
             (left, b.split(start, value))
         });
         if left.len() != right.len() {
@@ -334,7 +335,7 @@ impl<'a> Builder<'a> {
         let mut names: Vec<(ExprId, &'a Ident)> = Vec::new();
         let mut ranges: Vec<(&'a Ident, (ExprId, ExprId))> = Vec::new();
         let mut open: Vec<(ExprId, Vec<&'a str>)> = vec![(lhs, Vec::new())];
-        let tree = self.tree;
+        let tree = self.input.tree;
         while let Some((id, inside)) = open.pop() {
             match &tree.exprs[id.0 as usize].kind {
                 ExprKind::Reduce(_, binders, condition, body) => {
@@ -359,7 +360,7 @@ impl<'a> Builder<'a> {
                             names.push((id, name));
                         }
                     }
-                    open.extend(r.indices.iter().flat_map(super::scope::parts).map(|e| (e, inside.clone())));
+                    open.extend(r.indices.iter().flat_map(parts).map(|e| (e, inside.clone())));
                 }
                 ExprKind::Number(_) | ExprKind::Text(_) => {}
                 ExprKind::Quantity(a, _) | ExprKind::Neg(a) | ExprKind::Not(a) => open.push((*a, inside)),
@@ -387,7 +388,7 @@ impl<'a> Builder<'a> {
 
     fn push_equation(
         &mut self,
-        equation: &super::names::Equation<'a>,
+        equation: &EquationItem<'a>,
         lhs: Body,
         rhs: Body,
         target: Option<usize>,
@@ -397,22 +398,22 @@ impl<'a> Builder<'a> {
         self.model.equations.push(model::Equation { lhs, rhs, target, owner: target, place, span, equals });
     }
 
-    fn resolve_conserved(&mut self, c: &super::names::Conserve<'a>, found: &Declarations<'a>) {
-        let dim = c.definition.map_or(0, |i| self.dim_of(found.definitions[i].name));
+    fn resolve_conserved(&mut self, c: &ConserveItem<'a>, found: &Declarations<'a>) {
+        let dim = c.definition.map_or(0, |i| self.shapes.dim(found.definitions[i].name));
         let values = match c.definition {
-            Some(_) => self.shared(c.value, Place::Anywhere, dim),
+            Some(_) => self.shared(c.value, Allowed::Anywhere, dim),
             None => {
-                let (start, value) = self.within_scope(None, |b| b.value(c.value, Place::Anywhere));
+                let (start, value) = self.within_scope(None, |b| b.value(c.value, Allowed::Anywhere));
                 self.split(start, value)
             }
         };
         let dim = if values.len() > 1 { values.len() as Dim } else { 0 };
         let within = self.within(c.within);
         if let Some(i) = c.definition {
-            let i = self.definition_firsts.get(i).copied().unwrap_or(i);
-            *self.uses.entry(Symbol::Definition(i)).or_default() += 1;
+            let i = self.shapes.definition_firsts[i];
+            self.uses.mark(Symbol::Definition(i));
         }
-        let name = c.name.map_or_else(|| self.text(self.span_of(c.value)).to_owned(), |n| n.name.clone());
+        let name = c.name.map_or_else(|| self.input.text(self.input.span_of(c.value)).to_owned(), |n| n.name.clone());
         let name = one_line(&name);
         for (k, value) in values.into_iter().enumerate() {
             let name = component_name(&name, dim, k);
@@ -420,17 +421,17 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn resolve_expect(&mut self, e: &super::names::Expect<'a>) {
-        let quantity = self.within_scope(None, |b| b.body(e.quantity, Place::Anywhere));
-        let time = self.scalar(e.time, Place::Anywhere);
-        let value = self.scalar(e.value, Place::Anywhere);
+    fn resolve_expect(&mut self, e: &ExpectItem<'a>) {
+        let quantity = self.within_scope(None, |b| b.body(e.quantity, Allowed::Anywhere));
+        let time = self.scalar(e.time, Allowed::Anywhere);
+        let value = self.scalar(e.value, Allowed::Anywhere);
         let within = self.within(e.within);
-        let name = one_line(self.text(self.span_of(e.quantity)));
+        let name = one_line(self.input.text(self.input.span_of(e.quantity)));
         self.model.expects.push(model::Expect { name, quantity, time, value, within, run: e.run, span: e.span });
     }
 
     /// The bodies of an expression outside of indices that several names share: resolved once.
-    pub(super) fn shared(&mut self, expr: ExprId, place: Place<'a>, dim: Dim) -> Vec<Body> {
+    pub(super) fn shared(&mut self, expr: ExprId, place: Allowed<'a>, dim: Dim) -> Vec<Body> {
         if let Some(bodies) = self.bodies.get(&expr)
             && bodies.len() == usize::from(dim.max(1))
         {
@@ -448,18 +449,10 @@ impl<'a> Builder<'a> {
 
     /// Names of functions, the model's and the builtin ones.
     pub(super) fn function_names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.functions.keys().cloned().collect();
+        let mut names: Vec<String> = self.names.functions.keys().cloned().collect();
         names.sort_unstable();
         names.extend(builtin_names().map(str::to_owned));
         names
-    }
-
-    /// Names of values that are nearest to this one.
-    pub(super) fn near_names(&self, name: &str) -> Vec<String> {
-        let mut names: Vec<&str> = self.model.symbols.keys().map(String::as_str).filter(|n| !n.contains('.')).collect();
-        names.sort_unstable();
-        names.extend(MATHEMATICAL.iter().map(|m| m.0));
-        suggest::nearest(name, names.into_iter()).into_iter().map(str::to_owned).collect()
     }
 
     /// Too many or too few indices.
@@ -477,7 +470,7 @@ impl<'a> Builder<'a> {
             _ => format!("`{name}` has {} and is given {}", count(rank), count(found)),
         };
         let mut report = error("E0513", headline, reference.span, "");
-        if let Some(&declared) = self.declared.get(name.as_str()) {
+        if let Some(&declared) = self.names.declared.get(name.as_str()) {
             report = report.label(declared, format!("declared with {}", count(rank)));
         }
         let letters: Vec<&str> = ["i", "j", "k", "l", "m"].into_iter().take(rank).collect();
@@ -490,9 +483,4 @@ impl<'a> Builder<'a> {
             _ => report.help(format!("write `{name}[{}]`", letters.join(", "))),
         });
     }
-}
-
-/// Text on one line, blanks collapsed.
-pub(super) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

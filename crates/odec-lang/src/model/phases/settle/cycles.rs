@@ -2,15 +2,31 @@
 
 use odec_ir::Span;
 
-use super::Builder;
 use crate::diagnostic::Diagnostic;
+use crate::model::phases::reports::Reports;
 use crate::model::{Body, Level, Model, Start, Table, TermKind};
 use crate::order::{components, is_cycle};
 use crate::report::{Build, error};
 
-impl Builder<'_> {
-    /// Orders of evaluation of constants, definitions, functions and start values; cycles are errors.
-    pub(super) fn check_cycles(&mut self) {
+/// Orders of evaluation of constants, definitions, functions and start values; cycles are errors.
+pub(super) fn find(model: Model, reports: &mut Reports) -> Model {
+    let mut cycles = Cycles { model, reports };
+    cycles.find();
+    cycles.model
+}
+
+/// The model as far as its orders of evaluation are known.
+struct Cycles<'a> {
+    model: Model,
+    reports: &'a mut Reports,
+}
+
+impl Cycles<'_> {
+    fn say(&mut self, report: Diagnostic) {
+        self.reports.say(report);
+    }
+
+    fn find(&mut self) {
         self.check_functions();
         let constants = self.dependencies(self.model.constants.iter().map(|c| c.value).collect(), Model::constant_read);
         let constants = self.with_extents(constants);
@@ -24,7 +40,7 @@ impl Builder<'_> {
         for i in self.model.definition_order.clone() {
             self.model.definition_levels[i] = self.model.level(self.model.definitions[i].value);
         }
-        if self.sound() {
+        if self.reports.sound() {
             self.check_start_order();
         }
     }
@@ -131,7 +147,7 @@ impl Builder<'_> {
                             "",
                         )
                         .help("start values may use parameters, definitions and other start values");
-                        self.diagnostics.push(report);
+                        self.reports.say(report);
                     }
                     _ => {}
                 }
@@ -175,7 +191,7 @@ impl Builder<'_> {
                         "",
                     )
                     .help("start values may use parameters, definitions of states and other start values");
-                    self.diagnostics.push(report);
+                    self.reports.say(report);
                 }
                 self.model.start_order.push(starts[i]);
             }

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use odec_ir::Span;
 
-use super::Builder;
+use super::Input;
+use super::reports::Reports;
 use crate::diagnostic::Diagnostic;
+use crate::model::Time;
 use crate::report::{Build, error, warning};
 use crate::syntax::tree::{Binary, Declared, EntryValue, ExprId, ExprKind, StatementKind};
 
@@ -39,18 +41,37 @@ struct Clash {
     text: String,
 }
 
-impl<'a> Builder<'a> {
-    /// A range or time in another unit than that of the model's time: the number would mean something else.
-    pub(super) fn check_time_units(&mut self) {
-        let unit = self.model.time.unit.clone().unwrap_or_else(|| "s".to_owned());
+/// A range or time in another unit than that of the model's time: the number would mean something else.
+pub(super) fn times(input: Input<'_>, time: &Time) -> Vec<Diagnostic> {
+    let mut units = Units { input, time, reports: Reports::default() };
+    units.check_times();
+    units.reports.into_list()
+}
+
+/// The note that units are not checked, and one warning for all numbers that would need a conversion.
+pub(super) fn find(input: Input<'_>, time: &Time) -> Vec<Diagnostic> {
+    let mut units = Units { input, time, reports: Reports::default() };
+    units.say_units();
+    units.reports.into_list()
+}
+
+struct Units<'a> {
+    input: Input<'a>,
+    time: &'a Time,
+    reports: Reports,
+}
+
+impl<'a> Units<'a> {
+    fn check_times(&mut self) {
+        let unit = self.time.unit.clone().unwrap_or_else(|| "s".to_owned());
         let mut times: Vec<ExprId> = Vec::new();
-        let entries = self.tree.statements.iter().filter_map(|s| match &s.kind {
+        let entries = self.input.tree.statements.iter().filter_map(|s| match &s.kind {
             StatementKind::Run(_, entries, _) => Some(entries),
             _ => None,
         });
         for entry in entries.flatten() {
             let key = entry.key.name.as_str();
-            if key != self.model.time.name && !matches!(key, "t" | "step" | "max_step" | "samples") {
+            if key != self.time.name && !matches!(key, "t" | "step" | "max_step" | "samples") {
                 continue;
             }
             match &entry.value {
@@ -63,8 +84,8 @@ impl<'a> Builder<'a> {
             times.push(e);
         }
         for time in times {
-            for id in self.nodes_of(time) {
-                if let ExprKind::Quantity(_, found) = &self.tree.exprs[id.0 as usize].kind
+            for id in self.input.nodes_of(time) {
+                if let ExprKind::Quantity(_, found) = &self.input.tree.exprs[id.0 as usize].kind
                     && !same_time(&found.text, &unit)
                 {
                     let found = found.clone();
@@ -74,13 +95,13 @@ impl<'a> Builder<'a> {
                         found.span,
                         "units are not converted in this version",
                     );
-                    let report = match self.model.time.span {
+                    let report = match self.time.span {
                         Some(span) => report.label(span, format!("time is in [{unit}]")),
                         None => report,
                     };
-                    self.say(report.help(format!(
+                    self.reports.say(report.help(format!(
                         "write the number in [{unit}], or let the model count in [{}]: `time {} [{}]`",
-                        found.text, self.model.time.name, found.text
+                        found.text, self.time.name, found.text
                     )));
                 }
             }
@@ -89,7 +110,7 @@ impl<'a> Builder<'a> {
 
     fn expect_times(&self) -> Vec<ExprId> {
         let mut times = Vec::new();
-        for statement in &self.tree.statements {
+        for statement in &self.input.tree.statements {
             let lines = match &statement.kind {
                 StatementKind::Run(_, _, inside) => &inside[..],
                 StatementKind::Expect { .. } => std::slice::from_ref(statement),
@@ -104,8 +125,7 @@ impl<'a> Builder<'a> {
         times
     }
 
-    /// The note that units are not checked, and one warning for all numbers that would need a conversion.
-    pub(super) fn say_units(&mut self) {
+    fn say_units(&mut self) {
         let clashes = self.unit_clashes();
         if let Some((first, rest)) = clashes.split_first() {
             let report = warning(
@@ -115,10 +135,10 @@ impl<'a> Builder<'a> {
                 first.text.clone(),
             )
             .also_all(rest.iter().map(|c| c.span), "and here");
-            self.say(report.help("units are neither checked nor converted in this version: write both numbers in one unit, or the factor between them"));
+            self.reports.say(report.help("units are neither checked nor converted in this version: write both numbers in one unit, or the factor between them"));
         }
         let mut units: Vec<Span> = Vec::new();
-        for statement in &self.tree.statements {
+        for statement in &self.input.tree.statements {
             match &statement.kind {
                 StatementKind::Time(_, Some(unit)) => units.push(unit.span),
                 StatementKind::Param(items)
@@ -130,7 +150,7 @@ impl<'a> Builder<'a> {
                 _ => {}
             }
         }
-        for expr in &self.tree.exprs {
+        for expr in &self.input.tree.exprs {
             if let ExprKind::Quantity(_, unit) = &expr.kind {
                 units.push(unit.span);
             }
@@ -142,7 +162,7 @@ impl<'a> Builder<'a> {
                 first,
                 if units.len() == 1 { "the unit".to_owned() } else { format!("the first of {} units", units.len()) },
             );
-            self.say(
+            self.reports.say(
                 report.help(
                     "this version takes every number as it is written: give all of them in units that fit together",
                 ),
@@ -151,13 +171,13 @@ impl<'a> Builder<'a> {
     }
 
     fn unit_clashes(&self) -> Vec<Clash> {
-        let tree = self.tree;
+        let tree = self.input.tree;
         let mut clashes = Vec::new();
         let units = self.declared_units();
         let mut in_function = vec![false; tree.exprs.len()];
         for statement in &tree.statements {
             if let StatementKind::Function { body, .. } = &statement.kind {
-                for id in self.nodes_of(*body) {
+                for id in self.input.nodes_of(*body) {
                     in_function[id.0 as usize] = true;
                 }
             }
@@ -238,7 +258,7 @@ impl<'a> Builder<'a> {
         if item.target.primes == 1
             && let Some(&of_state) = units.get(item.target.name.name.as_str())
         {
-            let time = self.model.time.unit.as_deref().unwrap_or("s");
+            let time = self.time.unit.as_deref().unwrap_or("s");
             let derived =
                 [format!("{of_state}/{time}"), format!("{of_state}*{time}^-1"), format!("{of_state}{time}^-1")];
             if !derived.iter().any(|d| same(d, &unit.text)) && !same(of_state, "rad") && !same(of_state, "1") {
@@ -251,7 +271,7 @@ impl<'a> Builder<'a> {
     /// The unit of each declared name that has one.
     fn declared_units(&self) -> HashMap<&'a str, &'a str> {
         let mut units = HashMap::new();
-        for statement in &self.tree.statements {
+        for statement in &self.input.tree.statements {
             if let StatementKind::Param(items)
             | StatementKind::Const(items)
             | StatementKind::State(items)

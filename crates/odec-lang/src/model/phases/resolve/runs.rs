@@ -1,14 +1,10 @@
-//! Run blocks and parameter sets: which entries there are, what kind of value each takes, and that the values are known
-//! before the run.
+//! Run blocks and parameter sets: which entries there are, and what kind of value each takes.
 
 use odec_ir::Span;
 
-use super::names::Declarations;
-use super::resolve::Place;
-use super::{Builder, Use, UseKind};
-use crate::model::{
-    self, Body, ENTRIES, EntryValue, Level, Overrides, ParamSet, Run, RunEntry, SetEntry, Symbol, TermKind,
-};
+use super::{Allowed, Resolver, Use, UseKind};
+use crate::model::phases::names::{Declarations, MATHEMATICAL};
+use crate::model::{self, Body, ENTRIES, EntryValue, ParamSet, Run, RunEntry, SetEntry, Symbol, TermKind};
 use crate::report::error;
 use crate::suggest;
 use crate::syntax::tree::{self, Entry, ExprId, ExprKind, Ident};
@@ -58,7 +54,7 @@ const OTHER_ENTRIES: &[(&str, &str)] = &[
     ("output", "record"),
 ];
 
-impl<'a> Builder<'a> {
+impl<'a> Resolver<'a> {
     /// Reads the run blocks and parameter sets.
     pub(super) fn resolve_runs(&mut self, found: &Declarations<'a>) {
         for (name, entries) in &found.sets {
@@ -82,7 +78,7 @@ impl<'a> Builder<'a> {
             let name = block.name.map(|n| n.name.clone());
             let span = block.name.map_or(block.span, |n| n.span);
             let same = self.model.runs.iter().find(|r| r.name == name).map(|r| r.span);
-            if let Some(first) = same.filter(|_| self.broken.is_empty()) {
+            if let Some(first) = same.filter(|_| self.names.broken.is_empty()) {
                 let headline = match &name {
                     Some(name) => format!("the run `{name}` is declared twice"),
                     None => "two run blocks without a name".to_owned(),
@@ -102,8 +98,10 @@ impl<'a> Builder<'a> {
         let mut list: Vec<SetEntry> = Vec::new();
         for entry in entries {
             let value = match &entry.value {
-                tree::EntryValue::Expr(value) => self.body(*value, Place::Anywhere),
-                _ => {
+                tree::EntryValue::Expr(value) => self.body(*value, Allowed::Anywhere),
+                // `method = x`: a word in a run block, a value here
+                tree::EntryValue::Word(word) => self.named_value(word),
+                tree::EntryValue::Range(..) => {
                     self.say(
                         error("E0403", "a parameter set holds numbers", entry.span, "")
                             .help(format!("write `{} = 1`", entry.key.name)),
@@ -112,9 +110,9 @@ impl<'a> Builder<'a> {
                 }
             };
             match self.model.symbols.get(&entry.key.name).copied() {
-                Some(symbol) if self.dims.contains_key(entry.key.name.as_str()) => {
+                Some(symbol) if (self.shapes.dim(entry.key.name.as_str()) > 0) => {
                     let headline = format!("`{}` is a vector, and a parameter set gives numbers", entry.key.name);
-                    let declared = self.declared.get(&entry.key.name).copied();
+                    let declared = self.names.declared.get(&entry.key.name).copied();
                     let report = error("E0408", headline, entry.key.span, model::Model::kind_of(symbol));
                     let report = match declared {
                         Some(declared) => report.label(declared, "declared here"),
@@ -133,10 +131,35 @@ impl<'a> Builder<'a> {
         list
     }
 
+    /// The value of a scalar by its name.
+    fn named_value(&mut self, word: &'a Ident) -> Body {
+        let name = word.name.as_str();
+        let rank = self.names.ranks.get(name).copied().unwrap_or(0);
+        let kind = match self.model.symbols.get(name).copied() {
+            Some(symbol) if rank > 0 || self.shapes.dim(name) > 0 || matches!(symbol, Symbol::Index(_)) => {
+                let headline = format!("`{name}` is {}, and no number", model::Model::kind_of(symbol));
+                self.say(error("E0403", headline, word.span, "").help("a parameter set holds numbers"));
+                None
+            }
+            Some(symbol) => {
+                self.uses.mark(symbol);
+                TermKind::scalar(symbol, 0)
+            }
+            None => {
+                let known = MATHEMATICAL.iter().find(|m| m.0 == name).map(|m| TermKind::Number(m.1));
+                if known.is_none() {
+                    self.note_undeclared(name, Use { span: word.span, kind: UseKind::Value });
+                }
+                known
+            }
+        };
+        self.single(kind.unwrap_or(TermKind::Number(0.0)), word.span)
+    }
+
     fn set_once(&mut self, list: &mut Vec<SetEntry>, symbol: Symbol, order: u8, value: Body, entry: &'a Entry) {
         let Some(at) = self.set_element(symbol, entry) else { return };
         let texts =
-            |at: &[Body]| at.iter().map(|body| self.text(self.model.span(*body)).to_owned()).collect::<Vec<_>>();
+            |at: &[Body]| at.iter().map(|body| self.input.text(self.model.span(*body)).to_owned()).collect::<Vec<_>>();
         let own = texts(&at);
         let same = |e: &&SetEntry| (e.symbol, e.order) == (symbol, order) && texts(&e.at) == own;
         if let Some(first) = list.iter().find(same) {
@@ -150,8 +173,8 @@ impl<'a> Builder<'a> {
         list.push(SetEntry { symbol, order, at, value, span: entry.key.span });
     }
 
-    /// The subscripts of an entry: one number for each index of what it names. `None` where they are something else, which
-    /// was said.
+    /// The subscripts of an entry: one number for each index of what it names. `None` where they are something else,
+    /// which was said.
     fn set_element(&mut self, symbol: Symbol, entry: &'a Entry) -> Option<Vec<Body>> {
         let mut at = Vec::with_capacity(entry.indices.len());
         for index in &entry.indices {
@@ -162,7 +185,7 @@ impl<'a> Builder<'a> {
                 self.say(error("E0408", headline, entry.span, "several elements").help(help));
                 return None;
             };
-            at.push(self.body(*e, Place::Anywhere));
+            at.push(self.body(*e, Allowed::Anywhere));
         }
         let rank = self.model.indexed(symbol).map_or(0, model::Indexed::rank);
         if at.is_empty() || at.len() == rank {
@@ -197,7 +220,7 @@ impl<'a> Builder<'a> {
             }
             _ => false,
         };
-        let declared = self.declared.get(name).copied();
+        let declared = self.names.declared.get(name).copied();
         let report = match declared {
             Some(declared) if only_numbers => {
                 let start = Span { end: declared.start, ..declared };
@@ -224,19 +247,6 @@ impl<'a> Builder<'a> {
         self.say(report);
     }
 
-    /// A name in a parameter set that is nowhere else.
-    pub(super) fn unknown_in_set(&mut self, name: &str, span: Span) {
-        let mut near = self.near_names(name);
-        near.retain(|n| matches!(self.model.symbols.get(n), Some(Symbol::Parameter(_) | Symbol::State(_))));
-        let report = error("E0408", format!("the model has no parameter or state named `{name}`"), span, "");
-        let listed: Vec<&str> = near.iter().map(String::as_str).collect();
-        self.say(match &listed[..] {
-            [] => report.help("a parameter set gives values of parameters and start values of states"),
-            [one] => report.help(format!("is it `{one}`?")).fix(span, *one),
-            several => report.help(format!("is it {}?", suggest::any_of(several))),
-        });
-    }
-
     fn run_entries(&mut self, entries: &'a [Entry]) -> Vec<RunEntry> {
         let mut list: Vec<RunEntry> = Vec::new();
         for entry in entries {
@@ -260,28 +270,7 @@ impl<'a> Builder<'a> {
                 self.say(report.help(format!("write `{name} = ...`")).fix(span, ""));
                 continue;
             }
-            let states: Vec<(usize, u8)> = match &entry.argument {
-                None => Vec::new(),
-                Some(reference) if key == "atol" => match self.tolerance_of(reference) {
-                    Some(states) if !states.is_empty() => states,
-                    Some(_) => continue,
-                    None => {
-                        let report = error(
-                            "E0406",
-                            format!("`{}` is not a state", self.text(reference.span)),
-                            reference.span,
-                            "",
-                        );
-                        self.say(report.help("a tolerance of its own, `atol(x) = 1e-12`, is for a state"));
-                        continue;
-                    }
-                },
-                Some(reference) => {
-                    let report = error("E0406", format!("`{name}` is one value for the whole run"), reference.span, "");
-                    self.say(report.help(format!("write `{name} = ...`; only `atol` may differ from state to state")));
-                    continue;
-                }
-            };
+            let Some(states) = self.entry_states(key, entry) else { continue };
             let state = states.first().copied();
             if let Some(first) = list.iter().find(|e| e.key == key && e.state == state) {
                 self.say(
@@ -292,12 +281,12 @@ impl<'a> Builder<'a> {
                 continue;
             }
             let (value, value_span) = match &entry.value {
-                tree::EntryValue::Expr(e) => (self.entry_value(key, *e), self.span_of(*e)),
+                tree::EntryValue::Expr(e) => (self.entry_value(key, *e), self.input.span_of(*e)),
                 tree::EntryValue::Range(a, b) => {
-                    let span = self.span_of(*a).to(self.span_of(*b));
+                    let span = self.input.span_of(*a).to(self.input.span_of(*b));
                     (
                         if key == "t" {
-                            Some(EntryValue::Range(self.body(*a, Place::Anywhere), self.body(*b, Place::Anywhere)))
+                            Some(EntryValue::Range(self.body(*a, Allowed::Anywhere), self.body(*b, Allowed::Anywhere)))
                         } else {
                             None
                         },
@@ -325,8 +314,27 @@ impl<'a> Builder<'a> {
         list
     }
 
+    /// The states that `atol(x)` is for; none for an entry without an argument. `None`: that was a mistake.
+    fn entry_states(&mut self, key: &str, entry: &'a Entry) -> Option<Vec<(usize, u8)>> {
+        let Some(reference) = &entry.argument else { return Some(Vec::new()) };
+        if key != "atol" {
+            let headline = format!("`{}` is one value for the whole run", entry.key.name);
+            let report = error("E0406", headline, reference.span, "");
+            let help = format!("write `{} = ...`; only `atol` may differ from state to state", entry.key.name);
+            self.say(report.help(help));
+            return None;
+        }
+        let states = self.tolerance_of(reference);
+        if states.is_none() {
+            let headline = format!("`{}` is not a state", self.input.text(reference.span));
+            let report = error("E0406", headline, reference.span, "");
+            self.say(report.help("a tolerance of its own, `atol(x) = 1e-12`, is for a state"));
+        }
+        states.filter(|states| !states.is_empty())
+    }
+
     fn entry_value(&mut self, key: &'static str, expr: ExprId) -> Option<EntryValue> {
-        let tree = self.tree;
+        let tree = self.input.tree;
         match (&tree.exprs[expr.0 as usize].kind, key) {
             (ExprKind::Name(r), "method" | "params" | "record" | "samples")
                 if r.primes == 0 && r.indices.is_empty() && r.path.is_empty() =>
@@ -335,22 +343,24 @@ impl<'a> Builder<'a> {
                     return Some(value);
                 }
                 match key {
-                    "samples" => Some(EntryValue::Number(self.body(expr, Place::Anywhere))),
+                    "samples" => Some(EntryValue::Number(self.body(expr, Allowed::Anywhere))),
                     _ => None,
                 }
             }
             (ExprKind::Name(_), "record") => self.record(std::slice::from_ref(&expr)),
             (ExprKind::Table(list) | ExprKind::Tuple(list), "record") => self.record(list),
             (ExprKind::Call(f, arguments), "samples") if f.name == "log" => match arguments[..] {
-                [n, first] => Some(EntryValue::Log(self.body(n, Place::Anywhere), self.body(first, Place::Anywhere))),
+                [n, first] => {
+                    Some(EntryValue::Log(self.body(n, Allowed::Anywhere), self.body(first, Allowed::Anywhere)))
+                }
                 _ => None,
             },
             (ExprKind::Table(list) | ExprKind::Tuple(list), "samples") => {
-                Some(EntryValue::List(list.iter().map(|&e| self.body(e, Place::Anywhere)).collect()))
+                Some(EntryValue::List(list.iter().map(|&e| self.body(e, Allowed::Anywhere)).collect()))
             }
             (_, "method" | "params" | "record" | "t") => None,
             (ExprKind::Table(_) | ExprKind::Tuple(_) | ExprKind::Text(_), _) => None,
-            _ => Some(EntryValue::Number(self.body(expr, Place::Anywhere))),
+            _ => Some(EntryValue::Number(self.body(expr, Allowed::Anywhere))),
         }
     }
 
@@ -366,10 +376,10 @@ impl<'a> Builder<'a> {
                         return Some(EntryValue::Names(Vec::new()));
                     }
                 };
-                *self.uses.entry(symbol).or_default() += 1;
-                let dim = self.dims.get(name).copied().unwrap_or(0);
+                self.uses.mark(symbol);
+                let dim = self.shapes.dim(name);
                 let body = self.number_body(0.0, word.span);
-                let named = |c| (super::resolve::component_name(name, dim, c), body);
+                let named = |c| (super::statements::component_name(name, dim, c), body);
                 Some(EntryValue::Names((0..usize::from(dim.max(1))).map(named).collect()))
             }
             _ => None,
@@ -395,7 +405,7 @@ impl<'a> Builder<'a> {
     }
 
     fn record(&mut self, list: &[ExprId]) -> Option<EntryValue> {
-        let tree = self.tree;
+        let tree = self.input.tree;
         let mut names = Vec::new();
         for &expr in list {
             match &tree.exprs[expr.0 as usize].kind {
@@ -417,21 +427,21 @@ impl<'a> Builder<'a> {
                 return Some(Vec::new());
             }
         };
-        *self.uses.entry(Symbol::State(state)).or_default() += 1;
+        self.uses.mark(Symbol::State(state));
         if !reference.indices.is_empty() {
             let headline = format!("a tolerance is for all elements of `{name}`");
             let report = error("E0406", headline, reference.span, "one element");
             self.say(report.help(format!("write `atol({name}) = ...`")));
             return Some(Vec::new());
         }
-        let dim = self.dims.get(name).copied().unwrap_or(0);
+        let dim = self.shapes.dim(name);
         let Some(which) = self.which_component(reference, dim) else { return Some(Vec::new()) };
         let all = (0..usize::from(dim.max(1))).filter(|c| which.is_none_or(|w| w == *c));
         Some(all.map(|c| (state + c, reference.primes)).collect())
     }
 
     fn unknown_entry(&mut self, key: &Ident) {
-        if self.broken.contains(key.name.as_str()) {
+        if self.names.broken.contains(key.name.as_str()) {
             return;
         }
         let time = self.model.time.name.clone();
@@ -453,166 +463,6 @@ impl<'a> Builder<'a> {
             _ => report.help(format!("the entries are {}", suggest::list(ENTRIES.iter().copied()).replace(" and 2 more", ", `record` and `params`"))),
         };
         self.say(report);
-    }
-
-    /// Values that must be known before a run, and that they make sense.
-    pub(super) fn check_runs(&mut self) {
-        let mut bodies: Vec<(Body, &str)> = Vec::new();
-        for run in &self.model.runs {
-            for entry in &run.entries {
-                match &entry.value {
-                    EntryValue::Number(b) => bodies.push((*b, "an entry of a run block")),
-                    EntryValue::Range(a, b) | EntryValue::Log(a, b) => {
-                        bodies.extend([(*a, "an entry of a run block"), (*b, "an entry of a run block")]);
-                    }
-                    EntryValue::List(list) => bodies.extend(list.iter().map(|&b| (b, "an entry of a run block"))),
-                    EntryValue::Word(_) | EntryValue::Names(_) => {}
-                }
-            }
-        }
-        for expect in &self.model.expects {
-            bodies.extend([(expect.time, "the time of an `expect` line"), (expect.value, "the expected value")]);
-            bodies.extend(expect.within.map(|w| (w.value, "a tolerance")));
-        }
-        for conserved in &self.model.conserved {
-            bodies.extend(conserved.within.map(|w| (w.value, "a tolerance")));
-        }
-        for set in &self.model.param_sets {
-            bodies.extend(set.entries.iter().map(|e| (e.value, "a value of a parameter set")));
-            bodies.extend(set.entries.iter().flat_map(|e| &e.at).map(|at| (*at, "an index in a parameter set")));
-        }
-        for (body, what) in bodies {
-            self.check_known(body, what);
-        }
-        self.check_records();
-        for set in 0..self.model.param_sets.len() {
-            self.check_set(set);
-        }
-        if !self.sound() {
-            return;
-        }
-        let values = match self.model.values(&Overrides::default()) {
-            Ok(values) => values,
-            Err(errors) => {
-                self.diagnostics.extend(errors);
-                return;
-            }
-        };
-        let model = &self.model;
-        for set in model.param_sets.iter().filter(|set| set.entries.iter().any(|e| !e.at.is_empty())) {
-            let overrides = Overrides { params: Some(set.name.clone()), ..Overrides::default() };
-            let errors = model.values(&overrides).err().unwrap_or_default();
-            self.diagnostics.extend(errors.into_iter().filter(|e| e.code == "E0408"));
-        }
-        for run in &model.runs {
-            let mut values = values.clone();
-            if let Some(entry) = run.entries.iter().find(|e| e.key == "params")
-                && let EntryValue::Word(name) = &entry.value
-            {
-                match model.values(&Overrides { params: Some(name.clone()), ..Overrides::default() }) {
-                    Ok(with_set) => values = with_set,
-                    Err(errors) => {
-                        for mut e in errors {
-                            if e.labels.is_empty() {
-                                e = e.label(entry.value_span, "");
-                            }
-                            if !self.diagnostics.contains(&e) {
-                                self.diagnostics.push(e);
-                            }
-                        }
-                        continue;
-                    }
-                }
-            }
-            if let Err(errors) = model.settings(run, &values) {
-                self.diagnostics.extend(errors);
-            }
-        }
-        self.check_expects(&values);
-    }
-
-    /// What is recorded is a state, its derivative, or an output.
-    fn check_records(&mut self) {
-        let mut known = self.model.state_names();
-        known.extend(self.model.outputs.iter().map(|o| o.name.clone()));
-        let mut reports = Vec::new();
-        for entry in self.model.runs.iter().flat_map(|r| &r.entries) {
-            let EntryValue::Names(names) = &entry.value else { continue };
-            for (name, body) in names.iter().filter(|n| !known.contains(&n.0)) {
-                if self.recorded_array(*body) {
-                    continue;
-                }
-                let headline = format!("`{name}` is neither a state nor an output");
-                let report = error("E0406", headline, self.model.span(*body), "");
-                reports.push(report.help(format!("declare it as an output on a line of its own: `output {name}`")));
-            }
-        }
-        self.diagnostics.extend(reports);
-    }
-
-    /// An element of a state.
-    fn recorded_array(&self, body: Body) -> bool {
-        matches!(self.model.term(body.root).kind, TermKind::Element(Symbol::State(_), ..))
-    }
-
-    fn check_known(&mut self, body: Body, what: &str) {
-        let culprit = self.model.terms[body.range()].iter().find(|t| self.model.own_level(&t.kind) > Level::Parameter);
-        if let Some(term) = culprit {
-            let report = error(
-                "E0404",
-                format!("{what} must be known before the run"),
-                term.span,
-                format!("`{}` changes during it", self.text(term.span)),
-            );
-            self.say(report.help("use numbers, constants and parameters"));
-        }
-    }
-
-    fn check_set(&mut self, set: usize) {
-        for i in 0..self.model.param_sets[set].entries.len() {
-            let SetEntry { symbol, order: primes, span, .. } = self.model.param_sets[set].entries[i];
-            if let Symbol::State(state) = symbol {
-                let state = &self.model.states[state];
-                if primes >= state.order {
-                    let report = error(
-                        "E0408",
-                        format!("`{}` is given by an equation and has no start value", state.derivative(primes)),
-                        span,
-                        "",
-                    )
-                    .label(state.span, "declared here");
-                    self.say(report.help("a parameter set gives values of parameters and start values of states"));
-                }
-            }
-        }
-    }
-
-    fn check_expects(&mut self, values: &model::Values) {
-        let mut reports = Vec::new();
-        for expect in &self.model.expects {
-            let number = |body: Body| self.model.number(body, values);
-            for (body, what) in [(expect.time, "time"), (expect.value, "expected value")] {
-                let x = number(body);
-                if !x.is_finite() {
-                    let report = error("E0405", format!("the {what} of this line is {x}"), self.model.span(body), "");
-                    reports.push(report.help("give a finite number"));
-                }
-            }
-        }
-        let within = self
-            .model
-            .expects
-            .iter()
-            .filter_map(|e| e.within)
-            .chain(self.model.conserved.iter().filter_map(|c| c.within));
-        for w in within {
-            let x = self.model.number(w.value, values);
-            if !(x >= 0.0 && x.is_finite()) {
-                let report = error("E0405", format!("the tolerance is {x}"), w.span, "");
-                reports.push(report.help("give a positive number: `within 1e-6`, or relative: `within 0.1 %`"));
-            }
-        }
-        self.diagnostics.extend(reports);
     }
 }
 

@@ -2,10 +2,10 @@
 
 use odec_ir::{Span, builtin as table};
 
-use super::names::MATHEMATICAL;
-use super::resolve::{Place, builtin};
-use super::shapes::{COMPONENTS, Dim, offset};
-use super::{Builder, Use, UseKind};
+use super::{Allowed, builtin};
+use super::{Resolver, Use, UseKind};
+use crate::model::phases::names::MATHEMATICAL;
+use crate::model::phases::shapes::{COMPONENTS, Dim, offset};
 use crate::model::walk::operands;
 use crate::model::{Body, Reduction, Symbol, Term, TermId, TermKind};
 use crate::report::error;
@@ -54,7 +54,7 @@ impl Value {
     }
 }
 
-impl<'a> Builder<'a> {
+impl<'a> Resolver<'a> {
     /// An expression of one term.
     pub(super) fn single(&mut self, kind: TermKind, span: Span) -> Body {
         let start = self.model.terms.len() as u32;
@@ -68,12 +68,12 @@ impl<'a> Builder<'a> {
     }
 
     /// Resolves an expression that must be a number.
-    pub(super) fn body(&mut self, expr: ExprId, place: Place<'a>) -> Body {
+    pub(super) fn body(&mut self, expr: ExprId, place: Allowed<'a>) -> Body {
         let (start, value) = self.value(expr, place);
         match value {
             Value::Scalar(root) => Body { start, end: self.model.terms.len() as u32, root },
             Value::Vector(..) => {
-                let span = self.span_of(expr);
+                let span = self.input.span_of(expr);
                 self.vector_for_number(span);
                 self.number_body(0.0, span)
             }
@@ -81,13 +81,13 @@ impl<'a> Builder<'a> {
     }
 
     /// Resolves an expression of this shape: one body for a number, one for each component of a vector.
-    pub(super) fn bodies(&mut self, expr: ExprId, place: Place<'a>, dim: Dim) -> Vec<Body> {
+    pub(super) fn bodies(&mut self, expr: ExprId, place: Allowed<'a>, dim: Dim) -> Vec<Body> {
         if dim == 0 {
             return vec![self.body(expr, place)];
         }
         let (start, value) = self.value(expr, place);
         if value.dim() != dim {
-            let span = self.span_of(expr);
+            let span = self.input.span_of(expr);
             self.not_this_vector(span, value.dim(), dim);
             return (0..dim).map(|_| self.number_body(0.0, span)).collect();
         }
@@ -124,44 +124,16 @@ impl<'a> Builder<'a> {
     }
 
     /// Resolves an expression. Its nodes are visited in the order of their positions, operands before users.
-    pub(super) fn value(&mut self, expr: ExprId, place: Place<'a>) -> (u32, Value) {
+    pub(super) fn value(&mut self, expr: ExprId, place: Allowed<'a>) -> (u32, Value) {
         let nodes = self.scoped_nodes(expr, place);
         let start = self.model.terms.len() as u32;
         for (id, scope) in nodes {
             self.scopes.here = scope;
             let value = self.node(id, place);
-            self.resolved[id.0 as usize] = Some(value);
+            self.values[id.0 as usize] = Some(value);
         }
         self.scopes.here = self.scopes.base;
         (start, self.value_of(expr))
-    }
-
-    /// The nodes of an expression, operands first.
-    pub(super) fn nodes_of(&self, expr: ExprId) -> Vec<ExprId> {
-        let mut nodes = Vec::new();
-        let mut open = vec![expr];
-        while let Some(id) = open.pop() {
-            nodes.push(id);
-            match &self.tree.exprs[id.0 as usize].kind {
-                ExprKind::Number(_) | ExprKind::Text(_) => {}
-                ExprKind::Name(r) => open.extend(r.indices.iter().flat_map(super::scope::parts)),
-                ExprKind::Quantity(a, _) | ExprKind::Neg(a) | ExprKind::Not(a) => open.push(*a),
-                ExprKind::Binary(_, _, a, b) => open.extend([*a, *b]),
-                ExprKind::If(a, b, c) => open.extend([*a, *b, *c]),
-                ExprKind::Comparison(list, _)
-                | ExprKind::Call(_, list)
-                | ExprKind::Tuple(list)
-                | ExprKind::Table(list) => open.extend(list),
-                ExprKind::Reduce(_, binders, condition, body) => {
-                    open.extend(binders.iter().filter_map(|b| b.1).flat_map(|(a, b)| [a, b]));
-                    open.extend(condition);
-                    open.push(*body);
-                }
-            }
-        }
-        nodes.sort_unstable();
-        nodes.dedup();
-        nodes
     }
 
     pub(super) fn push(&mut self, kind: TermKind, span: Span) -> TermId {
@@ -171,9 +143,9 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn value_of(&mut self, expr: ExprId) -> Value {
-        match self.resolved[expr.0 as usize] {
+        match self.values[expr.0 as usize] {
             Some(value) => value,
-            None => Value::Scalar(self.push(TermKind::Number(0.0), self.span_of(expr))),
+            None => Value::Scalar(self.push(TermKind::Number(0.0), self.input.span_of(expr))),
         }
     }
 
@@ -182,7 +154,7 @@ impl<'a> Builder<'a> {
         match self.value_of(expr) {
             Value::Scalar(term) => term,
             Value::Vector(_, terms) => {
-                self.vector_for_number(self.span_of(expr));
+                self.vector_for_number(self.input.span_of(expr));
                 terms[0]
             }
         }
@@ -202,8 +174,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn node(&mut self, id: ExprId, place: Place<'a>) -> Value {
-        let tree = self.tree;
+    fn node(&mut self, id: ExprId, place: Allowed<'a>) -> Value {
+        let tree = self.input.tree;
         let expr = &tree.exprs[id.0 as usize];
         let span = expr.span;
         match &expr.kind {
@@ -292,7 +264,8 @@ impl<'a> Builder<'a> {
         if value.dim() > 0 && fold != Reduction::Sum {
             let headline = format!("`{}` of vectors has no meaning", word.name);
             self.say(
-                error("E0527", headline, self.span_of(body), "a vector").help("reduce a component, or `norm(...)`"),
+                error("E0527", headline, self.input.span_of(body), "a vector")
+                    .help("reduce a component, or `norm(...)`"),
             );
             return self.nothing(span);
         }
@@ -306,7 +279,7 @@ impl<'a> Builder<'a> {
         let mut chain: Option<TermId> = None;
         for (pair, (operator, _)) in operands.windows(2).zip(operators) {
             let (a, b) = (self.term_of(pair[0]), self.term_of(pair[1]));
-            let place = self.span_of(pair[0]).to(self.span_of(pair[1]));
+            let place = self.input.span_of(pair[0]).to(self.input.span_of(pair[1]));
             let one = match operator {
                 Compare::Lt => self.apply("lt", &[a, b], place),
                 Compare::Le => self.apply("le", &[a, b], place),
@@ -327,10 +300,10 @@ impl<'a> Builder<'a> {
     }
 
     fn call(&mut self, name: &'a Ident, arguments: &'a [ExprId], span: Span) -> Value {
-        if let Some(&index) = self.functions.get(&name.name) {
+        if let Some(&index) = self.names.functions.get(&name.name) {
             let values: Vec<Value> = arguments.iter().map(|&a| self.value_of(a)).collect();
-            self.function_uses[index] += 1;
-            let expected = self.function_arity[index];
+            self.uses.functions.insert(index);
+            let expected = self.names.found.functions[index].arguments.len();
             if expected != values.len() {
                 self.wrong_count(name, expected, values.len(), Some(index), span);
                 return self.nothing(span);
@@ -373,7 +346,7 @@ impl<'a> Builder<'a> {
     }
 
     /// What a name stands for; a term that computes nothing if that was an error.
-    fn name(&mut self, reference: &'a Reference, place: Place<'a>) -> Value {
+    fn name(&mut self, reference: &'a Reference, place: Allowed<'a>) -> Value {
         let subscripts = self.subscripts(reference);
         self.reference(reference, &subscripts, place)
     }
@@ -382,17 +355,17 @@ impl<'a> Builder<'a> {
     pub(super) fn outside_name(&mut self, reference: &'a Reference) -> (u32, Value) {
         // The subscripts are expressions of their own; their ranges, if any, come before the terms.
         let mut all = Vec::new();
-        for e in reference.indices.iter().flat_map(super::scope::parts) {
-            all.extend(self.scoped_nodes(e, Place::Anywhere));
+        for e in reference.indices.iter().flat_map(crate::model::phases::parts) {
+            all.extend(self.scoped_nodes(e, Allowed::Anywhere));
         }
         let start = self.model.terms.len() as u32;
         for (id, scope) in all {
             self.scopes.here = scope;
-            let value = self.node(id, Place::Anywhere);
-            self.resolved[id.0 as usize] = Some(value);
+            let value = self.node(id, Allowed::Anywhere);
+            self.values[id.0 as usize] = Some(value);
         }
         self.scopes.here = self.scopes.base;
-        let value = self.name(reference, Place::Anywhere);
+        let value = self.name(reference, Allowed::Anywhere);
         (start, value)
     }
 
@@ -409,12 +382,12 @@ impl<'a> Builder<'a> {
                     self.push(TermKind::Index(local), name.span)
                 }
                 Index::In(name, a, b) => {
-                    let span = name.span.to(self.span_of(*b));
+                    let span = name.span.to(self.input.span_of(*b));
                     self.range_in_formula(reference, span, &name.name, *a, *b);
                     self.push(TermKind::Number(0.0), span)
                 }
                 Index::Range(a, b) => {
-                    let span = self.span_of(*a).to(self.span_of(*b));
+                    let span = self.input.span_of(*a).to(self.input.span_of(*b));
                     self.range_in_formula(reference, span, "i", *a, *b);
                     self.push(TermKind::Number(0.0), span)
                 }
@@ -425,7 +398,7 @@ impl<'a> Builder<'a> {
 
     fn range_in_formula(&mut self, reference: &Reference, span: Span, index: &str, a: ExprId, b: ExprId) {
         let name = &reference.name.name;
-        let (a, b) = (self.text(self.span_of(a)), self.text(self.span_of(b)));
+        let (a, b) = (self.input.text(self.input.span_of(a)), self.input.text(self.input.span_of(b)));
         let report = error("E0514", format!("`{name}[...]` is one element in a formula"), span, "a range");
         self.say(
             report.help(format!("reduce it: `sum({index} in {a}..{b}: {name}[{index}])`; nothing is summed silently")),
@@ -433,7 +406,7 @@ impl<'a> Builder<'a> {
     }
 
     /// What a name with these subscripts stands for.
-    fn reference(&mut self, reference: &'a Reference, subscripts: &[TermId], place: Place<'a>) -> Value {
+    fn reference(&mut self, reference: &'a Reference, subscripts: &[TermId], place: Allowed<'a>) -> Value {
         let name = reference.name.name.as_str();
         let span = reference.span;
         if let Some(local) = self.bound(self.scopes.here, name) {
@@ -442,11 +415,11 @@ impl<'a> Builder<'a> {
                 self.say(report.help(format!("write `{name}`")));
             }
             if let Some(k) = self.model.locals[local].range.index {
-                *self.uses.entry(Symbol::Index(k)).or_default() += 1;
+                self.uses.mark(Symbol::Index(k));
             }
             return Value::Scalar(self.push(TermKind::Index(local), span));
         }
-        if let Place::Function(_, arguments) = place
+        if let Allowed::Function(_, arguments) = place
             && let Some(i) = arguments.iter().position(|a| a.name == *name)
         {
             return self.argument(reference, i);
@@ -458,7 +431,7 @@ impl<'a> Builder<'a> {
             self.note_undeclared(name, Use { span: reference.name.span, kind: UseKind::Value });
             return self.nothing(span);
         };
-        *self.uses.entry(symbol).or_default() += 1;
+        self.uses.mark(symbol);
         if !self.permitted(reference, symbol, place) {
             return self.nothing(span);
         }
@@ -468,30 +441,24 @@ impl<'a> Builder<'a> {
         }
         if reference.primes > 0 && !matches!(symbol, Symbol::State(_)) {
             if let Symbol::Definition(i) = symbol {
-                self.primed_definitions.entry(i).or_default().push(span);
+                self.uses.primed.entry(i).or_default().push(span);
             } else {
                 self.prime_without_state(name, symbol, span);
             }
             return self.nothing(span);
         }
-        let rank = self.ranks.get(name).copied().unwrap_or(0);
+        let rank = self.names.ranks.get(name).copied().unwrap_or(0);
         if rank != subscripts.len() {
             self.wrong_rank(reference, rank);
             return self.nothing(span);
         }
-        let dim = self.dims.get(name).copied().unwrap_or(0);
+        let dim = self.shapes.dim(name);
         let Some(which) = self.which_component(reference, dim) else { return self.nothing(span) };
         let element = |symbol: Symbol| {
             if rank > 0 {
                 return TermKind::Element(symbol, reference.primes, subscripts.to_vec());
             }
-            match symbol {
-                Symbol::Time | Symbol::Index(_) => TermKind::Time,
-                Symbol::Parameter(i) => TermKind::Parameter(i),
-                Symbol::Constant(i) => TermKind::Constant(i),
-                Symbol::Definition(i) => TermKind::Definition(i),
-                Symbol::State(i) => TermKind::State(i, reference.primes),
-            }
+            TermKind::scalar(symbol, reference.primes).unwrap_or(TermKind::Number(0.0))
         };
         match which {
             Some(c) => Value::Scalar(self.push(element(offset(symbol, c)), span)),
@@ -518,7 +485,7 @@ impl<'a> Builder<'a> {
             error("E0532", format!("`{name}` has no component `{}`", part.name), part.span, "")
                 .help(format!("its components are {}", crate::suggest::list(names.into_iter())))
         };
-        let report = match self.declared.get(name.as_str()) {
+        let report = match self.names.declared.get(name.as_str()) {
             Some(&declared) => report.label(declared, "declared here"),
             None => report,
         };
@@ -527,7 +494,7 @@ impl<'a> Builder<'a> {
     }
 
     fn argument(&mut self, reference: &'a Reference, i: usize) -> Value {
-        let dims = self.argument_dims.clone();
+        let dims = self.instances.arguments.clone();
         let name = &reference.name.name;
         let span = reference.span;
         if reference.primes > 0 {
@@ -550,10 +517,10 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn note_undeclared(&mut self, name: &str, at: Use) {
-        if self.broken.contains(name) {
+        if self.names.broken.contains(name) {
             return;
         }
-        let uses = self.undeclared.entry(name.to_owned()).or_default();
+        let uses = self.uses.undeclared.entry(name.to_owned()).or_default();
         if uses.iter().all(|u| u.span != at.span) {
             uses.push(at);
         }
@@ -566,7 +533,7 @@ impl<'a> Builder<'a> {
 
     /// An undeclared name that is a whole subscript, or moved by a number, was meant to be an index.
     fn mark_subscript(&mut self, subscript: ExprId) {
-        match &self.tree.exprs[subscript.0 as usize].kind {
+        match &self.input.tree.exprs[subscript.0 as usize].kind {
             ExprKind::Binary(Binary::Add | Binary::Sub, _, a, b) => {
                 self.mark(*a, UseKind::Index);
                 self.mark(*b, UseKind::Index);
@@ -576,8 +543,8 @@ impl<'a> Builder<'a> {
     }
 
     fn mark(&mut self, expr: ExprId, kind: UseKind) {
-        if let ExprKind::Name(r) = &self.tree.exprs[expr.0 as usize].kind
-            && let Some(uses) = self.undeclared.get_mut(&r.name.name)
+        if let ExprKind::Name(r) = &self.input.tree.exprs[expr.0 as usize].kind
+            && let Some(uses) = self.uses.undeclared.get_mut(&r.name.name)
             && let Some(found) = uses.iter_mut().find(|u| u.span == r.name.span)
         {
             found.kind = kind;
@@ -585,7 +552,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-pub(super) fn map_operands(kind: &mut TermKind, new: impl Fn(TermId) -> TermId) {
+pub(crate) fn map_operands(kind: &mut TermKind, new: impl Fn(TermId) -> TermId) {
     match kind {
         TermKind::Apply(_, list) => list.iter_mut().for_each(|o| *o = new(*o)),
         TermKind::Call(_, list) | TermKind::Element(_, _, list) => list.iter_mut().for_each(|o| *o = new(*o)),

@@ -2,13 +2,13 @@
 
 use odec_ir::Span;
 
-use super::Builder;
+use super::Collector;
 use crate::model::Symbol;
 use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident, Reference};
 
 /// The form of a left side.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Left<'a> {
+pub enum Left<'a> {
     /// One name, with or without indices, no prime.
     Plain(&'a Reference),
     /// The derivative of this order of a name, in whatever notation, and the reference that has the indices.
@@ -19,19 +19,19 @@ pub(super) enum Left<'a> {
     Expression,
 }
 
-impl<'a> Builder<'a> {
+impl<'a> Collector<'a> {
     fn is_state(&self, name: &str) -> bool {
-        matches!(self.model.symbols.get(name), Some(Symbol::State(_)))
+        matches!(self.names.symbols.get(name), Some(Symbol::State(_)))
     }
 
     fn is_free(&self, name: &str) -> bool {
-        !self.model.symbols.contains_key(name)
+        !self.names.symbols.contains_key(name)
     }
 
     /// The form of a left side. `der(x)`, `d/dt(x)` and `dx/dt` are derivatives where x is a state (or nothing), and
     /// `dx`, `dt` are not declared. A name `d` does no harm: with no function `dt`, a quotient has no meaning there.
     pub(super) fn left_side(&self, lhs: ExprId) -> Left<'a> {
-        let tree = self.tree;
+        let tree = self.input.tree;
         let expr = |id: ExprId| &tree.exprs[id.0 as usize];
         let plain = |id: ExprId| match &expr(id).kind {
             ExprKind::Name(r) if r.primes == 0 => Some(r),
@@ -39,25 +39,27 @@ impl<'a> Builder<'a> {
         };
         let span = expr(lhs).span;
         let may_be_state = |name: &str| self.is_state(name) || self.is_free(name);
-        let by_time = |name: &str| name == "dt" || name.strip_prefix('d') == Some(&self.model.time.name);
+        let by_time = |name: &str| name == "dt" || name.strip_prefix('d') == Some(&self.names.time.name);
         match &expr(lhs).kind {
             ExprKind::Name(r) if r.primes == 0 => Left::Plain(r),
             ExprKind::Name(r) => Left::Derivative(&r.name.name, r.name.span, r.primes, r),
             ExprKind::Call(f, arguments) => match (&arguments[..], f.name.as_str()) {
-                (&[inner], "der") if !self.functions.contains_key("der") => match &expr(inner).kind {
+                (&[inner], "der") if !self.names.functions.contains_key("der") => match &expr(inner).kind {
                     ExprKind::Name(r) if may_be_state(&r.name.name) => {
                         Left::Derivative(&r.name.name, r.name.span, r.primes.saturating_add(1), r)
                     }
                     _ => Left::Expression,
                 },
-                (&[inner], name) if self.is_state(name) && !self.functions.contains_key(name) => Left::Start(f, inner),
+                (&[inner], name) if self.is_state(name) && !self.names.functions.contains_key(name) => {
+                    Left::Start(f, inner)
+                }
                 _ => Left::Expression,
             },
             ExprKind::Binary(Binary::Div, _, top, bottom) => {
                 let Some(top) = plain(*top) else { return Left::Expression };
                 match &expr(*bottom).kind {
                     ExprKind::Call(f, arguments)
-                        if top.name.name == "d" && by_time(&f.name) && !self.functions.contains_key(&f.name) =>
+                        if top.name.name == "d" && by_time(&f.name) && !self.names.functions.contains_key(&f.name) =>
                     {
                         match arguments[..] {
                             [inner] => match &expr(inner).kind {

@@ -1,27 +1,15 @@
-//! Brackets where something is declared or given: `u[i, j in 2..N]` as axes, and `u[1, j]` as the elements that a statement
-//! is for.
+//! Brackets where something is declared or given: `u[i, j in 2..N]` as axes, and `u[1, j]` as the elements that a
+//! statement is for.
 
 use odec_ir::Span;
 
-use super::resolve::Place;
 use super::scope::Scope;
-use super::{Builder, Use, UseKind};
+use super::{Allowed, Resolver};
 use crate::model::{self, Body, Dimension, Indexed, Symbol};
 use crate::report::error;
-use crate::syntax::tree::{ExprId, ExprKind, Ident, Index, Reference};
+use crate::syntax::tree::{ExprId, Ident, Index};
 
-impl<'a> Builder<'a> {
-    /// Notes the rank of what is declared, and that its components are not declared one by one.
-    pub(super) fn declared_whole(&mut self, target: &'a Reference) {
-        self.ranks.entry(target.name.name.as_str()).or_insert(target.indices.len());
-        if let Some(part) = target.path.first() {
-            let name = &target.name.name;
-            let headline = format!("`{name}` is declared as a whole, not by its components");
-            let report = error("E0532", headline, part.span, "a component");
-            self.say(report.help(format!("write all of them: `{name} = (x, y, z)`")));
-        }
-    }
-
+impl<'a> Resolver<'a> {
     /// The axes that brackets declare, with an index for each, and the scope that binds these.
     pub(super) fn axes(&mut self, indices: &'a [Index]) -> (Indexed, Scope) {
         let mut indexed = Indexed::default();
@@ -29,7 +17,7 @@ impl<'a> Builder<'a> {
         let mut said = false;
         for index in indices {
             let (dimension, name, span) = match index {
-                Index::At(e) => match self.plain_name(*e) {
+                Index::At(e) => match self.input.plain_name(*e) {
                     Some(name) if !self.is_number_name(&name.name) => {
                         (self.dimension(name, None), Some(name), name.span)
                     }
@@ -37,16 +25,16 @@ impl<'a> Builder<'a> {
                         if !std::mem::replace(&mut said, true) {
                             self.sizes_in_brackets(*e);
                         }
-                        let span = self.span_of(*e);
+                        let span = self.input.span_of(*e);
                         let range = Some(self.number_range(span));
-                        (Dimension { index: None, range, name: self.text(span).to_owned() }, None, span)
+                        (Dimension { index: None, range, name: self.input.text(span).to_owned() }, None, span)
                     }
                 },
                 Index::In(name, first, last) => (self.dimension(name, Some((*first, *last))), Some(name), name.span),
                 Index::Range(first, last) => {
-                    let span = self.span_of(*first).to(self.span_of(*last));
+                    let span = self.input.span_of(*first).to(self.input.span_of(*last));
                     let range = Some(self.extent_range(*first, *last));
-                    (Dimension { index: None, range, name: self.text(span).to_owned() }, None, span)
+                    (Dimension { index: None, range, name: self.input.text(span).to_owned() }, None, span)
                 }
             };
             let text = name.map_or_else(|| dimension.name.clone(), |n| n.name.clone());
@@ -66,7 +54,7 @@ impl<'a> Builder<'a> {
         let mut scope = None;
         for (index, &local) in indices.iter().zip(&indexed.locals) {
             let name = match index {
-                Index::At(e) => self.plain_name(*e),
+                Index::At(e) => self.input.plain_name(*e),
                 Index::In(name, ..) => Some(name),
                 Index::Range(..) => None,
             };
@@ -84,7 +72,7 @@ impl<'a> Builder<'a> {
         let mut scope = None;
         for index in indices {
             places.push(match index {
-                Index::At(e) => match self.plain_name(*e) {
+                Index::At(e) => match self.input.plain_name(*e) {
                     Some(name) if !self.is_number_name(&name.name) => {
                         let dimension = self.dimension(name, None);
                         self.refuse_second(scope, name);
@@ -102,9 +90,9 @@ impl<'a> Builder<'a> {
                     model::Place::Each(local)
                 }
                 Index::Range(first, last) => {
-                    let span = self.span_of(*first).to(self.span_of(*last));
+                    let span = self.input.span_of(*first).to(self.input.span_of(*last));
                     let range = Some(self.extent_range(*first, *last));
-                    let name = self.text(span).to_owned();
+                    let name = self.input.text(span).to_owned();
                     let local = self.local(name.clone(), Dimension { index: None, range, name }, span);
                     model::Place::Each(local)
                 }
@@ -115,12 +103,12 @@ impl<'a> Builder<'a> {
 
     /// A constant index on a left side. `u[i+1]' = ...` is not one.
     fn fixed_index(&mut self, e: ExprId) -> Body {
-        let moved = self.nodes_of(e).into_iter().find_map(|id| {
-            let name = self.plain_name(id)?;
+        let moved = self.input.nodes_of(e).into_iter().find_map(|id| {
+            let name = self.input.plain_name(id)?;
             matches!(self.model.symbols.get(&name.name), Some(Symbol::Index(_))).then_some(name)
         });
         if let Some(name) = moved {
-            let span = self.span_of(e);
+            let span = self.input.span_of(e);
             let headline = "a left side takes an index as it is, or one fixed number".to_owned();
             let report = error("E0514", headline, span, "");
             self.say(report.help(format!(
@@ -130,14 +118,6 @@ impl<'a> Builder<'a> {
             return self.number_body(0.0, span);
         }
         self.extent(e)
-    }
-
-    /// A name on its own.
-    pub(super) fn plain_name(&self, e: ExprId) -> Option<&'a Ident> {
-        match &self.tree.exprs[e.0 as usize].kind {
-            ExprKind::Name(r) if r.indices.is_empty() && r.path.is_empty() && r.primes == 0 => Some(&r.name),
-            _ => None,
-        }
     }
 
     fn is_number_name(&self, name: &str) -> bool {
@@ -156,8 +136,8 @@ impl<'a> Builder<'a> {
     }
 
     fn sizes_in_brackets(&mut self, e: ExprId) {
-        let span = self.span_of(e);
-        let text = self.text(span);
+        let span = self.input.span_of(e);
+        let text = self.input.text(span);
         let report = error("E0514", "brackets hold indices, never sizes", span, "no index");
         self.say(
             report.help(format!("declare an index, `index i = 1..{text}`, and write `[i]`; or write `[1..{text}]`")),
@@ -176,7 +156,7 @@ impl<'a> Builder<'a> {
 
     /// A whole number made of numbers and constants: it is known when the model is compiled.
     pub(super) fn extent(&mut self, e: ExprId) -> Body {
-        self.within_scope(None, |b| b.body(e, Place::Extent))
+        self.within_scope(None, |b| b.body(e, Allowed::Extent))
     }
 
     /// An index in a formula that nothing binds.
@@ -204,15 +184,5 @@ impl<'a> Builder<'a> {
                 "write `[{name}]` on the left side if this is for every `{name}`, or reduce it: `sum({name}: ...)`"
             )));
         }
-    }
-
-    /// A name that is declared nowhere and used as an index.
-    pub(super) fn undeclared_index(&mut self, name: &str, uses: &[Use]) {
-        let Some(first) = uses.iter().find(|u| u.kind == UseKind::Index) else { return };
-        let mut report = error("E0201", format!("the index `{name}` is not declared"), first.span, "");
-        for u in uses.iter().filter(|u| u.span != first.span).take(3) {
-            report = report.label(u.span, "and here");
-        }
-        self.say(report.help(format!("declare it with its range on a line of its own: `index {name} = 1..10`")));
     }
 }

@@ -1,13 +1,14 @@
-//! Which names are vectors: decided by their values before any expression is resolved, so that order does not matter.
+//! The second phase: which names are vectors. That is decided by their values before any expression is resolved, so
+//! that order does not matter.
 
 use std::collections::HashMap;
 
-use super::Builder;
-use super::names::Declarations;
+use super::Input;
+use super::names::{Declarations, Names};
 use crate::model::Symbol;
 use crate::order::components;
 use crate::syntax::limits::MAX_NESTING;
-use crate::syntax::tree::{Binary, ExprId, ExprKind};
+use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident};
 
 /// Number of components; 0 for a number.
 pub(super) type Dim = u8;
@@ -16,17 +17,54 @@ pub(super) type Dim = u8;
 pub(super) const COMPONENTS: [char; 3] = ['x', 'y', 'z'];
 
 /// Arguments of a call by their shapes, and what comes out.
-type Calls = HashMap<(usize, Vec<Dim>), Dim>;
+pub(super) type Calls = HashMap<(usize, Vec<Dim>), Dim>;
 
-impl<'a> Builder<'a> {
-    /// Finds the vectors, and gives every component of them a place in the lists of the model.
-    pub(super) fn find_shapes(&mut self, found: &Declarations<'a>) {
-        let tree = self.tree;
-        if !tree.exprs.iter().any(|e| matches!(e.kind, ExprKind::Tuple(_))) {
-            self.declared_states = (0..found.states.len()).collect();
-            return;
-        }
-        self.bodies_of_functions = found.functions.iter().map(|f| (f.body, f.arguments)).collect();
+/// Which names are vectors, and the places of all components in the lists of the model.
+pub(super) struct Shapes<'a> {
+    input: Input<'a>,
+    /// Functions by name.
+    functions: &'a HashMap<String, usize>,
+    /// Body and arguments of each function.
+    bodies: Vec<(ExprId, &'a [Ident])>,
+    /// Names that are vectors, with the number of their components.
+    dims: HashMap<&'a str, Dim>,
+    /// What each name stands for. A vector's own symbol is that of its first component; `p.x` has one, too.
+    pub symbols: HashMap<String, Symbol>,
+    /// Of each declared state its first component in the model.
+    pub state_firsts: Vec<usize>,
+    /// Of each declared definition its first component in the model.
+    pub definition_firsts: Vec<usize>,
+}
+
+/// Finds the vectors.
+pub(super) fn find<'a>(input: Input<'a>, names: &'a Names<'a>) -> Shapes<'a> {
+    let found = &names.found;
+    let vectors = input.tree.exprs.iter().any(|e| matches!(e.kind, ExprKind::Tuple(_)));
+    let functions = found.functions.iter().filter(|_| vectors);
+    let mut shapes = Shapes {
+        input,
+        functions: &names.functions,
+        bodies: functions.map(|f| (f.body, f.arguments)).collect(),
+        dims: HashMap::new(),
+        symbols: names.symbols.clone(),
+        state_firsts: (0..found.states.len()).collect(),
+        definition_firsts: (0..found.definitions.len()).collect(),
+    };
+    if vectors {
+        shapes.find(found);
+        shapes.number_components(found);
+    }
+    shapes
+}
+
+impl<'a> Shapes<'a> {
+    /// The number of components of a name; 0 for a number, and for what is not declared.
+    pub fn dim(&self, name: &str) -> Dim {
+        self.dims.get(name).copied().unwrap_or(0)
+    }
+
+    fn find(&mut self, found: &Declarations<'a>) {
+        let tree = self.input.tree;
         // Everything that has a name, with the expression that decides.
         let mut names: Vec<(&'a str, ExprId)> = Vec::new();
         for item in found.constants.iter().chain(&found.parameters) {
@@ -44,7 +82,7 @@ impl<'a> Builder<'a> {
         let mut edges = Vec::with_capacity(names.len());
         for (_, value) in &names {
             let mut list: Vec<usize> = Vec::new();
-            for id in self.nodes_of(*value) {
+            for id in self.input.nodes_of(*value) {
                 if let ExprKind::Name(r) = &tree.exprs[id.0 as usize].kind {
                     list.extend(by_name.get(r.name.name.as_str()).into_iter().flatten());
                 }
@@ -63,11 +101,9 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        self.call_shapes = calls;
-        self.number_components(found);
     }
 
-    /// Symbols count components from here on; a vector's own symbol is that of its first component.
+    /// Symbols count components from here on.
     fn number_components(&mut self, found: &Declarations<'a>) {
         let dims = &self.dims;
         let first = |names: &mut dyn Iterator<Item = &'a str>| {
@@ -84,7 +120,7 @@ impl<'a> Builder<'a> {
         let states = first(&mut found.states.iter().map(|i| i.target.name.name.as_str()));
         let definitions = first(&mut found.definitions.iter().map(|d| d.name));
         let at = |list: &[usize], i: usize| list.get(i).copied().unwrap_or(i);
-        for symbol in self.model.symbols.values_mut() {
+        for symbol in self.symbols.values_mut() {
             *symbol = match *symbol {
                 Symbol::Parameter(i) => Symbol::Parameter(at(&parameters, i)),
                 Symbol::Constant(i) => Symbol::Constant(at(&constants, i)),
@@ -94,30 +130,26 @@ impl<'a> Builder<'a> {
             };
         }
         for (&name, &dim) in &self.dims {
-            let Some(&symbol) = self.model.symbols.get(name) else { continue };
+            let Some(&symbol) = self.symbols.get(name) else { continue };
             for (c, letter) in (0..dim).zip(COMPONENTS) {
-                self.model.symbols.insert(format!("{name}.{letter}"), offset(symbol, usize::from(c)));
+                self.symbols.insert(format!("{name}.{letter}"), offset(symbol, usize::from(c)));
             }
         }
-        self.declared_states = Vec::new();
-        for (i, item) in found.states.iter().enumerate() {
-            let dim = self.dims.get(item.target.name.name.as_str()).copied().unwrap_or(0).max(1);
-            self.declared_states.extend(std::iter::repeat_n(i, usize::from(dim)));
-        }
+        self.state_firsts = states;
         self.definition_firsts = definitions;
     }
 
     /// The shape of an expression. Mistakes are found when it is resolved.
     fn shape(&self, expr: ExprId, arguments: &[(&str, Dim)], calls: &mut Calls, depth: usize) -> Dim {
-        let tree = self.tree;
+        let tree = self.input.tree;
         let mut known: HashMap<ExprId, Dim> = HashMap::new();
-        for id in self.nodes_of(expr) {
+        for id in self.input.nodes_of(expr) {
             let of = |e: &ExprId| known.get(e).copied().unwrap_or(0);
             let shape = match &tree.exprs[id.0 as usize].kind {
                 ExprKind::Name(r) if r.path.is_empty() => {
                     let name = r.name.name.as_str();
                     let argument = arguments.iter().find(|a| a.0 == name).map(|a| a.1);
-                    argument.unwrap_or_else(|| self.dims.get(name).copied().unwrap_or(0))
+                    argument.unwrap_or_else(|| self.dim(name))
                 }
                 ExprKind::Quantity(a, _) | ExprKind::Neg(a) => of(a),
                 ExprKind::Binary(Binary::Add | Binary::Sub | Binary::Mul, _, a, b) => of(a).max(of(b)),
@@ -142,12 +174,12 @@ impl<'a> Builder<'a> {
     }
 
     /// What a function gives for arguments of these shapes.
-    fn call_shape(&self, function: usize, shapes: &[Dim], calls: &mut Calls, depth: usize) -> Dim {
+    pub fn call_shape(&self, function: usize, shapes: &[Dim], calls: &mut Calls, depth: usize) -> Dim {
         let key = (function, shapes.to_vec());
         if let Some(&dim) = calls.get(&key) {
             return dim;
         }
-        let Some(&(body, names)) = self.bodies_of_functions.get(function) else { return 0 };
+        let Some(&(body, names)) = self.bodies.get(function) else { return 0 };
         // A function that calls itself is an error of its own.
         calls.insert(key.clone(), 0);
         if depth > MAX_NESTING {
@@ -156,14 +188,6 @@ impl<'a> Builder<'a> {
         let arguments: Vec<(&str, Dim)> = names.iter().map(|n| n.name.as_str()).zip(shapes.iter().copied()).collect();
         let dim = self.shape(body, &arguments, calls, depth + 1);
         calls.insert(key, dim);
-        dim
-    }
-
-    /// What a call gives, while expressions are resolved.
-    pub(super) fn called_shape(&mut self, function: usize, shapes: &[Dim]) -> Dim {
-        let mut calls = std::mem::take(&mut self.call_shapes);
-        let dim = self.call_shape(function, shapes, &mut calls, 0);
-        self.call_shapes = calls;
         dim
     }
 }

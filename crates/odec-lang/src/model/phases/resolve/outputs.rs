@@ -1,24 +1,27 @@
 //! What is recorded: declared quantities, names that exist anyway, whole arrays and single elements.
 
+use std::collections::hash_map::Entry;
+
 use odec_ir::Span;
 
-use super::Builder;
-use super::names::{Declarations, Output};
-use super::resolve::{component_name, one_line};
-use super::shapes::{COMPONENTS, offset};
+use super::Resolver;
+use super::statements::component_name;
+use crate::model::phases::names::{Declarations, OutputItem};
+use crate::model::phases::one_line;
+use crate::model::phases::shapes::{COMPONENTS, offset};
 use crate::model::{self, Body, Indexed, Symbol, TermKind};
 use crate::report::error;
 use crate::syntax::tree::{Reference, Unit};
 
-impl<'a> Builder<'a> {
-    pub(super) fn resolve_output(&mut self, output: &Output<'a>, found: &Declarations<'a>) {
+impl<'a> Resolver<'a> {
+    pub(super) fn resolve_output(&mut self, output: &OutputItem<'a>, found: &Declarations<'a>) {
         match output {
-            Output::Declared(i) => {
+            OutputItem::Declared(i) => {
                 let d = &found.definitions[*i];
-                let dim = self.dims.get(d.name).copied().unwrap_or(0);
-                let first = self.definition_firsts.get(*i).copied().unwrap_or(*i);
+                let dim = self.shapes.dim(d.name);
+                let first = self.shapes.definition_firsts[*i];
                 for c in 0..usize::from(dim.max(1)) {
-                    *self.uses.entry(Symbol::Definition(first + c)).or_default() += 1;
+                    self.uses.mark(Symbol::Definition(first + c));
                     let axes = self.model.definitions[first + c].indexed.axes.clone();
                     let (value, indexed) = self.whole(Symbol::Definition(first + c), 0, &axes, d.span);
                     self.record_output(model::Output {
@@ -31,7 +34,7 @@ impl<'a> Builder<'a> {
                     });
                 }
             }
-            Output::Existing(reference, unit, doc) => self.existing(reference, *unit, *doc),
+            OutputItem::Existing(reference, unit, doc) => self.existing(reference, *unit, *doc),
         }
     }
 
@@ -40,13 +43,10 @@ impl<'a> Builder<'a> {
         let locals: Vec<usize> = axes.iter().map(|d| self.local(d.name.clone(), d.clone(), span)).collect();
         let start = self.model.terms.len() as u32;
         let subscripts: Vec<_> = locals.iter().map(|&l| self.push(TermKind::Index(l), span)).collect();
-        let kind = match (symbol, axes.is_empty()) {
-            (_, false) => TermKind::Element(symbol, order, subscripts),
-            (Symbol::State(i), true) => TermKind::State(i, order),
-            (Symbol::Definition(i), true) => TermKind::Definition(i),
-            (Symbol::Parameter(i), true) => TermKind::Parameter(i),
-            (Symbol::Constant(i), true) => TermKind::Constant(i),
-            (Symbol::Time | Symbol::Index(_), true) => TermKind::Time,
+        let kind = if axes.is_empty() {
+            TermKind::scalar(symbol, order).unwrap_or(TermKind::Number(0.0))
+        } else {
+            TermKind::Element(symbol, order, subscripts)
         };
         let root = self.push(kind, span);
         let body = Body { start, end: self.model.terms.len() as u32, root };
@@ -55,7 +55,7 @@ impl<'a> Builder<'a> {
 
     fn existing(&mut self, reference: &'a Reference, unit: Option<&'a Unit>, doc: Option<&'a str>) {
         let name = reference.name.name.as_str();
-        let rank = self.ranks.get(name).copied().unwrap_or(0);
+        let rank = self.names.ranks.get(name).copied().unwrap_or(0);
         let symbol = self.model.symbols.get(name).copied();
         let unit = unit.map(|u| u.text.clone());
         let doc = doc.map(str::to_owned);
@@ -75,8 +75,8 @@ impl<'a> Builder<'a> {
             }
             return;
         };
-        *self.uses.entry(symbol).or_default() += 1;
-        let dim = self.dims.get(name).copied().unwrap_or(0);
+        self.uses.mark(symbol);
+        let dim = self.shapes.dim(name);
         let Some(which) = self.which_component(reference, dim) else { return };
         let components = match which {
             Some(c) => c..c + 1,
@@ -120,9 +120,9 @@ impl<'a> Builder<'a> {
 
     fn subscripts_text(&self, reference: &Reference) -> String {
         let text = |index: &crate::syntax::tree::Index| {
-            let parts = super::scope::parts(index);
-            let span = self.span_of(parts[0]);
-            one_line(self.text(span))
+            let parts = crate::model::phases::parts(index);
+            let span = self.input.span_of(parts[0]);
+            one_line(self.input.text(span))
         };
         reference.indices.iter().map(text).collect::<Vec<_>>().join(",")
     }
@@ -132,34 +132,39 @@ impl<'a> Builder<'a> {
         match place {
             model::Place::Each(local) => self.model.locals[*local].range.clone(),
             model::Place::At(body) => {
-                let name = one_line(self.text(self.model.span(*body)));
+                let name = one_line(self.input.text(self.model.span(*body)));
                 model::Dimension { index: None, range: Some((*body, *body)), name }
             }
         }
     }
 
     fn record_output(&mut self, output: model::Output) {
-        if let Some(first) = self.model.outputs.iter().find(|o| o.name == output.name).map(|o| o.span) {
-            self.say(
-                error("E0202", format!("`{}` is recorded twice", output.name), output.span, "here again")
-                    .label(first, "here first")
-                    .help("keep one of the two"),
-            );
-            return;
+        match self.recorded.entry(output.name.clone()) {
+            Entry::Vacant(entry) => {
+                entry.insert(output.span);
+                self.model.outputs.push(output);
+            }
+            Entry::Occupied(first) => {
+                let first = *first.get();
+                self.say(
+                    error("E0202", format!("`{}` is recorded twice", output.name), output.span, "here again")
+                        .label(first, "here first")
+                        .help("keep one of the two"),
+                );
+            }
         }
-        self.model.outputs.push(output);
     }
 
     /// Names in `record = [...]`: a state, its derivative or an output, whole or one element.
     pub(super) fn recorded(&mut self, reference: &'a Reference) -> Vec<(String, Body)> {
         let name = reference.name.name.as_str();
         let primes = "'".repeat(usize::from(reference.primes));
-        let dim = self.dims.get(name).copied().unwrap_or(0);
-        let rank = self.ranks.get(name).copied().unwrap_or(0);
+        let dim = self.shapes.dim(name);
+        let rank = self.names.ranks.get(name).copied().unwrap_or(0);
         if rank > 0 && reference.indices.is_empty() {
             let symbol = self.model.symbols.get(name).copied();
             if let Some(symbol) = symbol {
-                *self.uses.entry(symbol).or_default() += 1;
+                self.uses.mark(symbol);
             }
             let Some(which) = self.which_component(reference, dim) else { return Vec::new() };
             let zero = self.number_body(0.0, reference.span);

@@ -2,33 +2,42 @@
 
 use odec_ir::Span;
 
-use super::Builder;
-use super::names::{Declarations, Initial};
+use super::StartValue;
 use crate::diagnostic::Diagnostic;
+use crate::model::phases::reports::Reports;
 use crate::model::{Body, Model, TermKind};
 use crate::report::{Build, error};
-use crate::syntax::tree::Declared;
+use crate::source::Source;
 
-impl<'a> Builder<'a> {
-    /// Orders, start values, derivatives of too high an order.
-    pub(super) fn check_structure(&mut self, found: &Declarations<'a>) {
-        if self.model.states.is_empty() {
-            if self.broken.is_empty() {
-                self.no_states();
-            }
-            return;
-        }
-        let places = self.find_orders();
-        if !self.sound() {
-            return;
-        }
-        self.check_primes(&places);
-        self.check_starts(found, &places);
+/// Orders, start values, derivatives of too high an order.
+pub(super) fn find(model: Model, starts: &[StartValue], source: &Source, reports: &mut Reports) -> Model {
+    let mut orders = Orders { model, reports };
+    if orders.model.states.is_empty() {
+        orders.no_states(&source.text);
+        return orders.model;
+    }
+    let places = orders.find_orders();
+    if orders.reports.sound() {
+        orders.check_primes(&places);
+        orders.check_starts(starts, &places);
+    }
+    orders.model
+}
+
+/// The model as far as its orders are known.
+struct Orders<'a> {
+    model: Model,
+    reports: &'a mut Reports,
+}
+
+impl Orders<'_> {
+    fn say(&mut self, report: Diagnostic) {
+        self.reports.say(report);
     }
 
-    fn no_states(&mut self) {
-        let end = self.source.text.trim_end().len();
-        let start = self.source.text[..end].rfind('\n').map_or(0, |n| n + 1);
+    fn no_states(&mut self, text: &str) {
+        let end = text.trim_end().len();
+        let start = text[..end].rfind('\n').map_or(0, |n| n + 1);
         let report =
             error("E0314", "the model has no states", Span::new(start, end), "nothing changes with time up to here");
         self.say(
@@ -38,8 +47,8 @@ impl<'a> Builder<'a> {
         );
     }
 
-    /// The order of each state is that of its highest derivative on a left side, else on a right side. Returns for each
-    /// state the place that decides; reports states of which no derivative is in any equation.
+    /// The order of each state is that of its highest derivative on a left side, else on a right side. Returns for
+    /// each state the place that decides; reports states of which no derivative is in any equation.
     fn find_orders(&mut self) -> Vec<Option<Span>> {
         let n = self.model.states.len();
         let mut left: Vec<(u8, Option<Span>)> = vec![(0, None); n];
@@ -169,49 +178,53 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn check_starts(&mut self, found: &Declarations<'a>, places: &[Option<Span>]) {
+    fn check_starts(&mut self, starts: &[StartValue], places: &[Option<Span>]) {
         let several_orders = self.model.states.iter().filter(|s| s.order > 1).count();
-        let nothing = self.number_body(0.0, Span::default());
-        for (i, place) in places.iter().enumerate() {
+        let mut of_state: Vec<Vec<&StartValue>> = vec![Vec::new(); self.model.states.len()];
+        for start in starts {
+            of_state[start.state].push(start);
+        }
+        for (i, (place, items)) in places.iter().zip(of_state).enumerate() {
             let order = self.model.states[i].order;
-            let declared = self.declared_states[i];
-            let items: Vec<&Initial<'a>> = found.initial.iter().filter(|s| s.state == declared).collect();
             let mut initial = Vec::new();
             for k in 0..order {
-                match self.starts.get(&(i, k)) {
-                    Some(&(body, _)) => initial.push(body),
+                match items.iter().find(|s| s.order == k).and_then(|s| s.value) {
+                    Some(body) => initial.push(body),
                     None => {
-                        let declared = items.iter().map(|s| s.item).max_by_key(|item| item.target.primes);
-                        self.missing_start(i, k, declared, *place, several_orders > 1);
-                        initial.push(nothing);
+                        let last = items.iter().max_by_key(|s| s.order).map(|s| s.end);
+                        self.missing_start(i, k, last, *place, several_orders > 1);
                         break;
                     }
                 }
             }
-            if let Some(extra) = items.iter().find(|s| s.item.target.primes >= order) {
-                let state = &self.model.states[i];
-                let name = state.derivative(extra.item.target.primes);
-                let mut report = match place {
-                    Some(place) => error(
-                        "E0312",
-                        format!("`{name}` has a start value, but its equation gives `{}`", state.derivative(order)),
-                        *place,
-                        format!("this makes `{}` follow from the equation", state.derivative(order)),
-                    ),
-                    None => error("E0312", format!("`{name}` has a start value"), extra.item.target.span, ""),
-                };
-                report = report.label(extra.item.target.span, "the start value").help(format!(
-                    "write `{}` in the equation if it is of order {}, or drop the start value",
-                    state.derivative(extra.item.target.primes + 1),
-                    extra.item.target.primes + 1
-                ));
-                self.say(report);
+            if let Some(extra) = items.iter().find(|s| s.order >= order) {
+                self.extra_start(i, extra, *place);
             }
             self.model.states[i].initial = initial;
         }
     }
 
-    fn missing_start(&mut self, state: usize, k: u8, declared: Option<&Declared>, place: Option<Span>, usual: bool) {
+    fn extra_start(&mut self, state: usize, extra: &StartValue, place: Option<Span>) {
+        let state = &self.model.states[state];
+        let name = state.derivative(extra.order);
+        let report = match place {
+            Some(place) => error(
+                "E0312",
+                format!("`{name}` has a start value, but its equation gives `{}`", state.derivative(state.order)),
+                place,
+                format!("this makes `{}` follow from the equation", state.derivative(state.order)),
+            ),
+            None => error("E0312", format!("`{name}` has a start value"), extra.span, ""),
+        };
+        let report = report.label(extra.span, "the start value").help(format!(
+            "write `{}` in the equation if it is of order {}, or drop the start value",
+            state.derivative(extra.order + 1),
+            extra.order + 1
+        ));
+        self.say(report);
+    }
+
+    fn missing_start(&mut self, state: usize, k: u8, after: Option<Span>, place: Option<Span>, usual: bool) {
         let state = &self.model.states[state];
         let name = state.derivative(k);
         let headline = format!("`{name}` has no start value");
@@ -230,7 +243,6 @@ impl<'a> Builder<'a> {
                 .label(place, format!("the equation gives `{}`", state.derivative(state.order))),
             _ => error("E0305", headline, state.span, "declared here"),
         };
-        let after = declared.map(|item| self.end_of(item));
         let report = match after {
             Some(after) if k > 0 => report
                 .help(format!("write `, {name} = 0` after it, with the value it has at the start"))
@@ -238,24 +250,6 @@ impl<'a> Builder<'a> {
             _ => report.help(format!("write `{name} = 0`, with the value it has at the start")),
         };
         self.say(report);
-    }
-
-    /// The empty span after a declared item.
-    fn end_of(&self, item: &Declared) -> Span {
-        let mut end = item.target.span;
-        for span in [
-            item.value.map(|v| self.span_of(v)),
-            item.unit.as_ref().map(|u| u.span),
-            item.bounds.map(|b| self.span_of(b.1)),
-        ]
-        .into_iter()
-        .flatten()
-        {
-            if span.end > end.end {
-                end = span;
-            }
-        }
-        Span { start: end.end, ..end }
     }
 }
 

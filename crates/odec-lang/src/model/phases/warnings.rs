@@ -1,21 +1,34 @@
-//! The last phase: what is probably not meant although the model runs.
+//! What is probably not meant although the model runs.
 
 use odec_ir::Span;
 
-use super::Builder;
-use crate::model::{EntryValue, Overrides, Symbol, Values};
+use super::reports::Reports;
+use super::resolve::Uses;
+use crate::diagnostic::Diagnostic;
+use crate::model::{EntryValue, Model, Overrides, Symbol, Values};
 use crate::report::warning;
 
-impl Builder<'_> {
-    pub(super) fn warn(&mut self) {
-        self.warn_unused();
-        self.warn_tolerances();
-        self.say_units();
-    }
+/// Most unused names that are said one by one; the others are counted.
+const MAX_UNUSED: usize = 100;
 
+/// Names that are never used, tolerances that permit everything, times that a run does not reach.
+pub(super) fn find(model: &Model, uses: &Uses) -> Vec<Diagnostic> {
+    let mut warnings = Warnings { model, uses, reports: Reports::default() };
+    warnings.warn_unused();
+    warnings.warn_tolerances();
+    warnings.reports.into_list()
+}
+
+struct Warnings<'a> {
+    model: &'a Model,
+    uses: &'a Uses,
+    reports: Reports,
+}
+
+impl Warnings<'_> {
     fn warn_unused(&mut self) {
         let mut unused: Vec<(Span, String)> = Vec::new();
-        let used = |symbol: Symbol| self.uses.get(&symbol).copied().unwrap_or(0) > 0;
+        let used = |symbol: Symbol| self.uses.symbols.contains(&symbol);
         for (_, p) in self.model.parameters.iter().enumerate().filter(|(i, _)| !used(Symbol::Parameter(*i))) {
             unused.push((p.span, p.name.clone()));
         }
@@ -37,13 +50,25 @@ impl Builder<'_> {
                 unused.push((set.span, set.name.clone()));
             }
         }
-        for (f, _) in self.model.functions.iter().zip(&self.function_uses).filter(|(_, n)| **n == 0) {
+        // Functions of vectors have a copy for each component beyond the declared ones.
+        for (_, f) in self
+            .model
+            .functions
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| *i < self.uses.declared_functions && !self.uses.functions.contains(i))
+        {
             unused.push((f.span, f.name.clone()));
         }
         unused.sort();
+        let rest = unused.split_off(unused.len().min(MAX_UNUSED));
         for (span, name) in unused {
             let report = warning("W0201", format!("`{name}` is never used"), span, "");
-            self.say(report.help("drop it, or record it: `output ...`"));
+            self.reports.say(report.help("drop it, or record it: `output ...`"));
+        }
+        if let Some((span, name)) = rest.first() {
+            let headline = format!("`{name}` is never used, and neither are {} more names", rest.len() - 1);
+            self.reports.say(warning("W0201", headline, *span, "").help("drop them, or record them: `output ...`"));
         }
     }
 
@@ -80,7 +105,7 @@ impl Builder<'_> {
                 }
             }
         }
-        self.diagnostics.extend(reports);
+        self.reports.extend(reports);
     }
 
     fn range_of(&self, run: Option<usize>, values: &Values) -> Option<(f64, f64)> {

@@ -2,15 +2,14 @@
 
 use odec_ir::nest::Edge;
 
-use super::Builder;
-use super::names::Named;
-use super::resolve::Place;
-use super::shapes::Dim;
+use super::{Allowed, Resolver, Use, UseKind};
+use crate::model::phases::names::DefinitionItem;
+use crate::model::phases::shapes::Dim;
 use crate::model::{self, Body, Indexed, Model, Piece, Symbol, TermId, TermKind};
 use crate::report::error;
 use crate::syntax::tree::{BoundaryItem, ExprId, Ident, Index, Reference};
 
-impl<'a> Builder<'a> {
+impl<'a> Resolver<'a> {
     pub(super) fn resolve_boundary(&mut self, item: &'a BoundaryItem) {
         match item {
             BoundaryItem::Value(targets, value) => {
@@ -42,7 +41,7 @@ impl<'a> Builder<'a> {
             Some(symbol) => {
                 let headline = format!("`{name}` is {} and has no boundary", Model::kind_of(symbol));
                 let mut report = error("E0524", headline, target.span, "");
-                if let Some(&declared) = self.declared.get(name) {
+                if let Some(&declared) = self.names.declared.get(name) {
                     report = report.label(declared, "declared here");
                 }
                 self.say(
@@ -51,7 +50,7 @@ impl<'a> Builder<'a> {
                 return;
             }
             None => {
-                self.note_undeclared(name, super::Use { span: target.name.span, kind: super::UseKind::Value });
+                self.note_undeclared(name, Use { span: target.name.span, kind: UseKind::Value });
                 return;
             }
         };
@@ -59,11 +58,11 @@ impl<'a> Builder<'a> {
             self.prime_without_state(name, symbol, target.span);
             return;
         }
-        let rank = self.ranks.get(name).copied().unwrap_or(0);
+        let rank = self.names.ranks.get(name).copied().unwrap_or(0);
         if rank == 0 {
             let headline = format!("`{name}` is one value and has no boundary");
             let mut report = error("E0524", headline, target.span, "");
-            if let Some(&declared) = self.declared.get(name) {
+            if let Some(&declared) = self.names.declared.get(name) {
                 report = report.label(declared, "declared here");
             }
             self.say(report.help(format!("declare it over an index, `{name}[i] = ...`, or drop this line")));
@@ -73,10 +72,10 @@ impl<'a> Builder<'a> {
             self.wrong_rank(target, rank);
             return;
         }
-        let dim = self.dims.get(name).copied().unwrap_or(0);
+        let dim = self.shapes.dim(name);
         let Some(which) = self.which_component(target, dim) else { return };
         let dim = if which.is_some() { 0 } else { dim };
-        let bodies = self.within_scope(scope, |b| b.bodies(value, Place::Anywhere, dim));
+        let bodies = self.within_scope(scope, |b| b.bodies(value, Allowed::Anywhere, dim));
         for (c, value) in bodies.into_iter().enumerate() {
             self.model.boundaries.push(model::Boundary {
                 array: self.symbol_of(symbol, which.unwrap_or(0) + c),
@@ -89,7 +88,7 @@ impl<'a> Builder<'a> {
     }
 
     /// `v[1] = a`, `v[i in 2..N] = b`: one value, chosen by conditions on the indices.
-    pub(super) fn pieces(&mut self, d: &Named<'a>, dim: Dim) -> (Indexed, Vec<Body>) {
+    pub(super) fn pieces(&mut self, d: &DefinitionItem<'a>, dim: Dim) -> (Indexed, Vec<Body>) {
         let mut all: Vec<(&'a [Index], ExprId, odec_ir::Span)> = vec![(d.indices, d.value, d.span)];
         all.extend(d.pieces.iter().copied());
         let (indexed, _) = self.axes_of_pieces(&all);
@@ -98,7 +97,7 @@ impl<'a> Builder<'a> {
         for &(indices, value, span) in &all {
             let (place, _) = self.places(indices);
             let scope = self.bind_axes(indices, &indexed);
-            let bodies = self.within_scope(scope, |b| b.bodies(value, Place::Anywhere, dim));
+            let bodies = self.within_scope(scope, |b| b.bodies(value, Allowed::Anywhere, dim));
             for c in 0..usize::from(dim.max(1)) {
                 self.model.pieces.push(Piece { definition: first + c, place: place.clone(), span });
             }
@@ -133,7 +132,7 @@ impl<'a> Builder<'a> {
         let rank = all.first().map_or(0, |p| p.0.len());
         for k in 0..rank {
             let named = all.iter().find_map(|(indices, ..)| match indices.get(k)? {
-                Index::At(e) => self.plain_name(*e).filter(|n| self.is_index(&n.name)),
+                Index::At(e) => self.input.plain_name(*e).filter(|n| self.is_index(&n.name)),
                 Index::In(name, ..) => Some(name).filter(|n| self.is_index(&n.name)),
                 Index::Range(..) => None,
             });
@@ -165,7 +164,7 @@ impl<'a> Builder<'a> {
         let mut scope = None;
         for (index, &local) in indices.iter().zip(&indexed.locals) {
             let name = match index {
-                Index::At(e) => self.plain_name(*e).filter(|n| self.is_index(&n.name)),
+                Index::At(e) => self.input.plain_name(*e).filter(|n| self.is_index(&n.name)),
                 Index::In(name, ..) => Some(name),
                 Index::Range(..) => None,
             };

@@ -83,3 +83,27 @@ fn an_expectation_of_an_element_that_other_sizes_take_away_does_not_apply() {
     let mut own = model.clone();
     assert!(own.drop_missing_expects(&Overrides::default()).is_empty() && own == model);
 }
+
+#[test]
+fn of_logarithmic_samples_the_number_that_is_wrong_is_shown() {
+    for (text, at) in [("log(5, 0)", "0"), ("log(0.5, 1)", "0.5")] {
+        let text = format!("state x = 1\nx' = -x\nrun {{ t = 0 .. 1; samples = {text} }}");
+        let said = said(&text);
+        assert_eq!(said[0].code, "E0405");
+        assert_eq!(&text[said[0].labels[0].span.range()], at, "{said:?}");
+    }
+}
+
+/// The read through the table is at fault, not the definition, which is right by itself.
+#[test]
+fn a_table_in_the_place_of_an_index_with_a_factor_is_blamed_where_it_is_read() {
+    let text =
+        "const N = 4\nindex i = 1..N\nstate u[i] = i\nconst nb[i] = [2, 3, 4, 1]\nd[i] = u[N+1-i]\nu[i]' = d[nb[i]]";
+    let said = said(text);
+    assert_eq!(said.iter().map(|d| d.code).collect::<Vec<_>>(), ["E0519"]);
+    let texts: Vec<&str> = said[0].labels.iter().map(|l| &text[l.span.range()]).collect();
+    assert_eq!(texts, ["d[nb[i]]", "N+1-i"], "{said:?}");
+    for fine in [text.replace("u[N+1-i]", "u[i]"), text.replace("d[nb[i]]", "d[i]")] {
+        assert!(self::said(&fine).iter().all(|d| !d.is_error()), "{fine}: {:?}", codes(&fine));
+    }
+}

@@ -189,8 +189,16 @@ impl Model {
             let mut check = |body: Body, fits: fn(f64) -> bool, what: &str| {
                 let value = self.number(body, values);
                 if !fits(value) {
-                    let headline = format!("`{}` is {value}, and must be {what}", entry.key);
-                    let report = error("E0405", headline, entry.value_span, format!("this is {value}"));
+                    // of several numbers the one that is wrong
+                    let (name, place) = match &entry.value {
+                        EntryValue::Log(_, first) if *first == body => {
+                            ("the first time of `log(n, first)`".to_owned(), self.span(body))
+                        }
+                        EntryValue::Log(..) => ("the number of `log(n, first)`".to_owned(), self.span(body)),
+                        _ => (format!("`{}`", entry.key), entry.value_span),
+                    };
+                    let headline = format!("{name} is {value}, and must be {what}");
+                    let report = error("E0405", headline, place, format!("this is {value}"));
                     errors.push(report.help(format!("write a number that is {what}")));
                 }
                 value

@@ -4,6 +4,7 @@
 mod accuracy;
 mod arrays;
 mod documents;
+mod embedding;
 mod emit;
 mod errors;
 mod failures;

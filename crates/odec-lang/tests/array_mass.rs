@@ -332,7 +332,7 @@ fn what_is_not_linear_in_derivatives_is_refused() {
     ] {
         let text = format!("model m\nconst N = 4\nindex i = 1..N\nstate u[i] = i\n{line}\nboundary u[N+1] = 0\n");
         let checked = check(&Source::new("test.ode", &text));
-        let codes: Vec<_> = checked.diagnostics.iter().filter(|d| d.is_error()).map(|d| d.code).collect();
+        let codes: Vec<_> = checked.diagnostics.iter().filter(|d| d.is_error()).map(|d| d.code.code).collect();
         assert_eq!(codes, [code], "{line}");
     }
 }

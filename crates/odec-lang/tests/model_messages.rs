@@ -9,7 +9,7 @@ fn check(text: &str, code: &str, at: &str, mended: &str) {
     let source = Source::new("m.ode", text);
     let diagnostics = odec_lang::check(&source).diagnostics;
     let said: Vec<_> = diagnostics.iter().filter(|d| d.severity > Severity::Note).collect();
-    assert_eq!(said.iter().map(|d| d.code).collect::<Vec<_>>(), [code], "{text}\n{said:?}");
+    assert_eq!(said.iter().map(|d| d.code.code).collect::<Vec<_>>(), [code], "{text}\n{said:?}");
     let d = said[0];
     assert_eq!(&text[d.labels[0].span.range()], at, "{text}\n{d:?}");
     let mut fixed = text.to_owned();

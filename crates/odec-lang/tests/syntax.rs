@@ -18,7 +18,7 @@ fn check(text: &str, code: &str, place: &str) {
     let (_, diagnostics) = read(text);
     let [diagnostic] = diagnostics.as_slice() else { panic!("{text}\n{diagnostics:#?}") };
     let span = diagnostic.span().expect("a place");
-    assert_eq!((diagnostic.code, &text[span.range()]), (code, place), "{text}\n{diagnostic:#?}");
+    assert_eq!((diagnostic.code.code, &text[span.range()]), (code, place), "{text}\n{diagnostic:#?}");
     if !diagnostic.fixes.is_empty() {
         let mended = apply(text, &diagnostic.fixes);
         assert!(read(&mended).1.is_empty(), "{text}\n{mended}\n{diagnostic:#?}");
@@ -38,7 +38,9 @@ fn all(text: &str, expected: &[(&str, usize)]) {
     let (_, diagnostics) = read(text);
     let found: Vec<(&str, usize)> = diagnostics
         .iter()
-        .map(|diagnostic| (diagnostic.code, source.position(diagnostic.span().unwrap_or_default().start as usize).0))
+        .map(|diagnostic| {
+            (diagnostic.code.code, source.position(diagnostic.span().unwrap_or_default().start as usize).0)
+        })
         .collect();
     assert_eq!(found, expected, "{text}\n{diagnostics:#?}");
 }
@@ -343,7 +345,7 @@ fn files_of_other_languages_get_one_answer() {
         let (tree, diagnostics) = read(text);
         assert!(tree.foreign && tree.statements.is_empty());
         let [diagnostic] = diagnostics.as_slice() else { panic!("{diagnostics:#?}") };
-        assert_eq!(diagnostic.code, "E0105");
+        assert_eq!(diagnostic.code.code, "E0105");
         assert!(diagnostic.headline.contains(name), "{}", diagnostic.headline);
     }
     // one habit does not make another language of a model
@@ -366,9 +368,9 @@ fn limits_are_messages() {
     assert_eq!(diagnostics.len(), MAX_REPORTED);
     let help = diagnostics.last().and_then(|last| last.help.clone()).unwrap_or_default();
     assert!(help.ends_with("7 more mistakes and warnings are not shown"), "{help}");
-    assert_eq!(Source::from_bytes("f", vec![b' '; MAX_SOURCE_BYTES + 1]).unwrap_err().code, "E0102");
+    assert_eq!(Source::from_bytes("f", vec![b' '; MAX_SOURCE_BYTES + 1]).unwrap_err().code.code, "E0102");
     let error = Source::from_bytes("f", b"x = 1\ny = \xff\n".to_vec()).unwrap_err();
-    assert_eq!(error.code, "E0101");
+    assert_eq!(error.code.code, "E0101");
     assert!(error.headline.contains("byte 10 (line 2)"), "{}", error.headline);
     ok("");
     ok("\n\n  # nothing\n");

@@ -16,7 +16,8 @@ fn model(text: &str) -> (Model, Source) {
 
 fn bind(text: &str, choices: &Choices, purpose: Purpose) -> Result<Bound, String> {
     let (model, source) = model(text);
-    let code = |list: Vec<odec_lang::diagnostic::Diagnostic>| list.iter().map(|d| d.code).collect::<Vec<_>>().join(" ");
+    let code =
+        |list: Vec<odec_lang::diagnostic::Diagnostic>| list.iter().map(|d| d.code.code).collect::<Vec<_>>().join(" ");
     let plan = Plan::new(&model, choices, purpose).map_err(code)?;
     let program = odec_lang::lower(&model, &plan.overrides).map_err(code)?;
     plan.bind(&model, &source, program).map_err(code)

@@ -54,7 +54,7 @@ pub fn line(source: Option<&Source>, d: &Diagnostic) -> String {
         Place { start: span.start, end: span.end, line, column, end_line, end_column }
     };
     let message = Message {
-        code: d.code,
+        code: d.code.code,
         severity: word(d.severity),
         headline: &d.headline,
         file: source.map(|s| s.name.as_str()),

@@ -206,7 +206,7 @@ impl<'a> Builder<'a> {
             self.instances.insert((other, shapes.clone()), other);
             self.resolve_instance(functions, other, &shapes);
             let said = self.diagnostics.split_off(before);
-            self.diagnostics.extend(said.into_iter().filter(|d| !["E0527", "E0528", "E0532"].contains(&d.code)));
+            self.diagnostics.extend(said.into_iter().filter(|d| !["E0527", "E0528", "E0532"].contains(&d.code.code)));
             self.resolve_pending(functions);
         }
     }

@@ -297,24 +297,48 @@ fn cargo_runs_every_test_file_and_finds_one_command() {
     }
 }
 
+/// The anchors of a page as the book and the forges make them: headings in lower case, blanks as hyphens, no other signs.
+fn anchors(page: &str) -> BTreeSet<String> {
+    let mut code = false;
+    let mut found = BTreeSet::new();
+    for line in page.lines() {
+        code ^= line.starts_with("```");
+        let heading = line.trim_start_matches('#');
+        if code || heading.len() == line.len() || !heading.starts_with(' ') {
+            continue;
+        }
+        let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | ' '));
+        found.insert(kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect());
+    }
+    found
+}
+
 #[test]
 fn links_between_documents_lead_somewhere() {
     let mut documents = files(&root().join("docs"), "md");
     documents.extend(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|n| root().join(n)));
     let mut found = Vec::new();
     for document in documents {
-        let text = text(&document);
-        for (at, _) in text.match_indices("](") {
-            let target = text[at + 2..].split([')', '#', ' ']).next().unwrap_or_default();
+        let page = text(&document);
+        for (at, _) in page.match_indices("](") {
+            let target = page[at + 2..].split([')', ' ']).next().unwrap_or_default();
             if target.is_empty() || target.contains("://") || target.starts_with("mailto:") {
                 continue;
             }
-            if !document.parent().expect("a folder").join(target).exists() {
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let other = if file.is_empty() { document.clone() } else { document.with_file_name(file) };
+            if !other.exists() || !anchor.is_empty() && !anchors(&text(&other)).contains(anchor) {
                 found.push(format!("{}: {target}", document.display()));
             }
         }
     }
     none(found);
+}
+
+#[test]
+fn an_anchor_is_made_of_the_words_of_its_heading() {
+    let page = "# All methods\n```text\n# no heading\n```\n## A part of the range, `u[1]`\n#hashtag\n";
+    assert_eq!(anchors(page).into_iter().collect::<Vec<_>>(), ["a-part-of-the-range-u1", "all-methods"]);
 }
 
 #[test]

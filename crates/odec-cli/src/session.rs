@@ -58,6 +58,12 @@ pub fn check(file: &args::Model, reporter: Reporter, full: bool) -> Result<Check
     times.check = seconds(clock.elapsed());
     diagnostics.extend(more);
     let wrong = diagnostics.iter().any(|d| d.severity == Severity::Error);
+    match &model {
+        // what is wrong is looked at once more: idioms of other languages, and fixes that were tried
+        _ if wrong => diagnostics = odec_lang::check(&source).diagnostics,
+        Some(model) => diagnostics.extend(odec_lang::lint::lint(&tree, &source, model)),
+        None => {}
+    }
     reporter.diagnostics(Some(&source), &diagnostics, full || wrong);
     match model.filter(|_| !wrong) {
         Some(model) => Ok(Checked { source, model, times }),

@@ -5,6 +5,7 @@ mod array_mass;
 mod arrays;
 mod common;
 mod errors;
+mod idioms;
 mod lowered_once;
 mod model_arrays;
 mod model_blame;

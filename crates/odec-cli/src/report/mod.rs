@@ -68,7 +68,8 @@ impl Reporter {
         let mut text = String::new();
         let mut shown = 0;
         for d in list {
-            if self.quiet && d.severity != Severity::Error {
+            let wanted = source.is_some_and(|source| odec_lang::lint::allowed(source, d));
+            if wanted || self.quiet && d.severity != Severity::Error {
                 continue;
             }
             match self.format {

@@ -39,6 +39,12 @@ pub(super) const CODES: &[Code] = codes! {
     "E0128" "a part of the statement is missing"
     "E0129" "a sign is missing"
     "E0130" "something occurs twice"
+    "E0131" "a function or value of another language"
+    "E0132" "a derivative in another notation"
+    "E0133" "a statement of another language"
+    "E0134" "a name that cannot be written so"
+    "E0135" "an array in another notation"
+    "E0136" "a formula in another notation"
     "W0101" "a doc comment that documents nothing"
     "W0102" "a number that becomes 0"
 };

@@ -185,11 +185,10 @@ impl Builder<'_> {
                     Some(&span) => report.label(span, "a similar name"),
                     None => report,
                 };
-                let mut report = report.help(format!("is it `{text}`?"));
-                for u in uses {
-                    report = report.fix(u.span, text.clone());
-                }
-                report
+                let report = report.help(format!("is it `{text}`?"));
+                // of two letters one that differs is half of the name: no more than a guess
+                let certain = name.chars().count() > 2 || name.to_lowercase() == text.to_lowercase();
+                uses.iter().filter(|_| certain).fold(report, |report, u| report.fix(u.span, text.clone()))
             }
             [_, ..] if left_side.is_none() => report.help(format!("is it {}?", suggest::any_of(&listed))),
             _ if left_side.is_some() => report.help(format!("declare it with its start value: `state {name} = 1`")),
@@ -248,13 +247,9 @@ impl Builder<'_> {
         if splits.next().is_some() || uses.iter().any(|u| u.kind == UseKind::LeftSide) {
             return None;
         }
-        let mut report = error("E0201", format!("`{name}` is not declared"), uses[0].span, "")
-            .also_all(uses[1..].iter().map(|u| u.span), "and here")
-            .help(format!("is it the product `{a}*{b}`? It needs its sign"));
-        for u in uses {
-            report = report.fix(u.span, format!("{a}*{b}"));
-        }
-        Some(report)
+        let report = error("E0201", format!("`{name}` is not declared"), uses[0].span, "")
+            .also_all(uses[1..].iter().map(|u| u.span), "and here");
+        Some(report.help(format!("is it the product `{a}*{b}`? It needs its sign")))
     }
 
     /// A declared name that is used nowhere and is near to an undeclared one that is: the declaration is the misspelling

@@ -2,6 +2,7 @@
 
 use crate::evaluator::Evaluator;
 use crate::linear::LinearReport;
+use crate::method::Method;
 use crate::method::auto::Course;
 use crate::problem::Cause;
 use crate::system::System;
@@ -60,6 +61,14 @@ pub trait Integrator {
     fn sample_ahead(&mut self, _inside: bool) {}
     /// State at `t` inside the last accepted step, by the dense output of the method.
     fn interpolate(&self, t: f64, y: &mut [f64]);
+    /// What makes the next step, and what made the last one: `own`, the method it was built for, or one that it chose.
+    fn next_by(&self, own: &'static Method) -> &'static Method {
+        own
+    }
+    /// See [`Integrator::next_by`].
+    fn made_by(&self, own: &'static Method) -> &'static Method {
+        own
+    }
     /// What solves its linear systems; `None` where it has none.
     fn linear(&self) -> Option<LinearReport> {
         None

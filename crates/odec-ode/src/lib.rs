@@ -64,12 +64,13 @@ pub mod newton;
 pub mod pattern;
 pub mod problem;
 pub(crate) mod roots;
+mod rows;
 pub mod solve;
 pub mod step;
 pub mod system;
 mod wide;
 
 pub use method::Method;
-pub use problem::{Cause, Failure, Options, Outcome, Problem, Refusal, Samples, Sink, SolveError, Stats, Stop};
+pub use problem::{Between, Cause, Failure, Options, Outcome, Problem, Refusal, Samples, Sink, SolveError, Stats, Stop};
 pub use solve::{Runner, solve};
 pub use system::System;

@@ -7,6 +7,7 @@ use crate::evaluator::{Evaluator, all_finite};
 use crate::integrator::{Attempt, Integrator};
 use crate::method::{Method, Setup};
 use crate::problem::{Cause, Failure, Options, Outcome, Problem, Refusal, Samples, Sink, SolveError, Stop};
+use crate::rows::Rows;
 use crate::system::{Mass, System};
 
 /// Attempts without a value after which it is looked at how far the run has come since as many before.
@@ -59,6 +60,7 @@ pub struct Runner {
     /// True until a run has left its traces in the integrator.
     untouched: bool,
     room: Room,
+    rows: Rows,
     row: Vec<f64>,
 }
 
@@ -83,6 +85,7 @@ impl Runner {
             method,
             integrator: (method.build)(&Setup { system, method, options })?,
             options: options.clone(),
+            rows: Rows::new(method, options, &tolerances),
             tolerances,
             untouched: true,
             room: Room::new(n),
@@ -108,6 +111,9 @@ impl Runner {
         if !self.untouched && !self.integrator.renew(system) {
             self.integrator = (self.method.build)(&Setup { system, method: self.method, options: &self.options })?;
         }
+        if !self.untouched {
+            self.rows.renew(system);
+        }
         self.drive(system, problem, samples, sink)
     }
 
@@ -119,10 +125,10 @@ impl Runner {
         sink: &mut dyn Sink,
     ) -> Result<Outcome, SolveError> {
         self.untouched = false;
-        let Runner { options, tolerances, integrator, room, row, .. } = self;
+        let Runner { options, tolerances, integrator, room, rows, row, .. } = self;
         let mut eval = Evaluator::new(system);
         let mut run =
-            Run { problem, options, tolerances, room, sampler: Sampler::new(samples, problem, row), tried: 0.0 };
+            Run { problem, options, tolerances, room, rows, sampler: Sampler::new(samples, problem, row), tried: 0.0 };
         match run.drive(&mut eval, integrator.as_mut(), sink) {
             Ok(stop) => Ok(Outcome {
                 stop,
@@ -157,6 +163,7 @@ struct Run<'a> {
     options: &'a Options,
     tolerances: &'a Tolerances,
     room: &'a mut Room,
+    rows: &'a mut Rows,
     sampler: Sampler<'a>,
     tried: f64,
 }
@@ -199,13 +206,15 @@ impl Run<'_> {
                 return Err(Cause::TooManySteps { budget: self.options.max_steps });
             }
             attempts += 1;
-            integrator.sample_ahead(self.sampler.inside(t_new));
+            let inside = self.sampler.inside(t_new);
+            integrator.sample_ahead(inside);
+            self.rows.before(integrator, inside);
             match integrator.attempt(eval, h, t_new) {
                 Attempt::Accepted { next } => {
                     eval.stats.accepted += 1;
                     cause = None;
                     pace.accepted(next);
-                    if self.sampler.after_step(integrator, sink).is_break() || sink.step(t_new).is_break() {
+                    if self.sampler.after_step(eval, integrator, self.rows, sink).is_break() || sink.step(t_new).is_break() {
                         return Ok(Stop::Interrupted);
                     }
                 }
@@ -362,14 +371,20 @@ impl<'a> Sampler<'a> {
         next.is_some_and(|t| *t != t_new && (*t < t_new) == self.forward)
     }
 
-    fn after_step(&mut self, integrator: &dyn Integrator, sink: &mut dyn Sink) -> ControlFlow<()> {
+    fn after_step(
+        &mut self,
+        eval: &mut Evaluator<'_>,
+        integrator: &dyn Integrator,
+        rows: &mut Rows,
+        sink: &mut dyn Sink,
+    ) -> ControlFlow<()> {
         let now = integrator.time();
         let Some(times) = self.times else { return sink.row(now, integrator.state()) };
         while let Some(&t) = times.get(self.next) {
             if t == now {
                 sink.row(t, integrator.state())?;
             } else if (t < now) == self.forward {
-                integrator.interpolate(t, self.row);
+                rows.value(eval, integrator, t, self.row);
                 sink.row(t, self.row)?;
             } else {
                 break;

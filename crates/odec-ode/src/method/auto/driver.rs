@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use super::course::{Course, KEPT, Leg, Why};
 use super::decay::Decay;
 use super::spectral::{Growth, MEAN, Spectral};
-use super::{algebraic, runge_kutta};
+use super::{algebraic, runge_kutta, working};
 use crate::control::{Tolerances, weighted_norm};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
@@ -39,6 +39,9 @@ const QUICK: u32 = 3;
 const QUICK_ORDER: u32 = 7;
 /// Decay lasts where the explicit method would need more stable steps than this for the rest of the run.
 const LASTING: f64 = 200.0;
+/// Stable steps for the rest of the run up to which the explicit method goes on in any case: so few cost next to nothing, and it keeps the digits of what
+/// has decayed far below its absolute tolerance and grows again (an epidemic after a quiet season).
+const SPARED: f64 = 300.0;
 /// Beside an explicit method of at most that order, decay for which it would need more stable steps than this times rtol^(-1/5) is left to
 /// a Rosenbrock method at once, where its steps cost little: about as many as that takes (decision 0016). It is looked for at the start and
 /// after 2 and 4 steps: later a large rate may belong to a solution that swings, or ends as that of a square root near 0.
@@ -138,6 +141,7 @@ pub struct Auto {
     /// For a start where the series of the solution does not exist (the root of a state that is 0).
     spare: Option<Spare>,
     implicit: Box<dyn Integrator>,
+    stiff: &'static Method,
     names: [Option<&'static str>; 2],
     spectral: Option<Spectral>,
     /// Where a step of the implicit method costs hardly more than one of the explicit method.
@@ -211,7 +215,10 @@ impl Auto {
     ) -> Result<Self, Refusal> {
         let n = setup.system.shape().n;
         let tolerances = Tolerances::new(setup.options, n);
-        let with = |method: &'static Method| (method.build)(&Setup { method, ..*setup });
+        let with = |method: &'static Method| {
+            (method.build)(&Setup { method, options: &working(setup.options, method), ..*setup })
+        };
+        let rtol = |method: &Method| working(setup.options, method).rtol;
         let (mut integrator, mut spectral) = (None, None);
         let (mut limit, mut strained) = (1.0, 1.0);
         let mut spare = None;
@@ -221,10 +228,10 @@ impl Auto {
                 (Err(Refusal::SingularMass { .. }), _) | (_, Err(Refusal::SingularMass { .. })) => {}
                 (Err(refusal), _) | (_, Err(refusal)) => return Err(refusal),
             }
-            (strained, limit) = bounds(method, setup.options.rtol, n);
+            (strained, limit) = bounds(method, rtol(method), n);
             if matches!(method.family, Family::Taylor) {
                 let other = runge_kutta(setup.options.rtol);
-                let (strain, limit) = bounds(other, setup.options.rtol, n);
+                let (strain, limit) = bounds(other, rtol(other), n);
                 spare = Some(Spare { integrator: with(other)?, name: other.name, strain, limit, at_work: false });
             }
         }
@@ -252,9 +259,10 @@ impl Auto {
             explicit: integrator,
             spare,
             implicit: with(implicit)?,
+            stiff: implicit,
             spectral,
             decay: if cheap { Decay::new(setup.system) } else { None },
-            many: MANY * setup.options.rtol.powf(-0.2),
+            many: MANY * rtol(implicit).powf(-0.2),
             tolerances,
             strain: strained,
             limit,
@@ -444,10 +452,11 @@ impl Auto {
             }
         }
         let left = (self.t_end - self.time()) / h;
-        let lasting = real < -0.5 * strain && left * strain > LASTING * self.limit;
+        let steps = left * strain / self.limit;
+        let lasting = real < -0.5 * strain && steps > LASTING;
         let usual = DECAY * PATIENCE * self.doubt[0];
         let needed = if lasting && self.quick { DECAY * QUICK } else { usual };
-        if self.strained < needed || left < f64::from(PATIENCE) || !self.change(eval, Why::Stiff) {
+        if self.strained < needed || steps < SPARED || !self.change(eval, Why::Stiff) {
             return next;
         }
         self.hasty = needed < usual;
@@ -605,6 +614,14 @@ impl Integrator for Auto {
             }
             other => other,
         }
+    }
+
+    fn next_by(&self, own: &'static Method) -> &'static Method {
+        if self.active == Side::Implicit { self.stiff } else { own }
+    }
+
+    fn made_by(&self, own: &'static Method) -> &'static Method {
+        if self.stepped == Side::Implicit { self.stiff } else { own }
     }
 
     fn sample_ahead(&mut self, inside: bool) {

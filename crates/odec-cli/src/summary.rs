@@ -139,11 +139,15 @@ pub struct Counts {
     factorisations: u64,
     solves: u64,
     newton: u64,
+    /// Rows between the ends of steps that were corrected, rows that steps aside of the run ended at, and evaluations of f for them.
+    rows_corrected: u64,
+    rows_landed: u64,
+    rows_rhs: u64,
 }
 
 impl Counts {
-    /// Steps and work, for people.
-    pub fn lines(&self) -> [(String, String); 2] {
+    /// Steps, work and rows that took more than dense output, for people.
+    pub fn lines(&self) -> Vec<(String, String)> {
         let c = self;
         let steps = [
             Some(format!("{} accepted", grouped(c.accepted))),
@@ -157,7 +161,16 @@ impl Counts {
             (c.solves > 0).then(|| format!("{} solves", grouped(c.solves))),
             (c.newton > 0).then(|| format!("{} Newton iterations", grouped(c.newton))),
         ];
-        [("steps".into(), join(steps)), ("work".into(), join(work))]
+        let mut lines = vec![("steps".into(), join(steps)), ("work".into(), join(work))];
+        if c.rows_corrected + c.rows_landed > 0 {
+            let rows = [
+                (c.rows_corrected > 0).then(|| format!("{} corrected", grouped(c.rows_corrected))),
+                (c.rows_landed > 0).then(|| format!("{} by steps of their own", grouped(c.rows_landed))),
+                Some(format!("{} f", grouped(c.rows_rhs))),
+            ];
+            lines.push(("rows".into(), join(rows)));
+        }
+        lines
     }
 }
 
@@ -172,6 +185,9 @@ impl From<Stats> for Counts {
             factorisations: s.factorisations,
             solves: s.solves,
             newton: s.newton,
+            rows_corrected: s.between.corrected,
+            rows_landed: s.between.landed,
+            rows_rhs: s.between.rhs,
         }
     }
 }

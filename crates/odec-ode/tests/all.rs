@@ -26,6 +26,7 @@ mod one_step_accuracy;
 mod proofs;
 mod prothero_robinson;
 mod registers;
+mod rows;
 mod second_order;
 mod stepping;
 #[path = "common/stiff.rs"]

@@ -51,7 +51,9 @@ fn what_is_not_stiff_is_left_to_the_explicit_method() {
         let name =
             partners(&Traits { n: 2, fixed: false, rtol, moving_mass: false, series: false }).explicit.unwrap().name;
         assert_eq!(line(&outcome), format!("{name} throughout: nothing was stiff"));
-        let (_, alone) = run(&spring(), (0.0, 20.0), &[1.0, 0.0], name, &working(&options, method(name))).unwrap();
+        // the first step is chosen before anyone knows who makes it
+        let options = Options { step: Some(rows[1].0), ..working(&options, method(name)) };
+        let (_, alone) = run(&spring(), (0.0, 20.0), &[1.0, 0.0], name, &options).unwrap();
         assert_eq!(rows, alone, "the same steps with the same bits");
     }
 }

@@ -1,12 +1,8 @@
 //! Rows between the ends of steps are as good as these ends: fast unknowns that follow slow ones, algebraic unknowns, smooth problems.
 
-#[path = "common/dense.rs"]
-#[allow(dead_code)]
-mod dense;
-
 use std::ops::ControlFlow;
 
-use dense::{Dense, run, tolerances};
+use crate::dense::{Dense, run, tolerances};
 use odec_ode::method::{self, Adaptive, Family, Method, Stability};
 use odec_ode::{Between, Options, Problem, Samples, Sink, Stats, solve};
 
@@ -74,8 +70,7 @@ fn check(known: &Known, method: &'static Method) -> Between {
 fn lag(tau: f64) -> Known {
     let system = Dense::new(1, move |t, y, f| f[0] = (t.sin() - y[0]) / tau, move |_, _, j| j[0] = -1.0 / tau)
         .time(move |t, _, ft| ft[0] = t.cos() / tau);
-    let solution =
-        move |t: f64| vec![(t.sin() - tau * t.cos() + tau * (-t / tau).exp()) / (1.0 + tau * tau)];
+    let solution = move |t: f64| vec![(t.sin() - tau * t.cos() + tau * (-t / tau).exp()) / (1.0 + tau * tau)];
     Known { name: format!("lag of {tau:e}"), system, t_end: 20.0, solution: Box::new(solution) }
 }
 

@@ -71,6 +71,8 @@ pub mod system;
 mod wide;
 
 pub use method::Method;
-pub use problem::{Between, Cause, Failure, Options, Outcome, Problem, Refusal, Samples, Sink, SolveError, Stats, Stop};
+pub use problem::{
+    Between, Cause, Failure, Options, Outcome, Problem, Refusal, Samples, Sink, SolveError, Stats, Stop,
+};
 pub use solve::{Runner, solve};
 pub use system::System;

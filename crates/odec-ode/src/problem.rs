@@ -118,7 +118,7 @@ pub struct Stats {
     pub between: Between,
 }
 
-/// Rows between the ends of steps that dense output alone does not give, and the work for them and for finding that out.
+/// Rows between the ends of steps that dense output alone does not give, and the work for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Between {
     /// Rows whose fast unknowns were corrected.

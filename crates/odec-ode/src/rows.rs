@@ -1,18 +1,20 @@
-//! States between the ends of steps: the dense output where it is right, corrected where it is not, else the end of a step of its own.
+//! States between the ends of steps: the dense output where it is right, corrected where it is not, else the end of a
+//! step of its own.
 //!
-//! Stiffly accurate methods end their steps on the slow manifold however long these are, and their polynomials know nothing of how fast
-//! unknowns move meanwhile. With u the dense output, r = M u' - f(t, u) its defect and W = M - gamma h J, as in a Rosenbrock method
-//! (Hairer & Wanner II, section IV.7) and in the defect corrections of Zadunaisky (Numer. Math. 27 (1976) 21-39),
+//! Stiffly accurate methods end their steps on the slow manifold, however long these are, and their polynomials know
+//! nothing of how fast unknowns move meanwhile. With u the dense output, r = M u' - f(t, u) its defect and
+//! W = M - gamma h J the matrix of a Rosenbrock method (Hairer & Wanner II, section IV.7), this is one linearly implicit
+//! step of a defect correction (Zadunaisky, Numer. Math. 27 (1976) 21-39):
 //!
 //! ```text
-//! d = -gamma h W^-1 r     one linearly implicit correction; of a fast unknown J^-1 r, which solves its equation at t
-//! e = W^-1 M d            what of d belongs to slow unknowns, d/(1 + z) where z = -gamma h lambda
+//! d = -gamma h W^-1 r     of a fast unknown -J^-1 r: it solves its equation at t
+//! e = W^-1 M d            what of d belongs to slow unknowns: d/(1 + z), where z = -gamma h lambda
 //! u + d - e               the row: fast unknowns are corrected, slow ones stay to second order
 //! ```
 //!
-//! e is small where the slow unknowns fit and u' is known well enough for the fast ones: it estimates the error of the row. Where gamma h r
-//! itself is small nothing is factored. Where e is not small, or the correction does not settle, the method itself makes a step from the start of its last one
-//! to the row, aside of the run, as long as it takes to meet the tolerance there: the steps of the run stay as they are.
+//! e is small where slow unknowns fit and u' is known well enough for the fast ones: it estimates the error of the row.
+//! Where gamma h r itself is small nothing is factored. Where e is not small, or the correction does not settle, the
+//! method makes steps aside of the run, from the start of its last step to the row. The steps of the run stay as they are.
 
 use crate::control::{Tolerances, weighted_norm};
 use crate::evaluator::Evaluator;
@@ -29,16 +31,19 @@ const GAMMA: f64 = 0.25;
 const CLEAR: f64 = 0.5;
 /// Largest size of e, in tolerances, at which a row is believed.
 const BELIEVED: f64 = 0.5;
-/// Size of the change of a row, in tolerances, at which a correction has settled; corrections it may take; what each has to win.
+/// Size of the change of a row, in tolerances, at which a correction has settled; corrections it may take; what each
+/// has to win.
 const SETTLED: f64 = 0.1;
 const CORRECTIONS: u32 = 4;
 const GAIN: f64 = 0.3;
 /// Part of a tolerance that an iteration for a linear system may leave.
 const LINEAR: f64 = 0.01;
-/// Where in a step its polynomial is looked at: the derivative of the error of a cubic through its ends is largest there.
+/// Where in a step its polynomial is looked at: there the defect of a cubic through its ends is largest.
 const PROBES: [f64; 2] = [0.21, 0.79];
-/// Distance of the points that u' is taken from, as a part of the step: the formula is exact for polynomials of degree 4.
+/// Distance of the points that u' is taken from, as a part of the step: exact for polynomials of degree 4.
 const APART: f64 = 0.05;
+/// Part of a step next to its ends where the polynomial is as good as they are.
+const EDGE: f64 = 1e-12;
 /// Steps aside that may be tried for one row.
 const ASIDE: u32 = 200;
 
@@ -149,12 +154,15 @@ impl Rows {
     pub(crate) fn value(&mut self, eval: &mut Evaluator<'_>, integrator: &dyn Integrator, t: f64, y: &mut [f64]) {
         integrator.interpolate(t, y);
         let Some(start) = self.start else { return };
+        let h = integrator.time() - start;
+        if (t - start).abs().min((integrator.time() - t).abs()) <= EDGE * h.abs() {
+            return;
+        }
         let made = integrator.made_by(self.method);
         let counted = eval.stats;
         let chosen = made.name != self.method.name;
         let Rows { options, tolerances, from, work, .. } = self;
         let work = work.get_or_insert_with(|| Box::new(Work::new(eval.system())));
-        let h = integrator.time() - start;
         let step = Inside { made, chosen, tolerances, options, start, h, from, integrator };
         let had = work.value(&step, eval, t, y);
         let spent = std::mem::replace(&mut eval.stats, counted);
@@ -290,8 +298,8 @@ impl Work {
         None
     }
 
-    /// The size of gamma h r that needs no further look. Of a mass matrix nothing is known: the defect of an algebraic equation is not measured in
-    /// the units of its unknown.
+    /// The size of gamma h r that needs no further look. With a mass matrix there is none: the defect of an algebraic
+    /// equation is not measured in the units of its unknown.
     fn clear(&self) -> f64 {
         if self.mass.is_identity() { CLEAR } else { 0.0 }
     }

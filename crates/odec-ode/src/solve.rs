@@ -214,7 +214,9 @@ impl Run<'_> {
                     eval.stats.accepted += 1;
                     cause = None;
                     pace.accepted(next);
-                    if self.sampler.after_step(eval, integrator, self.rows, sink).is_break() || sink.step(t_new).is_break() {
+                    if self.sampler.after_step(eval, integrator, self.rows, sink).is_break()
+                        || sink.step(t_new).is_break()
+                    {
                         return Ok(Stop::Interrupted);
                     }
                 }

@@ -1,4 +1,5 @@
-//! Rows between the ends of steps are as good as these ends: fast unknowns that follow slow ones, algebraic unknowns, smooth problems.
+//! Rows between the ends of steps are as good as these ends: fast unknowns that follow slow ones, algebraic unknowns,
+//! smooth problems.
 
 use std::ops::ControlFlow;
 
@@ -162,7 +163,8 @@ fn rows_of_a_driven_stiff_unknown() {
 
 #[test]
 fn rows_of_algebraic_unknowns() {
-    // Without damping at infinity algebraic equations are not met at the ends of steps either, and `ros2` does not end on its last stage.
+    // Without damping at infinity algebraic equations are not met at the ends of steps either, and `ros2` does not end on
+    // its last stage.
     let fit = |m: &&Method| m.stability == Stability::L && m.name != "ros2" || m.family.name() == "automatic";
     for method in stiff().filter(fit) {
         let between = check(&algebraic(), method);

@@ -39,8 +39,9 @@ const QUICK: u32 = 3;
 const QUICK_ORDER: u32 = 7;
 /// Decay lasts where the explicit method would need more stable steps than this for the rest of the run.
 const LASTING: f64 = 200.0;
-/// Stable steps for the rest of the run up to which the explicit method goes on in any case: so few cost next to nothing, and it keeps the digits of what
-/// has decayed far below its absolute tolerance and grows again (an epidemic after a quiet season).
+/// Stable steps for the rest of the run up to which the explicit method goes on in any case: so few cost next to nothing,
+/// and it keeps the digits of what has decayed below its absolute tolerance and grows again (an epidemic after a quiet
+/// season; decision 0018).
 const SPARED: f64 = 300.0;
 /// Beside an explicit method of at most that order, decay for which it would need more stable steps than this times rtol^(-1/5) is left to
 /// a Rosenbrock method at once, where its steps cost little: about as many as that takes (decision 0016). It is looked for at the start and

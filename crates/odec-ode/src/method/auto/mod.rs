@@ -16,9 +16,9 @@ use crate::method::{self, Adaptive, Family, Method, Setup, Stability, Structure}
 use crate::problem::{Options, Refusal};
 use crate::system::{Mass, System};
 
-/// Up to this many unknowns a Rosenbrock method needs the least work to an error: on problems of 80 to 1,000 unknowns with sparse matrices it takes as long
-/// as BDF for a tenth of the error, and follows stiff oscillations, where BDF loses its way (decision 0018). Beyond, factors of full matrices
-/// cost too much at every step.
+/// Up to this many unknowns a Rosenbrock method needs the least work to an error: on problems of 80 to 1,000 unknowns with
+/// sparse matrices it takes up to twice the time of BDF for a tenth of the error, and it follows stiff oscillations, where
+/// BDF loses its way (decision 0018). Beyond, factors of full matrices cost too much at every step.
 pub const SMALL: usize = 200;
 /// Below this relative tolerance the explicit method of order 7 pays: over 75 problems `auto` with it takes 1.05, 0.96 and 0.88 of the time
 /// with that of order 5 at rtol 1e-4, 1e-5 and 1e-6, for a quarter to a third of the error; to the same error 0.8 to 0.9 (decision 0013).
@@ -71,8 +71,8 @@ fn runge_kutta(rtol: f64) -> &'static Method {
     }
 }
 
-/// Part of the tolerance that a method works to here. The errors of many steps add up, and so does what a solution makes of them; these
-/// parts bring the error of a run below the tolerance, or near it, on most problems (decision 0018). RADAU5 and the series do so by themselves.
+/// Part of the tolerance that a method works to here. The errors of many steps add up; these parts bring the error of a run
+/// below the tolerance, or near it, on most problems (decision 0018). RADAU5 and the series do so by themselves.
 fn care(method: &Method) -> f64 {
     match method.family {
         Family::RungeKutta(_) | Family::Multistep => 0.1,

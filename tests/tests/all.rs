@@ -7,6 +7,7 @@ mod documents;
 mod emit;
 mod errors;
 mod failures;
+mod fuzz;
 mod input;
 mod interpreter;
 mod library;

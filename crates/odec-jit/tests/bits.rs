@@ -1,5 +1,6 @@
 //! Machine code gives the bits of the interpreter, however a kernel is cut.
 
+use crate::fuzz::{Seeds, with_seed};
 use odec_ir::testing::{self, Case, Shape, array};
 use odec_ir::{
     ArrayId, Graph, Kernel, KernelRole, Layout, Op, Program, Role, Store, Target, builtin, derive, interpret,
@@ -101,6 +102,18 @@ fn ten_thousand_random_graphs() {
     assert_eq!(count.cases, 10_000);
     assert!(count.finite * 10 >= count.cases * 9, "{} of {} cases are finite", count.finite, count.cases);
     assert!(count.results > 40_000 && count.code > 1_000_000);
+}
+
+#[test]
+#[ignore = "a fuzz target; .ci/run asks for it"]
+fn fuzz_graphs() {
+    let mut count = Count::default();
+    for seed in Seeds::new("machine code of graphs") {
+        // special functions are long: in one case of 16
+        let shape = Shape { special: seed % 16 == 0, calls: 4 + seed as usize % 40, ..Shape::default() };
+        with_seed(seed, || compare(&testing::case(seed, shape), strategy(seed / 7), &ROLES, &mut count));
+    }
+    assert!(count.finite * 2 > count.cases, "{} of {} cases are finite", count.finite, count.cases);
 }
 
 #[test]

@@ -133,7 +133,7 @@ fn directory(name: &str) -> PathBuf {
 fn has(compiler: &str) -> bool {
     let there = Command::new(compiler).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
     if !there {
-        println!("skipped: there is no `{compiler}`");
+        crate::fuzz::skipped(&format!("object and C source, because there is no `{compiler}`"));
     }
     there
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::fuzz::{Seeds, with_seed};
 use odec_ir::interpret::{self, Inputs};
 use odec_ir::nest::bind::{MAX_ENTRIES, Matrix, Word};
 use odec_ir::nest::{Affine, Bound, Fold, Loop, LoopId, Nest, Part, Space, Store, Target};
@@ -114,6 +115,22 @@ fn random_nests_with_their_derivatives() {
     }
     println!("{} results, {} finite, {} entries", count.results, count.finite, count.entries);
     assert!(count.results > 20_000 && count.finite * 10 > count.results * 6 && count.entries > 10_000);
+}
+
+#[test]
+#[ignore = "a fuzz target; .ci/run asks for it"]
+fn fuzz_nests() {
+    let mut count = Count::default();
+    for seed in Seeds::new("machine code of loop nests") {
+        with_seed(seed, || {
+            let shape = NestShape { depth: 2 + (seed / 3) as usize % 4, ..NestShape::default() };
+            let size = |k: u64, least: i64| least + (seed / k % 9) as i64;
+            let program = complete(nest_program(seed, [size(5, 1), size(7, 0), size(11, 1)], shape));
+            let mut compiled = Compiled::new(&program).unwrap();
+            compare(&mut compiled, &program, nest_inputs(&program, seed), &mut count);
+        });
+    }
+    assert!(count.finite * 3 > count.results, "{} of {} results are finite", count.finite, count.results);
 }
 
 #[test]

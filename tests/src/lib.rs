@@ -2,6 +2,7 @@
 
 pub mod block;
 pub mod command;
+pub mod fuzz;
 pub mod mutate;
 pub mod snapshot;
 

@@ -4,9 +4,11 @@
 mod accuracy;
 mod arrays;
 mod documents;
+mod embedding;
 mod emit;
 mod errors;
 mod failures;
+mod fuzz;
 mod input;
 mod interpreter;
 mod library;

@@ -7,8 +7,8 @@ use odec_tests::{block, files, root, snapshot, stem, text};
 
 /// What was found is what is marked: every marked code, and no error besides.
 fn fits(found: &[Diagnostic], marked: &[String]) -> bool {
-    let is_marked = |d: &&Diagnostic| marked.iter().any(|m| m == d.code);
-    marked.iter().all(|m| found.iter().any(|d| d.code == m))
+    let is_marked = |d: &&Diagnostic| marked.iter().any(|m| *d.code == **m);
+    marked.iter().all(|m| found.iter().any(|d| *d.code == **m))
         && found.iter().filter(|d| d.is_error()).all(|d| is_marked(&d))
 }
 
@@ -25,7 +25,7 @@ fn every_example_compiles_or_fails_as_marked() {
             let place = format!("{}:{}", document.display(), example.line);
             let source = Source { name: place.clone(), text: example.text.clone() };
             let checked = odec_lang::check(&source);
-            let codes: Vec<&str> = checked.diagnostics.iter().map(|d| d.code).collect();
+            let codes: Vec<&str> = checked.diagnostics.iter().map(|d| d.code.code).collect();
             let mut messages: Vec<&str> = checked.diagnostics.iter().map(|d| d.headline.as_str()).collect();
             if fits(&checked.diagnostics, &expected) {
                 if expected.iter().any(|m| m.starts_with('E')) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use odec_lang::diagnostic::codes;
+use odec_lang::diagnostic::codes::{self, Class, Code, codes};
 use odec_lang::source::Source;
 use odec_tests::command::{run_in, scratch};
 use odec_tests::{files, root, snapshot, stem, text};
@@ -91,6 +91,7 @@ fn copy(name: &str) -> PathBuf {
     arrays("rod", "state u[i] = 1\nu[i]' = u[i-1] - 2*u[i] + u[i+1]\nboundary u[0], u[N+1] = 0");
     arrays("ring", "state u[i] = i\nu[i]' = sum(k in 0..N-1: u[i+k])/N\nboundary periodic i");
     arrays("weighted", "const w[i] = csv(\"weights.csv\")\nstate u[i] = 1\nu[i]' = -w[i]*u[i]");
+    arrays("outside", "const w[i] = csv(\"..\")\nstate u[i] = 1\nu[i]' = -w[i]*u[i]");
     std::fs::write(folder.join("weights.csv"), "1\n2\nthree\n4\n").expect("a folder");
     folder
 }
@@ -130,8 +131,8 @@ fn one_fault_gives_one_diagnostic() {
         let expected = code(&path);
         let bytes = std::fs::read(&path).expect("a fixture");
         let mut found: Vec<&str> = match Source::from_bytes(stem(&path), bytes) {
-            Ok(source) => odec_lang::check(&source).diagnostics.iter().map(|d| d.code).collect(),
-            Err(diagnostic) => vec![diagnostic.code],
+            Ok(source) => odec_lang::check(&source).diagnostics.iter().map(|d| d.code.code).collect(),
+            Err(diagnostic) => vec![diagnostic.code.code],
         };
         if matches!(expected.get(1..3), Some("06")) {
             found.retain(|c| c.starts_with('E'));
@@ -151,6 +152,8 @@ fn one_fault_gives_one_diagnostic() {
 
 #[test]
 fn registry_pages_and_fixtures_match() {
+    // a bug in odec has no fixture
+    let without = |row: &&Code| row.class == Class::Internal;
     let registry: BTreeMap<&str, &str> = codes().map(|row| (row.code, row.title)).collect();
     assert_eq!(registry.len(), codes().count(), "a code is registered twice");
     let mut with_fixture: BTreeSet<String> = files(&fixtures(), "ode").iter().map(|p| code(p)).collect();
@@ -163,12 +166,13 @@ fn registry_pages_and_fixtures_match() {
     let pages: BTreeSet<String> =
         files(&root().join("docs/errors"), "md").iter().map(|p| stem(p)).filter(|s| s != "README").collect();
     let registered: BTreeSet<String> = registry.keys().map(|c| (*c).to_owned()).collect();
+    let to_cause: BTreeSet<String> = codes().filter(|row| !without(row)).map(|row| row.code.to_owned()).collect();
     let missing = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.difference(b).cloned().collect::<Vec<_>>().join(" ");
     let mut wrong = Vec::new();
     for (what, list) in [
         ("without a page", missing(&registered, &pages)),
         ("pages without a code", missing(&pages, &registered)),
-        ("without a fixture", missing(&registered, &with_fixture)),
+        ("without a fixture", missing(&to_cause, &with_fixture)),
         ("fixtures without a code", missing(&with_fixture, &registered)),
     ] {
         if !list.is_empty() {
@@ -187,6 +191,24 @@ fn registry_pages_and_fixtures_match() {
     snapshot::report(wrong);
 }
 
+/// A code that stands as text in the sources, where no type sees to it, has a row in the table.
+#[test]
+fn every_code_in_the_sources_has_a_row() {
+    let mut count = 0;
+    for path in files(&root().join("crates"), "rs") {
+        let text = text(&path);
+        for (at, _) in text.match_indices('"') {
+            let Some(word) = text.get(at + 1..at + 6).filter(|_| text[at + 6..].starts_with('"')) else { continue };
+            let digits = word.get(1..).is_some_and(|d| d.bytes().all(|b| b.is_ascii_digit()));
+            if word.starts_with(['E', 'W', 'N']) && digits {
+                count += 1;
+                assert!(codes::find(word).is_some() || word == "E9999", "{}: {word}", path.display());
+            }
+        }
+    }
+    assert!(count > 100, "{count} codes");
+}
+
 /// A rendering without its source is a leftover.
 #[test]
 fn every_rendering_has_its_source() {
@@ -200,17 +222,24 @@ fn every_rendering_has_its_source() {
 #[test]
 fn the_lists_of_codes_are_complete() {
     let docs = root().join("docs");
-    let mut rows: Vec<(&str, &str)> = codes().map(|row| (row.code, row.title)).collect();
-    rows.sort_unstable();
+    let mut rows: Vec<&Code> = codes().collect();
+    rows.sort_unstable_by_key(|row| row.code);
     let mut differences = Vec::new();
     for (file, mark, line) in [
         ("SUMMARY.md", "- [Diagnostics](errors/README.md)\n", "  - [{code}: {title}](errors/{code}.md)\n"),
-        ("errors/README.md", "## All codes\n\n", "- [{code}]({code}.md): {title}\n"),
+        ("errors/README.md", "## All codes\n\n", "- [{code}]({code}.md): {title}{exit}\n"),
     ] {
         let path = docs.join(file);
         let page = text(&path);
         let at = page.find(mark).unwrap_or_else(|| panic!("{file} has no `{}`", mark.trim())) + mark.len();
-        let list: String = rows.iter().map(|(c, t)| line.replace("{code}", c).replace("{title}", t)).collect();
+        let exit = |row: &Code| match row.class {
+            Class::Advice => String::new(),
+            Class::Setting => format!(" ({} or {})", Class::Usage.exit_code(), Class::Model.exit_code()),
+            class => format!(" ({})", class.exit_code()),
+        };
+        let filled =
+            |row: &&Code| line.replace("{code}", row.code).replace("{title}", row.title).replace("{exit}", &exit(row));
+        let list: String = rows.iter().map(filled).collect();
         differences.extend(snapshot::check(&path, &format!("{}{list}", &page[..at])).err());
     }
     snapshot::report(differences);

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use odec_tests::fuzz::skipped;
 use odec_tests::{root, text};
 
 /// A count may differ from the table by this fraction. Two machines differ by less: valgrind shows programs a processor
@@ -76,8 +77,7 @@ fn grouped(n: u64) -> String {
 fn runs_take_the_instructions_of_the_table() {
     let valgrind = Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if !valgrind.is_ok_and(|s| s.success()) {
-        println!("skipped: valgrind is not installed");
-        return;
+        return skipped("instruction counts, because valgrind is not installed");
     }
     let odec = release();
     let counts: Vec<(u64, &str)> = RUNS.iter().map(|run| (count(&odec, run), *run)).collect();

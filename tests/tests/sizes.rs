@@ -62,9 +62,9 @@ fn code_is_the_same_at_every_size() {
         let mut first = None;
         for size in SIZES {
             let program = lowered(name, line, constants, size);
-            let nodes: Vec<usize> = program.nests.iter().map(|nest| nest.graph.len()).collect();
+            let nodes: Vec<usize> = program.kernels.iter().map(|nest| nest.graph.len()).collect();
             let schedules: Vec<Schedule> =
-                program.nests.iter().map(|nest| Schedule::of(&expand::expanded_nest(nest))).collect();
+                program.kernels.iter().map(|nest| Schedule::of(&expand::expanded(nest))).collect();
             let compiled = Compiled::new(&program).expect("compiles");
             compiled.compile(&ROLES).expect("compiles");
             let code = (nodes, schedules, compiled.code_bytes());
@@ -98,7 +98,7 @@ fn chains_of_definitions_do_not_double() {
     };
     let nodes = |text: &str, role: KernelRole| {
         let program = program("chain", text, &[], 100.0);
-        program.nests_of(role).map(|n| n.live().count()).sum::<usize>()
+        program.kernels_of(role).map(|n| n.live().count()).sum::<usize>()
     };
     for role in [KernelRole::Rhs, KernelRole::Tangent] {
         // at one place: as many nodes as definitions
@@ -135,8 +135,8 @@ th[i]' = K*(c*sin(th[i]) + sum(j: share[j]*th[j])*share[i])
 ";
     let program = program("mean", text, &[], 10.0);
     for role in [KernelRole::Rhs, KernelRole::Tangent] {
-        for nest in program.nests_of(role) {
-            let schedule = Schedule::of(&expand::expanded_nest(nest));
+        for nest in program.kernels_of(role) {
+            let schedule = Schedule::of(&expand::expanded(nest));
             let deepest = depth(&schedule.steps);
             assert_eq!(deepest, 1, "{role:?}: a loop is inside a loop");
         }
@@ -160,10 +160,10 @@ fn nests_are_well_formed() {
         let checked = odec_lang::check(&Source::new(&name, &text));
         let Some(model) = checked.model else { continue };
         let Ok(program) = odec_lang::lower(&model, &Overrides::default()) else { continue };
-        for nest in &program.nests {
+        for nest in &program.kernels {
             assert_eq!(nest.check(&program), Ok(()), "{name}: {:?} {:?}", nest.role, nest.part);
         }
-        if program.has_loops() {
+        if !program.is_straight() {
             let back = Program::parse(&program.to_string()).unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(back.to_string(), program.to_string(), "{name}");
         }

@@ -101,6 +101,9 @@ pub struct Model {
     /// Use the values of `params NAME { ... }`
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub params: Option<String>,
+    /// Let the model read tables from this folder too, beside its own (repeatable)
+    #[arg(long, value_name = "FOLDER", help_heading = "Model")]
+    pub allow_read: Vec<PathBuf>,
 }
 
 /// The run block: its name, and a flag for each of its entries.
@@ -183,6 +186,9 @@ pub struct Sweep {
     /// Use the values of `params NAME { ... }`
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub params: Option<String>,
+    /// Let the model read tables from this folder too, beside its own (repeatable)
+    #[arg(long, value_name = "FOLDER", help_heading = "Model")]
+    pub allow_read: Vec<PathBuf>,
     /// Run N points drawn from the ranges instead of a grid (`k=0.1:1`, or `k=0.1:1:log` for one uniform in the logarithm)
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Sweep")]
     pub random: Option<String>,
@@ -277,6 +283,9 @@ pub struct Stability {
     /// Use the values of `params NAME { ... }`
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub params: Option<String>,
+    /// Let the model read tables from this folder too, beside its own (repeatable)
+    #[arg(long, value_name = "FOLDER", help_heading = "Model")]
+    pub allow_read: Vec<PathBuf>,
     /// The run.
     #[command(flatten)]
     pub block: RunBlock,
@@ -450,6 +459,18 @@ pub enum Target {
     Clif,
     /// Disassembly
     Asm,
+}
+
+impl Target {
+    /// What the names of its files end in.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Target::Object => "o",
+            Target::C => "c",
+            Target::Clif => "clif",
+            Target::Asm => "s",
+        }
+    }
 }
 
 /// `odec explain`

@@ -1,31 +1,59 @@
-//! Exit codes of the process: part of the interface, hence named once and never renumbered.
+//! Exit codes of the process: part of the interface, hence named once and never renumbered. Which diagnostic ends with which
+//! stands in the table of codes.
 
 use std::process::ExitCode;
 
-/// How the process ended. The numbers are documented in `--help` and in `docs/`.
+use odec_lang::diagnostic::Class;
+
+/// How the process ended. The numbers are documented in `--help` and in `docs/command.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// All went well; also when the reader of a pipe (`| head`) had enough.
-    Success = 0,
-    /// The model is wrong: a diagnostic says where.
-    Model = 1,
+    Success,
+    /// A diagnostic of this class says why.
+    Because(Class),
+    /// Stopped by Ctrl-C or another signal that asks to end; the rows so far are kept.
+    Interrupted,
+}
+
+impl Exit {
+    /// The model is wrong.
+    pub const MODEL: Exit = Exit::Because(Class::Model);
     /// The command line is wrong.
-    Usage = 2,
-    /// The run failed; the rows so far are kept.
-    Run = 3,
-    /// An `expect` or `conserve` of the model is not met.
-    Test = 4,
+    pub const USAGE: Exit = Exit::Because(Class::Usage);
+    /// The run failed.
+    pub const RUN: Exit = Exit::Because(Class::Run);
+    /// A promise of the model is not kept.
+    pub const PROMISE: Exit = Exit::Because(Class::Promise);
     /// A file cannot be read or written.
-    File = 5,
+    pub const FILE: Exit = Exit::Because(Class::Io);
     /// odec itself is wrong.
-    Bug = 70,
-    /// Stopped by Ctrl-C; the rows so far are kept.
-    Interrupted = 130,
+    pub const INTERNAL: Exit = Exit::Because(Class::Internal);
+
+    /// The number.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Success => 0,
+            Exit::Because(class) => class.exit_code(),
+            Exit::Interrupted => 130,
+        }
+    }
+
+    /// This, unless it went well: then `other`.
+    pub fn or(self, other: Exit) -> Exit {
+        if self == Exit::Success { other } else { self }
+    }
+}
+
+impl From<Class> for Exit {
+    fn from(class: Class) -> Exit {
+        if class.ends() { Exit::Because(class) } else { Exit::Success }
+    }
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(exit as u8)
+        ExitCode::from(exit.code())
     }
 }
 
@@ -39,4 +67,18 @@ Exit codes:
     4  an `expect` or `conserve` is not met
     5  a file cannot be read or written
    70  a bug in odec
-  130  stopped by Ctrl-C; the rows so far are kept";
+  130  stopped by Ctrl-C, SIGTERM or SIGHUP; the rows so far are kept";
+
+#[cfg(test)]
+mod tests {
+    use super::{Class, Exit, HELP};
+
+    #[test]
+    fn the_help_has_the_code_of_every_class() {
+        for class in Class::ALL.into_iter().filter(|class| class.ends() && *class != Class::Setting) {
+            let line = format!("{:>5}  {}", class.exit_code(), class.meaning());
+            assert!(HELP.lines().any(|l| l == line), "{line}");
+        }
+        assert!(HELP.lines().any(|l| l.starts_with(&format!("{:>5}  stopped", Exit::Interrupted.code()))));
+    }
+}

@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use odec_lang::diagnostic::Diagnostic;
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_sim::Error;
 
 use crate::args::Figure;
 use crate::exit::Exit;
-use crate::input::{error, keep_apart};
+use crate::input::{Inputs, error, keep_apart};
 use crate::picture::{Diagram, Format, encode, format_of};
 use crate::report::{Reporter, say};
-use crate::rows::write_file;
+use crate::whole::write_file;
 
 /// Largest side of a picture in pixels.
 const MAX_SIDE: u32 = 8000;
@@ -22,11 +23,11 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// From the flags; `name` is that of the file if none is given. The picture is not written over the model.
-    pub fn new(figure: &Figure, name: &str, model: Option<&Path>) -> Result<Destination, Box<Diagnostic>> {
+    /// From the flags; `name` is that of the file if none is given. The picture is not written over what is read.
+    pub fn new(figure: &Figure, name: &str, inputs: &Inputs) -> Result<Destination, Box<Diagnostic>> {
         let size = size(&figure.size)?;
         let outputs: Vec<_> = figure.output.iter().map(|path| ("-o", Some(path.as_path()))).collect();
-        keep_apart(model.unwrap_or(Path::new("-")), &outputs)?;
+        keep_apart(inputs, &outputs)?;
         let mut files = vec![];
         for path in &figure.output {
             files.push((path.clone(), format(path)?));
@@ -38,38 +39,29 @@ impl Destination {
     }
 
     /// Draws and writes.
-    pub fn write(&self, diagram: &Diagram, reporter: Reporter) -> Exit {
+    pub fn write(&self, diagram: &Diagram, reporter: Reporter) -> Result<Exit, Error> {
         for (path, format) in &self.files {
-            let bytes = match encode(diagram, *format) {
-                Ok(bytes) => bytes,
-                Err(e) => {
-                    let (width, height) = self.size;
-                    reporter.diagnostic(None, &bad_size(&format!("`--size {width}x{height}`: {e}")));
-                    return Exit::Usage;
-                }
-            };
-            if let Err(d) = write_file(path, &bytes) {
-                reporter.diagnostic(None, &d);
-                return Exit::File;
-            }
+            let (width, height) = self.size;
+            let bytes = encode(diagram, *format).map_err(|e| bad_size(&format!("`--size {width}x{height}`: {e}")))?;
+            write_file(path, &bytes)?;
             if !reporter.quiet() && reporter.human() {
                 say(&format!("wrote {}\n", path.display()));
             }
         }
-        Exit::Success
+        Ok(Exit::Success)
     }
 }
 
 /// The format that a file name asks for.
-fn format(path: &Path) -> Result<Format, Box<Diagnostic>> {
+pub fn format(path: &Path) -> Result<Format, Box<Diagnostic>> {
     format_of(path).ok_or_else(|| {
         let headline = format!("`{}` is no kind of picture that odec draws", path.display());
-        Box::new(error("E0711", headline, Some("end the name in .svg or .png".into())))
+        Box::new(error(&codes::E0711, headline, Some("end the name in .svg or .png".into())))
     })
 }
 
-fn bad_size(headline: &str) -> Diagnostic {
-    error("E0705", headline.to_string(), Some("for example `--size 1200x750`".into()))
+pub fn bad_size(headline: &str) -> Diagnostic {
+    error(&codes::E0705, headline.to_string(), Some("for example `--size 1200x750`".into()))
 }
 
 /// Width and height.
@@ -79,7 +71,7 @@ pub fn size(text: &str) -> Result<(u32, u32), Box<Diagnostic>> {
         Some((w, h)) if w >= 1 && h >= 1 && w <= MAX_SIDE && h <= MAX_SIDE => Ok((w, h)),
         _ => {
             let headline = format!("`--size {text}`: width and height in pixels are needed, at most {MAX_SIDE} each");
-            Err(Box::new(error("E0705", headline, Some("for example `--size 1200x750`".into()))))
+            Err(Box::new(error(&codes::E0705, headline, Some("for example `--size 1200x750`".into()))))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! From the text of the flags to choices; what makes no sense is answered with the flag's name and an example.
 
-use odec_lang::diagnostic::Diagnostic;
+use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::suggest;
 use odec_ode::linear::Linear;
 use odec_sim::choices::{Choices, RecordRule, SampleRule, StepChoice};
@@ -68,7 +68,7 @@ pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
 /// A value of a flag that makes no sense.
 fn bad(flag: &str, text: &str, expected: &str, example: &str) -> Box<Diagnostic> {
     let headline = format!("`{flag} {text}`: {expected}");
-    Box::new(error("E0705", headline, Some(format!("for example `{flag} {example}`"))))
+    Box::new(error(&codes::E0705, headline, Some(format!("for example `{flag} {example}`"))))
 }
 
 /// A finite number.
@@ -112,11 +112,16 @@ fn not_negative(flag: &str, text: &str) -> Result<f64> {
 
 /// A whole number above 0.
 pub fn count(flag: &str, text: &str) -> Result<u64> {
+    count_like(flag, text, "100000")
+}
+
+/// A whole number above 0, of which `example` is an ordinary one.
+pub fn count_like(flag: &str, text: &str, example: &str) -> Result<u64> {
     let v = finite(flag, text)?;
     if v >= 1.0 && v.fract() == 0.0 && v < 1e18 {
         Ok(v as u64)
     } else {
-        Err(bad(flag, text, "a whole number above 0 is needed", "100000"))
+        Err(bad(flag, text, "a whole number above 0 is needed", example))
     }
 }
 
@@ -141,7 +146,7 @@ pub fn ranges(set: &[String], drawn: bool) -> Result<(Vec<Range>, Vec<String>)> 
         let found = swept(name, value, drawn, text)?;
         if ranges.iter().any(|range| range.name == found.name) {
             let headline = format!("`{}` has two ranges", found.name);
-            return Err(Box::new(error("E0705", headline, Some("give one range for each name".to_string()))));
+            return Err(Box::new(error(&codes::E0705, headline, Some("give one range for each name".to_string()))));
         }
         ranges.push(found);
     }
@@ -225,7 +230,7 @@ fn linear(text: &str) -> Result<Linear> {
     Linear::find(text).ok_or_else(|| {
         let known = suggest::list(Linear::ALL.iter().map(|(name, _)| *name));
         let headline = format!("`--linear {text}`: there is no such solver");
-        Box::new(error("E0705", headline, Some(format!("the solvers are {known}"))))
+        Box::new(error(&codes::E0705, headline, Some(format!("the solvers are {known}"))))
     })
 }
 

@@ -1,16 +1,20 @@
 //! Reads a model file. What can be wrong with a file is said here, what can be wrong with a model elsewhere.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use odec_lang::diagnostic::{Diagnostic, Severity};
+use odec_lang::diagnostic::{Code, Diagnostic, Severity, codes};
+use odec_lang::model::{Model, Table};
 use odec_lang::source::Source;
+
+use crate::args;
+use crate::folder::Folder;
 
 /// Bytes read at most: one more than a model may have, so that the compiler sees that it is too long.
 const MAX_READ: u64 = odec_lang::syntax::limits::MAX_SOURCE_BYTES as u64 + 1;
 
 /// A diagnostic of the command itself: no place in a source.
-pub fn error(code: &'static str, headline: String, help: Option<String>) -> Diagnostic {
+pub fn error(code: &'static Code, headline: String, help: Option<String>) -> Diagnostic {
     Diagnostic { code, severity: Severity::Error, headline, labels: vec![], help, fixes: vec![] }
 }
 
@@ -25,7 +29,7 @@ pub fn read(path: &Path) -> Result<Source, Box<Diagnostic>> {
             std::io::ErrorKind::PermissionDenied => (format!("`{name}` may not be read: permission denied"), None),
             _ => (format!("`{name}` cannot be read: {}", plain(&e)), None),
         };
-        Box::new(error("E0701", headline, help))
+        Box::new(error(&codes::E0701, headline, help))
     };
     let mut bytes = vec![];
     if path == Path::new("-") {
@@ -34,28 +38,68 @@ pub fn read(path: &Path) -> Result<Source, Box<Diagnostic>> {
         let file = std::fs::File::open(path).map_err(unreadable)?;
         if file.metadata().map_err(unreadable)?.is_dir() {
             let help = models(path);
-            return Err(Box::new(error("E0701", format!("`{name}` is a directory, not a model"), help)));
+            return Err(Box::new(error(&codes::E0701, format!("`{name}` is a directory, not a model"), help)));
         }
         file.take(MAX_READ).read_to_end(&mut bytes).map_err(unreadable)?;
     }
     Source::from_bytes(name, bytes).map_err(Box::new)
 }
 
-/// Refuses to write over the model, or two things into one file. `outputs` are paths with the flags that name them.
-pub fn keep_apart(model: &Path, outputs: &[(&str, Option<&Path>)]) -> Result<(), Box<Diagnostic>> {
-    let same = |a: &Path, b: &Path| {
-        a == b || a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b && a.is_file()))
-    };
+/// The files that a command reads, each with what it is.
+#[derive(Debug, Default)]
+pub struct Inputs(Vec<(PathBuf, String)>);
+
+impl Inputs {
+    /// The file of a model, and its tables.
+    pub fn of(file: &args::Model, model: &Model) -> Inputs {
+        let folder = Folder::of(file);
+        let given = model.constants.iter().chain(&model.parameters);
+        let tables = given.filter_map(|given| match &given.table {
+            Some(Table::Csv { file, .. }) => Some((folder.path(file), format!("a table of the model, `{file}`"))),
+            _ => None,
+        });
+        Inputs(std::iter::once((file.file.clone(), "the model".to_string())).chain(tables).collect())
+    }
+}
+
+/// True where two paths lead to one file, by links of either kind too.
+fn same(a: &Path, b: &Path) -> bool {
+    if a == b {
+        return true;
+    }
+    let (Ok(first), Ok(second)) = (a.metadata(), b.metadata()) else { return false };
+    let linked = a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
+    first.is_file() && second.is_file() && (linked || one_file(&first, &second))
+}
+
+/// True for two names of one file on disk.
+#[cfg(unix)]
+fn one_file(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
+}
+
+/// Hard links are told apart on Unix alone.
+#[cfg(not(unix))]
+fn one_file(_: &std::fs::Metadata, _: &std::fs::Metadata) -> bool {
+    false
+}
+
+/// Refuses to write over what the model is made of, or two things into one file. `outputs` are paths with the flags that name
+/// them.
+pub fn keep_apart(inputs: &Inputs, outputs: &[(&str, Option<&Path>)]) -> Result<(), Box<Diagnostic>> {
     let stdin = Path::new("-");
-    let named: Vec<(&str, &Path)> = outputs.iter().filter_map(|(flag, path)| Some((*flag, (*path)?))).collect();
+    let named = outputs.iter().filter_map(|(flag, path)| Some((*flag, (*path)?)));
+    let named: Vec<(&str, &Path)> = named.filter(|(_, path)| *path != stdin).collect();
     for (k, (flag, path)) in named.iter().enumerate() {
-        if *path != stdin && same(path, model) {
-            let headline = format!("`{flag} {}` would write over the model", path.display());
-            return Err(Box::new(error("E0702", headline, Some("choose another file".to_string()))));
+        if let Some((_, what)) = inputs.0.iter().find(|(input, _)| same(path, input)) {
+            let headline = format!("`{flag} {}` would write over {what}", path.display());
+            return Err(Box::new(error(&codes::E0702, headline, Some("choose another file".to_string()))));
         }
-        if let Some((other, _)) = named[..k].iter().find(|(_, p)| *path != stdin && same(path, p)) {
+        if let Some((other, _)) = named[..k].iter().find(|(_, p)| same(path, p)) {
             let headline = format!("`{other}` and `{flag}` both name `{}`", path.display());
-            return Err(Box::new(error("E0702", headline, Some("choose another file for one of them".to_string()))));
+            let help = "choose another file for one of them".to_string();
+            return Err(Box::new(error(&codes::E0702, headline, Some(help))));
         }
     }
     Ok(())

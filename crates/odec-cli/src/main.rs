@@ -5,6 +5,7 @@ mod commands;
 mod exit;
 mod figure;
 mod flags;
+mod folder;
 mod input;
 mod memory;
 mod picture;
@@ -14,26 +15,25 @@ mod rows;
 mod session;
 mod signal;
 mod summary;
-mod tables;
+mod whole;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
+use odec_lang::diagnostic::codes;
 
 use exit::Exit;
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|info| {
-        report::say(&format!(
-            "odec: this is a bug in odec, not in your model: {info}\n\
-             Please report it, with the model and the command line.\n"
-        ));
+        let json = asks_for_json();
+        report::say(&report::internal(&info.to_string(), json));
     }));
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => return refuse(&e).into(),
     };
-    std::panic::catch_unwind(|| commands::execute(cli)).unwrap_or(Exit::Bug).into()
+    std::panic::catch_unwind(|| commands::execute(cli)).unwrap_or(Exit::INTERNAL).into()
 }
 
 /// Answers a command line that clap refuses, or that asks for help.
@@ -43,24 +43,39 @@ fn refuse(e: &clap::Error) -> Exit {
         let _ = e.print();
         return Exit::Success;
     }
-    let run = (e.kind() == clap::error::ErrorKind::InvalidSubcommand)
-        .then(|| std::env::args().nth(1).filter(|word| word.ends_with(".ode")))
-        .flatten()
-        .map(|file| format!("To solve a model: odec run {file}"));
+    let run = (e.kind() == clap::error::ErrorKind::InvalidSubcommand).then(|| instead_of(e)).flatten();
     if asks_for_json() {
         let text = e.render().to_string();
         let mut parts = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
         let headline = parts.next().unwrap_or_default();
         let headline = headline.strip_prefix("error: ").unwrap_or(&headline).to_string();
         let help: Vec<String> = parts.filter(|part| !part.is_empty()).chain(run).collect();
-        report::say(&report::line(&input::error("E0712", headline, Some(help.join("\n")))));
+        report::say(&report::line(&input::error(&codes::E0712, headline, Some(help.join("\n")))));
     } else {
         let _ = e.print();
         if let Some(run) = run {
             report::say(&format!("\n{run}\n"));
         }
     }
-    Exit::Usage
+    Exit::USAGE
+}
+
+/// What to type where the command does not exist.
+fn instead_of(e: &clap::Error) -> Option<String> {
+    let word = match e.get(clap::error::ContextKind::InvalidSubcommand)? {
+        clap::error::ContextValue::String(word) => word,
+        _ => return None,
+    };
+    if word.ends_with(".ode") {
+        return Some(format!("To solve a model: odec run {word}"));
+    }
+    if e.get(clap::error::ContextKind::SuggestedSubcommand).is_some() {
+        return None;
+    }
+    let command = args::Cli::command();
+    let names = command.get_subcommands().map(clap::Command::get_name);
+    let near = odec_lang::suggest::nearest(word, names);
+    near.first().map(|near| format!("Is it `odec {near}`?"))
 }
 
 /// True if `--message-format json` is among the words of a command line that cannot be read as a whole.

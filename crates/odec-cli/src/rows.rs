@@ -5,8 +5,10 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use odec_lang::diagnostic::Diagnostic;
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_sim::Error;
 
+use crate::exit::Exit;
 use crate::input::{error, plain};
 use crate::signal;
 
@@ -52,6 +54,14 @@ impl Rows {
     /// On standard output.
     pub fn stdout() -> Rows {
         Rows::to(Output::Stdout(std::io::stdout()))
+    }
+
+    /// Where `-o` says: a file, or standard output if it says `-` or nothing.
+    pub fn to_output(output: Option<&Path>) -> Result<Rows, Box<Diagnostic>> {
+        match output.filter(|path| *path != Path::new("-")) {
+            None => Ok(Rows::stdout()),
+            Some(path) => Rows::file(path),
+        }
     }
 
     /// Into a new file, or over an old one. What is in it stays until there is something to write.
@@ -163,14 +173,14 @@ impl Rows {
                     Output::Stdout(_) if e.kind() == ErrorKind::BrokenPipe => Trouble::Closed,
                     Output::Stdout(_) => {
                         let headline = format!("standard output cannot be written: {}", plain(&e));
-                        Trouble::Failed(Box::new(error("E0704", headline, None)))
+                        Trouble::Failed(Box::new(error(&codes::E0704, headline, None)))
                     }
                     Output::File(file, path) => {
                         // a torn row is taken back; where the file cannot be cut (a device) nothing is lost by trying
                         let _ = file.set_len(self.written);
                         let headline = format!("`{}` cannot be written: {}", path.display(), plain(&e));
                         let help = format!("{} whole rows are in it", self.count);
-                        Trouble::Failed(Box::new(error("E0704", headline, (self.count > 0).then_some(help))))
+                        Trouble::Failed(Box::new(error(&codes::E0704, headline, (self.count > 0).then_some(help))))
                     }
                 })
             }
@@ -201,22 +211,17 @@ pub fn cannot_write(path: &Path, e: &std::io::Error) -> Box<Diagnostic> {
         ErrorKind::IsADirectory => format!("`{name}` cannot be written: it is a directory"),
         _ => format!("`{name}` cannot be written: {}", plain(e)),
     };
-    Box::new(error("E0703", headline, None))
+    Box::new(error(&codes::E0703, headline, None))
 }
 
-/// Writes a whole file.
-pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Box<Diagnostic>> {
-    let mut file = File::create(path).map_err(|e| cannot_write(path, &e))?;
-    write_all(&mut file, bytes).map_err(|(_, e)| {
-        Box::new(error("E0704", format!("`{}` cannot be written: {}", path.display(), plain(&e)), None))
-    })
-}
-
-/// Writes text on standard output.
-pub fn print(text: &str) -> Result<(), Trouble> {
+/// Writes text on standard output. A reader that has had enough is no error.
+pub fn print(text: &str) -> Result<Exit, Error> {
     let mut rows = Rows::stdout();
     rows.buffer.extend_from_slice(text.as_bytes());
-    rows.flush()
+    match rows.flush() {
+        Ok(()) | Err(Trouble::Closed) => Ok(Exit::Success),
+        Err(Trouble::Failed(d)) => Err(d.into()),
+    }
 }
 
 /// The shortest digits that read back as the same number, with an exponent where that is shorter.

@@ -1,4 +1,5 @@
-//! Ctrl-C: the first asks the run to stop after its step, a later one stops at once, but not in the middle of a row.
+//! Ctrl-C, SIGTERM and SIGHUP: the first asks the run to stop after its step, a later one stops at once, but not in the middle
+//! of a row.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -31,7 +32,7 @@ pub fn listen() {
                 Err(_) => std::thread::sleep(Duration::from_millis(5)),
             }
         };
-        std::process::exit(Exit::Interrupted as i32);
+        std::process::exit(i32::from(Exit::Interrupted.code()));
     });
 }
 

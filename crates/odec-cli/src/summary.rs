@@ -29,6 +29,13 @@ pub struct Times {
     pub solve: f64,
 }
 
+impl From<odec_sim::session::Times> for Times {
+    fn from(t: odec_sim::session::Times) -> Times {
+        let odec_sim::session::Times { parse, check, derive, compile, bind } = t;
+        Times { parse, check, derive, compile, bind, analyse: 0.0, solve: 0.0 }
+    }
+}
+
 /// Everything there is to say of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
@@ -70,6 +77,8 @@ pub struct Summary {
     pub stop: &'static str,
     /// Rows written.
     pub rows: u64,
+    /// The reader of the rows closed the pipe before the last one.
+    pub closed: bool,
     /// Counts.
     pub counts: Counts,
     /// Drift of each conserved quantity over the rows.
@@ -139,11 +148,15 @@ pub struct Counts {
     factorisations: u64,
     solves: u64,
     newton: u64,
+    /// Rows between the ends of steps that were corrected, rows that steps aside of the run ended at, and evaluations of f for them.
+    rows_corrected: u64,
+    rows_landed: u64,
+    rows_rhs: u64,
 }
 
 impl Counts {
-    /// Steps and work, for people.
-    pub fn lines(&self) -> [(String, String); 2] {
+    /// Steps, work and rows that took more than dense output, for people.
+    pub fn lines(&self) -> Vec<(String, String)> {
         let c = self;
         let steps = [
             Some(format!("{} accepted", grouped(c.accepted))),
@@ -157,7 +170,16 @@ impl Counts {
             (c.solves > 0).then(|| format!("{} solves", grouped(c.solves))),
             (c.newton > 0).then(|| format!("{} Newton iterations", grouped(c.newton))),
         ];
-        [("steps".into(), join(steps)), ("work".into(), join(work))]
+        let mut lines = vec![("steps".into(), join(steps)), ("work".into(), join(work))];
+        if c.rows_corrected + c.rows_landed > 0 {
+            let rows = [
+                (c.rows_corrected > 0).then(|| format!("{} corrected", grouped(c.rows_corrected))),
+                (c.rows_landed > 0).then(|| format!("{} by steps of their own", grouped(c.rows_landed))),
+                Some(format!("{} f", grouped(c.rows_rhs))),
+            ];
+            lines.push(("rows".into(), join(rows)));
+        }
+        lines
     }
 }
 
@@ -172,6 +194,9 @@ impl From<Stats> for Counts {
             factorisations: s.factorisations,
             solves: s.solves,
             newton: s.newton,
+            rows_corrected: s.between.corrected,
+            rows_landed: s.between.landed,
+            rows_rhs: s.between.rhs,
         }
     }
 }
@@ -228,7 +253,7 @@ impl Summary {
         if self.stop != "end" {
             time.push_str(&paint.yellow(&format!(", {} at {}", self.stop, brief(self.t))));
         }
-        let rows = counted(self.rows as usize, "row", "rows").unwrap_or("no rows".into());
+        let rows = written(self.rows, self.closed);
         let to = destination.map(|d| format!(" in {d}")).unwrap_or_default();
         lines.push((self.time.clone(), format!("{time}, {rows}{to}")));
 
@@ -318,6 +343,17 @@ fn join<const N: usize>(parts: [Option<String>; N]) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
+/// How many rows were written, and whether the reader of a pipe wanted no more.
+pub fn written(rows: u64, closed: bool) -> String {
+    let count = counted(rows as usize, "row", "rows");
+    match (count, closed) {
+        (Some(count), false) => count,
+        (None, false) => "no rows".to_string(),
+        (Some(count), true) => format!("{count}, and then the reader had enough"),
+        (None, true) => "rows until the reader had enough".to_string(),
+    }
+}
+
 /// Three digits apart from 10,000 on.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
@@ -345,7 +381,7 @@ fn tolerances(atol: &[f64]) -> String {
         low = low.min(a);
         high = high.max(a);
     }
-    if low == high { shortest(low) } else { format!("{} to {}", shortest(low), shortest(high)) }
+    if low == high { brief(low) } else { format!("{} to {}", brief(low), brief(high)) }
 }
 
 /// As [`duration`], with three digits for microseconds too: for what a single run of a small model takes.

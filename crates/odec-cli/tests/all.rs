@@ -3,6 +3,7 @@
 mod commands;
 mod common;
 mod faults;
+mod files;
 mod seeing;
 mod sens;
 mod stability;

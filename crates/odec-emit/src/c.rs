@@ -10,8 +10,8 @@ use std::fmt::Write;
 
 use odec_ir::builtin::exponential::{HYPOT_LEAST, HYPOT_SCALES};
 use odec_ir::interface::{self, Content, FUNCTIONS, Settled};
-use odec_ir::schedule::{Schedule, Step, Value};
-use odec_ir::{Builtin, KernelRole, Layout, Lowering, Op, Primitive, Program, expand};
+use odec_ir::schedule::Malformed;
+use odec_ir::{Builtin, KernelRole, Layout, Lowering, Op, Primitive, Program};
 
 use crate::{EmitError, Options, checked_prefix, header, literal, nests};
 
@@ -22,15 +22,11 @@ use crate::{EmitError, Options, checked_prefix, header, literal, nests};
 pub fn c_source(program: &Program, options: &Options) -> Result<String, EmitError> {
     let prefix = checked_prefix(options)?;
     let settled = Settled::of(program)?;
-    let (program, layout) = (&settled.program, &settled.layout);
-    let mut schedules = Vec::with_capacity(program.kernels.len());
-    for kernel in &program.kernels {
-        schedules.push(Schedule::of(program, layout, &expand::expanded(kernel))?);
-    }
+    let program = &settled.program;
     let mut text = String::new();
     opening(&mut text, program);
-    let looped = Looped::of(&settled);
-    helpers(&mut text, schedules.iter().flat_map(calls).chain(looped.calls()).collect());
+    let bodies = Bodies::of(&settled);
+    helpers(&mut text, bodies.calls());
     for constant in settled.constants() {
         let declaration = header::declaration(prefix, constant.suffix, &constant.content);
         let _ = writeln!(text, "{declaration} ={};", initialiser(&constant.content));
@@ -40,13 +36,10 @@ pub fn c_source(program: &Program, options: &Options) -> Result<String, EmitErro
         let text = &mut functions;
         let _ = write!(text, "\n/* {} */\n{}\n{{\n", function.doc, header::prototype(prefix, function.suffix));
         text.push_str("    (void)t; (void)y; (void)p; (void)w; (void)out;\n");
-        if let Some(schedule) = schedules.iter().find(|schedule| schedule.role == function.role) {
-            Body::of(schedule).write(text, &names(program, layout, function.role));
-        }
-        looped.write(text, function.role);
+        bodies.write(text, function.role)?;
         text.push_str("}\n");
     }
-    looped.lists(&mut text, &functions);
+    bodies.lists(&mut text, &functions);
     text.push_str(&functions);
     Ok(text)
 }
@@ -74,40 +67,49 @@ fn opening(text: &mut String, program: &Program) {
     );
 }
 
-/// The nests of a program.
-struct Looped<'a> {
+/// The kernels of a program.
+struct Bodies<'a> {
     settled: &'a Settled,
     /// By role, in the order of [`FUNCTIONS`].
-    nests: Vec<(KernelRole, Vec<nests::Writer<'a>>)>,
+    kernels: Vec<(KernelRole, Vec<nests::Writer<'a>>)>,
     lists: Vec<&'a Vec<u32>>,
     data: Vec<f64>,
 }
 
-impl<'a> Looped<'a> {
-    fn of(settled: &'a Settled) -> Looped<'a> {
-        let mut looped = Looped { settled, nests: Vec::new(), lists: Vec::new(), data: settled.data() };
+impl<'a> Bodies<'a> {
+    fn of(settled: &'a Settled) -> Bodies<'a> {
+        let (program, layout) = (&settled.program, &settled.layout);
+        let mut bodies = Bodies { settled, kernels: Vec::new(), lists: Vec::new(), data: settled.data() };
         let mut shared = None;
         for function in FUNCTIONS {
+            if settled.bound.is_none() {
+                let of_role = program.kernels_of(function.role);
+                let kernels = of_role.map(|kernel| nests::Writer::new(program, layout, kernel, &[], 0));
+                bodies.kernels.push((function.role, kernels.collect()));
+                continue;
+            }
             let (runs, lists) = settled.runs(function.role);
             // All but the matrices have their lists in common.
             let first = match shared {
                 Some(first) if !function.role.is_matrix() => first,
                 _ => {
-                    looped.lists.extend(lists);
-                    looped.lists.len() - lists.len()
+                    bodies.lists.extend(lists);
+                    bodies.lists.len() - lists.len()
                 }
             };
             if !function.role.is_matrix() {
                 shared = Some(first);
             }
-            let nests = runs.into_iter().map(|run| nests::Writer::new(&settled.program, run, first));
-            looped.nests.push((function.role, nests.collect()));
+            let kernels = runs
+                .into_iter()
+                .map(|run| nests::Writer::new(program, layout, &program.kernels[run.kernel], &run.words, first));
+            bodies.kernels.push((function.role, kernels.collect()));
         }
-        looped
+        bodies
     }
 
     fn calls(&self) -> Vec<Op> {
-        self.nests.iter().flat_map(|(_, nests)| nests).flat_map(nests::Writer::calls).collect()
+        self.kernels.iter().flat_map(|(_, kernels)| kernels).flat_map(nests::Writer::calls).collect()
     }
 
     /// The lists that the functions use, for compilers warn of others.
@@ -124,10 +126,7 @@ impl<'a> Looped<'a> {
         }
     }
 
-    fn write(&self, text: &mut String, role: KernelRole) {
-        if self.settled.bound.is_none() {
-            return;
-        }
+    fn write(&self, text: &mut String, role: KernelRole) -> Result<(), Malformed> {
         let (layout, program) = (&self.settled.layout, &self.settled.program);
         let fill = |text: &mut String, length: usize, target: &str, source: &str| {
             if length > 0 {
@@ -137,18 +136,13 @@ impl<'a> Looped<'a> {
         if role == KernelRole::Prepare {
             fill(text, self.data.len(), &format!("{} + ", layout.np + layout.staged), "data[k]");
         }
-        if role.is_matrix() {
+        if role.is_matrix() && self.settled.bound.is_some() {
             fill(text, layout.out_len(program, role), "", "0.0");
         }
-        let nests = self.nests.iter().filter(|(of, _)| *of == role).flat_map(|(_, nests)| nests);
-        nests.for_each(|nest| nest.write(text));
+        let names = names(program, layout, role);
+        let mut kernels = self.kernels.iter().filter(|(of, _)| *of == role).flat_map(|(_, kernels)| kernels);
+        kernels.try_for_each(|kernel| kernel.write(text, &names))
     }
-}
-
-/// The builtins that a kernel calls.
-fn calls(schedule: &Schedule) -> Vec<Op> {
-    let calls = schedule.values.iter();
-    calls.filter_map(|value| if let Value::Call(op, _) = value { Some(*op) } else { None }).collect()
 }
 
 /// What the bodies call: only that, for compilers warn of what is not used.
@@ -221,66 +215,6 @@ fn names(program: &Program, layout: &Layout, role: KernelRole) -> Vec<String> {
     match constants.into_iter().find(|constant| constant.suffix == wanted).map(|constant| constant.content) {
         Some(Content::Texts(names)) => names,
         _ => Vec::new(),
-    }
-}
-
-/// A kernel being written.
-struct Body<'a> {
-    schedule: &'a Schedule,
-    /// By position of the value: whether it is a truth value, an `int`, rather than a `double`.
-    truth: Vec<bool>,
-}
-
-impl<'a> Body<'a> {
-    fn of(schedule: &'a Schedule) -> Body<'a> {
-        let truth = |value: &Value| matches!(value, Value::Call(op, _) if is_truth(*op));
-        Body { schedule, truth: schedule.values.iter().map(truth).collect() }
-    }
-
-    fn write(&self, text: &mut String, names: &[String]) {
-        for step in &self.schedule.steps {
-            let _ = match *step {
-                Step::Compute(value) => {
-                    let kind = if self.truth[value as usize] { "int" } else { "double" };
-                    writeln!(text, "    const {kind} v{value} = {};", self.expression(value))
-                }
-                Step::Store { slot, value } => match names.get(slot as usize) {
-                    Some(name) => {
-                        let name = literal::comment(name);
-                        writeln!(text, "    out[{slot}] = {}; /* {name} */", self.number(value))
-                    }
-                    None => writeln!(text, "    out[{slot}] = {};", self.number(value)),
-                },
-            };
-        }
-    }
-
-    /// The right-hand side of a call's statement.
-    fn expression(&self, value: u32) -> String {
-        match self.schedule.values[value as usize] {
-            Value::Call(op, args) => call(self, op, args),
-            _ => self.number(value),
-        }
-    }
-}
-
-impl Operands for Body<'_> {
-    type Id = u32;
-
-    fn number(&self, value: u32) -> String {
-        match self.schedule.values[value as usize] {
-            Value::Constant(number) => literal::number(number),
-            Value::Time => "t".to_string(),
-            Value::State(i) => format!("y[{i}]"),
-            Value::Parameter(i) => format!("p[{i}]"),
-            Value::Direction(i) => format!("w[{i}]"),
-            Value::Call(..) if self.truth[value as usize] => format!("(double)v{value}"),
-            Value::Call(..) => format!("v{value}"),
-        }
-    }
-
-    fn condition(&self, value: u32) -> String {
-        if self.truth[value as usize] { format!("v{value}") } else { format!("({} != 0.0)", self.number(value)) }
     }
 }
 

@@ -1,13 +1,14 @@
-//! Nests of a bound program as loops of C: the extents, strides and positions of this binding are numbers and lists in the
-//! source.
+//! Kernels of a program as C: extents, strides and positions of its binding are numbers and lists in the source. A kernel
+//! without loops is a list of statements.
 
 use std::fmt::Write;
 
-use odec_ir::nest::bind::{ListId, Run, Word};
+use odec_ir::nest::bind::{ListId, Word};
 use odec_ir::nest::frame::{Counter, DROPPED, Frame, Stride};
 use odec_ir::nest::schedule::{Body, Schedule, Step};
-use odec_ir::nest::{AccessId, Fold, LoopId, Nest, Target};
-use odec_ir::{Lowering, Node, NodeId, Op, Primitive, Program, Role, expand};
+use odec_ir::nest::{Element, Fold, Kernel, LoopId, Target};
+use odec_ir::schedule::Malformed;
+use odec_ir::{KernelRole, Layout, Lowering, Node, NodeId, Op, Primitive, Program, Role, expand};
 
 use crate::c::{self, Operands};
 use crate::literal;
@@ -15,13 +16,15 @@ use crate::literal;
 /// What the name of a list begins with; its number follows.
 pub(crate) const LIST: &str = "list_";
 
-/// A nest being written.
+/// A kernel being written.
 pub(crate) struct Writer<'a> {
     program: &'a Program,
-    nest: Nest,
+    layout: &'a Layout,
+    nest: Kernel,
     frame: Frame,
     schedule: Schedule,
-    run: &'a Run,
+    /// The words of the frame; none of a straight kernel.
+    words: &'a [Word],
     /// Where the lists of this run begin among those of the file.
     lists: usize,
     /// By node: whether it is a truth value.
@@ -36,6 +39,8 @@ impl Operands for Writer<'_> {
         match self.nest.graph.node(id) {
             Node::Constant(bits) => literal::number(f64::from_bits(bits)),
             Node::Time => "t".to_string(),
+            Node::Read(element @ Element::Scalar(_)) => self.read(element),
+            Node::Direction(element @ Element::Scalar(_)) => format!("w[{}]", self.position(element)),
             _ if self.truth[id.index()] => format!("(double)v{}", id.0),
             _ => format!("v{}", id.0),
         }
@@ -47,12 +52,18 @@ impl Operands for Writer<'_> {
 }
 
 impl<'a> Writer<'a> {
-    pub(crate) fn new(program: &'a Program, run: &'a Run, lists: usize) -> Writer<'a> {
-        let given = &program.nests[run.nest];
-        let nest = expand::expanded_nest(given);
+    /// Of a kernel with the words of its frame.
+    pub(crate) fn new(
+        program: &'a Program,
+        layout: &'a Layout,
+        given: &Kernel,
+        words: &'a [Word],
+        lists: usize,
+    ) -> Writer<'a> {
+        let nest = expand::expanded(given);
         let truth = nest.graph.nodes().iter().map(|node| matches!(node, Node::Call(op, _) if c::is_truth(*op)));
         let truth = truth.collect();
-        Writer { program, frame: Frame::of(given), schedule: Schedule::of(&nest), nest, run, lists, truth }
+        Writer { program, layout, frame: Frame::of(given), schedule: Schedule::of(&nest), nest, words, lists, truth }
     }
 
     /// The builtins that it calls.
@@ -71,11 +82,62 @@ impl<'a> Writer<'a> {
         calls
     }
 
-    /// Writes its statements, in a block of their own.
-    pub(crate) fn write(&self, text: &mut String) {
+    /// Writes its statements; with loops in a block of their own.
+    ///
+    /// # Errors
+    /// A store without a place, which lowering never makes.
+    pub(crate) fn write(&self, text: &mut String, names: &[String]) -> Result<(), Malformed> {
+        if self.nest.is_straight() {
+            return self.straight(text, names);
+        }
         text.push_str("    {\n");
         self.steps(text, &self.schedule.steps, 2);
         text.push_str("    }\n");
+        Ok(())
+    }
+
+    /// The statements of a kernel without loops, then zeros for what it does not store.
+    fn straight(&self, text: &mut String, names: &[String]) -> Result<(), Malformed> {
+        let (role, indent) = (self.nest.role, "    ");
+        for (_, node) in self.nest.live() {
+            if let Node::Read(element) | Node::Direction(element) = node {
+                let array = &self.program.arrays[self.nest.array(element).0 as usize];
+                if matches!(array.role, Role::Output | Role::Conserved | Role::Expected) {
+                    return Err(Malformed::NotReadable(array.name.clone()));
+                }
+            }
+        }
+        let mut stored = vec![role == KernelRole::Prepare; self.layout.out_len(self.program, role)];
+        for step in &self.schedule.steps {
+            match step {
+                Step::Compute(id) => self.compute(text, *id, indent),
+                Step::Store(k) => {
+                    let store = self.nest.stores[*k as usize];
+                    let slot = self.layout.slot(self.program, role, store.target);
+                    let slot = slot.filter(|&slot| slot < stored.len()).ok_or(Malformed::NoSlot(role))?;
+                    stored[slot] = true;
+                    let name = names.get(slot).map(|name| format!(" /* {} */", literal::comment(name)));
+                    let _ = writeln!(
+                        text,
+                        "{indent}out[{slot}] = {};{}",
+                        self.number(store.node),
+                        name.unwrap_or_default()
+                    );
+                }
+                Step::Loop(_) => {}
+            }
+        }
+        for slot in (0..stored.len()).filter(|&slot| !stored[slot]) {
+            let _ = writeln!(text, "{indent}out[{slot}] = 0.0;");
+        }
+        Ok(())
+    }
+
+    /// An element of an input.
+    fn read(&self, element: Element) -> String {
+        let role = self.program.arrays[self.nest.array(element).0 as usize].role;
+        let states = matches!(role, Role::Position | Role::Velocity | Role::FirstOrder);
+        format!("{}[{}]", if states { "y" } else { "p" }, self.position(element))
     }
 
     fn steps(&self, text: &mut String, steps: &[Step], depth: usize) {
@@ -91,14 +153,12 @@ impl<'a> Writer<'a> {
 
     fn compute(&self, text: &mut String, id: NodeId, indent: &str) {
         let value = match self.nest.graph.node(id) {
-            Node::Constant(_) | Node::Time | Node::Fold(..) | Node::Read(_) | Node::Direction(_) => return,
+            Node::Constant(_) | Node::Time | Node::Fold(..) => return,
+            // Written where they are used.
+            Node::Read(Element::Scalar(_)) | Node::Direction(Element::Scalar(_)) => return,
             Node::Index(l) => format!("(double){}", self.index(l)),
-            Node::Element(access) => {
-                let role = self.program.arrays[self.nest.array(access).0 as usize].role;
-                let states = matches!(role, Role::Position | Role::Velocity | Role::FirstOrder);
-                format!("{}[{}]", if states { "y" } else { "p" }, self.position(access))
-            }
-            Node::DirectionElement(access) => format!("w[{}]", self.position(access)),
+            Node::Read(element) => self.read(element),
+            Node::Direction(element) => format!("w[{}]", self.position(element)),
             Node::Call(op, args) => c::call(self, op, args),
         };
         let kind = if self.truth[id.index()] { "int" } else { "double" };
@@ -109,8 +169,8 @@ impl<'a> Writer<'a> {
         let store = self.nest.stores[k as usize];
         let value = self.number(store.node);
         let _ = match store.target {
-            Target::Set(access) => writeln!(text, "{indent}out[{}] = {value};", self.position(access)),
-            Target::Add(access) => writeln!(text, "{indent}out[{}] += {value};", self.position(access)),
+            Target::Set(element) => writeln!(text, "{indent}out[{}] = {value};", self.position(element)),
+            Target::Add(element) => writeln!(text, "{indent}out[{}] += {value};", self.position(element)),
             Target::Entry(..) => {
                 let Some(slots) = &self.frame.slots[k as usize] else { return };
                 let slot = format!("{}[{}]", self.list(slots.list), self.offset(0, &slots.strides));
@@ -191,14 +251,14 @@ impl<'a> Writer<'a> {
     }
 
     fn integer(&self, word: u32) -> i64 {
-        match self.run.words[word as usize] {
+        match self.words[word as usize] {
             Word::Integer(value) => value,
             Word::List(_) => 0,
         }
     }
 
     fn list(&self, word: u32) -> String {
-        match self.run.words[word as usize] {
+        match self.words[word as usize] {
             Word::List(ListId(id)) => format!("{LIST}{}", self.lists + id as usize),
             Word::Integer(_) => "0".to_string(),
         }
@@ -219,8 +279,13 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn position(&self, access: AccessId) -> String {
-        let Some(place) = &self.frame.places[access.0 as usize] else { return "0".to_string() };
+    fn position(&self, element: Element) -> String {
+        let access = match element {
+            Element::Scalar(array) => return self.layout.start(array).to_string(),
+            Element::At(access) => access,
+        };
+        let place = self.frame.places[access.0 as usize].as_ref();
+        let Some(place) = place else { return "0".to_string() };
         let base = self.integer(place.base);
         match place.list {
             None => self.offset(base, &place.strides),

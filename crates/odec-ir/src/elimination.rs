@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use crate::builtin::{arithmetic, rounding};
 use crate::graph::{Graph, NodeId};
-use crate::program::{Array, ArrayId, Kernel, KernelRole, Pattern, Program, Role, Store, Target};
+use crate::nest::{Kernel, Store, Target};
+use crate::program::{Array, ArrayId, KernelRole, Pattern, Program, Role};
 use crate::span::Span;
 
 /// Most multiplications and divisions of a factorisation that is written out: beyond, compiling takes longer than most
@@ -225,7 +226,7 @@ impl Results {
     /// Stores a number from this place on.
     fn push(&mut self, place: usize, number: Number) {
         let mut store = |slot: usize, node| {
-            self.stores.push(Store { target: Target::Element(ArrayId(slot as u32)), node });
+            self.stores.push(Store { target: Target::set(ArrayId(slot as u32)), node });
         };
         match number {
             Number::Real(a) => store(place, a),
@@ -254,8 +255,8 @@ fn program(name: &str, [states, parameters, outputs]: [usize; 3], graph: Graph, 
         .chain((0..parameters).map(|i| array("b", i, Role::Parameter)))
         .chain((0..outputs).map(|i| array("x", i, Role::Output)))
         .collect();
-    let kernels = vec![Kernel { role: KernelRole::Outputs, graph, stores }];
-    crate::derive::assemble(name.to_owned(), arrays, kernels)
+    let kernels = vec![Kernel::straight(KernelRole::Outputs, graph, stores)];
+    crate::derive::assemble(name.to_owned(), arrays, Vec::new(), Vec::new(), kernels)
 }
 
 /// One row of the factors. With A = -W for the matrix W, these are -l_ik, -1/pivot, and the entries u_ij right of the diagonal

@@ -1,24 +1,16 @@
-//! Makes a kernel or a nest ready for a backend: composite builtins become their formulas over primitives and libm calls.
+//! Makes a kernel ready for a backend: composite builtins become their formulas over primitives and libm calls.
 
 use crate::builtin::Lowering;
 use crate::graph::{Graph, Node, NodeId};
-use crate::nest::Nest;
-use crate::program::Kernel;
+use crate::nest::Kernel;
 use crate::stage::copy;
 
 /// The kernel with every [`Lowering::Expand`] call replaced by its expansion and nodes that no store needs left out.
-/// The result holds only primitives and libm calls.
-pub fn expanded(kernel: &Kernel) -> Kernel {
-    let mut stores = kernel.stores.clone();
-    let graph = expanded_graph(&kernel.graph, stores.iter_mut().map(|s| &mut s.node));
-    Kernel { role: kernel.role, graph, stores }
-}
-
-/// The nest with its expressions as [`expanded`] makes them. Loops and accesses stay, so that the frame of the given nest
+/// The result holds only primitives and libm calls. Loops and accesses stay, so that the frame of the given kernel
 /// serves the result too.
-pub fn expanded_nest(nest: &Nest) -> Nest {
-    let mut out = nest.clone();
-    out.graph = expanded_graph(&nest.graph, out.stores.iter_mut().map(|s| &mut s.node));
+pub fn expanded(kernel: &Kernel) -> Kernel {
+    let mut out = kernel.clone();
+    out.graph = expanded_graph(&kernel.graph, out.stores.iter_mut().map(|s| &mut s.node));
     out
 }
 

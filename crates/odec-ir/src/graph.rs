@@ -4,8 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::builtin::{Builtin, Op, arithmetic};
-use crate::nest::{AccessId, Fold, LoopId};
-use crate::program::ArrayId;
+use crate::nest::{Element, Fold, LoopId};
 use crate::simplify;
 use crate::span::Span;
 
@@ -32,16 +31,12 @@ pub enum Node {
     /// The independent variable.
     Time,
     /// An element of an input array.
-    Read(ArrayId),
+    Read(Element),
     /// An element of the direction `w` of a tangent kernel: the derivative seed of a state.
-    Direction(ArrayId),
-    /// The index of a loop of the nest, as a number.
+    Direction(Element),
+    /// The index of a loop of the kernel, as a number.
     Index(LoopId),
-    /// The element of an input array that an access of the nest names.
-    Element(AccessId),
-    /// The element of the direction `w` at the place of an access to a state.
-    DirectionElement(AccessId),
-    /// The terms of a loop of the nest, folded into one value.
+    /// The terms of a loop of the kernel, folded into one value.
     Fold(Fold, LoopId, NodeId),
     /// A builtin applied to the first `arity` of these nodes; the rest repeat the first.
     Call(Op, [NodeId; 3]),
@@ -195,13 +190,13 @@ impl Graph {
     }
 
     /// An element of an input array.
-    pub fn read(&mut self, array: ArrayId) -> NodeId {
-        self.insert(Node::Read(array))
+    pub fn read(&mut self, element: impl Into<Element>) -> NodeId {
+        self.insert(Node::Read(element.into()))
     }
 
     /// The seed of a state in a tangent kernel.
-    pub fn direction(&mut self, array: ArrayId) -> NodeId {
-        self.insert(Node::Direction(array))
+    pub fn direction(&mut self, element: impl Into<Element>) -> NodeId {
+        self.insert(Node::Direction(element.into()))
     }
 
     /// A builtin applied to as many arguments as it takes; simplified where that keeps bits or is listed in

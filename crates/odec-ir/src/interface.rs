@@ -113,14 +113,14 @@ impl Settled {
     /// As [`Bound::of`] and [`Bound::matrix`].
     pub fn of(program: &Program) -> Result<Settled, BindError> {
         let mut program = program.clone();
-        if !program.has_loops() {
+        if program.is_straight() {
             let layout = Layout::of(&program);
             return Ok(Settled { program, layout, bound: None, matrices: Vec::new() });
         }
         let bound = Bound::of(&program)?;
         let mut matrices = Vec::new();
         for role in [KernelRole::Jacobian, KernelRole::ParameterJacobian] {
-            if program.nests.iter().any(|nest| nest.role == role) {
+            if program.has(role) {
                 matrices.push((role, bound.matrix(&program, role, MAX_ENTRIES)?));
             }
         }
@@ -142,7 +142,7 @@ impl Settled {
             (None, Some(bound)) => (&bound.runs, &bound.lists),
             (None, None) => (&[], &[]),
         };
-        let of_role = |run: &&Run| self.program.nests[run.nest].role == role && run.points > 0;
+        let of_role = |run: &&Run| self.program.kernels[run.kernel].role == role && run.points > 0;
         (runs.iter().filter(of_role).collect(), lists)
     }
 

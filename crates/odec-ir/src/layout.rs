@@ -1,7 +1,7 @@
 //! Where each array lives in the buffers of a kernel; nobody else computes positions.
 
-use crate::nest::{Axis, AxisId, Extent};
-use crate::program::{Array, ArrayId, KernelRole, Pattern, Program, Role, Target};
+use crate::nest::{Axis, AxisId, Element, Extent, Target};
+use crate::program::{Array, ArrayId, KernelRole, Pattern, Program, Role};
 
 /// Positions in `y = [q, v, z]`, in `p = [parameters, staged, sizes, tables]` and in the outputs, each in the order of
 /// declaration, the elements of an array row by row.
@@ -131,7 +131,7 @@ impl Layout {
         }
     }
 
-    /// Index in `out` of what a kernel of this role stores at `target`; `None` if the pattern has no such entry.
+    /// Index in `out` of what a kernel of this role stores at a target of scalars; `None` if the pattern has no such entry.
     pub fn slot(&self, program: &Program, role: KernelRole, target: Target) -> Option<usize> {
         let pattern = match role {
             KernelRole::Jacobian => Some(&program.jacobian),
@@ -141,8 +141,11 @@ impl Layout {
             _ => None,
         };
         match target {
-            Target::Element(array) => Some(self.slots[array.0 as usize]),
-            Target::Entry(row, column) => pattern?.position(self.slots[row.0 as usize], self.slots[column.0 as usize]),
+            Target::Set(Element::Scalar(array)) => Some(self.slots[array.0 as usize]),
+            Target::Entry(Element::Scalar(row), Element::Scalar(column)) => {
+                pattern?.position(self.slots[row.0 as usize], self.slots[column.0 as usize])
+            }
+            _ => None,
         }
     }
 }

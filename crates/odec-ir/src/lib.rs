@@ -16,8 +16,8 @@
 //! let square = g.pow(x, two);
 //! let rate = g.mul(k, square);
 //! let slope = g.neg(rate);
-//! let store = Store { target: Target::Element(ArrayId(0)), node: slope };
-//! let rhs = Kernel { role: KernelRole::Rhs, graph: g, stores: vec![store] };
+//! let store = Store { target: Target::set(ArrayId(0)), node: slope };
+//! let rhs = Kernel::straight(KernelRole::Rhs, g, vec![store]);
 //! let program = derive::complete(arrays, vec![rhs], "decay");
 //!
 //! let mut jacobian = [0.0];
@@ -50,6 +50,6 @@ pub mod text;
 pub use builtin::{Builtin, Lowering, Op, Primitive};
 pub use graph::{Graph, Node, NodeId};
 pub use layout::Layout;
-pub use nest::Nest;
-pub use program::{Array, ArrayId, Kernel, KernelRole, Pattern, Program, Role, Store, Target};
+pub use nest::{Element, Kernel, Store, Target};
+pub use program::{Array, ArrayId, KernelRole, Pattern, Program, Role};
 pub use span::Span;

@@ -1,7 +1,7 @@
 //! A program: arrays, and kernels that read and store them. This is what derivatives are taken of and backends compile.
 
-use crate::graph::{Graph, NodeId};
-use crate::nest::{Axis, AxisId, Extent, Nest};
+use crate::graph::Node;
+use crate::nest::{Axis, AxisId, Extent, Kernel};
 use crate::span::Span;
 
 /// Position of an array in [`Program::arrays`].
@@ -23,7 +23,7 @@ pub enum Role {
     /// in the parameter buffer behind the parameters.
     Staged,
     /// A number that `const` names and that extents depend on, or an extent: an input in the parameter buffer, so that code
-    /// is the same for every value. Programs without nests have none.
+    /// is the same for every value. Programs without index sets have none.
     Size,
     /// Constant data in the parameter buffer: a table.
     Table,
@@ -92,35 +92,6 @@ impl KernelRole {
     }
 }
 
-/// Where a node is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
-    /// An element of the output vector: the row of this array.
-    Element(ArrayId),
-    /// A matrix entry: row of the first, column of the second.
-    Entry(ArrayId, ArrayId),
-}
-
-/// One result of a kernel. A target is stored once.
-#[derive(Clone, Copy, Debug)]
-pub struct Store {
-    /// Where.
-    pub target: Target,
-    /// What.
-    pub node: NodeId,
-}
-
-/// A body that is run once: the kernel of a model without index sets. With index sets, see [`Nest`].
-#[derive(Clone)]
-pub struct Kernel {
-    /// What it computes.
-    pub role: KernelRole,
-    /// Expressions.
-    pub graph: Graph,
-    /// Results.
-    pub stores: Vec<Store>,
-}
-
 /// A sparse pattern in compressed columns, rows ascending within a column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pattern {
@@ -143,11 +114,10 @@ pub struct Program {
     pub extents: Vec<Extent>,
     /// Index sets of the arrays.
     pub axes: Vec<Axis>,
-    /// At most one kernel for each role. None in a model with index sets.
+    /// The loop nests of all roles; for each role those that set come before those that add. Without index sets there is at
+    /// most one for each role.
     pub kernels: Vec<Kernel>,
-    /// Loop nests: all kernels of a model with index sets; for each role those that set come before those that add.
-    pub nests: Vec<Nest>,
-    /// Pattern of df/dy. This and the patterns below are empty in a program of nests, where binding finds them
+    /// Pattern of df/dy. This and the patterns below are empty in a program with index sets, where binding finds them
     /// ([`crate::nest::Bound::matrix`]).
     pub jacobian: Pattern,
     /// Pattern of df/dp (columns: parameters).
@@ -159,62 +129,45 @@ pub struct Program {
 }
 
 impl Program {
-    /// True when the program is made of nests: then it has to be bound before it can run.
-    pub fn has_loops(&self) -> bool {
-        !self.nests.is_empty()
+    /// True when all kernels are without loops and know the positions of what they read: then patterns are known too.
+    /// Another program has to be bound before it can run.
+    pub fn is_straight(&self) -> bool {
+        self.arrays.iter().all(|a| a.axes.is_empty()) && self.kernels.iter().all(Kernel::is_straight)
     }
 
-    /// The kernel of a role.
+    /// The kernels of a role, in the order in which they run.
+    pub fn kernels_of(&self, role: KernelRole) -> impl Iterator<Item = &Kernel> {
+        self.kernels.iter().filter(move |k| k.role == role)
+    }
+
+    /// The kernel of a role of a straight program; the first of several in others.
     pub fn kernel(&self, role: KernelRole) -> Option<&Kernel> {
-        self.kernels.iter().find(|k| k.role == role)
+        self.kernels_of(role).next()
     }
 
-    /// True when there is a kernel or a nest of this role.
+    /// True when there is a kernel of this role.
     pub fn has(&self, role: KernelRole) -> bool {
-        self.kernel(role).is_some() || self.nests_of(role).next().is_some()
+        self.kernel(role).is_some()
     }
 
     /// True when the right-hand side does not mention time.
     pub fn is_autonomous(&self) -> bool {
-        let mentions = |node| node == crate::graph::Node::Time;
-        self.kernel(KernelRole::Rhs).is_none_or(|k| !k.live().any(|(_, node)| mentions(node)))
-            && !self.nests_of(KernelRole::Rhs).any(|n| n.live().any(|(_, node)| mentions(node)))
+        !self.kernels_of(KernelRole::Rhs).any(|k| k.live().any(|(_, node)| node == Node::Time))
     }
 
     /// True when M depends on the state or on time, not on parameters alone.
     pub fn mass_varies(&self) -> bool {
-        self.kernel(KernelRole::Mass).is_some_and(|k| k.varies(&self.arrays))
-            || self.nests_of(KernelRole::Mass).any(|n| n.varies(&self.arrays))
+        self.kernels_of(KernelRole::Mass).any(|k| k.varies(&self.arrays))
     }
 
     /// True when the `Outputs` kernel reads derivatives, which it is then given as the direction `w`.
     pub fn outputs_read_rates(&self) -> bool {
-        use crate::graph::Node;
-        let reads = |(_, node)| matches!(node, Node::Direction(_) | Node::DirectionElement(_));
-        self.kernel(KernelRole::Outputs).is_some_and(|k| k.live().any(reads))
-            || self.nests_of(KernelRole::Outputs).any(|n| n.live().any(reads))
-    }
-
-    /// The nests of a role, in the order in which they run.
-    pub fn nests_of(&self, role: KernelRole) -> impl Iterator<Item = &Nest> {
-        self.nests.iter().filter(move |n| n.role == role)
+        let reads = |(_, node)| matches!(node, Node::Direction(_));
+        self.kernels_of(KernelRole::Outputs).any(|k| k.live().any(reads))
     }
 
     /// The arrays of a role, in the order of declaration.
     pub fn arrays_of(&self, role: Role) -> impl Iterator<Item = (ArrayId, &Array)> {
         self.arrays.iter().enumerate().filter(move |(_, a)| a.role == role).map(|(i, a)| (ArrayId(i as u32), a))
-    }
-}
-
-impl Kernel {
-    /// True when a result depends on more than parameters.
-    pub fn varies(&self, arrays: &[Array]) -> bool {
-        let stages = crate::stage::of(&self.graph, arrays);
-        self.stores.iter().any(|s| stages[s.node.index()] > crate::stage::Stage::Parameter)
-    }
-
-    /// The nodes that the stores need, operands first.
-    pub fn live(&self) -> impl Iterator<Item = (NodeId, crate::graph::Node)> + '_ {
-        self.graph.live(self.stores.iter().map(|s| s.node))
     }
 }

@@ -4,7 +4,8 @@
 use crate::builtin::{Lowering, Op};
 use crate::graph::{Graph, Node, NodeId};
 use crate::layout::Layout;
-use crate::program::{Kernel, KernelRole, Program, Role};
+use crate::nest::{Element, Kernel};
+use crate::program::{KernelRole, Program, Role};
 
 /// A value of a [`Schedule`]. Operands have smaller positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -154,23 +155,25 @@ impl Schedule {
         Ok(match node {
             Node::Constant(bits) => Value::Constant(f64::from_bits(bits)),
             Node::Time => Value::Time,
-            Node::Read(array) => {
+            Node::Read(Element::Scalar(array)) => {
                 let read = &program.arrays[array.0 as usize];
                 match read.role {
                     Role::Position | Role::Velocity | Role::FirstOrder => Value::State(layout.state(array) as u32),
-                    Role::Parameter | Role::Staged => Value::Parameter(layout.parameter(array) as u32),
+                    Role::Parameter | Role::Staged | Role::Size | Role::Table => {
+                        Value::Parameter(layout.parameter(array) as u32)
+                    }
                     _ => return Err(Malformed::NotReadable(read.name.clone())),
                 }
             }
-            Node::Direction(array) => {
+            Node::Direction(Element::Scalar(array)) => {
                 let read = &program.arrays[array.0 as usize];
                 match read.role {
                     Role::Position | Role::Velocity | Role::FirstOrder => Value::Direction(layout.state(array) as u32),
                     _ => return Err(Malformed::NotReadable(read.name.clone())),
                 }
             }
-            // Nests have a schedule of their own.
-            Node::Index(_) | Node::Element(_) | Node::DirectionElement(_) | Node::Fold(..) => {
+            // Loops have a schedule of their own: `nest::schedule`.
+            Node::Index(_) | Node::Read(Element::At(_)) | Node::Direction(Element::At(_)) | Node::Fold(..) => {
                 return Err(Malformed::NotReadable("an element of a loop".to_string()));
             }
             Node::Call(op, args) => {

@@ -2,7 +2,7 @@
 
 use odec_ir::nest::bind::{BindError, Bound, MAX_ELEMENTS, MAX_ENTRIES, Run, Word};
 use odec_ir::nest::frame::Frame;
-use odec_ir::nest::{Affine, Edge, ExtentId, Nest, Part};
+use odec_ir::nest::{Affine, Edge, ExtentId, Kernel, Part};
 use odec_ir::program::{KernelRole, Program, Role};
 use odec_ir::testing::models::{self, MODELS};
 use odec_ir::testing::pad::{Sheet, at, edge, through};
@@ -26,13 +26,13 @@ fn shift(n: i64) -> Program {
 }
 
 /// The nests of a role with their runs.
-fn runs<'a>(program: &'a Program, runs: &'a [Run], role: KernelRole) -> Vec<(&'a Nest, &'a Run)> {
-    let nests = runs.iter().map(|run| (&program.nests[run.nest], run));
+fn runs<'a>(program: &'a Program, runs: &'a [Run], role: KernelRole) -> Vec<(&'a Kernel, &'a Run)> {
+    let nests = runs.iter().map(|run| (&program.kernels[run.kernel], run));
     nests.filter(|(nest, _)| nest.role == role).collect()
 }
 
 /// Base and list of each place of a nest, in the order of the accesses.
-fn places<'a>((nest, run): (&Nest, &Run), bound: &'a Bound) -> Vec<(i64, Option<&'a [u32]>)> {
+fn places<'a>((nest, run): (&Kernel, &Run), bound: &'a Bound) -> Vec<(i64, Option<&'a [u32]>)> {
     let list = |word: Option<u32>| match run.words[word? as usize] {
         Word::List(list) => Some(&bound.lists[list.0 as usize][..]),
         Word::Integer(_) => None,
@@ -182,8 +182,8 @@ fn patterns_hold_what_couples() {
 fn nothing_that_is_compiled_knows_an_extent() {
     for (name, make) in MODELS {
         let [small, large] = [1, 40].map(|n| make(n).program);
-        assert_eq!(small.nests.len(), large.nests.len(), "{name}");
-        for (a, b) in small.nests.iter().zip(&large.nests) {
+        assert_eq!(small.kernels.len(), large.kernels.len(), "{name}");
+        for (a, b) in small.kernels.iter().zip(&large.kernels) {
             assert_eq!((a.role, a.part, &a.iterates, &a.margins), (b.role, b.part, &b.iterates, &b.margins), "{name}");
             assert_eq!((a.graph.nodes(), &a.stores), (b.graph.nodes(), &b.stores), "{name}");
             assert_eq!(a.space.accesses(), b.space.accesses(), "{name}");
@@ -204,7 +204,7 @@ fn any_extent_is_bound_or_refused() {
     let mut programs: Vec<Program> = MODELS.iter().map(|(_, make)| make(3).program).collect();
     programs.extend((0..150).map(|seed| {
         let p = nest_program(seed, [3, 2, 4], NestShape::default());
-        odec_ir::derive::complete_nests(p.arrays, p.axes, p.extents, p.nests, "random")
+        odec_ir::derive::complete_over(p.arrays, p.axes, p.extents, p.kernels, "random")
     }));
     let (mut fits, mut refused) = (0, 0);
     for program in &mut programs {

@@ -4,9 +4,9 @@
 use num_dual::Dual64;
 use odec_ir::builtin::{self, Builtin, Lowering};
 use odec_ir::number::Number;
-use odec_ir::program::{ArrayId, Kernel, KernelRole, Store, Target};
 use odec_ir::testing::Random;
-use odec_ir::{Graph, Node, NodeId, expand, interpret};
+use odec_ir::{ArrayId, Element, Kernel, KernelRole, Store, Target};
+use odec_ir::{Graph, Node, NodeId, expand};
 
 const POINTS: usize = 1000;
 
@@ -20,8 +20,8 @@ fn applied(row: &'static Builtin) -> (Graph, NodeId, Vec<Option<NodeId>>) {
 }
 
 fn evaluate<T: Number>(g: &Graph, x: &[T]) -> Vec<T> {
-    interpret::evaluate_graph(g, T::constant(0.0), |node| match node {
-        Node::Read(array) => x[array.0 as usize],
+    odec_ir::testing::evaluate_graph(g, T::constant(0.0), |node| match node {
+        Node::Read(Element::Scalar(array)) => x[array.0 as usize],
         _ => T::constant(f64::NAN),
     })
 }
@@ -173,8 +173,8 @@ fn expansions_give_the_bits_of_the_value() {
         let mut g = Graph::new();
         let args: Vec<NodeId> = (0..u32::from(row.arity)).map(|i| g.read(ArrayId(i))).collect();
         let node = g.apply(row, &args);
-        let store = Store { target: Target::Element(ArrayId(0)), node };
-        let kernel = expand::expanded(&Kernel { role: KernelRole::Rhs, graph: g, stores: vec![store] });
+        let store = Store { target: Target::set(ArrayId(0)), node };
+        let kernel = expand::expanded(&Kernel::straight(KernelRole::Rhs, g, vec![store]));
         for (_, node) in kernel.live() {
             if let Node::Call(op, _) = node {
                 assert!(!matches!(op.0.lowering, Lowering::Expand(_)), "{} in {}", op.0.name, row.name);

@@ -3,8 +3,8 @@
 
 use odec_ir::derive::{self, Variable};
 use odec_ir::interpret::{self, Inputs};
-use odec_ir::program::{Array, ArrayId, Kernel, KernelRole, Program, Role, Store, Target};
 use odec_ir::testing::{self, Case, Shape};
+use odec_ir::{Array, ArrayId, Element, Kernel, KernelRole, Program, Role, Store, Target};
 use odec_ir::{Graph, Layout, Node, builtin};
 
 const CASES: u64 = 1500;
@@ -52,11 +52,11 @@ impl Paths<'_> {
         use num_dual::Dual64;
         let Some(kernel) = self.program.kernel(role) else { return out };
         let inputs = Inputs { t: self.case.t, y: &self.case.y, p: &self.case.p, w: &self.case.w };
-        let values = interpret::evaluate(self.program, &self.layout, kernel, inputs);
+        let values = testing::evaluate(self.program, &self.layout, kernel, inputs);
         let mut sums: Sums = vec![None; values.len()];
         for (i, node) in kernel.graph.nodes().iter().enumerate() {
             sums[i] = match node {
-                Node::Read(array) => match self.program.arrays[array.0 as usize].role {
+                Node::Read(Element::Scalar(array)) => match self.program.arrays[array.0 as usize].role {
                     Role::Parameter | Role::Staged => parameters[self.layout.parameter(*array)],
                     _ if variable == Variable::State(self.layout.state(*array)) => Some(1.0),
                     _ => None,
@@ -191,7 +191,7 @@ fn read_all(g: &mut Graph, n: u32) -> Vec<odec_ir::NodeId> {
 }
 
 fn rows(nodes: &[odec_ir::NodeId]) -> Vec<Store> {
-    let store = |(i, &node): (usize, &odec_ir::NodeId)| Store { target: Target::Element(ArrayId(i as u32)), node };
+    let store = |(i, &node): (usize, &odec_ir::NodeId)| Store { target: Target::set(ArrayId(i as u32)), node };
     nodes.iter().enumerate().map(store).collect()
 }
 
@@ -224,7 +224,7 @@ fn branches_do_not_leak_from_the_side_not_taken() {
     let smaller = g.call(min, &[x, other]);
     let program = derive::complete(
         first_order(3),
-        vec![Kernel { role: KernelRole::Rhs, stores: rows(&[guarded, larger, smaller]), graph: g }],
+        vec![Kernel::straight(KernelRole::Rhs, g, rows(&[guarded, larger, smaller]))],
         "branches",
     );
     let mut out = vec![f64::NAN; 3];
@@ -246,7 +246,7 @@ fn what_has_no_derivative_has_no_entry() {
     let less = g.apply(&builtin::logic::LT, &[z[0], z[1]]);
     let chosen = g.apply(&builtin::logic::IF, &[less, z[2], zero]);
     let ones = g.constant(1.0);
-    let kernel = Kernel { role: KernelRole::Rhs, stores: rows(&[sum, less, chosen, ones]), graph: g };
+    let kernel = Kernel::straight(KernelRole::Rhs, g, rows(&[sum, less, chosen, ones]));
     let program = derive::complete(first_order(4), vec![kernel], "flat");
     assert_eq!(program.jacobian.entries().collect::<Vec<_>>(), [(0, 0), (2, 2)]);
     assert!(program.is_autonomous());
@@ -274,7 +274,7 @@ fn shared_subexpressions_are_differentiated_once() {
         })
         .collect();
     let calls = g.len();
-    let kernel = Kernel { role: KernelRole::Rhs, stores: rows(&nodes), graph: g };
+    let kernel = Kernel::straight(KernelRole::Rhs, g, rows(&nodes));
     let program = derive::complete(first_order(n), vec![kernel], "shared");
     let dense = (n * n) as usize;
     assert_eq!(program.jacobian.len(), dense);
@@ -296,7 +296,7 @@ fn ladders_are_swept_from_their_ends() {
     let mut nodes = z.clone();
     (nodes[0], nodes[1]) = (a, b);
     let calls = g.len();
-    let kernel = Kernel { role: KernelRole::Rhs, stores: rows(&nodes), graph: g };
+    let kernel = Kernel::straight(KernelRole::Rhs, g, rows(&nodes));
     let program = derive::complete(first_order(n), vec![kernel], "ladder");
     assert_eq!(program.jacobian.len(), 2 * 400 + 398);
     assert!(jacobian_calls(&program) < 6 * calls, "{} for {calls}", jacobian_calls(&program));
@@ -313,7 +313,7 @@ fn matrices_beyond_the_limit_are_left_out() {
             total = g.add(total, x);
         }
         let nodes: Vec<_> = z.iter().map(|&x| g.sub(x, total)).collect();
-        let kernel = Kernel { role: KernelRole::Rhs, stores: rows(&nodes), graph: g };
+        let kernel = Kernel::straight(KernelRole::Rhs, g, rows(&nodes));
         let program = derive::complete(first_order(n), vec![kernel], "dense");
         assert!((n * n) as usize > derive::MAX_DERIVATIVE_TERMS || kept);
         assert_eq!(program.kernel(KernelRole::Jacobian).is_some(), kept);
@@ -343,7 +343,7 @@ fn depth_is_no_limit() {
     for i in 0..250_000 {
         node = if i % 2 == 0 { g.apply(&builtin::trigonometric::SIN, &[node]) } else { g.add(node, x) };
     }
-    let kernel = Kernel { role: KernelRole::Rhs, stores: rows(&[node]), graph: g };
+    let kernel = Kernel::straight(KernelRole::Rhs, g, rows(&[node]));
     let program = derive::complete(first_order(1), vec![kernel], "deep");
     let mut out = [f64::NAN];
     interpret::run(&program, KernelRole::Jacobian, 0.0, &[0.3], &[], &[], &mut out);

@@ -148,7 +148,7 @@ fn streams_of_random_nests_are_dual_jacobians() {
         for sizes in [[1, 1, 1], [2, 1, 3], [3, 2, 2], [5, 3, 4]] {
             let program = nest_program(seed, sizes, NestShape::default());
             let program =
-                derive::complete_nests(program.arrays, program.axes, program.extents, program.nests, "random");
+                derive::complete_over(program.arrays, program.axes, program.extents, program.kernels, "random");
             let (t, y, p, w) = nest_inputs(&program, seed);
             let bound = Bound::of(&program).unwrap();
             let mut prepared = p.clone();
@@ -186,10 +186,10 @@ fn streams_of_random_nests_are_dual_jacobians() {
 #[test]
 fn choices_that_guards_decide_are_taken_out() {
     let program = models::brusselator_line(5).program;
-    let shell = program.nests.iter().find(|n| n.role == KernelRole::Jacobian && n.part == Part::Shell).unwrap();
+    let shell = program.kernels.iter().find(|n| n.role == KernelRole::Jacobian && n.part == Part::Shell).unwrap();
     let chooses = |node: &Node| matches!(node, Node::Call(op, _) if op.primitive() == Some(Primitive::Select));
     assert_eq!(shell.stores.len(), 8);
     assert!(!shell.live().map(|(_, node)| node).any(|node| chooses(&node)), "{program}");
-    let rhs = program.nests.iter().find(|n| n.role == KernelRole::Rhs && n.part == Part::Shell).unwrap();
+    let rhs = program.kernels.iter().find(|n| n.role == KernelRole::Rhs && n.part == Part::Shell).unwrap();
     assert_eq!(rhs.live().filter(|(_, node)| chooses(node)).count(), 4);
 }

@@ -7,7 +7,7 @@ use odec_ir::nest::frame::Frame;
 use odec_ir::nest::schedule::Schedule;
 use odec_ir::nest::{Access, AccessId, Affine, Axis, Edge, Fold, Part, Sub, Subscript, Target};
 use odec_ir::testing::{self, NestCase, NestShape};
-use odec_ir::{ArrayId, KernelRole, Layout, Nest, Node, NodeId, Program, Role, stage};
+use odec_ir::{ArrayId, Element, Kernel, KernelRole, Layout, Node, NodeId, Program, Role, stage};
 
 const ROLES: [KernelRole; 3] = [KernelRole::Initial, KernelRole::Rhs, KernelRole::Outputs];
 const SIZES: [[i64; 3]; 5] = [[1, 0, 1], [2, 1, 3], [3, 2, 2], [5, 3, 7], [9, 6, 4]];
@@ -16,7 +16,7 @@ const SIZES: [[i64; 3]; 5] = [[1, 0, 1], [2, 1, 3], [3, 2, 2], [5, 3, 7], [9, 6,
 struct Walk<'a> {
     program: &'a Program,
     layout: &'a Layout,
-    nest: &'a Nest,
+    nest: &'a Kernel,
     case: &'a NestCase,
     /// Index of each loop.
     at: Vec<i64>,
@@ -73,7 +73,7 @@ impl Walk<'_> {
             Node::Constant(bits) => f64::from_bits(bits),
             Node::Time => self.case.t,
             Node::Index(l) => self.at[l.0 as usize] as f64,
-            Node::Element(a) => {
+            Node::Read(Element::At(a)) => {
                 let array = self.nest.array(a);
                 let buffer = match self.program.arrays[array.0 as usize].role {
                     Role::Parameter | Role::Staged | Role::Size | Role::Table => &self.case.p,
@@ -157,7 +157,7 @@ fn folded(fold: Fold, terms: &[f64], first: i64) -> f64 {
 fn walked(program: &Program, case: &NestCase, role: KernelRole) -> Vec<f64> {
     let layout = Layout::of(program);
     let mut out = vec![f64::NAN; layout.out_len(program, role)];
-    for nest in program.nests_of(role) {
+    for nest in program.kernels_of(role) {
         let at = vec![i64::MIN; nest.space.loops().len()];
         let walk = Walk { program, layout: &layout, nest, case, at };
         for at in walk.points() {
@@ -173,9 +173,9 @@ fn walked(program: &Program, case: &NestCase, role: KernelRole) -> Vec<f64> {
             for store in &nest.stores {
                 let value = walk.eval(&nest.graph, store.node);
                 match store.target {
-                    Target::Set(a) => out[walk.position(a).unwrap()] = value,
-                    Target::Add(a) => out[walk.position(a).unwrap()] += value,
-                    Target::Entry(..) => panic!("no matrix here"),
+                    Target::Set(Element::At(a)) => out[walk.position(a).unwrap()] = value,
+                    Target::Add(Element::At(a)) => out[walk.position(a).unwrap()] += value,
+                    _ => panic!("no matrix here"),
                 }
             }
         }
@@ -212,7 +212,7 @@ fn staging_keeps_every_bit() {
         let sizes = SIZES[seed as usize % SIZES.len()];
         let case = testing::nest_case(seed, sizes, NestShape { depth: 5, switches: true });
         let mut staged = case.program.clone();
-        stage::hoist_nests(&mut staged);
+        stage::hoist(&mut staged);
         let bound = Bound::of(&staged).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
         let before = Layout::of(&case.program);
         let layout = &bound.layout;
@@ -242,14 +242,16 @@ fn staging_keeps_every_bit() {
 
 /// No nest that runs often computes a scalar from parameters alone.
 fn program_is_staged(program: &Program) -> bool {
-    program.nests.iter().filter(|n| !matches!(n.role, KernelRole::Prepare | KernelRole::Initial)).all(|nest| {
-        let stages = stage::of_nest(nest, &program.arrays);
+    program.kernels.iter().filter(|n| !matches!(n.role, KernelRole::Prepare | KernelRole::Initial)).all(|nest| {
+        let stages = stage::of(nest, &program.arrays);
         nest.live().all(|(id, node)| {
             let scalar = matches!(node, Node::Call(..))
                 && stages[id.index()] == stage::Stage::Parameter
                 && !nest.graph.live([id]).any(|(_, n)| match n {
                     Node::Index(_) | Node::Fold(..) => true,
-                    Node::Element(a) => !nest.space.access(a).subs.is_empty() || nest.space.access(a).guard.is_some(),
+                    Node::Read(Element::At(a)) => {
+                        !nest.space.access(a).subs.is_empty() || nest.space.access(a).guard.is_some()
+                    }
                     _ => false,
                 });
             // A sign costs no more than a load.
@@ -265,10 +267,10 @@ fn sharing_loops_keeps_every_bit() {
         let sizes = SIZES[seed as usize % SIZES.len()];
         let case = testing::nest_case(seed, sizes, NestShape { depth: 5, switches: true });
         let mut shared = case.program.clone();
-        for nest in &mut shared.nests {
-            *nest = odec_ir::nest::shared(nest);
+        for nest in &mut shared.kernels {
+            *nest = odec_ir::nest::shared(nest.clone());
         }
-        let loops = |p: &Program| p.nests.iter().map(|n| n.space.loops().len()).sum::<usize>();
+        let loops = |p: &Program| p.kernels.iter().map(|n| n.space.loops().len()).sum::<usize>();
         merged += loops(&case.program) - loops(&shared);
         let bound = Bound::of(&shared).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
         for role in ROLES {
@@ -288,21 +290,21 @@ fn nothing_that_is_compiled_depends_on_sizes() {
     let shape = NestShape { depth: 5, switches: true };
     let made = |seed: u64, sizes: [i64; 3]| {
         let mut program = testing::nest_program(seed, sizes, shape);
-        for nest in &mut program.nests {
-            *nest = odec_ir::nest::shared(nest);
+        for nest in &mut program.kernels {
+            *nest = odec_ir::nest::shared(nest.clone());
         }
-        stage::hoist_nests(&mut program);
+        stage::hoist(&mut program);
         program
     };
     for seed in 0..40 {
         let small = made(seed, [3, 2, 4]);
         for sizes in [[1, 0, 1], [10, 12, 7], [1000, 30, 500], [100_000, 3, 200_000]] {
             let large = made(seed, sizes);
-            assert_eq!(small.nests.len(), large.nests.len());
+            assert_eq!(small.kernels.len(), large.kernels.len());
             assert_eq!(small.arrays.len(), large.arrays.len());
             assert_eq!(small.axes, large.axes);
-            for (a, b) in small.nests.iter().zip(&large.nests) {
-                let (a_code, b_code) = (odec_ir::expand::expanded_nest(a), odec_ir::expand::expanded_nest(b));
+            for (a, b) in small.kernels.iter().zip(&large.kernels) {
+                let (a_code, b_code) = (odec_ir::expand::expanded(a), odec_ir::expand::expanded(b));
                 assert_eq!(a_code.graph.nodes(), b_code.graph.nodes());
                 assert_eq!(Schedule::of(&a_code), Schedule::of(&b_code));
                 assert_eq!(Frame::of(a), Frame::of(b));
@@ -330,13 +332,13 @@ fn models_are_the_same_code_at_every_size() {
         for size in [1, 2, 10, 60] {
             let large = make(size).program;
             assert_eq!(code(&small), code(&large), "{name} of {size}");
-            for (a, b) in small.nests.iter().zip(&large.nests) {
-                let (a_code, b_code) = (odec_ir::expand::expanded_nest(a), odec_ir::expand::expanded_nest(b));
+            for (a, b) in small.kernels.iter().zip(&large.kernels) {
+                let (a_code, b_code) = (odec_ir::expand::expanded(a), odec_ir::expand::expanded(b));
                 assert_eq!(Schedule::of(&a_code), Schedule::of(&b_code), "{name} of {size}");
                 assert_eq!(Frame::of(a), Frame::of(b), "{name} of {size}");
             }
         }
-        for nest in &small.nests {
+        for nest in &small.kernels {
             assert_eq!(nest.check(&small), Ok(()), "{name}: {:?} {:?}", nest.role, nest.part);
         }
     }
@@ -345,7 +347,7 @@ fn models_are_the_same_code_at_every_size() {
 /// How often an operation occurs in the code of a role.
 fn count(program: &Program, role: KernelRole, name: &str) -> usize {
     let called = |node: &Node| matches!(node, Node::Call(op, _) if op.0.name == name);
-    program.nests_of(role).map(|nest| nest.live().filter(|(_, node)| called(node)).count()).sum()
+    program.kernels_of(role).map(|nest| nest.live().filter(|(_, node)| called(node)).count()).sum()
 }
 
 #[test]
@@ -353,7 +355,7 @@ fn the_components_of_a_force_share_its_distance() {
     let bodies = testing::models::bodies(7).program;
     assert_eq!(count(&bodies, KernelRole::Rhs, "sqrt"), 1);
     // One loop over the other bodies for all three components.
-    for nest in bodies.nests_of(KernelRole::Rhs) {
+    for nest in bodies.kernels_of(KernelRole::Rhs) {
         assert_eq!(nest.space.loops().len(), 2);
     }
     // And one reciprocal of its cube; products with it are the components.
@@ -380,8 +382,8 @@ fn complete_programs_mean_what_was_given_but_for_rounding() {
         let sizes = SIZES[seed as usize % SIZES.len()];
         // Without switches: a last bit may turn a condition over.
         let case = testing::nest_case(seed, sizes, NestShape { depth: 5, switches: false });
-        let Program { arrays, axes, extents, nests, .. } = case.program.clone();
-        let program = odec_ir::derive::complete_nests(arrays, axes, extents, nests, "complete");
+        let Program { arrays, axes, extents, kernels, .. } = case.program.clone();
+        let program = odec_ir::derive::complete_over(arrays, axes, extents, kernels, "complete");
         let bound = Bound::of(&program).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
         let p = testing::models::parameters(&program, &bound, &case.p[..bound.layout.np]);
         for role in ROLES {
@@ -393,7 +395,7 @@ fn complete_programs_mean_what_was_given_but_for_rounding() {
                 rounded += usize::from(a.to_bits() != b.to_bits());
             }
         }
-        for nest in &program.nests {
+        for nest in &program.kernels {
             assert_eq!(nest.check(&program), Ok(()), "seed {seed}: {:?} {:?}", nest.role, nest.part);
         }
     }

@@ -5,7 +5,7 @@ use odec_ir::nest::schedule::{Body, Schedule, Step};
 use odec_ir::nest::{
     Access, AccessId, Affine, Edge, ExtentId, Fold, Loop, LoopId, Part, Space, Store, Sub, Subscript, Target,
 };
-use odec_ir::{ArrayId, Graph, KernelRole, Nest, Node, NodeId, Span};
+use odec_ir::{ArrayId, Element, Graph, Kernel, KernelRole, Node, NodeId, Span};
 
 /// A loop over `1..=N`.
 fn over(name: &str) -> Loop {
@@ -17,19 +17,19 @@ fn element(space: &mut Space, array: u32, loops: &[LoopId]) -> AccessId {
     space.intern(Access { array: ArrayId(array), subs, guard: None })
 }
 
-fn nest(space: Space, iterates: Vec<LoopId>, graph: Graph, stores: Vec<(AccessId, NodeId)>) -> Nest {
-    let stores = stores.into_iter().map(|(a, node)| Store { target: Target::Set(a), node }).collect();
-    Nest { role: KernelRole::Rhs, space, iterates, part: Part::Whole, margins: Vec::new(), graph, stores }
+fn nest(space: Space, iterates: Vec<LoopId>, graph: Graph, stores: Vec<(AccessId, NodeId)>) -> Kernel {
+    let stores = stores.into_iter().map(|(a, node)| Store { target: Target::set(a), node }).collect();
+    Kernel { role: KernelRole::Rhs, space, iterates, part: Part::Whole, margins: Vec::new(), graph, stores }
 }
 
 /// Steps as text: computed nodes by number, loops in braces, stores as `out`.
-fn shown(nest: &Nest, steps: &[Step]) -> String {
+fn shown(nest: &Kernel, steps: &[Step]) -> String {
     let mut text = Vec::new();
     for step in steps {
         text.push(match step {
             Step::Compute(id) => match nest.graph.node(*id) {
                 Node::Call(op, _) => op.0.name.to_string(),
-                Node::Element(a) => format!("#{}", nest.array(a).0),
+                Node::Read(Element::At(a)) => format!("#{}", nest.array(a).0),
                 Node::Index(l) => nest.space.loops()[l.0 as usize].name.clone(),
                 other => format!("{other:?}"),
             },
@@ -53,7 +53,7 @@ fn what_does_not_vary_with_a_loop_is_computed_before_it() {
     let [i, j] = ["i", "j"].map(|name| space.push_loop(over(name)));
     let [a, b, k] = [element(&mut space, 0, &[i]), element(&mut space, 1, &[j]), space.scalar(ArrayId(2))];
     let target = element(&mut space, 3, &[i, j]);
-    let [a, b, k] = [a, b, k].map(|a| g.insert(Node::Element(a)));
+    let [a, b, k] = [a, b, k].map(|a| g.read(a));
     let kk = g.mul(k, k);
     let ak = g.add(a, kk);
     let value = g.div(ak, b);
@@ -67,7 +67,7 @@ fn folds_share_a_loop_unless_one_needs_the_other() {
     let [i, j] = ["i", "j"].map(|name| space.push_loop(over(name)));
     let u = element(&mut space, 0, &[j]);
     let (own, out) = (element(&mut space, 0, &[i]), element(&mut space, 1, &[i]));
-    let [u, own] = [u, own].map(|a| g.insert(Node::Element(a)));
+    let [u, own] = [u, own].map(|a| g.read(a));
     // (max u, sum u; then sum exp(u - max) and sum (u own)): the last two vary with i or need the first.
     let most = g.insert(Node::Fold(Fold::Max, j, u));
     let total = g.insert(Node::Fold(Fold::Sum, j, u));
@@ -90,7 +90,7 @@ fn an_inner_fold_is_hoisted_as_far_as_it_goes() {
     let out = space.scalar(ArrayId(9));
     let [x, y, xy] = [element(&mut space, 0, &[a]), element(&mut space, 1, &[b]), element(&mut space, 2, &[a, b])];
     let z = element(&mut space, 3, &[c]);
-    let [x, y, xy, z] = [x, y, xy, z].map(|a| g.insert(Node::Element(a)));
+    let [x, y, xy, z] = [x, y, xy, z].map(|a| g.read(a));
     let alone = g.insert(Node::Fold(Fold::Sum, c, z));
     let yz = g.mul(y, alone);
     let both = g.mul(xy, yz);
@@ -106,7 +106,7 @@ fn an_inner_fold_is_hoisted_as_far_as_it_goes() {
 
 /// `a_c[i] = sum(j_c where j_c != i: m[j_c]*(x_c[j_c] - x_c[i])/r^3)` for three components c, each with a loop of its own, or
 /// for all one.
-fn bodies(one_loop: bool) -> Nest {
+fn bodies(one_loop: bool) -> Kernel {
     let (mut space, mut g) = (Space::new(), Graph::new());
     let i = space.push_loop(over("i"));
     let common = space.push_loop(over("j"));
@@ -115,7 +115,7 @@ fn bodies(one_loop: bool) -> Nest {
         let j = if one_loop || c == 0 { common } else { space.push_loop(over("j")) };
         let mut away = Vec::new();
         for k in 0..3 {
-            let [at_j, at_i] = [j, i].map(|l| element(&mut space, k, &[l])).map(|a| g.insert(Node::Element(a)));
+            let [at_j, at_i] = [j, i].map(|l| element(&mut space, k, &[l])).map(|a| g.read(a));
             away.push(g.sub(at_j, at_i));
         }
         let squares: Vec<NodeId> = away.iter().map(|&x| g.mul(x, x)).collect();
@@ -123,7 +123,7 @@ fn bodies(one_loop: bool) -> Nest {
         let square = g.add(sum, squares[2]);
         let distance = g.apply(&odec_ir::builtin::exponential::SQRT, &[square]);
         let cube = g.mul(square, distance);
-        let mass = g.insert(Node::Element(element(&mut space, 6, &[j])));
+        let mass = g.read(element(&mut space, 6, &[j]));
         let pull = g.div(mass, cube);
         let force = g.mul(pull, away[c]);
         let [here, there] = [i, j].map(|l| g.insert(Node::Index(l)));
@@ -138,7 +138,7 @@ fn bodies(one_loop: bool) -> Nest {
 
 #[test]
 fn folds_over_equal_loops_share_loop_and_terms() {
-    let (apart, together) = (bodies(false), odec_ir::nest::shared(&bodies(false)));
+    let (apart, together) = (bodies(false), odec_ir::nest::shared(bodies(false)));
     assert_eq!(shown(&apart, &Schedule::of(&apart).steps).matches("div").count(), 3);
     let (text, expected) = (shown(&together, &Schedule::of(&together).steps), bodies(true));
     assert_eq!(text, shown(&expected, &Schedule::of(&expected).steps));
@@ -156,14 +156,14 @@ fn a_loop_is_not_merged_with_one_around_it() {
     let out = space.scalar(ArrayId(9));
     let mut value = NodeId(0);
     for (array, loops) in [(0, &[a, b, c][..]), (1, &[a, b][..]), (2, &[a][..])] {
-        let own = g.insert(Node::Element(element(&mut space, array, loops)));
+        let own = g.read(element(&mut space, array, loops));
         let term = if array == 0 { own } else { g.mul(value, own) };
         value = g.insert(Node::Fold(Fold::Sum, loops[loops.len() - 1], term));
     }
-    let y = g.insert(Node::Element(element(&mut space, 2, &[d])));
+    let y = g.read(element(&mut space, 2, &[d]));
     let alone = g.insert(Node::Fold(Fold::Sum, d, y));
     let sum = g.add(value, alone);
-    let merged = odec_ir::nest::shared(&nest(space, vec![], g, vec![(out, sum)]));
+    let merged = odec_ir::nest::shared(nest(space, vec![], g, vec![(out, sum)]));
     assert_eq!(merged.space.loops().len(), 3);
     let text = shown(&merged, &Schedule::of(&merged).steps);
     assert_eq!(text, "a/2{b/1{c/1{#0} #1 mul} #2 mul} add out0");
@@ -175,7 +175,7 @@ fn a_loop_is_not_merged_with_one_around_it() {
 fn values_of_the_loop_of_a_sum_are_taken_out() {
     use odec_ir::nest::lift::lifted;
     use odec_ir::nest::schedule::{Body, Schedule, Step};
-    use odec_ir::{Nest, Node, expand, testing::models};
+    use odec_ir::{Kernel, Node, expand, testing::models};
 
     fn innermost(steps: &[Step], found: &mut Vec<Body>) {
         for step in steps {
@@ -186,7 +186,7 @@ fn values_of_the_loop_of_a_sum_are_taken_out() {
             }
         }
     }
-    let names = |nest: &Nest, ids: &[odec_ir::NodeId]| {
+    let names = |nest: &Kernel, ids: &[odec_ir::NodeId]| {
         let name = |id: &odec_ir::NodeId| match nest.graph.node(*id) {
             Node::Call(op, _) => Some(op.0.name),
             _ => None,
@@ -194,8 +194,8 @@ fn values_of_the_loop_of_a_sum_are_taken_out() {
         ids.iter().filter_map(name).collect::<Vec<_>>()
     };
     let model = models::neurons(5);
-    let nest = model.program.nests_of(KernelRole::Rhs).next().unwrap();
-    let nest = expand::expanded_nest(nest);
+    let nest = model.program.kernels_of(KernelRole::Rhs).next().unwrap();
+    let nest = expand::expanded(nest);
     let out = lifted(&nest).unwrap();
     assert_eq!(out.values.len(), 2);
     assert!(names(&out.nest, &out.before).contains(&"exp"));
@@ -213,7 +213,7 @@ fn values_of_the_loop_of_a_sum_are_taken_out() {
 
     // In the only loop there is, or where a value costs less than to keep it, nothing is taken out.
     let rod = models::heat(5);
-    for nest in rod.program.nests_of(KernelRole::Rhs) {
-        assert!(lifted(&expand::expanded_nest(nest)).is_none());
+    for nest in rod.program.kernels_of(KernelRole::Rhs) {
+        assert!(lifted(&expand::expanded(nest)).is_none());
     }
 }

@@ -1,6 +1,6 @@
 //! The smallest whole path: a model written by hand, completed with its derivatives and run by the interpreter.
 
-use odec_ir::program::{Array, Kernel, KernelRole, Role, Store, Target};
+use odec_ir::{Array, Kernel, KernelRole, Role, Store, Target};
 use odec_ir::{ArrayId, Graph, Layout, Program, Span, derive, interpret};
 
 fn array(name: &str, role: Role) -> Array {
@@ -39,8 +39,8 @@ fn robertson() -> Program {
     let driven = g.add(forward, t);
     let back = g.sub(a, b);
     let middle = g.sub(back, c);
-    let store = |i, node| Store { target: Target::Element(ArrayId(i)), node };
-    let rhs = Kernel { role: KernelRole::Rhs, graph: g, stores: vec![store(0, driven), store(1, middle), store(2, c)] };
+    let store = |i, node| Store { target: Target::set(ArrayId(i)), node };
+    let rhs = Kernel::straight(KernelRole::Rhs, g, vec![store(0, driven), store(1, middle), store(2, c)]);
     derive::complete(arrays, vec![rhs], "robertson")
 }
 

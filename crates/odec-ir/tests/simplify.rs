@@ -2,11 +2,11 @@
 //! evaluated on ordinary and odd numbers.
 
 use odec_ir::builtin::{self, arithmetic};
-use odec_ir::interpret::evaluate_graph;
 use odec_ir::number::Number;
 use odec_ir::simplify::{MAX_PRODUCT_EXPONENT, ROUNDING_RULES};
 use odec_ir::testing::Random;
-use odec_ir::{ArrayId, Graph, Node, NodeId, Op};
+use odec_ir::testing::evaluate_graph;
+use odec_ir::{ArrayId, Element, Graph, Node, NodeId, Op};
 
 fn same(a: f64, b: f64) -> bool {
     a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
@@ -19,7 +19,7 @@ fn odd(random: &mut Random) -> f64 {
 
 fn evaluate(g: &Graph, x: &[f64]) -> Vec<f64> {
     evaluate_graph(g, 0.5, |node| match node {
-        Node::Read(array) => x[array.0 as usize],
+        Node::Read(Element::Scalar(array)) => x[array.0 as usize],
         _ => f64::NAN,
     })
 }

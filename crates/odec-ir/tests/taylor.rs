@@ -13,12 +13,9 @@ fn program(states: usize, build: impl FnOnce(&mut Graph) -> Vec<NodeId>) -> Prog
     arrays.push(array("total", Role::Output));
     let mut graph = Graph::new();
     let nodes = build(&mut graph);
-    let stores = nodes
-        .into_iter()
-        .enumerate()
-        .map(|(i, node)| Store { target: Target::Element(ArrayId(i as u32)), node })
-        .collect();
-    derive::complete(arrays, vec![Kernel { role: KernelRole::Rhs, graph, stores }], "series")
+    let stores =
+        nodes.into_iter().enumerate().map(|(i, node)| Store { target: Target::set(ArrayId(i as u32)), node }).collect();
+    derive::complete(arrays, vec![Kernel::straight(KernelRole::Rhs, graph, stores)], "series")
 }
 
 /// Coefficients both ways, which agree.

@@ -55,14 +55,13 @@ fn model(operations: usize, far: bool) -> Program {
         span: Span::default(),
     };
     let stores = rows.iter().enumerate();
-    let stores = stores.map(|(i, &node)| Store { target: Target::Element(ArrayId(i as u32)), node }).collect();
+    let stores = stores.map(|(i, &node)| Store { target: Target::set(ArrayId(i as u32)), node }).collect();
     Program {
         axes: Vec::new(),
         extents: Vec::new(),
-        nests: Vec::new(),
         name: "straight".to_string(),
         arrays: (0..STATES).map(array).collect(),
-        kernels: vec![Kernel { role: KernelRole::Rhs, graph, stores }],
+        kernels: vec![Kernel::straight(KernelRole::Rhs, graph, stores)],
         jacobian: Default::default(),
         parameter_jacobian: Default::default(),
         mass: None,

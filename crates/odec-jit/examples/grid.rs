@@ -9,10 +9,10 @@ use std::time::Instant;
 
 use odec_ir::nest::bind::MAX_ENTRIES;
 use odec_ir::nest::{
-    Access, AccessId, Affine, Axis, AxisId, Bound, Edge, Extent, ExtentId, Loop, Margin, Nest, Part, Space, Store, Sub,
-    Subscript, Target,
+    Access, AccessId, Affine, Axis, AxisId, Bound, Edge, Extent, ExtentId, Kernel, Loop, Margin, Part, Space, Store,
+    Sub, Subscript, Target,
 };
-use odec_ir::{Array, ArrayId, Graph, KernelRole, Node, NodeId, Program, Role, Span, derive};
+use odec_ir::{Array, ArrayId, Graph, KernelRole, NodeId, Program, Role, Span, derive};
 use odec_jit::Compiled;
 
 /// Positions in the list of arrays.
@@ -51,7 +51,7 @@ impl Writer {
 
     fn element(&mut self, array: u32, shifts: [i64; 2]) -> NodeId {
         let access = self.access(array, shifts);
-        self.graph.insert(Node::Element(access))
+        self.graph.read(access)
     }
 
     /// `alpha*(sum of the neighbours - 4*x)`
@@ -66,7 +66,7 @@ impl Writer {
         let middle = self.graph.mul(four, x);
         let sum = self.graph.sub(sum, middle);
         let alpha = self.space.scalar(ArrayId(ALPHA));
-        let alpha = self.graph.insert(Node::Element(alpha));
+        let alpha = self.graph.read(alpha);
         self.graph.mul(alpha, sum)
     }
 
@@ -86,12 +86,12 @@ impl Writer {
     }
 }
 
-fn nest(part: Part, axes: &[Axis]) -> Nest {
+fn nest(part: Part, axes: &[Axis]) -> Kernel {
     let mut space = Space::new();
     let iterates = axes.iter().map(|axis| space.push_loop(Loop::over(axis))).collect();
     let mut writer = Writer { space, graph: Graph::new(), edge: Edge::Periodic };
     let rows = writer.equations();
-    let targets = [U, V].map(|array| Target::Set(writer.access(array, [0, 0])));
+    let targets = [U, V].map(|array| Target::set(writer.access(array, [0, 0])));
     let margins = [[-1, 0], [1, 0], [0, -1], [0, 1]].into_iter().flat_map(|shifts: [i64; 2]| {
         (0..2).map(move |k| Margin {
             sub: Affine { constant: shifts[k], ..Affine::index(odec_ir::nest::LoopId(k as u32)) },
@@ -100,7 +100,7 @@ fn nest(part: Part, axes: &[Axis]) -> Nest {
     });
     let margins = margins.collect();
     let stores = targets.into_iter().zip(rows).map(|(target, node)| Store { target, node }).collect();
-    Nest { role: KernelRole::Rhs, space: writer.space, iterates, part, margins, graph: writer.graph, stores }
+    Kernel { role: KernelRole::Rhs, space: writer.space, iterates, part, margins, graph: writer.graph, stores }
 }
 
 fn model(size: i64) -> Program {
@@ -116,7 +116,7 @@ fn model(size: i64) -> Program {
     let nests = [Part::Interior, Part::Shell].map(|part| nest(part, &axes)).to_vec();
     let states = [array("u", Role::FirstOrder, &[0, 1]), array("v", Role::FirstOrder, &[0, 1])];
     let arrays = states.into_iter().chain([array("alpha", Role::Parameter, &[])]).collect();
-    derive::complete_nests(arrays, axes, extents, nests, "brusselator")
+    derive::complete_over(arrays, axes, extents, nests, "brusselator")
 }
 
 const SOURCE: &str = r#"

@@ -71,7 +71,7 @@ impl Compiled {
     pub fn with(program: &Program, strategy: Strategy) -> Result<Compiled, JitError> {
         let mut kernels = [const { None }; ROLES];
         let (mut n, mut p_len, mut looped) = (0, 0, None);
-        if program.has_loops() {
+        if !program.is_straight() {
             looped = Some(Box::new(Looped::new(program, strategy)?));
         } else {
             let layout = Layout::of(program);

@@ -8,7 +8,7 @@ use odec_ir::KernelRole;
 pub enum JitError {
     /// The code generator does not know this processor or operating system.
     UnsupportedHost(String),
-    /// A builtin asks for a function of the C library that is not in the table of [`libm`](crate::libm).
+    /// A builtin asks for a function of the C library that is not in the table of `libm`.
     UnknownFunction(String),
     /// A builtin passes another number of arguments than the function of the C library takes.
     WrongArity {

@@ -17,7 +17,7 @@ use crate::{JitError, Strategy};
 
 /// The nests of one role.
 struct Nests {
-    /// Positions in [`Program::nests`].
+    /// Positions in [`Program::kernels`].
     numbers: Vec<usize>,
     plans: Vec<Plan>,
     strategy: Strategy,
@@ -69,7 +69,7 @@ impl Looped {
     /// Checks and plans every nest.
     pub(crate) fn new(program: &Program, strategy: Strategy) -> Result<Looped, JitError> {
         let mut roles = [const { None }; ROLES];
-        for role in program.nests.iter().map(|nest| nest.role) {
+        for role in program.kernels.iter().map(|nest| nest.role) {
             if roles[role as usize].is_none() {
                 roles[role as usize] = Some(Arc::new(nests(program, role, strategy)?));
             }
@@ -166,7 +166,7 @@ impl Looped {
     }
 
     fn role_of(&self, run: &Run) -> Result<KernelRole, JitError> {
-        let nest = self.program.nests.get(run.nest);
+        let nest = self.program.kernels.get(run.kernel);
         nest.map(|nest| nest.role).ok_or_else(|| JitError::NotBound("a nest is missing".to_string()))
     }
 
@@ -179,7 +179,7 @@ impl Looped {
         lengths: Lengths,
     ) -> Result<Option<Loaded>, JitError> {
         let Some(nests) = &self.roles[role as usize] else { return Ok(None) };
-        let position = nests.numbers.iter().position(|&number| number == run.nest);
+        let position = nests.numbers.iter().position(|&number| number == run.kernel);
         let position = position.ok_or_else(|| JitError::NotBound("a nest is missing".to_string()))?;
         frames::check(&nests.plans[position], run, lists, lengths)?;
         // The code of an entry that is dropped writes to the first one, so a matrix without entries has none that runs.
@@ -241,7 +241,7 @@ impl Looped {
 
 /// Plans the nests of a role.
 fn nests(program: &Program, role: KernelRole, strategy: Strategy) -> Result<Nests, JitError> {
-    let numbers: Vec<usize> = (0..program.nests.len()).filter(|&k| program.nests[k].role == role).collect();
-    let plans = numbers.iter().map(|&k| Plan::of(program, &program.nests[k])).collect::<Result<_, _>>()?;
+    let numbers: Vec<usize> = (0..program.kernels.len()).filter(|&k| program.kernels[k].role == role).collect();
+    let plans = numbers.iter().map(|&k| Plan::of(program, &program.kernels[k])).collect::<Result<_, _>>()?;
     Ok(Nests { numbers, plans, strategy, code: OnceLock::new() })
 }

@@ -26,7 +26,10 @@ pub fn object(program: &Program, prefix: &str) -> Result<Vec<u8>, JitError> {
     }
     let settled = Settled::of(program).map_err(|why| JitError::NotBound(why.to_string()))?;
     let (program, layout) = (&settled.program, &settled.layout);
-    let schedules = compiled::schedules(program, layout, Strategy::default())?;
+    let schedules = match settled.bound {
+        None => compiled::schedules(program, layout, Strategy::default())?,
+        Some(_) => Vec::new(),
+    };
     let builder = ObjectBuilder::new(host::isa(Effort::Object)?, prefix, Box::new(code::libcall))?;
     let mut module = ObjectModule::new(builder);
     for function in FUNCTIONS {
@@ -58,7 +61,7 @@ fn define_nests(module: &mut ObjectModule, name: &str, settled: &Settled, role: 
     let mut known: HashMap<u32, DataId> = HashMap::new();
     let mut calls = Vec::with_capacity(runs.len());
     for run in runs {
-        let plan = Plan::plain(program, &program.nests[run.nest])?;
+        let plan = Plan::plain(program, &program.kernels[run.kernel])?;
         let (function, _) = unit::define_nest(module, &plan)?;
         let mut frame = DataDescription::new();
         frame.set_align(DOUBLE as u64);

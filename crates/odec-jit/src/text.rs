@@ -73,15 +73,8 @@ fn each_function(
     program: &Program,
     mut visit: impl FnMut(&str, Effort, &mut Context) -> Result<(), JitError>,
 ) -> Result<(), JitError> {
-    for (kernel, nest) in program.nests.iter().enumerate() {
-        let plan = Plan::of(program, nest)?;
-        let effort = Strategy::default().effort_of_nest(plan.steps);
-        let isa = host::isa(effort)?;
-        let abi = Abi { pointer: isa.pointer_type(), convention: isa.default_call_conv() };
-        let mut context = Context::new();
-        nest::write(&mut context.func, abi, &plan, &mut Named { abi, kernel })?;
-        context.func.name = cranelift_codegen::ir::UserFuncName::user(kernel as u32, 0);
-        visit(&format!("{:?}, nest {kernel}, {:?}", nest.role, nest.part), effort, &mut context)?;
+    if !program.is_straight() {
+        return each_nest(program, visit);
     }
     for (kernel, schedule) in
         compiled::schedules(program, &Layout::of(program), Strategy::default())?.iter().enumerate()
@@ -110,6 +103,24 @@ fn each_function(
             context.func.name = cranelift_codegen::ir::UserFuncName::user(kernel as u32, 0);
             visit(&name(0), effort, &mut context)?;
         }
+    }
+    Ok(())
+}
+
+/// The functions of kernels with loops.
+fn each_nest(
+    program: &Program,
+    mut visit: impl FnMut(&str, Effort, &mut Context) -> Result<(), JitError>,
+) -> Result<(), JitError> {
+    for (kernel, nest) in program.kernels.iter().enumerate() {
+        let plan = Plan::of(program, nest)?;
+        let effort = Strategy::default().effort_of_nest(plan.steps);
+        let isa = host::isa(effort)?;
+        let abi = Abi { pointer: isa.pointer_type(), convention: isa.default_call_conv() };
+        let mut context = Context::new();
+        nest::write(&mut context.func, abi, &plan, &mut Named { abi, kernel })?;
+        context.func.name = cranelift_codegen::ir::UserFuncName::user(kernel as u32, 0);
+        visit(&format!("{:?}, nest {kernel}, {:?}", nest.role, nest.part), effort, &mut context)?;
     }
     Ok(())
 }

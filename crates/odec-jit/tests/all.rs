@@ -2,6 +2,8 @@
 //! `memory.rs` is a program of its own, because it measures the whole process.
 
 mod bits;
+#[path = "../../../tests/src/fuzz.rs"]
+mod fuzz;
 mod link;
 mod nests;
 mod refusals;

@@ -1,5 +1,6 @@
 //! Machine code gives the bits of the interpreter, however a kernel is cut.
 
+use crate::fuzz::{Seeds, with_seed};
 use odec_ir::testing::{self, Case, Shape, array};
 use odec_ir::{
     ArrayId, Graph, Kernel, KernelRole, Layout, Op, Program, Role, Store, Target, builtin, derive, interpret,
@@ -104,6 +105,18 @@ fn ten_thousand_random_graphs() {
 }
 
 #[test]
+#[ignore = "a fuzz target; .ci/run asks for it"]
+fn fuzz_graphs() {
+    let mut count = Count::default();
+    for seed in Seeds::new("machine code of graphs") {
+        // special functions are long: in one case of 16
+        let shape = Shape { special: seed % 16 == 0, calls: 4 + seed as usize % 40, ..Shape::default() };
+        with_seed(seed, || compare(&testing::case(seed, shape), strategy(seed / 7), &ROLES, &mut count));
+    }
+    assert!(count.finite * 2 > count.cases, "{} of {} cases are finite", count.finite, count.cases);
+}
+
+#[test]
 fn random_graphs_with_special_functions() {
     let mut count = Count::default();
     for seed in 0..100 {
@@ -145,9 +158,9 @@ fn every_builtin_on_odd_numbers() {
         with_number[arity - 1] = graph.constant(-0.0);
         let with_number = graph.call(Op(row), &with_number[..arity]);
         let chosen = graph.apply(&builtin::logic::IF, &[plain, reads[1], reads[2]]);
-        let store = |i: usize, node| Store { target: Target::Element(ArrayId(i as u32)), node };
+        let store = |i: usize, node| Store { target: Target::set(ArrayId(i as u32)), node };
         let stores = vec![store(0, plain), store(1, with_number), store(2, chosen)];
-        let kernels = vec![Kernel { role: KernelRole::Rhs, graph, stores }];
+        let kernels = vec![Kernel::straight(KernelRole::Rhs, graph, stores)];
         let program = derive::complete(arrays, kernels, row.name);
         let compiled = Compiled::new(&program).unwrap();
         for k in 0..ODD.len().pow(3) {
@@ -180,12 +193,11 @@ fn scratch_near_its_limit() {
     // Summed forwards for one result and backwards for the other: in between, all terms are alive.
     let forwards = terms.iter().fold(x, |sum, &term| graph.add(sum, term));
     let backwards = terms.iter().rev().fold(y, |sum, &term| graph.sub(sum, term));
-    let store = |i: usize, node| Store { target: Target::Element(ArrayId(i as u32)), node };
-    let kernel = Kernel { role: KernelRole::Rhs, graph, stores: vec![store(0, forwards), store(1, backwards)] };
+    let store = |i: usize, node| Store { target: Target::set(ArrayId(i as u32)), node };
+    let kernel = Kernel::straight(KernelRole::Rhs, graph, vec![store(0, forwards), store(1, backwards)]);
     let program = Program {
         axes: Vec::new(),
         extents: Vec::new(),
-        nests: Vec::new(),
         name: String::new(),
         arrays: vec![array("x", Role::FirstOrder), array("y", Role::FirstOrder)],
         kernels: vec![kernel],
@@ -207,8 +219,7 @@ fn code_as_text() {
     let mut graph = Graph::new();
     let x = graph.read(ArrayId(0));
     let node = graph.call(builtin::find("exp").unwrap(), &[x]);
-    let kernel =
-        Kernel { role: KernelRole::Rhs, graph, stores: vec![Store { target: Target::Element(ArrayId(0)), node }] };
+    let kernel = Kernel::straight(KernelRole::Rhs, graph, vec![Store { target: Target::set(ArrayId(0)), node }]);
     let program = derive::complete(vec![array("x", Role::FirstOrder)], vec![kernel], "text");
     let (clif, asm) = (clif_text(&program).unwrap(), asm_text(&program).unwrap());
     assert_eq!((&clif, &asm), (&clif_text(&program).unwrap(), &asm_text(&program).unwrap()));
@@ -268,14 +279,13 @@ fn elements_without_a_store_are_zero() {
     let arrays = vec![array("x", Role::FirstOrder), array("y", Role::FirstOrder)];
     let mut graph = Graph::new();
     let node = graph.time();
-    let stores = vec![Store { target: Target::Element(ArrayId(1)), node }];
+    let stores = vec![Store { target: Target::set(ArrayId(1)), node }];
     let program = Program {
         axes: Vec::new(),
         extents: Vec::new(),
-        nests: Vec::new(),
         name: String::new(),
         arrays,
-        kernels: vec![Kernel { role: KernelRole::Rhs, graph, stores }],
+        kernels: vec![Kernel::straight(KernelRole::Rhs, graph, stores)],
         jacobian: Default::default(),
         parameter_jacobian: Default::default(),
         mass: None,

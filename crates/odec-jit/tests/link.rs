@@ -28,7 +28,7 @@ fn oscillator() -> Program {
     ];
     let arrays: Vec<_> = names.iter().map(|(name, role)| array(*name, *role)).collect();
     let [q, v, z, k, energy, drift, end] = std::array::from_fn(|i| ArrayId(i as u32));
-    let element = |array, node| Store { target: Target::Element(array), node };
+    let element = |array, node| Store { target: Target::set(array), node };
 
     let mut graph = Graph::new();
     let (x, dx, zz, kk, t) = (graph.read(q), graph.read(v), graph.read(z), graph.read(k), graph.time());
@@ -40,29 +40,28 @@ fn oscillator() -> Program {
     let exponent = graph.constant(0.7);
     let root = graph.pow(zz, exponent);
     let stores = vec![element(q, dx), element(v, force), element(z, root)];
-    let rhs = Kernel { role: KernelRole::Rhs, graph: graph.clone(), stores };
+    let rhs = Kernel::straight(KernelRole::Rhs, graph.clone(), stores);
 
     let square = graph.mul(dx, dx);
     let rate = graph.direction(v);
     let sum = graph.add(square, rate);
     let stores = vec![element(energy, sum), element(drift, square), element(end, x)];
-    let outputs = Kernel { role: KernelRole::Outputs, graph, stores };
+    let outputs = Kernel::straight(KernelRole::Outputs, graph, stores);
 
     let mut graph = Graph::new();
     let (one, tiny, kk) = (graph.constant(1.0), graph.constant(-5e-324), graph.read(k));
-    let initial = Kernel {
-        role: KernelRole::Initial,
-        graph: graph.clone(),
-        stores: vec![element(q, one), element(v, tiny), element(z, kk)],
-    };
-    let entry = |row, column, node| Store { target: Target::Entry(row, column), node };
+    let stores = vec![element(q, one), element(v, tiny), element(z, kk)];
+    let initial = Kernel::straight(KernelRole::Initial, graph.clone(), stores);
     let (x, dx, t) = (graph.read(q), graph.read(v), graph.time());
     let square = graph.mul(x, x);
     let inertia = graph.add(kk, square);
     let coupling = graph.mul(dx, t);
-    let stores =
-        vec![entry(q, q, one), entry(v, v, inertia), entry(z, z, one), entry(z, v, tiny), entry(v, z, coupling)];
-    let mass = Kernel { role: KernelRole::Mass, graph, stores };
+    // M w by rows
+    let [wq, wv, wz] = [q, v, z].map(|state| graph.direction(state));
+    let (inert, coupled, small) = (graph.mul(inertia, wv), graph.mul(coupling, wz), graph.mul(tiny, wv));
+    let (second, third) = (graph.add(inert, coupled), graph.add(small, wz));
+    let stores = vec![element(q, wq), element(v, second), element(z, third)];
+    let mass = Kernel::straight(KernelRole::Mass, graph, stores);
     derive::complete(arrays, vec![initial, rhs, mass, outputs], "Ω oscillator */ \"2\"")
 }
 
@@ -70,9 +69,9 @@ fn oscillator() -> Program {
 fn bare() -> Program {
     let mut graph = Graph::new();
     let node = graph.time();
-    let store = Store { target: Target::Element(ArrayId(0)), node };
-    let rhs = Kernel { role: KernelRole::Rhs, graph: graph.clone(), stores: vec![store] };
-    let initial = Kernel { role: KernelRole::Initial, graph, stores: vec![store] };
+    let store = Store { target: Target::set(ArrayId(0)), node };
+    let rhs = Kernel::straight(KernelRole::Rhs, graph.clone(), vec![store]);
+    let initial = Kernel::straight(KernelRole::Initial, graph, vec![store]);
     derive::complete(vec![array("x", Role::FirstOrder)], vec![initial, rhs], "")
 }
 
@@ -91,9 +90,9 @@ fn catalogue() -> Program {
     let mut stores = Vec::new();
     for (i, row) in table.iter().enumerate() {
         let node = graph.apply(row, &reads[..usize::from(row.arity)]);
-        stores.push(Store { target: Target::Element(ArrayId(i as u32)), node });
+        stores.push(Store { target: Target::set(ArrayId(i as u32)), node });
     }
-    let rhs = Kernel { role: KernelRole::Rhs, graph, stores };
+    let rhs = Kernel::straight(KernelRole::Rhs, graph, stores);
     derive::complete(arrays, vec![rhs], "catalogue")
 }
 
@@ -133,7 +132,7 @@ fn directory(name: &str) -> PathBuf {
 fn has(compiler: &str) -> bool {
     let there = Command::new(compiler).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
     if !there {
-        println!("skipped: there is no `{compiler}`");
+        crate::fuzz::skipped(&format!("object and C source, because there is no `{compiler}`"));
     }
     there
 }
@@ -228,8 +227,8 @@ fn object_and_c_of_nests_agree_with_memory() {
     check("one", &MODELS[0].1(1).program, &mut random);
     for seed in 0..2 {
         let program = nest_program(seed, [5, 4, 7], NestShape::default());
-        let Program { arrays, axes, extents, nests, name, .. } = program;
-        check(&format!("nests{seed}"), &derive::complete_nests(arrays, axes, extents, nests, name), &mut random);
+        let Program { arrays, axes, extents, kernels, name, .. } = program;
+        check(&format!("nests{seed}"), &derive::complete_over(arrays, axes, extents, kernels, name), &mut random);
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::fuzz::{Seeds, with_seed};
 use odec_ir::interpret::{self, Inputs};
 use odec_ir::nest::bind::{MAX_ENTRIES, Matrix, Word};
-use odec_ir::nest::{Affine, Bound, Fold, Loop, LoopId, Nest, Part, Space, Store, Target};
+use odec_ir::nest::{Affine, Bound, Element, Fold, Kernel, Loop, LoopId, Part, Space, Store, Target};
 use odec_ir::testing::models::{self, MODELS};
 use odec_ir::testing::{NestShape, nest_inputs, nest_program};
 use odec_ir::{ArrayId, Graph, KernelRole, Node, Program, Span, derive};
@@ -95,7 +96,7 @@ fn compare(compiled: &mut Compiled, program: &Program, inputs: (f64, Vec<f64>, V
 
 /// The program with its derivatives.
 fn complete(program: Program) -> Program {
-    derive::complete_nests(program.arrays, program.axes, program.extents, program.nests, program.name)
+    derive::complete_over(program.arrays, program.axes, program.extents, program.kernels, program.name)
 }
 
 #[test]
@@ -114,6 +115,22 @@ fn random_nests_with_their_derivatives() {
     }
     println!("{} results, {} finite, {} entries", count.results, count.finite, count.entries);
     assert!(count.results > 20_000 && count.finite * 10 > count.results * 6 && count.entries > 10_000);
+}
+
+#[test]
+#[ignore = "a fuzz target; .ci/run asks for it"]
+fn fuzz_nests() {
+    let mut count = Count::default();
+    for seed in Seeds::new("machine code of loop nests") {
+        with_seed(seed, || {
+            let shape = NestShape { depth: 2 + (seed / 3) as usize % 4, ..NestShape::default() };
+            let size = |k: u64, least: i64| least + (seed / k % 9) as i64;
+            let program = complete(nest_program(seed, [size(5, 1), size(7, 0), size(11, 1)], shape));
+            let mut compiled = Compiled::new(&program).unwrap();
+            compare(&mut compiled, &program, nest_inputs(&program, seed), &mut count);
+        });
+    }
+    assert!(count.finite * 3 > count.results, "{} of {} results are finite", count.finite, count.results);
 }
 
 #[test]
@@ -192,7 +209,7 @@ fn positions_outside_the_buffers_are_refused() {
     other.runs[0].words.pop();
     assert!(refused(&mut compiled, other));
     let mut other = bound.clone();
-    other.runs[0].nest = 1000;
+    other.runs[0].kernel = 1000;
     assert!(refused(&mut compiled, other));
     compiled.load(Arc::new(bound.clone())).unwrap();
     let mut matrix = bound.matrix(&program, KernelRole::Jacobian, MAX_ENTRIES).unwrap();
@@ -232,8 +249,8 @@ fn loops_nested_too_deeply_are_refused() {
             value = graph.insert(Node::Fold(Fold::Sum, l, value));
         }
         let target = space.scalar(ArrayId(0));
-        let stores = vec![Store { target: Target::Set(target), node: value }];
-        Nest {
+        let stores = vec![Store { target: Target::set(target), node: value }];
+        Kernel {
             role: KernelRole::Rhs,
             space,
             iterates: Vec::new(),
@@ -243,9 +260,9 @@ fn loops_nested_too_deeply_are_refused() {
             stores,
         }
     };
-    program.nests = vec![nested(MAX_LOOPS as u32)];
+    program.kernels = vec![nested(MAX_LOOPS as u32)];
     assert!(Compiled::new(&program).is_ok());
-    program.nests = vec![nested(MAX_LOOPS as u32 + 1)];
+    program.kernels = vec![nested(MAX_LOOPS as u32 + 1)];
     assert_eq!(Compiled::new(&program).err(), Some(JitError::TooManyLoops));
 }
 
@@ -287,18 +304,18 @@ fn lengths_in_pairs() {
     let mut program = MODELS[0].1(count as i64).program;
     let find = |name: &str| program.arrays.iter().position(|array| array.name == name).unwrap();
     let [t, s] = ["T", "s"].map(|name| ArrayId(find(name) as u32));
-    let nest = program.nests.iter().find(|nest| nest.role == KernelRole::Rhs).unwrap();
+    let nest = program.kernels.iter().find(|nest| nest.role == KernelRole::Rhs).unwrap();
     let (mut space, mut graph) = (Space::new(), Graph::new());
     space.push_loop(nest.space.loops()[nest.iterates[0].0 as usize].clone());
-    let Target::Set(access) = nest.stores[0].target else { panic!() };
+    let Target::Set(Element::At(access)) = nest.stores[0].target else { panic!() };
     let subs = nest.space.access(access).subs.clone();
     let own = space.intern(odec_ir::nest::Access { array: t, subs: subs.clone(), guard: None });
     let other = space.intern(odec_ir::nest::Access { array: s, subs, guard: None });
-    let (x, y) = (graph.insert(Node::Element(own)), graph.insert(Node::Element(other)));
+    let (x, y) = (graph.read(own), graph.read(other));
     let node = graph.apply(&odec_ir::builtin::exponential::HYPOT, &[x, y]);
-    let stores = vec![Store { target: Target::Set(own), node }];
+    let stores = vec![Store { target: Target::set(own), node }];
     let (role, part, margins) = (KernelRole::Rhs, Part::Whole, Vec::new());
-    program.nests = vec![Nest { role, space, iterates: vec![LoopId(0)], part, margins, graph, stores }];
+    program.kernels = vec![Kernel { role, space, iterates: vec![LoopId(0)], part, margins, graph, stores }];
 
     let bound = Arc::new(Bound::of(&program).unwrap());
     let mut compiled = Compiled::new(&program).unwrap();
@@ -322,10 +339,10 @@ fn lengths_in_pairs() {
 fn long_bodies() {
     let build = |length: usize, looped: bool| {
         let mut program = MODELS[0].1(3).program;
-        let nest = program.nests.iter().find(|nest| nest.role == KernelRole::Rhs).unwrap().clone();
+        let nest = program.kernels.iter().find(|nest| nest.role == KernelRole::Rhs).unwrap().clone();
         let (mut space, mut graph) = (Space::new(), Graph::new());
         let (row, subs) = match nest.stores[0].target {
-            Target::Set(access) => (nest.array(access), nest.space.access(access).subs.clone()),
+            Target::Set(Element::At(access)) => (nest.array(access), nest.space.access(access).subs.clone()),
             _ => panic!(),
         };
         let mut l = nest.space.loops()[nest.iterates[0].0 as usize].clone();
@@ -334,7 +351,7 @@ fn long_bodies() {
         }
         space.push_loop(l);
         let own = space.intern(odec_ir::nest::Access { array: row, subs, guard: None });
-        let u = graph.insert(Node::Element(own));
+        let u = graph.read(own);
         let mut recent = [u; 40];
         for k in 0..length {
             let c = graph.constant(1.0 + (k % 97) as f64 * 1e-3);
@@ -343,10 +360,10 @@ fn long_bodies() {
             recent[k % 40] = if k % 2 == 0 { graph.add(scaled, b) } else { graph.sub(scaled, b) };
         }
         let node = recent.iter().copied().reduce(|a, b| graph.add(a, b)).unwrap();
-        let stores = vec![Store { target: Target::Set(own), node }];
+        let stores = vec![Store { target: Target::set(own), node }];
         let iterates = vec![LoopId(0)];
         let (role, part, margins) = (KernelRole::Rhs, Part::Whole, Vec::new());
-        program.nests = vec![Nest { role, space, iterates, part, margins, graph, stores }];
+        program.kernels = vec![Kernel { role, space, iterates, part, margins, graph, stores }];
         program
     };
     for (length, looped) in [(100, true), (3_000, true), (20_000, false)] {

@@ -9,14 +9,13 @@ use odec_jit::{Compiled, JitError, MAX_SCRATCH, MAX_SLOTS, Strategy, asm_text, c
 
 /// A program of one state `x`, one parameter and one output with this kernel.
 fn program(role: KernelRole, graph: Graph, nodes: Vec<(ArrayId, odec_ir::NodeId)>) -> Program {
-    let stores = nodes.into_iter().map(|(array, node)| Store { target: Target::Element(array), node }).collect();
+    let stores = nodes.into_iter().map(|(array, node)| Store { target: Target::set(array), node }).collect();
     Program {
         axes: Vec::new(),
         extents: Vec::new(),
-        nests: Vec::new(),
         name: "refused".to_string(),
         arrays: vec![array("x", Role::FirstOrder), array("k", Role::Parameter), array("o", Role::Output)],
-        kernels: vec![Kernel { role, graph, stores }],
+        kernels: vec![Kernel::straight(role, graph, stores)],
         jacobian: Pattern::default(),
         parameter_jacobian: Pattern::default(),
         mass: None,
@@ -115,7 +114,7 @@ fn entries_outside_the_pattern() {
     let mut graph = Graph::new();
     let node = graph.time();
     let mut program = program(KernelRole::Jacobian, graph, vec![]);
-    program.kernels[0].stores = vec![Store { target: Target::Entry(ArrayId(0), ArrayId(0)), node }];
+    program.kernels[0].stores = vec![Store { target: Target::entry(ArrayId(0), ArrayId(0)), node }];
     assert!(matches!(refusal(&program), JitError::Malformed(_)));
 }
 
@@ -159,7 +158,6 @@ fn nothing_to_compute_is_no_error() {
     let empty = Program {
         axes: Vec::new(),
         extents: Vec::new(),
-        nests: Vec::new(),
         name: String::new(),
         arrays: Vec::new(),
         kernels: Vec::new(),

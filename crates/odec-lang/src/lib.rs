@@ -2,6 +2,7 @@
 
 pub mod blame;
 pub mod diagnostic;
+pub mod lint;
 pub mod lower;
 mod mend;
 pub mod model;
@@ -17,6 +18,7 @@ pub use model::{Model, Overrides, analyse};
 pub use syntax::parse;
 
 use diagnostic::Diagnostic;
+use odec_ir::Span;
 use source::Source;
 use syntax::tree::Tree;
 
@@ -31,9 +33,12 @@ pub struct Checked {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// Most times that a text is checked again without the idioms of other languages found so far.
+const MAX_ROUNDS: usize = 4;
+
 /// Reads and checks a text, with all that its equations show together: it is lowered once, with its own values.
 pub fn check(source: &Source) -> Checked {
-    let mut checked = examine(source);
+    let mut checked = diagnose(source);
     let list = std::mem::take(&mut checked.diagnostics);
     let mut diagnostics: Vec<Diagnostic> = list.into_iter().map(report::clipped).collect();
     diagnostics.sort_by_key(Diagnostic::span);
@@ -41,11 +46,34 @@ pub fn check(source: &Source) -> Checked {
     Checked { diagnostics, ..checked }
 }
 
-/// The phases of [`check`], one after the other: tree, model, draft of the program.
-fn examine(source: &Source) -> Checked {
-    let (tree, mut diagnostics) = parse(source);
+/// [`check`] with all fixes that were thought of, tried or not. A text with errors is read again without the idioms of
+/// other languages on the lines that have them.
+pub(crate) fn diagnose(source: &Source) -> Checked {
+    let mut checked = examine(source, parse(source));
+    let mut places: Vec<Span> = Vec::new();
+    for _ in 0..MAX_ROUNDS {
+        let known = places.len();
+        for diagnostic in checked.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()) {
+            places.extend(diagnostic.labels.iter().map(|label| label.span));
+        }
+        places.sort_unstable();
+        places.dedup();
+        if checked.tree.foreign || places.len() == known {
+            break;
+        }
+        match syntax::parse_without_idioms(source, &places) {
+            Some(parsed) => checked = examine(source, parsed),
+            None => break,
+        }
+    }
+    checked.diagnostics.retain(|diagnostic| !lint::allowed(source, diagnostic));
+    checked
+}
+
+/// The phases after reading: model, draft of the program, and what is probably not meant.
+fn examine(source: &Source, (tree, mut diagnostics): (Tree, Vec<Diagnostic>)) -> Checked {
     let readable = !diagnostics.iter().any(Diagnostic::is_error);
-    let (model, more) = model::build::analyse_after(&tree, source, readable);
+    let (model, more) = model::phases::analyse_after(&tree, source, readable);
     let Some(model) = model.filter(|_| readable) else {
         diagnostics.extend(more);
         return Checked { tree, model: None, diagnostics };
@@ -53,6 +81,7 @@ fn examine(source: &Source) -> Checked {
     match lower::draft(&model, &Overrides::default()).and_then(|draft| draft.judge()) {
         Ok(warnings) => {
             diagnostics.extend(more.into_iter().chain(warnings));
+            diagnostics.extend(lint::lint(&tree, source, &model));
             Checked { tree, model: Some(model), diagnostics }
         }
         Err(errors) => {

@@ -1,7 +1,6 @@
 //! Keeps only the fixes that mend: each is applied and the text checked again, since a tool may apply it unseen.
 
 use crate::diagnostic::{Diagnostic, Fix};
-use crate::examine;
 use crate::source::Source;
 
 /// Fixes tried for one text. The rest of them is offered untried: so many mistakes are mended one after the other anyway.
@@ -37,5 +36,6 @@ fn apply(text: &str, fixes: &[Fix]) -> Option<String> {
 }
 
 fn errors(name: &str, text: String) -> usize {
-    examine(&Source::new(name, text)).diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count()
+    let checked = crate::diagnose(&Source::new(name, text));
+    checked.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count()
 }

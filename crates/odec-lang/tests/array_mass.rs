@@ -15,7 +15,7 @@ fn program(text: &str, n: usize) -> Program {
     let model = checked.model.unwrap_or_else(|| panic!("{:?}\n{text}", checked.diagnostics));
     let overrides = Overrides { values: vec![("N".into(), n as f64)], ..Overrides::default() };
     let program = lower(&model, &overrides).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-    for nest in &program.nests {
+    for nest in &program.kernels {
         assert_eq!(nest.check(&program), Ok(()), "{:?} {:?} of\n{text}", nest.role, nest.part);
     }
     program
@@ -304,8 +304,8 @@ force[e] = (x[b[e]] - x[a[e]])^3
 m[i]*x[i]'' + x[i]' = sum(e where a[e] == i: force[e]) - sum(e where b[e] == i: force[e])
 ";
     let program = program(text, 5);
-    let adds = |n: &&odec_ir::Nest| n.stores.iter().any(|s| matches!(s.target, odec_ir::nest::Target::Add(_)));
-    assert_eq!(program.nests_of(KernelRole::Rhs).filter(adds).count(), 1);
+    let adds = |n: &&odec_ir::Kernel| n.stores.iter().any(|s| matches!(s.target, odec_ir::nest::Target::Add(_)));
+    assert_eq!(program.kernels_of(KernelRole::Rhs).filter(adds).count(), 1);
     assert!(!program.has(KernelRole::Mass));
     let bench = Bench::new(program);
     let y: [f64; 10] = [1.0, 3.0, 2.0, 5.0, 4.0, 0.1, 0.2, 0.3, 0.4, 0.5];
@@ -332,7 +332,7 @@ fn what_is_not_linear_in_derivatives_is_refused() {
     ] {
         let text = format!("model m\nconst N = 4\nindex i = 1..N\nstate u[i] = i\n{line}\nboundary u[N+1] = 0\n");
         let checked = check(&Source::new("test.ode", &text));
-        let codes: Vec<_> = checked.diagnostics.iter().filter(|d| d.is_error()).map(|d| d.code).collect();
+        let codes: Vec<_> = checked.diagnostics.iter().filter(|d| d.is_error()).map(|d| d.code.code).collect();
         assert_eq!(codes, [code], "{line}");
     }
 }

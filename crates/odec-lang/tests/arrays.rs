@@ -91,7 +91,7 @@ fn parameters(program: &Program, bound: &Bound) -> Vec<f64> {
 
 /// The point with the states `of(name)`.
 fn looped(program: &Program, of: &dyn Fn(&str) -> f64) -> Point {
-    assert!(program.has_loops());
+    assert!(!program.is_straight());
     let bound = Bound::of(program).expect("the extents fit");
     let layout = bound.layout.clone();
     let p = parameters(program, &bound);
@@ -116,7 +116,7 @@ fn looped(program: &Program, of: &dyn Fn(&str) -> f64) -> Point {
 }
 
 fn straight(program: &Program, of: &dyn Fn(&str) -> f64) -> Point {
-    assert!(!program.has_loops());
+    assert!(program.is_straight());
     let layout = Layout::of(program);
     let mut p = vec![0.0; layout.p_len()];
     for (id, array) in program.arrays_of(Role::Parameter) {
@@ -448,8 +448,8 @@ fn tables_choose_what_is_read_and_where_it_is_added() {
     }
     compare(text, &s, &Overrides::default());
     let adds = program(text, &Overrides::default());
-    let added = |n: &odec_ir::Nest| n.stores.iter().any(|s| matches!(s.target, odec_ir::nest::Target::Add(_)));
-    assert_eq!(adds.nests.iter().filter(|n| n.role == KernelRole::Rhs && added(n)).count(), 1);
+    let added = |n: &odec_ir::Kernel| n.stores.iter().any(|s| matches!(s.target, odec_ir::nest::Target::Add(_)));
+    assert_eq!(adds.kernels.iter().filter(|n| n.role == KernelRole::Rhs && added(n)).count(), 1);
 }
 
 #[test]
@@ -530,8 +530,8 @@ fn no_node_depends_on_a_size() {
         for n in [10, 1000, 100_000] {
             // Nothing is bound: a million elements cost nothing here.
             let other = if name.ends_with("1d") { of(n) } else { of(n.min(1000)) };
-            assert_eq!(first.nests.len(), other.nests.len());
-            for (a, b) in first.nests.iter().zip(&other.nests) {
+            assert_eq!(first.kernels.len(), other.kernels.len());
+            for (a, b) in first.kernels.iter().zip(&other.kernels) {
                 assert_eq!(a.graph.nodes(), b.graph.nodes(), "{name}, N = {n}");
                 assert_eq!(a.stores, b.stores, "{name}, N = {n}");
                 assert_eq!(a.space.accesses(), b.space.accesses(), "{name}, N = {n}");
@@ -544,7 +544,7 @@ fn no_node_depends_on_a_size() {
 fn away_from_the_edges_nothing_is_asked() {
     for name in ["heat2d", "brusselator1d", "gray_scott", "burgers", "cloth"] {
         let program = program(&model_text(name), &Overrides::default());
-        let rhs = program.nests.iter().filter(|n| n.role == KernelRole::Rhs);
+        let rhs = program.kernels.iter().filter(|n| n.role == KernelRole::Rhs);
         let parts: Vec<_> = rhs.clone().map(|n| n.part).collect();
         assert_eq!(parts, [odec_ir::nest::Part::Interior, odec_ir::nest::Part::Shell], "{name}");
         let interior = rhs.clone().next().expect("there is one");
@@ -633,8 +633,8 @@ fn factors_of_the_loop_of_a_sum_are_computed_once() {
     let text = "const N = 7\nindex a, b = 1..N\nparam G = 0.3\nparam m[a] = 1/(a + 0.1)\n\
                 state x[a] = sin(a)\nx[a]' = sum(b: G*m[b]*(x[b] - x[a]))\nrun { t = 0 .. 1 }\n";
     let program = program(text, &sizes(7));
-    let nest = program.nests_of(KernelRole::Rhs).next().expect("f");
-    let nest = expand::expanded_nest(nest);
+    let nest = program.kernels_of(KernelRole::Rhs).next().expect("f");
+    let nest = expand::expanded(nest);
     fn innermost(steps: &[Step]) -> Option<&Body> {
         let inner = steps.iter().find_map(|step| if let Step::Loop(body) = step { Some(body) } else { None })?;
         innermost(&inner.steps).or(Some(inner))

@@ -10,13 +10,13 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 fn answer(name: &str, bytes: Vec<u8>, notes: bool) -> Vec<&'static str> {
     let source = match Source::from_bytes(name, bytes) {
         Ok(source) => source,
-        Err(diagnostic) => return vec![diagnostic.code],
+        Err(diagnostic) => return vec![diagnostic.code.code],
     };
     let found = odec_lang::check(&source).diagnostics;
     found
         .iter()
         .filter(|diagnostic| notes || diagnostic.severity != Severity::Note)
-        .map(|diagnostic| diagnostic.code)
+        .map(|diagnostic| diagnostic.code.code)
         .collect()
 }
 

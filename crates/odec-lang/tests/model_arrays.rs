@@ -8,7 +8,7 @@ fn said(text: &str) -> Vec<(&'static str, String, String)> {
     let diagnostics = odec_lang::check(&Source::new("m.ode", text)).diagnostics;
     let shown = |d: &odec_lang::diagnostic::Diagnostic| {
         let at = d.labels.first().map_or(String::new(), |l| text[l.span.range()].to_owned());
-        (d.code, at, format!("{}; {}", d.headline, d.help.clone().unwrap_or_default()))
+        (d.code.code, at, format!("{}; {}", d.headline, d.help.clone().unwrap_or_default()))
     };
     diagnostics.iter().filter(|d| d.severity > Severity::Note).map(shown).collect()
 }
@@ -53,7 +53,7 @@ fn sizes_that_make_no_sense_are_refused_when_they_are_set() {
     let rod = model(&format!("{ROD}boundary u[0], u[N+1] = 0"));
     let codes = |values: &[(&str, f64)]| match odec_lang::lower(&rod, &set(values)) {
         Ok(_) => Vec::new(),
-        Err(errors) => errors.iter().map(|e| e.code).collect(),
+        Err(errors) => errors.iter().map(|e| e.code.code).collect(),
     };
     assert_eq!(codes(&[("N", 1.0)]), [""; 0]);
     assert_eq!(codes(&[("N", 0.0)]), ["E0517"]);
@@ -76,14 +76,14 @@ fn sizes_that_make_no_sense_are_refused_when_they_are_set() {
 fn every_element_has_one_equation_at_every_size() {
     let parts = "const N = 5, m = 2\nindex i = 1..N\nstate u[i] = i\nu[i in 1..m]' = -u[i]\nu[i in m+1..N]' = u[i]\n";
     let parts = model(parts);
-    let code = |values: &[(&str, f64)]| odec_lang::lower(&parts, &set(values)).err().map(|e| e[0].code);
+    let code = |values: &[(&str, f64)]| odec_lang::lower(&parts, &set(values)).err().map(|e| e[0].code.code);
     assert_eq!(code(&[]), None);
     assert_eq!(code(&[("m", 5.0)]), None);
     assert_eq!(code(&[("m", 0.0)]), None);
     assert_eq!(code(&[("m", 6.0)]), Some("E0533"));
     let two = "const n = 2\nindex i = 1..4\nstate u[i] = i\nu[i in 1..n]' = -u[i]\nu[i in 3..4]' = u[i]\n";
     let two = model(two);
-    let code = |n: f64| odec_lang::lower(&two, &set(&[("n", n)])).err().map(|e| e[0].code);
+    let code = |n: f64| odec_lang::lower(&two, &set(&[("n", n)])).err().map(|e| e[0].code.code);
     assert_eq!((code(1.0), code(2.0), code(3.0)), (Some("E0521"), None, Some("E0522")));
     let plane = "index i = 1..3\nindex j = 1..4\nstate u[i,j] = 0\n";
     let rows = "u[1,j]' = 1\nu[3,j]' = 1\nu[2,j in 1..3]' = 1\n";

@@ -42,7 +42,7 @@ fn a_fixture_with_one_fault_yields_one_diagnostic() {
             .diagnostics
             .iter()
             .filter(|d| d.severity > Severity::Note || code.starts_with('N'))
-            .map(|d| d.code)
+            .map(|d| d.code.code)
             .collect();
         if said != [code.as_str()] {
             wrong.push(format!("{}: {said:?}", source.name));
@@ -105,8 +105,8 @@ fn the_examples_of_the_pages_do_what_the_pages_say() {
     {
         for (info, text) in examples(row.page).into_iter().filter(|(info, _)| info.starts_with("ode")) {
             let diagnostics = odec_lang::check(&Source::new(row.code, text)).diagnostics;
-            let found = diagnostics.iter().any(|d| d.code == row.code);
-            let errors: Vec<_> = diagnostics.iter().filter(|d| d.is_error()).map(|d| d.code).collect();
+            let found = diagnostics.iter().any(|d| *d.code == *row.code);
+            let errors: Vec<_> = diagnostics.iter().filter(|d| d.is_error()).map(|d| d.code.code).collect();
             match info.strip_prefix("ode,") {
                 // an example of a page may show another code that belongs to the matter
                 Some(code) => assert!(diagnostics.iter().any(|d| d.code == code), "{}: {errors:?}", row.code),

@@ -8,7 +8,7 @@ fn check(text: String) -> Vec<&'static str> {
     if let Some(model) = &checked.model {
         assert!(odec_lang::lower(model, &Default::default()).is_ok());
     }
-    checked.diagnostics.iter().filter(|d| d.is_error()).map(|d: &Diagnostic| d.code).collect()
+    checked.diagnostics.iter().filter(|d| d.is_error()).map(|d: &Diagnostic| d.code.code).collect()
 }
 
 const NONE: [&str; 0] = [];
@@ -187,6 +187,6 @@ fn a_jacobian_beyond_the_limit_is_a_diagnostic() {
     let checked = odec_lang::check(&Source::new("dense", text));
     let model = checked.model.expect("a model");
     let refused = odec_lang::lower(&model, &Default::default()).err().expect("too large");
-    assert_eq!(refused.iter().map(|d| d.code).collect::<Vec<_>>(), ["E0508"]);
+    assert_eq!(refused.iter().map(|d| d.code.code).collect::<Vec<_>>(), ["E0508"]);
     assert!(refused[0].headline.contains("4194304"), "{}", refused[0].headline);
 }

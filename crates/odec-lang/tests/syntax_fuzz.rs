@@ -32,7 +32,7 @@ fn check(text: &str, diagnostic: &Diagnostic) {
     for span in diagnostic.labels.iter().map(|label| label.span).chain(diagnostic.fixes.iter().map(|fix| fix.span)) {
         assert!(text.get(span.range()).is_some(), "{span:?} is no place in {text:?}: {diagnostic:?}");
     }
-    assert!(odec_lang::diagnostic::codes::find(diagnostic.code).is_some(), "{} has no row", diagnostic.code);
+    assert!(odec_lang::diagnostic::codes::find(diagnostic.code.code).is_some(), "{} has no row", diagnostic.code);
     assert!(!diagnostic.headline.is_empty());
 }
 
@@ -48,7 +48,7 @@ fn random_bytes() {
                 total(&source.text);
                 read += 1;
             }
-            Err(diagnostic) => assert_eq!(diagnostic.code, "E0101"),
+            Err(diagnostic) => assert_eq!(diagnostic.code.code, "E0101"),
         }
         total(&String::from_utf8_lossy(&bytes));
     }

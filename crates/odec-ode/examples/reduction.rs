@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use odec_ode::pattern::Pattern;
-use odec_ode::system::{EvalError, Shape, System};
+use odec_ode::system::{EvalError, Jacobian, Shape, System};
 use odec_ode::{Options, Problem, Samples, Sink, method, solve};
 
 /// Steps of a run.
@@ -55,10 +55,10 @@ impl System for Masses {
         }
         Ok(())
     }
-    fn jacobian_pattern(&self) -> &Pattern {
-        &self.pattern
+    fn jacobian(&self) -> Jacobian<'_> {
+        Jacobian::Entries(&self.pattern)
     }
-    fn jacobian(&self, _: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+    fn jacobian_values(&self, _: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
         let n = self.n;
         let slope = |i: usize, j: usize| self.stiffness() * (1.0 + 3.0 * (y[j] - y[i]).powi(2));
         for (value, (row, col)) in values.iter_mut().zip(self.pattern.positions()) {

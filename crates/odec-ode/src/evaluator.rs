@@ -17,6 +17,23 @@ pub struct Evaluator<'a> {
     faulted: bool,
 }
 
+/// Counts and last fault of a run between two calls of the caller, who may change the parameters of the system meanwhile.
+#[derive(Debug, Default)]
+pub struct Paused {
+    /// The counts.
+    pub stats: Stats,
+    fault_t: f64,
+    fault_y: Vec<f64>,
+    faulted: bool,
+}
+
+impl Paused {
+    /// Counts at zero and no fault, with the same memory.
+    pub fn anew(self) -> Self {
+        Paused { fault_y: self.fault_y, ..Paused::default() }
+    }
+}
+
 /// True when no value is infinite or NaN; one pass without branches.
 pub fn all_finite(x: &[f64]) -> bool {
     // Several sums side by side: one alone waits for itself at every term.
@@ -49,6 +66,19 @@ impl<'a> Evaluator<'a> {
             fault_y: vec![0.0; system.shape().n],
             faulted: false,
         }
+    }
+
+    /// Goes on with counts and fault of before, and with their memory.
+    pub fn resume(system: &'a dyn System, paused: Paused) -> Self {
+        let Paused { stats, fault_t, mut fault_y, faulted } = paused;
+        fault_y.resize(system.shape().n, 0.0);
+        Evaluator { system, autonomous: system.autonomous(), stats, fault_t, fault_y, faulted }
+    }
+
+    /// What [`Evaluator::resume`] goes on with.
+    pub fn pause(self) -> Paused {
+        let Evaluator { stats, fault_t, fault_y, faulted, .. } = self;
+        Paused { stats, fault_t, fault_y, faulted }
     }
 
     /// Sizes of the system.
@@ -122,7 +152,8 @@ impl<'a> Evaluator<'a> {
     /// Taylor coefficients of the solution through (t, y), counted as one evaluation of f each order.
     pub fn series(&mut self, t: f64, y: &[f64], order: usize, out: &mut [f64]) -> Result<(), Cause> {
         self.stats.rhs += order as u64;
-        let result = self.system.series(t, y, order, out);
+        let series = self.system.series();
+        let result = series.map_or(Err(EvalError::Fatal), |series| series.coefficients(t, y, order, out));
         let n = y.len().max(1);
         self.checked((t, y), result, &out[..n * order], |entry| match (entry / n, entry % n) {
             (0, row) => Cause::NonFiniteRhs { row },
@@ -142,18 +173,19 @@ impl<'a> Evaluator<'a> {
         looked_at: [Range<usize>; 2],
     ) -> bool {
         self.stats.rhs += order as u64;
-        self.system.series_step(t, order, from, to).is_ok()
+        self.system.series().is_some_and(|series| series.step(t, order, from, to).is_ok())
             && looked_at.into_iter().all(|range| to[range].iter().all(|x| x.is_finite()))
     }
 
     /// Values of df/dy on the pattern of the system.
     pub fn jacobian(&mut self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), Cause> {
         self.stats.jacobians += 1;
-        let result = self.system.jacobian(t, y, values);
-        let pattern = self.system.jacobian_pattern();
-        self.checked((t, y), result, values, |entry| Cause::NonFiniteJacobian {
-            row: row_of(pattern, entry),
-            col: pattern.col_ptr.iter().skip(1).take_while(|end| **end as usize <= entry).count(),
+        let result = self.system.jacobian_values(t, y, values);
+        let system = self.system;
+        self.checked((t, y), result, values, |entry| {
+            let position = system.jacobian().pattern().and_then(|pattern| pattern.positions().nth(entry));
+            let (row, col) = position.unwrap_or_default();
+            Cause::NonFiniteJacobian { row, col }
         })
     }
 

@@ -1,7 +1,9 @@
 //! What the stepping loop knows of a method: state and time, one attempt at a step, values inside the last step.
 
 use crate::evaluator::Evaluator;
+use crate::interpolant::Stretch;
 use crate::linear::LinearReport;
+use crate::method::Method;
 use crate::method::auto::Course;
 use crate::problem::Cause;
 use crate::system::System;
@@ -58,8 +60,46 @@ pub trait Integrator {
     /// Says before an attempt whether states inside that step will be asked for: methods whose dense output costs evaluations of
     /// its own make them then only. Without it they interpolate at lower order.
     fn sample_ahead(&mut self, _inside: bool) {}
-    /// State at `t` inside the last accepted step, by the dense output of the method.
+    /// State at `t` inside the last accepted step, by the dense output of the method. It holds until the next attempt.
     fn interpolate(&self, t: f64, y: &mut [f64]);
+    /// Makes the dense output of the last accepted step what it is where [`Integrator::sample_ahead`] announced samples, at the
+    /// cost of evaluations of f where the method has stages for it alone. To be called before the next attempt.
+    fn complete(&mut self, _eval: &mut Evaluator<'_>) -> Result<(), Cause> {
+        Ok(())
+    }
+    /// Highest degree of the polynomials that [`Integrator::coefficients`] gives.
+    fn degree(&self) -> usize {
+        0
+    }
+    /// The dense output on the stretch of this number of the last accepted step, as coefficients of powers of its variable s: n for
+    /// s^0, n for s^1 and so on, into `c`, which has room for `degree() + 1` powers. `None` past the last stretch, where no step was made
+    /// since the state was put, and for a method without continuous output. It holds until the next attempt.
+    fn coefficients(&self, _stretch: usize, _c: &mut [f64]) -> Option<Stretch> {
+        None
+    }
+    /// Says before a run that [`Integrator::retreat`] will be asked for: a method whose steps overwrite what they begin from keeps a copy from
+    /// now on.
+    fn allow_retreat(&mut self) {}
+    /// Goes back to the start of the last accepted step, with the history and the step-size controller as they were then; matrices that are
+    /// kept from step to step are evaluated anew. So a step tried again has the bits that it has whenever it is tried again, and where the
+    /// method solves its stages directly those of the first time. To be called before the next attempt; false, and nothing changes, where
+    /// there is no such step or the method keeps no start.
+    fn retreat(&mut self) -> bool {
+        false
+    }
+    /// Takes up again from another state at a time, which may be that reached: the history is forgotten as in [`Integrator::set`], while code,
+    /// matrices and factors are kept as long as they serve. Evaluates f there, whose failure is the error.
+    fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        self.set(eval, t, y)
+    }
+    /// What makes the next step, and what made the last one: `own`, the method it was built for, or one that it chose.
+    fn next_by(&self, own: &'static Method) -> &'static Method {
+        own
+    }
+    /// See [`Integrator::next_by`].
+    fn made_by(&self, own: &'static Method) -> &'static Method {
+        own
+    }
     /// What solves its linear systems; `None` where it has none.
     fn linear(&self) -> Option<LinearReport> {
         None

@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use odec_ode::pattern::Pattern;
-//! use odec_ode::system::{EvalError, Shape, System};
+//! use odec_ode::system::{EvalError, Jacobian, Shape, System};
 //! use odec_ode::{Options, Problem, Samples, Sink, method, solve};
 //! use std::ops::ControlFlow;
 //!
@@ -17,19 +17,11 @@
 //!         f[0] = -y[0];
 //!         Ok(())
 //!     }
-//!     fn jacobian_pattern(&self) -> &Pattern {
-//!         &self.0
+//!     fn jacobian(&self) -> Jacobian<'_> {
+//!         Jacobian::Entries(&self.0)
 //!     }
-//!     fn jacobian(&self, _t: f64, _y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+//!     fn jacobian_values(&self, _t: f64, _y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
 //!         values[0] = -1.0;
-//!         Ok(())
-//!     }
-//!     fn jacobian_vector(&self, _t: f64, _y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
-//!         out[0] = -w[0];
-//!         Ok(())
-//!     }
-//!     fn time_derivative(&self, _t: f64, _y: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
-//!         out[0] = 0.0;
 //!         Ok(())
 //!     }
 //! }
@@ -54,22 +46,32 @@
 // their papers.
 #![allow(clippy::needless_range_loop, clippy::neg_cmp_op_on_partial_ord, clippy::excessive_precision)]
 
+pub mod accelerated;
+mod checks;
 pub mod control;
 pub mod evaluator;
 pub mod fused;
 pub mod integrator;
+pub mod interpolant;
 pub mod linear;
 pub mod method;
 pub mod newton;
+mod pace;
 pub mod pattern;
 pub mod problem;
 pub(crate) mod roots;
+mod rows;
+pub mod runner;
 pub mod solve;
 pub mod step;
 pub mod system;
 mod wide;
 
+pub use accelerated::Accelerated;
 pub use method::Method;
-pub use problem::{Cause, Failure, Options, Outcome, Problem, Refusal, Samples, Sink, SolveError, Stats, Stop};
-pub use solve::{Runner, solve};
+pub use problem::{
+    Between, Cause, Failure, Options, Outcome, Problem, Refusal, Samples, Sink, SolveError, Stats, Stop,
+};
+pub use runner::Runner;
+pub use solve::solve;
 pub use system::System;

@@ -227,6 +227,36 @@ impl Newton {
         }
     }
 
+    /// f + offset - alpha M (y - anchor) into `residual`.
+    fn evaluate(&mut self, eval: &mut Evaluator<'_>, equation: &Equation<'_>, y: &[f64]) -> Result<(), Cause> {
+        let (anchor, alpha) = (&equation.anchor[..y.len()], equation.alpha);
+        eval.rhs(equation.t, y, &mut self.residual)?;
+        if let Some(offset) = equation.offset {
+            for (r, o) in self.residual.iter_mut().zip(offset) {
+                *r += o;
+            }
+        }
+        match &self.mass {
+            MassMatrix::Identity => {
+                for ((r, y), anchor) in self.residual.iter_mut().zip(y).zip(anchor) {
+                    *r -= alpha * (y - anchor);
+                }
+            }
+            MassMatrix::StateDependent(..) => {
+                self.mass.update(eval, equation.t, y)?;
+                self.rate(equation, y);
+                self.mass.multiply_add(-1.0, &self.difference, &mut self.residual);
+            }
+            mass => {
+                for i in 0..y.len() {
+                    self.difference[i] = y[i] - anchor[i];
+                }
+                mass.multiply_add(-alpha, &self.difference, &mut self.residual);
+            }
+        }
+        Ok(())
+    }
+
     fn iterate(
         &mut self,
         eval: &mut Evaluator<'_>,
@@ -235,8 +265,7 @@ impl Newton {
         weights: &[f64],
         accuracy: Accuracy,
     ) -> Result<(), Cause> {
-        let n = y.len();
-        let (anchor, alpha) = (&equation.anchor[..n], equation.alpha);
+        let (anchor, alpha) = (&equation.anchor[..y.len()], equation.alpha);
         // Factors of another alpha over- or undershoot on stiff components by this much.
         let mut relax = 2.0 / (1.0 + alpha / self.matrix.alpha());
         let (trusted, fading) = accuracy.memory;
@@ -245,30 +274,7 @@ impl Newton {
         let mut renewed = false;
         for iteration in 0..MAX_ITERATIONS {
             eval.stats.newton += 1;
-            eval.rhs(equation.t, y, &mut self.residual)?;
-            if let Some(offset) = equation.offset {
-                for (r, o) in self.residual.iter_mut().zip(offset) {
-                    *r += o;
-                }
-            }
-            match &self.mass {
-                MassMatrix::Identity => {
-                    for ((r, y), anchor) in self.residual.iter_mut().zip(&*y).zip(anchor) {
-                        *r -= alpha * (y - anchor);
-                    }
-                }
-                MassMatrix::StateDependent(..) => {
-                    self.mass.update(eval, equation.t, y)?;
-                    self.rate(equation, y);
-                    self.mass.multiply_add(-1.0, &self.difference, &mut self.residual);
-                }
-                mass => {
-                    for i in 0..n {
-                        self.difference[i] = y[i] - anchor[i];
-                    }
-                    mass.multiply_add(-alpha, &self.difference, &mut self.residual);
-                }
-            }
+            self.evaluate(eval, equation, y)?;
             let goal = Goal { weights, tolerance: accuracy.linear * accuracy.tolerance };
             if !self.matrix.solve_within(eval, &mut self.residual, goal) {
                 return Err(self.give_up(weights));

@@ -114,6 +114,37 @@ pub struct Stats {
     pub solves: u64,
     /// Newton iterations.
     pub newton: u64,
+    /// What rows between the ends of steps took beside that.
+    pub between: Between,
+}
+
+/// Rows between the ends of steps that dense output alone does not give, and the work for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Between {
+    /// Rows whose fast unknowns were corrected.
+    pub corrected: u64,
+    /// Rows that steps aside of the run ended at.
+    pub landed: u64,
+    /// Evaluations of f.
+    pub rhs: u64,
+    /// Evaluations of df/dy.
+    pub jacobians: u64,
+    /// Factorisations.
+    pub factorisations: u64,
+    /// Solves of a linear system.
+    pub solves: u64,
+}
+
+impl Between {
+    /// Adds the counts of another run.
+    pub fn add(&mut self, other: &Between) {
+        self.corrected += other.corrected;
+        self.landed += other.landed;
+        self.rhs += other.rhs;
+        self.jacobians += other.jacobians;
+        self.factorisations += other.factorisations;
+        self.solves += other.solves;
+    }
 }
 
 impl Stats {
@@ -127,6 +158,7 @@ impl Stats {
         self.factorisations += other.factorisations;
         self.solves += other.solves;
         self.newton += other.newton;
+        self.between.add(&other.between);
     }
 }
 
@@ -239,6 +271,11 @@ pub enum Cause {
     },
     /// The system said that nothing helps.
     Fatal,
+    /// A case that cannot be was met: a defect of this library.
+    Internal {
+        /// What was found, to be reported.
+        what: &'static str,
+    },
 }
 
 /// A request that cannot be run at all; nothing was computed.

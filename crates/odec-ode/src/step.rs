@@ -7,7 +7,7 @@ use crate::method::{rosenbrock, runge_kutta};
 
 /// What a step does.
 #[derive(Clone, Copy, Debug)]
-pub enum Formula {
+pub enum FusedFormula {
     /// An explicit Runge-Kutta method from k_1 to the slope at the end of the step; with the squares of the norms of its error estimates, unless
     /// `fixed`. `kept` = [k_1, y], `given` = [h, the time at the end, rtol, atol of each unknown], `out` = [square, second square or zero,
     /// k_1 .. k_e, y1], where k_e is the slope at the end. The first square is NaN or infinite where a value is not finite.
@@ -26,12 +26,12 @@ pub enum Formula {
     },
 }
 
-impl Formula {
+impl FusedFormula {
     /// Length of `out` for n unknowns.
     pub fn length(&self, n: usize) -> usize {
         match self {
-            Formula::Explicit { tableau, .. } => 2 + (tableau.end_stage() + 2) * n,
-            Formula::Rosenbrock { tableau } => {
+            FusedFormula::Explicit { tableau, .. } => 2 + (tableau.end_stage() + 2) * n,
+            FusedFormula::Rosenbrock { tableau } => {
                 let error = usize::from(!tableau.is_stiffly_accurate());
                 2 + (2 + tableau.m.len() + error) * n
             }
@@ -41,18 +41,20 @@ impl Formula {
     /// Least length of `kept` and `given` for n unknowns.
     pub fn room(&self, n: usize) -> usize {
         match self {
-            Formula::Explicit { .. } | Formula::Rosenbrock { .. } => (2 * n).max(n + 3),
+            FusedFormula::Explicit { .. } | FusedFormula::Rosenbrock { .. } => (2 * n).max(n + 3),
         }
     }
 }
 
-impl PartialEq for Formula {
+impl PartialEq for FusedFormula {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Formula::Explicit { tableau, fixed }, Formula::Explicit { tableau: of, fixed: likewise }) => {
+            (FusedFormula::Explicit { tableau, fixed }, FusedFormula::Explicit { tableau: of, fixed: likewise }) => {
                 std::ptr::eq(*tableau, *of) && fixed == likewise
             }
-            (Formula::Rosenbrock { tableau }, Formula::Rosenbrock { tableau: of }) => std::ptr::eq(*tableau, *of),
+            (FusedFormula::Rosenbrock { tableau }, FusedFormula::Rosenbrock { tableau: of }) => {
+                std::ptr::eq(*tableau, *of)
+            }
             _ => false,
         }
     }
@@ -60,7 +62,7 @@ impl PartialEq for Formula {
 
 /// A whole step of a system.
 pub trait WholeStep: Any + Send + Sync {
-    /// One step from time t with the parameters `p` of the system ([`crate::System::parameters`]). What the buffers hold: [`Formula`].
+    /// One step from time t with the parameters `p` of the system ([`crate::Accelerated::parameters`]). What the buffers hold: [`FusedFormula`].
     fn run(&self, t: f64, kept: &[f64], p: &[f64], given: &[f64], out: &mut [f64]);
     /// What it solves linear systems with, if it does.
     fn linear(&self) -> Option<LinearReport> {

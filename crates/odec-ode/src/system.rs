@@ -1,9 +1,7 @@
 //! The one interface between solvers and models: M(t, y) y' = f(t, y) over `f64` slices.
 
-use std::sync::Arc;
-
+use crate::accelerated::Accelerated;
 use crate::pattern::Pattern;
-use crate::step::{Formula, WholeStep};
 
 /// Sizes of the state `y = [q, v, z]` with q' = v (`second` of each) and first-order rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +21,27 @@ pub enum EvalError {
     Fatal,
 }
 
+/// df/dy as a system gives it.
+#[derive(Clone, Copy, Debug)]
+pub enum Jacobian<'a> {
+    /// Not at all: implicit methods refuse the system.
+    Missing,
+    /// Its values on a pattern (n x n, fixed for the life of the system) by [`System::jacobian_values`].
+    Entries(&'a Pattern),
+    /// It has too many entries to hold: products with vectors alone, by [`System::jacobian_vector`].
+    Products,
+}
+
+impl<'a> Jacobian<'a> {
+    /// The pattern, where there are values.
+    pub fn pattern(self) -> Option<&'a Pattern> {
+        match self {
+            Jacobian::Entries(pattern) => Some(pattern),
+            Jacobian::Missing | Jacobian::Products => None,
+        }
+    }
+}
+
 /// The mass matrix M of M y' = f.
 #[derive(Clone, Copy, Debug)]
 pub enum Mass<'a> {
@@ -39,78 +58,96 @@ pub enum Mass<'a> {
     },
 }
 
-/// A function of (t, y) that holds no state. Solvers call it through `&dyn System`; slices have length n unless said.
-/// A value that is not finite need not be reported: the caller looks.
+/// A function of (t, y) that holds no state: the sizes and f are all that explicit methods need, df/dy as well is what implicit
+/// methods need. Solvers call it through `&dyn System`; slices have length n unless said. A value that is not finite need not be
+/// reported: the caller looks.
+///
+/// Van der Pol's equation, by hand and for every method:
+///
+/// ```
+/// use odec_ode::pattern::Pattern;
+/// use odec_ode::system::{EvalError, Jacobian, Shape, System};
+/// # use odec_ode::{Options, Problem, Samples, Sink, method, solve};
+///
+/// struct VanDerPol(Pattern);
+///
+/// impl System for VanDerPol {
+///     fn shape(&self) -> Shape {
+///         Shape { n: 2, second: 0 }
+///     }
+///     fn rhs(&self, _t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
+///         f.copy_from_slice(&[y[1], 100.0 * (1.0 - y[0] * y[0]) * y[1] - y[0]]);
+///         Ok(())
+///     }
+///     fn jacobian(&self) -> Jacobian<'_> {
+///         Jacobian::Entries(&self.0)
+///     }
+///     fn jacobian_values(&self, _t: f64, y: &[f64], df: &mut [f64]) -> Result<(), EvalError> {
+///         df.copy_from_slice(&[-200.0 * y[0] * y[1] - 1.0, 1.0, 100.0 * (1.0 - y[0] * y[0])]);
+///         Ok(())
+///     }
+/// }
+///
+/// # struct Ignore;
+/// # impl Sink for Ignore {
+/// #     fn row(&mut self, _: f64, _: &[f64]) -> std::ops::ControlFlow<()> {
+/// #         std::ops::ControlFlow::Continue(())
+/// #     }
+/// # }
+/// // the entries at (row, column), column after column
+/// let system = VanDerPol(Pattern::from_positions(2, 2, [(1, 0), (0, 1), (1, 1)]));
+/// let problem = Problem { t0: 0.0, t_end: 50.0, y0: vec![2.0, 0.0] };
+/// for name in ["tsit5", "rodas4", "bdf"] {
+///     let method = method::find(name)?;
+///     let outcome = solve(&system, &problem, method, &Options::default(), &Samples::Steps, &mut Ignore).unwrap();
+///     assert!((outcome.y[0] - 1.59682).abs() < 1e-3, "{name}: {}", outcome.y[0]);
+/// }
+/// # Ok::<(), odec_ode::Refusal>(())
+/// ```
 pub trait System {
     /// Sizes.
     fn shape(&self) -> Shape;
     /// f(t, y) into `f`.
     fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError>;
-    /// Pattern of df/dy, n x n. Fixed for the life of the system.
-    fn jacobian_pattern(&self) -> &Pattern;
-    /// df/dy on the pattern into `values` (length: entries of the pattern).
-    fn jacobian(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError>;
-    /// False where df/dy has too many entries to hold: then the pattern is empty (n columns without entries), `jacobian` is not
-    /// called, and implicit methods can only iterate with [`System::jacobian_vector`].
-    fn holds_jacobian(&self) -> bool {
-        true
+    /// What it gives of df/dy.
+    fn jacobian(&self) -> Jacobian<'_> {
+        Jacobian::Missing
     }
-    /// df/dy * w into `out`.
-    fn jacobian_vector(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError>;
-    /// The partial derivative df/dt into `out`.
-    fn time_derivative(&self, t: f64, y: &[f64], out: &mut [f64]) -> Result<(), EvalError>;
+    /// df/dy on the pattern into `values` (length: entries of the pattern); called only where [`System::jacobian`] has one.
+    fn jacobian_values(&self, _t: f64, _y: &[f64], _values: &mut [f64]) -> Result<(), EvalError> {
+        Err(EvalError::Fatal)
+    }
+    /// df/dy * w into `out`. By default from [`System::jacobian_values`], for which it takes memory.
+    fn jacobian_vector(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+        let pattern = self.jacobian().pattern().ok_or(EvalError::Fatal)?;
+        let mut values = vec![0.0; pattern.entries()];
+        self.jacobian_values(t, y, &mut values)?;
+        out.fill(0.0);
+        for ((row, col), value) in pattern.positions().zip(&values) {
+            out[row] += value * w[col];
+        }
+        Ok(())
+    }
+    /// The partial derivative df/dt into `out`. By default a quotient of differences, as in the code RODAS (Hairer & Wanner II, IV.7), for which
+    /// it takes memory; it is zero where f does not depend on t.
+    fn time_derivative(&self, t: f64, y: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+        let later = t + (f64::EPSILON * t.abs().max(1e-5)).sqrt();
+        let mut f = vec![0.0; out.len()];
+        self.rhs(t, y, &mut f)?;
+        self.rhs(later, y, out)?;
+        out.iter_mut().zip(&f).for_each(|(out, f)| *out = (*out - f) / (later - t));
+        Ok(())
+    }
     /// True when f does not depend on t, so that df/dt is zero and need not be asked for.
     fn autonomous(&self) -> bool {
         false
-    }
-    /// Makes ready for [`System::series`] of this order; the error says why there is none.
-    fn prepare_series(&self, _order: usize) -> Result<(), String> {
-        Err("this system has no Taylor coefficients".to_string())
-    }
-    /// True where the coefficients of this order are short code and hold for whole steps, so that they are worth a try where nobody
-    /// named a method. If so they are ready.
-    fn series_is_short(&self, _order: usize) -> bool {
-        false
-    }
-    /// The Taylor coefficients of h, h^2, ..., h^order of the solution through (t, y), n each, into `out`. Called only
-    /// after [`System::prepare_series`] or [`System::prepare_series_step`] of that order.
-    fn series(&self, _t: f64, _y: &[f64], _order: usize, _out: &mut [f64]) -> Result<(), EvalError> {
-        Err(EvalError::Fatal)
-    }
-    /// Makes ready for [`System::series_step`] of this order; false where it is not to be had, and [`System::series`] has to do.
-    fn prepare_series_step(&self, _order: usize) -> bool {
-        false
-    }
-    /// A whole step by the series of this order that ends at `t`, from one buffer into another of the same layout ([`crate::method::taylor::Places`]).
-    /// Called only after [`System::prepare_series_step`] of that order.
-    fn series_step(&self, _t: f64, _order: usize, _from: &[f64], _to: &mut [f64]) -> Result<(), EvalError> {
-        Err(EvalError::Fatal)
-    }
-    /// Whole steps of a method on this system as one function; `None` where there is none yet, and the method calls f itself. Methods
-    /// whose steps are the same bit by bit either way ask again as they go.
-    fn whole_step(&self, _formula: Formula) -> Option<Arc<dyn WholeStep>> {
-        None
-    }
-    /// True where there will be many runs, so that code for them pays from the first step on.
-    fn expects_many_runs(&self) -> bool {
-        false
-    }
-    /// What [`WholeStep::run`] takes as `p`.
-    fn parameters(&self) -> &[f64] {
-        &[]
-    }
-    /// Of a system with sensitivities (y and its derivatives by parameters) one more than there are parameters, else 1. The
-    /// unknowns q, v and z are each so many groups of equal length, those of y first; df/dy has entries in the first block
-    /// column and in the diagonal blocks, which are all equal, and so has M, whose diagonal blocks are equal too.
-    fn groups(&self) -> usize {
-        1
     }
     /// M.
     fn mass(&self) -> Mass<'_> {
         Mass::Identity
     }
-    /// M(t, y) on its pattern into `values`; called only where [`System::mass`] says that M depends on them, as are the
-    /// next two.
+    /// M(t, y) on its pattern into `values`; called only where [`System::mass`] says that M depends on them, as is the
+    /// next one.
     fn mass_values(&self, _t: f64, _y: &[f64], _values: &mut [f64]) -> Result<(), EvalError> {
         Err(EvalError::Fatal)
     }
@@ -118,8 +155,8 @@ pub trait System {
     fn mass_jacobian(&self, _t: f64, _y: &[f64], _w: &[f64], _values: &mut [f64]) -> Result<(), EvalError> {
         Err(EvalError::Fatal)
     }
-    /// The partial derivative d(M(t, y) w)/dt with `w` held fixed, into `out`.
-    fn mass_time_derivative(&self, _t: f64, _y: &[f64], _w: &[f64], _out: &mut [f64]) -> Result<(), EvalError> {
-        Err(EvalError::Fatal)
+    /// What it can do faster than by the functions above, or beyond them.
+    fn accelerated(&self) -> Option<&dyn Accelerated> {
+        None
     }
 }

@@ -3,6 +3,7 @@
 
 mod auto;
 mod bead;
+mod by_hand;
 mod controllers;
 mod counts;
 mod dae;
@@ -26,6 +27,8 @@ mod one_step_accuracy;
 mod proofs;
 mod prothero_robinson;
 mod registers;
+mod resumable;
+mod rows;
 mod second_order;
 mod stepping;
 #[path = "common/stiff.rs"]

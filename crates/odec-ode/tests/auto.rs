@@ -4,9 +4,9 @@ use crate::dense;
 use crate::stiff;
 
 use dense::{Dense, Rows, method, run, tolerances};
-use odec_ode::method::auto::{Traits, Why, partners};
+use odec_ode::method::auto::{Traits, Why, partners, working};
 use odec_ode::system::System;
-use odec_ode::{Options, Outcome, Problem, Samples, Stats, solve};
+use odec_ode::{Method, Options, Outcome, Problem, Samples, Stats, solve};
 
 /// A run to its end, every step kept.
 fn automatic(system: &dyn System, t_end: f64, y0: &[f64], options: &Options) -> (Outcome, dense::Table) {
@@ -51,6 +51,8 @@ fn what_is_not_stiff_is_left_to_the_explicit_method() {
         let name =
             partners(&Traits { n: 2, fixed: false, rtol, moving_mass: false, series: false }).explicit.unwrap().name;
         assert_eq!(line(&outcome), format!("{name} throughout: nothing was stiff"));
+        // the first step is chosen before anyone knows who makes it
+        let options = Options { step: Some(rows[1].0), ..working(&options, method(name)) };
         let (_, alone) = run(&spring(), (0.0, 20.0), &[1.0, 0.0], name, &options).unwrap();
         assert_eq!(rows, alone, "the same steps with the same bits");
     }
@@ -100,7 +102,7 @@ fn both_ends_of_stiffness_are_found() {
 
 #[test]
 fn rows_between_steps_are_right_over_a_change() {
-    let system = pulled(|t| 1.0 + 3e2 / (1.0 + (4.0 * (3.0 - t)).exp()));
+    let system = pulled(|t| 1.0 + 3e3 / (1.0 + (4.0 * (3.0 - t)).exp()));
     let times: Vec<f64> = (0..=4000).map(|i| f64::from(i) * 2.5e-3).collect();
     let problem = Problem { t0: 0.0, t_end: 10.0, y0: vec![1.0] };
     let worst = |name: &str| {
@@ -213,7 +215,7 @@ fn decay_that_lasts_needs_little_evidence() {
     let n = 60;
     let y0: Vec<f64> = (1..=n).map(|i| (std::f64::consts::PI * i as f64 / (n + 1) as f64).sin()).collect();
     for (t_end, course) in
-        [(0.5, "bdf throughout: stiff from the start"), (0.005, "vern7 throughout: nothing was stiff")]
+        [(0.5, "rodas5p throughout: stiff from the start"), (0.005, "vern7 throughout: nothing was stiff")]
     {
         let (outcome, _) = automatic(&heat(n), t_end, &y0, &tolerances(1e-4, 1e-7));
         assert_eq!(line(&outcome), course);
@@ -246,12 +248,15 @@ fn it_never_costs_much_more_than_the_better_of_its_two_methods() {
     for (name, system, t_end, y0, ratio) in cases {
         for rtol in [1e-3, 1e-4, 1e-5, 1e-6, 5e-7, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11] {
             let options = Options { max_steps: 20_000, ..tolerances(rtol, rtol * ratio) };
-            let cost = |method: &str| run(system, (0.0, t_end), y0, method, &options).map(|(outcome, _)| outcome);
-            let outcome = cost("auto").unwrap_or_else(|e| panic!("{name} at {rtol:e}: {e:?}"));
+            let (outcome, _) =
+                run(system, (0.0, t_end), y0, "auto", &options).unwrap_or_else(|e| panic!("{name} at {rtol:e}: {e:?}"));
+            let cost = |method: &Method| {
+                run(system, (0.0, t_end), y0, method.name, &working(&options, method)).map(|(outcome, _)| outcome)
+            };
             let pair = partners(&Traits { n: y0.len(), fixed: false, rtol, moving_mass: false, series: false });
             let best = [pair.explicit.unwrap(), pair.implicit]
                 .iter()
-                .filter_map(|method| cost(method.name).ok())
+                .filter_map(|method| cost(method).ok())
                 .map(|outcome| work(&outcome.stats))
                 .fold(f64::INFINITY, f64::min);
             let own = work(&outcome.stats);

@@ -5,7 +5,7 @@ use crate::dense;
 use dense::{fixed, run, tolerances};
 use odec_ode::linear::Misfit;
 use odec_ode::pattern::Pattern;
-use odec_ode::system::{EvalError, Shape, System};
+use odec_ode::system::{EvalError, Jacobian, Shape, System};
 use odec_ode::{Refusal, SolveError};
 
 /// u' = k (sum of neighbours - 2 d u) on a grid of width `nx` and height `ny`, zero around it; d = 1 or 2 directions.
@@ -60,10 +60,10 @@ impl System for Heat {
         }
         Ok(())
     }
-    fn jacobian_pattern(&self) -> &Pattern {
-        &self.pattern
+    fn jacobian(&self) -> Jacobian<'_> {
+        Jacobian::Entries(&self.pattern)
     }
-    fn jacobian(&self, _: f64, _: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+    fn jacobian_values(&self, _: f64, _: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
         for (v, (i, j)) in values.iter_mut().zip(self.pattern.positions()) {
             *v = if i == j { self.diagonal() } else { self.k };
         }
@@ -116,10 +116,10 @@ impl System for Full {
         f.copy_from_slice(y);
         Ok(())
     }
-    fn jacobian_pattern(&self) -> &Pattern {
-        &self.0
+    fn jacobian(&self) -> Jacobian<'_> {
+        Jacobian::Entries(&self.0)
     }
-    fn jacobian(&self, _: f64, _: &[f64], _: &mut [f64]) -> Result<(), EvalError> {
+    fn jacobian_values(&self, _: f64, _: &[f64], _: &mut [f64]) -> Result<(), EvalError> {
         Err(EvalError::Fatal)
     }
     fn jacobian_vector(&self, _: f64, _: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {

@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use odec_ode::pattern::Pattern;
-use odec_ode::system::{EvalError, Shape};
+use odec_ode::system::{EvalError, Jacobian, Shape};
 use odec_ode::{Options, Problem, Samples, Sink, System, method, solve};
 
 const LAMBDA: f64 = 1e3;
@@ -23,10 +23,10 @@ impl System for ProtheroRobinson {
         f[0] = -LAMBDA * (y[0] - exact(t)) + 2.0 * (2.0 * t).cos();
         Ok(())
     }
-    fn jacobian_pattern(&self) -> &Pattern {
-        &self.0
+    fn jacobian(&self) -> Jacobian<'_> {
+        Jacobian::Entries(&self.0)
     }
-    fn jacobian(&self, _: f64, _: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+    fn jacobian_values(&self, _: f64, _: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
         values[0] = -LAMBDA;
         Ok(())
     }

@@ -10,7 +10,7 @@ use odec_jit::{Compiled, Strategy};
 use odec_ode::System;
 use odec_ode::linear::{BACKWARD_ERROR, Diagonal, NEGLIGIBLE_RESIDUAL};
 use odec_ode::method::{self, Family};
-use odec_ode::step::Formula;
+use odec_ode::step::FusedFormula;
 use odec_sim::bind::Bound;
 
 use common::{bind, least};
@@ -27,8 +27,7 @@ fn main() {
 fn measure(path: &str, bound: &Bound, name: &str) {
     let machine = &bound.machine;
     let Ok(Family::Rosenbrock(tableau)) = method::find(name).map(|method| method.family) else { return };
-    let jacobian = machine.jacobian_pattern();
-    let Some(diagonal) = Diagonal::of(jacobian) else { return };
+    let Some(diagonal) = machine.jacobian().pattern().and_then(Diagonal::of) else { return };
     let write = |program: &Program| {
         let plan = Plan {
             coefficients: Coefficients {
@@ -53,7 +52,7 @@ fn measure(path: &str, bound: &Bound, name: &str) {
     let nodes: usize = written.kernels.iter().map(|k| k.live().count()).sum();
     println!("{path} {name}: {nodes} nodes, written in {:.3} ms", 1e3 * writing);
     let n = machine.shape().n;
-    let formula = Formula::Rosenbrock { tableau };
+    let formula = FusedFormula::Rosenbrock { tableau };
     let mut kept = vec![0.0; formula.room(n)];
     kept[..n].copy_from_slice(&bound.problem.y0);
     let mut f = vec![0.0; n];

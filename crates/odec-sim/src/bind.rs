@@ -3,7 +3,7 @@
 use odec_ir::layout::Layout;
 use odec_ir::nest::bind::check_arrays;
 use odec_ir::{Program, Role, Span};
-use odec_lang::diagnostic::Diagnostic;
+use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::{
     ConservedSettings, Expectation, Model, Overrides, Record, Run, Samples as Listed, Settings, Values,
 };
@@ -30,6 +30,9 @@ pub const MAX_COLUMNS: usize = 1 << 20;
 /// Most values of all rows together, where the number of rows is known beforehand (about 2 GB as text).
 pub const MAX_VALUES: usize = 100_000_000;
 
+/// Most steps that can be asked for: at a microsecond each, they take three hours.
+pub const MAX_STEPS: u64 = 10_000_000_000;
+
 /// What a run is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -41,6 +44,8 @@ pub enum Purpose {
     Test,
     /// Properties of one method on the model.
     Method,
+    /// Steps that the host asks for one after the other: no end is known, and there are no rows.
+    Steps,
 }
 
 /// What the run block and the caller say together; kernels are lowered with its `overrides`.
@@ -151,13 +156,17 @@ impl Plan {
     ) -> Result<Frame, Diagnostic> {
         let (t0, t_end) = self.span(model)?;
         let (rule, rule_span) = self.sample_rule();
-        let mut samples = times(&rule, t0, t_end).map_err(|why| {
-            let place = rule_span.map(|s| (s, String::new()));
-            error("E0618", why, place, Some("for example `samples = 200`".to_string()))
-        })?;
-        if self.purpose == Purpose::Test {
-            samples = self.with_expectations(t0, t_end);
-        }
+        let asked = || {
+            times(&rule, t0, t_end).map_err(|why| {
+                let place = rule_span.map(|s| (s, String::new()));
+                error(&codes::E0618, why, place, Some("for example `samples = 200`".to_string()))
+            })
+        };
+        let samples = match self.purpose {
+            Purpose::Steps => Samples::Times(vec![]),
+            Purpose::Test => asked().map(|_| self.with_expectations(t0, t_end))?,
+            _ => asked()?,
+        };
         let options = self.options(states, scales)?;
         let choice = self.method(states.len(), &options, moving_mass)?;
         let logarithmic = match rule {
@@ -176,9 +185,16 @@ impl Plan {
         if self.choices.sensitivities { self.choices.open.iter().map(size).collect() } else { vec![] }
     }
 
-    /// Values of constants and parameters.
-    pub(crate) fn into_values(self) -> Values {
-        self.values
+    /// Moves a bound model, whose parameters have these values already, to the settings and the start of this plan. Whether the
+    /// start values are finite is for the caller to see.
+    pub(crate) fn settle(self, model: &Model, bound: &mut Bound) -> Result<(), Diagnostic> {
+        let frame = self.frame(model, &bound.states, &[], bound.machine.program().mass_varies())?;
+        let clock = bound.options.clock;
+        bound.options = Options { eliminator: Some(bound.machine.eliminator()), clock, ..frame.options };
+        (bound.problem.t0, bound.problem.t_end) = (frame.t0, frame.t_end);
+        (bound.samples, bound.choice) = (frame.samples, frame.choice);
+        bound.values = self.values;
+        Ok(())
     }
 
     fn span(&self, model: &Model) -> Result<(f64, f64), Diagnostic> {
@@ -191,15 +207,23 @@ impl Plan {
                 }
             }
         }
+        if self.purpose == Purpose::Steps {
+            return Ok((t0, t0));
+        }
         let Some(t_end) = t_end else {
             let name = &model.time.name;
             let headline = "the end time of the run is missing".to_string();
             let help = format!("add `--t-end 10`, or to the model `run {{ {name} = 0 .. 10 }}`");
-            return Err(error("E0709", headline, None, Some(help)));
+            return Err(error(&codes::E0709, headline, None, Some(help)));
         };
         if t0 == t_end {
             let headline = format!("the run ends where it starts, at {t0}");
-            return Err(error("E0710", headline, None, Some("give another end, for example `--t-end 10`".to_string())));
+            return Err(error(
+                &codes::E0710,
+                headline,
+                None,
+                Some("give another end, for example `--t-end 10`".to_string()),
+            ));
         }
         Ok((t0, t_end))
     }
@@ -271,6 +295,14 @@ impl Plan {
             list.truncate(1);
         }
         let step = self.step();
+        let asked = self.choices.max_steps.map(|n| (n, None));
+        let asked = asked.or(self.settings.max_steps.map(|s| (s.value, Some(s.span))));
+        if let Some((n, span)) = asked.filter(|(n, _)| *n > MAX_STEPS) {
+            let headline = format!("a budget of {n} steps is no budget: at most {MAX_STEPS} can be asked for");
+            let help =
+                "most runs need less than 100000; a run that needs far more has another method to try".to_string();
+            return Err(error(&codes::E0614, headline, span.map(|s| (s, String::new())), Some(help)));
+        }
         let defaults = Options::default();
         // the number of constant steps is known beforehand; a budget is for runs where it is not
         let budget = if step.is_some() { u64::MAX } else { defaults.max_steps };
@@ -281,7 +313,7 @@ impl Plan {
             fixed: step.is_some(),
             linear: self.choices.linear,
             max_step: setting(self.choices.max_step, self.settings.max_step.map(|s| s.value)),
-            max_steps: self.choices.max_steps.or(self.settings.max_steps.map(|s| s.value)).unwrap_or(budget),
+            max_steps: asked.map_or(budget, |(n, _)| n),
             ..defaults
         })
     }
@@ -337,7 +369,7 @@ impl Plan {
                     let place = self.settings.record.as_ref().filter(|_| self.choices.record.is_none());
                     let help = "declare what to record, `output total = ...`, or record all".to_string();
                     let headline = "only outputs are to be recorded, and the model has none".to_string();
-                    return Err(error("E0706", headline, place.map(|s| (s.span, String::new())), Some(help)));
+                    return Err(error(&codes::E0706, headline, place.map(|s| (s.span, String::new())), Some(help)));
                 }
             }
             RecordRule::Names(list) => {
@@ -375,7 +407,7 @@ fn check_columns(columns: &Columns, samples: &Samples) -> Result<(), Diagnostic>
     };
     let help =
         format!("choose what to record, `--record outputs` or `--record '{some}'`, or fewer rows: `--samples 10`");
-    Err(error("E0713", headline, None, Some(help)))
+    Err(error(&codes::E0713, headline, None, Some(help)))
 }
 
 /// A model compiled for a run, to be bound to its extents and parameters.

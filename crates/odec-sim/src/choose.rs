@@ -1,5 +1,6 @@
 //! The method of a run that names none.
 
+use odec_lang::diagnostic::Diagnostic;
 use odec_ode::method::auto::{self, Traits};
 use odec_ode::method::{self, Method, Structure};
 use odec_ode::problem::Refusal;
@@ -25,4 +26,15 @@ pub fn choose(name: Option<&str>, traits: &Traits, single: bool) -> Result<Choic
     let implicit = auto::partners(traits).implicit;
     let method = if single || traits.fixed { implicit } else { method };
     Ok(Choice { method, needs: implicit.structure, automatic: true })
+}
+
+/// Methods by their names.
+///
+/// # Errors
+/// A name that no method has.
+pub fn named(names: &[&str]) -> Result<Vec<&'static Method>, Diagnostic> {
+    names
+        .iter()
+        .map(|name| method::find(name).map_err(|refusal| crate::blame::unknown_method(&refusal, None)))
+        .collect()
 }

@@ -47,9 +47,11 @@ pub fn warm(bound: &Bound) {
     bound.machine.expect_many_runs();
     let (n, system) = (bound.problem.y0.len(), &bound.machine);
     let mut out = vec![0.0; n];
-    let mut values = vec![0.0; system.jacobian_pattern().entries()];
     // what these say about the start is said again by the runs
-    let _ = system.jacobian(bound.problem.t0, &bound.problem.y0, &mut values);
+    if let Some(pattern) = system.jacobian().pattern() {
+        let mut values = vec![0.0; pattern.entries()];
+        let _ = system.jacobian_values(bound.problem.t0, &bound.problem.y0, &mut values);
+    }
     let _ = system.time_derivative(bound.problem.t0, &bound.problem.y0, &mut out);
 }
 

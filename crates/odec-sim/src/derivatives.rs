@@ -5,7 +5,7 @@ use odec_ir::interpret::{Inputs, Interpreter, run_on};
 use odec_ir::layout::Layout;
 use odec_ir::nest::Bound;
 use odec_ir::nest::bind::BindError;
-use odec_ir::{Graph, Kernel, KernelRole, Node, Program, Role};
+use odec_ir::{Element, Graph, Kernel, KernelRole, Node, Program, Role};
 
 use crate::quantities::Quantities;
 
@@ -70,7 +70,7 @@ impl Table {
 /// # Errors
 /// The extents do not fit, or a matrix has too many entries to be held.
 pub fn compare(program: &Program, time: &str) -> Result<Vec<Table>, BindError> {
-    let bound = if program.has_loops() { Some((Bound::of(program)?, Interpreter::new(program))) } else { None };
+    let bound = if program.is_straight() { None } else { Some((Bound::of(program)?, Interpreter::new(program))) };
     let layout = bound.as_ref().map_or_else(|| Layout::of(program), |(bound, _)| bound.layout.clone());
     let names = Names::of(program, &layout, time);
     let run = |role: KernelRole, inputs: Inputs<'_, f64>, out: &mut [f64]| match &bound {
@@ -180,8 +180,10 @@ impl<'a> Slopes<'a> {
             values.push(match node {
                 Node::Constant(bits) => f64::from_bits(*bits),
                 Node::Time => t,
-                Node::Read(array) if is_state(arrays[array.0 as usize].role) => y[layout.state(*array)],
-                Node::Read(array) => p[layout.parameter(*array)],
+                Node::Read(Element::Scalar(array)) if is_state(arrays[array.0 as usize].role) => {
+                    y[layout.state(*array)]
+                }
+                Node::Read(Element::Scalar(array)) => p[layout.parameter(*array)],
                 Node::Call(op, _) => {
                     let at: Vec<f64> = node.operands().iter().map(|o| values[o.index()]).collect();
                     for (i, o) in node.operands().iter().enumerate() {
@@ -256,11 +258,11 @@ impl<'a> Magnitudes<'a> {
         let mut staged = vec![0.0; layout.p_len()];
         if let (Variable::Parameter(k), Some(prepare)) = (by, &self.prepare) {
             let sums = prepare.column(|node| match node {
-                Node::Read(array) => one(layout.parameter(*array) == k),
+                Node::Read(Element::Scalar(array)) => one(layout.parameter(*array) == k),
                 _ => 0.0,
             });
             for store in &prepare.kernel.stores {
-                if let odec_ir::Target::Element(array) = store.target {
+                if let odec_ir::Target::Set(Element::Scalar(array)) = store.target {
                     staged[layout.parameter(array)] = sums[store.node.index()];
                 }
             }
@@ -269,7 +271,7 @@ impl<'a> Magnitudes<'a> {
         let Some(rhs) = &self.rhs else { return rows };
         let sums = rhs.column(|node| match (node, by) {
             (Node::Time, Variable::Time) => 1.0,
-            (Node::Read(array), by) => {
+            (Node::Read(Element::Scalar(array)), by) => {
                 let at = layout.start(*array);
                 match (arrays[array.0 as usize].role, by) {
                     (Role::Staged, _) => staged[at],
@@ -281,7 +283,7 @@ impl<'a> Magnitudes<'a> {
             _ => 0.0,
         });
         for store in &rhs.kernel.stores {
-            if let odec_ir::Target::Element(array) = store.target {
+            if let odec_ir::Target::Set(Element::Scalar(array)) = store.target {
                 rows[layout.state(array)] = sums[store.node.index()];
             }
         }

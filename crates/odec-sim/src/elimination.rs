@@ -10,7 +10,7 @@ use odec_ir::interpret::{self, Inputs};
 use odec_ir::layout::Layout;
 use odec_ir::{KernelRole, Program};
 use odec_jit::{Compiled, Function};
-use odec_ode::linear::{Elimination, Eliminator, Memory, Origin, Plan};
+use odec_ode::linear::{Elimination, EliminationPlan, Eliminator, Memory, Origin};
 
 use crate::machine::Execution;
 use crate::replay::Replay;
@@ -60,7 +60,7 @@ impl Eliminator for Eliminations {
         &self.memory
     }
 
-    fn compile(&self, plan: &Plan<'_>) -> Option<Arc<dyn Elimination>> {
+    fn compile(&self, plan: &EliminationPlan<'_>) -> Option<Arc<dyn Elimination>> {
         let key = Key {
             col_ptr: plan.pattern.col_ptr.clone(),
             row_idx: plan.pattern.row_idx.clone(),
@@ -82,7 +82,7 @@ impl Eliminator for Eliminations {
 }
 
 /// The kernels of an elimination.
-fn written(plan: &Plan<'_>) -> Option<elimination::Elimination> {
+fn written(plan: &EliminationPlan<'_>) -> Option<elimination::Elimination> {
     let pattern = odec_ir::Pattern {
         rows: plan.pattern.rows,
         col_ptr: plan.pattern.col_ptr.clone(),
@@ -105,7 +105,7 @@ fn written(plan: &Plan<'_>) -> Option<elimination::Elimination> {
     .eliminate(MAX_OPERATIONS)
 }
 
-fn make(plan: &Plan<'_>, execution: Execution, many_runs: &Arc<AtomicBool>) -> Option<Arc<dyn Elimination>> {
+fn make(plan: &EliminationPlan<'_>, execution: Execution, many_runs: &Arc<AtomicBool>) -> Option<Arc<dyn Elimination>> {
     let written = written(plan)?;
     match execution {
         Execution::Jit => {
@@ -292,8 +292,14 @@ mod tests {
             let beside: Vec<(usize, usize)> = (0..5 * n).map(|_| (below(n), below(n))).collect();
             let pattern = Pattern::from_positions(n, n, diagonal.chain(beside));
             let order: Vec<u32> = (0..n as u32).rev().collect();
-            let plan =
-                Plan { pattern: &pattern, rows: &order, columns: &order, complex, origin: None, bound: BACKWARD_ERROR };
+            let plan = EliminationPlan {
+                pattern: &pattern,
+                rows: &order,
+                columns: &order,
+                complex,
+                origin: None,
+                bound: BACKWARD_ERROR,
+            };
             let parts = if complex { 2 } else { 1 };
             let mut numbers = |count: usize| (0..count).map(|_| next(&mut state)).collect::<Vec<f64>>();
             let mut values = numbers(parts * pattern.entries());
@@ -325,8 +331,14 @@ mod tests {
         let positions = (0..n).flat_map(|i| (0..n).filter(move |j| (i + j) % 3 == 0 || i == *j).map(move |j| (i, j)));
         let pattern = Pattern::from_positions(n, n, positions);
         let order: Vec<u32> = (0..n as u32).collect();
-        let plan =
-            Plan { pattern: &pattern, rows: &order, columns: &order, complex: false, origin: None, bound: 1e-10 };
+        let plan = EliminationPlan {
+            pattern: &pattern,
+            rows: &order,
+            columns: &order,
+            complex: false,
+            origin: None,
+            bound: 1e-10,
+        };
         let written = written(&plan).expect("an elimination");
         let listed = Listed::of(written, &Arc::default()).expect("lists");
         let mut factors = vec![0.0; listed.factors()];

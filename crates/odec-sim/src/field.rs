@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 
 use nalgebra::DMatrix;
 use odec_ode::method;
-use odec_ode::pattern::Pattern;
 use odec_ode::problem::{Options, Problem, Samples, Sink};
 use odec_ode::solve;
 use odec_ode::system::{EvalError, Mass, Shape, System};
@@ -251,12 +250,7 @@ impl Plane<'_> {
     pub fn curve(&self, through: Point, window: &Window, length: f64) -> (Vec<Point>, usize) {
         let (mut curve, mut place): (Vec<Point>, usize) = (vec![], 0);
         for sign in [-1.0, 1.0] {
-            let unit = Unit {
-                plane: self,
-                window: *window,
-                sign,
-                pattern: Pattern::from_positions(2, 2, [(0, 0), (1, 0), (0, 1), (1, 1)]),
-            };
+            let unit = Unit { plane: self, window: *window, sign };
             let start = unit.scaled(through);
             let mut path = Path { points: vec![], back: false };
             let problem = Problem { t0: 0.0, t_end: length, y0: vec![start.0, start.1] };
@@ -295,7 +289,6 @@ struct Unit<'a> {
     plane: &'a Plane<'a>,
     window: Window,
     sign: f64,
-    pattern: Pattern,
 }
 
 impl Unit<'_> {
@@ -325,18 +318,6 @@ impl System for Unit<'_> {
         let size = dx.hypot(dy) + 1e-6;
         (f[0], f[1]) = (self.sign * dx / size, self.sign * dy / size);
         Ok(())
-    }
-
-    fn jacobian_pattern(&self) -> &Pattern {
-        &self.pattern
-    }
-
-    fn jacobian(&self, _: f64, _: &[f64], _: &mut [f64]) -> Result<(), EvalError> {
-        Err(EvalError::Fatal)
-    }
-
-    fn jacobian_vector(&self, _: f64, _: &[f64], _: &[f64], _: &mut [f64]) -> Result<(), EvalError> {
-        Err(EvalError::Fatal)
     }
 
     fn time_derivative(&self, _: f64, _: &[f64], out: &mut [f64]) -> Result<(), EvalError> {

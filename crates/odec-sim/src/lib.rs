@@ -1,9 +1,11 @@
 //! Runs a model: binds parameters, picks backend and method, samples, finds the source of a failure.
 //!
-//! The order of use: [`bind::Plan::new`] (what the run block and the caller say), `odec_lang::lower` (kernels),
+//! [`session`] is the door: [`Session`] loads a text or takes a model, [`Loaded::simulate`] compiles and binds it,
+//! [`Simulation`] runs it. Behind it: [`bind::Plan::new`] (what the run block and the caller say), `odec_lang::lower` (kernels),
 //! [`bind::Plan::bind`] (machine code, start values, options), [`sample::solve`] (rows). No step touches files, clock or
 //! terminal.
 
+pub mod along;
 pub mod bind;
 pub mod blame;
 pub mod choices;
@@ -17,6 +19,7 @@ pub mod elimination;
 pub mod field;
 pub mod machine;
 pub mod points;
+pub mod portrait;
 pub mod promises;
 pub mod quantities;
 pub mod reference;
@@ -25,17 +28,20 @@ pub mod sample;
 pub mod samples;
 pub mod select;
 mod series;
+pub mod session;
 pub mod spectrum;
 pub mod stability;
 mod steps;
 pub mod sweep;
 
+pub use session::{Error, Loaded, Session, Simulation, Solution, Stepper};
+
 use odec_ir::Span;
-use odec_lang::diagnostic::{Diagnostic, Label, Severity};
+use odec_lang::diagnostic::{Code, Diagnostic, Label, Severity};
 
 /// A diagnostic of this crate; a place is given where there is one.
 pub(crate) fn error(
-    code: &'static str,
+    code: &'static Code,
     headline: String,
     place: Option<(Span, String)>,
     help: Option<String>,

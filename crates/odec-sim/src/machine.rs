@@ -9,10 +9,11 @@ use odec_ir::nest;
 use odec_ir::nest::bind::{BindError, MAX_ENTRIES, Matrix};
 use odec_ir::{ArrayId, KernelRole, Program, Role};
 use odec_jit::{Compiled, Function, JitError};
+use odec_ode::accelerated::{Accelerated, Series};
 use odec_ode::method::Structure;
 use odec_ode::pattern::Pattern;
-use odec_ode::step::{Formula, WholeStep};
-use odec_ode::system::{EvalError, Mass, Shape, System};
+use odec_ode::step::{FusedFormula, WholeStep};
+use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
 
 use crate::elimination::Eliminations;
 use crate::series::SeriesKernels;
@@ -81,7 +82,7 @@ impl Code {
                 Backend::Jit(Box::new(code))
             }
             Execution::Interpret => {
-                Backend::Interpreter(program.has_loops().then(|| Box::new(Interpreter::new(&program))))
+                Backend::Interpreter((!program.is_straight()).then(|| Box::new(Interpreter::new(&program))))
             }
         };
         Ok(Code { program, backend })
@@ -112,9 +113,7 @@ pub struct Machine {
     /// Positions, in a program of nests.
     nests: Option<Arc<nest::Bound>>,
     /// Bound when it is first asked for: an explicit method does without.
-    jacobian: OnceLock<Result<Bound, BindError>>,
-    /// In place of a Jacobian that cannot be bound.
-    nothing: Pattern,
+    jacobian: OnceLock<Result<Bound, Unfit>>,
     mass: BoundMass,
     calls: Calls,
     autonomous: bool,
@@ -125,7 +124,7 @@ pub struct Machine {
     has_jacobian: bool,
     has_time_derivative: bool,
     has_tangent: bool,
-    /// As of [`System::groups`].
+    /// As of [`Accelerated::groups`].
     groups: usize,
 }
 
@@ -156,15 +155,15 @@ impl Machine {
 
     /// Binds extents and parameters to their values (those of the program's arrays), and the positions that the nests
     /// need; those of the Jacobian only if `jacobian`, else when it is first asked for. A Jacobian with too many entries
-    /// is not bound, see [`System::holds_jacobian`].
+    /// is not bound, see [`Jacobian::Products`].
     ///
     /// # Errors
     /// Extents and tables that do not fit the model.
     pub fn bind(code: Code, jacobian: bool) -> Result<Machine, Unfit> {
         let Code { program, mut backend } = code;
-        let nests = match program.has_loops() {
-            true => Some(Arc::new(nest::Bound::of(&program)?)),
-            false => None,
+        let nests = match program.is_straight() {
+            true => None,
+            false => Some(Arc::new(nest::Bound::of(&program)?)),
         };
         if let (Some(nests), Backend::Jit(code)) = (&nests, &mut backend) {
             code.load(nests.clone())?;
@@ -182,7 +181,6 @@ impl Machine {
             has_tangent: has(KernelRole::Tangent),
             autonomous: program.is_autonomous(),
             p: given(&program, &layout),
-            nothing: Pattern { rows: layout.n as u32, col_ptr: vec![0; layout.n + 1], row_idx: vec![] },
             program,
             layout,
             backend,
@@ -194,19 +192,19 @@ impl Machine {
             series: Arc::new(SeriesKernels::new()),
             steps: Arc::default(),
         };
-        machine.prepare();
+        machine.stage();
         machine.bind_mass()?;
         if jacobian {
             match machine.bound_jacobian() {
-                Ok(_) | Err(BindError::TooManyEntries { .. }) => {}
-                Err(error) => return Err(error.clone().into()),
+                Ok(_) | Err(Unfit::Extents(BindError::TooManyEntries { .. })) => {}
+                Err(unfit) => return Err(unfit.clone()),
             }
         }
         Ok(machine)
     }
 
     /// Fills what follows from parameters alone.
-    fn prepare(&mut self) {
+    fn stage(&mut self) {
         match &self.backend {
             Backend::Jit(code) => code.prepare(&mut self.p),
             Backend::Interpreter(_) => {
@@ -219,7 +217,7 @@ impl Machine {
     }
 
     /// Finds the entries of a matrix.
-    fn bind_matrix(&self, role: KernelRole, scalar: &odec_ir::Pattern) -> Result<Bound, BindError> {
+    fn bind_matrix(&self, role: KernelRole, scalar: &odec_ir::Pattern) -> Result<Bound, Unfit> {
         let Some(nests) = &self.nests else {
             return Ok(Bound { pattern: pattern_of(scalar), matrix: None, code: None });
         };
@@ -227,9 +225,7 @@ impl Machine {
         let code = match &self.backend {
             Backend::Jit(code) => {
                 let mut code: Box<Compiled> = code.clone();
-                // what binding gives fits the program that it was given
-                let loaded = code.load_matrix(role, matrix.clone());
-                debug_assert!(loaded.is_ok(), "{loaded:?}");
+                code.load_matrix(role, matrix.clone())?;
                 Some(code)
             }
             Backend::Interpreter(_) => None,
@@ -237,12 +233,12 @@ impl Machine {
         Ok(Bound { pattern: pattern_of(&matrix.pattern), matrix: Some(matrix), code })
     }
 
-    fn bound_jacobian(&self) -> Result<&Bound, &BindError> {
+    fn bound_jacobian(&self) -> Result<&Bound, &Unfit> {
         let bind = || self.bind_matrix(KernelRole::Jacobian, &self.program.jacobian);
         self.jacobian.get_or_init(bind).as_ref()
     }
 
-    fn bind_mass(&mut self) -> Result<(), BindError> {
+    fn bind_mass(&mut self) -> Result<(), Unfit> {
         let scalar = odec_ir::Pattern::default();
         let pattern = match &self.program.mass {
             Some(pattern) => pattern,
@@ -304,13 +300,12 @@ impl Machine {
     }
 
     fn interpret(&self, role: KernelRole, matrix: Option<&Bound>, inputs: Inputs<'_, f64>, out: &mut [f64]) {
-        let Backend::Interpreter(Some(interpreter)) = &self.backend else {
+        let (Backend::Interpreter(Some(interpreter)), Some(nests)) = (&self.backend, &self.nests) else {
             return interpret::run_on(&self.program, &self.layout, role, inputs, out);
         };
-        match (matrix.and_then(|m| m.matrix.as_deref()), self.nests.as_deref()) {
-            (Some(matrix), _) => interpreter.run(&self.program, matrix, role, inputs, out),
-            (None, Some(nests)) => interpreter.run(&self.program, nests, role, inputs, out),
-            (None, None) => {}
+        match matrix.and_then(|m| m.matrix.as_deref()) {
+            Some(matrix) => interpreter.run(&self.program, matrix, role, inputs, out),
+            None => interpreter.run(&self.program, nests.as_ref(), role, inputs, out),
         }
     }
 
@@ -350,7 +345,6 @@ impl Machine {
             p: self.p.clone(),
             nests: self.nests.clone(),
             jacobian: self.jacobian.clone(),
-            nothing: self.nothing.clone(),
             mass: self.mass.clone(),
             calls: self.calls.clone(),
             eliminations: self.eliminations.clone(),
@@ -360,7 +354,7 @@ impl Machine {
         }
     }
 
-    /// Says that the program has sensitivities, as of [`System::groups`].
+    /// Says that the program has sensitivities, as of [`Accelerated::groups`].
     pub fn set_groups(&mut self, groups: usize) {
         self.groups = groups;
     }
@@ -371,7 +365,7 @@ impl Machine {
     /// A mass matrix whose entries do not fit, as for [`Machine::bind`].
     pub fn change(&mut self, change: impl FnOnce(&mut [f64])) -> Result<(), Unfit> {
         change(&mut self.p);
-        self.prepare();
+        self.stage();
         if matches!(self.mass, BoundMass::Constant(..)) {
             self.bind_mass()?;
         }
@@ -470,11 +464,15 @@ impl System for Machine {
         Ok(())
     }
 
-    fn jacobian_pattern(&self) -> &Pattern {
-        self.bound_jacobian().map_or(&self.nothing, |bound| &bound.pattern)
+    fn jacobian(&self) -> Jacobian<'_> {
+        match self.bound_jacobian() {
+            Ok(bound) => Jacobian::Entries(&bound.pattern),
+            Err(Unfit::Extents(BindError::TooManyEntries { .. })) => Jacobian::Products,
+            Err(_) => Jacobian::Missing,
+        }
     }
 
-    fn jacobian(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+    fn jacobian_values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
         if self.has_jacobian && self.call(&self.calls.jacobian, KernelRole::Jacobian, t, y, values) {
             return Ok(());
         }
@@ -483,19 +481,15 @@ impl System for Machine {
         Ok(())
     }
 
-    fn holds_jacobian(&self) -> bool {
-        self.bound_jacobian().is_ok()
-    }
-
     /// By the tangent kernel; of a huge model that has none, by the assembled Jacobian.
     fn jacobian_vector(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
         if self.has_tangent {
             self.run(KernelRole::Tangent, None, t, y, w, out);
             return Ok(());
         }
-        let pattern = self.jacobian_pattern();
+        let pattern = self.jacobian().pattern().ok_or(EvalError::Fatal)?;
         let mut values = vec![0.0; pattern.row_idx.len()];
-        self.jacobian(t, y, &mut values)?;
+        self.jacobian_values(t, y, &mut values)?;
         out.fill(0.0);
         for (col, &wj) in w.iter().enumerate() {
             let range = pattern.col_ptr[col] as usize..pattern.col_ptr[col + 1] as usize;
@@ -527,47 +521,6 @@ impl System for Machine {
         self.autonomous
     }
 
-    fn prepare_series(&self, order: usize) -> Result<(), String> {
-        self.series.prepare((&self.program, &self.layout, self.nests.as_deref()), self.execution(), order)
-    }
-
-    fn series_is_short(&self, order: usize) -> bool {
-        self.nests.is_none() && self.series.is_short(&self.program, self.execution(), order)
-    }
-
-    fn series(&self, t: f64, y: &[f64], order: usize, out: &mut [f64]) -> Result<(), EvalError> {
-        // the kernel reads no direction, but takes one of this length
-        let inputs = Inputs { t, y, p: &self.p, w: y };
-        let found = self.series.run(inputs, order, out)
-            || (self.prepare_series(order).is_ok() && self.series.run(inputs, order, out));
-        if found { Ok(()) } else { Err(EvalError::Fatal) }
-    }
-
-    fn prepare_series_step(&self, order: usize) -> bool {
-        self.nests.is_none() && self.series.prepare_step(&self.program, self.execution(), order)
-    }
-
-    fn series_step(&self, t: f64, order: usize, from: &[f64], to: &mut [f64]) -> Result<(), EvalError> {
-        let inputs = Inputs { t, y: from, p: &self.p, w: from };
-        if self.series.step(inputs, order, to) { Ok(()) } else { Err(EvalError::Fatal) }
-    }
-
-    fn whole_step(&self, formula: Formula) -> Option<Arc<dyn WholeStep>> {
-        self.steps.of(&self.program, self.execution(), formula)
-    }
-
-    fn expects_many_runs(&self) -> bool {
-        self.steps.many_runs()
-    }
-
-    fn parameters(&self) -> &[f64] {
-        &self.p
-    }
-
-    fn groups(&self) -> usize {
-        self.groups
-    }
-
     fn mass(&self) -> Mass<'_> {
         match &self.mass {
             BoundMass::Identity => Mass::Identity,
@@ -590,8 +543,56 @@ impl System for Machine {
         Ok(())
     }
 
-    fn mass_time_derivative(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
-        self.run(KernelRole::MassTimeDerivative, None, t, y, w, out);
-        Ok(())
+    fn accelerated(&self) -> Option<&dyn Accelerated> {
+        Some(self)
+    }
+}
+
+impl Accelerated for Machine {
+    fn whole_step(&self, formula: FusedFormula) -> Option<Arc<dyn WholeStep>> {
+        self.steps.of(&self.program, self.execution(), formula)
+    }
+
+    fn parameters(&self) -> &[f64] {
+        &self.p
+    }
+
+    fn expects_many_runs(&self) -> bool {
+        self.steps.many_runs()
+    }
+
+    fn groups(&self) -> usize {
+        self.groups
+    }
+
+    fn series(&self) -> Option<&dyn Series> {
+        Some(self)
+    }
+}
+
+impl Series for Machine {
+    fn prepare(&self, order: usize) -> Result<(), String> {
+        self.series.prepare((&self.program, &self.layout, self.nests.as_deref()), self.execution(), order)
+    }
+
+    fn is_short(&self, order: usize) -> bool {
+        self.nests.is_none() && self.series.is_short(&self.program, self.execution(), order)
+    }
+
+    fn coefficients(&self, t: f64, y: &[f64], order: usize, out: &mut [f64]) -> Result<(), EvalError> {
+        // the kernel reads no direction, but takes one of this length
+        let inputs = Inputs { t, y, p: &self.p, w: y };
+        let found =
+            self.series.run(inputs, order, out) || (self.prepare(order).is_ok() && self.series.run(inputs, order, out));
+        if found { Ok(()) } else { Err(EvalError::Fatal) }
+    }
+
+    fn prepare_step(&self, order: usize) -> bool {
+        self.nests.is_none() && self.series.prepare_step(&self.program, self.execution(), order)
+    }
+
+    fn step(&self, t: f64, order: usize, from: &[f64], to: &mut [f64]) -> Result<(), EvalError> {
+        let inputs = Inputs { t, y: from, p: &self.p, w: from };
+        if self.series.step(inputs, order, to) { Ok(()) } else { Err(EvalError::Fatal) }
     }
 }

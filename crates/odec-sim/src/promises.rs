@@ -1,7 +1,7 @@
 //! What a model promises, its `expect` and `conserve` lines, against what a run found.
 
 use odec_ir::Span;
-use odec_lang::diagnostic::Diagnostic;
+use odec_lang::diagnostic::{Diagnostic, codes};
 
 use crate::bind::Bound;
 use crate::blame::number;
@@ -90,7 +90,7 @@ impl Promise {
             Kind::Expect { at, .. } if !self.reached => {
                 let headline = format!("`{}` is expected at {time} = {}, before the run starts", self.name, number(at));
                 let help = format!("start the run earlier, or expect it later: `expect {}(...)`", self.name);
-                Diagnostic::error("E0616", headline).label(self.span, "").help(help)
+                Diagnostic::error(&codes::E0616, headline).label(self.span, "").help(help)
             }
             Kind::Expect { at, expected } => {
                 let headline = format!(
@@ -100,13 +100,15 @@ impl Promise {
                     number(at),
                     shortest(expected)
                 );
-                Diagnostic::error("E0616", headline)
+                Diagnostic::error(&codes::E0616, headline)
                     .label(self.span, format!("off by {}, permitted {within}", number(self.distance)))
                     .help("if the model is right, tighten `rtol` and `atol`; if the value is, correct the model")
             }
-            Kind::Conserve => Diagnostic::error("E0617", format!("`{}` drifts by {}", self.name, number(self.found)))
-                .label(self.span, format!("permitted {within}"))
-                .help("tighten `rtol` and `atol`, or choose a method of higher order"),
+            Kind::Conserve => {
+                Diagnostic::error(&codes::E0617, format!("`{}` drifts by {}", self.name, number(self.found)))
+                    .label(self.span, format!("permitted {within}"))
+                    .help("tighten `rtol` and `atol`, or choose a method of higher order")
+            }
         }
     }
 }

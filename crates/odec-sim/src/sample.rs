@@ -186,3 +186,58 @@ impl Sink for Sampler<'_> {
         self.recorder.step(t)
     }
 }
+
+/// Values kept at most, of all columns together: enough for a point in every pixel many times over.
+const MAX_KEPT: usize = 1 << 23;
+
+/// Keeps some columns of a run, for a picture; of very many rows every second one, every fourth, and so on.
+pub struct Keep<'a> {
+    columns: Vec<usize>,
+    values: Vec<f64>,
+    every: u64,
+    seen: u64,
+    last: Vec<f64>,
+    stop: &'a dyn Fn() -> bool,
+}
+
+impl<'a> Keep<'a> {
+    /// Of these columns; `stop` ends the run.
+    pub fn new(columns: Vec<usize>, stop: &'a dyn Fn() -> bool) -> Keep<'a> {
+        Keep { columns, values: vec![], every: 1, seen: 0, last: vec![], stop }
+    }
+
+    /// The columns that are kept.
+    pub fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
+    /// The rows kept, and the very last one.
+    pub fn rows(&self) -> impl Iterator<Item = &[f64]> {
+        let width = self.columns.len();
+        let end = (!self.last.is_empty()).then_some(self.last.as_slice());
+        self.values.chunks(width).chain(end)
+    }
+}
+
+impl Recorder for Keep<'_> {
+    fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
+        let drawn = self.columns.iter().map(|&c| values[c]);
+        self.last.clear();
+        if self.seen.is_multiple_of(self.every) {
+            self.values.extend(drawn);
+        } else {
+            self.last.extend(drawn);
+        }
+        self.seen += 1;
+        if self.values.len() >= MAX_KEPT {
+            let width = self.columns.len();
+            self.values = self.values.chunks(width).step_by(2).flatten().copied().collect();
+            self.every *= 2;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn step(&mut self, _: f64) -> ControlFlow<()> {
+        if (self.stop)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}

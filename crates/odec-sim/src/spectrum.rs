@@ -75,9 +75,9 @@ pub fn linearised(system: &dyn System, t: f64, y: &[f64]) -> Option<DMatrix<f64>
 
 impl Pencil {
     fn at(system: &dyn System, t: f64, y: &[f64]) -> Option<Pencil> {
-        let (n, pattern) = (system.shape().n, system.jacobian_pattern());
+        let (n, pattern) = (system.shape().n, system.jacobian().pattern()?);
         let mut values = vec![0.0; pattern.entries()];
-        system.jacobian(t, y, &mut values).ok()?;
+        system.jacobian_values(t, y, &mut values).ok()?;
         let mut jacobian = dense(n, pattern, &values);
         let mass = mass(system, t, y);
         if let Mass::StateDependent { jacobian: pattern, .. } = system.mass()
@@ -228,7 +228,7 @@ pub fn decaying(lambda: C) -> Option<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use odec_ode::system::{EvalError, Shape};
+    use odec_ode::system::{EvalError, Jacobian, Shape};
 
     /// M y' = A y with dense constant matrices.
     struct Dense {
@@ -254,10 +254,10 @@ mod tests {
         fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
             self.jacobian_vector(t, y, y, f)
         }
-        fn jacobian_pattern(&self) -> &Pattern {
-            &self.pattern
+        fn jacobian(&self) -> Jacobian<'_> {
+            Jacobian::Entries(&self.pattern)
         }
-        fn jacobian(&self, _: f64, _: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        fn jacobian_values(&self, _: f64, _: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
             values.copy_from_slice(&self.a);
             Ok(())
         }

@@ -7,7 +7,7 @@ use odec_ode::method::{Family, Method};
 use odec_ode::pattern::Pattern;
 use odec_ode::problem::{Options, Problem, Refusal, Samples, Sink, SolveError};
 use odec_ode::solve;
-use odec_ode::system::{EvalError, Shape, System};
+use odec_ode::system::{EvalError, Jacobian, Shape, System};
 
 use crate::contour::{Grid, even};
 
@@ -376,11 +376,11 @@ impl System for Linear {
         self.jacobian_vector(t, y, y, f)
     }
 
-    fn jacobian_pattern(&self) -> &Pattern {
-        &self.pattern
+    fn jacobian(&self) -> Jacobian<'_> {
+        Jacobian::Entries(&self.pattern)
     }
 
-    fn jacobian(&self, _: f64, _: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+    fn jacobian_values(&self, _: f64, _: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
         for (value, (i, j)) in values.iter_mut().zip(self.pattern.positions()) {
             *value = self.matrix[i][j];
         }

@@ -12,7 +12,7 @@ use odec_jit::{Compiled, Function, Strategy};
 use odec_ode::linear::{BACKWARD_ERROR, Diagonal, LinearReport, NEGLIGIBLE_RESIDUAL};
 use odec_ode::method::rosenbrock::Tableau as Linearised;
 use odec_ode::method::runge_kutta::Tableau;
-use odec_ode::step::{Formula, WholeStep};
+use odec_ode::step::{FusedFormula, WholeStep};
 
 use crate::machine::{Execution, pattern_of};
 
@@ -29,7 +29,7 @@ const PATIENCE: u32 = 80;
 
 /// The step of one formula.
 struct Kept {
-    formula: Formula,
+    formula: FusedFormula,
     /// How often it was asked for before it was tried.
     asked: u32,
     /// The limit of nodes that it was written with; 0 before it was tried.
@@ -46,11 +46,16 @@ pub(crate) struct Steps {
 
 impl Steps {
     /// The step of a formula; `None` if the model is too large for it, or if it is not worth its code yet.
-    pub(crate) fn of(&self, program: &Program, execution: Execution, formula: Formula) -> Option<Arc<dyn WholeStep>> {
+    pub(crate) fn of(
+        &self,
+        program: &Program,
+        execution: Execution,
+        formula: FusedFormula,
+    ) -> Option<Arc<dyn WholeStep>> {
         let many = self.many_runs();
         let (limit, patience) = match formula {
-            Formula::Rosenbrock { .. } => (if many { MAX_NODES } else { MAX_FOR_ONE_RUN }, 0),
-            Formula::Explicit { .. } => (MAX_NODES, if many { 0 } else { PATIENCE }),
+            FusedFormula::Rosenbrock { .. } => (if many { MAX_NODES } else { MAX_FOR_ONE_RUN }, 0),
+            FusedFormula::Explicit { .. } => (MAX_NODES, if many { 0 } else { PATIENCE }),
         };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let place = kept.iter().position(|known| known.formula == formula).unwrap_or_else(|| {
@@ -82,16 +87,16 @@ impl Steps {
 }
 
 /// The kernel, and what is said of how it solves linear systems.
-fn written(program: &Program, formula: Formula, limit: usize) -> Option<(Program, Option<LinearReport>)> {
+fn written(program: &Program, formula: FusedFormula, limit: usize) -> Option<(Program, Option<LinearReport>)> {
     match formula {
-        Formula::Explicit { tableau, fixed } => {
+        FusedFormula::Explicit { tableau, fixed } => {
             let errors = if fixed { Vec::new() } else { estimates(tableau) };
             let Tableau { c, a, b, fsal, .. } = *tableau;
             let plan = explicit::Plan { c, a, b, errors: &errors, fsal };
             Some((explicit::step(program, &plan)?, None))
         }
-        Formula::Rosenbrock { tableau } => {
-            if program.has_loops() {
+        FusedFormula::Rosenbrock { tableau } => {
+            if !program.is_straight() {
                 return None;
             }
             let diagonal = Diagonal::of(&pattern_of(&program.jacobian))?;

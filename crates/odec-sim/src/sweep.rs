@@ -300,13 +300,7 @@ impl<'a> Job<'a> {
         changed.map_err(|unfit| Trouble::Settings(vec![blame::not_compiled(&unfit, Some(program))]))?;
         if settings {
             let plan = Plan::new(self.model, &self.at(point), Purpose::Rows).map_err(Trouble::Settings)?;
-            let frame = plan.frame(self.model, &bound.states, &[], program.mass_varies());
-            let frame = frame.map_err(|d| Trouble::Settings(vec![d]))?;
-            bound.options = frame.options;
-            bound.options.eliminator = Some(bound.machine.eliminator());
-            (bound.problem.t0, bound.problem.t_end) = (frame.t0, frame.t_end);
-            (bound.samples, bound.choice) = (frame.samples, frame.choice);
-            bound.values = plan.into_values();
+            plan.settle(self.model, bound).map_err(|d| Trouble::Settings(vec![d]))?;
         }
         bound.machine.start(bound.problem.t0, &mut bound.problem.y0);
         match bound.problem.y0.iter().position(|y| !y.is_finite()) {

@@ -4,6 +4,7 @@ mod bind;
 mod derivatives;
 mod machine;
 mod machine_code;
+mod parts;
 mod sensitivities;
 mod steps;
 mod whole_steps;

@@ -16,7 +16,8 @@ fn model(text: &str) -> (Model, Source) {
 
 fn bind(text: &str, choices: &Choices, purpose: Purpose) -> Result<Bound, String> {
     let (model, source) = model(text);
-    let code = |list: Vec<odec_lang::diagnostic::Diagnostic>| list.iter().map(|d| d.code).collect::<Vec<_>>().join(" ");
+    let code =
+        |list: Vec<odec_lang::diagnostic::Diagnostic>| list.iter().map(|d| d.code.code).collect::<Vec<_>>().join(" ");
     let plan = Plan::new(&model, choices, purpose).map_err(code)?;
     let program = odec_lang::lower(&model, &plan.overrides).map_err(code)?;
     plan.bind(&model, &source, program).map_err(code)
@@ -66,7 +67,7 @@ fn tolerances_of_single_states_find_their_place() {
 
 #[test]
 fn what_a_run_without_a_method_needs() {
-    let text: String = (0..60).map(|k| format!("state x{k} = 1\nx{k}' = -x{k}\n")).collect();
+    let text: String = (0..220).map(|k| format!("state x{k} = 1\nx{k}' = -x{k}\n")).collect();
     let bound = rows(&text, &Choices { t_end: Some(1.0), ..Choices::default() }).expect("a run");
     assert_eq!(bound.choice.method.name, "auto");
     // bdf beside the explicit method needs no df/dt

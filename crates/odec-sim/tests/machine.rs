@@ -4,7 +4,7 @@ use odec_ir::layout::Layout;
 use odec_ir::testing::models::{MODELS, Model};
 use odec_ir::{Program, Role};
 use odec_ode::method::Structure;
-use odec_ode::system::System;
+use odec_ode::system::{Jacobian, System};
 use odec_sim::machine::{Execution, Machine};
 use odec_sim::quantities::Quantities;
 use odec_sim::select::{Misnamed, names};
@@ -30,9 +30,9 @@ fn program(model: &Model) -> Program {
 }
 
 fn product(machine: &Machine, t: f64, y: &[f64], w: &[f64]) -> Vec<f64> {
-    let pattern = machine.jacobian_pattern();
+    let pattern = machine.jacobian().pattern().expect("a pattern");
     let mut values = vec![0.0; pattern.entries()];
-    machine.jacobian(t, y, &mut values).expect("a Jacobian");
+    machine.jacobian_values(t, y, &mut values).expect("a Jacobian");
     let mut out = vec![0.0; y.len()];
     for (col, &wj) in w.iter().enumerate() {
         for k in pattern.col_ptr[col] as usize..pattern.col_ptr[col + 1] as usize {
@@ -90,8 +90,8 @@ fn a_dense_coupling_has_products_with_its_jacobian_but_does_not_hold_it() {
     let program = program(&model);
     for needs in [EXPLICIT, IMPLICIT] {
         let machine = Machine::new(program.clone(), Execution::Jit, needs).expect("it runs");
-        assert!(!machine.holds_jacobian() && machine.jacobian_pattern().row_idx.is_empty());
-        assert!(machine.jacobian(0.0, &model.y, &mut []).is_err());
+        assert!(matches!(machine.jacobian(), Jacobian::Products));
+        assert!(machine.jacobian_values(0.0, &model.y, &mut []).is_err());
         let (n, mut out) = (model.y.len(), vec![0.0; model.y.len()]);
         machine.jacobian_vector(0.0, &model.y, &vec![1.0; n], &mut out).expect("a product");
         assert!(out.iter().all(|v| v.is_finite()) && out.iter().any(|v| *v != 0.0));

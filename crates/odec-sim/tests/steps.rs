@@ -8,11 +8,11 @@ use odec_ir::layout::Layout;
 use odec_ir::step::explicit;
 use odec_ir::{KernelRole, Program};
 use odec_lang::source::Source;
+use odec_ode::accelerated::Accelerated;
 use odec_ode::method::{self, Family};
-use odec_ode::pattern::Pattern;
 use odec_ode::problem::{Options, Outcome, Problem, Samples};
-use odec_ode::step::{Formula, WholeStep};
-use odec_ode::system::{EvalError, Mass, Shape, System};
+use odec_ode::step::{FusedFormula, WholeStep};
+use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
 use odec_ode::{Sink, SolveError, solve};
 use odec_sim::bind::{Bound, Plan, Purpose};
 use odec_sim::choices::Choices;
@@ -64,11 +64,11 @@ impl System for AtOnce<'_> {
     fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
         self.0.rhs(t, y, f)
     }
-    fn jacobian_pattern(&self) -> &Pattern {
-        self.0.jacobian_pattern()
+    fn jacobian(&self) -> Jacobian<'_> {
+        self.0.jacobian()
     }
-    fn jacobian(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
-        self.0.jacobian(t, y, values)
+    fn jacobian_values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        self.0.jacobian_values(t, y, values)
     }
     fn jacobian_vector(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
         self.0.jacobian_vector(t, y, w, out)
@@ -82,11 +82,17 @@ impl System for AtOnce<'_> {
     fn mass(&self) -> Mass<'_> {
         self.0.mass()
     }
+    fn accelerated(&self) -> Option<&dyn Accelerated> {
+        Some(self)
+    }
+}
+
+impl Accelerated for AtOnce<'_> {
     fn parameters(&self) -> &[f64] {
         self.0.parameters()
     }
-    fn whole_step(&self, formula: Formula) -> Option<Arc<dyn WholeStep>> {
-        let Formula::Explicit { tableau, fixed } = formula else { panic!("an explicit step") };
+    fn whole_step(&self, formula: FusedFormula) -> Option<Arc<dyn WholeStep>> {
+        let FusedFormula::Explicit { tableau, fixed } = formula else { panic!("an explicit step") };
         let pairs = [tableau.embedded, tableau.second];
         let difference = |(hat, _): (&[f64], u32)| tableau.b.iter().zip(hat).map(|(b, hat)| b - hat).collect();
         let errors: Vec<Vec<f64>> = if fixed { vec![] } else { pairs.into_iter().flatten().map(difference).collect() };
@@ -159,7 +165,7 @@ fn a_step_in_one_kernel_has_the_bits_of_its_stages() {
 /// Makes the step of a method now instead of after some thousand steps.
 fn ready(machine: &Machine, method: &str) {
     let Family::RungeKutta(tableau) = method::find(method).unwrap().family else { return };
-    let ask = || machine.whole_step(Formula::Explicit { tableau, fixed: false });
+    let ask = || machine.whole_step(FusedFormula::Explicit { tableau, fixed: false });
     assert!(ask().is_none(), "a step alone is not worth its code");
     assert!((0..100).any(|_| ask().is_some()), "{method}");
 }

@@ -24,11 +24,11 @@ pub fn measure(problems: &[Problem]) -> Vec<Row> {
 fn calls(problem: &Problem, loaded: &odec::Loaded, small: &limit::Small) -> Vec<String> {
     let system = &loaded.bound.machine;
     let y = &problem.reference;
-    let (mut f, mut values) = (vec![0.0; y.len()], vec![0.0; system.jacobian_pattern().entries()]);
+    let (mut f, mut values) = (vec![0.0; y.len()], vec![0.0; system.jacobian().pattern().map_or(0, |pattern| pattern.entries())]);
     // what these say about y is that it is finite
     let own = [
         limit::nanoseconds(|| _ = system.rhs(0.0, y, &mut f)),
-        limit::nanoseconds(|| _ = system.jacobian(0.0, y, &mut values)),
+        limit::nanoseconds(|| _ = system.jacobian_values(0.0, y, &mut values)),
     ];
     let [in_f, in_jacobian, lu, solve] = small.kernels(y);
     [own[0], in_f, own[1], in_jacobian, lu, solve].map(figure).to_vec()

@@ -4,23 +4,24 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use odec_ode::method::{self, Method};
+use odec_lang::diagnostic::codes;
+use odec_ode::method::Method;
 use odec_ode::problem::{Options, Samples, SolveError};
 use odec_ode::{Runner, Sink};
 use odec_sim::bind::{Bound, Purpose};
-use odec_sim::blame;
+use odec_sim::choose;
 use odec_sim::compare::{self, End, Measurement};
 use odec_sim::reference::{Gone, Reference, accurate, even_times};
+use odec_sim::{Error, blame};
 use serde::Serialize;
 
-use super::compare::reason;
 use crate::args::{Bench, RunBlock};
 use crate::exit::Exit;
 use crate::flags;
 use crate::input::error;
 use crate::report::Reporter;
-use crate::rows::shortest;
-use crate::session::bind;
+use crate::rows::{print, shortest};
+use crate::session::{self, simulate};
 use crate::signal;
 use crate::summary::{brief, grouped, short_duration};
 
@@ -72,46 +73,30 @@ impl Sink for Nothing {
 }
 
 /// Measures and prints.
-pub fn bench(args: &Bench, reporter: Reporter) -> Exit {
-    let usage = |d| {
-        reporter.diagnostic(None, &d);
-        Exit::Usage
-    };
+pub fn bench(args: &Bench, reporter: Reporter) -> Result<Exit, Error> {
     if args.block.method.is_some() || args.block.rtol.is_some() {
         let help = "for example `--methods rodas4,bdf --rtols 1e-4,1e-8`";
         let headline = "`odec bench` takes `--methods` and `--rtols`, not `--method` and `--rtol`";
-        return usage(error("E0705", headline.into(), Some(help.into())));
+        return Err(error(&codes::E0705, headline.into(), Some(help.into())).into());
     }
     if args.block.step.is_some() || args.block.samples.is_some() {
         let help = "`odec compare` takes `--steps`; `odec run` takes both";
         let headline = "`odec bench` takes neither `--step` nor `--samples`: steps follow the tolerances, and only the end is kept";
-        return usage(error("E0705", headline.into(), Some(help.into())));
+        return Err(error(&codes::E0705, headline.into(), Some(help.into())).into());
     }
     let names: Vec<&str> = match args.methods.is_empty() {
         true => DEFAULT.to_vec(),
         false => args.methods.iter().map(|name| name.trim()).collect(),
     };
-    let mut methods: Vec<&'static Method> = vec![];
-    for name in names {
-        match method::find(name) {
-            Ok(method) => methods.push(method),
-            Err(refusal) => return usage(blame::unknown_method(&refusal, None)),
-        }
-    }
+    let methods = choose::named(&names)?;
     let mut rtols = if args.rtols.is_empty() { RTOLS.to_vec() } else { vec![] };
     for text in &args.rtols {
-        match flags::tolerance(text.trim()) {
-            Ok(rtol) => rtols.push(rtol),
-            Err(d) => return usage(*d),
-        }
+        rtols.push(flags::tolerance(text.trim())?);
     }
     let block = RunBlock { method: methods.first().map(|m| m.name.to_string()), ..args.block.clone() };
-    let session = match bind(&args.model, &block, Purpose::Rows, reporter) {
-        Ok(session) => session,
-        Err(exit) => return exit,
-    };
+    let simulation = simulate(&args.model, &block, Purpose::Rows, reporter)?;
     signal::listen();
-    let bound = &session.bound;
+    let bound = simulation.bound();
     let budget = if args.block.max_steps.is_some() { bound.options.max_steps } else { BUDGET };
     let measured = accurate(bound, &even_times(bound, TIMES), &signal::asked_to_stop).and_then(|reference| {
         compare::warm(bound);
@@ -126,11 +111,11 @@ pub fn bench(args: &Bench, reporter: Reporter) -> Exit {
     match measured {
         Ok((reference, lines)) => {
             let write = if args.json { json } else { text };
-            let printed = super::print(&write(&session.model.name, &reference, &lines), reporter);
+            let printed = print(&write(&simulation.model().name, &reference, &lines))?;
             let none = lines.iter().all(|line| line.minimum.is_none());
-            if none && matches!(printed, Exit::Success) { Exit::Run } else { printed }
+            Ok(printed.or(if none { Exit::RUN } else { Exit::Success }))
         }
-        Err(gone) => super::gone(&session, gone, reporter),
+        Err(gone) => session::gone(&simulation, gone),
     }
 }
 
@@ -178,7 +163,7 @@ fn line(
             End::Failed(t) => format!("failed at {}", brief(*t)),
             End::Refused(_) => "refused".to_string(),
         },
-        reason: if let End::Refused(refusal) = &end { Some(reason(refusal)) } else { None },
+        reason: if let End::Refused(refusal) = &end { Some(blame::reason(refusal)) } else { None },
         error: Some(error).filter(|e| e.is_finite()),
         minimum: seconds.first().copied(),
         median: seconds.get(seconds.len() / 2).copied(),

@@ -2,10 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use odec_lang::diagnostic::codes;
 use odec_ode::method::{self, Method};
-use odec_ode::problem::{Options, Refusal};
+use odec_ode::problem::Options;
+use odec_sim::Error;
 use odec_sim::bind::{Bound, Purpose};
 use odec_sim::blame::{self, number};
+use odec_sim::choose;
 use odec_sim::compare::{self, End, Measurement};
 use odec_sim::reference::{Gone, Reference, accurate, even_times};
 
@@ -13,11 +16,11 @@ use crate::args::{Compare, RunBlock, Work};
 use crate::exit::Exit;
 use crate::figure::Destination;
 use crate::flags;
-use crate::input::error;
+use crate::input::{Inputs, error};
 use crate::picture::{Diagram, Ink, Key, Mark, Range, Shape};
 use crate::report::Reporter;
-use crate::rows::shortest;
-use crate::session::bind;
+use crate::rows::{print, shortest};
+use crate::session::{self, simulate};
 use crate::signal;
 use crate::summary::{brief, duration, grouped};
 
@@ -47,49 +50,31 @@ const BUDGET: u64 = 300_000;
 const LARGEST: f64 = 10.0;
 
 /// Measures, prints and draws.
-pub fn compare(args: &Compare, reporter: Reporter) -> Exit {
-    let usage = |d| {
-        reporter.diagnostic(None, &d);
-        Exit::Usage
-    };
+pub fn compare(args: &Compare, reporter: Reporter) -> Result<Exit, Error> {
     if args.block.method.is_some() {
         let help = "for example `--methods rk4,bdf2`";
-        return usage(error("E0705", "`odec compare` takes `--methods`, not `--method`".into(), Some(help.into())));
+        let headline = "`odec compare` takes `--methods`, not `--method`";
+        return Err(error(&codes::E0705, headline.into(), Some(help.into())).into());
     }
-    let mut methods: Vec<&'static Method> = vec![];
     let mut names: Vec<&str> = args.methods.iter().map(|name| name.trim()).collect();
     match names.as_slice() {
         [] => names = DEFAULT.to_vec(),
         ["all"] => names = method::table().iter().map(|m| m.name).collect(),
         _ => {}
     }
-    for name in names {
-        match method::find(name) {
-            Ok(method) => methods.push(method),
-            Err(refusal) => return usage(blame::unknown_method(&refusal, None)),
-        }
-    }
-    let rtol = match args.block.rtol.as_deref().map(flags::tolerance).transpose() {
-        Ok(rtol) => rtol,
-        Err(d) => return usage(*d),
-    };
+    let methods = choose::named(&names)?;
+    let rtol = args.block.rtol.as_deref().map(flags::tolerance).transpose()?;
     // the model's own method does not matter, and need not suit it; absolute tolerances follow the relative one, so that
     // their ratio, in which errors are measured, stays
     let first = methods.first().map(|m| m.name.to_string());
     let follow = args.block.atol.is_empty();
     let own = if follow { None } else { args.block.rtol.clone() };
     let block = RunBlock { method: first, rtol: own, ..args.block.clone() };
-    let session = match bind(&args.model, &block, Purpose::Rows, reporter) {
-        Ok(session) => session,
-        Err(exit) => return exit,
-    };
-    let to =
-        match Destination::new(&args.figure, &format!("{}-compare.svg", session.model.name), Some(&args.model.file)) {
-            Ok(to) => to,
-            Err(d) => return usage(*d),
-        };
+    let simulation = simulate(&args.model, &block, Purpose::Rows, reporter)?;
+    let model = simulation.model();
+    let to = Destination::new(&args.figure, &format!("{}-compare.svg", model.name), &Inputs::of(&args.model, model))?;
     signal::listen();
-    let bound = &session.bound;
+    let bound = simulation.bound();
     let options = match rtol.filter(|_| follow) {
         Some(rtol) => with_tolerance(&bound.options, rtol),
         None => bound.options.clone(),
@@ -106,21 +91,17 @@ pub fn compare(args: &Compare, reporter: Reporter) -> Exit {
     })();
     let (reference, rows) = match done {
         Ok(done) => done,
-        Err(gone) => return super::gone(&session, gone, reporter),
+        Err(gone) => return session::gone(&simulation, gone),
     };
-    let time = &session.model.time.name;
-    let exit = super::print(&text(&session.model.name, time, (bound, &options), &reference, &rows), reporter);
-    if exit != Exit::Success {
-        return exit;
-    }
+    print(&text(&model.name, &model.time.name, (bound, &options), &reference, &rows))?;
     let curves = match curves(bound, &sweep, &reference, &rows, args.work) {
         Ok(curves) => curves,
-        Err(gone) => return super::gone(&session, gone, reporter),
+        Err(gone) => return session::gone(&simulation, gone),
     };
     if curves.iter().all(|(_, points)| points.is_empty()) {
-        return Exit::Success;
+        return Ok(Exit::Success);
     }
-    to.write(&draw(&session.model.name, bound, &curves, args.work, to.size), reporter)
+    to.write(&draw(&model.name, bound, &curves, args.work, to.size), reporter)
 }
 
 /// A measurement and its seconds.
@@ -171,7 +152,7 @@ fn text(
             End::BlewUp(t) => format!("blew up by {time} = {}", brief(*t)),
             End::Failed(t) => format!("failed at {time} = {}", brief(*t)),
             End::Refused(refusal) => {
-                notes.push(format!("{}: {}\n", method.name, reason(refusal)));
+                notes.push(format!("{}: {}\n", method.name, blame::reason(refusal)));
                 table.push(vec![method.name.to_string(), "refused".into()]);
                 continue;
             }
@@ -191,14 +172,6 @@ fn text(
         out.push_str(&notes.concat());
     }
     out
-}
-
-/// Why a method is left out.
-pub(super) fn reason(refusal: &Refusal) -> String {
-    match refusal {
-        Refusal::Unsuitable { reason, .. } => reason.clone(),
-        other => blame::unknown_method(other, None).headline,
-    }
 }
 
 type Curves<'a> = Vec<(&'a str, Vec<(f64, f64)>)>;

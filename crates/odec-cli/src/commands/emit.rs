@@ -1,74 +1,44 @@
 //! `odec emit`: the compiled kernels as files for other programs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use odec_emit::EmitError;
+use odec_ir::Program;
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_sim::Error;
 
+use super::dump::not_compiled;
 use crate::args::{Emit, Target};
 use crate::exit::Exit;
-use crate::input::{error, keep_apart};
+use crate::input::{Inputs, error, keep_apart};
 use crate::report::{Reporter, say};
-use crate::rows::write_file;
-
-use super::dump::{lower, machine};
+use crate::rows::print;
+use crate::session;
+use crate::whole::write_files;
 
 /// Writes them.
-pub fn emit(args: &Emit, reporter: Reporter) -> Exit {
-    match write(args, reporter) {
-        Ok(exit) | Err(exit) => exit,
-    }
-}
-
-fn write(args: &Emit, reporter: Reporter) -> Result<Exit, Exit> {
-    let program = lower(&args.model, reporter)?;
-    let extension = match args.to {
-        Target::Object => "o",
-        Target::C => "c",
-        Target::Clif => "clif",
-        Target::Asm => "s",
-    };
-    let path = args.output.clone().unwrap_or_else(|| {
-        let stem =
-            args.model.file.file_stem().filter(|s| *s != "-").map_or(PathBuf::from(&program.name), PathBuf::from);
-        stem.with_extension(extension)
-    });
-    let options = match &args.prefix {
-        Some(prefix) => odec_emit::Options { prefix: prefix.clone() },
-        None => odec_emit::Options::of(&program),
-    };
+pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
+    let loaded = session::load(&args.model, reporter, false)?;
+    let program = session::program(&loaded, &args.model, reporter, false)?;
+    let path =
+        args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.{}", program.name, args.to.extension())));
+    let on_stdout = path == Path::new("-");
+    let paired = matches!(args.to, Target::Object | Target::C);
     let header = path.with_extension("h");
-    if header == path && matches!(args.to, Target::Object | Target::C) {
-        let headline = format!("`{}` is the name of the header that comes with it", path.display());
-        let help = format!("end the name in `.{extension}`");
-        reporter.diagnostic(None, &error("E0705", headline, Some(help)));
-        return Err(Exit::Usage);
+    if paired && (on_stdout || header == path) {
+        return Err(alone(&path, args.to).into());
     }
-    let mut files: Vec<(PathBuf, Vec<u8>)> = vec![];
-    match args.to {
-        Target::Clif => files.push((path, machine(odec_jit::clif_text(&program), reporter)?.into_bytes())),
-        Target::Asm => files.push((path, machine(odec_jit::asm_text(&program), reporter)?.into_bytes())),
-        Target::Object => {
-            let text = written(odec_emit::c_header(&program, &options), reporter)?;
-            files.push((path, machine(odec_jit::object(&program, &options.prefix), reporter)?));
-            files.push((header, text.into_bytes()));
-        }
-        Target::C => {
-            files.push((path, written(odec_emit::c_source(&program, &options), reporter)?.into_bytes()));
-            files.push((header, written(odec_emit::c_header(&program, &options), reporter)?.into_bytes()));
-        }
+    let (main, second) = made(args, &program)?;
+    if on_stdout {
+        return print(&String::from_utf8_lossy(&main));
     }
+    let files: Vec<(PathBuf, Vec<u8>)> =
+        std::iter::once((path, main)).chain(second.map(|text| (header, text.into_bytes()))).collect();
+    let inputs = Inputs::of(&args.model, loaded.model());
     for (path, _) in &files {
-        keep_apart(&args.model.file, &[("-o", Some(path))]).map_err(|d| {
-            reporter.diagnostic(None, &d);
-            Exit::Usage
-        })?;
+        keep_apart(&inputs, &[("-o", Some(path))])?;
     }
-    for (path, bytes) in &files {
-        write_file(path, bytes).map_err(|d| {
-            reporter.diagnostic(None, &d);
-            Exit::File
-        })?;
-    }
+    write_files(&files)?;
     if !reporter.quiet() && reporter.human() {
         let names: Vec<String> = files.iter().map(|(p, _)| p.display().to_string()).collect();
         say(&format!("wrote {}\n", names.join(" and ")));
@@ -76,17 +46,40 @@ fn write(args: &Emit, reporter: Reporter) -> Result<Exit, Exit> {
     Ok(Exit::Success)
 }
 
-/// The text, or the end of the process.
-fn written(result: Result<String, EmitError>, reporter: Reporter) -> Result<String, Exit> {
-    result.map_err(|e| match e {
+/// The bytes of the file, and the text of the header that comes with it.
+fn made(args: &Emit, program: &Program) -> Result<(Vec<u8>, Option<String>), Error> {
+    let options = match &args.prefix {
+        Some(prefix) => odec_emit::Options { prefix: prefix.clone() },
+        None => odec_emit::Options::of(program),
+    };
+    let header = || odec_emit::c_header(program, &options).map_err(not_emitted);
+    Ok(match args.to {
+        Target::Clif => (odec_jit::clif_text(program).map_err(not_compiled)?.into_bytes(), None),
+        Target::Asm => (odec_jit::asm_text(program).map_err(not_compiled)?.into_bytes(), None),
+        // the header first: it refuses a prefix that is no C name
+        Target::Object => {
+            let header = header()?;
+            (odec_jit::object(program, &options.prefix).map_err(not_compiled)?, Some(header))
+        }
+        Target::C => (odec_emit::c_source(program, &options).map_err(not_emitted)?.into_bytes(), Some(header()?)),
+    })
+}
+
+/// A name under which two files do not go.
+fn alone(path: &Path, to: Target) -> Diagnostic {
+    let headline = match path == Path::new("-") {
+        true => "`-o -`: two files are written, and standard output is one".to_string(),
+        false => format!("`{}` is the name of the header that comes with it", path.display()),
+    };
+    error(&codes::E0705, headline, Some(format!("give a name that ends in `.{}`", to.extension())))
+}
+
+fn not_emitted(e: EmitError) -> Error {
+    match e {
         EmitError::BadPrefix(prefix) => {
             let headline = format!("`--prefix {prefix}`: no C name begins like this");
-            reporter.diagnostic(None, &error("E0705", headline, Some("for example `--prefix robertson`".to_string())));
-            Exit::Usage
+            error(&codes::E0705, headline, Some("for example `--prefix robertson`".to_string())).into()
         }
-        e => {
-            reporter.diagnostic(None, &error("E0615", format!("the model cannot be compiled: {e}"), None));
-            Exit::Model
-        }
-    })
+        e => error(&codes::E0615, format!("the model cannot be compiled: {e}"), None).into(),
+    }
 }

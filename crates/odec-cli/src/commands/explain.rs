@@ -1,24 +1,40 @@
 //! `odec explain`: the page of a diagnostic.
 
-use odec_lang::diagnostic::codes::{codes, find};
+use odec_lang::diagnostic::codes::{self, codes, find};
+use odec_lang::diagnostic::{Class, Code};
+use odec_sim::Error;
 
 use crate::args::Explain;
 use crate::exit::Exit;
 use crate::input::error;
-use crate::report::Reporter;
+use crate::rows::print;
 
 /// Prints a page, or the list of codes.
-pub fn explain(args: &Explain, reporter: Reporter) -> Exit {
+pub fn explain(args: &Explain) -> Result<Exit, Error> {
     let Some(code) = &args.code else {
-        let list: String = codes().map(|c| format!("{}  {}\n", c.code, c.title)).collect();
-        return super::print(&list, reporter);
+        let line = |c: &Code| format!("{c}  {:>4}  {}\n", c.class.exit_code(), c.title);
+        let list: String = codes().map(line).collect();
+        return print(&format!("code   exit  title\n{list}"));
     };
     match find(&code.to_uppercase()) {
-        Some(found) => super::print(&format!("{}\n", found.page.trim_end()), reporter),
+        Some(found) => {
+            let end = if found.class.ends() { exit_line(found) } else { String::new() };
+            print(&format!("{}\n{end}", found.page.trim_end()))
+        }
         None => {
             let help = "`odec explain` without a code lists them".to_string();
-            reporter.diagnostic(None, &error("E0707", format!("there is no code `{code}`"), Some(help)));
-            Exit::Usage
+            Err(error(&codes::E0707, format!("there is no code `{code}`"), Some(help)).into())
         }
     }
+}
+
+/// How a process ends with it.
+fn exit_line(code: &Code) -> String {
+    let Code { class, .. } = code;
+    let or = if *class == Class::Setting {
+        format!(", or {} if it stands in the model", Class::Model.exit_code())
+    } else {
+        String::new()
+    };
+    format!("\nExit code {}{or}: {}.\n", class.exit_code(), class.meaning())
 }

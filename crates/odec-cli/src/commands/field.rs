@@ -1,98 +1,72 @@
 //! `odec field`: the vector field of two states, with integral curves, nullclines and equilibria.
 
-use odec_lang::diagnostic::Diagnostic;
+use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_sim::bind::{Bound, Purpose};
 use odec_sim::blame::{self, number};
 use odec_sim::contour::even;
 use odec_sim::field::{Equilibrium, Kind, Plane, Point, Window};
-use odec_sim::reference::{Gone, Row, even_times, ordinary};
+use odec_sim::portrait;
+use odec_sim::{Error, Simulation};
 
 use crate::args::Field;
 use crate::exit::Exit;
 use crate::figure::Destination;
 use crate::flags;
-use crate::input::error;
+use crate::input::{Inputs, error};
 use crate::picture::{Diagram, Ink, Key, Mark, Range, Shape};
 use crate::report::Reporter;
-use crate::session::{Session, bind};
+use crate::rows::print;
+use crate::session::{self, simulate};
 use crate::signal;
 use crate::summary::brief;
 
-/// Rows of the run that are drawn.
-const ROWS: usize = 1000;
 /// Arrows across and down.
 const ARROWS: (usize, usize) = (27, 19);
 /// Points of the grid of the nullclines.
 const GRID: (usize, usize) = (161, 121);
-/// Cells that hold at most one integral curve each, and the length of a curve in sides of the window.
-const CELLS: (usize, usize) = (20, 15);
-const LENGTH: f64 = 2.5;
-/// Shorter pieces of curves are not drawn.
-const SHORT: f64 = 0.1;
-/// Room about the run, as a part of its extent.
-const ROOM: f64 = 0.3;
-/// Room below zero for a state that stays above it.
-const POSITIVE: f64 = 0.08;
 
 /// Draws and prints.
-pub fn field(args: &Field, reporter: Reporter) -> Exit {
-    let usage = |d: Diagnostic| {
-        reporter.diagnostic(None, &d);
-        Exit::Usage
-    };
-    let session = match bind(&args.model, &args.block, Purpose::Rows, reporter) {
-        Ok(session) => session,
-        Err(exit) => return exit,
-    };
-    let bound = &session.bound;
-    let (x, y) = match (axis(bound, args.x.as_deref(), 0), axis(bound, args.y.as_deref(), 1)) {
-        (Ok(x), Ok(y)) => (x, y),
-        (Err(d), _) | (_, Err(d)) => return usage(*d),
-    };
+pub fn field(args: &Field, reporter: Reporter) -> Result<Exit, Error> {
+    let simulation = simulate(&args.model, &args.block, Purpose::Rows, reporter)?;
+    let bound = simulation.bound();
+    let (x, y) = (axis(bound, args.x.as_deref(), 0)?, axis(bound, args.y.as_deref(), 1)?);
     if x.1 == y.1 {
         let help = format!("for example `odec field {} X Y`, of its states", args.model.file.display());
-        return usage(error("E0706", format!("`{}` stands on both axes: two states are needed", x.0), Some(help)));
+        let headline = format!("`{}` stands on both axes: two states are needed", x.0);
+        return Err(error(&codes::E0706, headline, Some(help)).into());
     }
-    let checked = (|| {
-        let to = Destination::new(&args.figure, &format!("{}-field.svg", session.model.name), Some(&args.model.file))?;
-        let x_range = args.x_range.as_deref().map(|t| flags::range("--x-range", t)).transpose()?;
-        let y_range = args.y_range.as_deref().map(|t| flags::range("--y-range", t)).transpose()?;
-        let at = args.at.as_deref().map(|t| flags::finite("--at", t)).transpose()?;
-        Ok::<_, Box<Diagnostic>>((to, x_range, y_range, at))
-    })();
-    let (to, x_range, y_range, at) = match checked {
-        Ok(checked) => checked,
-        Err(d) => return usage(*d),
-    };
+    let inputs = Inputs::of(&args.model, simulation.model());
+    let to = Destination::new(&args.figure, &format!("{}-field.svg", simulation.model().name), &inputs)?;
+    let x_range = args.x_range.as_deref().map(|t| flags::range("--x-range", t)).transpose()?;
+    let y_range = args.y_range.as_deref().map(|t| flags::range("--y-range", t)).transpose()?;
+    let at = args.at.as_deref().map(|t| flags::finite("--at", t)).transpose()?;
     let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
     if let Some(t) = at.filter(|t| (t - t0) * (t_end - t) < 0.0) {
         let help = format!("the run goes from {} to {}", number(t0), number(t_end));
-        return usage(error("E0705", format!("`--at {}`: this time is not in the run", number(t)), Some(help)));
+        let headline = format!("`--at {}`: this time is not in the run", number(t));
+        return Err(error(&codes::E0705, headline, Some(help)).into());
     }
     signal::listen();
-    let rows = match run(bound, at) {
+    let rows = match portrait::run(bound, at, &signal::asked_to_stop) {
         Ok(rows) => rows,
-        Err(gone) => return super::gone(&session, gone, reporter),
+        Err(gone) => return session::gone(&simulation, gone),
     };
     let here = rows.iter().find(|r| Some(r.0) == at).unwrap_or(&rows[0]).clone();
-    let extent = |k: usize, range: Option<(f64, f64)>| range.unwrap_or_else(|| about(rows.iter().map(|r| r.1[k])));
+    let extent = |k: usize, range: Option<Point>| range.unwrap_or_else(|| portrait::about(rows.iter().map(|r| r.1[k])));
     let window = Window { x: extent(x.1, x_range), y: extent(y.1, y_range) };
     let plane = Plane { system: &bound.machine, t: here.0, y: here.1, axes: (x.1, y.1) };
-    if !seen(&plane, &window) {
+    if !plane.seen(&window) {
         let headline = "the equations give no derivative of these two states anywhere in the window".to_string();
         let help = "a singular mass matrix gives none, and neither do values outside of a function's domain";
-        return usage(error("E0705", headline, Some(help.into())));
+        return Err(error(&codes::E0705, headline, Some(help.into())).into());
     }
     let equilibria = plane.equilibria(&window);
-    let exit = super::print(&text(&session, &plane, (&x.0, &y.0), &window, equilibria.as_deref()), reporter);
-    if exit != Exit::Success {
-        return exit;
-    }
+    print(&text(&simulation, &plane, (&x.0, &y.0), &window, equilibria.as_deref()))?;
     let path: Vec<Point> = rows.iter().map(|r| (r.1[x.1], r.1[y.1])).collect();
     let list = equilibria.unwrap_or_default();
-    let diagram = draw(&session, &plane, (&x.0, &y.0), &window, &list, path, to.size);
+    let diagram = draw(&simulation, &plane, (&x.0, &y.0), &window, &list, path, to.size);
     if signal::asked_to_stop() {
-        return Exit::Interrupted;
+        return Ok(Exit::Interrupted);
     }
     to.write(&diagram, reporter)
 }
@@ -108,44 +82,13 @@ fn axis(bound: &Bound, name: Option<&str>, rank: usize) -> Result<(String, usize
             Ok((states.name(place), place))
         }
         None => states.places().nth(rank).map(|place| (states.name(place), place)).ok_or_else(|| {
-            Box::new(error("E0706", "a vector field needs two states, and the model has one".into(), None))
+            Box::new(error(&codes::E0706, "a vector field needs two states, and the model has one".into(), None))
         }),
     }
 }
 
-/// The run, with a row at the start and at the time of the field.
-fn run(bound: &Bound, at: Option<f64>) -> Result<Vec<Row>, Gone> {
-    let mut times = even_times(bound, ROWS);
-    times.extend(at);
-    let forward = bound.problem.t_end > bound.problem.t0;
-    times.sort_by(|a, b| if forward { a.total_cmp(b) } else { b.total_cmp(a) });
-    times.dedup();
-    let mut rows = vec![(bound.problem.t0, bound.problem.y0.clone())];
-    rows.extend(ordinary(bound, &times, &signal::asked_to_stop)?);
-    Ok(rows)
-}
-
-/// A range with room about these values.
-fn about(values: impl Iterator<Item = f64>) -> Point {
-    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-    for v in values {
-        (low, high) = (low.min(v), high.max(v));
-    }
-    let size = low.abs().max(high.abs());
-    let extent = if high - low > 1e-9 * size { high - low } else { size.max(1.0) };
-    // of what cannot be negative a little is shown of where it would be
-    let positive = low >= 0.0 && low < ROOM * extent;
-    (if positive { -POSITIVE * extent } else { low - ROOM * extent }, high + ROOM * extent)
-}
-
-/// True if there is a field somewhere.
-fn seen(plane: &Plane<'_>, window: &Window) -> bool {
-    let (xs, ys) = (even(window.x.0, window.x.1, 9), even(window.y.0, window.y.1, 9));
-    xs.iter().any(|x| ys.iter().any(|y| plane.at((*x, *y)).is_some()))
-}
-
 fn text(
-    session: &Session,
+    simulation: &Simulation,
     plane: &Plane<'_>,
     names: (&str, &str),
     window: &Window,
@@ -153,7 +96,7 @@ fn text(
 ) -> String {
     let mut out = format!(
         "{}: {} in {} .. {}, {} in {} .. {}",
-        session.model.name,
+        simulation.model().name,
         names.0,
         brief(window.x.0),
         brief(window.x.1),
@@ -161,10 +104,10 @@ fn text(
         brief(window.y.0),
         brief(window.y.1)
     );
-    let time = format!("{} = {}", session.model.time.name, number(plane.t));
+    let time = format!("{} = {}", simulation.model().time.name, number(plane.t));
     if plane.y.len() > 2 {
         out.push_str(&format!(", the other states held as they are at {time}"));
-    } else if !session.bound.machine.is_autonomous() {
+    } else if !simulation.bound().machine.is_autonomous() {
         out.push_str(&format!(", at {time}"));
     }
     out.push_str("\n\n");
@@ -206,7 +149,7 @@ fn values(e: &Equilibrium) -> String {
 }
 
 fn draw(
-    session: &Session,
+    simulation: &Simulation,
     plane: &Plane<'_>,
     names: (&str, &str),
     window: &Window,
@@ -226,7 +169,7 @@ fn draw(
             }
         }
     }
-    for curve in curves(plane, window) {
+    for curve in plane.curves(window, &signal::asked_to_stop) {
         let middle = curve.len() / 2;
         if let Some(direction) = plane.at(curve[middle]) {
             shapes.push(Shape::Head(curve[middle], direction, Ink::Series(5)));
@@ -254,7 +197,7 @@ fn draw(
         }
     }
     Diagram {
-        title: format!("Vector field of {}", session.model.name),
+        title: format!("Vector field of {}", simulation.model().name),
         x_label: names.0.to_string(),
         y_label: names.1.to_string(),
         x: Range { low: window.x.0, high: window.x.1, log: false },
@@ -272,46 +215,4 @@ fn mark(kind: Kind) -> Mark {
         Kind::Saddle | Kind::Degenerate => Mark::Cross,
         Kind::UnstableNode | Kind::UnstableFocus | Kind::Centre => Mark::Ring,
     }
-}
-
-/// Integral curves that keep apart: each begins in a cell that none has touched, and ends where it meets another.
-fn curves(plane: &Plane<'_>, window: &Window) -> Vec<Vec<Point>> {
-    let (columns, rows) = CELLS;
-    let (w, h) = window.size();
-    let cell = |p: &Point| {
-        let place = |v: f64, low: f64, extent: f64, count: usize| {
-            let at = ((v - low) / extent * count as f64).floor();
-            (at >= 0.0 && at < count as f64).then_some(at as usize)
-        };
-        Some(place(p.1, window.y.0, h, rows)? * columns + place(p.0, window.x.0, w, columns)?)
-    };
-    let mut taken = vec![false; columns * rows];
-    let mut curves = vec![];
-    // a step without a common factor visits all cells, near ones far apart in time
-    let count = columns * rows;
-    let stride = (count as f64 * 0.618) as usize | 1;
-    for k in 0..count {
-        let at = (count / 2 + k * stride) % count;
-        if taken[at] || signal::asked_to_stop() {
-            continue;
-        }
-        let through = (
-            window.x.0 + w * ((at % columns) as f64 + 0.5) / columns as f64,
-            window.y.0 + h * ((at / columns) as f64 + 0.5) / rows as f64,
-        );
-        let (whole, middle) = plane.curve(through, window, LENGTH);
-        let free = |p: &&Point| cell(p).is_some_and(|c| !taken[c]);
-        let before = whole[..middle].iter().rev().take_while(free).count();
-        let after = whole[middle..].iter().take_while(free).count();
-        let piece = &whole[middle - before..middle + after];
-        let length: f64 = piece.windows(2).map(|p| ((p[1].0 - p[0].0) / w).hypot((p[1].1 - p[0].1) / h)).sum();
-        if length < SHORT {
-            continue;
-        }
-        for c in piece.iter().filter_map(cell) {
-            taken[c] = true;
-        }
-        curves.push(piece.to_vec());
-    }
-    curves
 }

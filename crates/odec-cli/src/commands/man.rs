@@ -1,13 +1,14 @@
 //! `odec man`: the manual page, from the definitions of the flags.
 
 use clap::CommandFactory;
+use odec_sim::Error;
 
 use crate::args::Cli;
 use crate::exit::Exit;
-use crate::report::Reporter;
+use crate::rows::print;
 
 /// Prints the page of `odec` and those of its commands, in roff.
-pub fn man(reporter: Reporter) -> Exit {
+pub fn man() -> Result<Exit, Error> {
     let mut page = vec![];
     let mut command = Cli::command();
     command.build();
@@ -16,5 +17,5 @@ pub fn man(reporter: Reporter) -> Exit {
     for sub in command.get_subcommands().filter(|c| c.get_name() != "help") {
         let _ = clap_mangen::Man::new(sub.clone()).render(&mut page);
     }
-    super::print(&String::from_utf8_lossy(&page), reporter)
+    print(&String::from_utf8_lossy(&page))
 }

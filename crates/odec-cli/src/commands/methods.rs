@@ -1,15 +1,17 @@
 //! `odec methods`: the table of methods.
 
 use odec_ode::method;
+use odec_sim::Error;
 
 use crate::exit::Exit;
-use crate::report::Reporter;
+use crate::rows::print;
 
 /// Prints it.
-pub fn methods(reporter: Reporter) -> Exit {
+pub fn methods() -> Result<Exit, Error> {
     let head = ["name", "order", "stability", "steps", "about"].map(String::from);
     let mut rows = vec![head];
-    for m in method::table() {
+    let auto = &method::auto::METHOD;
+    for m in std::iter::once(auto).chain(method::table().iter().copied().filter(|m| m.name != auto.name)) {
         let mut about = m.about.to_string();
         if !m.aliases.is_empty() {
             about.push_str(&format!(" (also {})", m.aliases.join(", ")));
@@ -32,5 +34,5 @@ pub fn methods(reporter: Reporter) -> Exit {
     text.push_str(
         "steps: how the error is controlled; with `--step` every method but bdf and abm takes constant steps.\n",
     );
-    super::print(&text, reporter)
+    print(&text)
 }

@@ -19,20 +19,21 @@ mod stability;
 mod sweep;
 mod test;
 
-use odec_ode::problem::SolveError;
-use odec_sim::blame;
-use odec_sim::reference::Gone;
+use odec_sim::Error;
 
 use crate::args::{Cli, Command};
 use crate::exit::Exit;
 use crate::report::Reporter;
-use crate::rows::Trouble;
-use crate::session::{Session, refuse};
+use crate::session::fail;
 
-/// Runs the command.
+/// Runs the command, and says what went wrong.
 pub fn execute(cli: Cli) -> Exit {
     let reporter = Reporter::new(&cli.common);
-    match cli.command {
+    dispatch(cli.command, reporter).unwrap_or_else(|error| fail(&error, reporter))
+}
+
+fn dispatch(command: Command, reporter: Reporter) -> Result<Exit, Error> {
+    match command {
         Command::Run(args) => run::run(&args, reporter),
         Command::Check(args) => check::check(&args, reporter),
         Command::Sweep(args) => sweep::sweep(&args, reporter),
@@ -44,31 +45,12 @@ pub fn execute(cli: Cli) -> Exit {
         Command::Bench(args) => bench::bench(&args, reporter),
         Command::Field(args) => field::field(&args, reporter),
         Command::Dump(args) => dump::dump(&args, reporter),
-        Command::Methods => methods::methods(reporter),
+        Command::Methods => methods::methods(),
         Command::Emit(args) => emit::emit(&args, reporter),
-        Command::Explain(args) => explain::explain(&args, reporter),
+        Command::Explain(args) => explain::explain(&args),
         Command::New(args) => new::new(&args, reporter),
-        Command::Completions(args) => completions::completions(&args, reporter),
-        Command::Man => man::man(reporter),
-    }
-}
-
-/// Writes text on standard output and tells how that ends the process.
-fn print(text: &str, reporter: Reporter) -> Exit {
-    match crate::rows::print(text) {
-        Ok(()) => Exit::Success,
-        Err(trouble) => after(trouble, reporter),
-    }
-}
-
-/// How the process ends when its output cannot be written.
-fn after(trouble: Trouble, reporter: Reporter) -> Exit {
-    match trouble {
-        Trouble::Closed => Exit::Success,
-        Trouble::Failed(d) => {
-            reporter.diagnostic(None, &d);
-            Exit::File
-        }
+        Command::Completions(args) => completions::completions(&args),
+        Command::Man => man::man(),
     }
 }
 
@@ -90,17 +72,4 @@ fn table(rows: &[Vec<String>], left: &[bool]) -> String {
         text.push('\n');
     }
     text
-}
-
-/// Says why a run that was to be looked at gave nothing, and how that ends the process.
-fn gone(session: &Session, gone: Gone, reporter: Reporter) -> Exit {
-    match gone {
-        Gone::Interrupted => Exit::Interrupted,
-        Gone::Failed(SolveError::Refused(refusal)) => refuse(session, &refusal, reporter),
-        Gone::Failed(SolveError::Failed(failure)) => {
-            let d = blame::failed(&session.model, &session.source, &session.bound, &failure);
-            reporter.diagnostic(Some(&session.source), &d);
-            Exit::Run
-        }
-    }
 }

@@ -2,6 +2,9 @@
 
 use std::io::Write;
 
+use odec_lang::diagnostic::codes;
+use odec_sim::Error;
+
 use crate::args::New;
 use crate::exit::Exit;
 use crate::input::error;
@@ -40,7 +43,7 @@ fn x30() -> f64 {
 }
 
 /// Writes the file.
-pub fn new(args: &New, reporter: Reporter) -> Exit {
+pub fn new(args: &New, reporter: Reporter) -> Result<Exit, Error> {
     let mut path = args.file.clone();
     if path.extension().is_none() {
         path.set_extension("ode");
@@ -52,25 +55,17 @@ pub fn new(args: &New, reporter: Reporter) -> Exit {
     }
     let text = TEMPLATE.replace("NAME", &name).replace("X30", &format!("{:.6}", x30()));
     let file = std::fs::File::options().write(true).create_new(true).open(&path);
-    let written = match file {
-        Ok(mut file) => file.write_all(text.as_bytes()).map_err(|e| cannot_write(&path, &e)),
+    match file {
+        Ok(mut file) => file.write_all(text.as_bytes()).map_err(|e| cannot_write(&path, &e))?,
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
             let headline = format!("`{}` exists, and `odec new` never overwrites", path.display());
-            Err(Box::new(error("E0708", headline, Some("choose another name".to_string()))))
+            return Err(error(&codes::E0708, headline, Some("choose another name".to_string())).into());
         }
-        Err(e) => Err(cannot_write(&path, &e)),
-    };
-    match written {
-        Ok(()) => {
-            if !reporter.quiet() {
-                let p = path.display();
-                say(&format!("wrote {p}; next: odec run {p}, odec plot {p}, odec test {p}\n"));
-            }
-            Exit::Success
-        }
-        Err(d) => {
-            reporter.diagnostic(None, &d);
-            Exit::File
-        }
+        Err(e) => return Err(cannot_write(&path, &e).into()),
     }
+    if !reporter.quiet() {
+        let p = path.display();
+        say(&format!("wrote {p}; next: odec run {p}, odec plot {p}, odec test {p}\n"));
+    }
+    Ok(Exit::Success)
 }

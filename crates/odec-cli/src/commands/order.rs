@@ -1,6 +1,7 @@
 //! `odec order`: errors of constant steps against an accurate run, the order that they show, and a picture of both.
 
 use odec_ode::method::Method;
+use odec_sim::Error;
 use odec_sim::bind::Purpose;
 use odec_sim::blame::number;
 use odec_sim::convergence::{self, Fit, Point, Study};
@@ -8,10 +9,11 @@ use odec_sim::convergence::{self, Fit, Point, Study};
 use crate::args::Order;
 use crate::exit::Exit;
 use crate::figure::Destination;
+use crate::input::Inputs;
 use crate::picture::{Diagram, Ink, Key, Mark, Range, Shape};
 use crate::report::Reporter;
-use crate::rows::shortest;
-use crate::session::bind;
+use crate::rows::{print, shortest};
+use crate::session::{self, simulate};
 use crate::signal;
 use crate::summary::brief;
 
@@ -21,33 +23,18 @@ const APART: f64 = 0.25;
 const BLOWN_UP: f64 = 1e3;
 
 /// Measures, prints and draws.
-pub fn order(args: &Order, reporter: Reporter) -> Exit {
-    let session = match bind(&args.model, &args.block, Purpose::Method, reporter) {
-        Ok(session) => session,
-        Err(exit) => return exit,
-    };
-    let method = session.bound.choice.method;
-    let to = match Destination::new(
-        &args.figure,
-        &format!("{}-{}-order.svg", session.model.name, method.name),
-        Some(&args.model.file),
-    ) {
-        Ok(to) => to,
-        Err(d) => {
-            reporter.diagnostic(None, &d);
-            return Exit::Usage;
-        }
-    };
+pub fn order(args: &Order, reporter: Reporter) -> Result<Exit, Error> {
+    let simulation = simulate(&args.model, &args.block, Purpose::Method, reporter)?;
+    let (name, method) = (&simulation.model().name, simulation.bound().choice.method);
+    let inputs = Inputs::of(&args.model, simulation.model());
+    let to = Destination::new(&args.figure, &format!("{name}-{}-order.svg", method.name), &inputs)?;
     signal::listen();
-    let study = match convergence::study(&session.bound, method, &signal::asked_to_stop) {
+    let study = match convergence::study(simulation.bound(), method, &signal::asked_to_stop) {
         Ok(study) => study,
-        Err(gone) => return super::gone(&session, gone, reporter),
+        Err(gone) => return session::gone(&simulation, gone),
     };
-    let exit = super::print(&text(&session.model.name, method, &study), reporter);
-    if exit != Exit::Success {
-        return exit;
-    }
-    to.write(&draw(&session.model.name, method, &study, to.size), reporter)
+    print(&text(name, method, &study))?;
+    to.write(&draw(name, method, &study, to.size), reporter)
 }
 
 fn text(model: &str, method: &Method, study: &Study) -> String {

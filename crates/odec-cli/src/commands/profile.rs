@@ -1,12 +1,13 @@
 //! Pictures of arrays: colours over time and index or over two indices, and curves over an index at some times.
 
-use odec_lang::diagnostic::Diagnostic;
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_sim::Simulation;
 use odec_sim::columns::Columns;
+use odec_sim::sample::Keep;
 
-use super::plot::{Keep, label};
+use super::plot::label;
 use crate::input::error;
 use crate::picture::{Curve, MAX_CELLS, Map, Picture, Range};
-use crate::session::Session;
 
 /// More curves than this are no picture.
 pub const MAX_CURVES: usize = 24;
@@ -42,7 +43,8 @@ impl Part {
     /// # Errors
     /// Columns of several arrays, or of an array that varies along more than two indices; `at` says that curves are wanted.
     pub fn of(all: &Columns, chosen: &[usize], at: bool) -> Result<Part, Box<Diagnostic>> {
-        let wrong = |headline: &str, help: &str| Box::new(error("E0715", headline.to_string(), Some(help.to_string())));
+        let wrong =
+            |headline: &str, help: &str| Box::new(error(&codes::E0715, headline.to_string(), Some(help.to_string())));
         let many = || {
             wrong(
                 "these are too many curves for one picture",
@@ -111,10 +113,10 @@ impl Part {
     }
 
     /// Colours over time and index. Rows begin with the time.
-    pub fn over_time(&self, session: &Session, keep: &Keep, size: (u32, u32)) -> Map {
+    pub fn over_time(&self, simulation: &Simulation, keep: &Keep, size: (u32, u32)) -> Map {
         let rows: Vec<&[f64]> = keep.rows().collect();
-        let log = session.bound.logarithmic.is_some();
-        let place = |t: f64| if log { (t - session.bound.problem.t0).abs().log10() } else { t };
+        let log = simulation.bound().logarithmic.is_some();
+        let place = |t: f64| if log { (t - simulation.bound().problem.t0).abs().log10() } else { t };
         let shown: Vec<(f64, &[f64])> = rows.iter().map(|r| (place(r[0]), *r)).filter(|(p, _)| p.is_finite()).collect();
         let (low, high) = match (shown.first(), shown.last()) {
             (Some((a, _)), Some((b, _))) => (a.min(*b), a.max(*b)),
@@ -136,10 +138,10 @@ impl Part {
         let along = &self.along[0];
         let t = |p: f64| if log { 10f64.powf(p) } else { p };
         Map {
-            title: session.model.name.clone(),
-            x_label: label(session, 0),
+            title: simulation.model().name.clone(),
+            x_label: label(simulation, 0),
             y_label: along.name.clone(),
-            label: self.label(session),
+            label: self.label(simulation),
             x: Range { low: t(low), high: t(high), log },
             y: Range { low: along.low as f64 - 0.5, high: along.high as f64 + 0.5, log: false },
             columns,
@@ -150,7 +152,7 @@ impl Part {
     }
 
     /// Colours over two indices, of the last row.
-    pub fn over_plane(&self, session: &Session, keep: &Keep, size: (u32, u32)) -> Map {
+    pub fn over_plane(&self, simulation: &Simulation, keep: &Keep, size: (u32, u32)) -> Map {
         let (across, up) = (&self.along[0], &self.along[1]);
         let (columns, rows) = (across.indices.len(), up.indices.len());
         let row = keep.rows().last().unwrap_or(&[]);
@@ -158,13 +160,13 @@ impl Part {
         let values = (0..rows).flat_map(|r| (0..columns).map(move |c| value(r, c))).collect();
         let range = |a: &Along| Range { low: a.low as f64 - 0.5, high: a.high as f64 + 0.5, log: false };
         let ratio = (across.high - across.low + 1) as f64 / (up.high - up.low + 1) as f64;
-        let time = &session.model.time.name;
+        let time = &simulation.model().time.name;
         let when = row.first().map_or(String::new(), |t| format!(", {time} = {}", odec_sim::blame::number(*t)));
         Map {
-            title: format!("{}{when}", session.model.name),
+            title: format!("{}{when}", simulation.model().name),
             x_label: across.name.clone(),
             y_label: up.name.clone(),
-            label: self.label(session),
+            label: self.label(simulation),
             x: range(across),
             y: range(up),
             columns,
@@ -175,17 +177,17 @@ impl Part {
     }
 
     /// Curves over the index, one for each row.
-    pub fn profiles(&self, session: &Session, keep: &Keep, size: (u32, u32), log_y: bool) -> Picture {
+    pub fn profiles(&self, simulation: &Simulation, keep: &Keep, size: (u32, u32), log_y: bool) -> Picture {
         let along = &self.along[0];
-        let time = &session.model.time.name;
+        let time = &simulation.model().time.name;
         let curves = keep.rows().map(|row| Curve {
             name: format!("{time} = {}", odec_sim::blame::number(row[0])),
             points: along.indices.iter().zip(&row[1..]).map(|(i, v)| (*i as f64, *v)).collect(),
         });
         Picture {
-            title: session.model.name.clone(),
+            title: simulation.model().name.clone(),
             x_label: along.name.clone(),
-            y_label: self.label(session),
+            y_label: self.label(simulation),
             panels: vec![curves.collect()],
             log_x: false,
             log_y,
@@ -193,9 +195,9 @@ impl Part {
         }
     }
 
-    fn label(&self, session: &Session) -> String {
+    fn label(&self, simulation: &Simulation) -> String {
         let unit =
-            self.columns.first().and_then(|&k| session.bound.columns.series(k)).and_then(|(s, _)| s.unit.clone());
+            self.columns.first().and_then(|&k| simulation.bound().columns.series(k)).and_then(|(s, _)| s.unit.clone());
         match unit {
             Some(unit) => format!("{} [{unit}]", self.name),
             None => self.name.clone(),

@@ -1,117 +1,105 @@
 //! `odec run`: rows on standard output or in a file, a summary on standard error.
 
 use std::ops::ControlFlow;
-use std::sync::OnceLock;
+use std::path::Path;
 use std::time::Instant;
 
+use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_ode::linear::LinearReport;
 use odec_ode::problem::{SolveError, Stats, Stop};
-use odec_sim::bind::{Bound, Purpose};
-use odec_sim::sample::{self, Recorder, Seen};
+use odec_sim::bind::Purpose;
+use odec_sim::machine::Execution;
+use odec_sim::sample::{Recorder, Seen};
 use odec_sim::select::names;
-use odec_sim::{blame, machine::Execution};
+use odec_sim::session::Solved;
+use odec_sim::{Error, Simulation};
 
 use crate::args::Run;
 use crate::exit::Exit;
 use crate::flags;
-use crate::input::{error, keep_apart};
+use crate::input::{Inputs, error, keep_apart};
 use crate::memory;
 use crate::progress::Progress;
 use crate::report::{Reporter, say};
-use crate::rows::{Rows, Trouble, write_file};
-use crate::session::{Session, bind_chosen, refuse};
+use crate::rows::{Rows, Trouble, print};
+use crate::session::{fail, simulate_chosen};
 use crate::signal;
-use crate::summary::{Linear, Summary, seconds};
+use crate::summary::{Linear, Summary, Times, seconds};
+use crate::whole::write_file;
 
 /// Solves and writes.
-pub fn run(args: &Run, reporter: Reporter) -> Exit {
-    let stats_on_stdout = args.stats.as_deref().is_some_and(|p| p.as_os_str() == "-");
-    if stats_on_stdout && args.output.is_none() {
-        let headline = "`--stats -` and the rows both want standard output".to_string();
-        reporter.diagnostic(None, &error("E0702", headline, Some("write the rows to a file: `-o rows.csv`".into())));
-        return Exit::Usage;
-    }
-    let outputs = [("-o", args.output.as_deref()), ("--stats", args.stats.as_deref())];
-    if let Err(d) = keep_apart(&args.model.file, &outputs) {
-        reporter.diagnostic(None, &d);
-        return Exit::Usage;
-    }
+pub fn run(args: &Run, reporter: Reporter) -> Result<Exit, Error> {
+    one_output(args.stats.as_deref(), args.output.as_deref())?;
     let mut block = args.block.clone();
     if args.table && block.samples.is_none() {
         block.samples = Some("steps".to_string());
     }
-    let mut choices = match flags::choices(&args.model, &block) {
-        Ok(choices) => choices,
-        Err(d) => {
-            reporter.diagnostic(None, &d);
-            return Exit::Usage;
-        }
-    };
+    let mut choices = flags::choices(&args.model, &block)?;
     if let Some(text) = &args.sens {
         choices.sensitivities = true;
         choices.open = names(text);
     }
-    let mut session = match bind_chosen(&args.model, choices, Purpose::Rows, reporter) {
-        Ok(session) => session,
-        Err(exit) => return exit,
-    };
-    let rows = match &args.output {
-        None => Rows::stdout(),
-        Some(path) => match Rows::file(path) {
-            Ok(rows) => rows,
-            Err(d) => {
-                reporter.diagnostic(None, &d);
-                return Exit::File;
-            }
-        },
-    };
+    let simulation = simulate_chosen(&args.model, &choices, Purpose::Rows, reporter)?;
+    let outputs = [("-o", args.output.as_deref()), ("--stats", args.stats.as_deref())];
+    keep_apart(&Inputs::of(&args.model, simulation.model()), &outputs)?;
+    let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    let rows = Rows::to_output(output)?;
     let rows = if args.table { rows.aligned() } else { rows };
-    let (mut exit, summary) = match execute(&mut session, rows, args.output.is_none(), reporter) {
-        Ok(done) => done,
-        Err(exit) => return exit,
-    };
+    let (exit, summary) = execute(&simulation, rows, output.is_none(), reporter)?;
     if !reporter.quiet() && reporter.human() {
-        let destination = args.output.as_ref().map(|p| p.display().to_string());
+        let destination = output.map(|p| p.display().to_string());
         say(&summary.human(reporter.paint(), destination.as_deref()));
     }
-    if let Some(path) = &args.stats {
-        let json = summary.json();
-        let result = if stats_on_stdout {
-            crate::rows::print(&json).or_else(|trouble| match trouble {
-                Trouble::Closed => Ok(()),
-                Trouble::Failed(d) => Err(d),
-            })
-        } else {
-            write_file(path, json.as_bytes())
-        };
-        if let Err(d) = result {
-            reporter.diagnostic(None, &d);
-            exit = if exit == Exit::Success { Exit::File } else { exit };
-        }
+    Ok(exit.or(write_stats(args.stats.as_deref(), &summary.json(), reporter)))
+}
+
+/// Refuses rows and statistics that both want standard output.
+pub fn one_output(stats: Option<&Path>, output: Option<&Path>) -> Result<(), Box<Diagnostic>> {
+    let stdout = Path::new("-");
+    if stats == Some(stdout) && output.is_none_or(|path| path == stdout) {
+        let headline = "`--stats -` and the rows both want standard output".to_string();
+        return Err(Box::new(error(&codes::E0702, headline, Some("write the rows to a file: `-o rows.csv`".into()))));
     }
-    exit
+    Ok(())
+}
+
+/// Writes the statistics where they are wanted; rows that are written already stay when that fails.
+pub fn write_stats(path: Option<&Path>, json: &str, reporter: Reporter) -> Exit {
+    let written = match path {
+        None => Ok(Exit::Success),
+        Some(path) if path == Path::new("-") => print(json),
+        Some(path) => write_file(path, json.as_bytes()).map(|()| Exit::Success).map_err(Error::from),
+    };
+    written.unwrap_or_else(|error| fail(&error, reporter))
+}
+
+/// How the process ends when rows cannot be written.
+pub fn after(trouble: &Trouble, reporter: Reporter) -> Exit {
+    match trouble {
+        Trouble::Closed => Exit::Success,
+        Trouble::Failed(d) => fail(&Error::from(d.clone()), reporter),
+    }
 }
 
 /// Integrates into `rows`; says what went wrong. A run that the solver refuses writes nothing.
 fn execute(
-    session: &mut Session,
+    simulation: &Simulation,
     mut rows: Rows,
     on_stdout: bool,
     reporter: Reporter,
-) -> Result<(Exit, Summary), Exit> {
+) -> Result<(Exit, Summary), Error> {
     signal::listen();
-    session.bound.options.clock = Some(time);
-    let bound = &session.bound;
+    let bound = simulation.bound();
     let trouble = rows.header(bound.columns.names()).err();
     let visible = reporter.terminal() && !reporter.quiet() && !(on_stdout && is_terminal());
     let progress = Progress::new(visible, bound.problem.t0, bound.problem.t_end, bound.logarithmic);
     let mut writer = Writer { rows, trouble, progress };
     let clock = Instant::now();
-    let (result, seen) = sample::solve(bound, &mut writer);
+    let Solved { result, seen } = simulation.run(&mut writer);
     if writer.trouble.is_none() && !matches!(result, Err(SolveError::Refused(_))) {
         writer.trouble = writer.rows.flush().err();
     }
-    session.times.solve = seconds(clock.elapsed());
+    let solve = seconds(clock.elapsed());
     writer.progress.finish();
 
     let course = match &result {
@@ -119,38 +107,26 @@ fn execute(
         Err(SolveError::Failed(failure)) => failure.course.as_ref(),
         Err(SolveError::Refused(_)) => None,
     };
-    let alone = session.bound.choice.automatic.then(|| "taken for constant steps, stiff or not".to_string());
-    let course = course.map(|course| course.line(&session.model.time.name)).or(alone);
+    let alone = bound.choice.automatic.then(|| "taken for constant steps, stiff or not".to_string());
+    let course = course.map(|course| course.line(&simulation.model().time.name)).or(alone);
     let linear = result.as_ref().ok().and_then(|outcome| outcome.linear.clone());
-    session.times.analyse = linear.as_ref().map_or(0.0, |linear| linear.analysis as f64 * 1e-9);
-    session.times.solve -= session.times.analyse;
+    let analyse = linear.as_ref().map_or(0.0, |linear| linear.analysis as f64 * 1e-9);
+    let times = Times { analyse, solve: solve - analyse, ..simulation.times().into() };
     let (mut exit, stats, t, stop) = match &result {
         Ok(outcome) => {
             let interrupted = outcome.stop == Stop::Interrupted && signal::asked_to_stop() && writer.trouble.is_none();
             let exit = if interrupted { Exit::Interrupted } else { Exit::Success };
             (exit, outcome.stats, outcome.t, if outcome.stop == Stop::End { "end" } else { "interrupted" })
         }
-        Err(SolveError::Failed(f)) => (Exit::Run, f.stats, f.t, "failed"),
-        Err(SolveError::Refused(refusal)) => return Err(refuse(session, refusal, reporter)),
+        Err(why @ SolveError::Refused(_)) => return Err(simulation.explain(why)),
+        Err(why @ SolveError::Failed(f)) => (fail(&simulation.explain(why), reporter), f.stats, f.t, "failed"),
     };
-    if let Err(SolveError::Failed(failure)) = &result {
-        let d = blame::failed(&session.model, &session.source, &session.bound, failure);
-        reporter.diagnostic(Some(&session.source), &d);
+    reporter.diagnostics(Some(simulation.source()), &simulation.warnings(&seen), false);
+    if let Some(trouble) = &writer.trouble {
+        exit = exit.or(after(trouble, reporter));
     }
-    let warnings = blame::warnings(&session.model, &session.source, &session.bound, &seen);
-    reporter.diagnostics(Some(&session.source), &warnings, false);
-    if let Some(trouble) = writer.trouble {
-        let after = super::after(trouble, reporter);
-        exit = if exit == Exit::Success { after } else { exit };
-    }
-    let summary = summarise(session, &seen, stats, linear, (t, stop), writer.rows.count);
+    let summary = summarise(simulation, &seen, stats, linear, (t, stop), &writer, times);
     Ok((exit, Summary { course, ..summary }))
-}
-
-/// Nanoseconds since this was asked for first.
-fn time() -> u64 {
-    static START: OnceLock<Instant> = OnceLock::new();
-    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
 fn is_terminal() -> bool {
@@ -158,18 +134,19 @@ fn is_terminal() -> bool {
 }
 
 fn summarise(
-    session: &Session,
+    simulation: &Simulation,
     seen: &Seen,
     stats: Stats,
     linear: Option<LinearReport>,
     (t, stop): (f64, &'static str),
-    rows: u64,
+    writer: &Writer,
+    times: Times,
 ) -> Summary {
-    let bound: &Bound = &session.bound;
+    let (bound, choices) = (simulation.bound(), simulation.choices());
     let layout = bound.machine.layout();
-    let groups = if session.choices.sensitivities { 1 + session.choices.open.len() } else { 1 };
+    let groups = if choices.sensitivities { 1 + choices.open.len() } else { 1 };
     Summary {
-        model: session.model.name.clone(),
+        model: simulation.model().name.clone(),
         states: layout.n / groups,
         second_order: layout.second / groups,
         sensitivities: groups - 1,
@@ -182,12 +159,13 @@ fn summarise(
         step: bound.options.step.filter(|_| bound.options.fixed),
         rtol: bound.options.rtol,
         atol: bound.options.atol.clone(),
-        time: session.model.time.name.clone(),
+        time: simulation.model().time.name.clone(),
         t0: bound.problem.t0,
         t_end: bound.problem.t_end,
         t,
         stop,
-        rows,
+        rows: writer.rows.count,
+        closed: matches!(writer.trouble, Some(Trouble::Closed)),
         counts: stats.into(),
         conserved: seen.drifts.iter().map(Into::into).collect(),
         backend: match bound.machine.execution() {
@@ -198,7 +176,7 @@ fn summarise(
         linear: linear.map(|report| Linear::of(&report)),
         bound_bytes: bound.machine.bound_bytes(),
         peak_bytes: memory::peak(),
-        seconds: session.times,
+        seconds: times,
     }
 }
 

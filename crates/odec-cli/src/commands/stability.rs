@@ -1,35 +1,30 @@
 //! `odec stability`: where |R(z)| is at most 1, where h*lambda of a model lies, and the largest step that is stable.
 
-use odec_lang::model::Model;
+use odec_lang::diagnostic::codes;
 use odec_ode::method::{self, Method};
-use odec_ode::problem::{Samples, Stop};
+use odec_sim::along::Along;
 use odec_sim::bind::Purpose;
 use odec_sim::blame::{self, number};
 use odec_sim::contour::Grid;
-use odec_sim::reference::{self, Gone, Row};
 use odec_sim::spectrum::{self, MAX_UNKNOWNS, Spectrum};
 use odec_sim::stability::{self, Amplification, C, Window};
+use odec_sim::{Error, Simulation};
 
 use crate::args::{self, Stability};
 use crate::exit::Exit;
 use crate::figure::Destination;
-use crate::input::error;
+use crate::input::{Inputs, error};
 use crate::picture::{Diagram, Ink, Key, Mark, Range, Shape};
 use crate::report::Reporter;
-use crate::rows::shortest;
-use crate::session::{Session, bind, refuse};
+use crate::rows::{print, shortest};
+use crate::session::{self, simulate};
 use crate::signal;
 use crate::summary::brief;
 
-/// Points of a run at which eigenvalues are computed.
-const POINTS: usize = 400;
 /// Points of the grid across the picture, and on either side of the real axis.
 const GRID: (usize, usize) = (181, 70);
 /// A picture is widened up to so many times to hold all of h*lambda.
 const WIDEN: f64 = 2.5;
-/// Largest excess of |R| over 1 along a run that is not called growth: rounding of the eigenvalues.
-const GROWTH: f64 = 1e-7;
-
 /// Width of the boundaries in pixels.
 const LINE: f64 = 2.0;
 
@@ -39,207 +34,114 @@ const LONGEST: usize = 90;
 type Names = Vec<(String, Amplification)>;
 
 /// Draws and prints.
-pub fn stability(args: &Stability, reporter: Reporter) -> Exit {
-    let usage = |d| {
-        reporter.diagnostic(None, &d);
-        Exit::Usage
-    };
+pub fn stability(args: &Stability, reporter: Reporter) -> Result<Exit, Error> {
     let Some(file) = &args.file else {
         let Some(name) = &args.block.method else {
             let help = "for example `odec stability --method rk4` or `odec stability model.ode`";
-            return usage(error("E0705", "a method is needed, or a model, or both".into(), Some(help.into())));
+            let headline = "a method is needed, or a model, or both";
+            return Err(error(&codes::E0705, headline.into(), Some(help.into())).into());
         };
-        let (method, regions) = match method::find(name).and_then(|m| Ok((m, stability::of(m)?))) {
-            Ok(found) => found,
-            Err(refusal) => return usage(blame::unknown_method(&refusal, None)),
-        };
-        let to = match Destination::new(&args.figure, &format!("{}-stability.svg", method.name), None) {
-            Ok(to) => to,
-            Err(d) => return usage(*d),
-        };
-        let exit = super::print(&axes(method, &regions), reporter);
-        return if exit == Exit::Success { to.write(&draw(method, &regions, None, to.size), reporter) } else { exit };
+        let (method, regions) = method::find(name)
+            .and_then(|m| Ok((m, stability::of(m)?)))
+            .map_err(|refusal| blame::unknown_method(&refusal, None))?;
+        let to = Destination::new(&args.figure, &format!("{}-stability.svg", method.name), &Inputs::default())?;
+        print(&axes(method, &regions))?;
+        return to.write(&draw(method, &regions, None, to.size), reporter);
     };
-    let model = args::Model { file: file.clone(), set: args.set.clone(), params: args.params.clone() };
-    let session = match bind(&model, &args.block, Purpose::Method, reporter) {
-        Ok(session) => session,
-        Err(exit) => return exit,
+    let model = args::Model {
+        file: file.clone(),
+        set: args.set.clone(),
+        params: args.params.clone(),
+        allow_read: args.allow_read.clone(),
     };
-    let method = session.bound.choice.method;
-    let to = match Destination::new(
-        &args.figure,
-        &format!("{}-{}-stability.svg", session.model.name, method.name),
-        Some(file),
-    ) {
-        Ok(to) => to,
-        Err(d) => return usage(*d),
-    };
-    let regions = match stability::of(method) {
-        Ok(regions) => regions,
-        Err(refusal) => return refuse(&session, &refusal, reporter),
-    };
-    let n = session.bound.machine.layout().n;
+    let simulation = simulate(&model, &args.block, Purpose::Method, reporter)?;
+    let (name, method) = (&simulation.model().name, simulation.bound().choice.method);
+    let inputs = Inputs::of(&model, simulation.model());
+    let to = Destination::new(&args.figure, &format!("{name}-{}-stability.svg", method.name), &inputs)?;
+    let regions = stability::of(method).map_err(|refusal| simulation.refused(&refusal))?;
+    let n = simulation.bound().machine.layout().n;
     if n > MAX_UNKNOWNS {
         let headline = format!("the eigenvalues of {n} unknowns are too many to compute: at most {MAX_UNKNOWNS}");
-        return usage(error("E0705", headline, Some("the region alone: `odec stability --method NAME`".into())));
+        let help = "the region alone: `odec stability --method NAME`";
+        return Err(error(&codes::E0705, headline, Some(help.into())).into());
     }
     signal::listen();
-    let along = match Along::of(&session) {
+    let along = match Along::of(simulation.bound(), &signal::asked_to_stop) {
         Ok(along) => along,
-        Err(gone) => return super::gone(&session, gone, reporter),
+        Err(gone) => return session::gone(&simulation, gone),
     };
     if along.spectra.is_empty() {
         let headline = "the derivatives of f have no finite value along the run: there are no eigenvalues".to_string();
-        reporter.diagnostic(None, &error("E0602", headline, Some("the region alone: leave out the model".into())));
-        return Exit::Run;
+        return Err(error(&codes::E0602, headline, Some("the region alone: leave out the model".into())).into());
     }
-    let text = axes(method, &regions) + &along.report(&session, &regions);
-    let exit = super::print(&text, reporter);
-    if exit == Exit::Success {
-        to.write(&draw(method, &regions, Some(&(&session, &along)), to.size), reporter)
-    } else {
-        exit
-    }
+    print(&(axes(method, &regions) + &report(&along, &simulation, &regions)))?;
+    to.write(&draw(method, &regions, Some(&(&simulation, &along)), to.size), reporter)
 }
 
-/// The eigenvalues of a run, with the step at each point.
-struct Along {
-    spectra: Vec<Spectrum>,
-    /// Steps, of the run's sign.
-    steps: Vec<f64>,
-    /// Rows whose eigenvalues could not be computed.
-    skipped: usize,
-}
-
-impl Along {
-    /// With constant steps along the true solution, else along the steps that the method takes.
-    fn of(session: &Session) -> Result<Along, Gone> {
-        let bound = &session.bound;
-        let stop = || signal::asked_to_stop();
-        let forward = bound.problem.t_end - bound.problem.t0;
-        let (rows, steps): (Vec<Row>, Vec<f64>) = match bound.options.step.filter(|_| bound.options.fixed) {
-            Some(h) => {
-                let mut rows = vec![(bound.problem.t0, bound.problem.y0.clone())];
-                rows.extend(reference::ordinary(bound, &reference::even_times(bound, POINTS / 2), &stop)?);
-                let steps = vec![h.copysign(forward); rows.len()];
-                (rows, steps)
-            }
-            None => {
-                let (mut rows, result) =
-                    reference::run(bound, bound.choice.method, &bound.options, &Samples::Steps, &stop);
-                match result {
-                    Ok(outcome) if outcome.stop == Stop::Interrupted => return Err(Gone::Interrupted),
-                    Ok(_) => {}
-                    Err(e) => return Err(Gone::Failed(e)),
-                }
-                let mut steps: Vec<f64> = rows.windows(2).map(|w| w[1].0 - w[0].0).collect();
-                rows.pop();
-                let every = rows.len().div_ceil(POINTS).max(1);
-                rows = rows.into_iter().step_by(every).collect();
-                steps = steps.into_iter().step_by(every).collect();
-                (rows, steps)
-            }
+/// What the eigenvalues ask of the step.
+fn report(along: &Along, simulation: &Simulation, regions: &Names) -> String {
+    let bound = simulation.bound();
+    let time = &simulation.model().time.name;
+    let backwards = bound.problem.t_end < bound.problem.t0;
+    // run backwards, what grows decays
+    let mirrored: Vec<Spectrum> = along
+        .spectra
+        .iter()
+        .map(|s| Spectrum { values: s.values.iter().map(|v| if backwards { -v } else { *v }).collect(), ..s.clone() })
+        .collect();
+    let mut lines: Vec<(String, String)> = vec![(
+        simulation.model().name.clone(),
+        format!(
+            "{time} = {} .. {}, eigenvalues at {} points of the run",
+            shortest(bound.problem.t0),
+            shortest(bound.problem.t_end),
+            along.spectra.len()
+        ),
+    )];
+    let limits: Vec<_> = regions.iter().map(|(name, r)| (name, spectrum::limit(r, &mirrored))).collect();
+    if limits.iter().all(|(_, limit)| limit.is_none()) {
+        lines.push(("largest stable step".into(), "no limit".into()));
+    }
+    for (name, limit) in limits {
+        let Some(limit) = limit else { continue };
+        let several = if regions.len() == 1 { String::new() } else { format!(", {name}") };
+        let label = format!("largest stable step{several}");
+        let step = if limit.step == 0.0 {
+            "none: an oscillation without damping grows at every step".to_string()
+        } else {
+            number(limit.step)
         };
-        let mut along = Along { spectra: vec![], steps: vec![], skipped: 0 };
-        for ((t, y), h) in rows.iter().zip(steps) {
-            match spectrum::at(&bound.machine, *t, y) {
-                Some(spectrum) => {
-                    along.spectra.push(spectrum);
-                    along.steps.push(h);
-                }
-                None => along.skipped += 1,
-            }
-            if stop() {
-                return Err(Gone::Interrupted);
-            }
+        lines.push((label, step));
+        let spectrum = &along.spectra[limit.index];
+        let lambda = if backwards { -limit.lambda } else { limit.lambda };
+        let states = states(simulation, &spectrum::participation(&bound.machine, spectrum, lambda));
+        let by = if states.is_empty() { String::new() } else { format!("{}, ", states.join(", ")) };
+        lines.push(("set by".into(), format!("{by}λ = {} at {time} = {}", complex(lambda), brief(spectrum.t))));
+        if let Some((place, text)) = states.first().and_then(|s| equation(simulation, s)) {
+            lines.push((place, text));
         }
-        Ok(along)
     }
-
-    /// All h*lambda.
-    fn points(&self) -> impl Iterator<Item = C> + '_ {
-        self.spectra.iter().zip(&self.steps).flat_map(|(s, h)| s.values.iter().map(move |v| v * *h))
-    }
-
-    fn report(&self, session: &Session, regions: &Names) -> String {
-        let bound = &session.bound;
-        let time = &session.model.time.name;
-        let backwards = bound.problem.t_end < bound.problem.t0;
-        // run backwards, what grows decays
-        let mirrored: Vec<Spectrum> = self
-            .spectra
-            .iter()
-            .map(|s| Spectrum {
-                values: s.values.iter().map(|v| if backwards { -v } else { *v }).collect(),
-                ..s.clone()
-            })
-            .collect();
-        let mut lines: Vec<(String, String)> = vec![(
-            session.model.name.clone(),
-            format!(
-                "{time} = {} .. {}, eigenvalues at {} points of the run",
-                shortest(bound.problem.t0),
-                shortest(bound.problem.t_end),
-                self.spectra.len()
-            ),
-        )];
-        let limits: Vec<_> = regions.iter().map(|(name, r)| (name, spectrum::limit(r, &mirrored))).collect();
-        if limits.iter().all(|(_, limit)| limit.is_none()) {
-            lines.push(("largest stable step".into(), "no limit".into()));
-        }
-        for (name, limit) in limits {
-            let Some(limit) = limit else { continue };
-            let several = if regions.len() == 1 { String::new() } else { format!(", {name}") };
-            let label = format!("largest stable step{several}");
-            let step = if limit.step == 0.0 {
-                "none: an oscillation without damping grows at every step".to_string()
-            } else {
-                number(limit.step)
-            };
-            lines.push((label, step));
-            let spectrum = &self.spectra[limit.index];
-            let lambda = if backwards { -limit.lambda } else { limit.lambda };
-            let states = states(session, &spectrum::participation(&bound.machine, spectrum, lambda));
-            let by = if states.is_empty() { String::new() } else { format!("{}, ", states.join(", ")) };
-            lines.push(("set by".into(), format!("{by}λ = {} at {time} = {}", complex(lambda), brief(spectrum.t))));
-            if let Some((place, text)) = states.first().and_then(|s| equation(session, s)) {
-                lines.push((place, text));
-            }
-        }
-        if let ([(_, region)], Some(h)) = (regions.as_slice(), bound.options.step.filter(|_| bound.options.fixed)) {
-            let grows = self.growing(region);
-            let verdict = match grows {
-                0 => "stable at every point".to_string(),
-                k => format!("unstable at {k} of {} points", self.spectra.len()),
-            };
-            lines.push((format!("step {}", number(h)), verdict));
-        } else if let [(_, region)] = regions.as_slice() {
-            let grows = self.growing(region);
-            let steps = self.steps.iter().map(|h| h.abs());
-            let range = format!(
-                "{} to {}",
-                brief(steps.clone().fold(f64::INFINITY, f64::min)),
-                brief(steps.fold(0.0, f64::max))
-            );
-            lines.push((
-                "steps taken".into(),
-                format!("{range}; outside of the region at {grows} of {} points", self.spectra.len()),
-            ));
-        }
-        if self.skipped > 0 {
-            lines.push(("left out".into(), format!("{} points without finite eigenvalues", self.skipped)));
-        }
-        aligned(&lines)
-    }
-
-    /// Points at which something that does not grow by itself is amplified.
-    fn growing(&self, region: &Amplification) -> usize {
-        let unstable = |z: &C| {
-            let direction = spectrum::decaying(*z).filter(|d| region.defined(*d));
-            direction.is_some_and(|d| region.at(d * z.norm()) > 1.0 + GROWTH)
+    if let ([(_, region)], Some(h)) = (regions.as_slice(), bound.options.step.filter(|_| bound.options.fixed)) {
+        let grows = along.growing(region);
+        let verdict = match grows {
+            0 => "stable at every point".to_string(),
+            k => format!("unstable at {k} of {} points", along.spectra.len()),
         };
-        self.spectra.iter().zip(&self.steps).filter(|(s, h)| s.values.iter().any(|v| unstable(&(v * **h)))).count()
+        lines.push((format!("step {}", number(h)), verdict));
+    } else if let [(_, region)] = regions.as_slice() {
+        let grows = along.growing(region);
+        let steps = along.steps.iter().map(|h| h.abs());
+        let range =
+            format!("{} to {}", brief(steps.clone().fold(f64::INFINITY, f64::min)), brief(steps.fold(0.0, f64::max)));
+        lines.push((
+            "steps taken".into(),
+            format!("{range}; outside of the region at {grows} of {} points", along.spectra.len()),
+        ));
     }
+    if along.skipped > 0 {
+        lines.push(("left out".into(), format!("{} points without finite eigenvalues", along.skipped)));
+    }
+    aligned(&lines)
 }
 
 /// Limits on the axes.
@@ -282,33 +184,33 @@ fn complex(v: C) -> String {
 }
 
 /// The states that take part most, in the order of the text.
-fn states(session: &Session, shares: &[f64]) -> Vec<String> {
+fn states(simulation: &Simulation, shares: &[f64]) -> Vec<String> {
     const MUCH: f64 = 0.5;
     const MOST: usize = 4;
-    let states = &session.bound.states;
+    let states = &simulation.bound().states;
     let much = states.places().filter(|k| shares.get(*k).is_some_and(|s| *s >= MUCH));
     much.map(|k| states.name(k)).take(MOST).collect()
 }
 
 /// Place and text of the equation of a state.
-fn equation(session: &Session, state: &str) -> Option<(String, String)> {
-    let model: &Model = &session.model;
-    let (series, _) = session.bound.states.at(session.bound.states.find(state).ok()??)?;
+fn equation(simulation: &Simulation, state: &str) -> Option<(String, String)> {
+    let (model, source, states) = (simulation.model(), simulation.source(), &simulation.bound().states);
+    let (series, _) = states.at(states.find(state).ok()??)?;
     let target = model.states.iter().position(|s| (0..s.order).any(|k| s.derivative(k) == series.name))?;
     // coupled equations are of no single state: then its declaration
     let own = model.equations.iter().find(|e| e.target == Some(target));
     let span = own.map_or(model.states[target].span, |e| e.span);
-    let (line, _) = session.source.position(span.start as usize);
-    let text = session.source.text.get(span.start as usize..span.end as usize)?;
+    let (line, _) = source.position(span.start as usize);
+    let text = source.text.get(span.start as usize..span.end as usize)?;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     };
-    Some((format!("{}:{line}", session.source.name), text))
+    Some((format!("{}:{line}", source.name), text))
 }
 
-fn draw(method: &Method, regions: &Names, along: Option<&(&Session, &Along)>, size: (u32, u32)) -> Diagram {
+fn draw(method: &Method, regions: &Names, along: Option<&(&Simulation, &Along)>, size: (u32, u32)) -> Diagram {
     let list: Vec<&Amplification> = regions.iter().map(|(_, r)| r).collect();
     let aspect = f64::from(size.0) * 0.74 / (f64::from(size.1) * 0.86);
     let mut window = Window::about(&list, aspect);
@@ -359,13 +261,14 @@ fn draw(method: &Method, regions: &Names, along: Option<&(&Session, &Along)>, si
         let text = if regions.len() == 1 { "|R(z)| = 1".to_string() } else { format!("|R(z)| = 1, {name}") };
         legend.push((text, Key::Line(ink)));
     }
-    if let Some((session, _)) = along {
+    if let Some((simulation, _)) = along {
+        let (name, options) = (&simulation.model().name, &simulation.bound().options);
         let ink = Ink::Series(1);
         let (inside, outside): (Vec<C>, Vec<C>) =
             points.iter().partition(|z| z.re >= window.left && z.re <= window.right && z.im.abs() <= window.top);
-        let text = match session.bound.options.step.filter(|_| session.bound.options.fixed) {
-            Some(h) => format!("hλ of {}, h = {}", session.model.name, number(h)),
-            None => format!("hλ of {}", session.model.name),
+        let text = match options.step.filter(|_| options.fixed) {
+            Some(h) => format!("hλ of {name}, h = {}", number(h)),
+            None => format!("hλ of {name}"),
         };
         legend.push((text, Key::Mark(ink, Mark::Dot)));
         if !outside.is_empty() {
@@ -379,7 +282,7 @@ fn draw(method: &Method, regions: &Names, along: Option<&(&Session, &Along)>, si
         shapes.push(Shape::Marks(marks, ink, Mark::Dot));
     }
     let title = match along {
-        Some((session, _)) => format!("Stability of {}, and {}", method.name, session.model.name),
+        Some((simulation, _)) => format!("Stability of {}, and {}", method.name, simulation.model().name),
         None => format!("Stability of {}", method.name),
     };
     Diagram {

@@ -4,24 +4,26 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
-use odec_lang::diagnostic::Diagnostic;
+use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_ode::problem::Stats;
 use odec_sim::bind::Purpose;
 use odec_sim::choices::SampleRule;
 use odec_sim::points::{Design, MAX_RUNS, Points, Range, Spacing};
 use odec_sim::sweep::{Collector, Done, Job, MAX_THREADS, Trouble};
+use odec_sim::{Error, Simulation};
 use serde::Serialize;
 
+use super::run::{after, one_output, write_stats};
 use crate::args::{Model, Sweep};
 use crate::exit::Exit;
 use crate::flags;
-use crate::input::{error, keep_apart};
+use crate::input::{Inputs, error, keep_apart};
 use crate::progress::Runs;
 use crate::report::{Reporter, say};
-use crate::rows::{self, Rows, shortest, write_file};
-use crate::session::{Session, bind_chosen, exit_with};
+use crate::rows::{self, Rows, shortest};
+use crate::session::{fail, simulate_chosen};
 use crate::signal;
-use crate::summary::{Counts, aligned, counted, duration, grouped, seconds, short_duration};
+use crate::summary::{Counts, aligned, counted, duration, grouped, seconds, short_duration, written};
 
 /// Seed of drawn points unless another is given.
 const SEED: u64 = 1;
@@ -29,62 +31,24 @@ const SEED: u64 = 1;
 const LISTED: usize = 4;
 
 /// Runs all points and writes.
-pub fn sweep(args: &Sweep, reporter: Reporter) -> Exit {
-    let stats_on_stdout = args.stats.as_deref().is_some_and(|p| p.as_os_str() == "-");
-    if stats_on_stdout && args.output.is_none() {
-        let headline = "`--stats -` and the rows both want standard output".to_string();
-        reporter.diagnostic(None, &error("E0702", headline, Some("write the rows to a file: `-o rows.csv`".into())));
-        return Exit::Usage;
-    }
-    let outputs = [("-o", args.output.as_deref()), ("--stats", args.stats.as_deref())];
-    let asked = keep_apart(&args.file, &outputs).and_then(|()| Asked::of(args));
-    let Asked { points, threads, plain } = match asked {
-        Ok(asked) => asked,
-        Err(d) => {
-            reporter.diagnostic(None, &d);
-            return Exit::Usage;
-        }
-    };
-    let model = Model { file: args.file.clone(), set: plain, params: args.params.clone() };
-    let mut choices = match flags::choices(&model, &args.block) {
-        Ok(choices) => choices,
-        Err(d) => {
-            reporter.diagnostic(None, &d);
-            return Exit::Usage;
-        }
-    };
+pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
+    one_output(args.stats.as_deref(), args.output.as_deref())?;
+    let Asked { points, threads, plain } = Asked::of(args)?;
+    let model =
+        Model { file: args.file.clone(), set: plain, params: args.params.clone(), allow_read: args.allow_read.clone() };
+    let mut choices = flags::choices(&model, &args.block)?;
     choices.samples.get_or_insert(SampleRule::End);
     choices.set.extend(points.ranges().iter().map(|range| (range.name.clone(), range.low)));
     choices.open = points.names().map(str::to_string).collect();
-    let session = match bind_chosen(&model, choices, Purpose::Rows, reporter) {
-        Ok(session) => session,
-        Err(exit) => return exit,
-    };
+    let simulation = simulate_chosen(&model, &choices, Purpose::Rows, reporter)?;
+    let outputs = [("-o", args.output.as_deref()), ("--stats", args.stats.as_deref())];
+    keep_apart(&Inputs::of(&model, simulation.model()), &outputs)?;
     let clock = Instant::now();
-    let job = Job {
-        model: &session.model,
-        source: &session.source,
-        bound: &session.bound,
-        choices: &session.choices,
-        points: &points,
-        stop: &signal::asked_to_stop,
-        clock: &|| seconds(clock.elapsed()),
-    };
-    if let Err(list) = job.check() {
-        reporter.diagnostics(Some(&session.source), &list, true);
-        return exit_with(&session.model, &session.choices.set, &list);
-    }
-    let rows = match &args.output {
-        None => Rows::stdout(),
-        Some(path) => match Rows::file(path) {
-            Ok(rows) => rows,
-            Err(d) => {
-                reporter.diagnostic(None, &d);
-                return Exit::File;
-            }
-        },
-    };
-    execute(&job, &session, rows, args, threads, reporter)
+    let clock = || seconds(clock.elapsed());
+    let job = simulation.sweep(&points, &signal::asked_to_stop, &clock);
+    job.check().map_err(|list| simulation.error(list))?;
+    let rows = Rows::to_output(args.output.as_deref())?;
+    Ok(execute(&job, &simulation, rows, args, threads, reporter))
 }
 
 /// What the flags of the sweep say.
@@ -102,14 +66,14 @@ impl Asked {
         if ranges.is_empty() {
             let headline = "no range is given, so that there is nothing to sweep".to_string();
             let help = "give the values of a parameter or start value: `--set k=0.1:1:50`".to_string();
-            return Err(Box::new(error("E0705", headline, Some(help))));
+            return Err(Box::new(error(&codes::E0705, headline, Some(help))));
         }
         let seed = match args.seed.as_deref().map(str::parse::<u64>) {
             None => SEED,
             Some(Ok(seed)) => seed,
             Some(Err(_)) => {
                 let headline = "`--seed` takes a whole number from 0 on".to_string();
-                return Err(Box::new(error("E0705", headline, Some("for example `--seed 7`".to_string()))));
+                return Err(Box::new(error(&codes::E0705, headline, Some("for example `--seed 7`".to_string()))));
             }
         };
         let design = runs.map_or(Design::Grid, |runs| Design::Random { runs, seed });
@@ -120,26 +84,34 @@ impl Asked {
         let points = Points::new(ranges, design).ok_or_else(|| {
             let headline = format!("{asked} runs are more than the {MAX_RUNS} of one sweep");
             let help = "take fewer values, draw some of the points with `--random 10000`, or sweep part by part";
-            Box::new(error("E0716", headline, Some(help.to_string())))
+            Box::new(error(&codes::E0716, headline, Some(help.to_string())))
         })?;
-        let threads = match args.threads.as_deref().map(|text| flags::count("--threads", text)).transpose()? {
+        let threads = match args.threads.as_deref().map(|text| flags::count_like("--threads", text, "4")).transpose()? {
             None => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             Some(n) if n <= MAX_THREADS as u64 => n as usize,
             Some(n) => {
                 let headline = format!("`--threads {n}`: at most {MAX_THREADS} threads are started");
                 let help = "leave it out to use all cores".to_string();
-                return Err(Box::new(error("E0705", headline, Some(help))));
+                return Err(Box::new(error(&codes::E0705, headline, Some(help))));
             }
         };
         Ok(Asked { points, threads, plain })
     }
 }
 
-fn execute(job: &Job<'_>, session: &Session, mut rows: Rows, args: &Sweep, threads: usize, reporter: Reporter) -> Exit {
+fn execute(
+    job: &Job<'_>,
+    simulation: &Simulation,
+    mut rows: Rows,
+    args: &Sweep,
+    threads: usize,
+    reporter: Reporter,
+) -> Exit {
     signal::listen();
     let names = job.points.names().map(str::to_string);
-    let trouble = rows.header(names.chain(session.bound.columns.names())).err();
-    let on_terminal = args.output.is_none() && std::io::IsTerminal::is_terminal(&std::io::stdout());
+    let trouble = rows.header(names.chain(simulation.bound().columns.names())).err();
+    let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    let on_terminal = output.is_none() && std::io::IsTerminal::is_terminal(&std::io::stdout());
     let visible = reporter.terminal() && !reporter.quiet() && !on_terminal;
     let mut writer = Writer {
         rows,
@@ -166,33 +138,18 @@ fn execute(job: &Job<'_>, session: &Session, mut rows: Rows, args: &Sweep, threa
     }
     if let Some((k, trouble)) = &writer.first {
         let list = job.explain(*k, trouble);
-        reporter.diagnostics(Some(&session.source), &list, true);
-        reporter.diagnostic(None, &failures(job, *k, trouble, &writer));
-        exit = if exit == Exit::Success { Exit::Run } else { exit };
+        reporter.diagnostics(Some(simulation.source()), &list, true);
+        exit = exit.or(fail(&failures(job, *k, trouble, &writer).into(), reporter));
     }
-    if let Some(trouble) = writer.trouble.take() {
-        let after = super::after(trouble, reporter);
-        exit = if exit == Exit::Success { after } else { exit };
+    if let Some(trouble) = &writer.trouble {
+        exit = exit.or(after(trouble, reporter));
     }
     if !reporter.quiet() && reporter.human() {
-        say(&human(job, session, &writer, args.output.as_deref(), (threads, solve), reporter));
+        say(&human(job, simulation, &writer, output, (threads, solve), reporter));
     }
-    if let Some(path) = &args.stats {
-        let json = json(job, session, &writer, (threads, solve));
-        let result = if path.as_os_str() == "-" {
-            rows::print(&json).or_else(|trouble| match trouble {
-                rows::Trouble::Closed => Ok(()),
-                rows::Trouble::Failed(d) => Err(d),
-            })
-        } else {
-            write_file(path, json.as_bytes())
-        };
-        if let Err(d) = result {
-            reporter.diagnostic(None, &d);
-            exit = if exit == Exit::Success { Exit::File } else { exit };
-        }
-    }
-    exit
+    let json = || json(job, simulation, &writer, (threads, solve));
+    let stats = args.stats.as_deref();
+    exit.or(stats.map_or(Exit::Success, |path| write_stats(Some(path), &json(), reporter)))
 }
 
 /// How many runs failed, and which was the first.
@@ -213,7 +170,7 @@ fn failures(job: &Job<'_>, k: u64, trouble: &Trouble, writer: &Writer) -> Diagno
         job.points.names().zip(&point).map(|(name, x)| format!("--set '{name}={}'", shortest(*x))).collect();
     let help =
         format!("its last row has the time that was reached; alone it is run by `odec run` with `{}`", set.join(" "));
-    error("E0621", headline, Some(help))
+    error(&codes::E0621, headline, Some(help))
 }
 
 /// The cost of one run.
@@ -296,13 +253,13 @@ fn text(range: &Range) -> String {
 
 fn human(
     job: &Job<'_>,
-    session: &Session,
+    simulation: &Simulation,
     writer: &Writer,
     destination: Option<&Path>,
     (threads, solve): (usize, f64),
     reporter: Reporter,
 ) -> String {
-    let bound = &session.bound;
+    let bound = simulation.bound();
     let paint = reporter.paint();
     let mut ranges: Vec<String> = job.points.ranges().iter().take(LISTED).map(text).collect();
     if job.points.ranges().len() > LISTED {
@@ -315,33 +272,33 @@ fn human(
     if writer.failed > 0 {
         runs.push_str(&paint.red(&format!(", {} failed", grouped(writer.failed))));
     }
-    let rows = counted(writer.rows.count as usize, "row", "rows").unwrap_or("no rows".to_string());
+    let rows = written(writer.rows.count, matches!(writer.trouble, Some(rows::Trouble::Closed)));
     let to = destination.map(|d| format!(" in {}", d.display())).unwrap_or_default();
     let mut lines = vec![
-        (session.model.name.clone(), ranges.join(", ")),
+        (simulation.model().name.clone(), ranges.join(", ")),
         ("method".to_string(), bound.choice.method.name.to_string()),
         ("runs".to_string(), format!("{runs}, {rows}{to}")),
     ];
     lines.extend(Counts::from(writer.totals).lines());
     let cores = counted(threads, "thread", "threads").unwrap_or_default();
     let each = solve / writer.runs.max(1) as f64;
-    let compile = session.times.derive + session.times.compile;
+    let compile = simulation.times().derive + simulation.times().compile;
     let solve = format!("solve {} on {cores}, {} a run", duration(solve), short_duration(each));
     lines.push(("time".to_string(), format!("compile {}, {solve}", duration(compile))));
     aligned(&lines, paint)
 }
 
-fn json(job: &Job<'_>, session: &Session, writer: &Writer, (threads, solve): (usize, f64)) -> String {
+fn json(job: &Job<'_>, simulation: &Simulation, writer: &Writer, (threads, solve): (usize, f64)) -> String {
     let value = serde_json::json!({
-        "model": session.model.name,
-        "method": session.bound.choice.method.name,
+        "model": simulation.model().name,
+        "method": simulation.bound().choice.method.name,
         "points": job.points.len(),
         "runs": writer.runs,
         "failed": writer.failed,
         "rows": writer.rows.count,
         "threads": threads,
         "totals": Counts::from(writer.totals),
-        "seconds": { "compile": session.times.derive + session.times.compile, "bind": session.times.bind, "solve": solve },
+        "seconds": { "compile": simulation.times().derive + simulation.times().compile, "bind": simulation.times().bind, "solve": solve },
         "each": writer.each,
     });
     format!("{value:#}\n")

@@ -3,16 +3,17 @@
 use std::ops::ControlFlow;
 
 use odec_ode::problem::{SolveError, Stop};
+use odec_sim::Error;
 use odec_sim::bind::Purpose;
-use odec_sim::blame;
-use odec_sim::promises::{self, Kind, Promise};
-use odec_sim::sample::{self, Recorder};
+use odec_sim::promises::{Kind, Promise};
+use odec_sim::sample::Recorder;
+use odec_sim::session::Solved;
 
 use crate::args::Test;
 use crate::exit::Exit;
 use crate::report::{Paint, Reporter};
-use crate::rows::shortest;
-use crate::session::{bind, refuse};
+use crate::rows::{print, shortest};
+use crate::session::{fail, simulate};
 use crate::signal;
 use crate::summary::brief;
 
@@ -20,49 +21,37 @@ use crate::summary::brief;
 const MAX_SHOWN: usize = 3;
 
 /// Runs and compares.
-pub fn test(args: &Test, reporter: Reporter) -> Exit {
-    let session = match bind(&args.model, &args.block, Purpose::Test, reporter) {
-        Ok(session) => session,
-        Err(exit) => return exit,
-    };
+pub fn test(args: &Test, reporter: Reporter) -> Result<Exit, Error> {
+    let simulation = simulate(&args.model, &args.block, Purpose::Test, reporter)?;
     signal::listen();
-    let (result, seen) = sample::solve(&session.bound, &mut Watch);
+    let Solved { result, seen } = simulation.run(&mut Watch);
     let mut exit = match &result {
-        Ok(outcome) if outcome.stop == Stop::Interrupted => return Exit::Interrupted,
+        Ok(outcome) if outcome.stop == Stop::Interrupted => return Ok(Exit::Interrupted),
         Ok(_) => Exit::Success,
-        Err(SolveError::Refused(refusal)) => {
-            return refuse(&session, refusal, reporter);
-        }
-        Err(SolveError::Failed(failure)) => {
-            let d = blame::failed(&session.model, &session.source, &session.bound, failure);
-            reporter.diagnostic(Some(&session.source), &d);
-            Exit::Run
-        }
+        Err(why @ SolveError::Refused(_)) => return Err(simulation.explain(why)),
+        Err(why @ SolveError::Failed(_)) => fail(&simulation.explain(why), reporter),
     };
-    let time = &session.model.time.name;
-    let promises = promises::of(&session.bound, &seen);
+    let (name, time) = (&simulation.model().name, &simulation.model().time.name);
+    let promises = simulation.promises(&seen);
     let mut text = table(&promises, reporter.stdout_paint());
     let failed: Vec<_> = promises.iter().filter(|p| p.kept == Some(false)).collect();
     let judged = promises.iter().filter(|p| p.kept.is_some()).count();
     if promises.is_empty() {
-        text.push_str(&format!("{} promises nothing: it has no `expect` and no `conserve`\n", session.model.name));
+        text.push_str(&format!("{name} promises nothing: it has no `expect` and no `conserve`\n"));
     } else {
-        text.push_str(&format!("{}: {} of {judged} kept\n", session.model.name, judged - failed.len()));
+        text.push_str(&format!("{name}: {} of {judged} kept\n", judged - failed.len()));
     }
     if !(reporter.quiet() && failed.is_empty()) {
-        match super::print(&text, reporter) {
-            Exit::Success => {}
-            other => return other,
-        }
+        print(&text)?;
     }
     if exit == Exit::Success && !failed.is_empty() {
-        exit = Exit::Test;
+        exit = Exit::PROMISE;
         // the table shows all of them; in full the first ones will do
         let shown = if reporter.human() { MAX_SHOWN } else { failed.len() };
         let diagnostics: Vec<_> = failed.iter().take(shown).map(|p| p.diagnostic(time)).collect();
-        reporter.diagnostics(Some(&session.source), &diagnostics, true);
+        reporter.diagnostics(Some(simulation.source()), &diagnostics, true);
     }
-    exit
+    Ok(exit)
 }
 
 /// One line for each promise, in columns.

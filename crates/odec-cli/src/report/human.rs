@@ -19,13 +19,13 @@ pub fn full(source: Option<&Source>, d: &Diagnostic, color: bool, terminal: bool
     let excerpt = source.filter(|_| !d.labels.is_empty()).map(|s| Excerpt::of(s, d));
     let shown = Shown {
         diagnostic: d,
-        headline: clip(&d.headline),
+        headline: if color { format!("\x1b[1m{}\x1b[0m", clip(&d.headline)) } else { clip(&d.headline) },
         help: help(source, d).map(|text| clip(&text)),
         source: excerpt.as_ref().map(|e| NamedSource::new(e.name.clone(), e.text.clone())),
         labels: excerpt.map(|e| e.labels).unwrap_or_default(),
     };
     let width = if terminal { console_width().clamp(40, MAX_WIDTH) } else { PLAIN_WIDTH };
-    let styles = if color { ThemeStyles::ansi() } else { ThemeStyles::none() };
+    let styles = if color { styles(d) } else { ThemeStyles::none() };
     let theme = GraphicalTheme { characters: ThemeCharacters::unicode(), styles };
     let mut out = String::new();
     let handler = GraphicalReportHandler::new_themed(theme)
@@ -39,6 +39,16 @@ pub fn full(source: Option<&Source>, d: &Diagnostic, color: bool, terminal: bool
     }
     // miette leaves a blank line between code and headline; one message is one block
     out.replacen("\n\n", "\n", 1) + "\n"
+}
+
+/// The primary place in red, the others in blue; labels are drawn in the order of the text.
+fn styles(d: &Diagnostic) -> ThemeStyles {
+    let mut order: Vec<(u32, bool)> = d.labels.iter().enumerate().map(|(k, l)| (l.span.start, k == 0)).collect();
+    order.sort_by_key(|(start, _)| *start);
+    let base = ThemeStyles::ansi();
+    let plain = ThemeStyles::none().help;
+    let highlights = order.iter().map(|(_, primary)| if *primary { plain.red() } else { plain.blue() });
+    ThemeStyles { highlights: highlights.collect(), ..base }
 }
 
 /// In one line: `warning[W0201] robertson.ode:5:3: headline`.

@@ -25,6 +25,8 @@ struct Label<'a> {
     #[serde(flatten)]
     place: Place,
     text: &'a str,
+    /// The place that the message is about; the others explain it.
+    primary: bool,
 }
 
 #[derive(Serialize)]
@@ -32,6 +34,8 @@ struct Fix<'a> {
     #[serde(flatten)]
     place: Place,
     replacement: &'a str,
+    /// `machine-applicable`: a tool may make it unseen. All fixes of a message are made together.
+    applicability: &'static str,
 }
 
 #[derive(Serialize)]
@@ -42,6 +46,8 @@ struct Message<'a> {
     file: Option<&'a str>,
     labels: Vec<Label<'a>>,
     help: Option<&'a str>,
+    /// The page of the code, from the root of the documentation.
+    url: String,
     fixes: Vec<Fix<'a>>,
 }
 
@@ -54,13 +60,23 @@ pub fn line(source: Option<&Source>, d: &Diagnostic) -> String {
         Place { start: span.start, end: span.end, line, column, end_line, end_column }
     };
     let message = Message {
-        code: d.code,
+        code: d.code.code,
         severity: word(d.severity),
         headline: &d.headline,
         file: source.map(|s| s.name.as_str()),
-        labels: d.labels.iter().map(|l| Label { place: place(l.span), text: &l.text }).collect(),
+        labels: d
+            .labels
+            .iter()
+            .enumerate()
+            .map(|(k, l)| Label { place: place(l.span), text: &l.text, primary: k == 0 })
+            .collect(),
         help: d.help.as_deref(),
-        fixes: d.fixes.iter().map(|f| Fix { place: place(f.span), replacement: &f.text }).collect(),
+        url: format!("errors/{}.md", d.code),
+        fixes: d
+            .fixes
+            .iter()
+            .map(|f| Fix { place: place(f.span), replacement: &f.text, applicability: "machine-applicable" })
+            .collect(),
     };
     // strings and integers only: serialisation cannot fail
     serde_json::to_string(&message).unwrap_or_default() + "\n"

@@ -6,7 +6,7 @@ mod json;
 
 use std::io::{IsTerminal, Write};
 
-use odec_lang::diagnostic::{Diagnostic, Severity};
+use odec_lang::diagnostic::{Diagnostic, Severity, codes};
 use odec_lang::source::Source;
 
 use crate::args::{ColorChoice, Common, MessageFormat};
@@ -68,7 +68,8 @@ impl Reporter {
         let mut text = String::new();
         let mut shown = 0;
         for d in list {
-            if self.quiet && d.severity != Severity::Error {
+            let wanted = source.is_some_and(|source| odec_lang::lint::allowed(source, d));
+            if wanted || self.quiet && d.severity != Severity::Error {
                 continue;
             }
             match self.format {
@@ -91,16 +92,23 @@ impl Reporter {
         }
         say(&text);
     }
-
-    /// One diagnostic.
-    pub fn diagnostic(&self, source: Option<&Source>, d: &Diagnostic) {
-        self.diagnostics(source, std::slice::from_ref(d), true);
-    }
 }
 
 /// A diagnostic without a source as a line of JSON.
 pub fn line(d: &Diagnostic) -> String {
     json::line(None, d)
+}
+
+/// What is said when odec itself is wrong; `what` is where and how.
+pub fn internal(what: &str, json: bool) -> String {
+    let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
+    let headline = format!("this is a bug in odec, not in your model: {what}");
+    let help = format!(
+        "please report it, with this message, the model, the command line, and that this is odec {}; `odec explain E0900` says more",
+        env!("CARGO_PKG_VERSION")
+    );
+    let d = Diagnostic::error(&codes::E0900, headline).help(help);
+    if json { json::line(None, &d) } else { human::full(None, &d, false, false) }
 }
 
 /// Writes on standard error. If nobody listens, nothing is lost that could be kept.

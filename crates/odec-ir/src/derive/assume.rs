@@ -3,21 +3,24 @@
 
 use crate::builtin::Primitive;
 use crate::graph::{Graph, Node, NodeId, QuickMap};
-use crate::nest::{Space, Store, Target};
+use crate::nest::{Element, Space, Store, Target};
 use crate::stage::copy;
 
 /// The stores with choices that the guards of their columns decide taken out; as they were if that is more code, because
 /// streams then share less.
 pub(super) fn under_guards(graph: &mut Graph, space: &Space, stores: Vec<Store>) -> Vec<Store> {
+    let guard = |store: &Store| match store.target {
+        Target::Entry(_, Element::At(column)) => space.access(column).guard,
+        _ => None,
+    };
+    if !stores.iter().any(|s| guard(s).is_some()) {
+        return stores;
+    }
     let mut taken: QuickMap<NodeId, Decided> = QuickMap::default();
     let decided: Vec<Store> = stores
         .iter()
         .map(|&store| {
-            let guard = match store.target {
-                Target::Entry(_, column) => space.access(column).guard,
-                _ => None,
-            };
-            let Some(guard) = guard else { return store };
+            let Some(guard) = guard(&store) else { return store };
             let known = taken.entry(guard).or_insert_with(|| Decided::by(graph, &space.guards, guard));
             Store { node: known.node(graph, store.node), ..store }
         })

@@ -107,7 +107,7 @@ pub fn compare_bound(
 /// The program with the magnitude of what each stream of matrix entries stores.
 fn magnitudes(program: &Program) -> Program {
     let mut program = program.clone();
-    for nest in program.nests.iter_mut().filter(|nest| nest.role.is_matrix()) {
+    for nest in program.kernels.iter_mut().filter(|nest| nest.role.is_matrix()) {
         for store in &mut nest.stores {
             store.node = nest.graph.apply(&crate::builtin::rounding::ABS, &[store.node]);
         }

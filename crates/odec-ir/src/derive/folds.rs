@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 
 use super::gradient::{FoldRule, Gradient};
+use super::tangent::call_tangent;
 use crate::builtin::logic;
 use crate::graph::{Graph, Node, NodeId, QuickMap};
-use crate::nest::{Access, AccessId, Affine, Fold, LoopId, Space, Sub, Subscript};
+use crate::nest::{Access, AccessId, Affine, Element, Fold, LoopId, Space, Sub, Subscript};
 use crate::stage::copy;
 
 /// Copies what varies with a loop so that it varies with another one of the same indices.
@@ -36,13 +37,13 @@ impl Carrier {
             let new = match node {
                 _ if stays => id,
                 Node::Index(l) if l == from => graph.insert(Node::Index(to)),
-                Node::Element(a) => {
+                Node::Read(Element::At(a)) => {
                     let a = self.access(space, a, from, to);
-                    graph.insert(Node::Element(a))
+                    graph.read(a)
                 }
-                Node::DirectionElement(a) => {
+                Node::Direction(Element::At(a)) => {
                     let a = self.access(space, a, from, to);
-                    graph.insert(Node::DirectionElement(a))
+                    graph.direction(a)
                 }
                 Node::Call(op, args) => {
                     let arity = usize::from(op.0.arity);
@@ -88,9 +89,9 @@ impl Carrier {
             let new = match (self.guards.get(&(from, to, id)), space.guards.node(id)) {
                 (Some(&known), _) => known,
                 (None, Node::Index(l)) if l == from => space.guards.insert(Node::Index(to)),
-                (None, Node::Element(a)) => {
+                (None, Node::Read(Element::At(a))) => {
                     let a = self.access(space, a, from, to);
-                    space.guards.insert(Node::Element(a))
+                    space.guards.read(a)
                 }
                 (None, _) => copy(&old, id, &map, &mut space.guards),
             };
@@ -151,15 +152,47 @@ impl Folds {
         }
     }
 
+    /// The column of an element. A kernel reads scalars at known positions or accesses, never both, so that arrays and
+    /// accesses may share the numbers.
+    pub fn column_of(element: Element) -> u32 {
+        match element {
+            Element::Scalar(array) => array.0,
+            Element::At(access) => access.0,
+        }
+    }
+
+    /// The derivative of every node that the roots need along a direction, given that of the leaves; `None`: zero.
+    pub fn slopes(
+        &mut self,
+        graph: &mut Graph,
+        roots: impl IntoIterator<Item = NodeId>,
+        leaf: impl Fn(&mut Graph, Node) -> Option<NodeId>,
+    ) -> Vec<Option<NodeId>> {
+        let live = graph.reachable(roots);
+        let mut slopes: Vec<Option<NodeId>> = vec![None; live.len()];
+        for i in (0..live.len()).filter(|&i| live[i]) {
+            let id = NodeId(i as u32);
+            let node = graph.node(id);
+            slopes[i] = match node {
+                Node::Call(..) => call_tangent(graph, id, node, &slopes),
+                Node::Fold(_, over, term) => slopes[term.index()]
+                    .and_then(|slope| self.change(graph, id, slope))
+                    .map(|change| graph.insert(Node::Fold(Fold::Sum, over, change))),
+                _ => leaf(graph, node),
+            };
+        }
+        slopes
+    }
+
     /// The access that a column is the derivative by, in the loops of its stream, and the loops of folds that those
     /// replace, ascending.
-    pub fn column(&mut self, column: u32) -> (AccessId, Vec<LoopId>) {
+    pub fn column(&mut self, column: u32) -> (Element, Vec<LoopId>) {
         let (mut access, loops) = self.columns[column as usize].clone();
         for &l in &loops {
             let to = self.stream(l);
             access = self.carrier.access(&mut self.space, access, l, to);
         }
-        (access, loops)
+        (Element::At(access), loops)
     }
 
     /// The iteration loop that streams run over in place of a fold's.

@@ -4,140 +4,215 @@ mod assume;
 mod compare;
 mod folds;
 mod gradient;
-mod mass;
-mod nests;
 mod sensitivity;
 mod tangent;
 
 pub use compare::{EntryComparison, MAX_ROWS, MIN_COLUMNS, Variable, compare, compare_bound, dual_column};
 pub use gradient::{MAX_DERIVATIVE_TERMS, gradients};
-pub use nests::complete_nests;
-pub use sensitivity::{nest_sensitivities, sensitivities};
-pub use tangent::{call_tangent, tangent};
+pub use sensitivity::sensitivities;
+pub use tangent::call_tangent;
+
+use std::collections::BTreeMap;
+
+use assume::under_guards;
+use folds::Folds;
+use gradient::gradients_by;
 
 use crate::graph::{Graph, Node, NodeId};
 use crate::layout::Layout;
-use crate::program::{Array, ArrayId, Kernel, KernelRole, Pattern, Program, Role, Store, Target};
-use crate::stage;
+use crate::nest::{Axis, Element, Extent, Kernel, LoopId, Store, Target, shared};
+use crate::program::{Array, ArrayId, KernelRole, Pattern, Program, Role};
+use crate::stage::{self, Quotients};
 
-/// Adds Jacobian, tangent, df/dt and df/dp kernels to the given ones (`Rhs`, `Initial`, `Outputs`, and `Mass` if M is
-/// not the identity), d(M w)/dy and d(M w)/dt if M depends on more than parameters, and hoists what depends on parameters
-/// alone into the `Prepare` kernel.
-///
-/// A `Jacobian` entry exists where the row depends on the column through operations with a derivative; `Tangent` and
-/// `TimeDerivative` store every row, zero or not. A matrix of more than [`MAX_DERIVATIVE_TERMS`] products is left out:
-/// the program then has no kernel of that role.
-pub fn complete(mut arrays: Vec<Array>, kernels: Vec<Kernel>, name: impl Into<String>) -> Program {
-    let layout = Layout::of_arrays(&arrays);
-    let mut derived = Vec::new();
-    let inverted = |kernel: Kernel| match kernel.role {
-        // What is recorded is the number that the model says.
-        KernelRole::Initial | KernelRole::Outputs | KernelRole::Mass => kernel,
-        _ => stage::with_reciprocals(kernel, &arrays),
-    };
-    let mut kernels: Vec<Kernel> = kernels.into_iter().map(inverted).collect();
-    if let Some(rhs) = kernels.iter().find(|k| k.role == KernelRole::Rhs) {
-        let states: Vec<ArrayId> = ids(&arrays, |r| matches!(r, Role::Position | Role::Velocity | Role::FirstOrder));
-        let parameters = ids(&arrays, |r| r == Role::Parameter);
-        derived.extend(matrix(rhs, KernelRole::Jacobian, &states, &layout));
-        derived.push(tangent(rhs, &states));
-        derived.extend(time_derivative(rhs, KernelRole::TimeDerivative));
-        derived.extend(matrix(rhs, KernelRole::ParameterJacobian, &parameters, &layout));
-    }
-    if let Some(mass) = kernels.iter().find(|k| k.role == KernelRole::Mass)
-        && mass.varies(&arrays)
-    {
-        let states: Vec<ArrayId> = ids(&arrays, |r| matches!(r, Role::Position | Role::Velocity | Role::FirstOrder));
-        let product = mass::product(mass, &states, &layout);
-        derived.extend(matrix(&product, KernelRole::MassJacobian, &states, &layout));
-        derived.extend(time_derivative(&product, KernelRole::MassTimeDerivative));
-    }
-    kernels.extend(derived.into_iter().map(inverted));
-    let rooted = |kernel: Kernel| match kernel.role {
-        KernelRole::Initial | KernelRole::Outputs | KernelRole::Mass => kernel,
-        _ => stage::with_roots(kernel),
-    };
-    let mut kernels: Vec<Kernel> = kernels.into_iter().map(rooted).collect();
-    stage::hoist(&mut arrays, &mut kernels);
-    kernels.sort_by_key(|k| k.role);
-    assemble(name.into(), arrays, kernels)
+/// [`complete_over`] without index sets.
+pub fn complete(arrays: Vec<Array>, kernels: Vec<Kernel>, name: impl Into<String>) -> Program {
+    complete_over(arrays, Vec::new(), Vec::new(), kernels, name)
 }
 
-/// The program of complete kernels: its patterns are the entries that they store.
-pub(crate) fn assemble(name: String, arrays: Vec<Array>, kernels: Vec<Kernel>) -> Program {
-    let layout = Layout::of_arrays(&arrays);
-    let pattern = |role: KernelRole, columns: usize| {
-        let stores = kernels.iter().find(|k| k.role == role).map(|k| &k.stores);
-        let entries = stores.into_iter().flatten().filter_map(|s| match s.target {
-            Target::Entry(row, column) => Some((layout.state(row), layout.state(column))),
-            Target::Element(_) => None,
-        });
-        Pattern::of(layout.n, columns, entries)
-    };
-    let jacobian = pattern(KernelRole::Jacobian, layout.n);
-    let parameter_jacobian = pattern(KernelRole::ParameterJacobian, layout.np);
-    let has_mass = kernels.iter().any(|k| k.role == KernelRole::Mass);
-    let mass = has_mass.then(|| pattern(KernelRole::Mass, layout.n));
-    let mass_jacobian = pattern(KernelRole::MassJacobian, layout.n);
-    Program {
+/// Adds the derivatives of the `Rhs` kernels to the given ones (`Rhs`, `Initial`, `Outputs`, and `Mass` if M is not the
+/// identity: those store the product M w by rows, and become the entries of M): one stream of Jacobian entries
+/// for every store and distinct read of a state, over the loops of the store and those of the folds around the read; the
+/// same by parameters; the tangent and df/dt, which set every row, zero or not; d(M w)/dy and d(M w)/dt if M depends on more
+/// than parameters. Then hoists what depends on parameters alone into `Prepare` kernels.
+///
+/// A `Jacobian` entry exists where the row depends on the column through operations with a derivative. Nothing here depends
+/// on an extent. A matrix of more than [`MAX_DERIVATIVE_TERMS`] products (of one point) is left out: the program then has no
+/// kernel of that role. A matrix without entries has one kernel without stores.
+pub fn complete_over(
+    arrays: Vec<Array>,
+    axes: Vec<Axis>,
+    extents: Vec<Extent>,
+    kernels: Vec<Kernel>,
+    name: impl Into<String>,
+) -> Program {
+    let inverted = |kernel: Kernel| stage::with_reciprocals(kernel, &arrays, Quotients::OutsideLoops);
+    let kernels = kernels.into_iter().map(|kernel| inverted(shared(kernel)));
+    let (products, mut kernels): (Vec<Kernel>, Vec<Kernel>) = kernels.partition(|k| k.role == KernelRole::Mass);
+    let rhs: Vec<Kernel> = kernels.iter().filter(|k| k.role == KernelRole::Rhs).cloned().collect();
+    let state = |kernel: &Kernel, node: Node| reads(&arrays, kernel, node, is_state);
+    let parameter = |kernel: &Kernel, node: Node| reads(&arrays, kernel, node, |r| r == Role::Parameter);
+    let time = |graph: &mut Graph, node| (node == Node::Time).then(|| graph.constant(1.0));
+    if !rhs.is_empty() {
+        kernels.extend(matrix(&rhs, KernelRole::Jacobian, state));
+        kernels.extend(matrix(&rhs, KernelRole::ParameterJacobian, parameter));
+    }
+    for kernel in &rhs {
+        kernels.push(slopes(kernel, KernelRole::Tangent, |graph, node| match node {
+            Node::Read(element) if state(kernel, node) => Some(graph.direction(element)),
+            _ => None,
+        }));
+        kernels.push(slopes(kernel, KernelRole::TimeDerivative, time));
+    }
+    if !products.is_empty() {
+        let mass = matrix(&products, KernelRole::Mass, |_, node| matches!(node, Node::Direction(_)));
+        if mass.iter().any(|kernel| kernel.varies(&arrays)) {
+            kernels.extend(matrix(&products, KernelRole::MassJacobian, state));
+            kernels.extend(products.iter().map(|kernel| slopes(kernel, KernelRole::MassTimeDerivative, time)));
+        }
+        kernels.extend(mass);
+    }
+    let cheaper = |kernel: Kernel| stage::with_roots(stage::with_reciprocals(kernel, &arrays, Quotients::All));
+    let mut kernels: Vec<Kernel> = kernels.into_iter().map(cheaper).collect();
+    let adds = |kernel: &Kernel| kernel.stores.iter().any(|s| matches!(s.target, Target::Add(_)));
+    kernels.sort_by_key(|kernel| (kernel.role, adds(kernel)));
+    let mut program = assemble(name.into(), arrays, axes, extents, kernels);
+    in_pattern_order(&mut program);
+    stage::hoist(&mut program);
+    program
+}
+
+/// The program of complete kernels. Where positions are known its patterns are the entries that they store.
+pub(crate) fn assemble(
+    name: String,
+    arrays: Vec<Array>,
+    axes: Vec<Axis>,
+    extents: Vec<Extent>,
+    kernels: Vec<Kernel>,
+) -> Program {
+    let mut program = Program {
         name,
         arrays,
-        extents: Vec::new(),
-        axes: Vec::new(),
+        extents,
+        axes,
         kernels,
-        nests: Vec::new(),
-        jacobian,
-        parameter_jacobian,
-        mass,
-        mass_jacobian,
+        jacobian: Pattern::default(),
+        parameter_jacobian: Pattern::default(),
+        mass: None,
+        mass_jacobian: Pattern::default(),
+    };
+    if program.is_straight() {
+        let layout = Layout::of(&program);
+        let pattern = |role: KernelRole, columns: usize| {
+            let stores = program.kernels_of(role).flat_map(|k| &k.stores);
+            let entries = stores.filter_map(|s| match s.target {
+                Target::Entry(Element::Scalar(row), Element::Scalar(column)) => {
+                    Some((layout.state(row), layout.start(column)))
+                }
+                _ => None,
+            });
+            // What a text form names beyond that is refused by the check of its kernels.
+            Pattern::of(layout.n, columns, entries.filter(|&(row, column)| row < layout.n && column < columns))
+        };
+        let jacobian = pattern(KernelRole::Jacobian, layout.n);
+        let parameter_jacobian = pattern(KernelRole::ParameterJacobian, layout.np);
+        let mass = program.has(KernelRole::Mass).then(|| pattern(KernelRole::Mass, layout.n));
+        let mass_jacobian = pattern(KernelRole::MassJacobian, layout.n);
+        program = Program { jacobian, parameter_jacobian, mass, mass_jacobian, ..program };
     }
+    program
 }
 
-fn ids(arrays: &[Array], wanted: impl Fn(Role) -> bool) -> Vec<ArrayId> {
-    (0..arrays.len()).filter(|&i| wanted(arrays[i].role)).map(|i| ArrayId(i as u32)).collect()
-}
-
-/// The partial derivatives of every row by the given arrays, one store per structural entry, in pattern order.
-fn matrix(kernel: &Kernel, role: KernelRole, columns: &[ArrayId], layout: &Layout) -> Option<Kernel> {
-    let mut graph = kernel.graph.clone();
-    let mut column_of = vec![None; columns.iter().map(|c| c.0 as usize + 1).max().unwrap_or(0)];
-    for (j, c) in columns.iter().enumerate() {
-        column_of[c.0 as usize] = Some(j as u32);
-    }
-    let roots: Vec<NodeId> = kernel.stores.iter().map(|s| s.node).collect();
-    let rows = gradients(&mut graph, &roots, |node| match node {
-        Node::Read(array) => column_of.get(array.0 as usize).copied().flatten(),
-        _ => None,
-    })?;
-    let mut stores = Vec::new();
-    for (store, row) in kernel.stores.iter().zip(rows) {
-        if let Target::Element(array) = store.target {
-            for (j, node) in row {
-                stores.push(Store { target: Target::Entry(array, columns[j as usize]), node });
-            }
+/// Where positions are known, entries are stored in the order of their pattern.
+fn in_pattern_order(program: &mut Program) {
+    if program.is_straight() {
+        let layout = Layout::of(program);
+        for kernel in program.kernels.iter_mut().filter(|k| k.role.is_matrix()) {
+            let start = |element: Element| element.scalar().map(|array| layout.start(array));
+            kernel.stores.sort_by_key(|s| match s.target {
+                Target::Entry(row, column) => (start(column), start(row)),
+                Target::Set(row) | Target::Add(row) => (None, start(row)),
+            });
         }
     }
-    stores.sort_by_key(|s| match s.target {
-        Target::Entry(row, column) => (layout.state(column), layout.state(row)),
-        Target::Element(row) => (0, layout.state(row)),
-    });
-    Some(Kernel { role, graph, stores })
 }
 
-fn time_derivative(kernel: &Kernel, role: KernelRole) -> Option<Kernel> {
+fn is_state(role: Role) -> bool {
+    matches!(role, Role::Position | Role::Velocity | Role::FirstOrder)
+}
+
+/// True when a node reads an array of such a role.
+fn reads(arrays: &[Array], kernel: &Kernel, node: Node, role: impl Fn(Role) -> bool) -> bool {
+    matches!(node, Node::Read(element) if role(arrays[kernel.array(element).0 as usize].role))
+}
+
+/// The streams of all kernels; none if one kernel has too many products.
+fn matrix(kernels: &[Kernel], role: KernelRole, variable: impl Fn(&Kernel, Node) -> bool) -> Vec<Kernel> {
+    let mut all = Vec::new();
+    for kernel in kernels {
+        match streams(kernel, role, |node| variable(kernel, node)) {
+            Some(streams) => all.extend(streams),
+            None => return Vec::new(),
+        }
+    }
+    if all.is_empty() {
+        all.push(Kernel::straight(role, Graph::new(), Vec::new()));
+    }
+    all
+}
+
+/// The streams of a kernel, in one kernel for each set of loops of folds that they run over.
+fn streams(kernel: &Kernel, role: KernelRole, variable: impl Fn(Node) -> bool) -> Option<Vec<Kernel>> {
     let mut graph = kernel.graph.clone();
+    let mut folds = Folds::new(kernel.space.clone());
     let roots: Vec<NodeId> = kernel.stores.iter().map(|s| s.node).collect();
-    let rows = gradients(&mut graph, &roots, |node| (node == Node::Time).then_some(0))?;
-    let stores = row_stores(kernel, &mut graph, rows.into_iter().map(|row| row.first().map(|&(_, node)| node)));
-    Some(Kernel { role, graph, stores })
+    let column = |node| match node {
+        Node::Read(element) | Node::Direction(element) if variable(node) => Some(Folds::column_of(element)),
+        _ => None,
+    };
+    let rows = gradients_by(&mut graph, &roots, column, &mut folds)?;
+    let straight = kernel.is_straight();
+    let mut groups: BTreeMap<Vec<LoopId>, Vec<Store>> = BTreeMap::new();
+    for (store, gradient) in kernel.stores.iter().zip(rows) {
+        let (Target::Set(row) | Target::Add(row)) = store.target else { continue };
+        for (column, node) in gradient {
+            let (element, loops) =
+                if straight { (Element::Scalar(ArrayId(column)), Vec::new()) } else { folds.column(column) };
+            groups.entry(loops).or_default().push(Store { target: Target::Entry(row, element), node });
+        }
+    }
+    let group = |(loops, stores): (Vec<LoopId>, Vec<Store>)| {
+        let over = loops.into_iter().map(|l| folds.stream(l)).collect::<Vec<_>>();
+        let iterates = [&kernel.iterates[..], &over].concat();
+        (iterates, under_guards(&mut graph, &folds.space, stores))
+    };
+    let groups: Vec<_> = groups.into_iter().map(group).collect();
+    let mut streams = Vec::with_capacity(groups.len());
+    let mut left = groups.len();
+    for (iterates, stores) in groups {
+        left -= 1;
+        // The last one has no need of a copy.
+        let graph = if left == 0 { std::mem::take(&mut graph) } else { graph.clone() };
+        let (space, margins) = (folds.space.clone(), kernel.margins.clone());
+        streams.push(shared(Kernel { role, space, iterates, part: kernel.part, margins, graph, stores }));
+    }
+    Some(streams)
 }
 
-/// One store per row of the kernel: the derivative, or zero where there is none.
-fn row_stores(kernel: &Kernel, graph: &mut Graph, nodes: impl Iterator<Item = Option<NodeId>>) -> Vec<Store> {
-    let stores = kernel.stores.iter().zip(nodes);
-    stores
-        .map(|(store, node)| Store { target: store.target, node: node.unwrap_or_else(|| graph.constant(0.0)) })
-        .collect()
+/// The derivative of every store along a direction, given that of the leaves: one forward pass.
+fn slopes(kernel: &Kernel, role: KernelRole, leaf: impl Fn(&mut Graph, Node) -> Option<NodeId>) -> Kernel {
+    let mut graph = kernel.graph.clone();
+    let mut folds = Folds::new(kernel.space.clone());
+    let slopes = folds.slopes(&mut graph, kernel.stores.iter().map(|s| s.node), leaf);
+    let mut stores = Vec::with_capacity(kernel.stores.len());
+    for store in &kernel.stores {
+        match (slopes[store.node.index()], store.target) {
+            (Some(node), target) => stores.push(Store { target, node }),
+            (None, target @ Target::Set(_)) => stores.push(Store { target, node: graph.constant(0.0) }),
+            (None, Target::Add(_) | Target::Entry(..)) => {}
+        }
+    }
+    let (iterates, margins) = (kernel.iterates.clone(), kernel.margins.clone());
+    shared(Kernel { role, space: folds.space, iterates, part: kernel.part, margins, graph, stores })
 }
 
 /// The derivative of a formula of one argument at a node, operation by operation: for rows whose derivative has no row

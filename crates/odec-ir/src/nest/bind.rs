@@ -9,7 +9,7 @@ use super::domain::Domain;
 use super::entries::{self, Line, Stream};
 use super::frame::{Counter, DROPPED, Frame, Stride};
 use super::positions::{self, Positions};
-use super::{AccessId, AxisId, LoopId, Nest, Subscript, Target};
+use super::{AccessId, AxisId, Element, Kernel, LoopId, Subscript, Target};
 use crate::graph::{Node, NodeId};
 use crate::layout::{Layout, elements};
 use crate::program::{KernelRole, Pattern, Program, Role};
@@ -30,8 +30,8 @@ pub enum Word {
 /// A nest with its frame filled in.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Position in [`Program::nests`].
-    pub nest: usize,
+    /// Position in [`Program::kernels`].
+    pub kernel: usize,
     /// As [`super::frame::Frame::of`] the nest says.
     pub words: Vec<Word>,
     /// Points of the iteration loops; with none there is nothing to run.
@@ -92,7 +92,7 @@ pub enum BindError {
     },
     /// A subscript leaves its axis where no boundary says what is there.
     OutOfRange {
-        /// Position in [`Program::nests`].
+        /// Position in [`Program::kernels`].
         nest: usize,
         /// The access.
         access: AccessId,
@@ -145,7 +145,7 @@ impl Bound {
         let layout = Layout::of(program);
         let mut binder = Binder { program, layout: &layout, lists: Lists::default() };
         let mut runs = Vec::new();
-        for (number, nest) in program.nests.iter().enumerate() {
+        for (number, nest) in program.kernels.iter().enumerate() {
             if !nest.role.is_matrix() {
                 let domain = Domain::of(program, nest, u64::MAX)?;
                 runs.push(binder.run(number, nest, &domain)?);
@@ -161,7 +161,7 @@ impl Bound {
     /// [`BindError::TooManyEntries`] beyond `limit` (usually [`MAX_ENTRIES`]), and as [`Bound::of`].
     pub fn matrix(&self, program: &Program, role: KernelRole, limit: u64) -> Result<Matrix, BindError> {
         let mut binder = Binder { program, layout: &self.layout, lists: Lists::default() };
-        let nests = || program.nests.iter().enumerate().filter(|(_, nest)| nest.role == role);
+        let nests = || program.kernels.iter().enumerate().filter(|(_, nest)| nest.role == role);
         // Numbers of streams begin at multiples of a block: half of them are kept for that.
         let limit = limit.min(entries::MAX_NUMBERS / 2);
         let mut entries = 0u64;
@@ -260,7 +260,7 @@ struct Binder<'a> {
 
 impl Binder<'_> {
     /// The frame of a nest filled in, but for the slots of matrix entries.
-    fn run(&mut self, number: usize, nest: &Nest, domain: &Domain) -> Result<Run, BindError> {
+    fn run(&mut self, number: usize, nest: &Kernel, domain: &Domain) -> Result<Run, BindError> {
         let frame = Frame::of(nest);
         let mut words = vec![Word::Integer(0); frame.words as usize];
         if let Some(word) = frame.points {
@@ -322,11 +322,11 @@ impl Binder<'_> {
                 }
             }
         }
-        Ok(Run { nest: number, words, points: domain.points })
+        Ok(Run { kernel: number, words, points: domain.points })
     }
 
     /// Rows and columns of every matrix entry that a nest stores.
-    fn streams(&mut self, number: usize, nest: &Nest, domain: &Domain) -> Result<Vec<Stream>, BindError> {
+    fn streams(&mut self, number: usize, nest: &Kernel, domain: &Domain) -> Result<Vec<Stream>, BindError> {
         let positions = Positions { program: self.program, layout: self.layout, nest, number, domain };
         let counters = Frame::of(nest).counters;
         let rounds: Vec<u64> = counters.iter().map(|&c| positions.rounds(c)).collect();
@@ -368,7 +368,7 @@ impl Binder<'_> {
         };
         let mut streams = Vec::new();
         for store in &nest.stores {
-            if let Target::Entry(row, column) = store.target {
+            if let Target::Entry(Element::At(row), Element::At(column)) = store.target {
                 streams.push(Stream { rounds: rounds.clone(), row: line(row)?, column: line(column)? });
             }
         }
@@ -376,7 +376,7 @@ impl Binder<'_> {
     }
 
     /// The lists of slots of a nest, taken from those of all streams in order.
-    fn set_slots(&mut self, nest: &Nest, domain: &Domain, run: &mut Run, lists: &mut impl Iterator<Item = Vec<u32>>) {
+    fn set_slots(&mut self, nest: &Kernel, domain: &Domain, run: &mut Run, lists: &mut impl Iterator<Item = Vec<u32>>) {
         let frame = Frame::of(nest);
         let rounds = |counter: Counter| match counter {
             Counter::Points => domain.points,
@@ -395,7 +395,7 @@ impl Binder<'_> {
         }
     }
 
-    fn shape(&self, nest: &Nest, id: AccessId) -> Shape {
+    fn shape(&self, nest: &Kernel, id: AccessId) -> Shape {
         let access = nest.space.access(id);
         (self.program.arrays[access.array.0 as usize].axes.clone(), access.subs.clone(), access.guard)
     }

@@ -1,12 +1,12 @@
-//! What every nest keeps to: the passes rely on it, lowering makes nothing else, and a text form is refused that does not.
+//! What every kernel keeps to: the passes rely on it, lowering makes nothing else, and a text form is refused that does not.
 
 use super::depends::Depends;
-use super::{Access, Affine, LoopId, Nest, Part, Space, Sub, Subscript, Target};
+use super::{Access, Affine, Element, Kernel, LoopId, Part, Space, Sub, Subscript, Target};
 use crate::graph::{Graph, Node, NodeId};
 use crate::program::{ArrayId, KernelRole, Program, Role};
 
-impl Nest {
-    /// Whether the nest is well formed.
+impl Kernel {
+    /// Whether the kernel is well formed.
     ///
     /// # Errors
     /// The first rule that it breaks.
@@ -20,16 +20,21 @@ impl Nest {
         iterated.sort_unstable();
         iterated.dedup();
         if iterated.len() != self.iterates.len() || !iterated.iter().all(|&l| is_loop(l)) {
-            return Err("iteration loops are loops of the nest, each once");
+            return Err("iteration loops are loops of the kernel, each once");
         }
         if self.part != Part::Whole && iterated.is_empty() {
-            return Err("a nest without iteration loops has no interior and no shell");
+            return Err("a kernel without iteration loops has no interior and no shell");
         }
         for margin in &self.margins {
             affine(&margin.sub, loops, program)?;
             if margin.axis.0 as usize >= program.axes.len() {
                 return Err("a margin is in no axis");
             }
+        }
+        let scalar = |node: &Node| matches!(node, Node::Read(Element::Scalar(_)) | Node::Direction(Element::Scalar(_)));
+        let stored = self.stores.iter().flat_map(|s| s.target.elements()).any(|e| e.scalar().is_some());
+        if (stored || self.graph.nodes().iter().any(scalar)) && !program.is_straight() {
+            return Err("with index sets a kernel reads through its accesses");
         }
         self.space.accesses().iter().try_for_each(|a| access(a, &self.space, program))?;
         self.guards(program)?;
@@ -43,7 +48,7 @@ impl Nest {
             let known = match *node {
                 Node::Constant(_) | Node::Call(..) => true,
                 Node::Index(l) => (l.0 as usize) < self.space.loops().len(),
-                Node::Element(a) => self.space.accesses().get(a.0 as usize).is_some_and(|a| {
+                Node::Read(Element::At(a)) => self.space.accesses().get(a.0 as usize).is_some_and(|a| {
                     a.guard.is_none() && matches!(role(a.array, program), Some(Role::Size | Role::Table))
                 }),
                 _ => false,
@@ -61,12 +66,11 @@ impl Nest {
                 Node::Constant(_) | Node::Time | Node::Call(..) => {}
                 Node::Index(l) | Node::Fold(_, l, _) if (l.0 as usize) < self.space.loops().len() => {}
                 Node::Index(_) | Node::Fold(..) => return Err("no such loop"),
-                Node::Read(_) | Node::Direction(_) => return Err("a nest reads through its accesses"),
-                Node::Element(a) | Node::DirectionElement(a) => {
-                    let read = self.space.accesses().get(a.0 as usize).and_then(|a| role(a.array, program));
+                Node::Read(element) | Node::Direction(element) => {
+                    let read = self.role_of(element, program);
                     let state = matches!(read, Some(Role::Position | Role::Velocity | Role::FirstOrder));
                     let input = matches!(read, Some(Role::Parameter | Role::Staged | Role::Size | Role::Table));
-                    if !(state || (input && matches!(node, Node::Element(_)))) {
+                    if !(state || (input && matches!(node, Node::Read(_)))) {
                         return Err("only inputs are read, only states have a direction");
                     }
                 }
@@ -92,17 +96,12 @@ impl Nest {
     }
 
     fn stored(&self, program: &Program) -> Result<(), &'static str> {
-        let fits = |a: super::AccessId, roles: &[Role]| {
-            let own = self.space.accesses().get(a.0 as usize);
-            own.and_then(|a| role(a.array, program)).is_some_and(|r| roles.contains(&r))
-        };
+        let fits = |e: Element, roles: &[Role]| self.role_of(e, program).is_some_and(|r| roles.contains(&r));
         let states = [Role::Position, Role::Velocity, Role::FirstOrder];
         for store in &self.stores {
-            let accesses: &[super::AccessId] = match &store.target {
-                Target::Set(a) | Target::Add(a) => &[*a],
-                Target::Entry(row, column) => &[*row, *column],
-            };
             let fine = match (self.role, store.target) {
+                // Backends write straight-line code of stores alone.
+                (_, Target::Add(Element::Scalar(_))) => false,
                 (KernelRole::ParameterJacobian, Target::Entry(i, j)) => fits(i, &states) && fits(j, &[Role::Parameter]),
                 (role, Target::Entry(i, j)) => role.is_matrix() && fits(i, &states) && fits(j, &states),
                 (KernelRole::Prepare, Target::Set(a)) => fits(a, &[Role::Staged]),
@@ -112,14 +111,24 @@ impl Nest {
                 (role, Target::Set(a) | Target::Add(a)) => !role.is_matrix() && fits(a, &states),
             };
             if !fine {
-                return Err("the nest does not store this");
+                return Err("the kernel does not store this");
             }
-            let outside = |a: &super::AccessId| !self.space.loops_of(*a).iter().all(|l| self.iterates.contains(l));
-            if accesses.iter().any(outside) {
+            let outside = |a| !self.space.loops_of(a).iter().all(|l| self.iterates.contains(l));
+            if store.target.elements().filter_map(Element::access).any(outside) {
                 return Err("a store depends on the index of a loop of a fold");
             }
         }
         Ok(())
+    }
+}
+
+impl Kernel {
+    /// The role of the array of an element; `None` if there is none, or if it is a scalar at a position that is not known.
+    fn role_of(&self, element: Element, program: &Program) -> Option<Role> {
+        match element {
+            Element::At(a) => self.space.accesses().get(a.0 as usize).and_then(|a| role(a.array, program)),
+            Element::Scalar(array) => role(array, program).filter(|_| self.is_straight()),
+        }
     }
 }
 

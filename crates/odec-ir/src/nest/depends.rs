@@ -1,7 +1,7 @@
 //! What each node of a nest varies with: how deep in the iteration loops it has to be, and the loops of folds it is a term of.
 
 use super::frame::Counter;
-use super::{LoopId, Nest};
+use super::{Element, Kernel, LoopId};
 use crate::graph::{Node, NodeId, QuickMap};
 
 /// A set of loops of folds, by position in [`Depends::sets`].
@@ -25,8 +25,16 @@ pub(crate) struct Depends {
 }
 
 impl Depends {
+    /// The place of what varies with no loop.
+    pub const OUTSIDE: (Option<LoopId>, u32) = (None, 0);
+
+    /// The loop of a fold that a node has to be in, and the number of iteration counters.
+    pub fn place(&self, id: NodeId) -> (Option<LoopId>, u32) {
+        (self.innermost(id), self.level[id.index()])
+    }
+
     /// Of all nodes, live or not.
-    pub fn of(nest: &Nest) -> Depends {
+    pub fn of(nest: &Kernel) -> Depends {
         let graph = &nest.graph;
         let mut depends = Depends {
             level: Vec::with_capacity(graph.len()),
@@ -52,7 +60,7 @@ impl Depends {
         for node in graph.nodes() {
             let (level, free) = match *node {
                 Node::Index(l) => indices[l.0 as usize],
-                Node::Element(a) | Node::DirectionElement(a) => accesses[a.0 as usize],
+                Node::Read(Element::At(a)) | Node::Direction(Element::At(a)) => accesses[a.0 as usize],
                 Node::Fold(_, over, term) => {
                     let free = depends.free[term.index()];
                     let rest = depends.sets[free.0 as usize].iter().copied().filter(|&l| l != over).collect();
@@ -133,12 +141,12 @@ impl Depends {
     }
 
     /// True if a loop of a fold is inside another and that one, somewhere, inside it.
-    pub fn nests_in_itself(&self, nest: &Nest) -> bool {
+    pub fn nests_in_itself(&self, nest: &Kernel) -> bool {
         self.around(nest).iter().any(|&(l, set)| self.outer(set) > self.depths[l.0 as usize])
     }
 
     /// The loops of folds, with the other loops of folds that a fold over them varies with.
-    fn around(&self, nest: &Nest) -> Vec<(LoopId, SetId)> {
+    fn around(&self, nest: &Kernel) -> Vec<(LoopId, SetId)> {
         let mut around: Vec<(LoopId, SetId)> = Vec::new();
         for (i, node) in nest.graph.nodes().iter().enumerate() {
             if let Node::Fold(_, over, _) = *node {
@@ -156,7 +164,7 @@ impl Depends {
 
     /// Finds the depth of each loop: one more than that of the deepest loop that a fold over it varies with. In a nest that
     /// is well formed no loop is inside itself; of one that is not, this gives something.
-    fn find_depths(&mut self, nest: &Nest) {
+    fn find_depths(&mut self, nest: &Kernel) {
         self.depths = vec![0; nest.space.loops().len()];
         let around = self.around(nest);
         for _ in 0..self.depths.len() {

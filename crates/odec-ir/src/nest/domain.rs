@@ -1,7 +1,7 @@
 //! The points of a nest at values of its extents: ranges of loops, the interior box, the points of a shell.
 
 use super::bind::{BindError, MAX_ELEMENTS, MAX_ENTRIES};
-use super::{Margin, Nest, Part, positions};
+use super::{Kernel, Margin, Part, positions};
 use crate::program::Program;
 
 /// The whole numbers `first..first + count`.
@@ -42,7 +42,7 @@ impl Domain {
     ///
     /// # Errors
     /// More points than `limit`, in a shell than [`MAX_ENTRIES`].
-    pub fn of(program: &Program, nest: &Nest, limit: u64) -> Result<Domain, BindError> {
+    pub fn of(program: &Program, nest: &Kernel, limit: u64) -> Result<Domain, BindError> {
         let too_many = |entries| BindError::TooManyEntries { role: nest.role, entries };
         let range = |l: &super::Loop| Range::of(l.first.value(&program.extents), l.last.value(&program.extents));
         let full: Vec<Range> = nest.space.loops().iter().map(range).collect::<Option<_>>().ok_or(too_many(u64::MAX))?;
@@ -86,7 +86,7 @@ fn product(counts: impl Iterator<Item = u64> + Clone) -> u64 {
 
 /// The part of each iteration loop in which every subscript of every margin stays in its axis, whatever the other loops
 /// are. A subscript in several iteration loops restricts the outermost of them.
-fn interior(program: &Program, nest: &Nest, full: &[Range]) -> Vec<Range> {
+fn interior(program: &Program, nest: &Kernel, full: &[Range]) -> Vec<Range> {
     let mut low: Vec<i128> = nest.iterates.iter().map(|l| i128::from(full[l.0 as usize].first)).collect();
     let mut high: Vec<i128> = nest.iterates.iter().map(|l| i128::from(full[l.0 as usize].last())).collect();
     let mut empty = false;
@@ -111,7 +111,7 @@ fn interior(program: &Program, nest: &Nest, full: &[Range]) -> Vec<Range> {
 /// Cuts the box down to where a margin is in range; `None` if that is nowhere.
 fn restrict(
     program: &Program,
-    nest: &Nest,
+    nest: &Kernel,
     full: &[Range],
     Margin { sub, axis }: &Margin,
     low: &mut [i128],
@@ -257,7 +257,7 @@ mod tests {
             }
             sheet.push(pad);
             let program = sheet.finish("box");
-            let nest = Nest { role: crate::KernelRole::Rhs, ..program.nests[0].clone() };
+            let nest = Kernel { role: crate::KernelRole::Rhs, ..program.kernels[0].clone() };
             let range = |a: crate::nest::AxisId| positions::range(&program.axes[a.0 as usize], &program);
             let rounds =
                 nest.space.loops()[2..].iter().map(|l| Range::of(l.first.value(&[]), l.last.value(&[])).unwrap());

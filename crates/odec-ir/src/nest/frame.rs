@@ -10,7 +10,7 @@
 //! where `k_c` counts from 0 in each run of the loop. A loop index has the value `first + k`; in a shell, whose points
 //! are one list, `first + list[k]`.
 
-use super::{Access, AccessId, LoopId, Nest, Part, Sub, Target};
+use super::{Access, AccessId, Element, Kernel, LoopId, Part, Sub, Target};
 use crate::graph::Node;
 
 /// What counts the rounds of a loop of the code.
@@ -67,7 +67,7 @@ pub struct Slots {
 pub const DROPPED: u32 = u32::MAX;
 
 /// The words of a nest's frame. It follows from the nest alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     /// How many words there are.
     pub words: u32,
@@ -87,7 +87,7 @@ pub struct Frame {
 
 impl Frame {
     /// The frame of a nest.
-    pub fn of(nest: &Nest) -> Frame {
+    pub fn of(nest: &Kernel) -> Frame {
         let mut words = 0;
         let mut word = || {
             words += 1;
@@ -107,12 +107,12 @@ impl Frame {
         let live = nest.graph.reachable(nest.stores.iter().map(|s| s.node));
         let mut used = vec![false; nest.space.accesses().len()];
         for (i, node) in nest.graph.nodes().iter().enumerate() {
-            if let (true, Node::Element(a) | Node::DirectionElement(a)) = (live[i], *node) {
+            if let (true, Node::Read(Element::At(a)) | Node::Direction(Element::At(a))) = (live[i], *node) {
                 used[a.0 as usize] = true;
             }
         }
         for store in &nest.stores {
-            if let Target::Set(a) | Target::Add(a) = store.target {
+            if let Target::Set(Element::At(a)) | Target::Add(Element::At(a)) = store.target {
                 used[a.0 as usize] = true;
             }
         }
@@ -136,24 +136,24 @@ impl Frame {
             .stores
             .iter()
             .map(|store| match store.target {
-                Target::Entry(row, column) => {
+                Target::Entry(row @ Element::At(_), column) => {
                     let list = word();
                     let last = counters.last().copied();
                     let strides = counters
                         .iter()
                         .map(|&c| (c, if Some(c) == last { Stride::One } else { Stride::Word(word()) }))
                         .collect();
-                    let guarded = |a: AccessId| nest.space.access(a).guard.is_some();
+                    let guarded = |e: Element| e.access().is_some_and(|a| nest.space.access(a).guard.is_some());
                     Some(Slots { list, strides, checked: guarded(row) || guarded(column) })
                 }
-                Target::Set(_) | Target::Add(_) => None,
+                _ => None,
             })
             .collect();
         Frame { words, counters, points, count, index, places, slots }
     }
 }
 
-impl Nest {
+impl Kernel {
     /// True when the positions of an access are a list made by binding: in a shell where it follows the points, and
     /// where it goes through a table, has a guard, or comes in again at an edge.
     pub fn is_listed(&self, id: AccessId) -> bool {

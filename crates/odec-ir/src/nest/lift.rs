@@ -5,7 +5,7 @@
 //! the nest as it was, and the interpreter runs that.
 
 use super::depends::Depends;
-use super::{Access, AccessId, Affine, Edge, LoopId, Nest, Sub, Subscript};
+use super::{Access, AccessId, Affine, Edge, Kernel, LoopId, Sub, Subscript};
 use crate::builtin::{Lowering, Primitive};
 use crate::graph::{Graph, Node, NodeId};
 use crate::program::ArrayId;
@@ -32,7 +32,7 @@ pub struct Value {
 /// A nest that reads such values.
 pub struct Lifted {
     /// The nest, with an element in the place of each value. Its accesses are those of the given nest and these elements.
-    pub nest: Nest,
+    pub nest: Kernel,
     /// By loop, ascending.
     pub values: Vec<Value>,
     /// What the values need that varies with no loop: to be computed first, in this order.
@@ -41,9 +41,9 @@ pub struct Lifted {
     pub loops: Vec<(LoopId, Vec<NodeId>)>,
 }
 
-/// The nest (one that went through [`crate::expand::expanded_nest`]) with the values taken out; `None` if there is none. Only
+/// The nest (one that went through [`crate::expand::expanded`]) with the values taken out; `None` if there is none. Only
 /// what reads an element that varies with the loop is kept, so that the values take no more room than arrays that are there.
-pub fn lifted(nest: &Nest) -> Option<Lifted> {
+pub fn lifted(nest: &Kernel) -> Option<Lifted> {
     let depends = Depends::of(nest);
     let chosen = chosen(nest, &depends);
     let mut values: Vec<(LoopId, NodeId)> = chosen.iter().map(|&id| (depends.loops(id)[0], id)).collect();
@@ -81,7 +81,7 @@ pub fn lifted(nest: &Nest) -> Option<Lifted> {
                 let array = ArrayId(u32::MAX - k as u32);
                 let access = out.space.intern(Access { array, subs: vec![sub], guard: None });
                 lifted.push(Value { over, node, access });
-                graph.insert(Node::Element(access))
+                graph.read(access)
             }
             _ => copy(&nest.graph, id, &map, &mut graph),
         };
@@ -97,7 +97,7 @@ pub fn lifted(nest: &Nest) -> Option<Lifted> {
 }
 
 /// The largest values that vary with one loop of a fold alone, cost something, and are used where other loops run too.
-fn chosen(nest: &Nest, depends: &Depends) -> Vec<NodeId> {
+fn chosen(nest: &Kernel, depends: &Depends) -> Vec<NodeId> {
     let graph = &nest.graph;
     let live = graph.reachable(nest.stores.iter().map(|s| s.node));
     let len = graph.len();
@@ -120,7 +120,7 @@ fn chosen(nest: &Nest, depends: &Depends) -> Vec<NodeId> {
             let call = u32::from(matches!(node, Node::Call(..)));
             operations[i] = operands().map(|a| operations[a]).fold(call, u32::saturating_add);
             dear[i] = costs || operands().any(|a| dear[a]);
-            reads[i] = matches!(node, Node::Element(_) | Node::DirectionElement(_)) || operands().any(|a| reads[a]);
+            reads[i] = matches!(node, Node::Read(_) | Node::Direction(_)) || operands().any(|a| reads[a]);
             continue;
         }
         // In one loop of a fold at the outside a value is computed once anyway.

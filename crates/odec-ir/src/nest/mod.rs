@@ -1,7 +1,7 @@
-//! Loops over index sets: what a kernel of an array model is, with no number of elements in it.
+//! Loop nests: what a kernel is, with no number of elements in it.
 //!
-//! A model with index sets is a list of [`Nest`]s. A nest is a few iteration loops, one hash-consed expression graph whose
-//! nodes may read array elements, use loop indices and fold over further loops, and stores. It is the same for every
+//! A program is a list of [`Kernel`]s. Each is a few iteration loops (none for scalar equations), one hash-consed expression
+//! graph whose nodes may read array elements, use loop indices and fold over further loops, and stores. It is the same for every
 //! extent: what depends on extents is computed by [`bind`] and handed to the code in a [`frame::Frame`] at run time.
 //!
 //! ```text
@@ -24,13 +24,11 @@ mod entries;
 pub mod frame;
 pub mod lift;
 mod positions;
-pub(crate) mod reciprocal;
 pub mod schedule;
 pub(crate) mod share;
 mod space;
 
 pub use bind::Bound;
-pub use reciprocal::ROUNDING_RULE;
 pub use share::shared;
 pub use space::{Access, Affine, Edge, Loop, Space, Sub, Subscript};
 
@@ -107,19 +105,80 @@ pub enum Part {
     Shell,
 }
 
-/// Where a node of a nest is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
-    /// `out[element] = value`. Every element has one such store in one nest.
-    Set(AccessId),
-    /// `out[element] += value`, after all nests that set. Several points may meet in one element, in the order of the loops.
-    Add(AccessId),
-    /// `out[entry] += value` at the entry (row of the first, column of the second) of a matrix that begins at zero.
-    /// Dropped at points where the guard of either access does not hold.
-    Entry(AccessId, AccessId),
+/// What a node reads or a store writes: one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Element {
+    /// The scalar that this array is, at a position that code knows: in programs without index sets, where positions
+    /// depend on no extent.
+    Scalar(ArrayId),
+    /// What an access of the kernel names, at a position that binding finds.
+    At(AccessId),
 }
 
-/// One result of a nest, once for each point of its iteration loops.
+impl From<ArrayId> for Element {
+    fn from(array: ArrayId) -> Element {
+        Element::Scalar(array)
+    }
+}
+
+impl From<AccessId> for Element {
+    fn from(access: AccessId) -> Element {
+        Element::At(access)
+    }
+}
+
+impl Element {
+    /// The access, if it is one.
+    pub fn access(self) -> Option<AccessId> {
+        match self {
+            Element::Scalar(_) => None,
+            Element::At(access) => Some(access),
+        }
+    }
+
+    /// The array of a scalar at a known position.
+    pub fn scalar(self) -> Option<ArrayId> {
+        match self {
+            Element::Scalar(array) => Some(array),
+            Element::At(_) => None,
+        }
+    }
+}
+
+/// Where a node of a kernel is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// `out[element] = value`. Every element has one such store in one kernel.
+    Set(Element),
+    /// `out[element] += value`, after all kernels that set. Several points may meet in one element, in the order of the loops.
+    Add(Element),
+    /// `out[entry] += value` at the entry (row of the first, column of the second) of a matrix that begins at zero.
+    /// Dropped at points where the guard of either access does not hold. Between scalars an entry is stored once.
+    Entry(Element, Element),
+}
+
+impl Target {
+    /// [`Target::Set`] of a scalar or an access.
+    pub fn set(element: impl Into<Element>) -> Target {
+        Target::Set(element.into())
+    }
+
+    /// [`Target::Entry`] of scalars or accesses.
+    pub fn entry(row: impl Into<Element>, column: impl Into<Element>) -> Target {
+        Target::Entry(row.into(), column.into())
+    }
+
+    /// The elements that it names.
+    pub fn elements(self) -> impl Iterator<Item = Element> {
+        let (first, second) = match self {
+            Target::Set(element) | Target::Add(element) => (element, None),
+            Target::Entry(row, column) => (row, Some(column)),
+        };
+        std::iter::once(first).chain(second)
+    }
+}
+
+/// One result of a kernel, once for each point of its iteration loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Store {
     /// Where.
@@ -138,11 +197,11 @@ pub struct Margin {
     pub axis: AxisId,
 }
 
-/// A loop nest over index sets. All nests of a role together are the kernel of that role, run in their order in
-/// [`crate::Program::nests`]. Scalar equations of an array model are the nest with no iteration loop.
+/// A loop nest. All kernels of a role together compute what the role says, in their order in
+/// [`crate::Program::kernels`]. Without loops it is a list of stores, run once: the scalar equations of a model.
 #[derive(Clone)]
-pub struct Nest {
-    /// What it computes (see [`KernelRole`]: same buffers, same meaning).
+pub struct Kernel {
+    /// What it computes (see [`KernelRole`]).
     pub role: KernelRole,
     /// Loops, accesses and guards that the graph refers to.
     pub space: Space,
@@ -158,7 +217,25 @@ pub struct Nest {
     pub stores: Vec<Store>,
 }
 
-impl Nest {
+impl Kernel {
+    /// A kernel without loops.
+    pub fn straight(role: KernelRole, graph: Graph, stores: Vec<Store>) -> Kernel {
+        Kernel {
+            role,
+            space: Space::new(),
+            iterates: Vec::new(),
+            part: Part::Whole,
+            margins: Vec::new(),
+            graph,
+            stores,
+        }
+    }
+
+    /// True without loops and with scalars alone, all at known positions: backends write it as straight-line code.
+    pub fn is_straight(&self) -> bool {
+        self.space.loops().is_empty() && self.space.accesses().is_empty()
+    }
+
     /// The nodes that the stores need, operands first.
     pub fn live(&self) -> impl Iterator<Item = (NodeId, crate::Node)> + '_ {
         self.graph.live(self.stores.iter().map(|s| s.node))
@@ -166,12 +243,44 @@ impl Nest {
 
     /// True when a result depends on more than parameters.
     pub fn varies(&self, arrays: &[crate::Array]) -> bool {
-        let stages = crate::stage::of_nest(self, arrays);
+        let stages = crate::stage::of(self, arrays);
         self.stores.iter().any(|s| stages[s.node.index()] > crate::stage::Stage::Parameter)
     }
 
-    /// The array that an access belongs to.
-    pub fn array(&self, access: AccessId) -> ArrayId {
-        self.space.access(access).array
+    /// The array that an element belongs to.
+    pub fn array(&self, element: impl Into<Element>) -> ArrayId {
+        match element.into() {
+            Element::Scalar(array) => array,
+            Element::At(access) => self.space.access(access).array,
+        }
+    }
+
+    /// The kernel with other nodes in the place of some: `write` is given the graph, the new one, the node it may replace and
+    /// how operands are called there; where it gives none, the node stays. Spans go over, and nodes that no store needs
+    /// are left out.
+    pub(crate) fn rewritten(
+        &self,
+        mut write: impl FnMut(&Graph, &mut Graph, NodeId, &dyn Fn(NodeId) -> NodeId) -> Option<NodeId>,
+    ) -> Kernel {
+        let mut graph = Graph::new();
+        let mut map: Vec<Option<NodeId>> = vec![None; self.graph.len()];
+        for (id, _) in self.live() {
+            let written = write(&self.graph, &mut graph, id, &|operand| map[operand.index()].unwrap_or(operand));
+            let new = written.unwrap_or_else(|| crate::stage::copy(&self.graph, id, &map, &mut graph));
+            for &span in self.graph.spans(id) {
+                graph.add_span(new, span);
+            }
+            map[id.index()] = Some(new);
+        }
+        let moved = |s: &Store| Store { node: map[s.node.index()].unwrap_or(s.node), ..*s };
+        Kernel {
+            role: self.role,
+            space: self.space.clone(),
+            iterates: self.iterates.clone(),
+            part: self.part,
+            margins: self.margins.clone(),
+            stores: self.stores.iter().map(moved).collect(),
+            graph,
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::bind::BindError;
 use super::domain::{Domain, Range};
 use super::frame::Counter;
-use super::{AccessId, Affine, Axis, Edge, Nest, Space, Sub, Subscript};
+use super::{AccessId, Affine, Axis, Edge, Element as Named, Kernel, Space, Sub, Subscript};
 use crate::graph::{Node, NodeId};
 use crate::layout::Layout;
 use crate::number::Number;
@@ -25,7 +25,7 @@ pub(super) struct Strides {
 pub(super) struct Positions<'a> {
     pub program: &'a Program,
     pub layout: &'a Layout,
-    pub nest: &'a Nest,
+    pub nest: &'a Kernel,
     /// Position of the nest in the program.
     pub number: usize,
     pub domain: &'a Domain,
@@ -161,7 +161,7 @@ impl Positions<'_> {
             terms.push(match *node {
                 Node::Constant(bits) => Term::Number(f64::from_bits(bits)),
                 Node::Index(l) => Term::Index(l.0 as usize),
-                Node::Element(a) => {
+                Node::Read(Named::At(a)) => {
                     let array = self.nest.space.access(a).array.0 as usize;
                     Term::Element(array, self.element(a, &self.nest.space)?)
                 }

@@ -6,7 +6,7 @@
 
 use super::depends::Depends;
 use super::frame::Counter;
-use super::{LoopId, Nest, Part};
+use super::{Kernel, LoopId, Part};
 use crate::graph::{Node, NodeId, QuickMap, QuickSet};
 
 /// One step.
@@ -40,8 +40,13 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The schedule of a nest: for a backend, of one that went through [`crate::expand::expanded_nest`].
-    pub fn of(nest: &Nest) -> Schedule {
+    /// The schedule of a nest: for a backend, of one that went through [`crate::expand::expanded`].
+    pub fn of(nest: &Kernel) -> Schedule {
+        if nest.is_straight() {
+            let computed = nest.live().filter(|(_, node)| !matches!(node, Node::Constant(_)));
+            let stored = (0..nest.stores.len()).map(|k| Step::Store(k as u32));
+            return Schedule { steps: computed.map(|(id, _)| Step::Compute(id)).chain(stored).collect() };
+        }
         let mut planner = Planner::new(nest);
         let counters = nest.counters();
         planner.stack = vec![Scope::new(&mut planner.scopes, None)];
@@ -67,8 +72,8 @@ impl Schedule {
     }
 
     /// How many steps compute a call, anywhere: the size of the code, not the work.
-    pub fn calls(&self, nest: &Nest) -> usize {
-        fn count(steps: &[Step], nest: &Nest) -> usize {
+    pub fn calls(&self, nest: &Kernel) -> usize {
+        fn count(steps: &[Step], nest: &Kernel) -> usize {
             let one = |step: &Step| match step {
                 Step::Compute(id) => usize::from(matches!(nest.graph.node(*id), Node::Call(..))),
                 Step::Store(_) => 0,
@@ -80,7 +85,7 @@ impl Schedule {
     }
 }
 
-impl Nest {
+impl Kernel {
     /// What counts the points of the nest, outermost first.
     pub fn counters(&self) -> Vec<Counter> {
         match self.part {
@@ -125,7 +130,7 @@ enum Task {
 }
 
 struct Planner<'a> {
-    nest: &'a Nest,
+    nest: &'a Kernel,
     depends: Depends,
     /// By node: how many loops of folds have to run one after the other in its home before it is known.
     phase: Vec<u32>,
@@ -141,7 +146,7 @@ struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    fn new(nest: &'a Nest) -> Planner<'a> {
+    fn new(nest: &'a Kernel) -> Planner<'a> {
         let len = nest.graph.len();
         let mut planner = Planner {
             nest,

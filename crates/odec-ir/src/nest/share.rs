@@ -2,14 +2,17 @@
 //! three components of a force, the distance.
 
 use super::depends::Depends;
-use super::{Access, AccessId, Affine, LoopId, Nest, Space, Sub, Subscript, Target};
+use super::{Access, AccessId, Affine, Element, Kernel, LoopId, Space, Sub, Subscript, Target};
 use crate::graph::{Graph, Node, NodeId, QuickMap};
 use crate::stage::copy;
 
 /// The nest with equal loops of folds merged, and without loops, accesses and nodes that nothing uses. Loops are equal if
 /// they have the same range and as many loops around them; such loops are never inside one another.
-pub fn shared(nest: &Nest) -> Nest {
-    let depends = Depends::of(nest);
+pub fn shared(nest: Kernel) -> Kernel {
+    if nest.is_straight() {
+        return nest;
+    }
+    let depends = Depends::of(&nest);
     let live = nest.graph.reachable(nest.stores.iter().map(|s| s.node));
     let loops = nest.space.loops();
     let mut first: QuickMap<(&Affine, &Affine, u32), LoopId> = QuickMap::default();
@@ -49,9 +52,9 @@ pub fn shared(nest: &Nest) -> Nest {
     for store in &mut out.stores {
         store.node = map[store.node.index()].unwrap_or(store.node);
         store.target = match store.target {
-            Target::Set(a) => Target::Set(relabel.access(a)),
-            Target::Add(a) => Target::Add(relabel.access(a)),
-            Target::Entry(row, column) => Target::Entry(relabel.access(row), relabel.access(column)),
+            Target::Set(a) => Target::Set(relabel.element(a)),
+            Target::Add(a) => Target::Add(relabel.element(a)),
+            Target::Entry(row, column) => Target::Entry(relabel.element(row), relabel.element(column)),
         };
     }
     for margin in &mut out.margins {
@@ -83,8 +86,8 @@ impl<'a> Relabel<'a> {
     pub fn node(&mut self, from: &Graph, id: NodeId, map: &[Option<NodeId>], into: &mut Graph) -> NodeId {
         match from.node(id) {
             Node::Index(l) => into.insert(Node::Index(self.of(l))),
-            Node::Element(a) => into.insert(Node::Element(self.access(a))),
-            Node::DirectionElement(a) => into.insert(Node::DirectionElement(self.access(a))),
+            Node::Read(a) => into.read(self.element(a)),
+            Node::Direction(a) => into.direction(self.element(a)),
             Node::Fold(fold, over, term) => {
                 into.insert(Node::Fold(fold, self.of(over), map[term.index()].unwrap_or(term)))
             }
@@ -111,13 +114,20 @@ impl<'a> Relabel<'a> {
                     let l = self.of(l);
                     Some(self.space.guards.insert(Node::Index(l)))
                 }
-                Node::Element(a) => {
-                    let a = self.access(a);
-                    Some(self.space.guards.insert(Node::Element(a)))
+                Node::Read(a) => {
+                    let a = self.element(a);
+                    Some(self.space.guards.read(a))
                 }
                 _ => Some(copy(guards, id, &self.guards, &mut self.space.guards)),
             };
             self.guards.push(new);
+        }
+    }
+
+    fn element(&mut self, element: Element) -> Element {
+        match element {
+            Element::Scalar(_) => element,
+            Element::At(access) => Element::At(self.access(access)),
         }
     }
 

@@ -205,7 +205,7 @@ impl Space {
             for (i, node) in self.guards.nodes().iter().enumerate() {
                 match *node {
                     crate::Node::Index(l) if live[i] => found.push(l),
-                    crate::Node::Element(a) if live[i] && a != id => found.extend(self.loops_of(a)),
+                    crate::Node::Read(super::Element::At(a)) if live[i] && a != id => found.extend(self.loops_of(a)),
                     _ => {}
                 }
             }

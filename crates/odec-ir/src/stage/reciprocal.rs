@@ -1,43 +1,63 @@
 //! Divisions by what parameters alone decide become products with a reciprocal that is computed once per parameter set,
-//! and several divisions by one divisor become products with one reciprocal: processors divide more slowly than they
-//! multiply.
+//! several divisions by one divisor become products with one reciprocal, and in loops so do divisions by what is known
+//! outside: a division takes as long as ten products.
 
-use super::{Stage, of, rewritten};
+use super::{Stage, is_recorded, of};
 use crate::builtin::Op;
 use crate::builtin::arithmetic::DIV;
 use crate::graph::{Node, NodeId};
-use crate::program::{Array, Kernel};
+use crate::nest::Kernel;
+use crate::nest::depends::Depends;
+use crate::program::Array;
 
-/// The rule of this pass, which may change the last bit of a quotient; it is applied to f before it is differentiated and
-/// to its derivatives, so before semantics begin. See also [`crate::simplify::ROUNDING_RULES`] and, for loops,
-/// [`crate::nest::ROUNDING_RULE`].
-pub const ROUNDING_RULE: &str = "x/d in f and its derivatives, where x depends on states or time and d on parameters alone, or where d depends on states \
-                                 or time and divides several different x: x * (1/d)";
+/// The rule of this pass, which may change the last bit of a quotient; it is applied before semantics begin. See also
+/// [`crate::simplify::ROUNDING_RULES`].
+pub const ROUNDING_RULE: &str = "x/d, where x depends on states or time, and d on parameters alone, or d is the divisor of several such quotients, or in \
+                                 a loop d is known outside of it: x * (1/d); outside of loops in f and its derivatives only";
+
+/// Which quotients [`with_reciprocals`] looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quotients {
+    /// Those outside of loops: before differentiation, so that derivatives have the reciprocals of f.
+    OutsideLoops,
+    /// All.
+    All,
+}
 
 /// The kernel with the rule applied. Nodes that no store needs are left out where it applies.
 #[must_use]
-pub fn with_reciprocals(kernel: Kernel, arrays: &[Array]) -> Kernel {
-    let stages = of(&kernel.graph, arrays);
-    let varies = |a: NodeId| stages[a.index()] > Stage::Parameter;
+pub fn with_reciprocals(kernel: Kernel, arrays: &[Array], which: Quotients) -> Kernel {
+    let depends = Depends::of(&kernel);
+    let stages = of(&kernel, arrays);
+    let recorded = is_recorded(&kernel);
+    let in_loop = |id: NodeId| depends.place(id) != Depends::OUTSIDE;
+    // Only what runs many times is worth another rounding. What indices and parameters decide runs once, and `i/N` is to be
+    // the number that it says.
+    let often = |id: NodeId| {
+        let looked_at = if in_loop(id) { which == Quotients::All } else { !recorded };
+        looked_at && stages[id.index()] > Stage::Parameter
+    };
     // Equal quotients are one node, so this counts dividends.
     let mut quotients = vec![0u32; kernel.graph.len()];
-    let mut applies = false;
-    for (id, node) in kernel.live() {
-        if let (Some((x, d)), true) = (quotient(node), varies(id)) {
-            quotients[d.index()] += 1;
-            applies |= quotients[d.index()] > 1 || stages[d.index()] == Stage::Parameter && varies(x);
+    let mut outside = vec![false; kernel.graph.len()];
+    for (id, node) in kernel.live().filter(|(id, _)| often(*id)) {
+        if let Some((_, divisor)) = quotient(node) {
+            let d = divisor.index();
+            quotients[d] += 1;
+            outside[d] |= depends.place(divisor) != depends.place(id) || stages[d] == Stage::Parameter;
         }
     }
-    if !applies {
+    let inverts = |id: NodeId, d: NodeId| match kernel.graph.as_constant(d) {
+        Some(x) => in_loop(id) && x.is_normal() && (1.0 / x).is_normal(),
+        None if !in_loop(id) && stages[d.index()] == Stage::Constant => false,
+        None => outside[d.index()] || quotients[d.index()] > 1,
+    };
+    let replaced = |id: NodeId, node: Node| quotient(node).filter(|&(_, d)| often(id) && inverts(id, d));
+    if !kernel.live().any(|(id, node)| replaced(id, node).is_some()) {
         return kernel;
     }
-    let inverts = |d: NodeId| match stages[d.index()] {
-        Stage::Constant => false,
-        Stage::Parameter => true,
-        Stage::Time | Stage::State => quotients[d.index()] > 1,
-    };
-    rewritten(kernel, |given, graph, id, new| {
-        let (x, d) = quotient(given.node(id)).filter(|&(_, d)| varies(id) && inverts(d))?;
+    kernel.rewritten(|given, graph, id, new| {
+        let (x, d) = replaced(id, given.node(id))?;
         let one = graph.constant(1.0);
         let reciprocal = graph.div(one, new(d));
         for &span in given.spans(id) {

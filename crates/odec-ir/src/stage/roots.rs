@@ -1,25 +1,28 @@
-//! Powers with a half in the exponent become products with a square root: a root takes a tenth of the time of a call of `pow`.
+//! Outside of loops powers with a half in the exponent become products with a square root: a root takes a tenth of the time of a call of `pow`.
 
-use super::rewritten;
+use super::is_recorded;
 use crate::builtin::Op;
 use crate::builtin::arithmetic::POW;
 use crate::builtin::exponential::SQRT;
 use crate::graph::{Graph, Node, NodeId};
-use crate::program::Kernel;
+use crate::nest::Kernel;
+use crate::nest::depends::Depends;
 use crate::simplify::MAX_PRODUCT_EXPONENT;
 
 /// The rule of this pass, which may change the last bits of a power. It is applied behind the derivatives, since a root has no slope at 0
 /// where the power has one, and before semantics begin. See also [`crate::simplify::ROUNDING_RULES`].
-pub const ROOTS_RULE: &str = "x^(n + 1/2), whole 0 <= n <= 16: x^n * sqrt(x); with a minus: 1 over that";
+pub const ROOTS_RULE: &str =
+    "outside of loops x^(n + 1/2), whole 0 <= n <= 16: x^n * sqrt(x); with a minus: 1 over that";
 
 /// The kernel with the rule applied. Nodes that no store needs are left out where it applies.
 #[must_use]
 pub fn with_roots(kernel: Kernel) -> Kernel {
-    if !kernel.live().any(|(_, node)| half(&kernel.graph, node).is_some()) {
+    if is_recorded(&kernel) || !kernel.live().any(|(_, node)| half(&kernel.graph, node).is_some()) {
         return kernel;
     }
-    rewritten(kernel, |given, graph, id, new| {
-        let (x, whole, negative) = half(given, given.node(id))?;
+    let depends = Depends::of(&kernel);
+    kernel.rewritten(|given, graph, id, new| {
+        let (x, whole, negative) = half(given, given.node(id)).filter(|_| depends.place(id) == Depends::OUTSIDE)?;
         let x = new(x);
         let exponent = graph.constant(whole);
         let power = graph.pow(x, exponent);

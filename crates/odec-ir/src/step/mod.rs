@@ -11,7 +11,8 @@ pub mod rosenbrock;
 use crate::builtin::{arithmetic, logic, rounding};
 use crate::graph::{Graph, Node, NodeId};
 use crate::layout::Layout;
-use crate::program::{Array, ArrayId, Kernel, KernelRole, Program, Role, Store, Target};
+use crate::nest::{Element, Kernel, Store, Target};
+use crate::program::{Array, ArrayId, KernelRole, Program, Role};
 use crate::schedule::Malformed;
 use crate::span::Span;
 use crate::stage;
@@ -37,7 +38,7 @@ impl<'a> Writer<'a> {
     /// rounded once a term, as [`arithmetic::FMA`], for processors that have the instruction. `None` for a program of nests.
     pub fn new(program: &'a Program, kept: usize, given: usize, fused: bool) -> Option<Self> {
         let layout = Layout::of(program);
-        if program.has_loops() || layout.data > 0 {
+        if !program.is_straight() || layout.data > 0 {
             return None;
         }
         let mut arrays: Vec<Array> = (0..kept.max(given)).map(|i| scalar(format!("y.{i}"), Role::FirstOrder)).collect();
@@ -88,7 +89,7 @@ impl<'a> Writer<'a> {
             let id = NodeId(i as u32);
             let new = match source.node(id) {
                 Node::Time => t,
-                Node::Read(array) => match self.places[array.0 as usize] {
+                Node::Read(Element::Scalar(array)) => match self.places[array.0 as usize] {
                     Some(place) => self.graph.read(place),
                     None => *y.get(self.layout.state(array)).ok_or(Malformed::NoSlot(role))?,
                 },
@@ -216,11 +217,11 @@ impl<'a> Writer<'a> {
         }
         let mut stores = Vec::with_capacity(out.len());
         for (i, &node) in out.iter().enumerate() {
-            stores.push(Store { target: Target::Element(ArrayId(arrays.len() as u32)), node });
+            stores.push(Store { target: Target::set(ArrayId(arrays.len() as u32)), node });
             arrays.push(scalar(format!("out.{i}"), Role::Output));
         }
-        let kernel = Kernel { role: KernelRole::Outputs, graph, stores };
-        Some(crate::derive::assemble(program.name.clone(), arrays, vec![kernel]))
+        let kernel = Kernel::straight(KernelRole::Outputs, graph, stores);
+        Some(crate::derive::assemble(program.name.clone(), arrays, Vec::new(), Vec::new(), vec![kernel]))
     }
 }
 

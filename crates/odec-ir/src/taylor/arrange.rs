@@ -10,7 +10,7 @@ use crate::graph::{Node, NodeId};
 use crate::layout::Layout;
 use crate::nest::bind::{ListId, Run, Word};
 use crate::nest::frame::{Counter, Frame, Place, Stride};
-use crate::nest::{AccessId, Bound, Fold, LoopId, Nest, Target};
+use crate::nest::{AccessId, Bound, Element, Fold, Kernel, LoopId, Target};
 use crate::program::{Program, Role};
 
 /// Most lanes: with 20 orders they take 160 bytes each.
@@ -35,14 +35,15 @@ impl Table {
             varies: vec![true; layout.n],
         };
         for part in recurrences.parts() {
-            match (part.nest, bound) {
-                (None, _) => builder.scalars(part)?,
-                (Some(number), Some(bound)) => {
-                    for run in bound.runs.iter().filter(|run| run.nest == number && run.points > 0) {
-                        builder.nest(part, &program.nests[number], run, &bound.lists)?;
+            let kernel = &program.kernels[part.number];
+            match (part.straight, bound) {
+                (true, _) => builder.scalars(part)?,
+                (false, Some(bound)) => {
+                    for run in bound.runs.iter().filter(|run| run.kernel == part.number && run.points > 0) {
+                        builder.nest(part, kernel, run, &bound.lists)?;
                     }
                 }
-                (Some(_), None) => {}
+                (false, None) => {}
             }
         }
         // what sets comes before what adds
@@ -129,7 +130,7 @@ impl Builder<'_> {
                 Kind::Chain(sums)
             }
             Rule::Choose(_, a, b) => Kind::Choose(LATER, of(a)?, of(b)?),
-            Rule::Fixed | Rule::Time | Rule::State(_) | Rule::Element(_) | Rule::Fold(..) => Kind::Fixed,
+            Rule::Fixed | Rule::Time | Rule::State(_) | Rule::Fold(..) => Kind::Fixed,
         })
     }
 
@@ -187,10 +188,10 @@ impl Builder<'_> {
                         lane[i] = self.push(1, Kind::Given(vec![f64::from_bits(bits)]), None)? as u32;
                     }
                     Node::Time => lane[i] = self.push(1, Kind::Time, None)? as u32,
-                    Node::Read(array) if self.is_state(self.program.arrays[array.0 as usize].role) => {
+                    Node::Read(Element::Scalar(array)) if self.is_state(self.program.arrays[array.0 as usize].role) => {
                         lane[i] = self.layout.state(array) as u32;
                     }
-                    Node::Read(array) => {
+                    Node::Read(Element::Scalar(array)) => {
                         let place = self.layout.parameter(array) as u32;
                         lane[i] = self.push(1, Kind::Parameters(vec![place]), None)? as u32;
                     }
@@ -243,7 +244,7 @@ impl Builder<'_> {
     }
 
     /// Every node has a lane for each round of the loops that it depends on.
-    fn nest(&mut self, part: &Part, nest: &Nest, run: &Run, lists: &[Vec<u32>]) -> Result<(), Unsuited> {
+    fn nest(&mut self, part: &Part, nest: &Kernel, run: &Run, lists: &[Vec<u32>]) -> Result<(), Unsuited> {
         let frame = Frame::of(nest);
         let rounds = Rounds { nest, frame: &frame, words: &run.words, lists };
         let nowhere = self.push(1, Kind::Given(vec![f64::NAN]), None)? as u32;
@@ -264,7 +265,7 @@ impl Builder<'_> {
                     let len = values.len();
                     Spread { over, lanes: whole(self.push(len, Kind::Given(values), None)?, len) }
                 }
-                Node::Element(access) => {
+                Node::Read(Element::At(access)) => {
                     let over = rounds.sorted(nest.counters_of(access));
                     if rounds.count(&over) > MAX_LANES {
                         return Err(Unsuited::TooLarge);
@@ -327,7 +328,7 @@ impl Builder<'_> {
                     open.extend(late(rule).into_iter().enumerate().map(|(k, node)| (group, k, node, over.clone())));
                     Spread { lanes: whole(at, len), over }
                 }
-                Node::Read(_) | Node::Direction(_) | Node::DirectionElement(_) => {
+                Node::Read(Element::Scalar(_)) | Node::Direction(_) => {
                     Spread { over: Vec::new(), lanes: vec![nowhere] }
                 }
             };
@@ -341,9 +342,9 @@ impl Builder<'_> {
         let points = nest.counters();
         for store in &nest.stores {
             let (access, adds) = match store.target {
-                Target::Set(access) => (access, false),
-                Target::Add(access) => (access, true),
-                Target::Entry(..) => continue,
+                Target::Set(Element::At(access)) => (access, false),
+                Target::Add(Element::At(access)) => (access, true),
+                _ => continue,
             };
             let Some(spread) = &places[store.node.index()] else { continue };
             let (lanes, rows) = (rounds.spread(spread, &points)?, rounds.positions(access, &points));
@@ -374,7 +375,7 @@ fn late(rule: &Rule) -> Vec<usize> {
 /// The nodes of which a rule needs the order at hand.
 fn named(rule: &Rule) -> Vec<usize> {
     match rule {
-        Rule::Fixed | Rule::Time | Rule::State(_) | Rule::Element(_) => Vec::new(),
+        Rule::Fixed | Rule::Time | Rule::State(_) => Vec::new(),
         &Rule::Neg(a) | &Rule::Root(a) | &Rule::Fold(_, a) => vec![a],
         &Rule::Add(a, b)
         | &Rule::Sub(a, b)
@@ -401,7 +402,7 @@ fn shape(rule: &Rule, fixed: impl Fn(usize) -> bool) -> String {
         Rule::Power(..) => "power",
         Rule::Chain(_) => "chain",
         Rule::Choose(..) => "choose",
-        Rule::Time | Rule::State(_) | Rule::Element(_) | Rule::Fold(..) => "leaf",
+        Rule::Time | Rule::State(_) | Rule::Fold(..) => "leaf",
     };
     let named = named(rule);
     let equal = |k: usize| named.iter().position(|a| *a == named[k]).unwrap_or(k);
@@ -419,7 +420,7 @@ struct Spread {
 
 /// A nest at its extents.
 struct Rounds<'a> {
-    nest: &'a Nest,
+    nest: &'a Kernel,
     frame: &'a Frame,
     words: &'a [Word],
     lists: &'a [Vec<u32>],

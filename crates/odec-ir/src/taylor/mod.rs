@@ -15,7 +15,8 @@ pub mod step;
 
 use crate::graph::{Graph, Node, NodeId};
 use crate::layout::Layout;
-use crate::program::{Array, ArrayId, Kernel, KernelRole, Program, Role, Store, Target};
+use crate::nest::{Element, Kernel, Store, Target};
+use crate::program::{Array, ArrayId, KernelRole, Program, Role};
 use crate::span::Span;
 pub use arrange::MAX_LANES;
 use forms::Forms;
@@ -81,7 +82,7 @@ impl Model<'_> {
         fused: bool,
     ) -> Option<Vec<Vec<Option<NodeId>>>> {
         let Model { program, recurrences, layout, places } = *self;
-        if recurrences.has_loops() {
+        if !recurrences.is_straight() {
             return None;
         }
         let given = graph.len();
@@ -104,7 +105,7 @@ impl Model<'_> {
         for k in 0..order {
             if k > 0 {
                 let newest = |rule: &Rule| match *rule {
-                    Rule::State(array) => states[layout.state(array)][k],
+                    Rule::State(Element::Scalar(array)) => states[layout.state(array)][k],
                     _ => None,
                 };
                 forms.order(k, newest);
@@ -150,11 +151,11 @@ fn inputs_of(program: &Program) -> (Vec<Array>, Vec<ArrayId>) {
 fn program_of(name: &str, mut arrays: Vec<Array>, graph: Graph, nodes: &[NodeId]) -> Program {
     let mut stores = Vec::with_capacity(nodes.len());
     for (i, &node) in nodes.iter().enumerate() {
-        stores.push(Store { target: Target::Element(ArrayId(arrays.len() as u32)), node });
+        stores.push(Store { target: Target::set(ArrayId(arrays.len() as u32)), node });
         arrays.push(scalar(format!("result.{i}"), Role::Output));
     }
-    let kernel = Kernel { role: KernelRole::Outputs, graph, stores };
-    crate::derive::assemble(name.to_owned(), arrays, vec![kernel])
+    let kernel = Kernel::straight(KernelRole::Outputs, graph, stores);
+    crate::derive::assemble(name.to_owned(), arrays, Vec::new(), Vec::new(), vec![kernel])
 }
 
 /// A number without a place in a model.
@@ -177,7 +178,9 @@ fn copy(
             let operands: Vec<NodeId> = node.operands().iter().map(|a| zeroth[a.index()].unwrap_or(*a)).collect();
             into.call(op, &operands)
         }
-        Node::Read(array) => read[array.0 as usize].unwrap_or_else(|| into.read(places[array.0 as usize])),
+        Node::Read(Element::Scalar(array)) => {
+            read[array.0 as usize].unwrap_or_else(|| into.read(places[array.0 as usize]))
+        }
         leaf => into.insert(leaf),
     }
 }

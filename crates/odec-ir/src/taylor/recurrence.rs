@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::powers::{self, Powers};
 use crate::builtin::{Builtin, Op, arithmetic, exponential, gamma};
 use crate::graph::{Graph, Node, NodeId};
-use crate::nest::{AccessId, Fold};
-use crate::program::{ArrayId, KernelRole, Program, Role, Target};
+use crate::nest::{Element, Fold, Store, Target};
+use crate::program::{ArrayId, KernelRole, Program, Role};
 
 /// Most nodes that f and the derivatives its recurrences need may come to.
 pub const MAX_NODES: usize = 200_000;
@@ -32,10 +32,8 @@ pub(super) enum Rule {
     Fixed,
     /// t: 1 at order 1.
     Time,
-    /// A state.
-    State(ArrayId),
-    /// An element of an array of states.
-    Element(AccessId),
+    /// An element of a state.
+    State(Element),
     Add(usize, usize),
     Sub(usize, usize),
     Neg(usize),
@@ -63,16 +61,18 @@ pub struct Recurrences {
     parts: Vec<Part>,
 }
 
-/// One graph of the right-hand side: all of it, or in a program of nests that of one nest.
+/// The graph of one kernel of the right-hand side.
 #[derive(Clone)]
 pub(super) struct Part {
-    /// Position in [`Program::nests`].
-    pub nest: Option<usize>,
+    /// Position in [`Program::kernels`].
+    pub number: usize,
+    /// Without loops and with positions that are known.
+    pub straight: bool,
     /// The nodes of f, and those of the derivatives that the recurrences need.
     pub graph: Graph,
     /// Nodes with their rules, operands first.
     pub rules: BTreeMap<usize, Rule>,
-    /// Without loops: the state whose derivative it is, and the node.
+    /// Of a straight kernel: the state whose derivative it is, and the node.
     pub rows: Vec<(ArrayId, NodeId)>,
     /// No node jumps or bends.
     pub smooth: bool,
@@ -91,33 +91,27 @@ impl Recurrences {
             matches!(program.arrays[array.0 as usize].role, Role::Position | Role::Velocity | Role::FirstOrder)
         };
         let mut parts = Vec::new();
-        if let Some(rhs) = program.kernel(KernelRole::Rhs) {
-            let varies = |node: Node| matches!(node, Node::Time) || matches!(node, Node::Read(a) if is_state(a));
-            let mut rows = Vec::new();
-            for store in &rhs.stores {
-                if let Target::Element(row) = store.target {
-                    rows.push((row, store.node));
-                }
-            }
-            let mut roots: Vec<NodeId> = rows.iter().map(|r| r.1).collect();
-            let (graph, powers) = powers::collected(&rhs.graph, &mut roots);
-            for (row, root) in rows.iter_mut().zip(&roots) {
-                row.1 = *root;
-            }
-            let builder = Builder { graph, powers, varies: Vec::new(), leaf: &varies };
-            let (graph, rules, smooth) = builder.rules(roots)?;
-            parts.push(Part { nest: None, graph, rules, rows, smooth });
-        }
-        for (number, nest) in program.nests.iter().enumerate().filter(|(_, nest)| nest.role == KernelRole::Rhs) {
+        let rhs = program.kernels.iter().enumerate().filter(|(_, kernel)| kernel.role == KernelRole::Rhs);
+        for (number, kernel) in rhs {
             let varies = |node: Node| match node {
                 Node::Time => true,
-                Node::Element(access) => is_state(nest.array(access)),
+                Node::Read(element) => is_state(kernel.array(element)),
                 _ => false,
             };
-            let builder =
-                Builder { graph: nest.graph.clone(), powers: Powers::new(), varies: Vec::new(), leaf: &varies };
-            let (graph, rules, smooth) = builder.rules(nest.stores.iter().map(|s| s.node).collect())?;
-            parts.push(Part { nest: Some(number), graph, rules, rows: Vec::new(), smooth });
+            let straight = program.is_straight();
+            let mut roots: Vec<NodeId> = kernel.stores.iter().map(|s| s.node).collect();
+            let (graph, powers) = match straight {
+                true => powers::collected(&kernel.graph, &mut roots),
+                false => (kernel.graph.clone(), Powers::new()),
+            };
+            let row = |(s, &node): (&Store, &NodeId)| match s.target {
+                Target::Set(Element::Scalar(row)) => Some((row, node)),
+                _ => None,
+            };
+            let rows = kernel.stores.iter().zip(&roots).filter_map(row).collect();
+            let builder = Builder { graph, powers, varies: Vec::new(), leaf: &varies };
+            let (graph, rules, smooth) = builder.rules(roots)?;
+            parts.push(Part { number, straight, graph, rules, rows, smooth });
         }
         Ok(Recurrences { parts })
     }
@@ -132,9 +126,9 @@ impl Recurrences {
         self.parts.iter().all(|part| part.smooth)
     }
 
-    /// True for a program of nests.
-    pub fn has_loops(&self) -> bool {
-        self.parts.iter().any(|part| part.nest.is_some())
+    /// True for a straight program: its series can be written out.
+    pub fn is_straight(&self) -> bool {
+        self.parts.iter().all(|part| part.straight)
     }
 }
 
@@ -192,8 +186,7 @@ impl Builder<'_> {
         let node = self.graph.node(id);
         let op = match node {
             Node::Time => return Ok((Rule::Time, Vec::new())),
-            Node::Read(array) => return Ok((Rule::State(array), Vec::new())),
-            Node::Element(access) => return Ok((Rule::Element(access), Vec::new())),
+            Node::Read(element) => return Ok((Rule::State(element), Vec::new())),
             // as a product of many series it would need all partial ones
             Node::Fold(Fold::Product, ..) => return Err(Unsuited::Function("product")),
             Node::Fold(Fold::ArgMin | Fold::ArgMax, ..) => return Ok((Rule::Fixed, Vec::new())),

@@ -8,10 +8,12 @@ pub use nests::{NestCase, NestShape, nest_case, nest_inputs, nest_program};
 
 use crate::builtin::{self, Builtin, Notation, arithmetic, exponential, logic, rounding, trigonometric};
 use crate::derive;
-use crate::graph::{Graph, NodeId};
+use crate::graph::{Graph, Node, NodeId};
+use crate::interpret::Inputs;
 use crate::layout::Layout;
+use crate::nest::{Element, Kernel, Store, Target};
 use crate::number::Number;
-use crate::program::{Array, ArrayId, Kernel, KernelRole, Program, Role, Store, Target};
+use crate::program::{Array, ArrayId, KernelRole, Program, Role};
 use crate::span::Span;
 
 /// SplitMix64 (Steele, Lea and Flood 2014): small, seeded, the same everywhere.
@@ -183,16 +185,16 @@ pub fn parts(seed: u64, shape: Shape) -> Parts {
         }
         let mut stores: Vec<Store> = targets
             .iter()
-            .map(|&target| Store { target: Target::Element(target), node: growing.late(&mut random) })
+            .map(|&target| Store { target: Target::set(target), node: growing.late(&mut random) })
             .collect();
         if role == KernelRole::Rhs {
             let velocities = of(&[Role::Velocity]);
             for (position, velocity) in of(&[Role::Position]).into_iter().zip(velocities) {
                 let node = growing.graph.read(velocity);
-                stores.push(Store { target: Target::Element(position), node });
+                stores.push(Store { target: Target::set(position), node });
             }
         }
-        kernels.push(Kernel { role, graph: growing.graph, stores });
+        kernels.push(Kernel::straight(role, growing.graph, stores));
     }
     if random.chance(0.3) {
         let varying = random.chance(0.5);
@@ -204,7 +206,7 @@ pub fn parts(seed: u64, shape: Shape) -> Parts {
     Parts { arrays, kernels, t, y, p, w }
 }
 
-/// `varying`: most entries depend on states and time.
+/// M w by rows. `varying`: most entries depend on states and time.
 fn mass(random: &mut Random, states: &[ArrayId], parameters: &[ArrayId], varying: bool) -> Kernel {
     let mut graph = Graph::new();
     let mut stores = Vec::new();
@@ -213,15 +215,20 @@ fn mass(random: &mut Random, states: &[ArrayId], parameters: &[ArrayId], varying
             Some(&p) => graph.read(p),
             None => graph.constant(1.0),
         };
-        let node = if varying && random.chance(0.7) { vary(&mut graph, random, node, states) } else { node };
-        stores.push(Store { target: Target::Entry(row, row), node });
+        let times = |graph: &mut Graph, random: &mut Random, node, column: ArrayId| {
+            let node = if varying && random.chance(0.7) { vary(graph, random, node, states) } else { node };
+            let w = graph.direction(column);
+            graph.mul(node, w)
+        };
+        let mut sum = times(&mut graph, random, node, row);
         if i > 0 && random.chance(0.3) {
             let node = graph.constant(0.25);
-            let node = if varying && random.chance(0.7) { vary(&mut graph, random, node, states) } else { node };
-            stores.push(Store { target: Target::Entry(row, states[i - 1]), node });
+            let before = times(&mut graph, random, node, states[i - 1]);
+            sum = graph.add(before, sum);
         }
+        stores.push(Store { target: Target::set(row), node: sum });
     }
-    Kernel { role: KernelRole::Mass, graph, stores }
+    Kernel::straight(KernelRole::Mass, graph, stores)
 }
 
 /// A node made to depend on two states and time.
@@ -392,7 +399,40 @@ pub fn long(operations: usize, seed: u64) -> Program {
             };
             sum = if step % 2 == 0 { graph.add(sum, product) } else { graph.mul(sum, product) };
         }
-        stores.push(Store { target: Target::Element(ArrayId(i as u32)), node: sum });
+        stores.push(Store { target: Target::set(ArrayId(i as u32)), node: sum });
     }
-    derive::complete(arrays, vec![Kernel { role: KernelRole::Rhs, graph, stores }], format!("long{operations}"))
+    derive::complete(arrays, vec![Kernel::straight(KernelRole::Rhs, graph, stores)], format!("long{operations}"))
+}
+
+/// The value of every node of a straight kernel. An element outside the given slices is NaN.
+pub fn evaluate<T: Number>(program: &Program, layout: &Layout, kernel: &Kernel, inputs: Inputs<'_, T>) -> Vec<T> {
+    evaluate_graph(&kernel.graph, inputs.t, |node| {
+        let value = match node {
+            Node::Read(Element::Scalar(array)) => match program.arrays[array.0 as usize].role {
+                Role::Parameter | Role::Staged => inputs.p.get(layout.parameter(array)).copied(),
+                _ => inputs.y.get(layout.state(array)).copied(),
+            },
+            Node::Direction(Element::Scalar(array)) => inputs.w.get(layout.state(array)).copied(),
+            _ => None,
+        };
+        value.unwrap_or_else(|| T::constant(f64::NAN))
+    })
+}
+
+/// The value of every node of a graph, given that of the reads and directions.
+pub fn evaluate_graph<T: Number>(graph: &Graph, t: T, leaf: impl Fn(Node) -> T) -> Vec<T> {
+    let mut values: Vec<T> = Vec::with_capacity(graph.len());
+    for node in graph.nodes() {
+        let value = match node {
+            Node::Constant(bits) => T::constant(f64::from_bits(*bits)),
+            Node::Time => t,
+            Node::Call(op, args) => {
+                let args = args.map(|a| values[a.index()]);
+                T::call(op.0, &args[..usize::from(op.0.arity)])
+            }
+            _ => leaf(*node),
+        };
+        values.push(value);
+    }
+    values
 }

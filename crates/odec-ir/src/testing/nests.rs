@@ -6,7 +6,7 @@ use crate::builtin::{arithmetic, exponential, hyperbolic, logic, rounding, trigo
 use crate::graph::{Graph, Node, NodeId};
 use crate::layout::Layout;
 use crate::nest::{
-    Access, AccessId, Affine, Axis, AxisId, Edge, Extent, ExtentId, Fold, Loop, LoopId, Margin, Nest, Part, Space,
+    Access, AccessId, Affine, Axis, AxisId, Edge, Extent, ExtentId, Fold, Kernel, Loop, LoopId, Margin, Part, Space,
     Store, Sub, Subscript, Target,
 };
 use crate::program::{ArrayId, KernelRole, Pattern, Program, Role};
@@ -77,13 +77,13 @@ pub fn nest_inputs(program: &Program, seed: u64) -> (f64, Vec<f64>, Vec<f64>, Ve
 pub fn nest_program(seed: u64, sizes: [i64; 3], shape: NestShape) -> Program {
     let mut random = Random::new(seed);
     let world = World::new(&mut random, sizes, seed);
-    let mut nests = Vec::new();
+    let mut kernels = Vec::new();
     for (role, targets) in world.targets() {
         for array in targets {
-            nests.extend(world.equation(&mut random, role, array, shape));
+            kernels.extend(world.equation(&mut random, role, array, shape));
         }
         if role == KernelRole::Rhs && random.chance(0.5) {
-            nests.push(world.scatter(&mut random, shape));
+            kernels.push(world.scatter(&mut random, shape));
         }
     }
     Program {
@@ -91,8 +91,7 @@ pub fn nest_program(seed: u64, sizes: [i64; 3], shape: NestShape) -> Program {
         arrays: world.arrays,
         extents: world.extents,
         axes: world.axes,
-        kernels: Vec::new(),
-        nests,
+        kernels,
         jacobian: Pattern::default(),
         parameter_jacobian: Pattern::default(),
         mass: None,
@@ -201,7 +200,7 @@ impl World {
     }
 
     /// The nests that set one array: one over everything, or interior and shell.
-    fn equation(&self, random: &mut Random, role: KernelRole, array: ArrayId, shape: NestShape) -> Vec<Nest> {
+    fn equation(&self, random: &mut Random, role: KernelRole, array: ArrayId, shape: NestShape) -> Vec<Kernel> {
         let split = !self.axes_of(array).is_empty() && random.chance(0.6);
         let parts: &[Part] = if split { &[Part::Interior, Part::Shell] } else { &[Part::Whole] };
         let begin = random.clone();
@@ -218,18 +217,18 @@ impl World {
                 // q' = v
                 KernelRole::Rhs if self.arrays[array.0 as usize].role == Role::Position => {
                     let own = draw.own(ArrayId(array.0 + 1), &iterates);
-                    draw.graph.insert(Node::Element(own))
+                    draw.graph.read(own)
                 }
                 _ => draw.expression(shape.depth),
             };
             let own = draw.own(array, &iterates);
-            nests.push(draw.nest(iterates, vec![Store { target: Target::Set(own), node }]));
+            nests.push(draw.nest(iterates, vec![Store { target: Target::set(own), node }]));
         }
         nests
     }
 
     /// `u[row[e]]' += ...`
-    fn scatter(&self, random: &mut Random, shape: NestShape) -> Nest {
+    fn scatter(&self, random: &mut Random, shape: NestShape) -> Kernel {
         let mut draw = Draw::new(self, random, KernelRole::Rhs, Part::Whole, shape);
         draw.enter(Loop::over(&self.axes[2]), Some(AxisId(2)));
         let l = draw.scope[0].0;
@@ -238,7 +237,7 @@ impl World {
         let subs = vec![Subscript { sub: row, edge: Edge::Inside }];
         let target = draw.space.intern(Access { array: ArrayId(u as u32), subs, guard: None });
         let node = draw.expression(shape.depth);
-        draw.nest(vec![l], vec![Store { target: Target::Add(target), node }])
+        draw.nest(vec![l], vec![Store { target: Target::Add(target.into()), node }])
     }
 }
 
@@ -284,12 +283,12 @@ impl<'a> Draw<'a> {
         self.iterated = self.scope.len();
     }
 
-    fn nest(self, iterates: Vec<LoopId>, stores: Vec<Store>) -> Nest {
+    fn nest(self, iterates: Vec<LoopId>, stores: Vec<Store>) -> Kernel {
         let mut margins = self.margins;
         if self.part == Part::Whole {
             margins.clear();
         }
-        Nest { role: self.role, space: self.space, iterates, part: self.part, margins, graph: self.graph, stores }
+        Kernel { role: self.role, space: self.space, iterates, part: self.part, margins, graph: self.graph, stores }
     }
 
     fn own(&mut self, array: ArrayId, loops: &[LoopId]) -> AccessId {
@@ -422,7 +421,7 @@ impl<'a> Draw<'a> {
     fn size(&mut self, k: usize) -> NodeId {
         let size = self.world.of(&[Role::Size])[k];
         let access = self.space.scalar(size);
-        let (size, one) = (self.graph.insert(Node::Element(access)), self.graph.constant(1.0));
+        let (size, one) = (self.graph.read(access), self.graph.constant(1.0));
         self.graph.apply(&arithmetic::ADD, &[size, one])
     }
 
@@ -470,7 +469,7 @@ impl<'a> Draw<'a> {
         }
         let guard = self.guards(&guards, true);
         let access = self.space.intern(Access { array, subs, guard });
-        let element = self.graph.insert(Node::Element(access));
+        let element = self.graph.read(access);
         match self.guards(&guards, false) {
             None => element,
             Some(condition) => {
@@ -489,7 +488,7 @@ impl<'a> Draw<'a> {
             let g = if of_space { &mut self.space.guards } else { &mut self.graph };
             let (index, shift) = (g.insert(Node::Index(l)), g.constant(shift as f64));
             let place = g.add(index, shift);
-            let (first, last) = (g.constant(first), g.insert(Node::Element(last)));
+            let (first, last) = (g.constant(first), g.read(last));
             let (above, below) = (g.apply(&logic::LE, &[first, place]), g.apply(&logic::LE, &[place, last]));
             let both = g.apply(&logic::AND, &[above, below]);
             all = Some(match all {
@@ -508,7 +507,7 @@ impl<'a> Draw<'a> {
         let own = self.space.intern(Access { array: table, subs: subs.clone(), guard: None });
         let mut conditions = [NodeId(0); 2];
         for (g, condition) in [&mut self.space.guards, &mut self.graph].into_iter().zip(&mut conditions) {
-            let (zero, index) = (g.constant(0.0), g.insert(Node::Element(own)));
+            let (zero, index) = (g.constant(0.0), g.read(own));
             *condition = g.apply(&logic::LT, &[zero, index]);
         }
         let read: &[Role] = if self.role == KernelRole::Initial { &[Role::Parameter] } else { &[Role::FirstOrder] };
@@ -517,7 +516,7 @@ impl<'a> Draw<'a> {
         let Some(&array) = arrays.get(self.random.below(arrays.len())) else { return self.graph.constant(0.25) };
         let sub = Subscript { sub: Sub::Lookup { table, subs, shift: 0 }, edge: Edge::Inside };
         let access = self.space.intern(Access { array, subs: vec![sub], guard: Some(conditions[0]) });
-        let element = self.graph.insert(Node::Element(access));
+        let element = self.graph.read(access);
         let zero = self.graph.constant(0.0);
         self.graph.apply(&logic::IF, &[conditions[1], element, zero])
     }

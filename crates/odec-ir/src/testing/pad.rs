@@ -7,8 +7,8 @@ use crate::builtin::{Builtin, arithmetic, logic};
 use crate::derive;
 use crate::graph::{Graph, Node, NodeId};
 use crate::nest::{
-    Access, Affine, Axis, AxisId, Edge, Extent, ExtentId, Fold, Loop, LoopId, Margin, Nest, Part, Space, Store, Sub,
-    Subscript, Target,
+    Access, Affine, Axis, AxisId, Edge, Element, Extent, ExtentId, Fold, Kernel, Loop, LoopId, Margin, Part, Space,
+    Store, Sub, Subscript, Target,
 };
 use crate::program::{ArrayId, KernelRole, Program, Role};
 use crate::span::Span;
@@ -23,7 +23,7 @@ pub struct Sheet {
     /// So far.
     pub extents: Vec<Extent>,
     /// So far.
-    pub nests: Vec<Nest>,
+    pub kernels: Vec<Kernel>,
 }
 
 impl Sheet {
@@ -66,17 +66,17 @@ impl Sheet {
         let mut space = Space::new();
         let iterates = over.iter().map(|&a| space.push_loop(Loop::over(&self.axes[a.0 as usize]))).collect();
         let (graph, margins, stores) = (Graph::new(), Vec::new(), Vec::new());
-        Pad(RefCell::new(Nest { role, space, iterates, part, margins, graph, stores }))
+        Pad(RefCell::new(Kernel { role, space, iterates, part, margins, graph, stores }))
     }
 
     /// Adds a nest.
     pub fn push(&mut self, pad: Pad) {
-        self.nests.push(pad.0.into_inner());
+        self.kernels.push(pad.0.into_inner());
     }
 
     /// The program with its derivatives.
     pub fn finish(self, name: &str) -> Program {
-        derive::complete_nests(self.arrays, self.axes, self.extents, self.nests, name)
+        derive::complete_over(self.arrays, self.axes, self.extents, self.kernels, name)
     }
 }
 
@@ -101,7 +101,7 @@ pub fn through(table: ArrayId, subs: &[Subscript]) -> Subscript {
 }
 
 /// A nest being written.
-pub struct Pad(RefCell<Nest>);
+pub struct Pad(RefCell<Kernel>);
 
 /// An expression on a pad.
 #[derive(Clone, Copy)]
@@ -155,14 +155,14 @@ impl Pad {
     pub fn read(&self, array: ArrayId, subs: &[Subscript]) -> X<'_> {
         let nest = &mut *self.0.borrow_mut();
         let access = nest.space.intern(Access { array, subs: subs.to_vec(), guard: None });
-        self.node(nest.graph.insert(Node::Element(access)))
+        self.node(nest.graph.read(access))
     }
 
     /// An element that exists where a condition made by [`Pad::guard`] holds.
     pub fn read_if(&self, guard: NodeId, array: ArrayId, subs: &[Subscript]) -> X<'_> {
         let nest = &mut *self.0.borrow_mut();
         let access = nest.space.intern(Access { array, subs: subs.to_vec(), guard: Some(guard) });
-        self.node(nest.graph.insert(Node::Element(access)))
+        self.node(nest.graph.read(access))
     }
 
     /// A condition of accesses: the same formula as one of the nest, which must depend on indices, sizes and tables alone.
@@ -204,10 +204,10 @@ impl Pad {
         self.store(array, subs, x, Target::Add);
     }
 
-    fn store(&self, array: ArrayId, subs: &[Subscript], x: X<'_>, target: impl Fn(crate::nest::AccessId) -> Target) {
+    fn store(&self, array: ArrayId, subs: &[Subscript], x: X<'_>, target: impl Fn(Element) -> Target) {
         let nest = &mut *self.0.borrow_mut();
         let access = nest.space.intern(Access { array, subs: subs.to_vec(), guard: None });
-        nest.stores.push(Store { target: target(access), node: x.id });
+        nest.stores.push(Store { target: target(access.into()), node: x.id });
     }
 }
 

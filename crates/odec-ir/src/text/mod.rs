@@ -1,4 +1,4 @@
-//! The text form of a program: written by `Display`, read by [`Program::parse`], one line for each thing.
+//! The text form of a program: written by `Display`, read by [`crate::Program::parse`], one line for each thing.
 //!
 //! ```text
 //! program robertson
@@ -13,10 +13,10 @@
 //!   y1 = %2
 //! kernel jacobian
 //!   %0 = k1
-//!   y1 / y1 = %0
+//!   y1 / y1 += %0
 //! ```
 //!
-//! A program of nests has extents and axes, and nests in place of kernels:
+//! With index sets there are extents, axes and loops, and elements are named by accesses:
 //!
 //! ```text
 //! program rod
@@ -24,7 +24,7 @@
 //! axis i = 1 .. {N}
 //! first-order u [i]
 //! size N = 200
-//! nest rhs shell
+//! kernel rhs shell                        `interior`, `shell`; nothing: all points
 //!   loop i = 1 .. {N}
 //!   over i
 //!   margin i-1 in i
@@ -39,13 +39,13 @@
 //!   u[i] / u[i-1|] += %1
 //! ```
 //!
-//! Numbers are the shortest decimals that read back to the same bits. A name that is not a word, or that several inputs
-//! (states, parameters, staged) or several outputs bear, is written as `#7`, its position among the arrays. `w(y1)` is an element of the direction of a tangent kernel.
+//! Numbers are the shortest decimals that read back to the same bits. A name that is not a word, that several
+//! inputs bear, or an output beside another array, is written as `#7`, its position among the arrays. `w(y1)` is an element of the direction of a tangent kernel.
 //! Behind `@` stand the source ranges `start..end`, with `file:` before them unless it is file 0.
 
-mod nests;
+mod labels;
 mod read;
-mod read_nest;
+mod read_kernel;
 mod write;
 
 pub use read::TextError;
@@ -78,11 +78,6 @@ const KERNELS: [(KernelRole, &str); 11] = [
     (KernelRole::MassTimeDerivative, "mass-time-derivative"),
     (KernelRole::Outputs, "outputs"),
 ];
-
-/// Names of inputs and of outputs do not meet: the one are read, the others stored by one kernel.
-fn is_output(role: Role) -> bool {
-    matches!(role, Role::Output | Role::Conserved | Role::Expected)
-}
 
 /// Names that the text form writes bare: words with primes and dots, apart from those that mean a number or time.
 fn is_word(name: &str) -> bool {

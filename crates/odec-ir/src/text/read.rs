@@ -1,15 +1,14 @@
 //! Reading the text form. Any text gives a program or an error with its line.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fmt;
 
-use super::nests::Labels;
-use super::{KERNELS, ROLES, is_output, is_word};
+use super::ROLES;
+use super::labels::Labels;
 use crate::builtin;
-use crate::derive;
-use crate::graph::{Graph, Node, NodeId};
-use crate::nest::{Axis, Extent, Nest};
-use crate::program::{Array, ArrayId, Kernel, KernelRole, Program, Role, Store, Target};
+use crate::graph::{Node, NodeId};
+use crate::nest::{Axis, Extent, Kernel, Target};
+use crate::program::{Array, Program, Role};
 use crate::span::Span;
 
 /// Where and why a text is not a program.
@@ -46,13 +45,6 @@ impl Program {
         if count(Role::Position) != count(Role::Velocity) {
             return Err(TextError { line: 1, message: "every position has a velocity".into() });
         }
-        if reader.arrays.iter().all(|a| a.axes.is_empty()) && reader.nests.is_empty() {
-            let (extents, axes) = (reader.extents, reader.axes);
-            return Ok(Program { extents, axes, ..derive::assemble(name, reader.arrays, reader.kernels) });
-        }
-        if !reader.kernels.is_empty() {
-            return Err(TextError { line: 1, message: "arrays with axes have nests, not kernels".into() });
-        }
         reader.program(name)
     }
 }
@@ -63,14 +55,12 @@ pub(super) struct Reader {
     pub(super) extents: Vec<Extent>,
     pub(super) axes: Vec<Axis>,
     pub(super) arrays: Vec<Array>,
-    /// Array of each name, inputs and outputs apart; `None` if several bear it.
-    by_name: [HashMap<String, Option<ArrayId>>; 2],
-    pub(super) kernels: Vec<Kernel>,
     /// With their first lines.
-    pub(super) nests: Vec<(usize, Nest)>,
-    /// Of what the last nest refers to.
+    pub(super) kernels: Vec<(usize, Kernel)>,
+    /// Of what the last kernel refers to.
     pub(super) labels: Labels,
-    stored: std::collections::HashSet<Target>,
+    /// What the last kernel stores.
+    pub(super) stored: HashSet<Target>,
 }
 
 pub(super) type Outcome<T> = Result<T, String>;
@@ -95,21 +85,10 @@ impl Reader {
             [Token::Word("axis"), name, Token::Word("="), Token::Word(first), Token::Word(".."), Token::Word(last)] => {
                 self.axis(name, first, last, spans.first().copied().unwrap_or_default())
             }
-            [Token::Word("nest"), Token::Word(role), Token::Word(part)] => self.nest(role, part, number),
-            [Token::Word("kernel"), Token::Word(role)] => self.kernel(role),
-            _ if !self.nests.is_empty() => self.nest_line(&tokens, &spans),
-            [Token::Word(first), Token::Word("="), rest @ ..] if first.starts_with('%') => {
-                self.node(first, rest, &spans)
-            }
-            [Token::Word(target), Token::Word("="), Token::Word(node)] => {
-                let output = self.kernels.last().is_some_and(|k| k.role == KernelRole::Outputs);
-                let target = Target::Element(self.array(target, output)?);
-                self.store(target, node)
-            }
-            [Token::Word(row), Token::Word("/"), Token::Word(column), Token::Word("="), Token::Word(node)] => {
-                let target = Target::Entry(self.array(row, false)?, self.array(column, false)?);
-                self.store(target, node)
-            }
+            [Token::Word("kernel"), Token::Word(role)] => self.kernel(role, "whole", number),
+            [Token::Word("kernel"), Token::Word(role), Token::Word(part)] => self.kernel(role, part, number),
+            _ if !self.kernels.is_empty() => self.kernel_line(&tokens, &spans),
+            [Token::Word(word), ..] if word.starts_with(['%', '?']) => Err("a node outside a kernel".into()),
             [Token::Word(role), name, rest @ ..] => self.declare(role, name, rest, &spans),
             _ => Err("neither a declaration, a kernel, a node nor a store".into()),
         }
@@ -118,9 +97,6 @@ impl Reader {
     fn declare(&mut self, role: &str, name: &Token, mut rest: &[Token], spans: &[Span]) -> Outcome<()> {
         let role = ROLES.iter().find(|(_, text)| *text == role).map(|(r, _)| *r);
         let role = role.ok_or("neither a declaration, a kernel, a node nor a store")?;
-        if !self.kernels.is_empty() || !self.nests.is_empty() {
-            return Err("arrays come before kernels".into());
-        }
         let span = spans.first().copied().unwrap_or_default();
         let mut array = Array {
             name: name.text(),
@@ -165,114 +141,7 @@ impl Reader {
                 }
             };
         }
-        let id = ArrayId(self.arrays.len() as u32);
-        let names = &mut self.by_name[usize::from(is_output(role))];
-        names.entry(array.name.clone()).and_modify(|known| *known = None).or_insert(Some(id));
         self.arrays.push(array);
-        Ok(())
-    }
-
-    fn kernel(&mut self, role: &str) -> Outcome<()> {
-        let role = KERNELS.iter().find(|(_, text)| *text == role).map(|(r, _)| *r);
-        let role = role.ok_or("no kernel of this role")?;
-        if !self.nests.is_empty() {
-            return Err("a program has kernels or nests".into());
-        }
-        if self.kernels.iter().any(|k| k.role == role) {
-            return Err("a second kernel of this role".into());
-        }
-        self.kernels.push(Kernel { role, graph: Graph::new(), stores: Vec::new() });
-        self.stored.clear();
-        Ok(())
-    }
-
-    fn node(&mut self, name: &str, tokens: &[Token], spans: &[Span]) -> Outcome<()> {
-        let node = self.node_of(tokens)?;
-        let graph = &mut self.kernels.last_mut().ok_or("a node outside a kernel")?.graph;
-        if name != format!("%{}", graph.len()) {
-            return Err(format!("the next node is %{}", graph.len()));
-        }
-        let before = graph.len();
-        let id = graph.insert(node);
-        if graph.len() == before {
-            return Err(format!("the same as %{}", id.0));
-        }
-        for &span in spans {
-            graph.add_span(id, span);
-        }
-        Ok(())
-    }
-
-    fn node_of(&self, tokens: &[Token]) -> Outcome<Node> {
-        let [Token::Word(head), args @ ..] = tokens else { return Err("a node is missing".into()) };
-        if args.is_empty() {
-            return if *head == "time" {
-                Ok(Node::Time)
-            } else if let Some(x) = number(head) {
-                Ok(Node::Constant(x.to_bits()))
-            } else if let Some(array) = head.strip_prefix("w(").and_then(tail) {
-                let array = self.array(array, false)?;
-                match self.arrays[array.0 as usize].role {
-                    Role::Position | Role::Velocity | Role::FirstOrder => Ok(Node::Direction(array)),
-                    _ => Err("only states have a direction".into()),
-                }
-            } else {
-                let array = self.array(head, false)?;
-                match self.arrays[array.0 as usize].role {
-                    Role::Output | Role::Conserved | Role::Expected => Err("outputs cannot be read".into()),
-                    _ => Ok(Node::Read(array)),
-                }
-            };
-        }
-        call(head, args, |token| match token {
-            Token::Word(text) => self.node_id(text),
-            Token::Quoted(_) => Err("operands are nodes".into()),
-        })
-    }
-
-    fn node_id(&self, text: &str) -> Outcome<NodeId> {
-        let len = self.kernels.last().map_or(0, |k| k.graph.len());
-        let id = text.strip_prefix('%').and_then(|digits| digits.parse::<u32>().ok());
-        id.filter(|&id| (id as usize) < len).map(NodeId).ok_or_else(|| format!("`{text}` is not an earlier node"))
-    }
-
-    fn array(&self, text: &str, output: bool) -> Outcome<ArrayId> {
-        if let Some(digits) = text.strip_prefix('#') {
-            let id = digits.parse::<u32>().ok().filter(|&id| (id as usize) < self.arrays.len());
-            return id.map(ArrayId).ok_or_else(|| format!("there is no array {text}"));
-        }
-        match self.by_name[usize::from(output)].get(text).filter(|_| is_word(text)) {
-            Some(Some(id)) => Ok(*id),
-            Some(None) => Err(format!("several arrays are called `{text}`; refer to one by `#` and its position")),
-            None => Err(format!("no array is called `{text}`")),
-        }
-    }
-
-    fn store(&mut self, target: Target, node: &str) -> Outcome<()> {
-        let node = self.node_id(node)?;
-        let role = self.kernels.last().map(|k| k.role).ok_or("a store outside a kernel")?;
-        let is = |array: ArrayId, roles: &[Role]| roles.contains(&self.arrays[array.0 as usize].role);
-        let states = [Role::Position, Role::Velocity, Role::FirstOrder];
-        let fits = match (role, target) {
-            (KernelRole::Jacobian | KernelRole::Mass | KernelRole::MassJacobian, Target::Entry(i, j)) => {
-                is(i, &states) && is(j, &states)
-            }
-            (KernelRole::ParameterJacobian, Target::Entry(i, j)) => is(i, &states) && is(j, &[Role::Parameter]),
-            (KernelRole::Jacobian | KernelRole::Mass | KernelRole::MassJacobian | KernelRole::ParameterJacobian, _)
-            | (_, Target::Entry(..)) => false,
-            (KernelRole::Prepare, Target::Element(i)) => is(i, &[Role::Staged]),
-            (KernelRole::Outputs, Target::Element(i)) => is(i, &[Role::Output, Role::Conserved, Role::Expected]),
-            (_, Target::Element(i)) => is(i, &states),
-        };
-        if !fits {
-            return Err("the kernel does not store this".into());
-        }
-        if !self.stored.insert(target) {
-            return Err("stored twice".into());
-        }
-        if let Some(kernel) = self.kernels.last_mut() {
-            kernel.stores.push(Store { target, node });
-        }
         Ok(())
     }
 }

@@ -1,13 +1,12 @@
 //! Writing the text form.
 
-use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter, Write};
 
-use super::nests::{FOLDS, Labels, PARTS, labels};
-use super::{KERNELS, ROLES, is_output, is_word};
+use super::labels::{FOLDS, Labels, PARTS};
+use super::{KERNELS, ROLES, is_word};
 use crate::graph::{Graph, Node, NodeId};
-use crate::nest::{self, Access, AccessId, Nest};
-use crate::program::{Array, ArrayId, Kernel, Program, Role, Target};
+use crate::nest::{Kernel, Part, Space, Target};
+use crate::program::{Array, Program, Role};
 use crate::span::Span;
 
 /// Column of the source ranges.
@@ -16,12 +15,8 @@ const SPAN_COLUMN: usize = 40;
 impl Display for Program {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "program {}", name(&self.name))?;
-        // A nest lists what it reads and what it stores together.
-        let arrays = match self.has_loops() {
-            true => labels(self.arrays.iter().map(|a| a.name.as_str())),
-            false => names(&self.arrays),
-        };
-        let mut labels = Labels { arrays, ..Labels::default() };
+        let mut labels = Labels::default();
+        labels.of_arrays(&self.arrays);
         labels.of_axes(&self.axes, &self.extents);
         for extent in &self.extents {
             let line = format!("extent {} = {}", name(&extent.text), extent.value);
@@ -35,26 +30,10 @@ impl Display for Program {
             write_array(f, array, &labels)?;
         }
         for kernel in &self.kernels {
-            write_kernel(f, kernel, &labels)?;
-        }
-        for nest in &self.nests {
-            write_nest(f, nest, &mut labels)?;
+            write_kernel(f, kernel, &mut labels)?;
         }
         Ok(())
     }
-}
-
-/// How each array is referred to.
-fn names(arrays: &[Array]) -> Vec<String> {
-    let mut uses: HashMap<(bool, &str), usize> = HashMap::new();
-    for array in arrays {
-        *uses.entry((is_output(array.role), array.name.as_str())).or_default() += 1;
-    }
-    let name = |(i, a): (usize, &Array)| match uses.get(&(is_output(a.role), a.name.as_str())) {
-        Some(1) if is_word(&a.name) => a.name.clone(),
-        _ => format!("#{i}"),
-    };
-    arrays.iter().enumerate().map(name).collect()
 }
 
 /// A finite number as the shortest decimal; NaN with its bits unless it is the usual one.
@@ -119,26 +98,23 @@ fn write_array(f: &mut Formatter<'_>, array: &Array, labels: &Labels) -> fmt::Re
     write_line(f, line, &[array.span])
 }
 
-/// A node of a kernel; of a nest with the accesses of its space; of its guards with `?` for `%`.
+/// A node of a kernel, with the accesses of its space; of its guards with `?` for `%`.
 fn write_node(
     f: &mut Formatter<'_>,
     graph: &Graph,
     i: usize,
     sign: char,
     labels: &Labels,
-    accesses: &[Access],
+    space: &Space,
 ) -> fmt::Result {
     let node = graph.nodes()[i];
-    let access = |a: AccessId| accesses.get(a.0 as usize).map_or_else(String::new, |a| labels.access(a));
     let mut line = format!("  {sign}{i} = ");
     match node {
         Node::Constant(bits) => line += &number(f64::from_bits(bits)),
         Node::Time => line += "time",
-        Node::Read(array) => line += labels.array(array),
-        Node::Direction(array) => write!(line, "w({})", labels.array(array))?,
+        Node::Read(element) => line += &labels.of_element(element, space),
+        Node::Direction(element) => write!(line, "w({})", labels.of_element(element, space))?,
         Node::Index(l) => write!(line, "index {}", labels.loop_(l))?,
-        Node::Element(a) => line += &access(a),
-        Node::DirectionElement(a) => write!(line, "w({})", access(a))?,
         Node::Fold(fold, over, term) => {
             let name = FOLDS.iter().find(|(f, _)| *f == fold).map_or("", |(_, text)| text);
             write!(line, "{name} {} {sign}{}", labels.loop_(over), term.0)?;
@@ -155,62 +131,49 @@ fn write_node(
 }
 
 /// Guards and accesses in the order in which they were made, then the nodes.
-fn write_nest(f: &mut Formatter<'_>, nest: &Nest, labels: &mut Labels) -> fmt::Result {
-    let role = KERNELS.iter().find(|(r, _)| *r == nest.role).map_or("", |(_, text)| text);
-    let part = PARTS.iter().find(|(p, _)| *p == nest.part).map_or("", |(_, text)| text);
-    writeln!(f, "nest {role} {part}")?;
-    labels.of_loops(nest.space.loops());
-    for l in nest.space.loops() {
+fn write_kernel(f: &mut Formatter<'_>, kernel: &Kernel, labels: &mut Labels) -> fmt::Result {
+    let role = KERNELS.iter().find(|(r, _)| *r == kernel.role).map_or("", |(_, text)| text);
+    let part = PARTS.iter().find(|(p, _)| *p == kernel.part).map_or("", |(_, text)| text);
+    match kernel.part {
+        Part::Whole => writeln!(f, "kernel {role}")?,
+        Part::Interior | Part::Shell => writeln!(f, "kernel {role} {part}")?,
+    }
+    let space = &kernel.space;
+    labels.of_loops(space.loops());
+    for l in space.loops() {
         let [first, last] = [&l.first, &l.last].map(|end| labels.affine(end));
         write_line(f, format!("  loop {} = {first} .. {last}", name(&l.name)), &[l.span])?;
     }
-    if !nest.iterates.is_empty() {
-        let loops: Vec<&str> = nest.iterates.iter().map(|&l| labels.loop_(l)).collect();
+    if !kernel.iterates.is_empty() {
+        let loops: Vec<&str> = kernel.iterates.iter().map(|&l| labels.loop_(l)).collect();
         writeln!(f, "  over {}", loops.join(" "))?;
     }
-    for margin in &nest.margins {
+    for margin in &kernel.margins {
         writeln!(f, "  margin {} in {}", labels.affine(&margin.sub), labels.axis(margin.axis))?;
     }
-    let accesses = nest.space.accesses();
-    let guards = &nest.space.guards;
+    let guards = &space.guards;
     let mut written = 0;
-    for access in accesses {
+    for access in space.accesses() {
         let end = access.guard.map_or(written, |g| written.max(g.index() + 1));
         for i in written..end {
-            write_node(f, guards, i, '?', labels, accesses)?;
+            write_node(f, guards, i, '?', labels, space)?;
         }
         written = end;
         writeln!(f, "  access {}", labels.access(access))?;
     }
     for i in written..guards.len() {
-        write_node(f, guards, i, '?', labels, accesses)?;
+        write_node(f, guards, i, '?', labels, space)?;
     }
-    for i in 0..nest.graph.len() {
-        write_node(f, &nest.graph, i, '%', labels, accesses)?;
+    for i in 0..kernel.graph.len() {
+        write_node(f, &kernel.graph, i, '%', labels, space)?;
     }
-    let access = |a: AccessId| accesses.get(a.0 as usize).map_or_else(String::new, |a| labels.access(a));
-    for store in &nest.stores {
+    let of = |element| labels.of_element(element, space);
+    for store in &kernel.stores {
         let node = store.node.0;
         match store.target {
-            nest::Target::Set(a) => writeln!(f, "  {} = %{node}", access(a))?,
-            nest::Target::Add(a) => writeln!(f, "  {} += %{node}", access(a))?,
-            nest::Target::Entry(row, column) => writeln!(f, "  {} / {} += %{node}", access(row), access(column))?,
-        }
-    }
-    Ok(())
-}
-
-fn write_kernel(f: &mut Formatter<'_>, kernel: &Kernel, labels: &Labels) -> fmt::Result {
-    let role = KERNELS.iter().find(|(r, _)| *r == kernel.role).map_or("", |(_, text)| text);
-    writeln!(f, "kernel {role}")?;
-    let name = |a: ArrayId| labels.array(a);
-    for i in 0..kernel.graph.len() {
-        write_node(f, &kernel.graph, i, '%', labels, &[])?;
-    }
-    for store in &kernel.stores {
-        match store.target {
-            Target::Element(row) => writeln!(f, "  {} = %{}", name(row), store.node.0)?,
-            Target::Entry(row, column) => writeln!(f, "  {} / {} = %{}", name(row), name(column), store.node.0)?,
+            Target::Set(element) => writeln!(f, "  {} = %{node}", of(element))?,
+            Target::Add(element) => writeln!(f, "  {} += %{node}", of(element))?,
+            Target::Entry(row, column) => writeln!(f, "  {} / {} += %{node}", of(row), of(column))?,
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use odec_ir::nest::frame::{Counter, Frame, Place, Stride};
 use odec_ir::nest::lift::{self, Lifted};
 use odec_ir::nest::schedule::{Body, Schedule, Step};
-use odec_ir::nest::{Access, AccessId, AxisId, Edge, LoopId, Nest, Sub, Subscript, Target};
+use odec_ir::nest::{Access, AccessId, AxisId, Edge, Element, Kernel, LoopId, Sub, Subscript, Target};
 use odec_ir::{KernelRole, Lowering, Node, NodeId, Program, Role, expand};
 
 use crate::lower::{self, OUT, P, W, Y};
@@ -61,7 +61,7 @@ pub(crate) struct Site {
 
 /// A nest ready to be written as code.
 pub(crate) struct Plan {
-    pub(crate) nest: Nest,
+    pub(crate) nest: Kernel,
     pub(crate) frame: Frame,
     pub(crate) schedule: Schedule,
     pub(crate) walks: Vec<Walk>,
@@ -97,7 +97,7 @@ impl Plan {
     ///
     /// # Errors
     /// What no code can be written for.
-    pub(crate) fn of(program: &Program, nest: &Nest) -> Result<Plan, JitError> {
+    pub(crate) fn of(program: &Program, nest: &Kernel) -> Result<Plan, JitError> {
         Plan::with(program, nest, lift::lifted)
     }
 
@@ -105,14 +105,14 @@ impl Plan {
     ///
     /// # Errors
     /// As [`Plan::of`].
-    pub(crate) fn plain(program: &Program, nest: &Nest) -> Result<Plan, JitError> {
+    pub(crate) fn plain(program: &Program, nest: &Kernel) -> Result<Plan, JitError> {
         Plan::with(program, nest, |_| None)
     }
 
-    fn with(program: &Program, nest: &Nest, lift: impl Fn(&Nest) -> Option<Lifted>) -> Result<Plan, JitError> {
+    fn with(program: &Program, nest: &Kernel, lift: impl Fn(&Kernel) -> Option<Lifted>) -> Result<Plan, JitError> {
         // The frame is that of the program's nest, which binding knows: expansion may lose accesses.
         let frame = Frame::of(nest);
-        let mut nest = expand::expanded_nest(nest);
+        let mut nest = expand::expanded(nest);
         readable(program, &nest)?;
         let (mut values, mut start) = (Vec::new(), Vec::new());
         if let Some(lifted) = lift(&nest) {
@@ -148,8 +148,8 @@ impl Plan {
     }
 
     /// Where an access of a use lies; the plan has all that the schedule asks for.
-    pub(crate) fn site(&self, access: AccessId, used: Use) -> Option<Site> {
-        self.sites[access.0 as usize][used as usize]
+    pub(crate) fn site(&self, element: Element, used: Use) -> Option<Site> {
+        self.sites[element.access()?.0 as usize][used as usize]
     }
 
     /// Position of the kept value that an access reads.
@@ -193,13 +193,13 @@ impl Plan {
         let live = self.live();
         for (_, node) in self.nest.graph.nodes().iter().enumerate().filter(|(i, _)| live[*i]) {
             match *node {
-                Node::Element(access) => uses.push((access, Use::Input)),
-                Node::DirectionElement(access) => uses.push((access, Use::Direction)),
+                Node::Read(Element::At(access)) => uses.push((access, Use::Input)),
+                Node::Direction(Element::At(access)) => uses.push((access, Use::Direction)),
                 _ => {}
             }
         }
         for store in &self.nest.stores {
-            if let Target::Set(access) | Target::Add(access) = store.target {
+            if let Target::Set(Element::At(access)) | Target::Add(Element::At(access)) = store.target {
                 uses.push((access, Use::Result));
             }
         }
@@ -305,13 +305,13 @@ impl Plan {
     fn walks_of_step(&self, step: &Step) -> (Option<Site>, Option<u32>) {
         match step {
             Step::Compute(node) => match self.nest.graph.node(*node) {
-                Node::Element(access) => (self.site(access, Use::Input), None),
-                Node::DirectionElement(access) => (self.site(access, Use::Direction), None),
+                Node::Read(element) => (self.site(element, Use::Input), None),
+                Node::Direction(element) => (self.site(element, Use::Direction), None),
                 Node::Index(l) => (None, self.indices[l.0 as usize]),
                 _ => (None, None),
             },
             Step::Store(k) => match self.nest.stores[*k as usize].target {
-                Target::Set(access) | Target::Add(access) => (self.site(access, Use::Result), None),
+                Target::Set(element) | Target::Add(element) => (self.site(element, Use::Result), None),
                 Target::Entry(..) => (None, self.slots[*k as usize]),
             },
             Step::Loop(_) => (None, None),
@@ -349,7 +349,7 @@ impl Plan {
                         _ => return false,
                     },
                     Node::Index(l) if self.indices[l.0 as usize].is_some() => return false,
-                    Node::Element(_) | Node::DirectionElement(_) => count(self.walks_of_step(step).0),
+                    Node::Read(_) | Node::Direction(_) => count(self.walks_of_step(step).0),
                     _ => {}
                 },
                 Step::Store(k) => match self.nest.stores[*k as usize].target {
@@ -402,7 +402,7 @@ fn size(steps: &[Step], depth: usize) -> Result<usize, JitError> {
 }
 
 /// Refuses nests that read what callers do not give them, or that call what must not be called.
-fn readable(program: &Program, nest: &Nest) -> Result<(), JitError> {
+fn readable(program: &Program, nest: &Kernel) -> Result<(), JitError> {
     use KernelRole::{Initial, MassJacobian, MassTimeDerivative, Outputs, Prepare, Tangent};
     let role = nest.role;
     let malformed = || Err(JitError::Malformed(format!("a {role:?} nest reads an input it is not given")));
@@ -411,10 +411,10 @@ fn readable(program: &Program, nest: &Nest) -> Result<(), JitError> {
     let live = nest.graph.reachable(nest.stores.iter().map(|store| store.node));
     for (_, node) in nest.graph.nodes().iter().enumerate().filter(|(i, _)| live[*i]) {
         match *node {
-            Node::Read(_) | Node::Direction(_) => return malformed(),
-            Node::Element(access) | Node::DirectionElement(access) => {
-                let array = nest.array(access);
-                let direction = matches!(node, Node::DirectionElement(_));
+            Node::Read(Element::Scalar(_)) | Node::Direction(Element::Scalar(_)) => return malformed(),
+            Node::Read(element) | Node::Direction(element) => {
+                let array = nest.array(element);
+                let direction = matches!(node, Node::Direction(_));
                 let given = match program.arrays[array.0 as usize].role {
                     Role::Position | Role::Velocity | Role::FirstOrder => !stateless && (directed || !direction),
                     Role::Parameter | Role::Size | Role::Table => !direction,

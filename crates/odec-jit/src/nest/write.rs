@@ -10,7 +10,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, FuncRef, Function, InstBuilder, MemFlagsData, Type, Value, types};
 use odec_ir::nest::frame::{Counter, DROPPED, Stride};
 use odec_ir::nest::schedule::{Body, Step};
-use odec_ir::nest::{LoopId, Target};
+use odec_ir::nest::{Element, LoopId, Target};
 use odec_ir::{Lowering, Node, NodeId, Primitive};
 
 use super::plan::{Origin, Plan, Site, Use};
@@ -147,7 +147,7 @@ impl Writer<'_, '_> {
                         self.keep_value(*node)?;
                     }
                 }
-                Step::Store(store) => self.store(*store),
+                Step::Store(store) => self.store(*store)?,
                 Step::Loop(body) => self.run(body)?,
             }
         }
@@ -434,11 +434,11 @@ impl Writer<'_, '_> {
     fn compute(&mut self, id: NodeId) -> Result<(), JitError> {
         let node = self.plan.nest.graph.node(id);
         let known = match node {
-            Node::Constant(_) | Node::Fold(..) | Node::Read(_) | Node::Direction(_) => return Ok(()),
+            Node::Constant(_) | Node::Fold(..) => return Ok(()),
             Node::Time => Known::number(self.args[TIME]),
             Node::Index(l) => self.index(l),
-            Node::Element(access) => self.found(access, Use::Input)?,
-            Node::DirectionElement(access) => self.found(access, Use::Direction)?,
+            Node::Read(element) => self.found(element, Use::Input)?,
+            Node::Direction(element) => self.found(element, Use::Direction)?,
             Node::Call(op, args) => match op.0.lowering {
                 Lowering::Primitive(primitive) => self.call(primitive, args),
                 Lowering::Libm(name) => {
@@ -456,12 +456,12 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn found(&mut self, access: odec_ir::nest::AccessId, used: Use) -> Result<Known, JitError> {
-        if let Some(value) = self.plan.kept_at(access) {
+    fn found(&mut self, element: Element, used: Use) -> Result<Known, JitError> {
+        if let Some(value) = element.access().and_then(|access| self.plan.kept_at(access)) {
             return self.kept_value(value);
         }
-        let site = self.plan.site(access, used);
-        let site = site.ok_or_else(|| JitError::Malformed("an element that has no place".to_string()))?;
+        let site = self.plan.site(element, used);
+        let site = site.ok_or_else(without_place)?;
         Ok(self.element(site))
     }
 
@@ -538,13 +538,12 @@ impl Writer<'_, '_> {
 
     // Stores.
 
-    fn store(&mut self, store: u32) {
+    fn store(&mut self, store: u32) -> Result<(), JitError> {
         let plan = self.plan;
         let row = plan.nest.stores[store as usize];
         if self.width == Width::One {
             let number = self.number(row.node);
-            self.store_round(store, 0, number);
-            return;
+            return self.store_round(store, 0, number);
         }
         let pair = self.number(row.node);
         let site = match row.target {
@@ -558,35 +557,37 @@ impl Writer<'_, '_> {
             }
             _ => self.delayed.push((store, pair)),
         }
+        Ok(())
     }
 
     /// Does the stores that wait, one round after the other.
-    fn store_delayed(&mut self) {
+    fn store_delayed(&mut self) -> Result<(), JitError> {
         let delayed = std::mem::take(&mut self.delayed);
         for round in 0..2 {
             for &(store, pair) in &delayed {
                 let number = self.pos.ins().extractlane(pair, round as u8);
-                self.store_round(store, round, number);
+                self.store_round(store, round, number)?;
             }
         }
+        Ok(())
     }
 
-    fn store_round(&mut self, store: u32, ahead: u32, number: Value) {
+    fn store_round(&mut self, store: u32, ahead: u32, number: Value) -> Result<(), JitError> {
         let plan = self.plan;
         let flags = MemFlagsData::trusted();
         match plan.nest.stores[store as usize].target {
             Target::Set(access) => {
-                let Some(site) = plan.site(access, Use::Result) else { return };
+                let site = plan.site(access, Use::Result).ok_or_else(without_place)?;
                 let (address, offset) = self.place(site, ahead);
                 self.pos.ins().store(flags, number, address, offset);
             }
             Target::Add(access) => {
-                let Some(site) = plan.site(access, Use::Result) else { return };
+                let site = plan.site(access, Use::Result).ok_or_else(without_place)?;
                 let (address, offset) = self.place(site, ahead);
                 self.add_to(address, offset, number);
             }
             Target::Entry(..) => {
-                let Some(walk) = plan.slots[store as usize] else { return };
+                let walk = plan.slots[store as usize].ok_or_else(without_place)?;
                 let slot = self.listed(walk, ahead);
                 let checked = plan.frame.slots[store as usize].as_ref().is_some_and(|slots| slots.checked);
                 let (slot, number) = if checked {
@@ -605,6 +606,7 @@ impl Writer<'_, '_> {
                 self.add_to(address, 0, number);
             }
         }
+        Ok(())
     }
 
     fn add_to(&mut self, address: Value, offset: i32, number: Value) {
@@ -749,7 +751,7 @@ impl Writer<'_, '_> {
         let mark = self.undo.len();
         self.rounds.push(Round { counter: body.counter, k });
         self.steps(&body.steps)?;
-        self.store_delayed();
+        self.store_delayed()?;
         let state = self.fold_round(body, &parameters[1..], k);
         self.rounds.pop();
         let next = self.pos.ins().iadd_imm_u(k, 2);
@@ -762,4 +764,9 @@ impl Writer<'_, '_> {
         let state = self.unpaired(body, state);
         Ok((end, state))
     }
+}
+
+/// What planning makes sure of: an error of this program, not of a model.
+fn without_place() -> JitError {
+    JitError::Malformed("an element that has no place".to_string())
 }

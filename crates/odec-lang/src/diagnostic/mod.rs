@@ -2,7 +2,7 @@
 
 pub mod codes;
 
-pub use codes::codes;
+pub use codes::{Class, Code, codes};
 
 use odec_ir::Span;
 
@@ -38,8 +38,8 @@ pub struct Fix {
 /// One mistake. The first label is the primary place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// `E0201`, `W0101`, `N0101`; `odec explain` shows its page.
-    pub code: &'static str,
+    /// Its row in the table of codes: name, class, page.
+    pub code: &'static Code,
     /// How bad.
     pub severity: Severity,
     /// One sentence in the user's words.
@@ -53,23 +53,23 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    fn new(severity: Severity, code: &'static str, headline: impl Into<String>) -> Diagnostic {
+    fn new(severity: Severity, code: &'static Code, headline: impl Into<String>) -> Diagnostic {
         Diagnostic { code, severity, headline: headline.into(), labels: Vec::new(), help: None, fixes: Vec::new() }
     }
 
     /// An error without places.
-    pub fn error(code: &'static str, headline: impl Into<String>) -> Diagnostic {
-        Diagnostic::new(Severity::Error, code, headline)
+    pub fn error(code: impl Into<&'static Code>, headline: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Error, code.into(), headline)
     }
 
     /// A warning without places.
-    pub fn warning(code: &'static str, headline: impl Into<String>) -> Diagnostic {
-        Diagnostic::new(Severity::Warning, code, headline)
+    pub fn warning(code: impl Into<&'static Code>, headline: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Warning, code.into(), headline)
     }
 
     /// A note without places.
-    pub fn note(code: &'static str, headline: impl Into<String>) -> Diagnostic {
-        Diagnostic::new(Severity::Note, code, headline)
+    pub fn note(code: impl Into<&'static Code>, headline: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Note, code.into(), headline)
     }
 
     /// Adds a place; the first one added is the primary place.
@@ -93,6 +93,15 @@ impl Diagnostic {
     /// The primary place.
     pub fn span(&self) -> Option<Span> {
         self.labels.first().map(|label| label.span)
+    }
+
+    /// Whose fault it is. A setting without a place in the model was asked for from outside.
+    pub fn class(&self) -> Class {
+        match self.code.class {
+            Class::Setting if self.labels.is_empty() => Class::Usage,
+            Class::Setting => Class::Model,
+            class => class,
+        }
     }
 
     /// Whether it keeps the model from running.

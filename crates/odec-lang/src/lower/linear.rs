@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use odec_ir::builtin::logic;
-use odec_ir::{ArrayId, Graph, Node, NodeId};
+use odec_ir::{ArrayId, Element, Graph, Node, NodeId};
 
 /// Most coefficients that are kept at a time: sums of very many derivatives would need memory of the square of their number.
 pub(crate) const MAX_COEFFICIENTS: usize = 4_000_000;
@@ -94,7 +94,7 @@ impl Forms {
             }
             let id = NodeId(i as u32);
             let node = graph.node(id);
-            if let Node::Direction(array) = node
+            if let Node::Direction(Element::Scalar(array)) = node
                 && let Some(&state) = self.rates.get(&array)
             {
                 depends[i] = true;

@@ -9,7 +9,7 @@ mod switches;
 use std::collections::BTreeMap;
 
 use odec_ir::nest::{Axis, Extent};
-use odec_ir::{Array, ArrayId, Graph, Kernel, KernelRole, Nest, NodeId, Program, Role, Span, Store, Target, derive};
+use odec_ir::{Array, ArrayId, Graph, Kernel, KernelRole, Layout, NodeId, Program, Role, Span, Store, Target, derive};
 
 use crate::diagnostic::Diagnostic;
 use crate::model::walk::{MAX_INLINED_TERMS, TooLarge, Walk};
@@ -160,12 +160,12 @@ fn too_dense(model: &Model, mass: bool) -> Diagnostic {
         .help("too many equations depend on too many states: this is the limit of exact derivatives; divide the model")
 }
 
-/// A program before its derivatives: kernels, or nests with their axes and extents if the model has arrays.
+/// A program before its derivatives.
 pub(crate) struct Draft {
     pub arrays: Vec<Array>,
     pub kernels: Vec<Kernel>,
-    pub nests: Vec<Nest>,
-    looped: Option<(Vec<Axis>, Vec<Extent>)>,
+    axes: Vec<Axis>,
+    extents: Vec<Extent>,
 }
 
 thread_local! {
@@ -182,12 +182,11 @@ pub fn drafts_made() -> u64 {
 pub(crate) fn draft(model: &Model, overrides: &Overrides) -> Result<Draft, Vec<Diagnostic>> {
     DRAFTS.set(DRAFTS.get() + 1);
     if model.has_arrays() {
-        let (parts, nests) = arrays::nests(model, overrides)?;
-        let looped = Some((parts.axes, parts.extents));
-        return Ok(Draft { arrays: parts.arrays, kernels: Vec::new(), nests, looped });
+        let (parts, kernels) = arrays::nests(model, overrides)?;
+        return Ok(Draft { arrays: parts.arrays, kernels, axes: parts.axes, extents: parts.extents });
     }
     let (arrays, kernels) = kernels(model, overrides)?;
-    Ok(Draft { arrays, kernels, nests: Vec::new(), looped: None })
+    Ok(Draft { arrays, kernels, axes: Vec::new(), extents: Vec::new() })
 }
 
 impl Draft {
@@ -199,23 +198,16 @@ impl Draft {
 
     /// Derivatives by these parameters as further states and outputs.
     fn with_sensitivities(mut self, by: &[ArrayId]) -> Draft {
-        match self.looped {
-            Some(_) => derive::nest_sensitivities(&mut self.arrays, &mut self.nests, by),
-            None => derive::sensitivities(&mut self.arrays, &mut self.kernels, by),
-        }
+        derive::sensitivities(&mut self.arrays, &mut self.kernels, by);
         self
     }
 
     /// The program, with derivatives.
     fn complete(self, model: &Model) -> Result<Program, Vec<Diagnostic>> {
         let name = model.name.clone();
-        let program = match self.looped {
-            Some((axes, extents)) => derive::complete_nests(self.arrays, axes, extents, self.nests, name),
-            None => derive::complete(self.arrays, self.kernels, name),
-        };
-        let has = |role| program.kernel(role).is_some() || program.nests.iter().any(|nest| nest.role == role);
-        let mass = program.mass_varies() && !has(KernelRole::MassJacobian);
-        if mass || (has(KernelRole::Rhs) && !has(KernelRole::Jacobian)) {
+        let program = derive::complete_over(self.arrays, self.axes, self.extents, self.kernels, name);
+        let mass = program.mass_varies() && !program.has(KernelRole::MassJacobian);
+        if mass || (program.has(KernelRole::Rhs) && !program.has(KernelRole::Jacobian)) {
             return Err(vec![too_dense(model, mass)]);
         }
         Ok(program)
@@ -332,7 +324,7 @@ fn kernel(role: KernelRole, graph: &Graph, stores: &[(Target, NodeId)]) -> Kerne
     let roots: Vec<NodeId> = stores.iter().map(|s| s.1).collect();
     let (graph, roots) = extract(graph, &roots);
     let stores = stores.iter().zip(roots).map(|(s, node)| Store { target: s.0, node }).collect();
-    Kernel { role, graph, stores }
+    Kernel::straight(role, graph, stores)
 }
 
 fn rhs_kernel(model: &Model, graph: &Graph, arrays: &Arrays, solved: &solve::Solved) -> Kernel {
@@ -341,31 +333,40 @@ fn rhs_kernel(model: &Model, graph: &Graph, arrays: &Arrays, solved: &solve::Sol
     for (i, state) in model.states.iter().enumerate() {
         for k in 0..state.order - 1 {
             let node = graph.read(arrays.state(i, k + 1));
-            stores.push((Target::Element(arrays.state(i, k)), node));
+            stores.push((Target::set(arrays.state(i, k)), node));
         }
-        stores.push((Target::Element(arrays.top(model, i)), solved.rows[i]));
+        stores.push((Target::set(arrays.top(model, i)), solved.rows[i]));
     }
     kernel(KernelRole::Rhs, &graph, &stores)
 }
 
-/// The rows of coupled equations, and ones on the diagonal everywhere else.
+/// M y' by rows: those of coupled equations as they are solved for, and the derivative itself everywhere else. The
+/// terms of a row stand in the order of the states in y.
 fn mass_kernel(model: &Model, graph: &mut Graph, arrays: &Arrays, solved: &solve::Solved) -> Kernel {
-    let one = graph.constant(1.0);
+    let layout = Layout::of_arrays(&arrays.list);
     let mut stores = Vec::new();
     for (i, state) in model.states.iter().enumerate() {
         for k in 0..state.order - 1 {
             let array = arrays.state(i, k);
-            stores.push((Target::Entry(array, array), one));
+            stores.push((Target::set(array), graph.direction(array)));
         }
         let top = arrays.top(model, i);
-        match solved.mass.get(&i) {
-            None => stores.push((Target::Entry(top, top), one)),
+        let node = match solved.mass.get(&i) {
+            None => graph.direction(top),
             Some(row) => {
-                for &(j, node) in row {
-                    stores.push((Target::Entry(top, arrays.top(model, j)), node));
-                }
+                let mut terms: Vec<(ArrayId, NodeId)> =
+                    row.iter().map(|&(j, node)| (arrays.top(model, j), node)).collect();
+                terms.sort_by_key(|&(column, _)| layout.state(column));
+                let product = |(column, entry): (ArrayId, NodeId)| {
+                    let rate = graph.direction(column);
+                    graph.mul(entry, rate)
+                };
+                let products: Vec<NodeId> = terms.into_iter().map(product).collect();
+                let sum = products.into_iter().reduce(|sum, term| graph.add(sum, term));
+                sum.unwrap_or_else(|| graph.constant(0.0))
             }
-        }
+        };
+        stores.push((Target::set(top), node));
     }
     kernel(KernelRole::Mass, graph, &stores)
 }
@@ -378,7 +379,7 @@ fn outputs_kernel(model: &Model, walk: &mut Walk<Nodes<'_>>, arrays: &mut Arrays
         let array = arrays.push(o.name.clone(), Role::Output, o.span);
         array.unit.clone_from(&o.unit);
         array.doc.clone_from(&o.doc);
-        stores.push((Target::Element(id), node));
+        stores.push((Target::set(id), node));
     }
     let conserved = model.conserved.iter().map(|c| (&c.name, Role::Conserved, c.value, c.span));
     let expected = model.expects.iter().map(|e| (&e.name, Role::Expected, e.quantity, e.span));
@@ -386,7 +387,7 @@ fn outputs_kernel(model: &Model, walk: &mut Walk<Nodes<'_>>, arrays: &mut Arrays
         let node = walk.value(model, body)?;
         let id = arrays.next();
         arrays.push(name.clone(), role, span);
-        stores.push((Target::Element(id), node));
+        stores.push((Target::set(id), node));
     }
     Ok((!stores.is_empty()).then(|| kernel(KernelRole::Outputs, &walk.domain.graph, &stores)))
 }
@@ -424,6 +425,6 @@ fn initial_kernel(
         }
     }
     let stores: Vec<(Target, NodeId)> =
-        start.into_iter().map(|((i, k), node)| (Target::Element(arrays.state(i, k)), node)).collect();
+        start.into_iter().map(|((i, k), node)| (Target::set(arrays.state(i, k)), node)).collect();
     Ok(kernel(KernelRole::Initial, &walk.domain.graph, &stores))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use odec_ir::{Graph, Node, NodeId, Span, stage};
+use odec_ir::{Element, Graph, Node, NodeId, Role, Span, stage};
 
 use super::Arrays;
 use super::linear::{Coefficient, Form, Forms, NoForm, difference};
@@ -271,7 +271,8 @@ impl Solver<'_> {
         {
             return self.single(*i, *rest, k);
         }
-        let stages = stage::of(self.graph, &self.arrays.list);
+        let role = |e: Element| e.scalar().map_or(Role::FirstOrder, |a| self.arrays.list[a.0 as usize].role);
+        let stages = stage::of_graph(self.graph, role);
         let fixed = |k: &Coefficient| match k {
             Coefficient::Node(n) => stages[n.index()] <= stage::Stage::Parameter,
             _ => true,
@@ -387,7 +388,7 @@ fn number(graph: &Graph, root: NodeId, arrays: &Arrays, parameters: &[f64]) -> f
     for node in &graph.nodes()[..=root.index()] {
         values.push(match node {
             Node::Constant(bits) => f64::from_bits(*bits),
-            Node::Read(array) => {
+            Node::Read(Element::Scalar(array)) => {
                 let i = arrays.parameters.iter().position(|a| a == array);
                 i.and_then(|i| parameters.get(i)).copied().unwrap_or(f64::NAN)
             }

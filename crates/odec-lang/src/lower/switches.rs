@@ -46,18 +46,13 @@ fn switches(draft: &Draft) -> Option<Diagnostic> {
     Some(report.help("the steps pass over it, which costs accuracy and steps near it: use a small tolerance, or steps that end at it"))
 }
 
-/// Where a kernel or nest of a role applies an operation whose operands change during the run.
+/// Where a kernel of a role applies an operation whose operands change during the run.
 fn continuous(draft: &Draft, role: KernelRole, wanted: impl Fn(&str) -> bool) -> Vec<Span> {
     let mut places = Vec::new();
     for kernel in draft.kernels.iter().filter(|k| k.role == role) {
-        let stages = stage::of(&kernel.graph, &draft.arrays);
+        let stages = stage::of(kernel, &draft.arrays);
         let roots: Vec<NodeId> = kernel.stores.iter().map(|s| s.node).collect();
         places.extend(continuous_in(&kernel.graph, &stages, &roots, &wanted));
-    }
-    for nest in draft.nests.iter().filter(|n| n.role == role) {
-        let stages = stage::of_nest(nest, &draft.arrays);
-        let roots: Vec<NodeId> = nest.stores.iter().map(|s| s.node).collect();
-        places.extend(continuous_in(&nest.graph, &stages, &roots, &wanted));
     }
     places
 }

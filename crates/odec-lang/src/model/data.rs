@@ -1,5 +1,5 @@
-//! Numbers of models with indices: extents, elements of constants and parameters, reductions over constant ranges. Every
-//! evaluation is bounded, since sizes are the user's.
+//! Numbers of models with indices: extents, elements of constants and parameters, reductions over constant ranges.
+//! Every evaluation is bounded, since sizes are the user's.
 
 use std::collections::HashMap;
 
@@ -83,8 +83,8 @@ impl Model {
         Evaluator::new(self, values).body(body, 0)
     }
 
-    /// The elements of a constant or parameter with axes, row by row; empty if they cannot be computed: its extents or its
-    /// table do not fit, or the file was not read.
+    /// The elements of a constant or parameter with axes, row by row; empty if they cannot be computed: its extents
+    /// or its table do not fit, or the file was not read.
     pub(crate) fn data_of(&self, symbol: Symbol, values: &Values, tables: &HashMap<String, Vec<f64>>) -> Vec<f64> {
         let given = match symbol {
             Symbol::Constant(i) => &self.constants[i],
@@ -142,7 +142,8 @@ pub(crate) fn each_point(ranges: &[(i64, i64)], mut visit: impl FnMut(&[i64])) {
     }
 }
 
-/// Computes terms in numbers. Terms of a body come operands first, so that a body needs no recursion but for what it calls.
+/// Computes terms in numbers. Terms of a body come operands first, so that a body needs no recursion but for what it
+/// calls.
 struct Evaluator<'a> {
     model: &'a Model,
     values: &'a Values,
@@ -251,52 +252,56 @@ impl<'a> Evaluator<'a> {
                     None => f64::NAN,
                 }
             }
-            TermKind::Reduce { fold, locals, condition, body } => {
-                let ranges = locals.iter().map(|&l| model.bounds_of(&model.locals[l].range, self.values));
-                let Some(ranges) = ranges.collect::<Option<Vec<_>>>() else { return f64::NAN };
-                if count(&ranges).is_none_or(|n| n > self.budget) {
-                    self.budget = 0;
-                    return f64::NAN;
-                }
-                let inner = self.inner_of(i);
-                let nested: std::collections::HashSet<u32> = inner
-                    .iter()
-                    .filter(|&&t| matches!(model.terms[t as usize].kind, TermKind::Reduce { .. }))
-                    .flat_map(|&t| self.inner_of(t))
-                    .collect();
-                let mut value = match fold {
-                    Reduction::Sum => 0.0,
-                    Reduction::Product => 1.0,
-                    Reduction::Min => f64::INFINITY,
-                    Reduction::Max => f64::NEG_INFINITY,
-                };
-                each_point(&ranges, |at| {
-                    if self.budget == 0 {
-                        return;
-                    }
-                    self.budget = self.budget.saturating_sub(1);
-                    for (&local, &i) in locals.iter().zip(at) {
-                        self.at[local] = i;
-                    }
-                    for &t in inner.iter().filter(|t| !nested.contains(t)) {
-                        known[(t - start) as usize] = self.one(t, start, known, depth);
-                    }
-                    if condition.is_some_and(|c| of(known, c) == 0.0) {
-                        return;
-                    }
-                    let term = of(known, *body);
-                    value = match fold {
-                        Reduction::Sum => value + term,
-                        Reduction::Product => value * term,
-                        Reduction::Min if term.is_nan() => term,
-                        Reduction::Max if term.is_nan() => term,
-                        Reduction::Min => value.min(term),
-                        Reduction::Max => value.max(term),
-                    };
-                });
-                if self.budget == 0 { f64::NAN } else { value }
-            }
+            TermKind::Reduce { .. } => self.reduce(i, start, known, depth),
         }
+    }
+
+    fn reduce(&mut self, i: u32, start: u32, known: &mut [f64], depth: usize) -> f64 {
+        let model = self.model;
+        let TermKind::Reduce { fold, locals, condition, body } = &model.terms[i as usize].kind else { return f64::NAN };
+        let of = |known: &[f64], o: TermId| known[(o.0 - start) as usize];
+        let ranges = locals.iter().map(|&l| model.bounds_of(&model.locals[l].range, self.values));
+        let Some(ranges) = ranges.collect::<Option<Vec<_>>>() else { return f64::NAN };
+        if count(&ranges).is_none_or(|n| n > self.budget) {
+            self.budget = 0;
+            return f64::NAN;
+        }
+        let inner = self.inner_of(i);
+        let nested: std::collections::HashSet<u32> = inner
+            .iter()
+            .filter(|&&t| matches!(model.terms[t as usize].kind, TermKind::Reduce { .. }))
+            .flat_map(|&t| self.inner_of(t))
+            .collect();
+        let mut value = match fold {
+            Reduction::Sum => 0.0,
+            Reduction::Product => 1.0,
+            Reduction::Min => f64::INFINITY,
+            Reduction::Max => f64::NEG_INFINITY,
+        };
+        each_point(&ranges, |at| {
+            if self.budget == 0 {
+                return;
+            }
+            self.budget = self.budget.saturating_sub(1);
+            for (&local, &i) in locals.iter().zip(at) {
+                self.at[local] = i;
+            }
+            for &t in inner.iter().filter(|t| !nested.contains(t)) {
+                known[(t - start) as usize] = self.one(t, start, known, depth);
+            }
+            if condition.is_some_and(|c| of(known, c) == 0.0) {
+                return;
+            }
+            let term = of(known, *body);
+            value = match fold {
+                Reduction::Sum => value + term,
+                Reduction::Product => value * term,
+                Reduction::Min | Reduction::Max if term.is_nan() || value.is_nan() => f64::NAN,
+                Reduction::Min => value.min(term),
+                Reduction::Max => value.max(term),
+            };
+        });
+        if self.budget == 0 { f64::NAN } else { value }
     }
 
     fn element(&mut self, symbol: Symbol, at: &[i64], depth: usize) -> f64 {

@@ -1,11 +1,11 @@
-//! Numbers that are known before a run: constants, parameters with their overrides, the entries of run blocks.
+//! Numbers that are known before a run: constants, and parameters with their overrides.
 
 use std::collections::HashMap;
 
 use odec_ir::{Op, Span};
 
 use super::walk::{Domain, Walk};
-use super::{Body, EntryValue, Level, Model, Run, Symbol, Table, TermKind};
+use super::{Body, Level, Model, ParamSet, SetEntry, Symbol, Table, TermKind};
 use crate::diagnostic::Diagnostic;
 use crate::report::error;
 use crate::suggest;
@@ -19,13 +19,13 @@ pub struct Overrides {
     pub params: Option<String>,
     /// Data of the constants and parameters that come from files, by name, row by row.
     pub tables: HashMap<String, Vec<f64>>,
-    /// Parameters and start values that take other values between the runs of one program, or that derivatives are taken
-    /// by: start values among them become parameters of the program, under this name.
+    /// Parameters and start values that take other values between the runs of one program, or that derivatives are
+    /// taken by: start values among them become parameters of the program, under this name.
     pub open: Vec<String>,
 }
 
-/// A start value that is a parameter of the program. With a value given for it, it is that parameter; without, what the
-/// model says plus the parameter, which is zero.
+/// A start value that is a parameter of the program. With a value given for it, it is that parameter; without, what
+/// the model says plus the parameter, which is zero.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opened {
     /// The name asked for, which is that of the parameter.
@@ -61,106 +61,13 @@ pub struct Values {
     pub opened: Vec<Opened>,
 }
 
-/// A number of a run block with its place.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Setting<T> {
-    /// The value.
-    pub value: T,
-    /// The whole entry.
-    pub span: Span,
-}
-
-/// When rows are recorded.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Samples {
-    /// The start and this many evenly spaced times after it.
-    Count(usize),
-    /// The start and this many times, evenly spaced in their logarithm, from `first` after the start to the end.
-    Log {
-        /// How many.
-        count: usize,
-        /// The first distance from the start.
-        first: f64,
-    },
-    /// Each accepted step.
-    Steps,
-    /// These times.
-    List(Vec<f64>),
-}
-
-/// What rows hold.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Record {
-    /// Outputs alone.
-    Outputs,
-    /// These names: states, their derivatives, outputs.
-    Names(Vec<String>),
-}
-
-/// The entries of a run block as values. `None` where the block is silent.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Settings {
-    /// Start.
-    pub t0: Option<Setting<f64>>,
-    /// End.
-    pub t_end: Option<Setting<f64>>,
-    /// Name of the method, as written.
-    pub method: Option<Setting<String>>,
-    /// Fixed step.
-    pub step: Option<Setting<f64>>,
-    /// Largest step.
-    pub max_step: Option<Setting<f64>>,
-    /// Budget of steps.
-    pub max_steps: Option<Setting<u64>>,
-    /// Relative tolerance.
-    pub rtol: Option<Setting<f64>>,
-    /// Absolute tolerance of all states.
-    pub atol: Option<Setting<f64>>,
-    /// Absolute tolerance of single states: position in [`Model::state_names`], value.
-    pub atol_for: Vec<(usize, Setting<f64>)>,
-    /// When rows are recorded.
-    pub samples: Option<Setting<Samples>>,
-    /// What they hold.
-    pub record: Option<Setting<Record>>,
-    /// The parameter set of this run.
-    pub params: Option<Setting<String>>,
-}
-
-/// How near a value must be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tolerance {
-    /// Largest permitted distance; of a relative one 0.01 is one percent.
-    pub value: f64,
-    /// Relative to the expected value.
-    pub relative: bool,
-}
-
-/// An `expect` line as values.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Expectation {
-    /// Text of the quantity.
-    pub name: String,
-    /// Position in [`Model::expects`], which is that of its array among those of role `Expected`.
-    pub index: usize,
-    /// When.
-    pub time: f64,
-    /// What it should be.
-    pub value: f64,
-    /// How near, if the line says so.
-    pub tolerance: Option<Tolerance>,
-    /// The statement.
-    pub span: Span,
-}
-
-/// A `conserve` line as values.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ConservedSettings {
-    /// Name or text.
-    pub name: String,
-    /// Largest permitted drift, if the line says so.
-    pub tolerance: Option<Tolerance>,
-    /// The statement.
-    pub span: Span,
+/// `u[3]'` of the overrides.
+struct AskedElement<'o> {
+    name: &'o str,
+    found: Option<Symbol>,
+    primes: usize,
+    at: Vec<i64>,
+    value: f64,
 }
 
 /// Numbers from constants and parameters.
@@ -204,78 +111,101 @@ impl Model {
         Walk::new(Numbers { values }).value(self, body).unwrap_or(f64::NAN)
     }
 
-    /// The run block of this name; without a name the unnamed block or the only one; `None` if there is no block.
-    pub fn run(&self, name: Option<&str>) -> Result<Option<&super::Run>, Diagnostic> {
-        let names = || self.runs.iter().filter_map(|r| r.name.as_deref());
-        match name {
-            Some(name) => match self.runs.iter().find(|r| r.name.as_deref() == Some(name)) {
-                Some(run) => Ok(Some(run)),
-                None => {
-                    let near = suggest::nearest(name, names());
-                    Err(Diagnostic::error("E0409", format!("the model has no run named `{name}`")).help(
-                        match near.first() {
-                            Some(near) => format!("is it `{near}`?"),
-                            None if self.runs.iter().all(|r| r.name.is_none()) => {
-                                "its run blocks have no names".to_owned()
-                            }
-                            None => format!("it has {}", suggest::list(names())),
-                        },
-                    ))
-                }
-            },
-            None if self.runs.len() <= 1 => Ok(self.runs.first()),
-            None => match self.runs.iter().find(|r| r.name.is_none()) {
-                Some(run) => Ok(Some(run)),
-                None => Err(Diagnostic::error("E0409", "several runs, and none of them is the default")
-                    .help(format!("choose one with --run: {}", suggest::list(names())))),
-            },
-        }
-    }
-
     /// Values of constants and parameters with the overrides applied. An unknown name or a value out of the bounds of
     /// its parameter is answered with a diagnostic.
     pub fn values(&self, overrides: &Overrides) -> Result<Values, Vec<Diagnostic>> {
         let mut errors = Vec::new();
-        let mut given: Vec<(Symbol, u8, f64)> = Vec::new();
-        let mut elements = Vec::new();
+        let (given, elements) = self.asked(overrides, &mut errors);
+        let mut values = self.declared_values(&given, overrides);
+        self.fill_definitions(&mut values);
+        let mut from: Vec<(Symbol, Option<Span>)> = Vec::new();
+        if let Some(name) = &overrides.params {
+            match self.param_sets.iter().find(|s| s.name == *name) {
+                Some(set) => {
+                    from.extend(set.entries.iter().map(|e| (e.symbol, Some(self.span(e.value)))));
+                    self.apply_set(set, &mut values, &mut errors);
+                }
+                None => errors.push(self.no_set(name)),
+            }
+        }
+        from.extend(given.iter().map(|g| (g.0, None)));
+        for &(symbol, order, value) in &given {
+            match symbol {
+                Symbol::Parameter(i) => {
+                    values.parameters[i] = value;
+                    values.parameter_data[i].fill(value);
+                }
+                Symbol::State(i) => {
+                    values.initial.retain(|&(j, k, _)| (j, k) != (i, order));
+                    values.elements.retain(|e| (e.0, e.1) != (i, order));
+                    values.initial.push((i, order, value));
+                }
+                _ => {}
+            }
+        }
+        for asked in elements {
+            if let Err(report) = self.set_element(&mut values, asked) {
+                errors.push(report);
+            }
+        }
+        for name in &overrides.open {
+            match self.opened(name, &values) {
+                Ok(opened) => values.opened.extend(opened),
+                // what cannot be set was said of its value
+                Err(_) if overrides.values.iter().any(|(set, _)| set == name) && !errors.is_empty() => {}
+                Err(report) => errors.push(report),
+            }
+        }
+        errors.extend(self.misfitting_files(&values, overrides));
+        self.fill_definitions(&mut values);
+        self.check_bounds(&values, &from, &mut errors);
+        if errors.is_empty() { Ok(values) } else { Err(errors) }
+    }
+
+    /// The values of overrides by what they are for: of whole quantities, and of single elements.
+    fn asked<'o>(
+        &self,
+        overrides: &'o Overrides,
+        errors: &mut Vec<Diagnostic>,
+    ) -> (Vec<(Symbol, u8, f64)>, Vec<AskedElement<'o>>) {
+        let (mut given, mut elements) = (Vec::new(), Vec::new());
         for (name, value) in &overrides.values {
-            let Some((written, primes, at)) = parts_of(name) else {
+            let Some((base, primes, at)) = parts_of(name) else {
                 errors.push(self.cannot_set(name, None));
                 continue;
             };
-            let base = written.as_str();
-            let found = self.symbols.get(base).copied();
+            let found = self.symbols.get(&base).copied();
             if let Some(symbol) = found
-                && self.is_vector(base, symbol)
+                && self.is_vector(&base, symbol)
             {
                 let headline = format!("`{base}` is a vector, and is set by its components");
                 let help = format!("write `--set {base}.x=...`");
                 errors.push(Diagnostic::error("E0408", headline).help(help));
                 continue;
             }
-            if let Some(at) = at {
-                elements.push((name, found, primes, at, *value));
-                continue;
-            }
-            match found.as_ref() {
-                Some(&symbol @ (Symbol::Constant(_) | Symbol::Parameter(_))) if primes == 0 => {
-                    given.push((symbol, 0, *value))
+            match (found, at) {
+                (found, Some(at)) => elements.push(AskedElement { name, found, primes, at, value: *value }),
+                (Some(symbol @ (Symbol::Constant(_) | Symbol::Parameter(_))), None) if primes == 0 => {
+                    given.push((symbol, 0, *value));
                 }
-                Some(&symbol @ Symbol::State(i)) if primes < usize::from(self.states[i].order) => {
+                (Some(symbol @ Symbol::State(i)), None) if primes < usize::from(self.states[i].order) => {
                     given.push((symbol, primes as u8, *value));
                 }
-                found => errors.push(self.cannot_set(name, found.copied())),
+                (found, None) => errors.push(self.cannot_set(name, found)),
             }
         }
+        (given, elements)
+    }
+
+    /// What the declarations say, constants replaced as asked.
+    fn declared_values(&self, given: &[(Symbol, u8, f64)], overrides: &Overrides) -> Values {
         let mut values = Values {
             constants: vec![f64::NAN; self.constants.len()],
             parameters: vec![f64::NAN; self.parameters.len()],
             definitions: vec![f64::NAN; self.definitions.len()],
-            initial: Vec::new(),
-            elements: Vec::new(),
             constant_data: vec![Vec::new(); self.constants.len()],
             parameter_data: vec![Vec::new(); self.parameters.len()],
-            opened: Vec::new(),
+            ..Values::default()
         };
         let overridden = |symbol: Symbol| given.iter().rev().find(|g| g.0 == symbol).map(|g| g.2);
         for &i in &self.constant_order {
@@ -296,84 +226,46 @@ impl Model {
                 values.parameter_data[i] = self.data_of(Symbol::Parameter(i), &values, &overrides.tables);
             }
         }
-        self.fill_definitions(&mut values);
-        let mut from: Vec<(Symbol, Option<Span>)> = Vec::new();
-        if let Some(name) = &overrides.params {
-            match self.param_sets.iter().find(|s| s.name == *name) {
-                Some(set) => {
-                    from.extend(set.entries.iter().map(|e| (e.symbol, Some(self.span(e.value)))));
-                    // Single elements count after whole arrays.
-                    let mut entries: Vec<&super::SetEntry> = set.entries.iter().collect();
-                    entries.sort_by_key(|e| !e.at.is_empty());
-                    let number = |e: &&super::SetEntry| self.number(e.value, &values);
-                    let of_set: Vec<f64> = entries.iter().map(number).collect();
-                    for (entry, value) in entries.into_iter().zip(of_set) {
-                        match entry.symbol {
-                            symbol if !entry.at.is_empty() => {
-                                let at = entry.at.iter().map(|body| super::data::whole(self.number(*body, &values)));
-                                let set = match at.collect::<Option<Vec<i64>>>() {
-                                    Some(at) => self.fill_element(&mut values, symbol, entry.order, at, value),
-                                    None => Err("an index is a whole number".to_owned()),
-                                };
-                                if let Err(help) = set {
-                                    let headline = "this element does not exist".to_owned();
-                                    errors.push(error("E0408", headline, entry.span, "set here").help(help));
-                                }
-                            }
-                            Symbol::Parameter(i) => {
-                                values.parameters[i] = value;
-                                values.parameter_data[i].fill(value);
-                            }
-                            Symbol::State(i) => values.initial.push((i, entry.order, value)),
-                            _ => {}
-                        }
+        values
+    }
+
+    /// Puts the values of a parameter set over the declared ones.
+    fn apply_set(&self, set: &ParamSet, values: &mut Values, errors: &mut Vec<Diagnostic>) {
+        // Single elements count after whole arrays.
+        let mut entries: Vec<&SetEntry> = set.entries.iter().collect();
+        entries.sort_by_key(|e| !e.at.is_empty());
+        let of_set: Vec<f64> = entries.iter().map(|e| self.number(e.value, values)).collect();
+        for (entry, value) in entries.into_iter().zip(of_set) {
+            match entry.symbol {
+                symbol if !entry.at.is_empty() => {
+                    let at = entry.at.iter().map(|body| super::data::whole(self.number(*body, values)));
+                    let set = match at.collect::<Option<Vec<i64>>>() {
+                        Some(at) => self.fill_element(values, symbol, entry.order, at, value),
+                        None => Err("an index is a whole number".to_owned()),
+                    };
+                    if let Err(help) = set {
+                        let headline = "this element does not exist".to_owned();
+                        errors.push(error("E0408", headline, entry.span, "set here").help(help));
                     }
                 }
-                None => {
-                    let names = || self.param_sets.iter().map(|s| s.name.as_str());
-                    let help = match suggest::nearest(name, names()).first() {
-                        Some(near) => format!("is it `{near}`?"),
-                        None if self.param_sets.is_empty() => "it has none".to_owned(),
-                        None => format!("it has {}", suggest::list(names())),
-                    };
-                    errors.push(
-                        Diagnostic::error("E0410", format!("the model has no parameter set named `{name}`")).help(help),
-                    );
-                }
-            }
-        }
-        from.extend(given.iter().map(|g| (g.0, None)));
-        for &(symbol, order, value) in &given {
-            match symbol {
                 Symbol::Parameter(i) => {
                     values.parameters[i] = value;
                     values.parameter_data[i].fill(value);
                 }
-                Symbol::State(i) => {
-                    values.initial.retain(|&(j, k, _)| (j, k) != (i, order));
-                    values.elements.retain(|e| (e.0, e.1) != (i, order));
-                    values.initial.push((i, order, value));
-                }
+                Symbol::State(i) => values.initial.push((i, entry.order, value)),
                 _ => {}
             }
         }
-        for (name, found, primes, at, value) in elements {
-            if let Err(report) = self.set_element(&mut values, name, found, primes, at, value) {
-                errors.push(report);
-            }
-        }
-        for name in &overrides.open {
-            match self.opened(name, &values) {
-                Ok(opened) => values.opened.extend(opened),
-                // what cannot be set was said of its value
-                Err(_) if overrides.values.iter().any(|(set, _)| set == name) && !errors.is_empty() => {}
-                Err(report) => errors.push(report),
-            }
-        }
-        errors.extend(self.misfitting_files(&values, overrides));
-        self.fill_definitions(&mut values);
-        self.check_bounds(&values, &from, &mut errors);
-        if errors.is_empty() { Ok(values) } else { Err(errors) }
+    }
+
+    fn no_set(&self, name: &str) -> Diagnostic {
+        let names = || self.param_sets.iter().map(|s| s.name.as_str());
+        let help = match suggest::nearest(name, names()).first() {
+            Some(near) => format!("is it `{near}`?"),
+            None if self.param_sets.is_empty() => "it has none".to_owned(),
+            None => format!("it has {}", suggest::list(names())),
+        };
+        Diagnostic::error("E0410", format!("the model has no parameter set named `{name}`")).help(help)
     }
 
     /// What a name is that is to vary; `None` for a parameter, which varies anyway.
@@ -401,44 +293,6 @@ impl Model {
             }
             found => Err(self.cannot_set(name, found)),
         }
-    }
-
-    /// True if entries of a run block, or the bounds of parameters and constants, depend on one of these names.
-    pub fn settings_depend(&self, run: Option<&Run>, names: &[String]) -> bool {
-        let symbols: Vec<Symbol> =
-            names.iter().filter_map(|name| self.symbols.get(&parts_of(name)?.0).copied()).collect();
-        let mut open: Vec<Body> = Vec::new();
-        for entry in run.into_iter().flat_map(|run| &run.entries) {
-            match &entry.value {
-                EntryValue::Number(body) => open.push(*body),
-                EntryValue::Range(a, b) | EntryValue::Log(a, b) => open.extend([*a, *b]),
-                EntryValue::List(list) => open.extend(list),
-                EntryValue::Names(names) => open.extend(names.iter().map(|(_, body)| *body)),
-                EntryValue::Word(_) => {}
-            }
-        }
-        let bounds = self.parameters.iter().chain(&self.constants).filter_map(|given| given.bounds);
-        open.extend(bounds.flat_map(|(low, high)| [low, high]));
-        let mut seen = vec![false; self.definitions.len()];
-        while let Some(body) = open.pop() {
-            for term in &self.terms[body.range()] {
-                let read = match &term.kind {
-                    TermKind::Parameter(i) => Symbol::Parameter(*i),
-                    TermKind::Definition(i) => Symbol::Definition(*i),
-                    TermKind::Element(symbol, ..) => *symbol,
-                    _ => continue,
-                };
-                if symbols.contains(&read) && !matches!(read, Symbol::State(_)) {
-                    return true;
-                }
-                if let Symbol::Definition(i) = read
-                    && !std::mem::replace(&mut seen[i], true)
-                {
-                    open.push(self.definitions[i].value);
-                }
-            }
-        }
-        false
     }
 
     /// A definition that was not computed in advance is read.
@@ -476,15 +330,8 @@ impl Model {
     }
 
     /// `--set u[3]=1`
-    fn set_element(
-        &self,
-        values: &mut Values,
-        name: &str,
-        found: Option<Symbol>,
-        primes: usize,
-        at: Vec<i64>,
-        value: f64,
-    ) -> Result<(), Diagnostic> {
+    fn set_element(&self, values: &mut Values, asked: AskedElement<'_>) -> Result<(), Diagnostic> {
+        let AskedElement { name, found, primes, at, value } = asked;
         let settable = match found {
             Some(Symbol::Constant(_) | Symbol::Parameter(_)) => primes == 0,
             Some(Symbol::State(i)) => primes < usize::from(self.states[i].order),
@@ -623,148 +470,10 @@ impl Model {
             }
         }
     }
-
-    /// The entries of a run block as numbers. A value that makes no sense is answered with a diagnostic at its place.
-    pub fn settings(&self, run: &Run, values: &Values) -> Result<Settings, Vec<Diagnostic>> {
-        let mut settings = Settings::default();
-        let mut errors = Vec::new();
-        for entry in &run.entries {
-            let span = entry.span;
-            let mut check = |body: Body, fits: fn(f64) -> bool, what: &str| {
-                let value = self.number(body, values);
-                if !fits(value) {
-                    let headline = format!("`{}` is {value}, and must be {what}", entry.key);
-                    let report = error("E0405", headline, entry.value_span, format!("this is {value}"));
-                    errors.push(report.help(format!("write a number that is {what}")));
-                }
-                value
-            };
-            let positive: fn(f64) -> bool = |x| x > 0.0 && x.is_finite();
-            let whole: fn(f64) -> bool = |x| (1.0..=MAX_SAMPLES).contains(&x) && x.fract() == 0.0;
-            let count = format!("a whole number from 1 to {MAX_SAMPLES}");
-            let number = |value| Some(Setting { value, span });
-            match (entry.key, &entry.value) {
-                ("t", EntryValue::Range(from, to)) => {
-                    let a = check(*from, f64::is_finite, "finite");
-                    let b = check(*to, f64::is_finite, "finite");
-                    if a == b {
-                        errors.push(
-                            error("E0405", "the run ends where it starts", entry.value_span, format!("both are {a}"))
-                                .help("give a later end: `t = 0 .. 10`"),
-                        );
-                    }
-                    settings.t0 = number(a);
-                    settings.t_end = number(b);
-                }
-                ("step", EntryValue::Number(b)) => settings.step = number(check(*b, positive, "positive")),
-                ("max_step", EntryValue::Number(b)) => settings.max_step = number(check(*b, positive, "positive")),
-                ("max_steps", EntryValue::Number(b)) => {
-                    settings.max_steps = Some(Setting { value: check(*b, whole, &count) as u64, span });
-                }
-                ("rtol", EntryValue::Number(b)) => {
-                    settings.rtol = number(check(*b, |x| (0.0..1.0).contains(&x), "at least 0 and below 1"));
-                }
-                ("atol", EntryValue::Number(b)) => {
-                    let value = check(*b, |x| x >= 0.0 && x.is_finite(), "0 or positive");
-                    match entry.state {
-                        None => settings.atol = number(value),
-                        Some((state, order)) => {
-                            let before: usize = self.states[..state].iter().map(|s| usize::from(s.order)).sum();
-                            settings.atol_for.push((before + usize::from(order), Setting { value, span }));
-                        }
-                    }
-                }
-                ("method", EntryValue::Word(word)) => settings.method = Some(Setting { value: word.clone(), span }),
-                ("params", EntryValue::Word(word)) => settings.params = Some(Setting { value: word.clone(), span }),
-                ("samples", EntryValue::Word(_)) => settings.samples = Some(Setting { value: Samples::Steps, span }),
-                ("samples", EntryValue::Number(b)) => {
-                    let value = Samples::Count(check(*b, whole, &count) as usize);
-                    settings.samples = Some(Setting { value, span });
-                }
-                ("samples", EntryValue::Log(n, first)) => {
-                    let count = check(*n, whole, &count) as usize;
-                    let first = check(*first, positive, "positive");
-                    settings.samples = Some(Setting { value: Samples::Log { count, first }, span });
-                }
-                ("samples", EntryValue::List(list)) => {
-                    let list = list.iter().map(|&b| check(b, f64::is_finite, "finite")).collect();
-                    settings.samples = Some(Setting { value: Samples::List(list), span });
-                }
-                ("record", EntryValue::Word(_)) => settings.record = Some(Setting { value: Record::Outputs, span }),
-                ("record", EntryValue::Names(names)) => {
-                    let names = names.iter().map(|(name, body)| self.recorded_name(name, *body, values)).collect();
-                    settings.record = Some(Setting { value: Record::Names(names), span });
-                }
-                // Other pairs were refused when the entry was read.
-                _ => {}
-            }
-        }
-        if errors.is_empty() { Ok(settings) } else { Err(errors) }
-    }
-
-    /// The name of what is recorded; that of an element has its indices as numbers.
-    fn recorded_name(&self, name: &str, body: Body, values: &Values) -> String {
-        let TermKind::Element(symbol, order, subscripts) = &self.term(body.root).kind else { return name.to_owned() };
-        let at: Option<Vec<i64>> = subscripts
-            .iter()
-            .map(|&root| {
-                let part = Body { start: body.start, end: root.0 + 1, root };
-                super::data::whole(self.number(part, values))
-            })
-            .collect();
-        match (at, symbol) {
-            (Some(at), Symbol::State(i)) => self.element_name(*i, *order, &at),
-            (Some(at), Symbol::Definition(i)) => super::arrays::element_of(&self.definitions[*i].name, &at),
-            _ => name.to_owned(),
-        }
-    }
-
-    /// What is expected of this run: lines inside its block, and those outside of any if it is the default run.
-    pub fn expectations(&self, run: Option<&Run>, values: &Values) -> Vec<Expectation> {
-        let index = run.and_then(|run| self.runs.iter().position(|r| std::ptr::eq(r, run) || r == run));
-        let default = self.run(None).ok().flatten();
-        let is_default = match (run, default) {
-            (None, _) => true,
-            (Some(run), Some(default)) => run == default,
-            (Some(_), None) => false,
-        };
-        let here = |e: &super::Expect| e.run.is_some() && e.run == index || e.run.is_none() && is_default;
-        let lines = self.expects.iter().enumerate().filter(|(_, e)| here(e));
-        lines
-            .map(|(i, e)| Expectation {
-                name: e.name.clone(),
-                index: i,
-                time: self.number(e.time, values),
-                value: self.number(e.value, values),
-                tolerance: self.tolerance(e.within, values),
-                span: e.span,
-            })
-            .collect()
-    }
-
-    /// The conserved quantities with their tolerances, in the order of [`Model::conserved`].
-    pub fn conservation(&self, values: &Values) -> Vec<ConservedSettings> {
-        let line = |c: &super::Conserved| ConservedSettings {
-            name: c.name.clone(),
-            tolerance: self.tolerance(c.within, values),
-            span: c.span,
-        };
-        self.conserved.iter().map(line).collect()
-    }
-
-    fn tolerance(&self, within: Option<super::Within>, values: &Values) -> Option<Tolerance> {
-        within.map(|w| {
-            let value = self.number(w.value, values);
-            Tolerance { value: if w.percent { value / 100.0 } else { value }, relative: w.percent }
-        })
-    }
 }
 
-/// Largest number of rows or steps that may be asked for.
-pub const MAX_SAMPLES: f64 = 1e9;
-
 /// `p[1,2]'.x` as `p.x`, 1, [1, 2]; `p.x` and `x'` have no indices. `None` if it is no such name.
-fn parts_of(name: &str) -> Option<(String, usize, Option<Vec<i64>>)> {
+pub(super) fn parts_of(name: &str) -> Option<(String, usize, Option<Vec<i64>>)> {
     let (head, rest) = match name.find('[') {
         Some(open) => {
             let close = name.find(']').filter(|&close| close > open)?;

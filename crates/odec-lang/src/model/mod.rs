@@ -1,9 +1,11 @@
 //! The checked model: every name resolved, every expression a flat list of terms with their places in the source.
 
 pub mod arrays;
-pub(crate) mod build;
 pub(crate) mod data;
 mod evaluate;
+pub mod parts;
+pub(crate) mod phases;
+mod settings;
 mod sizes;
 mod text;
 pub(crate) mod walk;
@@ -13,12 +15,10 @@ use std::collections::HashMap;
 use odec_ir::{Op, Span};
 
 pub use arrays::{Boundary, Dimension, EdgeRule, IndexSet, Indexed, Local, Piece, Place, Reduction, Table};
-pub use build::analyse;
-pub(crate) use build::structure::two_equations;
-pub use evaluate::{
-    ConservedSettings, Expectation, MAX_SAMPLES, Opened, Overrides, Record, Samples, Setting, Settings, Tolerance,
-    Values,
-};
+pub use evaluate::{Opened, Overrides, Values};
+pub use phases::analyse;
+pub(crate) use phases::settle::two_equations;
+pub use settings::{ConservedSettings, Expectation, MAX_SAMPLES, Record, Samples, Setting, Settings, Tolerance};
 
 /// Position of a term in [`Model::terms`]; operands have smaller positions than their users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -63,8 +63,8 @@ pub enum TermKind {
     Call(usize, Vec<TermId>),
     /// The value of an element of [`Model::locals`].
     Index(usize),
-    /// An element of an array: a state, with the order of its derivative, a parameter, constant or definition (order 0),
-    /// and one subscript for each axis.
+    /// An element of an array: a state, with the order of its derivative, a parameter, constant or definition (order
+    /// 0), and one subscript for each axis.
     Element(Symbol, u8, Vec<TermId>),
     /// A reduction over these elements of [`Model::locals`], of the terms for which the condition holds.
     Reduce {
@@ -77,6 +77,20 @@ pub enum TermKind {
         /// The term.
         body: TermId,
     },
+}
+
+impl TermKind {
+    /// The value of a scalar, or the derivative of this order of a state; `None` for an index, which has no value.
+    pub(crate) fn scalar(symbol: Symbol, order: u8) -> Option<TermKind> {
+        match symbol {
+            Symbol::Time => Some(TermKind::Time),
+            Symbol::Parameter(i) => Some(TermKind::Parameter(i)),
+            Symbol::Constant(i) => Some(TermKind::Constant(i)),
+            Symbol::Definition(i) => Some(TermKind::Definition(i)),
+            Symbol::State(i) => Some(TermKind::State(i, order)),
+            Symbol::Index(_) => None,
+        }
+    }
 }
 
 /// An expression: its terms are `start..end` of [`Model::terms`], `root` is the value.
@@ -198,8 +212,8 @@ pub struct Equation {
     pub rhs: Body,
     /// The state whose highest derivative is the whole left side.
     pub target: Option<usize>,
-    /// The state for whose elements this is: the target, or for another equation over indices the only array of which it
-    /// has the highest derivative at its free indices.
+    /// The state for whose elements this is: the target, or for another equation over indices the only array of which
+    /// it has the highest derivative at its free indices.
     pub owner: Option<usize>,
     /// For which elements, by the axes of the owner. Empty for a scalar.
     pub place: Vec<Place>,

@@ -1,6 +1,7 @@
-//! What sizes decide: whether index sets have elements, every element has one equation, tables fit, and what is read exists.
-//! Everything here looks at ranges, never at single elements, so that it costs the same for every size.
+//! What sizes decide: whether index sets have elements, every element has one equation, tables fit, and what is read
+//! exists. Everything here looks at ranges, never at single elements, so that it costs the same for every size.
 
+mod expects;
 mod reads;
 
 use std::collections::HashMap;
@@ -52,7 +53,8 @@ struct Sizes<'a> {
 }
 
 impl Model {
-    /// What is wrong with sizes, tables, boundaries, and elements that are given or read, at these values of the constants.
+    /// What is wrong with sizes, tables, boundaries, and elements that are given or read, at these values of the
+    /// constants.
     pub fn check_sizes(&self, values: &Values) -> Vec<Diagnostic> {
         if !self.has_arrays() {
             return Vec::new();

@@ -1,6 +1,7 @@
 //! The text form of a checked model, for `odec dump --stage model`: every name with what was found out about it.
 
 use std::fmt::{self, Display, Formatter, Write};
+use std::ops::Range;
 
 use super::arrays::{Dimension, Indexed, Place, Table};
 use super::{Body, EntryValue, Given, Level, Model, Symbol, TermId, TermKind, Within};
@@ -18,8 +19,10 @@ const POWER: u8 = 8;
 const ATOM: u8 = 9;
 
 /// What is still to be written of an expression.
-enum Piece {
+enum Fragment {
     Term(TermId, u8),
+    /// The term that began at this place of the text is complete.
+    End(TermId, usize),
     Text(&'static str),
     Owned(String),
 }
@@ -99,6 +102,30 @@ impl Display for Model {
             let named = self.definitions.iter().find(inside).map(|d| format!("{} = ", d.name)).unwrap_or_default();
             writeln!(f, "conserve {named}{}{}", self.show(c.value), self.within(c.within))?;
         }
+        self.write_runs(f)
+    }
+}
+
+/// An expression on its own.
+struct Shown<'a>(&'a Model, Body);
+
+impl Display for Shown<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.write_expression(f, self.1, &[])
+    }
+}
+
+impl Model {
+    fn show(&self, body: Body) -> Shown<'_> {
+        Shown(self, body)
+    }
+
+    /// An expression in the language, with the parentheses that it needs.
+    pub fn expression(&self, body: Body) -> String {
+        self.show(body).to_string()
+    }
+
+    fn write_runs(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for set in &self.param_sets {
             write!(f, "params {} {{", set.name)?;
             for entry in &set.entries {
@@ -126,26 +153,6 @@ impl Display for Model {
             self.write_expect(f, "", expect)?;
         }
         Ok(())
-    }
-}
-
-/// An expression on its own.
-struct Shown<'a>(&'a Model, Body);
-
-impl Display for Shown<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.0.write_expression(f, self.1, &[])
-    }
-}
-
-impl Model {
-    fn show(&self, body: Body) -> Shown<'_> {
-        Shown(self, body)
-    }
-
-    /// An expression in the language, with the parentheses that it needs.
-    pub fn expression(&self, body: Body) -> String {
-        self.show(body).to_string()
     }
 
     fn write_given(&self, f: &mut Formatter<'_>, word: &str, given: &Given) -> fmt::Result {
@@ -232,101 +239,97 @@ impl Model {
     }
 
     fn write_expression(&self, f: &mut impl Write, body: Body, arguments: &[String]) -> fmt::Result {
-        let mut open = vec![Piece::Term(body.root, CHOICE)];
-        while let Some(piece) = open.pop() {
-            let (id, outside) = match piece {
-                Piece::Text(text) => {
-                    f.write_str(text)?;
+        let mut out = String::new();
+        self.spell(&mut out, body.root, arguments, &mut |_, _| {});
+        f.write_str(&out)
+    }
+
+    /// Writes an expression, and tells of each of its terms which part of the text it is.
+    pub(crate) fn spell(
+        &self,
+        out: &mut String,
+        root: TermId,
+        arguments: &[String],
+        place: &mut dyn FnMut(TermId, Range<usize>),
+    ) {
+        let mut open = vec![Fragment::Term(root, CHOICE)];
+        while let Some(fragment) = open.pop() {
+            let (id, outside) = match fragment {
+                Fragment::Text(text) => {
+                    out.push_str(text);
                     continue;
                 }
-                Piece::Owned(text) => {
-                    f.write_str(&text)?;
+                Fragment::Owned(text) => {
+                    out.push_str(&text);
                     continue;
                 }
-                Piece::Term(id, outside) => (id, outside),
+                Fragment::End(id, start) => {
+                    place(id, start..out.len());
+                    continue;
+                }
+                Fragment::Term(id, outside) => (id, outside),
             };
-            let pieces = match &self.term(id).kind {
-                TermKind::Number(x) => {
-                    write!(f, "{}", number(*x))?;
-                    continue;
-                }
-                TermKind::Argument(i) => {
-                    f.write_str(arguments.get(*i).map_or("?", String::as_str))?;
-                    continue;
-                }
-                TermKind::Time => {
-                    f.write_str(&self.time.name)?;
-                    continue;
-                }
-                TermKind::State(i, k) => {
-                    f.write_str(&self.states[*i].derivative(*k))?;
-                    continue;
-                }
-                TermKind::Parameter(i) => {
-                    f.write_str(&self.parameters[*i].name)?;
-                    continue;
-                }
-                TermKind::Constant(i) => {
-                    f.write_str(&self.constants[*i].name)?;
-                    continue;
-                }
-                TermKind::Definition(i) => {
-                    f.write_str(&self.definitions[*i].name)?;
-                    continue;
-                }
-                TermKind::Index(i) => {
-                    f.write_str(&self.locals[*i].name)?;
-                    continue;
-                }
-                TermKind::Element(symbol, order, subscripts) => self.element(*symbol, *order, subscripts),
-                TermKind::Reduce { fold, locals, condition, body } => {
-                    let names: Vec<String> = locals.iter().map(|&l| self.binder(l)).collect();
-                    let mut pieces = vec![Piece::Owned(format!("{}({}", fold.word(), names.join(", ")))];
-                    if let Some(condition) = condition {
-                        pieces.extend([Piece::Text(" where "), Piece::Term(*condition, OR)]);
-                    }
-                    pieces.extend([Piece::Text(": "), Piece::Term(*body, CHOICE), Piece::Text(")")]);
-                    pieces
-                }
-                TermKind::Call(function, operands) => {
-                    write!(f, "{}(", self.functions[*function].name)?;
-                    list(operands)
-                }
-                TermKind::Apply(op, [a, b, c]) => {
-                    let (binds, pieces) = operation(op.0.name, *a, *b, *c);
-                    match pieces {
-                        None => {
-                            write!(f, "{}(", op.0.name)?;
-                            list(&[*a, *b, *c][..usize::from(op.0.arity)])
-                        }
-                        Some(pieces) if binds < outside => {
-                            let mut inner = vec![Piece::Text("(")];
-                            inner.extend(pieces);
-                            inner.push(Piece::Text(")"));
-                            inner
-                        }
-                        Some(pieces) => pieces,
-                    }
-                }
-            };
-            open.extend(pieces.into_iter().rev());
+            open.push(Fragment::End(id, out.len()));
+            open.extend(self.fragments(id, outside, arguments).into_iter().rev());
         }
-        Ok(())
+    }
+
+    /// What a term is written as.
+    fn fragments(&self, id: TermId, outside: u8, arguments: &[String]) -> Vec<Fragment> {
+        let own = |text: &str| vec![Fragment::Owned(text.to_owned())];
+        match &self.term(id).kind {
+            TermKind::Number(x) => own(&number(*x)),
+            TermKind::Argument(i) => own(arguments.get(*i).map_or("?", String::as_str)),
+            TermKind::Time => own(&self.time.name),
+            TermKind::State(i, k) => own(&self.states[*i].derivative(*k)),
+            TermKind::Parameter(i) => own(&self.parameters[*i].name),
+            TermKind::Constant(i) => own(&self.constants[*i].name),
+            TermKind::Definition(i) => own(&self.definitions[*i].name),
+            TermKind::Index(i) => own(&self.locals[*i].name),
+            TermKind::Element(symbol, order, subscripts) => self.element(*symbol, *order, subscripts),
+            TermKind::Reduce { fold, locals, condition, body } => {
+                let names: Vec<String> = locals.iter().map(|&l| self.binder(l)).collect();
+                let mut all = vec![Fragment::Owned(format!("{}({}", fold.word(), names.join(", ")))];
+                if let Some(condition) = condition {
+                    all.extend([Fragment::Text(" where "), Fragment::Term(*condition, OR)]);
+                }
+                all.extend([Fragment::Text(": "), Fragment::Term(*body, CHOICE), Fragment::Text(")")]);
+                all
+            }
+            TermKind::Call(function, operands) => {
+                let mut all = vec![Fragment::Owned(format!("{}(", self.functions[*function].name))];
+                all.extend(list(operands));
+                all
+            }
+            TermKind::Apply(op, [a, b, c]) => match operation(op.0.name, *a, *b, *c) {
+                (_, None) => {
+                    let mut all = vec![Fragment::Owned(format!("{}(", op.0.name))];
+                    all.extend(list(&[*a, *b, *c][..usize::from(op.0.arity)]));
+                    all
+                }
+                (binds, Some(mut all)) if binds < outside => {
+                    all.insert(0, Fragment::Text("("));
+                    all.push(Fragment::Text(")"));
+                    all
+                }
+                (_, Some(all)) => all,
+            },
+        }
     }
 }
 
 impl Model {
     /// `p[i, j]'.x`
-    fn element(&self, symbol: Symbol, order: u8, subscripts: &[TermId]) -> Vec<Piece> {
+    fn element(&self, symbol: Symbol, order: u8, subscripts: &[TermId]) -> Vec<Fragment> {
         let (base, tail) = split_component(self.name_of(symbol));
-        let mut pieces = vec![Piece::Owned(format!("{base}["))];
+        let mut pieces = vec![Fragment::Owned(format!("{base}["))];
         for (i, &s) in subscripts.iter().enumerate() {
             if i > 0 {
-                pieces.push(Piece::Text(", "));
+                pieces.push(Fragment::Text(", "));
             }
-            pieces.push(Piece::Term(s, SUM));
+            pieces.push(Fragment::Term(s, SUM));
         }
-        pieces.push(Piece::Owned(format!("]{}{tail}", "'".repeat(usize::from(order)))));
+        pieces.push(Fragment::Owned(format!("]{}{tail}", "'".repeat(usize::from(order)))));
         pieces
     }
 
@@ -359,22 +362,22 @@ fn split_component(name: &str) -> (&str, &str) {
 }
 
 /// Arguments and the closing bracket of a call.
-fn list(operands: &[TermId]) -> Vec<Piece> {
+fn list(operands: &[TermId]) -> Vec<Fragment> {
     let mut pieces = Vec::new();
     for (i, &o) in operands.iter().enumerate() {
         if i > 0 {
-            pieces.push(Piece::Text(", "));
+            pieces.push(Fragment::Text(", "));
         }
-        pieces.push(Piece::Term(o, CHOICE));
+        pieces.push(Fragment::Term(o, CHOICE));
     }
-    pieces.push(Piece::Text(")"));
+    pieces.push(Fragment::Text(")"));
     pieces
 }
 
 /// How an operator is written, if it is not written as a call.
-fn operation(name: &str, a: TermId, b: TermId, c: TermId) -> (u8, Option<Vec<Piece>>) {
+fn operation(name: &str, a: TermId, b: TermId, c: TermId) -> (u8, Option<Vec<Fragment>>) {
     let infix = |binds: u8, text: &'static str, left: u8, right: u8| {
-        (binds, Some(vec![Piece::Term(a, left), Piece::Text(text), Piece::Term(b, right)]))
+        (binds, Some(vec![Fragment::Term(a, left), Fragment::Text(text), Fragment::Term(b, right)]))
     };
     match name {
         "add" => infix(SUM, " + ", SUM, SUM),
@@ -382,22 +385,22 @@ fn operation(name: &str, a: TermId, b: TermId, c: TermId) -> (u8, Option<Vec<Pie
         "mul" => infix(PRODUCT, "*", PRODUCT, SIGN),
         "div" => infix(PRODUCT, "/", PRODUCT, SIGN),
         "pow" => infix(POWER, "^", ATOM, SIGN),
-        "neg" => (SIGN, Some(vec![Piece::Text("-"), Piece::Term(a, SIGN)])),
+        "neg" => (SIGN, Some(vec![Fragment::Text("-"), Fragment::Term(a, SIGN)])),
         "lt" => infix(COMPARISON, " < ", SUM, SUM),
         "le" => infix(COMPARISON, " <= ", SUM, SUM),
         "eq" => infix(COMPARISON, " == ", SUM, SUM),
         "ne" => infix(COMPARISON, " != ", SUM, SUM),
-        "not" => (NOT, Some(vec![Piece::Text("not "), Piece::Term(a, NOT)])),
+        "not" => (NOT, Some(vec![Fragment::Text("not "), Fragment::Term(a, NOT)])),
         "and" => infix(AND, " and ", AND, NOT),
         "or" => infix(OR, " or ", OR, AND),
         "if" => {
             let pieces = vec![
-                Piece::Text("if "),
-                Piece::Term(a, OR),
-                Piece::Text(" then "),
-                Piece::Term(b, OR),
-                Piece::Text(" else "),
-                Piece::Term(c, CHOICE),
+                Fragment::Text("if "),
+                Fragment::Term(a, OR),
+                Fragment::Text(" then "),
+                Fragment::Term(b, OR),
+                Fragment::Text(" else "),
+                Fragment::Term(c, CHOICE),
             ];
             (CHOICE, Some(pieces))
         }

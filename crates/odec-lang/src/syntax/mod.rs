@@ -7,6 +7,7 @@ mod dialect;
 mod docs;
 mod explain;
 mod grammar;
+mod idiom;
 mod keyword;
 pub mod limits;
 mod lines;
@@ -22,10 +23,32 @@ use tree::Tree;
 
 /// Reads a source: the tree of all lines that are well formed, and one diagnostic for each mistake.
 pub fn parse(source: &Source) -> (Tree, Vec<Diagnostic>) {
-    if let Some(diagnostic) = dialect::recognise(&source.text) {
+    let masked = mask::mask(&source.text);
+    if let Some(diagnostic) = dialect::recognise(&masked.text) {
         return (Tree { foreign: true, ..Tree::default() }, vec![diagnostic]);
     }
+    read(source, &masked)
+}
+
+/// [`parse`] after it is known where errors are: idioms of other languages on those lines are told of, and taken out.
+/// `None` if there are none.
+pub(crate) fn parse_without_idioms(source: &Source, errors: &[Span]) -> Option<(Tree, Vec<Diagnostic>)> {
     let masked = mask::mask(&source.text);
+    let taken = idiom::take(&masked.text, errors)?;
+    let (mut tree, mut diagnostics) = read(source, &mask::Masked { text: taken.text, ..masked });
+    tree.broken.extend(taken.names);
+    tree.broken.sort();
+    tree.broken.dedup();
+    // a comment may have lost what it documents
+    diagnostics.retain(|diagnostic| diagnostic.code != "W0101");
+    diagnostics.extend(taken.diagnostics);
+    diagnostics.sort_by_key(|diagnostic| diagnostic.span().map_or(0, |span| span.start));
+    shorten(&mut diagnostics);
+    Some((tree, diagnostics))
+}
+
+/// Reads a text without its comments.
+fn read(source: &Source, masked: &mask::Masked) -> (Tree, Vec<Diagnostic>) {
     let mut diagnostics: Vec<Diagnostic> = masked.slashes.iter().map(|&at| slashes(&source.text, at)).collect();
     let cut = lines::cut(&source.text, &masked.text);
     diagnostics.extend(cut.diagnostics);

@@ -2,7 +2,7 @@
 
 use crate::linear::band::inverse;
 use crate::linear::choice::{Kind, LinearReport};
-use crate::linear::{Assembled, Factor, Health, Scalar};
+use crate::linear::{Assembled, Factor, Health, PivotChoice, Scalar};
 use crate::pattern::Pattern;
 
 /// Factors of a permuted band matrix with `width` diagonals on each side, which pivoting makes 2 `width` above.
@@ -138,8 +138,8 @@ impl<S: Scalar> Factor<S> for Banded<S> {
     }
 
     /// Rows of very different scales make pivots that are large in their columns small in their rows.
-    fn is_checked(&self) -> bool {
-        true
+    fn pivot_choice(&self) -> PivotChoice {
+        PivotChoice::Kept
     }
 
     fn report(&self) -> LinearReport {

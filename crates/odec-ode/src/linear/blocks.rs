@@ -6,7 +6,7 @@
 use crate::linear::band::inverse;
 use crate::linear::banded::Banded;
 use crate::linear::choice::{Kind, LinearReport};
-use crate::linear::{Assembled, Factor, Health, Scalar};
+use crate::linear::{Assembled, Factor, Health, PivotChoice, Scalar};
 use crate::pattern::Pattern;
 
 /// Largest block that a loop is compiled for; wider bands are factored as bands.
@@ -220,8 +220,8 @@ impl<S: Scalar, const B: usize> Factor<S> for Blocks<S, B> {
         self.report.clone()
     }
 
-    fn pivots_are_fixed(&self) -> bool {
-        true
+    fn pivot_choice(&self) -> PivotChoice {
+        PivotChoice::Fixed
     }
 
     fn pivoting(&self, pattern: &Pattern) -> Option<Box<dyn Factor<S>>> {

@@ -10,7 +10,7 @@ use crate::linear::incomplete::Incomplete;
 use crate::linear::sparse::Sparse;
 use crate::linear::split::{self, Split, Structure};
 use crate::linear::straight::{Eliminator, Straight};
-use crate::linear::{Factor, Scalar, band, ordering};
+use crate::linear::{Factor, Iterate, Scalar, band, ordering};
 use crate::pattern::Pattern;
 use crate::problem::{Options, Refusal};
 
@@ -46,6 +46,24 @@ impl Linear {
     /// The one of this name.
     pub fn find(name: &str) -> Option<Linear> {
         Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, linear)| *linear)
+    }
+}
+
+/// A solver of one of the two kinds.
+pub(super) enum Way<S> {
+    /// By factors.
+    Direct(Box<dyn Factor<S>>),
+    /// By an iteration.
+    Iterative(Box<dyn Iterate<S>>),
+}
+
+impl<S> Way<S> {
+    /// What it is.
+    pub fn report(&self) -> LinearReport {
+        match self {
+            Way::Direct(factor) => factor.report(),
+            Way::Iterative(iteration) => iteration.report(),
+        }
     }
 }
 
@@ -335,19 +353,19 @@ fn long<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Option<Box<dyn Fa
 }
 
 /// As [`direct`], for methods that iterate themselves: an iteration where it is asked for or promises less work.
-pub(super) fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<Box<dyn Factor>, Refusal> {
+pub(super) fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<Way<f64>, Refusal> {
     if let Some(eliminator) = request.eliminator
         && let Some(structure) = eliminator.memory().structure(pattern, request.wish)
     {
-        return Ok(Box::new(Split::new(structure)));
+        return Ok(Way::Iterative(Box::new(Split::new(structure))));
     }
     match request.wish {
         Linear::Krylov => {
             let graph = band::symmetric(pattern);
-            return Ok(krylov(pattern, &graph, band::narrow(&graph), request));
+            return Ok(Way::Iterative(krylov(pattern, &graph, band::narrow(&graph), request)));
         }
         Linear::Auto => {}
-        _ => return direct(pattern, request),
+        _ => return direct(pattern, request).map(Way::Direct),
     }
     let n = pattern.cols();
     if n >= KRYLOV_FROM && (pattern.entries() as f64) < SPARSE_DENSITY * n as f64 * n as f64 {
@@ -355,14 +373,14 @@ pub(super) fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<Box<d
         let (order, width) = band::narrow(&graph);
         let most = KRYLOV_PAYS * pattern.entries() as f64;
         if width > NARROW && (n > ANALYSED || ordering::of_graph(&graph, MAX_FILL, most).is_none()) {
-            return Ok(krylov(pattern, &graph, (order, width), request));
+            return Ok(Way::Iterative(krylov(pattern, &graph, (order, width), request)));
         }
     }
-    direct(pattern, request)
+    direct(pattern, request).map(Way::Direct)
 }
 
 /// Iteration with an order that brings entries near the diagonal, and the half bandwidth in it.
-fn krylov(pattern: &Pattern, graph: &Pattern, narrow: (Vec<u32>, usize), request: Request<'_>) -> Box<dyn Factor> {
+fn krylov(pattern: &Pattern, graph: &Pattern, narrow: (Vec<u32>, usize), request: Request<'_>) -> Box<dyn Iterate> {
     if !split::suits(pattern, graph) {
         return Box::new(Incomplete::new(pattern, narrow));
     }

@@ -2,8 +2,8 @@
 //! whoever writes whole steps.
 
 use crate::linear::choice::{COMPILED, Kind, LinearReport, MAX_FILL};
+use crate::linear::full::with_diagonal;
 use crate::linear::ordering;
-use crate::linear::shifted::with_diagonal;
 use crate::pattern::Pattern;
 
 /// The order of elimination of a matrix with pivots on its diagonal.

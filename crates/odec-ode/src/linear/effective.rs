@@ -2,7 +2,8 @@
 
 use crate::evaluator::Evaluator;
 use crate::linear::choice::{Request, admit, exact};
-use crate::linear::shifted::{MassEntry, add_mass, held, mass_positions};
+use crate::linear::full::{MassEntry, add_mass, mass_positions};
+use crate::linear::shifted::held;
 use crate::linear::solver::Solver;
 use crate::linear::{LinearReport, MassMatrix};
 use crate::pattern::Pattern;
@@ -25,8 +26,7 @@ impl Effective {
     pub fn new(system: &dyn System, mass: &MassMatrix, options: &Options, method: &str) -> Result<Self, Refusal> {
         exact(options.linear, method)?;
         let (n, second) = (system.shape().n, system.shape().second);
-        let pattern = system.jacobian_pattern();
-        held(system)?;
+        let pattern = held(system)?;
         admit(pattern)?;
         let lower = || pattern.positions().enumerate().filter(|(_, (r, _))| *r >= second);
         let target = |r: usize, c: usize| (r - second, if c < second { c } else { c - second });

@@ -9,7 +9,7 @@ use crate::linear::matching::{Matching, match_rows};
 use crate::linear::ordering::{Ordering, minimum_degree, of_graph};
 use crate::linear::pivoting::pivoting;
 use crate::linear::product::{self, PANEL, Packed};
-use crate::linear::{Assembled, Factor, Health, Scalar};
+use crate::linear::{Assembled, Factor, Health, PivotChoice, Scalar};
 use crate::pattern::Pattern;
 
 /// A diagonal entry below this fraction of its column asks for a matching.
@@ -124,14 +124,10 @@ impl<S: Scalar> Fronts<S> {
         let analysis = ordered.analysis;
         let n = pattern.cols();
         let position = inverse(&analysis.order);
-        let row_position = {
-            let mut of = vec![0u32; n];
-            for (column, row) in matching.iter().enumerate() {
-                of[*row as usize] = position[column];
-            }
-            of
-        };
-        let mut owner = vec![0u32; n];
+        let (mut row_position, mut owner) = (vec![0u32; n], vec![0u32; n]);
+        for (column, row) in matching.iter().enumerate() {
+            row_position[*row as usize] = position[column];
+        }
         for (f, front) in analysis.fronts.iter().enumerate() {
             owner[front.first..front.first + front.width].fill(f as u32);
         }
@@ -399,8 +395,8 @@ impl<S: Scalar> Factor<S> for Fronts<S> {
         self.report.clone()
     }
 
-    fn pivots_are_fixed(&self) -> bool {
-        true
+    fn pivot_choice(&self) -> PivotChoice {
+        PivotChoice::Fixed
     }
 
     fn pivoting(&self, pattern: &Pattern) -> Option<Box<dyn Factor<S>>> {

@@ -5,7 +5,7 @@
 use crate::linear::band::inverse;
 use crate::linear::choice::{Kind, LinearReport};
 use crate::linear::krylov::{End, Goal, Preconditioned, Work, bicgstab};
-use crate::linear::{Assembled, Factor, Health};
+use crate::linear::{Assembled, Iterate};
 use crate::pattern::Pattern;
 
 /// A matrix by rows in the order of elimination, with its incomplete factors on the same places.
@@ -179,8 +179,8 @@ fn backward(start: &[u32], diagonal: &[u32], cols: &[u32], factors: &[f64], reci
     }
 }
 
-impl Factor for Incomplete {
-    fn factor(&mut self, matrix: &Assembled) -> Result<(), usize> {
+impl Iterate for Incomplete {
+    fn precondition(&mut self, matrix: &Assembled) -> Result<(), usize> {
         let entries = matrix.values();
         for (value, source) in self.values.iter_mut().zip(&self.source) {
             *value = entries.get(*source as usize).copied().unwrap_or(0.0);
@@ -223,12 +223,12 @@ impl Factor for Incomplete {
         Ok(())
     }
 
-    fn solve(&mut self, b: &mut [f64]) {
-        self.work.weigh_equally();
-        self.iterate(b, 0.0);
-    }
-
-    fn solve_within(&mut self, _: &Assembled, b: &mut [f64], goal: Goal<'_>) -> bool {
+    fn solve(&mut self, _: &Assembled, b: &mut [f64], goal: Option<Goal<'_>>) -> bool {
+        let Some(goal) = goal else {
+            self.work.weigh_equally();
+            self.iterate(b, 0.0);
+            return true;
+        };
         self.work.weigh(&self.order, goal.weights);
         if self.stable.is_none() {
             self.work.one_each();
@@ -239,15 +239,7 @@ impl Factor for Incomplete {
         self.stable == Some(true) && self.iterate(b, goal.tolerance)
     }
 
-    fn health(&self) -> Health {
-        Health { pivot_ratio: 1.0 }
-    }
-
     fn report(&self) -> LinearReport {
         LinearReport { iterations: self.iterations, ..self.report.clone() }
-    }
-
-    fn iterates(&self) -> bool {
-        true
     }
 }

@@ -7,7 +7,7 @@ use crate::linear::choice::{Kind, Linear, LinearReport};
 use crate::linear::ordering::Ordering;
 use crate::linear::solver::BACKWARD_ERROR;
 use crate::linear::split::Structure;
-use crate::linear::{Elimination, Eliminator, Origin, Plan};
+use crate::linear::{Elimination, EliminationPlan, Eliminator, Origin};
 use crate::pattern::Pattern;
 
 /// Most patterns that are kept.
@@ -78,7 +78,14 @@ impl Memory {
         (order, fill): (&[u32], u64),
         eliminator: &dyn Eliminator,
     ) -> Option<Arc<Known>> {
-        let plan = Plan { pattern, rows: order, columns: order, complex, origin: Some(origin), bound: BACKWARD_ERROR };
+        let plan = EliminationPlan {
+            pattern,
+            rows: order,
+            columns: order,
+            complex,
+            origin: Some(origin),
+            bound: BACKWARD_ERROR,
+        };
         let known = Arc::new(Known {
             code: eliminator.compile(&plan)?,
             jacobian: jacobian.clone(),

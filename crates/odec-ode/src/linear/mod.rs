@@ -12,6 +12,7 @@ mod dissection;
 mod effective;
 mod free;
 mod fronts;
+mod full;
 mod incomplete;
 mod krylov;
 mod mass;
@@ -20,6 +21,7 @@ mod memory;
 mod ordering;
 mod pivoting;
 mod product;
+mod right_side;
 mod scalar;
 mod second_order;
 mod shifted;
@@ -46,7 +48,7 @@ pub use memory::Memory;
 pub use scalar::{Complex, Scalar};
 pub use shifted::{ComplexShifted, Shifted};
 pub use solver::{BACKWARD_ERROR, NEGLIGIBLE_RESIDUAL};
-pub use straight::{Elimination, Eliminator, Origin, Plan};
+pub use straight::{Elimination, EliminationPlan, Eliminator, Origin};
 
 use std::sync::Arc;
 
@@ -70,56 +72,69 @@ pub struct Health {
     pub pivot_ratio: f64,
 }
 
-/// A factorisation of square matrices on one pattern.
+/// How a factorisation takes its pivots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PivotChoice {
+    /// The largest of all candidates.
+    Largest,
+    /// Those of an earlier matrix while they are not small: the first solution after a factorisation is worth a check and a refinement.
+    Kept,
+    /// Where the analysis put them: the first solution is checked, and where it will not do, pivots are chosen by size
+    /// ([`Factor::pivoting`]).
+    Fixed,
+}
+
+/// A direct solver: a factorisation of square matrices on one pattern.
 pub trait Factor<S = f64> {
     /// Factors a matrix on the pattern given at construction. The error is a column without a pivot.
     fn factor(&mut self, matrix: &Assembled<S>) -> Result<(), usize>;
     /// Replaces `b` by the solution.
     fn solve(&mut self, b: &mut [S]);
-    /// The columns in the order of elimination, and the fill that this predicts for pivots on the diagonal, where code with these
-    /// pivots may be made.
-    fn order(&self) -> Option<(&[u32], u64)> {
+    /// Health of the last factorisation.
+    fn health(&self) -> Health;
+    /// What it is.
+    fn report(&self) -> LinearReport;
+    /// How it takes its pivots.
+    fn pivot_choice(&self) -> PivotChoice {
+        PivotChoice::Largest
+    }
+    /// A factorisation of the same matrices that chooses pivots by size, if this one does not.
+    fn pivoting(&self, _pattern: &Pattern) -> Option<Box<dyn Factor<S>>> {
         None
     }
+    /// Its unrolled LU, if it has one.
+    fn unrolled(&self) -> Option<&dyn Unrolled> {
+        None
+    }
+    /// The same, to be changed.
+    fn unrolled_mut(&mut self) -> Option<&mut dyn Unrolled> {
+        None
+    }
+}
+
+/// A direct solver whose elimination may be straight-line code, with pivots on the diagonal.
+pub trait Unrolled {
+    /// The columns in the order of elimination, and the fill that this predicts.
+    fn order(&self) -> (&[u32], u64);
     /// Says that the matrices are alpha*M - J, and which entries the parts go to.
-    fn take_apart(&mut self, _origin: &Arc<Origin>) {}
+    fn take_apart(&mut self, origin: &Arc<Origin>);
     /// Code for further matrices that reads their parts and does without [`Factor::factor`], once there is some.
-    fn code(&self) -> Option<Arc<dyn Elimination>> {
-        None
-    }
-    /// As `solve`, with the matrix at hand.
-    fn solve_with(&mut self, _matrix: &Assembled<S>, b: &mut [S]) {
-        self.solve(b);
-    }
-    /// As `solve_with`, but an iteration may leave as much of an error as the goal allows; false where it did not get there.
-    fn solve_within(&mut self, _matrix: &Assembled<S>, b: &mut [S], _goal: Goal<'_>) -> bool {
-        self.solve(b);
-        true
-    }
+    fn code(&self) -> Option<Arc<dyn Elimination>>;
+}
+
+/// An iterative solver for matrices on one pattern, with a preconditioner made of them.
+pub trait Iterate<S = f64> {
+    /// Makes the preconditioner of a matrix. The error is a column without a pivot.
+    fn precondition(&mut self, matrix: &Assembled<S>) -> Result<(), usize>;
+    /// Replaces `b` by a solution whose error is as large as the goal allows, as small as numbers go without a goal; false where it did not
+    /// get there.
+    fn solve(&mut self, matrix: &Assembled<S>, b: &mut [S], goal: Option<Goal<'_>>) -> bool;
     /// Says that solutions did not serve as well as they should.
     fn doubt(&mut self) {}
     /// Makes it what it was when it was built; false where it has to be built anew for that.
     fn renew(&mut self) -> bool {
         false
     }
-    /// True where solutions are iterated for, not computed from factors.
-    fn iterates(&self) -> bool {
-        false
-    }
-    /// Health of the last factorisation.
-    fn health(&self) -> Health;
     /// What it is.
     fn report(&self) -> LinearReport;
-    /// True where pivots are not chosen by size among all candidates.
-    fn pivots_are_fixed(&self) -> bool {
-        false
-    }
-    /// True where the first solution after a factorisation is worth a check and a refinement.
-    fn is_checked(&self) -> bool {
-        self.pivots_are_fixed()
-    }
-    /// A factorisation of the same matrices that chooses pivots by size, if this one does not.
-    fn pivoting(&self, _pattern: &Pattern) -> Option<Box<dyn Factor<S>>> {
-        None
-    }
 }

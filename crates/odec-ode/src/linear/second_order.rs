@@ -4,7 +4,8 @@
 //! alpha*dq - dv = r_q. With dq = (r_q + dv)/alpha the others become, for x = (dv, dz) and with A = d(F, G)/dq,
 //! B = d(F, G)/d(v, z): `(alpha*M - B - [A/alpha, 0]) x = r + A r_q/alpha`.
 
-use crate::linear::shifted::{Make, MassEntry, add_mass, mass_positions};
+use crate::linear::full::{MassEntry, add_mass, mass_positions};
+use crate::linear::shifted::Make;
 use crate::linear::solver::Solver;
 use crate::linear::{Goal, LinearReport, MassMatrix, Scalar};
 use crate::pattern::Pattern;

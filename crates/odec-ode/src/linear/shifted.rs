@@ -4,23 +4,18 @@
 //! fixed w, and J stands for df/dy - d(M(y) w)/dy.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use crate::evaluator::Evaluator;
 use crate::linear::choice::{COMPILED, Request, admit, exact};
-use crate::linear::dense::Dense;
 use crate::linear::free::Free;
-use crate::linear::memory::{Key, Known};
+use crate::linear::full::Full;
 use crate::linear::second_order::Reduction;
 use crate::linear::solver::Solver;
 use crate::linear::staggered::Staggered;
-use crate::linear::straight::{Direct, Straight};
-use crate::linear::{
-    Assembled, Complex, Eliminator, Goal, Kind, Linear, LinearReport, MassMatrix, Misfit, Origin, Parts, Scalar,
-};
+use crate::linear::{Assembled, Complex, Goal, Linear, LinearReport, MassMatrix, Misfit, Parts, Scalar};
 use crate::pattern::Pattern;
 use crate::problem::{Cause, Options, Refusal};
-use crate::system::{Mass, Shape, System};
+use crate::system::{Jacobian, Mass, Shape, System};
 
 /// W = alpha*M - J with the Jacobian it holds, or the place it is taken at, and the factors last made.
 pub struct Shifted {
@@ -44,8 +39,8 @@ enum Way {
 }
 
 /// Refuses a system whose Jacobian is not held to what needs its values.
-pub(super) fn held(system: &dyn System) -> Result<(), Refusal> {
-    if system.holds_jacobian() { Ok(()) } else { Err(Misfit::JacobianNotHeld { n: system.shape().n }.into()) }
+pub(super) fn held(system: &dyn System) -> Result<&Pattern, Refusal> {
+    system.jacobian().pattern().ok_or_else(|| Misfit::JacobianNotHeld { n: system.shape().n }.into())
 }
 
 /// The term d(M(y) w)/dy: J is then held on the union of its pattern with that of df/dy.
@@ -185,8 +180,7 @@ impl<S: Scalar> Form<S> {
 }
 
 /// The pattern that J is held on: that of df/dy, with that of d(M w)/dy where M varies.
-fn jacobian_pattern(system: &dyn System) -> Cow<'_, Pattern> {
-    let own = system.jacobian_pattern();
+fn jacobian_pattern<'a>(system: &'a dyn System, own: &'a Pattern) -> Cow<'a, Pattern> {
     match system.mass() {
         Mass::StateDependent { jacobian, .. } => {
             let n = system.shape().n;
@@ -199,7 +193,8 @@ fn jacobian_pattern(system: &dyn System) -> Cow<'_, Pattern> {
 impl Shifted {
     /// Structure for a system; the options say whether positions are eliminated in second-order problems, and which solver.
     pub fn new(system: &dyn System, options: &Options) -> Result<Self, Refusal> {
-        if !system.holds_jacobian() && matches!(options.linear, Linear::Auto | Linear::Krylov) {
+        let free = matches!(system.jacobian(), Jacobian::Products);
+        if free && matches!(options.linear, Linear::Auto | Linear::Krylov) {
             let (shape, mass) = (system.shape(), MassMatrix::of(system.mass()));
             let second = if options.reduce { shape.second } else { 0 };
             let way = Way::Free(Box::new(Free::new(shape.n, second)));
@@ -219,15 +214,14 @@ impl Shifted {
 
     fn with(system: &dyn System, reduce: bool, make: Make<'_, f64>) -> Result<Self, Refusal> {
         let shape = system.shape();
-        held(system)?;
-        let own = system.jacobian_pattern();
+        let own = held(system)?;
         admit(own)?;
         let mass = MassMatrix::of(system.mass());
         let mut moving = None;
         if let Mass::StateDependent { jacobian, .. } = system.mass() {
             admit(jacobian)?;
         }
-        let pattern = jacobian_pattern(system);
+        let pattern = jacobian_pattern(system, own);
         if let Mass::StateDependent { jacobian, .. } = system.mass() {
             let slots = |p: &Pattern| p.positions().map(|(r, c)| pattern.find(r, c).unwrap_or(0) as u32).collect();
             moving = Some(Box::new(Moving {
@@ -378,12 +372,13 @@ pub struct ComplexShifted {
 impl ComplexShifted {
     /// Structure for a system.
     pub fn new(system: &dyn System, options: &Options) -> Result<Self, Refusal> {
-        admit(system.jacobian_pattern())?;
+        let own = held(system)?;
+        admit(own)?;
         let mass = MassMatrix::of(system.mass());
         let shape = system.shape();
         let request = Request::of(options);
         let make = Make { solver: &|pattern: &Pattern| Solver::new(pattern, request), request };
-        let form = Form::new((shape, system.groups()), &jacobian_pattern(system), &mass, options.reduce, make)?;
+        let form = Form::new((shape, system.groups()), &jacobian_pattern(system, own), &mass, options.reduce, make)?;
         let zero = || vec![Complex::ZERO; shape.n];
         Ok(ComplexShifted { form, alpha: Complex::ONE, r: zero(), x: zero() })
     }
@@ -410,233 +405,5 @@ impl ComplexShifted {
         for (r, (re, im)) in self.x.iter().zip(re.iter_mut().zip(im)) {
             (*re, *im) = (r.re, r.im);
         }
-    }
-}
-
-/// W at full size.
-pub(super) struct Full<S> {
-    /// Entry of W of each entry of J, and of each of M.
-    origin: Arc<Origin>,
-    /// Absent while code with pivots on the diagonal serves.
-    solver: Option<Solver<S>>,
-    /// What is known of the pattern, and who writes code for it.
-    known: Option<(Arc<Known>, Arc<dyn Eliminator>)>,
-    direct: Option<Box<Direct>>,
-    right: Vec<S>,
-}
-
-impl<S: Scalar> Full<S> {
-    pub(super) fn new(n: usize, jacobian: &Pattern, mass: &MassMatrix, make: Make<'_, S>) -> Result<Self, Refusal> {
-        let unit = mass.is_identity();
-        // Where M = I, W has a diagonal that outweighs the rest while steps are small: pivots on it serve at the start.
-        let eliminator = make.request.eliminator.filter(|_| unit && jacobian.entries() > 0);
-        let right = vec![S::ZERO; n];
-        let of_known = |known: Arc<Known>, eliminator: &Arc<dyn Eliminator>, right: Vec<S>| Full {
-            origin: Arc::clone(&known.origin),
-            solver: None,
-            direct: Some(Box::new(Direct::new::<S>(Arc::clone(&known.code), &known.origin, n))),
-            known: Some((known, Arc::clone(eliminator))),
-            right,
-        };
-        let key = Key { jacobian, wish: make.request.wish, complex: S::PARTS == 2 };
-        if let Some(eliminator) = eliminator
-            && let Some(known) = eliminator.memory().find(key)
-        {
-            return Ok(of_known(known, eliminator, right));
-        }
-        let mass = mass_positions(mass, n);
-        // Most often M is where J is already.
-        let inside: Option<Vec<u32>> = mass.iter().map(|(r, c)| jacobian.find(*r, *c).map(|e| e as u32)).collect();
-        let (pattern, origin) = match inside {
-            Some(mass) => {
-                let all = (0..jacobian.entries() as u32).collect();
-                (jacobian.clone(), Origin { jacobian: all, mass, unit })
-            }
-            None => {
-                let pattern = Pattern::from_positions(n, n, jacobian.positions().chain(mass.iter().copied()));
-                let slot = |(row, col)| pattern.find(row, col).unwrap_or(0) as u32;
-                let jacobian = jacobian.positions().map(slot).collect();
-                let mass = mass.iter().copied().map(slot).collect();
-                (pattern, Origin { jacobian, mass, unit })
-            }
-        };
-        let origin = Arc::new(origin);
-        let mut solver = (make.solver)(&pattern)?;
-        if let Some(eliminator) = eliminator
-            && let Some((order, fill)) = solver.order()
-            && let Some(known) = eliminator.memory().keep(key, (&pattern, &origin), (order, fill), eliminator.as_ref())
-        {
-            return Ok(of_known(known, eliminator, right));
-        }
-        solver.take_apart(&origin);
-        Ok(Full { origin, solver: Some(solver), known: None, direct: None, right })
-    }
-
-    /// The solver of the matrix formed.
-    fn solver(&mut self) -> &mut Solver<S> {
-        let Full { origin, solver, known, right, .. } = self;
-        solver.get_or_insert_with(|| match known {
-            Some((known, eliminator)) => {
-                let mut solver = Solver::with(&known.pattern, Box::new(Straight::of(known, eliminator)));
-                solver.take_apart(origin);
-                solver
-            }
-            // not met: what has no solver is known
-            None => {
-                let pattern = Pattern::from_positions(right.len(), right.len(), []);
-                Solver::with(&pattern, Box::new(Dense::new(&pattern)))
-            }
-        })
-    }
-
-    fn iterates(&self) -> bool {
-        self.solver.as_ref().is_some_and(Solver::iterates)
-    }
-
-    /// Back to the code that is known of the pattern, where pivots of other matrices took its place; or to the start of an iteration.
-    fn renew(&mut self) -> bool {
-        let Some((known, _)) = &self.known else { return self.solver.as_mut().is_some_and(Solver::renew) };
-        if self.solver.take().is_some() {
-            self.direct = Some(Box::new(Direct::new::<S>(Arc::clone(&known.code), &known.origin, self.right.len())));
-        }
-        true
-    }
-
-    pub(super) fn report(&self) -> LinearReport {
-        match (&self.solver, &self.known) {
-            (None, Some((known, _))) => known.report(),
-            (None, None) => LinearReport::new(Kind::Compiled, &Pattern::from_positions(0, 0, [])),
-            (Some(solver), _) => solver.report(),
-        }
-    }
-
-    /// W from its parts, as the matrix of the solver.
-    fn form(&mut self, Parts { alpha, jacobian, mass }: Parts<'_, S>) {
-        let origin = Arc::clone(&self.origin);
-        let values = self.solver().values_mut();
-        if origin.jacobian.len() == values.len() {
-            // J fills the whole pattern: its entries are those of W.
-            for (to, value) in values.iter_mut().zip(jacobian) {
-                *to = S::ZERO - S::from(*value);
-            }
-        } else {
-            values.fill(S::ZERO);
-            for (slot, value) in origin.jacobian.iter().zip(jacobian) {
-                values[*slot as usize] -= S::from(*value);
-            }
-        }
-        match mass {
-            None => origin.mass.iter().for_each(|slot| values[*slot as usize] += alpha),
-            Some(mass) => {
-                origin.mass.iter().zip(mass).for_each(|(slot, m)| values[*slot as usize] += alpha * *m);
-            }
-        }
-    }
-
-    pub(super) fn factor(&mut self, parts: Parts<'_, S>) -> Result<(), usize> {
-        if let Some(direct) = &mut self.direct {
-            if direct.factor(parts) {
-                return Ok(());
-            }
-            // a pivot vanished
-            self.form(parts);
-            self.solver().without_code()?;
-            self.take_code();
-            return Ok(());
-        }
-        self.form(parts);
-        let made = self.solver().factor();
-        self.take_code();
-        made
-    }
-
-    #[inline]
-    pub(super) fn solve_to(&mut self, parts: Parts<'_, S>, b: &[S], x: &mut [S]) {
-        match &mut self.direct {
-            Some(direct) if direct.in_force => {
-                direct.solve(b, x);
-                if std::mem::take(&mut direct.first) && !direct.is_accurate(parts.jacobian, b, x) {
-                    self.settle(parts, b, x);
-                }
-            }
-            _ => {
-                x.copy_from_slice(b);
-                self.solver().solve(x);
-            }
-        }
-    }
-
-    /// A first solution by code whose error is not known to be small: it is refined, or pivots are chosen for this
-    /// matrix, and from the next one on there is code for these.
-    #[cold]
-    fn settle(&mut self, parts: Parts<'_, S>, b: &[S], x: &mut [S]) {
-        self.form(parts);
-        let (Some(direct), Some(solver)) = (&mut self.direct, &mut self.solver) else { return };
-        if solver.settle(b, x, |residual| direct.correct(residual)) {
-            return;
-        }
-        match solver.without_code() {
-            Ok(()) => {
-                x.copy_from_slice(b);
-                solver.solve(x);
-                self.take_code();
-            }
-            // A matrix that is singular to rounding leaves the caller with a solution that is not finite.
-            Err(_) => x.fill(S::from(f64::NAN)),
-        }
-    }
-
-    /// Takes the code that the solver has now, for further matrices.
-    #[cold]
-    fn take_code(&mut self) {
-        let n = self.right.len();
-        let code = self.solver().code();
-        self.direct = code.map(|code| Box::new(Direct::new::<S>(code, &self.origin, n)));
-    }
-
-    pub(super) fn solve(&mut self, parts: Parts<'_, S>, r: &mut [S]) {
-        if self.direct.as_ref().is_some_and(|direct| direct.in_force) {
-            let mut b = std::mem::take(&mut self.right);
-            b.copy_from_slice(r);
-            self.solve_to(parts, &b, r);
-            self.right = b;
-        } else {
-            self.solver().solve(r);
-        }
-    }
-}
-
-/// An entry of M in W.
-#[derive(Clone, Copy)]
-pub(super) struct MassEntry {
-    /// Index among the values of M.
-    pub source: u32,
-    /// Entry of W.
-    pub slot: u32,
-}
-
-/// W += alpha*M, where the values of M are ones if there are none.
-pub(super) fn add_mass<S: Scalar>(alpha: S, entries: &[MassEntry], mass: Option<&[f64]>, values: &mut [S]) {
-    match mass {
-        None => entries.iter().for_each(|e| values[e.slot as usize] += alpha),
-        Some(mass) => entries.iter().for_each(|e| values[e.slot as usize] += alpha * mass[e.source as usize]),
-    }
-}
-
-/// The entries of J with the whole diagonal.
-pub(super) fn with_diagonal(jacobian: &Pattern) -> Pattern {
-    let n = jacobian.cols();
-    // most often it is there already
-    match (0..n).all(|i| jacobian.find(i, i).is_some()) {
-        true => jacobian.clone(),
-        false => Pattern::from_positions(n, n, jacobian.positions().chain((0..n).map(|i| (i, i)))),
-    }
-}
-
-/// (row, column) of each entry of M.
-pub(super) fn mass_positions(mass: &MassMatrix, n: usize) -> Vec<(usize, usize)> {
-    match mass.assembled() {
-        None => (0..n).map(|i| (i, i)).collect(),
-        Some(matrix) => matrix.positions().collect(),
     }
 }

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::linear::choice::{ANALYSED, LinearReport, Request, automatic, direct, iterating};
-use crate::linear::{Assembled, Elimination, Factor, Goal, Linear, Origin, Scalar};
+use crate::linear::choice::{ANALYSED, LinearReport, Request, Way, automatic, direct, iterating};
+use crate::linear::{Assembled, Elimination, Factor, Goal, Linear, Origin, PivotChoice, Scalar, Unrolled};
 use crate::pattern::Pattern;
 use crate::problem::Refusal;
 
@@ -17,7 +17,7 @@ pub const NEGLIGIBLE_RESIDUAL: f64 = 1e-290;
 /// Matrix, factors, and what is needed to look after them.
 pub(super) struct Solver<S = f64> {
     matrix: Assembled<S>,
-    factor: Box<dyn Factor<S>>,
+    way: Way<S>,
     check: Option<Check<S>>,
     unchecked: bool,
     fallbacks: u64,
@@ -72,8 +72,8 @@ impl<S: Scalar> Solver<S> {
 
     /// False where an iteration did not reach the goal; a factorisation always does.
     pub fn solve_within(&mut self, b: &mut [S], goal: Goal<'_>) -> bool {
-        if self.factor.iterates() {
-            let met = self.factor.solve_within(&self.matrix, b, goal);
+        if let Way::Iterative(iteration) = &mut self.way {
+            let met = iteration.solve(&self.matrix, b, Some(goal));
             if !met {
                 self.lose_patience();
             }
@@ -85,12 +85,15 @@ impl<S: Scalar> Solver<S> {
 
     /// Says that solutions did not serve as well as they should.
     pub fn doubt(&mut self) {
-        self.factor.doubt();
+        if let Way::Iterative(iteration) = &mut self.way {
+            iteration.doubt();
+        }
     }
 
     /// Makes it what it was when it was built; false where it has to be built anew for that.
     pub fn renew(&mut self) -> bool {
-        if !(self.fallbacks == 0 && self.iterates() && self.factor.renew()) {
+        let Way::Iterative(iteration) = &mut self.way else { return false };
+        if self.fallbacks > 0 || !iteration.renew() {
             return false;
         }
         self.patience = self.patience.map(|_| PATIENCE);
@@ -115,17 +118,21 @@ impl<S: Scalar> Solver<S> {
 
     /// True where solutions are iterated for.
     pub fn iterates(&self) -> bool {
-        self.factor.iterates()
+        matches!(self.way, Way::Iterative(_))
     }
 
     /// With a factorisation of its own.
     pub(super) fn with(pattern: &Pattern, factor: Box<dyn Factor<S>>) -> Self {
+        Self::by(pattern, Way::Direct(factor))
+    }
+
+    fn by(pattern: &Pattern, way: Way<S>) -> Self {
         let n = pattern.cols();
-        let check =
-            factor.is_checked().then(|| Check { b: vec![S::ZERO; n], residual: vec![S::ZERO; n], scale: vec![0.0; n] });
+        let checked = matches!(&way, Way::Direct(factor) if factor.pivot_choice() != PivotChoice::Largest);
+        let check = checked.then(|| Check { b: vec![S::ZERO; n], residual: vec![S::ZERO; n], scale: vec![0.0; n] });
         Solver {
             matrix: Assembled::new(pattern),
-            factor,
+            way,
             check,
             unchecked: false,
             fallbacks: 0,
@@ -139,16 +146,24 @@ impl<S: Scalar> Solver<S> {
         self.matrix.values_mut()
     }
 
+    /// Makes factors or the preconditioner.
+    fn make(&mut self) -> Result<(), usize> {
+        match &mut self.way {
+            Way::Direct(factor) => factor.factor(&self.matrix),
+            Way::Iterative(iteration) => iteration.precondition(&self.matrix),
+        }
+    }
+
     /// Factors the matrix as its values are. The error is a column without a pivot.
     pub fn factor(&mut self) -> Result<(), usize> {
         self.unchecked = self.check.is_some();
-        match self.factor.factor(&self.matrix) {
+        match self.make() {
             // Incomplete factors need every diagonal entry; complete ones do not.
             Err(_) if self.patience.is_some() => {
                 self.patience = Some(1);
                 self.lose_patience();
                 self.unchecked = self.check.is_some();
-                self.factor.factor(&self.matrix)
+                self.make()
             }
             Err(column) if self.check.is_some() => self.choose_pivots().unwrap_or(Err(column)),
             result => result,
@@ -157,25 +172,37 @@ impl<S: Scalar> Solver<S> {
 
     /// Says that the matrices to come are alpha*M - J, and which entries the parts go to.
     pub fn take_apart(&mut self, origin: &Arc<Origin>) {
-        self.factor.take_apart(origin);
+        if let Way::Direct(factor) = &mut self.way
+            && let Some(unrolled) = factor.unrolled_mut()
+        {
+            unrolled.take_apart(origin);
+        }
     }
 
-    /// See [`Factor::order`].
+    /// Its unrolled LU.
+    fn unrolled(&self) -> Option<&dyn Unrolled> {
+        match &self.way {
+            Way::Direct(factor) => factor.unrolled(),
+            Way::Iterative(_) => None,
+        }
+    }
+
+    /// See [`Unrolled::order`].
     pub fn order(&self) -> Option<(&[u32], u64)> {
-        self.factor.order()
+        Some(self.unrolled()?.order())
     }
 
     /// Code that factors further matrices from their parts; what it gives is to be checked by who runs it, and where it will
     /// not do, the matrix is to be formed and pivots chosen: [`Solver::without_code`].
     pub fn code(&self) -> Option<Arc<dyn Elimination>> {
-        self.factor.code()
+        self.unrolled()?.code()
     }
 
     /// Factors the matrix with pivots chosen for it, because those of the code will not do. The error is a column without a pivot.
     pub fn without_code(&mut self) -> Result<(), usize> {
         match self.choose_pivots() {
             Some(made) => made,
-            None => self.factor.factor(&self.matrix),
+            None => self.make(),
         }
     }
 
@@ -183,32 +210,37 @@ impl<S: Scalar> Solver<S> {
     pub fn solve(&mut self, b: &mut [S]) {
         if std::mem::take(&mut self.unchecked) {
             self.solve_checked(b);
-        } else {
-            self.factor.solve_with(&self.matrix, b);
+            return;
+        }
+        match &mut self.way {
+            Way::Direct(factor) => factor.solve(b),
+            Way::Iterative(iteration) => {
+                iteration.solve(&self.matrix, b, None);
+            }
         }
     }
 
     /// Takes a factorisation that chooses its pivots from here on, if there is one, and makes it.
     #[cold]
     fn choose_pivots(&mut self) -> Option<Result<(), usize>> {
-        self.factor = self.factor.pivoting(&self.matrix.pattern())?;
+        let Way::Direct(factor) = &mut self.way else { return None };
+        *factor = factor.pivoting(&self.matrix.pattern())?;
         self.fallbacks += 1;
-        if !self.factor.is_checked() {
+        if factor.pivot_choice() == PivotChoice::Largest {
             self.check = None;
         }
         self.unchecked = self.check.is_some();
-        Some(self.factor.factor(&self.matrix))
+        Some(factor.factor(&self.matrix))
     }
 
     fn solve_checked(&mut self, x: &mut [S]) {
-        let Some(check) = &mut self.check else { return self.factor.solve(x) };
+        let (Some(check), Way::Direct(factor)) = (&mut self.check, &mut self.way) else { return self.solve(x) };
         check.b.copy_from_slice(x);
-        self.factor.solve(x);
-        let factor = &mut self.factor;
+        factor.solve(x);
         if check.settle(&self.matrix, x, |residual| factor.solve(residual)) {
             return;
         }
-        if self.factor.pivots_are_fixed() {
+        if factor.pivot_choice() == PivotChoice::Fixed {
             x.copy_from_slice(&check.b);
             // A matrix that is singular to rounding leaves the caller with a solution that is not finite.
             match self.choose_pivots() {
@@ -228,7 +260,7 @@ impl<S: Scalar> Solver<S> {
 
     /// What it is.
     pub fn report(&self) -> LinearReport {
-        LinearReport { fallbacks: self.fallbacks, analysis: self.analysis, ..self.factor.report() }
+        LinearReport { fallbacks: self.fallbacks, analysis: self.analysis, ..self.way.report() }
     }
 }
 
@@ -236,7 +268,7 @@ impl Solver {
     /// As [`Solver::new`], or an iteration where that is asked for or promises less work.
     pub fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<Self, Refusal> {
         let begun = request.clock.map(|clock| clock());
-        let mut solver = Self::with(pattern, iterating(pattern, request)?);
+        let mut solver = Self::by(pattern, iterating(pattern, request)?);
         solver.analysis = since(begun, request);
         if solver.iterates() && request.wish == Linear::Auto && pattern.cols() <= ANALYSED {
             solver.patience = Some(PATIENCE);

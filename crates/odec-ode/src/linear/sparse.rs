@@ -4,7 +4,7 @@
 use crate::linear::assembled::Columns;
 use crate::linear::choice::{Kind, LinearReport};
 use crate::linear::ordering::Ordering;
-use crate::linear::{Assembled, Factor, Health, Scalar};
+use crate::linear::{Assembled, Factor, Health, PivotChoice, Scalar};
 use crate::pattern::Pattern;
 
 /// The diagonal is the pivot where it reaches this fraction of the largest candidate. Candidates are compared in units of the
@@ -320,8 +320,8 @@ impl<S: Scalar> Factor<S> for Sparse<S> {
     }
 
     /// Pivots that are large enough in their columns may still be small in their rows.
-    fn is_checked(&self) -> bool {
-        true
+    fn pivot_choice(&self) -> PivotChoice {
+        PivotChoice::Kept
     }
 
     fn report(&self) -> LinearReport {

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use crate::linear::band::inverse;
 use crate::linear::choice::{Kind, LinearReport};
 use crate::linear::krylov::{End, Goal, Outcome, Preconditioned, Real, TIGHT, Work, bicgstab};
-use crate::linear::triangle::{Above, Rows, Shape, Sum, Triangle, Units, by_levels};
-use crate::linear::{Assembled, Factor, Health};
+use crate::linear::right_side::Sum;
+use crate::linear::triangle::{Above, Rows, Shape, Triangle, Units, by_levels};
+use crate::linear::{Assembled, Iterate};
 use crate::pattern::Pattern;
 
 /// The matrix, in units and scaled by rows, E^-1 W, in numbers of one kind.
@@ -351,8 +352,8 @@ impl<T: Real> Preconditioned<T> for Scaled<T> {
     }
 }
 
-impl Factor for Split {
-    fn factor(&mut self, matrix: &Assembled) -> Result<(), usize> {
+impl Iterate for Split {
+    fn precondition(&mut self, matrix: &Assembled) -> Result<(), usize> {
         let Split { structure, plain, numbers, .. } = self;
         match numbers {
             Numbers::Short(short) => short.factor(structure, plain, matrix),
@@ -360,27 +361,8 @@ impl Factor for Split {
         }
     }
 
-    /// To the digits of short numbers, where these are still in use.
-    fn solve(&mut self, b: &mut [f64]) {
-        let Split { structure, plain, numbers, .. } = self;
-        match numbers {
-            Numbers::Short(short) => {
-                short.work.weigh_equally();
-                self.iterations += short.solve(structure, plain, b, 0.0).iterations;
-                short.leave(structure, plain, b);
-            }
-            Numbers::Long(_) => {
-                self.by_long(b, None);
-            }
-        }
-    }
-
-    fn solve_with(&mut self, matrix: &Assembled, b: &mut [f64]) {
-        self.by_any(matrix, b, None);
-    }
-
-    fn solve_within(&mut self, matrix: &Assembled, b: &mut [f64], goal: Goal<'_>) -> bool {
-        self.by_any(matrix, b, Some(goal))
+    fn solve(&mut self, matrix: &Assembled, b: &mut [f64], goal: Option<Goal<'_>>) -> bool {
+        self.by_any(matrix, b, goal)
     }
 
     fn doubt(&mut self) {
@@ -396,15 +378,7 @@ impl Factor for Split {
         true
     }
 
-    fn health(&self) -> Health {
-        Health { pivot_ratio: 1.0 }
-    }
-
     fn report(&self) -> LinearReport {
         LinearReport { iterations: self.iterations, ..self.structure.report.clone() }
-    }
-
-    fn iterates(&self) -> bool {
-        true
     }
 }

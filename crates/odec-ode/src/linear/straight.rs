@@ -9,7 +9,7 @@ use crate::linear::memory::Known;
 use crate::linear::ordering::Ordering;
 use crate::linear::solver::{BACKWARD_ERROR, NEGLIGIBLE_RESIDUAL};
 use crate::linear::sparse::Sparse;
-use crate::linear::{Assembled, Factor, Health, Kind, LinearReport, Memory, Parts, Scalar};
+use crate::linear::{Assembled, Factor, Health, Kind, LinearReport, Memory, Parts, PivotChoice, Scalar, Unrolled};
 use crate::pattern::Pattern;
 
 /// Where the entries of a matrix alpha*M - J come from.
@@ -25,7 +25,7 @@ pub struct Origin {
 
 /// What is to be written out.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan<'a> {
+pub struct EliminationPlan<'a> {
     /// Entries of the matrix.
     pub pattern: &'a Pattern,
     /// The row that is the k-th pivot row.
@@ -43,7 +43,7 @@ pub struct Plan<'a> {
 /// Makes code for eliminations.
 pub trait Eliminator: Send + Sync {
     /// The code of a plan; `None` where it would be too long, or cannot be made.
-    fn compile(&self, plan: &Plan<'_>) -> Option<Arc<dyn Elimination>>;
+    fn compile(&self, plan: &EliminationPlan<'_>) -> Option<Arc<dyn Elimination>>;
     /// What runs with this code leave for the next.
     fn memory(&self) -> &Memory;
 }
@@ -192,12 +192,35 @@ impl<S: Scalar> Straight<S> {
     fn plan(&mut self) {
         let (rows, columns) = self.pivoting.pivots();
         let origin = self.origin.as_deref();
-        let plan =
-            Plan { pattern: &self.pattern, rows, columns, complex: S::PARTS == 2, origin, bound: BACKWARD_ERROR };
+        let plan = EliminationPlan {
+            pattern: &self.pattern,
+            rows,
+            columns,
+            complex: S::PARTS == 2,
+            origin,
+            bound: BACKWARD_ERROR,
+        };
         self.code = self.eliminator.compile(&plan);
         self.refused = self.code.is_none();
         let factors = self.code.as_ref().map_or(0, |code| code.factors());
         self.factors = vec![0.0; factors];
+    }
+}
+
+impl<S: Scalar> Unrolled for Straight<S> {
+    fn order(&self) -> (&[u32], u64) {
+        (&self.ordering.order, self.ordering.fill)
+    }
+
+    fn take_apart(&mut self, origin: &Arc<Origin>) {
+        // without an entry in J the code would have no values to read
+        if !origin.jacobian.is_empty() && self.code.is_none() {
+            self.origin = Some(Arc::clone(origin));
+        }
+    }
+
+    fn code(&self) -> Option<Arc<dyn Elimination>> {
+        self.code.clone().filter(|_| self.origin.is_some())
     }
 }
 
@@ -221,21 +244,6 @@ impl<S: Scalar> Factor<S> for Straight<S> {
         S::from_parts(&self.x, b);
     }
 
-    fn order(&self) -> Option<(&[u32], u64)> {
-        Some((&self.ordering.order, self.ordering.fill))
-    }
-
-    fn take_apart(&mut self, origin: &Arc<Origin>) {
-        // without an entry in J the code would have no values to read
-        if !origin.jacobian.is_empty() && self.code.is_none() {
-            self.origin = Some(Arc::clone(origin));
-        }
-    }
-
-    fn code(&self) -> Option<Arc<dyn Elimination>> {
-        self.code.clone().filter(|_| self.origin.is_some())
-    }
-
     fn health(&self) -> Health {
         // the check of the first solution judges these factors
         self.pivoting.health()
@@ -246,8 +254,8 @@ impl<S: Scalar> Factor<S> for Straight<S> {
         if self.refused { report } else { LinearReport { kind: Kind::Compiled, ..report } }
     }
 
-    fn pivots_are_fixed(&self) -> bool {
-        !self.refused
+    fn pivot_choice(&self) -> PivotChoice {
+        if self.refused { PivotChoice::Largest } else { PivotChoice::Fixed }
     }
 
     fn pivoting(&self, pattern: &Pattern) -> Option<Box<dyn Factor<S>>> {
@@ -263,6 +271,14 @@ impl<S: Scalar> Factor<S> for Straight<S> {
             Box::new(Sparse::new(pattern, ordering, self.limit))
         })
     }
+
+    fn unrolled(&self) -> Option<&dyn Unrolled> {
+        Some(self)
+    }
+
+    fn unrolled_mut(&mut self) -> Option<&mut dyn Unrolled> {
+        Some(self)
+    }
 }
 
 #[cfg(test)]
@@ -270,7 +286,8 @@ mod tests {
     use super::*;
     use crate::linear::MassMatrix;
     use crate::linear::choice::{Linear, Request};
-    use crate::linear::shifted::{Full, Make};
+    use crate::linear::full::Full;
+    use crate::linear::shifted::Make;
     use crate::linear::solver::Solver;
     use std::sync::atomic::{AtomicUsize, Ordering as Atomic};
 
@@ -295,7 +312,7 @@ mod tests {
             &self.memory
         }
 
-        fn compile(&self, plan: &Plan<'_>) -> Option<Arc<dyn Elimination>> {
+        fn compile(&self, plan: &EliminationPlan<'_>) -> Option<Arc<dyn Elimination>> {
             assert!(!plan.complex);
             self.made.fetch_add(1, Atomic::Relaxed);
             let list = |order: &[u32]| order.iter().map(|&i| i as usize).collect();

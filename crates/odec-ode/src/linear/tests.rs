@@ -7,8 +7,8 @@ use crate::linear::pivoting::pivoting;
 use crate::linear::solver::Solver;
 use crate::linear::sparse::Sparse;
 use crate::linear::{
-    Assembled, Complex, Dense, Elimination, Eliminator, Factor, Goal, Linear, Memory, Plan, Scalar, band, blocks,
-    ordering,
+    Assembled, Complex, Dense, Elimination, EliminationPlan, Eliminator, Factor, Goal, Linear, Memory, Scalar, band,
+    blocks, ordering,
 };
 use crate::pattern::Pattern;
 use std::sync::Arc;
@@ -297,7 +297,7 @@ fn an_iteration_that_was_not_asked_for_gives_way_where_it_fails() {
 struct Remembers(Memory);
 
 impl Eliminator for Remembers {
-    fn compile(&self, _: &Plan<'_>) -> Option<Arc<dyn Elimination>> {
+    fn compile(&self, _: &EliminationPlan<'_>) -> Option<Arc<dyn Elimination>> {
         None
     }
 

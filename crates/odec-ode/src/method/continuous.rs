@@ -1,5 +1,7 @@
 //! Dense output of explicit Runge-Kutta methods: u(s) = y0 + h sum_i w_i(s) k_i for s in [0, 1].
 
+use crate::interpolant::multiply;
+
 /// How a method continues between the ends of its steps. Its stages are numbered on: those of the step, then (unless the
 /// last of them is it) f at the end of the step, then the further ones given here.
 #[derive(Debug)]
@@ -36,6 +38,53 @@ impl DenseTable {
             }
             DenseForm::Nested(rows) => hermite_weight(b, last, i, s) + bubble(rows, i, s),
         }
+    }
+}
+
+/// Highest degree of a table, with room for one power more.
+pub const MAX_DEGREE: usize = 12;
+
+impl DenseTable {
+    /// The degree of its polynomials.
+    pub fn degree(&self) -> usize {
+        match self.form {
+            DenseForm::Powers(rows) => rows.iter().map(|row| row.len()).max().unwrap_or(0),
+            DenseForm::Nested([]) => 3,
+            DenseForm::Nested(rows) => 3 + rows.len(),
+        }
+    }
+
+    /// The coefficients of [`DenseTable::weight`] in powers of s.
+    pub fn weight_powers(&self, b: &[f64], last: usize, i: usize) -> [f64; MAX_DEGREE + 1] {
+        let mut powers = [0.0; MAX_DEGREE + 1];
+        let rows = match self.form {
+            DenseForm::Powers(rows) => {
+                for (power, c) in powers[1..].iter_mut().zip(rows.get(i).copied().unwrap_or_default()) {
+                    *power = *c;
+                }
+                return powers;
+            }
+            DenseForm::Nested(rows) => rows,
+        };
+        // s^2 (1-s)^2 times the nested sum
+        for (m, row) in rows.iter().enumerate().rev() {
+            powers[0] += row.get(i).copied().unwrap_or(0.0);
+            match m {
+                0 => {}
+                _ if m % 2 == 1 => multiply(&mut powers, 0.0, 1.0),
+                _ => multiply(&mut powers, -1.0, -1.0),
+            }
+        }
+        for shift in [0.0, 0.0, -1.0, -1.0] {
+            multiply(&mut powers, shift, 1.0);
+        }
+        let own = b.get(i).copied().unwrap_or(0.0);
+        let first = f64::from(u8::from(i == 0));
+        let end = f64::from(u8::from(i == last));
+        powers[1] += first;
+        powers[2] += 3.0 * own - 2.0 * first - end;
+        powers[3] += first + end - 2.0 * own;
+        powers
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::control::{Control, STANDARD, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
+use crate::interpolant::{self, Stretch};
 use crate::linear::LinearReport;
 use crate::method::Setup;
 use crate::problem::{Cause, Refusal};
@@ -22,12 +23,16 @@ pub trait Formula {
     fn slope(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], slope: &mut [f64]) -> Result<(), Cause>;
     /// Forgets what was kept from steps before (Jacobian, factors).
     fn forget(&mut self) {}
+    /// The next step begins at another state: forgets what was kept of the last one, but not matrices that still serve.
+    fn moved(&mut self) {
+        self.forget();
+    }
     /// What solves its linear systems; `None` where it has none.
     fn linear(&self) -> Option<LinearReport> {
         None
     }
     /// How states between the ends of steps are had.
-    fn dense(&self) -> Dense;
+    fn dense(&self) -> DenseOutput;
 }
 
 /// Where a step starts.
@@ -43,7 +48,7 @@ pub struct Point<'a> {
 
 /// Dense output of a formula.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dense {
+pub enum DenseOutput {
     /// Cubic Hermite through values and slopes at both ends.
     Hermite,
     /// The line through the ends.
@@ -66,6 +71,7 @@ pub fn integrator(
         half: if setup.options.fixed { None } else { Some(formula()?) },
         tolerances: Tolerances::new(setup.options, n),
         control: Control::new(STANDARD, setup.method.order),
+        earlier: Control::new(STANDARD, setup.method.order),
         start: Node::new(n),
         between: Node::new(n),
         end: Node::new(n),
@@ -73,6 +79,7 @@ pub fn integrator(
         trial_between: Node::new(n),
         error: vec![0.0; n],
         steps: 0,
+        retreated: false,
     }))
 }
 
@@ -96,12 +103,14 @@ impl Node {
 /// The integrator of all formulas.
 struct OneStep {
     order: u32,
-    dense: Dense,
+    dense: DenseOutput,
     whole: Box<dyn Formula>,
     /// The same formula at half the step, with factors of its own; present in step doubling.
     half: Option<Box<dyn Formula>>,
     tolerances: Tolerances,
     control: Control,
+    /// The controller before the last step.
+    earlier: Control,
     /// Start of the last step.
     start: Node,
     /// Its middle in step doubling, else the start of the step before.
@@ -111,6 +120,8 @@ struct OneStep {
     trial_between: Node,
     error: Vec<f64>,
     steps: u64,
+    /// The last step was taken back.
+    retreated: bool,
 }
 
 /// One step of a formula from a node to another, slope included.
@@ -131,6 +142,14 @@ fn advance(
 }
 
 impl OneStep {
+    /// Nothing is kept of the steps before.
+    fn forget(&mut self) {
+        self.whole.forget();
+        if let Some(half) = &mut self.half {
+            half.forget();
+        }
+    }
+
     fn double(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<f64, Cause> {
         let OneStep { whole, half: Some(half), end, trial, trial_between: middle, error, .. } = self else {
             return advance(self.whole.as_mut(), eval, &self.end, h, t_new, &mut self.trial).map(|()| 0.0);
@@ -160,12 +179,17 @@ impl Integrator for OneStep {
     }
 
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        self.forget();
+        self.resume(eval, t, y)
+    }
+
+    fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        self.whole.moved();
+        if let Some(half) = &mut self.half {
+            half.moved();
+        }
         self.steps = 0;
         self.control.reset();
-        self.whole.forget();
-        if let Some(half) = &mut self.half {
-            half.forget();
-        }
         self.end.t = t;
         self.end.y.copy_from_slice(y);
         self.whole.slope(eval, t, y, &mut self.end.slope)
@@ -189,6 +213,8 @@ impl Integrator for OneStep {
         std::mem::swap(&mut self.start, &mut self.end);
         std::mem::swap(&mut self.end, &mut self.trial);
         self.steps += 1;
+        self.retreated = false;
+        self.earlier = self.control.clone();
         Attempt::Accepted { next: if doubling { self.control.accept(h, err) } else { h } }
     }
 
@@ -205,15 +231,68 @@ impl Integrator for OneStep {
             (true, false) => (&self.between, &self.end),
         };
         match self.dense {
-            Dense::Parabola if doubling || self.steps > 1 => parabola(&self.between, &self.start, &self.end, t, y),
-            Dense::Linear | Dense::Parabola => {
+            DenseOutput::Parabola if doubling || self.steps > 1 => {
+                parabola(&self.between, &self.start, &self.end, t, y)
+            }
+            DenseOutput::Linear | DenseOutput::Parabola => {
                 let s = (t - a.t) / (b.t - a.t);
                 for i in 0..y.len() {
                     y[i] = a.y[i] + s * (b.y[i] - a.y[i]);
                 }
             }
-            Dense::Hermite => hermite(a, b, t, y),
+            DenseOutput::Hermite => hermite(a, b, t, y),
         }
+    }
+
+    fn degree(&self) -> usize {
+        match self.dense {
+            DenseOutput::Hermite => 3,
+            DenseOutput::Linear => 1,
+            DenseOutput::Parabola => 2,
+        }
+    }
+
+    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
+        if self.steps == 0 || self.retreated {
+            return None;
+        }
+        let doubling = self.half.is_some();
+        let n = self.end.y.len();
+        if self.dense == DenseOutput::Parabola && (doubling || self.steps > 1) {
+            let length = self.end.t - self.start.t;
+            let nodes = [(self.between.t - self.start.t) / length, 0.0, 1.0];
+            let states = [&self.between.y[..], &self.start.y, &self.end.y].into_iter();
+            interpolant::lagrange(c, n, &nodes, states);
+            return (stretch == 0).then_some(Stretch { from: self.start.t, length, degree: 2 });
+        }
+        let (a, b) = match (doubling, stretch) {
+            (false, 0) => (&self.start, &self.end),
+            (true, 0) => (&self.start, &self.between),
+            (true, 1) => (&self.between, &self.end),
+            _ => return None,
+        };
+        let length = b.t - a.t;
+        let degree = if self.dense == DenseOutput::Hermite { 3 } else { 1 };
+        match degree {
+            3 => interpolant::hermite(c, length, [&a.y, &a.slope], [&b.y, &b.slope]),
+            _ => interpolant::line(c, &a.y, &b.y),
+        }
+        Some(Stretch { from: a.t, length, degree })
+    }
+
+    fn retreat(&mut self) -> bool {
+        if self.steps == 0 || self.retreated {
+            return false;
+        }
+        std::mem::swap(&mut self.end, &mut self.trial);
+        std::mem::swap(&mut self.start, &mut self.end);
+        let doubling = self.half.is_some();
+        std::mem::swap(&mut self.between, if doubling { &mut self.trial_between } else { &mut self.start });
+        self.steps -= 1;
+        self.retreated = true;
+        self.control = self.earlier.clone();
+        self.forget();
+        true
     }
 }
 

@@ -1,5 +1,7 @@
 //! Dense output of one-step methods: a polynomial that is the states at both ends of the step, whatever its other coefficients.
 
+use crate::interpolant::Stretch;
+
 /// u(s) = (1-s) y0 + s (y1 + (1-s) (D_1 + s (D_2 + ...))) on the last accepted step.
 pub struct Polynomial {
     t: f64,
@@ -11,7 +13,7 @@ pub struct Polynomial {
 impl Polynomial {
     /// For vectors of `n` numbers and so many D.
     pub fn new(n: usize, rows: usize) -> Self {
-        Polynomial { t: 0.0, h: 1.0, y: vec![0.0; n], rows: vec![0.0; n * rows] }
+        Polynomial { t: 0.0, h: 0.0, y: vec![0.0; n], rows: vec![0.0; n * rows] }
     }
 
     /// The vectors D_1, D_2, ... of the step to come.
@@ -29,6 +31,42 @@ impl Polynomial {
     pub fn begin_at(&mut self, t: f64, h: f64, y: &[f64]) {
         (self.t, self.h) = (t, h);
         self.y.copy_from_slice(y);
+    }
+
+    /// There is no step.
+    pub fn clear(&mut self) {
+        self.h = 0.0;
+    }
+
+    /// Time, length and state at the start of the step, if there is one.
+    pub fn start(&mut self) -> Option<(f64, &mut Vec<f64>)> {
+        (self.h != 0.0).then_some((self.t, &mut self.y))
+    }
+
+    /// Its degree.
+    pub fn degree(&self) -> usize {
+        1 + self.rows.len() / self.y.len().max(1)
+    }
+
+    /// Its coefficients in powers of s, where the step ended at the state `end`.
+    pub fn coefficients(&self, end: &[f64], c: &mut [f64]) -> Option<Stretch> {
+        if self.h == 0.0 {
+            return None;
+        }
+        let n = end.len();
+        let c = &mut c[..(self.degree() + 1) * n];
+        for i in 0..n {
+            (c[i], c[n + i]) = (self.y[i], end[i] - self.y[i]);
+        }
+        c[2 * n..].fill(0.0);
+        // s (1-s) D_k s^(k-1)
+        for (k, row) in self.rows.chunks_exact(self.y.len().max(1)).enumerate() {
+            for i in 0..n {
+                c[(k + 1) * n + i] += row[i];
+                c[(k + 2) * n + i] -= row[i];
+            }
+        }
+        Some(Stretch { from: self.t, length: self.h, degree: self.degree() })
     }
 
     /// Its value at `t`, where the step ended at the state `end`: as many numbers as `y` has.

@@ -6,9 +6,10 @@ use crate::control::{Control, Controller, Tolerances};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
+use crate::interpolant::{self, Stretch};
 use crate::linear::Rates;
 use crate::method::continuous::{DenseTable, HERMITE, hermite_weight};
-use crate::method::one_step::{self, Dense, Formula, Point};
+use crate::method::one_step::{self, DenseOutput, Formula, Point};
 use crate::method::{Family, Setup, passes};
 use crate::problem::{Cause, Refusal};
 use crate::step::{self, WholeStep};
@@ -220,13 +221,13 @@ impl Formula for Plain {
         self::slope(&mut self.stages.rates, eval, (t, y), slope)
     }
 
-    fn dense(&self) -> Dense {
-        Dense::Hermite
+    fn dense(&self) -> DenseOutput {
+        DenseOutput::Hermite
     }
 }
 
 /// Where the values of a step are in its buffer: the squares of the norms, k_1 .. k_e with the slope at the end of the step last, the
-/// state there, the further slopes of dense output. This is what [`step::Formula::Explicit`] writes, and from k_e on what it reads.
+/// state there, the further slopes of dense output. This is what [`step::FusedFormula::Explicit`] writes, and from k_e on what it reads.
 #[derive(Clone, Copy)]
 struct Places {
     n: usize,
@@ -285,6 +286,8 @@ struct Embedded {
     twin: Option<(usize, Vec<(usize, f64)>)>,
     tolerances: Tolerances,
     control: Control,
+    /// The controller before the last step.
+    earlier: Control,
     t: f64,
     places: Places,
     /// The last step, which ends at t, and the one that is tried. Once that is accepted they change places, so that the second one has
@@ -323,7 +326,7 @@ impl Embedded {
         let stages = Stages::new(setup, tableau)?;
         let tolerances = Tolerances::new(setup.options, n);
         let fixed = setup.options.fixed;
-        let step = step::Formula::Explicit { tableau, fixed };
+        let step = step::FusedFormula::Explicit { tableau, fixed };
         let suits = setup.options.whole_steps && stages.rates.is_identity();
         let whole = if suits { setup.system.whole_step(step) } else { None };
         let mut given = vec![0.0; step.room(n)];
@@ -350,6 +353,7 @@ impl Embedded {
             }),
             tolerances,
             control: Control::new(tableau.controller, order),
+            earlier: Control::new(tableau.controller, order),
             t: 0.0,
             places,
             now: vec![0.0; length],
@@ -372,7 +376,7 @@ impl Embedded {
             }
         }
         if square <= 1.0 && self.inside {
-            self.complete(eval, h)?;
+            self.further_stages(eval, h)?;
         }
         Ok(square)
     }
@@ -380,7 +384,7 @@ impl Embedded {
     /// Asks for the step in one.
     fn ask(&mut self, system: &dyn System) {
         if self.suits && self.whole.is_none() {
-            let step = step::Formula::Explicit { tableau: self.stages.tableau, fixed: self.fixed };
+            let step = step::FusedFormula::Explicit { tableau: self.stages.tableau, fixed: self.fixed };
             self.whole = system.whole_step(step);
         }
     }
@@ -430,8 +434,8 @@ impl Embedded {
         Ok(square)
     }
 
-    /// The further stages of dense output.
-    fn complete(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Result<(), Cause> {
+    /// The further stages of dense output, of the step in `next`.
+    fn further_stages(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Result<(), Cause> {
         for (i, (row, c)) in self.dense_rows.iter().zip(self.dense.c).enumerate() {
             let Stages { y: state, rates, .. } = &mut self.stages;
             passes::combine(state, &self.now[self.places.state()], self.places.slopes(&self.next), h, row);
@@ -465,6 +469,7 @@ impl Integrator for Embedded {
 
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.t = t;
+        self.last.h = 0.0;
         self.now[self.places.state()].copy_from_slice(y);
         self.control.reset();
         let k = self.places.slope(self.places.end);
@@ -497,7 +502,11 @@ impl Integrator for Embedded {
         self.last = Step { t: self.t, h, complete: self.inside || self.dense.c.is_empty() };
         std::mem::swap(&mut self.now, &mut self.next);
         self.t = t_new;
-        Attempt::Accepted { next: if self.fixed { h } else { self.control.accept_square(h, square) } }
+        if self.fixed {
+            return Attempt::Accepted { next: h };
+        }
+        self.earlier = self.control.clone();
+        Attempt::Accepted { next: self.control.accept_square(h, square) }
     }
 
     fn sample_ahead(&mut self, inside: bool) {
@@ -536,5 +545,52 @@ impl Integrator for Embedded {
                 y.iter_mut().zip(k).for_each(|(y, k)| *y += h * w * k);
             }
         }
+    }
+
+    /// Of the step in `now`, which began where `next` ends.
+    fn complete(&mut self, eval: &mut Evaluator<'_>) -> Result<(), Cause> {
+        if self.last.complete || self.last.h == 0.0 {
+            return Ok(());
+        }
+        std::mem::swap(&mut self.now, &mut self.next);
+        let end = std::mem::replace(&mut self.t, self.last.t);
+        let made = self.further_stages(eval, self.last.h);
+        self.t = end;
+        std::mem::swap(&mut self.now, &mut self.next);
+        self.last.complete = made.is_ok();
+        made
+    }
+
+    fn degree(&self) -> usize {
+        self.dense.degree().max(HERMITE.degree())
+    }
+
+    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
+        let Step { t, h, complete } = self.last;
+        if h == 0.0 || stretch > 0 {
+            return None;
+        }
+        let dense = if complete { self.dense } else { &HERMITE };
+        let (n, end, degree) = (self.places.n, self.places.end, dense.degree());
+        let c = &mut c[..(degree + 1) * n];
+        c.fill(0.0);
+        c[..n].copy_from_slice(&self.next[self.places.state()]);
+        for i in 0..=end + dense.c.len() {
+            let weights = dense.weight_powers(self.stages.tableau.b, end, i).map(|w| h * w);
+            interpolant::add(c, n, &weights[..=degree], &self.now[self.places.slope(i)]);
+        }
+        Some(Stretch { from: t, length: h, degree })
+    }
+
+    fn retreat(&mut self) -> bool {
+        if self.last.h == 0.0 {
+            return false;
+        }
+        std::mem::swap(&mut self.now, &mut self.next);
+        (self.t, self.last.h) = (self.last.t, 0.0);
+        if !self.fixed {
+            self.control = self.earlier.clone();
+        }
+        true
     }
 }

@@ -8,6 +8,7 @@
 use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
+use crate::interpolant::Stretch;
 use crate::method::runge_kutta::while_true;
 use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::problem::{Cause, Refusal};
@@ -123,9 +124,11 @@ impl Places {
 fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     let n = setup.system.shape().n;
     let order = order_for(setup.options.rtol, n) as usize;
-    let whole = setup.system.prepare_series_step(order);
+    let series = setup.system.series();
+    let whole = series.is_some_and(|series| series.prepare_step(order));
     if !whole {
-        setup.system.prepare_series(order).map_err(|reason| Refusal::Unsuitable {
+        let none = || Err("this system has no Taylor coefficients".to_string());
+        series.map_or_else(none, |series| series.prepare(order)).map_err(|reason| Refusal::Unsuitable {
             method: METHOD.name.to_string(),
             reason,
             instead: "vern7 or dop853".to_string(),
@@ -143,6 +146,7 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         places,
         whole,
         fixed: setup.options.fixed,
+        stepped: false,
         tolerances,
         before: node(),
         now: node(),
@@ -165,6 +169,8 @@ struct Taylor {
     /// Steps are made by code of their own.
     whole: bool,
     fixed: bool,
+    /// A step was made since the state was put.
+    stepped: bool,
     tolerances: Tolerances,
     before: Node,
     now: Node,
@@ -299,6 +305,7 @@ impl Integrator for Taylor {
     /// A step of length zero from a polynomial that is constant.
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         let places = self.places;
+        self.stepped = false;
         self.now.room[..places.n].copy_from_slice(y);
         self.now.room[places.series()..places.defect()].fill(0.0);
         self.step(eval, 0.0, t)?;
@@ -330,6 +337,7 @@ impl Integrator for Taylor {
         }
         std::mem::swap(&mut self.before, &mut self.now);
         std::mem::swap(&mut self.now, &mut self.next);
+        self.stepped = true;
         let next = if self.fixed { h } else { h.signum() * self.radius().min(GROWTH * h.abs()) };
         Attempt::Accepted { next }
     }
@@ -360,5 +368,33 @@ impl Integrator for Taylor {
         powers(h, room);
         let (start, c) = Self::split(&self.before.room, self.places);
         sum(start, c, room, y, None);
+    }
+
+    fn degree(&self) -> usize {
+        self.places.order
+    }
+
+    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
+        if !self.stepped || stretch > 0 {
+            return None;
+        }
+        let Places { n, order } = self.places;
+        let h = self.now.t - self.before.t;
+        let series = &self.before.room[..(order + 1) * n];
+        let mut power = 1.0;
+        for (row, own) in c.chunks_exact_mut(n.max(1)).zip(series.chunks_exact(n.max(1))) {
+            row.iter_mut().zip(own).for_each(|(c, own)| *c = power * own);
+            power *= h;
+        }
+        Some(Stretch { from: self.before.t, length: h, degree: order })
+    }
+
+    fn retreat(&mut self) -> bool {
+        if !std::mem::take(&mut self.stepped) {
+            return false;
+        }
+        std::mem::swap(&mut self.now, &mut self.next);
+        std::mem::swap(&mut self.before, &mut self.now);
+        true
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use odec_ode::pattern::Pattern;
-use odec_ode::system::{EvalError, Mass, Shape, System};
+use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
 use odec_ode::{Failure, Method, Options, Outcome, Problem, Samples, Sink, SolveError, solve};
 
 /// Rows of a run: (t, y).
@@ -103,10 +103,10 @@ impl System for Dense {
         (self.rhs)(t, y, f);
         Ok(())
     }
-    fn jacobian_pattern(&self) -> &Pattern {
-        &self.pattern
+    fn jacobian(&self) -> Jacobian<'_> {
+        Jacobian::Entries(&self.pattern)
     }
-    fn jacobian(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+    fn jacobian_values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
         let n = self.shape.n;
         let mut rows = vec![0.0; n * n];
         (self.jacobian)(t, y, &mut rows);

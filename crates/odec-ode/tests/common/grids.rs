@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use odec_ode::pattern::Pattern;
-use odec_ode::system::{EvalError, Shape, System};
+use odec_ode::system::{EvalError, Jacobian, Shape, System};
 
 /// One term: the derivative of row `row` by column `col` is given by `value(y)`.
 type Entries = Box<dyn Fn(&[f64], &mut dyn FnMut(usize, usize, f64)) + Sync>;
@@ -49,10 +49,10 @@ impl System for Grid {
         (self.rhs)(t, y, f);
         Ok(())
     }
-    fn jacobian_pattern(&self) -> &Pattern {
-        &self.pattern
+    fn jacobian(&self) -> Jacobian<'_> {
+        if self.held { Jacobian::Entries(&self.pattern) } else { Jacobian::Products }
     }
-    fn jacobian(&self, _: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+    fn jacobian_values(&self, _: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
         if !self.held {
             return Err(EvalError::Fatal);
         }
@@ -63,9 +63,6 @@ impl System for Grid {
             k += 1;
         });
         Ok(())
-    }
-    fn holds_jacobian(&self) -> bool {
-        self.held
     }
     fn jacobian_vector(&self, _: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
         out.fill(0.0);

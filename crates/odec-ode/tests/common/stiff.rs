@@ -2,7 +2,7 @@
 //! references (Robertson 1966; CWI/Bari test set for IVP solvers; Hairer & Wanner II), atol/rtol as used there.
 
 use odec_ode::pattern::Pattern;
-use odec_ode::system::{EvalError, Shape, System};
+use odec_ode::system::{EvalError, Jacobian, Shape, System};
 
 /// Hands (row, column, value) of each entry of df/dy at a state to the receiver.
 type JacobianEntries = fn(&[f64], &mut dyn FnMut(usize, usize, f64));
@@ -55,10 +55,10 @@ impl System for Stiff {
         (self.rhs)(y, f);
         Ok(())
     }
-    fn jacobian_pattern(&self) -> &Pattern {
-        &self.pattern
+    fn jacobian(&self) -> Jacobian<'_> {
+        Jacobian::Entries(&self.pattern)
     }
-    fn jacobian(&self, _t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+    fn jacobian_values(&self, _t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
         values.fill(0.0);
         (self.jacobian)(y, &mut |r, c, v| {
             if let Some(k) = self.pattern.find(r, c) {

@@ -3,8 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use odec_ode::method;
-use odec_ode::pattern::Pattern;
-use odec_ode::system::{EvalError, Mass, Shape};
+use odec_ode::system::{EvalError, Jacobian, Mass, Shape};
 use odec_ode::{Cause, Options, Problem, Samples, SolveError, System, solve};
 
 use super::order::admits;
@@ -59,11 +58,11 @@ impl System for Faulty {
         self.inner.rhs(t, y, f)?;
         self.fault(f)
     }
-    fn jacobian_pattern(&self) -> &Pattern {
-        self.inner.jacobian_pattern()
+    fn jacobian(&self) -> Jacobian<'_> {
+        self.inner.jacobian()
     }
-    fn jacobian(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
-        self.inner.jacobian(t, y, values)?;
+    fn jacobian_values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        self.inner.jacobian_values(t, y, values)?;
         self.fault(values)
     }
     fn jacobian_vector(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {

@@ -5,7 +5,7 @@ use nalgebra::{DMatrix, DVector};
 use odec_ode::method::mechanics::{Parameters, Part};
 use odec_ode::method::{self, Adaptive, Family, Method};
 use odec_ode::pattern::Pattern;
-use odec_ode::system::{EvalError, Shape};
+use odec_ode::system::{EvalError, Jacobian, Shape};
 use odec_ode::{Options, Problem, Refusal, Samples, SolveError, System, solve};
 
 use super::problems::PROOFS;
@@ -35,10 +35,10 @@ impl System for HenonHeiles {
         f.copy_from_slice(&[y[2], y[3], -y[0] - 2.0 * y[0] * y[1], -y[1] - y[0] * y[0] + y[1] * y[1]]);
         Ok(())
     }
-    fn jacobian_pattern(&self) -> &Pattern {
-        &self.0
+    fn jacobian(&self) -> Jacobian<'_> {
+        Jacobian::Entries(&self.0)
     }
-    fn jacobian(&self, _: f64, _: &[f64], _: &mut [f64]) -> Result<(), EvalError> {
+    fn jacobian_values(&self, _: f64, _: &[f64], _: &mut [f64]) -> Result<(), EvalError> {
         Err(EvalError::Fatal)
     }
     fn jacobian_vector(&self, _: f64, _: &[f64], _: &[f64], _: &mut [f64]) -> Result<(), EvalError> {
@@ -57,10 +57,10 @@ impl System for Oscillator {
     fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
         self.jacobian_vector(t, y, y, f)
     }
-    fn jacobian_pattern(&self) -> &Pattern {
-        &self.pattern
+    fn jacobian(&self) -> Jacobian<'_> {
+        Jacobian::Entries(&self.pattern)
     }
-    fn jacobian(&self, _: f64, _: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+    fn jacobian_values(&self, _: f64, _: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
         // Column after column: (1, 0), (0, 1), (1, 1).
         values.copy_from_slice(&[-self.omega.powi(2), 1.0, -2.0 * self.zeta * self.omega][..values.len()]);
         Ok(())

@@ -6,8 +6,7 @@ use odec_ode::method::continuous::{DenseForm, DenseTable};
 use odec_ode::method::mechanics::{Parameters, Part};
 use odec_ode::method::multistep::bdf::Bdf;
 use odec_ode::method::{self, Adaptive, Family, Method, Setup, dirk, rosenbrock, runge_kutta};
-use odec_ode::pattern::Pattern;
-use odec_ode::system::{EvalError, Mass, Shape};
+use odec_ode::system::{EvalError, Jacobian, Mass, Shape};
 use odec_ode::{Cause, Refusal, System};
 
 use super::problems::{Bound, PROOFS, Proof};
@@ -50,11 +49,11 @@ impl System for Timeless {
     fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
         self.0.rhs(t, y, f)
     }
-    fn jacobian_pattern(&self) -> &Pattern {
-        self.0.jacobian_pattern()
+    fn jacobian(&self) -> Jacobian<'_> {
+        self.0.jacobian()
     }
-    fn jacobian(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
-        self.0.jacobian(t, y, values)
+    fn jacobian_values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        self.0.jacobian_values(t, y, values)
     }
     fn jacobian_vector(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
         self.0.jacobian_vector(t, y, w, out)

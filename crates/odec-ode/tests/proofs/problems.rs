@@ -1,7 +1,7 @@
 //! The nine test problems with closed solutions that the proofs of the methods run on, with exact derivatives.
 
 use odec_ode::pattern::Pattern;
-use odec_ode::system::{EvalError, Mass, Shape, System};
+use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
 
 /// A function of (t, y) with n or n x n values.
 type Values = fn(f64, &[f64], &mut [f64]);
@@ -111,10 +111,10 @@ impl System for Bound {
         (self.proof.rhs)(t, y, f);
         Ok(())
     }
-    fn jacobian_pattern(&self) -> &Pattern {
-        &self.pattern
+    fn jacobian(&self) -> Jacobian<'_> {
+        Jacobian::Entries(&self.pattern)
     }
-    fn jacobian(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+    fn jacobian_values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
         let n = self.proof.n;
         let mut rows = [0.0; 16];
         (self.proof.jacobian)(t, y, &mut rows[..n * n]);
@@ -163,11 +163,6 @@ impl System for Bound {
         let mut rows = [0.0; 16];
         (moving.jacobian)(t, y, w, &mut rows);
         self.by_columns(&rows, values);
-        Ok(())
-    }
-    fn mass_time_derivative(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
-        let moving = self.proof.moving.ok_or(EvalError::Fatal)?;
-        (moving.time_derivative)(t, y, w, out);
         Ok(())
     }
 }

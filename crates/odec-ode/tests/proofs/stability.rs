@@ -10,7 +10,7 @@ use super::problems::dense_pattern;
 use super::random::Random;
 use super::run::Rows;
 use odec_ode::pattern::Pattern;
-use odec_ode::system::{EvalError, Shape};
+use odec_ode::system::{EvalError, Jacobian, Shape};
 
 type C = Complex<f64>;
 
@@ -27,10 +27,10 @@ impl System for Linear {
     fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
         self.jacobian_vector(t, y, y, f)
     }
-    fn jacobian_pattern(&self) -> &Pattern {
-        &self.pattern
+    fn jacobian(&self) -> Jacobian<'_> {
+        Jacobian::Entries(&self.pattern)
     }
-    fn jacobian(&self, _: f64, _: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+    fn jacobian_values(&self, _: f64, _: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
         values.copy_from_slice(&[self.lambda.re, self.lambda.im, -self.lambda.im, self.lambda.re]);
         Ok(())
     }

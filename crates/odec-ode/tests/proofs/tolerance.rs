@@ -2,7 +2,7 @@
 
 use odec_ode::method::{self, Adaptive, Family, Method};
 use odec_ode::pattern::Pattern;
-use odec_ode::system::{EvalError, Shape};
+use odec_ode::system::{EvalError, Jacobian, Shape};
 use odec_ode::{Cause, Options, Problem, Samples, Sink, SolveError, System, solve};
 use std::ops::ControlFlow;
 
@@ -118,10 +118,10 @@ impl System for Monomial {
         f.copy_from_slice(&[power(t, self.q), power(t, self.q - 1), y[1]]);
         Ok(())
     }
-    fn jacobian_pattern(&self) -> &Pattern {
-        &self.pattern
+    fn jacobian(&self) -> Jacobian<'_> {
+        Jacobian::Entries(&self.pattern)
     }
-    fn jacobian(&self, _: f64, _: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+    fn jacobian_values(&self, _: f64, _: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
         values.fill(1.0);
         Ok(())
     }

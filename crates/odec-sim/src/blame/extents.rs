@@ -1,9 +1,9 @@
 //! What cannot be compiled, and extents and tables that do not fit a model.
 
 use odec_ir::nest::bind::{BindError, MAX_ELEMENTS, MAX_ENTRIES};
-use odec_ir::nest::{AccessId, Affine, Extent, Nest};
+use odec_ir::nest::{AccessId, Affine, Extent, Kernel};
 use odec_ir::{KernelRole, Node, Program, Span};
-use odec_lang::diagnostic::Diagnostic;
+use odec_lang::diagnostic::{Diagnostic, codes};
 
 use crate::machine::Unfit;
 
@@ -11,8 +11,10 @@ use crate::machine::Unfit;
 pub fn not_compiled(unfit: &Unfit, program: Option<&Program>) -> Diagnostic {
     match (unfit, program) {
         (Unfit::Extents(error), Some(program)) => extents(error, program),
-        (Unfit::Extents(error), None) => Diagnostic::error("E0615", format!("the model cannot be bound: {error:?}")),
-        (Unfit::Code(error), _) => Diagnostic::error("E0615", format!("the model cannot be compiled: {error}"))
+        (Unfit::Extents(error), None) => {
+            Diagnostic::error(&codes::E0615, format!("the model cannot be bound: {error:?}"))
+        }
+        (Unfit::Code(error), _) => Diagnostic::error(&codes::E0615, format!("the model cannot be compiled: {error}"))
             .help("`--interpret` runs it without"),
     }
 }
@@ -23,14 +25,14 @@ pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
         BindError::Empty { axis, range: (first, last) } => {
             let axis = &program.axes[*axis];
             let headline = format!("`{}` has no index: it runs from {first} to {last}", axis.name);
-            let d = Diagnostic::error("E0517", headline).label(axis.span, "");
+            let d = Diagnostic::error(&codes::E0517, headline).label(axis.span, "");
             d.help(sizes(program, [&axis.first, &axis.last], "give it at least one index"))
         }
         BindError::TooManyElements { array, elements } => {
             let array = &program.arrays[*array];
             let many = elements.map_or("more elements than can be counted".to_string(), |n| format!("{n} elements"));
             let headline = format!("the model has {many} with `{}`; at most {MAX_ELEMENTS} are possible", array.name);
-            let d = Diagnostic::error("E0518", headline).label(array.span, "");
+            let d = Diagnostic::error(&codes::E0518, headline).label(array.span, "");
             let ends = array.axes.iter().flat_map(|a| {
                 let axis = &program.axes[a.0 as usize];
                 [&axis.first, &axis.last]
@@ -45,7 +47,7 @@ pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
                 _ => "what a statement reads through tables and at edges",
             };
             let headline = format!("{what} would have {entries} entries; at most {MAX_ENTRIES} are made unasked");
-            Diagnostic::error("E0552", headline).help(if role.is_matrix() {
+            Diagnostic::error(&codes::E0552, headline).help(if role.is_matrix() {
                 "every element depends on too many others: a method that needs no Jacobian, `--method tsit5`, or one that \
                  multiplies by it without making it: `--method bdf --linear krylov`"
             } else {
@@ -54,7 +56,7 @@ pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
             })
         }
         BindError::OutOfRange { nest, access, position, value, range: (first, last), at } => {
-            let nest = &program.nests[*nest];
+            let nest = &program.kernels[*nest];
             let array = &program.arrays[nest.array(*access).0 as usize];
             let axis = array.axes.get(*position).map(|a| &program.axes[a.0 as usize]);
             let index = axis.map_or("the index", |a| a.name.as_str());
@@ -64,7 +66,7 @@ pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
                 let places: Vec<String> = at.iter().map(|(name, value)| format!("{name} = {value}")).collect();
                 headline.push_str(&format!(" (at {})", places.join(", ")));
             }
-            let d = Diagnostic::error("E0520", headline);
+            let d = Diagnostic::error(&codes::E0520, headline);
             let d = d.label(place(nest, *access).unwrap_or(array.span), "");
             d.help(format!(
                 "say what is there, `boundary {}[...] = ...`, or read it under a condition on the indices; from a table, \
@@ -79,7 +81,7 @@ pub fn extents(error: &BindError, program: &Program) -> Diagnostic {
                 array.name,
                 element + 1
             );
-            Diagnostic::error("E0526", headline)
+            Diagnostic::error(&codes::E0526, headline)
                 .label(array.span, "")
                 .help("an index is a whole number: correct the table")
         }
@@ -100,8 +102,8 @@ fn sizes<'a>(program: &Program, ends: impl IntoIterator<Item = &'a Affine>, what
 }
 
 /// Where an access is written.
-fn place(nest: &Nest, access: AccessId) -> Option<Span> {
+fn place(nest: &Kernel, access: AccessId) -> Option<Span> {
     let nodes = nest.graph.nodes().iter().enumerate();
-    let reads = nodes.filter(|(_, node)| **node == Node::Element(access));
+    let reads = nodes.filter(|(_, node)| **node == Node::Read(odec_ir::Element::At(access)));
     reads.flat_map(|(k, _)| nest.graph.spans(odec_ir::NodeId(k as u32)).iter().copied()).next()
 }

@@ -5,11 +5,11 @@ mod refusal;
 mod watch;
 
 pub use extents::{extents, not_compiled};
-pub use refusal::{misnamed, refused, unknown_method, unknown_name, unknown_state};
+pub use refusal::{misnamed, reason, refused, unknown_method, unknown_name, unknown_state};
 pub use watch::warnings;
 
 use odec_lang::blame::{Blame, By, Fault, Point, What, blame};
-use odec_lang::diagnostic::Diagnostic;
+use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::{Model, Values};
 use odec_lang::source::Source;
 use odec_ode::problem::{Cause, Failure};
@@ -42,7 +42,7 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
     };
     let d = match failure.cause {
         Cause::NonFiniteRhs { row } => {
-            let d = Diagnostic::error("E0601", format!("`{}` has no finite value {when}", names.rate(row)));
+            let d = Diagnostic::error(&codes::E0601, format!("`{}` has no finite value {when}", names.rate(row)));
             by_term(d, What::Row(names.rank(row)), row, "bound its terms, correct the parameters, or start elsewhere")
         }
         Cause::NoSeries { row } => {
@@ -51,13 +51,13 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
                 "the solution has no Taylor series {when}: `{rate}` has a value there, but no derivative along the solution"
             );
             let label = format!("this gives `{rate}`");
-            let d = with_equation(Diagnostic::error("E0622", headline), model, &names, row, &label);
+            let d = with_equation(Diagnostic::error(&codes::E0622, headline), model, &names, row, &label);
             d.help("a method that needs no series: `--method auto` or `--method vern7`; or start off this point")
         }
         Cause::NonFiniteJacobian { row, col } => {
             let (rate, state) = (names.rate(row), names.state(col));
             let d = Diagnostic::error(
-                "E0602",
+                &codes::E0602,
                 format!("the derivative of `{rate}` by `{state}` has no finite value {when}"),
             );
             let what = What::Slope(names.rank(row), By::State(names.rank(col)));
@@ -71,7 +71,7 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
         Cause::NonFiniteTimeDerivative { row } => {
             let rate = names.rate(row);
             let d = Diagnostic::error(
-                "E0603",
+                &codes::E0603,
                 format!("the derivative of `{rate}` by `{time}` has no finite value {when}"),
             );
             let what = What::Slope(names.rank(row), By::Time);
@@ -80,13 +80,13 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
         Cause::NonFiniteMass { row } => {
             let headline = format!("a factor in the equation of `{}` has no finite value {when}", names.rate(row));
             let label = "a factor of a derivative here, or the derivative of one";
-            let d = with_equation(Diagnostic::error("E0601", headline), model, &names, row, label);
+            let d = with_equation(Diagnostic::error(&codes::E0601, headline), model, &names, row, label);
             d.help("bound the factors, correct the parameters, or start elsewhere")
         }
         Cause::SingularMass { row } => {
             let (method, rate) = (bound.choice.method.name, names.rate(row));
             let headline = format!("`{method}` needs every derivative, and the equations do not give `{rate}` {when}");
-            let d = with_equation(Diagnostic::error("E0619", headline), model, &names, row, "");
+            let d = with_equation(Diagnostic::error(&codes::E0619, headline), model, &names, row, "");
             d.help("the factors of the derivatives vanish, or depend on one another: an implicit method solves them together: `--method bdf`")
         }
         Cause::StepCollapsed { row, error } => {
@@ -94,7 +94,7 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
             let headline =
                 format!("the step fell to {} {when}: the error of `{state}` stays too large", number(failure.h));
             let d = with_equation(
-                Diagnostic::error("E0604", headline),
+                Diagnostic::error(&codes::E0604, headline),
                 model,
                 &names,
                 row,
@@ -131,7 +131,7 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
             let size = if bound.options.fixed { number(failure.h) } else { "any size".to_string() };
             let headline = format!("the equations of an implicit step of {size} cannot be solved {when}");
             let d = with_equation(
-                Diagnostic::error("E0605", headline),
+                Diagnostic::error(&codes::E0605, headline),
                 model,
                 &names,
                 row,
@@ -148,7 +148,7 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
             let headline =
                 format!("the equations do not determine `{state}` {when}: the matrix of the step is singular");
             let d = with_equation(
-                Diagnostic::error("E0606", headline),
+                Diagnostic::error(&codes::E0606, headline),
                 model,
                 &names,
                 col,
@@ -164,7 +164,7 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
             let end = number(bound.problem.t_end);
             let spent = if budget == 1 { "1 step is".to_string() } else { format!("{budget} steps are") };
             let headline = format!("{spent} used up {when}, and {time} = {end} is not reached");
-            let d = Diagnostic::error("E0607", headline);
+            let d = Diagnostic::error(&codes::E0607, headline);
             let d = match model.equations.first() {
                 Some(first) => d.label(first.span.to(model.equations[model.equations.len() - 1].span), ""),
                 None => d,
@@ -181,14 +181,25 @@ pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) 
         Cause::NonFiniteState { row } => {
             let state = names.state(row);
             let headline = format!("`{state}` leaves the range of numbers {when}");
-            let d = with_equation(Diagnostic::error("E0608", headline), model, &names, row, "this grows without bound");
+            let d = with_equation(
+                Diagnostic::error(&codes::E0608, headline),
+                model,
+                &names,
+                row,
+                "this grows without bound",
+            );
             d.help(if bound.options.fixed && !bound.choice.method.structure.jacobian {
                 "the step may be too large for this method to be stable: make `--step` smaller, or use an implicit method"
             } else {
                 "the solution grows beyond all numbers: end the run earlier, or correct the model"
             })
         }
-        Cause::Fatal => Diagnostic::error("E0601", format!("the model cannot be evaluated {when}")),
+        Cause::Fatal => Diagnostic::error(&codes::E0601, format!("the model cannot be evaluated {when}")),
+        Cause::Internal { what } => {
+            let headline = format!("{what}, by `{}` {when}", bound.choice.method.name);
+            Diagnostic::error(&codes::E0900, headline)
+                .help("this is a bug in odec: `odec explain E0900` says what to report")
+        }
     };
     with_state(d, model, bound, failure)
 }
@@ -342,7 +353,7 @@ pub fn start_value(
     value: f64,
 ) -> Diagnostic {
     let name = states.name(at);
-    let d = Diagnostic::error("E0610", format!("`{name}` starts at {value}, where no run can begin"));
+    let d = Diagnostic::error(&codes::E0610, format!("`{name}` starts at {value}, where no run can begin"));
     let nothing = vec![f64::NAN; states.len()];
     let d = match blame(model, source, What::Start(states.rank(at)), Point { t: t0, y: &nothing, values }) {
         Some(blame) => with_term(d, &blame),

@@ -1,7 +1,7 @@
 //! What a solver refuses before it starts, and names that do not exist.
 
 use odec_ir::Span;
-use odec_lang::diagnostic::Diagnostic;
+use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::suggest;
 use odec_ode::linear::Misfit;
 use odec_ode::method;
@@ -16,6 +16,14 @@ pub fn unknown_method(refusal: &Refusal, span: Option<Span>) -> Diagnostic {
     explain(refusal, &Quantities::default(), &Asked { method: span, ..Asked::default() })
 }
 
+/// Why a method is left out of a comparison, in one sentence.
+pub fn reason(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::Unsuitable { reason, .. } => reason.clone(),
+        other => unknown_method(other, None).headline,
+    }
+}
+
 /// A method or option that the solver refuses for this run.
 pub fn refused(refusal: &Refusal, bound: &Bound) -> Diagnostic {
     explain(refusal, &bound.states, &bound.asked)
@@ -27,19 +35,22 @@ fn explain(refusal: &Refusal, states: &Quantities, asked: &Asked) -> Diagnostic 
         Refusal::UnknownMethod(name) => {
             let names = method::table().iter().flat_map(|m| std::iter::once(m.name).chain(m.aliases.iter().copied()));
             let near = suggest::nearest(name, names);
-            let d = Diagnostic::error("E0611", format!("there is no method `{name}`"));
+            let d = Diagnostic::error(&codes::E0611, format!("there is no method `{name}`"));
             match near.first() {
                 Some(near) => d.help(format!("is it `{near}`? `odec methods` lists them all")),
-                None => d.help("`odec methods` lists them all; without a name one is chosen"),
+                None => d.help(
+                    "for example `bdf`, `rodas5p`, `dopri5`, or `auto`, which chooses; `odec methods` lists them all",
+                ),
             }
         }
         Refusal::NotZeroStable(order) => {
             let headline = format!("there is no `bdf{order}`: BDF of order 7 and more is not zero-stable");
-            Diagnostic::error("E0612", headline)
+            Diagnostic::error(&codes::E0612, headline)
                 .help("its errors would grow without bound, the more the smaller the step; `bdf6` is the highest, `bdf` chooses the order")
         }
         Refusal::Unsuitable { method, reason, instead } => {
-            Diagnostic::error("E0613", format!("`{method}` cannot solve this: {reason}")).help(format!("use {instead}"))
+            Diagnostic::error(&codes::E0613, format!("`{method}` cannot solve this: {reason}"))
+                .help(format!("use {instead}"))
         }
         Refusal::SingularMass { method, rows } => {
             let list: Vec<String> = rows.iter().map(|&r| format!("{}'", name(r))).collect();
@@ -49,17 +60,17 @@ fn explain(refusal: &Refusal, states: &Quantities, asked: &Asked) -> Diagnostic 
                 format!("do not give {}", suggest::list(list.iter().map(String::as_str)))
             };
             let headline = format!("`{method}` needs every derivative, and the equations {what}");
-            Diagnostic::error("E0619", headline)
+            Diagnostic::error(&codes::E0619, headline)
                 .help("an implicit method solves them together: `--method rodas4` or `--method bdf`")
         }
         Refusal::NoTolerance { row } => {
             let state = name(*row);
             let headline =
                 format!("`{state}` starts at 0 and has an absolute tolerance of 0: no error can be small enough");
-            Diagnostic::error("E0620", headline).help(format!("give it one: `--atol {state}=1e-9`"))
+            Diagnostic::error(&codes::E0620, headline).help(format!("give it one: `--atol {state}=1e-9`"))
         }
         Refusal::Linear(misfit) => {
-            let d = Diagnostic::error("E0614", misfit.to_string());
+            let d = Diagnostic::error(&codes::E0614, misfit.to_string());
             match misfit {
                 Misfit::NeedsExactSolutions { .. } | Misfit::JacobianNotHeld { .. } => {
                     d.help("use `--method bdf`, or another solver, or none: one is chosen")
@@ -68,7 +79,7 @@ fn explain(refusal: &Refusal, states: &Quantities, asked: &Asked) -> Diagnostic 
                 _ => d.help("without `--linear` a solver is chosen by structure and size"),
             }
         }
-        Refusal::BadOption(what) => Diagnostic::error("E0614", what.clone()),
+        Refusal::BadOption(what) => Diagnostic::error(&codes::E0614, what.clone()),
     };
     let span = match refusal {
         Refusal::NoTolerance { .. } => asked.atol,
@@ -84,9 +95,14 @@ fn explain(refusal: &Refusal, states: &Quantities, asked: &Asked) -> Diagnostic 
     }
 }
 
+/// Where a name comes from, unless a program asks for it.
+fn place(name: &str, flag: &str) -> String {
+    if flag.is_empty() { String::new() } else { format!("`{flag} {name}`: ") }
+}
+
 /// A name on the command line that is no state, where only states count.
 pub fn unknown_state(name: &str, flag: &str, states: &[&str]) -> Diagnostic {
-    let d = Diagnostic::error("E0706", format!("`{flag} {name}`: the model has no state `{name}`"));
+    let d = Diagnostic::error(&codes::E0706, format!("{}the model has no state `{name}`", place(name, flag)));
     match suggest::nearest(name, states.iter().copied()).first() {
         Some(near) => d.help(format!("is it `{near}`?")),
         None => d.help(format!("its states are {}", suggest::list(states.iter().copied()))),
@@ -95,7 +111,7 @@ pub fn unknown_state(name: &str, flag: &str, states: &[&str]) -> Diagnostic {
 
 /// A name on the command line that is no state and no output.
 pub fn unknown_name(name: &str, flag: &str, known: &[&str]) -> Diagnostic {
-    let d = Diagnostic::error("E0706", format!("`{flag} {name}`: the model records no `{name}`"));
+    let d = Diagnostic::error(&codes::E0706, format!("{}the model records no `{name}`", place(name, flag)));
     match suggest::nearest(name, known.iter().copied()).first() {
         Some(near) => d.help(format!("is it `{near}`?")),
         None => d.help(format!("its columns are {}", suggest::list(known.iter().copied()))),
@@ -104,7 +120,7 @@ pub fn unknown_name(name: &str, flag: &str, known: &[&str]) -> Diagnostic {
 
 /// Subscripts on the command line or in a run block that an array does not have.
 pub fn misnamed(name: &str, flag: &str, why: &Misnamed) -> Diagnostic {
-    let d = |what: String| Diagnostic::error("E0706", format!("`{flag} {name}`: {what}"));
+    let d = |what: String| Diagnostic::error(&codes::E0706, format!("{}{what}", place(name, flag)));
     match why {
         Misnamed::Unreadable => d("this is no name".to_string())
             .help("elements are named like `u[3]`, `u[1..5]`, `u[*,2]`, `u[3]'`, `p[3].x`"),

@@ -1,7 +1,7 @@
 //! What deserves a word after a run that went well: drift beyond what the model permits, outputs that are not finite.
 
 use odec_lang::blame::{Point, What, blame};
-use odec_lang::diagnostic::Diagnostic;
+use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
 use odec_lang::source::Source;
 
@@ -21,7 +21,7 @@ pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Seen) -> V
                 format!("`{}` drifts by {largest}, more than the {within} that the model permits", drift.name);
             let label =
                 format!("{} at the start, off by {largest} at {time} = {}", number(drift.start), number(drift.at));
-            let d = Diagnostic::warning("W0601", headline).label(settings.span, label);
+            let d = Diagnostic::warning(&codes::W0601, headline).label(settings.span, label);
             list.push(d.help("smaller tolerances or steps keep it closer: `--rtol`, `--atol`, `--step`"));
         }
     }
@@ -29,7 +29,7 @@ pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Seen) -> V
         && let Some(output) = model.outputs.get(*k)
     {
         let headline = format!("`{}` is {value} at {time} = {}", output.name, number(*t));
-        let d = Diagnostic::warning("W0602", headline);
+        let d = Diagnostic::warning(&codes::W0602, headline);
         let y = super::in_order(bound, y);
         let found = blame(model, source, What::Output(*k), Point { t: *t, y: &y, values: &bound.values });
         list.push(match found {

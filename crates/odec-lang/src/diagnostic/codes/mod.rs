@@ -1,28 +1,90 @@
-//! The registry of diagnostics: one row per code, one file per range, one page per row for `odec explain`.
+//! The registry of diagnostics: one row per code with what it means for whoever asked, one file per range, one page per row
+//! for `odec explain`.
 
+mod class;
 mod command;
 mod model;
 mod runtime;
 mod syntax;
+
+use std::fmt;
+
+pub use class::Class;
+pub use command::*;
+pub use model::*;
+pub use runtime::*;
+pub use syntax::*;
 
 /// One kind of mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
     /// `E0201`, `W0101`, `N0101`.
     pub code: &'static str,
+    /// Whose fault it is, and with that how the process ends.
+    pub class: Class,
     /// A few words, for lists.
     pub title: &'static str,
     /// The manual page, Markdown.
     pub page: &'static str,
 }
 
-/// All codes: syntax (01), names (02), equations (03), runs (04), features (05), run time (06), command line (07).
+/// Makes a constant of each row, and the list of them.
+macro_rules! rows {
+    ($($code:ident $class:ident $title:literal)*) => {
+        $(
+            #[doc = $title]
+            pub static $code: Code = Code {
+                code: stringify!($code),
+                class: Class::$class,
+                title: $title,
+                page: include_str!(concat!("../../../../../docs/errors/", stringify!($code), ".md")),
+            };
+        )*
+        pub(super) static ROWS: &[&Code] = &[$(&$code),*];
+    };
+}
+use rows;
+
+/// All codes: syntax (01), names (02), equations (03), runs (04), features (05), run time (06), command line (07), odec (09).
 pub fn codes() -> impl Iterator<Item = &'static Code> {
-    const RANGES: [&[Code]; 4] = [syntax::CODES, model::CODES, runtime::CODES, command::CODES];
-    RANGES.into_iter().flatten()
+    [syntax::ROWS, model::ROWS, runtime::ROWS, command::ROWS].into_iter().flatten().copied()
 }
 
 /// The row of a code, upper or lower case.
 pub fn find(code: &str) -> Option<&'static Code> {
     codes().find(|row| row.code.eq_ignore_ascii_case(code))
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.code)
+    }
+}
+
+impl PartialEq<str> for Code {
+    fn eq(&self, other: &str) -> bool {
+        self.code == other
+    }
+}
+
+/// The row of a code that stands as text in this crate. That there is one for each such text is tested; a text without one is
+/// a bug, and is called so.
+impl From<&'static str> for &'static Code {
+    fn from(code: &'static str) -> Self {
+        find(code).unwrap_or(&E0900)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Class, codes, find};
+
+    #[test]
+    fn the_letter_of_a_code_says_whether_it_ends_anything() {
+        for row in codes() {
+            assert_eq!(row.code.starts_with('E'), row.class.ends(), "{row}");
+            assert!(find(&row.code.to_lowercase()) == Some(row) && !row.title.is_empty());
+        }
+        assert!(codes().any(|row| row.class == Class::Internal));
+    }
 }

@@ -2,7 +2,7 @@
 //! there the condition is settled.
 
 use odec_ir::builtin::Primitive;
-use odec_ir::nest::{Affine, Margin, Part};
+use odec_ir::nest::{Affine, Element, Margin, Part};
 use odec_ir::{Node, NodeId};
 
 use super::scribe::{Phase, Scribe};
@@ -133,7 +133,7 @@ impl Scribe<'_, '_> {
                 (x.fract() == 0.0 && x.abs() < 1e15).then(|| Affine::constant(x as i64))
             }
             Node::Index(l) => Some(Affine::index(l)),
-            Node::Element(access) => {
+            Node::Read(Element::At(access)) => {
                 let extent = self.world.sizes.extent_of(self.space.access(access).array)?;
                 Some(Affine::extent(extent))
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use odec_ir::builtin::Primitive;
 use odec_ir::builtin::logic;
-use odec_ir::nest::{Access, AccessId, Fold};
+use odec_ir::nest::{Access, AccessId, Element, Fold};
 use odec_ir::{ArrayId, Graph, Node, NodeId, Span, derive};
 
 use super::scribe::{Known, Outcome, Scribe, Step};
@@ -119,7 +119,7 @@ fn split(graph: &mut Graph, roots: &[NodeId]) -> Result<Vec<Split>, NodeId> {
     for i in (0..live.len()).filter(|&i| live[i]) {
         let id = NodeId(i as u32);
         let node = graph.node(id);
-        if matches!(node, Node::DirectionElement(_)) {
+        if matches!(node, Node::Direction(Element::At(_))) {
             parts[i] = Some(Split { linear: Some(id), rest: None });
             continue;
         }
@@ -189,12 +189,12 @@ impl Scribe<'_, '_> {
             slopes[i] = match node {
                 Node::Time => Some(self.graph.constant(1.0)),
                 Node::Call(..) => derive::call_tangent(&mut self.graph, id, node, &slopes),
-                Node::Element(access) => self.next_derivative(access),
+                Node::Read(Element::At(access)) => self.next_derivative(access),
                 Node::Fold(Fold::Sum, over, term) => {
                     slopes[term.index()].map(|slope| self.graph.insert(Node::Fold(Fold::Sum, over, slope)))
                 }
                 Node::Fold(_, _, term) if slopes[term.index()].is_none() => None,
-                Node::Fold(..) | Node::DirectionElement(_) | Node::Direction(_) => {
+                Node::Fold(..) | Node::Direction(_) => {
                     return Err(Box::new(
                         error("E0503", "the derivative of this boundary is not formed", span, "its derivative is used")
                             .help("say what the derivative is there: a second boundary with a prime, `u[0]' = ...`"),
@@ -213,11 +213,11 @@ impl Scribe<'_, '_> {
         let (state, order) = self.state_of(array)?;
         if order + 1 < self.world.model.states[state].order {
             let next = self.space.intern(Access { array: self.world.state(state, order + 1), subs, guard });
-            return Some(self.graph.insert(Node::Element(next)));
+            return Some(self.graph.read(next));
         }
         if !self.world.coupled.contains(&state) {
             self.world.wanted.insert(state);
         }
-        Some(self.graph.insert(Node::DirectionElement(access)))
+        Some(self.graph.direction(access))
     }
 }

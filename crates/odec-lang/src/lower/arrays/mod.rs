@@ -13,8 +13,8 @@ mod sizes;
 
 use std::collections::{BTreeSet, HashMap};
 
-use odec_ir::nest::{Access, Affine, AxisId, Edge, LoopId, Nest, Part, Space, Store, Subscript, Target};
-use odec_ir::{ArrayId, KernelRole, Node, NodeId, Role};
+use odec_ir::nest::{Access, Affine, AxisId, Edge, Kernel, LoopId, Part, Space, Store, Subscript, Target};
+use odec_ir::{ArrayId, KernelRole, NodeId, Role};
 
 use super::Arrays;
 use crate::diagnostic::Diagnostic;
@@ -159,7 +159,7 @@ pub(crate) struct Parts {
 }
 
 /// The nests that are not derivatives of others.
-pub(crate) fn nests(model: &Model, overrides: &Overrides) -> Result<(Parts, Vec<Nest>), Vec<Diagnostic>> {
+pub(crate) fn nests(model: &Model, overrides: &Overrides) -> Result<(Parts, Vec<Kernel>), Vec<Diagnostic>> {
     let values = model.values(overrides)?;
     let wrong = model.check_sizes(&values);
     if !wrong.is_empty() {
@@ -340,13 +340,13 @@ fn grouped(rows: Vec<Row>) -> Vec<(Vec<Range>, Vec<Row>)> {
 type Fallible<T> = Result<T, Box<Diagnostic>>;
 
 /// The nests of a group: one, or interior and shell.
-fn group(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: &[Row]) -> Fallible<Vec<Nest>> {
+fn group(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: &[Row]) -> Fallible<Vec<Kernel>> {
     let interior = nest(world, role, phase, rows, Part::Interior)?;
     if interior.margins.is_empty() {
-        return Ok(vec![Nest { part: Part::Whole, ..interior }]);
+        return Ok(vec![Kernel { part: Part::Whole, ..interior }]);
     }
     let shell = nest(world, role, phase, rows, Part::Shell)?;
-    let shell = Nest { margins: interior.margins.clone(), ..shell };
+    let shell = Kernel { margins: interior.margins.clone(), ..shell };
     Ok(vec![interior, shell])
 }
 
@@ -387,7 +387,7 @@ fn add_loops(scribe: &mut Scribe<'_, '_>, place: &[PlaceAt]) -> Vec<LoopId> {
 }
 
 /// One nest.
-fn nest(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: &[Row], part: Part) -> Fallible<Nest> {
+fn nest(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: &[Row], part: Part) -> Fallible<Kernel> {
     let mut scribe = Scribe::new(world, phase, part);
     let loops = add_loops(&mut scribe, &rows[0].place);
     let mut stores = Vec::with_capacity(rows.len());
@@ -412,19 +412,19 @@ fn nest(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: &[Row], par
             }
             RowValue::Direction(array) => {
                 let access = element(&mut scribe.space, array, &subs, None);
-                scribe.graph.insert(Node::DirectionElement(access))
+                scribe.graph.direction(access)
             }
         };
         let access = element(&mut scribe.space, row.array, &subs, None);
-        stores.push(Store { target: Target::Set(access), node });
+        stores.push(Store { target: Target::set(access), node });
     }
     Ok(finish(scribe, role, stores))
 }
 
 /// The nest of what was written.
-fn finish(scribe: Scribe<'_, '_>, role: KernelRole, stores: Vec<Store>) -> Nest {
+fn finish(scribe: Scribe<'_, '_>, role: KernelRole, stores: Vec<Store>) -> Kernel {
     let Scribe { space, graph, margins, iterates, part, .. } = scribe;
-    Nest { role, space, iterates, part, margins, graph, stores }
+    Kernel { role, space, iterates, part, margins, graph, stores }
 }
 
 /// Every element of a state.
@@ -437,7 +437,7 @@ fn whole_place(world: &mut World<'_>, state: usize) -> Fallible<Vec<PlaceAt>> {
     Ok(place)
 }
 
-fn initial(world: &mut World<'_>) -> Fallible<Vec<Nest>> {
+fn initial(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
     let mut list = Vec::new();
     for i in 0..world.model.states.len() {
         for k in 0..world.model.states[i].order {
@@ -452,7 +452,7 @@ fn initial(world: &mut World<'_>) -> Fallible<Vec<Nest>> {
     Ok(nests)
 }
 
-fn rows(world: &mut World<'_>) -> Fallible<Vec<Nest>> {
+fn rows(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
     let model = world.model;
     let mut list = Vec::new();
     for i in 0..model.states.len() {
@@ -505,7 +505,7 @@ fn rows(world: &mut World<'_>) -> Fallible<Vec<Nest>> {
     Ok(nests)
 }
 
-fn outputs(world: &mut World<'_>) -> Fallible<Vec<Nest>> {
+fn outputs(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
     let model = world.model;
     let mut list = Vec::new();
     for o in &model.outputs {

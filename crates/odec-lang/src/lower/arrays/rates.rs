@@ -117,7 +117,7 @@ impl Scribe<'_, '_> {
     pub fn balance(&mut self, e: usize, lhs: NodeId, rhs: NodeId) -> Result<(Option<NodeId>, NodeId), Box<Diagnostic>> {
         let Some(state) = self.world.owner(e) else { return Err(Box::new(self.no_owner(e))) };
         let top = self.world.top(state);
-        let own = Node::Direction(top);
+        let own = Node::Direction(top.into());
         let right = self.graph.reachable([rhs]);
         let implicit = right.iter().enumerate().any(|(i, live)| *live && self.graph.nodes()[i] == own);
         if self.graph.node(lhs) == own && !implicit {

@@ -2,7 +2,7 @@
 
 use odec_ir::builtin::logic;
 use odec_ir::nest::{Access, Affine, AxisId, Edge, Margin, Part, Sub, Subscript};
-use odec_ir::{ArrayId, Node, NodeId, Span};
+use odec_ir::{ArrayId, NodeId, Span};
 
 use super::index::{Equal, IndexValue};
 use super::scribe::{Context, ContextId, Key, Kind, Known, Outcome, Phase, Scribe, Step};
@@ -370,10 +370,10 @@ impl Scribe<'_, '_> {
                 };
                 let access = self.space.intern(Access { array: *array, subs: subscripts, guard });
                 let node = match source {
-                    Source::Rate(_) => Node::DirectionElement(access),
-                    _ => Node::Element(access),
+                    Source::Rate(_) => self.graph.direction(access),
+                    _ => self.graph.read(access),
                 };
-                Ok(Step::Done(Known::Node(self.graph.insert(node))))
+                Ok(Step::Done(Known::Node(node)))
             }
         }
     }

@@ -2,7 +2,7 @@
 //! the table names.
 
 use odec_ir::builtin::logic;
-use odec_ir::nest::{Affine, Nest, Store, Target};
+use odec_ir::nest::{Affine, Element, Kernel, Store, Target};
 use odec_ir::{ArrayId, KernelRole, Node, NodeId};
 
 use super::index::IndexValue;
@@ -312,7 +312,7 @@ pub(super) fn rest(scribe: &mut Scribe<'_, '_>, e: usize, context: ContextId, si
     }
     if !added && !coupled {
         let node = scribe.settle(|s| s.equation(e, context))?;
-        scribe.join(e, node, |n| matches!(n, Node::DirectionElement(_)));
+        scribe.join(e, node, |n| matches!(n, Node::Direction(Element::At(_))));
         return Ok(node);
     }
     let [left, right] = if added {
@@ -329,7 +329,7 @@ pub(super) fn rest(scribe: &mut Scribe<'_, '_>, e: usize, context: ContextId, si
         return Ok(node.unwrap_or_else(|| scribe.graph.constant(0.0)));
     }
     let node = if equation.target.is_some() { right } else { scribe.solve(e, left, right)? };
-    scribe.join(e, node, |n| matches!(n, Node::DirectionElement(_)));
+    scribe.join(e, node, |n| matches!(n, Node::Direction(Element::At(_))));
     Ok(node)
 }
 
@@ -342,7 +342,7 @@ struct Addend {
 }
 
 /// The nests that add through tables: all terms over the same ranges share one.
-pub(super) fn nests(world: &mut World<'_>, side: Side) -> Fallible<Vec<Nest>> {
+pub(super) fn nests(world: &mut World<'_>, side: Side) -> Fallible<Vec<Kernel>> {
     let mut groups: Vec<(Vec<Range>, Vec<Addend>)> = Vec::new();
     for e in 0..world.model.equations.len() {
         if !world.adds(e) || (side == Side::Left && !world.is_coupled(e)) {
@@ -392,7 +392,7 @@ fn part_loops(world: &mut World<'_>, part: &Addend) -> Fallible<Vec<(usize, Affi
     Ok(loops)
 }
 
-fn nest(world: &mut World<'_>, parts: &[Addend], side: Side) -> Fallible<Nest> {
+fn nest(world: &mut World<'_>, parts: &[Addend], side: Side) -> Fallible<Kernel> {
     let indices: Vec<Vec<(usize, Affine, Affine)>> =
         parts.iter().map(|p| part_loops(world, p)).collect::<Fallible<_>>()?;
     let mut scribe = Scribe::new(world, Phase::Run, odec_ir::nest::Part::Whole);
@@ -498,7 +498,7 @@ fn store(
         if negative { scribe.graph.neg(own) } else { own }
     } else {
         // With its own derivative in the sum it is not given by a division alone.
-        if scribe.join(part.equation, node, |n| matches!(n, Node::Direction(_) | Node::DirectionElement(_))) {
+        if scribe.join(part.equation, node, |n| matches!(n, Node::Direction(_))) {
             return Ok(None);
         }
         let node = if left { scribe.graph.neg(node) } else { node };
@@ -512,5 +512,5 @@ fn store(
     }
     let array: ArrayId = state.map_or(ArrayId(0), |s| scribe.world.top(s));
     let access = element(&mut scribe.space, array, &row, guard);
-    Ok(Some(Store { target: Target::Add(access), node }))
+    Ok(Some(Store { target: Target::Add(access.into()), node }))
 }

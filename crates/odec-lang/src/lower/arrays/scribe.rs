@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use odec_ir::builtin::logic;
 use odec_ir::graph::QuickMap;
-use odec_ir::nest::{Access, AccessId, Affine, Edge, Loop, LoopId, Margin, Part, Space, Sub, Subscript};
+use odec_ir::nest::{Access, AccessId, Affine, Edge, Element, Loop, LoopId, Margin, Part, Space, Sub, Subscript};
 use odec_ir::{Graph, Node, NodeId, Span};
 
 use super::World;
@@ -381,7 +381,7 @@ impl<'w, 'm> Scribe<'w, 'm> {
                     Symbol::Constant(c) => {
                         let access = self.table(c, &subs);
                         let id = self.space.intern(access);
-                        done(self.space.guards.insert(Node::Element(id)))
+                        done(self.space.guards.read(id))
                     }
                     _ => done(self.space.guards.constant(f64::NAN)),
                 }
@@ -472,7 +472,7 @@ impl<'w, 'm> Scribe<'w, 'm> {
     /// A scalar of the program.
     pub fn scalar(&mut self, array: odec_ir::ArrayId) -> NodeId {
         let access = self.space.scalar(array);
-        self.graph.insert(Node::Element(access))
+        self.graph.read(access)
     }
 
     fn constant_node(&mut self, c: usize, guard: bool) -> NodeId {
@@ -480,7 +480,7 @@ impl<'w, 'm> Scribe<'w, 'm> {
         let access = size.map(|array| self.space.scalar(array));
         let graph = if guard { &mut self.space.guards } else { &mut self.graph };
         match access {
-            Some(access) => graph.insert(Node::Element(access)),
+            Some(access) => graph.read(access),
             None => graph.constant(self.world.values.constants[c]),
         }
     }
@@ -492,7 +492,7 @@ impl<'w, 'm> Scribe<'w, 'm> {
             Sub::Lookup { table, subs, shift } => {
                 let access = self.space.intern(Access { array: *table, subs: subs.clone(), guard: None });
                 let guards = &mut self.space.guards;
-                let element = guards.insert(Node::Element(access));
+                let element = guards.read(access);
                 shifted(guards, element, *shift)
             }
         };
@@ -534,7 +534,8 @@ impl<'w, 'm> Scribe<'w, 'm> {
             .collect();
         let guards = &mut self.space.guards;
         let loops = affine.loops.iter().map(|&(l, c)| (Node::Index(l), c));
-        let terms: Vec<(Node, i64)> = loops.chain(extents.into_iter().map(|(a, c)| (Node::Element(a), c))).collect();
+        let terms: Vec<(Node, i64)> =
+            loops.chain(extents.into_iter().map(|(a, c)| (Node::Read(a.into()), c))).collect();
         for (leaf, c) in terms {
             let leaf = guards.insert(leaf);
             let factor = guards.constant(c.unsigned_abs() as f64);
@@ -605,7 +606,7 @@ impl<'w, 'm> Scribe<'w, 'm> {
     fn loops_of_leaf(&self, node: Node, found: &mut Vec<LoopId>) {
         match node {
             Node::Index(l) => found.push(l),
-            Node::Element(access) => found.extend(self.space.loops_of(access)),
+            Node::Read(Element::At(access)) => found.extend(self.space.loops_of(access)),
             _ => {}
         }
     }
@@ -621,7 +622,7 @@ impl<'w, 'm> Scribe<'w, 'm> {
     pub fn arrays_of_guard(&self, guard: NodeId) -> Vec<odec_ir::ArrayId> {
         let nodes = self.below(&self.space.guards, &[guard]);
         let arrays = nodes.into_iter().filter_map(|node| match node {
-            Node::Element(access) => Some(self.space.access(access).array),
+            Node::Read(Element::At(access)) => Some(self.space.access(access).array),
             _ => None,
         });
         arrays.collect()

@@ -10,7 +10,7 @@ use crate::report::error;
 use crate::syntax::limits::MAX_NESTING;
 
 /// Whose boundary an expression is: array, order of the derivative, where it is written.
-type Owner = (Symbol, u8, Span);
+pub(super) type Owner = (Symbol, u8, Span);
 
 impl Sizes<'_> {
     /// What is read exists, or a boundary says what it is.
@@ -33,7 +33,7 @@ impl Sizes<'_> {
         }
     }
 
-    fn body(&mut self, body: Body, boundary: Option<Owner>) {
+    pub(super) fn body(&mut self, body: Body, boundary: Option<Owner>) {
         let model = self.model;
         // Conditions on indices choose what is read: binding looks at these reads one by one.
         let mut unguarded = std::collections::BTreeSet::new();
@@ -67,6 +67,10 @@ impl Sizes<'_> {
             let rule =
                 model.edges.iter().any(|e| indexed.axes[k].range.is_none() && Some(e.index) == indexed.axes[k].index);
             if let Some((table, shift)) = self.lookup(s) {
+                if let Some(inner) = self.scaled_subscript(symbol, indexed.locals.get(k).copied()) {
+                    self.looked_up_through(symbol, span, inner);
+                    return;
+                }
                 let Some(range) = self.table_range(symbol, k, table, shift, whole_array[k], span) else { return };
                 part.push(range);
                 continue;
@@ -121,6 +125,32 @@ impl Sizes<'_> {
         rest.sort();
         let Some(missing) = rest.first().cloned() else { return };
         self.outside((symbol, order), indexed, &whole_array, &missing, span, !given.is_empty());
+    }
+
+    /// A subscript of a definition that holds this index of it with a factor: no element of a table can stand for the
+    /// index then.
+    fn scaled_subscript(&self, symbol: Symbol, local: Option<usize>) -> Option<Span> {
+        let (Symbol::Definition(i), Some(local)) = (symbol, local) else { return None };
+        let terms = &self.model.terms[self.model.definitions[i].value.range()];
+        let subscripts = terms.iter().filter_map(|term| match &term.kind {
+            TermKind::Element(_, _, subscripts) => Some(subscripts),
+            _ => None,
+        });
+        let scaled = |s: &TermId| {
+            let factors = self.linear(*s).map(|l| l.factors).unwrap_or_default();
+            factors.get(&local).is_some_and(|&c| c != 1.0 || factors.len() > 1)
+        };
+        subscripts.flatten().find(|&s| scaled(s)).map(|s| self.model.term(*s).span)
+    }
+
+    fn looked_up_through(&mut self, symbol: Symbol, span: Span, inner: Span) {
+        let name = self.name(symbol).to_owned();
+        let headline = format!("`{name}` is read through a table, and has its index in a formula");
+        let report = error("E0519", headline, span, "an element of a table stands for the index");
+        let report = report.label(inner, "here it would be in a formula");
+        self.say(report.help(format!(
+            "a subscript is linear in indices, or an element of a table: give the table the values of the formula, or write what `{name}` stands for"
+        )));
     }
 
     fn outside(

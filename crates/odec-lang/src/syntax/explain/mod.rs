@@ -8,7 +8,7 @@ mod expected;
 mod habit;
 mod lexical;
 mod statement;
-mod token;
+pub(super) mod token;
 mod value;
 mod words;
 
@@ -52,6 +52,11 @@ pub fn explain(line: &str, base: usize, rule: Rule, error: &Error<Rule>) -> Diag
 /// A word that begins no block, before `{`.
 pub fn unknown_block(line: &str, base: usize, open: usize) -> Diagnostic {
     words::unknown_block(line, base, open)
+}
+
+/// Whether a word begins statements.
+pub fn is_keyword(word: &str) -> bool {
+    words::is_keyword(word).is_some()
 }
 
 /// A rejected line and the place where the grammar stopped.

@@ -280,13 +280,13 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
         Kind::Name if before.ends_value() && !scene.wants("`then`") && !scene.wants("`else`") => {
             let next = scene.after();
             if next.is_none_or(|next| matches!(next.kind, Kind::Equals | Kind::Comma | Kind::Prime)) {
-                return Some(
-                    scene
-                        .error("E0129", "a comma is missing")
-                        .label(scene.span(here), scene.between(before))
-                        .help("an operator, if this is still part of the value")
-                        .fix(scene.behind(before), ","),
-                );
+                let report = scene.error("E0129", "a comma is missing").label(scene.span(here), scene.between(before));
+                return Some(if seen {
+                    report.help("an operator, if this is still part of the value").fix(scene.behind(before), ",")
+                } else {
+                    let (a, b) = (scene.text(before), scene.text(here));
+                    report.help(format!("write `{a}, {b}` for two names, `{a}_{b}` for one"))
+                });
             }
             (!seen).then(|| {
                 scene

@@ -178,7 +178,6 @@ fn conditional(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
 /// Two values side by side.
 fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> {
     let (left, right) = (scene.text(before), scene.text(here));
-    let place = scene.behind(before);
     // in the list of a call or a tuple a comma is as likely
     let list = scene.bracket().is_some_and(|open| scene.text(open) == "[") || in_call(scene);
     let wanted = if list { "an operator or a comma is missing" } else { "an operator is missing" };
@@ -202,8 +201,8 @@ fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnosti
     if numbers {
         return Some(diagnostic);
     }
-    let gap = Span::new(place.start as usize, scene.base + here.start);
-    Some(diagnostic.help(whole).fix(gap, "*"))
+    // what is missing may be any operator: nothing for a tool to type
+    Some(diagnostic.help(whole))
 }
 
 /// Whether the innermost open bracket is that of a call.

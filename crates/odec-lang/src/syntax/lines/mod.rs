@@ -7,13 +7,14 @@
 mod segment;
 mod text;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use odec_ir::Span;
 
 use super::keyword::{Keyword, classify, first_word};
 use crate::diagnostic::Diagnostic;
-use text::{Lines, lone_equals};
+use text::{Lines, lone_equals, without_texts};
 
 /// A stretch of text that is one statement, entry, action or head of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +69,7 @@ pub fn cut(source: &str, masked: &str) -> Cut {
     let mut cutter = Cutter {
         source,
         text: masked,
+        bare: without_texts(masked),
         lines: Lines::of(masked),
         pos: 0,
         pieces: Vec::new(),
@@ -82,6 +84,8 @@ pub fn cut(source: &str, masked: &str) -> Cut {
 struct Cutter<'a> {
     source: &'a str,
     text: &'a str,
+    /// The text with its quotations blanked: a brace in one is none.
+    bare: Cow<'a, str>,
     lines: Lines,
     pos: usize,
     pieces: Vec<Piece>,
@@ -127,7 +131,8 @@ impl Cutter<'_> {
         let named = !after.starts_with(['=', '(', '\'']);
         let end = if named { line.len() - rest.len() + name.len() } else { word.word().len() };
         let more = !line[end..].trim().is_empty();
-        (!name.is_empty() && more && !line.contains('{') && self.closes_next()).then_some(self.pos + end)
+        let open = self.bare[self.pos..self.pos + line.len()].contains('{');
+        (!name.is_empty() && more && !open && self.closes_next()).then_some(self.pos + end)
     }
 
     fn no_brace(&mut self, start: usize, end: usize) {
@@ -169,11 +174,12 @@ impl Cutter<'_> {
                 self.pos = at + 1;
                 if !self.semicolons {
                     self.semicolons = true;
+                    let last = self.text[at + 1..].trim_start_matches([' ', '\t']).starts_with('\n');
                     self.report(
                         Diagnostic::error("E0126", "a statement ends with its line, not with `;`")
                             .label(Span::new(at, at + 1), "not needed")
                             .help("remove the `;`; write each statement on a line of its own")
-                            .fix(Span::new(at, at + 1), "\n"),
+                            .fix(Span::new(at, at + 1), if last { "" } else { "\n" }),
                     );
                 }
                 if !head.range.is_empty() {
@@ -223,7 +229,7 @@ impl Cutter<'_> {
         let known = self.brace.filter(|&(from, at)| from <= self.pos && at.is_none_or(|at| at >= self.pos));
         let at = match known {
             Some((_, at)) => at,
-            None => self.text[self.pos..].find(['{', '}']).map(|offset| self.pos + offset),
+            None => self.bare[self.pos..].find(['{', '}']).map(|offset| self.pos + offset),
         };
         self.brace = Some((self.pos, at));
         at.is_some_and(|at| self.bytes()[at] == b'}')
@@ -300,7 +306,7 @@ impl Cutter<'_> {
             return false;
         }
         let line = self.rest_of_line(self.pos);
-        match classify(line, line.contains('{')) {
+        match classify(line, self.bare[self.pos..self.pos + line.len()].contains('{')) {
             Some(Keyword::Expect) => !run,
             Some(_) => true,
             None => {

@@ -1,6 +1,31 @@
 //! What can be told of a line by its text alone.
 
+use std::borrow::Cow;
+
 use crate::syntax::keyword::{self, classify, first_word};
+
+/// The text with what stands between quotes blanked, byte for byte in place. A quote that its line does not close hides
+/// nothing.
+pub(super) fn without_texts(text: &str) -> Cow<'_, str> {
+    if !text.contains('"') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let parts: Vec<&str> = line.split('"').collect();
+        for (k, part) in parts.iter().enumerate() {
+            if k > 0 {
+                out.push('"');
+            }
+            if k % 2 == 1 && k + 1 < parts.len() {
+                out.extend(std::iter::repeat_n(' ', part.len()));
+            } else {
+                out.push_str(part);
+            }
+        }
+    }
+    Cow::Owned(out)
+}
 
 /// Start, first non-blank position and end of every physical line.
 pub(super) struct Lines(Vec<(usize, usize, usize)>);

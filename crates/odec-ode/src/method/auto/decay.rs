@@ -22,8 +22,8 @@ impl Decay {
     /// `None` where M is not I, df/dy has too many entries, or none on its diagonal.
     pub fn new(system: &dyn System) -> Option<Self> {
         let n = system.shape().n;
-        let plain = matches!(system.mass(), Mass::Identity) && system.groups() == 1 && system.holds_jacobian();
-        let pattern = system.jacobian_pattern();
+        let plain = matches!(system.mass(), Mass::Identity) && system.groups() == 1;
+        let pattern = system.jacobian().pattern()?;
         if !plain || n > MAX_UNKNOWNS || pattern.entries() > MAX_ENTRIES {
             return None;
         }

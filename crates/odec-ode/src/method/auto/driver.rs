@@ -4,31 +4,21 @@
 //! The explicit method tells from its stages how near the limit it is (Hairer & Wanner II, section IV.2); beside the implicit one the
 //! spectral radius is followed. Each change that did not last makes the next one of its kind need more evidence.
 
-use std::sync::{Mutex, PoisonError};
+mod integrator;
+mod mark;
 
-use super::course::{Course, KEPT, Leg, Why};
+use self::mark::Mark;
+use super::course::{KEPT, Leg, Why};
 use super::decay::Decay;
+use super::limits::bounds;
 use super::spectral::{Growth, MEAN, Spectral};
-use super::{algebraic, runge_kutta};
+use super::{algebraic, runge_kutta, working};
 use crate::control::{Tolerances, weighted_norm};
 use crate::evaluator::Evaluator;
-use crate::integrator::{Attempt, Integrator};
-use crate::linear::LinearReport;
+use crate::integrator::Integrator;
 use crate::method::{Family, Method, Setup, taylor};
-use crate::problem::{Cause, Refusal};
-use crate::system::System;
+use crate::problem::Refusal;
 
-/// A step strains the explicit method if h times the spectral radius exceeds by this factor what accuracy allows where the fastest
-/// component moves; but it does so only beyond and always beyond these fractions of the limit on the real axis.
-const STRAINED: f64 = 4.0;
-const BETWEEN: (f64, f64) = (0.3, 0.65);
-/// The second fraction for Runge-Kutta methods of order 9 and more: at their tolerances rounding holds the steps before stability does. A
-/// series is strained beyond the larger one alone: its last two terms show p h/rho where nothing decays, rho the radius of convergence,
-/// which with h/rho = 0.13 to 0.2 is 0.3 to 0.45 of the limit.
-const HIGH_ORDER: f64 = 0.4;
-/// The same for what the explicit method can do at all.
-const REACH: f64 = 5.0;
-const REACHES: (f64, f64) = (0.3, 1.0);
 /// Strained steps after which a problem counts as stiff; with six unstrained ones in between the count begins anew.
 const PATIENCE: u32 = 12;
 const RELAXED: u32 = 6;
@@ -39,6 +29,10 @@ const QUICK: u32 = 3;
 const QUICK_ORDER: u32 = 7;
 /// Decay lasts where the explicit method would need more stable steps than this for the rest of the run.
 const LASTING: f64 = 200.0;
+/// Stable steps for the rest of the run up to which the explicit method goes on in any case: so few cost next to nothing,
+/// and it keeps the digits of what has decayed below its absolute tolerance and grows again (an epidemic after a quiet
+/// season; decision 0018).
+const SPARED: f64 = 300.0;
 /// Beside an explicit method of at most that order, decay for which it would need more stable steps than this times rtol^(-1/5) is left to
 /// a Rosenbrock method at once, where its steps cost little: about as many as that takes (decision 0016). It is looked for at the start and
 /// after 2 and 4 steps: later a large rate may belong to a solution that swings, or ends as that of a square root near 0.
@@ -81,31 +75,6 @@ const FIRST: f64 = 0.7;
 /// Part of the tolerance that the first step of a multistep method of order 1 may use.
 const FIRST_ORDER: f64 = 0.25;
 
-/// Methods and tolerances whose limits are kept.
-const MAX_LIMITS: usize = 64;
-
-/// The largest h*lambda at which an explicit method is stable, and accurate to the tolerance, on y' = -lambda y. Found once for
-/// each, since it takes some 30,000 instructions, and a sweep asks at every run.
-fn limits(method: &'static Method, rtol: f64, n: usize) -> Option<(f64, f64)> {
-    type Kept = (&'static str, u64, u32, (f64, f64));
-    static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    let order = if matches!(method.family, Family::Taylor) { taylor::order_for(rtol, n) } else { method.order };
-    let same = |kept: &&Kept| (kept.0, kept.1, kept.2) == (method.name, rtol.to_bits(), order);
-    if let Some((.., limits)) = kept.iter().find(same) {
-        return Some(*limits);
-    }
-    let limits = match method.family {
-        Family::RungeKutta(tableau) => (tableau.real_limit(), tableau.real_accuracy(rtol)),
-        Family::Taylor => (taylor::real_limit(order), taylor::real_accuracy(order, rtol)),
-        _ => return None,
-    };
-    if kept.len() < MAX_LIMITS {
-        kept.push((method.name, rtol.to_bits(), order, limits));
-    }
-    Some(limits)
-}
-
 /// One of the two.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
@@ -123,13 +92,14 @@ struct Spare {
     at_work: bool,
 }
 
-/// h*lambda on the negative real axis that strain a method at this tolerance, and what it cannot exceed; 1 where nothing is known of it.
-fn bounds(method: &'static Method, rtol: f64, n: usize) -> (f64, f64) {
-    let Some((stable, accurate)) = limits(method, rtol, n) else { return (1.0, 1.0) };
-    let series = matches!(method.family, Family::Taylor);
-    let most = if method.order > 8 && !series { HIGH_ORDER } else { BETWEEN.1 };
-    let strain = (STRAINED * accurate).clamp(BETWEEN.0 * stable, most * stable);
-    (strain, (REACH * accurate).clamp(REACHES.0 * stable, REACHES.1 * stable))
+/// Work of a step of an implicit method in evaluations of f, and the steps that it is kept for at least.
+fn implicit_work(method: &Method) -> (f64, u64) {
+    let stages = f64::from(method.stages);
+    match method.family {
+        Family::Rosenbrock(_) => (stages * (1.0 + SOLVE) + MATRIX, 10),
+        Family::ImplicitRungeKutta(_) => (ITERATIONS * stages * (1.0 + 2.0 * SOLVE) + 5.0 * MATRIX, 10),
+        _ => (0.5 * (3.0 * (1.0 + SOLVE) + MATRIX), RISE),
+    }
 }
 
 /// The two methods and the evidence for a change.
@@ -138,6 +108,7 @@ pub struct Auto {
     /// For a start where the series of the solution does not exist (the root of a state that is 0).
     spare: Option<Spare>,
     implicit: Box<dyn Integrator>,
+    stiff: &'static Method,
     names: [Option<&'static str>; 2],
     spectral: Option<Spectral>,
     /// Where a step of the implicit method costs hardly more than one of the explicit method.
@@ -187,6 +158,8 @@ pub struct Auto {
     y: Vec<f64>,
     weights: Vec<f64>,
     course: Record,
+    /// The evidence before the last step, if that can be taken back.
+    earlier: Option<Mark>,
 }
 
 /// What a course is made of, without allocation.
@@ -211,7 +184,10 @@ impl Auto {
     ) -> Result<Self, Refusal> {
         let n = setup.system.shape().n;
         let tolerances = Tolerances::new(setup.options, n);
-        let with = |method: &'static Method| (method.build)(&Setup { method, ..*setup });
+        let with = |method: &'static Method| {
+            (method.build)(&Setup { method, options: &working(setup.options, method), ..*setup })
+        };
+        let rtol = |method: &Method| working(setup.options, method).rtol;
         let (mut integrator, mut spectral) = (None, None);
         let (mut limit, mut strained) = (1.0, 1.0);
         let mut spare = None;
@@ -221,10 +197,10 @@ impl Auto {
                 (Err(Refusal::SingularMass { .. }), _) | (_, Err(Refusal::SingularMass { .. })) => {}
                 (Err(refusal), _) | (_, Err(refusal)) => return Err(refusal),
             }
-            (strained, limit) = bounds(method, setup.options.rtol, n);
+            (strained, limit) = bounds(method, rtol(method), n);
             if matches!(method.family, Family::Taylor) {
                 let other = runge_kutta(setup.options.rtol);
-                let (strain, limit) = bounds(other, setup.options.rtol, n);
+                let (strain, limit) = bounds(other, rtol(other), n);
                 spare = Some(Spare { integrator: with(other)?, name: other.name, strain, limit, at_work: false });
             }
         }
@@ -236,12 +212,7 @@ impl Auto {
             Some(method) => f64::from(method.stages),
             None => 1.0,
         };
-        let stages = f64::from(implicit.stages);
-        let (work, least) = match implicit.family {
-            Family::Rosenbrock(_) => (stages * (1.0 + SOLVE) + MATRIX, 10),
-            Family::ImplicitRungeKutta(_) => (ITERATIONS * stages * (1.0 + 2.0 * SOLVE) + 5.0 * MATRIX, 10),
-            _ => (0.5 * (3.0 * (1.0 + SOLVE) + MATRIX), RISE),
-        };
+        let (work, least) = implicit_work(implicit);
         let worth = STAY * work / own;
         let eager = least == RISE || explicit.is_some_and(|method| method.order <= QUICK_ORDER);
         let cheap = eager && explicit.is_some() && matches!(implicit.family, Family::Rosenbrock(_));
@@ -252,9 +223,10 @@ impl Auto {
             explicit: integrator,
             spare,
             implicit: with(implicit)?,
+            stiff: implicit,
             spectral,
             decay: if cheap { Decay::new(setup.system) } else { None },
-            many: MANY * setup.options.rtol.powf(-0.2),
+            many: MANY * rtol(implicit).powf(-0.2),
             tolerances,
             strain: strained,
             limit,
@@ -283,6 +255,7 @@ impl Auto {
             y: vec![0.0; n],
             weights: vec![0.0; n],
             course: Record::NONE,
+            earlier: None,
         };
         auto.begin();
         Ok(auto)
@@ -312,7 +285,7 @@ impl Auto {
         (self.strained, self.relaxed, self.failures, self.calm, self.look, self.pause) = (0, 0, 0, 0, 1, 1);
         (self.since, self.before, self.last) = (0.0, 1.0, 1.0);
         (self.doubt, self.quick, self.hasty) = ([1, 1], self.eager, false);
-        self.course = Record::NONE;
+        (self.course, self.earlier) = (Record::NONE, None);
     }
 
     fn side(&self, side: Side) -> &dyn Integrator {
@@ -322,11 +295,21 @@ impl Auto {
         }
     }
 
-    fn active(&mut self) -> &mut dyn Integrator {
-        match (self.active, &mut self.explicit) {
+    fn side_mut(&mut self, side: Side) -> &mut dyn Integrator {
+        match (side, &mut self.explicit) {
             (Side::Explicit, Some(explicit)) => explicit.as_mut(),
             _ => self.implicit.as_mut(),
         }
+    }
+
+    fn active(&mut self) -> &mut dyn Integrator {
+        self.side_mut(self.active)
+    }
+
+    /// Nothing was seen of the steps to come, and there is no last one.
+    fn rest(&mut self) {
+        (self.leg, self.strained, self.relaxed, self.failures, self.calm) = (0, 0, 0, 0, 0);
+        (self.look, self.pause, self.stepped, self.earlier) = (1, 1, self.active, None);
     }
 
     fn note(&mut self, t: f64, side: Side, why: Why) {
@@ -444,10 +427,11 @@ impl Auto {
             }
         }
         let left = (self.t_end - self.time()) / h;
-        let lasting = real < -0.5 * strain && left * strain > LASTING * self.limit;
+        let steps = left * strain / self.limit;
+        let lasting = real < -0.5 * strain && steps > LASTING;
         let usual = DECAY * PATIENCE * self.doubt[0];
         let needed = if lasting && self.quick { DECAY * QUICK } else { usual };
-        if self.strained < needed || left < f64::from(PATIENCE) || !self.change(eval, Why::Stiff) {
+        if self.strained < needed || steps < SPARED || !self.change(eval, Why::Stiff) {
             return next;
         }
         self.hasty = needed < usual;
@@ -510,121 +494,5 @@ impl Auto {
             return next;
         }
         if radius > 0.0 { next.abs().min(FIRST * self.limit / radius).copysign(next) } else { next }
-    }
-}
-
-impl Integrator for Auto {
-    fn dimension(&self) -> usize {
-        self.y.len()
-    }
-
-    fn time(&self) -> f64 {
-        self.side(self.active).time()
-    }
-
-    fn state(&self) -> &[f64] {
-        self.side(self.active).state()
-    }
-
-    fn aim(&mut self, t_end: f64) {
-        self.t_end = t_end;
-    }
-
-    fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
-        let mut set = self.active().set(eval, t, y);
-        if matches!(set, Err(Cause::SingularMass { .. })) && self.active == Side::Explicit {
-            (self.explicit, self.active) = (None, Side::Implicit);
-            self.names[0] = None;
-            set = self.implicit.set(eval, t, y);
-        }
-        if set.is_err() && self.active == Side::Explicit && self.spare.as_ref().is_some_and(|spare| !spare.at_work) {
-            self.change_places();
-            set = self.active().set(eval, t, y);
-        }
-        set?;
-        if !self.begun {
-            self.begun = true;
-            self.hasty = self.decays(eval);
-            let stiff = self.hasty || self.stiff_at_start(eval, t, y);
-            let why = match (&self.explicit, stiff) {
-                (None, _) => Why::Algebraic,
-                (_, true) => Why::StiffAtStart,
-                _ => Why::NotStiff,
-            };
-            if stiff {
-                self.implicit.set(eval, t, y)?;
-                self.active = Side::Implicit;
-            }
-            self.note(t, self.active, why);
-        }
-        (self.leg, self.strained, self.relaxed, self.failures, self.calm) = (0, 0, 0, 0, 0);
-        (self.look, self.pause) = (1, 1);
-        Ok(())
-    }
-
-    fn renew(&mut self, system: &dyn System) -> bool {
-        // without either of them it is no longer what it was
-        let (Some(explicit), Some(spectral)) = (&mut self.explicit, &mut self.spectral) else { return false };
-        let spare = self.spare.as_mut().is_none_or(|spare| spare.integrator.renew(system));
-        if !(spare && explicit.renew(system) && self.implicit.renew(system) && spectral.renew()) {
-            return false;
-        }
-        self.begin();
-        true
-    }
-
-    fn order(&self) -> u32 {
-        self.side(self.active).order()
-    }
-
-    fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
-        let side = self.active;
-        match self.active().attempt(eval, h, t_new) {
-            Attempt::Accepted { next } => {
-                (self.stepped, self.last) = (side, h);
-                self.leg += 1;
-                self.course.steps[side as usize] += 1;
-                let next = match side {
-                    Side::Explicit => self.after_explicit(eval, h, next),
-                    Side::Implicit => self.after_implicit(eval, h, next),
-                };
-                Attempt::Accepted { next }
-            }
-            Attempt::Failed { cause, next } if side == Side::Explicit && cause != Cause::Fatal => {
-                self.failures += 1;
-                let singular = matches!(cause, Cause::SingularMass { .. });
-                if singular && self.change(eval, Why::Algebraic) {
-                    // The last step stays there for dense output, but no other will be tried.
-                    self.spectral = None;
-                    return Attempt::Failed { cause, next: self.first_implicit(eval, h) };
-                }
-                if self.failures >= FAILURES && self.change(eval, Why::Failing) {
-                    return Attempt::Failed { cause, next: self.first_implicit(eval, next) };
-                }
-                Attempt::Failed { cause, next }
-            }
-            other => other,
-        }
-    }
-
-    fn sample_ahead(&mut self, inside: bool) {
-        self.active().sample_ahead(inside);
-    }
-
-    fn interpolate(&self, t: f64, y: &mut [f64]) {
-        self.side(self.stepped).interpolate(t, y);
-    }
-
-    fn linear(&self) -> Option<LinearReport> {
-        self.implicit.linear().filter(|_| self.course.steps[Side::Implicit as usize] > 0)
-    }
-
-    fn course(&self) -> Option<Course> {
-        Some(Course {
-            legs: self.course.legs[..self.course.known].to_vec(),
-            switches: self.course.switches,
-            steps: self.course.steps,
-            methods: self.names,
-        })
     }
 }

@@ -14,13 +14,14 @@ use crate::control::{Control, PREDICTIVE, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
+use crate::interpolant::Stretch;
 use crate::linear::{Goal, LinearReport, Rates};
 use crate::method::polynomial::Polynomial;
 use crate::method::{Family, Setup};
 use crate::newton::{Accuracy, Equation, Newton};
 use crate::problem::{Cause, Refusal};
 
-/// Coefficients as in Butcher's array; `a` has no trailing zeros. For this driver its diagonal is gamma, but for a first row [0], and
+/// Coefficients as in Butcher's array; `a` has no trailing zeros. For this driver its diagonal is gamma, but for a first row of 0, and
 /// its last row is `b`.
 #[derive(Debug)]
 pub struct Tableau {
@@ -94,6 +95,8 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         fixed: setup.options.fixed,
         tolerances: Tolerances::new(setup.options, n),
         control: Control::new(PREDICTIVE, order),
+        earlier: Control::new(PREDICTIVE, order),
+        slope_before: zero(),
         order,
         t: 0.0,
         y: zero(),
@@ -138,6 +141,9 @@ struct Dirk {
     fixed: bool,
     tolerances: Tolerances,
     control: Control,
+    /// The controller before the last step, and the slope at its start.
+    earlier: Control,
+    slope_before: Vec<f64>,
     order: u32,
     t: f64,
     y: Vec<f64>,
@@ -241,8 +247,10 @@ impl Dirk {
         }
         self.dense.begin(self.t, h, &mut self.y);
         std::mem::swap(&mut self.y, &mut self.stage);
+        std::mem::swap(&mut self.slope, &mut self.slope_before);
         self.slope.copy_from_slice(&self.k[self.k.len() - n..]);
         self.t = t_new;
+        self.earlier = self.control.clone();
     }
 }
 
@@ -260,10 +268,15 @@ impl Integrator for Dirk {
     }
 
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        self.newton.forget();
+        self.resume(eval, t, y)
+    }
+
+    fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.t = t;
         self.y.copy_from_slice(y);
         self.control.reset();
-        self.newton.forget();
+        self.dense.clear();
         eval.rhs(t, y, &mut self.slope)?;
         if !self.explicit_first {
             self.slope.fill(0.0);
@@ -307,5 +320,24 @@ impl Integrator for Dirk {
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {
         self.dense.value(t, &self.y, y);
+    }
+
+    fn degree(&self) -> usize {
+        self.dense.degree()
+    }
+
+    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
+        if stretch == 0 { self.dense.coefficients(&self.y, c) } else { None }
+    }
+
+    fn retreat(&mut self) -> bool {
+        let Some((t, start)) = self.dense.start() else { return false };
+        std::mem::swap(&mut self.y, start);
+        std::mem::swap(&mut self.slope, &mut self.slope_before);
+        self.t = t;
+        self.dense.clear();
+        self.control = self.earlier.clone();
+        self.newton.forget();
+        true
     }
 }

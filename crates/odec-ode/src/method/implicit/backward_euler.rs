@@ -4,7 +4,7 @@ use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
 use crate::integrator::Integrator;
 use crate::linear::LinearReport;
-use crate::method::one_step::{self, Dense, Formula, Point};
+use crate::method::one_step::{self, DenseOutput, Formula, Point};
 use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::newton::{Accuracy, Equation, Newton};
 use crate::problem::{Cause, Refusal};
@@ -67,11 +67,14 @@ impl Formula for BackwardEuler {
         self.newton.forget();
     }
 
+    /// Newton finds out by itself whether its matrix still serves.
+    fn moved(&mut self) {}
+
     fn linear(&self) -> Option<LinearReport> {
         Some(self.newton.linear())
     }
 
-    fn dense(&self) -> Dense {
-        Dense::Linear
+    fn dense(&self) -> DenseOutput {
+        DenseOutput::Linear
     }
 }

@@ -3,7 +3,7 @@
 use crate::evaluator::Evaluator;
 use crate::integrator::Integrator;
 use crate::linear::{LinearReport, Shifted};
-use crate::method::one_step::{self, Dense, Formula, Point};
+use crate::method::one_step::{self, DenseOutput, Formula, Point};
 use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::problem::{Cause, Refusal};
 
@@ -75,7 +75,7 @@ impl Formula for Linearised {
         Some(self.matrix.report())
     }
 
-    fn dense(&self) -> Dense {
-        Dense::Linear
+    fn dense(&self) -> DenseOutput {
+        DenseOutput::Linear
     }
 }

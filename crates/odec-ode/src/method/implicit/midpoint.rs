@@ -4,7 +4,7 @@ use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
 use crate::integrator::Integrator;
 use crate::linear::{LinearReport, Rates};
-use crate::method::one_step::{self, Dense, Formula, Point};
+use crate::method::one_step::{self, DenseOutput, Formula, Point};
 use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::newton::{Accuracy, Equation, Newton};
 use crate::problem::{Cause, Refusal};
@@ -97,11 +97,14 @@ impl Formula for Midpoint {
         }
     }
 
+    /// Newton finds out by itself whether its matrix still serves.
+    fn moved(&mut self) {}
+
     fn linear(&self) -> Option<LinearReport> {
         Some(self.newton.linear())
     }
 
-    fn dense(&self) -> Dense {
-        Dense::Parabola
+    fn dense(&self) -> DenseOutput {
+        DenseOutput::Parabola
     }
 }

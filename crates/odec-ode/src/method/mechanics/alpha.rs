@@ -8,7 +8,7 @@ use crate::evaluator::Evaluator;
 use crate::integrator::Integrator;
 use crate::linear::{Effective, LinearReport, MassMatrix, Rates};
 use crate::method::mechanics::{equal_steps, pure_second_order};
-use crate::method::one_step::{self, Dense, Formula, Point};
+use crate::method::one_step::{self, DenseOutput, Formula, Point};
 use crate::method::{Adaptive, Family, Setup};
 use crate::newton::{Accuracy, MAX_ITERATIONS, POOR_RATE, ROUNDING};
 use crate::problem::{Cause, Refusal};
@@ -176,7 +176,7 @@ impl Formula for Alpha {
         Some(self.matrix.report())
     }
 
-    fn dense(&self) -> Dense {
-        Dense::Hermite
+    fn dense(&self) -> DenseOutput {
+        DenseOutput::Hermite
     }
 }

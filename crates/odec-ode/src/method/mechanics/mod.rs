@@ -12,6 +12,7 @@ pub use alpha::Parameters;
 pub use splitting::{Composition, Part};
 
 use crate::method::Setup;
+use crate::pattern::Pattern;
 use crate::problem::Refusal;
 use crate::system::Mass;
 
@@ -61,7 +62,8 @@ fn equal_steps(setup: &Setup<'_>, reason: &str) -> Result<(), Refusal> {
 /// Refuses accelerations that depend on velocities, as the pattern of the Jacobian shows them.
 fn free_of_velocities(setup: &Setup<'_>) -> Result<(), Refusal> {
     let second = setup.system.shape().second;
-    if setup.system.jacobian_pattern().positions().all(|(row, col)| row < second || col < second) {
+    let free = |pattern: &Pattern| pattern.positions().all(|(row, col)| row < second || col < second);
+    if setup.system.jacobian().pattern().is_none_or(free) {
         return Ok(());
     }
     Err(unsuitable(

@@ -4,7 +4,7 @@ use crate::evaluator::Evaluator;
 use crate::integrator::Integrator;
 use crate::linear::Rates;
 use crate::method::mechanics::{equal_steps, free_of_velocities, pure_second_order};
-use crate::method::one_step::{self, Dense, Formula, Point};
+use crate::method::one_step::{self, DenseOutput, Formula, Point};
 use crate::method::{Family, Setup};
 use crate::problem::{Cause, Refusal};
 
@@ -108,7 +108,7 @@ impl Formula for Splitting {
         self.known = false;
     }
 
-    fn dense(&self) -> Dense {
-        Dense::Hermite
+    fn dense(&self) -> DenseOutput {
+        DenseOutput::Hermite
     }
 }

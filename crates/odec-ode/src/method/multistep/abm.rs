@@ -7,6 +7,7 @@
 use crate::control::{FAILED_RATIO, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
+use crate::interpolant::{self, Stretch};
 use crate::linear::Rates;
 use crate::method::one_step::{Formula, Point};
 use crate::method::{Setup, explicit, runge_kutta};
@@ -76,6 +77,19 @@ pub struct Abm {
     last_difference: Vec<f64>,
     scratch: Vec<f64>,
     dense: Dense,
+    /// What the last step began from; the rest of it is in the buffers that the step exchanged.
+    earlier: Option<Earlier>,
+}
+
+/// What a step began from.
+#[derive(Clone, Copy)]
+struct Earlier {
+    t: f64,
+    order: usize,
+    known: usize,
+    equal: usize,
+    starting: bool,
+    failures: u32,
 }
 
 /// The last accepted step as a polynomial.
@@ -122,6 +136,7 @@ impl Abm {
             slope: zero(),
             last_difference: zero(),
             scratch: zero(),
+            earlier: None,
             dense: Dense {
                 t: 0.0,
                 h: 1.0,
@@ -145,7 +160,10 @@ impl Abm {
     /// A first step on the way to the points that the predictor needs.
     fn start(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
         let n = self.y.len();
-        let Some(formula) = &mut self.starter else { return Attempt::Accepted { next: h } };
+        let Some(formula) = &mut self.starter else {
+            let what = "a first step is wanted of a method that begins with order 1";
+            return Attempt::Failed { cause: Cause::Internal { what }, next: h };
+        };
         let from = Point { t: self.t, y: &self.y, slope: &self.differences[..n] };
         let made = formula.step(eval, from, h, t_new, &mut self.predicted);
         if let Err(cause) = made.and_then(|()| self.finish(eval, t_new)) {
@@ -170,6 +188,8 @@ impl Abm {
     /// Makes the end of the step the present: the differences there, of which `known` and one more can be had.
     fn advance(&mut self, h: f64, t_new: f64, known: usize, beta: &[f64]) {
         let n = self.y.len();
+        let (t, order, equal, starting, failures) = (self.t, self.order, self.equal, self.starting, self.failures);
+        self.earlier = Some(Earlier { t, order, known: self.known, equal, starting, failures });
         self.fresh[..n].copy_from_slice(&self.slope);
         for j in 0..known {
             let (low, high) = self.fresh.split_at_mut((j + 1) * n);
@@ -272,7 +292,7 @@ impl Integrator for Abm {
         self.predicted.copy_from_slice(y);
         self.failures = 0;
         self.restart();
-        self.dense.order = 0;
+        (self.dense.order, self.dense.cubic, self.earlier) = (0, false, None);
         self.dense.y.copy_from_slice(y);
         self.dense.rows.fill(0.0);
         self.evaluate(eval, t)?;
@@ -368,6 +388,45 @@ impl Integrator for Abm {
         for (j, row) in dense.rows.chunks_exact(n).enumerate().take(count) {
             axpy(dense.h * g[j], row, y);
         }
+    }
+
+    fn degree(&self) -> usize {
+        if self.highest < MAX_ORDER { (self.highest + 1).max(3) } else { MAX_ORDER + 1 }
+    }
+
+    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
+        self.earlier.filter(|_| stretch == 0)?;
+        let Dense { t, h, order, cubic, ref y, ref nodes, ref rows } = self.dense;
+        let n = y.len();
+        if cubic {
+            interpolant::hermite(c, h, [y, &rows[..n]], [&self.y, &self.differences[..n]]);
+            return Some(Stretch { from: t, length: h, degree: 3 });
+        }
+        c[..(order + 2) * n].fill(0.0);
+        c[..n].copy_from_slice(y);
+        let mut basis = [0.0; ROWS];
+        basis[0] = 1.0;
+        for (j, row) in rows.chunks_exact(n).enumerate().take(order + 1) {
+            // h times the integral of the basis
+            let mut integral = [0.0; ROWS + 1];
+            for (k, b) in basis.iter().enumerate() {
+                integral[k + 1] = h * b / (k + 1) as f64;
+            }
+            interpolant::add(c, n, &integral[..=j + 1], row);
+            interpolant::multiply(&mut basis, -nodes[j], 1.0 / (1.0 - nodes[j]));
+        }
+        Some(Stretch { from: t, length: h, degree: order + 1 })
+    }
+
+    fn retreat(&mut self) -> bool {
+        let Some(Earlier { t, order, known, equal, starting, failures }) = self.earlier.take() else { return false };
+        std::mem::swap(&mut self.differences, &mut self.fresh);
+        std::mem::swap(&mut self.y, &mut self.predicted);
+        // the step that fell out behind is older than any that is used
+        self.steps.rotate_left(1);
+        (self.t, self.order, self.known, self.equal) = (t, order, known, equal);
+        (self.starting, self.failures) = (starting, failures);
+        true
     }
 }
 

@@ -12,6 +12,7 @@ use super::starter::Starter;
 use crate::control::{FAILED_RATIO, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
+use crate::interpolant::{self, Stretch};
 use crate::linear::LinearReport;
 use crate::newton::{Accuracy, Equation, Newton};
 use crate::problem::{Cause, Options, Refusal};
@@ -63,6 +64,8 @@ pub struct Bdf {
     /// States that the starter made within its last step, newest first, at equal distances.
     block: Vec<Vec<f64>>,
     dense: Dense,
+    /// What the last step began from.
+    earlier: Option<Earlier>,
     predicted: Vec<f64>,
     anchor: Vec<f64>,
     state: Vec<f64>,
@@ -100,6 +103,18 @@ impl StartLength {
         self.last = h.abs();
         wanted.then(|| longer.copysign(h))
     }
+}
+
+/// What a step began from; its states are still among the past ones, behind those that the step added.
+#[derive(Clone, Copy)]
+struct Earlier {
+    t: f64,
+    steps: [f64; KEPT],
+    known: usize,
+    failures: u32,
+    start: StartLength,
+    /// States that the step added.
+    added: usize,
 }
 
 /// What the dense output of the last step interpolates.
@@ -140,12 +155,37 @@ impl Bdf {
             start: StartLength::default(),
             block: vec![vec![0.0; n]; KEPT],
             dense: Dense::Nothing,
+            earlier: None,
             predicted: vec![0.0; n],
             anchor: vec![0.0; n],
             state: vec![0.0; n],
             correction: vec![0.0; n],
             weights: vec![0.0; n],
         })
+    }
+
+    /// Keeps what a step began from that adds so many states.
+    fn remember(&mut self, added: usize) {
+        let (t, steps, known, failures, start) = (self.t, self.steps, self.known, self.failures, self.start);
+        self.earlier = Some(Earlier { t, steps, known, failures, start, added });
+    }
+
+    /// The nodes of the dense output, newest first, relative to the present time, and how many there are.
+    fn nodes(&self) -> ([f64; KEPT], usize) {
+        let points = match self.dense {
+            Dense::Nothing => 1,
+            Dense::Past => self.known.min(self.order + 1),
+            Dense::Block(_) => self.order + if self.fixed { 1 } else { 2 },
+        };
+        let (mut nodes, mut x) = ([0.0; KEPT], 0.0);
+        for i in 0..points {
+            nodes[i] = x;
+            x -= match self.dense {
+                Dense::Block(part) => part,
+                _ => self.steps[i],
+            };
+        }
+        (nodes, points)
     }
 
     /// Makes `state` the newest of the past states, one step `h` after the last.
@@ -167,7 +207,7 @@ impl Bdf {
         }
         self.steps = [h; KEPT];
         self.failures = 0;
-        self.dense = Dense::Past;
+        (self.dense, self.earlier) = (Dense::Past, None);
         self.newton.forget();
     }
 
@@ -192,7 +232,9 @@ impl Bdf {
         parts: usize,
         pieces: usize,
     ) -> Result<(), Cause> {
-        let Some(starter) = &mut self.starter else { return Ok(()) };
+        let Some(starter) = &mut self.starter else {
+            return Err(Cause::Internal { what: "starting values are wanted of a method that needs none" });
+        };
         let piece = part / pieces as f64;
         self.state.copy_from_slice(&self.past[0]);
         starter.prepare(eval, self.t, &self.state, piece)?;
@@ -222,6 +264,7 @@ impl Bdf {
         if let Err(cause) = self.run_starter(eval, h, self.order) {
             return Attempt::Failed { cause, next: h * FAILED_RATIO };
         }
+        self.remember(1);
         self.push(h);
         self.t = t_new;
         self.dense = Dense::Block(h / self.order as f64);
@@ -258,6 +301,7 @@ impl Bdf {
         {
             return Attempt::Rejected { next: longer, error, row: 0 };
         }
+        self.remember(parts);
         for j in (0..parts).rev() {
             self.state.copy_from_slice(&self.block[j]);
             self.push(part);
@@ -320,6 +364,11 @@ impl Integrator for Bdf {
     }
 
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        self.newton.forget();
+        self.resume(eval, t, y)
+    }
+
+    fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.t = t;
         self.past[0].copy_from_slice(y);
         self.known = 1;
@@ -328,8 +377,7 @@ impl Integrator for Bdf {
         if self.start_asked {
             self.start.attempts = MAX_START_ATTEMPTS;
         }
-        self.dense = Dense::Nothing;
-        self.newton.forget();
+        (self.dense, self.earlier) = (Dense::Nothing, None);
         eval.rhs(t, y, &mut self.state)
     }
 
@@ -384,6 +432,7 @@ impl Integrator for Bdf {
             }
             next = h * self.ratio(error);
         }
+        self.remember(1);
         self.push(h);
         (self.t, self.dense, self.failures) = (t_new, Dense::Past, 0);
         Attempt::Accepted { next }
@@ -394,20 +443,9 @@ impl Integrator for Bdf {
     }
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {
-        let (mut nodes, mut w) = ([0.0; KEPT], [0.0; KEPT]);
-        let (states, points) = match self.dense {
-            Dense::Nothing => (&self.past, 1),
-            Dense::Past => (&self.past, self.known.min(self.order + 1)),
-            Dense::Block(_) => (&self.block, self.order + if self.fixed { 1 } else { 2 }),
-        };
-        let mut x = 0.0;
-        for i in 0..points {
-            nodes[i] = x;
-            x -= match self.dense {
-                Dense::Block(part) => part,
-                _ => self.steps[i],
-            };
-        }
+        let (nodes, points) = self.nodes();
+        let mut w = [0.0; KEPT];
+        let states = if let Dense::Block(_) = self.dense { &self.block } else { &self.past };
         interpolation_weights(&nodes[..points], t - self.t, &mut w[..points]);
         y.fill(0.0);
         for (w, state) in w[..points].iter().zip(states) {
@@ -415,5 +453,33 @@ impl Integrator for Bdf {
                 *y += w * s;
             }
         }
+    }
+
+    fn degree(&self) -> usize {
+        self.order + 1
+    }
+
+    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
+        let Earlier { t, .. } = self.earlier.filter(|_| stretch == 0)?;
+        let (mut nodes, points) = self.nodes();
+        // on a starting step the block covers it, at equal distances
+        let length = match self.dense {
+            Dense::Block(part) => part * (points - 1) as f64,
+            _ => self.steps[0],
+        };
+        nodes.iter_mut().for_each(|x| *x = 1.0 + *x / length);
+        let states = if let Dense::Block(_) = self.dense { &self.block } else { &self.past };
+        interpolant::lagrange(c, self.state.len(), &nodes[..points], states.iter().map(Vec::as_slice));
+        Some(Stretch { from: t, length, degree: points - 1 })
+    }
+
+    /// The oldest state that a step pushed out is one that no formula takes.
+    fn retreat(&mut self) -> bool {
+        let Some(Earlier { t, steps, known, failures, start, added }) = self.earlier.take() else { return false };
+        self.past.rotate_left(added);
+        (self.t, self.steps, self.known) = (t, steps, known.min(KEPT - added));
+        (self.failures, self.start, self.dense) = (failures, start, Dense::Nothing);
+        self.newton.forget();
+        true
     }
 }

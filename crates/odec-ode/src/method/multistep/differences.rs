@@ -1,5 +1,7 @@
 //! Backward differences on an equidistant grid: the history of the quasi-constant step formulas, and its change of step.
 
+use crate::interpolant::{add, multiply};
+
 /// Rows of differences: the state, `order` differences, and two more for the error estimates.
 const ROWS: usize = super::coefficients::NDF_MAX_ORDER + 3;
 
@@ -16,6 +18,11 @@ impl Differences {
     /// All zero.
     pub fn new(n: usize) -> Self {
         Differences { n, rows: vec![0.0; ROWS * n] }
+    }
+
+    /// Takes the values of another of the same size.
+    pub fn copy_from(&mut self, other: &Differences) {
+        self.rows.copy_from_slice(&other.rows);
     }
 
     /// All zero but for the state.
@@ -122,6 +129,19 @@ impl Differences {
             for (j, changed) in changed.iter().enumerate().take(order + 1).skip(1) {
                 self.rows[j * n + from..][..len].copy_from_slice(&changed[..len]);
             }
+        }
+    }
+
+    /// The coefficients of that polynomial over the last spacing, in powers of the distance from its start in spacings.
+    pub fn coefficients(&self, order: usize, c: &mut [f64]) {
+        c[..(order + 1) * self.n].fill(0.0);
+        let mut basis = [0.0; ROWS];
+        basis[0] = 1.0;
+        add(c, self.n, &basis[..1], self.row(0));
+        for k in 1..=order {
+            // x + k - 1 with x = s - 1
+            multiply(&mut basis, k as f64 - 2.0, 1.0 / k as f64);
+            add(c, self.n, &basis[..=k], self.row(k));
         }
     }
 

@@ -10,6 +10,7 @@ use super::slope::increment;
 use crate::control::{FAILED_RATIO, Tolerances, weighted_norm};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
+use crate::interpolant::Stretch;
 use crate::linear::LinearReport;
 use crate::newton::{Accuracy, Equation, Newton};
 use crate::problem::{Cause, Options, Refusal};
@@ -63,6 +64,21 @@ pub struct Ndf {
     correction: Vec<f64>,
     weights: Vec<f64>,
     scratch: Vec<f64>,
+    /// What the last step began from, where [`Integrator::retreat`] may be asked for.
+    earlier: Option<Box<Earlier>>,
+}
+
+/// What a step began from.
+struct Earlier {
+    /// Steps from here: none before the first, and after one was taken back.
+    stepped: bool,
+    t: f64,
+    h: f64,
+    order: usize,
+    equal_steps: usize,
+    fresh: bool,
+    failures: u32,
+    differences: Differences,
 }
 
 /// The constants of one order.
@@ -110,7 +126,17 @@ impl Ndf {
             correction: vec![0.0; n],
             weights: vec![0.0; n],
             scratch: vec![0.0; n],
+            earlier: None,
         })
+    }
+
+    /// Keeps what the step to come begins from, if that may be wanted.
+    fn remember(&mut self) {
+        let Some(earlier) = &mut self.earlier else { return };
+        earlier.stepped = false;
+        (earlier.t, earlier.h, earlier.order, earlier.equal_steps) = (self.t, self.h, self.order, self.equal_steps);
+        (earlier.fresh, earlier.failures) = (self.fresh, self.failures);
+        earlier.differences.copy_from(&self.differences);
     }
 
     /// Order 1 from the present state, whose slope gives the first difference.
@@ -211,9 +237,16 @@ impl Integrator for Ndf {
     }
 
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        self.newton.forget();
+        self.resume(eval, t, y)
+    }
+
+    fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.t = t;
         self.differences.reset(y);
-        self.newton.forget();
+        if let Some(earlier) = &mut self.earlier {
+            earlier.stepped = false;
+        }
         self.fresh = true;
         self.equal_steps = 0;
         self.failures = 0;
@@ -230,6 +263,7 @@ impl Integrator for Ndf {
     }
 
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
+        self.remember();
         if self.fresh && self.equal_steps == 0 {
             if let Err(cause) = self.start(eval, h) {
                 return Attempt::Failed { cause, next: h * FAILED_RATIO };
@@ -271,6 +305,9 @@ impl Integrator for Ndf {
         }
         self.differences.advance(k, &self.correction);
         (self.t, self.dense_order, self.dense_h, self.failures) = (t_new, k, h, 0);
+        if let Some(earlier) = &mut self.earlier {
+            earlier.stepped = true;
+        }
         Attempt::Accepted { next: self.select(error) }
     }
 
@@ -280,5 +317,36 @@ impl Integrator for Ndf {
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {
         self.differences.interpolate(self.dense_order, (t - self.t) / self.dense_h, y);
+    }
+
+    fn degree(&self) -> usize {
+        NDF_MAX_ORDER
+    }
+
+    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
+        if stretch > 0 || self.dense_order == 0 {
+            return None;
+        }
+        self.differences.coefficients(self.dense_order, c);
+        Some(Stretch { from: self.t - self.dense_h, length: self.dense_h, degree: self.dense_order })
+    }
+
+    fn allow_retreat(&mut self) {
+        if self.earlier.is_none() {
+            let differences = Differences::new(self.anchor.len());
+            let (stepped, t, h, order, equal_steps, fresh, failures) = (false, 0.0, 0.0, 1, 0, true, 0);
+            let earlier = Earlier { stepped, t, h, order, equal_steps, fresh, failures, differences };
+            self.earlier = Some(Box::new(earlier));
+        }
+    }
+
+    fn retreat(&mut self) -> bool {
+        let Some(earlier) = self.earlier.as_mut().filter(|earlier| earlier.stepped) else { return false };
+        earlier.stepped = false;
+        (self.t, self.h, self.order, self.equal_steps) = (earlier.t, earlier.h, earlier.order, earlier.equal_steps);
+        (self.fresh, self.failures, self.dense_order) = (earlier.fresh, earlier.failures, 0);
+        self.differences.copy_from(&earlier.differences);
+        self.newton.forget();
+        true
     }
 }

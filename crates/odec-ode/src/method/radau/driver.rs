@@ -7,6 +7,7 @@
 use crate::control::{Control, PREDICTIVE, Tolerances, root_mean, weighted_norm, weighted_worst};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::integrator::{Attempt, Integrator};
+use crate::interpolant::Stretch;
 use crate::linear::{ComplexShifted, LinearReport, MassMatrix, Shifted};
 use crate::method::Setup;
 use crate::method::polynomial::Polynomial;
@@ -47,11 +48,13 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         fixed: setup.options.fixed,
         tolerances: Tolerances::new(setup.options, n),
         control: Control::new(PREDICTIVE, ESTIMATE),
+        earlier: (Control::new(PREDICTIVE, ESTIMATE), true),
         t: 0.0,
         y: zero(),
         f: zero(),
         first: true,
-        jacobian: Jacobian::None,
+        extrapolates: false,
+        jacobian: Held::None,
         age: 0,
         factored: 0.0,
         eta: 1.0,
@@ -72,7 +75,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
 
 /// Where the Jacobian held is from.
 #[derive(Clone, Copy, PartialEq)]
-enum Jacobian {
+enum Held {
     /// There is none, or none worth keeping.
     None,
     /// An earlier step.
@@ -93,13 +96,17 @@ struct Radau {
     fixed: bool,
     tolerances: Tolerances,
     control: Control,
+    /// The controller before the last step, and whether that was the first one.
+    earlier: (Control, bool),
     t: f64,
     y: Vec<f64>,
     /// f(t, y).
     f: Vec<f64>,
     /// No step was accepted since `set`.
     first: bool,
-    jacobian: Jacobian,
+    /// The polynomial of the step before is there, from which stages are guessed.
+    extrapolates: bool,
+    jacobian: Held,
     /// Steps since the Jacobian was evaluated.
     age: u32,
     /// Step that the factors are for; 0 for none.
@@ -137,10 +144,10 @@ fn row(matrix: &nalgebra::Matrix3<f64>, i: usize) -> [f64; STAGES] {
 
 impl Radau {
     fn evaluate(&mut self, eval: &mut Evaluator<'_>, t: f64, at_iterate: bool) -> Result<(), Cause> {
-        self.jacobian = Jacobian::None;
+        self.jacobian = Held::None;
         let y = if at_iterate { &self.stage } else { &self.y };
         self.real.evaluate_moving(eval, t, y, &self.slope)?;
-        self.jacobian = Jacobian::Fresh;
+        self.jacobian = Held::Fresh;
         (self.age, self.factored, self.eta) = (0, 0.0, 1.0);
         Ok(())
     }
@@ -158,7 +165,7 @@ impl Radau {
     /// The stages guessed from the polynomial of the last step, continued.
     fn guess(&mut self, h: f64) {
         for i in 0..STAGES {
-            if self.first {
+            if !self.extrapolates {
                 self.z[i].fill(0.0);
             } else {
                 self.dense.value(self.t + C[i] * h, &self.y, &mut self.z[i]);
@@ -174,7 +181,7 @@ impl Radau {
         self.tolerances.weights(&self.y, &mut self.weights);
         self.guess(h);
         let mut renewals = self.accuracy.renewals;
-        if self.jacobian == Jacobian::None || self.age >= MAX_AGE {
+        if self.jacobian == Held::None || self.age >= MAX_AGE {
             self.evaluate(eval, self.t, false)?;
         }
         loop {
@@ -188,7 +195,7 @@ impl Radau {
             if !matches!(cause, Cause::NewtonFailed { .. }) {
                 return Err(cause);
             }
-            if self.jacobian == Jacobian::Old {
+            if self.jacobian == Held::Old {
                 self.evaluate(eval, self.t, false)?;
                 self.guess(h);
                 continue;
@@ -376,9 +383,10 @@ impl Radau {
         std::mem::swap(&mut self.y, &mut self.y1);
         std::mem::swap(&mut self.f, &mut self.f1);
         self.t = t_new;
-        self.first = false;
+        self.earlier = (self.control.clone(), self.first);
+        (self.first, self.extrapolates) = (false, true);
         self.age += 1;
-        self.jacobian = if self.rate > GOOD_RATE { Jacobian::None } else { Jacobian::Old };
+        self.jacobian = if self.rate > GOOD_RATE { Held::None } else { Held::Old };
     }
 
     /// Everything up to the error test: iterations and weighted error.
@@ -413,12 +421,17 @@ impl Integrator for Radau {
     }
 
     fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        self.jacobian = Held::None;
+        self.resume(eval, t, y)
+    }
+
+    fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.t = t;
         self.y.copy_from_slice(y);
         self.control.reset();
-        self.first = true;
-        self.jacobian = Jacobian::None;
+        (self.first, self.extrapolates) = (true, false);
         self.slope.fill(0.0);
+        self.dense.clear();
         eval.rhs(t, y, &mut self.f)
     }
 
@@ -435,8 +448,8 @@ impl Integrator for Radau {
         let (iterations, err) = match self.advance(eval, h, t_new) {
             Ok(done) => done,
             Err(cause) => {
-                if self.jacobian == Jacobian::Old {
-                    self.jacobian = Jacobian::None;
+                if self.jacobian == Held::Old {
+                    self.jacobian = Held::None;
                 }
                 return Attempt::Failed { cause, next: self.control.fail(h) };
             }
@@ -454,7 +467,7 @@ impl Integrator for Radau {
         let effort = (most + 1.0) / (most + f64::from(iterations));
         let next = self.control.accept(h, err) * effort;
         let ratio = next / h;
-        let keep = self.jacobian == Jacobian::Old && (1.0..=KEEP).contains(&ratio);
+        let keep = self.jacobian == Held::Old && (1.0..=KEEP).contains(&ratio);
         Attempt::Accepted { next: if keep { h } else { next } }
     }
 
@@ -464,5 +477,27 @@ impl Integrator for Radau {
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {
         self.dense.value(t, &self.y, y);
+    }
+
+    fn degree(&self) -> usize {
+        self.dense.degree()
+    }
+
+    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
+        if stretch == 0 { self.dense.coefficients(&self.y, c) } else { None }
+    }
+
+    fn retreat(&mut self) -> bool {
+        let Some((t, start)) = self.dense.start() else { return false };
+        std::mem::swap(&mut self.y, start);
+        std::mem::swap(&mut self.f, &mut self.f1);
+        self.t = t;
+        self.dense.clear();
+        (self.control, self.first) = self.earlier.clone();
+        // the polynomial of the step before is gone
+        self.extrapolates = false;
+        self.jacobian = Held::None;
+        self.slope.fill(0.0);
+        true
     }
 }

@@ -14,6 +14,7 @@ use crate::control::{Control, PREDICTIVE, Tolerances, root_mean};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
+use crate::interpolant::Stretch;
 use crate::linear::{LinearReport, MassMatrix, Shifted};
 use crate::method::polynomial::Polynomial;
 use crate::method::rosenbrock::vectors::{End, Stage, padded};
@@ -105,6 +106,7 @@ fn by_vectors(setup: &Setup<'_>, tableau: &'static Tableau) -> Result<Rosenbrock
         tolerances,
         atol,
         control: Control::new(PREDICTIVE, tableau.error.1),
+        earlier: Control::new(PREDICTIVE, tableau.error.1),
         n,
         t: 0.0,
         y: zero(),
@@ -119,6 +121,7 @@ fn by_vectors(setup: &Setup<'_>, tableau: &'static Tableau) -> Result<Rosenbrock
         f1: zero(),
         error: zero(),
         inside: true,
+        complete: true,
         dense: Polynomial::new(length, tableau.dense.len()),
     })
 }
@@ -155,6 +158,8 @@ struct Rosenbrock {
     tolerances: Tolerances,
     atol: Vec<f64>,
     control: Control,
+    /// The controller before the last step.
+    earlier: Control,
     n: usize,
     t: f64,
     y: Vec<f64>,
@@ -172,6 +177,8 @@ struct Rosenbrock {
     error: Vec<f64>,
     /// False where no state inside the step to come will be asked for.
     inside: bool,
+    /// The rows of the dense output of the last step are made.
+    complete: bool,
     dense: Polynomial,
 }
 
@@ -182,6 +189,7 @@ impl Rosenbrock {
         self.y[..self.n].copy_from_slice(y);
         self.f[..self.n].copy_from_slice(f);
         self.prepared = false;
+        self.dense.clear();
     }
 
     /// y1 and its error in the norm of the tolerances.
@@ -276,11 +284,18 @@ impl Rosenbrock {
         self.tolerances.worst(&error[..self.n], &self.y, &self.y1)
     }
 
+    /// The rows of the dense output.
+    fn make_rows(&mut self) {
+        for (row, terms) in self.dense.rows().zip(&self.dense_terms) {
+            fused::sum(row, &self.u, 1.0, terms);
+        }
+        self.complete = true;
+    }
+
     fn finish(&mut self, h: f64, t_new: f64) {
+        self.complete = false;
         if self.inside {
-            for (row, terms) in self.dense.rows().zip(&self.dense_terms) {
-                fused::sum(row, &self.u, 1.0, terms);
-            }
+            self.make_rows();
         }
         self.dense.begin(self.t, h, &mut self.y);
         std::mem::swap(&mut self.y, &mut self.y1);
@@ -308,6 +323,7 @@ impl Integrator for Rosenbrock {
         self.y[..self.n].copy_from_slice(y);
         self.control.reset();
         self.prepared = false;
+        self.dense.clear();
         eval.rhs(t, y, &mut self.f[..self.n])
     }
 
@@ -331,6 +347,7 @@ impl Integrator for Rosenbrock {
             return Attempt::Failed { cause, next: self.control.fail(h) };
         }
         self.finish(h, t_new);
+        self.earlier = self.control.clone();
         Attempt::Accepted { next: if self.fixed { h } else { self.control.accept(h, err) } }
     }
 
@@ -344,5 +361,31 @@ impl Integrator for Rosenbrock {
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {
         self.dense.value(t, &self.y, y);
+    }
+
+    fn complete(&mut self, _: &mut Evaluator<'_>) -> Result<(), Cause> {
+        if !self.complete {
+            self.make_rows();
+        }
+        Ok(())
+    }
+
+    fn degree(&self) -> usize {
+        self.dense.degree()
+    }
+
+    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
+        if stretch == 0 { self.dense.coefficients(self.state(), c) } else { None }
+    }
+
+    fn retreat(&mut self) -> bool {
+        let Some((t, start)) = self.dense.start() else { return false };
+        std::mem::swap(&mut self.y, start);
+        std::mem::swap(&mut self.f, &mut self.f1);
+        self.t = t;
+        self.prepared = false;
+        self.dense.clear();
+        self.control = self.earlier.clone();
+        true
     }
 }

@@ -11,11 +11,12 @@ use crate::control::{Control, PREDICTIVE, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
+use crate::interpolant::Stretch;
 use crate::linear::{Linear, LinearReport};
 use crate::method::polynomial::Polynomial;
 use crate::method::{Method, Setup};
 use crate::problem::{Cause, Options};
-use crate::step::{Formula, WholeStep};
+use crate::step::{FusedFormula, WholeStep};
 use crate::system::{Mass, System};
 
 /// Largest system for which a function is asked for.
@@ -56,7 +57,7 @@ pub(super) struct Whole {
     waited: u64,
     n: usize,
     t: f64,
-    /// The start of the step to come and its end, see [`Formula::Rosenbrock`]. What the function gave beside the state stays behind it
+    /// The start of the step to come and its end, see [`FusedFormula::Rosenbrock`]. What the function gave beside the state stays behind it
     /// until the next step is made.
     now: Vec<f64>,
     next: Vec<f64>,
@@ -65,8 +66,12 @@ pub(super) struct Whole {
     counts: [u64; 2],
     tolerances: Tolerances,
     control: Control,
+    /// The controller before the last step that the function made.
+    earlier: Control,
     fixed: bool,
     inside: bool,
+    /// The rows of the dense output of that step are made.
+    complete: bool,
     dense_terms: Vec<Vec<(usize, f64)>>,
     dense: Polynomial,
 }
@@ -76,6 +81,12 @@ const STEP: usize = 0;
 const END: usize = 1;
 const RTOL: usize = 2;
 const ATOL: usize = 3;
+
+/// A case that cannot be.
+fn no_vectors(h: f64) -> Attempt {
+    let what = "a Rosenbrock step over vectors is wanted and cannot be made";
+    Attempt::Failed { cause: Cause::Internal { what }, next: h }
+}
 
 impl Whole {
     /// Where a function may be had and would do.
@@ -87,7 +98,7 @@ impl Whole {
         if !plain || !asked || options.eliminator.is_none() || n == 0 || n > MAX_UNKNOWNS {
             return None;
         }
-        let formula = Formula::Rosenbrock { tableau };
+        let formula = FusedFormula::Rosenbrock { tableau };
         let room = formula.room(n);
         let buffer = || vec![0.0; formula.length(n).max(room)];
         let tolerances = Tolerances::new(options, n);
@@ -114,8 +125,10 @@ impl Whole {
             counts: [moved as u64 + 1, tableau.m.len() as u64],
             tolerances,
             control: Control::new(PREDICTIVE, tableau.error.1),
+            earlier: Control::new(PREDICTIVE, tableau.error.1),
             fixed: options.fixed,
             inside: true,
+            complete: true,
             dense_terms: tableau.dense.iter().map(|row| fused::terms(row)).collect(),
             dense: Polynomial::new(n, tableau.dense.len()),
         })
@@ -166,7 +179,7 @@ impl Whole {
     /// Asks the system for the function.
     #[cold]
     fn ask(&mut self, system: &dyn System) -> bool {
-        let code = system.whole_step(Formula::Rosenbrock { tableau: self.tableau });
+        let code = system.whole_step(FusedFormula::Rosenbrock { tableau: self.tableau });
         self.maker = code.map_or(Maker::Vectors, Maker::Function);
         matches!(self.maker, Maker::Function(_))
     }
@@ -174,6 +187,20 @@ impl Whole {
     /// The u of the step that was made last, one after the other, in its buffer.
     fn stages(buffer: &[f64], n: usize, stages: usize) -> &[f64] {
         &buffer[2 * n + 2..][..stages * n]
+    }
+
+    /// The rows of the dense output of the step in `now`.
+    fn make_rows(&mut self) {
+        let u = Self::stages(&self.now, self.n, self.tableau.m.len());
+        for (row, terms) in self.dense.rows().zip(&self.dense_terms) {
+            fused::sum(row, u, 1.0, terms);
+        }
+        self.complete = true;
+    }
+
+    /// Those who made the last step, where it was not the function.
+    fn makers(&mut self) -> Option<&mut Rosenbrock> {
+        self.vectors.as_deref_mut().filter(|_| self.by_vectors || self.delegated)
     }
 
     /// The row with the largest error of the step in `next`.
@@ -192,11 +219,11 @@ impl Whole {
             match by_vectors(&setup, self.tableau) {
                 Ok(made) => self.vectors = Some(Box::new(made)),
                 // what is refused is refused before: of a small system with M = I nothing is
-                Err(_) => return Attempt::Failed { cause: Cause::Fatal, next: h },
+                Err(_) => return no_vectors(h),
             }
         }
         let n = self.n;
-        let Some(vectors) = &mut self.vectors else { return Attempt::Failed { cause: Cause::Fatal, next: h } };
+        let Some(vectors) = &mut self.vectors else { return no_vectors(h) };
         if !self.aligned {
             vectors.resume(self.t, &self.now[..n], &self.now[n..2 * n]);
             self.aligned = true;
@@ -251,6 +278,7 @@ impl Integrator for Whole {
         self.t = t;
         self.control.reset();
         (self.by_vectors, self.aligned) = (false, false);
+        self.dense.clear();
         self.now[..self.n].copy_from_slice(y);
         eval.rhs(t, y, &mut self.now[self.n..2 * self.n])
     }
@@ -285,15 +313,14 @@ impl Integrator for Whole {
             return Attempt::Rejected { next: self.control.reject(h, error), error, row: self.worst() };
         }
         std::mem::swap(&mut self.now, &mut self.next);
+        self.complete = false;
         if self.inside {
-            let u = Self::stages(&self.now, self.n, self.tableau.m.len());
-            for (row, terms) in self.dense.rows().zip(&self.dense_terms) {
-                fused::sum(row, u, 1.0, terms);
-            }
+            self.make_rows();
         }
         self.dense.begin_at(self.t, h, &self.next[..self.n]);
         self.t = t_new;
         (self.by_vectors, self.aligned) = (false, false);
+        self.earlier = self.control.clone();
         Attempt::Accepted { next: if self.fixed { h } else { self.control.accept(h, error) } }
     }
 
@@ -320,5 +347,51 @@ impl Integrator for Whole {
             Some(vectors) if self.by_vectors || self.delegated => vectors.interpolate(t, y),
             _ => self.dense.value(t, &self.now[..self.n], y),
         }
+    }
+
+    fn complete(&mut self, eval: &mut Evaluator<'_>) -> Result<(), Cause> {
+        if let Some(vectors) = self.makers() {
+            return vectors.complete(eval);
+        }
+        if !self.complete {
+            self.make_rows();
+        }
+        Ok(())
+    }
+
+    fn degree(&self) -> usize {
+        self.dense.degree()
+    }
+
+    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
+        match &self.vectors {
+            Some(vectors) if self.by_vectors || self.delegated => vectors.coefficients(stretch, c),
+            _ if stretch == 0 => self.dense.coefficients(&self.now[..self.n], c),
+            _ => None,
+        }
+    }
+
+    fn retreat(&mut self) -> bool {
+        let n = self.n;
+        if let Some(vectors) = self.makers() {
+            if !vectors.retreat() {
+                return false;
+            }
+            if let (Some(vectors), false) = (&self.vectors, self.delegated) {
+                self.now[..n].copy_from_slice(&vectors.y[..n]);
+                self.now[n..2 * n].copy_from_slice(&vectors.f[..n]);
+                (self.t, self.control) = (vectors.t, vectors.control.clone());
+                (self.by_vectors, self.aligned) = (false, true);
+                self.dense.clear();
+            }
+            return true;
+        }
+        let Some((t, _)) = self.dense.start() else { return false };
+        self.t = t;
+        std::mem::swap(&mut self.now, &mut self.next);
+        (self.by_vectors, self.aligned) = (false, false);
+        self.dense.clear();
+        self.control = self.earlier.clone();
+        true
     }
 }

@@ -1,0 +1,64 @@
+//! The files that a model may read: those of its own folder and the folders below, and of folders that the user allows.
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use odec_sim::session::{Files, Opened, Unreadable};
+
+use crate::args;
+use crate::input::plain;
+
+/// The folder of a model.
+pub struct Folder {
+    own: PathBuf,
+    allowed: Vec<PathBuf>,
+}
+
+impl Folder {
+    /// That of a model on the command line; of one on standard input the working directory.
+    pub fn of(model: &args::Model) -> Folder {
+        let own = model.file.parent().unwrap_or(Path::new("")).to_path_buf();
+        Folder { own, allowed: model.allow_read.clone() }
+    }
+
+    /// Where the model's name of a file leads.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.own.join(name)
+    }
+
+    /// True for a file that lies, links followed, in an allowed folder, or is allowed itself.
+    fn allows(&self, path: &Path) -> bool {
+        let Ok(path) = path.canonicalize() else { return true };
+        let own = if self.own.as_os_str().is_empty() { Path::new(".") } else { &self.own };
+        let mut folders = std::iter::once(own).chain(self.allowed.iter().map(PathBuf::as_path));
+        folders.any(|folder| folder.canonicalize().is_ok_and(|folder| path.starts_with(folder)))
+    }
+}
+
+impl Files for Folder {
+    fn open(&self, name: &str) -> Result<Opened, Unreadable> {
+        let path = self.path(name);
+        let shown = path.display().to_string();
+        let unreadable = |headline, help: Option<&str>, forbidden| {
+            Err(Unreadable { headline, help: help.map(str::to_string), forbidden })
+        };
+        let relative = Some("the name is relative to the folder of the model");
+        if !self.allows(&path) {
+            let headline =
+                format!("`{shown}` lies outside of the model's folder, and models read their own folder alone");
+            let folder =
+                path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).display();
+            return unreadable(headline, Some(&format!("if you trust the model: `--allow-read {folder}`")), true);
+        }
+        let opened = File::open(&path).and_then(|file| Ok((file.metadata()?.is_dir(), file)));
+        match opened {
+            Ok((true, _)) => unreadable(format!("`{shown}` is a directory, not a table"), None, false),
+            Ok((false, file)) => Ok(Opened { shown, bytes: Box::new(std::io::BufReader::new(file)) }),
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                unreadable(format!("there is no file `{shown}`"), relative, false)
+            }
+            Err(e) => unreadable(format!("`{shown}` cannot be read: {}", plain(&e)), relative, false),
+        }
+    }
+}

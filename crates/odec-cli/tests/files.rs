@@ -1,0 +1,154 @@
+//! What is read and what is written: nothing that a model is made of is overwritten, files are whole, tables are bounded.
+
+use std::process::{Command, Stdio};
+
+use super::common::{DECAY, Folder, Ran, whole};
+
+const TABLE: &str = "\
+const N = 3
+index i = 1..N
+const w[i] = csv(\"w.csv\")
+state u[i] = 1
+u[i]' = -w[i]*u[i]
+run { t = 0 .. 1; samples = 2 }
+";
+
+fn with_table(name: &str) -> Folder {
+    Folder::new(name).with("table.ode", TABLE).with("w.csv", "1\n2\n3\n")
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_model_is_made_of_is_not_written_over_through_links_either() {
+    let folder = with_table("links");
+    std::fs::hard_link(folder.path("table.ode"), folder.path("hard.csv")).expect("a hard link");
+    std::os::unix::fs::symlink("table.ode", folder.path("soft.csv")).expect("a link");
+    for output in ["hard.csv", "soft.csv"] {
+        folder.run(&["run", "table.ode", "-o", output]).exits(2).says("E0702").says("over the model");
+    }
+    std::fs::hard_link(folder.path("w.csv"), folder.path("again.csv")).expect("a hard link");
+    for output in ["w.csv", "again.csv"] {
+        folder.run(&["run", "table.ode", "-o", output]).exits(2).says("E0702").says("a table of the model, `w.csv`");
+        folder.run(&["sweep", "table.ode", "--set", "u[1]=1:2:2", "-o", output]).exits(2).says("E0702");
+    }
+    folder.run(&["plot", "table.ode", "-o", "w.csv"]).exits(2);
+    assert_eq!((folder.read("table.ode").as_str(), folder.read("w.csv").as_str()), (TABLE, "1\n2\n3\n"));
+}
+
+#[test]
+fn a_dash_is_standard_output() {
+    let folder = Folder::new("dash").with("decay.ode", DECAY);
+    let rows = folder.run(&["run", "decay.ode", "-q"]).exits(0).out();
+    assert_eq!(folder.run(&["run", "decay.ode", "-q", "-o", "-"]).exits(0).out(), rows);
+    let swept = ["sweep", "decay.ode", "-q", "--set", "k=1:2:3"];
+    let rows = folder.run(&swept).exits(0).out();
+    assert_eq!(folder.run(&[&swept[..], &["-o", "-"]].concat()).exits(0).out(), rows);
+    folder.run(&["run", "decay.ode", "-o", "-", "--stats", "-"]).exits(2).says("E0702");
+    folder.run(&["emit", "decay.ode", "--to", "c", "-o", "-"]).exits(2).says("two files are written");
+    folder.run(&["emit", "decay.ode", "--to", "clif", "-o", "-"]).exits(0).prints("function");
+    assert!(!folder.path("-").exists());
+}
+
+#[test]
+fn emit_writes_both_files_or_none_and_names_them_by_the_model() {
+    let folder = Folder::new("both").with("file.ode", DECAY);
+    folder.run(&["emit", "file.ode", "--to", "object"]).exits(0).says("wrote decay.o and decay.h");
+    std::fs::create_dir(folder.path("half.h")).expect("a folder in the way");
+    folder.run(&["emit", "file.ode", "--to", "c", "-o", "half.c"]).exits(5).says("E0703");
+    assert!(!folder.path("half.c").exists(), "half of what was asked for");
+    let left = std::fs::read_dir(&folder.0).expect("the folder").filter_map(|e| e.ok()?.file_name().into_string().ok());
+    assert!(left.into_iter().all(|name| !name.contains("part")), "a draft is left");
+}
+
+#[cfg(unix)]
+#[test]
+fn tables_come_from_the_folder_of_the_model_unless_others_are_allowed() {
+    let folder = with_table("allowed");
+    folder.run(&["run", "table.ode", "-q"]).exits(0);
+    std::fs::create_dir(folder.path("models")).expect("a folder");
+    std::fs::write(folder.path("models/far.ode"), TABLE.replace("w.csv", "../w.csv")).expect("a model");
+    std::os::unix::fs::symlink("../w.csv", folder.path("models/w.csv")).expect("a link");
+    std::fs::write(folder.path("models/link.ode"), TABLE).expect("a model");
+    for model in ["models/far.ode", "models/link.ode"] {
+        for command in ["run", "check", "test"] {
+            folder.run(&[command, model]).exits(5).says("E0719").says("--allow-read");
+        }
+        folder.run(&["run", model, "-q", "--allow-read", "."]).exits(0);
+        folder.run(&["sweep", model, "-q", "--allow-read", "w.csv", "--set", "u[1]=1:2:2"]).exits(0);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_table_without_an_end_is_not_read_for_ever() {
+    let folder = Folder::new("endless").with("zero.ode", &TABLE.replace("w.csv", "/dev/zero"));
+    folder.run(&["run", "zero.ode"]).exits(5).says("E0719");
+    folder.run(&["run", "zero.ode", "--allow-read", "/dev"]).exits(1).says("E0714").says("`w` has 3 elements");
+}
+
+/// A run that is killed may leave a part of a row: the file does not end with a line, and as a table it is refused.
+#[test]
+fn a_torn_row_is_recognised() {
+    let wide = TABLE.replace("const w[i]", "index j = 1..2\nconst w[i,j]").replace("-w[i]", "-w[i,2]");
+    let folder = Folder::new("torn").with("pair.ode", &wide);
+    std::fs::write(folder.path("w.csv"), "1,2\n3,4\n5,6\n").expect("a table");
+    folder.run(&["run", "pair.ode", "-q"]).exits(0);
+    for torn in ["1,2\n3,4\n5", "1,2\n3,4\n5,6e-"] {
+        std::fs::write(folder.path("w.csv"), torn).expect("a table");
+        folder.run(&["run", "pair.ode"]).exits(1).says("E0714").says("its last row, line 3, is torn");
+    }
+}
+
+/// SIGTERM and SIGHUP are answered like Ctrl-C.
+#[cfg(unix)]
+#[test]
+fn a_request_to_end_keeps_whole_rows() {
+    let long = "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 1e9; method = rk4; step = 0.001 }\n";
+    let folder = Folder::new("terminate").with("long.ode", long);
+    for signal in ["-TERM", "-HUP"] {
+        let mut command = folder.command(&["run", "long.ode", "-o", "rows.csv"]);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+        while !folder.path("rows.csv").metadata().is_ok_and(|m| m.len() > 0) {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill runs").success());
+        let ran = Ran(child.wait_with_output().expect("an end")).exits(130).says("interrupted at");
+        assert!(whole(&folder.read("rows.csv")) > 0, "{}", ran.err());
+        std::fs::remove_file(folder.path("rows.csv")).expect("the rows");
+    }
+}
+
+#[test]
+fn the_reader_that_has_enough_is_named_in_the_summary() {
+    use std::io::Read;
+    let folder = Folder::new("enough").with("decay.ode", DECAY);
+    let mut command = folder.command(&["run", "decay.ode", "--samples", "300000"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+    let mut first = [0u8; 9];
+    child.stdout.take().expect("a pipe").read_exact(&mut first).expect("a header line");
+    Ran(child.wait_with_output().expect("an end")).exits(0).says("the reader had enough");
+}
+
+#[test]
+fn slips_on_the_command_line_are_answered_with_what_was_meant() {
+    let folder = Folder::new("slips").with("decay.ode", DECAY);
+    folder.run(&["rnu", "decay.ode"]).exits(2).says("Is it `odec run`?");
+    folder.run(&["run", "decay.ode", "--method", "foo"]).exits(2).says("E0611").says("`bdf`");
+    folder.run(&["methods"]).exits(0).prints("\nauto ");
+    let ran = folder.run(&["sweep", "decay.ode", "--set", "k=1:2:2", "--threads", "0"]).exits(2).says("`--threads 4`");
+    assert!(!ran.err().contains("100000"), "{}", ran.err());
+    folder.run(&["run", "decay.ode", "--max-steps", "1e12"]).exits(2).says("E0614").says("at most 10000000000");
+    let atol = ["run", "decay.ode", "--atol", "3.3333333333333334e-24"];
+    folder.run(&atol).exits(0).says("atol 3.33e-24\n");
+}
+
+/// Each code says how a process ends with it, and so does the page.
+#[test]
+fn the_list_of_codes_has_their_exit_codes() {
+    let folder = Folder::new("codes");
+    let list = folder.run(&["explain"]).exits(0).out();
+    for (code, exit) in [("E0201", 1), ("E0705", 2), ("E0604", 3), ("E0616", 4), ("E0701", 5), ("E0900", 70)] {
+        assert!(list.lines().any(|line| line.starts_with(&format!("{code}  {exit:>4}  "))), "{code}\n{list}");
+        folder.run(&["explain", code]).exits(0).prints(&format!("Exit code {exit}: "));
+    }
+}

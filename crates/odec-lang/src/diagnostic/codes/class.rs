@@ -1,0 +1,69 @@
+//! What a diagnostic means for whoever asked: whose fault it is, and the exit code of a process that ends with it.
+
+/// Whose fault something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// A warning or a note: what was asked for is done all the same.
+    Advice,
+    /// The model is wrong.
+    Model,
+    /// A setting of the run makes no sense. The fault is the model's where the diagnostic has a place in it, and else that of
+    /// the request: [`super::super::Diagnostic::class`] tells which.
+    Setting,
+    /// The request is wrong: a flag, an argument, a name that the model does not have.
+    Usage,
+    /// The run failed; its rows so far are valid.
+    Run,
+    /// An `expect` or `conserve` of the model is not met.
+    Promise,
+    /// A file cannot be read or written.
+    Io,
+    /// odec itself is wrong.
+    Internal,
+}
+
+impl Class {
+    /// All of them.
+    pub const ALL: [Class; 8] = [
+        Class::Advice,
+        Class::Model,
+        Class::Setting,
+        Class::Usage,
+        Class::Run,
+        Class::Promise,
+        Class::Io,
+        Class::Internal,
+    ];
+
+    /// The exit code of a process that ends with a diagnostic of this class. The numbers are part of the interface.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Class::Advice => 0,
+            Class::Model => 1,
+            Class::Setting | Class::Usage => 2,
+            Class::Run => 3,
+            Class::Promise => 4,
+            Class::Io => 5,
+            Class::Internal => 70,
+        }
+    }
+
+    /// What it says of whoever asked, in a few words.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Class::Advice => "advice: nothing ends",
+            Class::Model => "the model is wrong",
+            Class::Setting => "the command line is wrong, or the model if the setting stands there",
+            Class::Usage => "the command line is wrong",
+            Class::Run => "the run failed; the rows so far are kept",
+            Class::Promise => "an `expect` or `conserve` is not met",
+            Class::Io => "a file cannot be read or written",
+            Class::Internal => "a bug in odec",
+        }
+    }
+
+    /// False for advice.
+    pub const fn ends(self) -> bool {
+        !matches!(self, Class::Advice)
+    }
+}

@@ -1,0 +1,29 @@
+//! `# allow W0501` at the end of a line: the warning is wanted there.
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::source::Source;
+
+/// Whether the line of the diagnostic's primary place allows it. Errors are never allowed.
+pub fn allowed(source: &Source, diagnostic: &Diagnostic) -> bool {
+    let Some(span) = diagnostic.span().filter(|_| diagnostic.severity != Severity::Error) else { return false };
+    let at = (span.start as usize).min(source.text.len());
+    let Some(before) = source.text.get(..at) else { return false };
+    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = source.text[start..].lines().next().unwrap_or_default();
+    let Some(comment) = comment(line) else { return false };
+    let Some(codes) = comment.trim_start_matches('#').trim_start().strip_prefix("allow ") else { return false };
+    codes.split([',', ' ']).any(|code| code == diagnostic.code.code)
+}
+
+/// The comment of a line, with its `#`.
+fn comment(line: &str) -> Option<&str> {
+    let mut in_text = false;
+    for (at, c) in line.char_indices() {
+        match c {
+            '"' => in_text = !in_text,
+            '#' if !in_text => return Some(&line[at..]),
+            _ => {}
+        }
+    }
+    None
+}

@@ -1,0 +1,209 @@
+//! Conditions that always hold or never: `x > 2 and x < 1`, `2 < x < 1`, `x < x`, `1 > 2`.
+
+use std::collections::BTreeMap;
+
+use super::Page;
+use crate::diagnostic::Diagnostic;
+use crate::report::warning;
+use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind};
+
+/// Most comparisons that are joined in one condition.
+const MAX_JOINED: usize = 64;
+
+/// What is left of the values of a quantity.
+#[derive(Clone, Copy)]
+struct Interval {
+    low: f64,
+    low_open: bool,
+    high: f64,
+    high_open: bool,
+}
+
+impl Interval {
+    const ALL: Interval = Interval { low: f64::NEG_INFINITY, low_open: true, high: f64::INFINITY, high_open: true };
+
+    /// The values for which `quantity sign bound` holds.
+    fn of(sign: Compare, bound: f64) -> Option<Interval> {
+        let above = |open| Interval { low: bound, low_open: open, ..Interval::ALL };
+        let below = |open| Interval { high: bound, high_open: open, ..Interval::ALL };
+        Some(match sign {
+            Compare::Lt => below(true),
+            Compare::Le => below(false),
+            Compare::Gt => above(true),
+            Compare::Ge => above(false),
+            Compare::Eq => Interval { low: bound, low_open: false, high: bound, high_open: false },
+            Compare::Ne => return None,
+        })
+    }
+
+    fn and(self, other: Interval) -> Interval {
+        let mut out = self;
+        if other.low > out.low || other.low == out.low && other.low_open {
+            (out.low, out.low_open) = (other.low, other.low_open);
+        }
+        if other.high < out.high || other.high == out.high && other.high_open {
+            (out.high, out.high_open) = (other.high, other.high_open);
+        }
+        out
+    }
+
+    fn is_empty(self) -> bool {
+        self.low > self.high || self.low == self.high && (self.low_open || self.high_open)
+    }
+
+    /// Whether the two together leave nothing out.
+    fn covers_with(self, other: Interval) -> bool {
+        let joined = |low: Interval, high: Interval| {
+            low.low == f64::NEG_INFINITY
+                && high.high == f64::INFINITY
+                && (low.high > high.low || low.high == high.low && !(low.high_open && high.low_open))
+        };
+        joined(self, other) || joined(other, self)
+    }
+}
+
+pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
+    let mut inside: Vec<bool> = vec![false; page.tree.exprs.len()];
+    // what is larger stands behind its parts
+    for at in (0..page.tree.exprs.len()).rev() {
+        let id = ExprId(at as u32);
+        match &page.expr(id).kind {
+            ExprKind::Binary(op @ (Binary::And | Binary::Or), ..) if !inside[at] => {
+                let mut parts = Vec::new();
+                flatten(page, id, *op, &mut parts, &mut inside);
+                found.extend(joined(page, id, *op, &parts));
+            }
+            ExprKind::Comparison(..) if !inside[at] => found.extend(single(page, id)),
+            _ => {}
+        }
+    }
+}
+
+/// The conditions that one operator joins.
+fn flatten(page: &Page<'_>, id: ExprId, op: Binary, parts: &mut Vec<ExprId>, inside: &mut [bool]) {
+    let mut stack = vec![id];
+    while let Some(id) = stack.pop() {
+        match &page.expr(id).kind {
+            ExprKind::Binary(same, _, a, b) if *same == op => {
+                inside[id.0 as usize] = true;
+                stack.extend([*a, *b]);
+            }
+            ExprKind::Comparison(..) => {
+                inside[id.0 as usize] = true;
+                parts.push(id);
+            }
+            _ => {}
+        }
+        if parts.len() > MAX_JOINED {
+            return;
+        }
+    }
+}
+
+fn number(page: &Page<'_>, id: ExprId) -> Option<f64> {
+    match page.expr(id).kind {
+        ExprKind::Number(value) => Some(value),
+        ExprKind::Neg(a) => Some(-number(page, a)?),
+        ExprKind::Tuple(ref one) if one.len() == 1 => number(page, one[0]),
+        _ => None,
+    }
+}
+
+fn turned(sign: Compare) -> Compare {
+    match sign {
+        Compare::Lt => Compare::Gt,
+        Compare::Le => Compare::Ge,
+        Compare::Gt => Compare::Lt,
+        Compare::Ge => Compare::Le,
+        same => same,
+    }
+}
+
+/// What a chain of comparisons says of each quantity.
+fn intervals(page: &Page<'_>, id: ExprId) -> BTreeMap<String, Interval> {
+    let mut found = BTreeMap::new();
+    let ExprKind::Comparison(operands, signs) = &page.expr(id).kind else { return found };
+    for (pair, (sign, _)) in operands.windows(2).zip(signs) {
+        let (key, interval) = match (number(page, pair[0]), number(page, pair[1])) {
+            (None, Some(bound)) => (page.key(pair[0]), Interval::of(*sign, bound)),
+            (Some(bound), None) => (page.key(pair[1]), Interval::of(turned(*sign), bound)),
+            _ => continue,
+        };
+        if let Some(interval) = interval {
+            let known = found.entry(key).or_insert(Interval::ALL);
+            *known = known.and(interval);
+        }
+    }
+    found
+}
+
+fn never(page: &Page<'_>, id: ExprId, of: &str) -> Diagnostic {
+    warning("W0503", "this condition never holds", page.expr(id).span, format!("no value of `{of}` meets it"))
+        .help("is a sign turned round, or `and` written for `or`?")
+}
+
+/// One comparison or a chain of them.
+fn single(page: &Page<'_>, id: ExprId) -> Option<Diagnostic> {
+    let ExprKind::Comparison(operands, signs) = &page.expr(id).kind else { return None };
+    if let Some((of, _)) = intervals(page, id).iter().find(|(_, interval)| interval.is_empty()) {
+        return Some(never(page, id, of));
+    }
+    let ([a, b], [(sign, _)]) = (operands.as_slice(), signs.as_slice()) else { return None };
+    let plain = matches!(page.expr(*a).kind, ExprKind::Name(_) | ExprKind::Binary(..) | ExprKind::Call(..));
+    let holds = match (number(page, *a), number(page, *b)) {
+        (Some(a), Some(b)) => match sign {
+            Compare::Lt => a < b,
+            Compare::Le => a <= b,
+            Compare::Gt => a > b,
+            Compare::Ge => a >= b,
+            Compare::Eq => a == b,
+            Compare::Ne => a != b,
+        },
+        (None, None) if plain && page.key(*a) == page.key(*b) => {
+            matches!(sign, Compare::Le | Compare::Ge | Compare::Eq)
+        }
+        _ => return None,
+    };
+    let always = if holds { "always holds" } else { "never holds" };
+    Some(
+        warning("W0503", format!("this condition {always}"), page.expr(id).span, "both sides are known")
+            .help("leave the choice out, or compare with another quantity"),
+    )
+}
+
+/// Conditions joined by `and` or `or`.
+fn joined(page: &Page<'_>, id: ExprId, op: Binary, parts: &[ExprId]) -> Option<Diagnostic> {
+    let mut known: BTreeMap<String, Interval> = BTreeMap::new();
+    for part in parts {
+        for (key, interval) in intervals(page, *part) {
+            if interval.is_empty() {
+                return Some(never(page, *part, &key));
+            }
+            match known.get_mut(&key) {
+                None => {
+                    known.insert(key, interval);
+                }
+                Some(so_far) if op == Binary::And => {
+                    *so_far = so_far.and(interval);
+                    if so_far.is_empty() {
+                        return Some(never(page, id, &key));
+                    }
+                }
+                Some(so_far) => {
+                    if so_far.covers_with(interval) {
+                        return Some(
+                            warning(
+                                "W0503",
+                                "this condition always holds",
+                                page.expr(id).span,
+                                format!("every value of `{key}` meets it"),
+                            )
+                            .help("is a sign turned round, or `or` written for `and`?"),
+                        );
+                    }
+                }
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,73 @@
+//! Equations and sets of parameters: `x' = 0`, a value outside of the range that its parameter declares.
+
+use std::collections::HashMap;
+
+use super::Page;
+use super::values::Values;
+use crate::diagnostic::Diagnostic;
+use crate::report::warning;
+use crate::syntax::tree::{EntryValue, ExprId, ExprKind, StatementKind};
+
+pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
+    for statement in &page.tree.statements {
+        if let StatementKind::Equation { lhs, rhs, .. } = &statement.kind {
+            found.extend(constant(page, *lhs, *rhs));
+        }
+    }
+    outside(page, found);
+}
+
+/// `x' = 0`
+fn constant(page: &Page<'_>, lhs: ExprId, rhs: ExprId) -> Option<Diagnostic> {
+    let ExprKind::Name(name) = &page.expr(lhs).kind else { return None };
+    let zero = matches!(page.expr(rhs).kind, ExprKind::Number(value) if value == 0.0);
+    // single elements are held at the edge of an array, and `x'' = 0` moves
+    if name.primes != 1 || !zero || !name.indices.is_empty() || !name.path.is_empty() {
+        return None;
+    }
+    let text = &name.name.name;
+    Some(warning("W0504", format!("`{text}` never changes"), page.expr(lhs).span, "its derivative is 0").help(format!(
+        "declare it as a parameter, `param {text} = ...`, and drop this line; a state costs work in every step"
+    )))
+}
+
+/// `params fast { k = 20 }` where `param k = 1 in 0..10`.
+fn outside(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
+    let mut bounds: HashMap<&str, (ExprId, ExprId)> = HashMap::new();
+    for statement in &page.tree.statements {
+        let StatementKind::Param(items) = &statement.kind else { continue };
+        for item in items.iter().filter(|item| item.target.indices.is_empty()) {
+            bounds.extend(item.bounds.map(|range| (item.target.name.name.as_str(), range)));
+        }
+    }
+    let mut values = Values::of(page);
+    for statement in &page.tree.statements {
+        let StatementKind::Params(set, entries) = &statement.kind else { continue };
+        for entry in entries.iter().filter(|entry| entry.primes == 0 && entry.indices.is_empty()) {
+            let (Some((low, high)), EntryValue::Expr(value)) =
+                (bounds.get(entry.key.name.as_str()).copied(), &entry.value)
+            else {
+                continue;
+            };
+            let (Some(x), Some(a), Some(b)) = (values.value(*value), values.value(low), values.value(high)) else {
+                continue;
+            };
+            if x < a || x > b {
+                let name = &entry.key.name;
+                found.push(
+                    warning(
+                        "W0505",
+                        format!("`params {}` sets `{name}` outside of its range", set.name),
+                        page.expr(*value).span,
+                        format!("{x} is not in {a}..{b}"),
+                    )
+                    .label(page.expr(low).span.to(page.expr(high).span), "the range is declared here")
+                    .help(format!(
+                        "a run with `params = {}` is refused: choose another value, or a wider range",
+                        set.name
+                    )),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! What is probably not meant although a model is valid: one file for each family, each a function from the model to
+//! warnings. `# allow W0501` on the line that a warning points at switches it off there.
+
+mod allow;
+mod conditions;
+mod equations;
+mod indices;
+mod numbers;
+mod scales;
+mod values;
+
+pub use allow::allowed;
+
+use crate::diagnostic::Diagnostic;
+use crate::model::Model;
+use crate::source::Source;
+use crate::syntax::tree::{Expr, ExprId, Tree};
+
+/// What the families look at: the tree as it is written, of a model that is valid.
+pub(crate) struct Page<'a> {
+    pub tree: &'a Tree,
+    pub source: &'a Source,
+    pub model: &'a Model,
+}
+
+impl<'a> Page<'a> {
+    fn expr(&self, id: ExprId) -> &'a Expr {
+        &self.tree.exprs[id.0 as usize]
+    }
+
+    /// The text of an expression as it is written.
+    fn text(&self, id: ExprId) -> &'a str {
+        self.source.text.get(self.expr(id).span.range()).unwrap_or_default()
+    }
+
+    /// The same without blanks: two expressions with it are one.
+    fn key(&self, id: ExprId) -> String {
+        self.text(id).chars().filter(|c| !c.is_whitespace()).collect()
+    }
+}
+
+/// All warnings for a valid model and its tree.
+pub fn lint(tree: &Tree, source: &Source, model: &Model) -> Vec<Diagnostic> {
+    let page = Page { tree, source, model };
+    let families: [fn(&Page<'_>, &mut Vec<Diagnostic>); 5] =
+        [numbers::lint, conditions::lint, equations::lint, indices::lint, scales::lint];
+    let mut found = Vec::new();
+    for family in families {
+        family(&page, &mut found);
+    }
+    found
+}

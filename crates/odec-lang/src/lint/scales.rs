@@ -1,0 +1,66 @@
+//! Terms of one equation that differ beyond reason in size at the start: a power of ten or a unit is probably wrong.
+
+use super::Page;
+use super::values::Values;
+use crate::diagnostic::Diagnostic;
+use crate::report::warning;
+use crate::syntax::tree::{Binary, ExprId, ExprKind, StatementKind};
+
+/// The ratio from which on a term is lost beside another.
+const RATIO: f64 = 1e10;
+/// Most terms of one sum that are compared.
+const MAX_TERMS: usize = 200;
+
+pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
+    let mut values = Values::of(page);
+    for statement in &page.tree.statements {
+        let StatementKind::Equation { lhs, rhs, .. } = &statement.kind else { continue };
+        if !matches!(&page.expr(*lhs).kind, ExprKind::Name(name) if name.primes > 0) {
+            continue;
+        }
+        let mut sizes: Vec<(f64, ExprId)> = Vec::new();
+        for term in terms(page, *rhs) {
+            // a term without a value may be of any size
+            match values.value(term).map(f64::abs) {
+                Some(size) if size.is_finite() && size > 0.0 => sizes.push((size, term)),
+                Some(_) => {}
+                None => {
+                    sizes.clear();
+                    break;
+                }
+            }
+        }
+        let by_size = |a: &&(f64, ExprId), b: &&(f64, ExprId)| a.0.total_cmp(&b.0);
+        let (Some(least), Some(most)) = (sizes.iter().min_by(by_size), sizes.iter().max_by(by_size)) else { continue };
+        if most.0 / least.0 >= RATIO {
+            found.push(
+                warning(
+                    "W0507",
+                    "two terms of this equation differ by more than ten powers of ten at the start",
+                    page.expr(least.1).span,
+                    format!("this is {:.1e}", least.0),
+                )
+                .label(page.expr(most.1).span, format!("and this {:.1e}", most.0))
+                .help("is a power of ten or a unit wrong in one of them?"),
+            );
+        }
+    }
+}
+
+/// The terms of a sum, without their signs.
+fn terms(page: &Page<'_>, id: ExprId) -> Vec<ExprId> {
+    let mut found = Vec::new();
+    let mut stack = vec![id];
+    while let Some(id) = stack.pop() {
+        match &page.expr(id).kind {
+            ExprKind::Binary(Binary::Add | Binary::Sub, _, a, b) => stack.extend([*b, *a]),
+            ExprKind::Neg(a) => stack.push(*a),
+            ExprKind::Tuple(one) if one.len() == 1 => stack.push(one[0]),
+            _ => found.push(id),
+        }
+        if found.len() > MAX_TERMS {
+            return Vec::new();
+        }
+    }
+    found
+}

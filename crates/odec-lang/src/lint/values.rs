@@ -1,0 +1,126 @@
+//! The value of an expression at the start of a run, as far as it is plain: numbers, scalar names, functions.
+
+use std::collections::HashMap;
+
+use super::Page;
+use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind, StatementKind};
+
+/// Deepest chain of definitions that is followed.
+const MAX_DEPTH: usize = 60;
+
+/// Where the value of each scalar name is written.
+pub(super) struct Values<'a> {
+    page: &'a Page<'a>,
+    names: HashMap<(&'a str, u8), ExprId>,
+    known: HashMap<(String, u8), Option<f64>>,
+}
+
+impl<'a> Values<'a> {
+    pub(super) fn of(page: &'a Page<'a>) -> Values<'a> {
+        let mut names = HashMap::new();
+        for statement in &page.tree.statements {
+            match &statement.kind {
+                StatementKind::Param(items)
+                | StatementKind::Const(items)
+                | StatementKind::State(items)
+                | StatementKind::Output(items) => {
+                    for item in
+                        items.iter().filter(|item| item.target.indices.is_empty() && item.target.path.is_empty())
+                    {
+                        if let Some(value) = item.value {
+                            names.insert((item.target.name.name.as_str(), item.target.primes), value);
+                        }
+                    }
+                }
+                StatementKind::Equation { lhs, rhs, .. } => {
+                    if let ExprKind::Name(name) = &page.expr(*lhs).kind
+                        && name.primes == 0
+                        && name.indices.is_empty()
+                        && name.path.is_empty()
+                    {
+                        names.insert((name.name.name.as_str(), 0), *rhs);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Values { page, names, known: HashMap::new() }
+    }
+
+    /// The value at the start, if it is known.
+    pub(super) fn value(&mut self, id: ExprId) -> Option<f64> {
+        self.deep(id, 0)
+    }
+
+    fn deep(&mut self, id: ExprId, depth: usize) -> Option<f64> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        let page = self.page;
+        match &page.expr(id).kind {
+            ExprKind::Number(value) => Some(*value),
+            // units are not converted: their sizes would be guessed
+            ExprKind::Name(name) if name.indices.is_empty() && name.path.is_empty() => {
+                self.name(&name.name.name, name.primes, depth)
+            }
+            ExprKind::Neg(a) => Some(-self.deep(*a, depth + 1)?),
+            ExprKind::Tuple(one) if one.len() == 1 => self.deep(one[0], depth + 1),
+            ExprKind::Binary(op, _, a, b) => {
+                let (a, b) = (self.deep(*a, depth + 1)?, self.deep(*b, depth + 1)?);
+                match op {
+                    Binary::Add => Some(a + b),
+                    Binary::Sub => Some(a - b),
+                    Binary::Mul => Some(a * b),
+                    Binary::Div => Some(a / b),
+                    Binary::Pow => Some(a.powf(b)),
+                    Binary::And | Binary::Or => None,
+                }
+            }
+            ExprKind::If(condition, yes, no) => {
+                let holds = self.holds(*condition, depth + 1)?;
+                self.deep(if holds { *yes } else { *no }, depth + 1)
+            }
+            ExprKind::Call(name, arguments) => {
+                let op = odec_ir::builtin::find_function(if name.name == "log" { "ln" } else { &name.name })?;
+                let own = page.model.functions.iter().any(|function| function.name == name.name);
+                if own || arguments.len() != usize::from(op.0.arity) {
+                    return None;
+                }
+                let arguments: Option<Vec<f64>> = arguments.iter().map(|a| self.deep(*a, depth + 1)).collect();
+                Some((op.0.value)(&arguments?))
+            }
+            _ => None,
+        }
+    }
+
+    fn name(&mut self, name: &str, primes: u8, depth: usize) -> Option<f64> {
+        match name {
+            "pi" | "π" if !self.names.contains_key(&(name, 0)) => return Some(std::f64::consts::PI),
+            _ => {}
+        }
+        let key = (name.to_owned(), primes);
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        // a name that is being asked for has no value in its own
+        self.known.insert(key.clone(), None);
+        let value = self.names.get(&(name, primes)).copied().and_then(|id| self.deep(id, depth + 1));
+        self.known.insert(key, value);
+        value
+    }
+
+    fn holds(&mut self, id: ExprId, depth: usize) -> Option<bool> {
+        let page = self.page;
+        let ExprKind::Comparison(operands, signs) = &page.expr(id).kind else { return None };
+        let [a, b] = operands.as_slice() else { return None };
+        let (a, b) = (self.deep(*a, depth)?, self.deep(*b, depth)?);
+        Some(match signs.first()?.0 {
+            Compare::Lt => a < b,
+            Compare::Le => a <= b,
+            Compare::Gt => a > b,
+            Compare::Ge => a >= b,
+            Compare::Eq => a == b,
+            Compare::Ne => a != b,
+        })
+    }
+}

@@ -1,0 +1,441 @@
+//! A model made of named parts, without a text: what an importer builds, or a program that writes its own equations.
+//!
+//! Every part says where it comes from by a label of the caller's (`reaction "R1"`, `row 7 of rates.csv`).
+//! [`Parts::finish`] gives the same checked [`Model`] as a text does, and a [`Source`] that lists the parts, one on
+//! each line with its label: the places of all messages, at run time too, are places in this listing, and
+//! [`Built::origin`] tells whose they are.
+//!
+//! ```
+//! use odec_lang::model::parts::{Part, Parts};
+//!
+//! let mut m = Parts::new("decay");
+//! let two = m.number(2.0);
+//! let k = m.parameter(Part::new("k", "parameter table, row 1"), two);
+//! let x = m.state(Part::new("x", "species X"));
+//! let one = m.number(1.0);
+//! m.start(x, 0, one, "species X");
+//! let (k, x_now) = (m.read(k), m.read(x));
+//! let loss = m.apply("mul", &[k, x_now]);
+//! let rate = m.apply("neg", &[loss]);
+//! m.equation(x, 1, &[], rate, "reaction R1");
+//! let built = m.finish();
+//! assert!(built.model.is_some(), "{:?}", built.diagnostics);
+//! let line = built.source.text.lines().find(|line| line.starts_with("x' =")).expect("the equation of x");
+//! assert!(line.ends_with("# reaction R1"), "{line}");
+//! ```
+
+mod listing;
+
+use odec_ir::nest::Edge;
+use odec_ir::{Span, builtin};
+
+use super::phases::settle::{self, StartValue};
+use super::{
+    Body, Boundary, Definition, Dimension, EdgeRule, EntryValue, Equation, Given, IndexSet, Indexed, Local, Model,
+    Output, Reduction, Run, RunEntry, State, Symbol, Table, TermId, TermKind,
+};
+use crate::diagnostic::Diagnostic;
+use crate::source::Source;
+
+/// Most nodes that the expressions of a model without a text may have, those that are used several times counted as
+/// often.
+pub const MAX_NODES: usize = 50_000_000;
+
+/// An expression: a handle that belongs to the [`Parts`] that made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Expr(u32);
+
+/// An index that a part is declared over, or that a reduction binds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound(usize);
+
+/// How a part is called and where it comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    name: &'a str,
+    origin: &'a str,
+    over: &'a [Bound],
+    unit: Option<&'a str>,
+    doc: Option<&'a str>,
+}
+
+impl<'a> Part<'a> {
+    /// A scalar with this name; `origin` is shown in messages.
+    pub fn new(name: &'a str, origin: &'a str) -> Part<'a> {
+        Part { name, origin, over: &[], unit: None, doc: None }
+    }
+
+    /// An array: one element for each value of these indices, which its value may use.
+    #[must_use]
+    pub fn over(self, over: &'a [Bound]) -> Part<'a> {
+        Part { over, ..self }
+    }
+
+    /// Its unit, shown and not checked.
+    #[must_use]
+    pub fn unit(self, unit: &'a str) -> Part<'a> {
+        Part { unit: Some(unit), ..self }
+    }
+
+    /// One line of documentation.
+    #[must_use]
+    pub fn doc(self, doc: &'a str) -> Part<'a> {
+        Part { doc: Some(doc), ..self }
+    }
+}
+
+/// Along one axis of an array: every element, or one.
+#[derive(Clone, Copy, Debug)]
+pub enum At {
+    /// All values of an index.
+    Each(Bound),
+    /// This one, made of numbers and scalar constants.
+    One(Expr),
+}
+
+/// What [`Parts::finish`] gives.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// The listing of the parts, in which all places lie.
+    pub source: Source,
+    /// The model, if there is no error.
+    pub model: Option<Model>,
+    /// Everything there is to say.
+    pub diagnostics: Vec<Diagnostic>,
+    origins: Vec<(Span, String)>,
+}
+
+impl Built {
+    /// The label of the part that a place belongs to.
+    pub fn origin(&self, place: Span) -> Option<&str> {
+        let line = self.origins.partition_point(|(line, _)| line.start <= place.start).checked_sub(1)?;
+        let (span, label) = &self.origins[line];
+        (place.start <= span.end).then_some(label.as_str())
+    }
+}
+
+/// A model that is being put together.
+#[derive(Debug, Default)]
+pub struct Parts {
+    model: Model,
+    nodes: Vec<TermKind>,
+    starts: Vec<StartValue>,
+    text: String,
+    origins: Vec<(Span, String)>,
+    reports: Vec<Diagnostic>,
+    /// States without a start value so far, with their labels: their lines come with it.
+    unstarted: Vec<(usize, String)>,
+}
+
+impl Parts {
+    /// A model without parts.
+    pub fn new(name: &str) -> Parts {
+        let mut parts = Parts::default();
+        name.clone_into(&mut parts.model.name);
+        parts.model.symbols.insert(parts.model.time.name.clone(), Symbol::Time);
+        parts.line(&format!("model {}", one_line(name)), None, "", "the model");
+        parts
+    }
+
+    fn node(&mut self, kind: TermKind) -> Expr {
+        self.nodes.push(kind);
+        Expr(self.nodes.len() as u32 - 1)
+    }
+
+    /// A number.
+    pub fn number(&mut self, x: f64) -> Expr {
+        self.node(TermKind::Number(x))
+    }
+
+    /// The independent variable.
+    pub fn time(&mut self) -> Expr {
+        self.node(TermKind::Time)
+    }
+
+    /// The value of an index.
+    pub fn index(&mut self, bound: Bound) -> Expr {
+        self.node(TermKind::Index(bound.0))
+    }
+
+    /// The value of a scalar.
+    pub fn read(&mut self, symbol: Symbol) -> Expr {
+        self.element(symbol, 0, &[])
+    }
+
+    /// The derivative of this order of an element of an array, or with no subscripts of a scalar. Order 0 is the
+    /// value.
+    pub fn element(&mut self, symbol: Symbol, order: u8, subscripts: &[Expr]) -> Expr {
+        let rank = self.model.indexed(symbol).map_or(0, Indexed::rank);
+        if rank != subscripts.len() {
+            let name = self.model.name_of(symbol).to_owned();
+            let headline = format!("`{name}` has {rank} indices and is given {}", subscripts.len());
+            self.reports.push(Diagnostic::error("E0513", headline).help("give one subscript for each index"));
+            return self.number(0.0);
+        }
+        let derived = order == 0 || matches!(symbol, Symbol::State(_));
+        let ids = subscripts.iter().map(|e| TermId(e.0)).collect();
+        let kind = if rank > 0 { Some(TermKind::Element(symbol, order, ids)) } else { TermKind::scalar(symbol, order) };
+        match kind.filter(|_| derived) {
+            Some(kind) => self.node(kind),
+            None => {
+                let headline = format!("`{}` is {}", self.model.name_of(symbol), Model::kind_of(symbol));
+                let help = "only states have derivatives; an index set is bound before its values are read";
+                self.reports.push(Diagnostic::error("E0302", headline).help(help));
+                self.number(0.0)
+            }
+        }
+    }
+
+    /// A builtin by the name of its row: `add`, `mul`, `pow`, `neg`, `if`, `lt`, `ln`, `sin`.
+    pub fn apply(&mut self, name: &str, arguments: &[Expr]) -> Expr {
+        let Some(op) = builtin::find(name) else {
+            let report = Diagnostic::error("E0203", format!("there is no function `{name}`"));
+            self.reports.push(report.help("the functions that exist are listed in the manual"));
+            return self.number(0.0);
+        };
+        let arity = usize::from(op.0.arity);
+        if arity != arguments.len() {
+            let headline = format!("`{name}` takes {arity} arguments and is given {}", arguments.len());
+            self.reports.push(Diagnostic::error("E0204", headline).help("give as many as it takes"));
+            return self.number(0.0);
+        }
+        let mut padded = [TermId(arguments[0].0); 3];
+        for (place, argument) in padded.iter_mut().zip(arguments) {
+            *place = TermId(argument.0);
+        }
+        self.node(TermKind::Apply(op, padded))
+    }
+
+    /// `sum(i where condition: term)` and its like.
+    pub fn reduce(&mut self, fold: Reduction, over: &[Bound], condition: Option<Expr>, term: Expr) -> Expr {
+        let locals = over.iter().map(|b| b.0).collect();
+        self.node(TermKind::Reduce { fold, locals, condition: condition.map(|c| TermId(c.0)), body: TermId(term.0) })
+    }
+
+    /// An index set: whole numbers from `first` to `last`, made of numbers and scalar constants.
+    pub fn index_set(&mut self, name: &str, first: Expr, last: Expr, origin: &str) -> Symbol {
+        let symbol = Symbol::Index(self.model.index_sets.len());
+        let (first, last) = (self.body(first, &[], origin), self.body(last, &[], origin));
+        let head = format!("index {name} = ");
+        let span = self.ranged(&head, first, last, origin, 6..6 + name.len());
+        self.enter(name, symbol, span);
+        self.model.index_sets.push(IndexSet { name: name.to_owned(), first, last, span });
+        symbol
+    }
+
+    /// An index that runs over an index set, for one part or one reduction; `name` is how it is shown.
+    pub fn bind(&mut self, set: Symbol, name: &str) -> Bound {
+        let index = match set {
+            Symbol::Index(i) => Some(i),
+            other => {
+                let headline = format!("`{}` is {}, and no index", self.model.name_of(other), Model::kind_of(other));
+                self.reports.push(Diagnostic::error("E0512", headline).help("declare an index set"));
+                None
+            }
+        };
+        let span = index.map_or(Span::default(), |i| self.model.index_sets[i].span);
+        let range = Dimension { index, range: None, name: name.to_owned() };
+        self.model.locals.push(Local { name: name.to_owned(), range, span });
+        Bound(self.model.locals.len() - 1)
+    }
+
+    /// A constant: numbers and other constants. Sizes are made of constants.
+    pub fn constant(&mut self, part: Part<'_>, value: Expr) -> Symbol {
+        let symbol = Symbol::Constant(self.model.constants.len());
+        let given = self.given("const", part, Some(value), None, symbol);
+        self.model.constants.push(given);
+        symbol
+    }
+
+    /// A constant array from numbers, row by row; `shape` says how many there are along each axis.
+    pub fn table(&mut self, part: Part<'_>, values: &[f64], shape: &[usize]) -> Symbol {
+        let symbol = Symbol::Constant(self.model.constants.len());
+        if values.len() != shape.iter().product::<usize>() || shape.len() != part.over.len() {
+            let headline = format!("the table of `{}` has {} values, which its shape is not", part.name, values.len());
+            self.reports.push(Diagnostic::error("E0525", headline).help("give a value for every index"));
+        }
+        let given = self.given("const", part, None, Some((values, shape)), symbol);
+        self.model.constants.push(given);
+        symbol
+    }
+
+    /// A parameter with its default value.
+    pub fn parameter(&mut self, part: Part<'_>, value: Expr) -> Symbol {
+        let symbol = Symbol::Parameter(self.model.parameters.len());
+        let given = self.given("param", part, Some(value), None, symbol);
+        self.model.parameters.push(given);
+        symbol
+    }
+
+    fn given(
+        &mut self,
+        word: &str,
+        part: Part<'_>,
+        value: Option<Expr>,
+        table: Option<(&[f64], &[usize])>,
+        symbol: Symbol,
+    ) -> Given {
+        let zero = value.unwrap_or_else(|| self.number(0.0));
+        let value = self.body(zero, part.over, part.origin);
+        let span = self.declare(word, part, table.is_none().then_some(value));
+        self.enter(part.name, symbol, span);
+        let table = table.map(|(values, shape)| {
+            let entries = values.iter().map(|&x| self.single(TermKind::Number(x), span)).collect();
+            Table::Values { entries, shape: shape.to_vec(), span }
+        });
+        let indexed = self.indexed(part.over);
+        let (name, unit, doc) = owned(part);
+        Given { name, unit, doc, span, value, bounds: None, indexed, table }
+    }
+
+    /// An unknown. Its equation and its start value come by [`Parts::equation`] and [`Parts::start`].
+    pub fn state(&mut self, part: Part<'_>) -> Symbol {
+        let index = self.model.states.len();
+        self.enter(part.name, Symbol::State(index), Span::default());
+        let indexed = self.indexed(part.over);
+        let (name, unit, doc) = owned(part);
+        let (span, initial) = (Span::default(), Vec::new());
+        self.model.states.push(State { name, order: 1, initial, unit, doc, span, indexed, component: None });
+        self.unstarted.push((index, part.origin.to_owned()));
+        Symbol::State(index)
+    }
+
+    /// The start value of the derivative of this order of a state, of order 0 of the state itself. Of an array it may
+    /// use the indices that the state is declared over.
+    pub fn start(&mut self, state: Symbol, order: u8, value: Expr, origin: &str) {
+        let Symbol::State(index) = state else { return self.no_state(state) };
+        let over: Vec<Bound> = self.model.states[index].indexed.locals.iter().map(|&l| Bound(l)).collect();
+        let body = self.body(value, &over, origin);
+        let span = self.state_line(index, order, Some(body), origin);
+        let end = Span { start: span.end, ..span };
+        self.starts.push(StartValue { state: index, order, value: Some(body), span, end });
+        if order == 0 {
+            self.unstarted.retain(|u| u.0 != index);
+        }
+    }
+
+    /// The line that declares a state or one of its derivatives; the place of its name.
+    fn state_line(&mut self, index: usize, order: u8, value: Option<Body>, origin: &str) -> Span {
+        let state = &self.model.states[index];
+        let names: Vec<&str> = state.indexed.locals.iter().map(|&l| self.model.locals[l].name.as_str()).collect();
+        let brackets = if names.is_empty() { String::new() } else { format!("[{}]", names.join(",")) };
+        let shown = format!("{}{brackets}{}", state.name, "'".repeat(usize::from(order)));
+        let unit = state.unit.as_ref().filter(|_| order == 0).map(|u| format!(" [{u}]")).unwrap_or_default();
+        let equals = if value.is_some() { " = " } else { "" };
+        let line = self.line(&format!("state {shown}{equals}"), value, &unit, origin);
+        let start = line.start + "state ".len() as u32;
+        if order == 0 {
+            let end = start + self.model.states[index].name.len() as u32;
+            self.model.states[index].span = Span { start, end, ..line };
+        }
+        Span { start, end: start + shown.len() as u32, ..line }
+    }
+
+    /// A named expression.
+    pub fn definition(&mut self, part: Part<'_>, value: Expr) -> Symbol {
+        let symbol = Symbol::Definition(self.model.definitions.len());
+        let value = self.body(value, part.over, part.origin);
+        let span = self.declare("", part, Some(value));
+        self.enter(part.name, symbol, span);
+        let indexed = self.indexed(part.over);
+        let (name, unit, doc) = owned(part);
+        self.model.definitions.push(Definition { name, value, unit, doc, span, indexed });
+        symbol
+    }
+
+    /// The equation for the derivative of this order of a state; of an array for the elements at `place`.
+    pub fn equation(&mut self, state: Symbol, order: u8, place: &[At], rate: Expr, origin: &str) {
+        let Symbol::State(index) = state else { return self.no_state(state) };
+        let (place, each) = self.places(state, place, origin);
+        let subscripts: Vec<Expr> = self.subscripts(&place);
+        let target = self.element(state, order, &subscripts);
+        let rhs = self.body(rate, &each, origin);
+        let lhs = self.body(target, &each, origin);
+        let shown = self.model.expression(lhs);
+        let line = self.line(&format!("{shown} = "), Some(rhs), "", origin);
+        let left = Span { end: line.start + shown.len() as u32, ..line };
+        for term in lhs.range() {
+            self.model.terms[term].span = left;
+        }
+        let equals = Span { start: left.end + 1, end: left.end + 2, ..line };
+        let (target, owner) = (Some(index), Some(index));
+        self.model.equations.push(Equation { lhs, rhs, target, owner, place, span: line, equals });
+    }
+
+    /// What an array is at elements outside of its index sets.
+    pub fn boundary(&mut self, array: Symbol, order: u8, place: &[At], value: Expr, origin: &str) {
+        let (place, each) = self.places(array, place, origin);
+        let value = self.body(value, &each, origin);
+        let subscripts: Vec<Expr> = self.subscripts(&place);
+        let at = self.element(array, order, &subscripts);
+        let at = self.body(at, &each, origin);
+        let shown = self.model.expression(at);
+        let span = self.line(&format!("boundary {shown} = "), Some(value), "", origin);
+        self.model.boundaries.push(Boundary { array, order, place, value, span });
+    }
+
+    /// The ends of an index set are joined, or the last elements are repeated beyond them.
+    pub fn edge(&mut self, set: Symbol, edge: Edge, origin: &str) {
+        let Symbol::Index(index) = set else { return };
+        let word = if edge == Edge::Periodic { "periodic" } else { "clamp" };
+        let head = format!("boundary {word} {}", self.model.index_sets[index].name);
+        let span = self.line(&head, None, "", origin);
+        self.model.edges.push(EdgeRule { index, edge, span });
+    }
+
+    /// Records a definition, parameter or constant beside the states, all its elements if it is an array.
+    pub fn output(&mut self, symbol: Symbol, origin: &str) {
+        let name = self.model.name_of(symbol).to_owned();
+        let axes = self.model.indexed(symbol).map(|i| i.axes.clone()).unwrap_or_default();
+        let span = self.line(&format!("output {name}"), None, "", origin);
+        let bound = axes.iter().filter_map(|d| d.index.map(|i| (i, d.name.clone()))).collect::<Vec<_>>();
+        let over: Vec<Bound> = bound.into_iter().map(|(i, name)| self.bind(Symbol::Index(i), &name)).collect();
+        let subscripts: Vec<Expr> = over.iter().map(|&b| self.index(b)).collect();
+        let value = self.element(symbol, 0, &subscripts);
+        let value = self.body(value, &over, origin);
+        for term in value.range() {
+            self.model.terms[term].span = span;
+        }
+        let indexed = self.indexed(&over);
+        self.model.outputs.push(Output { name, value, unit: None, doc: None, span, indexed });
+    }
+
+    /// A run block: its span of time.
+    pub fn run(&mut self, name: Option<&str>, from: Expr, to: Expr, origin: &str) {
+        let (from, to) = (self.body(from, &[], origin), self.body(to, &[], origin));
+        let label = name.map(|n| format!("{n} ")).unwrap_or_default();
+        let head = format!("run {label}{{ {} = ", self.model.time.name);
+        let span = self.ranged(&head, from, to, origin, 0..3);
+        let value = EntryValue::Range(from, to);
+        let entries = vec![RunEntry { key: "t", state: None, value, span, value_span: span }];
+        self.model.runs.push(Run { name: name.map(str::to_owned), entries, span });
+    }
+
+    /// Checks the parts together.
+    pub fn finish(mut self) -> Built {
+        for (index, origin) in std::mem::take(&mut self.unstarted) {
+            self.state_line(index, 0, None, &origin);
+        }
+        let Parts { model, starts, text, origins, reports: mut diagnostics, .. } = self;
+        let source = Source::new(model.name.clone(), text);
+        let sound = |said: &[Diagnostic]| !said.iter().any(Diagnostic::is_error);
+        let mut built = None;
+        if sound(&diagnostics) {
+            let (model, said) = settle::order(model, &starts, &source);
+            diagnostics.extend(said);
+            if sound(&diagnostics) {
+                diagnostics.extend(settle::runs::check(&model, &source));
+                built = Some(model).filter(|_| sound(&diagnostics));
+            }
+        }
+        Built { source, model: built, diagnostics, origins }
+    }
+}
+
+fn owned(part: Part<'_>) -> (String, Option<String>, Option<String>) {
+    (part.name.to_owned(), part.unit.map(str::to_owned), part.doc.map(str::to_owned))
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,146 @@
+//! From the syntax tree to the checked model, in phases. Each is a function from values to values; what it has to say
+//! of the text comes out beside its result.
+//!
+//! ```text
+//! Tree ─ features             constructs of later versions, and nothing else then
+//!      ─ names    ─▶ Names    what is declared, with the expressions still unread
+//!      ─ shapes   ─▶ Shapes   which names are vectors
+//!      ─ resolve  ─▶ Resolved expressions as terms, names as what they stand for
+//!      ─ undeclared           names that stand for nothing, once all uses are known
+//!      ─ settle   ─▶ Model    orders, start values, orders of evaluation, owners of equations, runs
+//!      ─ units, warnings      what is probably not meant
+//! ```
+//!
+//! A model that is no text ([`crate::model::parts`]) comes in before `settle`.
+
+mod features;
+mod names;
+pub(crate) mod reports;
+mod resolve;
+pub(crate) mod settle;
+mod shapes;
+mod undeclared;
+mod units;
+mod warnings;
+
+use odec_ir::Span;
+
+use super::Model;
+use crate::diagnostic::Diagnostic;
+use crate::source::Source;
+use crate::syntax::tree::{ExprId, ExprKind, Ident, Index, Tree};
+use resolve::Resolved;
+pub(crate) use resolve::map_operands;
+
+/// Checks a tree and builds its model. The model is `None` if there is an error. Equations are not lowered here: what
+/// only their kernels show is said by [`crate::check`] and [`crate::lower()`].
+pub fn analyse(tree: &Tree, source: &Source) -> (Option<Model>, Vec<Diagnostic>) {
+    analyse_after(tree, source, tree.broken.is_empty())
+}
+
+/// [`analyse`] after it is known whether all of the text could be read.
+pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Option<Model>, Vec<Diagnostic>) {
+    if tree.foreign {
+        return (None, Vec::new());
+    }
+    let features = features::find(tree);
+    if !features.is_empty() {
+        return (None, features);
+    }
+    let input = Input { tree, source };
+    let (names, mut said) = names::collect(input);
+    let shapes = shapes::find(input, &names);
+    let (resolved, more) = resolve::resolve(input, &names, &shapes, readable);
+    said.extend(more);
+    said.extend(undeclared::find(input, &names, &resolved));
+    // Of what a line that could not be read would have added nothing is known: only names are judged then.
+    if !sound(&said) || !readable {
+        return (None, said);
+    }
+    let Resolved { model, starts, uses } = resolved;
+    let (model, more) = settle::order(model, &starts, source);
+    let ordered = sound(&more);
+    said.extend(more);
+    if ordered {
+        said.extend(settle::runs::check(&model, source));
+        said.extend(units::times(input, &model.time));
+    }
+    if !sound(&said) {
+        return (None, said);
+    }
+    said.extend(warnings::find(&model, &uses));
+    said.extend(units::find(input, &model.time));
+    (Some(model), said)
+}
+
+/// No error among them.
+fn sound(said: &[Diagnostic]) -> bool {
+    !said.iter().any(Diagnostic::is_error)
+}
+
+/// What all phases look at: the tree, and the text that it was read from.
+#[derive(Clone, Copy)]
+struct Input<'a> {
+    tree: &'a Tree,
+    source: &'a Source,
+}
+
+impl<'a> Input<'a> {
+    /// The source text of a place.
+    fn text(self, span: Span) -> &'a str {
+        self.source.text.get(span.range()).unwrap_or_default()
+    }
+
+    fn span_of(self, expr: ExprId) -> Span {
+        self.tree.exprs[expr.0 as usize].span
+    }
+
+    /// The nodes of an expression, operands first.
+    fn nodes_of(self, expr: ExprId) -> Vec<ExprId> {
+        let mut nodes = Vec::new();
+        let mut open = vec![expr];
+        while let Some(id) = open.pop() {
+            nodes.push(id);
+            match &self.tree.exprs[id.0 as usize].kind {
+                ExprKind::Number(_) | ExprKind::Text(_) => {}
+                ExprKind::Name(r) => open.extend(r.indices.iter().flat_map(parts)),
+                ExprKind::Quantity(a, _) | ExprKind::Neg(a) | ExprKind::Not(a) => open.push(*a),
+                ExprKind::Binary(_, _, a, b) => open.extend([*a, *b]),
+                ExprKind::If(a, b, c) => open.extend([*a, *b, *c]),
+                ExprKind::Comparison(list, _)
+                | ExprKind::Call(_, list)
+                | ExprKind::Tuple(list)
+                | ExprKind::Table(list) => open.extend(list),
+                ExprKind::Reduce(_, binders, condition, body) => {
+                    open.extend(binders.iter().filter_map(|b| b.1).flat_map(|(a, b)| [a, b]));
+                    open.extend(condition);
+                    open.push(*body);
+                }
+            }
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
+    /// A name on its own.
+    fn plain_name(self, e: ExprId) -> Option<&'a Ident> {
+        match &self.tree.exprs[e.0 as usize].kind {
+            ExprKind::Name(r) if r.indices.is_empty() && r.path.is_empty() && r.primes == 0 => Some(&r.name),
+            _ => None,
+        }
+    }
+}
+
+/// The expressions of one place in brackets.
+fn parts(index: &Index) -> Vec<ExprId> {
+    match index {
+        Index::At(e) => vec![*e],
+        Index::In(_, a, b) | Index::Range(a, b) => vec![*a, *b],
+    }
+}
+
+/// Text on one line, blanks collapsed.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,441 @@
+//! Reads the statements for what they declare.
+
+use odec_ir::Span;
+
+use super::{
+    Collector, ConserveItem, Declarations, DefinitionItem, Doubled, EquationItem, ExpectItem, FunctionItem,
+    InitialItem, Left, MATHEMATICAL, OutputItem, RunItem,
+};
+use crate::model::phases::resolve::{REDUCTIONS, builtin};
+use crate::model::{Symbol, Time};
+use crate::report::{error, warning};
+use crate::syntax::tree::{Declared, ExprId, ExprKind, Ident, Index, Later, Reference, Statement, StatementKind};
+
+impl<'a> Collector<'a> {
+    /// Collects every declaration of the tree.
+    pub(super) fn declare(&mut self) -> Declarations<'a> {
+        let tree = self.input.tree;
+        let mut found = Declarations::default();
+        self.names.doc.clone_from(&tree.doc);
+        self.names.name = self.file_stem();
+        self.declare_time();
+        let mut model_named = None;
+        for statement in &tree.statements {
+            self.declare_statement(statement, &mut model_named, &mut found);
+        }
+        // What a left side means depends on the names that are declared elsewhere.
+        for statement in &tree.statements {
+            if let StatementKind::Equation { lhs, rhs, equals } = &statement.kind {
+                self.declare_equation(statement, *lhs, *rhs, *equals, &mut found);
+            }
+        }
+        found
+    }
+
+    fn declare_statement(&mut self, statement: &'a Statement, named: &mut Option<Span>, found: &mut Declarations<'a>) {
+        match &statement.kind {
+            StatementKind::Model(name) => self.name_model(name, statement, named),
+            StatementKind::Param(items) => {
+                for item in items {
+                    if self.declare_given(item, Symbol::Parameter(found.parameters.len())) {
+                        found.parameters.push(item);
+                    }
+                }
+            }
+            StatementKind::Const(items) => {
+                for item in items {
+                    if self.declare_given(item, Symbol::Constant(found.constants.len())) {
+                        found.constants.push(item);
+                    }
+                }
+            }
+            StatementKind::State(items) => {
+                for item in items {
+                    self.declare_state(item, found);
+                }
+            }
+            StatementKind::Function { name, arguments, body } => {
+                self.declare_function(name, arguments, *body, statement, found);
+            }
+            StatementKind::Output(items) => {
+                for item in items {
+                    self.declare_output(item, found);
+                }
+            }
+            StatementKind::Conserve { name, value, within } => {
+                let definition = name.as_ref().and_then(|n| self.define(named_value(n, *value, statement), found));
+                let (name, within) = (name.as_ref(), within.as_ref());
+                found.conserved.push(ConserveItem { name, definition, value: *value, within, span: statement.span });
+            }
+            StatementKind::Expect { .. } => Self::collect_expect(statement, None, found),
+            StatementKind::Run(name, entries, inside) => {
+                let index = found.runs.len();
+                found.runs.push(RunItem { name: name.as_ref(), entries, span: statement.span });
+                for line in inside {
+                    Self::collect_expect(line, Some(index), found);
+                }
+            }
+            StatementKind::Params(name, entries) => found.sets.push((name, entries)),
+            StatementKind::Later(Later::Index(items)) => {
+                for (names, first, last) in items {
+                    for name in names {
+                        if self.enter(&name.name, name.span, Symbol::Index(found.indices.len())) {
+                            found.indices.push((name, *first, *last));
+                        }
+                    }
+                }
+            }
+            StatementKind::Later(Later::Boundary(items)) => found.boundaries.extend(items),
+            StatementKind::Time(..) | StatementKind::Equation { .. } | StatementKind::Later(_) => {}
+        }
+    }
+
+    fn name_model(&mut self, name: &Ident, statement: &Statement, named: &mut Option<Span>) {
+        match named.replace(name.span) {
+            None => {
+                self.names.name.clone_from(&name.name);
+                if self.names.doc.is_none() {
+                    self.names.doc.clone_from(&statement.doc);
+                }
+            }
+            Some(first) => self.say(
+                error("E0202", "the model is named twice", name.span, "here again")
+                    .label(first, "here first")
+                    .help("keep one of the two lines"),
+            ),
+        }
+    }
+
+    fn file_stem(&self) -> String {
+        let name = self.input.source.name.rsplit(['/', '\\']).next().unwrap_or_default();
+        let stem = name.strip_suffix(".ode").unwrap_or(name);
+        if stem.is_empty() { "model".to_owned() } else { stem.to_owned() }
+    }
+
+    fn declare_time(&mut self) {
+        let mut first: Option<Span> = None;
+        for statement in &self.input.tree.statements {
+            if let StatementKind::Time(name, unit) = &statement.kind {
+                if let Some(first) = first {
+                    self.say(
+                        error("E0202", "the independent variable is named twice", name.span, "here again")
+                            .label(first, "here first")
+                            .help("keep one of the two lines"),
+                    );
+                    continue;
+                }
+                first = Some(name.span);
+                self.names.time = Time {
+                    name: name.name.clone(),
+                    unit: unit.as_ref().map(|u| u.text.clone()),
+                    span: Some(name.span),
+                };
+            }
+        }
+        let time = self.names.time.name.clone();
+        if let Some(span) = first {
+            self.warn_mathematical(&time, span);
+            self.names.declared.insert(time.clone(), span);
+        }
+        self.names.symbols.insert(time, Symbol::Time);
+    }
+
+    fn warn_mathematical(&mut self, name: &str, span: Span) {
+        if let Some((_, value)) = MATHEMATICAL.iter().find(|m| m.0 == name) {
+            self.say(
+                warning("W0202", format!("`{name}` now means this and no longer {value}"), span, "declared here")
+                    .help("choose another name if that was not intended"),
+            );
+        }
+    }
+
+    /// Enters a name; false if it is taken.
+    fn enter(&mut self, name: &str, span: Span, symbol: Symbol) -> bool {
+        if self.names.symbols.contains_key(name) {
+            self.names.doubled.push(Doubled {
+                name: name.to_owned(),
+                first: self.names.declared.get(name).copied(),
+                again: span,
+            });
+            return false;
+        }
+        self.warn_mathematical(name, span);
+        self.names.declared.insert(name.to_owned(), span);
+        self.names.symbols.insert(name.to_owned(), symbol);
+        true
+    }
+
+    fn declare_given(&mut self, item: &'a Declared, symbol: Symbol) -> bool {
+        if item.target.primes > 0 {
+            let what = if matches!(symbol, Symbol::Parameter(_)) { "parameter" } else { "constant" };
+            self.say(
+                error(
+                    "E0302",
+                    format!("a {what} has no derivative"),
+                    item.target.span,
+                    "a prime marks the derivative of a state",
+                )
+                .help("drop the prime, or declare a `state`"),
+            );
+        }
+        if item.value.is_none() {
+            let name = &item.target.name.name;
+            let report = error("E0128", format!("`{name}` has no value"), item.target.span, "");
+            self.say(report.help(format!("write `{name} = 1`, with the value it has")));
+        }
+        let entered = self.enter(&item.target.name.name, item.target.name.span, symbol);
+        self.declared_whole(&item.target);
+        entered
+    }
+
+    fn declare_state(&mut self, item: &'a Declared, found: &mut Declarations<'a>) {
+        let name = &item.target.name;
+        let known = self.names.symbols.get(&name.name).copied();
+        let state = match known {
+            Some(Symbol::State(i))
+                if found.initial.iter().all(|s| s.state != i || s.item.target.primes != item.target.primes) =>
+            {
+                i
+            }
+            _ => {
+                let i = found.states.len();
+                if !self.enter(&name.name, name.span, Symbol::State(i)) {
+                    return;
+                }
+                found.states.push(item);
+                i
+            }
+        };
+        self.declared_whole(&item.target);
+        // The item that names the state itself declares unit and documentation.
+        if item.target.primes == 0 {
+            found.states[state] = item;
+            self.names.declared.insert(name.name.clone(), name.span);
+        }
+        found.initial.push(InitialItem { state, item });
+    }
+
+    fn declare_function(
+        &mut self,
+        name: &'a Ident,
+        arguments: &'a [Ident],
+        body: ExprId,
+        statement: &'a Statement,
+        found: &mut Declarations<'a>,
+    ) {
+        for (i, argument) in arguments.iter().enumerate() {
+            if let Some(first) = arguments[..i].iter().find(|a| a.name == argument.name) {
+                self.say(
+                    error(
+                        "E0202",
+                        format!("the argument `{}` is named twice", argument.name),
+                        argument.span,
+                        "here again",
+                    )
+                    .label(first.span, "here first")
+                    .help("give each argument a name of its own"),
+                );
+            }
+        }
+        if let Some(&first) = self.names.functions.get(&name.name) {
+            let first = found.functions[first].name.span;
+            self.say(
+                error("E0202", format!("the function `{}` is defined twice", name.name), name.span, "here again")
+                    .label(first, "here first")
+                    .help("keep one, or give one another name"),
+            );
+            return;
+        }
+        if builtin(&name.name).is_some() {
+            self.say(
+                warning(
+                    "W0202",
+                    format!("`{}` now means this function and no longer the builtin one", name.name),
+                    name.span,
+                    "defined here",
+                )
+                .help("choose another name if that was not intended"),
+            );
+        }
+        self.names.functions.insert(name.name.clone(), found.functions.len());
+        found.functions.push(FunctionItem { name, arguments, body, doc: statement.doc.as_deref() });
+    }
+
+    fn define(&mut self, item: DefinitionItem<'a>, found: &mut Declarations<'a>) -> Option<usize> {
+        let index = found.definitions.len();
+        let entered = self.enter(item.name, item.span, Symbol::Definition(index));
+        entered.then(|| {
+            found.definitions.push(item);
+            index
+        })
+    }
+
+    fn declare_output(&mut self, item: &'a Declared, found: &mut Declarations<'a>) {
+        let Some(value) = item.value else {
+            found.outputs.push(OutputItem::Existing(&item.target, item.unit.as_ref(), item.doc.as_deref()));
+            return;
+        };
+        let name = &item.target.name;
+        if item.target.primes > 0 {
+            self.say(
+                error(
+                    "E0302",
+                    format!("`{}` cannot be declared", self.input.text(item.target.span)),
+                    item.target.span,
+                    "a prime marks the derivative of a state",
+                )
+                .help(format!(
+                    "record it by its name alone, `output {}`, or give the quantity another name",
+                    self.input.text(item.target.span)
+                )),
+            );
+            return;
+        }
+        self.declared_whole(&item.target);
+        let item = DefinitionItem {
+            name: &name.name,
+            span: name.span,
+            value,
+            unit: item.unit.as_ref(),
+            doc: item.doc.as_deref(),
+            indices: &item.target.indices,
+            pieces: Vec::new(),
+        };
+        if let Some(index) = self.define(item, found) {
+            found.outputs.push(OutputItem::Declared(index));
+        }
+    }
+
+    fn collect_expect(statement: &'a Statement, run: Option<usize>, found: &mut Declarations<'a>) {
+        if let StatementKind::Expect { quantity, time, value, within } = &statement.kind {
+            found.expects.push(ExpectItem {
+                quantity: *quantity,
+                time: *time,
+                value: *value,
+                within: within.as_ref(),
+                run,
+                span: statement.span,
+            });
+        }
+    }
+
+    /// One of two definitions of one array is for a part of it: they complete each other.
+    fn is_part(&self, one: &[Index], other: &[Index]) -> bool {
+        let part = |index: &Index| match index {
+            Index::At(e) => {
+                !matches!(&self.input.tree.exprs[e.0 as usize].kind, ExprKind::Name(r) if r.indices.is_empty() && matches!(self.names.symbols.get(&r.name.name), Some(Symbol::Index(_))))
+            }
+            Index::In(..) | Index::Range(..) => true,
+        };
+        one.iter().chain(other).any(part)
+    }
+
+    fn declare_equation(
+        &mut self,
+        statement: &'a Statement,
+        lhs: ExprId,
+        rhs: ExprId,
+        equals: Span,
+        found: &mut Declarations<'a>,
+    ) {
+        let left = self.left_side(lhs);
+        if let Left::Plain(target) = left {
+            let name = &target.name;
+            match self.names.symbols.get(&name.name) {
+                Some(Symbol::State(_)) => {}
+                Some(&Symbol::Definition(i))
+                    if !target.indices.is_empty()
+                        && found.definitions.get(i).is_some_and(|d| d.indices.len() == target.indices.len())
+                        && self.is_part(&target.indices, found.definitions[i].indices) =>
+                {
+                    found.definitions[i].pieces.push((&target.indices, rhs, target.span));
+                    return;
+                }
+                _ => {
+                    self.declared_whole(target);
+                    let item = DefinitionItem {
+                        name: &name.name,
+                        span: name.span,
+                        value: rhs,
+                        unit: None,
+                        doc: statement.doc.as_deref(),
+                        indices: &target.indices,
+                        pieces: Vec::new(),
+                    };
+                    self.define(item, found);
+                    return;
+                }
+            }
+        }
+        if let ExprKind::Call(name, arguments) = &self.input.tree.exprs[lhs.0 as usize].kind
+            && matches!(left, Left::Expression)
+            && self.call_as_left_side(name, arguments, lhs)
+        {
+            return;
+        }
+        found.equations.push(EquationItem { left, lhs, rhs, span: statement.span, equals });
+    }
+
+    /// Notes the rank of what is declared, and that its components are not declared one by one.
+    pub(super) fn declared_whole(&mut self, target: &'a Reference) {
+        self.names.ranks.entry(target.name.name.as_str()).or_insert(target.indices.len());
+        if let Some(part) = target.path.first() {
+            let name = &target.name.name;
+            let headline = format!("`{name}` is declared as a whole, not by its components");
+            let report = error("E0532", headline, part.span, "a component");
+            self.say(report.help(format!("write all of them: `{name} = (x, y, z)`")));
+        }
+    }
+
+    /// `f(x) = ...` without `fn`, `F(t) = ...` for a definition, `x(0) = 1` for a state that is not declared. Tells
+    /// whether it was one of these.
+    pub(super) fn call_as_left_side(&mut self, name: &'a Ident, arguments: &'a [ExprId], lhs: ExprId) -> bool {
+        let known = self.names.symbols.contains_key(&name.name)
+            || self.names.functions.contains_key(&name.name)
+            || builtin(&name.name).is_some()
+            || REDUCTIONS.contains(&name.name.as_str());
+        let kind = |id: &ExprId| &self.input.tree.exprs[id.0 as usize].kind;
+        let plain = |id: &ExprId| matches!(kind(id), ExprKind::Name(r) if r.primes == 0);
+        let time = |id: &ExprId| matches!(kind(id), ExprKind::Name(r) if r.name.name == self.names.time.name);
+        if known || name.name == "d" || name.name == "der" {
+            return false;
+        }
+        let (place, text) = (self.input.span_of(lhs), &name.name);
+        let report = match arguments {
+            [one] if matches!(kind(one), ExprKind::Number(_)) => {
+                error("E0307", format!("the start value of `{text}` is no equation"), place, "a start value?")
+                    .help(format!("a state is declared with its start value: `state {text} = ...`"))
+                    .fix(place, format!("state {text}"))
+            }
+            [one] if time(one) => {
+                let rest = Span { start: name.span.end, ..place };
+                error("E0203", format!("there is no function `{text}`"), place, "a quantity that changes with time?")
+                    .help(format!("a definition is written without its arguments: `{text} = ...`"))
+                    .fix(rest, "")
+            }
+            [_, ..] if arguments.iter().all(plain) => {
+                let start = Span { end: place.start, ..place };
+                error("E0203", format!("there is no function `{text}`"), place, "is it defined here?")
+                    .help("the definition of a function begins with `fn`")
+                    .fix(start, "fn ")
+            }
+            _ => return false,
+        };
+        self.names.broken.insert(text);
+        self.say(report);
+        true
+    }
+}
+
+/// A scalar definition of this name.
+fn named_value<'a>(name: &'a Ident, value: ExprId, statement: &'a Statement) -> DefinitionItem<'a> {
+    DefinitionItem {
+        name: &name.name,
+        span: name.span,
+        value,
+        unit: None,
+        doc: statement.doc.as_deref(),
+        indices: &[],
+        pieces: Vec::new(),
+    }
+}

@@ -1,0 +1,174 @@
+//! The first phase: which names there are. Declarations are collected before any expression is read, so that order
+//! does not matter.
+
+mod collect;
+mod left;
+
+use std::collections::{HashMap, HashSet};
+
+use odec_ir::Span;
+
+use super::Input;
+use super::reports::Reports;
+use crate::diagnostic::Diagnostic;
+use crate::model::{Model, Symbol, Time};
+use crate::syntax::tree::{BoundaryItem, Declared, Entry, ExprId, Ident, Index, Reference, Unit, Within};
+pub(super) use left::Left;
+
+/// What a model declares.
+#[derive(Default)]
+pub(super) struct Names<'a> {
+    /// Its own name, or that of its file.
+    pub name: String,
+    pub doc: Option<String>,
+    pub time: Time,
+    /// What each name stands for; vectors count as one here.
+    pub symbols: HashMap<String, Symbol>,
+    /// Where each name is declared first.
+    pub declared: HashMap<String, Span>,
+    /// Names declared more than once.
+    pub doubled: Vec<Doubled>,
+    /// Of each name of a function its place in the list.
+    pub functions: HashMap<String, usize>,
+    /// How many indices each name was declared with; none for a scalar.
+    pub ranks: HashMap<&'a str, usize>,
+    /// Names on lines that could not be read: nothing certain can be said of them.
+    pub broken: HashSet<&'a str>,
+    /// The declarations themselves.
+    pub found: Declarations<'a>,
+}
+
+/// A name that is declared more than once.
+pub(super) struct Doubled {
+    pub name: String,
+    pub first: Option<Span>,
+    pub again: Span,
+}
+
+/// Names that mean something without a declaration; a model may declare them.
+pub(super) const MATHEMATICAL: &[(&str, f64)] =
+    &[("pi", std::f64::consts::PI), ("π", std::f64::consts::PI), ("inf", f64::INFINITY)];
+
+/// Declarations with their expressions, which are resolved once all names are known.
+#[derive(Default)]
+pub(super) struct Declarations<'a> {
+    pub parameters: Vec<&'a Declared>,
+    pub constants: Vec<&'a Declared>,
+    pub states: Vec<&'a Declared>,
+    pub initial: Vec<InitialItem<'a>>,
+    pub definitions: Vec<DefinitionItem<'a>>,
+    pub functions: Vec<FunctionItem<'a>>,
+    pub equations: Vec<EquationItem<'a>>,
+    pub outputs: Vec<OutputItem<'a>>,
+    pub conserved: Vec<ConserveItem<'a>>,
+    pub expects: Vec<ExpectItem<'a>>,
+    pub runs: Vec<RunItem<'a>>,
+    pub sets: Vec<(&'a Ident, &'a [Entry])>,
+    pub indices: Vec<(&'a Ident, ExprId, ExprId)>,
+    pub boundaries: Vec<&'a BoundaryItem>,
+}
+
+/// The start value of a state or of one of its derivatives.
+pub(super) struct InitialItem<'a> {
+    pub state: usize,
+    pub item: &'a Declared,
+}
+
+/// A definition, wherever it is written.
+pub(super) struct DefinitionItem<'a> {
+    pub name: &'a str,
+    pub span: Span,
+    pub value: ExprId,
+    pub unit: Option<&'a Unit>,
+    pub doc: Option<&'a str>,
+    pub indices: &'a [Index],
+    /// Other parts of an array that is defined piece by piece: indices, value, place.
+    pub pieces: Vec<(&'a [Index], ExprId, Span)>,
+}
+
+/// A function.
+pub(super) struct FunctionItem<'a> {
+    pub name: &'a Ident,
+    pub arguments: &'a [Ident],
+    pub body: ExprId,
+    pub doc: Option<&'a str>,
+}
+
+/// An equation with its left side as far as its form tells.
+pub(super) struct EquationItem<'a> {
+    pub left: Left<'a>,
+    pub lhs: ExprId,
+    pub rhs: ExprId,
+    pub span: Span,
+    pub equals: Span,
+}
+
+/// What is recorded.
+pub(super) enum OutputItem<'a> {
+    /// A definition declared by `output`.
+    Declared(usize),
+    /// A name that exists anyway.
+    Existing(&'a Reference, Option<&'a Unit>, Option<&'a str>),
+}
+
+/// A `conserve` line.
+pub(super) struct ConserveItem<'a> {
+    pub name: Option<&'a Ident>,
+    pub definition: Option<usize>,
+    pub value: ExprId,
+    pub within: Option<&'a Within>,
+    pub span: Span,
+}
+
+/// An `expect` line.
+pub(super) struct ExpectItem<'a> {
+    pub quantity: ExprId,
+    pub time: ExprId,
+    pub value: ExprId,
+    pub within: Option<&'a Within>,
+    pub run: Option<usize>,
+    pub span: Span,
+}
+
+/// A run block.
+pub(super) struct RunItem<'a> {
+    pub name: Option<&'a Ident>,
+    pub entries: &'a [Entry],
+    pub span: Span,
+}
+
+/// Collects every declaration of the tree.
+pub(super) fn collect(input: Input<'_>) -> (Names<'_>, Vec<Diagnostic>) {
+    let broken = input.tree.broken.iter().map(String::as_str).collect();
+    let names = Names { broken, ..Names::default() };
+    let mut collector = Collector { input, names, reports: Reports::default() };
+    collector.names.found = collector.declare();
+    (collector.names, collector.reports.into_list())
+}
+
+/// What is collected so far.
+struct Collector<'a> {
+    input: Input<'a>,
+    names: Names<'a>,
+    reports: Reports,
+}
+
+impl Collector<'_> {
+    fn say(&mut self, diagnostic: Diagnostic) {
+        self.reports.say(diagnostic);
+    }
+}
+
+impl Model {
+    /// The kind of a symbol in words.
+    pub(crate) fn kind_of(symbol: Symbol) -> &'static str {
+        match symbol {
+            Symbol::Time => "the independent variable",
+            Symbol::Parameter(_) => "a parameter",
+            Symbol::Constant(_) => "a constant",
+            Symbol::State(_) => "a state",
+            Symbol::Definition(_) => "a definition",
+            Symbol::Index(_) => "an index",
+        }
+    }
+}

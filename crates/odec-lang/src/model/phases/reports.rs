@@ -1,0 +1,61 @@
+//! What a phase has to say, each mistake once.
+
+use std::collections::HashSet;
+
+use odec_ir::Span;
+
+use crate::diagnostic::Diagnostic;
+
+/// What makes two mistakes one: code, places, and the headline where there is no place.
+type Key = (&'static str, Vec<(Span, String)>, String);
+
+/// Diagnostics in the order in which they were found. What is written once may be resolved for several components or
+/// names: one with the code and places of another is left out.
+#[derive(Default)]
+pub(crate) struct Reports {
+    list: Vec<Diagnostic>,
+    said: HashSet<Key>,
+}
+
+impl Reports {
+    /// Adds one.
+    pub fn say(&mut self, diagnostic: Diagnostic) {
+        let places: Vec<(Span, String)> = diagnostic.labels.iter().map(|l| (l.span, l.text.clone())).collect();
+        let headline = if places.is_empty() { diagnostic.headline.clone() } else { String::new() };
+        if self.said.insert((diagnostic.code.code, places, headline)) {
+            self.list.push(diagnostic);
+        }
+    }
+
+    /// All so far.
+    pub fn list(&self) -> &[Diagnostic] {
+        &self.list
+    }
+
+    /// Takes back those for which this is false.
+    pub fn retain(&mut self, keep: impl Fn(&Diagnostic) -> bool) {
+        self.list.retain(keep);
+    }
+
+    /// Takes back those after the first `from` for which this is false.
+    pub fn retain_after(&mut self, from: usize, keep: impl Fn(&Diagnostic) -> bool) {
+        let last = self.list.split_off(from);
+        self.list.extend(last.into_iter().filter(keep));
+    }
+
+    /// No error so far.
+    pub fn sound(&self) -> bool {
+        !self.list.iter().any(Diagnostic::is_error)
+    }
+
+    /// The diagnostics.
+    pub fn into_list(self) -> Vec<Diagnostic> {
+        self.list
+    }
+}
+
+impl Extend<Diagnostic> for Reports {
+    fn extend<T: IntoIterator<Item = Diagnostic>>(&mut self, list: T) {
+        list.into_iter().for_each(|d| self.say(d));
+    }
+}

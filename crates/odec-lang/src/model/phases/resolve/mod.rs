@@ -1,0 +1,185 @@
+//! The third phase: every expression becomes terms, and every name what it stands for.
+
+mod boundaries;
+mod outputs;
+mod places;
+mod refuse;
+mod runs;
+mod scope;
+mod statements;
+mod tables;
+mod terms;
+mod vectors;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use odec_ir::{Op, Span, builtin as table};
+
+use super::Input;
+use super::names::Names;
+use super::reports::Reports;
+use super::settle::StartValue;
+use super::shapes::{Calls, Dim, Shapes};
+use crate::diagnostic::Diagnostic;
+use crate::model::{Body, Model, Symbol};
+use crate::syntax::tree::{ExprId, Ident};
+pub(super) use refuse::REDUCTIONS;
+use scope::Scopes;
+use terms::Value;
+pub(crate) use terms::map_operands;
+
+/// A model whose expressions are terms. Orders, start values and orders of evaluation are still to be found.
+pub(super) struct Resolved {
+    pub model: Model,
+    /// Start values of states and their derivatives, in the order of the text.
+    pub starts: Vec<StartValue>,
+    pub uses: Uses,
+}
+
+/// Which names are used.
+#[derive(Default)]
+pub(super) struct Uses {
+    pub symbols: HashSet<Symbol>,
+    /// Elements of [`Model::functions`], as they are declared.
+    pub functions: HashSet<usize>,
+    /// How many functions are declared; those after them are copies for vectors.
+    pub declared_functions: usize,
+    /// Names that are declared nowhere.
+    pub undeclared: BTreeMap<String, Vec<Use>>,
+    /// Definitions whose derivative is used, and where.
+    pub primed: BTreeMap<usize, Vec<Span>>,
+}
+
+impl Uses {
+    fn mark(&mut self, symbol: Symbol) {
+        self.symbols.insert(symbol);
+    }
+}
+
+/// A place where an undeclared name is used.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Use {
+    pub span: Span,
+    pub kind: UseKind,
+}
+
+/// How it is used there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UseKind {
+    /// In an expression.
+    Value,
+    /// Its derivative is a left side.
+    LeftSide,
+    /// It is given a value in a parameter set.
+    Set,
+    /// As an index: in brackets, or bound by a reduction.
+    Index,
+    /// As the base of a power with this exponent, between these places: `e^x`.
+    Power(ExprId),
+}
+
+/// Where an expression stands, hence which names it may use.
+#[derive(Clone, Copy)]
+enum Allowed<'a> {
+    /// Any name.
+    Anywhere,
+    /// The default of a parameter: constants.
+    Default(&'a Ident),
+    /// The value of a constant, or a bound: constants.
+    Constant,
+    /// The body of a function: its arguments, constants.
+    Function(&'a Ident, &'a [Ident]),
+    /// A range of indices, or a fixed index: constants without indices.
+    Extent,
+}
+
+/// Resolves all expressions. `readable`: no line was rejected by the grammar.
+pub(super) fn resolve<'a>(
+    input: Input<'a>,
+    names: &'a Names<'a>,
+    shapes: &'a Shapes<'a>,
+    readable: bool,
+) -> (Resolved, Vec<Diagnostic>) {
+    let model = Model {
+        name: names.name.clone(),
+        doc: names.doc.clone(),
+        time: names.time.clone(),
+        symbols: shapes.symbols.clone(),
+        ..Model::default()
+    };
+    let mut resolver = Resolver {
+        input,
+        names,
+        shapes,
+        readable,
+        model,
+        starts: Vec::new(),
+        uses: Uses { declared_functions: names.found.functions.len(), ..Uses::default() },
+        reports: Reports::default(),
+        values: vec![None; input.tree.exprs.len()],
+        bodies: HashMap::new(),
+        instances: Instances::default(),
+        scopes: Scopes::default(),
+        free: BTreeMap::new(),
+        recorded: HashMap::new(),
+    };
+    resolver.resolve_all(&names.found);
+    let Resolver { model, starts, uses, reports, .. } = resolver;
+    (Resolved { model, starts, uses }, reports.into_list())
+}
+
+/// Functions of the model by what was declared and the shapes of their arguments.
+#[derive(Default)]
+struct Instances {
+    /// The first of one or more components.
+    firsts: HashMap<(usize, Vec<Dim>), usize>,
+    /// Those whose bodies are still to be resolved.
+    pending: Vec<(usize, Vec<Dim>)>,
+    /// Shapes of the arguments of the function whose body is resolved.
+    arguments: Vec<Dim>,
+    /// What calls give.
+    calls: Calls,
+}
+
+/// The names so far, and the terms made of them.
+struct Resolver<'a> {
+    input: Input<'a>,
+    names: &'a Names<'a>,
+    shapes: &'a Shapes<'a>,
+    readable: bool,
+    model: Model,
+    starts: Vec<StartValue>,
+    uses: Uses,
+    reports: Reports,
+    /// The value of each expression that was resolved last.
+    values: Vec<Option<Value>>,
+    /// Bodies of expressions outside of indices, which several names may share.
+    bodies: HashMap<ExprId, Vec<Body>>,
+    instances: Instances,
+    scopes: Scopes<'a>,
+    /// Indices that nothing binds: statement, name.
+    free: BTreeMap<(u32, String), Vec<Span>>,
+    /// Names of outputs, and where they are declared.
+    recorded: HashMap<String, Span>,
+}
+
+impl Resolver<'_> {
+    fn say(&mut self, diagnostic: Diagnostic) {
+        self.reports.say(diagnostic);
+    }
+}
+
+/// Other spellings of functions.
+const ALIASES: &[(&str, &str)] = &[("log", "ln")];
+
+/// The builtin of this name in the language.
+pub(super) fn builtin(name: &str) -> Option<Op> {
+    let name = ALIASES.iter().find(|a| a.0 == name).map_or(name, |a| a.1);
+    table::find_function(name)
+}
+
+/// All names of builtins in the language.
+fn builtin_names() -> impl Iterator<Item = &'static str> {
+    let rows = table::table().iter().map(|row| row.name).filter(|name| table::find_function(name).is_some());
+    rows.chain(ALIASES.iter().map(|a| a.0)).chain(["dot", "cross", "norm"])
+}

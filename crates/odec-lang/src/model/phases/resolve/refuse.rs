@@ -1,0 +1,302 @@
+//! What is wrong with a name where it is used, said in the user's words.
+
+use odec_ir::Span;
+
+use super::{Allowed, Resolver};
+use crate::model::phases::names::EquationItem;
+use crate::model::{Model, Symbol};
+use crate::report::error;
+use crate::suggest;
+use crate::syntax::tree::{ExprId, ExprKind, Ident, Reference};
+
+/// What other languages call things, and what to type here.
+const FOREIGN_FUNCTIONS: &[(&str, &str)] = &[
+    ("ifelse", "write `(if condition then a else b)`"),
+    ("heav", "write a comparison, it counts as 1 or 0: `(x > 0)`"),
+    ("heaviside", "write a comparison, it counts as 1 or 0: `(x > 0)`"),
+    ("step", "write a comparison, it counts as 1 or 0: `(x > 0)`"),
+    ("pow", "write `a^b`"),
+    ("power", "write `a^b`"),
+    ("fabs", "write `abs(x)`"),
+    ("sgn", "write `sign(x)`"),
+    ("loge", "write `ln(x)`"),
+    ("arctan", "write `atan(x)`"),
+    ("arcsin", "write `asin(x)`"),
+    ("arccos", "write `acos(x)`"),
+];
+
+/// Words that reduce arrays.
+pub const REDUCTIONS: &[&str] = &["sum", "prod"];
+
+impl<'a> Resolver<'a> {
+    /// A bare state on a left side: the prime is missing.
+    pub(super) fn bare_state(&mut self, target: &Reference, state: usize) {
+        let name = &target.name;
+        let started = self.input.tree.statements.iter().filter_map(|s| match &s.kind {
+            crate::syntax::tree::StatementKind::State(items) => Some(items),
+            _ => None,
+        });
+        let items = started.flatten().filter(|i| i.target.name.name == name.name);
+        let order = 1 + items.map(|i| i.target.primes).max().unwrap_or(0);
+        let primes = "'".repeat(usize::from(order));
+        let declared = self.model.states[state].span;
+        let end = Span { start: target.span.end, ..target.span };
+        let written = self.input.text(target.span);
+        let report = error("E0301", format!("`{}` is a state: the prime is missing", name.name), target.span, "")
+            .label(declared, "declared here")
+            .help(format!(
+                "write `{written}{primes} = ...` for its equation; its start value stands in `state {written} = ...`"
+            ))
+            .fix(end, primes);
+        self.say(report);
+    }
+
+    /// `x(0) = 1`.
+    pub(super) fn start_value_as_equation(&mut self, name: &Ident, argument: ExprId, equation: &EquationItem<'a>) {
+        let declared = self.names.declared.get(&name.name).copied();
+        let value = self.input.text(self.input.span_of(equation.rhs));
+        let at = self.input.text(self.input.span_of(argument));
+        let mut report = error(
+            "E0307",
+            format!("a start value is given where `{}` is declared", name.name),
+            self.input.span_of(equation.lhs),
+            format!("not as an equation at {at}"),
+        );
+        if let Some(span) = declared {
+            report = report.label(span, "declared here");
+        }
+        self.say(report.help(format!("write `state {} = {value}` and drop this line", name.name)));
+    }
+
+    /// A prime on a name that is no state.
+    pub(super) fn prime_without_state(&mut self, name: &str, symbol: Symbol, span: Span) {
+        if self.names.doubled.iter().any(|d| d.name == name) {
+            // One of the two declarations may be that of the state.
+            return;
+        }
+        let mut report = error(
+            "E0302",
+            format!("`{name}` is {} and has no derivative", Model::kind_of(symbol)),
+            span,
+            "only states take a prime",
+        );
+        if let Some(&declared) = self.names.declared.get(name) {
+            report = report.label(declared, "declared here");
+        }
+        let help = match symbol {
+            Symbol::Parameter(_) | Symbol::Constant(_) => {
+                format!("drop the prime, or declare `state {name} = ...` instead")
+            }
+            _ => "drop the prime".to_owned(),
+        };
+        self.say(report.help(help));
+    }
+
+    /// Says what is wrong if a name may not be used here.
+    pub(super) fn permitted(&mut self, reference: &Reference, symbol: Symbol, place: Allowed<'a>) -> bool {
+        let name = &reference.name.name;
+        let kind = Model::kind_of(symbol);
+        let report = match (place, symbol) {
+            (Allowed::Extent, Symbol::Constant(_)) => return true,
+            (Allowed::Extent, _) => self.not_an_extent(reference, symbol),
+            (Allowed::Anywhere, _) | (_, Symbol::Constant(_) | Symbol::Index(_)) => return true,
+            (Allowed::Default(parameter), _) => {
+                let headline = format!("the default of the parameter `{}` depends on `{name}`", parameter.name);
+                let report = error("E0210", headline, reference.span, format!("`{name}` is {kind}"));
+                let report = report.label(parameter.span, "this parameter");
+                match self.drop_param(parameter) {
+                    Some(span) if !matches!(symbol, Symbol::Time) => report
+                        .help(format!("what follows from other values is a definition: drop the word, `{} = ...`", parameter.name))
+                        .fix(span, ""),
+                    _ => report.help(format!("what follows from other values is a definition: write `{} = ...` on a line of its own, without `param`", parameter.name)),
+                }
+            }
+            (Allowed::Constant, _) => error("E0211", format!("a constant value depends on `{name}`"), reference.span, format!("`{name}` is {kind}"))
+                .help("use numbers, constants and functions here; what follows from parameters is a definition, written without a keyword"),
+            (Allowed::Function(function, arguments), _) => {
+                let mut list: Vec<&str> = arguments.iter().map(|a| a.name.as_str()).collect();
+                list.push(name);
+                error("E0207", format!("the function `{}` uses `{name}`, which is not an argument", function.name), reference.span, format!("`{name}` is {kind}"))
+                    .help(format!("pass it: `fn {}({}) = ...`", function.name, list.join(", ")))
+            }
+        };
+        self.say(report);
+        false
+    }
+
+    /// A range of indices that depends on more than constants.
+    fn not_an_extent(&self, reference: &Reference, symbol: Symbol) -> crate::diagnostic::Diagnostic {
+        let name = &reference.name.name;
+        let kind = Model::kind_of(symbol);
+        let headline = format!("a range of indices depends on `{name}`, which is {kind}");
+        let report = error("E0516", headline, reference.span, kind);
+        let report = match self.names.declared.get(name) {
+            Some(&declared) => report.label(declared, "declared here"),
+            None => report,
+        };
+        match symbol {
+            Symbol::Index(_) => report.help(format!(
+                "ranges are the same for all; choose among them by a condition: `sum(j where j <= {name}: ...)`"
+            )),
+            Symbol::Parameter(_) => {
+                report.help(format!("write `const {name} = ...`; it is still set by `--set {name}=100`"))
+            }
+            _ => report.help("use numbers and constants here"),
+        }
+    }
+
+    /// The word `param` with the blank after it, if this parameter stands alone in its statement and has no bounds.
+    fn drop_param(&self, parameter: &Ident) -> Option<Span> {
+        use crate::syntax::tree::StatementKind;
+        let statement = self.input.tree.statements.iter().find(|s| match &s.kind {
+            StatementKind::Param(items) => matches!(&items[..], [only] if only.target.name.span == parameter.span && only.bounds.is_none() && only.unit.is_none()),
+            _ => false,
+        })?;
+        Some(Span { end: parameter.span.start, ..statement.span })
+    }
+
+    /// A call of something that is no function.
+    pub(super) fn unknown_function(&mut self, name: &'a Ident, arguments: &'a [ExprId], span: Span) {
+        if self.names.broken.contains(name.name.as_str()) {
+            return;
+        }
+        if let Some(&symbol) = self.model.symbols.get(&name.name) {
+            self.called_value(name, symbol, arguments, span);
+            return;
+        }
+        if name.name == "der" {
+            let report = error("E0203", "`der(...)` is read as a whole left side only", span, "");
+            let report = match arguments {
+                [a] if matches!(&self.input.tree.exprs[a.0 as usize].kind, ExprKind::Name(r) if matches!(self.model.symbols.get(&r.name.name), Some(Symbol::State(_)))) =>
+                {
+                    let inner = self.input.text(self.input.span_of(*a)).trim_matches(['(', ')', ' ']);
+                    report.help(format!("write `{inner}'`")).fix(span, format!("{inner}'"))
+                }
+                _ => report.help("write a prime after the name of the state: `x'`"),
+            };
+            self.say(report);
+            return;
+        }
+        if REDUCTIONS.contains(&name.name.as_str()) {
+            self.reduction_without_index(name, arguments, span);
+            return;
+        }
+        let report = error("E0203", format!("there is no function `{}`", name.name), name.span, "");
+        if let Some((_, help)) = FOREIGN_FUNCTIONS.iter().find(|f| f.0.eq_ignore_ascii_case(&name.name)) {
+            self.say(report.help(*help));
+            return;
+        }
+        // A misspelt name before a bracket is a product without its sign only if that name is a value.
+        let names = self.function_names();
+        let near: Vec<String> =
+            suggest::nearest(&name.name, names.iter().map(String::as_str)).into_iter().map(str::to_owned).collect();
+        // what differs in capitals alone is it
+        let near = match near.iter().find(|n| n.eq_ignore_ascii_case(&name.name)) {
+            Some(same) => vec![same.clone()],
+            None => near,
+        };
+        let listed: Vec<&str> = near.iter().map(String::as_str).collect();
+        let report = match &listed[..] {
+            [] => report.help(format!(
+                "define it, `fn {}(x) = ...`; the functions that exist are listed in the manual",
+                name.name
+            )),
+            [one] => report.help(format!("is it `{one}`?")).fix(name.span, *one),
+            several => {
+                let fitting: Vec<&&str> =
+                    several.iter().filter(|n| self.arity_of(n) == Some(arguments.len())).collect();
+                let report = report.help(format!("is it {}?", suggest::any_of(several)));
+                match fitting[..] {
+                    [one] => report.fix(name.span, one.to_string()),
+                    _ => report,
+                }
+            }
+        };
+        for n in near {
+            if let Some(&index) = self.names.functions.get(&n) {
+                self.uses.functions.insert(index);
+            }
+        }
+        self.say(report);
+    }
+
+    /// A value that is called like a function.
+    fn called_value(&mut self, name: &'a Ident, symbol: Symbol, arguments: &'a [ExprId], span: Span) {
+        let after = Span { start: name.span.end, ..name.span };
+        self.uses.mark(symbol);
+        let kind = Model::kind_of(symbol);
+        let report = error("E0205", format!("`{}` is {kind} and cannot be called", name.name), span, "");
+        let report = match self.names.declared.get(&name.name) {
+            Some(&declared) => report.label(declared, "declared here"),
+            None => report,
+        };
+        let only_time = matches!(arguments, [a] if matches!(&self.input.tree.exprs[a.0 as usize].kind, ExprKind::Name(r) if r.name.name == self.model.time.name && r.primes == 0));
+        let report = if only_time && !matches!(symbol, Symbol::Time) {
+            report
+                .help(format!("a name already means its value at the present time: write `{}`", name.name))
+                .fix(Span { end: span.end, ..after }, "")
+        } else if matches!(symbol, Symbol::State(_))
+            && arguments.len() == 1
+            && matches!(self.input.tree.exprs[arguments[0].0 as usize].kind, ExprKind::Number(_))
+        {
+            report.help("the value of a state at another time cannot be read; for a product write `*`")
+        } else if matches!(symbol, Symbol::State(_)) && self.delayed(arguments) {
+            report.help("values of the past (delays) are not part of the language; a product is written with `*`")
+        } else {
+            report.help(format!("write `*` for a product: `{}*(...)`", name.name)).fix(after, "*")
+        };
+        self.say(report);
+    }
+
+    /// `t - 1` as the only argument.
+    fn delayed(&self, arguments: &[ExprId]) -> bool {
+        use crate::syntax::tree::Binary;
+        let kind = |id: ExprId| &self.input.tree.exprs[id.0 as usize].kind;
+        let time = |id: ExprId| matches!(kind(id), ExprKind::Name(r) if r.name.name == self.model.time.name);
+        matches!(arguments, [a] if matches!(kind(*a), ExprKind::Binary(Binary::Sub | Binary::Add, _, l, _) if time(*l)))
+    }
+
+    fn arity_of(&self, function: &str) -> Option<usize> {
+        match self.names.functions.get(function) {
+            Some(&i) => Some(self.names.found.functions[i].arguments.len()),
+            None => super::builtin(function).map(|op| usize::from(op.0.arity)),
+        }
+    }
+
+    /// A call with too few or too many arguments.
+    pub(super) fn wrong_count(
+        &mut self,
+        name: &Ident,
+        expected: usize,
+        found: usize,
+        function: Option<usize>,
+        span: Span,
+    ) {
+        let arguments = |n: usize| if n == 1 { "1 argument".to_owned() } else { format!("{n} arguments") };
+        let headline = format!("`{}` takes {} and is given {found}", name.name, arguments(expected));
+        let mut report = error("E0204", headline, span, "");
+        let mut help = None;
+        if let Some(index) = function {
+            // The function's own statement may come later than this call, so the tree is asked.
+            let statement = self.input.tree.statements.iter().find_map(|s| match &s.kind {
+                crate::syntax::tree::StatementKind::Function { name: n, arguments, .. }
+                    if self.names.functions.get(&n.name) == Some(&index) =>
+                {
+                    Some((n.span, arguments))
+                }
+                _ => None,
+            });
+            if let Some((declared, arguments)) = statement {
+                report = report.label(declared, "defined here");
+                let list: Vec<&str> = arguments.iter().map(|a| a.name.as_str()).collect();
+                help = Some(format!("write `{}({})`", name.name, list.join(", ")));
+            }
+        } else {
+            help = Some(format!("write `{}({})`", name.name, ["x", "y", "z"][..expected.min(3)].join(", ")));
+        }
+        if let Some(help) = help {
+            report = report.help(help);
+        }
+        self.say(report);
+    }
+}

@@ -1,0 +1,472 @@
+//! Run blocks and parameter sets: which entries there are, and what kind of value each takes.
+
+use odec_ir::Span;
+
+use super::{Allowed, Resolver, Use, UseKind};
+use crate::model::phases::names::{Declarations, MATHEMATICAL};
+use crate::model::{self, Body, ENTRIES, EntryValue, ParamSet, Run, RunEntry, SetEntry, Symbol, TermKind};
+use crate::report::error;
+use crate::suggest;
+use crate::syntax::tree::{self, Entry, ExprId, ExprKind, Ident};
+
+/// What each entry takes, in words with an example.
+fn shape(key: &str) -> &'static str {
+    match key {
+        "t" => "a range: `t = 0 .. 10`",
+        "method" => "the name of a method: `method = bdf`",
+        "params" => "the name of a parameter set: `params = hopf`",
+        "samples" => "a number, `log(200, 1e-6)`, `steps`, or a list of times: `samples = 200`",
+        "record" => "`outputs`, or a list of names: `record = outputs`",
+        "rtol" => "a number: `rtol = 1e-6`",
+        "atol" => "a number: `atol = 1e-9`",
+        "max_steps" => "a number: `max_steps = 100000`",
+        "max_step" => "a number: `max_step = 0.1`",
+        _ => "a number: `step = 0.01`",
+    }
+}
+
+/// What other tools call the entries of a run.
+const OTHER_ENTRIES: &[(&str, &str)] = &[
+    ("tspan", "t"),
+    ("tend", "t"),
+    ("t_end", "t"),
+    ("tmax", "t"),
+    ("total", "t"),
+    ("time", "t"),
+    ("dt", "step"),
+    ("h", "step"),
+    ("stepsize", "step"),
+    ("step_size", "step"),
+    ("hmax", "max_step"),
+    ("dtmax", "max_step"),
+    ("maxstep", "max_step"),
+    ("maxsteps", "max_steps"),
+    ("maxiter", "max_steps"),
+    ("tol", "rtol"),
+    ("toler", "rtol"),
+    ("reltol", "rtol"),
+    ("abstol", "atol"),
+    ("solver", "method"),
+    ("integrator", "method"),
+    ("points", "samples"),
+    ("saveat", "samples"),
+    ("t_eval", "samples"),
+    ("output", "record"),
+];
+
+impl<'a> Resolver<'a> {
+    /// Reads the run blocks and parameter sets.
+    pub(super) fn resolve_runs(&mut self, found: &Declarations<'a>) {
+        for (name, entries) in &found.sets {
+            if let Some(first) = self.model.param_sets.iter().find(|s| s.name == name.name).map(|s| s.span) {
+                self.say(
+                    error(
+                        "E0202",
+                        format!("the parameter set `{}` is declared twice", name.name),
+                        name.span,
+                        "here again",
+                    )
+                    .label(first, "here first")
+                    .help("put all values into one of them"),
+                );
+                continue;
+            }
+            let entries = self.set_entries(entries);
+            self.model.param_sets.push(ParamSet { name: name.name.clone(), entries, span: name.span });
+        }
+        for block in &found.runs {
+            let name = block.name.map(|n| n.name.clone());
+            let span = block.name.map_or(block.span, |n| n.span);
+            let same = self.model.runs.iter().find(|r| r.name == name).map(|r| r.span);
+            if let Some(first) = same.filter(|_| self.names.broken.is_empty()) {
+                let headline = match &name {
+                    Some(name) => format!("the run `{name}` is declared twice"),
+                    None => "two run blocks without a name".to_owned(),
+                };
+                self.say(
+                    error("E0402", headline, head(span), "here again")
+                        .label(head(first), "here first")
+                        .help("give one of them a name of its own: `run long { ... }`"),
+                );
+            }
+            let entries = self.run_entries(block.entries);
+            self.model.runs.push(Run { name, entries, span });
+        }
+    }
+
+    fn set_entries(&mut self, entries: &'a [Entry]) -> Vec<SetEntry> {
+        let mut list: Vec<SetEntry> = Vec::new();
+        for entry in entries {
+            let value = match &entry.value {
+                tree::EntryValue::Expr(value) => self.body(*value, Allowed::Anywhere),
+                // `method = x`: a word in a run block, a value here
+                tree::EntryValue::Word(word) => self.named_value(word),
+                tree::EntryValue::Range(..) => {
+                    self.say(
+                        error("E0403", "a parameter set holds numbers", entry.span, "")
+                            .help(format!("write `{} = 1`", entry.key.name)),
+                    );
+                    continue;
+                }
+            };
+            match self.model.symbols.get(&entry.key.name).copied() {
+                Some(symbol) if (self.shapes.dim(entry.key.name.as_str()) > 0) => {
+                    let headline = format!("`{}` is a vector, and a parameter set gives numbers", entry.key.name);
+                    let declared = self.names.declared.get(&entry.key.name).copied();
+                    let report = error("E0408", headline, entry.key.span, model::Model::kind_of(symbol));
+                    let report = match declared {
+                        Some(declared) => report.label(declared, "declared here"),
+                        None => report,
+                    };
+                    self.say(report.help("give its components parameters of their own, and set these"));
+                }
+                Some(symbol @ Symbol::Parameter(_)) if entry.primes == 0 => {
+                    self.set_once(&mut list, symbol, 0, value, entry);
+                }
+                Some(symbol @ Symbol::State(_)) => self.set_once(&mut list, symbol, entry.primes, value, entry),
+                Some(symbol) => self.cannot_be_set(&entry.key, symbol),
+                None => self.note_undeclared(&entry.key.name, Use { span: entry.key.span, kind: UseKind::Set }),
+            }
+        }
+        list
+    }
+
+    /// The value of a scalar by its name.
+    fn named_value(&mut self, word: &'a Ident) -> Body {
+        let name = word.name.as_str();
+        let rank = self.names.ranks.get(name).copied().unwrap_or(0);
+        let kind = match self.model.symbols.get(name).copied() {
+            Some(symbol) if rank > 0 || self.shapes.dim(name) > 0 || matches!(symbol, Symbol::Index(_)) => {
+                let headline = format!("`{name}` is {}, and no number", model::Model::kind_of(symbol));
+                self.say(error("E0403", headline, word.span, "").help("a parameter set holds numbers"));
+                None
+            }
+            Some(symbol) => {
+                self.uses.mark(symbol);
+                TermKind::scalar(symbol, 0)
+            }
+            None => {
+                let known = MATHEMATICAL.iter().find(|m| m.0 == name).map(|m| TermKind::Number(m.1));
+                if known.is_none() {
+                    self.note_undeclared(name, Use { span: word.span, kind: UseKind::Value });
+                }
+                known
+            }
+        };
+        self.single(kind.unwrap_or(TermKind::Number(0.0)), word.span)
+    }
+
+    fn set_once(&mut self, list: &mut Vec<SetEntry>, symbol: Symbol, order: u8, value: Body, entry: &'a Entry) {
+        let Some(at) = self.set_element(symbol, entry) else { return };
+        let texts =
+            |at: &[Body]| at.iter().map(|body| self.input.text(self.model.span(*body)).to_owned()).collect::<Vec<_>>();
+        let own = texts(&at);
+        let same = |e: &&SetEntry| (e.symbol, e.order) == (symbol, order) && texts(&e.at) == own;
+        if let Some(first) = list.iter().find(same) {
+            let name =
+                if own.is_empty() { entry.key.name.clone() } else { format!("{}[{}]", entry.key.name, own.join(",")) };
+            let report = error("E0402", format!("`{name}` is set twice"), entry.key.span, "here again");
+            let report = report.label(first.span, "here first").help("keep one of the two");
+            self.say(report);
+            return;
+        }
+        list.push(SetEntry { symbol, order, at, value, span: entry.key.span });
+    }
+
+    /// The subscripts of an entry: one number for each index of what it names. `None` where they are something else,
+    /// which was said.
+    fn set_element(&mut self, symbol: Symbol, entry: &'a Entry) -> Option<Vec<Body>> {
+        let mut at = Vec::with_capacity(entry.indices.len());
+        for index in &entry.indices {
+            let tree::Index::At(e) = index else {
+                let headline = "a parameter set gives values to whole arrays, or to single elements".to_owned();
+                let name = &entry.key.name;
+                let help = format!("write `{name} = ...` for all elements, `{name}[3] = ...` for one");
+                self.say(error("E0408", headline, entry.span, "several elements").help(help));
+                return None;
+            };
+            at.push(self.body(*e, Allowed::Anywhere));
+        }
+        let rank = self.model.indexed(symbol).map_or(0, model::Indexed::rank);
+        if at.is_empty() || at.len() == rank {
+            return Some(at);
+        }
+        let name = &entry.key.name;
+        let (headline, help) = match rank {
+            0 => (format!("`{name}` is one value and has no indices"), format!("write `{name} = ...`")),
+            1 => (format!("`{name}` has one index, not {}", at.len()), format!("write `{name}[1] = ...`")),
+            rank => (format!("`{name}` has {rank} indices, not {}", at.len()), "give one number for each".to_owned()),
+        };
+        self.say(error("E0408", headline, entry.span, "").help(help));
+        None
+    }
+
+    /// A number that is given a value in a set was meant to be a parameter.
+    fn cannot_be_set(&mut self, key: &Ident, symbol: Symbol) {
+        let name = &key.name;
+        let only_numbers = match symbol {
+            Symbol::Definition(i) => {
+                let value = self.model.definitions[i].value;
+                self.model.terms[value.range()].iter().all(|t| {
+                    !matches!(
+                        t.kind,
+                        TermKind::Parameter(_)
+                            | TermKind::State(..)
+                            | TermKind::Time
+                            | TermKind::Definition(_)
+                            | TermKind::Element(..)
+                    )
+                })
+            }
+            _ => false,
+        };
+        let declared = self.names.declared.get(name).copied();
+        let report = match declared {
+            Some(declared) if only_numbers => {
+                let start = Span { end: declared.start, ..declared };
+                error(
+                    "E0408",
+                    format!("`{name}` is set by a parameter set, but it is not a parameter"),
+                    declared,
+                    "this line defines a value that never changes",
+                )
+                .label(key.span, "set here")
+                .help(format!("write `param {name} = ...`"))
+                .fix(start, "param ")
+            }
+            _ => {
+                let kind = model::Model::kind_of(symbol);
+                let report = error("E0408", format!("`{name}` is {kind} and cannot be set"), key.span, "");
+                let report = match declared {
+                    Some(declared) => report.label(declared, "declared here"),
+                    None => report,
+                };
+                report.help("a parameter set gives values of parameters and start values of states")
+            }
+        };
+        self.say(report);
+    }
+
+    fn run_entries(&mut self, entries: &'a [Entry]) -> Vec<RunEntry> {
+        let mut list: Vec<RunEntry> = Vec::new();
+        for entry in entries {
+            let name = entry.key.name.as_str();
+            let key = if name == self.model.time.name { "t" } else { name };
+            let Some(&key) = ENTRIES.iter().find(|e| **e == key) else {
+                self.unknown_entry(&entry.key);
+                continue;
+            };
+            if entry.primes > 0 || !entry.indices.is_empty() {
+                let end =
+                    entry.argument.as_ref().map_or(entry.key.span.end + u32::from(entry.primes), |a| a.span.start);
+                let span = Span { start: entry.key.span.end, end, ..entry.key.span };
+                let what = if entry.primes > 0 { "prime" } else { "index" };
+                let headline = format!("`{name}` is an entry of the run and takes no {what}");
+                let report = error("E0401", headline, entry.key.span, "");
+                if key == "atol" && entry.primes == 0 {
+                    self.say(report.help("a tolerance for one state is written `atol(x) = 1e-12`"));
+                    continue;
+                }
+                self.say(report.help(format!("write `{name} = ...`")).fix(span, ""));
+                continue;
+            }
+            let Some(states) = self.entry_states(key, entry) else { continue };
+            let state = states.first().copied();
+            if let Some(first) = list.iter().find(|e| e.key == key && e.state == state) {
+                self.say(
+                    error("E0402", format!("`{name}` is given twice"), entry.key.span, "here again")
+                        .label(first.span, "here first")
+                        .help("keep one of the two"),
+                );
+                continue;
+            }
+            let (value, value_span) = match &entry.value {
+                tree::EntryValue::Expr(e) => (self.entry_value(key, *e), self.input.span_of(*e)),
+                tree::EntryValue::Range(a, b) => {
+                    let span = self.input.span_of(*a).to(self.input.span_of(*b));
+                    (
+                        if key == "t" {
+                            Some(EntryValue::Range(self.body(*a, Allowed::Anywhere), self.body(*b, Allowed::Anywhere)))
+                        } else {
+                            None
+                        },
+                        span,
+                    )
+                }
+                tree::EntryValue::Word(word) => (self.entry_word(key, word), word.span),
+            };
+            match value {
+                Some(value) => {
+                    for &other in states.iter().skip(1) {
+                        let state = Some(other);
+                        list.push(RunEntry { key, state, value: value.clone(), span: entry.span, value_span });
+                    }
+                    list.push(RunEntry { key, state, value, span: entry.span, value_span });
+                }
+                // half of `t = 0, 10`: the other half has been reported
+                None if !self.readable => {}
+                None => {
+                    let report = error("E0403", format!("`{name}` does not take this kind of value"), value_span, "");
+                    self.say(report.help(format!("it takes {}", shape(key))));
+                }
+            }
+        }
+        list
+    }
+
+    /// The states that `atol(x)` is for; none for an entry without an argument. `None`: that was a mistake.
+    fn entry_states(&mut self, key: &str, entry: &'a Entry) -> Option<Vec<(usize, u8)>> {
+        let Some(reference) = &entry.argument else { return Some(Vec::new()) };
+        if key != "atol" {
+            let headline = format!("`{}` is one value for the whole run", entry.key.name);
+            let report = error("E0406", headline, reference.span, "");
+            let help = format!("write `{} = ...`; only `atol` may differ from state to state", entry.key.name);
+            self.say(report.help(help));
+            return None;
+        }
+        let states = self.tolerance_of(reference);
+        if states.is_none() {
+            let headline = format!("`{}` is not a state", self.input.text(reference.span));
+            let report = error("E0406", headline, reference.span, "");
+            self.say(report.help("a tolerance of its own, `atol(x) = 1e-12`, is for a state"));
+        }
+        states.filter(|states| !states.is_empty())
+    }
+
+    fn entry_value(&mut self, key: &'static str, expr: ExprId) -> Option<EntryValue> {
+        let tree = self.input.tree;
+        match (&tree.exprs[expr.0 as usize].kind, key) {
+            (ExprKind::Name(r), "method" | "params" | "record" | "samples")
+                if r.primes == 0 && r.indices.is_empty() && r.path.is_empty() =>
+            {
+                if let Some(value) = self.entry_word(key, &r.name) {
+                    return Some(value);
+                }
+                match key {
+                    "samples" => Some(EntryValue::Number(self.body(expr, Allowed::Anywhere))),
+                    _ => None,
+                }
+            }
+            (ExprKind::Name(_), "record") => self.record(std::slice::from_ref(&expr)),
+            (ExprKind::Table(list) | ExprKind::Tuple(list), "record") => self.record(list),
+            (ExprKind::Call(f, arguments), "samples") if f.name == "log" => match arguments[..] {
+                [n, first] => {
+                    Some(EntryValue::Log(self.body(n, Allowed::Anywhere), self.body(first, Allowed::Anywhere)))
+                }
+                _ => None,
+            },
+            (ExprKind::Table(list) | ExprKind::Tuple(list), "samples") => {
+                Some(EntryValue::List(list.iter().map(|&e| self.body(e, Allowed::Anywhere)).collect()))
+            }
+            (_, "method" | "params" | "record" | "t") => None,
+            (ExprKind::Table(_) | ExprKind::Tuple(_) | ExprKind::Text(_), _) => None,
+            _ => Some(EntryValue::Number(self.body(expr, Allowed::Anywhere))),
+        }
+    }
+
+    fn entry_word(&mut self, key: &'static str, word: &'a Ident) -> Option<EntryValue> {
+        match (key, word.name.as_str()) {
+            ("method" | "params", name) => Some(EntryValue::Word(name.to_owned())),
+            ("record", "outputs") | ("samples", "steps") => Some(EntryValue::Word(word.name.clone())),
+            ("record", name) => {
+                let symbol = match self.model.symbols.get(name) {
+                    Some(&symbol @ (Symbol::State(_) | Symbol::Definition(_))) => symbol,
+                    _ => {
+                        self.not_recorded(name, word.span);
+                        return Some(EntryValue::Names(Vec::new()));
+                    }
+                };
+                self.uses.mark(symbol);
+                let dim = self.shapes.dim(name);
+                let body = self.number_body(0.0, word.span);
+                let named = |c| (super::statements::component_name(name, dim, c), body);
+                Some(EntryValue::Names((0..usize::from(dim.max(1))).map(named).collect()))
+            }
+            _ => None,
+        }
+    }
+
+    /// A name in `record` that stands for nothing which rows can hold.
+    fn not_recorded(&mut self, name: &str, span: Span) {
+        let mut known = self.model.state_names();
+        known.extend(self.model.outputs.iter().map(|o| o.name.clone()));
+        let report = error("E0406", format!("`{name}` is neither a state nor an output"), span, "");
+        let near = suggest::nearest(name, known.iter().map(String::as_str));
+        self.say(match near.first() {
+            _ if self.model.symbols.contains_key(name) => {
+                report.help(format!("declare it as an output on a line of its own: `output {name}`"))
+            }
+            Some(near) => report.help(format!("is it `{near}`?")),
+            None => report.help(format!(
+                "rows can hold {}; `record = outputs` leaves out the states",
+                suggest::list(known.iter().map(String::as_str))
+            )),
+        });
+    }
+
+    fn record(&mut self, list: &[ExprId]) -> Option<EntryValue> {
+        let tree = self.input.tree;
+        let mut names = Vec::new();
+        for &expr in list {
+            match &tree.exprs[expr.0 as usize].kind {
+                ExprKind::Name(r) => names.extend(self.recorded(r)),
+                _ => return None,
+            }
+        }
+        Some(EntryValue::Names(names))
+    }
+
+    /// The states whose tolerance `atol(x)` is; none after another mistake, `None` if it is no state.
+    fn tolerance_of(&mut self, reference: &'a tree::Reference) -> Option<Vec<(usize, u8)>> {
+        let name = reference.name.name.as_str();
+        let state = match self.model.symbols.get(name).copied() {
+            Some(Symbol::State(i)) => i,
+            Some(_) => return None,
+            None => {
+                self.note_undeclared(name, Use { span: reference.name.span, kind: UseKind::Value });
+                return Some(Vec::new());
+            }
+        };
+        self.uses.mark(Symbol::State(state));
+        if !reference.indices.is_empty() {
+            let headline = format!("a tolerance is for all elements of `{name}`");
+            let report = error("E0406", headline, reference.span, "one element");
+            self.say(report.help(format!("write `atol({name}) = ...`")));
+            return Some(Vec::new());
+        }
+        let dim = self.shapes.dim(name);
+        let Some(which) = self.which_component(reference, dim) else { return Some(Vec::new()) };
+        let all = (0..usize::from(dim.max(1))).filter(|c| which.is_none_or(|w| w == *c));
+        Some(all.map(|c| (state + c, reference.primes)).collect())
+    }
+
+    fn unknown_entry(&mut self, key: &Ident) {
+        if self.names.broken.contains(key.name.as_str()) {
+            return;
+        }
+        let time = self.model.time.name.clone();
+        let names = ENTRIES.iter().map(|e| if *e == "t" { time.as_str() } else { e });
+        let report = error("E0401", format!("a run block has no entry `{}`", key.name), key.span, "");
+        let near: Vec<String> = suggest::nearest(&key.name, names).into_iter().map(str::to_owned).collect();
+        let other =
+            OTHER_ENTRIES.iter().find(|(word, _)| word.eq_ignore_ascii_case(&key.name)).map(|(_, entry)| *entry);
+        let report = match &near[..] {
+            _ if other == Some("t") => report.help(format!("the span of time is written `{time} = 0 .. 10`")),
+            _ if other.is_some() => {
+                let entry = other.unwrap_or_default();
+                report.help(format!("write `{entry}`")).fix(key.span, entry)
+            }
+            [one] => report.help(format!("is it `{one}`?")).fix(key.span, one.clone()),
+            _ if self.model.symbols.contains_key(&key.name) => {
+                report.help(format!("the value of `{}` changes for one run by a parameter set: `params short {{ {} = 1 }}` and `params = short` here", key.name, key.name))
+            }
+            _ => report.help(format!("the entries are {}", suggest::list(ENTRIES.iter().copied()).replace(" and 2 more", ", `record` and `params`"))),
+        };
+        self.say(report);
+    }
+}
+
+/// The first byte of a statement, where it is said that it is there twice.
+fn head(span: Span) -> Span {
+    Span { end: span.end.min(span.start + 3), ..span }
+}

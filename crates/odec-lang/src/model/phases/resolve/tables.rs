@@ -1,0 +1,215 @@
+//! Tables: nested brackets and files as the values of what is declared over indices.
+
+use odec_ir::Span;
+
+use super::{Allowed, Resolver};
+use crate::model::phases::shapes::{COMPONENTS, Dim};
+use crate::model::{self, Body, Indexed, Symbol, Table, TermKind};
+use crate::report::error;
+use crate::syntax::tree::{self, ExprId, ExprKind, Ident};
+
+impl<'a> Resolver<'a> {
+    /// `[...]` or `csv(...)`.
+    pub(super) fn is_table(&self, value: ExprId) -> bool {
+        match &self.input.tree.exprs[value.0 as usize].kind {
+            ExprKind::Table(_) => true,
+            ExprKind::Call(f, _) => f.name == "csv" && !self.names.functions.contains_key("csv"),
+            ExprKind::Quantity(inner, _) => self.is_table(*inner),
+            _ => false,
+        }
+    }
+
+    pub(super) fn table_in_formula(&mut self, span: Span) {
+        let report = error("E0529", "a table stands where a formula belongs", span, "");
+        self.say(report.help(
+            "tables are values of `const`, `param` and `state` with an index: `const c[i] = [1, 2, 3]`, and used as `c[i]`",
+        ));
+    }
+
+    /// The data of a constant or parameter, one table for each component.
+    pub(super) fn tables(
+        &mut self,
+        name: &str,
+        value: ExprId,
+        rank: usize,
+        dim: Dim,
+        place: Allowed<'a>,
+    ) -> Vec<Option<Table>> {
+        let parts = usize::from(dim.max(1));
+        let span = self.input.span_of(value);
+        if rank == 0 {
+            let report = error("E0529", format!("`{name}` is one value, and a table has many"), span, "");
+            self.say(report.help(format!(
+                "declare it with an index: `{name}[i] = [...]`, or with its own: `{name}[1..3] = [...]`"
+            )));
+            return vec![None; parts];
+        }
+        let tree = self.input.tree;
+        match &tree.exprs[value.0 as usize].kind {
+            ExprKind::Call(f, arguments) => vec![self.csv(f, arguments, span)],
+            ExprKind::Quantity(inner, _) => self.tables(name, *inner, rank, dim, place),
+            _ => match self.entries(value, rank) {
+                Some((list, shape)) => {
+                    let mut columns: Vec<Vec<Body>> = vec![Vec::with_capacity(list.len()); parts];
+                    for entry in list {
+                        let bodies = self.within_scope(None, |b| b.bodies(entry, place, dim));
+                        for (column, body) in columns.iter_mut().zip(bodies) {
+                            column.push(body);
+                        }
+                    }
+                    let table = |entries| Some(Table::Values { entries, shape: shape.clone(), span });
+                    columns.into_iter().map(table).collect()
+                }
+                None => vec![None; parts],
+            },
+        }
+    }
+
+    /// The entries of nested brackets, row by row, and how many there are along each axis.
+    fn entries(&mut self, value: ExprId, rank: usize) -> Option<(Vec<ExprId>, Vec<usize>)> {
+        let tree = self.input.tree;
+        let mut level = vec![value];
+        let mut shape: Vec<usize> = Vec::with_capacity(rank);
+        for depth in 0..rank {
+            let mut next = Vec::new();
+            let mut width: Option<(usize, Span)> = None;
+            for &e in &level {
+                let span = self.input.span_of(e);
+                let ExprKind::Table(list) = &tree.exprs[e.0 as usize].kind else {
+                    let headline = format!("{rank} indices need a table in {rank} levels of brackets");
+                    let report = error("E0525", headline, span, format!("no bracket at level {}", depth + 1));
+                    self.say(
+                        report.help(
+                            "each index takes one level, the last index the innermost: `K[i,j] = [[1, 2], [3, 4]]`",
+                        ),
+                    );
+                    return None;
+                };
+                match width {
+                    None => width = Some((list.len(), span)),
+                    Some((n, first)) if n != list.len() => {
+                        let headline = "the rows of a table are of one length".to_owned();
+                        let report = error("E0525", headline, span, amount(list.len())).label(first, amount(n));
+                        self.say(report.help("complete the shorter row, or drop what is too much"));
+                        return None;
+                    }
+                    Some(_) => {}
+                }
+                next.extend(list.iter().copied());
+            }
+            shape.push(width.map_or(0, |w| w.0));
+            level = next;
+        }
+        if let Some(&deeper) = level.iter().find(|e| matches!(tree.exprs[e.0 as usize].kind, ExprKind::Table(_))) {
+            let span = self.input.span_of(deeper);
+            let headline = format!("the table has more levels of brackets than the {rank} of its indices");
+            let headline = if rank == 1 {
+                "the table has a level of brackets too many for one index".to_owned()
+            } else {
+                headline
+            };
+            let report = error("E0525", headline, span, "");
+            self.say(report.help("give the declaration an index for each level: `K[i,j] = [[1, 2], [3, 4]]`"));
+            return None;
+        }
+        Some((level, shape))
+    }
+
+    fn csv(&mut self, f: &Ident, arguments: &'a [ExprId], span: Span) -> Option<Table> {
+        let tree = self.input.tree;
+        let text = |e: &ExprId| match &tree.exprs[e.0 as usize].kind {
+            ExprKind::Text(text) => Some(text.clone()),
+            _ => None,
+        };
+        let texts: Option<Vec<String>> = arguments.iter().map(text).collect();
+        match texts.as_deref() {
+            Some([file]) => Some(Table::Csv { file: file.clone(), column: None, span }),
+            Some([file, column]) => Some(Table::Csv { file: file.clone(), column: Some(column.clone()), span }),
+            _ => {
+                let report =
+                    error("E0204", "`csv` takes the name of a file, and perhaps of a column", f.span.to(span), "");
+                self.say(report.help("write `csv(\"mesh.csv\")` or `csv(\"mesh.csv\", \"from\")`"));
+                None
+            }
+        }
+    }
+
+    /// Start values from a list: a table that the start value reads.
+    pub(super) fn start_table(
+        &mut self,
+        item: &'a tree::Declared,
+        value: ExprId,
+        indexed: &Indexed,
+        dim: Dim,
+    ) -> Vec<Body> {
+        let name = &item.target.name.name;
+        let tables = self.tables(name, value, indexed.rank(), dim, Allowed::Constant);
+        let span = self.input.span_of(value);
+        let mut bodies = Vec::new();
+        for (c, table) in tables.into_iter().enumerate() {
+            let Some(table) = table else {
+                bodies.push(self.number_body(0.0, span));
+                continue;
+            };
+            let zero = self.number_body(0.0, span);
+            let constant = self.model.constants.len();
+            let tail = if dim > 0 { format!(".{}", COMPONENTS[c]) } else { String::new() };
+            self.model.constants.push(model::Given {
+                name: format!("{name}{}{tail}", "'".repeat(usize::from(item.target.primes))),
+                unit: None,
+                doc: None,
+                span: item.target.name.span,
+                value: zero,
+                bounds: None,
+                indexed: indexed.clone(),
+                table: Some(table),
+            });
+            self.uses.mark(Symbol::Constant(constant));
+            let start = self.model.terms.len() as u32;
+            let subscripts = indexed.locals.iter().map(|&l| self.push(TermKind::Index(l), span)).collect();
+            let root = self.push(TermKind::Element(Symbol::Constant(constant), 0, subscripts), span);
+            bodies.push(Body { start, end: self.model.terms.len() as u32, root });
+        }
+        bodies
+    }
+
+    /// `sum(u)`, `max(u)`: the index is missing. Tells whether it was that.
+    pub(super) fn reduction_without_index(&mut self, name: &Ident, arguments: &[ExprId], span: Span) -> bool {
+        let array = match arguments {
+            [one] => self.array_in(*one),
+            _ => None,
+        };
+        let word = name.name.as_str();
+        if array.is_none() && matches!(word, "min" | "max") {
+            return false;
+        }
+        // The same mistake, seen from inside.
+        self.reports
+            .retain(|d| d.code != "E0513" || !d.span().is_some_and(|s| span.start <= s.start && s.end <= span.end));
+        let report = error("E0515", format!("`{word}` needs the index that it runs over"), span, "");
+        let text = arguments.first().map_or("u[i]", |&e| self.input.text(self.input.span_of(e)));
+        let report = match (array, arguments) {
+            (Some((array, rank)), [one]) if self.input.plain_name(*one).is_some_and(|n| n.name == array) => {
+                let letters = ["i", "j", "k", "l"][..rank.min(4)].join(", ");
+                report.help(format!("write `{word}({letters}: {array}[{letters}])`"))
+            }
+            (_, [_]) => report.help(format!("write `{word}(i: {text})`, with the index before a `:`")),
+            _ => report.help(format!("write `{word}(i: u[i])`; single values are added with `+`")),
+        };
+        self.say(report);
+        true
+    }
+
+    /// An array that is named without its indices in an expression.
+    fn array_in(&self, e: ExprId) -> Option<(String, usize)> {
+        self.input.nodes_of(e).into_iter().find_map(|id| {
+            let name = self.input.plain_name(id)?;
+            let rank = self.names.ranks.get(name.name.as_str()).copied().filter(|&r| r > 0)?;
+            Some((name.name.clone(), rank))
+        })
+    }
+}
+
+fn amount(n: usize) -> String {
+    if n == 1 { "1 value".to_owned() } else { format!("{n} values") }
+}

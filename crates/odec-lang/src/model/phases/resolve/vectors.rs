@@ -1,0 +1,244 @@
+//! Vectors: which operations they have, and the functions that take them.
+
+use odec_ir::Span;
+
+use super::terms::Value;
+use super::{Allowed, Resolver};
+use crate::model::phases::names::FunctionItem;
+use crate::model::phases::shapes::{COMPONENTS, Dim};
+use crate::model::{self, TermId};
+use crate::report::error;
+use crate::syntax::tree::{Binary, ExprId, Ident};
+
+fn kind(dim: Dim) -> &'static str {
+    match dim {
+        0 => "a number",
+        2 => "a vector with two components",
+        _ => "a vector",
+    }
+}
+
+impl<'a> Resolver<'a> {
+    /// Something inside of this place is wrong already, so that its kind is not known.
+    fn already_wrong(&self, span: Span) -> bool {
+        let inside = |s: Span| span.start <= s.start && s.end <= span.end;
+        self.reports.list().iter().any(|d| d.is_error() && d.span().is_some_and(inside))
+            || self.uses.undeclared.values().flatten().any(|u| inside(u.span))
+    }
+
+    pub(super) fn vector_for_number(&mut self, span: Span) {
+        if self.already_wrong(span) {
+            return;
+        }
+        let report = error("E0527", "a vector stands where a number belongs", span, "a vector");
+        self.say(report.help("take a component, `p.x`, or `norm(p)`"));
+    }
+
+    /// A value of another kind than what it is given to.
+    pub(super) fn not_this_vector(&mut self, span: Span, found: Dim, expected: Dim) {
+        if self.already_wrong(span) {
+            return;
+        }
+        let headline = format!("{} is given to {}", kind(found), kind(expected));
+        let zeros = vec!["0"; usize::from(expected)].join(", ");
+        let report = error("E0527", headline, span, kind(found));
+        self.say(match expected {
+            0 => report.help("take a component, `p.x`, or `norm(p)`"),
+            _ => report.help(format!("write all components: `({zeros})`")),
+        });
+    }
+
+    /// Two operands of different kinds.
+    pub(super) fn mixed(&mut self, a: ExprId, b: ExprId, of_a: Dim, of_b: Dim, rule: &str) {
+        let (first, second) = (self.input.span_of(a), self.input.span_of(b));
+        if self.already_wrong(first) || self.already_wrong(second) {
+            return;
+        }
+        let dim = of_a.max(of_b);
+        let report = error("E0527", rule, first, kind(of_a)).label(second, kind(of_b));
+        let zeros = vec!["0"; usize::from(dim)].join(", ");
+        self.say(report.help(format!("write a vector on both sides, `({zeros})`, or take a component: `p.x`")));
+    }
+
+    pub(super) fn binary(&mut self, op: Binary, a: ExprId, b: ExprId, span: Span) -> Value {
+        let (left, right) = (self.value_of(a), self.value_of(b));
+        let name = match op {
+            Binary::Add => "add",
+            Binary::Sub => "sub",
+            Binary::Mul => "mul",
+            Binary::Div => "div",
+            Binary::Pow => "pow",
+            Binary::And => "and",
+            Binary::Or => "or",
+        };
+        let dim = match (op, left.dim(), right.dim()) {
+            (_, 0, 0) => 0,
+            (Binary::Add | Binary::Sub, m, n) if m == n => m,
+            (Binary::Add | Binary::Sub, m, n) => {
+                self.mixed(a, b, m, n, "vectors are added to vectors only");
+                return self.nothing(span);
+            }
+            (Binary::Mul, 0, n) => n,
+            (Binary::Mul | Binary::Div, m, 0) => m,
+            (Binary::Mul, ..) => {
+                let (p, q) = (self.input.text(self.input.span_of(a)), self.input.text(self.input.span_of(b)));
+                let report = error("E0528", "the product of two vectors is not one thing", span, "two vectors");
+                self.say(
+                    report.help(format!("write `dot({p}, {q})` for the number, `cross({p}, {q})` for the vector")),
+                );
+                return self.nothing(span);
+            }
+            (Binary::Pow, _, 0) => {
+                let p = self.input.text(self.input.span_of(a));
+                let report = error("E0528", "a vector has no powers", self.input.span_of(a), "a vector");
+                self.say(report.help(format!("write `dot({p}, {p})` for its square, `norm({p})^n` for other powers")));
+                return self.nothing(span);
+            }
+            (_, _, n) => {
+                let place = self.input.span_of(if n > 0 { b } else { a });
+                let report = match op {
+                    Binary::Div => error("E0528", "nothing is divided by a vector", place, "a vector")
+                        .help(format!("divide by its length: `norm({})`", self.input.text(place))),
+                    _ => error("E0527", "a vector stands where a number belongs", place, "a vector")
+                        .help("take a component, `p.x`, or `norm(p)`"),
+                };
+                self.say(report);
+                return self.nothing(span);
+            }
+        };
+        self.each(dim, span, |b, c| b.apply(name, &[left.component(c), right.component(c)], span))
+    }
+
+    /// `dot`, `cross`, `norm`.
+    pub(super) fn vector_call(&mut self, name: &'a Ident, arguments: &'a [ExprId], span: Span) -> Option<Value> {
+        let expected = match name.name.as_str() {
+            "dot" | "cross" => 2,
+            "norm" => 1,
+            _ => return None,
+        };
+        if arguments.len() != expected {
+            self.wrong_count(name, expected, arguments.len(), None, span);
+            return Some(self.nothing(span));
+        }
+        let values: Vec<Value> = arguments.iter().map(|&a| self.value_of(a)).collect();
+        for (&e, value) in arguments.iter().zip(&values) {
+            if value.dim() == 0 || value.dim() != values[0].dim() {
+                if self.already_wrong(self.input.span_of(e)) {
+                    return Some(self.nothing(span));
+                }
+                let wanted = if value.dim() == 0 {
+                    values.iter().map(|v| v.dim()).max().unwrap_or(0).max(3)
+                } else {
+                    values[0].dim()
+                };
+                let headline = format!("`{}` is given {}, and takes {}", name.name, kind(value.dim()), kind(wanted));
+                let report = error("E0527", headline, self.input.span_of(e), kind(value.dim()));
+                self.say(report.help(match name.name.as_str() {
+                    "norm" => "of a number it is `abs(x)`; a vector is written `(x, y, z)`",
+                    _ => "a vector is written `(x, y, z)`; numbers are multiplied by `*`",
+                }));
+                return Some(self.nothing(span));
+            }
+        }
+        let dim = usize::from(values[0].dim());
+        if name.name == "cross" {
+            let (a, b) = (values[0], values[1]);
+            if dim != COMPONENTS.len() {
+                let report = error("E0527", "`cross` takes vectors with three components", span, "two components");
+                self.say(report.help("write `a.x*b.y - a.y*b.x`"));
+                return Some(self.nothing(span));
+            }
+            return Some(self.each(3, span, |m, c| {
+                let (j, k) = ((c + 1) % 3, (c + 2) % 3);
+                let first = m.apply("mul", &[a.component(j), b.component(k)], span);
+                let second = m.apply("mul", &[a.component(k), b.component(j)], span);
+                m.apply("sub", &[first, second], span)
+            }));
+        }
+        let (a, b) = (values[0], values[values.len() - 1]);
+        let mut total: Option<TermId> = None;
+        for c in 0..dim {
+            let product = self.apply("mul", &[a.component(c), b.component(c)], span);
+            total = Some(match total {
+                None => product,
+                Some(before) => self.apply("add", &[before, product], span),
+            });
+        }
+        let total = total.unwrap_or(TermId(0));
+        Some(Value::Scalar(if name.name == "norm" { self.apply("sqrt", &[total], span) } else { total }))
+    }
+
+    /// The number of components of what a call gives.
+    pub(super) fn called_shape(&mut self, function: usize, shapes: &[Dim]) -> Dim {
+        self.shapes.call_shape(function, shapes, &mut self.instances.calls, 0)
+    }
+
+    /// The function of the model that a call with arguments of these shapes means: the first of its components.
+    pub(super) fn instance(&mut self, function: usize, shapes: &[Dim], dim: Dim) -> usize {
+        let key = (function, shapes.to_vec());
+        if let Some(&first) = self.instances.firsts.get(&key) {
+            return first;
+        }
+        // Numbers alone are the function itself, in the order of the text.
+        let first = if dim == 0 && shapes.iter().all(|&s| s == 0) { function } else { self.model.functions.len() };
+        if first != function {
+            let declared = self.model.functions[function].clone();
+            for letter in COMPONENTS.iter().take(usize::from(dim.max(1))) {
+                let mut copy = declared.clone();
+                if dim > 0 {
+                    copy.name = format!("{}.{}", declared.name, letter);
+                }
+                self.model.functions.push(copy);
+            }
+        }
+        self.instances.firsts.insert(key.clone(), first);
+        self.instances.pending.push(key);
+        first
+    }
+
+    /// Resolves the bodies of all functions that are called, for the shapes that they are called with; those that are
+    /// never called for numbers.
+    pub(super) fn resolve_functions(&mut self, functions: &[FunctionItem<'a>]) {
+        self.resolve_pending(functions);
+        let called: std::collections::HashSet<usize> = self.instances.firsts.keys().map(|k| k.0).collect();
+        for (other, f) in functions.iter().enumerate() {
+            if called.contains(&other) || self.uses.functions.contains(&other) {
+                continue;
+            }
+            // A function of vectors that nobody calls: what it takes is not known.
+            let shapes = vec![0; f.arguments.len()];
+            let before = self.reports.list().len();
+            self.instances.firsts.insert((other, shapes.clone()), other);
+            self.resolve_instance(functions, other, &shapes);
+            self.reports.retain_after(before, |d| !["E0527", "E0528", "E0532"].contains(&d.code.code));
+            self.resolve_pending(functions);
+        }
+    }
+
+    fn resolve_pending(&mut self, functions: &[FunctionItem<'a>]) {
+        while let Some((function, shapes)) = self.instances.pending.pop() {
+            self.resolve_instance(functions, function, &shapes);
+        }
+    }
+
+    fn resolve_instance(&mut self, functions: &[FunctionItem<'a>], function: usize, shapes: &[Dim]) {
+        let f = &functions[function];
+        let Some(&first) = self.instances.firsts.get(&(function, shapes.to_vec())) else { return };
+        let dim = self.called_shape(function, shapes);
+        let place = Allowed::Function(f.name, f.arguments);
+        self.instances.arguments = shapes.to_vec();
+        let bodies = self.within_scope(None, |b| b.bodies(f.body, place, dim));
+        let mut names = Vec::new();
+        for (argument, &shape) in f.arguments.iter().zip(shapes) {
+            match shape {
+                0 => names.push(argument.name.clone()),
+                n => names.extend(COMPONENTS[..usize::from(n)].iter().map(|c| format!("{}.{c}", argument.name))),
+            }
+        }
+        for (c, value) in bodies.into_iter().enumerate() {
+            let target: &mut model::Function = &mut self.model.functions[first + c];
+            target.value = value;
+            target.arguments.clone_from(&names);
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! What depends on what: orders of evaluation, and names that depend on themselves.
+
+use odec_ir::Span;
+
+use crate::diagnostic::Diagnostic;
+use crate::model::phases::reports::Reports;
+use crate::model::{Body, Level, Model, Start, Table, TermKind};
+use crate::order::{components, is_cycle};
+use crate::report::{Build, error};
+
+/// Orders of evaluation of constants, definitions, functions and start values; cycles are errors.
+pub(super) fn find(model: Model, reports: &mut Reports) -> Model {
+    let mut cycles = Cycles { model, reports };
+    cycles.find();
+    cycles.model
+}
+
+/// The model as far as its orders of evaluation are known.
+struct Cycles<'a> {
+    model: Model,
+    reports: &'a mut Reports,
+}
+
+impl Cycles<'_> {
+    fn say(&mut self, report: Diagnostic) {
+        self.reports.say(report);
+    }
+
+    fn find(&mut self) {
+        self.check_functions();
+        let constants = self.dependencies(self.model.constants.iter().map(|c| c.value).collect(), Model::constant_read);
+        let constants = self.with_extents(constants);
+        let names: Vec<(String, Span)> = self.model.constants.iter().map(|c| (c.name.clone(), c.span)).collect();
+        self.model.constant_order = self.order(&constants, &names, "E0209", "constant", "constants");
+        let definitions =
+            self.dependencies(self.model.definitions.iter().map(|d| d.value).collect(), Model::definition_read);
+        let names: Vec<(String, Span)> = self.model.definitions.iter().map(|d| (d.name.clone(), d.span)).collect();
+        self.model.definition_order = self.order(&definitions, &names, "E0209", "definition", "definitions");
+        self.model.definition_levels = vec![Level::Constant; self.model.definitions.len()];
+        for i in self.model.definition_order.clone() {
+            self.model.definition_levels[i] = self.model.level(self.model.definitions[i].value);
+        }
+        if self.reports.sound() {
+            self.check_start_order();
+        }
+    }
+
+    fn dependencies(&self, bodies: Vec<Body>, which: impl Fn(&TermKind) -> Option<usize>) -> Vec<Vec<usize>> {
+        let of = |body: Body| {
+            let mut list: Vec<usize> = self.model.terms[body.range()].iter().filter_map(|t| which(&t.kind)).collect();
+            list.sort_unstable();
+            list.dedup();
+            list
+        };
+        bodies.into_iter().map(of).collect()
+    }
+
+    /// A constant with axes depends on the constants in their ranges, and one that reduces on those of its reductions.
+    fn with_extents(&self, mut edges: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
+        let model = &self.model;
+        let constants_in = |body: Body, list: &mut Vec<usize>| {
+            list.extend(model.terms[body.range()].iter().filter_map(|t| Model::constant_read(&t.kind)));
+        };
+        for (constant, list) in model.constants.iter().zip(&mut edges) {
+            let mut ranges = constant.indexed.axes.clone();
+            for term in &model.terms[constant.value.range()] {
+                if let TermKind::Reduce { locals, .. } = &term.kind {
+                    ranges.extend(locals.iter().map(|&l| model.locals[l].range.clone()));
+                }
+            }
+            for (first, last) in ranges.iter().filter_map(|d| model.range_of(d)) {
+                constants_in(first, list);
+                constants_in(last, list);
+            }
+            if let Some(Table::Values { entries, .. }) = &constant.table {
+                entries.iter().for_each(|&e| constants_in(e, list));
+            }
+            list.sort_unstable();
+            list.dedup();
+        }
+        edges
+    }
+
+    fn check_functions(&mut self) {
+        let calls = self.dependencies(self.model.functions.iter().map(|f| f.value).collect(), |k| match k {
+            TermKind::Call(i, _) => Some(*i),
+            _ => None,
+        });
+        let names: Vec<(String, Span)> = self.model.functions.iter().map(|f| (f.name.clone(), f.span)).collect();
+        for component in components(&calls) {
+            if is_cycle(&component, &calls) {
+                let report = cycle(&component, &calls, &names, "E0206", "function", "functions");
+                self.say(
+                    report.help(
+                        "a function is inlined where it is called, so it cannot call itself; write the formula out",
+                    ),
+                );
+            }
+        }
+    }
+
+    fn order(
+        &mut self,
+        edges: &[Vec<usize>],
+        names: &[(String, Span)],
+        code: &'static str,
+        one: &str,
+        many: &str,
+    ) -> Vec<usize> {
+        let mut order = Vec::with_capacity(edges.len());
+        for component in components(edges) {
+            if is_cycle(&component, edges) {
+                let report = cycle(&component, edges, names, code, one, many);
+                self.say(report.help("a value cannot depend on itself; is one of them a `state`, or a parameter?"));
+            }
+            order.extend(component);
+        }
+        order
+    }
+
+    /// Start values may use definitions and other start values; those that are needed, each after those it uses.
+    fn check_start_order(&mut self) {
+        let definitions = self.model.definitions.len();
+        let mut starts: Vec<Start> = (0..definitions).map(Start::Definition).collect();
+        let mut first = Vec::new();
+        for (i, state) in self.model.states.iter().enumerate() {
+            first.push(starts.len());
+            starts.extend((0..state.order).map(|k| Start::State(i, k)));
+        }
+        let mut edges = Vec::with_capacity(starts.len());
+        for start in &starts {
+            let body = match *start {
+                Start::Definition(i) => self.model.definitions[i].value,
+                Start::State(i, k) => self.model.states[i].initial[usize::from(k)],
+            };
+            let mut list = Vec::new();
+            for term in &self.model.terms[body.range()] {
+                list.extend(Model::definition_read(&term.kind));
+                match Model::state_read(&term.kind) {
+                    Some((i, k)) if k < self.model.states[i].order => list.push(first[i] + usize::from(k)),
+                    Some((i, k)) if matches!(start, Start::State(..)) => {
+                        let name = self.model.states[i].derivative(k);
+                        let report = error(
+                            "E0316",
+                            format!("a start value depends on `{name}`, which the equations give"),
+                            term.span,
+                            "",
+                        )
+                        .help("start values may use parameters, definitions and other start values");
+                        self.reports.say(report);
+                    }
+                    _ => {}
+                }
+            }
+            list.sort_unstable();
+            list.dedup();
+            edges.push(list);
+        }
+        let names: Vec<(String, Span)> = starts.iter().map(|s| self.start_name(*s)).collect();
+        let mut needed = vec![false; starts.len()];
+        let mut open: Vec<usize> = (definitions..starts.len()).collect();
+        while let Some(i) = open.pop() {
+            if !std::mem::replace(&mut needed[i], true) {
+                open.extend(&edges[i]);
+            }
+        }
+        for component in components(&edges) {
+            let component: Vec<usize> = component.into_iter().filter(|&i| needed[i]).collect();
+            if component.is_empty() {
+                continue;
+            }
+            if is_cycle(&component, &edges) {
+                let report = cycle(&component, &edges, &names, "E0306", "start value", "start values");
+                self.say(
+                    report
+                        .help("in a start value a state stands for its own start value: give one of them as a number"),
+                );
+            }
+            for i in component {
+                if let Start::Definition(d) = starts[i]
+                    && self.model.definition_levels[d] == Level::Rate
+                {
+                    let d = &self.model.definitions[d];
+                    let report = error(
+                        "E0316",
+                        format!(
+                            "a start value depends on `{}`, which depends on a derivative that the equations give",
+                            d.name
+                        ),
+                        d.span,
+                        "",
+                    )
+                    .help("start values may use parameters, definitions of states and other start values");
+                    self.reports.say(report);
+                }
+                self.model.start_order.push(starts[i]);
+            }
+        }
+    }
+
+    fn start_name(&self, start: Start) -> (String, Span) {
+        match start {
+            Start::Definition(i) => (self.model.definitions[i].name.clone(), self.model.definitions[i].span),
+            Start::State(i, k) => {
+                let state = &self.model.states[i];
+                (state.derivative(k), if k == 0 { state.span } else { self.model.span(state.initial[usize::from(k)]) })
+            }
+        }
+    }
+}
+
+/// The shortest round of a component, every member with its place.
+fn cycle(
+    component: &[usize],
+    edges: &[Vec<usize>],
+    names: &[(String, Span)],
+    code: &'static str,
+    one: &str,
+    many: &str,
+) -> Diagnostic {
+    let round = round(component, edges);
+    let name = |i: usize| names[i].0.as_str();
+    let uses = |i: usize| {
+        let next = round.iter().position(|&j| j == i).map_or(i, |at| round[(at + 1) % round.len()]);
+        format!("`{}` uses `{}`", name(i), name(next))
+    };
+    let first = round[0];
+    let headline = if round.len() == 1 {
+        format!("the {one} `{}` depends on itself", name(first))
+    } else {
+        format!("the {many} {} depend on one another", crate::suggest::list(round.iter().map(|&i| name(i))))
+    };
+    let mut report = error(code, headline, names[first].1, uses(first));
+    for &i in round.iter().skip(1).take(crate::report::MAX_LABELS - 1) {
+        report = report.label(names[i].1, uses(i));
+    }
+    let rest = round.iter().skip(crate::report::MAX_LABELS).map(|&i| names[i].1);
+    report.also_all(rest, "also in the round")
+}
+
+/// A shortest way from the first member back to itself.
+fn round(component: &[usize], edges: &[Vec<usize>]) -> Vec<usize> {
+    let start = component[0];
+    let inside: std::collections::HashSet<usize> = component.iter().copied().collect();
+    let mut from: std::collections::HashMap<usize, usize> = std::collections::HashMap::new();
+    let mut queue = std::collections::VecDeque::from([start]);
+    while let Some(i) = queue.pop_front() {
+        for &j in &edges[i] {
+            if j == start {
+                let mut way = vec![i];
+                let mut at = i;
+                while at != start {
+                    at = from[&at];
+                    way.push(at);
+                }
+                way.reverse();
+                return way;
+            }
+            if inside.contains(&j) && !from.contains_key(&j) {
+                from.insert(j, i);
+                queue.push_back(j);
+            }
+        }
+    }
+    component.to_vec()
+}

@@ -1,0 +1,44 @@
+//! The last phases: from a model whose expressions are terms to one that can run. They look at the model alone, so
+//! that they serve every front end.
+
+mod cycles;
+mod orders;
+mod owners;
+pub(crate) mod runs;
+
+use odec_ir::Span;
+
+use super::reports::Reports;
+use crate::diagnostic::Diagnostic;
+use crate::model::{Body, Model};
+use crate::source::Source;
+pub(crate) use orders::two_equations;
+
+/// A start value as it is declared.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StartValue {
+    /// An element of [`Model::states`].
+    pub state: usize,
+    /// Of which derivative.
+    pub order: u8,
+    /// The value, if there is one.
+    pub value: Option<Body>,
+    /// What is declared.
+    pub span: Span,
+    /// The empty place after the declaration.
+    pub end: Span,
+}
+
+/// Finds the order of each state with its start values, the orders of evaluation, and whose equation each is. With an
+/// error the model is as far as that.
+pub(crate) fn order(model: Model, starts: &[StartValue], source: &Source) -> (Model, Vec<Diagnostic>) {
+    let mut reports = Reports::default();
+    let mut model = orders::find(model, starts, source, &mut reports);
+    if reports.sound() {
+        model = cycles::find(model, &mut reports);
+    }
+    if reports.sound() {
+        model = owners::find(model, &mut reports);
+    }
+    (model, reports.into_list())
+}

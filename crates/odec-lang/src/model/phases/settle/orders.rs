@@ -1,0 +1,303 @@
+//! States against equations: the order of each state, its start values, and whether every state has its equation.
+
+use odec_ir::Span;
+
+use super::StartValue;
+use crate::diagnostic::Diagnostic;
+use crate::model::phases::reports::Reports;
+use crate::model::{Body, Model, TermKind};
+use crate::report::{Build, error};
+use crate::source::Source;
+
+/// Orders, start values, derivatives of too high an order.
+pub(super) fn find(model: Model, starts: &[StartValue], source: &Source, reports: &mut Reports) -> Model {
+    let mut orders = Orders { model, reports };
+    if orders.model.states.is_empty() {
+        orders.no_states(&source.text);
+        return orders.model;
+    }
+    let places = orders.find_orders();
+    if orders.reports.sound() {
+        orders.check_primes(&places);
+        orders.check_starts(starts, &places);
+    }
+    orders.model
+}
+
+/// The model as far as its orders are known.
+struct Orders<'a> {
+    model: Model,
+    reports: &'a mut Reports,
+}
+
+impl Orders<'_> {
+    fn say(&mut self, report: Diagnostic) {
+        self.reports.say(report);
+    }
+
+    fn no_states(&mut self, text: &str) {
+        let end = text.trim_end().len();
+        let start = text[..end].rfind('\n').map_or(0, |n| n + 1);
+        let report =
+            error("E0314", "the model has no states", Span::new(start, end), "nothing changes with time up to here");
+        self.say(
+            report.help(
+                "declare what changes, with its start value, and give its derivative: `state x = 1` and `x' = -x`",
+            ),
+        );
+    }
+
+    /// The order of each state is that of its highest derivative on a left side, else on a right side. Returns for
+    /// each state the place that decides; reports states of which no derivative is in any equation.
+    fn find_orders(&mut self) -> Vec<Option<Span>> {
+        let n = self.model.states.len();
+        let mut left: Vec<(u8, Option<Span>)> = vec![(0, None); n];
+        let mut right = left.clone();
+        let scan = |body: Body, into: &mut Vec<(u8, Option<Span>)>| {
+            for term in &self.model.terms[body.range()] {
+                if let Some((i, k)) = Model::state_read(&term.kind)
+                    && k > into[i].0
+                {
+                    into[i] = (k, Some(term.span));
+                }
+            }
+        };
+        for equation in &self.model.equations {
+            scan(equation.lhs, &mut left);
+            scan(equation.rhs, &mut right);
+        }
+        let mut places = Vec::with_capacity(n);
+        let mut without: Vec<usize> = Vec::new();
+        for i in 0..n {
+            let (order, place) = if left[i].0 > 0 { left[i] } else { right[i] };
+            if order == 0 {
+                without.push(i);
+            }
+            self.model.states[i].order = order.max(1);
+            places.push(place);
+        }
+        // An equation without any derivative is the likely owner of a state without equation.
+        let algebraic = self.model.equations.iter().find(|e| {
+            let mut terms = self.model.terms[e.lhs.range()].iter().chain(&self.model.terms[e.rhs.range()]);
+            !terms.any(|t| matches!(Model::state_read(&t.kind), Some((_, k)) if k > 0))
+        });
+        if let Some(equation) = algebraic {
+            // A definition in it may still hold a derivative; the equation is looked at again when it is solved.
+            if !without.is_empty() {
+                let span = equation.span;
+                let report = error(
+                    "E0503",
+                    "an equation without a derivative is not part of this version",
+                    span,
+                    "this is an algebraic equation",
+                )
+                .also_all(
+                    without.iter().map(|&i| self.model.states[i].span),
+                    "this state has no equation for its derivative",
+                )
+                .help("write the derivative of a state with a prime, `x' = ...`; algebraic unknowns come later");
+                self.say(report);
+            }
+        } else if let Some((&first, rest)) = without.split_first() {
+            self.report_without_equation(first, rest);
+        }
+        places
+    }
+
+    /// One diagnostic for all states without an equation; if a second equation of another state stands where the
+    /// missing one is expected, it is that one.
+    fn report_without_equation(&mut self, first: usize, rest: &[usize]) {
+        let name = self.model.states[first].name.clone();
+        if rest.is_empty() {
+            let targets: Vec<Option<usize>> = self.model.equations.iter().map(|e| e.target).collect();
+            let twice = targets.iter().flatten().find(|t| targets.iter().filter(|u| *u == &Some(**t)).count() > 1);
+            if let Some(&other) = twice {
+                let report = two_equations(&self.model, other, Some(first));
+                self.say(report);
+                return;
+            }
+        }
+        // The components of a vector are one state to the reader.
+        let whole = |i: usize| {
+            let name = &self.model.states[i].name;
+            name.split('.').next().unwrap_or(name).to_owned()
+        };
+        let mut names: Vec<String> = std::iter::once(first).chain(rest.iter().copied()).map(whole).collect();
+        names.dedup();
+        let name = if names.len() == 1 { names[0].clone() } else { name };
+        let headline = if names.len() == 1 {
+            format!("the state `{name}` has no equation")
+        } else {
+            format!("the states {} have no equations", crate::suggest::list(names.iter().map(String::as_str)))
+        };
+        let report = error("E0303", headline, self.model.states[first].span, "declared here")
+            .also_all(rest.iter().map(|&i| self.model.states[i].span), "declared here");
+        let derivative = self.model.definitions.iter().find(|d| rest.is_empty() && reads_as_derivative(&d.name, &name));
+        if let Some(d) = derivative {
+            let prime = format!("{name}'");
+            let report = report
+                .label(d.span, "this defines a value of its own")
+                .help(format!("its derivative is written `{prime}`"))
+                .fix(d.span, prime);
+            self.say(report);
+            return;
+        }
+        let report = report.help(format!(
+            "add the equation for its derivative, `{name}' = ...`, or make it a `param` if it does not change"
+        ));
+        self.say(report);
+    }
+
+    /// Uses of derivatives of a higher order than the equations give.
+    fn check_primes(&mut self, places: &[Option<Span>]) {
+        let mut said = Vec::new();
+        for index in 0..self.model.terms.len() {
+            let term = &self.model.terms[index];
+            if let TermKind::State(i, k) = term.kind {
+                let order = self.model.states[i].order;
+                if k > order && !said.contains(&i) {
+                    said.push(i);
+                    let state = &self.model.states[i];
+                    let mut report = error(
+                        "E0311",
+                        format!(
+                            "`{}` is of a higher order than the equation for `{}`",
+                            state.derivative(k),
+                            state.name
+                        ),
+                        term.span,
+                        "",
+                    );
+                    if let Some(place) = places[i] {
+                        report = report.label(place, format!("the equation gives `{}`", state.derivative(order)));
+                    }
+                    let help = format!("drop a prime here, or give an equation for `{}`", state.derivative(k));
+                    self.say(report.help(help));
+                }
+            }
+        }
+    }
+
+    fn check_starts(&mut self, starts: &[StartValue], places: &[Option<Span>]) {
+        let several_orders = self.model.states.iter().filter(|s| s.order > 1).count();
+        let mut of_state: Vec<Vec<&StartValue>> = vec![Vec::new(); self.model.states.len()];
+        for start in starts {
+            of_state[start.state].push(start);
+        }
+        for (i, (place, items)) in places.iter().zip(of_state).enumerate() {
+            let order = self.model.states[i].order;
+            let mut initial = Vec::new();
+            for k in 0..order {
+                match items.iter().find(|s| s.order == k).and_then(|s| s.value) {
+                    Some(body) => initial.push(body),
+                    None => {
+                        let last = items.iter().max_by_key(|s| s.order).map(|s| s.end);
+                        self.missing_start(i, k, last, *place, several_orders > 1);
+                        break;
+                    }
+                }
+            }
+            if let Some(extra) = items.iter().find(|s| s.order >= order) {
+                self.extra_start(i, extra, *place);
+            }
+            self.model.states[i].initial = initial;
+        }
+    }
+
+    fn extra_start(&mut self, state: usize, extra: &StartValue, place: Option<Span>) {
+        let state = &self.model.states[state];
+        let name = state.derivative(extra.order);
+        let report = match place {
+            Some(place) => error(
+                "E0312",
+                format!("`{name}` has a start value, but its equation gives `{}`", state.derivative(state.order)),
+                place,
+                format!("this makes `{}` follow from the equation", state.derivative(state.order)),
+            ),
+            None => error("E0312", format!("`{name}` has a start value"), extra.span, ""),
+        };
+        let report = report.label(extra.span, "the start value").help(format!(
+            "write `{}` in the equation if it is of order {}, or drop the start value",
+            state.derivative(extra.order + 1),
+            extra.order + 1
+        ));
+        self.say(report);
+    }
+
+    fn missing_start(&mut self, state: usize, k: u8, after: Option<Span>, place: Option<Span>, usual: bool) {
+        let state = &self.model.states[state];
+        let name = state.derivative(k);
+        let headline = format!("`{name}` has no start value");
+        let used = self.model.terms.iter().filter_map(|t| Model::state_read(&t.kind));
+        let lower_used = used.clone().any(|(i, j)| self.model.states[i].name == state.name && j == k && k > 0);
+        let at_declaration = k == 0 || usual || lower_used;
+        let report = match place {
+            Some(place) if !at_declaration => error(
+                "E0305",
+                headline,
+                place,
+                format!("this makes `{}` an unknown of order {}", state.name, state.order),
+            )
+            .label(state.span, "declared here"),
+            Some(place) if k > 0 => error("E0305", headline, state.span, "declared here")
+                .label(place, format!("the equation gives `{}`", state.derivative(state.order))),
+            _ => error("E0305", headline, state.span, "declared here"),
+        };
+        let report = match after {
+            Some(after) if k > 0 => report
+                .help(format!("write `, {name} = 0` after it, with the value it has at the start"))
+                .fix(after, format!(", {name} = 0")),
+            _ => report.help(format!("write `{name} = 0`, with the value it has at the start")),
+        };
+        self.say(report);
+    }
+}
+
+fn count(n: usize) -> String {
+    match n {
+        2 => "two".to_owned(),
+        3 => "three".to_owned(),
+        n => n.to_string(),
+    }
+}
+
+/// Two equations whose left side is the derivative of one state; `missing` has none.
+pub(crate) fn two_equations(model: &Model, state: usize, missing: Option<usize>) -> Diagnostic {
+    let name = &model.states[state].name;
+    let places: Vec<(usize, Span)> = model
+        .equations
+        .iter()
+        .enumerate()
+        .filter(|(_, e)| e.target == Some(state))
+        .map(|(i, e)| (i, model.span(e.lhs)))
+        .collect();
+    // The one that stands where the equation of the missing state is expected, else the last.
+    let odd = match missing {
+        Some(m) => places.iter().min_by_key(|(i, _)| i.abs_diff(m)),
+        None => places.last(),
+    };
+    let Some(&(odd, span)) = odd else {
+        return Diagnostic::error("E0304", format!("`{name}` has two equations"));
+    };
+    let mut report = error("E0304", format!("`{name}` has {} equations", count(places.len())), span, "one of them");
+    report = report.also_all(places.iter().filter(|p| p.0 != odd).map(|p| p.1), "another one");
+    match missing {
+        Some(m) => {
+            let other = &model.states[m];
+            report
+                .label(other.span, "this state has none")
+                .help(format!("is one of them meant to be the equation for `{}'`?", other.name))
+        }
+        None => report.help("a state has one equation: add the right sides, or drop one"),
+    }
+}
+
+/// `dx`, `dxdt`, `dx_dt`, `xdot`, `x_dot`, `Dx`, `ẋ`: how the derivative of `state` is called elsewhere.
+fn reads_as_derivative(name: &str, state: &str) -> bool {
+    let plain: String = name.chars().filter(|c| *c != '_').collect();
+    let state: String = state.chars().filter(|c| *c != '_').collect();
+    let dotted = plain.strip_prefix(['d', 'D']).map(|rest| rest.strip_suffix("dt").unwrap_or(rest)) == Some(&state)
+        || plain.strip_suffix("dot") == Some(&state)
+        || plain.strip_suffix('\u{307}') == Some(&state);
+    dotted || matches!((plain.as_str(), state.as_str()), ("ẋ", "x") | ("ẏ", "y") | ("ż", "z") | ("ṙ", "r"))
+}

@@ -1,0 +1,127 @@
+//! Whose equation it is, where a left side is more than a derivative: the array whose highest derivative stands at
+//! the plain indices, or, where several do, the one that has no other equation there.
+
+use crate::model::phases::reports::Reports;
+use crate::model::{Model, Overrides, Place, Symbol, TermKind, Values};
+use crate::report::error;
+
+/// A state and the elements of it that an equation may be for.
+type Candidate = (usize, Vec<Place>);
+
+/// Finds the state and the elements of every equation whose left side is not that alone.
+pub(super) fn find(mut model: Model, reports: &mut Reports) -> Model {
+    let mut owners: Vec<(usize, Candidate)> = Vec::new();
+    let mut open: Vec<(usize, Vec<Candidate>)> = Vec::new();
+    for (e, equation) in model.equations.iter().enumerate() {
+        if equation.target.is_some() {
+            continue;
+        }
+        let each = equation.place.iter().filter_map(|p| match p {
+            Place::Each(local) => Some(*local),
+            Place::At(_) => None,
+        });
+        let locals: Vec<usize> = each.collect();
+        let left = model.candidates(equation.lhs.range(), &locals);
+        let all = if left.is_empty() { model.candidates(equation.rhs.range(), &locals) } else { left };
+        match &all[..] {
+            [one] => owners.push((e, one.clone())),
+            [] if locals.is_empty() => {}
+            [] => {
+                let names = crate::suggest::list(locals.iter().map(|&l| model.locals[l].name.as_str()));
+                let headline = format!("this equation is for every {names}, and gives no derivative at these indices");
+                let report = error("E0531", headline, equation.span, "");
+                reports.say(
+                    report.help("write the highest derivative at the plain indices on the left side: `u[i]' = ...`"),
+                );
+            }
+            _ => open.push((e, all)),
+        }
+    }
+    if !open.is_empty() {
+        let values = model.values(&Overrides::default()).ok();
+        let fixed = model
+            .equations
+            .iter()
+            .enumerate()
+            .filter_map(|(e, equation)| equation.target.map(|state| (e, (state, equation.place.clone()))));
+        let mut taken: Vec<(usize, Candidate)> = fixed.chain(owners.iter().cloned()).collect();
+        while !open.is_empty() {
+            for (_, all) in &mut open {
+                let free = |c: &Candidate| !taken.iter().any(|(_, t)| model.meet(c, t, values.as_ref()));
+                let left: Vec<Candidate> = all.iter().filter(|c| free(c)).cloned().collect();
+                // One that is left with none keeps the first: what it meets is said with the sizes.
+                *all = if left.is_empty() { all[..1].to_vec() } else { left };
+            }
+            let next = open.iter().position(|(_, all)| all.len() == 1).unwrap_or(0);
+            let (e, all) = open.remove(next);
+            let owner = (e, all[0].clone());
+            taken.push(owner.clone());
+            owners.push(owner);
+        }
+    }
+    for (e, (state, place)) in owners {
+        model.equations[e].owner = Some(state);
+        model.equations[e].place = place;
+    }
+    model
+}
+
+impl Model {
+    /// The states whose highest derivative at exactly these indices (or, with none, at fixed ones) is in an
+    /// expression.
+    fn candidates(&self, terms: std::ops::Range<usize>, locals: &[usize]) -> Vec<Candidate> {
+        let mut found: Vec<Candidate> = Vec::new();
+        for term in &self.terms[terms] {
+            let candidate = match &term.kind {
+                TermKind::State(i, k) if *k == self.states[*i].order && locals.is_empty() => (*i, Vec::new()),
+                TermKind::Element(Symbol::State(i), k, subscripts) if *k == self.states[*i].order => {
+                    let mut each = Vec::new();
+                    let place = subscripts.iter().map(|&s| {
+                        let body = self.subtree(s);
+                        match self.term(s).kind {
+                            TermKind::Index(local) if locals.contains(&local) => {
+                                each.push(local);
+                                Some(Place::Each(local))
+                            }
+                            _ if self.level(body) == crate::model::Level::Constant && !self.has_elements(body) => {
+                                Some(Place::At(body))
+                            }
+                            _ => None,
+                        }
+                    });
+                    let Some(place) = place.collect::<Option<Vec<Place>>>() else { continue };
+                    let count = each.len();
+                    each.sort_unstable();
+                    each.dedup();
+                    if each.len() != count || count != locals.len() {
+                        continue;
+                    }
+                    (*i, place)
+                }
+                _ => continue,
+            };
+            if !found.contains(&candidate) {
+                found.push(candidate);
+            }
+        }
+        found
+    }
+
+    /// Two places have an element in common, as far as the sizes are known.
+    fn meet(&self, a: &Candidate, b: &Candidate, values: Option<&Values>) -> bool {
+        if a.0 != b.0 {
+            return false;
+        }
+        let range = |p: &Place| match p {
+            Place::Each(local) => self.bounds_of(&self.locals[*local].range, values?).map(|r| (r.0 as f64, r.1 as f64)),
+            Place::At(body) => {
+                let at = self.number(*body, values?);
+                Some((at, at))
+            }
+        };
+        a.1.iter().zip(&b.1).all(|(x, y)| match (range(x), range(y)) {
+            (Some(x), Some(y)) => x.0.max(y.0) <= x.1.min(y.1),
+            _ => true,
+        })
+    }
+}

@@ -1,0 +1,373 @@
+//! Names that are declared nowhere or twice, once all of them are known: the odd one out is the primary place, and
+//! consequences are left out.
+
+use odec_ir::Span;
+
+use super::Input;
+use super::names::{MATHEMATICAL, Names};
+use super::reports::Reports;
+use super::resolve::{Resolved, Use, UseKind, builtin};
+use crate::diagnostic::Diagnostic;
+use crate::model::Symbol;
+use crate::report::{Build, error};
+use crate::suggest;
+
+/// Words that begin a declaration.
+const DECLARING: &[&str] = &["state", "param", "const", "output"];
+
+/// Longest name that is tried as a product without its sign, in bytes.
+const MAX_GLUED: usize = 40;
+
+/// Most undeclared names that are said: each is compared with all declared ones.
+const MAX_UNDECLARED: usize = 100;
+
+/// A pair of names of which one is probably a misspelling of the other.
+struct Misspelling {
+    declared: String,
+    span: Span,
+}
+
+struct Judge<'a> {
+    input: Input<'a>,
+    names: &'a Names<'a>,
+    resolved: &'a Resolved,
+    reports: Reports,
+    /// There is one undeclared name and no other.
+    only_undeclared: bool,
+}
+
+impl Judge<'_> {
+    fn say(&mut self, diagnostic: Diagnostic) {
+        self.reports.say(diagnostic);
+    }
+
+    fn find(&mut self) {
+        self.report_primed_definitions();
+        let (names, resolved) = (self.names, self.resolved);
+        let mut undeclared: Vec<(&String, Vec<Use>)> =
+            resolved.uses.undeclared.iter().map(|(name, uses)| (name, uses.clone())).collect();
+        undeclared.sort_by_key(|(_, uses)| uses.iter().map(|u| u.span).min());
+        let doubled = &names.doubled;
+        // A name that is declared twice while another one is missing: one of the two was meant to be that one.
+        let mut explained = None;
+        if let ([twice], [(missing, _)]) = (&doubled[..], &undeclared[..])
+            && (suggest::near(&twice.name, missing).is_some() || missing.chars().count() == 1)
+        {
+            explained = Some((*missing).clone());
+        }
+        for twice in doubled {
+            if self.names.broken.contains(twice.name.as_str()) {
+                continue;
+            }
+            let report = match twice.first {
+                Some(first) => error("E0202", format!("`{}` is declared twice", twice.name), twice.again, "here again")
+                    .label(first, "here first"),
+                None => error(
+                    "E0202",
+                    format!("`{}` is the independent variable", twice.name),
+                    twice.again,
+                    "declared here as something else",
+                ),
+            };
+            self.say(match (&explained, twice.first) {
+                (Some(missing), _) => {
+                    report.help(format!("`{missing}` is not declared: is one of the two meant to be it?"))
+                }
+                (None, Some(_)) => report.help("every name is declared once: drop one, or rename one"),
+                (None, None) => {
+                    report.help("choose another name, or name the independent variable otherwise: `time s`")
+                }
+            });
+        }
+        if let Some(missing) = explained {
+            undeclared.retain(|(name, _)| **name != missing);
+        }
+        self.only_undeclared = undeclared.len() == 1;
+        undeclared.truncate(MAX_UNDECLARED);
+        for (name, mut uses) in undeclared {
+            uses.sort_by_key(|u| u.span);
+            self.report_undeclared(name, &uses);
+        }
+    }
+
+    /// A definition whose derivative is used was meant to be a state.
+    fn report_primed_definitions(&mut self) {
+        let resolved = self.resolved;
+        for (&i, spans) in &resolved.uses.primed {
+            let definition = &resolved.model.definitions[i];
+            let (name, span) = (definition.name.clone(), definition.span);
+            let plain = self.input.tree.statements.iter().any(|s| match &s.kind {
+                crate::syntax::tree::StatementKind::Equation { lhs, .. } => self.input.span_of(*lhs) == span,
+                _ => false,
+            });
+            let report = if plain {
+                let start = Span { end: span.start, ..span };
+                error(
+                    "E0302",
+                    format!("`{name}` has a derivative but is not declared as a state"),
+                    span,
+                    "this line defines a value",
+                )
+                .also_all(spans.iter().copied(), "its derivative is used here")
+                .help(format!("write `state {name} = ...` if this is its start value"))
+                .fix(start, "state ")
+            } else {
+                let first = spans.first().copied().unwrap_or(span);
+                error(
+                    "E0302",
+                    format!("`{name}` is a definition and has no derivative"),
+                    first,
+                    "only states take a prime",
+                )
+                .label(span, "defined here")
+                .help("drop the prime")
+            };
+            self.say(report);
+        }
+    }
+
+    fn report_undeclared(&mut self, name: &str, uses: &[Use]) {
+        let Some(first) = uses.first() else { return };
+        if uses.iter().all(|u| u.kind == UseKind::Set) {
+            self.unknown_in_set(name, first.span);
+            return;
+        }
+        if uses.iter().any(|u| u.kind == UseKind::Index) && self.names.broken.is_empty() {
+            self.undeclared_index(name, uses);
+            return;
+        }
+        let left_side = uses.iter().find(|u| u.kind == UseKind::LeftSide);
+        if let Some(report) = self.missing_after_keyword(name, uses).or_else(|| self.glued_product(name, uses)) {
+            self.say(report);
+            return;
+        }
+        if let Some((odd, other)) = self.odd_declaration(name, uses) {
+            // The declaration is the odd one out: all other places agree on the undeclared name.
+            let report = error(
+                "E0201",
+                format!("`{}` is declared but `{name}` is used", odd.declared),
+                odd.span,
+                format!("is this `{name}`?"),
+            )
+            .also_all(uses.iter().map(|u| u.span), "used here")
+            .help(format!("write `{name}` in the declaration"));
+            let report = if other { report } else { report.fix(odd.span, name) };
+            self.say(report);
+            return;
+        }
+        if let Some(report) = self.exponential(name, uses).or_else(|| self.other_time(name, uses)) {
+            self.say(report);
+            return;
+        }
+        let mut near = self.near_names(name);
+        if left_side.is_some() {
+            near.retain(|n| matches!(self.resolved.model.symbols.get(n), Some(Symbol::State(_))));
+        }
+        // Of several names at the same distance, one that is used nowhere else was meant.
+        if near.len() > 1 {
+            let unused: Vec<String> = near.iter().filter(|n| self.is_unused(n)).cloned().collect();
+            if unused.len() == 1 {
+                near = unused;
+            }
+        }
+        // A line that could not be read may have declared it: only a clear misspelling is said then.
+        if !self.names.broken.is_empty() && (near.len() != 1 || self.names.broken.contains(near[0].as_str())) {
+            return;
+        }
+        let primary = left_side.map_or(first.span, |u| u.span);
+        let report = error("E0201", format!("`{name}` is not declared"), primary, "");
+        let report = report.also_all(uses.iter().map(|u| u.span).filter(|&s| s != primary), "and here");
+        let listed: Vec<&str> = near.iter().map(String::as_str).collect();
+        let report = match &listed[..] {
+            [one] if left_side.is_none() || !self.has_equation(one) => {
+                let text = (*one).to_owned();
+                let report = match self.names.declared.get(*one) {
+                    Some(&span) => report.label(span, "a similar name"),
+                    None => report,
+                };
+                let report = report.help(format!("is it `{text}`?"));
+                // of two letters one that differs is half of the name: no more than a guess
+                let certain = name.chars().count() > 2 || name.to_lowercase() == text.to_lowercase();
+                uses.iter().filter(|_| certain).fold(report, |report, u| report.fix(u.span, text.clone()))
+            }
+            [_, ..] if left_side.is_none() => report.help(format!("is it {}?", suggest::any_of(&listed))),
+            _ if left_side.is_some() => report.help(format!("declare it with its start value: `state {name} = 1`")),
+            _ if self.names.functions.contains_key(name) || builtin(name).is_some() => {
+                report.help(format!("`{name}` is a function: write `{name}(...)`"))
+            }
+            _ if name == "dt" || name.starts_with('d') && self.is_state_name(&name[1..]) => {
+                report.help("write `x' = ...`; `dx/dt` is read as a whole left side only")
+            }
+            _ => report.help(format!("declare it, `param {name} = 1`, or define it, `{name} = ...`")),
+        };
+        self.say(report);
+    }
+
+    /// `e^x` with an undeclared `e`.
+    fn exponential(&self, name: &str, uses: &[Use]) -> Option<Diagnostic> {
+        if !matches!(uses[0].kind, UseKind::Power(_)) || name != "e" {
+            return None;
+        }
+        let mut report = error("E0201", "`e` is not declared", uses[0].span, "")
+            .also_all(uses[1..].iter().map(|u| u.span), "and here")
+            .help("write `exp(x)` for the exponential function");
+        for u in uses {
+            if let UseKind::Power(exponent) = u.kind {
+                let place = self.input.span_of(exponent);
+                let text = self.input.text(place);
+                let text = text.strip_prefix('(').and_then(|s| s.strip_suffix(')')).unwrap_or(text);
+                report = report.fix(u.span.to(place), format!("exp({text})"));
+            }
+        }
+        Some(report)
+    }
+
+    /// `t` where the independent variable has another name.
+    fn other_time(&self, name: &str, uses: &[Use]) -> Option<Diagnostic> {
+        if name != "t" || uses.iter().any(|u| u.kind == UseKind::LeftSide) {
+            return None;
+        }
+        let time = &self.resolved.model.time.name;
+        let mut report = error("E0201", "`t` is not declared", uses[0].span, "")
+            .also_all(uses[1..].iter().map(|u| u.span), "and here")
+            .help(format!("the independent variable of this model is named `{time}`"));
+        for u in uses {
+            report = report.fix(u.span, time.clone());
+        }
+        Some(report)
+    }
+
+    fn is_state_name(&self, name: &str) -> bool {
+        matches!(self.resolved.model.symbols.get(name), Some(Symbol::State(_)))
+    }
+
+    fn has_equation(&self, name: &str) -> bool {
+        match self.resolved.model.symbols.get(name) {
+            Some(&Symbol::State(i)) => self.resolved.model.equations.iter().any(|e| e.target == Some(i)),
+            _ => false,
+        }
+    }
+
+    fn is_unused(&self, name: &str) -> bool {
+        let unused = |symbol| !self.resolved.uses.symbols.contains(symbol);
+        self.resolved.model.symbols.get(name).is_some_and(unused) && !self.names.broken.contains(name)
+    }
+
+    /// `state = 1`: the line defines a name that begins statements elsewhere, and a name is missing.
+    fn missing_after_keyword(&self, name: &str, uses: &[Use]) -> Option<Diagnostic> {
+        let keyword = DECLARING.iter().find(|k| {
+            self.is_unused(k) && matches!(self.resolved.model.symbols.get(**k), Some(Symbol::Definition(_)))
+        })?;
+        let &span = self.names.declared.get(*keyword)?;
+        let end = Span { start: span.end, ..span };
+        let report = error(
+            "E0201",
+            format!("`{name}` is not declared, and `{keyword}` is defined but not used"),
+            span,
+            format!("is this `{keyword} {name} = ...`?"),
+        )
+        .also_all(uses.iter().map(|u| u.span), "used here")
+        .help(format!("write the name after the word: `{keyword} {name} = ...`"));
+        Some(report.fix(end, format!(" {name}")))
+    }
+
+    /// `wt` where `w` and `t` are declared: a product without its sign.
+    fn glued_product(&self, name: &str, uses: &[Use]) -> Option<Diagnostic> {
+        if name.len() > MAX_GLUED {
+            return None;
+        }
+        let known = |n: &str| self.resolved.model.symbols.contains_key(n);
+        let places = name.char_indices().map(|(i, _)| i).skip(1);
+        let mut splits = places.map(|i| name.split_at(i)).filter(|(a, b)| a != b && known(a) && known(b));
+        let (a, b) = splits.next()?;
+        if splits.next().is_some() || uses.iter().any(|u| u.kind == UseKind::LeftSide) {
+            return None;
+        }
+        let report = error("E0201", format!("`{name}` is not declared"), uses[0].span, "")
+            .also_all(uses[1..].iter().map(|u| u.span), "and here");
+        Some(report.help(format!("is it the product `{a}*{b}`? It needs its sign")))
+    }
+
+    /// A declared name that is used nowhere and is near to an undeclared one that is: the declaration is the
+    /// misspelling if the undeclared name is used more than once, or looks more like the other names. The flag says
+    /// that more than one declaration fits.
+    fn odd_declaration(&self, name: &str, uses: &[Use]) -> Option<(Misspelling, bool)> {
+        let left_side = uses.iter().any(|u| u.kind == UseKind::LeftSide);
+        let mut near: Vec<(&str, Span)> = Vec::new();
+        let mut states: Vec<(&str, Span)> = Vec::new();
+        let mut unused: Vec<(&str, Span)> = Vec::new();
+        for (declared, symbol) in &self.resolved.model.symbols {
+            let Some(&span) = self.names.declared.get(declared) else { continue };
+            if !self.is_unused(declared) || *symbol == Symbol::Time {
+                continue;
+            }
+            if suggest::near(name, declared).is_some() || doubled_letter(name, declared) {
+                near.push((declared, span));
+            } else if left_side && matches!(symbol, Symbol::State(_)) {
+                states.push((declared, span));
+            } else if !left_side {
+                unused.push((declared, span));
+            }
+        }
+        // An unused state has no equation, and an equation of an undeclared name has no state: they belong together.
+        // So do the only declaration that is used nowhere and the only name that is declared nowhere.
+        let mut candidates = match (near.is_empty(), states.len(), unused.len()) {
+            (false, ..) => near,
+            (true, 1, _) => states,
+            (true, _, 1) if uses.len() > 1 && self.only_undeclared && self.names.broken.is_empty() => unused,
+            _ => near,
+        };
+        candidates.sort_unstable_by_key(|c| c.1);
+        let &(declared, span) = candidates.first()?;
+        let family = |n: &str| {
+            self.resolved.model.symbols.keys().filter(|k| *k != declared && suggest::near(n, k).is_some()).count()
+        };
+        let odd = uses.len() > 1 || family(name) > family(declared);
+        odd.then(|| (Misspelling { declared: declared.to_owned(), span }, candidates.len() > 1))
+    }
+
+    /// A name in a parameter set that is nowhere else.
+    fn unknown_in_set(&mut self, name: &str, span: Span) {
+        let mut near = self.near_names(name);
+        near.retain(|n| matches!(self.resolved.model.symbols.get(n), Some(Symbol::Parameter(_) | Symbol::State(_))));
+        let report = error("E0408", format!("the model has no parameter or state named `{name}`"), span, "");
+        let listed: Vec<&str> = near.iter().map(String::as_str).collect();
+        self.say(match &listed[..] {
+            [] => report.help("a parameter set gives values of parameters and start values of states"),
+            [one] => report.help(format!("is it `{one}`?")).fix(span, *one),
+            several => report.help(format!("is it {}?", suggest::any_of(several))),
+        });
+    }
+
+    /// A name that is declared nowhere and used as an index.
+    fn undeclared_index(&mut self, name: &str, uses: &[Use]) {
+        let Some(first) = uses.iter().find(|u| u.kind == UseKind::Index) else { return };
+        let mut report = error("E0201", format!("the index `{name}` is not declared"), first.span, "");
+        for u in uses.iter().filter(|u| u.span != first.span).take(3) {
+            report = report.label(u.span, "and here");
+        }
+        self.say(report.help(format!("declare it with its range on a line of its own: `index {name} = 1..10`")));
+    }
+
+    /// Names of values that are nearest to this one.
+    fn near_names(&self, name: &str) -> Vec<String> {
+        let mut names: Vec<&str> =
+            self.resolved.model.symbols.keys().map(String::as_str).filter(|n| !n.contains('.')).collect();
+        names.sort_unstable();
+        names.extend(MATHEMATICAL.iter().map(|m| m.0));
+        suggest::nearest(name, names.into_iter()).into_iter().map(str::to_owned).collect()
+    }
+}
+
+/// One is the other with its only letter doubled: too short for the distance to tell.
+fn doubled_letter(a: &str, b: &str) -> bool {
+    let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    short.chars().count() == 1 && long == short.repeat(2)
+}
+
+/// What is wrong with names, now that all their uses are known.
+pub(super) fn find(input: Input<'_>, names: &Names<'_>, resolved: &Resolved) -> Vec<Diagnostic> {
+    let mut judge = Judge { input, names, resolved, reports: Reports::default(), only_undeclared: false };
+    judge.find();
+    judge.reports.into_list()
+}

@@ -1,0 +1,289 @@
+//! Units are kept and shown; this version neither checks nor converts them, and says where that matters.
+
+use std::collections::HashMap;
+
+use odec_ir::Span;
+
+use super::Input;
+use super::reports::Reports;
+use crate::diagnostic::Diagnostic;
+use crate::model::Time;
+use crate::report::{Build, error, warning};
+use crate::syntax::tree::{Binary, Declared, EntryValue, ExprId, ExprKind, StatementKind};
+
+/// Spellings of one unit of time.
+const SAME_TIME: &[&[&str]] = &[
+    &["s", "sec", "second", "seconds"],
+    &["min", "minute", "minutes"],
+    &["h", "hr", "hour", "hours"],
+    &["d", "day", "days"],
+    &["yr", "year", "years", "a"],
+];
+
+/// A unit without what does not change it.
+fn normal(unit: &str) -> String {
+    let text: String = unit.chars().filter(|c| !c.is_whitespace()).collect();
+    text.replace("**", "^").replace(['·', '⋅', '×'], "*").replace('−', "-")
+}
+
+fn same(a: &str, b: &str) -> bool {
+    normal(a) == normal(b)
+}
+
+fn same_time(a: &str, b: &str) -> bool {
+    let (a, b) = (normal(a), normal(b));
+    a == b || SAME_TIME.iter().any(|names| names.contains(&a.as_str()) && names.contains(&b.as_str()))
+}
+
+/// Two places whose units differ.
+struct Clash {
+    span: Span,
+    text: String,
+}
+
+/// A range or time in another unit than that of the model's time: the number would mean something else.
+pub(super) fn times(input: Input<'_>, time: &Time) -> Vec<Diagnostic> {
+    let mut units = Units { input, time, reports: Reports::default() };
+    units.check_times();
+    units.reports.into_list()
+}
+
+/// The note that units are not checked, and one warning for all numbers that would need a conversion.
+pub(super) fn find(input: Input<'_>, time: &Time) -> Vec<Diagnostic> {
+    let mut units = Units { input, time, reports: Reports::default() };
+    units.say_units();
+    units.reports.into_list()
+}
+
+struct Units<'a> {
+    input: Input<'a>,
+    time: &'a Time,
+    reports: Reports,
+}
+
+impl<'a> Units<'a> {
+    fn check_times(&mut self) {
+        let unit = self.time.unit.clone().unwrap_or_else(|| "s".to_owned());
+        let mut times: Vec<ExprId> = Vec::new();
+        let entries = self.input.tree.statements.iter().filter_map(|s| match &s.kind {
+            StatementKind::Run(_, entries, _) => Some(entries),
+            _ => None,
+        });
+        for entry in entries.flatten() {
+            let key = entry.key.name.as_str();
+            if key != self.time.name && !matches!(key, "t" | "step" | "max_step" | "samples") {
+                continue;
+            }
+            match &entry.value {
+                EntryValue::Expr(a) => times.push(*a),
+                EntryValue::Range(a, b) => times.extend([*a, *b]),
+                EntryValue::Word(_) => {}
+            }
+        }
+        for e in self.expect_times() {
+            times.push(e);
+        }
+        for time in times {
+            for id in self.input.nodes_of(time) {
+                if let ExprKind::Quantity(_, found) = &self.input.tree.exprs[id.0 as usize].kind
+                    && !same_time(&found.text, &unit)
+                {
+                    let found = found.clone();
+                    let report = error(
+                        "E0510",
+                        format!("a time in [{}], while the model's time is in [{unit}]", found.text),
+                        found.span,
+                        "units are not converted in this version",
+                    );
+                    let report = match self.time.span {
+                        Some(span) => report.label(span, format!("time is in [{unit}]")),
+                        None => report,
+                    };
+                    self.reports.say(report.help(format!(
+                        "write the number in [{unit}], or let the model count in [{}]: `time {} [{}]`",
+                        found.text, self.time.name, found.text
+                    )));
+                }
+            }
+        }
+    }
+
+    fn expect_times(&self) -> Vec<ExprId> {
+        let mut times = Vec::new();
+        for statement in &self.input.tree.statements {
+            let lines = match &statement.kind {
+                StatementKind::Run(_, _, inside) => &inside[..],
+                StatementKind::Expect { .. } => std::slice::from_ref(statement),
+                _ => continue,
+            };
+            for line in lines {
+                if let StatementKind::Expect { time, .. } = &line.kind {
+                    times.push(*time);
+                }
+            }
+        }
+        times
+    }
+
+    fn say_units(&mut self) {
+        let clashes = self.unit_clashes();
+        if let Some((first, rest)) = clashes.split_first() {
+            let report = warning(
+                "W0402",
+                "different units meet, and numbers are taken as they are written",
+                first.span,
+                first.text.clone(),
+            )
+            .also_all(rest.iter().map(|c| c.span), "and here");
+            self.reports.say(report.help("units are neither checked nor converted in this version: write both numbers in one unit, or the factor between them"));
+        }
+        let mut units: Vec<Span> = Vec::new();
+        for statement in &self.input.tree.statements {
+            match &statement.kind {
+                StatementKind::Time(_, Some(unit)) => units.push(unit.span),
+                StatementKind::Param(items)
+                | StatementKind::Const(items)
+                | StatementKind::State(items)
+                | StatementKind::Output(items) => {
+                    units.extend(items.iter().filter_map(|i| i.unit.as_ref()).map(|u| u.span));
+                }
+                _ => {}
+            }
+        }
+        for expr in &self.input.tree.exprs {
+            if let ExprKind::Quantity(_, unit) = &expr.kind {
+                units.push(unit.span);
+            }
+        }
+        units.sort();
+        units.dedup();
+        if let Some(&first) = units.first() {
+            let report = Diagnostic::note("N0101", "units are shown, but neither checked nor converted").label(
+                first,
+                if units.len() == 1 { "the unit".to_owned() } else { format!("the first of {} units", units.len()) },
+            );
+            self.reports.say(
+                report.help(
+                    "this version takes every number as it is written: give all of them in units that fit together",
+                ),
+            );
+        }
+    }
+
+    fn unit_clashes(&self) -> Vec<Clash> {
+        let tree = self.input.tree;
+        let mut clashes = Vec::new();
+        let units = self.declared_units();
+        let mut in_function = vec![false; tree.exprs.len()];
+        for statement in &tree.statements {
+            if let StatementKind::Function { body, .. } = &statement.kind {
+                for id in self.input.nodes_of(*body) {
+                    in_function[id.0 as usize] = true;
+                }
+            }
+        }
+        // Units that are known, from the leaves upwards; a product or quotient has none that this version could name.
+        let mut known: Vec<Option<&str>> = Vec::with_capacity(tree.exprs.len());
+        for (i, expr) in tree.exprs.iter().enumerate() {
+            let of = |id: &ExprId| known.get(id.0 as usize).copied().flatten();
+            let mut meet = |a: Option<&'a str>, b: Option<&'a str>, span: Span| {
+                if let (Some(a), Some(b)) = (a, b)
+                    && !same(a, b)
+                {
+                    clashes.push(Clash { span, text: format!("[{a}] with [{b}]") });
+                }
+                a.or(b)
+            };
+            let unit = match &expr.kind {
+                ExprKind::Quantity(inner, unit) => {
+                    meet(of(inner), Some(&unit.text), expr.span);
+                    Some(unit.text.as_str())
+                }
+                ExprKind::Name(r) if r.primes == 0 && !in_function[i] => units.get(r.name.name.as_str()).copied(),
+                ExprKind::Neg(a) => of(a),
+                ExprKind::Binary(Binary::Add | Binary::Sub, _, a, b) => meet(of(a), of(b), expr.span),
+                ExprKind::Comparison(list, _) => {
+                    for pair in list.windows(2) {
+                        meet(of(&pair[0]), of(&pair[1]), expr.span);
+                    }
+                    None
+                }
+                ExprKind::If(_, a, b) => meet(of(a), of(b), expr.span),
+                ExprKind::Reduce(word, _, _, body) if word.name != "prod" => of(body),
+                ExprKind::Tuple(list) | ExprKind::Table(list) => {
+                    let mut unit = list.first().and_then(of);
+                    for next in list.iter().skip(1) {
+                        unit = meet(unit, of(next), expr.span);
+                    }
+                    unit
+                }
+                ExprKind::Call(f, list)
+                    if matches!(f.name.as_str(), "min" | "max" | "abs" | "mod" | "hypot" | "norm") =>
+                {
+                    let mut unit = list.first().and_then(of);
+                    for next in list.iter().skip(1) {
+                        unit = meet(unit, of(next), expr.span);
+                    }
+                    unit
+                }
+                _ => None,
+            };
+            known.push(unit);
+        }
+        let of = |id: ExprId| known.get(id.0 as usize).copied().flatten();
+        for statement in &tree.statements {
+            if let StatementKind::Param(items)
+            | StatementKind::Const(items)
+            | StatementKind::State(items)
+            | StatementKind::Output(items) = &statement.kind
+            {
+                for item in items {
+                    self.item_clash(item, item.value.and_then(of), &units, &mut clashes);
+                }
+            }
+        }
+        clashes.sort_by_key(|c| c.span);
+        clashes
+    }
+
+    fn item_clash(&self, item: &Declared, value: Option<&str>, units: &HashMap<&str, &str>, clashes: &mut Vec<Clash>) {
+        let Some(unit) = &item.unit else {
+            return;
+        };
+        if let Some(value) = value
+            && !same(value, &unit.text)
+        {
+            clashes.push(Clash { span: unit.span, text: format!("[{value}] taken as [{}]", unit.text) });
+        }
+        if item.target.primes == 1
+            && let Some(&of_state) = units.get(item.target.name.name.as_str())
+        {
+            let time = self.time.unit.as_deref().unwrap_or("s");
+            let derived =
+                [format!("{of_state}/{time}"), format!("{of_state}*{time}^-1"), format!("{of_state}{time}^-1")];
+            if !derived.iter().any(|d| same(d, &unit.text)) && !same(of_state, "rad") && !same(of_state, "1") {
+                let text = format!("taken as [{}], the unit of `{}'`", derived[0], item.target.name.name);
+                clashes.push(Clash { span: unit.span, text });
+            }
+        }
+    }
+
+    /// The unit of each declared name that has one.
+    fn declared_units(&self) -> HashMap<&'a str, &'a str> {
+        let mut units = HashMap::new();
+        for statement in &self.input.tree.statements {
+            if let StatementKind::Param(items)
+            | StatementKind::Const(items)
+            | StatementKind::State(items)
+            | StatementKind::Output(items) = &statement.kind
+            {
+                for item in items.iter().filter(|i| i.target.primes == 0) {
+                    if let Some(unit) = &item.unit {
+                        units.entry(item.target.name.name.as_str()).or_insert(unit.text.as_str());
+                    }
+                }
+            }
+        }
+        units
+    }
+}

@@ -1,0 +1,123 @@
+//! What is probably not meant although the model runs.
+
+use odec_ir::Span;
+
+use super::reports::Reports;
+use super::resolve::Uses;
+use crate::diagnostic::Diagnostic;
+use crate::model::{EntryValue, Model, Overrides, Symbol, Values};
+use crate::report::warning;
+
+/// Most unused names that are said one by one; the others are counted.
+const MAX_UNUSED: usize = 100;
+
+/// Names that are never used, tolerances that permit everything, times that a run does not reach.
+pub(super) fn find(model: &Model, uses: &Uses) -> Vec<Diagnostic> {
+    let mut warnings = Warnings { model, uses, reports: Reports::default() };
+    warnings.warn_unused();
+    warnings.warn_tolerances();
+    warnings.reports.into_list()
+}
+
+struct Warnings<'a> {
+    model: &'a Model,
+    uses: &'a Uses,
+    reports: Reports,
+}
+
+impl Warnings<'_> {
+    fn warn_unused(&mut self) {
+        let mut unused: Vec<(Span, String)> = Vec::new();
+        let used = |symbol: Symbol| self.uses.symbols.contains(&symbol);
+        for (_, p) in self.model.parameters.iter().enumerate().filter(|(i, _)| !used(Symbol::Parameter(*i))) {
+            unused.push((p.span, p.name.clone()));
+        }
+        for (_, c) in self.model.constants.iter().enumerate().filter(|(i, _)| !used(Symbol::Constant(*i))) {
+            unused.push((c.span, c.name.clone()));
+        }
+        for (_, d) in self.model.definitions.iter().enumerate().filter(|(i, _)| !used(Symbol::Definition(*i))) {
+            unused.push((d.span, d.name.clone()));
+        }
+        // The components of a vector are used together, and an array of start values is no name.
+        unused.retain(|(_, name)| !name.contains(['.', '\'']) || name.ends_with(".x"));
+        for (_, name) in &mut unused {
+            if let Some(vector) = name.strip_suffix(".x") {
+                *name = vector.to_owned();
+            }
+        }
+        for (i, set) in self.model.index_sets.iter().enumerate() {
+            if !used(Symbol::Index(i)) {
+                unused.push((set.span, set.name.clone()));
+            }
+        }
+        // Functions of vectors have a copy for each component beyond the declared ones.
+        for (_, f) in self
+            .model
+            .functions
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| *i < self.uses.declared_functions && !self.uses.functions.contains(i))
+        {
+            unused.push((f.span, f.name.clone()));
+        }
+        unused.sort();
+        let rest = unused.split_off(unused.len().min(MAX_UNUSED));
+        for (span, name) in unused {
+            let report = warning("W0201", format!("`{name}` is never used"), span, "");
+            self.reports.say(report.help("drop it, or record it: `output ...`"));
+        }
+        if let Some((span, name)) = rest.first() {
+            let headline = format!("`{name}` is never used, and neither are {} more names", rest.len() - 1);
+            self.reports.say(warning("W0201", headline, *span, "").help("drop them, or record them: `output ...`"));
+        }
+    }
+
+    fn warn_tolerances(&mut self) {
+        let Ok(values) = self.model.values(&Overrides::default()) else { return };
+        let mut reports = Vec::new();
+        for expect in &self.model.expects {
+            let Some(within) = expect.within else { continue };
+            let value = self.model.number(expect.value, &values);
+            let tolerance = self.model.number(within.value, &values);
+            let passes = if within.percent { tolerance >= 100.0 } else { value != 0.0 && tolerance >= value.abs() };
+            if passes {
+                let report = warning(
+                    "W0401",
+                    "this line would also pass if the value were 0",
+                    within.span,
+                    format!("the tolerance is {tolerance}{}", if within.percent { " %" } else { "" }),
+                )
+                .label(self.model.span(expect.value), format!("the value is {value}"));
+                reports.push(
+                    report.help("a plain number is absolute: write a smaller one, or a relative one: `within 0.1 %`"),
+                );
+            }
+            if let Some((from, to)) = self.range_of(expect.run, &values) {
+                let time = self.model.number(expect.time, &values);
+                if time < from.min(to) || time > from.max(to) {
+                    let report = warning(
+                        "W0403",
+                        format!("the run does not reach the time {time} of this line"),
+                        self.model.span(expect.time),
+                        format!("the run goes from {from} to {to}"),
+                    );
+                    reports.push(report.help("let the run last longer, or choose an earlier time"));
+                }
+            }
+        }
+        self.reports.extend(reports);
+    }
+
+    fn range_of(&self, run: Option<usize>, values: &Values) -> Option<(f64, f64)> {
+        let run = match run {
+            Some(i) => self.model.runs.get(i)?,
+            None => self.model.run(None).ok()??,
+        };
+        run.entries.iter().find_map(|e| match &e.value {
+            EntryValue::Range(a, b) if e.key == "t" => {
+                Some((self.model.number(*a, values), self.model.number(*b, values)))
+            }
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,325 @@
+//! What a run block, `expect` and `conserve` lines say, as numbers.
+
+use odec_ir::Span;
+
+use super::evaluate::{Values, parts_of};
+use super::{Body, EntryValue, Model, Run, Symbol, TermKind};
+use crate::diagnostic::Diagnostic;
+use crate::report::error;
+use crate::suggest;
+
+/// Largest number of rows or steps that may be asked for.
+pub const MAX_SAMPLES: f64 = 1e9;
+
+/// A number of a run block with its place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Setting<T> {
+    /// The value.
+    pub value: T,
+    /// The whole entry.
+    pub span: Span,
+}
+
+/// When rows are recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Samples {
+    /// The start and this many evenly spaced times after it.
+    Count(usize),
+    /// The start and this many times, evenly spaced in their logarithm, from `first` after the start to the end.
+    Log {
+        /// How many.
+        count: usize,
+        /// The first distance from the start.
+        first: f64,
+    },
+    /// Each accepted step.
+    Steps,
+    /// These times.
+    List(Vec<f64>),
+}
+
+/// What rows hold.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Record {
+    /// Outputs alone.
+    Outputs,
+    /// These names: states, their derivatives, outputs.
+    Names(Vec<String>),
+}
+
+/// The entries of a run block as values. `None` where the block is silent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// Start.
+    pub t0: Option<Setting<f64>>,
+    /// End.
+    pub t_end: Option<Setting<f64>>,
+    /// Name of the method, as written.
+    pub method: Option<Setting<String>>,
+    /// Fixed step.
+    pub step: Option<Setting<f64>>,
+    /// Largest step.
+    pub max_step: Option<Setting<f64>>,
+    /// Budget of steps.
+    pub max_steps: Option<Setting<u64>>,
+    /// Relative tolerance.
+    pub rtol: Option<Setting<f64>>,
+    /// Absolute tolerance of all states.
+    pub atol: Option<Setting<f64>>,
+    /// Absolute tolerance of single states: position in [`Model::state_names`], value.
+    pub atol_for: Vec<(usize, Setting<f64>)>,
+    /// When rows are recorded.
+    pub samples: Option<Setting<Samples>>,
+    /// What they hold.
+    pub record: Option<Setting<Record>>,
+    /// The parameter set of this run.
+    pub params: Option<Setting<String>>,
+}
+
+/// How near a value must be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance {
+    /// Largest permitted distance; of a relative one 0.01 is one percent.
+    pub value: f64,
+    /// Relative to the expected value.
+    pub relative: bool,
+}
+
+/// An `expect` line as values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expectation {
+    /// Text of the quantity.
+    pub name: String,
+    /// Position in [`Model::expects`], which is that of its array among those of role `Expected`.
+    pub index: usize,
+    /// When.
+    pub time: f64,
+    /// What it should be.
+    pub value: f64,
+    /// How near, if the line says so.
+    pub tolerance: Option<Tolerance>,
+    /// The statement.
+    pub span: Span,
+}
+
+/// A `conserve` line as values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConservedSettings {
+    /// Name or text.
+    pub name: String,
+    /// Largest permitted drift, if the line says so.
+    pub tolerance: Option<Tolerance>,
+    /// The statement.
+    pub span: Span,
+}
+
+impl Model {
+    /// The run block of this name; without a name the unnamed block or the only one; `None` if there is no block.
+    pub fn run(&self, name: Option<&str>) -> Result<Option<&super::Run>, Diagnostic> {
+        let names = || self.runs.iter().filter_map(|r| r.name.as_deref());
+        match name {
+            Some(name) => match self.runs.iter().find(|r| r.name.as_deref() == Some(name)) {
+                Some(run) => Ok(Some(run)),
+                None => {
+                    let near = suggest::nearest(name, names());
+                    Err(Diagnostic::error("E0409", format!("the model has no run named `{name}`")).help(
+                        match near.first() {
+                            Some(near) => format!("is it `{near}`?"),
+                            None if self.runs.iter().all(|r| r.name.is_none()) => {
+                                "its run blocks have no names".to_owned()
+                            }
+                            None => format!("it has {}", suggest::list(names())),
+                        },
+                    ))
+                }
+            },
+            None if self.runs.len() <= 1 => Ok(self.runs.first()),
+            None => match self.runs.iter().find(|r| r.name.is_none()) {
+                Some(run) => Ok(Some(run)),
+                None => Err(Diagnostic::error("E0409", "several runs, and none of them is the default")
+                    .help(format!("choose one with --run: {}", suggest::list(names())))),
+            },
+        }
+    }
+
+    /// True if entries of a run block, or the bounds of parameters and constants, depend on one of these names.
+    pub fn settings_depend(&self, run: Option<&Run>, names: &[String]) -> bool {
+        let symbols: Vec<Symbol> =
+            names.iter().filter_map(|name| self.symbols.get(&parts_of(name)?.0).copied()).collect();
+        let mut open: Vec<Body> = Vec::new();
+        for entry in run.into_iter().flat_map(|run| &run.entries) {
+            match &entry.value {
+                EntryValue::Number(body) => open.push(*body),
+                EntryValue::Range(a, b) | EntryValue::Log(a, b) => open.extend([*a, *b]),
+                EntryValue::List(list) => open.extend(list),
+                EntryValue::Names(names) => open.extend(names.iter().map(|(_, body)| *body)),
+                EntryValue::Word(_) => {}
+            }
+        }
+        let bounds = self.parameters.iter().chain(&self.constants).filter_map(|given| given.bounds);
+        open.extend(bounds.flat_map(|(low, high)| [low, high]));
+        let mut seen = vec![false; self.definitions.len()];
+        while let Some(body) = open.pop() {
+            for term in &self.terms[body.range()] {
+                let read = match &term.kind {
+                    TermKind::Parameter(i) => Symbol::Parameter(*i),
+                    TermKind::Definition(i) => Symbol::Definition(*i),
+                    TermKind::Element(symbol, ..) => *symbol,
+                    _ => continue,
+                };
+                if symbols.contains(&read) && !matches!(read, Symbol::State(_)) {
+                    return true;
+                }
+                if let Symbol::Definition(i) = read
+                    && !std::mem::replace(&mut seen[i], true)
+                {
+                    open.push(self.definitions[i].value);
+                }
+            }
+        }
+        false
+    }
+
+    /// The entries of a run block as numbers. A value that makes no sense is answered with a diagnostic at its place.
+    pub fn settings(&self, run: &Run, values: &Values) -> Result<Settings, Vec<Diagnostic>> {
+        let mut settings = Settings::default();
+        let mut errors = Vec::new();
+        for entry in &run.entries {
+            let span = entry.span;
+            let mut check = |body: Body, fits: fn(f64) -> bool, what: &str| {
+                let value = self.number(body, values);
+                if !fits(value) {
+                    // of several numbers the one that is wrong
+                    let (name, place) = match &entry.value {
+                        EntryValue::Log(_, first) if *first == body => {
+                            ("the first time of `log(n, first)`".to_owned(), self.span(body))
+                        }
+                        EntryValue::Log(..) => ("the number of `log(n, first)`".to_owned(), self.span(body)),
+                        _ => (format!("`{}`", entry.key), entry.value_span),
+                    };
+                    let headline = format!("{name} is {value}, and must be {what}");
+                    let report = error("E0405", headline, place, format!("this is {value}"));
+                    errors.push(report.help(format!("write a number that is {what}")));
+                }
+                value
+            };
+            let positive: fn(f64) -> bool = |x| x > 0.0 && x.is_finite();
+            let whole: fn(f64) -> bool = |x| (1.0..=MAX_SAMPLES).contains(&x) && x.fract() == 0.0;
+            let count = format!("a whole number from 1 to {MAX_SAMPLES}");
+            let number = |value| Some(Setting { value, span });
+            match (entry.key, &entry.value) {
+                ("t", EntryValue::Range(from, to)) => {
+                    let a = check(*from, f64::is_finite, "finite");
+                    let b = check(*to, f64::is_finite, "finite");
+                    if a == b {
+                        errors.push(
+                            error("E0405", "the run ends where it starts", entry.value_span, format!("both are {a}"))
+                                .help("give a later end: `t = 0 .. 10`"),
+                        );
+                    }
+                    settings.t0 = number(a);
+                    settings.t_end = number(b);
+                }
+                ("step", EntryValue::Number(b)) => settings.step = number(check(*b, positive, "positive")),
+                ("max_step", EntryValue::Number(b)) => settings.max_step = number(check(*b, positive, "positive")),
+                ("max_steps", EntryValue::Number(b)) => {
+                    settings.max_steps = Some(Setting { value: check(*b, whole, &count) as u64, span });
+                }
+                ("rtol", EntryValue::Number(b)) => {
+                    settings.rtol = number(check(*b, |x| (0.0..1.0).contains(&x), "at least 0 and below 1"));
+                }
+                ("atol", EntryValue::Number(b)) => {
+                    let value = check(*b, |x| x >= 0.0 && x.is_finite(), "0 or positive");
+                    match entry.state {
+                        None => settings.atol = number(value),
+                        Some((state, order)) => {
+                            let before: usize = self.states[..state].iter().map(|s| usize::from(s.order)).sum();
+                            settings.atol_for.push((before + usize::from(order), Setting { value, span }));
+                        }
+                    }
+                }
+                ("method", EntryValue::Word(word)) => settings.method = Some(Setting { value: word.clone(), span }),
+                ("params", EntryValue::Word(word)) => settings.params = Some(Setting { value: word.clone(), span }),
+                ("samples", EntryValue::Word(_)) => settings.samples = Some(Setting { value: Samples::Steps, span }),
+                ("samples", EntryValue::Number(b)) => {
+                    let value = Samples::Count(check(*b, whole, &count) as usize);
+                    settings.samples = Some(Setting { value, span });
+                }
+                ("samples", EntryValue::Log(n, first)) => {
+                    let count = check(*n, whole, &count) as usize;
+                    let first = check(*first, positive, "positive");
+                    settings.samples = Some(Setting { value: Samples::Log { count, first }, span });
+                }
+                ("samples", EntryValue::List(list)) => {
+                    let list = list.iter().map(|&b| check(b, f64::is_finite, "finite")).collect();
+                    settings.samples = Some(Setting { value: Samples::List(list), span });
+                }
+                ("record", EntryValue::Word(_)) => settings.record = Some(Setting { value: Record::Outputs, span }),
+                ("record", EntryValue::Names(names)) => {
+                    let names = names.iter().map(|(name, body)| self.recorded_name(name, *body, values)).collect();
+                    settings.record = Some(Setting { value: Record::Names(names), span });
+                }
+                // Other pairs were refused when the entry was read.
+                _ => {}
+            }
+        }
+        if errors.is_empty() { Ok(settings) } else { Err(errors) }
+    }
+
+    /// The name of what is recorded; that of an element has its indices as numbers.
+    fn recorded_name(&self, name: &str, body: Body, values: &Values) -> String {
+        let TermKind::Element(symbol, order, subscripts) = &self.term(body.root).kind else { return name.to_owned() };
+        let at: Option<Vec<i64>> = subscripts
+            .iter()
+            .map(|&root| {
+                let part = Body { start: body.start, end: root.0 + 1, root };
+                super::data::whole(self.number(part, values))
+            })
+            .collect();
+        match (at, symbol) {
+            (Some(at), Symbol::State(i)) => self.element_name(*i, *order, &at),
+            (Some(at), Symbol::Definition(i)) => super::arrays::element_of(&self.definitions[*i].name, &at),
+            _ => name.to_owned(),
+        }
+    }
+
+    /// What is expected of this run: lines inside its block, and those outside of any if it is the default run.
+    pub fn expectations(&self, run: Option<&Run>, values: &Values) -> Vec<Expectation> {
+        let index = run.and_then(|run| self.runs.iter().position(|r| std::ptr::eq(r, run) || r == run));
+        let default = self.run(None).ok().flatten();
+        let is_default = match (run, default) {
+            (None, _) => true,
+            (Some(run), Some(default)) => run == default,
+            (Some(_), None) => false,
+        };
+        let here = |e: &super::Expect| e.run.is_some() && e.run == index || e.run.is_none() && is_default;
+        let lines = self.expects.iter().enumerate().filter(|(_, e)| here(e));
+        lines
+            .map(|(i, e)| Expectation {
+                name: e.name.clone(),
+                index: i,
+                time: self.number(e.time, values),
+                value: self.number(e.value, values),
+                tolerance: self.tolerance(e.within, values),
+                span: e.span,
+            })
+            .collect()
+    }
+
+    /// The conserved quantities with their tolerances, in the order of [`Model::conserved`].
+    pub fn conservation(&self, values: &Values) -> Vec<ConservedSettings> {
+        let line = |c: &super::Conserved| ConservedSettings {
+            name: c.name.clone(),
+            tolerance: self.tolerance(c.within, values),
+            span: c.span,
+        };
+        self.conserved.iter().map(line).collect()
+    }
+
+    fn tolerance(&self, within: Option<super::Within>, values: &Values) -> Option<Tolerance> {
+        within.map(|w| {
+            let value = self.number(w.value, values);
+            Tolerance { value: if w.percent { value / 100.0 } else { value }, relative: w.percent }
+        })
+    }
+}

@@ -1,0 +1,310 @@
+//! Arrays in other notations: `u(i)`, `u[i][j]`, `A*x`, comprehensions, `Σ`, parameters by number.
+
+use odec_ir::Span;
+
+use super::line::Line;
+use super::{Found, Scene};
+use crate::syntax::explain::token::Kind;
+
+const CODE: &str = "E0135";
+
+/// What holds parameters or inputs by number elsewhere.
+const NUMBERED: [&str; 14] =
+    ["par", "p", "pars", "params", "args", "theta", "THETA", "ETA", "eta", "EPS", "ERR", "c", "const_", "inputs"];
+
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
+    if line.text(0) == "index" && matches!(line.text(3), "range" | "seq" | "seq_len" | "arange") {
+        let end = line.tokens.len();
+        found.extend(range_of(line, 3, end).map(|better| {
+            Found::new(CODE, "a range is written with two dots", line.span(3, end - 1))
+                .label(format!("write `{better}`"))
+                .mend(better)
+        }));
+    }
+    for at in 0..line.tokens.len() {
+        let idiom = round(scene, line, at)
+            .or_else(|| two_brackets(scene, line, at))
+            .or_else(|| product(scene, line, at))
+            .or_else(|| comprehension(scene, line, at))
+            .or_else(|| sigma(scene, line, at))
+            .or_else(|| list_call(line, at))
+            .or_else(|| starred(line, at))
+            .or_else(|| numbered(scene, line, at))
+            .or_else(|| group(line, at))
+            .or_else(|| braces(line, at));
+        found.extend(idiom);
+    }
+}
+
+/// `u(i)` of an array `u[i]`.
+fn round(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let name = line.text(at);
+    if !line.is_name(at) || line.text(at + 1) != "(" || !line.touches(at) || !scene.arrays.contains_key(name) {
+        return None;
+    }
+    let close = line.close(at + 1)?;
+    let inside = line.slice(at + 2, close);
+    (!inside.is_empty() && inside != scene.time).then(|| {
+        let better = format!("{name}[{inside}]");
+        Found::new(CODE, "an index stands in square brackets", line.span(at, close))
+            .label(format!("write `{better}`"))
+            .help(format!("write `{better}`"))
+            .fix(line.span(at + 1, at + 1), "[")
+            .fix(line.span(close, close), "]")
+    })
+}
+
+/// `u[i][j]`
+fn two_brackets(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let first = at.checked_sub(1).is_some_and(|before| line.is_name(before) && line.touches(before));
+    if line.text(at) != "[" || !first || scene.functions.contains(line.text(at - 1)) {
+        return None;
+    }
+    let mut close = line.close(at)?;
+    let mut inside = line.slice(at + 1, close).to_string();
+    let mut fixes = Vec::new();
+    while line.text(close + 1) == "[" && line.touches(close) {
+        let next = line.close(close + 1)?;
+        inside = format!("{inside}, {}", line.slice(close + 2, next));
+        fixes.push(line.span(close, close + 1));
+        close = next;
+    }
+    if fixes.is_empty() {
+        return None;
+    }
+    let found = Found::new(CODE, "several indices stand in one bracket", line.span(at - 1, close));
+    let found = found.label("two brackets").help(format!("write `{}[{inside}]`", line.text(at - 1)));
+    Some(fixes.into_iter().fold(found, |found, span| found.fix(span, ", ")))
+}
+
+/// `A*x` and `A @ x` of a matrix and a vector.
+fn product(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let sign = matches!(line.text(at + 1), "*" | "@");
+    let (matrix, vector) = (scene.arrays.get(line.text(at))?, scene.arrays.get(line.text(at + 2)));
+    let ([i, j], Some([_])) = (matrix.as_slice(), vector.map(Vec::as_slice)) else { return None };
+    if !sign || line.text(at + 3) == "[" || i == j {
+        return None;
+    }
+    let better = format!("sum({j}: {}[{i},{j}]*{}[{j}])", line.text(at), line.text(at + 2));
+    let found = Found::new(CODE, "a product of a matrix and a vector is written as a sum", line.span(at, at + 2))
+        .label("a product of a matrix and a vector?")
+        .help(format!("write `{better}`"));
+    // the left side says which row is meant
+    let left = line.text(0);
+    if line.reads(1, &["[", i, "]"]) && line.is_name(0) {
+        return Some(found.mend(better));
+    }
+    let primes = (1..line.tokens.len()).take_while(|&k| line.kind(k) == Some(Kind::Prime)).count();
+    let whole = scene.arrays.get(left).is_some_and(|of| of.len() == 1) && primes > 0 && line.text(primes + 1) == "=";
+    Some(if whole {
+        let name = line.tokens[0].end;
+        let help = format!("write `{left}[{i}]{} = ...{better}`", "'".repeat(primes));
+        found.help(help.replace("...", "")).mend(better).fix(Span::new(name, name), format!("[{i}]"))
+    } else {
+        found
+    })
+}
+
+/// `1:3`, `1..3`, `range(3)`, `range(1, 3)`, `seq_len(3)` as the range of an index.
+pub(super) fn range_of(line: &Line<'_>, from: usize, to: usize) -> Option<String> {
+    let word = line.text(from);
+    if matches!(word, "range" | "arange" | "seq_len" | "seq") && line.text(from + 1) == "(" {
+        let arguments = line.arguments(from + 1)?;
+        let text = |k: usize| arguments.get(k).map_or("", |r| line.slice(r.start, r.end));
+        let below = |end: &str| match end.parse::<i64>() {
+            Ok(n) => n.saturating_sub(1).to_string(),
+            Err(_) => format!("{end}-1"),
+        };
+        return match (word, arguments.len()) {
+            ("seq_len", 1) => Some(format!("1..{}", text(0))),
+            ("seq", 2) => Some(format!("{}..{}", text(0), text(1))),
+            ("range" | "arange", 1) => Some(format!("0..{}", below(text(0)))),
+            ("range" | "arange", 2) => Some(format!("{}..{}", text(0), below(text(1)))),
+            _ => None,
+        };
+    }
+    let colon =
+        line.find(from, ":").or_else(|| line.find(from, "..")).or_else(|| line.find(from, ",")).filter(|&k| k < to)?;
+    let (a, b) = (line.slice(from, colon), line.slice(colon + 1, to));
+    (!a.is_empty() && !b.is_empty() && !b.contains(':')).then(|| format!("{a}..{b}"))
+}
+
+/// `w = [2*i for i in range(3)]` and `sum(u[i] for i in range(3))`.
+fn comprehension(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    if line.text(at) != "for" || scene.knows("for") {
+        return None;
+    }
+    let open = line.stretch_start(at).checked_sub(1)?;
+    let close = line.close(open)?;
+    let index = line.text(at + 1);
+    if line.kind(open) != Some(Kind::Open) || !matches!(line.text(at + 2), "in" | "=" | "∈") || !line.is_name(at + 1)
+    {
+        return None;
+    }
+    let range = range_of(line, at + 3, close);
+    let term = line.slice(open + 1, at);
+    let folds = matches!(line.text(open.wrapping_sub(1)), "sum" | "max" | "min" | "prod");
+    if line.text(open) == "(" && folds {
+        let word = line.text(open - 1);
+        let found = Found::new(CODE, format!("`{word}` names its index first"), line.span(open - 1, close))
+            .label("over which index?");
+        let better = format!("{word}({index} in {}: {term})", range.as_deref().unwrap_or("1..N"));
+        return Some(if range.is_some() { found.mend(better) } else { found.help(format!("write `{better}`")) });
+    }
+    let found = Found::new(CODE, "an array is defined by one equation for all its elements", line.span(open, close))
+        .label("a list made by a loop");
+    let name = line.text(0);
+    if open != 2 || line.text(1) != "=" || close + 1 != line.tokens.len() || !line.is_name(0) {
+        return Some(found.help("declare `index i = 1..N` and write `w[i] = ...`"));
+    }
+    let equation = format!("{name}[{index}] = {term}");
+    let range = range.unwrap_or_else(|| "1..N".to_string());
+    if scene.indices.contains(index) {
+        return Some(found.help(format!("write `{equation}`")));
+    }
+    let whole = Span::new(line.range.start, line.range.end);
+    let fits = !scene.knows(index) && !range.contains('N');
+    let found = found.help(format!("write `index {index} = {range}` and `{equation}`"));
+    Some(if fits { found.fix(whole, format!("index {index} = {range}\n{equation}")) } else { found })
+}
+
+/// `Σ(u[i])`, `∑ u[i]`
+fn sigma(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let sign = line.text(at);
+    let word = match sign {
+        "Σ" | "∑" => "sum",
+        "Π" | "∏" => "prod",
+        _ => return None,
+    };
+    if scene.knows(sign) {
+        return None;
+    }
+    let mut next = at + 1;
+    // the index below the sign
+    while matches!(line.text(next), "_") || line.text(next).starts_with('_') {
+        next += 1;
+    }
+    let end = line.operand_end(next)?;
+    let inside = super::line::bare(line.slice(next, end));
+    let index = (next..end).find(|&k| line.text(k) == "[").map(|k| line.text(k + 1)).unwrap_or("i");
+    let better = format!("{word}({index}: {inside})");
+    let found =
+        Found::new(CODE, format!("`{sign}` is written `{word}`"), line.span(at, end - 1)).label("over which index?");
+    // how far the sum reaches is certain only where brackets say so, or the line ends
+    let certain = line.text(next) == "(" || end == line.tokens.len();
+    Some(if certain && next == at + 1 { found.mend(better) } else { found.help(format!("write `{better}`")) })
+}
+
+/// `max([x, y])`
+fn list_call(line: &Line<'_>, at: usize) -> Option<Found> {
+    let fits = matches!(line.text(at), "max" | "min") && line.reads(at + 1, &["(", "["]);
+    let close = line.close(at + 1).filter(|_| fits)?;
+    let list = line.close(at + 2).filter(|&list| list + 1 == close)?;
+    let arguments = line.arguments(at + 2)?;
+    let mut text = arguments.iter().map(|r| line.slice(r.start, r.end));
+    let first = text.next()?;
+    let word = line.text(at);
+    let better = text.fold(first.to_string(), |so_far, next| format!("{word}({so_far}, {next})"));
+    Some(
+        Found::new(CODE, format!("`{word}` takes two values, no list"), line.span(at, close))
+            .label("a list")
+            .mend(better),
+    )
+    .filter(|_| list > at)
+}
+
+/// `ARRAYSUM(u[*])`, `sum(u[:])`, `sum(0, 9) of (x)`
+fn starred(line: &Line<'_>, at: usize) -> Option<Found> {
+    if line.text(at) == "of" && line.text(at + 1) == "(" && at >= 6 && line.text(at - 6) == "sum" {
+        let close = line.close(at + 1)?;
+        let better = format!("sum(i in {}..{}: {})", line.text(at - 4), line.text(at - 2), line.slice(at + 2, close));
+        let found = Found::new(CODE, "a sum names its index", line.span(at - 6, close)).label("over which index?");
+        return Some(found.help(format!("write `{better}`, with `i` where the index is meant")));
+    }
+    let sum = matches!(line.text(at), "ARRAYSUM" | "arraysum" | "sum" | "SUM") && line.text(at + 1) == "(";
+    let fits = sum && line.is_name(at + 2) && line.text(at + 3) == "[" && matches!(line.text(at + 4), "*" | ":");
+    fits.then(|| {
+        let better = format!("sum(i: {}[i])", line.text(at + 2));
+        Found::new(CODE, "a sum names its index", line.span(at, at + 6))
+            .label("over which index?")
+            .help(format!("write `{better}`"))
+    })
+}
+
+/// `THETA(1)`, `par[0]`
+fn numbered(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    let bracket = matches!(line.text(at + 1), "(" | "[") && line.touches(at);
+    let number = line.kind(at + 2) == Some(Kind::Number) && matches!(line.text(at + 3), ")" | "]");
+    if !NUMBERED.contains(&word) || scene.knows(word) || !bracket || !number {
+        return None;
+    }
+    let name = format!("{}{}", word.to_lowercase(), line.text(at + 2));
+    Some(
+        Found::new(
+            CODE,
+            format!("`{}` is a value by its number, here values have names", line.slice(at, at + 4)),
+            line.span(at, at + 3),
+        )
+        .label("which one?")
+        .help(format!("give it a name: `param {name} = 1`, and write `{name}`")),
+    )
+}
+
+/// `[a + k]*y`: square brackets for round ones.
+fn group(line: &Line<'_>, at: usize) -> Option<Found> {
+    let before = at.checked_sub(1)?;
+    let value = line.tokens.get(before).is_some_and(|token| token.ends_value());
+    if line.text(at) != "[" || value || matches!(line.text(0), "param" | "const" | "state") {
+        return None;
+    }
+    let close = line.close(at)?;
+    let single = line.arguments(at).is_some_and(|arguments| arguments.len() == 1);
+    let operator = line.kind(close + 1) == Some(Kind::Operator) || matches!(line.kind(before), Some(Kind::Operator));
+    (single && operator).then(|| {
+        let better = format!("({})", line.slice(at + 1, close));
+        Found::new("E0136", "an expression is grouped by round brackets", line.span(at, close))
+            .label("write `( )`")
+            .mend(better)
+    })
+}
+
+/// `{1, 2, 3}` for a table, `{a + b}` for a group, `{decay}` for a comment.
+fn braces(line: &Line<'_>, at: usize) -> Option<Found> {
+    let before = at.checked_sub(1)?;
+    if line.text(at) != "{" {
+        return None;
+    }
+    let equation = line.find(0, "=").filter(|&k| k < at)?;
+    let close = line.close(at)?;
+    if (0..at).any(|k| matches!(line.text(k), "Piecewise" | "NDSolve" | "DSolve")) {
+        return None;
+    }
+    let value = line.tokens.get(before).is_some_and(|token| token.ends_value());
+    let inside = line.slice(at + 1, close);
+    let span = line.span(at, close);
+    if value && close + 1 == line.tokens.len() && line.find(equation + 1, "=").is_none() {
+        let found = Found::new("E0112", "a comment begins with `#`", span).label("a comment?");
+        return Some(found.mend(format!("# {}", inside.trim())));
+    }
+    let arguments = line.arguments(at)?;
+    if arguments.len() > 1 || line.text(at + 1) == "{" {
+        let better: String = line.slice(at, close + 1).replace('{', "[").replace('}', "]");
+        let found = Found::new(CODE, "a table stands in square brackets", span).label(format!("write `{better}`"));
+        let name = line.text(0);
+        let indices = if line.text(at + 1) == "{" { "i,j" } else { "i" };
+        if equation == 0 || line.text(equation - 1) == "]" || !line.is_name(equation - 1) {
+            return Some(found.mend(better));
+        }
+        let name = if equation == 1 { name } else { line.text(equation - 1) };
+        return Some(
+            found.help(format!("write `const {name}[{indices}] = {better}`, with an index for each dimension")),
+        );
+    }
+    let group = line.kind(before) == Some(Kind::Operator) || before == equation;
+    (group && !inside.is_empty()).then(|| {
+        Found::new("E0136", "an expression is grouped by round brackets", span)
+            .label("write `( )`")
+            .mend(format!("({inside})"))
+    })
+}

@@ -1,0 +1,531 @@
+//! Functions and values of other languages: `np.exp(x)`, `pow(x, 2)`, `log(x, 10)`, `sin^2(x)`, `true`, `delay`.
+
+use super::line::{Line, operand};
+use super::{Found, Scene};
+use crate::syntax::explain::token::Kind;
+
+const CODE: &str = "E0131";
+
+/// What a function is here: names, number of arguments, replacement. `$1` is an argument, `%1` the same as an operand.
+const CALLS: [(&[&str], usize, &str); 48] = [
+    (&["pow", "Power", "POWER", "POW", "power", "powf", "powi"], 2, "%1^%2"),
+    (&["square", "sqr", "SQR", "Sqr"], 1, "%1^2"),
+    (&["inv", "reciprocal"], 1, "1/%1"),
+    (&["fabs", "dabs", "Abs", "ABS", "cabs", "absolute"], 1, "abs($1)"),
+    (&["heaviside", "Heaviside", "heav", "HeavisideTheta", "UnitStep", "unitstep", "hstep"], 1, "($1 > 0)"),
+    (&["sgn", "signum", "Sign", "SIGN"], 1, "sign($1)"),
+    (&["ifelse", "IfElse", "iff", "where", "select", "cond", "if_else", "IF"], 3, "(if $1 then $2 else $3)"),
+    (&["fmax", "amax1", "dmax1", "maximum", "Max", "MAX", "amax"], 2, "max($1, $2)"),
+    (&["fmin", "amin1", "dmin1", "minimum", "Min", "MIN", "amin"], 2, "min($1, $2)"),
+    (&["fmod", "rem", "remainder", "Mod", "MOD", "modulo"], 2, "mod($1, $2)"),
+    (&["gammaln", "loggamma", "lnGamma", "LogGamma"], 1, "lgamma($1)"),
+    (&["tgamma", "Gamma"], 1, "gamma($1)"),
+    (&["factorial", "Factorial"], 1, "gamma($1 + 1)"),
+    (&["arcsin", "ArcSin", "asn"], 1, "asin($1)"),
+    (&["arccos", "ArcCos"], 1, "acos($1)"),
+    (&["arctan", "ArcTan", "atn"], 1, "atan($1)"),
+    (&["arctan2", "ArcTan"], 2, "atan2($1, $2)"),
+    (&["arcsinh", "ArcSinh"], 1, "asinh($1)"),
+    (&["arccosh", "ArcCosh"], 1, "acosh($1)"),
+    (&["arctanh", "ArcTanh"], 1, "atanh($1)"),
+    (&["nthroot", "root", "Surd"], 2, "%1^(1/%2)"),
+    (&["sec", "Sec"], 1, "1/cos($1)"),
+    (&["csc", "cosec", "Csc"], 1, "1/sin($1)"),
+    (&["cot", "Cot", "cotan"], 1, "1/tan($1)"),
+    (&["sech", "Sech"], 1, "1/cosh($1)"),
+    (&["csch", "Csch"], 1, "1/sinh($1)"),
+    (&["coth", "Coth"], 1, "1/tanh($1)"),
+    (&["sind"], 1, "sin(%1*pi/180)"),
+    (&["cosd"], 1, "cos(%1*pi/180)"),
+    (&["tand"], 1, "tan(%1*pi/180)"),
+    (&["deg2rad", "radians", "rad"], 1, "%1*pi/180"),
+    (&["rad2deg", "degrees"], 1, "%1*180/pi"),
+    (&["trunc", "fix", "INT", "IntegerPart", "aint"], 1, "sign(%1)*floor(abs($1))"),
+    (&["noEvent", "RCONST", "SUN_RCONST", "dble", "float", "double", "Float64", "value"], 1, "%1"),
+    (&["gt"], 2, "($1 > $2)"),
+    (&["lt"], 2, "($1 < $2)"),
+    (&["geq", "ge"], 2, "($1 >= $2)"),
+    (&["leq", "le"], 2, "($1 <= $2)"),
+    (&["expit", "logistic", "sigmoid", "inv_logit", "invlogit"], 1, "1/(1 + exp(-%1))"),
+    (&["logit"], 1, "ln(%1/(1 - %1))"),
+    (&["alog", "dlog", "Log", "LOG", "LN", "Ln", "loge"], 1, "ln($1)"),
+    (&["alog10", "dlog10", "Log10", "LOG10", "lg"], 1, "log10($1)"),
+    (&["dexp", "EXP", "Exp"], 1, "exp($1)"),
+    (&["dsqrt", "SQRT", "Sqrt", "SQT"], 1, "sqrt($1)"),
+    (&["dsin", "SIN", "Sin"], 1, "sin($1)"),
+    (&["dcos", "COS", "Cos"], 1, "cos($1)"),
+    (&["dtanh", "TANH", "Tanh"], 1, "tanh($1)"),
+    (&["clip", "clamp", "Clip", "limit"], 3, "min(max($1, $2), $3)"),
+];
+
+/// Values: what they are called elsewhere, and here.
+const VALUES: [(&[&str], &str); 6] = [
+    (&["true", "True", "TRUE"], "1"),
+    (&["false", "False", "FALSE"], "0"),
+    (&["M_PI", "PI", "Pi", "MATH_PI"], "pi"),
+    (&["Inf", "INF", "Infinity", "INFINITY", "Infinite"], "inf"),
+    (&["M_E", "exp1"], "exp(1)"),
+    (&["SQRT2", "M_SQRT2"], "sqrt(2)"),
+];
+
+/// Modules whose functions are built in here.
+const MODULES: [&str; 24] = [
+    "np",
+    "numpy",
+    "math",
+    "Math",
+    "cmath",
+    "jnp",
+    "torch",
+    "tf",
+    "ca",
+    "casadi",
+    "sp",
+    "sympy",
+    "scipy",
+    "np.math",
+    "mpmath",
+    "std",
+    "Base",
+    "nl",
+    "special",
+    "Modelica",
+    "Functions",
+    "mp",
+    "cp",
+    "anp",
+];
+
+/// What the language has not yet, with what can be written instead.
+const DELAYS: [&str; 8] = ["delay", "DELAY", "Delay", "delayed", "lag", "lagvalue", "pastvalue", "delay_n"];
+const NOISE: [&str; 22] = [
+    "rand",
+    "randn",
+    "random",
+    "Random",
+    "RANDOM",
+    "normal",
+    "Normal",
+    "NORMAL",
+    "ran",
+    "rnorm",
+    "runif",
+    "unifrnd",
+    "normrnd",
+    "noise",
+    "gauss",
+    "randint",
+    "uniform",
+    "poisson",
+    "rpois",
+    "dW",
+    "rexp",
+    "RandomReal",
+];
+const TABLES: [&str; 14] = [
+    "interp",
+    "interp1",
+    "interp1d",
+    "interpolate",
+    "graph",
+    "GRAPH",
+    "lookup",
+    "LOOKUP",
+    "spline",
+    "pchip",
+    "approx",
+    "approxfun",
+    "CubicSpline",
+    "Interpolation",
+];
+const PULSES: [&str; 9] =
+    ["dirac", "DiracDelta", "Dirac", "pulse", "PULSE", "squarepulse", "impulse", "rectpuls", "pulse_train"];
+
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
+    for at in 0..line.tokens.len() {
+        let idiom = module(scene, line, at)
+            .or_else(|| missing(scene, line, at))
+            .or_else(|| logarithm(scene, line, at))
+            .or_else(|| power_of_function(line, at))
+            .or_else(|| elementwise(line, at))
+            .or_else(|| square_call(scene, line, at))
+            .or_else(|| condition_call(line, at))
+            .or_else(|| call(scene, line, at))
+            .or_else(|| value(scene, line, at));
+        found.extend(idiom);
+    }
+}
+
+/// The replacement of a call with its arguments, if there is one.
+fn replacement(line: &Line<'_>, word: &str, open: usize) -> Option<String> {
+    let arguments = line.arguments(open)?;
+    let inner: Vec<String> = arguments.iter().map(|r| rewritten(line.slice(r.start, r.end))).collect();
+    let text: Vec<&str> = inner.iter().map(String::as_str).collect();
+    if matches!(word, "piecewise" | "Piecewise") {
+        return piecewise(line, &arguments, &text);
+    }
+    let compares = |r: &std::ops::Range<usize>| r.clone().any(|at| line.kind(at) == Some(Kind::Compare));
+    if matches!(word, "int" | "Int" | "bool") && text.len() == 1 && arguments.iter().all(compares) {
+        return Some(format!("({})", text[0]));
+    }
+    let (.., template) = CALLS.iter().find(|(names, count, _)| names.contains(&word) && *count == text.len())?;
+    let mut out = template.to_string();
+    for (k, argument) in text.iter().enumerate() {
+        out = out.replace(&format!("%{}", k + 1), &operand(argument)).replace(&format!("${}", k + 1), argument);
+    }
+    Some(out)
+}
+
+/// Most calls inside one another that are rewritten.
+const MAX_NESTED: usize = 8;
+
+/// The text with the calls inside of it replaced.
+fn rewritten(text: &str) -> String {
+    let mut text = text.to_string();
+    for _ in 0..MAX_NESTED {
+        let line = Line::new(&text, 0..text.len(), 0);
+        let better = (0..line.tokens.len()).rev().find_map(|at| {
+            let call = line.is_name(at) && line.text(at + 1) == "(";
+            let open = Some(at + 1).filter(|_| call)?;
+            let better = replacement(&line, line.text(at), open)?;
+            Some((line.span(at, line.close(open)?).range(), better))
+        });
+        match better {
+            Some((range, better)) => text.replace_range(range, &better),
+            None => break,
+        }
+    }
+    text
+}
+
+/// `piecewise(value, condition, other)` of SBML, `piecewise(condition, value, other)` of Maple.
+fn piecewise(line: &Line<'_>, arguments: &[std::ops::Range<usize>], text: &[&str]) -> Option<String> {
+    let condition = |k: usize| {
+        arguments.get(k).is_some_and(|r| {
+            r.clone()
+                .any(|at| line.kind(at) == Some(Kind::Compare) || matches!(line.text(at), "gt" | "lt" | "geq" | "leq"))
+        })
+    };
+    // Piecewise[{{value, condition}}, other]
+    if let [pair, other] = text {
+        let pair = pair.trim_matches(['{', '}', '(', ')', '[', ']', ' ']);
+        let (value, condition) = pair.split_once(',').filter(|(_, condition)| !condition.contains(','))?;
+        return Some(format!("(if {} then {} else {other})", condition.trim(), value.trim()));
+    }
+    let [a, b, c] = text else { return None };
+    match (condition(0), condition(1)) {
+        (true, false) => Some(format!("(if {a} then {b} else {c})")),
+        (false, true) => Some(format!("(if {b} then {a} else {c})")),
+        _ => None,
+    }
+}
+
+/// `np.exp(x)`, `math.pi`
+fn module(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let name = line.text(at);
+    let colons = line.reads(at + 1, &[":", ":"]);
+    let dot = line.text(at + 1) == ".";
+    if !MODULES.contains(&name) || scene.knows(name) || !(dot || colons) || (at > 0 && line.text(at - 1) == ".") {
+        return None;
+    }
+    let mut last = at + if colons { 3 } else { 2 };
+    while line.text(last + 1) == "." && line.is_name(last + 2) {
+        last += 2;
+    }
+    let word = line.text(last);
+    let prefix = line.slice(at, last);
+    let open = last + 1;
+    let headline = "functions stand here without a module before them";
+    if line.text(open) == "(" {
+        let close = line.close(open)?;
+        if odec_ir::builtin::find_function(word).is_some() && line.arguments(open)?.len() == 1 || word == "hypot" {
+            let found = Found::new(CODE, headline, line.span(at, last)).label(format!("write `{word}`"));
+            return Some(found.mend(word));
+        }
+        return Some(match replacement(line, word, open).or_else(|| log_of(line, word, open)) {
+            Some(better) => {
+                Found::new(CODE, headline, line.span(at, close)).label(format!("write `{better}`")).mend(better)
+            }
+            None => Found::new(CODE, headline, line.span(at, last)).help(format!(
+                "drop `{prefix}`; the functions that exist are listed in the manual, others are written \
+                 `fn {word}(x) = ...`"
+            )),
+        });
+    }
+    let better = match word {
+        "pi" => "pi",
+        "e" => "exp(1)",
+        "inf" | "infty" => "inf",
+        _ => return None,
+    };
+    Some(Found::new(CODE, headline, line.span(at, last)).label(format!("write `{better}`")).mend(better))
+}
+
+/// `log(x, 10)`
+fn logarithm(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    if !matches!(word, "log" | "ln") || scene.functions.contains(word) || line.text(at + 1) != "(" {
+        return None;
+    }
+    // in a run, `samples = log(first, last)` spaces samples evenly in their logarithm
+    if at >= 2 && line.text(at - 1) == "=" && line.text(at - 2) == "samples" {
+        return None;
+    }
+    let better = log_of(line, "log", at + 1)?;
+    let span = line.span(at, line.close(at + 1)?);
+    Some(Found::new(CODE, "a logarithm takes no base", span).label(format!("write `{better}`")).mend(better))
+}
+
+fn log_of(line: &Line<'_>, word: &str, open: usize) -> Option<String> {
+    let arguments = line.arguments(open)?;
+    let [x, base] = arguments.as_slice() else { return None };
+    let (x, base) = (line.slice(x.start, x.end), line.slice(base.start, base.end));
+    (word == "log").then(|| match base {
+        "10" => format!("log10({x})"),
+        "2" => format!("log2({x})"),
+        _ => format!("ln({x})/ln({base})"),
+    })
+}
+
+/// `sin^2(x)`, `sin²(x)`, `sin^-1(x)`
+fn power_of_function(line: &Line<'_>, at: usize) -> Option<Found> {
+    let name = line.text(at);
+    if !line.is_name(at) || odec_ir::builtin::find_function(name).is_none() {
+        return None;
+    }
+    let mut open = at + 1;
+    let mut power = String::new();
+    if line.text(open) == "^" {
+        open += 1;
+        if line.text(open) == "-" {
+            power.push('-');
+            open += 1;
+        }
+        power.push_str(line.text(open));
+        open += 1;
+    } else {
+        while line.kind(open) == Some(Kind::Raised) {
+            power.push(match line.text(open) {
+                "²" => '2',
+                "³" => '3',
+                "⁴" => '4',
+                "⁻" => '-',
+                "¹" => '1',
+                _ => return None,
+            });
+            open += 1;
+        }
+    }
+    if power.is_empty() || line.text(open) != "(" {
+        return None;
+    }
+    let close = line.close(open)?;
+    let argument = line.slice(open + 1, close);
+    let inverse = format!("a{name}");
+    let better = match power.as_str() {
+        "-1" if odec_ir::builtin::find_function(&inverse).is_some() => format!("{inverse}({argument})"),
+        _ => format!("{name}({argument})^{power}"),
+    };
+    Some(
+        Found::new(CODE, format!("a power of `{name}` stands behind its argument"), line.span(at, close))
+            .label(format!("write `{better}`"))
+            .mend(better),
+    )
+}
+
+/// `exp.(y)`
+fn elementwise(line: &Line<'_>, at: usize) -> Option<Found> {
+    let fits = odec_ir::builtin::find_function(line.text(at)).is_some() && line.reads(at + 1, &[".", "("]);
+    (fits && line.touches(at)).then(|| {
+        let name = line.text(at);
+        Found::new(CODE, "a function is called without a dot", line.span(at, at + 1)).label("this dot").mend(name)
+    })
+}
+
+/// `Sin[y]`, `If[c, a, b]`
+fn square_call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    if !line.is_name(at) || line.text(at + 1) != "[" || !line.touches(at) || scene.knows(word) {
+        return None;
+    }
+    let lower = word.to_lowercase();
+    let close = line.close(at + 1)?;
+    let span = line.span(at, close);
+    let headline = "the arguments of a function stand in round brackets";
+    if word == "If" {
+        let arguments = line.arguments(at + 1)?;
+        let text: Vec<&str> = arguments.iter().map(|r| line.slice(r.start, r.end)).collect();
+        let [c, a, b] = text.as_slice() else { return None };
+        return Some(
+            Found::new("E0122", "a choice is written `if ... then ... else`", span)
+                .mend(format!("(if {c} then {a} else {b})")),
+        );
+    }
+    let better = replacement(line, word, at + 1).or_else(|| {
+        let name = match lower.as_str() {
+            "log" => "ln",
+            other => other,
+        };
+        let known = odec_ir::builtin::find_function(name).is_some();
+        known.then(|| format!("{name}({})", line.slice(at + 2, close)))
+    })?;
+    Some(Found::new(CODE, headline, span).label(format!("write `{better}`")).mend(better))
+}
+
+/// `if(c, a, b)`
+fn condition_call(line: &Line<'_>, at: usize) -> Option<Found> {
+    let brackets = line.text(at).eq_ignore_ascii_case("if") && line.text(at + 1) == "(";
+    let arguments = line.arguments(at + 1).filter(|_| brackets)?;
+    let close = line.close(at + 1)?;
+    let text: Vec<&str> = arguments.iter().map(|r| line.slice(r.start, r.end)).collect();
+    let [c, a, b] = text.as_slice() else { return None };
+    let better = format!("(if {c} then {a} else {b})");
+    Some(
+        Found::new("E0122", "a choice is written `if ... then ... else`", line.span(at, close))
+            .label("not a function")
+            .mend(better),
+    )
+}
+
+/// `pow(y, 2)` and its like.
+fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    if !line.is_name(at) || line.text(at + 1) != "(" || scene.knows(word) || scene.is_function(word) {
+        return None;
+    }
+    if at > 0 && matches!(line.text(at - 1), "." | "\\") {
+        return None;
+    }
+    let close = line.close(at + 1)?;
+    let mut better = replacement(line, word, at + 1)?;
+    // a name in capitals is answered as a misspelling
+    if better.starts_with(&format!("{}(", word.to_lowercase())) {
+        return None;
+    }
+    // what binds less than what stands around it
+    let around = matches!(line.text(close + 1), "^" | "**" | "'")
+        || at.checked_sub(1).is_some_and(|b| matches!(line.text(b), "/" | "^" | "**"));
+    if around && !better.starts_with('(') && operand(&better) != better {
+        better = format!("({better})");
+    }
+    Some(
+        Found::new(CODE, format!("`{word}` is no function of this language"), line.span(at, close))
+            .label(format!("write `{better}`"))
+            .mend(better),
+    )
+}
+
+/// `true`, `M_PI`
+fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    if matches!(word, "pi" | "PI") && line.reads(at + 1, &["(", ")"]) {
+        return Some(
+            Found::new(CODE, "`pi` is a number, no function", line.span(at, at + 2)).label("write `pi`").mend("pi"),
+        );
+    }
+    if !line.is_name(at) || scene.knows(word) || matches!(line.text(at + 1), "(" | "[") {
+        return None;
+    }
+    if let Some(found) = glued(scene, line, at) {
+        return Some(found);
+    }
+    let exponent = line.text(at + 1) == "^";
+    if word == "E" && exponent {
+        let end = line.operand_end(at + 2)?;
+        let better = format!("exp({})", super::line::bare(line.slice(at + 2, end)));
+        return Some(Found::new(CODE, "the exponential function is `exp`", line.span(at, end - 1)).mend(better));
+    }
+    if matches!(word, "time" | "TIME" | "Time" | "T_") && !scene.knows("time") && line.text(at + 1) != "=" && at > 0 {
+        let time = scene.time;
+        return Some(
+            Found::new(CODE, format!("the time is called `{time}` here"), line.span(at, at))
+                .label(format!("write `{time}`"))
+                .mend(time),
+        );
+    }
+    let (_, better) = VALUES.iter().find(|(names, _)| names.contains(&word))?;
+    Some(
+        Found::new(CODE, format!("`{word}` is written `{better}`"), line.span(at, at))
+            .label(format!("write `{better}`"))
+            .mend(*better),
+    )
+}
+
+/// `sinx`
+fn glued(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    let functions = ["sin", "cos", "tan", "exp", "ln", "sqrt", "log"];
+    let rest = functions.iter().find_map(|name| Some((name, word.strip_prefix(name)?)));
+    let (name, argument) = rest.filter(|(_, argument)| scene.knows(argument))?;
+    let help = format!("write `{name}({argument})`");
+    Some(
+        Found::new(CODE, format!("the argument of `{name}` takes brackets"), line.span(at, at))
+            .label("a function?")
+            .help(help),
+    )
+}
+
+/// Delays, noise, tables and pulses.
+fn missing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    if !line.is_name(at) || scene.knows(word) || line.text(at + 1) != "(" || (at > 0 && line.text(at - 1) == ".") {
+        return None;
+    }
+    let span = line.span(at, line.close(at + 1)?);
+    let arguments = line.arguments(at + 1)?;
+    let text =
+        |k: usize, other: &'static str| arguments.get(k).map_or(other, |r| line.slice(r.start, r.end)).to_string();
+    if DELAYS.contains(&word) {
+        let (x, tau) = (text(0, "x"), text(1, "tau"));
+        return Some(
+            Found::new("E0560", "delays are not part of this version", span).label("a value of the past").help(
+                format!(
+                    "a chain of states comes near to it: `index i = 1..20`, `state z[i] = {x}`, \
+                 `z[1]' = 20/{tau}*({x} - z[1])`, `z[i in 2..20]' = 20/{tau}*(z[i-1] - z[i])`, and `z[20]` here"
+                ),
+            ),
+        );
+    }
+    if NOISE.contains(&word) {
+        return Some(
+            Found::new("E0561", "noise is not part of this version", span)
+                .label("a random number")
+                .help("equations are deterministic here: leave the term out, or write a function of time in its place"),
+        );
+    }
+    if TABLES.contains(&word) {
+        return Some(
+            Found::new("E0505", "tables and measured inputs are not part of this version", span)
+                .label("a table")
+                .help("write the input as a formula in `t`, piece by piece: `(if t < 1 then 2*t else 2)`"),
+        );
+    }
+    if word == "linspace" && arguments.len() == 3 {
+        let help = format!("write how many rows there are: `samples = {}`", text(2, "100"));
+        return Some(
+            Found::new(CODE, "`linspace` is no function of this language", span).label("times of rows").help(help),
+        );
+    }
+    if word == "shift" {
+        let help = "neighbours in an array are read by their index: `u[i-1]`";
+        return Some(Found::new(CODE, "`shift` is no function of this language", span).label("a neighbour").help(help));
+    }
+    if matches!(word, "hill" | "Hill") {
+        let help = format!("declare it: `fn {word}(x, K, n) = x^n/(K^n + x^n)`");
+        return Some(
+            Found::new(CODE, format!("`{word}` is no function of this language"), span)
+                .label("not declared")
+                .help(help),
+        );
+    }
+    if PULSES.contains(&word) {
+        let from =
+            if word.eq_ignore_ascii_case("dirac") || word == "DiracDelta" { "1".to_string() } else { text(0, "1") };
+        return Some(
+            Found::new(CODE, format!("`{word}` is no function of this language"), span)
+                .label("a pulse")
+                .help(format!("write its height, start and end: `3*({from} < t and t < {from} + 0.1)`")),
+        );
+    }
+    None
+}

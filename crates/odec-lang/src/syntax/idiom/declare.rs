@@ -1,0 +1,310 @@
+//! Declarations of other languages: `double b = 2`, `Real x(start = 1)`, `@parameters`, `init x = 1`, `5ms`.
+
+use odec_ir::Span;
+
+use super::line::Line;
+use super::{Found, Scene};
+use crate::syntax::explain::token::{Kind, numeral};
+
+const CODE: &str = "E0133";
+
+/// Words that say of what type a value is.
+const TYPES: [&str; 17] = [
+    "double",
+    "float",
+    "real",
+    "Real",
+    "int",
+    "Integer",
+    "integer",
+    "realtype",
+    "sunrealtype",
+    "auto",
+    "var",
+    "local",
+    "REAL",
+    "Boolean",
+    "long",
+    "vector",
+    "declare",
+];
+/// Words of other languages for the words of this one, where what follows is written alike.
+const WORDS: [(&str, &str); 12] = [
+    ("number", "const"),
+    ("INIT", "state"),
+    ("init", "state"),
+    ("Init", "state"),
+    ("initial", "state"),
+    ("PARAM", "param"),
+    ("compartment", "param"),
+    ("PARAMETER", "param"),
+    ("CONSTANT", "const"),
+    ("constant", "const"),
+    ("fixed", "const"),
+    ("let", ""),
+];
+/// Macros that declare.
+const MACROS: [(&str, &str); 8] = [
+    ("parameters", "param"),
+    ("constants", "const"),
+    ("variables", "state"),
+    ("species", "state"),
+    ("unknowns", "state"),
+    ("states", "state"),
+    ("discretes", "discrete"),
+    ("independent_variables", "time"),
+];
+/// Units that are written without brackets elsewhere.
+const UNITS: [&str; 50] = [
+    "ms", "s", "us", "ns", "min", "h", "hr", "hour", "hours", "day", "days", "year", "mV", "V", "uV", "kV", "mM", "uM",
+    "nM", "pM", "M", "kg", "g", "mg", "ug", "m", "cm", "mm", "um", "nm", "km", "Hz", "kHz", "MHz", "K", "Pa", "kPa",
+    "bar", "N", "J", "kJ", "W", "mA", "uA", "nA", "pA", "pF", "nF", "uF", "mol",
+];
+
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
+    let idiom = macros(scene, line)
+        .or_else(|| typed(scene, line))
+        .or_else(|| modifiers(line))
+        .or_else(|| word(scene, line))
+        .or_else(|| boundary(line));
+    if let Some(idiom) = idiom {
+        found.push(idiom);
+        return;
+    }
+    for at in 0..line.tokens.len() {
+        found.extend(unit(scene, line, at));
+    }
+}
+
+/// Whether a word says of what type a value is.
+pub(super) fn is_type(word: &str) -> bool {
+    TYPES.contains(&word)
+}
+
+/// `@parameters b = 2`, `@variables y(t) = 1`
+fn macros(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+    if line.text(0) != "@" || !line.is_name(1) {
+        return None;
+    }
+    let word = line.text(1);
+    let end = line.tokens.len();
+    let Some((_, better)) = MACROS.iter().find(|(name, _)| *name == word) else {
+        let total = (1..end).find(|&k| line.text(k) == "total" && line.text(k + 1) == "=");
+        if let Some(k) = total {
+            let better = format!("run {{ t = 0 .. {} }}", line.text(k + 2));
+            let found = Found::new(CODE, "`@` begins no statement", line.span(0, end - 1)).label("options of a run");
+            return Some(if scene.run || end > k + 3 {
+                found.help(format!("write `{better}`"))
+            } else {
+                found.mend(better)
+            });
+        }
+        return Some(
+            Found::new(CODE, format!("`@{word}` begins no statement"), line.span(0, 1))
+                .label("a macro?")
+                .help("a model is equations and declarations: `param k = 1`, `state x = 1`, `x' = -k*x`"),
+        );
+    };
+    let headline = format!("`@{word}` is written `{better}`");
+    let mut out = String::new();
+    let mut complete = true;
+    let mut k = 2;
+    while k < end {
+        let name = line.text(k);
+        if !line.is_name(k) {
+            return Some(Found::new(CODE, headline, line.span(0, 1)).help(format!("write `{better} a = 1, b = 2`")));
+        }
+        k += 1;
+        if line.text(k) == "(" {
+            k = line.close(k)? + 1;
+        }
+        let mut value = String::new();
+        if line.text(k) == "=" {
+            let from = k + 1;
+            k = line.operand_end(if line.text(from) == "-" { from + 1 } else { from })?;
+            value = format!(" = {}", line.slice(from, k));
+        } else {
+            complete &= *better == "time";
+            value.push_str(if *better == "time" { "" } else { " = 1" });
+        }
+        out.push_str(if out.is_empty() { " " } else { ", " });
+        out.push_str(&format!("{name}{value}"));
+        if line.text(k) == "," {
+            k += 1;
+        }
+    }
+    let better = format!("{better}{out}");
+    let found =
+        Found::new(CODE, headline, line.span(0, end - 1)).label("a declaration").help(format!("write `{better}`"));
+    let time = better == format!("time {}", scene.time);
+    Some(match (complete, time) {
+        (_, true) => {
+            found.help(format!("remove the line: `{}` is the time anyway", scene.time)).fix(line.span(0, end - 1), "")
+        }
+        (true, _) => found.fix(line.span(0, end - 1), better),
+        _ => found,
+    })
+}
+
+/// `double b = 2;`, `real b;`, `parameter Real b = 2`, `Real x(start = 1)`, `real*8 b`
+fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+    let mut at = 0;
+    let mut keyword = "param";
+    let prefix = matches!(
+        line.text(0),
+        "parameter" | "constant" | "const" | "param" | "static" | "discrete" | "input" | "output"
+    );
+    if prefix && is_type(line.text(1)) {
+        if matches!(line.text(0), "constant" | "const" | "static") {
+            keyword = "const";
+        }
+        at = 1;
+    }
+    let kind = line.text(at);
+    if !is_type(kind) || scene.knows(kind) {
+        return None;
+    }
+    let mut name = at + 1;
+    // real*8, real(8), vector[2], ::
+    if line.text(name) == "*" && line.kind(name + 1) == Some(Kind::Number) {
+        name += 2;
+    } else if matches!(line.text(name), "(" | "[" | "<") && line.touches(at) {
+        name = line.close(name).map_or(name, |close| close + 1);
+    }
+    while line.text(name) == ":" || line.text(name) == "," && line.text(name + 1) == "parameter" {
+        name += if line.text(name) == ":" { 1 } else { 2 };
+    }
+    if !line.is_name(name) {
+        return None;
+    }
+    let end = line.find(name, ";").unwrap_or(line.tokens.len());
+    let whole = line.span(0, line.tokens.len() - 1);
+    let found = Found::new(CODE, "values have no type here", whole).label("a declaration").over(line.range.clone());
+    let label = line.text(name);
+    if line.text(name + 1) == "=" && !scene.knows(label) {
+        let better = format!("{keyword} {}", line.slice(name, end));
+        return Some(found.mend(better));
+    }
+    if line.reads(name + 1, &["(", "start", "="]) {
+        let close = line.close(name + 1)?;
+        let arguments = line.arguments(name + 1)?;
+        let better = format!("state {label} = {}", line.slice(arguments.first()?.start + 2, arguments.first()?.end));
+        return Some(if end == close + 1 { found.mend(better) } else { found.help(format!("write `{better}`")) });
+    }
+    Some(found.help(format!(
+        "say what it is: `state {label} = 1`, `param {label} = 1`; a definition needs no declaration: `{label} = ...`"
+    )))
+}
+
+/// `state w(start = 1)`
+fn modifiers(line: &Line<'_>) -> Option<Found> {
+    let declares = matches!(line.text(0), "state" | "param" | "const");
+    let at = (1..line.tokens.len()).find(|&k| line.reads(k, &["(", "start", "="])).filter(|_| declares)?;
+    let close = line.close(at)?;
+    let first = line.arguments(at)?.first()?.clone();
+    let better = format!(" = {}", line.slice(first.start + 2, first.end));
+    let found = Found::new(CODE, "a start value follows the name", line.span(at, close))
+        .label(format!("write `{}`", better.trim()));
+    Some(
+        found.help(format!("write `{} {}{better}`", line.text(0), line.text(at - 1))).fix(line.span(at, close), better),
+    )
+}
+
+/// `init y = 1`, `number b = 2`
+fn word(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+    let word = line.text(0);
+    let (_, better) = WORDS.iter().find(|(name, _)| *name == word)?;
+    if !line.is_name(0) || !line.is_name(1) || line.touches(0) || line.text(2) != "=" || better.is_empty() {
+        return None;
+    }
+    let name = line.text(1);
+    let found =
+        Found::new(CODE, format!("`{word}` is written `{better}`"), line.span(0, 0)).label(format!("write `{better}`"));
+    if scene.states.contains(name) {
+        let value = line.slice(3, line.tokens.len());
+        return Some(
+            found.help(format!("`{name}` has its start value where it is declared: `state {name} = {value}`")),
+        );
+    }
+    Some(found.mend(*better))
+}
+
+/// `boundary periodic i, j`
+fn boundary(line: &Line<'_>) -> Option<Found> {
+    let rule = line.text(1);
+    if line.text(0) != "boundary" || !matches!(rule, "periodic" | "clamp") {
+        return None;
+    }
+    let names: Vec<usize> = (3..line.tokens.len()).filter(|&k| line.text(k - 1) == "," && line.is_name(k)).collect();
+    let bare = |k: usize| matches!(line.text(k + 1), "," | "") && !matches!(line.text(k), "periodic" | "clamp");
+    let missing: Vec<usize> = names.into_iter().filter(|&k| bare(k)).collect();
+    let first = *missing.first()?;
+    let listed: Vec<String> = missing.iter().map(|&k| format!("{rule} {}", line.text(k))).collect();
+    let found = Found::new("E0128", format!("`{rule}` is said of each index"), line.span(first, first))
+        .label(format!("write `{rule} {}`", line.text(first)))
+        .help(format!("write `boundary {rule} {}, {}`", line.text(2), listed.join(", ")));
+    Some(missing.iter().fold(found, |found, &k| {
+        let start = line.tokens[k].start;
+        found.fix(Span::new(start, start), format!("{rule} "))
+    }))
+}
+
+/// `5ms`, `5*mV`, `2 : mV`, `2 in [mV]`, `-y/k : 1`
+fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let headline = "a unit stands in square brackets";
+    let is_unit = |word: &str| UNITS.contains(&word) && !scene.knows(word);
+    let ends = |k: usize| k >= line.tokens.len() || matches!(line.text(k), "," | ";" | "}");
+    let declares = matches!(line.text(0), "param" | "const" | "state");
+    if line.kind(at) == Some(Kind::Malformed) {
+        let (number, tail) = line.text(at).split_at(numeral(line.text(at)));
+        let better = format!("{number} [{tail}]");
+        return is_unit(tail)
+            .then(|| Found::new("E0119", headline, line.span(at, at)).label(format!("write `{better}`")).mend(better));
+    }
+    if declares
+        && line.kind(at) == Some(Kind::Number)
+        && line.text(at + 1) == "*"
+        && is_unit(line.text(at + 2))
+        && ends(at + 3)
+    {
+        let better = format!("{} [{}]", line.text(at), line.text(at + 2));
+        return Some(
+            Found::new("E0119", headline, line.span(at, at + 2)).label(format!("write `{better}`")).mend(better),
+        );
+    }
+    if line.text(at) == ":"
+        && at > 1
+        && line.find(0, "=").is_some_and(|k| k < at)
+        && at + 2 <= line.tokens.len()
+        && line.find(0, "if").is_none()
+    {
+        let unit = line.slice(at + 1, line.tokens.len());
+        if line.find(at, "=").is_some() || unit.contains(['(', ',', '?']) || line.find(0, "?").is_some() {
+            return None;
+        }
+        let span = line.span(at, line.tokens.len() - 1);
+        if declares {
+            return Some(
+                Found::new("E0119", headline, span).label(format!("write `[{unit}]`")).mend(format!("[{unit}]")),
+            );
+        }
+        let word = matches!(line.kind(at + 1), Some(Kind::Number | Kind::Name)) && at + 2 == line.tokens.len();
+        return word.then(|| {
+            Found::new("E0119", "an equation ends without a unit", span)
+                .label("not needed")
+                .help("remove it: units are given where names are declared")
+                .fix(span, "")
+        });
+    }
+    if declares && line.reads(at, &["in", "["]) && line.text(at - 1) != "=" {
+        let span = Span::new(line.tokens[at].start, line.tokens[at + 1].start);
+        let unit = line.slice(at + 1, line.close(at + 1)? + 1);
+        return Some(
+            Found::new("E0119", "a unit stands without `in`", line.span(at, at))
+                .label("not needed")
+                .help(format!("write `{unit}` alone"))
+                .fix(span, ""),
+        );
+    }
+    None
+}

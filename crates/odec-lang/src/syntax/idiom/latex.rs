@@ -1,0 +1,313 @@
+//! LaTeX: the line is turned into this language, as far as that is certain.
+
+use odec_ir::Span;
+
+use super::line::{Line, operand};
+use super::{Found, Scene};
+use crate::syntax::explain::token::tokens;
+
+/// Most nested braces that are looked into.
+const MAX_DEPTH: usize = 8;
+
+/// Commands and what they are here; a function keeps its name, a Greek letter too.
+const COMMANDS: [(&str, &str); 38] = [
+    ("cdot", "*"),
+    ("times", "*"),
+    ("ast", "*"),
+    ("div", "/"),
+    ("left", ""),
+    ("right", ""),
+    ("bigl", ""),
+    ("bigr", ""),
+    ("Bigl", ""),
+    ("Bigr", ""),
+    ("big", ""),
+    ("quad", " "),
+    ("qquad", " "),
+    ("le", "<="),
+    ("leq", "<="),
+    ("leqslant", "<="),
+    ("ge", ">="),
+    ("geq", ">="),
+    ("geqslant", ">="),
+    ("ne", "!="),
+    ("neq", "!="),
+    ("lt", "<"),
+    ("gt", ">"),
+    ("infty", "inf"),
+    ("arcsin", "asin"),
+    ("arccos", "acos"),
+    ("arctan", "atan"),
+    ("land", "and"),
+    ("wedge", "and"),
+    ("lor", "or"),
+    ("vee", "or"),
+    ("prime", "'"),
+    ("displaystyle", ""),
+    ("varepsilon", "epsilon"),
+    ("vartheta", "theta"),
+    ("varphi", "phi"),
+    ("nonumber", ""),
+    ("equiv", "="),
+];
+
+/// Commands that only say how their argument looks.
+const LOOKS: [&str; 8] = ["mathrm", "text", "mathit", "mathbf", "operatorname", "textrm", "boldsymbol", "mathcal"];
+
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
+    let text = line.whole();
+    let command = (0..line.tokens.len())
+        .find(|&k| line.text(k) == "\\" && (line.is_name(k + 1) && line.touches(k) || line.text(k + 1) == "\\"));
+    let braced = (1..line.tokens.len()).find(|&k| {
+        line.text(k) == "{" && line.touches(k - 1) && (line.text(k - 1) == "^" || line.text(k - 1).ends_with('_'))
+    });
+    let math = text.starts_with('$') && text.ends_with('$') && text.len() > 2;
+    let Some(at) = command.or(braced).or(math.then_some(0)) else { return };
+    if text.len() > super::MAX_LINE {
+        return;
+    }
+    let better = translate(scene, text);
+    let span = line.span(at, if command.is_some() { at + 1 } else { at });
+    let headline = format!("`{}` is LaTeX", line.slice(at, if command.is_some() { at + 2 } else { at + 1 }));
+    let idiom = Found::new("E0136", headline, span).label("not known here").over(line.range.clone());
+    found.push(match better {
+        Some(better) => {
+            idiom.help(format!("write `{better}`")).fix(Span::new(line.range.start, line.range.end), better)
+        }
+        None if text.contains("\\sum") => {
+            idiom.help("a sum over an index is written `sum(i: u[i])`, with `index i = 1..N`")
+        }
+        None => idiom.help("fractions are written `a/b`, powers `x^2`, Greek letters by their names or as letters"),
+    });
+}
+
+/// The line in this language; nothing if a command is left that has no counterpart.
+fn translate(scene: &Scene<'_>, text: &str) -> Option<String> {
+    let text = text.trim().trim_matches('$').trim();
+    let text = text.strip_suffix("\\\\").unwrap_or(text).replace("&=", "=").replace("&", "");
+    let plain = convert(scene, text.trim(), 0)?;
+    (!plain.contains(['\\', '{', '}', '$', '&'])).then(|| products(scene, plain.trim()))
+}
+
+/// The braces at the start of `rest` and what follows them; a single character counts as braced.
+fn group(rest: &str) -> Option<(&str, &str)> {
+    let rest = rest.trim_start();
+    if !rest.starts_with('{') {
+        let end = rest.chars().next()?.len_utf8();
+        return Some(rest.split_at(end));
+    }
+    let mut depth = 0usize;
+    for (at, c) in rest.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some((&rest[1..at], &rest[at + 1..]));
+        }
+    }
+    None
+}
+
+fn convert(scene: &Scene<'_>, text: &str, depth: usize) -> Option<String> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        match c {
+            '\\' => {
+                let word: String = rest[1..].chars().take_while(char::is_ascii_alphabetic).collect();
+                rest = &rest[1 + word.len()..];
+                if word.is_empty() {
+                    // spaces: \, \; \!
+                    let next = rest.chars().next().filter(|c| matches!(c, ',' | ';' | '!' | ':' | ' '))?;
+                    rest = &rest[next.len_utf8()..];
+                    out.push(' ');
+                    continue;
+                }
+                rest = command(scene, &word, rest, &mut out, depth)?;
+            }
+            '^' if rest[1..].starts_with('{') => {
+                let (inside, after) = group(&rest[1..])?;
+                let inside = convert(scene, inside, depth + 1)?;
+                let base = out.trim_end();
+                if base.ends_with('e')
+                    && !base[..base.len() - 1].ends_with(|c: char| c.is_alphanumeric() || c == '_')
+                    && !scene.knows("e")
+                {
+                    out.truncate(base.len() - 1);
+                    out.push_str(&format!("exp({})", products(scene, &inside)));
+                } else {
+                    out.push_str(&format!("^{}", operand(&products(scene, &inside))));
+                }
+                rest = after;
+            }
+            '_' if rest[1..].starts_with('{') => {
+                let (inside, after) = group(&rest[1..])?;
+                let inside: String =
+                    convert(scene, inside, depth + 1)?.chars().filter(|c| c.is_alphanumeric() || *c == '_').collect();
+                out.push('_');
+                out.push_str(&inside);
+                rest = after;
+            }
+            _ => {
+                out.push(c);
+                rest = &rest[c.len_utf8()..];
+            }
+        }
+    }
+    Some(out)
+}
+
+/// One command with its arguments; what is left behind it.
+fn command<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, out: &mut String, depth: usize) -> Option<&'a str> {
+    let separate = |out: &mut String| {
+        if out.ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+            out.push(' ');
+        }
+    };
+    if let Some((_, better)) = COMMANDS.iter().find(|(name, _)| *name == word) {
+        out.push_str(better);
+        return Some(rest);
+    }
+    match word {
+        "frac" | "dfrac" | "tfrac" => {
+            let (above, after) = group(rest)?;
+            let (below, after) = group(after)?;
+            let (above, below) = (convert(scene, above, depth + 1)?, convert(scene, below, depth + 1)?);
+            separate(out);
+            match derivative(scene, &above, &below) {
+                Some(rate) => out.push_str(&rate),
+                None => {
+                    let part = |text: &str| operand(products(scene, text.trim()).as_str());
+                    out.push_str(&format!("{}/{}", part(&above), part(&below)));
+                }
+            }
+            Some(after)
+        }
+        "sqrt" => {
+            let (inside, after) = group(rest)?;
+            separate(out);
+            out.push_str(&format!("sqrt({})", products(scene, &convert(scene, inside, depth + 1)?)));
+            Some(after)
+        }
+        "dot" | "ddot" => {
+            let (inside, after) = group(rest)?;
+            separate(out);
+            out.push_str(&convert(scene, inside, depth + 1)?);
+            out.push_str(if word == "dot" { "'" } else { "''" });
+            Some(after)
+        }
+        _ if LOOKS.contains(&word) => {
+            let (inside, after) = group(rest)?;
+            separate(out);
+            out.push_str(&convert(scene, inside, depth + 1)?);
+            Some(after)
+        }
+        _ if odec_ir::builtin::find_function(word).is_some() => {
+            separate(out);
+            out.push_str(word);
+            let after = rest.trim_start();
+            let called = after.starts_with(['(', '{', '^']) || after.starts_with("\\left");
+            if !called {
+                let end = after.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(after.len());
+                out.push_str(&format!("({})", &after[..end]));
+                return (end > 0).then_some(&after[end..]);
+            }
+            if let Some((inside, after)) = after.starts_with('{').then(|| group(after)).flatten() {
+                out.push_str(&format!("({})", products(scene, &convert(scene, inside, depth + 1)?)));
+                return Some(after);
+            }
+            Some(after)
+        }
+        _ if is_greek(word) => {
+            separate(out);
+            let letter = letter(word).filter(|letter| scene.knows(letter) && !scene.knows(word));
+            out.push_str(letter.unwrap_or(word));
+            Some(rest)
+        }
+        _ => None,
+    }
+}
+
+/// `dy` over `dt`
+fn derivative(scene: &Scene<'_>, above: &str, below: &str) -> Option<String> {
+    let clean = |text: &str| text.split_whitespace().collect::<String>();
+    let (above, below) = (clean(above), clean(below));
+    let name = above.strip_prefix('d')?;
+    let name = name.strip_suffix(format!("({})", scene.time).as_str()).unwrap_or(name);
+    if below == format!("d{}", scene.time) && scene.states.contains(name) {
+        return Some(format!("{name}'"));
+    }
+    let second = name.strip_prefix("^2")?;
+    (below == format!("d{}^2", scene.time) && scene.states.contains(second)).then(|| format!("{second}''"))
+}
+
+const GREEK: [(&str, &str); 33] = [
+    ("alpha", "α"),
+    ("beta", "β"),
+    ("gamma", "γ"),
+    ("delta", "δ"),
+    ("epsilon", "ε"),
+    ("zeta", "ζ"),
+    ("eta", "η"),
+    ("theta", "θ"),
+    ("iota", "ι"),
+    ("kappa", "κ"),
+    ("lambda", "λ"),
+    ("mu", "μ"),
+    ("nu", "ν"),
+    ("xi", "ξ"),
+    ("pi", "π"),
+    ("rho", "ρ"),
+    ("sigma", "σ"),
+    ("tau", "τ"),
+    ("upsilon", "υ"),
+    ("phi", "φ"),
+    ("chi", "χ"),
+    ("psi", "ψ"),
+    ("omega", "ω"),
+    ("Gamma", "Γ"),
+    ("Delta", "Δ"),
+    ("Theta", "Θ"),
+    ("Lambda", "Λ"),
+    ("Xi", "Ξ"),
+    ("Pi", "Π"),
+    ("Sigma", "Σ"),
+    ("Phi", "Φ"),
+    ("Psi", "Ψ"),
+    ("Omega", "Ω"),
+];
+
+fn is_greek(word: &str) -> bool {
+    GREEK.iter().any(|(name, _)| *name == word)
+}
+
+fn letter(word: &str) -> Option<&'static str> {
+    GREEK.iter().find(|(name, _)| *name == word).map(|(_, letter)| *letter)
+}
+
+/// LaTeX writes products without a sign: `-k y` is `-k*y`.
+fn products(scene: &Scene<'_>, text: &str) -> String {
+    let found = tokens(text);
+    let mut out = String::new();
+    let mut last = 0;
+    for (k, token) in found.iter().enumerate() {
+        let before = k.checked_sub(1).and_then(|k| found.get(k));
+        let gap = &text[last..token.start];
+        let side_by_side = before.is_some_and(|before| {
+            let call = token.text(text) == "(" && gap.is_empty() && scene.is_function(before.text(text));
+            let bracket = token.text(text) == "[";
+            before.ends_value() && token.begins_value() && !call && !bracket
+        });
+        out.push_str(if side_by_side { "*" } else { gap });
+        out.push_str(token.text(text));
+        last = token.end;
+    }
+    out.push_str(&text[last..]);
+    let words: Vec<&str> = out.split_whitespace().collect();
+    words.join(" ")
+}

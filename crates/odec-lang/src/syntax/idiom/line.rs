@@ -1,0 +1,249 @@
+//! A logical line read word by word, without the grammar: what the idioms of other languages are looked for in.
+
+use std::ops::Range;
+
+use odec_ir::Span;
+
+use crate::syntax::explain::token::{Kind, Token, tokens};
+
+/// Most physical lines that are taken together as one: a bracket left open does not swallow the file.
+const MAX_JOINED: usize = 40;
+
+/// One line with the lines that go on from it. Places count from the start of the file.
+#[derive(Debug)]
+pub struct Line<'a> {
+    /// The masked text of the file.
+    pub file: &'a str,
+    /// Where the line stands, without the blanks around it.
+    pub range: Range<usize>,
+    /// Width of the blanks before it.
+    pub indent: usize,
+    /// Its words and signs.
+    pub tokens: Vec<Token>,
+}
+
+impl<'a> Line<'a> {
+    /// The line of this range.
+    pub fn new(file: &'a str, range: Range<usize>, indent: usize) -> Line<'a> {
+        let shift = |token: Token| Token { start: token.start + range.start, end: token.end + range.start, ..token };
+        let tokens = tokens(&file[range.clone()]).into_iter().map(shift).collect();
+        Line { file, range, indent, tokens }
+    }
+
+    /// Its text.
+    pub fn whole(&self) -> &'a str {
+        &self.file[self.range.clone()]
+    }
+
+    /// Text of a token; empty where there is none.
+    pub fn text(&self, at: usize) -> &'a str {
+        self.tokens.get(at).map_or("", |token| &self.file[token.start..token.end])
+    }
+
+    /// What a token is.
+    pub fn kind(&self, at: usize) -> Option<Kind> {
+        self.tokens.get(at).map(|token| token.kind)
+    }
+
+    /// Whether a token is a name.
+    pub fn is_name(&self, at: usize) -> bool {
+        self.kind(at) == Some(Kind::Name)
+    }
+
+    /// Whether these tokens touch one another from `at` on and read so.
+    pub fn reads(&self, at: usize, words: &[&str]) -> bool {
+        words.iter().enumerate().all(|(k, word)| self.text(at + k) == *word)
+    }
+
+    /// Whether a token touches the next one.
+    pub fn touches(&self, at: usize) -> bool {
+        match (self.tokens.get(at), self.tokens.get(at + 1)) {
+            (Some(a), Some(b)) => a.end == b.start,
+            _ => false,
+        }
+    }
+
+    /// The place of the tokens `from..=to`.
+    pub fn span(&self, from: usize, to: usize) -> Span {
+        let start = self.tokens.get(from).map_or(self.range.end, |token| token.start);
+        Span::new(start, self.tokens.get(to).map_or(start, |token| token.end))
+    }
+
+    /// The text of the tokens `from..to`.
+    pub fn slice(&self, from: usize, to: usize) -> &'a str {
+        match (self.tokens.get(from), to.checked_sub(1).and_then(|last| self.tokens.get(last))) {
+            (Some(first), Some(last)) if first.start <= last.end => &self.file[first.start..last.end],
+            _ => "",
+        }
+    }
+
+    /// The bracket that closes the one at `open`.
+    pub fn close(&self, open: usize) -> Option<usize> {
+        let mut depth = 0usize;
+        for (at, token) in self.tokens.iter().enumerate().skip(open) {
+            match token.kind {
+                Kind::Open => depth += 1,
+                Kind::Close => {
+                    depth = depth.checked_sub(1)?;
+                    if depth == 0 {
+                        return Some(at);
+                    }
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// What stands between the bracket at `open` and its partner, cut at the commas: ranges of tokens.
+    pub fn arguments(&self, open: usize) -> Option<Vec<Range<usize>>> {
+        let close = self.close(open)?;
+        let mut found = Vec::new();
+        let (mut from, mut depth) = (open + 1, 0usize);
+        for at in open + 1..close {
+            match self.kind(at) {
+                Some(Kind::Open) => depth += 1,
+                Some(Kind::Close) => depth = depth.saturating_sub(1),
+                Some(Kind::Comma) if depth == 0 => {
+                    found.push(from..at);
+                    from = at + 1;
+                }
+                _ => {}
+            }
+        }
+        if close > open + 1 {
+            found.push(from..close);
+        }
+        Some(found)
+    }
+
+    /// The first token with this text outside of brackets, from `from` on.
+    pub fn find(&self, from: usize, wanted: &str) -> Option<usize> {
+        let mut depth = 0usize;
+        for at in from..self.tokens.len() {
+            match self.kind(at) {
+                Some(Kind::Open) => depth += 1,
+                Some(Kind::Close) => depth = depth.checked_sub(1)?,
+                _ if depth == 0 && self.text(at) == wanted => return Some(at),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Where the stretch ends that `at` stands in: at the bracket that closes around it, or with the line.
+    pub fn stretch_end(&self, at: usize) -> usize {
+        let mut depth = 0usize;
+        for k in at..self.tokens.len() {
+            match self.kind(k) {
+                Some(Kind::Open) => depth += 1,
+                Some(Kind::Close) if depth == 0 => return k,
+                Some(Kind::Close) => depth -= 1,
+                Some(Kind::Comma) if depth == 0 => return k,
+                _ => {}
+            }
+        }
+        self.tokens.len()
+    }
+
+    /// Where the stretch begins that ends before `at`: behind the bracket around it, a comma, or `=`.
+    pub fn stretch_start(&self, at: usize) -> usize {
+        let mut depth = 0usize;
+        for k in (0..at).rev() {
+            match self.kind(k) {
+                Some(Kind::Close) => depth += 1,
+                Some(Kind::Open) if depth == 0 => return k + 1,
+                Some(Kind::Open) => depth -= 1,
+                Some(Kind::Comma | Kind::Equals | Kind::Assign) if depth == 0 => return k + 1,
+                _ => {}
+            }
+        }
+        0
+    }
+
+    /// The end of the operand that begins at `at`: a number, a name with brackets and primes, a bracket.
+    pub fn operand_end(&self, at: usize) -> Option<usize> {
+        let mut end = match self.kind(at)? {
+            Kind::Number | Kind::Malformed => return Some(at + 1),
+            Kind::Open => self.close(at)? + 1,
+            Kind::Name => at + 1,
+            _ => return None,
+        };
+        while self.touches(end - 1) {
+            match self.kind(end) {
+                Some(Kind::Open) if self.text(end) != "{" => end = self.close(end)? + 1,
+                Some(Kind::Prime) => end += 1,
+                _ => break,
+            }
+        }
+        Some(end)
+    }
+}
+
+/// `text` as an operand: in brackets unless it is one already.
+pub fn operand(text: &str) -> String {
+    let found = tokens(text);
+    let line = Line { file: text, range: 0..text.len(), indent: 0, tokens: found };
+    match line.operand_end(0) {
+        Some(end) if end == line.tokens.len() => text.to_string(),
+        _ => format!("({text})"),
+    }
+}
+
+/// The text without brackets that stand around all of it.
+pub fn bare(text: &str) -> &str {
+    let text = text.trim();
+    let line = Line::new(text, 0..text.len(), 0);
+    match line.close(0) {
+        Some(close) if line.text(0) == "(" && close + 1 == line.tokens.len() => text[1..text.len() - 1].trim(),
+        _ => text,
+    }
+}
+
+/// The logical lines of a masked text.
+pub fn lines(file: &str) -> Vec<Line<'_>> {
+    let mut physical: Vec<Range<usize>> = Vec::new();
+    let mut at = 0;
+    for line in file.split('\n') {
+        physical.push(at..at + line.len());
+        at += line.len() + 1;
+    }
+    let mut out = Vec::new();
+    let mut k = 0;
+    while k < physical.len() {
+        let text = &file[physical[k].clone()];
+        if text.trim().is_empty() {
+            k += 1;
+            continue;
+        }
+        let indent = text.len() - text.trim_start().len();
+        let start = physical[k].start + indent;
+        let mut last = k;
+        let mut depth = depth_of(text);
+        while last + 1 < physical.len() && last - k < MAX_JOINED {
+            let so_far = file[start..physical[last].end].trim_end();
+            let next = &file[physical[last + 1].clone()];
+            let deeper = next.len() - next.trim_start().len() > indent;
+            if !(depth > 0 && !next.trim().is_empty() || deeper && goes_on(so_far, next.trim_start())) {
+                break;
+            }
+            last += 1;
+            depth += depth_of(next);
+        }
+        let end = start + file[start..physical[last].end].trim_end().len();
+        out.push(Line::new(file, start..end, indent));
+        k = last + 1;
+    }
+    out
+}
+
+/// How many more brackets a line opens than it closes; braces are blocks and do not count.
+fn depth_of(text: &str) -> isize {
+    text.bytes().map(|byte| isize::from(matches!(byte, b'(' | b'[')) - isize::from(matches!(byte, b')' | b']'))).sum()
+}
+
+fn goes_on(so_far: &str, next: &str) -> bool {
+    const SIGNS: [char; 7] = ['+', '-', '*', '/', '^', '=', ','];
+    let word = next.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    so_far.ends_with(SIGNS) || next.starts_with(&SIGNS[..6]) || matches!(word, "then" | "and" | "or")
+}

@@ -1,0 +1,326 @@
+//! Idioms of other languages: `np.exp(x)`, `d(x)/dt`, `for` loops, LaTeX. Each is answered once, with the text to type.
+//!
+//! They are looked for only where a model has errors, and only on lines that an error points at, so that no valid model
+//! can meet them. What belongs to one is blanked, and the rest is checked without it: an idiom has no consequences.
+
+mod array;
+mod call;
+mod declare;
+mod latex;
+mod line;
+mod name;
+mod needless;
+mod program;
+mod rate;
+mod sign;
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use odec_ir::Span;
+
+use super::explain::token::Kind;
+use crate::diagnostic::{Diagnostic, Fix};
+use crate::report::{Build, error};
+use line::Line;
+
+/// Texts longer than this are not searched: so long a text is written by a program.
+const MAX_SEARCHED: usize = 1 << 20;
+/// Lines longer than this are not searched, in bytes: the searches pair places of a line, which costs its square.
+const MAX_LINE: usize = 2000;
+
+/// One idiom at its place.
+#[derive(Clone, Debug)]
+pub struct Found {
+    code: &'static str,
+    /// Alike for all places that are told of together.
+    headline: String,
+    span: Span,
+    label: String,
+    help: String,
+    /// The text to type, where it cannot change what was right.
+    fixes: Vec<Fix>,
+    /// What is read no further.
+    range: Range<usize>,
+}
+
+impl Found {
+    fn new(code: &'static str, headline: impl Into<String>, span: Span) -> Found {
+        Found {
+            code,
+            headline: headline.into(),
+            span,
+            label: String::new(),
+            help: String::new(),
+            fixes: Vec::new(),
+            range: span.range(),
+        }
+    }
+
+    fn label(mut self, text: impl Into<String>) -> Found {
+        self.label = text.into();
+        self
+    }
+
+    fn help(mut self, text: impl Into<String>) -> Found {
+        self.help = text.into();
+        self
+    }
+
+    fn fix(mut self, span: Span, text: impl Into<String>) -> Found {
+        self.fixes.push(Fix { span, text: text.into() });
+        self
+    }
+
+    /// The replacement of its own place.
+    fn mend(self, text: impl Into<String>) -> Found {
+        let (text, span) = (text.into(), self.span);
+        let help = if self.help.is_empty() { format!("write `{text}`") } else { self.help.clone() };
+        self.help(help).fix(span, text)
+    }
+
+    fn over(mut self, range: Range<usize>) -> Found {
+        self.range = range;
+        self
+    }
+}
+
+/// What the lines of a file say of its names, as far as that can be told without the grammar.
+struct Scene<'a> {
+    lines: Vec<Line<'a>>,
+    /// All names with a meaning in the model.
+    declared: HashSet<&'a str>,
+    states: HashSet<&'a str>,
+    indices: HashSet<&'a str>,
+    functions: HashSet<&'a str>,
+    /// Names that are declared with indices.
+    arrays: HashMap<&'a str, Vec<&'a str>>,
+    time: &'a str,
+    run: bool,
+}
+
+impl<'a> Scene<'a> {
+    fn of(masked: &'a str) -> Scene<'a> {
+        let mut scene = Scene {
+            lines: line::lines(masked),
+            declared: HashSet::from(["t", "pi", "inf"]),
+            states: HashSet::new(),
+            indices: HashSet::new(),
+            functions: HashSet::new(),
+            arrays: HashMap::new(),
+            time: "t",
+            run: false,
+        };
+        for at in 0..scene.lines.len() {
+            scene.declare(at);
+        }
+        scene
+    }
+
+    fn knows(&self, name: &str) -> bool {
+        self.declared.contains(name)
+    }
+
+    /// Notes what a line declares.
+    fn declare(&mut self, at: usize) {
+        let line = &self.lines[at];
+        let first = line.text(0);
+        let mut names: Vec<usize> = Vec::new();
+        match first {
+            "param" | "const" | "state" | "output" | "index" | "discrete" | "unknown" | "input" if line.is_name(1) => {
+                let (mut depth, mut fresh) = (0usize, true);
+                for k in 1..line.tokens.len() {
+                    match line.kind(k) {
+                        Some(Kind::Open) => depth += 1,
+                        Some(Kind::Close) => depth = depth.saturating_sub(1),
+                        Some(Kind::Comma) if depth == 0 => fresh = true,
+                        Some(Kind::Name) if fresh => {
+                            if !(declare::is_type(line.text(k)) && line.is_name(k + 1)) {
+                                names.push(k);
+                            }
+                            fresh = false;
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            "fn" => {
+                self.functions.insert(line.text(1));
+                names.extend([1, 3]);
+            }
+            "time" if line.is_name(1) => self.time = line.text(1),
+            "run" => self.run = true,
+            _ => {
+                let end = line.operand_end(0).unwrap_or(0);
+                let round = matches!(line.text(1), "(" | "[") && line.touches(0) && !line.is_name(2);
+                let round = round || line.text(1) == "(";
+                if line.is_name(0) && line.text(end) == "=" && line.text(end.max(1) - 1) != "'" && !round {
+                    names.push(0);
+                }
+            }
+        }
+        for k in names.into_iter().filter(|&k| line.is_name(k)) {
+            let name = line.text(k);
+            self.declared.insert(name);
+            if first == "state" {
+                self.states.insert(name);
+            }
+            if first == "index" {
+                self.indices.insert(name);
+            }
+            if line.text(k + 1) == "["
+                && line.touches(k)
+                && let Some(arguments) = line.arguments(k + 1)
+            {
+                let indices = arguments.into_iter().map(|r| line.text(r.start)).collect();
+                self.arrays.insert(name, indices);
+            }
+        }
+    }
+
+    /// Whether a name is a function of the language or of the model.
+    fn is_function(&self, name: &str) -> bool {
+        name == "log" || self.functions.contains(name) || odec_ir::builtin::find_function(name).is_some()
+    }
+}
+
+/// What a search gives: diagnostics, and the text that is left to be checked.
+pub struct Taken {
+    /// One for all places of an idiom.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The text with the idioms blanked, byte for byte in place.
+    pub text: String,
+    /// Names that stand in what was blanked: what is said of them elsewhere may follow from it.
+    pub names: Vec<String>,
+}
+
+/// Looks for idioms on the lines that errors point at. `None` if there are none.
+pub fn take(masked: &str, errors: &[Span]) -> Option<Taken> {
+    if masked.len() > MAX_SEARCHED || errors.is_empty() {
+        return None;
+    }
+    let scene = Scene::of(masked);
+    let mut found = Vec::new();
+    program::search(&scene, &mut found);
+    found.retain(|idiom: &Found| points_at(errors, &idiom.range));
+    let block: Vec<Range<usize>> = found.iter().map(|idiom| idiom.range.clone()).collect();
+    for (at, line) in scene.lines.iter().enumerate() {
+        let free = !block.iter().any(|range| overlap(range, &line.range));
+        if free && line.range.len() <= MAX_LINE && points_at(errors, &line.range) {
+            on_line(&scene, at, &mut found);
+        }
+    }
+    if found.is_empty() {
+        return None;
+    }
+    Some(blank(&scene, masked, found))
+}
+
+fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+fn points_at(errors: &[Span], range: &Range<usize>) -> bool {
+    errors.iter().any(|span| {
+        let (start, end) = (span.start as usize, span.end as usize);
+        start <= range.end && range.start <= end
+    })
+}
+
+/// All idioms of one line; of two at one place the first counts.
+fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<Found>) {
+    let line = &scene.lines[at];
+    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<Found>); 8] = [
+        latex::search,
+        needless::search,
+        declare::search,
+        rate::search,
+        array::search,
+        name::search,
+        call::search,
+        sign::search,
+    ];
+    let first = found.len();
+    for search in searches {
+        let mut more = Vec::new();
+        search(scene, line, &mut more);
+        for mut idiom in more {
+            let taken = found[first..].iter().any(|other| {
+                overlap(&other.span.range(), &idiom.span.range())
+                    || other.fixes.iter().any(|a| idiom.fixes.iter().any(|b| overlap(&a.span.range(), &b.span.range())))
+            });
+            if !taken {
+                let whole = idiom.range.start <= line.range.start && idiom.range.end >= line.range.end;
+                idiom.range = stretch(line, &idiom);
+                found.push(idiom);
+                // nothing of the line stays
+                if whole {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// What is blanked for an idiom: its line, or the entry of a block if a brace of the line belongs to others.
+fn stretch(line: &Line<'_>, idiom: &Found) -> Range<usize> {
+    if idiom.range != idiom.span.range() {
+        return idiom.range.clone();
+    }
+    let edge = |k: &usize| matches!(line.text(*k), "{" | "}" | ";") && line.tokens[*k].kind != Kind::Text;
+    let count = |sign: &str| (0..line.tokens.len()).filter(|&k| line.text(k) == sign).count();
+    if count("{") == count("}") {
+        return line.range.clone();
+    }
+    let here = line.tokens.partition_point(|token| token.start < idiom.span.start as usize);
+    let before = (0..here).rev().find(edge).map_or(line.range.start, |k| line.tokens[k].end);
+    let after = (here..line.tokens.len()).find(edge).map_or(line.range.end, |k| line.tokens[k].start);
+    before.min(idiom.span.start as usize)..after.max(idiom.span.end as usize)
+}
+
+/// Tells of idioms with one headline together, and blanks them.
+fn blank(scene: &Scene<'_>, masked: &str, found: Vec<Found>) -> Taken {
+    let mut text = masked.as_bytes().to_vec();
+    let mut names = Vec::new();
+    let mut diagnostics: Vec<Diagnostic> = Vec::new();
+    for idiom in found {
+        // a fix may reach other lines, where the same name is used
+        let reached = idiom.fixes.iter().map(|fix| fix.span.range()).filter(|range| !overlap(range, &idiom.range));
+        let others = reached.filter_map(|fix| scene.lines.iter().find(|line| overlap(&line.range, &fix)));
+        let ranges: Vec<Range<usize>> =
+            std::iter::once(idiom.range.clone()).chain(others.map(|line| line.range.clone())).collect();
+        for range in ranges {
+            for token in super::explain::token::tokens(&masked[range.clone()]) {
+                if token.kind == Kind::Name {
+                    names.push(super::build::normal(&masked[range.start + token.start..range.start + token.end]));
+                }
+            }
+            text[range].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+        }
+        let known = diagnostics.iter_mut().find(|d| d.headline == idiom.headline && d.code == idiom.code);
+        match known {
+            Some(diagnostic) => {
+                let whole = std::mem::replace(diagnostic, Diagnostic::error(idiom.code, ""));
+                *diagnostic = whole.also_all([idiom.span], "and here");
+                // a tool applies all of them or none
+                if diagnostic.fixes.is_empty() != idiom.fixes.is_empty() {
+                    diagnostic.fixes.clear();
+                } else {
+                    for fix in idiom.fixes {
+                        if !diagnostic.fixes.contains(&fix) {
+                            diagnostic.fixes.push(fix);
+                        }
+                    }
+                }
+            }
+            None => {
+                let mut diagnostic = error(idiom.code, idiom.headline, idiom.span, idiom.label);
+                diagnostic.help = Some(idiom.help).filter(|help| !help.is_empty());
+                diagnostic.fixes = idiom.fixes;
+                diagnostics.push(diagnostic);
+            }
+        }
+    }
+    let text = String::from_utf8(text).unwrap_or_else(|_| masked.to_string());
+    Taken { diagnostics, text, names }
+}

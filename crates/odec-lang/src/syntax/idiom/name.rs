@@ -1,0 +1,188 @@
+//! Names that cannot be written so: `k-on`, `growth rate`, look-alike letters of other scripts.
+
+use odec_ir::Span;
+use unicode_normalization::UnicodeNormalization;
+
+use super::line::Line;
+use super::{Found, Scene};
+use crate::syntax::explain::token::Kind;
+
+const CODE: &str = "E0134";
+
+/// Letters of other scripts, and the Latin ones that look like them.
+const ALIKE: [(char, char); 47] = [
+    ('а', 'a'),
+    ('е', 'e'),
+    ('о', 'o'),
+    ('р', 'p'),
+    ('с', 'c'),
+    ('у', 'y'),
+    ('х', 'x'),
+    ('і', 'i'),
+    ('ј', 'j'),
+    ('ѕ', 's'),
+    ('к', 'k'),
+    ('м', 'm'),
+    ('т', 't'),
+    ('в', 'b'),
+    ('н', 'h'),
+    ('ԁ', 'd'),
+    ('ԛ', 'q'),
+    ('ԝ', 'w'),
+    ('А', 'A'),
+    ('В', 'B'),
+    ('Е', 'E'),
+    ('К', 'K'),
+    ('М', 'M'),
+    ('Н', 'H'),
+    ('О', 'O'),
+    ('Р', 'P'),
+    ('С', 'C'),
+    ('Т', 'T'),
+    ('Х', 'X'),
+    ('У', 'Y'),
+    ('І', 'I'),
+    ('Ѕ', 'S'),
+    ('ο', 'o'),
+    ('ν', 'v'),
+    ('υ', 'u'),
+    ('κ', 'k'),
+    ('ι', 'i'),
+    ('ρ', 'p'),
+    ('α', 'a'),
+    ('γ', 'y'),
+    ('Α', 'A'),
+    ('Β', 'B'),
+    ('Ε', 'E'),
+    ('Κ', 'K'),
+    ('Ν', 'N'),
+    ('Χ', 'X'),
+    ('ϲ', 'c'),
+];
+
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
+    if let Some(idiom) = joined(scene, line).or_else(|| quoted(scene, line)) {
+        found.push(idiom);
+        return;
+    }
+    for at in 0..line.tokens.len() {
+        found.extend(alike(scene, line, at));
+    }
+}
+
+/// A name as it looks.
+fn skeleton(name: &str) -> String {
+    let latin = |c: char| ALIKE.iter().find(|(other, _)| *other == c).map_or(c, |(_, latin)| *latin);
+    name.nfkc().map(latin).collect()
+}
+
+/// `х` where `x` is declared, or the other way round.
+fn alike(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    if !line.is_name(at) || scene.knows(word) || scene.is_function(word) {
+        return None;
+    }
+    let looks = skeleton(word);
+    let better = scene.declared.iter().filter(|other| **other != word && skeleton(other) == looks).min()?;
+    let odd = |name: &str| name.chars().find(|c| !c.is_ascii());
+    let (headline, label) = match (odd(word), odd(better)) {
+        (Some(c), _) => (
+            format!("`{word}` only looks like `{better}`"),
+            format!("`{c}` is U+{:04X}, a letter of another script", c as u32),
+        ),
+        (None, Some(c)) => (
+            format!("`{word}` only looks like `{better}`"),
+            format!("in the declared name `{c}` is U+{:04X}, a letter of another script", c as u32),
+        ),
+        _ => return None,
+    };
+    Some(
+        Found::new(CODE, headline, line.span(at, at))
+            .label(label)
+            .help(format!("write `{better}` with the letters of its declaration"))
+            .fix(line.span(at, at), *better),
+    )
+}
+
+/// `param k-on = 1`, `param growth rate = 1`
+fn joined(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+    if !matches!(line.text(0), "param" | "const" | "state" | "output") {
+        return None;
+    }
+    for at in 1..line.tokens.len() {
+        let begins = at == 1 || line.text(at - 1) == ",";
+        if !begins || !line.is_name(at) {
+            continue;
+        }
+        let (a, sign) = (line.text(at), line.text(at + 1));
+        let hyphen = sign == "-" && line.touches(at) && line.touches(at + 1);
+        let second = if hyphen { at + 2 } else { at + 1 };
+        let b = line.text(second);
+        let ends = matches!(line.text(second + 1), "=" | "") || (hyphen && line.text(second + 1) == ",");
+        let blank = !hyphen && line.is_name(second) && !matches!(b, "in" | "if" | "within");
+        if !ends || !(hyphen && matches!(line.kind(second), Some(Kind::Name | Kind::Number)) || blank) {
+            continue;
+        }
+        let declares = crate::syntax::explain::is_keyword(a);
+        if declares || super::declare::is_type(a) {
+            continue;
+        }
+        let better = format!("{a}_{b}");
+        if hyphen {
+            let found =
+                Found::new(CODE, "a name has no hyphen", line.span(at, second)).label(format!("write `{better}`"));
+            let found = found.help(format!("write `{better}`"));
+            let known = scene.knows(b) || line.kind(second) != Some(Kind::Name);
+            return Some(if known { found } else { everywhere(scene, found, &[a, "-", b], &better) });
+        }
+        let found =
+            Found::new(CODE, "a name has no blank", line.span(at, second)).label(format!("`{better}`, or two names?"));
+        // the name as it is used tells what is meant
+        let spaced = uses(scene, &[a, b]).len() > 1;
+        let written = scene.lines.iter().any(|l| (0..l.tokens.len()).any(|k| l.text(k) == better));
+        let help = format!("write `{better}` for one name, `{a}, {b}` for two with one value");
+        let found = found.help(help);
+        return Some(match (spaced, written) {
+            (true, _) => everywhere(scene, found, &[a, b], &better),
+            (_, true) => found.fix(line.span(at, second), better),
+            _ => found,
+        });
+    }
+    None
+}
+
+/// `param "growth rate" = 1`
+fn quoted(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+    let declares = matches!(line.text(0), "param" | "const" | "state" | "output");
+    let text = line.text(1);
+    if !declares || line.kind(1) != Some(Kind::Text) || text.len() < 3 {
+        return None;
+    }
+    let name = text.trim_matches('"');
+    let plain = name.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-'));
+    let better = name.replace([' ', '-'], "_");
+    (plain && better.starts_with(char::is_alphabetic)).then(|| {
+        let found =
+            Found::new(CODE, "a name stands without quotes", line.span(1, 1)).label(format!("write `{better}`"));
+        everywhere(scene, found.help(format!("write `{better}`")), &[text], &better)
+    })
+}
+
+/// Places in the file where these words follow one another; signs touch.
+fn uses(scene: &Scene<'_>, words: &[&str]) -> Vec<Span> {
+    let mut found = Vec::new();
+    for line in &scene.lines {
+        for at in 0..line.tokens.len() {
+            let sign = words.len() == 3;
+            let glued = !sign || (line.touches(at) && line.touches(at + 1));
+            if line.reads(at, words) && glued {
+                found.push(line.span(at, at + words.len() - 1));
+            }
+        }
+    }
+    found
+}
+
+fn everywhere(scene: &Scene<'_>, found: Found, words: &[&str], better: &str) -> Found {
+    uses(scene, words).into_iter().fold(found, |found, span| found.fix(span, better))
+}

@@ -1,0 +1,239 @@
+//! Lines of a program that a model does not need: imports, headings of sections, calls of solvers, settings.
+
+use odec_ir::Span;
+
+use super::line::Line;
+use super::program::head_span;
+use super::{Found, Scene};
+use crate::syntax::explain::token::Kind;
+
+const CODE: &str = "E0133";
+
+/// Words that begin a line that a model does not need, and what may follow them.
+const NEEDLESS: [&str; 20] = [
+    "import",
+    "using",
+    "include",
+    "library",
+    "require",
+    "pkg",
+    "clear",
+    "clc",
+    "close",
+    "clearvars",
+    "restart",
+    "implicit",
+    "export",
+    "warning",
+    "hold",
+    "return",
+    "format",
+    "end",
+    "call",
+    "use_bdf",
+];
+/// Calls that show something or run something.
+const SHOWS: [&str; 9] = ["print", "printf", "disp", "println", "fprintf", "plot", "show", "cat", "display"];
+const SOLVERS: [&str; 21] = [
+    "ode45",
+    "ode15s",
+    "ode23",
+    "ode23s",
+    "ode113",
+    "solve_ivp",
+    "odeint",
+    "lsoda",
+    "ode",
+    "NDSolve",
+    "DSolve",
+    "dsolve",
+    "ODEProblem",
+    "solve",
+    "rxSolve",
+    "RungeKutta4",
+    "ode_rk45",
+    "ode_bdf",
+    "integrate_ode_rk45",
+    "desolve",
+    "ODESystem",
+];
+
+/// Lines that a model does not need, and headings.
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
+    found.extend(
+        needless(scene, line)
+            .or_else(|| section(line))
+            .or_else(|| solver(scene, line))
+            .or_else(|| settings(scene, line)),
+    );
+}
+
+fn drop(line: &Line<'_>, headline: String, label: &str) -> Found {
+    let newline = usize::from(line.file[line.range.end..].starts_with('\n'));
+    let whole = Span::new(line.range.start, line.range.end + newline);
+    Found::new(CODE, headline, head_span(line))
+        .label(label)
+        .help("remove the line")
+        .fix(whole, "")
+        .over(line.range.clone())
+}
+
+fn needless(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+    let word = line.text(0);
+    if !line.is_name(0) || scene.knows(word) {
+        return None;
+    }
+    let next = line.kind(1);
+    let called = line.text(1) == "("
+        && line.close(1).is_some_and(|close| close + 1 == line.tokens.len() || line.text(close + 1) == ";");
+    let alone = line.tokens.len() == 1 || line.tokens.len() == 2 && line.text(1) == ";";
+    let end = line.tokens.len().saturating_sub(usize::from(line.text(line.tokens.len() - 1) == ";"));
+    if word == "from" && line.is_name(1) && (2..end).any(|k| line.text(k) == "import") {
+        return Some(drop(line, "nothing is imported: functions are built in".to_string(), "not needed"));
+    }
+    let follows = next == Some(Kind::Name) || next == Some(Kind::Number) || next == Some(Kind::Text) || called || alone;
+    if NEEDLESS.contains(&word) && follows && line.find(0, "=").is_none() {
+        if word == "end" && alone {
+            return None;
+        }
+        let headline = match word {
+            "import" | "using" | "include" | "library" | "require" | "pkg" => {
+                "nothing is imported: functions are built in".to_string()
+            }
+            "return" | "end" => format!("a model has no `{word}`"),
+            _ => format!("`{word}` is not needed in a model"),
+        };
+        return Some(drop(line, headline, "not needed"));
+    }
+    if matches!(word, "endif" | "enddo" | "endfor" | "endfunction" | "endwhile") && alone {
+        return Some(drop(line, format!("a model has no `{word}`"), "not needed"));
+    }
+    if matches!(word, "connect" | "cmt" | "assert" | "initialize") && called {
+        return Some(
+            drop(line, format!("`{word}` begins no statement"), "not needed")
+                .help("write what it means as an equation, or remove it"),
+        )
+        .map(|found| Found { fixes: Vec::new(), ..found });
+    }
+    if SHOWS.contains(&word) && called {
+        let found = drop(line, format!("`{word}` begins no statement"), "not needed");
+        return Some(Found {
+            help: "rows and pictures are made by commands: `odec run FILE`, `odec plot FILE`; remove the line"
+                .to_string(),
+            ..found
+        });
+    }
+    None
+}
+
+/// `[membrane]`, `$DES`
+fn section(line: &Line<'_>) -> Option<Found> {
+    let end = line.tokens.len();
+    if line.text(0) == "[" && line.is_name(1) && line.text(2) == "]" && end == 3 {
+        return Some(drop(line, "sections have no heading here".to_string(), "a heading"));
+    }
+    if line.text(0) != "$" || !line.is_name(1) || !line.touches(0) {
+        return None;
+    }
+    let word = line.text(1);
+    if end == 2 && word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase()) {
+        return Some(drop(line, "sections have no heading here".to_string(), "a heading"));
+    }
+    if line.text(2) == "=" || line.text(2) == "+" {
+        let better = format!("param {}", line.slice(1, end));
+        let found = Found::new(CODE, "`$` is no part of a name", line.span(0, 1)).label("held constant?");
+        return Some(if line.text(2) == "=" {
+            found.help(format!("what stays constant is a parameter: `{better}`")).fix(line.span(0, end - 1), better)
+        } else {
+            found
+        });
+    }
+    let upper = word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase());
+    upper.then(|| {
+        Found::new(CODE, "sections have no heading here", line.span(0, 1)).label("a heading").help(
+            "write `param k = 1` for a parameter, `state A = 1` for a compartment and `A' = -k*A` for its equation",
+        )
+    })
+}
+
+/// `[t, y] = ode45(@f, [0 10], 1)`, `tspan = [0 10]`
+fn solver(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+    let call = (0..line.tokens.len()).find(|&k| {
+        SOLVERS.contains(&line.text(k)) && matches!(line.text(k + 1), "(" | "[") && !scene.knows(line.text(k))
+    })?;
+    let word = line.text(call);
+    Some(
+        Found::new(CODE, format!("`{word}` is not called: the command runs a model"), line.span(call, call))
+            .label("a call of a solver")
+            .help("write `run { t = 0 .. 10; method = auto }`, and `odec run FILE`; remove the line")
+            .over(line.range.clone()),
+    )
+}
+
+fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+    let word = line.text(0);
+    if matches!(word, "wiener" | "markov") && line.is_name(1) && line.tokens.len() == 2 {
+        return Some(
+            Found::new("E0561", "noise is not part of this version", line.span(0, 1))
+                .label("noise")
+                .help("equations are deterministic here: remove the line and its terms")
+                .over(line.range.clone()),
+        );
+    }
+    let symbol = (0..line.tokens.len())
+        .find(|&k| matches!(line.text(k), "Symbol" | "symbols" | "Function") && line.text(k + 1) == "(");
+    if symbol.is_some_and(|k| line.kind(k + 2) == Some(Kind::Text)) {
+        return Some(
+            Found::new(CODE, "names are declared by what they are", line.span(0, line.tokens.len() - 1))
+                .label("a symbol")
+                .help(format!("write `param {0} = 1` or `state {0} = 1`", word))
+                .over(line.range.clone()),
+        );
+    }
+    if word == "use" && line.is_name(1) {
+        return Some(
+            Found::new(CODE, "names of one file need no `use`", line.span(0, line.tokens.len() - 1))
+                .label("not needed")
+                .help("every name of the file is known everywhere in it")
+                .over(line.range.clone()),
+        );
+    }
+    if (2..line.tokens.len()).any(|k| line.text(k) == "bind") && line.text(1) == "=" {
+        return Some(drop(line, format!("nothing is bound: the time is called `{}`", scene.time), "not needed"));
+    }
+    if word == "METHOD" && line.is_name(1) {
+        let better = format!("run {{ method = {} }}", line.text(1).to_lowercase());
+        return Some(Found::new(CODE, "the method stands in a run", line.span(0, 1)).help(format!("write `{better}`")));
+    }
+    if word == "LIMIT" && line.is_name(1) {
+        return Some(
+            Found::new(CODE, "a state has no limit that is imposed on it", line.span(0, 0))
+                .help(format!(
+                    "write what keeps it there into its equation: `{0}' = if {0} > 0 then ... else max(0, ...)`",
+                    line.text(1)
+                ))
+                .over(line.range.clone()),
+        );
+    }
+    if matches!(word, "tspan" | "TSPAN" | "t_span" | "time_span")
+        && line.text(1) == "="
+        && matches!(line.text(2), "[" | "(")
+    {
+        let close = line.close(2)?;
+        let inside = line.slice(3, close).replace(',', " ");
+        let ends: Vec<&str> = inside.split_whitespace().collect();
+        let [a, b] = ends.as_slice() else { return None };
+        let better = format!("run {{ t = {a} .. {b} }}");
+        let found = Found::new(CODE, "the time of a run stands in its block", line.span(0, line.tokens.len() - 1))
+            .label("a time span");
+        return Some(if scene.run { found.help(format!("write `{better}`")) } else { found.mend(better) });
+    }
+    let start = matches!(word, "u0" | "y0" | "x0" | "Y0" | "U0" | "X0" | "IC" | "ICs" | "init" | "inits");
+    let list = matches!(line.text(2), "[" | "c" | "{") && line.text(1) == "=";
+    (start && list).then(|| {
+        Found::new(CODE, "start values are given state by state", line.span(0, line.tokens.len() - 1))
+            .label("a list of start values")
+            .help("write `state x = 1, y = 0`")
+            .over(line.range.clone())
+    })
+}

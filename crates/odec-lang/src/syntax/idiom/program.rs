@@ -1,0 +1,494 @@
+//! Programs where equations stand: loops, `if` blocks, functions around the model, imports, calls of solvers.
+
+use std::ops::Range;
+
+use odec_ir::Span;
+
+use super::array::range_of;
+use super::line::{Line, bare};
+use super::{Found, Scene};
+use crate::syntax::explain::token::Kind;
+
+const CODE: &str = "E0133";
+
+/// Most lines of one block.
+const MAX_BLOCK: usize = 200;
+
+/// Blocks of several lines.
+pub(super) fn search(scene: &Scene<'_>, found: &mut Vec<Found>) {
+    let mut at = 0;
+    while at < scene.lines.len() {
+        let taken = choice(scene, at)
+            .or_else(|| repeat(scene, at))
+            .or_else(|| function(scene, at))
+            .or_else(|| wrapper(scene, at))
+            .or_else(|| when_block(scene, at))
+            .or_else(|| reaction(scene, at))
+            .or_else(|| tensor(scene, at));
+        match taken {
+            Some((idiom, next)) => {
+                found.push(idiom);
+                at = next.max(at + 1);
+            }
+            None => at += 1,
+        }
+    }
+}
+
+/// Where the block ends that begins at line `at`: the line after it, and whether a word or brace closes it.
+fn block_end(scene: &Scene<'_>, at: usize) -> (usize, bool) {
+    let lines = &scene.lines;
+    let head = &lines[at];
+    let braces = |line: &Line<'_>| {
+        (0..line.tokens.len())
+            .map(|k| isize::from(line.text(k) == "{") - isize::from(line.text(k) == "}"))
+            .sum::<isize>()
+    };
+    let mut depth = braces(head);
+    let whole = head.whole();
+    if depth > 0 {
+        let mut k = at + 1;
+        while k < lines.len() && depth > 0 && k - at < MAX_BLOCK {
+            depth += braces(&lines[k]);
+            k += 1;
+        }
+        return (k, true);
+    }
+    if whole.contains('{') {
+        return (at + 1, true);
+    }
+    let mut k = at + 1;
+    while k < lines.len() && k - at < MAX_BLOCK {
+        let line = &lines[k];
+        let word = line.text(0);
+        if line.indent <= head.indent {
+            let ends = word.starts_with("end") || matches!(word, "fi" | "od" | "done");
+            let more = matches!(word, "else" | "elif" | "elseif" | "elsif" | "ELSE") && is_branch(head);
+            if ends {
+                return (k + 1, true);
+            }
+            if !more && !closes_later(scene, k, head) {
+                return (k, false);
+            }
+        }
+        k += 1;
+    }
+    (k, false)
+}
+
+fn is_branch(line: &Line<'_>) -> bool {
+    matches!(line.text(0), "if" | "IF" | "If" | "when")
+}
+
+/// A block whose lines are not indented needs its `end` before the next word of this language.
+fn closes_later(scene: &Scene<'_>, at: usize, head: &Line<'_>) -> bool {
+    for line in scene.lines.iter().skip(at).take(MAX_BLOCK) {
+        let word = line.text(0);
+        if word.starts_with("end") && line.tokens.len() <= 3 && line.indent == head.indent {
+            return true;
+        }
+        if matches!(word, "param" | "state" | "run" | "const" | "output" | "expect" | "model")
+            || head.whole().ends_with(':')
+        {
+            return false;
+        }
+    }
+    false
+}
+
+fn range(scene: &Scene<'_>, at: usize, next: usize) -> Range<usize> {
+    scene.lines[at].range.start..scene.lines[next.min(scene.lines.len()) - 1].range.end
+}
+
+pub(super) fn head_span(line: &Line<'_>) -> Span {
+    let end = line.whole().find('\n').map_or(line.range.end, |at| line.range.start + at);
+    Span::new(line.range.start, end)
+}
+
+/// One branch of an `if` block: its condition (none for `else`), and its equations.
+struct Branch<'a> {
+    condition: Option<String>,
+    equations: Vec<(&'a str, &'a str)>,
+    odd: bool,
+}
+
+/// `if c ... y' = 1 ... else ... y' = 2 ... end`
+fn choice(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
+    let line = &scene.lines[at];
+    if !matches!(line.text(0), "if" | "IF" | "If") || scene.knows(line.text(0)) {
+        return None;
+    }
+    let (next, _) = block_end(scene, at);
+    let mut branches: Vec<Branch<'_>> = Vec::new();
+    for line in &scene.lines[at..next] {
+        read_branches(line, &mut branches);
+    }
+    let equations: usize = branches.iter().map(|branch| branch.equations.len()).sum();
+    if equations == 0 {
+        return None;
+    }
+    let whole = range(scene, at, next);
+    let found = Found::new(CODE, "a choice is a value, equations do not stand inside of it", head_span(line))
+        .label("a block of statements")
+        .over(whole.clone());
+    let simple = branches.len() == 2
+        && branches.iter().all(|branch| branch.equations.len() == 1 && !branch.odd)
+        && branches[0].condition.is_some()
+        && branches[1].condition.is_none()
+        && branches[0].equations[0].0 == branches[1].equations[0].0;
+    let idiom = match branches.as_slice() {
+        [yes, no] if simple => {
+            let (left, a) = yes.equations[0];
+            let condition = yes.condition.clone().unwrap_or_default();
+            let better = format!("{left} = if {condition} then {a} else {}", no.equations[0].1);
+            found.help(format!("write `{better}`")).fix(Span::new(whole.start, whole.end), better)
+        }
+        [yes, ..] => {
+            let (left, a) = yes.equations.first().copied().unwrap_or(("x'", "a"));
+            let condition = yes.condition.as_deref().unwrap_or("c");
+            found.help(format!("write one equation for each: `{left} = if {condition} then {a} else ...`"))
+        }
+        [] => found,
+    };
+    Some((idiom, next))
+}
+
+/// Adds what one line of an `if` block holds: the head of a branch, an equation, or both.
+fn read_branches<'a>(line: &Line<'a>, branches: &mut Vec<Branch<'a>>) {
+    let mut k = 0;
+    let end = line.tokens.len();
+    while k < end {
+        let word = line.text(k).to_lowercase();
+        match word.as_str() {
+            "{" | "}" | ";" | "then" | ":" | "end" | "endif" | "fi" => k += 1,
+            "if" if k > 0 && line.text(k - 1).eq_ignore_ascii_case("end") => k += 1,
+            "if" | "elif" | "elseif" | "elsif" => {
+                let stop = (k + 1..end)
+                    .find(|&j| matches!(line.text(j), "then" | "THEN" | ":" | "{") && line.kind(j) != Some(Kind::Text))
+                    .or_else(|| inline_statement(line, k + 1));
+                let to = stop.unwrap_or(end);
+                let condition = bare(line.slice(k + 1, to)).to_string();
+                branches.push(Branch { condition: Some(plain(&condition)), equations: Vec::new(), odd: false });
+                k = to;
+            }
+            "else" => {
+                branches.push(Branch { condition: None, equations: Vec::new(), odd: false });
+                k += 1;
+            }
+            _ => {
+                let stop =
+                    (k..end).find(|&j| matches!(line.text(j), ";" | "}" | "else" | "elseif" | "end")).unwrap_or(end);
+                let equals = (k..stop).find(|&j| matches!(line.text(j), "=" | ":=" | "<-"));
+                if let Some(branch) = branches.last_mut() {
+                    match equals {
+                        Some(j) => branch.equations.push((line.slice(k, j), line.slice(j + 1, stop))),
+                        None => branch.odd = true,
+                    }
+                }
+                k = stop.max(k + 1);
+            }
+        }
+    }
+}
+
+/// `IF (c) b = 2`: where the statement behind the condition begins.
+fn inline_statement(line: &Line<'_>, from: usize) -> Option<usize> {
+    let close = line.close(from).filter(|_| line.text(from) == "(")?;
+    (line.is_name(close + 1) && line.find(close + 1, "=").is_some()).then_some(close + 1)
+}
+
+/// A condition in the signs of this language.
+fn plain(condition: &str) -> String {
+    let mut out = condition.to_string();
+    for (theirs, ours) in [
+        (".gt.", ">"),
+        (".lt.", "<"),
+        (".ge.", ">="),
+        (".le.", "<="),
+        (".GT.", ">"),
+        (".LT.", "<"),
+        (".GE.", ">="),
+        (".LE.", "<="),
+    ] {
+        out = out.replace(&format!(" {theirs} "), &format!(" {ours} ")).replace(theirs, &format!(" {ours} "));
+    }
+    out.replace("&&", "and").replace("||", "or").replace("~=", "!=")
+}
+
+/// `for i = 1:3 ... end`, `for i in range(3):`, `do i = 1, 3`, `for (i = 0; i < 3; i++) { }`, `while`
+fn repeat(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
+    let line = &scene.lines[at];
+    let word = line.text(0);
+    let fits = match word {
+        "for" | "foreach" | "FOR" => line.is_name(1) || line.text(1) == "(",
+        "do" | "DO" => line.is_name(1) && line.text(2) == "=",
+        "while" => line.tokens.len() > 1 && line.kind(1) != Some(Kind::Equals),
+        _ => false,
+    };
+    if !fits || scene.knows(word) {
+        return None;
+    }
+    let (next, _) = block_end(scene, at);
+    let found = Found::new(CODE, "there are no loops: an equation holds for all elements at once", head_span(line))
+        .label("a loop")
+        .over(range(scene, at, next));
+    if word == "while" {
+        let headline = "there are no loops: equations hold all the time";
+        return Some((
+            Found { headline: headline.to_string(), ..found }
+                .help("what holds only at times is a choice: `x' = if c then a else b`"),
+            next,
+        ));
+    }
+    let open = line.text(1) == "(";
+    let index_at = if open { 2 } else { 1 };
+    let index_at = if is_kind(line.text(index_at)) { index_at + 1 } else { index_at };
+    let index = line.text(index_at);
+    let range = loop_range(line, index_at, open).unwrap_or_else(|| "1..N".to_string());
+    let body: Vec<(String, String)> = scene.lines[at..next]
+        .iter()
+        .flat_map(|line| equations(line, line.range.start == scene.lines[at].range.start))
+        .collect();
+    let declare = if scene.indices.contains(index) { String::new() } else { format!("`index {index} = {range}` and ") };
+    let help = match body.first() {
+        Some((left, right)) => format!("write {declare}`{left} = {right}`, without a loop"),
+        None => format!("write {declare}`u[{index}] = ...`, without a loop"),
+    };
+    Some((found.help(help), next))
+}
+
+fn is_kind(word: &str) -> bool {
+    matches!(word, "int" | "integer" | "auto" | "size_t" | "unsigned")
+}
+
+fn loop_range(line: &Line<'_>, index: usize, open: bool) -> Option<String> {
+    let end = if open {
+        line.close(1)?
+    } else {
+        (index..line.tokens.len()).find(|&k| matches!(line.text(k), "{" | "do" | "loop")).unwrap_or(line.tokens.len())
+    };
+    // i = 0; i < 3; i++
+    if let Some(first) = (index..end).find(|&k| line.text(k) == ";") {
+        let from = line.slice(index + 2, first);
+        let sign = line.text(first + 2);
+        let second = (first + 1..end).find(|&k| line.text(k) == ";")?;
+        let to = line.slice(first + 3, second);
+        return Some(match (sign, to.parse::<i64>()) {
+            ("<", Ok(n)) => format!("{from}..{}", n.saturating_sub(1)),
+            ("<", _) => format!("{from}..{to}-1"),
+            _ => format!("{from}..{to}"),
+        });
+    }
+    let end = if line.text(end - 1) == ":" { end - 1 } else { end };
+    range_of(line, index + 2, end)
+}
+
+/// The assignments of a line of a loop, with indices in square brackets.
+fn equations(line: &Line<'_>, head: bool) -> Vec<(String, String)> {
+    let square = |text: &str| {
+        let inner = Line::new(text, 0..text.len(), 0);
+        let call = inner.is_name(0)
+            && inner.text(1) == "("
+            && inner.close(1).is_some_and(|close| close + 1 == inner.tokens.len());
+        if call { text.replacen('(', "[", 1).replacen(')', "]", 1) } else { text.to_string() }
+    };
+    let mut from = if head {
+        (0..line.tokens.len()).find(|&k| line.text(k) == "{").map_or(line.tokens.len(), |k| k + 1)
+    } else {
+        0
+    };
+    let mut found = Vec::new();
+    while from < line.tokens.len() {
+        let stop = (from..line.tokens.len()).find(|&k| matches!(line.text(k), ";" | "}")).unwrap_or(line.tokens.len());
+        if let Some(equals) = (from..stop).find(|&k| matches!(line.text(k), "=" | ":=" | "<-")) {
+            found.push((square(line.slice(from, equals)), line.slice(equals + 1, stop).to_string()));
+        }
+        from = stop + 1;
+    }
+    found
+}
+
+/// `def f(t, y):`, `function dydt = f(t, y)`, `f <- function(t, y, p) {`, `f = lambda x: -x`
+fn function(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
+    let line = &scene.lines[at];
+    let word = line.text(0);
+    if let Some(found) = lambda(scene, line) {
+        return Some((found, at + 1));
+    }
+    let assigned = (0..line.tokens.len())
+        .find(|&k| line.text(k) == "function")
+        .filter(|&k| k == 2 && matches!(line.text(1), "<-" | "="));
+    let headed = match word {
+        "def" => line.is_name(1) && line.text(2) == "(",
+        "function" | "subroutine" | "SUBROUTINE" | "func" => line.is_name(1) || line.text(1) == "[",
+        "int" | "void" | "double" | "static" => line.is_name(1) && line.text(2) == "(" && line.whole().ends_with('{'),
+        _ => assigned.is_some(),
+    };
+    if !headed || scene.knows(word) && assigned.is_none() {
+        return None;
+    }
+    let open = (0..line.tokens.len()).find(|&k| line.text(k) == "(")?;
+    let name = if assigned.is_some() { word } else { line.text(open - 1) };
+    let arguments = line.arguments(open)?;
+    let names: Vec<&str> = arguments.iter().map(|r| line.slice(r.start, r.end)).collect();
+    let (mut next, closed) = block_end(scene, at);
+    // without an `end` the body of a MATLAB function is the rest of the file
+    if matches!(word, "function" | "subroutine") && !closed {
+        next = at + 1;
+    }
+    let body: Vec<&Line<'_>> = scene.lines[at + 1..next].iter().collect();
+    let found = Found::new(CODE, "equations stand without a function around them", head_span(line))
+        .label("the head of a function")
+        .over(range(scene, at, next));
+    let rates = names
+        .iter()
+        .any(|name| *name == scene.time || scene.states.contains(name) || matches!(*name, "t" | "du" | "dy"));
+    let single = match body.as_slice() {
+        [line] if line.text(0) == "return" => Some(line.slice(1, line.tokens.len()).trim_end_matches(';')),
+        _ => None,
+    };
+    if let (Some(result), false, true) = (single, rates, word == "def" || word == "function") {
+        let better = format!("fn {name}({}) = {result}", names.join(", "));
+        let whole = range(scene, at, next);
+        let found = Found { headline: "a function is one expression".to_string(), ..found };
+        return Some((found.help(format!("write `{better}`")).fix(Span::new(whole.start, whole.end), better), next));
+    }
+    let help = match (single, names.get(1)) {
+        (Some(result), Some(state)) if !result.starts_with('[') => {
+            format!("write `{state}' = {result}`, with `state {state} = 1`")
+        }
+        _ => "write each equation as it is on paper: `x' = -k*x`, with `state x = 1` and `param k = 2`".to_string(),
+    };
+    Some((found.help(help), next))
+}
+
+/// `f = lambda x: -x`
+fn lambda(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+    if !line.is_name(0) || !line.reads(1, &["=", "lambda"]) {
+        return None;
+    }
+    let colon = line.find(3, ":")?;
+    let better =
+        format!("fn {}({}) = {}", line.text(0), line.slice(3, colon), line.slice(colon + 1, line.tokens.len()));
+    let found =
+        Found::new(CODE, "a function is declared with `fn`", line.span(2, 2)).label(format!("write `{better}`"));
+    let used = !scene.functions.contains(line.text(0));
+    let found = found.help(format!("write `{better}`")).over(line.range.clone());
+    Some(if used { found.fix(Span::new(line.range.start, line.range.end), better) } else { found })
+}
+
+/// `m <- rxode2({ ... })`, `with(as.list(c(y, p)), { ... })`
+fn wrapper(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
+    let line = &scene.lines[at];
+    let last = line.tokens.len().checked_sub(1)?;
+    // the bracket is left open, so the lines behind it are joined
+    let head = (0..=last).find(|&k| line.text(k) == "{" && k > 0 && matches!(line.text(k - 1), "(" | ","))?;
+    let open = (0..head).any(|k| line.text(k) == "(");
+    let close = (head..=last).rev().find(|&k| line.reads(k, &["}", ")"]))?;
+    if !open || close + 1 != last || line.text(0) == "fn" {
+        return None;
+    }
+    let (first, second) = (line.span(0, head), line.span(close, last));
+    let found = Found::new(CODE, "equations stand without a call around them", first)
+        .label("not needed")
+        .help("remove this line and the one that closes it")
+        .over(line.range.clone())
+        .fix(first, "")
+        .fix(second, "");
+    Some((found, at + 1))
+}
+
+/// `when c then ... end when;`, `at (c): x = 3`
+fn when_block(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
+    let line = &scene.lines[at];
+    let end = line.tokens.len();
+    if line.text(0) == "when" && line.text(end.saturating_sub(1)) == "then" {
+        let (next, _) = block_end(scene, at);
+        let condition = line.slice(1, end - 1);
+        let action = scene.lines.get(at + 1).filter(|l| l.text(0) == "reinit").and_then(|l| {
+            let arguments = l.arguments(1)?;
+            let [name, value] = arguments.as_slice() else { return None };
+            Some(format!("{} := {}", l.slice(name.start, name.end), l.slice(value.start, value.end)))
+        });
+        let better = format!("when {condition} {{ {} }}", action.unwrap_or_else(|| "x := 1".to_string()));
+        let found =
+            Found::new("E0504", "events are not part of this version", head_span(line)).over(range(scene, at, next));
+        return Some((found.label("an event").help(format!("a later version reads `{better}`")), next));
+    }
+    let colon = line.find(1, ":").filter(|_| line.text(0) == "at" && line.text(1) == "(")?;
+    let body = line.slice(colon + 1, end).replacen('=', ":=", 1);
+    let better = format!("when {} {{ {body} }}", bare(line.slice(1, colon)));
+    let found = Found::new("E0504", "events are not part of this version", head_span(line)).over(line.range.clone());
+    Some((found.label("an event").help(format!("a later version reads `{better}`")), at + 1))
+}
+
+/// `J0: S -> P; k*S`
+fn reaction(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
+    let line = &scene.lines[at];
+    let arrow = (0..line.tokens.len()).find(|&k| matches!(line.text(k), "->" | "=>"))?;
+    if line.find(0, "=").is_some_and(|k| k < arrow) || (0..arrow).any(|k| line.text(k) == "if") {
+        return None;
+    }
+    let from = (0..arrow).find(|&k| line.text(k) == ":").map_or(0, |k| k + 1);
+    let end = line.tokens.len();
+    let stop = (arrow..end).find(|&k| line.text(k) == ";").unwrap_or(end);
+    let law = line.slice(stop + 1, end).trim_end_matches(';').trim();
+    let side = |from: usize, to: usize| -> Vec<&str> {
+        (from..to).filter(|&k| line.is_name(k)).map(|k| line.text(k)).collect()
+    };
+    let (left, right) = (side(from, arrow), side(arrow + 1, stop));
+    let plain = (from..stop).all(|k| line.is_name(k) || matches!(line.text(k), "+" | "->" | "=>"));
+    let law = if law.is_empty() { format!("k*{}", left.first().unwrap_or(&"A")) } else { law.to_string() };
+    let term = super::line::operand(&law);
+    let product = if law.contains([' ', '+']) || law.starts_with('-') { term } else { law.clone() };
+    let mut equations: Vec<String> = Vec::new();
+    if plain {
+        equations.extend(left.iter().map(|name| format!("`{name}' = -{product}`")));
+        equations.extend(right.iter().map(|name| format!("`{name}' = {law}`")));
+    }
+    let help = match equations.as_slice() {
+        [] => "write the rate of each species as an equation: `A' = -k*A` and `B' = k*A`".to_string(),
+        [one] => format!("write {one}"),
+        [first @ .., last] => {
+            format!("write {} and {last}; rates of one species add up in one equation", first.join(", "))
+        }
+    };
+    let found = Found::new("E0125", "reactions are written as equations in this version", line.span(arrow, arrow));
+    Some((found.label("a reaction").help(help).over(line.range.clone()), at + 1))
+}
+
+/// `u_i { y = 1 }`, `k { 2 }`, `parameters { real b; }`, `global 1 y-1 {y=0}`
+fn tensor(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
+    let line = &scene.lines[at];
+    let word = line.text(0);
+    if word == "global" && line.whole().contains('{') {
+        let found =
+            Found::new("E0504", "events are not part of this version", head_span(line)).over(line.range.clone());
+        return Some((found.label("an event").help("a later version reads `when y > 1 { y := 0 }`"), at + 1));
+    }
+    let two = word == "transformed" && line.text(2) == "{";
+    if !line.is_name(0) || line.text(1) != "{" && !two || crate::syntax::explain::is_keyword(word) {
+        return None;
+    }
+    let (next, _) = block_end(scene, at);
+    if line.kind(2) == Some(Kind::Number) && line.text(3) == "}" && line.tokens.len() == 4 && !scene.knows(word) {
+        let better = format!("param {word} = {}", line.text(2));
+        let found = Found::new(CODE, "a value follows `=`", line.span(0, 3))
+            .label("a value in braces")
+            .over(line.range.clone());
+        return Some((found.mend(better), next));
+    }
+    let stan =
+        matches!(word, "data" | "parameters" | "model" | "functions" | "transformed" | "generated" | "variables");
+    let tensor = word.ends_with("_i") || word.ends_with("_ij") || matches!(word, "F" | "G" | "M" | "out" | "in");
+    let help = match word.split('_').next() {
+        _ if stan => "write `param k = 1`, `state x = 1` and `x' = -k*x` without a block around them",
+        Some("u") => "write `state x = 1, y = 0`",
+        Some("out") => "write `output z = ...`; states are recorded anyway",
+        _ => "write an equation for each state: `x' = -k*x`",
+    };
+    (stan || tensor).then(|| {
+        let found = Found::new(CODE, format!("`{word}` begins no block"), head_span(line)).over(range(scene, at, next));
+        (found.label("a block of another language").help(help), next)
+    })
+}

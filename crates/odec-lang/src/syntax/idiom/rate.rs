@@ -1,0 +1,367 @@
+//! Derivatives in other notations: `d2x/dt2`, `d(x)/dt`, `diff(x, t)`, `D(x) ~`, `ẋ`, `dydt(1)`, `integral(x)`.
+
+use odec_ir::Span;
+use unicode_normalization::UnicodeNormalization;
+
+use super::line::{Line, bare};
+use super::{Found, Scene};
+use crate::syntax::explain::token::Kind;
+
+const CODE: &str = "E0132";
+const HEADLINE: &str = "a derivative is written with a prime";
+
+/// Functions of one argument that stand for its derivative by time.
+const RATES: [&str; 9] = ["D", "Dt", "ddt", "deriv", "derivative", "dot", "Differential", "derivn", "rate"];
+/// Functions of an argument and the time.
+const BY_TIME: [&str; 5] = ["diff", "Diff", "Derivative", "D", "DERIVN"];
+/// What holds the rates one by one elsewhere.
+const VECTORS: [&str; 17] = [
+    "dydt", "dxdt", "dudt", "dydx", "dy", "dx", "du", "dX", "dA", "ydot", "xdot", "yp", "DADT", "dADT", "dzdt",
+    "rates", "dstate",
+];
+/// Functions that accumulate.
+const INTEGRALS: [&str; 9] =
+    ["integral", "Integral", "integrate", "INTEG", "INTGRL", "integ", "quad", "trapz", "cumtrapz"];
+
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
+    if let Some(idiom) = stella(scene, line).or_else(|| positional(scene, line)).or_else(|| list(line)) {
+        found.push(idiom);
+        return;
+    }
+    let first = found.len();
+    for at in 0..line.tokens.len() {
+        let idiom = quotient(scene, line, at)
+            .or_else(|| partial(line, at))
+            .or_else(|| called(scene, line, at))
+            .or_else(|| method(scene, line, at))
+            .or_else(|| dotted(scene, line, at))
+            .or_else(|| integral(scene, line, at))
+            .or_else(|| present(scene, line, at));
+        // whoever writes D(y)(t) writes y(t) too: one habit
+        match (idiom, found.get_mut(first).filter(|known| known.code == CODE)) {
+            (Some(idiom), Some(known)) if idiom.code != CODE => known.fixes.extend(idiom.fixes),
+            (idiom, _) => found.extend(idiom),
+        }
+    }
+}
+
+fn primes(order: usize) -> String {
+    "'".repeat(order)
+}
+
+/// A derivative of this text between two tokens, with what makes an equation of its line.
+fn rate(line: &Line<'_>, from: usize, to: usize, of: &str, order: usize) -> Found {
+    let better = format!("{}{}", bare(of), primes(order));
+    let found = Found::new(CODE, HEADLINE, line.span(from, to)).label(format!("write `{better}`")).mend(better.clone());
+    equation(line, from, to, found)
+}
+
+/// `D(x) ~ ...` and `x'[t] == ...`: the sign between the sides of an equation.
+fn equation(line: &Line<'_>, from: usize, to: usize, found: Found) -> Found {
+    if from == 0 && matches!(line.text(to + 1), "~" | "==" | ":=") {
+        return found.fix(line.span(to + 1, to + 1), "=");
+    }
+    found
+}
+
+/// `dx/dt`, `d2x/dt2`, `d^2x/dt^2`, `d(x)/dt`, `d/dt (x)`.
+fn quotient(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    if !line.is_name(at) || scene.knows(word) || (at > 0 && line.text(at - 1) == ".") {
+        return None;
+    }
+    let dt = format!("d{}", scene.time);
+    let by_time = |k: usize| line.text(k) == dt && !scene.knows(&dt);
+    // d(x)/dt
+    if word == "d" && line.text(at + 1) == "(" && line.touches(at) {
+        let close = line.close(at + 1)?;
+        let of = line.slice(at + 2, close);
+        return (line.text(close + 1) == "/" && by_time(close + 2) && is_variable(scene, of))
+            .then(|| rate(line, at, close + 2, of, 1));
+    }
+    // d/dt (x), and d/dt(x) where it is no whole left side
+    if word == "d" && line.text(at + 1) == "/" && by_time(at + 2) && line.text(at + 3) == "(" {
+        let close = line.close(at + 3)?;
+        let of = line.slice(at + 4, close);
+        return is_variable(scene, of).then(|| rate(line, at, close, of, 1));
+    }
+    // d/dt x
+    if word == "d" && line.text(at + 1) == "/" && by_time(at + 2) && scene.states.contains(line.text(at + 3)) {
+        return Some(rate(line, at, at + 3, line.text(at + 3), 1));
+    }
+    // d^2x/dt^2
+    if word == "d"
+        && line.text(at + 1) == "^"
+        && line.text(at + 3) == "/"
+        && line.text(at + 5) == "^"
+        && by_time(at + 4)
+    {
+        let (order, of) = line.text(at + 2).split_at(line.text(at + 2).find(|c: char| !c.is_ascii_digit())?);
+        let order: usize = order.parse().ok()?;
+        let fits = line.text(at + 6) == order.to_string() && is_variable(scene, of) && (1..=4).contains(&order);
+        return fits.then(|| rate(line, at, at + 6, of, order));
+    }
+    if line.text(at + 1) != "/" || !word.starts_with('d') {
+        return None;
+    }
+    // d2x/dt2
+    let digits = word[1..].len() - word[1..].trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    if digits == 1 {
+        let order: usize = word[1..2].parse().ok()?;
+        let below = line.text(at + 2);
+        let fits = below == format!("{dt}{order}") || line.reads(at + 2, &[&dt, "^", &order.to_string()]);
+        let end = if below == dt { at + 4 } else { at + 2 };
+        return (fits && is_variable(scene, &word[2..]) && (1..=4).contains(&order))
+            .then(|| rate(line, at, end, &word[2..], order));
+    }
+    // dx/dt on a right side; as a whole left side the language has it
+    let whole = at == 0 && line.text(at + 3) == "=";
+    (by_time(at + 2) && is_variable(scene, &word[1..]) && !whole).then(|| rate(line, at, at + 2, &word[1..], 1))
+}
+
+/// A name that can have a derivative: declared, or declared nowhere at all.
+fn is_variable(scene: &Scene<'_>, name: &str) -> bool {
+    let name = bare(name);
+    let base = name.split('[').next().unwrap_or_default();
+    scene.states.contains(base)
+}
+
+/// `∂y/∂t`
+fn partial(line: &Line<'_>, at: usize) -> Option<Found> {
+    let fits = line.text(at) == "∂" && line.reads(at + 2, &["/", "∂"]) && line.is_name(at + 1) && line.is_name(at + 4);
+    fits.then(|| {
+        let better = format!("{}'", line.text(at + 1));
+        equation(
+            line,
+            at,
+            at + 4,
+            Found::new(CODE, HEADLINE, line.span(at, at + 4)).label(format!("write `{better}`")).mend(better),
+        )
+    })
+}
+
+/// `D(x)`, `diff(x, t)`, `diff(x(t), t)`, `D(x)(t)`.
+fn called(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    let open = at + 1;
+    if !line.is_name(at) || scene.knows(word) || !matches!(line.text(open), "(" | "[") || !line.touches(at) {
+        return None;
+    }
+    if at > 0 && line.text(at - 1) == "." {
+        return None;
+    }
+    let arguments = line.arguments(open)?;
+    let mut end = line.close(open)?;
+    let first = arguments.first()?.clone();
+    let of = line.slice(first.start, first.end);
+    let timed = [format!("({})", scene.time), format!("[{}]", scene.time)];
+    let of = timed.iter().fold(of, |of, time| of.strip_suffix(time.as_str()).unwrap_or(of));
+    if !is_variable(scene, of) {
+        return None;
+    }
+    let argument = |k: usize| arguments.get(k).map_or("", |r| line.slice(r.start, r.end));
+    let order = match arguments.len() {
+        1 if RATES.contains(&word) => 1,
+        2 if BY_TIME.contains(&word) && argument(1) == scene.time => 1,
+        3 if BY_TIME.contains(&word) && argument(1) == scene.time => {
+            if argument(2) == scene.time {
+                2
+            } else {
+                argument(2).parse().ok().filter(|n| (1..=4).contains(n))?
+            }
+        }
+        _ => return None,
+    };
+    if line.touches(end) && timed.iter().any(|time| line.slice(end + 1, end + 4) == time.as_str()) {
+        end += 3;
+    }
+    Some(rate(line, at, end, of, order))
+}
+
+/// `Eq(y.diff(t), -y)`, `y.diff(t)`, `y'[t] == ...`
+fn method(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let state = |k: usize| line.is_name(k) && scene.states.contains(line.text(k));
+    if line.text(at) == "Eq" && line.text(at + 1) == "(" && at == 0 {
+        let arguments = line.arguments(1)?;
+        let [left, right] = arguments.as_slice() else { return None };
+        let of = state(left.start) && line.text(left.start + 1) == "." && line.text(left.start + 2) == "diff";
+        let better = format!("{}' = {}", line.text(left.start), line.slice(right.start, right.end));
+        return of.then(|| Found::new(CODE, HEADLINE, line.span(0, line.close(1).unwrap_or(1))).mend(better));
+    }
+    if state(at) && line.reads(at + 1, &[".", "diff", "(", scene.time, ")"]) {
+        return Some(rate(line, at, at + 5, line.text(at), 1));
+    }
+    // y'[t] == -y[t]
+    if state(at) && line.kind(at + 1) == Some(Kind::Prime) && at == 0 {
+        let end = (1..line.tokens.len()).find(|&k| line.kind(k) != Some(Kind::Prime))?;
+        if line.reads(end, &["[", scene.time, "]"]) {
+            return Some(rate(line, 0, end + 2, line.text(0), end - 1));
+        }
+    }
+    None
+}
+
+/// `y(t)`, `y[t]`, `y'(t)`: a state is meant at the present time anyway.
+fn present(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    if !scene.states.contains(line.text(at)) || scene.arrays.contains_key(line.text(at)) {
+        return None;
+    }
+    let open = (at + 1..line.tokens.len()).find(|&k| line.kind(k) != Some(Kind::Prime))?;
+    let timed = line.reads(open, &["(", scene.time, ")"]) || line.reads(open, &["[", scene.time, "]"]);
+    timed.then(|| {
+        let text = line.slice(open, open + 3);
+        // with a prime the grammar stops, without one it looks like a call
+        let primed = line.whole().contains(&format!("'{text}")) || line.whole().contains(&format!("{text}'"));
+        let (code, from) = if primed { ("E0118", open) } else { ("E0205", at) };
+        Found::new(code, format!("a state is written without `{text}`"), line.span(from, open + 2))
+            .label("not needed")
+            .help("a state is always meant at the present time")
+            .fix(line.span(open, open + 2), "")
+    })
+}
+
+/// `ẏ`, `ÿ`
+fn dotted(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    if word.is_ascii() || scene.knows(word) {
+        return None;
+    }
+    let parts: Vec<char> = word.nfd().collect();
+    let order = match parts.last()? {
+        '\u{307}' => 1,
+        '\u{308}' => 2,
+        _ => return None,
+    };
+    let base: String = parts[..parts.len() - 1].iter().collect();
+    scene.states.contains(base.as_str()).then(|| rate(line, at, at, &base, order))
+}
+
+/// `dydt(1) = -y(1)`, `du[1] = ...`: rates by number.
+fn positional(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+    let at = if line.text(0) == "NV_Ith_S" { 2 } else { 0 };
+    let word = line.text(at);
+    let macro_call = at == 2;
+    let number = if macro_call { at + 2 } else { 2 };
+    let known = VECTORS.contains(&word) || (word == "f" && line.text(1) == "[");
+    let bracket = macro_call || matches!(line.text(1), "(" | "[") && line.touches(0);
+    let close = number + 1;
+    let equals = (close + 1..line.tokens.len()).find(|&k| line.text(k) == "=" || line.text(k) == "<-")?;
+    let counts = line.kind(number) == Some(Kind::Number) || scene.indices.contains(line.text(number));
+    if !known || !bracket || !counts || equals != close + 1 || scene.arrays.contains_key(word) {
+        return None;
+    }
+    let rates = line.span(0, close);
+    // the state of that name is an array: only the brackets and the prime differ
+    let base =
+        word.trim_start_matches(['d', 'D']).trim_end_matches("dt").trim_end_matches("dot").trim_end_matches("DT");
+    let found = Found::new(
+        "E0135",
+        format!("`{}` gives a rate by its number, here states have names", line.slice(0, close + 1)),
+        rates,
+    );
+    if scene.arrays.contains_key(base) {
+        let better = format!("{base}[{}]'", line.text(number));
+        return Some(found.label(format!("write `{better}`")).mend(better));
+    }
+    let named = by_name(line, equals + 1);
+    let state = named.1.unwrap_or_else(|| if base.is_empty() { "y".to_string() } else { base.to_lowercase() });
+    let number = line.text(number);
+    Some(found.label("which state?").help(format!(
+        "give each state a name: `state {state}{number} = 1`, and write `{state}{number}' = {}`",
+        named.0
+    )))
+}
+
+/// The rest of a line with `y(1)`, `y[1]` as `y1`, and the name that is counted.
+fn by_name(line: &Line<'_>, from: usize) -> (String, Option<String>) {
+    let mut out = String::new();
+    let mut of = None;
+    let mut k = from;
+    let mut last = line.tokens.get(from).map_or(line.range.end, |token| token.start);
+    while k < line.tokens.len() && line.text(k) != ";" {
+        out.push_str(&line.file[last..line.tokens[k].start]);
+        let counted = line.is_name(k)
+            && matches!(line.text(k + 1), "(" | "[")
+            && line.kind(k + 2) == Some(Kind::Number)
+            && matches!(line.text(k + 3), ")" | "]")
+            && odec_ir::builtin::find(line.text(k)).is_none();
+        out.push_str(line.text(k));
+        if counted {
+            out.push_str(line.text(k + 2));
+            of.get_or_insert(line.text(k).to_string());
+            k += 3;
+        }
+        last = line.tokens.get(k).map_or(line.range.end, |token| token.end);
+        k += 1;
+    }
+    (out, of)
+}
+
+/// `eqs = [D(y) ~ -y]`
+fn list(line: &Line<'_>) -> Option<Found> {
+    let tilde = (3..line.tokens.len()).any(|k| line.text(k) == "~");
+    let fits = line.is_name(0) && line.text(1) == "=" && line.text(2) == "[" && tilde;
+    fits.then(|| {
+        Found::new("E0133", "equations stand on lines of their own, without a list", line.span(0, 2))
+            .label("a list of equations")
+            .help("write `x' = ...` for each of them")
+            .over(line.range.clone())
+    })
+}
+
+/// `y(t) = y(t - dt) + (x)*dt`
+fn stella(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+    let name = line.text(0);
+    let head = [name, "(", "t", ")", "=", name, "(", "t", "-", "dt", ")", "+"];
+    if !line.is_name(0) || !line.reads(0, &head) {
+        return None;
+    }
+    let last = line.tokens.len().checked_sub(1)?;
+    let fits =
+        line.text(last).eq_ignore_ascii_case("dt") && matches!(line.text(last - 1), "*" | "·") && last > head.len();
+    let better = format!("{name}' = {}", bare(line.slice(head.len(), last - 1)));
+    let found = Found::new(CODE, "a step of time is not written out, only the rate", line.span(0, last));
+    let found = found.label(format!("write `{better}`"));
+    fits.then(|| {
+        if scene.states.contains(name) {
+            found.mend(better)
+        } else {
+            found.help(format!("write `{better}`, with `state {name} = 1`"))
+        }
+    })
+}
+
+/// `w = integral(x)`
+fn integral(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    let sign = matches!(word, "∫");
+    let named = INTEGRALS.contains(&word) && line.text(at + 1) == "(" && !scene.knows(word);
+    if !named && !sign {
+        return None;
+    }
+    let headline = "an integral over time is a state of its own";
+    if sign {
+        return Some(
+            Found::new(CODE, headline, line.span(at, at)).help("write `state w = 0` and `w' = ...`, and use `w`"),
+        );
+    }
+    let arguments = line.arguments(at + 1)?;
+    let close = line.close(at + 1)?;
+    let text = |k: usize| arguments.get(k).map_or("", |r| line.slice(r.start, r.end));
+    let start = if arguments.len() == 2 && word.starts_with("INT") { text(1) } else { "0" };
+    let found = Found::new(CODE, headline, line.span(at, close));
+    // a definition that is the integral and nothing else
+    if at == 2 && line.text(1) == "=" && close + 1 == line.tokens.len() && line.is_name(0) && !arguments.is_empty() {
+        let name = line.text(0);
+        let lines = format!("state {name} = {start}\n{name}' = {}", text(0));
+        let whole = Span::new(line.range.start, line.range.end);
+        return Some(
+            found
+                .label("a state")
+                .help(format!("write `state {name} = {start}` and `{name}' = {}`", text(0)))
+                .fix(whole, lines),
+        );
+    }
+    let of = if text(0).is_empty() { "..." } else { text(0) };
+    Some(found.label("a state").help(format!("write `state w = {start}` and `w' = {of}`, and use `w` here")))
+}

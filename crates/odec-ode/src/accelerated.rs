@@ -1,0 +1,84 @@
+//! What a system may offer beside its equations: whole steps as one function, Taylor coefficients, what is known of its structure.
+
+use std::sync::Arc;
+
+use crate::step::{FusedFormula, WholeStep};
+use crate::system::{EvalError, System};
+
+/// All of it is optional. Results do not depend on whole steps; a method on Taylor series needs the series.
+pub trait Accelerated {
+    /// Whole steps of a method on this system as one function; `None` where there is none yet, and the method calls f itself. Methods
+    /// whose steps are the same bit by bit either way ask again as they go.
+    fn whole_step(&self, _formula: FusedFormula) -> Option<Arc<dyn WholeStep>> {
+        None
+    }
+    /// What [`WholeStep::run`] takes as `p`.
+    fn parameters(&self) -> &[f64] {
+        &[]
+    }
+    /// True where there will be many runs, so that code for them pays from the first step on.
+    fn expects_many_runs(&self) -> bool {
+        false
+    }
+    /// Of a system with sensitivities (y and its derivatives by parameters) one more than there are parameters, else 1. The
+    /// unknowns q, v and z are each so many groups of equal length, those of y first; df/dy has entries in the first block
+    /// column and in the diagonal blocks, which are all equal, and so has M, whose diagonal blocks are equal too.
+    fn groups(&self) -> usize {
+        1
+    }
+    /// Its Taylor coefficients.
+    fn series(&self) -> Option<&dyn Series> {
+        None
+    }
+}
+
+/// The Taylor coefficients of the solutions of a system.
+pub trait Series {
+    /// Makes ready for [`Series::coefficients`] of this order; the error says why there are none.
+    fn prepare(&self, order: usize) -> Result<(), String>;
+    /// The coefficients of h, h^2, ..., h^order of the solution through (t, y), n each, into `out`. Called only after
+    /// [`Series::prepare`] or [`Series::prepare_step`] of that order.
+    fn coefficients(&self, t: f64, y: &[f64], order: usize, out: &mut [f64]) -> Result<(), EvalError>;
+    /// True where the coefficients of this order are short code and hold for whole steps, so that they are worth a try where nobody
+    /// named a method. If so they are ready.
+    fn is_short(&self, _order: usize) -> bool {
+        false
+    }
+    /// Makes ready for [`Series::step`] of this order; false where it is not to be had, and [`Series::coefficients`] have to do.
+    fn prepare_step(&self, _order: usize) -> bool {
+        false
+    }
+    /// A whole step by the series of this order that ends at `t`, from one buffer into another of the same layout
+    /// ([`crate::method::taylor::Places`]). Called only after [`Series::prepare_step`] of that order.
+    fn step(&self, _t: f64, _order: usize, _from: &[f64], _to: &mut [f64]) -> Result<(), EvalError> {
+        Err(EvalError::Fatal)
+    }
+}
+
+/// What solvers ask, with the answers of a system without an accelerator.
+impl dyn System + '_ {
+    pub(crate) fn whole_step(&self, formula: FusedFormula) -> Option<Arc<dyn WholeStep>> {
+        self.accelerated()?.whole_step(formula)
+    }
+
+    pub(crate) fn parameters(&self) -> &[f64] {
+        self.accelerated().map_or(&[], |accelerated| accelerated.parameters())
+    }
+
+    pub(crate) fn expects_many_runs(&self) -> bool {
+        self.accelerated().is_some_and(|accelerated| accelerated.expects_many_runs())
+    }
+
+    pub(crate) fn groups(&self) -> usize {
+        self.accelerated().map_or(1, |accelerated| accelerated.groups())
+    }
+
+    pub(crate) fn series(&self) -> Option<&dyn Series> {
+        self.accelerated()?.series()
+    }
+
+    /// True where df/dy is given with its values.
+    pub(crate) fn holds_jacobian(&self) -> bool {
+        self.jacobian().pattern().is_some()
+    }
+}

@@ -1,0 +1,172 @@
+//! `auto` as one integrator: the side at work makes the steps, and the evidence decides after each of them.
+
+use super::{Auto, FAILURES, Side};
+use crate::evaluator::Evaluator;
+use crate::integrator::{Attempt, Integrator};
+use crate::interpolant::Stretch;
+use crate::linear::LinearReport;
+use crate::method::Method;
+use crate::method::auto::course::{Course, Why};
+use crate::problem::Cause;
+use crate::system::System;
+
+impl Integrator for Auto {
+    fn dimension(&self) -> usize {
+        self.y.len()
+    }
+
+    fn time(&self) -> f64 {
+        self.side(self.active).time()
+    }
+
+    fn state(&self) -> &[f64] {
+        self.side(self.active).state()
+    }
+
+    fn aim(&mut self, t_end: f64) {
+        self.t_end = t_end;
+    }
+
+    fn set(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        let mut set = self.active().set(eval, t, y);
+        if matches!(set, Err(Cause::SingularMass { .. })) && self.active == Side::Explicit {
+            (self.explicit, self.active) = (None, Side::Implicit);
+            self.names[0] = None;
+            set = self.implicit.set(eval, t, y);
+        }
+        if set.is_err() && self.active == Side::Explicit && self.spare.as_ref().is_some_and(|spare| !spare.at_work) {
+            self.change_places();
+            set = self.active().set(eval, t, y);
+        }
+        set?;
+        if !self.begun {
+            self.begun = true;
+            self.hasty = self.decays(eval);
+            let stiff = self.hasty || self.stiff_at_start(eval, t, y);
+            let why = match (&self.explicit, stiff) {
+                (None, _) => Why::Algebraic,
+                (_, true) => Why::StiffAtStart,
+                _ => Why::NotStiff,
+            };
+            if stiff {
+                self.implicit.set(eval, t, y)?;
+                self.active = Side::Implicit;
+            }
+            self.note(t, self.active, why);
+        }
+        self.rest();
+        Ok(())
+    }
+
+    fn renew(&mut self, system: &dyn System) -> bool {
+        // without either of them it is no longer what it was
+        let (Some(explicit), Some(spectral)) = (&mut self.explicit, &mut self.spectral) else { return false };
+        let spare = self.spare.as_mut().is_none_or(|spare| spare.integrator.renew(system));
+        if !(spare && explicit.renew(system) && self.implicit.renew(system) && spectral.renew()) {
+            return false;
+        }
+        self.begin();
+        true
+    }
+
+    fn order(&self) -> u32 {
+        self.side(self.active).order()
+    }
+
+    fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
+        let (side, mark) = (self.active, self.mark());
+        match self.active().attempt(eval, h, t_new) {
+            Attempt::Accepted { next } => {
+                (self.stepped, self.last, self.earlier) = (side, h, Some(mark));
+                self.leg += 1;
+                self.course.steps[side as usize] += 1;
+                let next = match side {
+                    Side::Explicit => self.after_explicit(eval, h, next),
+                    Side::Implicit => self.after_implicit(eval, h, next),
+                };
+                Attempt::Accepted { next }
+            }
+            Attempt::Failed { cause, next } if side == Side::Explicit && cause != Cause::Fatal => {
+                self.failures += 1;
+                let singular = matches!(cause, Cause::SingularMass { .. });
+                if singular && self.change(eval, Why::Algebraic) {
+                    // The last step stays there for dense output, but no other will be tried.
+                    self.spectral = None;
+                    return Attempt::Failed { cause, next: self.first_implicit(eval, h) };
+                }
+                if self.failures >= FAILURES && self.change(eval, Why::Failing) {
+                    return Attempt::Failed { cause, next: self.first_implicit(eval, next) };
+                }
+                Attempt::Failed { cause, next }
+            }
+            other => other,
+        }
+    }
+
+    fn next_by(&self, own: &'static Method) -> &'static Method {
+        if self.active == Side::Implicit { self.stiff } else { own }
+    }
+
+    fn made_by(&self, own: &'static Method) -> &'static Method {
+        if self.stepped == Side::Implicit { self.stiff } else { own }
+    }
+
+    fn sample_ahead(&mut self, inside: bool) {
+        self.active().sample_ahead(inside);
+    }
+
+    fn interpolate(&self, t: f64, y: &mut [f64]) {
+        self.side(self.stepped).interpolate(t, y);
+    }
+
+    fn complete(&mut self, eval: &mut Evaluator<'_>) -> Result<(), Cause> {
+        self.side_mut(self.stepped).complete(eval)
+    }
+
+    fn degree(&self) -> usize {
+        let own = |integrator: &Option<Box<dyn Integrator>>| integrator.as_ref().map_or(0, |own| own.degree());
+        let spare = self.spare.as_ref().map_or(0, |spare| spare.integrator.degree());
+        own(&self.explicit).max(spare).max(self.implicit.degree())
+    }
+
+    fn coefficients(&self, stretch: usize, c: &mut [f64]) -> Option<Stretch> {
+        self.side(self.stepped).coefficients(stretch, c)
+    }
+
+    fn allow_retreat(&mut self) {
+        let spare = self.spare.as_mut().map(|spare| &mut spare.integrator);
+        for integrator in [self.explicit.as_mut(), spare, Some(&mut self.implicit)].into_iter().flatten() {
+            integrator.allow_retreat();
+        }
+    }
+
+    fn retreat(&mut self) -> bool {
+        let Some(mark) = self.earlier else { return false };
+        if !self.side_mut(self.stepped).retreat() {
+            return false;
+        }
+        self.earlier = None;
+        self.restore(mark);
+        true
+    }
+
+    /// The side stays: what speaks for it speaks for it still.
+    fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        self.active().resume(eval, t, y)?;
+        self.rest();
+        Ok(())
+    }
+
+    fn linear(&self) -> Option<LinearReport> {
+        self.implicit.linear().filter(|_| self.course.steps[Side::Implicit as usize] > 0)
+    }
+
+    fn course(&self) -> Option<Course> {
+        Some(Course {
+            legs: self.course.legs[..self.course.known].to_vec(),
+            switches: self.course.switches,
+            steps: self.course.steps,
+            methods: self.names,
+        })
+    }
+}

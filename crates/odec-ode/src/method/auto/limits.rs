@@ -1,0 +1,50 @@
+//! What bounds the steps of an explicit method on y' = -lambda y: stability, and accuracy at its tolerance.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::method::{Family, Method, taylor};
+
+/// A step strains the explicit method if h times the spectral radius exceeds by this factor what accuracy allows where the fastest
+/// component moves; but it does so only beyond and always beyond these fractions of the limit on the real axis.
+const STRAINED: f64 = 4.0;
+const BETWEEN: (f64, f64) = (0.3, 0.65);
+/// The second fraction for Runge-Kutta methods of order 9 and more: at their tolerances rounding holds the steps before stability does. A
+/// series is strained beyond the larger one alone: its last two terms show p h/rho where nothing decays, rho the radius of convergence,
+/// which with h/rho = 0.13 to 0.2 is 0.3 to 0.45 of the limit.
+const HIGH_ORDER: f64 = 0.4;
+/// The same for what the explicit method can do at all.
+const REACH: f64 = 5.0;
+const REACHES: (f64, f64) = (0.3, 1.0);
+/// Methods and tolerances whose limits are kept.
+const MAX_LIMITS: usize = 64;
+
+/// The largest h*lambda at which an explicit method is stable, and accurate to the tolerance, on y' = -lambda y. Found once for
+/// each, since it takes some 30,000 instructions, and a sweep asks at every run.
+fn limits(method: &'static Method, rtol: f64, n: usize) -> Option<(f64, f64)> {
+    type Kept = (&'static str, u64, u32, (f64, f64));
+    static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let order = if matches!(method.family, Family::Taylor) { taylor::order_for(rtol, n) } else { method.order };
+    let same = |kept: &&Kept| (kept.0, kept.1, kept.2) == (method.name, rtol.to_bits(), order);
+    if let Some((.., limits)) = kept.iter().find(same) {
+        return Some(*limits);
+    }
+    let limits = match method.family {
+        Family::RungeKutta(tableau) => (tableau.real_limit(), tableau.real_accuracy(rtol)),
+        Family::Taylor => (taylor::real_limit(order), taylor::real_accuracy(order, rtol)),
+        _ => return None,
+    };
+    if kept.len() < MAX_LIMITS {
+        kept.push((method.name, rtol.to_bits(), order, limits));
+    }
+    Some(limits)
+}
+
+/// h*lambda on the negative real axis that strain a method at this tolerance, and what it cannot exceed; 1 where nothing is known of it.
+pub(super) fn bounds(method: &'static Method, rtol: f64, n: usize) -> (f64, f64) {
+    let Some((stable, accurate)) = limits(method, rtol, n) else { return (1.0, 1.0) };
+    let series = matches!(method.family, Family::Taylor);
+    let most = if method.order > 8 && !series { HIGH_ORDER } else { BETWEEN.1 };
+    let strain = (STRAINED * accurate).clamp(BETWEEN.0 * stable, most * stable);
+    (strain, (REACH * accurate).clamp(REACHES.0 * stable, REACHES.1 * stable))
+}

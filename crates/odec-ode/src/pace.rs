@@ -1,0 +1,162 @@
+//! Where the next step of a run ends: on the grid of fixed steps, where the step-size controller wishes, at a stop, at the end.
+
+/// An adaptive step that would leave less than this fraction of itself to the end or to a stop is stretched to it.
+const STRETCH: f64 = 0.01;
+/// A fixed run whose length is a multiple of the step to within this fraction of a step ends on a whole step.
+const WHOLE_STEP: f64 = 1e-8;
+/// Where f depends on time, a step that grew by more than this grows by no more the next times, until one shrinks. While nothing
+/// moves the estimates see no error at all; so the step stays below about half the length of such a rest, and what wakes up again
+/// after as long a time (a day after a night) is not stepped over.
+const GROW_AT_REST: f64 = 1.5;
+/// Smallest step as a fraction of the first one, for steps at t = 0 where rounding of t gives no bound.
+const SMALLEST_FRACTION: f64 = 1e-40;
+/// The first step from a changed state, as a fraction of the one that the controller wished for before.
+const RESUMED: f64 = 0.25;
+
+/// Where the next step ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Pace {
+    /// Equal steps.
+    Fixed(Grid),
+    /// Steps that the error estimate chooses.
+    Adaptive(Wish),
+}
+
+/// `t0 + i*h`, the last step shortened to the end unless the interval is a whole number of steps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grid {
+    t0: f64,
+    t_end: f64,
+    h: f64,
+    taken: f64,
+    count: f64,
+    even: bool,
+    /// False behind a stop between two points of the grid.
+    on_point: bool,
+}
+
+/// What the controller wishes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wish {
+    t_end: f64,
+    h: f64,
+    max: f64,
+    /// Where f depends on time: true after a step that grew, until one shrinks.
+    rest: Option<bool>,
+    least: f64,
+    /// The longest step that was wished for before a stop cut it.
+    uncut: f64,
+}
+
+impl Grid {
+    /// Where the step from the last point of the grid ends.
+    fn target(&self) -> f64 {
+        if self.taken + 1.0 >= self.count { self.t_end } else { self.t0 + (self.taken + 1.0) * self.h }
+    }
+
+    /// True at the next point of the grid but for rounding: a stop there takes its place, or a step as long as rounding would follow.
+    fn near(&self, t: f64) -> bool {
+        (t - self.target()).abs() <= WHOLE_STEP * self.h.abs()
+    }
+}
+
+impl Pace {
+    /// Equal steps.
+    pub fn fixed_steps(t0: f64, t_end: f64, step: f64) -> Pace {
+        let span = t_end - t0;
+        let whole = (span.abs() / step).round();
+        let even = whole >= 1.0 && (span.abs() - whole * step).abs() <= WHOLE_STEP * step;
+        let count = if even { whole } else { (span.abs() / step).floor() + 1.0 };
+        Pace::Fixed(Grid { t0, t_end, h: step.copysign(span), taken: 0.0, count, even, on_point: true })
+    }
+
+    /// Adaptive steps that begin with `first`, which has no sign.
+    pub fn adaptive(t0: f64, t_end: f64, first: f64, max: f64, autonomous: bool) -> Pace {
+        let h = first.copysign(t_end - t0);
+        let rest = if autonomous { None } else { Some(false) };
+        Pace::Adaptive(Wish { t_end, h, max, rest, least: SMALLEST_FRACTION * first, uncut: h })
+    }
+
+    pub fn is_fixed(&self) -> bool {
+        matches!(self, Pace::Fixed(_))
+    }
+
+    /// The step to try from `t`, and its end; `stop` is a time ahead, not beyond the end, that no step may pass.
+    pub fn step(&mut self, t: f64, stop: Option<f64>) -> (f64, f64) {
+        match self {
+            Pace::Fixed(grid) => {
+                let target = grid.target();
+                if let Some(stop) = stop.filter(|stop| grid.near(*stop) || (stop - t).abs() < (target - t).abs())
+                    && stop != target
+                {
+                    return (stop - t, stop);
+                }
+                let whole = grid.on_point && (grid.even || grid.taken + 1.0 < grid.count);
+                (if whole { grid.h } else { target - t }, target)
+            }
+            Pace::Adaptive(wish) => {
+                if wish.h.abs() > wish.max {
+                    wish.h = wish.max.copysign(wish.h);
+                }
+                let end = stop.unwrap_or(wish.t_end);
+                let left = end - t;
+                if wish.h.abs() * (1.0 + STRETCH) >= left.abs() {
+                    (left, end)
+                } else if stop.is_some() && 2.0 * wish.h.abs() > left.abs() {
+                    // two equal steps rather than a whole one and the rest
+                    (0.5 * left, t + 0.5 * left)
+                } else {
+                    (wish.h, t + wish.h)
+                }
+            }
+        }
+    }
+
+    /// True when an adaptive step has fallen to the rounding of t.
+    pub fn collapsed(&self, t: f64) -> bool {
+        match self {
+            Pace::Fixed(_) => false,
+            Pace::Adaptive(Wish { t_end, h, least, .. }) => {
+                !(h.abs() > *least) || (t + 0.1 * h == t && (*t_end - t).abs() > h.abs())
+            }
+        }
+    }
+
+    /// The step `made` to `t_new` stands.
+    pub fn accepted(&mut self, made: f64, t_new: f64, next: f64) {
+        match self {
+            Pace::Fixed(grid) => {
+                grid.on_point = t_new == grid.target();
+                if grid.near(t_new) {
+                    grid.taken += 1.0;
+                }
+            }
+            Pace::Adaptive(wish) => {
+                let ratio = next / made;
+                let held = wish.rest == Some(true) && ratio > GROW_AT_REST;
+                wish.rest = wish.rest.map(|rest| ratio > GROW_AT_REST || (rest && ratio >= 1.0));
+                let cut = made.abs() < wish.h.abs();
+                let before = wish.h;
+                wish.h = if held { GROW_AT_REST * made } else { next };
+                wish.uncut = if cut && before.abs() > wish.h.abs() { before } else { wish.h };
+            }
+        }
+    }
+
+    /// The step is to be tried with another length.
+    pub fn retry(&mut self, next: f64) {
+        if let Pace::Adaptive(wish) = self {
+            wish.rest = wish.rest.map(|_| false);
+            wish.h = next;
+        }
+    }
+
+    /// The state is another one.
+    pub fn resume(&mut self) {
+        if let Pace::Adaptive(wish) = self {
+            wish.h = RESUMED * wish.uncut;
+            wish.uncut = wish.h;
+            wish.rest = wish.rest.map(|_| false);
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! States between the ends of steps: the dense output where it is right, corrected where it is not, else the end of a
+//! step of its own.
+//!
+//! Stiffly accurate methods end their steps on the slow manifold, however long these are, and their polynomials know
+//! nothing of how fast unknowns move meanwhile. With u the dense output, r = M u' - f(t, u) its defect and
+//! W = M - gamma h J the matrix of a Rosenbrock method (Hairer & Wanner II, section IV.7), this is one linearly implicit
+//! step of a defect correction (Zadunaisky, Numer. Math. 27 (1976) 21-39):
+//!
+//! ```text
+//! d = -gamma h W^-1 r     of a fast unknown -J^-1 r: it solves its equation at t
+//! e = W^-1 M d            what of d belongs to slow unknowns: d/(1 + z), where z = -gamma h lambda
+//! u + d - e               the row: fast unknowns are corrected, slow ones stay to second order
+//! ```
+//!
+//! e is small where slow unknowns fit and u' is known well enough for the fast ones: it estimates the error of the row.
+//! Where gamma h r itself is small nothing is factored. Where e is not small, or the correction does not settle, the
+//! method makes steps aside of the run, from the start of its last step to the row. The steps of the run stay as they are.
+
+use crate::control::{Tolerances, weighted_norm};
+use crate::evaluator::Evaluator;
+use crate::integrator::{Attempt, Integrator};
+use crate::linear::{Goal, MassMatrix, Shifted};
+use crate::method::auto::working;
+use crate::method::{Adaptive, Family, Method, Setup};
+use crate::problem::{Between, Options, Stats};
+use crate::system::System;
+
+/// gamma of the correction.
+const GAMMA: f64 = 0.25;
+/// Largest size of gamma h r, in tolerances, at which dense output needs no further look.
+const CLEAR: f64 = 0.5;
+/// Largest size of e, in tolerances, at which a row is believed.
+const BELIEVED: f64 = 0.5;
+/// Size of the change of a row, in tolerances, at which a correction has settled; corrections it may take; what each
+/// has to win.
+const SETTLED: f64 = 0.1;
+const CORRECTIONS: u32 = 4;
+const GAIN: f64 = 0.3;
+/// Part of a tolerance that an iteration for a linear system may leave.
+const LINEAR: f64 = 0.01;
+/// Where in a step its polynomial is looked at: there the defect of a cubic through its ends is largest.
+const PROBES: [f64; 2] = [0.21, 0.79];
+/// Distance of the points that u' is taken from, as a part of the step: exact for polynomials of degree 4.
+const APART: f64 = 0.05;
+/// Part of a step next to its ends where the polynomial is as good as they are.
+const EDGE: f64 = 1e-12;
+/// Steps aside that may be tried for one row.
+const ASIDE: u32 = 200;
+
+/// How the rows of a method are looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// Its dense output is as good as the ends of its steps.
+    None,
+    /// By the defect of slow unknowns, once for each step.
+    Slow,
+    /// By the defect of slow unknowns and at each row by that of fast ones.
+    Full,
+}
+
+fn look(method: &Method) -> Look {
+    let order = match method.adaptive {
+        Adaptive::Embedded(order) => order,
+        Adaptive::EmbeddedTwo(..) | Adaptive::Doubling => method.order,
+        _ => 0,
+    };
+    match method.family {
+        Family::Rosenbrock(_) | Family::ImplicitRungeKutta(_) | Family::ImplicitOneStep { .. } => Look::Full,
+        Family::RungeKutta(_) if method.dense_order < order => Look::Slow,
+        _ => Look::None,
+    }
+}
+
+/// What makes rows between steps. Its buffers are made when they are needed first.
+pub(crate) struct Rows {
+    method: &'static Method,
+    options: Options,
+    tolerances: Tolerances,
+    fixed: bool,
+    /// Start of the step that was tried last, where rows lie in it.
+    start: Option<f64>,
+    from: Vec<f64>,
+    work: Option<Box<Work>>,
+}
+
+struct Work {
+    mass: MassMatrix,
+    /// W, and the time where its J is from while it serves this step; `None`: not factored.
+    matrix: Option<Shifted>,
+    factored: Option<f64>,
+    /// What is known of the slow unknowns of this step.
+    slow: Slow,
+    side: Option<(&'static str, Box<dyn Integrator>)>,
+    /// The side path has begun in this step.
+    aside: bool,
+    weights: Vec<f64>,
+    slope: Vec<f64>,
+    defect: Vec<f64>,
+    d: Vec<f64>,
+    e: Vec<f64>,
+    state: Vec<f64>,
+    near: Vec<f64>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Slow {
+    Unknown,
+    Fits,
+    Misses,
+}
+
+impl Rows {
+    pub(crate) fn new(method: &'static Method, options: &Options, tolerances: &Tolerances) -> Self {
+        Rows {
+            method,
+            options: options.clone(),
+            tolerances: tolerances.clone(),
+            fixed: options.fixed,
+            start: None,
+            from: Vec::new(),
+            work: None,
+        }
+    }
+
+    /// Makes ready for another run, on the same system with other parameters.
+    pub(crate) fn renew(&mut self, system: &dyn System) {
+        self.start = None;
+        let Some(work) = &mut self.work else { return };
+        work.mass = MassMatrix::of(system.mass());
+        if work.matrix.as_mut().is_some_and(|matrix| !matrix.renew()) {
+            work.matrix = None;
+        }
+        if work.side.as_mut().is_some_and(|(_, side)| !side.renew(system)) {
+            work.side = None;
+        }
+    }
+
+    /// Before an attempt in which rows may lie.
+    pub(crate) fn before(&mut self, integrator: &dyn Integrator, inside: bool) {
+        self.start = None;
+        let made = integrator.next_by(self.method);
+        if self.fixed || !inside || look(made) == Look::None {
+            return;
+        }
+        self.start = Some(integrator.time());
+        self.from.clear();
+        self.from.extend_from_slice(integrator.state());
+        if let Some(work) = &mut self.work {
+            (work.factored, work.slow, work.aside) = (None, Slow::Unknown, false);
+        }
+    }
+
+    /// The state at `t` inside the last accepted step.
+    pub(crate) fn value(&mut self, eval: &mut Evaluator<'_>, integrator: &dyn Integrator, t: f64, y: &mut [f64]) {
+        integrator.interpolate(t, y);
+        let Some(start) = self.start else { return };
+        let h = integrator.time() - start;
+        if (t - start).abs().min((integrator.time() - t).abs()) <= EDGE * h.abs() {
+            return;
+        }
+        let made = integrator.made_by(self.method);
+        let counted = eval.stats;
+        let chosen = made.name != self.method.name;
+        let Rows { options, tolerances, from, work, .. } = self;
+        let work = work.get_or_insert_with(|| Box::new(Work::new(eval.system())));
+        let step = Inside { made, chosen, tolerances, options, start, h, from, integrator };
+        let had = work.value(&step, eval, t, y);
+        let spent = std::mem::replace(&mut eval.stats, counted);
+        note(&mut eval.stats.between, had, &spent, &counted);
+    }
+}
+
+/// How a row was had.
+enum Made {
+    Interpolated,
+    Corrected,
+    Landed,
+}
+
+fn note(between: &mut Between, had: Made, spent: &Stats, before: &Stats) {
+    match had {
+        Made::Interpolated => {}
+        Made::Corrected => between.corrected += 1,
+        Made::Landed => between.landed += 1,
+    }
+    between.rhs += spent.rhs - before.rhs;
+    between.jacobians += spent.jacobians - before.jacobians;
+    between.factorisations += spent.factorisations - before.factorisations;
+    between.solves += spent.solves - before.solves;
+}
+
+/// The step that rows lie in.
+struct Inside<'a> {
+    made: &'static Method,
+    /// By `auto`, which has it work to a part of the tolerance.
+    chosen: bool,
+    tolerances: &'a Tolerances,
+    options: &'a Options,
+    start: f64,
+    h: f64,
+    from: &'a [f64],
+    integrator: &'a dyn Integrator,
+}
+
+impl Work {
+    fn new(system: &dyn System) -> Self {
+        let zero = || vec![0.0; system.shape().n];
+        Work {
+            mass: MassMatrix::of(system.mass()),
+            matrix: None,
+            factored: None,
+            slow: Slow::Unknown,
+            side: None,
+            aside: false,
+            weights: zero(),
+            slope: zero(),
+            defect: zero(),
+            d: zero(),
+            e: zero(),
+            state: zero(),
+            near: zero(),
+        }
+    }
+
+    /// Improves `y`, the dense output at `t`.
+    fn value(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) -> Made {
+        let full = look(step.made) == Look::Full;
+        if self.slow == Slow::Unknown {
+            self.slow = if self.fits(step, eval, full) { Slow::Fits } else { Slow::Misses };
+        }
+        if self.slow == Slow::Fits {
+            if !full {
+                return Made::Interpolated;
+            }
+            self.state.copy_from_slice(y);
+            if let Some(made) = self.correct(step, eval, t) {
+                y.copy_from_slice(&self.state);
+                return made;
+            }
+        }
+        if self.land(step, eval, t, y) { Made::Landed } else { Made::Interpolated }
+    }
+
+    /// True where the slow unknowns follow the polynomial of the step.
+    fn fits(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, full: bool) -> bool {
+        PROBES.iter().all(|s| {
+            let t = step.start + s * step.h;
+            step.integrator.interpolate(t, &mut self.state);
+            self.differentiate(step, t);
+            match self.measure(step, eval, t) {
+                Some(size) if size <= self.clear() => true,
+                Some(size) if full && size.is_finite() => {
+                    self.ready(step, eval, t) && self.solve(step, eval).is_some_and(|e| e <= BELIEVED)
+                }
+                _ => false,
+            }
+        })
+    }
+
+    /// Corrects `state`, the dense output at `t`; `None` where that does not settle.
+    fn correct(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64) -> Option<Made> {
+        self.differentiate(step, t);
+        if self.measure(step, eval, t)? <= self.clear() {
+            return Some(Made::Interpolated);
+        }
+        if !self.ready(step, eval, t) {
+            return None;
+        }
+        let mut anew = self.factored == Some(t);
+        let mut before = f64::INFINITY;
+        let mut moved = false;
+        for _ in 0..CORRECTIONS {
+            if self.solve(step, eval)? > BELIEVED {
+                return None;
+            }
+            for ((y, d), e) in self.state.iter_mut().zip(&mut self.d).zip(&self.e) {
+                *d -= e;
+                *y += *d;
+            }
+            let size = weighted_norm(&self.d, &self.weights);
+            moved |= size > SETTLED;
+            if size <= SETTLED {
+                return Some(if moved { Made::Corrected } else { Made::Interpolated });
+            }
+            if !(size < GAIN * before) {
+                if anew || !size.is_finite() {
+                    return None;
+                }
+                anew = true;
+                self.factored = None;
+            }
+            before = size;
+            self.measure(step, eval, t)?;
+            if !self.ready(step, eval, t) {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// The size of gamma h r that needs no further look. With a mass matrix there is none: the defect of an algebraic
+    /// equation is not measured in the units of its unknown.
+    fn clear(&self) -> f64 {
+        if self.mass.is_identity() { CLEAR } else { 0.0 }
+    }
+
+    /// u' at `t` from four values around it.
+    fn differentiate(&mut self, step: &Inside<'_>, t: f64) {
+        let apart = APART * step.h;
+        self.slope.fill(0.0);
+        for (k, weight) in [(-2.0, 1.0), (-1.0, -8.0), (1.0, 8.0), (2.0, -1.0)] {
+            step.integrator.interpolate(t + k * apart, &mut self.near);
+            let weight = weight / (12.0 * apart);
+            self.slope.iter_mut().zip(&self.near).for_each(|(slope, y)| *slope += weight * y);
+        }
+    }
+
+    /// The defect of `state` at `t`, and the size of gamma h r in tolerances; `None` where f has no value.
+    fn measure(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64) -> Option<f64> {
+        eval.rhs(t, &self.state, &mut self.defect).ok()?;
+        self.mass.update(eval, t, &self.state).ok()?;
+        self.defect.iter_mut().for_each(|f| *f = -*f);
+        self.mass.multiply_add(1.0, &self.slope, &mut self.defect);
+        step.tolerances.weights(&self.state, &mut self.weights);
+        Some(GAMMA * step.h.abs() * weighted_norm(&self.defect, &self.weights))
+    }
+
+    /// Factors W with J at `state`, unless that was done in this step; false where that is not to be had.
+    fn ready(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64) -> bool {
+        if self.factored.is_some() {
+            return true;
+        }
+        if self.matrix.is_none() {
+            self.matrix = Shifted::new(eval.system(), step.options).ok();
+        }
+        let Some(matrix) = &mut self.matrix else { return false };
+        let made = matrix
+            .evaluate_moving(eval, t, &self.state, &self.slope)
+            .and_then(|()| matrix.factor(eval, 1.0 / (GAMMA * step.h)));
+        self.factored = made.is_ok().then_some(t);
+        made.is_ok()
+    }
+
+    /// d and e from the defect; the size of e in tolerances.
+    fn solve(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>) -> Option<f64> {
+        let matrix = self.matrix.as_mut()?;
+        let goal = Goal { weights: &self.weights, tolerance: LINEAR };
+        self.d.iter_mut().zip(&self.defect).for_each(|(d, r)| *d = -r);
+        if !matrix.solve_within(eval, &mut self.d, goal) {
+            return None;
+        }
+        self.e.fill(0.0);
+        self.mass.multiply_add(1.0 / (GAMMA * step.h), &self.d, &mut self.e);
+        matrix.solve_within(eval, &mut self.e, goal).then(|| weighted_norm(&self.e, &self.weights))
+    }
+
+    /// Steps aside of the run to `t`; false where they do not get there.
+    fn land(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) -> bool {
+        if self.side.as_ref().is_none_or(|(name, _)| *name != step.made.name) {
+            let options = if step.chosen { &working(step.options, step.made) } else { step.options };
+            let setup = Setup { system: eval.system(), method: step.made, options };
+            self.side = (step.made.build)(&setup).ok().map(|side| (step.made.name, side));
+            self.aside = false;
+        }
+        let Some((_, side)) = &mut self.side else { return false };
+        if !self.aside {
+            if side.set(eval, step.start, step.from).is_err() {
+                return false;
+            }
+            self.aside = true;
+        }
+        let mut next = t - side.time();
+        for _ in 0..ASIDE {
+            let left = t - side.time();
+            if left == 0.0 {
+                y.copy_from_slice(side.state());
+                return true;
+            }
+            let (h, end) = if next.abs() >= left.abs() { (left, t) } else { (next, side.time() + next) };
+            if end == side.time() {
+                break;
+            }
+            side.sample_ahead(false);
+            match side.attempt(eval, h, end) {
+                Attempt::Accepted { next: proposed } => next = proposed,
+                Attempt::Rejected { next: proposed, .. } | Attempt::Failed { next: proposed, .. } => next = proposed,
+            }
+        }
+        // what is left of the path serves no other row of this step
+        self.aside = false;
+        false
+    }
+}

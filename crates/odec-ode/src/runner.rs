@@ -1,0 +1,424 @@
+//! A run that its caller drives step by step: begin, advance, look into the last step, take it back, change the state, go on.
+
+use crate::checks::{bad, fits, measurable, validate};
+use crate::control::{Room, Tolerances, first_step};
+use crate::evaluator::{Evaluator, Paused, all_finite};
+use crate::integrator::{Attempt, Integrator};
+use crate::interpolant::{Interpolant, Polynomials};
+use crate::method::{Method, Setup};
+use crate::pace::Pace;
+use crate::problem::{Cause, Failure, Options, Outcome, Problem, Refusal, SolveError, Stats, Stop};
+use crate::rows::Rows;
+use crate::system::System;
+
+/// Attempts without a value after which it is looked at how far the run has come since as many before.
+const FAILURES: u64 = 1_000;
+/// A run that has come no further meanwhile than by this fraction, both of the time it has behind it and of the time left, by at most [`CREEPING`]
+/// accepted steps for each attempt without a value, is creeping along a place where f ends, below its tolerances, and would never leave it.
+const CRAWL: f64 = 1e-5;
+/// See [`CRAWL`].
+const CREEPING: u64 = 2;
+/// A step that collapses so near to a place where f had no value, as a part of the interval, ended there.
+const NEAR: f64 = 1e-9;
+
+/// How far [`Runner::advance`] came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reached {
+    /// The end of an accepted step.
+    Step,
+    /// The stop that was asked for, exactly.
+    Stop,
+    /// The end of the problem.
+    End,
+}
+
+/// What the step to come has to heed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Ahead {
+    /// A time that no step may pass: a step that would ends there, exactly. f is not evaluated beyond it, except by
+    /// `yoshida4`, whose parts go beyond the end of a step and back. Stops nearer to each other than some
+    /// units of rounding are one stop, which is the caller's to see to: no method makes a slope of so short a step.
+    pub stop: Option<f64>,
+    /// The next time at which the state will be asked for. It changes no step; a method whose dense output costs evaluations of f makes them
+    /// with the step if that time lies inside.
+    pub sample: Option<f64>,
+}
+
+/// A method made ready once for many runs on one system, with other start values, spans and parameters each. Every run is bit for
+/// bit what [`crate::solve()`] makes of it; but buffers, orders of elimination and code are there already.
+///
+/// A run is [`Runner::run`], or step by step [`Runner::begin`] and [`Runner::advance`]. Between two steps the caller may read the state and
+/// the interpolant, take the last step back, change the state, and change the parameters of the system.
+///
+/// ```
+/// use odec_ode::system::{EvalError, Jacobian, Shape, System};
+/// # use odec_ode::runner::{Ahead, Reached};
+/// # use odec_ode::{Options, Problem, Runner, method};
+/// # struct Fall;
+/// # impl System for Fall {
+/// #     fn shape(&self) -> Shape { Shape { n: 2, second: 1 } }
+/// #     fn rhs(&self, _: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
+/// #         f.copy_from_slice(&[y[1], -9.81]);
+/// #         Ok(())
+/// #     }
+/// # }
+/// // A ball that falls from a height of 1; at t = 0.2 it is thrown up.
+/// let problem = Problem { t0: 0.0, t_end: 0.5, y0: vec![1.0, 0.0] };
+/// let mut runner = Runner::new(&Fall, method::find("tsit5")?, &Options::default())?;
+/// runner.begin(&Fall, &problem).unwrap();
+/// let ahead = Ahead { stop: Some(0.2), sample: None };
+/// while runner.advance(&Fall, ahead).unwrap() != Reached::Stop {}
+/// let height = runner.state()[0];
+/// runner.resume(&Fall, &[height, 3.0]).unwrap();
+/// while runner.advance(&Fall, Ahead::default()).unwrap() != Reached::End {}
+/// let exact = height + 3.0 * 0.3 - 0.5 * 9.81 * 0.3 * 0.3;
+/// assert!((runner.state()[0] - exact).abs() < 1e-8);
+/// # Ok::<(), odec_ode::Refusal>(())
+/// ```
+pub struct Runner {
+    method: &'static Method,
+    options: Options,
+    tolerances: Tolerances,
+    pub(crate) integrator: Box<dyn Integrator>,
+    /// True until a run has left its traces in the integrator.
+    untouched: bool,
+    /// [`Runner::retreat`] may be asked for.
+    retreats: bool,
+    room: Room,
+    /// What makes rows between steps.
+    pub(crate) between: Rows,
+    pub(crate) row: Vec<f64>,
+    run: Progress,
+    paused: Paused,
+    /// Room for the interpolant, once it was asked for.
+    polynomials: Option<Polynomials>,
+}
+
+/// How far a run has come beside what its integrator knows.
+#[derive(Clone, Debug, Default)]
+struct Progress {
+    t0: f64,
+    t_end: f64,
+    /// None before the first step.
+    pace: Option<Pace>,
+    /// As it was before the last step.
+    pace_before: Option<Pace>,
+    attempts: u64,
+    /// Why the last attempt was none, if it was none.
+    cause: Option<Cause>,
+    /// Where f had no value last.
+    met: Option<(Cause, f64)>,
+    failed_at: f64,
+    accepted_then: u64,
+    tried: f64,
+}
+
+impl Progress {
+    fn of(problem: &Problem) -> Self {
+        Progress { t0: problem.t0, t_end: problem.t_end, failed_at: problem.t0, ..Progress::default() }
+    }
+
+    /// What a step that has collapsed at `t` is told as.
+    fn collapsed(&self, t: f64) -> Cause {
+        let collapsed = self.cause.unwrap_or(Cause::StepCollapsed { row: 0, error: f64::INFINITY });
+        // steps that shrink towards a place where f ends tell less than what was found beyond it
+        let near = |(_, at): &(Cause, f64)| (t - at).abs() <= NEAR * (self.t_end - self.t0).abs().max(t.abs());
+        match self.met.filter(near) {
+            Some((beyond, _)) if matches!(collapsed, Cause::StepCollapsed { .. }) => beyond,
+            _ => collapsed,
+        }
+    }
+
+    /// Notes an attempt at `t` without a value; the error ends the run.
+    fn failed(&mut self, eval: &Evaluator<'_>, t: f64, cause: Cause, fixed: bool) -> Result<(), Cause> {
+        if matches!(cause, Cause::Fatal | Cause::Internal { .. }) || fixed {
+            return Err(cause);
+        }
+        if eval.stats.failed.is_multiple_of(FAILURES) {
+            let least = CRAWL * (self.failed_at - self.t0).abs().min((self.t_end - t).abs());
+            let few = eval.stats.accepted - self.accepted_then <= CREEPING * FAILURES;
+            if few && (t - self.failed_at).abs() < least {
+                return Err(cause);
+            }
+            (self.failed_at, self.accepted_then) = (t, eval.stats.accepted);
+        }
+        self.cause = Some(cause);
+        if let Cause::NonFiniteRhs { .. } = cause {
+            self.met = eval.fault().map(|(at, _)| (cause, at));
+        }
+        Ok(())
+    }
+}
+
+impl Runner {
+    /// For runs with these options.
+    ///
+    /// # Errors
+    /// A system, method or options that no run could begin with.
+    pub fn new(system: &dyn System, method: &'static Method, options: &Options) -> Result<Self, Refusal> {
+        fits(system, options)?;
+        Self::build(system, method, options, Tolerances::new(options, system.shape().n))
+    }
+
+    pub(crate) fn build(
+        system: &dyn System,
+        method: &'static Method,
+        options: &Options,
+        tolerances: Tolerances,
+    ) -> Result<Self, Refusal> {
+        let n = system.shape().n;
+        Ok(Runner {
+            method,
+            integrator: (method.build)(&Setup { system, method, options })?,
+            options: options.clone(),
+            between: Rows::new(method, options, &tolerances),
+            tolerances,
+            untouched: true,
+            retreats: false,
+            room: Room::new(n),
+            row: vec![0.0; n],
+            run: Progress::default(),
+            paused: Paused::default(),
+            polynomials: None,
+        })
+    }
+
+    /// Refuses a problem that makes no sense, and makes the integrator what it was when it was built.
+    pub(crate) fn ready(&mut self, system: &dyn System, problem: &Problem) -> Result<(), Refusal> {
+        if system.shape().n != self.row.len() {
+            return Err(bad(format!("{} unknowns, where there were {}", system.shape().n, self.row.len())));
+        }
+        validate(problem, self.row.len(), &self.options)?;
+        if !self.options.fixed || self.method.structure.jacobian {
+            measurable(problem, &self.tolerances)?;
+        }
+        if !self.untouched {
+            self.between.renew(system);
+        }
+        if !self.untouched && !self.integrator.renew(system) {
+            self.integrator = (self.method.build)(&Setup { system, method: self.method, options: &self.options })?;
+            self.polynomials = None;
+            if self.retreats {
+                self.integrator.allow_retreat();
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that [`Runner::retreat`] will be asked for: methods that overwrite their history keep a copy of it from the next step on.
+    pub fn allow_retreat(&mut self) {
+        self.retreats = true;
+        self.integrator.allow_retreat();
+    }
+
+    /// Begins a run. The system is the one that the runner was made for, with the same patterns; its parameters may differ.
+    ///
+    /// # Errors
+    /// A problem that makes no sense, or that has no slope at its start.
+    pub fn begin(&mut self, system: &dyn System, problem: &Problem) -> Result<(), SolveError> {
+        self.ready(system, problem)?;
+        let memory = std::mem::take(&mut self.paused);
+        let mut eval = Evaluator::resume(system, memory.anew());
+        let begun = self.start(&mut eval, problem);
+        self.leave(eval, begun)
+    }
+
+    /// Puts the start.
+    pub(crate) fn start(&mut self, eval: &mut Evaluator<'_>, problem: &Problem) -> Result<(), Cause> {
+        self.untouched = false;
+        self.run = Progress::of(problem);
+        self.integrator.aim(problem.t_end);
+        self.integrator.set(eval, problem.t0, &problem.y0)
+    }
+
+    /// One accepted step, with as many rejected ones as it takes. At the end of the problem, or at the stop, nothing is done.
+    ///
+    /// # Errors
+    /// A stop that lies behind; a run that fails, which then is where it was before.
+    pub fn advance(&mut self, system: &dyn System, ahead: Ahead) -> Result<Reached, SolveError> {
+        let t = self.time();
+        if let Some(stop) = ahead.stop
+            && !((stop >= t) == (self.run.t_end >= self.run.t0) || stop == t)
+        {
+            return Err(bad(format!("the stop at {stop:?} lies behind, at {t:?}")).into());
+        }
+        let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
+        let reached = self.step(&mut eval, ahead);
+        self.leave(eval, reached)
+    }
+
+    /// Keeps what the evaluator knows, and says what went wrong.
+    fn leave<T>(&mut self, eval: Evaluator<'_>, result: Result<T, Cause>) -> Result<T, SolveError> {
+        let result = result.map_err(|cause| self.failure(&eval, cause));
+        self.paused = eval.pause();
+        result
+    }
+
+    pub(crate) fn step(&mut self, eval: &mut Evaluator<'_>, ahead: Ahead) -> Result<Reached, Cause> {
+        let forward = self.run.t_end >= self.run.t0;
+        let t = self.integrator.time();
+        if t == self.run.t_end {
+            return Ok(Reached::End);
+        }
+        if ahead.stop == Some(t) {
+            return Ok(Reached::Stop);
+        }
+        let stop = ahead.stop.filter(|stop| *stop != self.run.t_end && (*stop < self.run.t_end) == forward);
+        let mut pace = match self.run.pace {
+            Some(pace) => pace,
+            None => self.first_pace(eval)?,
+        };
+        loop {
+            let (h, t_new) = pace.step(t, stop);
+            self.run.tried = h;
+            if pace.collapsed(t) {
+                return Err(self.run.collapsed(t));
+            }
+            if self.run.attempts == self.options.max_steps {
+                return Err(Cause::TooManySteps { budget: self.options.max_steps });
+            }
+            self.run.attempts += 1;
+            let inside = ahead.sample.is_some_and(|sample| sample != t_new && (sample < t_new) == forward);
+            self.integrator.sample_ahead(inside);
+            self.between.before(self.integrator.as_ref(), inside);
+            match self.integrator.attempt(eval, h, t_new) {
+                Attempt::Accepted { next } => {
+                    eval.stats.accepted += 1;
+                    self.run.cause = None;
+                    self.run.pace_before = Some(pace);
+                    pace.accepted(h, t_new, next);
+                    self.run.pace = Some(pace);
+                    return Ok(match t_new {
+                        _ if t_new == self.run.t_end => Reached::End,
+                        _ if Some(t_new) == stop => Reached::Stop,
+                        _ => Reached::Step,
+                    });
+                }
+                Attempt::Rejected { next, error, row } => {
+                    eval.stats.rejected += 1;
+                    self.run.cause = Some(Cause::StepCollapsed { row, error });
+                    pace.retry(next);
+                }
+                Attempt::Failed { cause, next } => {
+                    eval.stats.failed += 1;
+                    self.run.failed(eval, t, cause, pace.is_fixed())?;
+                    pace.retry(next);
+                }
+            }
+            self.run.pace = Some(pace);
+        }
+    }
+
+    /// The pace of the first step.
+    fn first_pace(&mut self, eval: &mut Evaluator<'_>) -> Result<Pace, Cause> {
+        let Progress { t0, t_end, .. } = self.run;
+        if let (true, Some(step)) = (self.options.fixed, self.options.step) {
+            return Ok(Pace::fixed_steps(t0, t_end, step));
+        }
+        let first = match self.options.step {
+            Some(step) => step,
+            None => {
+                let (integrator, room) = (&self.integrator, &mut self.room);
+                let (span, order) = ((integrator.time(), t_end), integrator.order());
+                first_step(eval, &self.tolerances, span, integrator.state(), order, room)?
+            }
+        };
+        let max = self.options.max_step.unwrap_or(f64::INFINITY);
+        Ok(Pace::adaptive(t0, t_end, first, max, eval.autonomous()))
+    }
+
+    /// Time reached.
+    pub fn time(&self) -> f64 {
+        self.integrator.time()
+    }
+
+    /// State there, n values.
+    pub fn state(&self) -> &[f64] {
+        self.integrator.state()
+    }
+
+    /// Counts of the run so far. A step that was taken back counts as rejected.
+    pub fn stats(&self) -> &Stats {
+        &self.paused.stats
+    }
+
+    /// The interpolant over the last accepted step, from its start to the time reached, whether a sample was announced there or not; `None`
+    /// where the run has made no step since it began or its state was changed, and for a method without continuous output. The first call
+    /// takes memory for it.
+    ///
+    /// # Errors
+    /// f has no value at a stage that the interpolant needs.
+    pub fn interpolant(&mut self, system: &dyn System) -> Result<Option<Interpolant<'_>>, SolveError> {
+        let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
+        let complete = self.integrator.complete(&mut eval);
+        self.leave(eval, complete)?;
+        let integrator = &*self.integrator;
+        let polynomials = self.polynomials.get_or_insert_with(|| Polynomials::of(integrator));
+        Ok(polynomials.take(integrator).then_some(Interpolant { integrator, polynomials }))
+    }
+
+    /// Goes back to the start of the last accepted step: what comes next is as [`Integrator::retreat`] says. False, and nothing changes, where
+    /// there is no such step, or where the method keeps its start only after [`Runner::allow_retreat`].
+    pub fn retreat(&mut self) -> bool {
+        if !self.integrator.retreat() {
+            return false;
+        }
+        self.run.pace = self.run.pace_before.take().or(self.run.pace);
+        self.paused.stats.accepted -= 1;
+        self.paused.stats.rejected += 1;
+        true
+    }
+
+    /// Goes on from another state at the time reached. The history of the steps before is forgotten; the first step is a quarter of the one that
+    /// the controller wished for.
+    ///
+    /// # Errors
+    /// A state of another length or that is not finite; a state without a slope.
+    pub fn resume(&mut self, system: &dyn System, y: &[f64]) -> Result<(), SolveError> {
+        if y.len() != self.row.len() || !all_finite(y) {
+            return Err(bad(format!("{} finite values of the state are wanted", self.row.len())).into());
+        }
+        let t = self.time();
+        let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
+        let resumed = self.integrator.resume(&mut eval, t, y);
+        if let Some(pace) = &mut self.run.pace {
+            pace.resume();
+        }
+        (self.run.cause, self.run.met, self.run.pace_before) = (None, None, None);
+        self.leave(eval, resumed)
+    }
+
+    /// What the run came to.
+    pub fn outcome(&self, stop: Stop) -> Outcome {
+        self.outcome_of(stop, self.paused.stats)
+    }
+
+    pub(crate) fn outcome_of(&self, stop: Stop, stats: Stats) -> Outcome {
+        let integrator = &self.integrator;
+        Outcome {
+            stop,
+            t: integrator.time(),
+            y: integrator.state().to_vec(),
+            stats,
+            linear: integrator.linear(),
+            course: integrator.course(),
+        }
+    }
+
+    pub(crate) fn failure(&self, eval: &Evaluator<'_>, cause: Cause) -> SolveError {
+        let evaluation = matches!(
+            cause,
+            Cause::NonFiniteRhs { .. }
+                | Cause::NoSeries { .. }
+                | Cause::NonFiniteJacobian { .. }
+                | Cause::NonFiniteTimeDerivative { .. }
+                | Cause::NonFiniteMass { .. }
+                | Cause::SingularMass { .. }
+                | Cause::Fatal
+        );
+        let at = if evaluation { eval.fault().map(|(t, y)| (t, y.to_vec())) } else { None };
+        let (t, y) = (self.integrator.time(), self.integrator.state().to_vec());
+        let (stats, course) = (eval.stats, self.integrator.course());
+        SolveError::Failed(Box::new(Failure { cause, t, y, h: self.run.tried, at, stats, course }))
+    }
+}

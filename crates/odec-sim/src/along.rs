@@ -1,0 +1,84 @@
+//! The eigenvalues of a model along a run, with the step of a method at each point.
+
+use odec_ode::problem::{Samples, Stop};
+
+use crate::bind::Bound;
+use crate::reference::{self, Gone, Row};
+use crate::spectrum::{self, Spectrum};
+use crate::stability::{Amplification, C};
+
+/// Points of a run at which eigenvalues are computed.
+const POINTS: usize = 400;
+/// Largest excess of |R| over 1 along a run that is not called growth: rounding of the eigenvalues.
+const GROWTH: f64 = 1e-7;
+
+/// The eigenvalues of a run, with the step at each point.
+pub struct Along {
+    /// At each point.
+    pub spectra: Vec<Spectrum>,
+    /// Steps, of the run's sign.
+    pub steps: Vec<f64>,
+    /// Rows whose eigenvalues could not be computed.
+    pub skipped: usize,
+}
+
+impl Along {
+    /// With constant steps along the true solution, else along the steps that the method takes.
+    ///
+    /// # Errors
+    /// A run that fails, or that the caller stops.
+    pub fn of(bound: &Bound, stop: &dyn Fn() -> bool) -> Result<Along, Gone> {
+        let forward = bound.problem.t_end - bound.problem.t0;
+        let (rows, steps): (Vec<Row>, Vec<f64>) = match bound.options.step.filter(|_| bound.options.fixed) {
+            Some(h) => {
+                let mut rows = vec![(bound.problem.t0, bound.problem.y0.clone())];
+                rows.extend(reference::ordinary(bound, &reference::even_times(bound, POINTS / 2), stop)?);
+                let steps = vec![h.copysign(forward); rows.len()];
+                (rows, steps)
+            }
+            None => {
+                let (mut rows, result) =
+                    reference::run(bound, bound.choice.method, &bound.options, &Samples::Steps, stop);
+                match result {
+                    Ok(outcome) if outcome.stop == Stop::Interrupted => return Err(Gone::Interrupted),
+                    Ok(_) => {}
+                    Err(e) => return Err(Gone::Failed(e)),
+                }
+                let mut steps: Vec<f64> = rows.windows(2).map(|w| w[1].0 - w[0].0).collect();
+                rows.pop();
+                let every = rows.len().div_ceil(POINTS).max(1);
+                rows = rows.into_iter().step_by(every).collect();
+                steps = steps.into_iter().step_by(every).collect();
+                (rows, steps)
+            }
+        };
+        let mut along = Along { spectra: vec![], steps: vec![], skipped: 0 };
+        for ((t, y), h) in rows.iter().zip(steps) {
+            match spectrum::at(&bound.machine, *t, y) {
+                Some(spectrum) => {
+                    along.spectra.push(spectrum);
+                    along.steps.push(h);
+                }
+                None => along.skipped += 1,
+            }
+            if stop() {
+                return Err(Gone::Interrupted);
+            }
+        }
+        Ok(along)
+    }
+
+    /// All h*lambda.
+    pub fn points(&self) -> impl Iterator<Item = C> + '_ {
+        self.spectra.iter().zip(&self.steps).flat_map(|(s, h)| s.values.iter().map(move |v| v * *h))
+    }
+
+    /// Points at which something that does not grow by itself is amplified.
+    pub fn growing(&self, region: &Amplification) -> usize {
+        let unstable = |z: &C| {
+            let direction = spectrum::decaying(*z).filter(|d| region.defined(*d));
+            direction.is_some_and(|d| region.at(d * z.norm()) > 1.0 + GROWTH)
+        };
+        self.spectra.iter().zip(&self.steps).filter(|(s, h)| s.values.iter().any(|v| unstable(&(v * **h)))).count()
+    }
+}

@@ -1,0 +1,70 @@
+//! Why something did not come about: diagnostics with the text that their places are in, and whose fault it is.
+
+use std::fmt;
+use std::sync::Arc;
+
+use odec_lang::diagnostic::{Class, Diagnostic, Severity};
+use odec_lang::source::Source;
+
+/// Why something did not come about.
+#[derive(Clone, Debug)]
+pub struct Error {
+    /// Whose fault it is; [`Class::exit_code`] is the number that the command `odec` ends with.
+    pub class: Class,
+    /// What there is to say, at least one error among it.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The text of the model, if there is one.
+    pub source: Option<Arc<Source>>,
+}
+
+impl Error {
+    /// With the class of the first error.
+    pub fn new(source: Option<Arc<Source>>, diagnostics: Vec<Diagnostic>) -> Error {
+        let first = diagnostics.iter().find(|d| d.is_error());
+        Error { class: first.map_or(Class::Internal, Diagnostic::class), diagnostics, source }
+    }
+
+    /// Place and words of a diagnostic: `decay.ode:2:6: error[E0201]: ...`.
+    fn lines(&self, f: &mut fmt::Formatter<'_>, d: &Diagnostic) -> fmt::Result {
+        if let (Some(source), Some(span)) = (&self.source, d.span()) {
+            let (line, column) = source.position(span.start as usize);
+            write!(f, "{}:{line}:{column}: ", source.name)?;
+        }
+        let severity = match d.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        };
+        write!(f, "{severity}[{}]: {}", d.code, d.headline)?;
+        for text in d.labels.iter().map(|label| &label.text).chain(&d.help).filter(|text| !text.is_empty()) {
+            write!(f, "\n    {}", text.replace('\n', "\n    "))?;
+        }
+        Ok(())
+    }
+}
+
+impl From<Diagnostic> for Error {
+    fn from(d: Diagnostic) -> Error {
+        Error::new(None, vec![d])
+    }
+}
+
+impl From<Box<Diagnostic>> for Error {
+    fn from(d: Box<Diagnostic>) -> Error {
+        Error::from(*d)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (k, d) in self.diagnostics.iter().enumerate() {
+            if k > 0 {
+                writeln!(f)?;
+            }
+            self.lines(f, d)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,193 @@
+//! From a text, or a model built in Rust, to a checked model; from that to its program and to simulations.
+
+use std::sync::Arc;
+
+use odec_ir::Program;
+use odec_lang::diagnostic::{Class, Diagnostic, codes};
+use odec_lang::lower::{Lowered, lower_sensitivities_warned, lower_warned};
+use odec_lang::model::{Model, Overrides};
+use odec_lang::source::Source;
+use odec_lang::{analyse, parse};
+
+use super::tables::{self, Files, NoFiles, Tables};
+use super::{Clock, Error, Laps, Simulation, Times};
+use crate::bind::{Plan, Purpose, overrides};
+use crate::blame;
+use crate::choices::Choices;
+use crate::derivatives;
+
+/// What a host gives: the files that models name, and a clock.
+#[derive(Clone)]
+pub struct Session {
+    files: Arc<dyn Files>,
+    clock: Option<Clock>,
+}
+
+impl Default for Session {
+    fn default() -> Session {
+        Session::new()
+    }
+}
+
+impl Session {
+    /// Without files and without a clock.
+    pub fn new() -> Session {
+        Session { files: Arc::new(NoFiles), clock: None }
+    }
+
+    /// With the files that models name.
+    pub fn with_files(self, files: impl Files + 'static) -> Session {
+        Session { files: Arc::new(files), ..self }
+    }
+
+    /// With a clock, so that the stages are timed.
+    pub fn with_clock(self, clock: Clock) -> Session {
+        Session { clock: Some(clock), ..self }
+    }
+
+    /// Reads and checks a text; `name` is what it is called in messages.
+    ///
+    /// # Errors
+    /// A text that is no model.
+    pub fn load(&self, name: &str, text: &str) -> Result<Loaded, Error> {
+        self.check(Source::new(name, text)).1
+    }
+
+    /// Reads and checks a text. The tree comes whether the text is a model or not.
+    pub fn check(&self, source: Source) -> (odec_lang::syntax::tree::Tree, Result<Loaded, Error>) {
+        let mut laps = Laps::new(self.clock);
+        let (tree, mut diagnostics) = parse(&source);
+        let parse = laps.lap();
+        let (model, more) = analyse(&tree, &source);
+        diagnostics.extend(more);
+        let wrong = diagnostics.iter().any(Diagnostic::is_error);
+        match &model {
+            // what is wrong is looked at once more: idioms of other languages, and fixes that were tried
+            _ if wrong => diagnostics = odec_lang::check(&source).diagnostics,
+            Some(model) => diagnostics.extend(odec_lang::lint::lint(&tree, &source, model)),
+            None => {}
+        }
+        let model = model.filter(|_| !wrong);
+        let times = Times { parse, check: laps.lap(), ..Times::default() };
+        let source = Arc::new(source);
+        let loaded = match model {
+            Some(model) => {
+                Ok(Loaded { session: self.clone(), source, model: Arc::new(model), warnings: diagnostics, times })
+            }
+            // whatever a text says wrongly is the fault of the text
+            None => Err(Error { class: Class::Model, ..Error::new(Some(source), diagnostics) }),
+        };
+        (tree, loaded)
+    }
+
+    /// Takes a model that was not made from text here. `source` is what its places point into: for a model without any text
+    /// `Source::new(name, "")`.
+    pub fn adopt(&self, source: Source, model: Model) -> Loaded {
+        let (source, model) = (Arc::new(source), Arc::new(model));
+        Loaded { session: self.clone(), source, model, warnings: vec![], times: Times::default() }
+    }
+}
+
+/// A checked model.
+#[derive(Clone)]
+pub struct Loaded {
+    session: Session,
+    source: Arc<Source>,
+    model: Arc<Model>,
+    warnings: Vec<Diagnostic>,
+    times: Times,
+}
+
+impl Loaded {
+    /// Its text.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// What it means.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Warnings and notes about the text. What only the equations together show is said of a [`Simulation`].
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+
+    /// The program with the values of `choices`, and warnings: what is emitted for other programs, and dumped.
+    ///
+    /// # Errors
+    /// Values that make no sense, tables that cannot be read, equations that cannot be solved for their derivatives.
+    pub fn program(&self, choices: &Choices) -> Result<Lowered, Error> {
+        let choices = self.with_tables(choices.clone(), None)?;
+        let overrides = Overrides {
+            values: choices.set.clone(),
+            params: choices.params.clone(),
+            tables: choices.tables.clone(),
+            open: choices.open.clone(),
+        };
+        lower_warned(&self.model, &overrides).map_err(|list| self.error(&choices, list))
+    }
+
+    /// Compares the symbolic derivatives of a program of this model with dual numbers and with differences.
+    ///
+    /// # Errors
+    /// Extents and tables that do not fit.
+    pub fn compare_derivatives(&self, program: &Program) -> Result<Vec<derivatives::Table>, Error> {
+        derivatives::compare(program, &self.model.time.name)
+            .map_err(|error| self.error(&Choices::default(), vec![blame::extents(&error, program)]))
+    }
+
+    /// Compiles, and binds to the values and settings that `choices` puts over those of the model.
+    ///
+    /// # Errors
+    /// As of [`Loaded::program`], and settings of the run that make no sense.
+    pub fn simulate(&self, choices: &Choices, purpose: Purpose) -> Result<Simulation, Error> {
+        let run = self.model.run(choices.run.as_deref()).map_err(|d| self.error(choices, vec![d]))?;
+        let choices = self.with_tables(choices.clone(), Some(overrides(run, choices)))?;
+        let wrong = |list| self.error(&choices, list);
+        let mut model = self.model.clone();
+        if purpose != Purpose::Test && !model.expects.is_empty() {
+            // expectations are about the sizes that the model was written for: with others, their elements may not exist
+            Arc::make_mut(&mut model).expects.clear();
+        }
+        let mut laps = Laps::new(self.session.clock);
+        let dropped = match model.expects.is_empty() {
+            true => Vec::new(),
+            false => Arc::make_mut(&mut model).drop_missing_expects(&overrides(run, &choices)),
+        };
+        let plan = Plan::new(&model, &choices, purpose).map_err(wrong)?;
+        let lower = if choices.sensitivities { lower_sensitivities_warned } else { lower_warned };
+        let Lowered { program, mut warnings } = lower(&model, &plan.overrides).map_err(wrong)?;
+        warnings.extend(dropped);
+        let derive = laps.lap();
+        let ready = plan.compile(&model, program).map_err(wrong)?;
+        let compile = laps.lap();
+        let mut bound = ready.bind(&model, &self.source).map_err(wrong)?;
+        let times = Times { derive, compile, bind: laps.lap(), ..self.times };
+        bound.options.clock = self.session.clock;
+        let loaded = Loaded { model, warnings, ..self.clone() };
+        Ok(Simulation::new(loaded, bound, choices, purpose, times))
+    }
+
+    /// With the tables of the model, unless they are there already.
+    fn with_tables(&self, mut choices: Choices, beside: Option<Overrides>) -> Result<Choices, Error> {
+        if choices.tables.is_empty() {
+            let plain =
+                Overrides { values: choices.set.clone(), params: choices.params.clone(), ..Overrides::default() };
+            let known = beside.unwrap_or(plain);
+            let read: Result<Tables, _> = tables::read(&self.model, &known, &*self.session.files);
+            choices.tables = read.map_err(|list| self.error(&choices, list))?;
+        }
+        Ok(choices)
+    }
+
+    /// What to say, and whose fault it is: a value of the caller's that is out of the bounds in the model has its place there,
+    /// but is a fault of the caller.
+    pub(super) fn error(&self, choices: &Choices, list: Vec<Diagnostic>) -> Error {
+        let out_of_bounds = list.first().is_some_and(|d| d.code == &codes::E0407);
+        let asked = out_of_bounds && !choices.set.is_empty() && self.model.values(&Overrides::default()).is_ok();
+        let error = Error::new(Some(self.source.clone()), list);
+        if asked { Error { class: Class::Usage, ..error } } else { error }
+    }
+}

@@ -1,0 +1,62 @@
+//! What a program that embeds odec needs, and all it needs: text or a model in, runs out. Nothing here opens a file, reads the
+//! clock or the environment, or writes to a terminal; what a host wants of these it hands in.
+//!
+//! ```text
+//! Session ── load ──▶ Loaded ── simulate ──▶ Simulation ─┬─ run, solve, sweep ──▶ rows
+//! (files, clock)      (checked)              (compiled,   └─ stepper ──▶ Stepper (step by step, values set from outside)
+//!                                             bound)
+//! ```
+//!
+//! A [`Loaded`] and a [`Simulation`] never change and can be shared between threads.
+
+mod error;
+mod load;
+mod simulation;
+mod solution;
+mod stepper;
+pub mod tables;
+
+pub use error::Error;
+pub use load::{Loaded, Session};
+pub use simulation::{Simulation, Solved};
+pub use solution::Solution;
+pub use stepper::Stepper;
+pub use tables::{Files, NoFiles, Opened, Unreadable};
+
+/// Nanoseconds since some moment, as the host's clock has them.
+pub type Clock = fn() -> u64;
+
+/// How long each stage took, in seconds; zeros where the host gave no clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Times {
+    /// Text to tree.
+    pub parse: f64,
+    /// Tree to checked model.
+    pub check: f64,
+    /// Model to kernels with derivatives.
+    pub derive: f64,
+    /// Kernels to machine code, which does not depend on extents.
+    pub compile: f64,
+    /// Positions, patterns and start values at the extents.
+    pub bind: f64,
+}
+
+/// Reads a clock, if there is one, from lap to lap.
+struct Laps {
+    clock: Option<Clock>,
+    last: u64,
+}
+
+impl Laps {
+    fn new(clock: Option<Clock>) -> Laps {
+        Laps { clock, last: clock.map_or(0, |now| now()) }
+    }
+
+    /// Seconds since the last call.
+    fn lap(&mut self) -> f64 {
+        let Some(now) = self.clock.map(|now| now()) else { return 0.0 };
+        let seconds = now.saturating_sub(self.last) as f64 * 1e-9;
+        self.last = now;
+        seconds
+    }
+}

@@ -1,0 +1,175 @@
+//! A model compiled and bound to values: runs of it, and what there is to say of them.
+
+use odec_lang::diagnostic::Diagnostic;
+use odec_lang::model::Model;
+use odec_lang::source::Source;
+use odec_ode::problem::{Outcome, Refusal, SolveError};
+
+use super::{Error, Loaded, Solution, Stepper, Times};
+use crate::bind::{Bound, Plan, Purpose};
+use crate::blame;
+use crate::choices::Choices;
+use crate::points::Points;
+use crate::promises::{self, Promise};
+use crate::quantities::Quantities;
+use crate::sample::{self, Recorder, Seen};
+use crate::sweep::Job;
+
+/// A model compiled and bound to values. It never changes; threads can share it, and what is made from it by
+/// [`Simulation::with`] shares its machine code.
+pub struct Simulation {
+    loaded: Loaded,
+    bound: Bound,
+    choices: Choices,
+    purpose: Purpose,
+    times: Times,
+}
+
+/// What became of a run.
+#[derive(Debug)]
+pub struct Solved {
+    /// How it ended. Rows that were handed out stay valid however it did.
+    pub result: Result<Outcome, SolveError>,
+    /// What was seen on the way.
+    pub seen: Seen,
+}
+
+impl Simulation {
+    pub(super) fn new(loaded: Loaded, bound: Bound, choices: Choices, purpose: Purpose, times: Times) -> Simulation {
+        Simulation { loaded, bound, choices, purpose, times }
+    }
+
+    /// The model's text.
+    pub fn source(&self) -> &Source {
+        self.loaded.source()
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        self.loaded.model()
+    }
+
+    /// Warnings about the equations with these values.
+    pub fn remarks(&self) -> &[Diagnostic] {
+        self.loaded.warnings()
+    }
+
+    /// Code, values and settings.
+    pub fn bound(&self) -> &Bound {
+        &self.bound
+    }
+
+    /// What was chosen over the model, tables included.
+    pub fn choices(&self) -> &Choices {
+        &self.choices
+    }
+
+    /// How long the stages took.
+    pub fn times(&self) -> Times {
+        self.times
+    }
+
+    /// The same with other values of parameters, constants or start values. Other values of parameters share the machine code;
+    /// of constants and start values the program is made anew.
+    ///
+    /// # Errors
+    /// Names that the model does not have, values out of their bounds.
+    pub fn with(&self, values: &[(&str, f64)]) -> Result<Simulation, Error> {
+        let mut choices = self.choices.clone();
+        choices.set.extend(values.iter().map(|(name, value)| (name.to_string(), *value)));
+        let machine = &self.bound.machine;
+        let parameters = Quantities::parameters(machine.program(), machine.layout());
+        let mut places = vec![];
+        for (name, value) in values {
+            match parameters.select(name) {
+                Ok(chosen) if !chosen.is_empty() && !self.choices.sensitivities => {
+                    let runs = chosen.iter().flat_map(|c| {
+                        let start = parameters.series()[c.series].start;
+                        c.runs.iter().map(move |run| start + run.start..start + run.end)
+                    });
+                    places.extend(runs.map(|run| (run, *value)));
+                }
+                _ => return self.loaded.simulate(&choices, self.purpose),
+            }
+        }
+        let wrong = |list: Vec<Diagnostic>| self.loaded.error(&choices, list);
+        let plan = Plan::new(self.model(), &choices, self.purpose).map_err(wrong)?;
+        let mut bound = self.bound.fork();
+        let changed = bound.machine.change(|p| {
+            for (run, value) in &places {
+                p[run.clone()].fill(*value);
+            }
+        });
+        changed.map_err(|unfit| wrong(vec![blame::not_compiled(&unfit, Some(self.bound.machine.program()))]))?;
+        plan.settle(self.model(), &mut bound).map_err(|d| wrong(vec![d]))?;
+        bound.machine.start(bound.problem.t0, &mut bound.problem.y0);
+        if let Some(at) = bound.problem.y0.iter().position(|y| !y.is_finite()) {
+            let (t0, value) = (bound.problem.t0, bound.problem.y0[at]);
+            let d = blame::start_value(self.model(), self.source(), &bound.values, t0, &bound.states, at, value);
+            return Err(self.loaded.error(&choices, vec![d]));
+        }
+        Ok(Simulation { loaded: self.loaded.clone(), bound, choices, purpose: self.purpose, times: self.times })
+    }
+
+    /// Runs. The recorder gets each row as soon as it is known, and may stop the run.
+    pub fn run(&self, recorder: &mut dyn Recorder) -> Solved {
+        let (result, seen) = sample::solve(&self.bound, recorder);
+        Solved { result, seen }
+    }
+
+    /// Runs, and keeps all rows.
+    ///
+    /// # Errors
+    /// A run that is refused or fails. [`Simulation::run`] keeps the rows of one that fails.
+    pub fn solve(&self) -> Result<Solution, Error> {
+        Solution::of(self)
+    }
+
+    /// Ready to be stepped from outside, from the start of its run.
+    ///
+    /// # Errors
+    /// A method that does not take this model.
+    pub fn stepper(&self) -> Result<Stepper, Error> {
+        Stepper::new(self.loaded.clone(), self.bound.fork())
+    }
+
+    /// A sweep over points; what varies must be among [`Choices::open`].
+    pub fn sweep<'a>(
+        &'a self,
+        points: &'a Points,
+        stop: &'a (dyn Fn() -> bool + Sync),
+        clock: &'a (dyn Fn() -> f64 + Sync),
+    ) -> Job<'a> {
+        let (model, source, bound, choices) = (self.model(), self.source(), &self.bound, &self.choices);
+        Job { model, source, bound, choices, points, stop, clock }
+    }
+
+    /// What the model promises, against what a run found. The purpose of the simulation is [`Purpose::Test`].
+    pub fn promises(&self, seen: &Seen) -> Vec<Promise> {
+        promises::of(&self.bound, seen)
+    }
+
+    /// What deserves a word after a run.
+    pub fn warnings(&self, seen: &Seen) -> Vec<Diagnostic> {
+        blame::warnings(self.model(), self.source(), &self.bound, seen)
+    }
+
+    /// Why a run gave no outcome, in terms of the model.
+    pub fn explain(&self, why: &SolveError) -> Error {
+        let d = match why {
+            SolveError::Refused(refusal) => blame::refused(refusal, &self.bound),
+            SolveError::Failed(failure) => blame::failed(self.model(), self.source(), &self.bound, failure),
+        };
+        self.error(vec![d])
+    }
+
+    /// Why the solver refuses to begin.
+    pub fn refused(&self, refusal: &Refusal) -> Error {
+        self.error(vec![blame::refused(refusal, &self.bound)])
+    }
+
+    /// Diagnostics about this simulation, with whose fault they are.
+    pub fn error(&self, list: Vec<Diagnostic>) -> Error {
+        self.loaded.error(&self.choices, list)
+    }
+}

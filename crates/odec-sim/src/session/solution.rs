@@ -1,0 +1,56 @@
+//! All rows of a run, by name.
+
+use std::ops::ControlFlow;
+
+use odec_lang::diagnostic::Diagnostic;
+use odec_ode::problem::Stats;
+
+use super::{Error, Simulation, Solved};
+use crate::sample::Recorder;
+
+/// All rows of a run that reached its end.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    names: Vec<String>,
+    /// Row after row, [`Solution::columns`] values each.
+    values: Vec<f64>,
+    /// Counts.
+    pub stats: Stats,
+    /// What deserves a word.
+    pub warnings: Vec<Diagnostic>,
+}
+
+struct Keep(Vec<f64>);
+
+impl Recorder for Keep {
+    fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
+        self.0.extend_from_slice(values);
+        ControlFlow::Continue(())
+    }
+}
+
+impl Solution {
+    pub(super) fn of(simulation: &Simulation) -> Result<Solution, Error> {
+        let mut keep = Keep(vec![]);
+        let Solved { result, seen } = simulation.run(&mut keep);
+        let outcome = result.map_err(|why| simulation.explain(&why))?;
+        let names = simulation.bound().columns.names().collect();
+        Ok(Solution { names, values: keep.0, stats: outcome.stats, warnings: simulation.warnings(&seen) })
+    }
+
+    /// Names of the columns, the independent variable first.
+    pub fn columns(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f64]> {
+        self.values.chunks_exact(self.names.len())
+    }
+
+    /// The values of a column, one for each row; `None` if there is no such column.
+    pub fn column(&self, name: &str) -> Option<impl ExactSizeIterator<Item = f64> + '_> {
+        let k = self.names.iter().position(|n| n == name)?;
+        Some(self.rows().map(move |row| row[k]))
+    }
+}

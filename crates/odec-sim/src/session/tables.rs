@@ -1,0 +1,252 @@
+//! Tables of a model that come from CSV files. The model names them, the host hands over their bytes, this reads the numbers.
+
+use std::collections::HashMap;
+use std::io::Read;
+
+use odec_ir::Span;
+use odec_ir::nest::bind::MAX_ELEMENTS;
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::model::{Model, Overrides, Table};
+
+/// Longest text of a field that is repeated in a message.
+const MAX_SHOWN: usize = 40;
+/// Bytes that a file may have beside its values: a header line, comments.
+const MAX_BESIDE: u64 = 1 << 20;
+/// Bytes that a file may have for each value that the table takes from it: other columns, blanks, digits.
+const MAX_BYTES_PER_VALUE: u64 = 1 << 10;
+
+/// Data by the name of the constant or parameter.
+pub type Tables = HashMap<String, Vec<f64>>;
+
+/// Where the files come from that a model names. A host implements it; none is read in any other way.
+pub trait Files: Send + Sync {
+    /// The file that a model names, as written there: usually a path relative to the model's folder.
+    ///
+    /// # Errors
+    /// What to tell the reader of the model.
+    fn open(&self, name: &str) -> Result<Opened, Unreadable>;
+}
+
+/// A file from its beginning.
+pub struct Opened {
+    /// What it is called in messages.
+    pub shown: String,
+    /// Its bytes. No more are taken than the table can need.
+    pub bytes: Box<dyn Read>,
+}
+
+/// Why a file is not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// One sentence.
+    pub headline: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// The host does not let models read it.
+    pub forbidden: bool,
+}
+
+/// No files: a model that names one is refused.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn open(&self, name: &str) -> Result<Opened, Unreadable> {
+        let headline = format!("`{name}` is not read: this program gives models no files");
+        Err(Unreadable { headline, help: None, forbidden: true })
+    }
+}
+
+/// Files that are in memory, by the name that the model uses.
+impl Files for HashMap<String, Vec<u8>> {
+    fn open(&self, name: &str) -> Result<Opened, Unreadable> {
+        let Some(bytes) = self.get(name) else {
+            let known = odec_lang::suggest::list(self.keys().map(String::as_str));
+            let help = if self.is_empty() { None } else { Some(format!("the files are {known}")) };
+            return Err(Unreadable { headline: format!("there is no file `{name}`"), help, forbidden: false });
+        };
+        Ok(Opened { shown: name.to_string(), bytes: Box::new(std::io::Cursor::new(bytes.clone())) })
+    }
+}
+
+/// Reads every file that the model names.
+///
+/// # Errors
+/// E0701, E0714, E0719, each at the place that names the file.
+pub fn read(model: &Model, overrides: &Overrides, files: &dyn Files) -> Result<Tables, Vec<Diagnostic>> {
+    let named = |table: &Option<Table>| matches!(table, Some(Table::Csv { .. }));
+    if !model.constants.iter().chain(&model.parameters).any(|given| named(&given.table)) {
+        return Ok(Tables::new());
+    }
+    // index sets have their sizes before a table is read
+    let values = model.values(overrides)?;
+    let mut tables = Tables::new();
+    let mut errors = vec![];
+    for given in model.constants.iter().chain(&model.parameters) {
+        if let Some(Table::Csv { file, column, span }) = &given.table {
+            let count = elements(&model.ranges_of(&given.indexed, &values).unwrap_or_default());
+            let wanted = Wanted { name: &given.name, column: column.as_deref(), count, span: *span };
+            match wanted.values(file, files) {
+                Ok(values) => drop(tables.insert(given.name.clone(), values)),
+                Err(d) => errors.push(*d),
+            }
+        }
+    }
+    if errors.is_empty() { Ok(tables) } else { Err(errors) }
+}
+
+/// Number of elements of an array with these ranges.
+fn elements(ranges: &[(i64, i64)]) -> u64 {
+    let width = |&(first, last): &(i64, i64)| u64::try_from(last.saturating_sub(first).saturating_add(1)).unwrap_or(0);
+    ranges.iter().map(width).fold(1, u64::saturating_mul)
+}
+
+/// What a model takes from a file.
+struct Wanted<'a> {
+    /// The constant or parameter.
+    name: &'a str,
+    column: Option<&'a str>,
+    /// Its elements.
+    count: u64,
+    span: Span,
+}
+
+type Numbers = Result<Vec<f64>, Box<Diagnostic>>;
+
+impl Wanted<'_> {
+    fn wrong(&self, headline: String) -> Box<Diagnostic> {
+        Box::new(Diagnostic::error(&codes::E0714, headline).label(self.span, "read here"))
+    }
+
+    fn unreadable(&self, why: Unreadable) -> Box<Diagnostic> {
+        let code = if why.forbidden { &codes::E0719 } else { &codes::E0701 };
+        let d = Diagnostic::error(code, why.headline).label(self.span, "named here");
+        Box::new(match why.help {
+            Some(help) => d.help(help),
+            None => d,
+        })
+    }
+
+    /// The numbers of a file, row by row: of one column, or of all.
+    fn values(&self, file: &str, files: &dyn Files) -> Numbers {
+        let Opened { shown, bytes } = files.open(file).map_err(|why| self.unreadable(why))?;
+        let limit = MAX_BESIDE + MAX_BYTES_PER_VALUE * self.count.min(MAX_ELEMENTS);
+        let mut bytes = bytes.take(limit + 1);
+        let result = self.numbers(&shown, &mut bytes);
+        if bytes.limit() == 0 {
+            // what was found wrong may be the torn end
+            let headline =
+                format!("`{shown}` is longer than {limit} bytes, and `{}` has {} elements", self.name, self.count);
+            return Err(Box::new(
+                self.wrong(headline).help("is it the right file? a table holds what the model needs"),
+            ));
+        }
+        result
+    }
+
+    fn numbers(&self, name: &str, bytes: &mut dyn Read) -> Numbers {
+        let mut rows = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .trim(csv::Trim::All)
+            .comment(Some(b'#'))
+            .from_reader(Ended { bytes, last: b'\n' });
+        let mut row = csv::StringRecord::new();
+        self.gather(name, &mut rows, &mut row).map_err(|why| {
+            // what is wrong in a last row that no line end closes was cut off there
+            let line = row.position().map_or(0, csv::Position::line);
+            let over = !rows.read_record(&mut row).unwrap_or(true);
+            if !over || rows.get_ref().last == b'\n' {
+                return why;
+            }
+            let d = self.wrong(format!("`{name}` is cut: its last row, line {line}, is torn"));
+            Box::new(d.help("a run that was killed, or met a limit, leaves such a file: remove its last line"))
+        })
+    }
+
+    fn gather(&self, name: &str, rows: &mut csv::Reader<Ended<'_>>, row: &mut csv::StringRecord) -> Numbers {
+        let mut values = vec![];
+        let mut width = None;
+        // position of the column, once the header line is read
+        let mut chosen = None;
+        let mut first = true;
+        while rows.read_record(row).map_err(|e| self.unread(name, &e))? {
+            let line = row.position().map_or(0, csv::Position::line);
+            if std::mem::take(&mut first) {
+                if let Some(column) = self.column {
+                    chosen = Some(self.position(name, column, row)?);
+                    continue;
+                }
+                // a header line, if nothing in it is a number
+                if row.iter().all(|field| number(field).is_none()) {
+                    continue;
+                }
+            }
+            if chosen.is_none() && *width.get_or_insert(row.len()) != row.len() {
+                let expected = width.unwrap_or(0);
+                let headline = format!("`{name}`, line {line}: {} values, not {expected} as above", row.len());
+                return Err(self.wrong(headline));
+            }
+            for k in chosen.map_or(0..row.len(), |k| k..k + 1) {
+                values.push(self.field(name, line, k, row.get(k).unwrap_or(""))?);
+            }
+            if values.len() as u64 > MAX_ELEMENTS {
+                return Err(self.wrong(format!("`{name}` has more than {MAX_ELEMENTS} values")));
+            }
+        }
+        if values.is_empty() { Err(self.wrong(format!("`{name}` holds no number"))) } else { Ok(values) }
+    }
+
+    fn unread(&self, name: &str, e: &csv::Error) -> Box<Diagnostic> {
+        match e.kind() {
+            csv::ErrorKind::Io(e) => {
+                let headline = format!("`{name}` cannot be read: {e}");
+                self.unreadable(Unreadable { headline, help: None, forbidden: false })
+            }
+            csv::ErrorKind::Utf8 { pos, .. } => {
+                let line = pos.as_ref().map_or(0, csv::Position::line);
+                self.wrong(format!("`{name}`, line {line}: this is not UTF-8 text"))
+            }
+            _ => self.wrong(format!("`{name}`: {e}")),
+        }
+    }
+
+    fn position(&self, name: &str, column: &str, row: &csv::StringRecord) -> Result<usize, Box<Diagnostic>> {
+        row.iter().position(|field| field == column).ok_or_else(|| {
+            let known = odec_lang::suggest::list(row.iter());
+            let d = self.wrong(format!("`{name}` has no column `{column}`"));
+            Box::new(d.help(format!("its columns are {known}")))
+        })
+    }
+
+    fn field(&self, name: &str, line: u64, k: usize, field: &str) -> Result<f64, Box<Diagnostic>> {
+        number(field).ok_or_else(|| {
+            let shown: String = field.chars().take(MAX_SHOWN).collect();
+            match field {
+                "" => self.wrong(format!("`{name}`, line {line}: column {} is empty", k + 1)),
+                _ => self.wrong(format!("`{name}`, line {line}: `{shown}` is not a number")),
+            }
+        })
+    }
+}
+
+/// Bytes, of which the last is remembered.
+struct Ended<'a> {
+    bytes: &'a mut dyn Read,
+    last: u8,
+}
+
+impl Read for Ended<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.bytes.read(buffer)?;
+        if let Some(last) = buffer[..count].last() {
+            self.last = *last;
+        }
+        Ok(count)
+    }
+}
+
+/// A finite number.
+fn number(field: &str) -> Option<f64> {
+    field.parse::<f64>().ok().filter(|v| v.is_finite())
+}

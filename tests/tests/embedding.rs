@@ -1,0 +1,149 @@
+//! What docs/embedding.md shows is compiled and run: the loop of a game in Rust, and the emitted object called from C.
+
+use std::process::Command;
+
+use odec_sim::bind::Purpose;
+use odec_sim::choices::{Choices, SampleRule};
+use odec_sim::{Loaded, Session, Simulation};
+use odec_tests::command::{finish, run_in, scratch};
+use odec_tests::{block, root, snapshot, text};
+
+#[path = "../examples/game_loop.rs"]
+#[allow(dead_code)]
+mod game_loop;
+
+const CART: &str = include_str!("../fixtures/embedding/cart.ode");
+const MASS: f64 = 2.0;
+const FRICTION: f64 = 0.5;
+
+/// Place and velocity after a time under a constant force.
+fn pushed((x, v): (f64, f64), force: f64, time: f64) -> (f64, f64) {
+    let (limit, fade) = (force / FRICTION, (-FRICTION / MASS * time).exp());
+    (x + limit * time + (v - limit) * MASS / FRICTION * (1.0 - fade), limit + (v - limit) * fade)
+}
+
+#[track_caller]
+fn near(found: f64, expected: f64, tolerance: f64) {
+    assert!((found - expected).abs() <= tolerance * (1.0 + expected.abs()), "{found}, not {expected}");
+}
+
+#[test]
+fn a_force_set_in_each_frame_moves_the_cart() {
+    game_loop::main().expect("the example runs");
+    let mut cart = game_loop::start(CART).expect("a model");
+    let mut expected = (0.0, 0.0);
+    for frame in 0..4 * game_loop::RATE {
+        game_loop::step(&mut cart, frame).expect("a frame");
+        expected = pushed(expected, game_loop::push(frame), 1.0 / f64::from(game_loop::RATE));
+        assert_eq!(cart.time(), f64::from(frame + 1) / f64::from(game_loop::RATE), "the end of a frame is met exactly");
+        near(cart.get("x").expect("a state"), expected.0, 1e-5);
+        near(cart.get("x'").expect("a velocity"), expected.1, 1e-5);
+        near(cart.get("energy").expect("an output"), MASS * expected.1 * expected.1 / 2.0, 1e-4);
+    }
+    assert!(expected.0.abs() > 1.0, "it moves");
+    assert_eq!(cart.get("force").expect("a parameter"), -20.0);
+    cart.set("x'", 0.0).expect("a velocity can be set");
+    assert_eq!(cart.get("energy").expect("an output"), 0.0);
+    for (name, value, code) in
+        [("force", 21.0, "E0407"), ("force", f64::NAN, "E0705"), ("energy", 1.0, "E0408"), ("speed", 1.0, "E0706")]
+    {
+        let error = cart.set(name, value).expect_err("it cannot be set");
+        assert!(error.class.exit_code() == 2 && error.to_string().contains(code), "{name}: {error}");
+    }
+}
+
+fn load() -> Loaded {
+    Session::new().load("cart.ode", CART).expect("a model")
+}
+
+fn choices() -> Choices {
+    Choices { t_end: Some(8.0), samples: Some(SampleRule::Count(8)), ..Choices::default() }
+}
+
+fn ends_at(cart: &Simulation) -> f64 {
+    let solution = cart.solve().expect("a run");
+    assert_eq!(solution.columns(), ["t", "x", "x'", "energy"]);
+    assert_eq!(solution.rows().len(), 9);
+    solution.column("x").expect("a column").last().expect("a row")
+}
+
+#[test]
+fn one_compiled_model_runs_with_other_values_on_other_threads() {
+    let cart = load().simulate(&choices(), Purpose::Rows).expect("a simulation");
+    let forces = [-20.0, -5.0, 5.0, 20.0];
+    std::thread::scope(|scope| {
+        let runs = forces.map(|force| {
+            let cart = &cart;
+            scope.spawn(move || ends_at(&cart.with(&[("force", force)]).expect("values")))
+        });
+        for (force, run) in forces.into_iter().zip(runs) {
+            near(run.join().expect("a thread"), pushed((0.0, 0.0), force, 8.0).0, 1e-5);
+        }
+    });
+    // the first one is what it was
+    assert_eq!(ends_at(&cart), 0.0);
+    // start values make a program of their own
+    near(ends_at(&cart.with(&[("x'", 3.0)]).expect("values")), pushed((0.0, 3.0), 0.0, 8.0).0, 1e-5);
+    let error = cart.with(&[("force", 99.0)]).err().expect("out of its bounds");
+    assert_eq!((error.class.exit_code(), error.diagnostics[0].code.code), (2, "E0407"));
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    let error = Session::new().load("wrong.ode", "state x = 1\nx' = -k*x\n").err().expect("no model");
+    let told = error.to_string();
+    assert!(told.starts_with("wrong.ode:2:7: error[E0201]: "), "{told}");
+    let missing = load().simulate(&Choices::default(), Purpose::Rows).err().expect("no end");
+    assert_eq!((missing.class.exit_code(), missing.diagnostics[0].code.code), (2, "E0709"));
+    // a program that gives models no files is not asked for them behind its back
+    let table = "index i = 1..2\nconst w[i] = csv(\"/etc/passwd\")\nstate u[i] = 1\nu[i]' = -w[i]*u[i]\n";
+    let error = Session::new().load("table.ode", table).expect("a model").program(&Choices::default());
+    assert_eq!(error.err().expect("no table").diagnostics[0].code.code, "E0719");
+    let files = std::collections::HashMap::from([("w.csv".to_owned(), b"w\n0.5\n2\n".to_vec())]);
+    let table = table.replace("/etc/passwd", "w.csv");
+    let decay = Session::new().with_files(files).load("table.ode", &table).expect("a model");
+    let decay = decay.simulate(&choices(), Purpose::Rows).expect("a table").solve().expect("a run");
+    near(decay.column("u[1]").expect("a column").last().expect("a row"), (-4.0f64).exp(), 1e-5);
+}
+
+#[test]
+fn the_emitted_object_is_called_from_c() {
+    let folder = scratch("embedding");
+    for file in ["cart.ode", "host.c"] {
+        std::fs::copy(root().join("tests/fixtures/embedding").join(file), folder.join(file)).expect("a file");
+    }
+    run_in(&folder, &["emit", "cart.ode", "--to", "object"], b"").success();
+    if Command::new("cc").arg("--version").output().is_err() {
+        println!("skipped: there is no cc");
+        return;
+    }
+    let mut cc = Command::new("cc");
+    cc.current_dir(&folder)
+        .args(["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "host.c", "cart.o", "-o", "host", "-lm"]);
+    finish(cc, b"").success();
+    let ran = finish(Command::new(folder.join("host")), b"").success();
+    let (x, v) = pushed((0.0, 0.0), 20.0, 8.0);
+    let expected = [("x", x), ("x'", v), ("energy", MASS * v * v / 2.0)];
+    assert_eq!(ran.text().lines().count(), expected.len());
+    for (line, (name, value)) in ran.text().lines().zip(expected) {
+        let (found, number) = line.split_once(" = ").expect("a name and a number");
+        assert_eq!(found, name);
+        near(number.parse().expect("a number"), value, 1e-8);
+    }
+}
+
+/// The page shows the files that are compiled above, word by word.
+#[test]
+fn the_page_shows_what_is_run() {
+    let path = root().join("docs/embedding.md");
+    let mut page = text(&path);
+    for (language, file) in [
+        ("ode", "tests/fixtures/embedding/cart.ode"),
+        ("rust", "tests/examples/game_loop.rs"),
+        ("c", "tests/fixtures/embedding/host.c"),
+    ] {
+        let shown = block::of(&path, language).remove(0).text;
+        page = page.replacen(&shown, &text(&root().join(file)), 1);
+    }
+    snapshot::report(snapshot::check(&path, &page).err().into_iter().collect());
+}

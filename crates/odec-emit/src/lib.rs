@@ -74,7 +74,7 @@ impl From<BindError> for EmitError {
 
 /// A language that programs are written in.
 #[derive(Clone, Copy, Debug)]
-pub struct Target {
+pub struct EmitTarget {
     /// What a user calls it.
     pub name: &'static str,
     /// Extension of its files, without the dot.
@@ -86,10 +86,10 @@ pub struct Target {
 }
 
 /// Every target of this crate.
-pub fn targets() -> &'static [Target] {
+pub fn targets() -> &'static [EmitTarget] {
     &[
-        Target { name: "c", extension: "c", about: "C99 source that needs libm alone", write: c_source },
-        Target {
+        EmitTarget { name: "c", extension: "c", about: "C99 source that needs libm alone", write: c_source },
+        EmitTarget {
             name: "header",
             extension: "h",
             about: "header of the C source and of the object file",

@@ -4,16 +4,16 @@
 
 use std::time::{Duration, Instant};
 
-use odec_ir::nest::bind::{Bound, MAX_ENTRIES, Matrix, Run, Word};
+use odec_ir::nest::bind::{BoundKernel, BoundMatrix, BoundProgram, MAX_ENTRIES, Word};
 use odec_ir::program::KernelRole;
 use odec_ir::testing::models::{self, Make};
 
-fn bytes(runs: &[Run], lists: &[Vec<u32>]) -> usize {
+fn bytes(runs: &[BoundKernel], lists: &[Vec<u32>]) -> usize {
     let words: usize = runs.iter().map(|r| r.words.len() * size_of::<Word>()).sum();
     words + lists.iter().map(|l| l.len() * size_of::<u32>()).sum::<usize>()
 }
 
-fn pattern_bytes(matrix: &Matrix) -> usize {
+fn pattern_bytes(matrix: &BoundMatrix) -> usize {
     (matrix.pattern.col_ptr.len() + matrix.pattern.row_idx.len()) * size_of::<u32>()
 }
 
@@ -46,7 +46,7 @@ fn main() {
     for (name, make, sizes) in rows.into_iter().filter(|r| only.as_ref().is_none_or(|o| r.0.contains(o.as_str()))) {
         for &size in sizes {
             let program = make(size).program;
-            let Some((f, bound)) = best(|| Bound::of(&program).ok()) else { continue };
+            let Some((f, bound)) = best(|| BoundProgram::of(&program).ok()) else { continue };
             let Some((jacobian, matrix)) = best(|| bound.matrix(&program, KernelRole::Jacobian, MAX_ENTRIES).ok())
             else {
                 continue;

@@ -43,7 +43,7 @@ pub enum Source<'a> {
 
 /// What is eliminated in which order.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan<'a> {
+pub struct PivotOrder<'a> {
     /// Entries of the matrix, by columns.
     pub pattern: &'a Pattern,
     /// Where they come from.
@@ -105,7 +105,7 @@ pub(crate) struct Arithmetic {
 
 impl Arithmetic {
     /// That of a plan, on an empty graph.
-    pub(crate) fn of(plan: &Plan<'_>) -> Self {
+    pub(crate) fn of(plan: &PivotOrder<'_>) -> Self {
         Arithmetic { graph: Graph::new(), field: plan.field, fused: plan.fused }
     }
 
@@ -280,7 +280,7 @@ struct Stored {
 /// Where the values of J and of M at an entry are among the inputs; the inner one of M is absent where it is 1.
 type Parts = (Option<usize>, Option<Option<usize>>);
 
-impl Plan<'_> {
+impl PivotOrder<'_> {
     /// Doubles that a number of the field takes.
     fn width(&self) -> usize {
         match self.field {
@@ -534,7 +534,7 @@ impl Plan<'_> {
     }
 
     /// The elimination as a part of a larger graph, that of `field`: `double` gives what a place of the inputs is there.
-    /// `None` where [`Plan::eliminate`] gives none.
+    /// `None` where [`PivotOrder::eliminate`] gives none.
     pub(crate) fn inlined(&self, field: &mut Arithmetic, double: &mut Read<'_>, limit: u64) -> Option<Inlined<'_>> {
         let rows = self.rows_in_order()?;
         let (_, patterns) = self.symbolic(&rows, limit)?;
@@ -549,7 +549,7 @@ pub(crate) type Read<'a> = dyn FnMut(&mut Arithmetic, usize) -> NodeId + 'a;
 
 /// The factors of a real matrix that is computed in the same graph.
 pub(crate) struct Inlined<'a> {
-    plan: Plan<'a>,
+    plan: PivotOrder<'a>,
     patterns: Vec<Vec<usize>>,
     entries: Vec<Number>,
     factors: Vec<Vec<Number>>,

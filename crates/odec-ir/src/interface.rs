@@ -4,8 +4,8 @@
 //! `void (double t, const double *y, const double *p, const double *w, double *out)`; the rest is constant data.
 
 use crate::layout::Layout;
-use crate::nest::Bound;
-use crate::nest::bind::{BindError, MAX_ENTRIES, Matrix, Run};
+use crate::nest::BoundProgram;
+use crate::nest::bind::{BindError, BoundKernel, BoundMatrix, MAX_ENTRIES};
 use crate::program::{Array, ArrayId, KernelRole, Pattern, Program, Role};
 
 /// Version of this interface: rises when a symbol changes its meaning.
@@ -101,23 +101,23 @@ pub struct Settled {
     /// Where its arrays are.
     pub layout: Layout,
     /// Positions, in a program with index sets.
-    pub bound: Option<Bound>,
+    pub bound: Option<BoundProgram>,
     /// Its matrices, then.
-    pub matrices: Vec<(KernelRole, Matrix)>,
+    pub matrices: Vec<(KernelRole, BoundMatrix)>,
 }
 
 impl Settled {
     /// Binds a program with index sets at the extents that it has.
     ///
     /// # Errors
-    /// As [`Bound::of`] and [`Bound::matrix`].
+    /// As [`BoundProgram::of`] and [`BoundProgram::matrix`].
     pub fn of(program: &Program) -> Result<Settled, BindError> {
         let mut program = program.clone();
         if program.is_straight() {
             let layout = Layout::of(&program);
             return Ok(Settled { program, layout, bound: None, matrices: Vec::new() });
         }
-        let bound = Bound::of(&program)?;
+        let bound = BoundProgram::of(&program)?;
         let mut matrices = Vec::new();
         for role in [KernelRole::Jacobian, KernelRole::ParameterJacobian] {
             if program.has(role) {
@@ -135,14 +135,14 @@ impl Settled {
     }
 
     /// The runs of a role with the lists that they refer to.
-    pub fn runs(&self, role: KernelRole) -> (Vec<&Run>, &[Vec<u32>]) {
+    pub fn runs(&self, role: KernelRole) -> (Vec<&BoundKernel>, &[Vec<u32>]) {
         let matrix = self.matrices.iter().find(|(of, _)| *of == role).map(|(_, matrix)| matrix);
-        let (runs, lists): (&[Run], &[Vec<u32>]) = match (matrix, &self.bound) {
+        let (runs, lists): (&[BoundKernel], &[Vec<u32>]) = match (matrix, &self.bound) {
             (Some(matrix), _) => (&matrix.runs, &matrix.lists),
             (None, Some(bound)) => (&bound.runs, &bound.lists),
             (None, None) => (&[], &[]),
         };
-        let of_role = |run: &&Run| self.program.kernels[run.kernel].role == role && run.points > 0;
+        let of_role = |run: &&BoundKernel| self.program.kernels[run.kernel].role == role && run.points > 0;
         (runs.iter().filter(of_role).collect(), lists)
     }
 

@@ -3,10 +3,10 @@
 use crate::builtin::{Builtin, arithmetic, rounding};
 use crate::graph::{Node, NodeId};
 use crate::layout::Layout;
-use crate::nest::bind::{ListId, Matrix, Run, Word};
+use crate::nest::bind::{BoundKernel, BoundMatrix, ListId, Word};
 use crate::nest::frame::{Counter, DROPPED, Frame, Place, Slots, Stride};
 use crate::nest::schedule::{Body, Schedule, Step};
-use crate::nest::{Bound, Element, Fold, Kernel, LoopId, Target};
+use crate::nest::{BoundProgram, Element, Fold, Kernel, LoopId, Target};
 use crate::number::Number;
 use crate::program::{ArrayId, KernelRole, Program, Role};
 
@@ -37,25 +37,25 @@ pub fn run_on<T: Number>(program: &Program, layout: &Layout, role: KernelRole, i
     }
     let (schedule, frame) = (Schedule::of(kernel), Frame::default());
     let words = Words { frame: &frame, words: &[], lists: &[] };
-    Machine::new(program, Some(layout), kernel, words, inputs, out).steps(&schedule.steps);
+    Evaluation::new(program, Some(layout), kernel, words, inputs, out).steps(&schedule.steps);
 }
 
-/// Kernels with their frames: those of a [`Bound`] program or of a [`Matrix`].
+/// Kernels with their frames: those of a [`BoundProgram`] or of a [`BoundMatrix`].
 #[derive(Clone, Copy, Debug)]
-pub struct Runs<'a> {
-    runs: &'a [Run],
+pub struct BoundKernels<'a> {
+    runs: &'a [BoundKernel],
     lists: &'a [Vec<u32>],
 }
 
-impl<'a> From<&'a Bound> for Runs<'a> {
-    fn from(bound: &'a Bound) -> Runs<'a> {
-        Runs { runs: &bound.runs, lists: &bound.lists }
+impl<'a> From<&'a BoundProgram> for BoundKernels<'a> {
+    fn from(bound: &'a BoundProgram) -> BoundKernels<'a> {
+        BoundKernels { runs: &bound.runs, lists: &bound.lists }
     }
 }
 
-impl<'a> From<&'a Matrix> for Runs<'a> {
-    fn from(matrix: &'a Matrix) -> Runs<'a> {
-        Runs { runs: &matrix.runs, lists: &matrix.lists }
+impl<'a> From<&'a BoundMatrix> for BoundKernels<'a> {
+    fn from(matrix: &'a BoundMatrix) -> BoundKernels<'a> {
+        BoundKernels { runs: &matrix.runs, lists: &matrix.lists }
     }
 }
 
@@ -68,7 +68,7 @@ pub struct Interpreter {
 /// Runs all kernels of a role once, as [`Interpreter::run`], which serves better where they run often.
 pub fn run_bound<'a, T: Number>(
     program: &Program,
-    runs: impl Into<Runs<'a>>,
+    runs: impl Into<BoundKernels<'a>>,
     role: KernelRole,
     inputs: Inputs<'_, T>,
     out: &mut [T],
@@ -90,12 +90,12 @@ impl Interpreter {
     pub fn run<'a, T: Number>(
         &self,
         program: &Program,
-        runs: impl Into<Runs<'a>>,
+        runs: impl Into<BoundKernels<'a>>,
         role: KernelRole,
         inputs: Inputs<'_, T>,
         out: &mut [T],
     ) {
-        let Runs { runs, lists } = runs.into();
+        let BoundKernels { runs, lists } = runs.into();
         if role.is_matrix() {
             out.fill(T::constant(0.0));
         }
@@ -104,7 +104,7 @@ impl Interpreter {
             if kernel.role == role && run.points > 0 {
                 let (schedule, frame) = &self.kernels[run.kernel];
                 let words = Words { frame, words: &run.words, lists };
-                Machine::new(program, None, kernel, words, inputs, out).steps(&schedule.steps);
+                Evaluation::new(program, None, kernel, words, inputs, out).steps(&schedule.steps);
             }
         }
     }
@@ -139,7 +139,7 @@ struct Words<'a> {
 }
 
 /// A kernel that is running.
-struct Machine<'a, 'b, T> {
+struct Evaluation<'a, 'b, T> {
     program: &'a Program,
     /// Where scalars are; kernels with frames have none.
     layout: Option<&'a Layout>,
@@ -156,7 +156,7 @@ struct Machine<'a, 'b, T> {
     rounds: Vec<i64>,
 }
 
-impl<'a, 'b, T: Number> Machine<'a, 'b, T> {
+impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
     fn new(
         program: &'a Program,
         layout: Option<&'a Layout>,
@@ -164,12 +164,12 @@ impl<'a, 'b, T: Number> Machine<'a, 'b, T> {
         words: Words<'a>,
         inputs: Inputs<'a, T>,
         out: &'b mut [T],
-    ) -> Machine<'a, 'b, T> {
+    ) -> Evaluation<'a, 'b, T> {
         let constant = |node: &Node| match node {
             Node::Constant(bits) => T::constant(f64::from_bits(*bits)),
             _ => T::constant(f64::NAN),
         };
-        let mut machine = Machine {
+        let mut evaluation = Evaluation {
             program,
             layout,
             kernel,
@@ -183,15 +183,15 @@ impl<'a, 'b, T: Number> Machine<'a, 'b, T> {
         };
         let position = |place: &Option<Place>| {
             let place = place.as_ref()?;
-            let list = place.list.map(|word| machine.list(word));
-            let strides = machine.strides(&place.strides);
-            Some(Position { base: machine.integer(place.base), list, strides })
+            let list = place.list.map(|word| evaluation.list(word));
+            let strides = evaluation.strides(&place.strides);
+            Some(Position { base: evaluation.integer(place.base), list, strides })
         };
         let positions = words.frame.places.iter().map(position).collect();
-        let slots = |s: &Slots| EntrySlots { list: machine.list(s.list), strides: machine.strides(&s.strides) };
-        machine.slots = words.frame.slots.iter().map(|s| s.as_ref().map(slots)).collect();
-        machine.positions = positions;
-        machine
+        let slots = |s: &Slots| EntrySlots { list: evaluation.list(s.list), strides: evaluation.strides(&s.strides) };
+        evaluation.slots = words.frame.slots.iter().map(|s| s.as_ref().map(slots)).collect();
+        evaluation.positions = positions;
+        evaluation
     }
 
     fn buffer(&self, array: ArrayId) -> Buffer {

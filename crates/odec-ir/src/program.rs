@@ -118,7 +118,7 @@ pub struct Program {
     /// most one for each role.
     pub kernels: Vec<Kernel>,
     /// Pattern of df/dy. This and the patterns below are empty in a program with index sets, where binding finds them
-    /// ([`crate::nest::Bound::matrix`]).
+    /// ([`crate::nest::BoundProgram::matrix`]).
     pub jacobian: Pattern,
     /// Pattern of df/dp (columns: parameters).
     pub parameter_jacobian: Pattern,

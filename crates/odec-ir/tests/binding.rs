@@ -1,6 +1,6 @@
 //! Layouts, positions and patterns of programs with loops.
 
-use odec_ir::nest::bind::{BindError, Bound, MAX_ELEMENTS, MAX_ENTRIES, Run, Word};
+use odec_ir::nest::bind::{BindError, BoundKernel, BoundProgram, MAX_ELEMENTS, MAX_ENTRIES, Word};
 use odec_ir::nest::frame::Frame;
 use odec_ir::nest::{Affine, Edge, ExtentId, Kernel, Part};
 use odec_ir::program::{KernelRole, Program, Role};
@@ -26,13 +26,13 @@ fn shift(n: i64) -> Program {
 }
 
 /// The nests of a role with their runs.
-fn runs<'a>(program: &'a Program, runs: &'a [Run], role: KernelRole) -> Vec<(&'a Kernel, &'a Run)> {
+fn runs<'a>(program: &'a Program, runs: &'a [BoundKernel], role: KernelRole) -> Vec<(&'a Kernel, &'a BoundKernel)> {
     let nests = runs.iter().map(|run| (&program.kernels[run.kernel], run));
     nests.filter(|(nest, _)| nest.role == role).collect()
 }
 
 /// Base and list of each place of a nest, in the order of the accesses.
-fn places<'a>((nest, run): (&Kernel, &Run), bound: &'a Bound) -> Vec<(i64, Option<&'a [u32]>)> {
+fn places<'a>((nest, run): (&Kernel, &BoundKernel), bound: &'a BoundProgram) -> Vec<(i64, Option<&'a [u32]>)> {
     let list = |word: Option<u32>| match run.words[word? as usize] {
         Word::List(list) => Some(&bound.lists[list.0 as usize][..]),
         Word::Integer(_) => None,
@@ -41,7 +41,7 @@ fn places<'a>((nest, run): (&Kernel, &Run), bound: &'a Bound) -> Vec<(i64, Optio
     frame.places.iter().flatten().map(|place| (integer(run, place.base), list(place.list))).collect()
 }
 
-fn integer(run: &Run, word: u32) -> i64 {
+fn integer(run: &BoundKernel, word: u32) -> i64 {
     match run.words[word as usize] {
         Word::Integer(x) => x,
         Word::List(_) => panic!("a list"),
@@ -52,7 +52,7 @@ fn integer(run: &Run, word: u32) -> i64 {
 fn an_interior_has_strides_and_a_shell_has_lists() {
     for n in [1, 2, 5] {
         let program = shift(n);
-        let bound = Bound::of(&program).unwrap();
+        let bound = BoundProgram::of(&program).unwrap();
         assert_eq!(bound.layout.n as i64, n + 1);
         let [interior, shell] = runs(&program, &bound.runs, KernelRole::Rhs)[..] else { panic!() };
         assert_eq!((interior.1.points as i64, shell.1.points), (n - 1, 1));
@@ -68,7 +68,7 @@ fn an_interior_has_strides_and_a_shell_has_lists() {
 
 #[test]
 fn extents_that_do_not_fit_are_errors() {
-    let error = |n| Bound::of(&shift(n)).unwrap_err();
+    let error = |n| BoundProgram::of(&shift(n)).unwrap_err();
     assert_eq!(error(0), BindError::Empty { axis: 0, range: (1, 0) });
     assert_eq!(error(i64::MIN), BindError::Empty { axis: 0, range: (1, i64::MIN) });
     let over = |elements| BindError::TooManyElements { array: 1, elements };
@@ -92,7 +92,7 @@ fn one_read(sub: impl Fn(odec_ir::nest::LoopId, odec_ir::ArrayId) -> odec_ir::ne
 }
 
 fn out_of_range(program: &Program) -> (i64, (i64, i64), Vec<(String, i64)>) {
-    match Bound::of(program).unwrap_err() {
+    match BoundProgram::of(program).unwrap_err() {
         BindError::OutOfRange { value, range, at, position: 0, .. } => (value, range, at),
         other => panic!("{other:?}"),
     }
@@ -113,26 +113,26 @@ fn subscripts_that_leave_their_axis_are_errors_that_say_where() {
         assert!(!(1..=5).contains(&value), "{value} for {c}");
     }
     let huge = one_read(|l, _| edge(far(l, i64::MAX), Edge::Periodic), 1.0);
-    assert!(matches!(Bound::of(&huge), Err(BindError::OutOfRange { .. })));
+    assert!(matches!(BoundProgram::of(&huge), Err(BindError::OutOfRange { .. })));
 }
 
 #[test]
 fn tables_of_subscripts_hold_whole_numbers() {
     for last in [1.5, f64::NAN, f64::INFINITY, 1e300] {
         let program = one_read(|l, next| through(next, &[at(l, 0)]), last);
-        let error = Bound::of(&program).unwrap_err();
+        let error = BoundProgram::of(&program).unwrap_err();
         let expected = BindError::NotWhole { array: 1, element: 4, value: last };
         // NaN is not itself.
         assert_eq!(format!("{error:?}"), format!("{expected:?}"));
     }
-    assert!(Bound::of(&one_read(|l, next| through(next, &[at(l, 0)]), 5.0)).is_ok());
+    assert!(BoundProgram::of(&one_read(|l, next| through(next, &[at(l, 0)]), 5.0)).is_ok());
 }
 
 #[test]
 fn steps_that_leave_their_axis_come_in_again() {
     let elements = |shift, rule| {
         let program = one_read(|l, _| edge(at(l, shift), rule), 1.0);
-        let bound = Bound::of(&program).unwrap();
+        let bound = BoundProgram::of(&program).unwrap();
         let run = runs(&program, &bound.runs, KernelRole::Rhs)[0];
         places(run, &bound).iter().filter_map(|p| p.1.map(<[u32]>::to_vec)).next().unwrap()
     };
@@ -145,13 +145,13 @@ fn steps_that_leave_their_axis_come_in_again() {
 #[test]
 fn dense_matrices_are_refused_before_they_are_made() {
     let program = models::bodies(20_000).program;
-    let bound = Bound::of(&program).unwrap();
+    let bound = BoundProgram::of(&program).unwrap();
     let (n, role) = (20_000u64, KernelRole::Jacobian);
     let entries = 9 * n * n + 12 * n;
     let error = bound.matrix(&program, role, MAX_ENTRIES).unwrap_err();
     assert_eq!(error, BindError::TooManyEntries { role, entries });
     let program = models::bodies(10).program;
-    let bound = Bound::of(&program).unwrap();
+    let bound = BoundProgram::of(&program).unwrap();
     assert!(bound.matrix(&program, role, 1019).is_err());
     assert_eq!(bound.matrix(&program, role, 1020).unwrap().pattern.len(), 9 * 100 + 30);
 }
@@ -160,7 +160,7 @@ fn dense_matrices_are_refused_before_they_are_made() {
 fn patterns_hold_what_couples() {
     let entries = |make: models::Make, n: i64| {
         let program = make(n).program;
-        let bound = Bound::of(&program).unwrap();
+        let bound = BoundProgram::of(&program).unwrap();
         bound.matrix(&program, KernelRole::Jacobian, MAX_ENTRIES).unwrap().pattern.len() as i64
     };
     for n in [1, 2, 3, 5, 100] {
@@ -213,7 +213,7 @@ fn any_extent_is_bound_or_refused() {
                 let small = random.chance(0.5);
                 extent.value = odd[random.below(if small { 5 } else { odd.len() })];
             }
-            let Ok(bound) = Bound::of(program) else {
+            let Ok(bound) = BoundProgram::of(program) else {
                 refused += 1;
                 continue;
             };

@@ -1,6 +1,6 @@
 //! Elimination written out for a pattern, against elimination of the full matrix with pivoting.
 
-use odec_ir::elimination::{Field, MAX_OPERATIONS, Plan, Source};
+use odec_ir::elimination::{Field, MAX_OPERATIONS, PivotOrder, Source};
 use odec_ir::interpret::{self, Inputs};
 use odec_ir::{KernelRole, Layout, Pattern, Program};
 
@@ -58,7 +58,7 @@ fn real_systems_are_solved_in_any_order_of_pivots() {
             let fused = trial % 2 == 0;
             let (rows, columns) = (random.permutation(n), random.permutation(n));
             let (pattern, values, _) = matrix(&mut random, &rows, &columns);
-            let plan = Plan {
+            let plan = PivotOrder {
                 pattern: &pattern,
                 rows: &rows,
                 columns: &columns,
@@ -102,7 +102,7 @@ fn complex_systems_are_solved_as_pairs() {
     for n in [1, 2, 4, 9, 20] {
         let (rows, columns) = (random.permutation(n), random.permutation(n));
         let (pattern, re, im) = matrix(&mut random, &rows, &columns);
-        let plan = Plan {
+        let plan = PivotOrder {
             pattern: &pattern,
             rows: &rows,
             columns: &columns,
@@ -150,7 +150,7 @@ fn a_shifted_matrix_is_eliminated_from_its_parts() {
         let width = if complex { 2 } else { 1 };
         let narrow = |pairs: &[[f64; 2]]| pairs.iter().flat_map(|p| p[..width].to_vec()).collect::<Vec<f64>>();
         let field = if complex { Field::Complex } else { Field::Real };
-        let plan = Plan {
+        let plan = PivotOrder {
             pattern: &pattern,
             rows: &rows,
             columns: &columns,
@@ -161,7 +161,7 @@ fn a_shifted_matrix_is_eliminated_from_its_parts() {
         };
         let source = Source::Shifted { jacobian: &of_jacobian, mass: &of_mass, unit };
         let given = plan.eliminate(MAX_OPERATIONS).unwrap();
-        let shifted = Plan { source, ..plan }.eliminate(MAX_OPERATIONS).unwrap();
+        let shifted = PivotOrder { source, ..plan }.eliminate(MAX_OPERATIONS).unwrap();
         let mut p = narrow(&[[re, im]]);
         if !unit {
             p.extend(&m);
@@ -177,7 +177,7 @@ fn a_shifted_matrix_is_eliminated_from_its_parts() {
         // where a value belongs to no entry there is no plan
         let beyond = [pattern.len() as u32];
         let source = Source::Shifted { jacobian: &beyond, mass: &of_mass, unit };
-        assert!(Plan { source, ..plan }.eliminate(MAX_OPERATIONS).is_none());
+        assert!(PivotOrder { source, ..plan }.eliminate(MAX_OPERATIONS).is_none());
     }
 }
 
@@ -185,7 +185,7 @@ fn a_shifted_matrix_is_eliminated_from_its_parts() {
 fn a_zero_pivot_shows_in_the_factors() {
     let pattern = Pattern::of(2, 2, [(0, 0), (0, 1), (1, 0), (1, 1)]);
     let order = [0, 1];
-    let plan = Plan {
+    let plan = PivotOrder {
         pattern: &pattern,
         rows: &order,
         columns: &order,
@@ -207,7 +207,7 @@ fn tridiagonal_matrices_take_three_operations_a_row_and_full_ones_are_refused_be
         n,
         (0..n).flat_map(|i| [(i, i), (i, (i + 1) % n), ((i + 1) % n, i)]).filter(|&(i, j)| i.abs_diff(j) < 2),
     );
-    let plan = Plan {
+    let plan = PivotOrder {
         pattern: &band,
         rows: &order,
         columns: &order,
@@ -218,7 +218,7 @@ fn tridiagonal_matrices_take_three_operations_a_row_and_full_ones_are_refused_be
     };
     assert_eq!(plan.eliminate(MAX_OPERATIONS).unwrap().operations, 3 * n as u64 - 2);
     let full = Pattern::of(n, n, (0..n).flat_map(|i| (0..n).map(move |j| (i, j))));
-    let plan = Plan {
+    let plan = PivotOrder {
         pattern: &full,
         rows: &order,
         columns: &order,
@@ -228,5 +228,5 @@ fn tridiagonal_matrices_take_three_operations_a_row_and_full_ones_are_refused_be
         bound: 1e-10,
     };
     assert!(plan.eliminate(1000).is_none());
-    assert!(Plan { rows: &order[1..], ..plan }.eliminate(u64::MAX).is_none(), "orders of another size");
+    assert!(PivotOrder { rows: &order[1..], ..plan }.eliminate(u64::MAX).is_none(), "orders of another size");
 }

@@ -4,7 +4,7 @@ use num_dual::Dual64;
 use odec_ir::derive::{self, Variable};
 use odec_ir::interpret::{self, Inputs};
 use odec_ir::nest::bind::MAX_ENTRIES;
-use odec_ir::nest::{Bound, Edge, Part};
+use odec_ir::nest::{BoundProgram, Edge, Part};
 use odec_ir::program::{KernelRole, Pattern};
 use odec_ir::testing::models::{self, MODELS, Model};
 use odec_ir::testing::{NestShape, Random, nest_inputs, nest_program};
@@ -12,18 +12,18 @@ use odec_ir::{Node, Primitive};
 
 const SIZES: [i64; 4] = [1, 2, 3, 5];
 
-fn buffer(model: &Model, bound: &Bound) -> Vec<f64> {
+fn buffer(model: &Model, bound: &BoundProgram) -> Vec<f64> {
     models::parameters(&model.program, bound, &model.parameters)
 }
 
-fn vector(model: &Model, bound: &Bound, role: KernelRole, w: &[f64]) -> Vec<f64> {
+fn vector(model: &Model, bound: &BoundProgram, role: KernelRole, w: &[f64]) -> Vec<f64> {
     let p = buffer(model, bound);
     let mut out = vec![f64::NAN; bound.layout.n];
     interpret::run_bound(&model.program, bound, role, Inputs { t: model.t, y: &model.y, p: &p, w }, &mut out);
     out
 }
 
-fn matrix(model: &Model, bound: &Bound, role: KernelRole) -> (Pattern, Vec<f64>) {
+fn matrix(model: &Model, bound: &BoundProgram, role: KernelRole) -> (Pattern, Vec<f64>) {
     let p = buffer(model, bound);
     let matrix = bound.matrix(&model.program, role, MAX_ENTRIES).unwrap();
     let mut out = vec![f64::NAN; matrix.pattern.len()];
@@ -32,7 +32,7 @@ fn matrix(model: &Model, bound: &Bound, role: KernelRole) -> (Pattern, Vec<f64>)
 }
 
 /// f at dual numbers: `Prepare` too, as staged values depend on parameters.
-fn dual(model: &Model, bound: &Bound, seed: impl Fn(char, usize) -> f64) -> Vec<f64> {
+fn dual(model: &Model, bound: &BoundProgram, seed: impl Fn(char, usize) -> f64) -> Vec<f64> {
     let seeded = |kind: char, values: &[f64]| -> Vec<Dual64> {
         values.iter().enumerate().map(|(i, &x)| Dual64::new(x, seed(kind, i))).collect()
     };
@@ -55,11 +55,11 @@ fn assert_near(what: &str, a: &[f64], b: &[f64]) {
     }
 }
 
-fn each(mut check: impl FnMut(&str, Model, Bound)) {
+fn each(mut check: impl FnMut(&str, Model, BoundProgram)) {
     for (name, make) in MODELS {
         for size in SIZES {
             let model = make(size);
-            let bound = Bound::of(&model.program).unwrap_or_else(|e| panic!("{name} {size}: {e:?}"));
+            let bound = BoundProgram::of(&model.program).unwrap_or_else(|e| panic!("{name} {size}: {e:?}"));
             check(&format!("{name} {size}"), model, bound);
         }
     }
@@ -131,7 +131,7 @@ fn the_three_derivatives_agree() {
 #[test]
 fn what_entries_are_sums_of_is_known() {
     let model = models::brusselator(1, Edge::Periodic);
-    let bound = Bound::of(&model.program).unwrap();
+    let bound = BoundProgram::of(&model.program).unwrap();
     let p = buffer(&model, &bound);
     let entries = derive::compare_bound(&model.program, &bound, 0.0, &[0.0; 4], &p).unwrap();
     let of = |row, j| entries.iter().find(|e| e.row == row && e.col == Variable::State(j)).unwrap();
@@ -150,7 +150,7 @@ fn streams_of_random_nests_are_dual_jacobians() {
             let program =
                 derive::complete_over(program.arrays, program.axes, program.extents, program.kernels, "random");
             let (t, y, p, w) = nest_inputs(&program, seed);
-            let bound = Bound::of(&program).unwrap();
+            let bound = BoundProgram::of(&program).unwrap();
             let mut prepared = p.clone();
             let inputs = Inputs { t, y: &y, p: &p, w: &[] };
             interpret::run_bound(&program, &bound, KernelRole::Prepare, inputs, &mut prepared);

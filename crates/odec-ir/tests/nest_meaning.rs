@@ -2,7 +2,7 @@
 //! expressions that knows only subscripts.
 
 use odec_ir::interpret::{Inputs, Interpreter, run_bound};
-use odec_ir::nest::bind::Bound;
+use odec_ir::nest::bind::BoundProgram;
 use odec_ir::nest::frame::Frame;
 use odec_ir::nest::schedule::Schedule;
 use odec_ir::nest::{Access, AccessId, Affine, Axis, Edge, Fold, Part, Sub, Subscript, Target};
@@ -190,7 +190,7 @@ fn the_interpreter_agrees_with_a_walk_over_the_points() {
         let sizes = SIZES[seed as usize % SIZES.len()];
         let case = testing::nest_case(seed, sizes, NestShape::default());
         let program = &case.program;
-        let bound = Bound::of(program).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
+        let bound = BoundProgram::of(program).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
         for role in ROLES {
             let expected = walked(program, &case, role);
             let mut out = vec![f64::NAN; expected.len()];
@@ -213,7 +213,7 @@ fn staging_keeps_every_bit() {
         let case = testing::nest_case(seed, sizes, NestShape { depth: 5, switches: true });
         let mut staged = case.program.clone();
         stage::hoist(&mut staged);
-        let bound = Bound::of(&staged).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
+        let bound = BoundProgram::of(&staged).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
         let before = Layout::of(&case.program);
         let layout = &bound.layout;
         let mut p = case.p[..before.np].to_vec();
@@ -272,7 +272,7 @@ fn sharing_loops_keeps_every_bit() {
         }
         let loops = |p: &Program| p.kernels.iter().map(|n| n.space.loops().len()).sum::<usize>();
         merged += loops(&case.program) - loops(&shared);
-        let bound = Bound::of(&shared).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
+        let bound = BoundProgram::of(&shared).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
         for role in ROLES {
             let expected = walked(&case.program, &case, role);
             let mut out = vec![f64::NAN; expected.len()];
@@ -384,7 +384,7 @@ fn complete_programs_mean_what_was_given_but_for_rounding() {
         let case = testing::nest_case(seed, sizes, NestShape { depth: 5, switches: false });
         let Program { arrays, axes, extents, kernels, .. } = case.program.clone();
         let program = odec_ir::derive::complete_over(arrays, axes, extents, kernels, "complete");
-        let bound = Bound::of(&program).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
+        let bound = BoundProgram::of(&program).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
         let p = testing::models::parameters(&program, &bound, &case.p[..bound.layout.np]);
         for role in ROLES {
             let expected = walked(&case.program, &case, role);

@@ -127,7 +127,7 @@ fn damaged_nests_never_panic() {
                     // What is read can be scheduled, and bound or refused.
                     program.kernels.iter().for_each(|nest| drop(odec_ir::nest::schedule::Schedule::of(nest)));
                     let small = program.extents.iter().all(|e| e.value < 1000);
-                    bound += usize::from(small && odec_ir::nest::Bound::of(&program).is_ok());
+                    bound += usize::from(small && odec_ir::nest::BoundProgram::of(&program).is_ok());
                 }
                 _ => refused += 1,
             }

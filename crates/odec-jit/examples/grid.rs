@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use odec_ir::nest::bind::MAX_ENTRIES;
 use odec_ir::nest::{
-    Access, AccessId, Affine, Axis, AxisId, Bound, Edge, Extent, ExtentId, Kernel, Loop, Margin, Part, Space, Store,
-    Sub, Subscript, Target,
+    Access, AccessId, Affine, Axis, AxisId, BoundProgram, Edge, Extent, ExtentId, Kernel, Loop, Margin, Part, Space,
+    Store, Sub, Subscript, Target,
 };
 use odec_ir::{Array, ArrayId, Graph, KernelRole, NodeId, Program, Role, Span, derive};
 use odec_jit::Compiled;
@@ -209,7 +209,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut compiled = Compiled::new(&program)?;
         compiled.compile(&[KernelRole::Tangent, KernelRole::Jacobian])?;
         let compile = start.elapsed().as_secs_f64() * 1e3;
-        let bound = Arc::new(Bound::of(&program).map_err(|error| format!("{error:?}"))?);
+        let bound = Arc::new(BoundProgram::of(&program).map_err(|error| format!("{error:?}"))?);
         let start = Instant::now();
         compiled.load(Arc::clone(&bound))?;
         let load = start.elapsed().as_secs_f64() * 1e3;

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use odec_ir::nest::Bound;
-use odec_ir::nest::bind::Matrix;
+use odec_ir::nest::BoundProgram;
+use odec_ir::nest::bind::BoundMatrix;
 use odec_ir::schedule::{Schedule, Step, Value};
 use odec_ir::{KernelRole, Layout, Lowering, Program, expand};
 
@@ -91,7 +91,7 @@ impl Compiled {
     ///
     /// # Errors
     /// [`JitError::NotBound`]: it is not that of this program, or leads to elements that do not exist.
-    pub fn load(&mut self, bound: Arc<Bound>) -> Result<(), JitError> {
+    pub fn load(&mut self, bound: Arc<BoundProgram>) -> Result<(), JitError> {
         let Some(looped) = &mut self.looped else { return Ok(()) };
         looped.load(bound)?;
         (self.n, self.p_len) = looped.bound().map_or((0, 0), |bound| (bound.layout.n, bound.layout.p_len()));
@@ -102,7 +102,7 @@ impl Compiled {
     ///
     /// # Errors
     /// As [`Compiled::load`].
-    pub fn load_matrix(&mut self, role: KernelRole, matrix: Arc<Matrix>) -> Result<(), JitError> {
+    pub fn load_matrix(&mut self, role: KernelRole, matrix: Arc<BoundMatrix>) -> Result<(), JitError> {
         match &mut self.looped {
             Some(looped) => looped.load_matrix(role, matrix),
             None => Ok(()),

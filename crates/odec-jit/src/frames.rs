@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use odec_ir::nest::bind::{ListId, Run, Word};
+use odec_ir::nest::bind::{BoundKernel, ListId, Word};
 use odec_ir::nest::frame::{Counter, DROPPED, Place, Stride};
 use odec_ir::nest::{AccessId, LoopId};
 
@@ -54,7 +54,7 @@ fn fault(why: &str) -> JitError {
 ///
 /// # Errors
 /// [`JitError::NotBound`]: it is not that of this nest, or binding made a mistake.
-pub(crate) fn check(plan: &Plan, run: &Run, lists: &mut Lists<'_>, lengths: Lengths) -> Result<(), JitError> {
+pub(crate) fn check(plan: &Plan, run: &BoundKernel, lists: &mut Lists<'_>, lengths: Lengths) -> Result<(), JitError> {
     if run.words.len() != plan.frame.words as usize {
         return Err(fault("a frame has another length"));
     }
@@ -110,7 +110,7 @@ pub(crate) fn check(plan: &Plan, run: &Run, lists: &mut Lists<'_>, lengths: Leng
 }
 
 /// The frame of a run as its code reads it; `lists` must stay where they are as long as it is used.
-pub(crate) fn words(run: &Run, lists: &[Vec<u32>]) -> Vec<u64> {
+pub(crate) fn words(run: &BoundKernel, lists: &[Vec<u32>]) -> Vec<u64> {
     let word = |word: &Word| match word {
         Word::Integer(value) => *value as u64,
         Word::List(ListId(id)) => lists.get(*id as usize).map_or(0, |list| list.as_ptr() as u64),

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 
 use odec_ir::interpret::{self, Inputs};
-use odec_ir::nest::Bound;
-use odec_ir::nest::bind::{Matrix, Run};
+use odec_ir::nest::BoundProgram;
+use odec_ir::nest::bind::{BoundKernel, BoundMatrix};
 use odec_ir::{KernelRole, Program};
 
 use crate::code::{Buffers, NestCode};
@@ -57,8 +57,8 @@ pub(crate) struct Looped {
     /// What interpretation needs of the program.
     program: Arc<Program>,
     roles: [Option<Arc<Nests>>; ROLES],
-    bound: Option<Arc<Bound>>,
-    matrices: [Option<Arc<Matrix>>; ROLES],
+    bound: Option<Arc<BoundProgram>>,
+    matrices: [Option<Arc<BoundMatrix>>; ROLES],
     /// Frames by role; the lists that they lead to are those of `bound` and `matrices`.
     frames: [Vec<Loaded>; ROLES],
     /// By role: length of the buffer of kept values.
@@ -102,7 +102,7 @@ impl Looped {
         made.flatten().map(|code| code.bytes).sum()
     }
 
-    pub(crate) fn bound(&self) -> Option<&Bound> {
+    pub(crate) fn bound(&self) -> Option<&BoundProgram> {
         self.bound.as_deref()
     }
 
@@ -118,7 +118,7 @@ impl Looped {
     }
 
     /// Takes a bound program in.
-    pub(crate) fn load(&mut self, bound: Arc<Bound>) -> Result<(), JitError> {
+    pub(crate) fn load(&mut self, bound: Arc<BoundProgram>) -> Result<(), JitError> {
         self.matrices = [const { None }; ROLES];
         self.frames = [const { Vec::new() }; ROLES];
         self.bound = None;
@@ -142,7 +142,7 @@ impl Looped {
     }
 
     /// Takes a matrix of the bound program in.
-    pub(crate) fn load_matrix(&mut self, role: KernelRole, matrix: Arc<Matrix>) -> Result<(), JitError> {
+    pub(crate) fn load_matrix(&mut self, role: KernelRole, matrix: Arc<BoundMatrix>) -> Result<(), JitError> {
         let Some(bound) = &self.bound else { return Err(JitError::NotBound("nothing is loaded".to_string())) };
         let lengths = Lengths { y: bound.layout.n, p: bound.layout.p_len(), out: matrix.pattern.len() };
         let mut lists = Lists::new(&matrix.lists);
@@ -165,14 +165,14 @@ impl Looped {
         frames.iter().map(|(position, words)| nests.plans[*position].kept(words)).max().unwrap_or(0)
     }
 
-    fn role_of(&self, run: &Run) -> Result<KernelRole, JitError> {
+    fn role_of(&self, run: &BoundKernel) -> Result<KernelRole, JitError> {
         let nest = self.program.kernels.get(run.kernel);
         nest.map(|nest| nest.role).ok_or_else(|| JitError::NotBound("a nest is missing".to_string()))
     }
 
     fn frame(
         &self,
-        run: &Run,
+        run: &BoundKernel,
         role: KernelRole,
         values: &[Vec<u32>],
         lists: &mut Lists<'_>,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::fuzz::{Seeds, with_seed};
 use odec_ir::interpret::{self, Inputs};
-use odec_ir::nest::bind::{MAX_ENTRIES, Matrix, Word};
-use odec_ir::nest::{Affine, Bound, Element, Fold, Kernel, Loop, LoopId, Part, Space, Store, Target};
+use odec_ir::nest::bind::{BoundMatrix, MAX_ENTRIES, Word};
+use odec_ir::nest::{Affine, BoundProgram, Element, Fold, Kernel, Loop, LoopId, Part, Space, Store, Target};
 use odec_ir::testing::models::{self, MODELS};
 use odec_ir::testing::{NestShape, nest_inputs, nest_program};
 use odec_ir::{ArrayId, Graph, KernelRole, Node, Program, Span, derive};
@@ -51,7 +51,7 @@ struct Count {
 /// Loads a program at its extents and compares every role at an input.
 fn compare(compiled: &mut Compiled, program: &Program, inputs: (f64, Vec<f64>, Vec<f64>, Vec<f64>), count: &mut Count) {
     let name = &program.name;
-    let bound = Arc::new(Bound::of(program).unwrap());
+    let bound = Arc::new(BoundProgram::of(program).unwrap());
     compiled.load(Arc::clone(&bound)).unwrap();
     assert_eq!((compiled.n(), compiled.p_len()), (bound.layout.n, bound.layout.p_len()));
     let (t, y, given, w) = inputs;
@@ -68,7 +68,7 @@ fn compare(compiled: &mut Compiled, program: &Program, inputs: (f64, Vec<f64>, V
         let read = Inputs { t, y: &y, p: &p, w: &w };
         let length = match role.is_matrix() {
             true => {
-                let matrix: Arc<Matrix> = Arc::new(bound.matrix(program, role, MAX_ENTRIES).unwrap());
+                let matrix: Arc<BoundMatrix> = Arc::new(bound.matrix(program, role, MAX_ENTRIES).unwrap());
                 compiled.load_matrix(role, Arc::clone(&matrix)).unwrap();
                 count.entries += matrix.pattern.len();
                 matrix.pattern.len()
@@ -142,7 +142,7 @@ fn models_of_every_size() {
         let bytes = compiled.code_bytes();
         for size in [1, 2, 3, 4, 5, 8, 13] {
             let model = make(size);
-            let p = models::parameters(&model.program, &Bound::of(&model.program).unwrap(), &model.parameters);
+            let p = models::parameters(&model.program, &BoundProgram::of(&model.program).unwrap(), &model.parameters);
             let w = model.y.iter().map(|y| (y * 7.0).sin()).collect();
             compare(&mut compiled, &model.program, (model.t, model.y, p, w), &mut count);
         }
@@ -164,7 +164,7 @@ fn clones_run_at_other_extents() {
             let mut compiled = compiled.clone();
             scope.spawn(move || {
                 let model = make(size);
-                let bound = Arc::new(Bound::of(&model.program).unwrap());
+                let bound = Arc::new(BoundProgram::of(&model.program).unwrap());
                 let p = models::parameters(&model.program, &bound, &model.parameters);
                 compiled.load(bound).unwrap();
                 let mut out = vec![0.0; compiled.n()];
@@ -182,9 +182,10 @@ fn positions_outside_the_buffers_are_refused() {
     let (_, make) = MODELS[1];
     let program = make(4).program;
     let mut compiled = Compiled::new(&program).unwrap();
-    let bound = Bound::of(&program).unwrap();
-    let refused =
-        |compiled: &mut Compiled, bound: Bound| matches!(compiled.load(Arc::new(bound)), Err(JitError::NotBound(_)));
+    let bound = BoundProgram::of(&program).unwrap();
+    let refused = |compiled: &mut Compiled, bound: BoundProgram| {
+        matches!(compiled.load(Arc::new(bound)), Err(JitError::NotBound(_)))
+    };
     let (mut changed, mut caught) = (0, 0);
     for run in 0..bound.runs.len() {
         for word in 0..bound.runs[run].words.len() {
@@ -274,7 +275,7 @@ fn kept_values_belong_to_a_thread() {
     let run = |size: i64| {
         let model = models::neurons(size);
         let mut compiled = compiled.clone();
-        let bound = Arc::new(Bound::of(&model.program).unwrap());
+        let bound = Arc::new(BoundProgram::of(&model.program).unwrap());
         let p = models::parameters(&model.program, &bound, &model.parameters);
         compiled.load(bound).unwrap();
         let mut first = vec![0.0; compiled.n()];
@@ -317,7 +318,7 @@ fn lengths_in_pairs() {
     let (role, part, margins) = (KernelRole::Rhs, Part::Whole, Vec::new());
     program.kernels = vec![Kernel { role, space, iterates: vec![LoopId(0)], part, margins, graph, stores }];
 
-    let bound = Arc::new(Bound::of(&program).unwrap());
+    let bound = Arc::new(BoundProgram::of(&program).unwrap());
     let mut compiled = Compiled::new(&program).unwrap();
     compiled.load(Arc::clone(&bound)).unwrap();
     let y: Vec<f64> = (0..count).map(|k| sizes[k % sizes.len()]).collect();

@@ -5,7 +5,7 @@ use crate::common;
 
 use common::Random;
 use odec_ir::interpret::{Inputs, run_bound};
-use odec_ir::nest::Bound;
+use odec_ir::nest::BoundProgram;
 use odec_ir::{KernelRole, Role, derive};
 use odec_lang::source::Source;
 use odec_lang::{Overrides, check, lower};
@@ -95,7 +95,7 @@ fn streams_equal_duals_for_every_pair_of_rules() {
             for n in [1, 2, 3, 5] {
                 let overrides = Overrides { values: vec![("N".into(), n as f64)], ..Overrides::default() };
                 let program = lower(&model, &overrides).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-                let bound = Bound::of(&program).expect("the extents fit");
+                let bound = BoundProgram::of(&program).expect("the extents fit");
                 let mut p = vec![0.0; bound.layout.p_len()];
                 for (i, array) in program.arrays.iter().enumerate() {
                     if matches!(array.role, Role::Parameter | Role::Size) {

@@ -5,7 +5,7 @@ use crate::common;
 
 use common::Random;
 use odec_ir::interpret::{Inputs, run_bound};
-use odec_ir::nest::Bound;
+use odec_ir::nest::BoundProgram;
 use odec_ir::{KernelRole, Program, Role};
 use odec_lang::source::Source;
 use odec_lang::{Overrides, check, lower};
@@ -24,13 +24,13 @@ fn program(text: &str, n: usize) -> Program {
 /// What runs a program.
 struct Bench {
     program: Program,
-    bound: Bound,
+    bound: BoundProgram,
     p: Vec<f64>,
 }
 
 impl Bench {
     fn new(program: Program) -> Bench {
-        let bound = Bound::of(&program).expect("the extents fit");
+        let bound = BoundProgram::of(&program).expect("the extents fit");
         let mut p = vec![0.0; bound.layout.p_len()];
         for (i, array) in program.arrays.iter().enumerate() {
             let start = bound.layout.parameter(odec_ir::ArrayId(i as u32));

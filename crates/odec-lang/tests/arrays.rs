@@ -5,7 +5,7 @@ use crate::common;
 
 use common::Random;
 use odec_ir::interpret::{Inputs, run_bound};
-use odec_ir::nest::Bound;
+use odec_ir::nest::BoundProgram;
 use odec_ir::{KernelRole, Layout, Program, Role, interpret};
 use odec_lang::source::Source;
 use odec_lang::{Overrides, check, lower};
@@ -71,7 +71,7 @@ const STATES: [Role; 3] = [Role::Position, Role::Velocity, Role::FirstOrder];
 const OUTPUTS: [Role; 3] = [Role::Output, Role::Conserved, Role::Expected];
 
 /// Parameters, staged values, sizes and tables.
-fn parameters(program: &Program, bound: &Bound) -> Vec<f64> {
+fn parameters(program: &Program, bound: &BoundProgram) -> Vec<f64> {
     let layout = &bound.layout;
     let mut p = vec![0.0; layout.p_len()];
     for (i, array) in program.arrays.iter().enumerate() {
@@ -92,7 +92,7 @@ fn parameters(program: &Program, bound: &Bound) -> Vec<f64> {
 /// The point with the states `of(name)`.
 fn looped(program: &Program, of: &dyn Fn(&str) -> f64) -> Point {
     assert!(!program.is_straight());
-    let bound = Bound::of(program).expect("the extents fit");
+    let bound = BoundProgram::of(program).expect("the extents fit");
     let layout = bound.layout.clone();
     let p = parameters(program, &bound);
     let mut start = vec![f64::NAN; layout.n];
@@ -610,7 +610,7 @@ fn derivatives_of_models_agree_with_duals() {
                 _ => {}
             }
             let program = program(&text, &overrides);
-            let bound = Bound::of(&program).expect("the extents fit");
+            let bound = BoundProgram::of(&program).expect("the extents fit");
             let mut random = Random(n as u64 + 11);
             let y: Vec<f64> = (0..bound.layout.n).map(|_| 0.3 + random.below(1000) as f64 / 1000.0).collect();
             let p = parameters(&program, &bound);
@@ -650,7 +650,7 @@ fn factors_of_the_loop_of_a_sum_are_computed_once() {
     });
     assert_eq!(calls.collect::<Vec<_>>(), ["sub", "mul"]);
 
-    let bound = Bound::of(&program).expect("it fits");
+    let bound = BoundProgram::of(&program).expect("it fits");
     let p = parameters(&program, &bound);
     let x: Vec<f64> = (0..7).map(|a| f64::from(a).cos()).collect();
     let mut rates = vec![0.0; 7];

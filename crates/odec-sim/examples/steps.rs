@@ -4,7 +4,7 @@
 
 mod common;
 
-use odec_ir::step::rosenbrock::{Coefficients, Plan};
+use odec_ir::step::rosenbrock::{Coefficients, FusedStep};
 use odec_ir::{KernelRole, Program};
 use odec_jit::{Compiled, Strategy};
 use odec_ode::System;
@@ -29,7 +29,7 @@ fn measure(path: &str, bound: &Bound, name: &str) {
     let Ok(Family::Rosenbrock(tableau)) = method::find(name).map(|method| method.family) else { return };
     let Some(diagonal) = machine.jacobian().pattern().and_then(Diagonal::of) else { return };
     let write = |program: &Program| {
-        let plan = Plan {
+        let plan = FusedStep {
             coefficients: Coefficients {
                 gamma: tableau.gamma,
                 alpha: tableau.alpha,

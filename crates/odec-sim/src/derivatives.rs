@@ -3,7 +3,7 @@
 use odec_ir::derive::{Variable, compare as compare_at, compare_bound};
 use odec_ir::interpret::{Inputs, Interpreter, run_on};
 use odec_ir::layout::Layout;
-use odec_ir::nest::Bound;
+use odec_ir::nest::BoundProgram;
 use odec_ir::nest::bind::BindError;
 use odec_ir::{Element, Graph, Kernel, KernelRole, Node, Program, Role};
 
@@ -70,7 +70,8 @@ impl Table {
 /// # Errors
 /// The extents do not fit, or a matrix has too many entries to be held.
 pub fn compare(program: &Program, time: &str) -> Result<Vec<Table>, BindError> {
-    let bound = if program.is_straight() { None } else { Some((Bound::of(program)?, Interpreter::new(program))) };
+    let bound =
+        if program.is_straight() { None } else { Some((BoundProgram::of(program)?, Interpreter::new(program))) };
     let layout = bound.as_ref().map_or_else(|| Layout::of(program), |(bound, _)| bound.layout.clone());
     let names = Names::of(program, &layout, time);
     let run = |role: KernelRole, inputs: Inputs<'_, f64>, out: &mut [f64]| match &bound {

@@ -93,7 +93,7 @@ fn written(plan: &EliminationPlan<'_>) -> Option<elimination::Elimination> {
         None => Source::Given,
         Some(Origin { jacobian, mass, unit }) => Source::Shifted { jacobian, mass, unit: *unit },
     };
-    elimination::Plan {
+    elimination::PivotOrder {
         pattern: &pattern,
         source,
         rows: plan.rows,

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use odec_ir::interpret::{self, Inputs, Interpreter};
 use odec_ir::layout::Layout;
 use odec_ir::nest;
-use odec_ir::nest::bind::{BindError, MAX_ENTRIES, Matrix};
+use odec_ir::nest::bind::{BindError, BoundMatrix, MAX_ENTRIES};
 use odec_ir::{ArrayId, KernelRole, Program, Role};
 use odec_jit::{Compiled, Function, JitError};
 use odec_ode::accelerated::{Accelerated, Series};
@@ -96,9 +96,9 @@ impl Code {
 
 /// A matrix of the program: its pattern, and for a program of nests the slots of its entries.
 #[derive(Clone)]
-struct Bound {
+struct MatrixCode {
     pattern: Pattern,
-    matrix: Option<Arc<Matrix>>,
+    matrix: Option<Arc<BoundMatrix>>,
     /// The code with these slots loaded.
     code: Option<Box<Compiled>>,
 }
@@ -111,9 +111,9 @@ pub struct Machine {
     /// Parameters, then what is staged, then sizes and tables.
     p: Vec<f64>,
     /// Positions, in a program of nests.
-    nests: Option<Arc<nest::Bound>>,
+    nests: Option<Arc<nest::BoundProgram>>,
     /// Bound when it is first asked for: an explicit method does without.
-    jacobian: OnceLock<Result<Bound, Unfit>>,
+    jacobian: OnceLock<Result<MatrixCode, Unfit>>,
     mass: BoundMass,
     calls: Calls,
     autonomous: bool,
@@ -141,7 +141,7 @@ struct Calls {
 enum BoundMass {
     Identity,
     Constant(Pattern, Vec<f64>),
-    Varying { mass: Bound, jacobian: Bound },
+    Varying { mass: MatrixCode, jacobian: MatrixCode },
 }
 
 impl Machine {
@@ -163,7 +163,7 @@ impl Machine {
         let Code { program, mut backend } = code;
         let nests = match program.is_straight() {
             true => None,
-            false => Some(Arc::new(nest::Bound::of(&program)?)),
+            false => Some(Arc::new(nest::BoundProgram::of(&program)?)),
         };
         if let (Some(nests), Backend::Jit(code)) = (&nests, &mut backend) {
             code.load(nests.clone())?;
@@ -217,9 +217,9 @@ impl Machine {
     }
 
     /// Finds the entries of a matrix.
-    fn bind_matrix(&self, role: KernelRole, scalar: &odec_ir::Pattern) -> Result<Bound, Unfit> {
+    fn bind_matrix(&self, role: KernelRole, scalar: &odec_ir::Pattern) -> Result<MatrixCode, Unfit> {
         let Some(nests) = &self.nests else {
-            return Ok(Bound { pattern: pattern_of(scalar), matrix: None, code: None });
+            return Ok(MatrixCode { pattern: pattern_of(scalar), matrix: None, code: None });
         };
         let matrix = Arc::new(nests.matrix(&self.program, role, MAX_ENTRIES)?);
         let code = match &self.backend {
@@ -230,10 +230,10 @@ impl Machine {
             }
             Backend::Interpreter(_) => None,
         };
-        Ok(Bound { pattern: pattern_of(&matrix.pattern), matrix: Some(matrix), code })
+        Ok(MatrixCode { pattern: pattern_of(&matrix.pattern), matrix: Some(matrix), code })
     }
 
-    fn bound_jacobian(&self) -> Result<&Bound, &Unfit> {
+    fn bound_jacobian(&self) -> Result<&MatrixCode, &Unfit> {
         let bind = || self.bind_matrix(KernelRole::Jacobian, &self.program.jacobian);
         self.jacobian.get_or_init(bind).as_ref()
     }
@@ -258,7 +258,7 @@ impl Machine {
     }
 
     /// Runs a kernel; `matrix` is that of its role.
-    fn run(&self, role: KernelRole, matrix: Option<&Bound>, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) {
+    fn run(&self, role: KernelRole, matrix: Option<&MatrixCode>, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) {
         let code = match (&self.backend, matrix.and_then(|m| m.code.as_deref())) {
             (_, Some(code)) => code,
             (Backend::Jit(code), None) => code,
@@ -299,7 +299,7 @@ impl Machine {
         }
     }
 
-    fn interpret(&self, role: KernelRole, matrix: Option<&Bound>, inputs: Inputs<'_, f64>, out: &mut [f64]) {
+    fn interpret(&self, role: KernelRole, matrix: Option<&MatrixCode>, inputs: Inputs<'_, f64>, out: &mut [f64]) {
         let (Backend::Interpreter(Some(interpreter)), Some(nests)) = (&self.backend, &self.nests) else {
             return interpret::run_on(&self.program, &self.layout, role, inputs, out);
         };

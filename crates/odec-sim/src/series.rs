@@ -64,7 +64,7 @@ impl SeriesKernels {
     /// Makes the kernel of an order; the error says what stands in the way.
     pub(crate) fn prepare(
         &self,
-        (program, layout, nests): (&Program, &Layout, Option<&nest::Bound>),
+        (program, layout, nests): (&Program, &Layout, Option<&nest::BoundProgram>),
         execution: Execution,
         order: usize,
     ) -> Result<(), String> {
@@ -114,7 +114,7 @@ impl SeriesKernels {
     /// Makes a kernel: written out if it has at most [`MAX_UNROLLED`] nodes, a table beyond.
     fn make(
         &self,
-        (program, layout, nests): (&Program, &Layout, Option<&nest::Bound>),
+        (program, layout, nests): (&Program, &Layout, Option<&nest::BoundProgram>),
         recurrences: &Recurrences,
         execution: Execution,
         order: usize,

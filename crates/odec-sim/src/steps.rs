@@ -92,8 +92,8 @@ fn written(program: &Program, formula: FusedFormula, limit: usize) -> Option<(Pr
         FusedFormula::Explicit { tableau, fixed } => {
             let errors = if fixed { Vec::new() } else { estimates(tableau) };
             let Tableau { c, a, b, fsal, .. } = *tableau;
-            let plan = explicit::Plan { c, a, b, errors: &errors, fsal };
-            Some((explicit::step(program, &plan)?, None))
+            let weights = explicit::ButcherTableau { c, a, b, errors: &errors, fsal };
+            Some((explicit::step(program, &weights)?, None))
         }
         FusedFormula::Rosenbrock { tableau } => {
             if !program.is_straight() {
@@ -101,7 +101,7 @@ fn written(program: &Program, formula: FusedFormula, limit: usize) -> Option<(Pr
             }
             let diagonal = Diagonal::of(&pattern_of(&program.jacobian))?;
             let Linearised { gamma, alpha, gammas, a, c, m, error, .. } = *tableau;
-            let plan = rosenbrock::Plan {
+            let step = rosenbrock::FusedStep {
                 coefficients: rosenbrock::Coefficients { gamma, alpha, gammas, a, c, m, error: error.0 },
                 order: &diagonal.order,
                 bound: BACKWARD_ERROR,
@@ -109,7 +109,7 @@ fn written(program: &Program, formula: FusedFormula, limit: usize) -> Option<(Pr
                 limit,
                 fused: odec_jit::fuses(),
             };
-            Some((plan.written(program)?, Some(diagonal.report())))
+            Some((step.written(program)?, Some(diagonal.report())))
         }
     }
 }

@@ -96,8 +96,9 @@ impl Accelerated for AtOnce<'_> {
         let pairs = [tableau.embedded, tableau.second];
         let difference = |(hat, _): (&[f64], u32)| tableau.b.iter().zip(hat).map(|(b, hat)| b - hat).collect();
         let errors: Vec<Vec<f64>> = if fixed { vec![] } else { pairs.into_iter().flatten().map(difference).collect() };
-        let plan = explicit::Plan { c: tableau.c, a: tableau.a, b: tableau.b, errors: &errors, fsal: tableau.fsal };
-        let step = explicit::step(self.0.program(), &plan).expect("the model is small");
+        let weights =
+            explicit::ButcherTableau { c: tableau.c, a: tableau.a, b: tableau.b, errors: &errors, fsal: tableau.fsal };
+        let step = explicit::step(self.0.program(), &weights).expect("the model is small");
         let layout = Layout::of(&step);
         Some(Arc::new(Kernel(step, layout)))
     }

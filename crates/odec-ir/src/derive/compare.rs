@@ -4,7 +4,7 @@ use num_dual::Dual64;
 
 use crate::interpret::{Inputs, Interpreter, run_on};
 use crate::layout::Layout;
-use crate::nest::Bound;
+use crate::nest::BoundProgram;
 use crate::nest::bind::{BindError, MAX_ENTRIES};
 use crate::number::Number;
 use crate::program::{KernelRole, Pattern, Program};
@@ -69,7 +69,7 @@ pub fn compare(program: &Program, t: f64, y: &[f64], p: &[f64]) -> Vec<EntryComp
 /// [`BindError::TooManyEntries`]: a matrix cannot be held.
 pub fn compare_bound(
     program: &Program,
-    bound: &Bound,
+    bound: &BoundProgram,
     t: f64,
     y: &[f64],
     p: &[f64],
@@ -123,7 +123,7 @@ fn sized(x: &[f64], len: usize) -> Vec<f64> {
 struct Subject<'a> {
     program: &'a Program,
     layout: &'a Layout,
-    bound: Option<(&'a Bound, &'a Interpreter)>,
+    bound: Option<(&'a BoundProgram, &'a Interpreter)>,
 }
 
 impl Subject<'_> {

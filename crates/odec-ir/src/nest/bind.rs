@@ -14,7 +14,7 @@ use crate::graph::{Node, NodeId};
 use crate::layout::{Layout, elements};
 use crate::program::{KernelRole, Pattern, Program, Role};
 
-/// Position of a list in [`Bound::lists`] or [`Matrix::lists`].
+/// Position of a list in [`BoundProgram::lists`] or [`BoundMatrix::lists`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListId(pub u32);
 
@@ -29,7 +29,7 @@ pub enum Word {
 
 /// A nest with its frame filled in.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct BoundKernel {
     /// Position in [`Program::kernels`].
     pub kernel: usize,
     /// As [`super::frame::Frame::of`] the nest says.
@@ -40,22 +40,22 @@ pub struct Run {
 
 /// A program at values of its extents: everything but the matrices.
 #[derive(Clone, Debug)]
-pub struct Bound {
+pub struct BoundProgram {
     /// Where each array begins.
     pub layout: Layout,
     /// The nests that do not store matrices, in their order.
-    pub runs: Vec<Run>,
+    pub runs: Vec<BoundKernel>,
     /// Positions and indices that the runs refer to.
     pub lists: Vec<Vec<u32>>,
 }
 
 /// A matrix of a program at values of its extents.
 #[derive(Clone, Debug)]
-pub struct Matrix {
+pub struct BoundMatrix {
     /// Rows and columns of the entries.
     pub pattern: Pattern,
     /// The nests that store it.
-    pub runs: Vec<Run>,
+    pub runs: Vec<BoundKernel>,
     /// Positions, indices and slots that the runs refer to.
     pub lists: Vec<Vec<u32>>,
 }
@@ -135,12 +135,12 @@ impl std::fmt::Display for BindError {
 
 impl std::error::Error for BindError {}
 
-impl Bound {
+impl BoundProgram {
     /// Lays out the arrays and finds every position that the nests without matrices need.
     ///
     /// # Errors
     /// [`BindError`]: the extents or tables do not fit the model.
-    pub fn of(program: &Program) -> Result<Bound, BindError> {
+    pub fn of(program: &Program) -> Result<BoundProgram, BindError> {
         check_arrays(program)?;
         let layout = Layout::of(program);
         let mut binder = Binder { program, layout: &layout, lists: Lists::default() };
@@ -152,14 +152,14 @@ impl Bound {
             }
         }
         let lists = binder.lists.all;
-        Ok(Bound { layout, runs, lists })
+        Ok(BoundProgram { layout, runs, lists })
     }
 
     /// Finds rows and columns of a matrix, merges equal ones, and gives each entry its slot.
     ///
     /// # Errors
-    /// [`BindError::TooManyEntries`] beyond `limit` (usually [`MAX_ENTRIES`]), and as [`Bound::of`].
-    pub fn matrix(&self, program: &Program, role: KernelRole, limit: u64) -> Result<Matrix, BindError> {
+    /// [`BindError::TooManyEntries`] beyond `limit` (usually [`MAX_ENTRIES`]), and as [`BoundProgram::of`].
+    pub fn matrix(&self, program: &Program, role: KernelRole, limit: u64) -> Result<BoundMatrix, BindError> {
         let mut binder = Binder { program, layout: &self.layout, lists: Lists::default() };
         let nests = || program.kernels.iter().enumerate().filter(|(_, nest)| nest.role == role);
         // Numbers of streams begin at multiples of a block: half of them are kept for that.
@@ -186,7 +186,7 @@ impl Bound {
         for (((_, nest), domain), run) in nests().zip(&domains).zip(&mut runs) {
             binder.set_slots(nest, domain, run, &mut slots);
         }
-        Ok(Matrix { pattern, runs, lists: binder.lists.all })
+        Ok(BoundMatrix { pattern, runs, lists: binder.lists.all })
     }
 }
 
@@ -260,7 +260,7 @@ struct Binder<'a> {
 
 impl Binder<'_> {
     /// The frame of a nest filled in, but for the slots of matrix entries.
-    fn run(&mut self, number: usize, nest: &Kernel, domain: &Domain) -> Result<Run, BindError> {
+    fn run(&mut self, number: usize, nest: &Kernel, domain: &Domain) -> Result<BoundKernel, BindError> {
         let frame = Frame::of(nest);
         let mut words = vec![Word::Integer(0); frame.words as usize];
         if let Some(word) = frame.points {
@@ -322,7 +322,7 @@ impl Binder<'_> {
                 }
             }
         }
-        Ok(Run { kernel: number, words, points: domain.points })
+        Ok(BoundKernel { kernel: number, words, points: domain.points })
     }
 
     /// Rows and columns of every matrix entry that a nest stores.
@@ -376,7 +376,13 @@ impl Binder<'_> {
     }
 
     /// The lists of slots of a nest, taken from those of all streams in order.
-    fn set_slots(&mut self, nest: &Kernel, domain: &Domain, run: &mut Run, lists: &mut impl Iterator<Item = Vec<u32>>) {
+    fn set_slots(
+        &mut self,
+        nest: &Kernel,
+        domain: &Domain,
+        run: &mut BoundKernel,
+        lists: &mut impl Iterator<Item = Vec<u32>>,
+    ) {
         let frame = Frame::of(nest);
         let rounds = |counter: Counter| match counter {
             Counter::Points => domain.points,

@@ -41,7 +41,7 @@ impl Stream {
             }
             let (entry, length) = (point as u32, (inner - first).min(points.end - point));
             match (self.row.run(&round, first, length), self.column.run(&round, first, length)) {
-                (Run::Steps(mut row, by), Run::Steps(mut column, across)) => {
+                (Segment::Steps(mut row, by), Segment::Steps(mut column, across)) => {
                     for k in 0..length as u32 {
                         visit(entry + k, row as u32, column as u32);
                         row = row.wrapping_add(by);
@@ -62,35 +62,35 @@ impl Stream {
 }
 
 /// A line along the innermost counter.
-enum Run<'a> {
+enum Segment<'a> {
     Steps(i64, i64),
     List(u32, &'a [u32], usize),
 }
 
 impl Line {
     /// From a round of the innermost counter on.
-    fn run(&self, round: &[u64], first: u64, length: u64) -> Run<'_> {
+    fn run(&self, round: &[u64], first: u64, length: u64) -> Segment<'_> {
         let rounds = || round.iter().chain([&first]);
         match self {
             Line::Strides { start, strides } => {
                 let start =
                     rounds().zip(strides).fold(*start, |sum, (&k, s)| sum.wrapping_add((k as i64).wrapping_mul(*s)));
-                Run::Steps(start, strides.get(round.len()).copied().unwrap_or(0))
+                Segment::Steps(start, strides.get(round.len()).copied().unwrap_or(0))
             }
             Line::List { start, list, strides } => {
                 let step = strides.get(round.len()).copied().unwrap_or(0);
                 let place = rounds().zip(strides).fold(0, |sum, (&k, s)| sum + k as usize * s);
-                Run::List(*start, &list[place..][..step * (length as usize - 1) + 1], step)
+                Segment::List(*start, &list[place..][..step * (length as usize - 1) + 1], step)
             }
         }
     }
 }
 
-impl Run<'_> {
+impl Segment<'_> {
     fn at(&self, k: usize) -> Option<u32> {
         match *self {
-            Run::Steps(start, step) => Some(start.wrapping_add(k as i64 * step) as u32),
-            Run::List(start, list, step) => {
+            Segment::Steps(start, step) => Some(start.wrapping_add(k as i64 * step) as u32),
+            Segment::List(start, list, step) => {
                 let offset = list[k * step];
                 (offset != DROPPED).then(|| start + offset)
             }

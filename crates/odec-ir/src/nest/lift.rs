@@ -19,7 +19,7 @@ const MAX_VALUES: usize = 32;
 
 /// A value to compute for every index of a loop before all else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Value {
+pub struct HoistedValue {
     /// The loop.
     pub over: LoopId,
     /// What to compute.
@@ -34,7 +34,7 @@ pub struct Lifted {
     /// The nest, with an element in the place of each value. Its accesses are those of the given nest and these elements.
     pub nest: Kernel,
     /// By loop, ascending.
-    pub values: Vec<Value>,
+    pub values: Vec<HoistedValue>,
     /// What the values need that varies with no loop: to be computed first, in this order.
     pub before: Vec<NodeId>,
     /// What to compute in each round of a loop, in this order: the values among it.
@@ -80,7 +80,7 @@ pub fn lifted(nest: &Kernel) -> Option<Lifted> {
                 let sub = Subscript { sub: Sub::Affine(Affine::index(over)), edge: Edge::Inside };
                 let array = ArrayId(u32::MAX - k as u32);
                 let access = out.space.intern(Access { array, subs: vec![sub], guard: None });
-                lifted.push(Value { over, node, access });
+                lifted.push(HoistedValue { over, node, access });
                 graph.read(access)
             }
             _ => copy(&nest.graph, id, &map, &mut graph),

@@ -28,7 +28,7 @@ pub mod schedule;
 pub(crate) mod share;
 mod space;
 
-pub use bind::Bound;
+pub use bind::BoundProgram;
 pub use share::shared;
 pub use space::{Access, Affine, Edge, Loop, Space, Sub, Subscript};
 

@@ -3,7 +3,7 @@
 use super::bind::BindError;
 use super::domain::{Domain, Range};
 use super::frame::Counter;
-use super::{AccessId, Affine, Axis, Edge, Element as Named, Kernel, Space, Sub, Subscript};
+use super::{AccessId, Affine, Axis, Edge, Element, Kernel, Space, Sub, Subscript};
 use crate::graph::{Node, NodeId};
 use crate::layout::Layout;
 use crate::number::Number;
@@ -137,7 +137,7 @@ impl Positions<'_> {
         }
     }
 
-    fn element(&self, id: AccessId, space: &Space) -> Result<Element, BindError> {
+    fn element(&self, id: AccessId, space: &Space) -> Result<Located, BindError> {
         let access = space.access(id);
         let mut subs = Vec::with_capacity(access.subs.len());
         for (position, (sub, (range, stride))) in access.subs.iter().zip(axes(self.program, id, space)).enumerate() {
@@ -148,7 +148,7 @@ impl Positions<'_> {
             })?);
         }
         let condition = access.guard.map(|guard| self.condition(guard)).transpose()?;
-        Ok(Element { subs, condition })
+        Ok(Located { subs, condition })
     }
 
     fn condition(&self, guard: NodeId) -> Result<Condition, BindError> {
@@ -161,7 +161,7 @@ impl Positions<'_> {
             terms.push(match *node {
                 Node::Constant(bits) => Term::Number(f64::from_bits(bits)),
                 Node::Index(l) => Term::Index(l.0 as usize),
-                Node::Read(Named::At(a)) => {
+                Node::Read(Element::At(a)) => {
                     let array = self.nest.space.access(a).array.0 as usize;
                     Term::Element(array, self.element(a, &self.nest.space)?)
                 }
@@ -260,20 +260,20 @@ fn clamped(x: i128) -> i64 {
 }
 
 /// An access, ready to be evaluated at many points.
-struct Element {
+struct Located {
     subs: Vec<Along>,
     condition: Option<Condition>,
 }
 
 /// A subscript along an axis.
 struct Along {
-    value: Value,
+    value: SubscriptValue,
     range: Range,
     stride: i64,
     edge: Edge,
 }
 
-enum Value {
+enum SubscriptValue {
     /// A number plus multiples of loop indices.
     Affine(i64, Vec<(usize, i64)>),
     Lookup {
@@ -293,7 +293,7 @@ enum Term {
     Number(f64),
     Index(usize),
     /// An element of this array.
-    Element(usize, Element),
+    Element(usize, Located),
     Call(crate::builtin::Op, [usize; 3]),
 }
 
@@ -303,7 +303,7 @@ enum Stop {
     NotWhole { array: usize, element: usize, value: f64 },
 }
 
-impl Element {
+impl Located {
     /// Position in the array; `None` where the guard is zero.
     fn place(&mut self, program: &Program, at: &[i64]) -> Result<Option<i64>, (usize, Stop)> {
         if let Some(condition) = &mut self.condition
@@ -356,7 +356,7 @@ impl Along {
                 if reach > MAX_SUBSCRIPT {
                     return Err(Stop::OutOfRange(clamped(start.saturating_add(reach)), range));
                 }
-                Value::Affine(clamped(start), affine.loops.iter().map(|&(l, c)| (l.0 as usize, c)).collect())
+                SubscriptValue::Affine(clamped(start), affine.loops.iter().map(|&(l, c)| (l.0 as usize, c)).collect())
             }
             Sub::Lookup { table, subs, shift } => {
                 let array = &program.arrays[table.0 as usize];
@@ -367,7 +367,7 @@ impl Along {
                     along.push(Along::new(sub, range, step, program, loops)?);
                     step = step.saturating_mul(range.count as i64);
                 }
-                Value::Lookup { table: table.0 as usize, subs: along, shift: *shift }
+                SubscriptValue::Lookup { table: table.0 as usize, subs: along, shift: *shift }
             }
         };
         Ok(Along { value, range, stride, edge: sub.edge })
@@ -376,8 +376,8 @@ impl Along {
     /// Offset in the array, from the first index of this axis.
     fn offset(&self, program: &Program, at: &[i64]) -> Result<i64, Stop> {
         let value = match &self.value {
-            Value::Affine(start, loops) => loops.iter().fold(*start, |sum, &(l, c)| sum + c * at[l]),
-            Value::Lookup { table, subs, shift } => {
+            SubscriptValue::Affine(start, loops) => loops.iter().fold(*start, |sum, &(l, c)| sum + c * at[l]),
+            SubscriptValue::Lookup { table, subs, shift } => {
                 let mut place = 0;
                 for along in subs {
                     place += along.offset(program, at)?;

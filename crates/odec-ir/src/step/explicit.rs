@@ -1,7 +1,7 @@
 //! The step of an explicit Runge-Kutta method: every stage, the end, and the squares of the norms of its error
 //! estimates.
 
-use super::{MAX_NODES, Writer};
+use super::{MAX_NODES, StepBuilder};
 use crate::graph::NodeId;
 use crate::program::{KernelRole, Program};
 
@@ -17,7 +17,7 @@ pub const NORMS: usize = 2;
 
 /// A method.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan<'a> {
+pub struct ButcherTableau<'a> {
     /// Nodes c_i.
     pub c: &'a [f64],
     /// Rows a_i1 .. a_i(i-1).
@@ -38,20 +38,20 @@ pub struct Plan<'a> {
 /// stage without its last term, which comes behind.
 ///
 /// `None` for a program of nests, or one whose step is too long.
-pub fn step(program: &Program, plan: &Plan<'_>) -> Option<Program> {
-    let n = program_length(program, plan)?;
-    let mut writer = Writer::new(program, 2 * n, GIVEN + n, false)?;
+pub fn step(program: &Program, tableau: &ButcherTableau<'_>) -> Option<Program> {
+    let n = program_length(program, tableau)?;
+    let mut writer = StepBuilder::new(program, 2 * n, GIVEN + n, false)?;
     let slope: Vec<NodeId> = (0..n).map(|i| writer.kept(i)).collect();
     let y: Vec<NodeId> = (n..2 * n).map(|i| writer.kept(i)).collect();
     let (t, h, t_new) = (writer.graph.time(), writer.given(0), writer.given(1));
     let mut steps = Steps { writer, h, y, k: vec![slope] };
-    let s = plan.b.len();
+    let s = tableau.b.len();
     let mut states = vec![steps.y.clone()];
     for i in 1..s {
         // the last row of such a method is its weights
-        let last = plan.fsal && i + 1 == s;
-        let state = if last { steps.state(plan.b) } else { steps.stage(plan.a[i]) };
-        let time = steps.time(plan.c[i], t, t_new);
+        let last = tableau.fsal && i + 1 == s;
+        let state = if last { steps.state(tableau.b) } else { steps.stage(tableau.a[i]) };
+        let time = steps.time(tableau.c[i], t, t_new);
         let k = steps.writer.inline(KernelRole::Rhs, time, &state).ok()?;
         steps.k.push(k);
         states.push(state);
@@ -59,16 +59,16 @@ pub fn step(program: &Program, plan: &Plan<'_>) -> Option<Program> {
             return None;
         }
     }
-    let y1 = match plan.fsal {
+    let y1 = match tableau.fsal {
         true => states.pop()?,
         false => {
-            let y1 = steps.state(plan.b);
+            let y1 = steps.state(tableau.b);
             let k = steps.writer.inline(KernelRole::Rhs, t_new, &y1).ok()?;
             steps.k.push(k);
             y1
         }
     };
-    let norms = steps.norms(plan, &states, &y1);
+    let norms = steps.norms(tableau, &states, &y1);
     let mut out = norms.to_vec();
     out.extend(steps.k.iter().flatten());
     out.extend(&y1);
@@ -76,17 +76,17 @@ pub fn step(program: &Program, plan: &Plan<'_>) -> Option<Program> {
 }
 
 /// The number of unknowns, if a step is not too long at first sight.
-fn program_length(program: &Program, plan: &Plan<'_>) -> Option<usize> {
+fn program_length(program: &Program, tableau: &ButcherTableau<'_>) -> Option<usize> {
     let rhs = program.kernel(KernelRole::Rhs)?;
     let n = crate::layout::Layout::of(program).n;
-    let terms = plan.a.iter().flat_map(|row| row.iter()).filter(|a| **a != 0.0).count();
-    let length = plan.b.len().saturating_mul(rhs.live().count()).saturating_add(n.saturating_mul(terms));
-    (length <= 2 * MAX_NODES && plan.errors.len() <= NORMS).then_some(n)
+    let terms = tableau.a.iter().flat_map(|row| row.iter()).filter(|a| **a != 0.0).count();
+    let length = tableau.b.len().saturating_mul(rhs.live().count()).saturating_add(n.saturating_mul(terms));
+    (length <= 2 * MAX_NODES && tableau.errors.len() <= NORMS).then_some(n)
 }
 
 /// What the stages are made of.
 struct Steps<'a> {
-    writer: Writer<'a>,
+    writer: StepBuilder<'a>,
     h: NodeId,
     y: Vec<NodeId>,
     /// Slopes so far, n each.
@@ -158,7 +158,7 @@ impl Steps<'_> {
         g.add(t, past)
     }
 
-    fn norms(&mut self, plan: &Plan<'_>, states: &[Vec<NodeId>], y1: &[NodeId]) -> [NodeId; NORMS] {
+    fn norms(&mut self, tableau: &ButcherTableau<'_>, states: &[Vec<NodeId>], y1: &[NodeId]) -> [NodeId; NORMS] {
         let n = self.n();
         let rtol = self.writer.given(2);
         let atol: Vec<NodeId> = (0..n).map(|i| self.writer.given(GIVEN + i)).collect();
@@ -167,15 +167,15 @@ impl Steps<'_> {
         let y = self.y.clone();
         // A scale is finite if y1 is.
         let mut doubtful = y1.to_vec();
-        if !plan.errors.is_empty() {
+        if !tableau.errors.is_empty() {
             doubtful = self.writer.scales(rtol, &atol, &y, y1);
-            for (norm, weights) in norms.iter_mut().zip(plan.errors) {
+            for (norm, weights) in norms.iter_mut().zip(tableau.errors) {
                 let terms = self.terms(weights);
                 let error: Vec<NodeId> = (0..n).map(|i| self.plus(None, &terms, i).unwrap_or(zero)).collect();
                 *norm = self.writer.mean_square(&error, &doubtful);
             }
         }
-        for source in witnesses(plan) {
+        for source in witnesses(tableau) {
             match source {
                 Witness::State(stage) => doubtful.extend(&states[stage]),
                 Witness::Slope(stage) => doubtful.extend(&self.k[stage]),
@@ -198,16 +198,16 @@ enum Witness {
 
 /// The fewest vectors (taken from the last stage down) that hold a multiple of every slope which y1 and the error do not hold: a slope
 /// that is not finite makes those not finite too.
-fn witnesses(plan: &Plan<'_>) -> Vec<Witness> {
-    let slopes = plan.b.len() + usize::from(!plan.fsal);
+fn witnesses(tableau: &ButcherTableau<'_>) -> Vec<Witness> {
+    let slopes = tableau.b.len() + usize::from(!tableau.fsal);
     let holds = |row: &[f64], j: usize| row.get(j).is_some_and(|a| *a != 0.0);
     // The first slope was looked at where it was made.
     let mut seen: Vec<bool> = (0..slopes)
-        .map(|j| j == 0 || holds(plan.b, j) || plan.errors.first().is_some_and(|error| holds(error, j)))
+        .map(|j| j == 0 || holds(tableau.b, j) || tableau.errors.first().is_some_and(|error| holds(error, j)))
         .collect();
     let mut witnesses = Vec::new();
-    for i in (1..plan.b.len()).rev() {
-        let row = if plan.fsal && i + 1 == plan.b.len() { &[] } else { plan.a[i] };
+    for i in (1..tableau.b.len()).rev() {
+        let row = if tableau.fsal && i + 1 == tableau.b.len() { &[] } else { tableau.a[i] };
         if (0..i).any(|j| !seen[j] && holds(row, j)) {
             witnesses.push(Witness::State(i));
             (0..i).for_each(|j| seen[j] |= holds(row, j));

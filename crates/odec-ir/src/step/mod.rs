@@ -21,7 +21,7 @@ use crate::stage;
 pub const MAX_NODES: usize = 3_000;
 
 /// A step being written.
-pub struct Writer<'a> {
+pub struct StepBuilder<'a> {
     program: &'a Program,
     layout: Layout,
     /// The expressions.
@@ -33,7 +33,7 @@ pub struct Writer<'a> {
     fused: bool,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> StepBuilder<'a> {
     /// An empty step of a model. `kept` and `given` are the lengths of `y` and `w`. `fused`: sums of products that no user wrote are
     /// rounded once a term, as [`arithmetic::FMA`], for processors that have the instruction. `None` for a program of nests.
     pub fn new(program: &'a Program, kept: usize, given: usize, fused: bool) -> Option<Self> {
@@ -50,7 +50,7 @@ impl<'a> Writer<'a> {
             })
         };
         let places = program.arrays.iter().map(&mut place).collect();
-        Some(Writer { program, layout, graph: Graph::new(), arrays, places, fused })
+        Some(StepBuilder { program, layout, graph: Graph::new(), arrays, places, fused })
     }
 
     /// Number of unknowns.
@@ -127,7 +127,7 @@ impl<'a> Writer<'a> {
         sum
     }
 
-    /// The sum of some nodes as a tree of four strands, see [`Writer::norm`].
+    /// The sum of some nodes as a tree of four strands, see [`StepBuilder::norm`].
     pub fn sum(&mut self, terms: &[NodeId]) -> NodeId {
         let mut strands: [Option<NodeId>; 4] = [None; 4];
         for (i, &term) in terms.iter().enumerate() {
@@ -182,7 +182,7 @@ impl<'a> Writer<'a> {
         self.graph.apply(&crate::builtin::exponential::SQRT, &[mean])
     }
 
-    /// The square of [`Writer::norm`] up to rounding, without a root and a quotient.
+    /// The square of [`StepBuilder::norm`] up to rounding, without a root and a quotient.
     pub fn mean_square(&mut self, e: &[NodeId], scales: &[NodeId]) -> NodeId {
         let sum = self.squares(e, scales);
         let share = self.graph.constant(1.0 / e.len().max(1) as f64);
@@ -211,7 +211,7 @@ impl<'a> Writer<'a> {
     /// The step as the `Outputs` kernel of a program, which stores these nodes one after the other; `None` if it needs more than `limit`
     /// nodes.
     pub fn finish(self, out: &[NodeId], limit: usize) -> Option<Program> {
-        let Writer { program, graph, mut arrays, .. } = self;
+        let StepBuilder { program, graph, mut arrays, .. } = self;
         if graph.live(out.iter().copied()).count() > limit {
             return None;
         }

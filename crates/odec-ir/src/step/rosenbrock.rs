@@ -7,7 +7,7 @@ use crate::builtin::logic;
 use crate::elimination::{self, Arithmetic, Field, Source};
 use crate::graph::NodeId;
 use crate::program::{KernelRole, Pattern, Program};
-use crate::step::Writer;
+use crate::step::StepBuilder;
 
 /// Coefficients in the transformed variables of Hairer & Wanner II, IV.7: `W u_i = f(t + alpha_i h, y + sum_j a_ij u_j) +
 /// sum_j (c_ij/h) u_j + h gamma_i df/dt`, `y1 = y + sum_j m_j u_j`.
@@ -31,7 +31,7 @@ pub struct Coefficients<'a> {
 
 /// What is to be written.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan<'a> {
+pub struct FusedStep<'a> {
     /// The coefficients.
     pub coefficients: Coefficients<'a>,
     /// The order of pivots: a permutation of the unknowns.
@@ -42,7 +42,7 @@ pub struct Plan<'a> {
     pub negligible: f64,
     /// Most nodes.
     pub limit: usize,
-    /// As of [`elimination::Plan`].
+    /// As of [`elimination::PivotOrder`].
     pub fused: bool,
 }
 
@@ -61,7 +61,7 @@ impl Places {
     pub const ATOL: usize = 3;
 }
 
-impl Plan<'_> {
+impl FusedStep<'_> {
     /// The step of a model as the `Outputs` kernel of a program. `y` = the state, then f there; `w` as [`Places`] has it;
     /// `out` = the state at the end, f there, the error in the norm of the tolerances, 1 where the first solution passed the check and
     /// the state at the end and f there are finite, else 0, then every u_i, and the error unless it is the last u.
@@ -77,7 +77,7 @@ impl Plan<'_> {
             return None;
         }
         let n = program.jacobian.columns();
-        let mut step = Writer::new(program, 2 * n, Places::ATOL + n, false)?;
+        let mut step = StepBuilder::new(program, 2 * n, Places::ATOL + n, false)?;
         if n == 0 || step.n() != n || stages == 0 {
             return None;
         }
@@ -98,7 +98,7 @@ impl Plan<'_> {
         let entry = |at: (usize, usize)| pattern.position(at.0, at.1).map(|entry| entry as u32);
         let of_jacobian: Vec<u32> = program.jacobian.entries().map(entry).collect::<Option<_>>()?;
         let of_mass: Vec<u32> = diagonal.map(entry).collect::<Option<_>>()?;
-        let plan = elimination::Plan {
+        let plan = elimination::PivotOrder {
             pattern: &pattern,
             source: Source::Shifted { jacobian: &of_jacobian, mass: &of_mass, unit: true },
             rows: self.order,
@@ -198,7 +198,7 @@ fn coefficients(rows: &[&[f64]], i: usize) -> Vec<f64> {
 }
 
 /// Runs elimination code on the graph of a step.
-fn on<T>(step: &mut Writer<'_>, plan: &elimination::Plan<'_>, work: impl FnOnce(&mut Arithmetic) -> T) -> T {
+fn on<T>(step: &mut StepBuilder<'_>, plan: &elimination::PivotOrder<'_>, work: impl FnOnce(&mut Arithmetic) -> T) -> T {
     let mut field = Arithmetic::of(plan);
     std::mem::swap(&mut field.graph, &mut step.graph);
     let made = work(&mut field);
@@ -206,19 +206,19 @@ fn on<T>(step: &mut Writer<'_>, plan: &elimination::Plan<'_>, work: impl FnOnce(
     made
 }
 
-fn product(step: &mut Writer<'_>, a: NodeId, b: f64) -> NodeId {
+fn product(step: &mut StepBuilder<'_>, a: NodeId, b: f64) -> NodeId {
     let b = step.graph.constant(b);
     step.graph.mul(a, b)
 }
 
 /// a + b c.
-fn plus_product(step: &mut Writer<'_>, a: NodeId, b: f64, c: NodeId) -> NodeId {
+fn plus_product(step: &mut StepBuilder<'_>, a: NodeId, b: f64, c: NodeId) -> NodeId {
     let part = product(step, c, b);
     step.graph.add(a, part)
 }
 
 /// Component k of sum_j c_j u_j, from the first term that is not zero to the last; `None` of no term.
-fn sum(step: &mut Writer<'_>, coefficients: &[f64], u: &[Vec<NodeId>], k: usize) -> Option<NodeId> {
+fn sum(step: &mut StepBuilder<'_>, coefficients: &[f64], u: &[Vec<NodeId>], k: usize) -> Option<NodeId> {
     let mut sum = None;
     for (&c, u) in coefficients.iter().zip(u).filter(|(c, _)| **c != 0.0) {
         let term = product(step, u[k], c);
@@ -231,14 +231,14 @@ fn sum(step: &mut Writer<'_>, coefficients: &[f64], u: &[Vec<NodeId>], k: usize)
 }
 
 /// y + sum_j c_j u_j.
-fn plus_sum(step: &mut Writer<'_>, y: NodeId, coefficients: &[f64], u: &[Vec<NodeId>], k: usize) -> NodeId {
+fn plus_sum(step: &mut StepBuilder<'_>, y: NodeId, coefficients: &[f64], u: &[Vec<NodeId>], k: usize) -> NodeId {
     match sum(step, coefficients, u, k) {
         Some(sum) => step.graph.add(y, sum),
         None => y,
     }
 }
 
-fn both(step: &mut Writer<'_>, a: Option<NodeId>, b: NodeId) -> Option<NodeId> {
+fn both(step: &mut StepBuilder<'_>, a: Option<NodeId>, b: NodeId) -> Option<NodeId> {
     Some(match a {
         Some(a) => step.graph.apply(&logic::AND, &[a, b]),
         None => b,

@@ -3,14 +3,14 @@
 
 use std::collections::HashMap;
 
-use super::lanes::{Group, Kind, Lanes, Slopes, Table};
-use super::recurrence::{Part, Recurrences, Rule, Unsuited};
+use super::lanes::{Group, LaneRule, Lanes, Slopes, Table};
+use super::recurrence::{KernelSeries, Recurrences, Rule, Unsuited};
 use crate::builtin::Op;
 use crate::graph::{Node, NodeId};
 use crate::layout::Layout;
-use crate::nest::bind::{ListId, Run, Word};
+use crate::nest::bind::{BoundKernel, ListId, Word};
 use crate::nest::frame::{Counter, Frame, Place, Stride};
-use crate::nest::{AccessId, Bound, Element, Fold, Kernel, LoopId, Target};
+use crate::nest::{AccessId, BoundProgram, Element, Fold, Kernel, LoopId, Target};
 use crate::program::{Program, Role};
 
 /// Most lanes: with 20 orders they take 160 bytes each.
@@ -24,7 +24,7 @@ impl Table {
     pub fn of(
         program: &Program,
         layout: &Layout,
-        bound: Option<&Bound>,
+        bound: Option<&BoundProgram>,
         recurrences: &Recurrences,
     ) -> Result<Table, Unsuited> {
         let mut builder = Builder {
@@ -67,14 +67,14 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     /// Adds a group; the first of its lanes.
-    fn push(&mut self, len: usize, kind: Kind, zeroth: Option<(Op, Vec<Lanes>)>) -> Result<usize, Unsuited> {
+    fn push(&mut self, len: usize, kind: LaneRule, zeroth: Option<(Op, Vec<Lanes>)>) -> Result<usize, Unsuited> {
         let at = self.table.lanes;
         if len > MAX_LANES || at + len > MAX_LANES {
             return Err(Unsuited::TooLarge);
         }
         let varies = match &kind {
-            Kind::Given(_) | Kind::Parameters(_) | Kind::Fixed => false,
-            Kind::Gather(lanes) => lanes.iter().any(|l| self.varies[*l as usize]),
+            LaneRule::Given(_) | LaneRule::Parameters(_) | LaneRule::Fixed => false,
+            LaneRule::Gather(lanes) => lanes.iter().any(|l| self.varies[*l as usize]),
             _ => true,
         };
         self.table.lanes += len;
@@ -95,7 +95,7 @@ impl Builder<'_> {
         if let Some(&at) = self.gathered.get(&lanes) {
             return Ok(Lanes { at, step: 1 });
         }
-        let at = self.push(lanes.len(), Kind::Gather(lanes.clone()), None)?;
+        let at = self.push(lanes.len(), LaneRule::Gather(lanes.clone()), None)?;
         self.gathered.insert(lanes, at);
         Ok(Lanes { at, step: 1 })
     }
@@ -107,30 +107,30 @@ impl Builder<'_> {
         rule: &Rule,
         fixed: impl Fn(usize) -> bool,
         lanes: impl Fn(usize) -> Vec<u32>,
-    ) -> Result<Kind, Unsuited> {
+    ) -> Result<LaneRule, Unsuited> {
         let mut of = |node: usize| self.operand(lanes(node));
         Ok(match *rule {
-            Rule::Add(a, b) => Kind::Add(of(a)?, of(b)?),
-            Rule::Sub(a, b) => Kind::Sub(of(a)?, of(b)?),
-            Rule::Neg(a) => Kind::Neg(of(a)?),
-            Rule::Product(a, b) if fixed(a) => Kind::Scale { by: of(a)?, of: of(b)? },
-            Rule::Product(a, b) if fixed(b) => Kind::Scale { by: of(b)?, of: of(a)? },
-            Rule::Product(a, b) if a == b => Kind::Square(of(a)?),
-            Rule::Product(a, b) => Kind::Product(of(a)?, of(b)?),
-            Rule::Quotient(a, b) if fixed(b) => Kind::Ratio { of: of(a)?, by: of(b)? },
-            Rule::Quotient(a, b) => Kind::Quotient(of(a)?, self.whole(lanes(b))?),
-            Rule::Root(u) => Kind::Root(of(u)?),
-            Rule::Length(x, y) => Kind::Length(self.whole(lanes(x))?, self.whole(lanes(y))?),
-            Rule::Power(u, a) => Kind::Power(self.whole(lanes(u))?, self.operand(lanes(a))?),
+            Rule::Add(a, b) => LaneRule::Add(of(a)?, of(b)?),
+            Rule::Sub(a, b) => LaneRule::Sub(of(a)?, of(b)?),
+            Rule::Neg(a) => LaneRule::Neg(of(a)?),
+            Rule::Product(a, b) if fixed(a) => LaneRule::Scale { by: of(a)?, of: of(b)? },
+            Rule::Product(a, b) if fixed(b) => LaneRule::Scale { by: of(b)?, of: of(a)? },
+            Rule::Product(a, b) if a == b => LaneRule::Square(of(a)?),
+            Rule::Product(a, b) => LaneRule::Product(of(a)?, of(b)?),
+            Rule::Quotient(a, b) if fixed(b) => LaneRule::Ratio { of: of(a)?, by: of(b)? },
+            Rule::Quotient(a, b) => LaneRule::Quotient(of(a)?, self.whole(lanes(b))?),
+            Rule::Root(u) => LaneRule::Root(of(u)?),
+            Rule::Length(x, y) => LaneRule::Length(self.whole(lanes(x))?, self.whole(lanes(y))?),
+            Rule::Power(u, a) => LaneRule::Power(self.whole(lanes(u))?, self.operand(lanes(a))?),
             Rule::Chain(ref terms) => {
                 let mut sums = Vec::new();
                 for &(_, u) in terms {
                     sums.push((LATER, self.whole(lanes(u))?));
                 }
-                Kind::Chain(sums)
+                LaneRule::Chain(sums)
             }
-            Rule::Choose(_, a, b) => Kind::Choose(LATER, of(a)?, of(b)?),
-            Rule::Fixed | Rule::Time | Rule::State(_) | Rule::Fold(..) => Kind::Fixed,
+            Rule::Choose(_, a, b) => LaneRule::Choose(LATER, of(a)?, of(b)?),
+            Rule::Fixed | Rule::Time | Rule::State(_) | Rule::Fold(..) => LaneRule::Fixed,
         })
     }
 
@@ -138,8 +138,8 @@ impl Builder<'_> {
     fn late(&mut self, group: usize, k: usize, lanes: Vec<u32>) -> Result<(), Unsuited> {
         let found = self.whole(lanes)?;
         match &mut self.table.groups[group].kind {
-            Kind::Chain(terms) => terms[k].0 = found,
-            Kind::Choose(condition, ..) => *condition = found,
+            LaneRule::Chain(terms) => terms[k].0 = found,
+            LaneRule::Choose(condition, ..) => *condition = found,
             _ => {}
         }
         Ok(())
@@ -153,7 +153,7 @@ impl Builder<'_> {
         }
         let at = match self.gathered.get(&lanes) {
             Some(&at) => at,
-            None => self.push(lanes.len(), Kind::Gather(lanes.clone()), None)?,
+            None => self.push(lanes.len(), LaneRule::Gather(lanes.clone()), None)?,
         };
         self.gathered.insert(lanes, at);
         Ok(Lanes { at, step: 1 })
@@ -164,7 +164,7 @@ impl Builder<'_> {
     }
 
     /// Nodes of one kind whose operands are equally deep are lanes of one group.
-    fn scalars(&mut self, part: &Part) -> Result<(), Unsuited> {
+    fn scalars(&mut self, part: &KernelSeries) -> Result<(), Unsuited> {
         let nodes = part.graph.nodes();
         let mut lane: Vec<u32> = vec![u32::MAX; nodes.len()];
         let mut level: Vec<u32> = vec![0; nodes.len()];
@@ -185,15 +185,15 @@ impl Builder<'_> {
             for i in of_level {
                 match nodes[i] {
                     Node::Constant(bits) => {
-                        lane[i] = self.push(1, Kind::Given(vec![f64::from_bits(bits)]), None)? as u32;
+                        lane[i] = self.push(1, LaneRule::Given(vec![f64::from_bits(bits)]), None)? as u32;
                     }
-                    Node::Time => lane[i] = self.push(1, Kind::Time, None)? as u32,
+                    Node::Time => lane[i] = self.push(1, LaneRule::Time, None)? as u32,
                     Node::Read(Element::Scalar(array)) if self.is_state(self.program.arrays[array.0 as usize].role) => {
                         lane[i] = self.layout.state(array) as u32;
                     }
                     Node::Read(Element::Scalar(array)) => {
                         let place = self.layout.parameter(array) as u32;
-                        lane[i] = self.push(1, Kind::Parameters(vec![place]), None)? as u32;
+                        lane[i] = self.push(1, LaneRule::Parameters(vec![place]), None)? as u32;
                     }
                     Node::Call(op, _) => {
                         let shape = shape(&part.rules[&i], fixed);
@@ -202,7 +202,7 @@ impl Builder<'_> {
                             None => kinds.push((shape, op, vec![i])),
                         }
                     }
-                    _ => lane[i] = self.push(1, Kind::Given(vec![f64::NAN]), None)? as u32,
+                    _ => lane[i] = self.push(1, LaneRule::Given(vec![f64::NAN]), None)? as u32,
                 }
             }
             for (_, op, mut members) in kinds {
@@ -244,10 +244,16 @@ impl Builder<'_> {
     }
 
     /// Every node has a lane for each round of the loops that it depends on.
-    fn nest(&mut self, part: &Part, nest: &Kernel, run: &Run, lists: &[Vec<u32>]) -> Result<(), Unsuited> {
+    fn nest(
+        &mut self,
+        part: &KernelSeries,
+        nest: &Kernel,
+        run: &BoundKernel,
+        lists: &[Vec<u32>],
+    ) -> Result<(), Unsuited> {
         let frame = Frame::of(nest);
         let rounds = Rounds { nest, frame: &frame, words: &run.words, lists };
-        let nowhere = self.push(1, Kind::Given(vec![f64::NAN]), None)? as u32;
+        let nowhere = self.push(1, LaneRule::Given(vec![f64::NAN]), None)? as u32;
         let nodes = part.graph.nodes();
         let mut places: Vec<Option<Spread>> = vec![None; nodes.len()];
         let mut open = Vec::new();
@@ -256,14 +262,14 @@ impl Builder<'_> {
             let whole = |at: usize, len: usize| (at as u32..(at + len) as u32).collect::<Vec<u32>>();
             let spread = match nodes[i] {
                 Node::Constant(bits) => {
-                    let at = self.push(1, Kind::Given(vec![f64::from_bits(bits)]), None)?;
+                    let at = self.push(1, LaneRule::Given(vec![f64::from_bits(bits)]), None)?;
                     Spread { over: Vec::new(), lanes: whole(at, 1) }
                 }
-                Node::Time => Spread { over: Vec::new(), lanes: whole(self.push(1, Kind::Time, None)?, 1) },
+                Node::Time => Spread { over: Vec::new(), lanes: whole(self.push(1, LaneRule::Time, None)?, 1) },
                 Node::Index(l) => {
                     let (over, values) = rounds.index(l);
                     let len = values.len();
-                    Spread { over, lanes: whole(self.push(len, Kind::Given(values), None)?, len) }
+                    Spread { over, lanes: whole(self.push(len, LaneRule::Given(values), None)?, len) }
                 }
                 Node::Read(Element::At(access)) => {
                     let over = rounds.sorted(nest.counters_of(access));
@@ -277,7 +283,7 @@ impl Builder<'_> {
                         positions.iter().map(|&x| if (x as usize) < n { x } else { nowhere }).collect()
                     } else {
                         let len = positions.len();
-                        whole(self.push(len, Kind::Parameters(positions), None)?, len)
+                        whole(self.push(len, LaneRule::Parameters(positions), None)?, len)
                     };
                     Spread { over, lanes }
                 }
@@ -293,7 +299,7 @@ impl Builder<'_> {
                     let of = self.whole(lanes)?;
                     let first = rounds.integer(frame.index[over.0 as usize].first);
                     // the choice of an index has no coefficients above order 0, nor has a sum of what does not vary
-                    let kind = Kind::Fold { fold, count, of, first };
+                    let kind = LaneRule::Fold { fold, count, of, first };
                     let chosen = matches!(fold, Fold::ArgMin | Fold::ArgMax) || matches!(rule, Rule::Fixed);
                     let at = self.push(len, kind, None)?;
                     if chosen {

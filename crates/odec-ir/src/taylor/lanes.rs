@@ -20,7 +20,7 @@ pub(super) struct Lanes {
 
 /// How a group of lanes follows from others.
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(super) enum LaneRule {
     /// Numbers.
     Given(Vec<f64>),
     /// t.
@@ -69,7 +69,7 @@ pub(super) struct Group {
     /// How many there are.
     pub len: usize,
     /// Coefficients of order 1 and above.
-    pub kind: Kind,
+    pub kind: LaneRule,
     /// What computes order 0, where the kind does not say it.
     pub zeroth: Option<(Op, Vec<Lanes>)>,
 }
@@ -99,14 +99,14 @@ const WIDTH: usize = 8;
 
 /// Coefficients of lower order, and those of order k of the lanes before.
 #[derive(Clone, Copy)]
-struct Known<'a> {
+struct Orders<'a> {
     c: &'a [f64],
     /// Lanes in all.
     stride: usize,
     k: usize,
 }
 
-impl Known<'_> {
+impl Orders<'_> {
     #[inline]
     fn row<const W: usize>(&self, order: usize, lane: usize) -> [f64; W] {
         let start = order * self.stride + lane;
@@ -210,15 +210,15 @@ impl Group {
         let (known, own) = c.split_at_mut(self.at);
         let own = &mut own[..self.len];
         match (&self.kind, &self.zeroth) {
-            (Kind::Given(values), _) => own.copy_from_slice(values),
-            (Kind::Time, _) => own.fill(inputs.t),
-            (Kind::Parameters(places), _) => {
+            (LaneRule::Given(values), _) => own.copy_from_slice(values),
+            (LaneRule::Time, _) => own.fill(inputs.t),
+            (LaneRule::Parameters(places), _) => {
                 for (out, &place) in own.iter_mut().zip(places) {
                     *out = inputs.p.get(place as usize).copied().unwrap_or(f64::NAN);
                 }
             }
-            (Kind::Gather(lanes), _) => gather(own, known, lanes),
-            (Kind::Fold { fold, count, of, first }, _) => {
+            (LaneRule::Gather(lanes), _) => gather(own, known, lanes),
+            (LaneRule::Fold { fold, count, of, first }, _) => {
                 for (e, out) in own.iter_mut().enumerate() {
                     *out = folded(*fold, &known[of.at + e * count..][..*count], *first);
                 }
@@ -240,34 +240,34 @@ impl Group {
     fn step(&self, k: usize, stride: usize, c: &mut [f64]) {
         let (known, own) = c.split_at_mut(k * stride + self.at);
         let out = &mut own[..self.len];
-        let s = Known { c: known, stride, k };
+        let s = Orders { c: known, stride, k };
         match &self.kind {
-            Kind::Given(_) | Kind::Parameters(_) | Kind::Fixed => {}
-            Kind::Time => out.fill(if k == 1 { 1.0 } else { 0.0 }),
-            Kind::Gather(lanes) => gather(out, &known[k * stride..], lanes),
-            &Kind::Add(a, b) => each!(out, W, |e| map::<W>(s.own(a, e), s.own(b, e), |a, b| a + b)),
-            &Kind::Sub(a, b) => each!(out, W, |e| map::<W>(s.own(a, e), s.own(b, e), |a, b| a - b)),
-            &Kind::Neg(a) => each!(out, W, |e| s.own::<W>(a, e).map(|a| -a)),
-            &Kind::Scale { by, of } => each!(out, W, |e| map::<W>(s.zeroth(by, e), s.own(of, e), |a, b| a * b)),
-            &Kind::Ratio { of, by } => each!(out, W, |e| map::<W>(s.own(of, e), s.zeroth(by, e), |a, b| a / b)),
-            &Kind::Product(a, b) => each!(out, W, |e| s.sum::<W>(a.at + e, b.at + e, (0, k), |_| 1.0)),
-            &Kind::Square(a) => each!(out, W, |e| s.square::<W>(a.at + e, 0)),
-            &Kind::Quotient(a, b) => each!(out, W, |e| {
+            LaneRule::Given(_) | LaneRule::Parameters(_) | LaneRule::Fixed => {}
+            LaneRule::Time => out.fill(if k == 1 { 1.0 } else { 0.0 }),
+            LaneRule::Gather(lanes) => gather(out, &known[k * stride..], lanes),
+            &LaneRule::Add(a, b) => each!(out, W, |e| map::<W>(s.own(a, e), s.own(b, e), |a, b| a + b)),
+            &LaneRule::Sub(a, b) => each!(out, W, |e| map::<W>(s.own(a, e), s.own(b, e), |a, b| a - b)),
+            &LaneRule::Neg(a) => each!(out, W, |e| s.own::<W>(a, e).map(|a| -a)),
+            &LaneRule::Scale { by, of } => each!(out, W, |e| map::<W>(s.zeroth(by, e), s.own(of, e), |a, b| a * b)),
+            &LaneRule::Ratio { of, by } => each!(out, W, |e| map::<W>(s.own(of, e), s.zeroth(by, e), |a, b| a / b)),
+            &LaneRule::Product(a, b) => each!(out, W, |e| s.sum::<W>(a.at + e, b.at + e, (0, k), |_| 1.0)),
+            &LaneRule::Square(a) => each!(out, W, |e| s.square::<W>(a.at + e, 0)),
+            &LaneRule::Quotient(a, b) => each!(out, W, |e| {
                 let known = s.sum::<W>(b.at + e, self.at + e, (1, k), |_| 1.0);
                 let rest = map(s.own(a, e), known, |a, b| a - b);
                 map(rest, s.row(0, b.at + e), |a, b| a / b)
             }),
-            &Kind::Root(u) => each!(out, W, |e| {
+            &LaneRule::Root(u) => each!(out, W, |e| {
                 let rest = map::<W>(s.own(u, e), s.square(self.at + e, 1), |a, b| a - b);
                 map(rest, s.row(0, self.at + e), |a, b| a / (b + b))
             }),
-            &Kind::Length(x, y) => each!(out, W, |e| {
+            &LaneRule::Length(x, y) => each!(out, W, |e| {
                 let both = map::<W>(s.square(x.at + e, 0), s.square(y.at + e, 0), |a, b| a + b);
                 let rest = map(both, s.square(self.at + e, 1), |a, b| a - b);
                 map(rest, s.row(0, self.at + e), |a, b| a / (b + b))
             }),
-            &Kind::Power(u, a) => each!(out, W, |e| s.power::<W>(u.at + e, self.at + e, s.zeroth(a, e))),
-            Kind::Chain(terms) => each!(out, W, |e| {
+            &LaneRule::Power(u, a) => each!(out, W, |e| s.power::<W>(u.at + e, self.at + e, s.zeroth(a, e))),
+            LaneRule::Chain(terms) => each!(out, W, |e| {
                 let mut sum = [0.0; W];
                 for (slope, u) in terms {
                     let term = s.sum::<W>(u.at + e, slope.at + e, (1, k), |j| j as f64);
@@ -275,17 +275,17 @@ impl Group {
                 }
                 sum.map(|sum| sum / k as f64)
             }),
-            &Kind::Choose(condition, a, b) => each!(out, W, |e| {
+            &LaneRule::Choose(condition, a, b) => each!(out, W, |e| {
                 let (condition, a, b) = (s.zeroth::<W>(condition, e), s.own::<W>(a, e), s.own::<W>(b, e));
                 std::array::from_fn(|l| if condition[l] != 0.0 { a[l] } else { b[l] })
             }),
-            Kind::Fold { fold: Fold::ArgMin | Fold::ArgMax, .. } => {}
-            Kind::Fold { fold: Fold::Sum, count, of, first } => {
+            LaneRule::Fold { fold: Fold::ArgMin | Fold::ArgMax, .. } => {}
+            LaneRule::Fold { fold: Fold::Sum, count, of, first } => {
                 for (e, out) in out.iter_mut().enumerate() {
                     *out = folded(Fold::Sum, &known[k * stride + of.at + e * count..][..*count], *first);
                 }
             }
-            Kind::Fold { fold, count, of, .. } => {
+            LaneRule::Fold { fold, count, of, .. } => {
                 // the term that was chosen at order 0
                 let index = if *fold == Fold::Min { Fold::ArgMin } else { Fold::ArgMax };
                 for (e, out) in out.iter_mut().enumerate() {
@@ -298,7 +298,7 @@ impl Group {
     }
 }
 
-impl Known<'_> {
+impl Orders<'_> {
     /// Sum over j = 0..k of (a (k-j) - j) u_(k-j) c_j, over k u_0.
     #[inline]
     fn power<const W: usize>(&self, u: usize, own: usize, a: [f64; W]) -> [f64; W] {

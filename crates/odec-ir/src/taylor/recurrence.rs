@@ -58,12 +58,12 @@ pub(super) enum Rule {
 /// The right-hand side with a rule for every node that its coefficients need.
 #[derive(Clone)]
 pub struct Recurrences {
-    parts: Vec<Part>,
+    parts: Vec<KernelSeries>,
 }
 
 /// The graph of one kernel of the right-hand side.
 #[derive(Clone)]
-pub(super) struct Part {
+pub(super) struct KernelSeries {
     /// Position in [`Program::kernels`].
     pub number: usize,
     /// Without loops and with positions that are known.
@@ -111,13 +111,13 @@ impl Recurrences {
             let rows = kernel.stores.iter().zip(&roots).filter_map(row).collect();
             let builder = Builder { graph, powers, varies: Vec::new(), leaf: &varies };
             let (graph, rules, smooth) = builder.rules(roots)?;
-            parts.push(Part { number, straight, graph, rules, rows, smooth });
+            parts.push(KernelSeries { number, straight, graph, rules, rows, smooth });
         }
         Ok(Recurrences { parts })
     }
 
     /// The graphs, in the order of the nests.
-    pub(super) fn parts(&self) -> &[Part] {
+    pub(super) fn parts(&self) -> &[KernelSeries] {
         &self.parts
     }
 

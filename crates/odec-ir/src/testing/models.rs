@@ -5,7 +5,7 @@ use super::Random;
 use super::pad::{Pad, Sheet, X, affine, at, edge, through};
 use crate::builtin::{exponential, logic, rounding, trigonometric};
 use crate::interpret::{self, Inputs};
-use crate::nest::{Affine, Bound, Edge, Fold, LoopId, Part, Subscript};
+use crate::nest::{Affine, BoundProgram, Edge, Fold, LoopId, Part, Subscript};
 use crate::program::{KernelRole, Program, Role};
 
 /// The right-hand side as a function of time, state and parameters.
@@ -43,7 +43,7 @@ pub const MODELS: &[(&str, Make)] = &[
 ];
 
 /// The parameter buffer of a bound program: parameters, sizes and tables filled in, then `Prepare` run.
-pub fn parameters(program: &Program, bound: &Bound, parameters: &[f64]) -> Vec<f64> {
+pub fn parameters(program: &Program, bound: &BoundProgram, parameters: &[f64]) -> Vec<f64> {
     let mut p = vec![0.0; bound.layout.p_len()];
     p[..parameters.len()].copy_from_slice(parameters);
     for (id, array) in program.arrays_of(Role::Size) {

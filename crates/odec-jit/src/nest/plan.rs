@@ -79,7 +79,7 @@ pub(crate) struct Plan {
     /// Steps in all bodies together.
     pub(crate) steps: usize,
     /// Values that the code computes first and keeps, one after the other in a buffer.
-    pub(crate) values: Vec<lift::Value>,
+    pub(crate) values: Vec<lift::HoistedValue>,
     /// How many of the first steps of the schedule do that.
     pub(crate) first: usize,
 }
@@ -159,7 +159,7 @@ impl Plan {
 
     /// Length of the buffer of kept values, given the words of a frame that was checked.
     pub(crate) fn kept(&self, words: &[u64]) -> usize {
-        let rounds = |value: &lift::Value| words[self.count(Counter::Loop(value.over)) as usize] as usize;
+        let rounds = |value: &lift::HoistedValue| words[self.count(Counter::Loop(value.over)) as usize] as usize;
         self.values.iter().map(rounds).sum()
     }
 

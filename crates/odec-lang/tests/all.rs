@@ -1,6 +1,7 @@
 //! The integration tests of this crate as one program: linking is what costs, and one program is linked once.
 
 mod array_edges;
+mod array_kernels;
 mod array_mass;
 mod arrays;
 mod common;

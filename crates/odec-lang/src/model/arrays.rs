@@ -169,6 +169,12 @@ impl Model {
             && boundary.order + 1 == order
     }
 
+    /// What happens beyond the ends of an axis, if `periodic` or `clamp` says so.
+    pub(crate) fn edge_of(&self, axis: &Dimension) -> Option<Edge> {
+        let set = axis.index.filter(|_| axis.range.is_none())?;
+        self.edges.iter().find(|e| e.index == set).map(|e| e.edge)
+    }
+
     /// The axes of what a symbol stands for.
     pub fn indexed(&self, symbol: Symbol) -> Option<&Indexed> {
         match symbol {

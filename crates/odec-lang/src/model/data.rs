@@ -1,19 +1,20 @@
-//! Numbers of models with indices: extents, elements of constants and parameters, reductions over constant ranges.
-//! Every evaluation is bounded, since sizes are the user's.
+//! Numbers that are known before a run: values of expressions, extents, elements of constants and parameters. Every
+//! evaluation is bounded, since sizes are the user's.
 
 use std::collections::HashMap;
 
-use super::arrays::{Dimension, Indexed, Reduction, Table};
+use odec_ir::Op;
+
+use super::arrays::{Dimension, Indexed, Table};
+use super::evaluator::{Arithmetic, Evaluator};
 use super::{Body, Model, Symbol, TermId, TermKind, Values};
 
 /// Most elements of one array; binding has the same limit for all of them together.
 pub const MAX_ELEMENTS: u64 = odec_ir::nest::bind::MAX_ELEMENTS;
 /// Largest magnitude of an index: within it an f64 holds every whole number.
 pub(crate) const MAX_INDEX: f64 = 9_007_199_254_740_992.0;
-/// Deepest nesting of definitions and functions that a constant is computed through.
-const MAX_DEPTH: usize = 100;
 /// Most terms that are computed for one constant: about ten seconds.
-const MAX_TERMS: u64 = 2_000_000_000;
+const MAX_STEPS: u64 = 2_000_000_000;
 
 /// A whole number that fits.
 pub(crate) fn whole(x: f64) -> Option<i64> {
@@ -39,6 +40,62 @@ pub(crate) fn count(ranges: &[(i64, i64)]) -> Option<u64> {
         let width = u64::try_from(last.checked_sub(first)?.checked_add(1)?.max(0)).ok()?;
         n.checked_mul(width)
     })
+}
+
+/// Plain numbers, of constants and parameters.
+pub(crate) struct Numbers<'m> {
+    model: &'m Model,
+    values: &'m Values,
+}
+
+impl Arithmetic for Numbers<'_> {
+    type Value = f64;
+    type Key = u64;
+
+    fn key(value: f64) -> u64 {
+        value.to_bits()
+    }
+
+    fn number(x: f64) -> f64 {
+        x
+    }
+
+    fn real(value: f64) -> f64 {
+        value
+    }
+
+    fn apply(op: Op, operands: &[f64]) -> f64 {
+        (op.0.value)(operands)
+    }
+
+    fn time(&self) -> f64 {
+        f64::NAN
+    }
+
+    fn element(&self, symbol: Symbol, _: u8, offset: usize) -> Option<f64> {
+        match symbol {
+            // One that was not computed in advance has a formula.
+            Symbol::Definition(i) if self.model.definitions[i].indexed.is_scalar() => {
+                self.values.definitions.get(i).copied().filter(|x| !x.is_nan())
+            }
+            Symbol::Definition(_) => None,
+            _ => Some(self.values.element(self.model, symbol, offset)),
+        }
+    }
+}
+
+impl Values {
+    /// The element of a constant or parameter at a row-by-row position; NaN if its table was not read, and for all else.
+    pub(crate) fn element(&self, model: &Model, symbol: Symbol, offset: usize) -> f64 {
+        let value = match symbol {
+            Symbol::Constant(i) if model.constants[i].indexed.is_scalar() => self.constants.get(i),
+            Symbol::Constant(i) => self.constant_data.get(i).and_then(|data| data.get(offset)),
+            Symbol::Parameter(i) if model.parameters[i].indexed.is_scalar() => self.parameters.get(i),
+            Symbol::Parameter(i) => self.parameter_data.get(i).and_then(|data| data.get(offset)),
+            _ => None,
+        };
+        value.copied().unwrap_or(f64::NAN)
+    }
 }
 
 impl Model {
@@ -78,9 +135,14 @@ impl Model {
         Body { start, end: root.0 + 1, root }
     }
 
-    /// The value of an expression with elements.
-    pub(crate) fn number_with_elements(&self, body: Body, values: &Values) -> f64 {
-        Evaluator::new(self, values).body(body, 0)
+    /// The value of an expression that depends on no more than parameters; NaN otherwise.
+    pub fn number(&self, body: Body, values: &Values) -> f64 {
+        self.numbers(values).value(body).unwrap_or(f64::NAN)
+    }
+
+    /// An evaluator of expressions that depend on no more than parameters.
+    pub(crate) fn numbers<'m>(&'m self, values: &'m Values) -> Evaluator<'m, Numbers<'m>> {
+        Evaluator::new(self, values, Numbers { model: self, values }, MAX_STEPS)
     }
 
     /// The elements of a constant or parameter with axes, row by row; empty if they cannot be computed: its extents
@@ -105,13 +167,13 @@ impl Model {
                 entries.iter().map(|&e| self.number(e, values)).collect()
             }
             None => {
-                let mut evaluator = Evaluator::new(self, values);
+                let mut evaluator = self.numbers(values);
                 let mut data = Vec::with_capacity(n as usize);
                 each_point(&ranges, |at| {
                     for (&local, &i) in given.indexed.locals.iter().zip(at) {
-                        evaluator.at[local] = i;
+                        evaluator.fix(local, i);
                     }
-                    data.push(evaluator.body(given.value, 0));
+                    data.push(evaluator.value(given.value).unwrap_or(f64::NAN));
                 });
                 data
             }
@@ -139,190 +201,5 @@ pub(crate) fn each_point(ranges: &[(i64, i64)], mut visit: impl FnMut(&[i64])) {
             }
             at[axis] = ranges[axis].0;
         }
-    }
-}
-
-/// Computes terms in numbers. Terms of a body come operands first, so that a body needs no recursion but for what it
-/// calls.
-struct Evaluator<'a> {
-    model: &'a Model,
-    values: &'a Values,
-    /// The value of each local.
-    at: Vec<i64>,
-    arguments: Vec<f64>,
-    budget: u64,
-    /// The terms that a reduction computes again for each of its points.
-    inner: HashMap<u32, Vec<u32>>,
-}
-
-impl<'a> Evaluator<'a> {
-    fn new(model: &'a Model, values: &'a Values) -> Evaluator<'a> {
-        let at = vec![0; model.locals.len()];
-        Evaluator { model, values, at, arguments: Vec::new(), budget: MAX_TERMS, inner: HashMap::new() }
-    }
-
-    fn body(&mut self, body: Body, depth: usize) -> f64 {
-        if depth > MAX_DEPTH {
-            return f64::NAN;
-        }
-        let inside = self.inside_reductions(body);
-        let mut known = vec![f64::NAN; body.range().len()];
-        for i in body.start..body.end {
-            if !inside.contains(&i) {
-                known[(i - body.start) as usize] = self.one(i, body.start, &mut known, depth);
-            }
-        }
-        known[body.root.index() - body.start as usize]
-    }
-
-    /// Terms that only reductions need.
-    fn inside_reductions(&mut self, body: Body) -> std::collections::HashSet<u32> {
-        let mut inside = std::collections::HashSet::new();
-        for i in body.start..body.end {
-            if matches!(self.model.terms[i as usize].kind, TermKind::Reduce { .. }) {
-                inside.extend(self.inner_of(i).iter().copied());
-            }
-        }
-        inside
-    }
-
-    /// The terms under a reduction that change with its locals, ascending.
-    fn inner_of(&mut self, reduce: u32) -> Vec<u32> {
-        if let Some(list) = self.inner.get(&reduce) {
-            return list.clone();
-        }
-        let TermKind::Reduce { locals, condition, body, .. } = &self.model.terms[reduce as usize].kind else {
-            return Vec::new();
-        };
-        let mut under = std::collections::BTreeSet::new();
-        let mut open: Vec<TermId> = condition.iter().copied().chain([*body]).collect();
-        while let Some(id) = open.pop() {
-            if under.insert(id.0) {
-                super::walk::operands(&self.model.term(id).kind, |o| open.push(o));
-            }
-        }
-        let mut changing: std::collections::BTreeSet<u32> = std::collections::BTreeSet::new();
-        for &i in &under {
-            let kind = &self.model.terms[i as usize].kind;
-            let mut changes = matches!(kind, TermKind::Index(l) if locals.contains(l));
-            super::walk::operands(kind, |o| changes |= changing.contains(&o.0));
-            if changes {
-                changing.insert(i);
-            }
-        }
-        let list: Vec<u32> = changing.into_iter().collect();
-        self.inner.insert(reduce, list.clone());
-        list
-    }
-
-    fn one(&mut self, i: u32, start: u32, known: &mut [f64], depth: usize) -> f64 {
-        if self.budget == 0 {
-            return f64::NAN;
-        }
-        self.budget -= 1;
-        let model = self.model;
-        let of = |known: &[f64], o: TermId| known[(o.0 - start) as usize];
-        let from = |list: &[f64], i: usize| list.get(i).copied().unwrap_or(f64::NAN);
-        match &model.terms[i as usize].kind {
-            TermKind::Number(x) => *x,
-            TermKind::Index(local) => self.at[*local] as f64,
-            TermKind::Constant(i) => from(&self.values.constants, *i),
-            TermKind::Parameter(i) => from(&self.values.parameters, *i),
-            TermKind::Definition(i) => match from(&self.values.definitions, *i) {
-                known if !known.is_nan() => known,
-                _ => self.body(model.definitions[*i].value, depth + 1),
-            },
-            TermKind::Argument(i) => from(&self.arguments, *i),
-            TermKind::Time | TermKind::State(..) => f64::NAN,
-            TermKind::Apply(op, operands) => {
-                let values = operands.map(|o| of(known, o));
-                (op.0.value)(&values[..usize::from(op.0.arity)])
-            }
-            TermKind::Call(function, operands) => {
-                let arguments: Vec<f64> = operands.iter().map(|&o| of(known, o)).collect();
-                let before = std::mem::replace(&mut self.arguments, arguments);
-                let value = self.body(model.functions[*function].value, depth + 1);
-                self.arguments = before;
-                value
-            }
-            TermKind::Element(symbol, _, subscripts) => {
-                let at: Option<Vec<i64>> = subscripts.iter().map(|&s| whole(of(known, s))).collect();
-                match at {
-                    Some(at) => self.element(*symbol, &at, depth),
-                    None => f64::NAN,
-                }
-            }
-            TermKind::Reduce { .. } => self.reduce(i, start, known, depth),
-        }
-    }
-
-    fn reduce(&mut self, i: u32, start: u32, known: &mut [f64], depth: usize) -> f64 {
-        let model = self.model;
-        let TermKind::Reduce { fold, locals, condition, body } = &model.terms[i as usize].kind else { return f64::NAN };
-        let of = |known: &[f64], o: TermId| known[(o.0 - start) as usize];
-        let ranges = locals.iter().map(|&l| model.bounds_of(&model.locals[l].range, self.values));
-        let Some(ranges) = ranges.collect::<Option<Vec<_>>>() else { return f64::NAN };
-        if count(&ranges).is_none_or(|n| n > self.budget) {
-            self.budget = 0;
-            return f64::NAN;
-        }
-        let inner = self.inner_of(i);
-        let nested: std::collections::HashSet<u32> = inner
-            .iter()
-            .filter(|&&t| matches!(model.terms[t as usize].kind, TermKind::Reduce { .. }))
-            .flat_map(|&t| self.inner_of(t))
-            .collect();
-        let mut value = match fold {
-            Reduction::Sum => 0.0,
-            Reduction::Product => 1.0,
-            Reduction::Min => f64::INFINITY,
-            Reduction::Max => f64::NEG_INFINITY,
-        };
-        each_point(&ranges, |at| {
-            if self.budget == 0 {
-                return;
-            }
-            self.budget = self.budget.saturating_sub(1);
-            for (&local, &i) in locals.iter().zip(at) {
-                self.at[local] = i;
-            }
-            for &t in inner.iter().filter(|t| !nested.contains(t)) {
-                known[(t - start) as usize] = self.one(t, start, known, depth);
-            }
-            if condition.is_some_and(|c| of(known, c) == 0.0) {
-                return;
-            }
-            let term = of(known, *body);
-            value = match fold {
-                Reduction::Sum => value + term,
-                Reduction::Product => value * term,
-                Reduction::Min | Reduction::Max if term.is_nan() || value.is_nan() => f64::NAN,
-                Reduction::Min => value.min(term),
-                Reduction::Max => value.max(term),
-            };
-        });
-        if self.budget == 0 { f64::NAN } else { value }
-    }
-
-    fn element(&mut self, symbol: Symbol, at: &[i64], depth: usize) -> f64 {
-        let model = self.model;
-        let Some(indexed) = model.indexed(symbol) else { return f64::NAN };
-        let Some(ranges) = model.ranges_of(indexed, self.values) else { return f64::NAN };
-        let Some(position) = position(&ranges, at) else { return f64::NAN };
-        let data = match symbol {
-            Symbol::Constant(i) => &self.values.constant_data[i],
-            Symbol::Parameter(i) => &self.values.parameter_data[i],
-            Symbol::Definition(i) => {
-                let before = self.at.clone();
-                for (&local, &i) in indexed.locals.iter().zip(at) {
-                    self.at[local] = i;
-                }
-                let value = self.body(model.definitions[i].value, depth + 1);
-                self.at = before;
-                return value;
-            }
-            _ => return f64::NAN,
-        };
-        data.get(position).copied().unwrap_or(f64::NAN)
     }
 }

@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use odec_ir::{Op, Span};
+use odec_ir::Span;
 
-use super::walk::{Domain, Walk};
 use super::{Body, Level, Model, ParamSet, SetEntry, Symbol, Table, TermKind};
 use crate::diagnostic::Diagnostic;
 use crate::report::error;
@@ -70,47 +69,7 @@ struct AskedElement<'o> {
     value: f64,
 }
 
-/// Numbers from constants and parameters.
-pub(crate) struct Numbers<'a> {
-    values: &'a Values,
-}
-
-impl Domain for Numbers<'_> {
-    type Value = f64;
-    type Key = u64;
-
-    fn key(&self, value: f64) -> u64 {
-        value.to_bits()
-    }
-
-    fn number(&mut self, x: f64) -> f64 {
-        x
-    }
-
-    fn leaf(&mut self, kind: &TermKind) -> f64 {
-        let from = |list: &[f64], i: usize| list.get(i).copied().unwrap_or(f64::NAN);
-        match *kind {
-            TermKind::Constant(i) => from(&self.values.constants, i),
-            TermKind::Parameter(i) => from(&self.values.parameters, i),
-            TermKind::Definition(i) => from(&self.values.definitions, i),
-            _ => f64::NAN,
-        }
-    }
-
-    fn apply(&mut self, op: Op, operands: &[f64], _: Span) -> f64 {
-        (op.0.value)(operands)
-    }
-}
-
 impl Model {
-    /// The value of an expression that depends on no more than parameters; NaN otherwise.
-    pub fn number(&self, body: Body, values: &Values) -> f64 {
-        if self.has_elements(body) || self.reads_unknown(body, values) {
-            return self.number_with_elements(body, values);
-        }
-        Walk::new(Numbers { values }).value(self, body).unwrap_or(f64::NAN)
-    }
-
     /// Values of constants and parameters with the overrides applied. An unknown name or a value out of the bounds of
     /// its parameter is answered with a diagnostic.
     pub fn values(&self, overrides: &Overrides) -> Result<Values, Vec<Diagnostic>> {

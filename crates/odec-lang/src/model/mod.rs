@@ -3,6 +3,7 @@
 pub mod arrays;
 pub(crate) mod data;
 mod evaluate;
+pub(crate) mod evaluator;
 pub mod parts;
 pub(crate) mod phases;
 mod settings;

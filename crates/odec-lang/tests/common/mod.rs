@@ -2,6 +2,8 @@
 
 #![allow(dead_code)]
 
+pub mod written_out;
+
 use odec_lang::diagnostic::{Diagnostic, Fix};
 use odec_lang::parse;
 use odec_lang::source::Source;

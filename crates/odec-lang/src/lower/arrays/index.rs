@@ -52,6 +52,7 @@ pub(super) enum Equal {
 /// What is known about sizes: no axis is empty, and no loop is where its body runs.
 pub(super) struct Facts<'a> {
     pub loops: &'a [Loop],
+    /// Those that are never empty.
     pub axes: &'a [Axis],
     /// Expressions that are at least zero here: in an interior what its margins say.
     pub held: &'a [Affine],

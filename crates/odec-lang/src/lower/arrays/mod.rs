@@ -278,6 +278,7 @@ fn world<'m>(model: &'m Model, values: &'m Values) -> Result<World<'m>, Diagnost
         let places: Result<Vec<PlaceAt>, Diagnostic> = equation.place.iter().map(|p| world.place(p)).collect();
         world.places.push(places?);
     }
+    world.sizes.declared = world.sizes.axes.len();
     Ok(world)
 }
 

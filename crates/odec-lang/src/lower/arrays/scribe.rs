@@ -147,7 +147,7 @@ impl<'w, 'm> Scribe<'w, 'm> {
     }
 
     pub fn facts(&self) -> Facts<'_> {
-        Facts { loops: self.space.loops(), axes: &self.world.sizes.axes, held: &self.held }
+        Facts { loops: self.space.loops(), axes: self.world.sizes.declared_axes(), held: &self.held }
     }
 
     /// Bounds the interior.
@@ -158,6 +158,8 @@ impl<'w, 'm> Scribe<'w, 'm> {
         let axis = &self.world.sizes.axes[margin.axis.0 as usize];
         self.held.extend(margin.sub.plus(&axis.first, -1));
         self.held.extend(axis.last.plus(&margin.sub, -1));
+        // Where something is in range, the range is not empty.
+        self.held.extend(axis.last.plus(&axis.first, -1));
         self.margins.push(margin);
     }
 

@@ -24,6 +24,8 @@ pub(super) struct Sizes<'m> {
     scalars: Vec<ArrayId>,
     /// Index sets of the program.
     pub axes: Vec<Axis>,
+    /// How many of them are declared: none of these is empty. The ranges that bound an interior follow, and may be.
+    pub declared: usize,
     by_axis: HashMap<(String, Affine, Affine), AxisId>,
     by_constant: BTreeMap<usize, ExtentId>,
     by_text: BTreeMap<String, ExtentId>,
@@ -40,6 +42,7 @@ impl<'m> Sizes<'m> {
             extents: Vec::new(),
             scalars: Vec::new(),
             axes: Vec::new(),
+            declared: 0,
             by_axis: HashMap::new(),
             by_constant: BTreeMap::new(),
             by_text: BTreeMap::new(),
@@ -90,6 +93,11 @@ impl<'m> Sizes<'m> {
     /// The scalar of an extent.
     pub fn scalar(&self, extent: ExtentId) -> ArrayId {
         self.scalars[extent.0 as usize]
+    }
+
+    /// The axes that no size makes empty.
+    pub fn declared_axes(&self) -> &[Axis] {
+        &self.axes[..self.declared]
     }
 
     /// The extent that a scalar holds.

@@ -1,0 +1,540 @@
+//! The one evaluator of checked expressions. What a number is, and which names are data, an [`Arithmetic`] says; elements,
+//! edges, boundaries, functions and reductions mean the same to all. Bodies that are entered wait on a stack: no recursion.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::Hash;
+use std::rc::Rc;
+
+use odec_ir::Op;
+use odec_ir::builtin::{arithmetic, logic, rounding};
+use odec_ir::nest::Edge;
+
+use super::arrays::{Place, Reduction};
+use super::data::{count, position, whole};
+use super::walk::{MAX_INLINED_TERMS, operands};
+use super::{Body, Model, Symbol, TermId, TermKind, Values};
+
+/// Most bodies that wait for one another: a chain of definitions that are entered is this long at most.
+const MAX_FRAMES: usize = 1_000_000;
+/// Most values of bodies that are kept for a second use. Beyond that the evaluator forgets all of them.
+const MAX_KEPT: usize = 1 << 20;
+
+/// First and last index.
+pub(crate) type Range = (i64, i64);
+
+/// What values are, and what names stand for.
+pub(crate) trait Arithmetic {
+    /// A value.
+    type Value: Copy;
+    /// What tells values apart when calls are remembered.
+    type Key: Hash + Eq;
+
+    /// See [`Arithmetic::Key`].
+    fn key(value: Self::Value) -> Self::Key;
+    /// A literal, or an index.
+    fn number(x: f64) -> Self::Value;
+    /// The value as a subscript or a condition.
+    fn real(value: Self::Value) -> f64;
+    /// An operation, but for the choice between two values.
+    fn apply(op: Op, operands: &[Self::Value]) -> Self::Value;
+    /// The independent variable.
+    fn time(&self) -> Self::Value;
+    /// The element at a row-by-row position; `None` where its formula gives it: that of a definition, or the initial value
+    /// of a state.
+    fn element(&self, symbol: Symbol, order: u8, offset: usize) -> Option<Self::Value>;
+}
+
+/// What indices and arguments stand for.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope<V> {
+    /// Elements of [`Model::locals`] with their values.
+    pub locals: Vec<(usize, i64)>,
+    /// Arguments of the function whose body this is.
+    pub arguments: Vec<V>,
+    /// The array whose boundary this is: beyond its edge again it has no value.
+    pub bounded: Option<(Symbol, u8)>,
+}
+
+impl<V> Scope<V> {
+    /// Of indices alone.
+    pub fn of(locals: Vec<(usize, i64)>) -> Scope<V> {
+        Scope { locals, arguments: Vec::new(), bounded: None }
+    }
+}
+
+/// An expression where it is used.
+#[derive(Clone, Debug)]
+pub(crate) struct Formula<V> {
+    pub body: Body,
+    pub scope: Scope<V>,
+}
+
+/// Where the value of a name comes from.
+pub(crate) enum Origin<V> {
+    Data(V),
+    Formula(Formula<V>),
+}
+
+/// The evaluation took more steps than permitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Exhausted;
+
+/// A body with the indices and arguments that its value depends on.
+type Remembered<K> = (TermId, Vec<i64>, Vec<K>);
+
+/// In which order the terms of a body are computed.
+struct Order {
+    /// Those that are computed once.
+    once: Rc<[u32]>,
+    /// Those that a reduction computes again for each of its points.
+    each: HashMap<u32, Rc<[u32]>>,
+}
+
+impl Order {
+    fn of(model: &Model, body: Body) -> Order {
+        let mut changing: HashMap<u32, Vec<u32>> = HashMap::new();
+        for i in body.start..body.end {
+            if matches!(model.terms[i as usize].kind, TermKind::Reduce { .. }) {
+                changing.insert(i, under(model, i));
+            }
+        }
+        if changing.is_empty() {
+            return Order { once: (body.start..body.end).collect(), each: HashMap::new() };
+        }
+        let inside: HashSet<u32> = changing.values().flatten().copied().collect();
+        let own = |list: &Vec<u32>| -> Rc<[u32]> {
+            let nested: HashSet<u32> = list.iter().filter_map(|t| changing.get(t)).flatten().copied().collect();
+            list.iter().copied().filter(|t| !nested.contains(t)).collect()
+        };
+        let each = changing.iter().map(|(&reduction, list)| (reduction, own(list))).collect();
+        Order { once: (body.start..body.end).filter(|i| !inside.contains(i)).collect(), each }
+    }
+}
+
+/// The terms under a reduction that change with its indices, ascending.
+fn under(model: &Model, reduction: u32) -> Vec<u32> {
+    let TermKind::Reduce { locals, condition, body, .. } = &model.terms[reduction as usize].kind else {
+        return Vec::new();
+    };
+    let mut all = BTreeSet::new();
+    let mut open: Vec<TermId> = condition.iter().copied().chain([*body]).collect();
+    while let Some(id) = open.pop() {
+        if all.insert(id.0) {
+            operands(&model.term(id).kind, |o| open.push(o));
+        }
+    }
+    let mut changing = BTreeSet::new();
+    for &i in &all {
+        let kind = &model.terms[i as usize].kind;
+        let mut changes = matches!(kind, TermKind::Index(l) if locals.contains(l));
+        operands(kind, |o| changes |= changing.contains(&o.0));
+        if changes {
+            changing.insert(i);
+        }
+    }
+    changing.into_iter().collect()
+}
+
+/// A reduction under way.
+struct Reducing<V> {
+    how: Reduction,
+    condition: Option<TermId>,
+    body: TermId,
+    list: Rc<[u32]>,
+    next: usize,
+    /// Indices with their ranges.
+    ranges: Vec<(usize, Range)>,
+    /// What the indices were before.
+    before: Vec<i64>,
+    value: V,
+}
+
+/// A body under way.
+struct Activation<A: Arithmetic> {
+    order: Rc<Order>,
+    body: Body,
+    values: Vec<A::Value>,
+    next: usize,
+    folds: Vec<Reducing<A::Value>>,
+    arguments: Vec<A::Value>,
+    bounded: Option<(Symbol, u8)>,
+    key: Option<Remembered<A::Key>>,
+    /// What the indices were before.
+    before: Vec<(usize, i64)>,
+}
+
+impl<A: Arithmetic> Activation<A> {
+    fn value(&self, term: TermId) -> A::Value {
+        self.values[(term.0 - self.body.start) as usize]
+    }
+
+    /// The term that is computed next.
+    fn current(&self) -> Option<u32> {
+        match self.folds.last() {
+            Some(fold) => fold.list.get(fold.next).copied(),
+            None => self.order.once.get(self.next).copied(),
+        }
+    }
+
+    /// Gives the current term its value.
+    fn set(&mut self, value: A::Value) {
+        if let Some(term) = self.current() {
+            self.values[(term - self.body.start) as usize] = value;
+        }
+        match self.folds.last_mut() {
+            Some(fold) => fold.next += 1,
+            None => self.next += 1,
+        }
+    }
+}
+
+enum Progress<V> {
+    Value(V),
+    Enter(Formula<V>),
+    Begin(Reducing<V>),
+}
+
+/// See the head of this file.
+pub(crate) struct Evaluator<'m, A: Arithmetic> {
+    model: &'m Model,
+    /// What the ranges of indices are computed with.
+    values: &'m Values,
+    /// What names stand for.
+    pub arithmetic: A,
+    /// The value of each local.
+    indices: Vec<i64>,
+    kept: HashMap<Remembered<A::Key>, A::Value>,
+    orders: HashMap<(u32, u32), Rc<Order>>,
+    ranges: HashMap<Symbol, Option<Rc<[Range]>>>,
+    local_ranges: HashMap<usize, Option<Range>>,
+    steps_left: u64,
+    inlined: u64,
+}
+
+impl<'m, A: Arithmetic> Evaluator<'m, A> {
+    /// An evaluator that has computed nothing, and computes at most this many terms.
+    pub fn new(model: &'m Model, values: &'m Values, arithmetic: A, most: u64) -> Evaluator<'m, A> {
+        Evaluator {
+            model,
+            values,
+            arithmetic,
+            indices: vec![0; model.locals.len()],
+            kept: HashMap::new(),
+            orders: HashMap::new(),
+            ranges: HashMap::new(),
+            local_ranges: HashMap::new(),
+            steps_left: most,
+            inlined: 0,
+        }
+    }
+
+    /// The value of an expression, with the indices as [`Evaluator::fix`] set them.
+    pub fn value(&mut self, body: Body) -> Result<A::Value, Exhausted> {
+        let values = self.values(&Formula { body, scope: Scope::of(Vec::new()) })?;
+        Ok(values[body.root.index() - body.start as usize])
+    }
+
+    /// The values of all terms of an expression. A term inside a reduction has that of the last point.
+    pub fn values(&mut self, formula: &Formula<A::Value>) -> Result<Vec<A::Value>, Exhausted> {
+        self.inlined = 0;
+        let Formula { body, scope } = formula;
+        let formula = Formula { body: *body, scope: scope.clone() };
+        self.run(formula)
+    }
+
+    /// Gives an index a value, for the expressions that are computed next.
+    pub fn fix(&mut self, local: usize, at: i64) {
+        self.indices[local] = at;
+    }
+
+    /// Forgets what was computed: names stand for other values now.
+    pub fn forget(&mut self) {
+        self.kept.clear();
+    }
+
+    /// What an index runs over; `None` if that is no whole number.
+    pub fn local_range(&mut self, local: usize) -> Option<Range> {
+        let (model, values) = (self.model, self.values);
+        *self.local_ranges.entry(local).or_insert_with(|| model.bounds_of(&model.locals[local].range, values))
+    }
+
+    /// The axes of a symbol.
+    pub fn ranges(&mut self, symbol: Symbol) -> Option<Rc<[Range]>> {
+        let (model, values) = (self.model, self.values);
+        let find = || Some(model.ranges_of(model.indexed(symbol)?, values)?.into());
+        self.ranges.entry(symbol).or_insert_with(find).clone()
+    }
+
+    fn run(&mut self, formula: Formula<A::Value>) -> Result<Vec<A::Value>, Exhausted> {
+        let mut callers: Vec<Activation<A>> = Vec::new();
+        let mut top = self.frame(formula, None);
+        loop {
+            let Some(term) = top.current() else {
+                if !top.folds.is_empty() {
+                    self.end_of_point(&mut top);
+                    continue;
+                }
+                for (local, at) in top.before.drain(..).rev() {
+                    self.indices[local] = at;
+                }
+                let Some(mut caller) = callers.pop() else { return Ok(top.values) };
+                let value = top.value(top.body.root);
+                if let Some(key) = top.key.take() {
+                    self.keep(key, value);
+                }
+                caller.set(value);
+                top = caller;
+                continue;
+            };
+            self.inlined += u64::from(!top.arguments.is_empty());
+            if self.steps_left == 0 || self.inlined > MAX_INLINED_TERMS || callers.len() > MAX_FRAMES {
+                return Err(Exhausted);
+            }
+            self.steps_left -= 1;
+            match self.term(&top, term) {
+                Progress::Value(value) => top.set(value),
+                Progress::Begin(fold) => self.begin(&mut top, fold)?,
+                Progress::Enter(formula) => {
+                    let key = remembered::<A>(&formula);
+                    match self.kept.get(&key) {
+                        Some(&value) => top.set(value),
+                        None => {
+                            let callee = self.frame(formula, Some(key));
+                            callers.push(std::mem::replace(&mut top, callee));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, key: Remembered<A::Key>, value: A::Value) {
+        if self.kept.len() >= MAX_KEPT {
+            self.kept.clear();
+        }
+        self.kept.insert(key, value);
+    }
+
+    fn frame(&mut self, formula: Formula<A::Value>, key: Option<Remembered<A::Key>>) -> Activation<A> {
+        let Formula { body, scope } = formula;
+        let model = self.model;
+        let order =
+            self.orders.entry((body.start, body.end)).or_insert_with(|| Rc::new(Order::of(model, body))).clone();
+        let mut before = Vec::with_capacity(scope.locals.len());
+        for &(local, at) in &scope.locals {
+            before.push((local, std::mem::replace(&mut self.indices[local], at)));
+        }
+        Activation {
+            order,
+            body,
+            values: vec![A::number(f64::NAN); body.range().len()],
+            next: 0,
+            folds: Vec::new(),
+            arguments: scope.arguments,
+            bounded: scope.bounded,
+            key,
+            before,
+        }
+    }
+
+    fn term(&mut self, frame: &Activation<A>, id: u32) -> Progress<A::Value> {
+        let model = self.model;
+        let kind = &model.terms[id as usize].kind;
+        Progress::Value(match kind {
+            TermKind::Number(x) => A::number(*x),
+            TermKind::Index(local) => A::number(self.indices[*local] as f64),
+            TermKind::Argument(i) => frame.arguments[*i],
+            TermKind::Time => self.arithmetic.time(),
+            TermKind::Apply(op, [condition, then, other]) if *op == Op(&logic::IF) => {
+                let holds = A::real(frame.value(*condition)) != 0.0;
+                frame.value(if holds { *then } else { *other })
+            }
+            TermKind::Apply(op, operands) => {
+                let values = operands.map(|o| frame.value(o));
+                A::apply(*op, &values[..usize::from(op.0.arity)])
+            }
+            TermKind::Call(function, operands) => {
+                let arguments = operands.iter().map(|&o| frame.value(o)).collect();
+                return Progress::Enter(self.call(*function, arguments));
+            }
+            TermKind::Reduce { fold, locals, condition, body } => {
+                let mut ranges = Vec::with_capacity(locals.len());
+                for &local in locals {
+                    match self.local_range(local) {
+                        Some(range) => ranges.push((local, range)),
+                        None => return Progress::Value(A::number(f64::NAN)),
+                    }
+                }
+                let value = A::number(neutral(*fold));
+                if ranges.iter().all(|(_, range)| range.0 <= range.1) {
+                    let list = frame.order.each[&id].clone();
+                    let (how, condition, body, before) = (*fold, *condition, *body, Vec::new());
+                    return Progress::Begin(Reducing { how, condition, body, list, next: 0, ranges, before, value });
+                }
+                value
+            }
+            name => match self.origin(name, &|s| frame.value(s), frame.bounded) {
+                Origin::Data(value) => value,
+                Origin::Formula(formula) => return Progress::Enter(formula),
+            },
+        })
+    }
+
+    /// The body of a function with these arguments.
+    pub fn call(&self, function: usize, arguments: Vec<A::Value>) -> Formula<A::Value> {
+        let scope = Scope { locals: Vec::new(), arguments, bounded: None };
+        Formula { body: self.model.functions[function].value, scope }
+    }
+
+    fn begin(&mut self, frame: &mut Activation<A>, mut fold: Reducing<A::Value>) -> Result<(), Exhausted> {
+        let ranges: Vec<Range> = fold.ranges.iter().map(|r| r.1).collect();
+        if count(&ranges).is_none_or(|points| points > self.steps_left) {
+            return Err(Exhausted);
+        }
+        for &(local, range) in &fold.ranges {
+            fold.before.push(std::mem::replace(&mut self.indices[local], range.0));
+        }
+        frame.folds.push(fold);
+        Ok(())
+    }
+
+    /// All terms of a point of a reduction are computed: it goes to the next one, or has its value.
+    fn end_of_point(&mut self, frame: &mut Activation<A>) {
+        let Some(mut fold) = frame.folds.pop() else { return };
+        self.inlined = 0;
+        self.steps_left = self.steps_left.saturating_sub(1);
+        if fold.condition.is_none_or(|c| A::real(frame.value(c)) != 0.0) {
+            let row = match fold.how {
+                Reduction::Sum => &arithmetic::ADD,
+                Reduction::Product => &arithmetic::MUL,
+                Reduction::Min => &rounding::MIN,
+                Reduction::Max => &rounding::MAX,
+            };
+            fold.value = A::apply(Op(row), &[fold.value, frame.value(fold.body)]);
+        }
+        for &(local, (first, last)) in fold.ranges.iter().rev() {
+            if self.indices[local] < last {
+                self.indices[local] += 1;
+                fold.next = 0;
+                frame.folds.push(fold);
+                return;
+            }
+            self.indices[local] = first;
+        }
+        for (&(local, _), &at) in fold.ranges.iter().zip(&fold.before) {
+            self.indices[local] = at;
+        }
+        frame.set(fold.value);
+    }
+
+    /// Where the value of a name or of an element comes from. `of` gives the values of its subscripts.
+    pub fn origin(
+        &mut self,
+        kind: &TermKind,
+        of: &dyn Fn(TermId) -> A::Value,
+        bounded: Option<(Symbol, u8)>,
+    ) -> Origin<A::Value> {
+        let (symbol, order, subscripts): (Symbol, u8, &[TermId]) = match kind {
+            TermKind::Parameter(i) => (Symbol::Parameter(*i), 0, &[]),
+            TermKind::Constant(i) => (Symbol::Constant(*i), 0, &[]),
+            TermKind::Definition(i) => (Symbol::Definition(*i), 0, &[]),
+            TermKind::State(i, k) => (Symbol::State(*i), *k, &[]),
+            TermKind::Element(symbol, order, subscripts) => (*symbol, *order, subscripts),
+            _ => return Origin::Data(A::number(f64::NAN)),
+        };
+        let at: Option<Vec<i64>> = subscripts.iter().map(|&s| whole(A::real(of(s)))).collect();
+        match at {
+            Some(at) => self.element(symbol, order, at, bounded),
+            None => Origin::Data(A::number(f64::NAN)),
+        }
+    }
+
+    fn element(
+        &mut self,
+        symbol: Symbol,
+        order: u8,
+        mut at: Vec<i64>,
+        bounded: Option<(Symbol, u8)>,
+    ) -> Origin<A::Value> {
+        let model = self.model;
+        let mut offset = 0;
+        if !at.is_empty() {
+            let Some(ranges) = self.ranges(symbol) else { return Origin::Data(A::number(f64::NAN)) };
+            let axes = model.indexed(symbol).map(|x| x.axes.as_slice()).unwrap_or_default();
+            for ((i, &(first, last)), axis) in at.iter_mut().zip(ranges.iter()).zip(axes) {
+                match model.edge_of(axis) {
+                    Some(Edge::Periodic) if first <= last => *i = first + (*i - first).rem_euclid(last - first + 1),
+                    Some(Edge::Clamp) if first <= last => *i = (*i).clamp(first, last),
+                    _ => {}
+                }
+            }
+            match position(&ranges, &at) {
+                Some(found) => offset = found,
+                None => {
+                    let formula =
+                        if bounded == Some((symbol, order)) { None } else { self.boundary(symbol, order, &at) };
+                    return formula.map_or(Origin::Data(A::number(f64::NAN)), Origin::Formula);
+                }
+            }
+        }
+        if let Some(value) = self.arithmetic.element(symbol, order, offset) {
+            return Origin::Data(value);
+        }
+        let (body, locals) = match symbol {
+            Symbol::Definition(i) => (model.definitions[i].value, &model.definitions[i].indexed.locals),
+            Symbol::State(i) => (model.states[i].initial[usize::from(order)], &model.states[i].indexed.locals),
+            _ => return Origin::Data(A::number(f64::NAN)),
+        };
+        Origin::Formula(Formula { body, scope: Scope::of(locals.iter().copied().zip(at).collect()) })
+    }
+
+    /// What is said of an element beyond an edge.
+    fn boundary(&mut self, symbol: Symbol, order: u8, at: &[i64]) -> Option<Formula<A::Value>> {
+        let model = self.model;
+        for b in model.boundaries.iter().filter(|b| (b.array, b.order) == (symbol, order)) {
+            if let Some(locals) = self.place(&b.place, at) {
+                let scope = Scope { locals, arguments: Vec::new(), bounded: Some((symbol, order)) };
+                return Some(Formula { body: b.value, scope });
+            }
+        }
+        None
+    }
+
+    /// The indices of a place if an element belongs to it.
+    pub fn place(&mut self, place: &[Place], at: &[i64]) -> Option<Vec<(usize, i64)>> {
+        let mut locals = Vec::new();
+        for (place, &i) in place.iter().zip(at) {
+            match *place {
+                Place::At(body) => {
+                    if whole(self.model.number(body, self.values)) != Some(i) {
+                        return None;
+                    }
+                }
+                Place::Each(local) => {
+                    let (first, last) = self.local_range(local)?;
+                    if i < first || i > last {
+                        return None;
+                    }
+                    locals.push((local, i));
+                }
+            }
+        }
+        Some(locals)
+    }
+}
+
+fn remembered<A: Arithmetic>(formula: &Formula<A::Value>) -> Remembered<A::Key> {
+    let Scope { locals, arguments, .. } = &formula.scope;
+    let indices = locals.iter().map(|l| l.1).collect();
+    (formula.body.root, indices, arguments.iter().map(|&v| A::key(v)).collect())
+}
+
+/// The value of a reduction without terms.
+pub(crate) fn neutral(fold: Reduction) -> f64 {
+    match fold {
+        Reduction::Sum => 0.0,
+        Reduction::Product => 1.0,
+        Reduction::Min => f64::INFINITY,
+        Reduction::Max => f64::NEG_INFINITY,
+    }
+}

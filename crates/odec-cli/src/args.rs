@@ -142,6 +142,9 @@ pub struct RunBlock {
     /// Give up after so many steps
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Run")]
     pub max_steps: Option<String>,
+    /// Refuse a run that would take more memory, `500M` or `4G`; four fifths of the machine's if not given
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, help_heading = "Run")]
+    pub max_memory: Option<String>,
     /// Solver of the linear systems of implicit methods: `auto`, `dense`, `banded`, `sparse`, `compiled`, `krylov`
     #[arg(long, value_name = "SOLVER", help_heading = "Run")]
     pub linear: Option<String>,
@@ -218,6 +221,9 @@ pub struct Check {
     /// Compare the symbolic derivatives with dual numbers and with differences
     #[arg(long)]
     pub derivatives: bool,
+    /// Make the corrections that were tried, and write the file; of standard input, write it on standard output
+    #[arg(long)]
+    pub fix: bool,
 }
 
 /// `odec test`

@@ -62,7 +62,23 @@ pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
     choices.linear = block.linear.as_deref().map(linear).transpose()?.unwrap_or_default();
     choices.max_step = block.max_step.as_deref().map(|text| positive("--max-step", text)).transpose()?;
     choices.max_steps = block.max_steps.as_deref().map(|text| count("--max-steps", text)).transpose()?;
+    choices.max_memory = match &block.max_memory {
+        Some(text) => Some(size("--max-memory", text)?),
+        None => crate::memory::budget(),
+    };
     Ok(choices)
+}
+
+/// Bytes, with a unit or without.
+fn size(flag: &str, text: &str) -> Result<u64> {
+    let number = text.trim().trim_end_matches(['B', 'b']);
+    let units = [('k', 1e3), ('K', 1e3), ('M', 1e6), ('G', 1e9), ('T', 1e12)];
+    let found = units.iter().find_map(|(unit, factor)| Some((number.strip_suffix(*unit)?, *factor)));
+    let (number, factor) = found.unwrap_or((number, 1.0));
+    match number.trim().parse::<f64>() {
+        Ok(v) if v > 0.0 && v.is_finite() => Ok((v * factor) as u64),
+        _ => Err(bad(flag, text, "a number of bytes is needed, with `k`, `M`, `G` or without", "4G")),
+    }
 }
 
 /// A value of a flag that makes no sense.

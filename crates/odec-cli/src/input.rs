@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use odec_lang::diagnostic::{Code, Diagnostic, Severity, codes};
+use odec_lang::diagnostic::{Code, Diagnostic, codes};
 use odec_lang::model::{Model, Table};
 use odec_lang::source::Source;
 
@@ -15,7 +15,7 @@ const MAX_READ: u64 = odec_lang::syntax::limits::MAX_SOURCE_BYTES as u64 + 1;
 
 /// A diagnostic of the command itself: no place in a source.
 pub fn error(code: &'static Code, headline: String, help: Option<String>) -> Diagnostic {
-    Diagnostic { code, severity: Severity::Error, headline, labels: vec![], help, fixes: vec![] }
+    Diagnostic { help, ..Diagnostic::error(code, headline) }
 }
 
 /// The text of `path`, `-` for standard input.

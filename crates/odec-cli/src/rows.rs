@@ -5,11 +5,13 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use odec_jit::stdio::stdout_was_closed;
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_sim::Error;
 
 use crate::exit::Exit;
 use crate::input::{error, plain};
+use crate::memory::file_limit;
 use crate::signal;
 
 /// Bytes gathered before they are written.
@@ -38,6 +40,8 @@ pub struct Rows {
     /// Bytes of the file that are whole rows.
     written: u64,
     flushed: Instant,
+    /// Bytes that a file may have.
+    limit: Option<u64>,
     /// Widths of the columns of an aligned table; none of CSV.
     widths: Option<Vec<usize>>,
     /// Rows so far, the header not counted.
@@ -59,6 +63,7 @@ impl Rows {
     /// Where `-o` says: a file, or standard output if it says `-` or nothing.
     pub fn to_output(output: Option<&Path>) -> Result<Rows, Box<Diagnostic>> {
         match output.filter(|path| *path != Path::new("-")) {
+            None if stdout_was_closed() => Err(closed()),
             None => Ok(Rows::stdout()),
             Some(path) => Rows::file(path),
         }
@@ -77,6 +82,7 @@ impl Rows {
             buffer: Vec::with_capacity(BLOCK + 4096),
             written: 0,
             flushed: Instant::now(),
+            limit: file_limit(),
             widths: None,
             count: 0,
         }
@@ -144,6 +150,23 @@ impl Rows {
         if self.buffer.len() >= BLOCK || self.flushed.elapsed() >= PATIENCE { self.flush() } else { Ok(()) }
     }
 
+    /// Bytes of these rows that go into the file below the limit of the system, whole rows only: where it is passed, the system
+    /// ends the process in the middle of a row.
+    fn fitting(&self, rows: &[u8]) -> usize {
+        let Some(limit) = self.limit else { return rows.len() };
+        let now = match &self.output {
+            Output::File(..) => self.written,
+            Output::Stdout(_) => match Path::new("/dev/stdout").metadata() {
+                Ok(file) if file.is_file() => file.len(),
+                _ => return rows.len(),
+            },
+        };
+        match usize::try_from(limit.saturating_sub(now)) {
+            Ok(room) if room < rows.len() => rows[..room].iter().rposition(|&b| b == b'\n').map_or(0, |k| k + 1),
+            _ => rows.len(),
+        }
+    }
+
     /// Writes what is gathered.
     pub fn flush(&mut self) -> Result<(), Trouble> {
         let _whole = signal::writing();
@@ -152,11 +175,17 @@ impl Rows {
             // a device cannot be cut, and need not be
             let _ = file.set_len(0);
         }
-        let result = match &mut self.output {
-            Output::Stdout(out) => write_all(out, &self.buffer).and_then(|()| out.flush().map_err(|e| (0, e))),
-            Output::File(file, _) => write_all(file, &self.buffer),
-        };
         let gathered = std::mem::take(&mut self.buffer);
+        let fits = self.fitting(&gathered);
+        let result = match &mut self.output {
+            Output::Stdout(_) if stdout_was_closed() => return Err(Trouble::Failed(closed())),
+            Output::Stdout(out) => write_all(out, &gathered[..fits]).and_then(|()| out.flush().map_err(|e| (0, e))),
+            Output::File(file, _) => write_all(file, &gathered[..fits]),
+        };
+        let result = match result {
+            Ok(()) if fits < gathered.len() => Err((fits, ErrorKind::FileTooLarge.into())),
+            result => result,
+        };
         match result {
             Ok(()) => {
                 self.written += gathered.len() as u64;
@@ -186,6 +215,12 @@ impl Rows {
             }
         }
     }
+}
+
+/// What a closed standard output is told as.
+fn closed() -> Box<Diagnostic> {
+    let help = "leave it open, or write the rows to a file: `-o rows.csv`".to_string();
+    Box::new(error(&codes::E0704, "standard output is closed, and nothing can be written to it".to_string(), Some(help)))
 }
 
 /// Like `Write::write_all`, but tells how many bytes went through before an error.

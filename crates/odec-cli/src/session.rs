@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::flags;
 use crate::folder::Folder;
 use crate::input;
-use crate::report::Reporter;
+use crate::report::{Detail, Reporter};
 
 /// Nanoseconds since this was asked for first.
 pub fn now() -> u64 {
@@ -24,16 +24,21 @@ pub fn now() -> u64 {
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
+/// The same in seconds.
+pub fn seconds() -> f64 {
+    now() as f64 * 1e-9
+}
+
 /// What models get from this process.
 pub fn host(file: &args::Model) -> Session {
     Session::new().with_clock(now).with_files(Folder::of(file))
 }
 
-/// Reads and checks a model. Its warnings are said: in full if `full`, else in one line each.
-pub fn load(file: &args::Model, reporter: Reporter, full: bool) -> Result<Loaded, Error> {
+/// Reads and checks a model. Its warnings are said.
+pub fn load(file: &args::Model, reporter: Reporter, detail: Detail) -> Result<Loaded, Error> {
     let source = input::read(&file.file)?;
     let loaded = host(file).check(source).1?;
-    reporter.diagnostics(Some(loaded.source()), loaded.warnings(), full);
+    reporter.diagnostics(Some(loaded.source()), loaded.warnings(), detail);
     Ok(loaded)
 }
 
@@ -59,7 +64,7 @@ pub fn simulate_at(
     if let Some(times) = times {
         choices.samples = Some(SampleRule::Times(times));
     }
-    simulate_chosen(file, &choices, purpose, reporter)
+    simulate_chosen(file, &choices, purpose, (reporter, Detail::Short))
 }
 
 /// The same with choices of the caller's.
@@ -67,23 +72,23 @@ pub fn simulate_chosen(
     file: &args::Model,
     choices: &Choices,
     purpose: Purpose,
-    reporter: Reporter,
+    (reporter, detail): (Reporter, Detail),
 ) -> Result<Simulation, Error> {
-    let simulation = load(file, reporter, false)?.simulate(choices, purpose)?;
-    reporter.diagnostics(Some(simulation.source()), simulation.remarks(), false);
+    let simulation = load(file, reporter, detail)?.simulate(choices, purpose)?;
+    reporter.diagnostics(Some(simulation.source()), simulation.remarks(), detail);
     Ok(simulation)
 }
 
-/// The program of a model with the values of the command line. Warnings about it are said, in full if `full`.
-pub fn program(loaded: &Loaded, file: &args::Model, reporter: Reporter, full: bool) -> Result<Program, Error> {
+/// The program of a model with the values of the command line. Warnings about it are said.
+pub fn program(loaded: &Loaded, file: &args::Model, reporter: Reporter, detail: Detail) -> Result<Program, Error> {
     let Lowered { program, warnings } = loaded.program(&flags::choices(file, &RunBlock::default())?)?;
-    reporter.diagnostics(Some(loaded.source()), &warnings, full);
+    reporter.diagnostics(Some(loaded.source()), &warnings, detail);
     Ok(program)
 }
 
 /// Says an error, and tells how the process ends with it.
 pub fn fail(error: &Error, reporter: Reporter) -> Exit {
-    reporter.diagnostics(error.source.as_deref(), &error.diagnostics, true);
+    reporter.diagnostics(error.source.as_deref(), &error.diagnostics, Detail::Full);
     error.class.into()
 }
 

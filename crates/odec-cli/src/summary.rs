@@ -91,6 +91,8 @@ pub struct Summary {
     pub linear: Option<Linear>,
     /// Bytes of parameters, positions and patterns.
     pub bound_bytes: usize,
+    /// Bytes that the run was expected to take.
+    pub estimated_bytes: u64,
     /// Most bytes that the process had in memory at a time, where the system tells.
     pub peak_bytes: Option<u64>,
     /// Seconds of each stage.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use odec_lang::diagnostic::{Diagnostic, codes};
 
 use crate::input::{error, plain};
+use crate::memory::file_limit;
 use crate::rows::cannot_write;
 
 type Written<T> = Result<T, Box<Diagnostic>>;
@@ -32,6 +33,9 @@ struct Draft {
 impl Draft {
     fn new(path: &Path, bytes: &[u8]) -> Written<Draft> {
         let old = path.metadata();
+        if file_limit().is_some_and(|limit| bytes.len() as u64 > limit) {
+            return Err(not_written(path, &std::io::ErrorKind::FileTooLarge.into()));
+        }
         if old.as_ref().is_ok_and(|old| !old.is_file()) {
             let mut file = File::create(path).map_err(|e| cannot_write(path, &e))?;
             file.write_all(bytes).map_err(|e| not_written(path, &e))?;

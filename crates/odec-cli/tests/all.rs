@@ -1,5 +1,6 @@
 //! The integration tests of this crate as one program: linking is what costs, and one program is linked once.
 
+mod bounds;
 mod commands;
 mod common;
 mod faults;

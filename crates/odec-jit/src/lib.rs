@@ -17,6 +17,7 @@ mod object;
 mod ops;
 mod pairs;
 mod pieces;
+pub mod stdio;
 mod text;
 mod unit;
 

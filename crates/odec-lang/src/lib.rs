@@ -4,7 +4,7 @@ pub mod blame;
 pub mod diagnostic;
 pub mod lint;
 pub mod lower;
-mod mend;
+pub mod mend;
 pub mod model;
 mod order;
 mod report;
@@ -42,8 +42,9 @@ pub fn check(source: &Source) -> Checked {
     let list = std::mem::take(&mut checked.diagnostics);
     let mut diagnostics: Vec<Diagnostic> = list.into_iter().map(report::clipped).collect();
     diagnostics.sort_by_key(Diagnostic::span);
-    mend::keep_what_mends(source, &mut diagnostics);
-    Checked { diagnostics, ..checked }
+    let mut slips = mend::gathered(diagnostics);
+    mend::keep_what_mends(source, &mut slips);
+    Checked { diagnostics: slips.into_iter().map(|slip| slip.diagnostic).collect(), ..checked }
 }
 
 /// [`check`] with all fixes that were thought of, tried or not. A text with errors is read again without the idioms of

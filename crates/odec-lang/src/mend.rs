@@ -1,6 +1,9 @@
 //! Keeps only the fixes that mend: each is applied and the text checked again, since a tool may apply it unseen.
 
+use std::collections::HashMap;
+
 use crate::diagnostic::{Diagnostic, Fix};
+use crate::report::MAX_LABELS;
 use crate::source::Source;
 
 /// Fixes tried for one text. The rest of them is offered untried: so many mistakes are mended one after the other anyway.
@@ -8,23 +11,71 @@ const MAX_TRIED: usize = 12;
 /// Texts longer than this are not checked again for every fix.
 const MAX_TEXT: usize = 64 << 10;
 
-/// Drops the fixes of errors after which there are as many errors as before.
-pub(crate) fn keep_what_mends(source: &Source, diagnostics: &mut [Diagnostic]) {
+/// A diagnostic, and how often its slip occurs.
+pub(crate) struct Slip {
+    pub diagnostic: Diagnostic,
+    pub times: usize,
+}
+
+/// One diagnostic for a slip that occurs several times: same code, same words, same text to type. It points at every place, up to a
+/// limit, and its fixes mend them all.
+pub(crate) fn gathered(diagnostics: Vec<Diagnostic>) -> Vec<Slip> {
+    let mut slips: Vec<Slip> = Vec::new();
+    // places in `slips` by what is alike
+    let mut known: HashMap<(&'static str, String), Vec<usize>> = HashMap::new();
+    for diagnostic in diagnostics {
+        if diagnostic.fixes.is_empty() || diagnostic.labels.len() != 1 {
+            slips.push(Slip { diagnostic, times: 1 });
+            continue;
+        }
+        let alike = known.entry((diagnostic.code.code, diagnostic.headline.clone())).or_default();
+        match alike.iter().find(|&&k| one_slip(&slips[k].diagnostic, &diagnostic)) {
+            Some(&k) => {
+                let Slip { diagnostic: first, times } = &mut slips[k];
+                *times += 1;
+                first.fixes.extend(diagnostic.fixes);
+                if first.labels.len() < MAX_LABELS {
+                    first.labels.extend(diagnostic.labels);
+                }
+            }
+            None => {
+                alike.push(slips.len());
+                slips.push(Slip { diagnostic, times: 1 });
+            }
+        }
+    }
+    for Slip { diagnostic, times } in slips.iter_mut().filter(|slip| slip.times > 1) {
+        diagnostic.headline = format!("{} ({times} times)", diagnostic.headline);
+    }
+    slips
+}
+
+/// True where both have the same words and the same text to type.
+fn one_slip(a: &Diagnostic, b: &Diagnostic) -> bool {
+    let mut texts = b.fixes.iter().map(|fix| &fix.text);
+    let alike = a.fixes.iter().take(b.fixes.len()).all(|fix| texts.next() == Some(&fix.text));
+    alike && a.severity == b.severity && a.help == b.help && a.labels[0].text == b.labels[0].text
+}
+
+/// Drops the fixes of errors that leave as many errors as before, or mend fewer places than they have.
+pub(crate) fn keep_what_mends(source: &Source, slips: &mut [Slip]) {
     if source.text.len() > MAX_TEXT {
         return;
     }
-    let before = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
-    let offered = diagnostics.iter_mut().filter(|diagnostic| diagnostic.is_error() && !diagnostic.fixes.is_empty());
-    for diagnostic in offered.take(MAX_TRIED) {
-        let mends = apply(&source.text, &diagnostic.fixes).is_some_and(|text| errors(&source.name, text) < before);
+    let before: usize = slips.iter().filter(|slip| slip.diagnostic.is_error()).map(|slip| slip.times).sum();
+    let offered = slips.iter_mut().filter(|slip| slip.diagnostic.is_error() && !slip.diagnostic.fixes.is_empty());
+    for Slip { diagnostic, times } in offered.take(MAX_TRIED) {
+        let mends =
+            apply(&source.text, &diagnostic.fixes).is_some_and(|text| errors(&source.name, text) + *times <= before);
+        diagnostic.fixes_tried = mends;
         if !mends {
             diagnostic.fixes.clear();
         }
     }
 }
 
-/// The text with all fixes applied, if their places exist.
-fn apply(text: &str, fixes: &[Fix]) -> Option<String> {
+/// The text with all fixes applied, if their places exist. Of fixes whose places overlap the result is not defined.
+pub fn apply(text: &str, fixes: &[Fix]) -> Option<String> {
     let mut order: Vec<&Fix> = fixes.iter().collect();
     order.sort_by_key(|fix| std::cmp::Reverse(fix.span));
     let mut out = text.to_string();

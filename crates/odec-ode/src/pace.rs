@@ -54,6 +54,12 @@ impl Grid {
         if self.taken + 1.0 >= self.count { self.t_end } else { self.t0 + (self.taken + 1.0) * self.h }
     }
 
+    /// Takes up the grid at a time on it or between two of its points.
+    fn stand_at(&mut self, t: f64) {
+        self.taken = ((t - self.t0) / self.h + WHOLE_STEP).floor();
+        self.on_point = t == self.t0 + self.taken * self.h;
+    }
+
     /// True at the next point of the grid but for rounding: a stop there takes its place, or a step as long as rounding would follow.
     fn near(&self, t: f64) -> bool {
         (t - self.target()).abs() <= WHOLE_STEP * self.h.abs()
@@ -151,12 +157,28 @@ impl Pace {
         }
     }
 
-    /// The state is another one.
-    pub fn resume(&mut self) {
-        if let Pace::Adaptive(wish) = self {
-            wish.h = RESUMED * wish.uncut;
-            wish.uncut = wish.h;
-            wish.rest = wish.rest.map(|_| false);
+    /// The state is another one, at `t`.
+    pub fn resume(&mut self, t: f64) {
+        match self {
+            Pace::Fixed(grid) => grid.stand_at(t),
+            Pace::Adaptive(wish) => {
+                wish.h = RESUMED * wish.uncut;
+                wish.uncut = wish.h;
+                wish.rest = wish.rest.map(|_| false);
+            }
+        }
+    }
+
+    /// The end lies at another time; `t` is reached.
+    pub fn extend(&mut self, t: f64, t_end: f64) {
+        match self {
+            Pace::Fixed(grid) => {
+                if let Pace::Fixed(longer) = Pace::fixed_steps(grid.t0, t_end, grid.h.abs()) {
+                    *grid = longer;
+                    grid.stand_at(t);
+                }
+            }
+            Pace::Adaptive(wish) => wish.t_end = t_end,
         }
     }
 }

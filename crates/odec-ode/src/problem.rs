@@ -148,6 +148,11 @@ impl Between {
 }
 
 impl Stats {
+    /// Steps that were tried: accepted, rejected and failed.
+    pub fn steps(&self) -> u64 {
+        self.accepted + self.rejected + self.failed
+    }
+
     /// Adds the counts of another run.
     pub fn add(&mut self, other: &Stats) {
         self.accepted += other.accepted;

@@ -122,7 +122,8 @@ impl Progress {
     fn collapsed(&self, t: f64) -> Cause {
         let collapsed = self.cause.unwrap_or(Cause::StepCollapsed { row: 0, error: f64::INFINITY });
         // steps that shrink towards a place where f ends tell less than what was found beyond it
-        let near = |(_, at): &(Cause, f64)| (t - at).abs() <= NEAR * (self.t_end - self.t0).abs().max(t.abs());
+        let span = if self.t_end.is_finite() { (self.t_end - self.t0).abs() } else { 0.0 };
+        let near = |(_, at): &(Cause, f64)| (t - at).abs() <= NEAR * span.max(t.abs());
         match self.met.filter(near) {
             Some((beyond, _)) if matches!(collapsed, Cause::StepCollapsed { .. }) => beyond,
             _ => collapsed,
@@ -147,6 +148,14 @@ impl Progress {
             self.met = eval.fault().map(|(at, _)| (cause, at));
         }
         Ok(())
+    }
+}
+
+/// Refuses a system of another size than the runner was made for.
+fn fits_runner(system: &dyn System, n: usize) -> Result<(), Refusal> {
+    match system.shape().n {
+        now if now == n => Ok(()),
+        now => Err(bad(format!("{now} unknowns, where there were {n}"))),
     }
 }
 
@@ -185,10 +194,13 @@ impl Runner {
 
     /// Refuses a problem that makes no sense, and makes the integrator what it was when it was built.
     pub(crate) fn ready(&mut self, system: &dyn System, problem: &Problem) -> Result<(), Refusal> {
-        if system.shape().n != self.row.len() {
-            return Err(bad(format!("{} unknowns, where there were {}", system.shape().n, self.row.len())));
-        }
+        fits_runner(system, self.row.len())?;
         validate(problem, self.row.len(), &self.options)?;
+        self.renew(system, problem)
+    }
+
+    /// Refuses what cannot be measured, and makes the integrator what it was when it was built.
+    fn renew(&mut self, system: &dyn System, problem: &Problem) -> Result<(), Refusal> {
         if !self.options.fixed || self.method.structure.jacobian {
             measurable(problem, &self.tolerances)?;
         }
@@ -211,12 +223,20 @@ impl Runner {
         self.integrator.allow_retreat();
     }
 
-    /// Begins a run. The system is the one that the runner was made for, with the same patterns; its parameters may differ.
+    /// Begins a run. The system is the one that the runner was made for, with the same patterns; its parameters may differ. A run may
+    /// have no end: `t_end` is infinite then, and the caller steps as long as it wants.
     ///
     /// # Errors
     /// A problem that makes no sense, or that has no slope at its start.
     pub fn begin(&mut self, system: &dyn System, problem: &Problem) -> Result<(), SolveError> {
-        self.ready(system, problem)?;
+        if problem.t_end.is_infinite() {
+            let start = Problem { t_end: problem.t0, ..problem.clone() };
+            fits_runner(system, self.row.len())?;
+            validate(&start, self.row.len(), &self.options)?;
+            self.renew(system, problem)?;
+        } else {
+            self.ready(system, problem)?;
+        }
         let memory = std::mem::take(&mut self.paused);
         let mut eval = Evaluator::resume(system, memory.anew());
         let begun = self.start(&mut eval, problem);
@@ -266,7 +286,7 @@ impl Runner {
         let stop = ahead.stop.filter(|stop| *stop != self.run.t_end && (*stop < self.run.t_end) == forward);
         let mut pace = match self.run.pace {
             Some(pace) => pace,
-            None => self.first_pace(eval)?,
+            None => self.first_pace(eval, stop.or(ahead.sample))?,
         };
         loop {
             let (h, t_new) = pace.step(t, stop);
@@ -309,8 +329,8 @@ impl Runner {
         }
     }
 
-    /// The pace of the first step.
-    fn first_pace(&mut self, eval: &mut Evaluator<'_>) -> Result<Pace, Cause> {
+    /// The pace of the first step. Its guess is made in units of the span: of a run without an end, up to the time that is wanted next.
+    fn first_pace(&mut self, eval: &mut Evaluator<'_>, wanted: Option<f64>) -> Result<Pace, Cause> {
         let Progress { t0, t_end, .. } = self.run;
         if let (true, Some(step)) = (self.options.fixed, self.options.step) {
             return Ok(Pace::fixed_steps(t0, t_end, step));
@@ -319,7 +339,10 @@ impl Runner {
             Some(step) => step,
             None => {
                 let (integrator, room) = (&self.integrator, &mut self.room);
-                let (span, order) = ((integrator.time(), t_end), integrator.order());
+                let t = integrator.time();
+                let unit = || t + f64::copysign(1.0, t_end);
+                let end = if t_end.is_finite() { t_end } else { wanted.unwrap_or_else(unit) };
+                let (span, order) = ((t, end), integrator.order());
                 first_step(eval, &self.tolerances, span, integrator.state(), order, room)?
             }
         };
@@ -375,17 +398,58 @@ impl Runner {
     /// # Errors
     /// A state of another length or that is not finite; a state without a slope.
     pub fn resume(&mut self, system: &dyn System, y: &[f64]) -> Result<(), SolveError> {
+        self.resume_at(system, self.time(), y)
+    }
+
+    /// As [`Runner::resume`], at a time inside the last accepted step: what it computed beyond that time is dropped.
+    ///
+    /// # Errors
+    /// As of [`Runner::resume`].
+    pub fn resume_at(&mut self, system: &dyn System, t: f64, y: &[f64]) -> Result<(), SolveError> {
         if y.len() != self.row.len() || !all_finite(y) {
             return Err(bad(format!("{} finite values of the state are wanted", self.row.len())).into());
         }
-        let t = self.time();
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
         let resumed = self.integrator.resume(&mut eval, t, y);
         if let Some(pace) = &mut self.run.pace {
-            pace.resume();
+            pace.resume(t);
         }
         (self.run.cause, self.run.met, self.run.pace_before) = (None, None, None);
         self.leave(eval, resumed)
+    }
+
+    /// The state at a time inside the last accepted step, as a row of [`Runner::run`] has it: to the tolerance. That time, or one before it
+    /// in the same step, must have been announced by [`Ahead::sample`].
+    pub fn sample(&mut self, system: &dyn System, t: f64, y: &mut [f64]) {
+        if t == self.time() {
+            y.copy_from_slice(self.state());
+            return;
+        }
+        let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
+        self.between.value(&mut eval, self.integrator.as_ref(), t, y);
+        self.paused = eval.pause();
+    }
+
+    /// Moves the end of the run further away, to a time that may be infinite.
+    ///
+    /// # Errors
+    /// An end that lies behind the time reached.
+    pub fn extend(&mut self, t_end: f64) -> Result<(), Refusal> {
+        let (t, forward) = (self.time(), self.run.t_end >= self.run.t0);
+        if t_end.is_nan() || (t_end != t && (t_end > t) != forward) {
+            return Err(bad(format!("the end at {t_end:?} lies behind, at {t:?}")));
+        }
+        self.run.t_end = t_end;
+        self.integrator.aim(t_end);
+        if let Some(pace) = &mut self.run.pace {
+            pace.extend(t, t_end);
+        }
+        Ok(())
+    }
+
+    /// Begins a new budget of steps.
+    pub fn renew_budget(&mut self) {
+        self.run.attempts = 0;
     }
 
     /// What the run came to.

@@ -17,6 +17,7 @@ use crate::choose::{Choice, choose};
 use crate::columns::Columns;
 use crate::error;
 use crate::machine::{Code, Execution, Machine, Unfit};
+use crate::memory::Need;
 use crate::quantities::Quantities;
 use crate::samples::{DEFAULT_SAMPLES, times};
 
@@ -44,7 +45,7 @@ pub enum Purpose {
     Test,
     /// Properties of one method on the model.
     Method,
-    /// Steps that the host asks for one after the other: no end is known, and there are no rows.
+    /// Steps that the host asks for one after the other: an end need not be known, and there are no rows.
     Steps,
 }
 
@@ -131,6 +132,7 @@ impl Plan {
         let scales = self.scales(&program);
         let frame = self.frame(model, &states, &scales, program.mass_varies()).map_err(one)?;
         let columns = self.columns(Columns::new(&model.time.name, states.clone(), outputs)).map_err(one)?;
+        Need::of_sizes(&layout, &columns).within(self.choices.max_memory).map_err(|d| one(*d))?;
         if self.purpose == Purpose::Rows {
             check_columns(&columns, &frame.samples).map_err(one)?;
         }
@@ -208,7 +210,7 @@ impl Plan {
             }
         }
         if self.purpose == Purpose::Steps {
-            return Ok((t0, t0));
+            return Ok((t0, t_end.unwrap_or(t0)));
         }
         let Some(t_end) = t_end else {
             let name = &model.time.name;
@@ -473,7 +475,8 @@ impl Ready {
             rtol: s.rtol.map(|e| e.span).filter(|_| c.rtol.is_none()),
             atol: s.atol.map(|e| e.span).filter(|_| c.atol.is_none()),
         };
-        Ok(Bound {
+        let budget = plan.choices.max_memory;
+        let bound = Bound {
             machine,
             problem: Problem { t0, t_end, y0 },
             options,
@@ -486,7 +489,9 @@ impl Ready {
             expectations: plan.expectations,
             conservation: plan.conservation,
             asked,
-        })
+        };
+        Need::of_run(&bound).within(budget).map_err(|d| vec![*d])?;
+        Ok(bound)
     }
 }
 

@@ -88,4 +88,6 @@ pub struct Choices {
     pub linear: Linear,
     /// Interpret instead of compiling.
     pub interpret: bool,
+    /// Bytes of memory that a run may take by the estimate of [`crate::memory`]; `None`: as many as there are.
+    pub max_memory: Option<u64>,
 }

@@ -18,6 +18,7 @@ pub mod derivatives;
 pub mod elimination;
 pub mod field;
 pub mod machine;
+pub mod memory;
 pub mod points;
 pub mod portrait;
 pub mod promises;
@@ -33,11 +34,13 @@ pub mod spectrum;
 pub mod stability;
 mod steps;
 pub mod sweep;
+pub mod timing;
+pub mod work;
 
 pub use session::{Error, Loaded, Session, Simulation, Solution, Stepper};
 
 use odec_ir::Span;
-use odec_lang::diagnostic::{Code, Diagnostic, Label, Severity};
+use odec_lang::diagnostic::{Code, Diagnostic, Label};
 
 /// A diagnostic of this crate; a place is given where there is one.
 pub(crate) fn error(
@@ -47,5 +50,5 @@ pub(crate) fn error(
     help: Option<String>,
 ) -> Diagnostic {
     let labels = place.into_iter().map(|(span, text)| Label { span, text }).collect();
-    Diagnostic { code, severity: Severity::Error, headline, labels, help, fixes: vec![] }
+    Diagnostic { labels, help, ..Diagnostic::error(code, headline) }
 }

@@ -11,11 +11,12 @@ use odec_lang::diagnostic::Diagnostic;
 use odec_lang::model::Model;
 use odec_lang::source::Source;
 use odec_ode::Runner;
-use odec_ode::problem::{Failure, Refusal, SolveError, Stats, Stop};
+use odec_ode::problem::{Failure, Refusal, Samples, SolveError, Stats, Stop};
 
 use crate::bind::{Bound, Plan, Purpose, overrides};
 use crate::blame;
 use crate::choices::Choices;
+use crate::memory::Need;
 use crate::points::Points;
 use crate::quantities::Quantities;
 use crate::sample::{self, Recorder};
@@ -148,14 +149,30 @@ impl<'a> Job<'a> {
         choices
     }
 
+    /// Threads that are started where so many are asked for, and the points that each takes at a time.
+    fn shares(&self, threads: usize) -> (u64, u64) {
+        let len = self.points.len();
+        let threads = (threads.clamp(1, MAX_THREADS) as u64).min(len.max(1));
+        (threads, (len / (SHARES * threads)).clamp(1, MAX_BLOCK))
+    }
+
+    /// The memory that it takes on so many threads.
+    pub fn need(&self, threads: usize) -> Need {
+        let (threads, size) = self.shares(threads);
+        let each = match &self.bound.samples {
+            Samples::Times(list) => list.len() as u64,
+            Samples::Steps => 1,
+        };
+        Need::of_run(self.bound).times(threads, threads * AHEAD * size * each, self.bound.columns.len() as u64)
+    }
+
     /// Runs all points on so many threads. True if the collector or the caller ended it early.
     pub fn run(&self, threads: usize, collector: &mut dyn Collector) -> bool {
         let len = self.points.len();
         if len >= MANY {
             self.bound.machine.expect_many_runs();
         }
-        let threads = (threads.clamp(1, MAX_THREADS) as u64).min(len.max(1));
-        let size = (len / (SHARES * threads)).clamp(1, MAX_BLOCK);
+        let (threads, size) = self.shares(threads);
         let blocks = len.div_ceil(size);
         let shared = Shared {
             next: AtomicU64::new(0),

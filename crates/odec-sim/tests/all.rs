@@ -6,5 +6,7 @@ mod machine;
 mod machine_code;
 mod parts;
 mod sensitivities;
+mod stepper;
 mod steps;
 mod whole_steps;
+mod work;

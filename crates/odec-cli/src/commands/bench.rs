@@ -1,18 +1,13 @@
 //! `odec bench`: what solving a model costs, method by method and tolerance by tolerance: time of the solution alone, counts,
 //! and the error reached.
 
-use std::ops::ControlFlow;
-use std::time::Instant;
-
 use odec_lang::diagnostic::codes;
-use odec_ode::method::Method;
-use odec_ode::problem::{Options, Samples, SolveError};
-use odec_ode::{Runner, Sink};
-use odec_sim::bind::{Bound, Purpose};
-use odec_sim::choose;
-use odec_sim::compare::{self, End, Measurement};
-use odec_sim::reference::{Gone, Reference, accurate, even_times};
-use odec_sim::{Error, blame};
+use odec_sim::bind::Purpose;
+use odec_sim::compare::End;
+use odec_sim::reference::Reference;
+use odec_sim::timing::{self, Cost, Schedule};
+use odec_sim::work::Watch;
+use odec_sim::{Error, blame, choose};
 use serde::Serialize;
 
 use crate::args::{Bench, RunBlock};
@@ -24,17 +19,6 @@ use crate::rows::{print, shortest};
 use crate::session::{self, simulate};
 use crate::signal;
 use crate::summary::{brief, grouped, short_duration};
-
-/// Methods unless others are named: the default of a run, and one of each family that is used for its speed.
-const DEFAULT: [&str; 7] = ["auto", "rodas4", "rodas5p", "radau5", "bdf", "tsit5", "vern7"];
-/// Relative tolerances unless others are given.
-const RTOLS: [f64; 3] = [1e-4, 1e-6, 1e-8];
-/// Repetitions end after this time, whatever was asked for; the table says how many there were.
-const LONGEST: f64 = 10.0;
-/// Times at which errors are measured.
-const TIMES: usize = 100;
-/// Steps of one run; a method that needs more is out of place.
-const BUDGET: u64 = 1_000_000;
 
 /// One row of the table.
 #[derive(Serialize)]
@@ -59,19 +43,6 @@ struct Line {
     factorisations: u64,
 }
 
-/// Looks at nothing, but stops when asked to.
-struct Nothing;
-
-impl Sink for Nothing {
-    fn row(&mut self, _: f64, _: &[f64]) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-
-    fn step(&mut self, _: f64) -> ControlFlow<()> {
-        if signal::asked_to_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-}
-
 /// Measures and prints.
 pub fn bench(args: &Bench, reporter: Reporter) -> Result<Exit, Error> {
     if args.block.method.is_some() || args.block.rtol.is_some() {
@@ -85,11 +56,11 @@ pub fn bench(args: &Bench, reporter: Reporter) -> Result<Exit, Error> {
         return Err(error(&codes::E0705, headline.into(), Some(help.into())).into());
     }
     let names: Vec<&str> = match args.methods.is_empty() {
-        true => DEFAULT.to_vec(),
+        true => timing::DEFAULT.to_vec(),
         false => args.methods.iter().map(|name| name.trim()).collect(),
     };
     let methods = choose::named(&names)?;
-    let mut rtols = if args.rtols.is_empty() { RTOLS.to_vec() } else { vec![] };
+    let mut rtols = if args.rtols.is_empty() { timing::RTOLS.to_vec() } else { vec![] };
     for text in &args.rtols {
         rtols.push(flags::tolerance(text.trim())?);
     }
@@ -97,19 +68,12 @@ pub fn bench(args: &Bench, reporter: Reporter) -> Result<Exit, Error> {
     let simulation = simulate(&args.model, &block, Purpose::Rows, reporter)?;
     signal::listen();
     let bound = simulation.bound();
-    let budget = if args.block.max_steps.is_some() { bound.options.max_steps } else { BUDGET };
-    let measured = accurate(bound, &even_times(bound, TIMES), &signal::asked_to_stop).and_then(|reference| {
-        compare::warm(bound);
-        let mut lines = vec![];
-        for &method in &methods {
-            for &rtol in &rtols {
-                lines.push(line(bound, method, &options(bound, rtol, budget), args.repeat as usize, &reference)?);
-            }
-        }
-        Ok((reference, lines))
-    });
-    match measured {
-        Ok((reference, lines)) => {
+    let budget = args.block.max_steps.as_ref().map(|_| bound.options.max_steps);
+    let schedule = Schedule { methods, rtols, repeat: args.repeat as usize, budget };
+    let watch = Watch { clock: &session::seconds, stop: &signal::asked_to_stop };
+    match timing::costs(bound, &schedule, watch) {
+        Ok((reference, costs)) => {
+            let lines: Vec<Line> = costs.iter().map(line).collect();
             let write = if args.json { json } else { text };
             let printed = print(&write(&simulation.model().name, &reference, &lines))?;
             let none = lines.iter().all(|line| line.minimum.is_none());
@@ -119,61 +83,28 @@ pub fn bench(args: &Bench, reporter: Reporter) -> Result<Exit, Error> {
     }
 }
 
-/// The options of the model's run at another tolerance, the absolute ones in proportion.
-fn options(bound: &Bound, rtol: f64, max_steps: u64) -> Options {
-    let own = &bound.options;
-    let atol = own.atol.iter().map(|a| a * (rtol / own.rtol)).collect();
-    Options { rtol, atol, fixed: false, step: None, max_steps, ..own.clone() }
-}
-
-fn line(
-    bound: &Bound,
-    method: &'static Method,
-    options: &Options,
-    repeat: usize,
-    reference: &Reference,
-) -> Result<Line, Gone> {
-    let Measurement { end, error, stats, .. } =
-        compare::measure(bound, method, options, reference, &signal::asked_to_stop)?;
-    let mut seconds = vec![];
-    if matches!(end, End::Reached) {
-        let samples = Samples::Times(vec![bound.problem.t_end]);
-        let mut runner = Runner::new(&bound.machine, method, options)
-            .map_err(|refusal| Gone::Failed(SolveError::Refused(refusal)))?;
-        let clock = Instant::now();
-        while seconds.len() < repeat && clock.elapsed().as_secs_f64() < LONGEST {
-            let start = Instant::now();
-            let result = runner.run(&bound.machine, &bound.problem, &samples, &mut Nothing);
-            seconds.push(start.elapsed().as_secs_f64());
-            if signal::asked_to_stop() {
-                return Err(Gone::Interrupted);
-            }
-            if let Err(why) = result {
-                return Err(Gone::Failed(why));
-            }
-        }
-    }
-    seconds.sort_by(f64::total_cmp);
-    Ok(Line {
-        method: method.name,
-        rtol: options.rtol,
-        end: match &end {
+fn line(cost: &Cost) -> Line {
+    let stats = &cost.stats;
+    Line {
+        method: cost.method.name,
+        rtol: cost.rtol,
+        end: match &cost.end {
             End::Reached => "reached".to_string(),
             End::BlewUp(t) => format!("blew up by {}", brief(*t)),
             End::Failed(t) => format!("failed at {}", brief(*t)),
             End::Refused(_) => "refused".to_string(),
         },
-        reason: if let End::Refused(refusal) = &end { Some(blame::reason(refusal)) } else { None },
-        error: Some(error).filter(|e| e.is_finite()),
-        minimum: seconds.first().copied(),
-        median: seconds.get(seconds.len() / 2).copied(),
-        repeats: seconds.len(),
+        reason: if let End::Refused(refusal) = &cost.end { Some(blame::reason(refusal)) } else { None },
+        error: Some(cost.error).filter(|e| e.is_finite()),
+        minimum: cost.minimum(),
+        median: cost.median(),
+        repeats: cost.seconds.len(),
         steps: stats.accepted,
         rejected: stats.rejected + stats.failed,
         f: stats.rhs,
         jacobians: stats.jacobians,
         factorisations: stats.factorisations,
-    })
+    }
 }
 
 fn text(model: &str, reference: &Reference, lines: &[Line]) -> String {

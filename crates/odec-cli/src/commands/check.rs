@@ -1,20 +1,35 @@
 //! `odec check`: what is wrong with a model, and whether its derivatives are right.
 
+use std::path::Path;
+
+use odec_lang::diagnostic::{Diagnostic, Fix};
+use odec_lang::mend::apply;
 use odec_sim::Error;
 use odec_sim::derivatives::{self, Worst};
 
 use crate::args::Check;
 use crate::exit::Exit;
-use crate::report::{Reporter, say};
+use crate::input;
+use crate::report::{Detail, Reporter, say};
 use crate::rows::print;
 use crate::session;
-use crate::summary::brief;
+use crate::summary::{brief, counted};
+use crate::whole::write_file;
+
+/// Times that the mended text is read again: a slip may hide another one.
+const MAX_ROUNDS: usize = 20;
 
 /// Says it.
 pub fn check(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
-    let loaded = session::load(&args.model, reporter, true)?;
+    if args.fix {
+        let mended = mend(&args.model.file, reporter)?;
+        if args.model.file == Path::new("-") {
+            return Ok(mended);
+        }
+    }
+    let loaded = session::load(&args.model, reporter, Detail::Full)?;
     // values from the command line are checked too, and lowering finds what only the equations together show
-    let program = session::program(&loaded, &args.model, reporter, true)?;
+    let program = session::program(&loaded, &args.model, reporter, Detail::Full)?;
     if !args.derivatives {
         if !reporter.quiet() && reporter.human() {
             say(&format!("{}: no errors\n", loaded.source().name));
@@ -37,4 +52,39 @@ pub fn check(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
     }
     let right = tables.iter().all(|table| table.passes());
     Ok(print(&text)?.or(if right { Exit::Success } else { Exit::PROMISE }))
+}
+
+/// Makes all fixes that were tried, round by round, and writes the text back.
+fn mend(file: &Path, reporter: Reporter) -> Result<Exit, Error> {
+    let mut source = input::read(file)?;
+    let mut made = 0;
+    for _ in 0..MAX_ROUNDS {
+        let fixes = tried(&odec_lang::check(&source).diagnostics);
+        let Some(text) = apply(&source.text, &fixes).filter(|_| !fixes.is_empty()) else { break };
+        made += fixes.len();
+        source.text = text;
+    }
+    if file == Path::new("-") {
+        return print(&source.text);
+    }
+    if made > 0 {
+        write_file(file, source.text.as_bytes())?;
+    }
+    if !reporter.quiet() && reporter.human() {
+        let places = counted(made, "place", "places").unwrap_or("nothing".to_string());
+        say(&format!("{}: mended {places}\n", source.name));
+    }
+    Ok(Exit::Success)
+}
+
+/// The fixes that were tried; of those of two messages that touch one another, those of the first.
+fn tried(list: &[Diagnostic]) -> Vec<Fix> {
+    let mut fixes: Vec<Fix> = vec![];
+    for d in list.iter().filter(|d| d.fixes_tried) {
+        let touches = |a: &Fix| fixes.iter().any(|b| a.span.start <= b.span.end && b.span.start <= a.span.end);
+        if !d.fixes.iter().any(touches) {
+            fixes.extend(d.fixes.iter().cloned());
+        }
+    }
+    fixes
 }

@@ -6,7 +6,7 @@ use odec_sim::Error;
 use crate::args::{Dump, Model, Stage};
 use crate::exit::Exit;
 use crate::input;
-use crate::report::Reporter;
+use crate::report::{Detail, Reporter};
 use crate::rows::print;
 use crate::session;
 
@@ -15,7 +15,7 @@ pub fn dump(args: &Dump, reporter: Reporter) -> Result<Exit, Error> {
     let program = || program(&args.model, reporter);
     let text = match args.stage {
         Stage::Tree => tree(args, reporter)?,
-        Stage::Model => session::load(&args.model, reporter, false)?.model().to_string(),
+        Stage::Model => session::load(&args.model, reporter, Detail::Short)?.model().to_string(),
         Stage::Ir => program()?.to_string(),
         Stage::Clif => odec_jit::clif_text(&program()?).map_err(not_compiled)?,
         Stage::Asm => odec_jit::asm_text(&program()?).map_err(not_compiled)?,
@@ -27,13 +27,13 @@ pub fn dump(args: &Dump, reporter: Reporter) -> Result<Exit, Error> {
 fn tree(args: &Dump, reporter: Reporter) -> Result<String, Error> {
     let source = input::read(&args.model.file)?;
     let (tree, diagnostics) = odec_lang::parse(&source);
-    reporter.diagnostics(Some(&source), &diagnostics, true);
+    reporter.diagnostics(Some(&source), &diagnostics, Detail::Full);
     Ok(tree.to_string())
 }
 
 /// The kernels of a model with the values of the command line.
 pub fn program(model: &Model, reporter: Reporter) -> Result<Program, Error> {
-    session::program(&session::load(model, reporter, false)?, model, reporter, false)
+    session::program(&session::load(model, reporter, Detail::Short)?, model, reporter, Detail::Short)
 }
 
 /// What no machine code can be made of.

@@ -11,15 +11,15 @@ use super::dump::not_compiled;
 use crate::args::{Emit, Target};
 use crate::exit::Exit;
 use crate::input::{Inputs, error, keep_apart};
-use crate::report::{Reporter, say};
+use crate::report::{Detail, Reporter, say};
 use crate::rows::print;
 use crate::session;
 use crate::whole::write_files;
 
 /// Writes them.
 pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
-    let loaded = session::load(&args.model, reporter, false)?;
-    let program = session::program(&loaded, &args.model, reporter, false)?;
+    let loaded = session::load(&args.model, reporter, Detail::Short)?;
+    let program = session::program(&loaded, &args.model, reporter, Detail::Short)?;
     let path =
         args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.{}", program.name, args.to.extension())));
     let on_stdout = path == Path::new("-");

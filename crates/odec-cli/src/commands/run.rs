@@ -9,6 +9,7 @@ use odec_ode::linear::LinearReport;
 use odec_ode::problem::{SolveError, Stats, Stop};
 use odec_sim::bind::Purpose;
 use odec_sim::machine::Execution;
+use odec_sim::memory::Need;
 use odec_sim::sample::{Recorder, Seen};
 use odec_sim::select::names;
 use odec_sim::session::Solved;
@@ -20,7 +21,7 @@ use crate::flags;
 use crate::input::{Inputs, error, keep_apart};
 use crate::memory;
 use crate::progress::Progress;
-use crate::report::{Reporter, say};
+use crate::report::{Detail, Reporter, say};
 use crate::rows::{Rows, Trouble, print};
 use crate::session::{fail, simulate_chosen};
 use crate::signal;
@@ -39,7 +40,7 @@ pub fn run(args: &Run, reporter: Reporter) -> Result<Exit, Error> {
         choices.sensitivities = true;
         choices.open = names(text);
     }
-    let simulation = simulate_chosen(&args.model, &choices, Purpose::Rows, reporter)?;
+    let simulation = simulate_chosen(&args.model, &choices, Purpose::Rows, (reporter, Detail::ForRows))?;
     let outputs = [("-o", args.output.as_deref()), ("--stats", args.stats.as_deref())];
     keep_apart(&Inputs::of(&args.model, simulation.model()), &outputs)?;
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
@@ -121,7 +122,7 @@ fn execute(
         Err(why @ SolveError::Refused(_)) => return Err(simulation.explain(why)),
         Err(why @ SolveError::Failed(f)) => (fail(&simulation.explain(why), reporter), f.stats, f.t, "failed"),
     };
-    reporter.diagnostics(Some(simulation.source()), &simulation.warnings(&seen), false);
+    reporter.diagnostics(Some(simulation.source()), &simulation.warnings(&seen), Detail::ForRows);
     if let Some(trouble) = &writer.trouble {
         exit = exit.or(after(trouble, reporter));
     }
@@ -175,6 +176,7 @@ fn summarise(
         code_bytes: bound.machine.code_bytes(),
         linear: linear.map(|report| Linear::of(&report)),
         bound_bytes: bound.machine.bound_bytes(),
+        estimated_bytes: Need::of_run(bound).total(),
         peak_bytes: memory::peak(),
         seconds: times,
     }

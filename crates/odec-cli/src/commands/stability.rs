@@ -262,24 +262,7 @@ fn draw(method: &Method, regions: &Names, along: Option<&(&Simulation, &Along)>,
         legend.push((text, Key::Line(ink)));
     }
     if let Some((simulation, _)) = along {
-        let (name, options) = (&simulation.model().name, &simulation.bound().options);
-        let ink = Ink::Series(1);
-        let (inside, outside): (Vec<C>, Vec<C>) =
-            points.iter().partition(|z| z.re >= window.left && z.re <= window.right && z.im.abs() <= window.top);
-        let text = match options.step.filter(|_| options.fixed) {
-            Some(h) => format!("hλ of {name}, h = {}", number(h)),
-            None => format!("hλ of {name}"),
-        };
-        legend.push((text, Key::Mark(ink, Mark::Dot)));
-        if !outside.is_empty() {
-            legend.push((format!("{} of {} lie beyond the edge,", outside.len(), points.len()), Key::Text));
-            let far = outside.iter().fold(C::new(0.0, 0.0), |m, z| if z.norm() > m.norm() { *z } else { m });
-            legend.push((format!("up to {}", complex(far)), Key::Text));
-        }
-        shapes.extend(beyond(&window, &outside).into_iter().map(|(at, towards)| Shape::Head(at, towards, ink)));
-        let mut marks: Vec<(f64, f64)> = inside.iter().map(|z| (z.re, z.im)).collect();
-        marks.dedup();
-        shapes.push(Shape::Marks(marks, ink, Mark::Dot));
+        steps(simulation, &points, &window, &mut shapes, &mut legend);
     }
     let title = match along {
         Some((simulation, _)) => format!("Stability of {}, and {}", method.name, simulation.model().name),
@@ -296,6 +279,34 @@ fn draw(method: &Method, regions: &Names, along: Option<&(&Simulation, &Along)>,
         legend,
         size,
     }
+}
+
+/// The products of the step and the eigenvalues of a run.
+fn steps(
+    simulation: &Simulation,
+    points: &[C],
+    window: &Window,
+    shapes: &mut Vec<Shape>,
+    legend: &mut Vec<(String, Key)>,
+) {
+    let (name, options) = (&simulation.model().name, &simulation.bound().options);
+    let ink = Ink::Series(1);
+    let (inside, outside): (Vec<C>, Vec<C>) =
+        points.iter().copied().partition(|z| z.re >= window.left && z.re <= window.right && z.im.abs() <= window.top);
+    let text = match options.step.filter(|_| options.fixed) {
+        Some(h) => format!("hλ of {name}, h = {}", number(h)),
+        None => format!("hλ of {name}"),
+    };
+    legend.push((text, Key::Mark(ink, Mark::Dot)));
+    if !outside.is_empty() {
+        legend.push((format!("{} of {} lie beyond the edge,", outside.len(), points.len()), Key::Text));
+        let far = outside.iter().fold(C::new(0.0, 0.0), |m, z| if z.norm() > m.norm() { *z } else { m });
+        legend.push((format!("up to {}", complex(far)), Key::Text));
+    }
+    shapes.extend(beyond(window, &outside).into_iter().map(|(at, towards)| Shape::Head(at, towards, ink)));
+    let mut marks: Vec<(f64, f64)> = inside.iter().map(|z| (z.re, z.im)).collect();
+    marks.dedup();
+    shapes.push(Shape::Marks(marks, ink, Mark::Dot));
 }
 
 /// Where the rays from the origin to points outside leave the window, and their directions; few of them.

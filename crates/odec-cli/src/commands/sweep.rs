@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::flags;
 use crate::input::{Inputs, error, keep_apart};
 use crate::progress::Runs;
-use crate::report::{Reporter, say};
+use crate::report::{Detail, Reporter, say};
 use crate::rows::{self, Rows, shortest};
 use crate::session::{fail, simulate_chosen};
 use crate::signal;
@@ -40,13 +40,14 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
     choices.samples.get_or_insert(SampleRule::End);
     choices.set.extend(points.ranges().iter().map(|range| (range.name.clone(), range.low)));
     choices.open = points.names().map(str::to_string).collect();
-    let simulation = simulate_chosen(&model, &choices, Purpose::Rows, reporter)?;
+    let simulation = simulate_chosen(&model, &choices, Purpose::Rows, (reporter, Detail::Short))?;
     let outputs = [("-o", args.output.as_deref()), ("--stats", args.stats.as_deref())];
     keep_apart(&Inputs::of(&model, simulation.model()), &outputs)?;
     let clock = Instant::now();
     let clock = || seconds(clock.elapsed());
     let job = simulation.sweep(&points, &signal::asked_to_stop, &clock);
     job.check().map_err(|list| simulation.error(list))?;
+    job.need(threads).within(simulation.choices().max_memory)?;
     let rows = Rows::to_output(args.output.as_deref())?;
     Ok(execute(&job, &simulation, rows, args, threads, reporter))
 }
@@ -138,7 +139,7 @@ fn execute(
     }
     if let Some((k, trouble)) = &writer.first {
         let list = job.explain(*k, trouble);
-        reporter.diagnostics(Some(simulation.source()), &list, true);
+        reporter.diagnostics(Some(simulation.source()), &list, Detail::Full);
         exit = exit.or(fail(&failures(job, *k, trouble, &writer).into(), reporter));
     }
     if let Some(trouble) = &writer.trouble {

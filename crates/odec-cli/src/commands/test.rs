@@ -11,7 +11,7 @@ use odec_sim::session::Solved;
 
 use crate::args::Test;
 use crate::exit::Exit;
-use crate::report::{Paint, Reporter};
+use crate::report::{Detail, Paint, Reporter};
 use crate::rows::{print, shortest};
 use crate::session::{fail, simulate};
 use crate::signal;
@@ -49,7 +49,7 @@ pub fn test(args: &Test, reporter: Reporter) -> Result<Exit, Error> {
         // the table shows all of them; in full the first ones will do
         let shown = if reporter.human() { MAX_SHOWN } else { failed.len() };
         let diagnostics: Vec<_> = failed.iter().take(shown).map(|p| p.diagnostic(time)).collect();
-        reporter.diagnostics(Some(simulation.source()), &diagnostics, true);
+        reporter.diagnostics(Some(simulation.source()), &diagnostics, Detail::Full);
     }
     Ok(exit)
 }

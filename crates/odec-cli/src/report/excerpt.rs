@@ -4,12 +4,18 @@ use miette::LabeledSpan;
 use odec_lang::diagnostic::Diagnostic;
 use odec_lang::source::Source;
 
-/// Longest line shown whole, in bytes; of a longer one this much is kept around the marked place.
+/// Widest line that does not go to a terminal, in columns.
 const MAX_LINE: usize = 240;
+/// Columns that a tab takes on the screen.
+const TAB: usize = 4;
+/// Least room for a line or a label, in columns: on a narrower terminal lines break.
+const MIN_ROOM: usize = 16;
+/// Columns between a line number and the text, and between an underline and its label.
+const GUTTER: usize = 4;
 
 /// Text to show and labels in it.
 pub struct Excerpt {
-    /// Name of the file, with the line and column of the primary place if lines were cut (miette would count wrongly).
+    /// Name of the file.
     pub name: String,
     /// The text.
     pub text: String,
@@ -17,9 +23,19 @@ pub struct Excerpt {
     pub labels: Vec<LabeledSpan>,
 }
 
+/// Where a label lies in the shown text.
+#[derive(Clone, Copy, Default)]
+struct Mark {
+    start: usize,
+    length: usize,
+    /// Columns before the middle of its underline.
+    column: usize,
+}
+
 impl Excerpt {
-    /// The source with its long lines cut around the labels of `d`.
-    pub fn of(source: &Source, d: &Diagnostic) -> Excerpt {
+    /// The source with its long lines cut around the labels of `d`. `width` is that of the terminal, in columns: lines and labels fit
+    /// into it, so that underlines stay below what they mark.
+    pub fn of(source: &Source, d: &Diagnostic, width: Option<usize>) -> Excerpt {
         let text = &source.text;
         let labels: Vec<(usize, usize)> = d
             .labels
@@ -29,65 +45,109 @@ impl Excerpt {
                 (start, floor(text, (l.span.end as usize).clamp(start, text.len())))
             })
             .collect();
+        let last = labels.iter().map(|label| label.0).max().unwrap_or(0);
+        // a line of context follows the last one that is marked
+        let digits = (position(text, last).0 + 1).to_string().len();
+        let room = width.map_or(MAX_LINE, |width| width.saturating_sub(digits + GUTTER).max(MIN_ROOM));
         let mut keep = String::with_capacity(text.len().min(1 << 16));
-        let mut moved: Vec<(usize, usize)> = vec![(0, 0); labels.len()];
+        let mut marks = vec![Mark::default(); labels.len()];
         let mut offset = 0;
         for line in text.split_inclusive('\n') {
             let end = offset + line.len();
             let last = end == text.len();
             let here = |&&(start, _): &&(usize, usize)| start >= offset && (start < end || last && start == end);
-            let window = if line.len() <= MAX_LINE {
+            let window = if columns(line) <= room {
                 (offset, end)
             } else {
-                let marked: Vec<_> = labels.iter().filter(here).collect();
-                window(text, offset, end, &marked)
+                let marked: Vec<_> = labels.iter().filter(here).copied().collect();
+                window(text, (offset, end), &marked, room)
             };
-            let cut_left = window.0 > offset;
-            let shift = keep.len() + if cut_left { '…'.len_utf8() } else { 0 };
-            if cut_left {
+            let begin = keep.len();
+            if window.0 > offset {
                 keep.push('…');
             }
+            let shift = keep.len();
             keep.push_str(&text[window.0..window.1]);
             let stop = keep.len();
             if window.1 < end {
                 keep.push_str("…\n");
             }
-            for (label, place) in labels.iter().zip(&mut moved) {
+            for (label, mark) in labels.iter().zip(&mut marks) {
                 if here(&label) {
                     let start = label.0.clamp(window.0, window.1) - window.0 + shift;
                     // a label over several lines is marked on its first
                     let length = (label.1 - label.0).min(stop - start);
-                    *place = (start, length);
+                    let middle = floor(&keep, start + length / 2);
+                    *mark = Mark { start, length, column: columns(&keep[begin..middle]) };
                 }
             }
             offset = end;
         }
-        let labels = d
-            .labels
-            .iter()
-            .zip(moved)
-            .enumerate()
-            .map(|(k, (label, place))| {
-                let text = (!label.text.is_empty()).then(|| clip(&label.text));
-                if k == 0 {
-                    LabeledSpan::new_primary_with_span(text, place)
-                } else {
-                    LabeledSpan::new_with_span(text, place)
-                }
-            })
-            .collect();
-        Excerpt { name: source.name.clone(), text: keep, labels }
+        let labels = d.labels.iter().zip(marks).enumerate().map(|(k, (label, mark))| {
+            let text = (!label.text.is_empty()).then(|| match width {
+                Some(_) => wrap(&clip(&label.text), room.saturating_sub(mark.column + GUTTER).max(MIN_ROOM)),
+                None => clip(&label.text),
+            });
+            let place = (mark.start, mark.length);
+            if k == 0 {
+                LabeledSpan::new_primary_with_span(text, place)
+            } else {
+                LabeledSpan::new_with_span(text, place)
+            }
+        });
+        Excerpt { name: source.name.clone(), labels: labels.collect(), text: keep }
     }
 }
 
-/// What to keep of the line `offset..end`: the marked place with as much around it as fits.
-fn window(text: &str, offset: usize, end: usize, marked: &[&(usize, usize)]) -> (usize, usize) {
-    let (start, stop) = marked.first().map_or((offset, offset), |&&(a, b)| (a, b));
-    let length = (stop - start).min(MAX_LINE / 2);
-    let before = (MAX_LINE - length) / 2;
-    let from = floor(text, start.saturating_sub(before).max(offset));
-    let to = floor(text, (from + MAX_LINE).min(end));
+/// Columns that a text takes on the screen.
+fn columns(text: &str) -> usize {
+    text.trim_end_matches(['\n', '\r']).chars().map(|c| if c == '\t' { TAB } else { 1 }).sum()
+}
+
+/// What to keep of the line `offset..end` in so much room: all marked places if they fit, else the first one, with what is before and
+/// behind it.
+fn window(text: &str, (offset, end): (usize, usize), marked: &[(usize, usize)], room: usize) -> (usize, usize) {
+    // a dot for what is left out on each side
+    let room = room - 2;
+    let fits = |from: usize, to: usize| columns(&text[from..to]) <= room;
+    let all = marked.iter().fold(None, |all: Option<(usize, usize)>, &(a, b)| {
+        Some(all.map_or((a, b.min(end)), |(start, stop)| (start.min(a), stop.max(b.min(end)))))
+    });
+    let primary = marked.first().copied().unwrap_or((offset, offset));
+    let (start, stop) = all.filter(|&(a, b)| fits(a, b)).unwrap_or(primary);
+    let mut stop = floor(text, stop.min(end));
+    while !fits(start, stop) {
+        stop = floor(text, stop - 1);
+    }
+    // a third of what is left goes before it
+    let before = (room - columns(&text[start..stop])) / 3;
+    let back = text[offset..start].char_indices().rev().map(|(k, _)| offset + k);
+    let from = back.take_while(|&k| columns(&text[k..start]) <= before).last().unwrap_or(start);
+    let mut to = stop;
+    for (k, c) in text[stop..end].char_indices() {
+        if !fits(from, stop + k + c.len_utf8()) {
+            break;
+        }
+        to = stop + k + c.len_utf8();
+    }
     (from, to)
+}
+
+/// The text in lines of so many columns, broken between words.
+fn wrap(text: &str, room: usize) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut used = 0;
+    for word in text.split(' ') {
+        let width = columns(word);
+        if used > 0 {
+            let breaks = used + 1 + width > room;
+            out.push(if breaks { '\n' } else { ' ' });
+            used = if breaks { 0 } else { used + 1 };
+        }
+        out.push_str(word);
+        used += width;
+    }
+    out
 }
 
 /// Longest name or term repeated in a sentence, in characters.
@@ -120,11 +180,38 @@ fn floor(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// Line and column (in characters) of a byte, both from 1.
+/// Line and column of a byte, both from 1; columns count Unicode scalar values, a tab as one.
 pub fn position(text: &str, at: usize) -> (usize, usize) {
     let at = floor(text, at.min(text.len()));
     let before = &text[..at];
     let line = before.bytes().filter(|&b| b == b'\n').count() + 1;
     let start = before.rfind('\n').map_or(0, |k| k + 1);
     (line, before[start..].chars().count() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{columns, window, wrap};
+
+    #[test]
+    fn a_long_line_is_cut_around_what_is_marked() {
+        let text = "aaaa bbbb cccc dddd eeee ffff gggg\n";
+        let cut = |marked: &[(usize, usize)], room: usize| {
+            let (from, to) = window(text, (0, text.len()), marked, room);
+            assert!(columns(&text[from..to]) + 2 <= room, "{from} {to}");
+            text[from..to].to_string()
+        };
+        assert!(cut(&[(15, 19)], 20).contains("dddd"));
+        let both = cut(&[(25, 29), (15, 19)], 20);
+        assert!(both.contains("dddd") && both.contains("ffff"), "{both}");
+        assert!(cut(&[(25, 29), (0, 4)], 20).contains("ffff"), "the primary place, where not all fit");
+        assert_eq!(cut(&[(0, 34)], 16), "aaaa bbbb cccc");
+        assert_eq!(cut(&[], 16), "aaaa bbbb cccc");
+    }
+
+    #[test]
+    fn labels_break_between_words() {
+        assert_eq!(wrap("this is -4.2e13 here", 8), "this is\n-4.2e13\nhere");
+        assert_eq!(wrap("incomprehensible", 4), "incomprehensible");
+    }
 }

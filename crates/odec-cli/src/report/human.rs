@@ -11,12 +11,19 @@ use super::excerpt::{Excerpt, clip, position};
 
 /// Width of messages that do not go to a terminal, so that they are the same everywhere.
 const PLAIN_WIDTH: usize = 100;
+/// Narrowest width that is wrapped to.
+const MIN_WIDTH: usize = 40;
 /// Widest message on a terminal: longer lines are hard to read.
 const MAX_WIDTH: usize = 110;
 
 /// With the source and every place involved.
 pub fn full(source: Option<&Source>, d: &Diagnostic, color: bool, terminal: bool) -> String {
-    let excerpt = source.filter(|_| !d.labels.is_empty()).map(|s| Excerpt::of(s, d));
+    within(source, d, color, terminal.then(|| console_width().clamp(MIN_WIDTH, MAX_WIDTH)))
+}
+
+/// The same for a terminal of this width, or for none.
+fn within(source: Option<&Source>, d: &Diagnostic, color: bool, width: Option<usize>) -> String {
+    let excerpt = source.filter(|_| !d.labels.is_empty()).map(|s| Excerpt::of(s, d, width));
     let shown = Shown {
         diagnostic: d,
         headline: if color { format!("\x1b[1m{}\x1b[0m", clip(&d.headline)) } else { clip(&d.headline) },
@@ -24,12 +31,11 @@ pub fn full(source: Option<&Source>, d: &Diagnostic, color: bool, terminal: bool
         source: excerpt.as_ref().map(|e| NamedSource::new(e.name.clone(), e.text.clone())),
         labels: excerpt.map(|e| e.labels).unwrap_or_default(),
     };
-    let width = if terminal { console_width().clamp(40, MAX_WIDTH) } else { PLAIN_WIDTH };
     let styles = if color { styles(d) } else { ThemeStyles::none() };
     let theme = GraphicalTheme { characters: ThemeCharacters::unicode(), styles };
     let mut out = String::new();
     let handler = GraphicalReportHandler::new_themed(theme)
-        .with_width(width)
+        .with_width(width.unwrap_or(PLAIN_WIDTH))
         .with_links(false)
         .without_syntax_highlighting()
         .without_cause_chain()
@@ -37,8 +43,21 @@ pub fn full(source: Option<&Source>, d: &Diagnostic, color: bool, terminal: bool
     if handler.render_report(&mut out, &shown).is_err() {
         out = format!("{}\n", clip(&d.headline));
     }
+    if let (Some(source), Some(span)) = (source, d.span()) {
+        out = placed(&out, &source.name, position(&source.text, span.start as usize));
+    }
     // miette leaves a blank line between code and headline; one message is one block
     out.replacen("\n\n", "\n", 1) + "\n"
+}
+
+/// With line and column of the primary place after the name of the file: miette counts bytes, and in a text whose long lines are cut.
+fn placed(out: &str, name: &str, (line, column): (usize, usize)) -> String {
+    let mark = format!("[{name}:");
+    let found = out.find(&mark).and_then(|at| Some((at + mark.len(), at + out[at..].find(']')?)));
+    match found {
+        Some((from, to)) if from <= to => format!("{}{line}:{column}{}", &out[..from], &out[to..]),
+        _ => out.to_string(),
+    }
 }
 
 /// The primary place in red, the others in blue; labels are drawn in the order of the text.
@@ -149,5 +168,65 @@ impl miette::Diagnostic for Shown<'_> {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         (!self.labels.is_empty()).then(|| Box::new(self.labels.iter().cloned()) as Box<dyn Iterator<Item = _>>)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use odec_ir::Span;
+    use odec_lang::diagnostic::Diagnostic;
+    use odec_lang::source::Source;
+
+    use super::within;
+
+    const TEXT: &str = "state x = 1, y = 2\n\
+        x' = -k_on*x*y + k_off*(total - x) + first_inflow*exp(-t/time_constant) + second_inflow*sqrt(y - threshold)\n\
+        y' = -µ*y # mü\tend\n";
+
+    fn span(of: &str) -> Span {
+        let start = TEXT.find(of).expect("it is there");
+        Span { file: 0, start: start as u32, end: (start + of.len()) as u32 }
+    }
+
+    fn message() -> Diagnostic {
+        Diagnostic::error("E0601", "`x'` has no finite value at t = 3.25: the argument of a square root has become negative")
+            .label(span("sqrt(y - threshold)"), "this is NaN, which no equation can go on from, whatever comes later")
+            .label(span("y - threshold"), "y - threshold = -0.25")
+            .help("a square root needs an argument of at least 0: is a sign wrong, or has a state gone below 0?")
+    }
+
+    #[test]
+    fn lines_fit_the_terminal_and_underlines_stay_below_what_they_mark() {
+        let source = Source::new("model.ode", TEXT);
+        for width in [60, 80, 100] {
+            let text = within(Some(&source), &message(), false, Some(width));
+            let lines: Vec<Vec<char>> = text.lines().map(|line| line.chars().collect()).collect();
+            assert!(lines.iter().all(|line| line.len() <= width), "{width}:\n{text}");
+            let at = lines.iter().position(|line| line.iter().collect::<String>().contains("sqrt(")).expect("the line");
+            let marked: String =
+                lines[at].iter().zip(&lines[at + 1]).filter(|(_, mark)| "─┬".contains(**mark)).map(|(c, _)| *c).collect();
+            assert_eq!(marked, "sqrt(y - threshold)", "{width}:\n{text}");
+            assert!(text.contains("threshold = -0.25"), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_primary_place_is_red_the_others_are_blue_and_the_headline_is_bold() {
+        let source = Source::new("model.ode", TEXT);
+        let text = within(Some(&source), &message(), true, Some(100));
+        assert!(text.contains("\u{1b}[1m`x'` has no finite value"), "{text:?}");
+        let of = |label: &str| {
+            let end = text.find(label).expect("the label");
+            text[..end].rfind("\u{1b}[3").map(|at| text[at..at + 5].to_string())
+        };
+        assert_eq!(of("this is NaN").as_deref(), Some("\u{1b}[31m"), "{text:?}");
+        assert_eq!(of("y - threshold = -0.25").as_deref(), Some("\u{1b}[34m"), "{text:?}");
+    }
+
+    #[test]
+    fn columns_count_characters_and_a_tab_as_one() {
+        let source = Source::new("model.ode", TEXT);
+        let d = Diagnostic::error("E0106", "wrong").label(span("end"), "here");
+        assert!(within(Some(&source), &d, false, None).contains("[model.ode:3:16]"));
     }
 }

@@ -13,7 +13,7 @@ struct Place {
     /// Bytes of the file.
     start: u32,
     end: u32,
-    /// From 1; columns count characters.
+    /// From 1; columns count Unicode scalar values, a tab as one.
     line: usize,
     column: usize,
     end_line: usize,
@@ -34,7 +34,8 @@ struct Fix<'a> {
     #[serde(flatten)]
     place: Place,
     replacement: &'a str,
-    /// `machine-applicable`: a tool may make it unseen. All fixes of a message are made together.
+    /// `machine-applicable`: it was tried, and a tool may make it unseen. `maybe-incorrect`: somebody should look. All fixes of a
+    /// message are made together.
     applicability: &'static str,
 }
 
@@ -49,6 +50,24 @@ struct Message<'a> {
     /// The page of the code, from the root of the documentation.
     url: String,
     fixes: Vec<Fix<'a>>,
+    /// Time and state where the run met it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    t: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    values: Vec<Value<'a>>,
+}
+
+/// A state; null where it is no finite number.
+#[derive(Serialize)]
+struct Value<'a> {
+    name: &'a str,
+    value: f64,
+}
+
+impl Value<'_> {
+    fn of((name, value): &(String, f64)) -> Value<'_> {
+        Value { name, value: *value }
+    }
 }
 
 /// One line with its end.
@@ -59,6 +78,7 @@ pub fn line(source: Option<&Source>, d: &Diagnostic) -> String {
         let (end_line, end_column) = position(text, span.end as usize);
         Place { start: span.start, end: span.end, line, column, end_line, end_column }
     };
+    let applicability = if d.fixes_tried { "machine-applicable" } else { "maybe-incorrect" };
     let message = Message {
         code: d.code.code,
         severity: word(d.severity),
@@ -75,9 +95,11 @@ pub fn line(source: Option<&Source>, d: &Diagnostic) -> String {
         fixes: d
             .fixes
             .iter()
-            .map(|f| Fix { place: place(f.span), replacement: &f.text, applicability: "machine-applicable" })
+            .map(|f| Fix { place: place(f.span), replacement: &f.text, applicability })
             .collect(),
+        t: d.moment.as_ref().map(|moment| moment.t),
+        values: d.moment.as_ref().map_or(&[][..], |moment| &moment.values).iter().map(Value::of).collect(),
     };
-    // strings and integers only: serialisation cannot fail
+    // strings and numbers only: serialisation cannot fail
     serde_json::to_string(&message).unwrap_or_default() + "\n"
 }

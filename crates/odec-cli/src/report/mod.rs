@@ -14,6 +14,36 @@ use crate::args::{ColorChoice, Common, MessageFormat};
 /// Diagnostics shown in full; more are counted. Past the first few they mostly repeat each other.
 const MAX_SHOWN: usize = 20;
 
+/// Warnings that say nothing of the rows: of names, comments and promises.
+const ASIDE: [&str; 6] = ["W0101", "W0201", "W0202", "W0401", "W0403", "W0505"];
+
+/// Which messages are shown with their source; the others are shown in one line. Errors always are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// All of them.
+    Full,
+    /// Warnings that bear on the rows of a run.
+    ForRows,
+    /// None.
+    Short,
+}
+
+impl From<bool> for Detail {
+    fn from(full: bool) -> Detail {
+        if full { Detail::Full } else { Detail::Short }
+    }
+}
+
+impl Detail {
+    fn shows(self, d: &Diagnostic) -> bool {
+        match (d.severity, self) {
+            (Severity::Error, _) | (_, Detail::Full) => true,
+            (Severity::Warning, Detail::ForRows) => !ASIDE.contains(&d.code.code),
+            _ => false,
+        }
+    }
+}
+
 /// Where and how messages go.
 #[derive(Clone, Copy, Debug)]
 pub struct Reporter {
@@ -62,9 +92,9 @@ impl Reporter {
         Paint(self.color && std::io::stdout().is_terminal())
     }
 
-    /// Writes diagnostics with their source. Errors are shown in full; warnings and notes too if `full`, else in one
-    /// line each.
-    pub fn diagnostics(&self, source: Option<&Source>, list: &[Diagnostic], full: bool) {
+    /// Writes diagnostics, with their source where `detail` says so.
+    pub fn diagnostics(&self, source: Option<&Source>, list: &[Diagnostic], detail: impl Into<Detail>) {
+        let detail = detail.into();
         let mut text = String::new();
         let mut shown = 0;
         for d in list {
@@ -79,7 +109,7 @@ impl Reporter {
                     if shown > MAX_SHOWN {
                         continue;
                     }
-                    if full || d.severity == Severity::Error {
+                    if detail.shows(d) {
                         text.push_str(&human::full(source, d, self.color, self.terminal));
                     } else {
                         text.push_str(&human::short(source, d, self.paint()));

@@ -35,8 +35,17 @@ pub struct Fix {
     pub text: String,
 }
 
+/// The instant of a run that a diagnostic is about, for tools; its sentences say the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moment {
+    /// The independent variable.
+    pub t: f64,
+    /// States by name, the first ones of many.
+    pub values: Vec<(String, f64)>,
+}
+
 /// One mistake. The first label is the primary place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
     /// Its row in the table of codes: name, class, page.
     pub code: &'static Code,
@@ -50,11 +59,24 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// The text to type, where it is certain enough to be applied by a tool.
     pub fixes: Vec<Fix>,
+    /// The fixes were applied, and the text was better afterwards.
+    pub fixes_tried: bool,
+    /// Where in a run it was met.
+    pub moment: Option<Box<Moment>>,
 }
 
 impl Diagnostic {
     fn new(severity: Severity, code: &'static Code, headline: impl Into<String>) -> Diagnostic {
-        Diagnostic { code, severity, headline: headline.into(), labels: Vec::new(), help: None, fixes: Vec::new() }
+        Diagnostic {
+            code,
+            severity,
+            headline: headline.into(),
+            labels: Vec::new(),
+            help: None,
+            fixes: Vec::new(),
+            fixes_tried: false,
+            moment: None,
+        }
     }
 
     /// An error without places.
@@ -87,6 +109,12 @@ impl Diagnostic {
     /// Adds a replacement that is certain enough to be applied by a tool.
     pub fn fix(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
         self.fixes.push(Fix { span, text: text.into() });
+        self
+    }
+
+    /// Says where in a run it was met.
+    pub fn at(mut self, t: f64, values: Vec<(String, f64)>) -> Diagnostic {
+        self.moment = Some(Box::new(Moment { t, values }));
         self
     }
 

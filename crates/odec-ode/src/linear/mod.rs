@@ -36,7 +36,7 @@ mod triangle;
 
 pub use assembled::Assembled;
 pub use choice::{
-    COMPILED, Kind, LONG, Linear, LinearReport, MAX_COMPILED, MAX_DENSE, MAX_FILL, Misfit, NARROW, SMALL,
+    ANALYSED, COMPILED, Kind, LONG, Linear, LinearReport, MAX_COMPILED, MAX_DENSE, MAX_FILL, Misfit, NARROW, SMALL,
     SPARSE_DENSITY,
 };
 pub use dense::Dense;

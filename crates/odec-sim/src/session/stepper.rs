@@ -1,13 +1,20 @@
 //! A run that its host steps: on to a time, values set from outside, on to the next time.
+//!
+//! The solver makes its own steps, usually past the time that the host asks for, and the state there comes from the step
+//! as a row of a run does. So the times that are asked for change no step: a run in frames is the run in one go. Only a
+//! value that the host changes makes the solver go back to that time and take up again from there.
 
-use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::diagnostic::{Class, Diagnostic, codes};
 use odec_lang::model::Overrides;
-use odec_ode::problem::{Problem, Samples, Sink, SolveError};
+use odec_ode::problem::{Problem, Refusal, SolveError};
+use odec_ode::runner::Ahead;
+use odec_ode::system::{Mass, System};
 use odec_ode::{Runner, Stats};
 
 use super::{Error, Loaded};
 use crate::bind::Bound;
 use crate::blame;
+use crate::choices::Choices;
 use crate::quantities::{Chosen, Quantities};
 use crate::sample::Derivatives;
 
@@ -18,18 +25,23 @@ pub struct Stepper {
     parameters: Quantities,
     outputs: Quantities,
     runner: Runner,
+    /// The end that the model or the host's choices name; the start where they name none.
+    end: f64,
+    /// Where the run that the runner is at goes to; `None` before the first step, and where it has to begin again.
+    heading: Option<Heading>,
+    /// A value was set since the last step.
+    changed: bool,
     t: f64,
     y: Vec<f64>,
-    stats: Stats,
+    /// Counts of the runs before that of the runner.
+    before: Stats,
 }
 
-/// A step that is taken leaves nothing but the state.
-struct Nothing;
-
-impl Sink for Nothing {
-    fn row(&mut self, _: f64, _: &[f64]) -> std::ops::ControlFlow<()> {
-        std::ops::ControlFlow::Continue(())
-    }
+/// Where a run goes to.
+#[derive(Clone, Copy)]
+struct Heading {
+    t_end: f64,
+    forward: bool,
 }
 
 /// Where a value is.
@@ -51,9 +63,21 @@ impl Stepper {
                 return Err(Error::new(None, vec![blame::refused(&refusal, &bound)]));
             }
         };
-        let Problem { t0, ref y0, .. } = bound.problem;
+        let Problem { t0, t_end: end, ref y0 } = bound.problem;
         let (t, y) = (t0, y0.clone());
-        Ok(Stepper { loaded, bound, parameters, outputs, runner, t, y, stats: Stats::default() })
+        Ok(Stepper {
+            loaded,
+            bound,
+            parameters,
+            outputs,
+            runner,
+            end,
+            heading: None,
+            changed: false,
+            t,
+            y,
+            before: Stats::default(),
+        })
     }
 
     /// The time that is reached.
@@ -66,36 +90,80 @@ impl Stepper {
         &self.y
     }
 
-    /// What it cost so far.
+    /// What it cost so far, steps beyond the time reached included.
     pub fn stats(&self) -> Stats {
-        self.stats
+        let mut stats = self.before;
+        stats.add(self.runner.stats());
+        stats
     }
 
-    /// Goes on to a time, exactly.
+    /// Goes on to a time, exactly; also backwards. The budget of steps holds for each call.
     ///
     /// # Errors
-    /// A run that fails. It stands at the last accepted step then, and may go on from there with other values.
+    /// A time that is not finite; a run that fails. It stands at the last accepted step then, and may go on from there with
+    /// other values.
     pub fn advance_to(&mut self, t: f64) -> Result<(), Error> {
         if t == self.t {
             return Ok(());
         }
-        let problem = Problem { t0: self.t, t_end: t, y0: self.y.clone() };
-        let samples = Samples::Times(vec![]);
-        match self.runner.run(&self.bound.machine, &problem, &samples, &mut Nothing) {
-            Ok(outcome) => {
-                (self.t, self.y) = (outcome.t, outcome.y);
-                self.stats.add(&outcome.stats);
-                Ok(())
-            }
-            Err(SolveError::Refused(refusal)) => Err(self.error(blame::refused(&refusal, &self.bound))),
-            Err(SolveError::Failed(failure)) => {
+        if !t.is_finite() {
+            let refusal = Refusal::BadOption(format!("the model cannot be stepped to the time {t:?}"));
+            return Err(self.error(blame::refused(&refusal, &self.bound)));
+        }
+        self.reach(t).map_err(|why| match why {
+            SolveError::Refused(refusal) => self.error(blame::refused(&refusal, &self.bound)),
+            SolveError::Failed(failure) => {
                 self.bound.problem.t_end = t;
-                let d = blame::failed(self.loaded.model(), self.loaded.source(), &self.bound, &failure);
-                (self.t, self.y) = (failure.t, failure.y);
-                self.stats.add(&failure.stats);
-                Err(self.error(d))
+                self.error(blame::failed(self.loaded.model(), self.loaded.source(), &self.bound, &failure))
+            }
+        })
+    }
+
+    /// Goes on to a finite time that is not the one reached.
+    fn reach(&mut self, t: f64) -> Result<(), SolveError> {
+        let forward = t > self.t;
+        self.runner.renew_budget();
+        match self.heading {
+            Some(Heading { t_end, forward: same }) if same == forward => {
+                if self.changed {
+                    self.runner.resume_at(&self.bound.machine, self.t, &self.y)?;
+                }
+                if (t > t_end) == forward && t != t_end {
+                    let t_end = f64::INFINITY.copysign(t - self.t);
+                    self.runner.extend(t_end)?;
+                    self.heading = Some(Heading { t_end, forward });
+                }
+            }
+            _ => self.begin(t)?,
+        }
+        self.changed = false;
+        let ahead = Ahead { stop: None, sample: Some(t) };
+        while self.runner.time() != t && (self.runner.time() < t) == forward {
+            if let Err(why) = self.runner.advance(&self.bound.machine, ahead) {
+                self.t = self.runner.time();
+                self.y.copy_from_slice(self.runner.state());
+                return Err(why);
             }
         }
+        self.runner.sample(&self.bound.machine, t, &mut self.y);
+        self.t = t;
+        Ok(())
+    }
+
+    /// Begins a run at the time and state reached, towards a time: to the end that is known, or without an end.
+    fn begin(&mut self, t: f64) -> Result<(), SolveError> {
+        let inside = (self.end - t) * (t - self.t) >= 0.0;
+        let t_end = if inside { self.end } else { f64::INFINITY.copysign(t - self.t) };
+        let problem = Problem { t0: self.t, t_end, y0: self.y.clone() };
+        let stats = self.stats();
+        self.heading = None;
+        let begun = self.runner.begin(&self.bound.machine, &problem);
+        if !matches!(begun, Err(SolveError::Refused(_))) {
+            self.before = stats;
+        }
+        begun?;
+        self.heading = Some(Heading { t_end, forward: t > self.t });
+        Ok(())
     }
 
     /// Goes on by a time.
@@ -125,7 +193,7 @@ impl Stepper {
         }
     }
 
-    /// Gives a parameter or a state another value from here on.
+    /// Gives a parameter or a state another value from here on. The value that it has already changes nothing.
     ///
     /// # Errors
     /// A name that is neither, a value that is not finite or out of the bounds that the model gives.
@@ -136,12 +204,22 @@ impl Stepper {
         }
         match self.place(name)? {
             Place::State(k) => {
+                self.changed |= self.y[k] != value;
                 self.y[k] = value;
                 Ok(())
             }
             Place::Parameter(k) => {
                 self.check_bounds(name, value)?;
+                if self.bound.machine.parameters()[k] == value {
+                    return Ok(());
+                }
+                let before = constant_mass(&self.bound);
                 let changed = self.bound.machine.change(|p| p[k] = value);
+                self.changed = true;
+                if before != constant_mass(&self.bound) {
+                    // solvers take a constant mass matrix once
+                    self.heading = None;
+                }
                 changed.map_err(|unfit| self.error(blame::not_compiled(&unfit, Some(self.bound.machine.program()))))
             }
             Place::Time | Place::Output(_) => {
@@ -159,7 +237,7 @@ impl Stepper {
         }
         let overrides = Overrides { values: vec![(name.to_string(), value)], ..Overrides::default() };
         let result = model.values(&overrides).map(drop);
-        result.map_err(|list| Error { class: odec_lang::diagnostic::Class::Usage, ..self.errors(list) })
+        result.map_err(|list| Error { class: Class::Usage, ..self.errors(list) })
     }
 
     fn place(&self, name: &str) -> Result<Place, Error> {
@@ -195,6 +273,14 @@ impl Stepper {
     }
 
     fn errors(&self, list: Vec<Diagnostic>) -> Error {
-        self.loaded.error(&crate::choices::Choices::default(), list)
+        self.loaded.error(&Choices::default(), list)
+    }
+}
+
+/// Values of the mass matrix, where it is constant.
+fn constant_mass(bound: &Bound) -> Option<Vec<f64>> {
+    match bound.machine.mass() {
+        Mass::Constant(_, values) => Some(values.to_vec()),
+        Mass::Identity | Mass::StateDependent { .. } => None,
     }
 }

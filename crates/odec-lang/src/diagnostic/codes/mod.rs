@@ -37,7 +37,7 @@ macro_rules! rows {
                 code: stringify!($code),
                 class: Class::$class,
                 title: $title,
-                page: include_str!(concat!("../../../../../docs/errors/", stringify!($code), ".md")),
+                page: include_str!(concat!("../../../errors/", stringify!($code), ".md")),
             };
         )*
         pub(super) static ROWS: &[&Code] = &[$(&$code),*];

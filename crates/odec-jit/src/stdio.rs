@@ -1,0 +1,39 @@
+//! Whether standard output was there when the process began. The runtime of Rust opens `/dev/null` in place of a closed one before
+//! `main`, and rows would vanish there without an error. So this looks before that runtime does, which takes `unsafe`, and is
+//! here for this reason alone.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// True where standard output was closed when the process began; false where nobody can tell (other systems than Linux and macOS).
+pub fn stdout_was_closed() -> bool {
+    CLOSED.load(Ordering::Relaxed)
+}
+
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod before_main {
+    use super::{CLOSED, Ordering};
+
+    /// The descriptor of standard output (POSIX.1, `unistd.h`).
+    const STDOUT: i32 = 1;
+    /// Command of `fcntl` that reads the flags of a descriptor.
+    const F_GETFD: i32 = 1;
+
+    unsafe extern "C" {
+        fn fcntl(descriptor: i32, command: i32, ...) -> i32;
+    }
+
+    extern "C" fn look() {
+        // SAFETY: with F_GETFD, fcntl takes no further argument and changes nothing; for a closed descriptor it returns -1.
+        let flags = unsafe { fcntl(STDOUT, F_GETFD) };
+        CLOSED.store(flags == -1, Ordering::Relaxed);
+    }
+
+    // SAFETY: the loader calls the functions of this section, one after the other, before `main`; `look` needs nothing that the
+    // runtime sets up, and the arguments that glibc passes are not looked at.
+    #[used]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
+    #[cfg_attr(target_os = "macos", unsafe(link_section = "__DATA,__mod_init_func"))]
+    static LOOK: extern "C" fn() = look;
+}

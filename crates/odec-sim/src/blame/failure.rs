@@ -1,0 +1,230 @@
+//! A run that failed: which equation, which term, at which time and state, and what to try.
+
+use odec_lang::blame::{Blame, By, Point, What, blame};
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::model::Model;
+use odec_lang::source::Source;
+use odec_ode::problem::{Cause, Failure};
+
+use super::{MAX_VALUES, Names, advice, in_order, number, with_equation, with_state, with_term};
+use crate::bind::Bound;
+
+/// Factor on an absolute tolerance that lets a quantity become negative.
+const FINER: f64 = 1e-6;
+
+/// A run that failed.
+pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) -> Diagnostic {
+    let (t, y) = match &failure.at {
+        Some((t, y)) => (*t, y.as_slice()),
+        None => (failure.t, failure.y.as_slice()),
+    };
+    let when = format!("at {} = {}", model.time.name, number(t));
+    let told = Failed { model, source, bound, failure, names: Names { bound }, t, y, when };
+    let shown = bound.states.places().take(MAX_VALUES);
+    let values = shown.filter_map(|k| Some((bound.states.name(k), *y.get(k)?))).collect();
+    with_state(told.diagnostic(), model, bound, failure).at(t, values)
+}
+
+/// What is known of a failure.
+struct Failed<'a> {
+    model: &'a Model,
+    source: &'a Source,
+    bound: &'a Bound,
+    failure: &'a Failure,
+    names: Names<'a>,
+    /// Time and state at which it was met.
+    t: f64,
+    y: &'a [f64],
+    when: String,
+}
+
+impl Failed<'_> {
+    fn diagnostic(&self) -> Diagnostic {
+        let when = &self.when;
+        match self.failure.cause {
+            Cause::NonFiniteRhs { row } => self.no_value(row),
+            Cause::NoSeries { row } => self.no_series(row),
+            Cause::NonFiniteJacobian { row, col } => self.no_derivative(row, Some(col)),
+            Cause::NonFiniteTimeDerivative { row } => self.no_derivative(row, None),
+            Cause::NonFiniteMass { row } => self.no_factor(row),
+            Cause::SingularMass { row } => self.dependent(row),
+            Cause::StepCollapsed { row, error } => self.collapsed(row, error),
+            Cause::NewtonFailed { row } => self.unsolved(row),
+            Cause::Singular { col } => self.undetermined(col),
+            Cause::TooManySteps { budget } => self.exhausted(budget),
+            Cause::NonFiniteState { row } => self.unbounded(row),
+            Cause::Fatal => Diagnostic::error(&codes::E0601, format!("the model cannot be evaluated {when}")),
+            Cause::Internal { what } => {
+                let headline = format!("{what}, by `{}` {when}", self.bound.choice.method.name);
+                Diagnostic::error(&codes::E0900, headline)
+                    .help("this is a bug in odec: `odec explain E0900` says what to report")
+            }
+        }
+    }
+
+    fn search(&self, what: What) -> Option<Blame> {
+        let y = in_order(self.bound, self.y);
+        blame(self.model, self.source, what, Point { t: self.t, y: &y, values: &self.bound.values })
+    }
+
+    /// With the term that has no finite value; `help` where the term does not tell.
+    fn by_term(&self, d: Diagnostic, what: What, row: usize, help: &str) -> Diagnostic {
+        match self.search(what) {
+            Some(blame) => with_term(d, &blame).help(advice(&blame).unwrap_or(help)),
+            None => self.by_equation(d, row, &format!("this gives `{}`", self.names.rate(row))).help(help),
+        }
+    }
+
+    fn by_equation(&self, d: Diagnostic, row: usize, text: &str) -> Diagnostic {
+        with_equation(d, self.model, &self.names, row, text)
+    }
+
+    fn no_value(&self, row: usize) -> Diagnostic {
+        let headline = format!("`{}` has no finite value {}", self.names.rate(row), self.when);
+        let help = "bound its terms, correct the parameters, or start elsewhere";
+        self.by_term(Diagnostic::error(&codes::E0601, headline), What::Row(self.names.rank(row)), row, help)
+    }
+
+    fn no_series(&self, row: usize) -> Diagnostic {
+        let (rate, when) = (self.names.rate(row), &self.when);
+        let headline = format!(
+            "the solution has no Taylor series {when}: `{rate}` has a value there, but no derivative along the solution"
+        );
+        self.by_equation(Diagnostic::error(&codes::E0622, headline), row, &format!("this gives `{rate}`"))
+            .help("a method that needs no series: `--method auto` or `--method vern7`; or start off this point")
+    }
+
+    /// The derivative by a state, or by time.
+    fn no_derivative(&self, row: usize, col: Option<usize>) -> Diagnostic {
+        let (rate, rank) = (self.names.rate(row), self.names.rank(row));
+        let (code, by, what, help) = match col {
+            Some(col) => (
+                &codes::E0602,
+                self.names.state(col),
+                By::State(self.names.rank(col)),
+                "a method that needs no derivative: `--method dopri5`; or start off the singular point",
+            ),
+            None => (
+                &codes::E0603,
+                self.model.time.name.clone(),
+                By::Time,
+                "a method that does not need it: `--method bdf`; or start a little later",
+            ),
+        };
+        let headline = format!("the derivative of `{rate}` by `{by}` has no finite value {}", self.when);
+        self.by_term(Diagnostic::error(code, headline), What::Slope(rank, what), row, help)
+    }
+
+    fn no_factor(&self, row: usize) -> Diagnostic {
+        let headline =
+            format!("a factor in the equation of `{}` has no finite value {}", self.names.rate(row), self.when);
+        let label = "a factor of a derivative here, or the derivative of one";
+        self.by_equation(Diagnostic::error(&codes::E0601, headline), row, label)
+            .help("bound the factors, correct the parameters, or start elsewhere")
+    }
+
+    fn dependent(&self, row: usize) -> Diagnostic {
+        let (method, rate) = (self.bound.choice.method.name, self.names.rate(row));
+        let headline =
+            format!("`{method}` needs every derivative, and the equations do not give `{rate}` {}", self.when);
+        self.by_equation(Diagnostic::error(&codes::E0619, headline), row, "").help(
+            "the factors of the derivatives vanish, or depend on one another: an implicit method solves them together: \
+             `--method bdf`",
+        )
+    }
+
+    fn collapsed(&self, row: usize, error: f64) -> Diagnostic {
+        let (state, when) = (self.names.state(row), &self.when);
+        let step = number(self.failure.h);
+        let headline = format!("the step fell to {step} {when}: the error of `{state}` stays too large");
+        let d = Diagnostic::error(&codes::E0604, headline);
+        let d = self.by_equation(d, row, &format!("`{state}`: largest error"));
+        if let Some(help) = self.fell_below_zero(row) {
+            return d.help(help);
+        }
+        let error =
+            if error.is_finite() { format!("{} times the tolerance", number(error)) } else { "infinite".into() };
+        d.help(format!(
+            "its error is {error} however small the step: `{state}` may blow up or jump here; look at the last rows, or \
+             end the run before {} = {}",
+            self.model.time.name,
+            number(self.t)
+        ))
+    }
+
+    /// What to do about a quantity that fell below zero, the one in question first; velocities and positions may.
+    fn fell_below_zero(&self, row: usize) -> Option<String> {
+        let (y0, options) = (&self.bound.problem.y0, &self.bound.options);
+        let atol = |k: usize| options.atol.get(k).or(options.atol.first()).copied().unwrap_or(0.0);
+        let first = 2 * self.bound.machine.layout().second;
+        let fell = |k: &usize| *k >= first && self.failure.y[*k] < 0.0 && y0[*k] >= 0.0 && atol(*k) > 0.0;
+        let k = std::iter::once(row).chain(0..y0.len()).find(fell)?;
+        let state = self.names.state(k);
+        Some(format!(
+            "`{state}` began at {} and is {} now: if it cannot be negative, its absolute tolerance of {} lets it be; try \
+             `--atol {state}={}`. Else something may blow up or jump here",
+            number(y0[k]),
+            number(self.failure.y[k]),
+            number(atol(k)),
+            number(atol(k) * FINER)
+        ))
+    }
+
+    fn unsolved(&self, row: usize) -> Diagnostic {
+        let (state, fixed) = (self.names.state(row), self.bound.options.fixed);
+        let size = if fixed { number(self.failure.h) } else { "any size".to_string() };
+        let headline = format!("the equations of an implicit step of {size} cannot be solved {}", self.when);
+        let d = Diagnostic::error(&codes::E0605, headline);
+        self.by_equation(d, row, &format!("`{state}` does not settle")).help(if fixed {
+            "a smaller step may do, or none, so that the error decides: `--step auto`"
+        } else {
+            "does the equation jump here? `--method rodas4` solves no equations by iteration"
+        })
+    }
+
+    fn undetermined(&self, col: usize) -> Diagnostic {
+        let (state, when) = (self.names.state(col), &self.when);
+        let headline = format!("the equations do not determine `{state}` {when}: the matrix of the step is singular");
+        let d = Diagnostic::error(&codes::E0606, headline);
+        self.by_equation(d, col, &format!("`{state}`: not determined")).help(if self.bound.options.fixed {
+            "another step size may do; else, does every highest derivative follow from the equations?"
+        } else {
+            "does every highest derivative follow from the equations, and does every state depend on its own?"
+        })
+    }
+
+    fn exhausted(&self, budget: u64) -> Diagnostic {
+        let (bound, time, when) = (self.bound, &self.model.time.name, &self.when);
+        let end = number(bound.problem.t_end);
+        let spent = if budget == 1 { "1 step is".to_string() } else { format!("{budget} steps are") };
+        let headline = format!("{spent} used up {when}, and {time} = {end} is not reached");
+        let d = Diagnostic::error(&codes::E0607, headline);
+        let d = match self.model.equations.as_slice() {
+            [first, .., last] => d.label(first.span.to(last.span), ""),
+            [only] => d.label(only.span, ""),
+            [] => d,
+        };
+        d.help(match (bound.options.fixed, bound.choice.method.structure.jacobian) {
+            _ if bound.options.max_step.is_some() => {
+                "let the steps be longer, `--max-step`, or allow more of them, `--max-steps`"
+            }
+            (true, _) => "take larger steps, end the run earlier, or allow more with `--max-steps`",
+            (_, false) => {
+                "if the model is stiff, an implicit method needs far fewer: `--method bdf`; or allow more with \
+                 `--max-steps`"
+            }
+            (_, true) => "allow more with `--max-steps`, or ask for less accuracy with `--rtol`",
+        })
+    }
+
+    fn unbounded(&self, row: usize) -> Diagnostic {
+        let (state, when, bound) = (self.names.state(row), &self.when, self.bound);
+        let d = Diagnostic::error(&codes::E0608, format!("`{state}` leaves the range of numbers {when}"));
+        let d = self.by_equation(d, row, "this grows without bound");
+        d.help(if bound.options.fixed && !bound.choice.method.structure.jacobian {
+            "the step may be too large for this method to be stable: make `--step` smaller, or use an implicit method"
+        } else {
+            "the solution grows beyond all numbers: end the run earlier, or correct the model"
+        })
+    }
+}

@@ -1,0 +1,133 @@
+//! How much memory a run takes: an estimate from sizes that are known before it begins, and a refusal where that is more than
+//! the host gives.
+
+use odec_ir::layout::Layout;
+use odec_lang::diagnostic::{Diagnostic, codes};
+
+use crate::bind::Bound;
+use crate::columns::Columns;
+
+/// Bytes of a number.
+const NUMBER: u64 = 8;
+/// Vectors as long as the state that a method, its step-size controller and its dense output hold: `auto` has an explicit and an
+/// implicit method at hand.
+const VECTORS: u64 = 60;
+/// Copies of parameters and tables: in the program, in the buffer of the kernels, and while they are read.
+const COPIES: u64 = 3;
+/// Bytes for each entry of the Jacobian: its place in the pattern, its position in the buffer, and its value, in J and in the
+/// iteration matrix.
+const ENTRY: u64 = 60;
+/// Bytes for each entry of the factors: its value and its row.
+const FACTOR: u64 = 12;
+/// Entries of the factors for each one of the matrix; a grid in two dimensions of a hundred thousand unknowns has about so many.
+const FILL: u64 = 8;
+/// Bytes that every process takes: its own code, the text of the model, machine code.
+const PROCESS: u64 = 30 << 20;
+
+/// What takes memory, with its bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Need {
+    parts: Vec<(String, u64)>,
+}
+
+impl Need {
+    /// Adds what takes some.
+    fn and(mut self, what: String, count: u64, each: u64) -> Need {
+        if count > 0 {
+            self.parts.push((what, count.saturating_mul(each)));
+        }
+        self
+    }
+
+    /// That of a run with these sizes.
+    pub(crate) fn of_sizes(layout: &Layout, columns: &Columns) -> Need {
+        let data = layout.p_len() as u64;
+        Need::default()
+            .and(format!("{} states", layout.n), layout.n as u64, VECTORS * NUMBER)
+            .and(format!("{data} values of parameters and tables"), data, COPIES * NUMBER)
+            .and("outputs and columns".to_string(), (layout.outputs_len() + columns.len()) as u64, COPIES * NUMBER)
+    }
+
+    /// That of a run of a bound model, matrices included.
+    pub fn of_run(bound: &Bound) -> Need {
+        let machine = &bound.machine;
+        let need = Need::of_sizes(machine.layout(), &bound.columns);
+        let implicit = bound.choice.needs.jacobian;
+        let entries = machine.jacobian_entries().filter(|_| implicit).unwrap_or(0) as u64;
+        // beyond this size an iteration is taken, whose factors have the pattern of the matrix
+        let fill = if machine.layout().n > odec_ode::linear::ANALYSED { 1 } else { FILL };
+        let factors = entries.saturating_mul(fill).min(odec_ode::linear::MAX_FILL);
+        need.and(format!("{entries} entries of the Jacobian"), entries, ENTRY)
+            .and(format!("about {factors} entries of its factors"), factors, FACTOR)
+    }
+
+    /// That of so many runs at a time, which keep so many rows until they can be written.
+    pub(crate) fn times(mut self, threads: u64, rows: u64, columns: u64) -> Need {
+        for (_, bytes) in &mut self.parts {
+            *bytes = bytes.saturating_mul(threads);
+        }
+        self.and(format!("{rows} rows that wait for their turn"), rows, columns.saturating_mul(NUMBER))
+    }
+
+    /// Bytes together.
+    pub fn total(&self) -> u64 {
+        self.parts.iter().fold(PROCESS, |sum, (_, bytes)| sum.saturating_add(*bytes))
+    }
+
+    /// Refuses what takes more than the budget; without a budget nothing is refused.
+    ///
+    /// # Errors
+    /// E0720.
+    pub fn within(&self, budget: Option<u64>) -> Result<(), Box<Diagnostic>> {
+        let total = self.total();
+        let Some(budget) = budget.filter(|budget| total > *budget) else { return Ok(()) };
+        let mut parts = self.parts.clone();
+        parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+        let shares: Vec<String> = parts.iter().take(2).map(|(what, n)| format!("{what}: {}", bytes(*n))).collect();
+        let headline =
+            format!("the run would take about {} of memory, and its budget is {}", bytes(total), bytes(budget));
+        let help = format!(
+            "{}; make the model smaller, or allow more: `--max-memory {}`",
+            shares.join(", "),
+            bytes(total.saturating_add(total / 4)).replace(' ', "")
+        );
+        Err(Box::new(Diagnostic::error(&codes::E0720, headline).help(help)))
+    }
+}
+
+/// Bytes with a unit, two digits or three.
+pub fn bytes(n: u64) -> String {
+    match n {
+        n if n < 10_000 => format!("{n} bytes"),
+        n if n < 10_000_000 => format!("{} kB", n.div_ceil(1_000)),
+        n if n < 10_000_000_000 => format!("{} MB", n.div_ceil(1_000_000)),
+        n => format!("{} GB", n.div_ceil(1_000_000_000)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Need, PROCESS, bytes};
+
+    #[test]
+    fn what_takes_more_than_the_budget_is_refused_with_what_takes_most() {
+        let need = Need::default().and("2 states".into(), 2, 1 << 30).and("3 rows".into(), 3, 8);
+        assert_eq!(need.total(), PROCESS + (2 << 30) + 24);
+        assert!(need.within(None).is_ok() && need.within(Some(3 << 30)).is_ok());
+        let refused = need.within(Some(1 << 30)).expect_err("too much");
+        assert_eq!(refused.code.code, "E0720");
+        assert!(refused.help.as_ref().is_some_and(|help| help.starts_with("2 states: 2148 MB, 3 rows")), "{refused:?}");
+        let many = Need::default().and("states".into(), u64::MAX, 8).times(4, 1, 1);
+        assert_eq!(many.total(), u64::MAX);
+        assert!(many.within(Some(1 << 40)).is_err());
+    }
+
+    #[test]
+    fn bytes_have_their_unit() {
+        let shown = [(0, "0 bytes"), (9_999, "9999 bytes"), (10_001, "11 kB"), (12_000_000, "12 MB")];
+        for (n, text) in shown {
+            assert_eq!(bytes(n), text);
+        }
+        assert_eq!(bytes(20_000_000_000), "20 GB");
+    }
+}

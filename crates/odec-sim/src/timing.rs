@@ -1,0 +1,127 @@
+//! What solving a model costs, method by method and tolerance by tolerance: time of the solution alone, counts, and the error
+//! reached. The host gives the clock.
+
+use std::ops::ControlFlow;
+
+use odec_ode::method::Method;
+use odec_ode::problem::{Options, Samples, Sink, SolveError, Stats};
+use odec_ode::{Runner, Stop};
+
+use crate::bind::Bound;
+use crate::compare::{self, End, Measurement};
+use crate::reference::{Gone, Reference, accurate, even_times};
+use crate::work::{Watch, at_tolerance};
+
+/// Methods unless others are named: the default of a run, and one of each family that is used for its speed.
+pub const DEFAULT: [&str; 7] = ["auto", "rodas4", "rodas5p", "radau5", "bdf", "tsit5", "vern7"];
+/// Relative tolerances unless others are given.
+pub const RTOLS: [f64; 3] = [1e-4, 1e-6, 1e-8];
+/// Repetitions of one run end after so many seconds, whatever was asked for.
+pub const LONGEST: f64 = 10.0;
+/// Times at which errors are measured.
+const TIMES: usize = 100;
+/// Steps of one run, unless the caller asks for others; a method that needs more is out of place.
+const BUDGET: u64 = 1_000_000;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    /// The methods.
+    pub methods: Vec<&'static Method>,
+    /// Relative tolerances; the absolute ones follow in proportion.
+    pub rtols: Vec<f64>,
+    /// Runs of each, fewer where they take longer than [`LONGEST`] together.
+    pub repeat: usize,
+    /// Steps of one run.
+    pub budget: Option<u64>,
+}
+
+/// What one method costs at one tolerance.
+#[derive(Clone, Debug)]
+pub struct Cost {
+    /// The method.
+    pub method: &'static Method,
+    /// The relative tolerance.
+    pub rtol: f64,
+    /// How its run ended.
+    pub end: End,
+    /// Largest error at the times of comparison, relative with a floor of atol/rtol; infinite where there is none.
+    pub error: f64,
+    /// Seconds of each run, the shortest first; none if the end was not reached.
+    pub seconds: Vec<f64>,
+    /// Counts of one run.
+    pub stats: Stats,
+}
+
+impl Cost {
+    /// Seconds of the shortest run.
+    pub fn minimum(&self) -> Option<f64> {
+        self.seconds.first().copied()
+    }
+
+    /// Seconds of the run in the middle.
+    pub fn median(&self) -> Option<f64> {
+        self.seconds.get(self.seconds.len() / 2).copied()
+    }
+}
+
+/// Looks at nothing, but stops when asked to.
+struct Ends<'a>(&'a dyn Fn() -> bool);
+
+impl Sink for Ends<'_> {
+    fn row(&mut self, _: f64, _: &[f64]) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn step(&mut self, _: f64) -> ControlFlow<()> {
+        if (self.0)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Measures every method at every tolerance, compiled beforehand, against an accurate run.
+///
+/// # Errors
+/// A model that cannot be solved accurately; an interrupt.
+pub fn costs(bound: &Bound, schedule: &Schedule, watch: Watch<'_>) -> Result<(Reference, Vec<Cost>), Gone> {
+    let reference = accurate(bound, &even_times(bound, TIMES), watch.stop)?;
+    compare::warm(bound);
+    let max_steps = schedule.budget.unwrap_or(BUDGET);
+    let mut costs = vec![];
+    for &method in &schedule.methods {
+        for &rtol in &schedule.rtols {
+            let options = Options { fixed: false, step: None, max_steps, ..at_tolerance(&bound.options, rtol) };
+            costs.push(cost(bound, method, &options, schedule.repeat, &reference, watch)?);
+        }
+    }
+    Ok((reference, costs))
+}
+
+fn cost(
+    bound: &Bound,
+    method: &'static Method,
+    options: &Options,
+    repeat: usize,
+    reference: &Reference,
+    Watch { clock, stop }: Watch<'_>,
+) -> Result<Cost, Gone> {
+    let Measurement { end, error, stats, .. } = compare::measure(bound, method, options, reference, stop)?;
+    let mut seconds = vec![];
+    if matches!(end, End::Reached) {
+        let samples = Samples::Times(vec![bound.problem.t_end]);
+        let mut runner = Runner::new(&bound.machine, method, options)
+            .map_err(|refusal| Gone::Failed(SolveError::Refused(refusal)))?;
+        let begin = clock();
+        while seconds.len() < repeat && clock() - begin < LONGEST {
+            let start = clock();
+            let result = runner.run(&bound.machine, &bound.problem, &samples, &mut Ends(stop));
+            seconds.push(clock() - start);
+            match result {
+                Ok(outcome) if outcome.stop == Stop::Interrupted => return Err(Gone::Interrupted),
+                Ok(_) => {}
+                Err(why) => return Err(Gone::Failed(why)),
+            }
+        }
+    }
+    seconds.sort_by(f64::total_cmp);
+    Ok(Cost { method, rtol: options.rtol, end, error, seconds, stats })
+}

@@ -1,0 +1,64 @@
+//! Methods measured by a program that embeds odec: it brings its own clock, and learns counts, errors and costs.
+
+use std::cell::Cell;
+
+use odec_sim::bind::Purpose;
+use odec_sim::choices::Choices;
+use odec_sim::compare::End;
+use odec_sim::reference::Gone;
+use odec_sim::timing::{self, Schedule};
+use odec_sim::work::{self, Comparison, Watch};
+use odec_sim::{Session, Simulation};
+
+fn decay() -> Simulation {
+    let text = "state y = 1\ny' = -y\nrun { t = 0 .. 2 }\n";
+    Session::new().load("decay.ode", text).expect("a model").simulate(&Choices::default(), Purpose::Rows).expect("a run")
+}
+
+#[test]
+fn methods_are_compared_by_the_clock_of_the_host() {
+    let simulation = decay();
+    // a clock on which every look takes a second: a run lasts one second, and is not repeated
+    let now = Cell::new(0.0);
+    let clock = || {
+        now.set(now.get() + 1.0);
+        now.get()
+    };
+    let watch = Watch { clock: &clock, stop: &|| false };
+    let methods = work::methods(&["dopri5", "bdf"]).expect("methods");
+    let comparison = Comparison::new(simulation.bound(), &methods, Some(1e-5), watch).expect("a comparison");
+    assert_eq!(comparison.options.rtol, 1e-5);
+    for row in &comparison.rows {
+        assert!(matches!(row.measured.end, End::Reached) && row.seconds == 1.0, "{}", row.method.name);
+        assert!(row.measured.error < 1e-3 && row.measured.error > comparison.reference.error);
+    }
+    let curves = comparison.curves().expect("curves");
+    assert_eq!(curves.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["dopri5", "bdf"]);
+    for (name, points) in &curves {
+        assert!(points.len() >= 4, "{name}: {points:?}");
+        assert!(points.windows(2).all(|p| p[1].rhs >= p[0].rhs), "{name}: {points:?}");
+    }
+    assert_eq!(work::methods(&[]).expect("the usual ones").len(), work::DEFAULT.len());
+    assert!(work::methods(&["all"]).expect("all").len() > 30);
+    assert!(work::methods(&["rk5"]).is_err());
+}
+
+#[test]
+fn costs_are_counted_and_an_interrupt_ends_them() {
+    let simulation = decay();
+    let watch = Watch { clock: &|| 0.0, stop: &|| false };
+    let methods = work::methods(&["dopri5", "rodas4"]).expect("methods");
+    let schedule = Schedule { methods, rtols: vec![1e-4, 1e-6], repeat: 3, budget: None };
+    let (reference, costs) = timing::costs(simulation.bound(), &schedule, watch).expect("costs");
+    assert!(reference.error < 1e-10);
+    assert_eq!(costs.iter().map(|c| c.seconds.len()).collect::<Vec<_>>(), [3; 4]);
+    assert_eq!(costs[0].minimum(), Some(0.0));
+    assert!(costs[0].error > costs[1].error && costs[0].stats.accepted < costs[1].stats.accepted);
+    assert!(costs[2].stats.jacobians > 0 && costs[0].stats.jacobians == 0);
+    let watch = Watch { stop: &|| true, ..watch };
+    assert!(matches!(timing::costs(simulation.bound(), &schedule, watch), Err(Gone::Interrupted)));
+    let watch = Watch { stop: &|| false, ..watch };
+    let few = Schedule { budget: Some(2), ..schedule };
+    let (_, costs) = timing::costs(simulation.bound(), &few, watch).expect("costs");
+    assert!(costs.iter().all(|c| matches!(c.end, End::Failed(_)) && c.median().is_none()));
+}

@@ -243,10 +243,11 @@ pub struct Plot {
     /// The model.
     #[command(flatten)]
     pub model: Model,
-    /// What to draw: states and outputs, `u[3]` or `u[*,5]` of arrays; all that is recorded if none is named
+    /// What to draw: states and outputs, `u[3]` or `u[*,5]` of arrays, one against another as `x:y` or `p[*].x:p[*].y`; all that
+    /// is recorded if none is named
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// What to draw it against, instead of time
+    /// What to draw all of them against, instead of time
     #[arg(short, long, value_name = "NAME", help_heading = "Plot")]
     pub x: Option<String>,
     /// Draw an array against its index at these times, `0,1,5`
@@ -255,9 +256,9 @@ pub struct Plot {
     /// Logarithmic axes: `none`, `x`, `y`, `xy`; if not given, that of time where the samples are
     #[arg(hide_possible_values = true, long, value_enum, value_name = "AXES", help_heading = "Plot")]
     pub log: Option<LogAxes>,
-    /// Width and height in pixels
-    #[arg(long, value_name = "WxH", default_value = "1200x750", help_heading = "Plot")]
-    pub size: String,
+    /// Width and height in pixels; as large as the panels need if not given, 1200x750 for most
+    #[arg(long, value_name = "WxH", help_heading = "Plot")]
+    pub size: Option<String>,
     /// The run.
     #[command(flatten)]
     pub block: RunBlock,

@@ -5,6 +5,7 @@ mod commands;
 mod common;
 mod faults;
 mod files;
+mod plots;
 mod seeing;
 mod sens;
 mod stability;

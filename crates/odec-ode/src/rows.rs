@@ -363,7 +363,8 @@ impl Work {
             self.aside = false;
         }
         let Some((_, side)) = &mut self.side else { return false };
-        if !self.aside {
+        // rows come in the order of the run; values for other purposes may not
+        if !self.aside || (t - side.time()) * step.h < 0.0 {
             if side.set(eval, step.start, step.from).is_err() {
                 return false;
             }

@@ -380,6 +380,14 @@ impl Runner {
         Ok(polynomials.take(integrator).then_some(Interpolant { integrator, polynomials }))
     }
 
+    /// The state at a time inside the last accepted step with the bits that rows have, n values: by the interpolant, corrected
+    /// where that is not right. The step must have been announced to hold such a time ([`Ahead::sample`]).
+    pub fn value(&mut self, system: &dyn System, t: f64, y: &mut [f64]) {
+        let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
+        self.between.value(&mut eval, self.integrator.as_ref(), t, y);
+        self.paused = eval.pause();
+    }
+
     /// Goes back to the start of the last accepted step: what comes next is as [`Integrator::retreat`] says. False, and nothing changes, where
     /// there is no such step, or where the method keeps its start only after [`Runner::allow_retreat`].
     pub fn retreat(&mut self) -> bool {

@@ -19,6 +19,7 @@ pub mod elimination;
 pub mod field;
 pub mod machine;
 pub mod memory;
+pub mod outline;
 pub mod points;
 pub mod portrait;
 pub mod promises;
@@ -36,6 +37,7 @@ mod steps;
 pub mod sweep;
 pub mod timing;
 pub mod work;
+pub mod trace;
 
 pub use session::{Error, Loaded, Session, Simulation, Solution, Stepper};
 

@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::figure::Destination;
 use crate::flags;
 use crate::input::{Inputs, error};
-use crate::picture::{Diagram, Ink, Key, Mark, Range, Shape};
+use crate::picture::{Diagram, Ink, Key, Mark, Range, STYLES, Shape};
 use crate::report::Reporter;
 use crate::rows::{print, shortest};
 use crate::session::{self, simulate};
@@ -119,12 +119,11 @@ fn draw(model: &str, bound: &Bound, curves: &Curves<'_>, work: Work, size: (u32,
     let (mut shapes, mut legend) = (vec![], vec![]);
     for (k, (name, points)) in curves.iter().filter(|(_, points)| !points.is_empty()).enumerate() {
         let ink = Ink::Series(k);
-        // the colours come round again: then in dashes
-        let again = (k / 8) % 2 == 1;
-        let line = if again { Shape::Dashes } else { Shape::Line };
-        shapes.push(line(points.clone(), ink, 2.0));
-        shapes.push(Shape::Marks(points.clone(), ink, Mark::Dot));
-        legend.push((name.to_string(), if again { Key::Dashes(ink) } else { Key::Marked(ink) }));
+        // the looks of lines come round again: then with other marks
+        let mark = [Mark::Dot, Mark::Ring, Mark::Cross, Mark::Disk][k / STYLES % 4];
+        shapes.push(Shape::Line(points.clone(), ink, 2.0));
+        shapes.push(Shape::Marks(points.clone(), ink, mark));
+        legend.push((name.to_string(), Key::Marked(ink, mark)));
     }
     let what = if bound.options.fixed { "steps" } else { "tolerances" };
     Diagram {

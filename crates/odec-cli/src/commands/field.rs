@@ -198,14 +198,24 @@ fn draw(
     }
     Diagram {
         title: format!("Vector field of {}", simulation.model().name),
-        x_label: names.0.to_string(),
-        y_label: names.1.to_string(),
+        x_label: label(simulation, names.0),
+        y_label: label(simulation, names.1),
         x: Range { low: window.x.0, high: window.x.1, log: false },
         y: Range { low: window.y.0, high: window.y.1, log: false },
         equal: false,
         shapes,
         legend,
         size,
+    }
+}
+
+/// A state with its unit, as the model writes it.
+fn label(simulation: &Simulation, name: &str) -> String {
+    let states = &simulation.bound().states;
+    let series = states.find(name).ok().flatten().and_then(|place| states.at(place));
+    match series.and_then(|(series, _)| series.unit.as_ref()) {
+        Some(unit) => format!("{name} [{unit}]"),
+        None => name.to_string(),
     }
 }
 

@@ -13,7 +13,6 @@ mod methods;
 mod new;
 mod order;
 mod plot;
-mod profile;
 mod run;
 mod stability;
 mod sweep;

@@ -99,7 +99,7 @@ fn draw(model: &str, method: &Method, study: &Study, size: (u32, u32)) -> Diagra
     let (y0, y1) = ends(shown.iter().map(|p| p.error).collect());
     let points: Vec<(f64, f64)> = shown.iter().map(|p| (p.h, p.error)).collect();
     let mut shapes = vec![Shape::Line(points.clone(), Ink::Series(0), 2.0)];
-    let mut legend = vec![("error".to_string(), Key::Marked(Ink::Series(0)))];
+    let mut legend = vec![("error".to_string(), Key::Marked(Ink::Series(0), Mark::Disk))];
     if let Some(Fit { order, constant, .. }) = study.fit {
         let at = |h: f64| (h, (constant + order * h.ln()).exp());
         shapes.push(Shape::Dashes(vec![at(x0), at(x1)], Ink::Series(1), 2.0));

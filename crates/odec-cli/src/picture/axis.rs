@@ -46,6 +46,11 @@ impl Axis {
         self.position(v)
     }
 
+    /// Both ends, in the units of the axis.
+    pub fn ends(&self) -> (f64, f64) {
+        (self.low, self.high)
+    }
+
     /// Length of the range, in the units of the axis.
     pub fn length(&self) -> f64 {
         self.high - self.low

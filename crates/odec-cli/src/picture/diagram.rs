@@ -5,10 +5,14 @@ use std::collections::BTreeSet;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
+use odec_sim::outline;
+
 use super::axis::Axis;
 use super::draw::{
-    Area, COLOURS, Frame, GAP, GREY, INK, LABEL, LINE, MARGIN, Pen, SWATCH, Stroke, TICK, TICK_SPACE, TITLE,
+    Area, Frame, GAP, GREY, INK, LABEL, LINE, MARGIN, Pen, Point, SWATCH, Stroke, TICK, TICK_SPACE, TITLE, widest, width,
+    wrapped,
 };
+use super::style::{COLOURS, Style, style};
 
 /// Colours by what they are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +30,7 @@ pub enum Ink {
 impl Ink {
     fn colour(self) -> RGBColor {
         match self {
-            Ink::Series(k) => COLOURS[k % COLOURS.len()],
+            Ink::Series(k) => style(k).colour,
             Ink::Pale(k) => {
                 let RGBColor(r, g, b) = COLOURS[k % COLOURS.len()];
                 let pale = |v: u8| 255 - ((255 - u16::from(v)) / 5) as u8;
@@ -35,6 +39,18 @@ impl Ink {
             Ink::Dark => INK,
             Ink::Faint => RGBColor(175, 175, 175),
         }
+    }
+
+    /// Of a line that is not said to be in dashes.
+    fn style(self) -> Style {
+        match self {
+            Ink::Series(k) => style(k),
+            other => Style { colour: other.colour(), dashes: &[] },
+        }
+    }
+
+    fn dashed(self) -> Style {
+        Style { colour: self.colour(), dashes: DASHES }
     }
 }
 
@@ -80,7 +96,7 @@ pub enum Key {
     /// A mark.
     Mark(Ink, Mark),
     /// A line with marks.
-    Marked(Ink),
+    Marked(Ink, Mark),
     /// Text alone.
     Text,
 }
@@ -120,11 +136,11 @@ pub struct Diagram {
 }
 
 /// Pixels of dashes and of the gaps between them.
-const DASH: (f64, f64) = (7.0, 5.0);
+const DASHES: &[f64] = &[7.0, 5.0];
 /// Least height of a line of the legend in pixels.
 const SMALLEST: i32 = 12;
-/// Points of a line nearer than this, in pixels, are left out.
-const NEAR: f64 = 1.5;
+/// Distance in pixels by which a line may move when points are left out.
+const THINNED: f64 = 0.06;
 /// Radius of a dot in pixels.
 const DOT: f64 = 2.6;
 
@@ -132,37 +148,11 @@ const DOT: f64 = 2.6;
 pub fn draw<B: DrawingBackend>(root: &Area<B>, diagram: &Diagram, scale: u32, stroke: Stroke) -> Result<(), String> {
     let pen = Pen { root, scale: f64::from(scale), stroke };
     root.fill(&WHITE).map_err(|e| e.to_string())?;
-    let (width, height) = (diagram.size.0 as i32, diagram.size.1 as i32);
     let mut top = MARGIN;
-    if !diagram.title.is_empty() {
-        top += pen.text(&diagram.title, TITLE, INK, (MARGIN, top), HPos::Left, VPos::Top)? + 2 * GAP;
+    for line in wrapped(&diagram.title, TITLE, diagram.size.0 as i32 - 2 * MARGIN, 2)? {
+        top += pen.text(&line, TITLE, INK, (MARGIN, top), HPos::Left, VPos::Top)? + GAP;
     }
-    let mut legend = 0;
-    for (text, _) in &diagram.legend {
-        legend = legend.max(pen.width(text, LABEL)? + SWATCH + 4 * GAP);
-    }
-    let legend = legend.min(width * 2 / 5);
-    let bottom = height - MARGIN - TICK - 2 * GAP - if diagram.x_label.is_empty() { 0 } else { LABEL + GAP };
-    let axis = |range: &Range, wanted: i32| {
-        Axis::new([range.low, range.high].into_iter(), range.log, wanted.max(2) as usize, 0.0)
-    };
-    let y = axis(&diagram.y, (bottom - top) / TICK_SPACE.1);
-    let mut widest = 0;
-    for (_, label) in &y.ticks {
-        widest = widest.max(pen.width(label, TICK)?);
-    }
-    let left = MARGIN + if diagram.y_label.is_empty() { 0 } else { LABEL + GAP } + widest + GAP;
-    let mut frame = Frame { left, right: width - MARGIN - legend, top, bottom };
-    if frame.right - frame.left < 40 || frame.bottom - frame.top < 30 {
-        return Err("the picture is too small for its labels".to_string());
-    }
-    if diagram.equal {
-        let unit = f64::from(frame.right - frame.left) / (diagram.x.high - diagram.x.low);
-        let unit = unit.min(f64::from(frame.bottom - frame.top) / (diagram.y.high - diagram.y.low));
-        frame.right = frame.left + (unit * (diagram.x.high - diagram.x.low)).round() as i32;
-        frame.bottom = frame.top + (unit * (diagram.y.high - diagram.y.low)).round() as i32;
-    }
-    let x = axis(&diagram.x, (frame.right - frame.left) / TICK_SPACE.0);
+    let (frame, x, y) = place(diagram, top + GAP)?;
     let board = Board { pen: &pen, frame: &frame, x: &x, y: &y };
     for shape in diagram.shapes.iter().filter(|s| matches!(s, Shape::Region(..))) {
         board.shape(shape)?;
@@ -171,40 +161,7 @@ pub fn draw<B: DrawingBackend>(root: &Area<B>, diagram: &Diagram, scale: u32, st
     for shape in diagram.shapes.iter().filter(|s| !matches!(s, Shape::Region(..))) {
         board.shape(shape)?;
     }
-    let entries = diagram.legend.len().max(1) as i32;
-    let space = ((frame.bottom - frame.top) / entries).clamp(SMALLEST, LABEL * 3 / 2);
-    let font = (space - 2).min(LABEL);
-    for (k, (text, key)) in diagram.legend.iter().enumerate() {
-        let (start, middle) = (frame.right + 2 * GAP, frame.top + GAP + space * k as i32 + font / 2);
-        if middle > frame.bottom {
-            break;
-        }
-        let mut at = start + SWATCH + GAP;
-        let (a, b) = (f64::from(start), f64::from(start + SWATCH));
-        let level = f64::from(middle);
-        match *key {
-            Key::Line(ink) => board.stroke(&[(a, level), (b, level)], ink, LINE * 1.2)?,
-            Key::Dashes(ink) => board.dashed(&[(a, level), (b, level)], ink, LINE)?,
-            Key::Region(ink) => {
-                let corners = [(a, level - 6.0), (b, level - 6.0), (b, level + 6.0), (a, level + 6.0)];
-                board.fill(&corners, ink.colour())?;
-            }
-            Key::Mark(ink, mark) => board.mark((0.5 * (a + b), level), ink, mark)?,
-            Key::Marked(ink) => {
-                board.stroke(&[(a, level), (b, level)], ink, LINE * 0.8)?;
-                board.mark((0.5 * (a + b), level), ink, Mark::Dot)?;
-            }
-            Key::Text => at = start,
-        }
-        pen.text(
-            text,
-            font,
-            if matches!(key, Key::Text) { GREY } else { INK },
-            (at, middle),
-            HPos::Left,
-            VPos::Center,
-        )?;
-    }
+    board.legend(&diagram.legend)?;
     if !diagram.x_label.is_empty() {
         let at = ((frame.left + frame.right) / 2, frame.bottom + TICK + 2 * GAP + LABEL + GAP);
         pen.text(&diagram.x_label, LABEL, GREY, at, HPos::Center, VPos::Bottom)?;
@@ -215,6 +172,34 @@ pub fn draw<B: DrawingBackend>(root: &Area<B>, diagram: &Diagram, scale: u32, st
     Ok(())
 }
 
+/// The frame below `top`, with its axes.
+fn place(diagram: &Diagram, top: i32) -> Result<(Frame, Axis, Axis), String> {
+    let (picture_width, height) = (diagram.size.0 as i32, diagram.size.1 as i32);
+    let mut legend = 0;
+    for (text, _) in &diagram.legend {
+        legend = legend.max(width(text, LABEL)? + SWATCH + 4 * GAP);
+    }
+    let legend = legend.min(picture_width * 2 / 5);
+    let bottom = height - MARGIN - TICK - 2 * GAP - if diagram.x_label.is_empty() { 0 } else { LABEL + GAP };
+    let axis = |range: &Range, wanted: i32| {
+        Axis::new([range.low, range.high].into_iter(), range.log, wanted.max(2) as usize, 0.0)
+    };
+    let y = axis(&diagram.y, (bottom - top) / TICK_SPACE.1);
+    let left = MARGIN + if diagram.y_label.is_empty() { 0 } else { LABEL + GAP } + widest(&y)? + GAP;
+    let mut frame = Frame { left, right: picture_width - MARGIN - legend, top, bottom };
+    if frame.right - frame.left < 40 || frame.bottom - frame.top < 30 {
+        return Err("the picture is too small for its labels".to_string());
+    }
+    if diagram.equal {
+        let unit = f64::from(frame.right - frame.left) / (diagram.x.high - diagram.x.low);
+        let unit = unit.min(f64::from(frame.bottom - frame.top) / (diagram.y.high - diagram.y.low));
+        frame.right = frame.left + (unit * (diagram.x.high - diagram.x.low)).round() as i32;
+        frame.bottom = frame.top + (unit * (diagram.y.high - diagram.y.low)).round() as i32;
+    }
+    let x = axis(&diagram.x, (frame.right - frame.left) / TICK_SPACE.0);
+    Ok((frame, x, y))
+}
+
 /// A frame with its axes, and a pen.
 struct Board<'a, B: DrawingBackend> {
     pen: &'a Pen<'a, B>,
@@ -222,8 +207,6 @@ struct Board<'a, B: DrawingBackend> {
     x: &'a Axis,
     y: &'a Axis,
 }
-
-type Point = (f64, f64);
 
 impl<B: DrawingBackend> Board<'_, B> {
     /// In pixels, if it can be shown.
@@ -243,6 +226,40 @@ impl<B: DrawingBackend> Board<'_, B> {
         (self.pen.fine(x), self.pen.fine(y))
     }
 
+    /// The names beside the frame, each with its look.
+    fn legend(&self, entries: &[(String, Key)]) -> Result<(), String> {
+        let frame = self.frame;
+        let space = ((frame.bottom - frame.top) / entries.len().max(1) as i32).clamp(SMALLEST, LABEL * 3 / 2);
+        let font = (space - 2).min(LABEL);
+        for (k, (text, key)) in entries.iter().enumerate() {
+            let (start, middle) = (frame.right + 2 * GAP, frame.top + GAP + space * k as i32 + font / 2);
+            let at = if matches!(key, Key::Text) { start } else { start + SWATCH + GAP };
+            self.swatch(*key, (f64::from(start), f64::from(start + SWATCH)), f64::from(middle))?;
+            let ink = if matches!(key, Key::Text) { GREY } else { INK };
+            self.pen.text(text, font, ink, (at, middle), HPos::Left, VPos::Center)?;
+        }
+        Ok(())
+    }
+
+    /// The look of an entry from `a` to `b` at a height.
+    fn swatch(&self, key: Key, (a, b): Point, level: f64) -> Result<(), String> {
+        let line = [(a, level), (b, level)];
+        match key {
+            Key::Line(ink) => self.pen.styled(&line, ink.style(), LINE * 1.2),
+            Key::Dashes(ink) => self.pen.styled(&line, ink.dashed(), LINE),
+            Key::Region(ink) => {
+                let corners = [(a, level - 6.0), (b, level - 6.0), (b, level + 6.0), (a, level + 6.0)];
+                self.fill(&corners, ink.colour())
+            }
+            Key::Mark(ink, mark) => self.mark((0.5 * (a + b), level), ink, mark),
+            Key::Marked(ink, mark) => {
+                self.pen.styled(&line, ink.style(), LINE * 0.8)?;
+                self.mark((0.5 * (a + b), level), ink, mark)
+            }
+            Key::Text => Ok(()),
+        }
+    }
+
     fn shape(&self, shape: &Shape) -> Result<(), String> {
         match shape {
             Shape::Region(curves, ink) => {
@@ -256,13 +273,13 @@ impl<B: DrawingBackend> Board<'_, B> {
                 }
                 Ok(())
             }
-            Shape::Line(points, ink, width) => self.pieces(points, |piece| self.stroke(piece, *ink, *width)),
-            Shape::Dashes(points, ink, width) => self.pieces(points, |piece| self.dashed(piece, *ink, *width)),
+            Shape::Line(points, ink, width) => self.line(points, ink.style(), *width),
+            Shape::Dashes(points, ink, width) => self.line(points, ink.dashed(), *width),
             Shape::Arrow(at, direction, ink, length) => {
                 let Some(((x, y), (dx, dy))) = self.heading(*at, *direction) else { return Ok(()) };
                 let half = 0.5 * length;
                 let tip = (x + half * dx, y + half * dy);
-                self.stroke(&[(x - half * dx, y - half * dy), tip], *ink, 1.2)?;
+                self.pen.styled(&[(x - half * dx, y - half * dy), tip], ink.style(), 1.2)?;
                 self.head(tip, (dx, dy), *ink, 4.5)
             }
             Shape::Head(at, direction, ink) => match self.heading(*at, *direction) {
@@ -326,8 +343,8 @@ impl<B: DrawingBackend> Board<'_, B> {
             Mark::Cross => {
                 disk(DOT * 2.0 + 1.5, WHITE)?;
                 let r = DOT * 1.8;
-                self.stroke(&[(at.0 - r, at.1 - r), (at.0 + r, at.1 + r)], ink, 2.2)?;
-                self.stroke(&[(at.0 - r, at.1 + r), (at.0 + r, at.1 - r)], ink, 2.2)
+                self.pen.styled(&[(at.0 - r, at.1 - r), (at.0 + r, at.1 + r)], Style { dashes: &[], ..ink.style() }, 2.2)?;
+                self.pen.styled(&[(at.0 - r, at.1 + r), (at.0 + r, at.1 - r)], Style { dashes: &[], ..ink.style() }, 2.2)
             }
         }
     }
@@ -340,109 +357,13 @@ impl<B: DrawingBackend> Board<'_, B> {
         self.pen.root.draw(&Polygon::new(corners, colour.filled())).map_err(|e| e.to_string())
     }
 
-    /// The pieces of a line that lie in the frame, in pixels.
-    fn pieces(&self, points: &[Point], draw: impl Fn(&[Point]) -> Result<(), String>) -> Result<(), String> {
-        let mut piece: Vec<Point> = vec![];
+    /// What of a line lies in the frame.
+    fn line(&self, points: &[Point], style: Style, width: f64) -> Result<(), String> {
         let places: Vec<Option<Point>> = points.iter().map(|p| self.place(*p)).collect();
-        for pair in places.windows(2) {
-            let clipped = match (pair[0], pair[1]) {
-                (Some(a), Some(b)) => self.clip(a, b),
-                _ => None,
-            };
-            match clipped {
-                Some((a, b)) => {
-                    if piece.last() != Some(&a) {
-                        draw(&piece)?;
-                        piece = vec![a];
-                    }
-                    piece.push(b);
-                }
-                None => {
-                    draw(&piece)?;
-                    piece.clear();
-                }
-            }
+        for piece in self.frame.pieces(&places) {
+            let kept: Vec<Point> = outline::kept(&piece, false, THINNED).into_iter().map(|k| piece[k]).collect();
+            self.pen.styled(&kept, style, width)?;
         }
-        draw(&piece)
-    }
-
-    /// The part of a segment inside of the frame (Liang and Barsky).
-    fn clip(&self, a: Point, b: Point) -> Option<(Point, Point)> {
-        let f = self.frame;
-        let (dx, dy) = (b.0 - a.0, b.1 - a.1);
-        let (mut start, mut end) = (0.0f64, 1.0f64);
-        for (towards, room) in [
-            (-dx, a.0 - f64::from(f.left)),
-            (dx, f64::from(f.right) - a.0),
-            (-dy, a.1 - f64::from(f.top)),
-            (dy, f64::from(f.bottom) - a.1),
-        ] {
-            if towards == 0.0 {
-                if room < 0.0 {
-                    return None;
-                }
-            } else if towards < 0.0 {
-                start = start.max(room / towards);
-            } else {
-                end = end.min(room / towards);
-            }
-        }
-        if !(start <= end) {
-            return None;
-        }
-        let at = |s: f64| {
-            if s == 0.0 {
-                a
-            } else if s == 1.0 {
-                b
-            } else {
-                (a.0 + s * dx, a.1 + s * dy)
-            }
-        };
-        Some((at(start), at(end)))
-    }
-
-    fn stroke(&self, piece: &[Point], ink: Ink, width: f64) -> Result<(), String> {
-        if piece.len() < 2 {
-            return Ok(());
-        }
-        // steps shorter than a pixel make the edges of a wide line rough
-        let mut kept = vec![piece[0]];
-        for p in &piece[1..piece.len() - 1] {
-            if kept.last().is_none_or(|q| (p.0 - q.0).hypot(p.1 - q.1) >= NEAR) {
-                kept.push(*p);
-            }
-        }
-        kept.extend(piece.last());
-        let mut points: Vec<(i32, i32)> = kept.iter().map(|p| self.fine(*p)).collect();
-        points.dedup();
-        if points.len() < 2 { Ok(()) } else { self.pen.path(points, ink.colour(), width) }
-    }
-
-    fn dashed(&self, piece: &[Point], ink: Ink, width: f64) -> Result<(), String> {
-        let Some(first) = piece.first() else { return Ok(()) };
-        let (mut on, mut left) = (true, DASH.0);
-        let mut dash = vec![*first];
-        for pair in piece.windows(2) {
-            let (mut a, b) = (pair[0], pair[1]);
-            loop {
-                let length = (b.0 - a.0).hypot(b.1 - a.1);
-                if length < left {
-                    left -= length;
-                    dash.push(b);
-                    break;
-                }
-                let s = left / length;
-                a = (a.0 + s * (b.0 - a.0), a.1 + s * (b.1 - a.1));
-                dash.push(a);
-                if on {
-                    self.stroke(&dash, ink, width)?;
-                }
-                on = !on;
-                left = if on { DASH.0 } else { DASH.1 };
-                dash = vec![a];
-            }
-        }
-        if on { self.stroke(&dash, ink, width) } else { Ok(()) }
+        Ok(())
     }
 }

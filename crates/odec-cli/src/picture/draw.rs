@@ -1,4 +1,4 @@
-//! Draws a picture on any backend of the plotting library.
+//! Lines and texts in pixels, on any backend of the plotting library.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -6,37 +6,27 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontStyle, FontTransform, RGBColor, TextStyle, register_font as register};
 
 use super::axis::Axis;
-use super::{Curve, Picture};
+use super::style::Style;
 
-/// Colours that people with any colour vision tell apart (Okabe and Ito 2008), the darker ones first.
-pub(super) const COLOURS: [RGBColor; 8] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(120, 60, 140),
-    RGBColor(90, 90, 90),
-];
 pub(super) const INK: RGBColor = RGBColor(40, 40, 40);
 pub(super) const GREY: RGBColor = RGBColor(95, 95, 95);
 pub(super) const GRID: RGBColor = RGBColor(228, 228, 228);
 
 /// Sizes in pixels.
-pub(super) const TITLE: i32 = 22;
+pub(super) const TITLE: i32 = 20;
 pub(super) const LABEL: i32 = 16;
 pub(super) const TICK: i32 = 14;
 pub(super) const MARGIN: i32 = 20;
 pub(super) const GAP: i32 = 8;
-pub(super) const SWATCH: i32 = 24;
+/// Length of a line in a legend: long enough to show its dashes.
+pub(super) const SWATCH: i32 = 34;
 pub(super) const LINE: f64 = 2.0;
 /// Pixels between ticks, about, on the horizontal and on a vertical axis.
 pub(super) const TICK_SPACE: (i32, i32) = (110, 55);
-/// Points nearer than this to the last one drawn, in pixels, are left out.
-const SAME: f64 = 0.3;
 
 const FONT: &str = "sans-serif";
+/// Texts are measured on a grid finer than pixels.
+const FINER: i32 = 8;
 
 /// Makes the font known to the library; SVG files name the family and leave the choice to the viewer.
 pub fn register_font() {
@@ -45,6 +35,9 @@ pub fn register_font() {
 }
 
 pub(super) type Area<'a, B> = DrawingArea<B, Shift>;
+
+/// A point in pixels.
+pub(super) type Point = (f64, f64);
 
 /// How a backend draws a wide line through many points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,108 +48,43 @@ pub enum Stroke {
     Segments,
 }
 
-/// Draws; `scale` is the number of units per pixel.
-pub fn draw<B: DrawingBackend>(root: &Area<B>, picture: &Picture, scale: u32, stroke: Stroke) -> Result<(), String> {
-    let pen = Pen { root, scale: f64::from(scale), stroke };
-    pen.root.fill(&WHITE).map_err(|e| e.to_string())?;
-    let (width, height) = (picture.size.0 as i32, picture.size.1 as i32);
-    let curves = || picture.panels.iter().flatten();
-
-    let mut top = MARGIN;
-    if !picture.title.is_empty() {
-        top += pen.text(&picture.title, TITLE, INK, (MARGIN, top), HPos::Left, VPos::Top)? + 2 * GAP;
-    }
-    // a single curve is named by its axis
-    let alone = curves().count() == 1 && !picture.y_label.is_empty();
-    let legend = {
-        let mut widest = 0;
-        for c in curves() {
-            widest = widest.max(pen.width(&c.name, LABEL)?);
-        }
-        if alone { 0 } else { (widest + SWATCH + 3 * GAP).min(width / 3) }
-    };
-    let right = width - MARGIN - legend;
-    let panels = picture.panels.len().max(1) as i32;
-    let bottom = height - MARGIN - TICK - 2 * GAP - if picture.x_label.is_empty() { 0 } else { LABEL + GAP };
-    let between = 2 * GAP + 4;
-    let panel_height = ((bottom - top) - between * (panels - 1)) / panels;
-
-    let ys: Vec<Axis> = picture
-        .panels
-        .iter()
-        .map(|panel| {
-            let values = panel.iter().flat_map(|c| c.points.iter().map(|p| p.1));
-            Axis::new(values, picture.log_y, (panel_height / TICK_SPACE.1).max(3) as usize, 0.04)
-        })
-        .collect();
-    let mut widest = 0;
-    for (_, label) in ys.iter().flat_map(|a| &a.ticks) {
-        widest = widest.max(pen.width(label, TICK)?);
-    }
-    let y_label = if picture.y_label.is_empty() { 0 } else { LABEL + GAP };
-    let left = MARGIN + y_label + widest + GAP;
-    if right - left < 40 || panel_height < 30 {
-        return Err("the picture is too small for its labels".to_string());
-    }
-    // a curve over time fills the width; one that turns back, as an orbit does, needs room
-    let turns = |c: &Curve| !c.points.is_sorted_by(|a, b| a.0 <= b.0) && !c.points.is_sorted_by(|a, b| a.0 >= b.0);
-    let margin = if curves().any(turns) { 0.04 } else { 0.0 };
-    let x_values = curves().flat_map(|c| c.points.iter().map(|p| p.0));
-    let x = Axis::new(x_values, picture.log_x, ((right - left) / TICK_SPACE.0).max(2) as usize, margin);
-
-    if y_label > 0 {
-        pen.vertical(&picture.y_label, LABEL, GREY, (MARGIN, (top + bottom) / 2))?;
-    }
-    let mut colour = 0;
-    for (k, (panel, y)) in picture.panels.iter().zip(&ys).enumerate() {
-        let y0 = top + k as i32 * (panel_height + between);
-        let frame = Frame { left, right, top: y0, bottom: y0 + panel_height };
-        pen.axes(&frame, &x, y, k as i32 + 1 == panels)?;
-        let legend = Legend::of(&frame, panel.len());
-        for (c, curve) in panel.iter().enumerate() {
-            let ink = COLOURS[colour % COLOURS.len()];
-            colour += 1;
-            pen.curve(&frame, &x, y, curve, ink)?;
-            if alone {
-                continue;
-            }
-            let (start, middle) = (frame.right + 2 * GAP, frame.top + GAP + legend.space * c as i32 + legend.size / 2);
-            if c < legend.entries {
-                pen.line(&[(start, middle), (start + SWATCH, middle)], ink, LINE * 1.2)?;
-                let at = (start + SWATCH + GAP, middle);
-                pen.text(&curve.name, legend.size, INK, at, HPos::Left, VPos::Center)?;
-            } else if c == legend.entries {
-                let more = format!("and {} more", panel.len() - c);
-                pen.text(&more, legend.size, GREY, (start, middle), HPos::Left, VPos::Center)?;
-            }
-        }
-    }
-    if !picture.x_label.is_empty() {
-        let at = ((left + right) / 2, height - MARGIN);
-        pen.text(&picture.x_label, LABEL, GREY, at, HPos::Center, VPos::Bottom)?;
-    }
-    Ok(())
+/// Width of a text in pixels.
+pub(super) fn width(text: &str, size: i32) -> Result<i32, String> {
+    let font = (FONT, f64::from(size * FINER)).into_font();
+    let (w, _) = font.box_size(text).map_err(|e| e.to_string())?;
+    Ok((f64::from(w) / f64::from(FINER)).ceil() as i32)
 }
 
-/// How the names of a panel's curves are set, in pixels.
-struct Legend {
-    space: i32,
-    size: i32,
-    entries: usize,
+/// Width of the widest label of an axis in pixels.
+pub(super) fn widest(axis: &Axis) -> Result<i32, String> {
+    axis.ticks.iter().try_fold(0, |w, (_, label)| Ok(w.max(width(label, TICK)?)))
 }
 
-impl Legend {
-    /// As large as the height permits.
-    fn of(frame: &Frame, curves: usize) -> Legend {
-        let height = frame.bottom - frame.top;
-        let space = (height / curves.max(1) as i32).clamp(LABEL, LABEL * 3 / 2);
-        let fitting = (height / space) as usize;
-        let entries = if curves <= fitting { curves } else { fitting.saturating_sub(1) };
-        Legend { space, size: (space - 3).min(LABEL), entries }
+/// A text in at most `lines` lines of this width; what does not fit is left out.
+pub(super) fn wrapped(text: &str, size: i32, room: i32, lines: usize) -> Result<Vec<String>, String> {
+    let mut list: Vec<String> = vec![];
+    for word in text.split_whitespace() {
+        let longer = list.last().map(|line| format!("{line} {word}"));
+        match longer {
+            Some(longer) if width(&longer, size)? <= room => {
+                if let Some(line) = list.last_mut() {
+                    *line = longer;
+                }
+            }
+            Some(_) if list.len() == lines => {
+                if let Some(line) = list.last_mut() {
+                    line.push_str(" …");
+                }
+                break;
+            }
+            _ => list.push(word.to_string()),
+        }
     }
+    Ok(list)
 }
 
 /// Where a panel lies, in pixels.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub(super) left: i32,
     pub(super) right: i32,
@@ -171,6 +99,53 @@ impl Frame {
 
     pub(super) fn y(&self, place: f64) -> f64 {
         f64::from(self.bottom) - place * f64::from(self.bottom - self.top)
+    }
+
+    /// The part of a segment inside (Liang and Barsky, ACM Trans. Graph. 3 (1984) 1-22).
+    pub(super) fn clip(&self, a: Point, b: Point) -> Option<(Point, Point)> {
+        let (dx, dy) = (b.0 - a.0, b.1 - a.1);
+        let (mut start, mut end) = (0.0f64, 1.0f64);
+        for (towards, room) in [
+            (-dx, a.0 - f64::from(self.left)),
+            (dx, f64::from(self.right) - a.0),
+            (-dy, a.1 - f64::from(self.top)),
+            (dy, f64::from(self.bottom) - a.1),
+        ] {
+            if towards == 0.0 {
+                if room < 0.0 {
+                    return None;
+                }
+            } else if towards < 0.0 {
+                start = start.max(room / towards);
+            } else {
+                end = end.min(room / towards);
+            }
+        }
+        if !(start <= end) {
+            return None;
+        }
+        let at = |s: f64| match s {
+            0.0 => a,
+            1.0 => b,
+            _ => (a.0 + s * dx, a.1 + s * dy),
+        };
+        Some((at(start), at(end)))
+    }
+
+    /// The pieces inside of a line; points that cannot be shown interrupt it.
+    pub(super) fn pieces(&self, places: &[Option<Point>]) -> Vec<Vec<Point>> {
+        let mut pieces: Vec<Vec<Point>> = vec![];
+        let mut end = None;
+        for pair in places.windows(2) {
+            let inside = pair[0].zip(pair[1]).and_then(|(a, b)| self.clip(a, b));
+            match (inside, pieces.last_mut()) {
+                (Some((a, b)), Some(piece)) if end == Some(a) => piece.push(b),
+                (Some((a, b)), _) => pieces.push(vec![a, b]),
+                (None, _) => {}
+            }
+            end = inside.map(|(_, b)| b);
+        }
+        pieces
     }
 }
 
@@ -191,11 +166,6 @@ impl<B: DrawingBackend> Pen<'_, B> {
             color: colour.to_backend_color(),
             ..TextStyle::from((FONT, f64::from(size) * self.scale).into_font())
         }
-    }
-
-    pub(super) fn width(&self, text: &str, size: i32) -> Result<i32, String> {
-        let (w, _) = self.root.estimate_text_size(text, &self.style(size, INK)).map_err(|e| e.to_string())?;
-        Ok((f64::from(w) / self.scale).ceil() as i32)
     }
 
     /// Draws a text and returns its height.
@@ -242,12 +212,22 @@ impl<B: DrawingBackend> Pen<'_, B> {
         Ok(())
     }
 
-    pub(super) fn axes(&self, frame: &Frame, x: &Axis, y: &Axis, last: bool) -> Result<(), String> {
+    /// A line through points in pixels, whole or in dashes.
+    pub(super) fn styled(&self, points: &[Point], style: Style, width: f64) -> Result<(), String> {
+        let draw = |part: &[Point]| {
+            let mut fine: Vec<(i32, i32)> = part.iter().map(|p| (self.fine(p.0), self.fine(p.1))).collect();
+            fine.dedup();
+            if fine.len() < 2 { Ok(()) } else { self.path(fine, style.colour, width) }
+        };
+        if style.dashes.is_empty() { draw(points) } else { dashes(points, style.dashes).iter().try_for_each(|d| draw(d)) }
+    }
+
+    pub(super) fn axes(&self, frame: &Frame, x: &Axis, y: &Axis, labelled: bool) -> Result<(), String> {
         for (v, label) in &x.ticks {
             let Some(place) = x.position(*v) else { continue };
             let at = frame.x(place).round() as i32;
             self.line(&[(at, frame.top), (at, frame.bottom)], GRID, 1.0)?;
-            if last {
+            if labelled {
                 self.text(label, TICK, GREY, (at, frame.bottom + GAP), HPos::Center, VPos::Top)?;
             }
         }
@@ -259,38 +239,36 @@ impl<B: DrawingBackend> Pen<'_, B> {
         }
         self.line(&[(frame.left, frame.bottom), (frame.right, frame.bottom)], GREY, 1.0)
     }
+}
 
-    fn curve(&self, frame: &Frame, x: &Axis, y: &Axis, curve: &Curve, colour: RGBColor) -> Result<(), String> {
-        let mut piece: Vec<(f64, f64)> = vec![];
-        let mut skipped = None;
-        for &(a, b) in &curve.points {
-            match (x.place(a), y.place(b)) {
-                (Some(a), Some(b)) => {
-                    let point = (frame.x(a), frame.y(b));
-                    match piece.last() {
-                        Some(last) if (last.0 - point.0).abs() < SAME && (last.1 - point.1).abs() < SAME => {
-                            skipped = Some(point);
-                        }
-                        _ => {
-                            piece.push(point);
-                            skipped = None;
-                        }
-                    }
-                }
-                _ => {
-                    self.stroke(std::mem::take(&mut piece), skipped.take(), colour)?;
-                }
+/// The dashes of a line.
+fn dashes(points: &[Point], pattern: &[f64]) -> Vec<Vec<Point>> {
+    let Some(first) = points.first() else { return vec![] };
+    let (mut k, mut left) = (0, pattern[0]);
+    let mut dash = vec![*first];
+    let mut list = vec![];
+    for pair in points.windows(2) {
+        let (mut a, b) = (pair[0], pair[1]);
+        loop {
+            let length = (b.0 - a.0).hypot(b.1 - a.1);
+            if length < left {
+                left -= length;
+                dash.push(b);
+                break;
             }
+            let s = left / length;
+            a = (a.0 + s * (b.0 - a.0), a.1 + s * (b.1 - a.1));
+            dash.push(a);
+            let whole = std::mem::replace(&mut dash, vec![a]);
+            if k % 2 == 0 {
+                list.push(whole);
+            }
+            k = (k + 1) % pattern.len();
+            left = pattern[k];
         }
-        self.stroke(piece, skipped, colour)
     }
-
-    fn stroke(&self, mut piece: Vec<(f64, f64)>, end: Option<(f64, f64)>, colour: RGBColor) -> Result<(), String> {
-        piece.extend(end);
-        if piece.len() < 2 {
-            return Ok(());
-        }
-        let points = piece.into_iter().map(|(a, b)| (self.fine(a), self.fine(b))).collect();
-        self.path(points, colour, LINE)
+    if k % 2 == 0 {
+        list.push(dash);
     }
+    list
 }

@@ -2,8 +2,8 @@
 
 use plotters::prelude::*;
 
-use super::draw::{Area, Stroke, draw};
-use super::{Diagram, Picture, diagram};
+use super::draw::{Area, Stroke};
+use super::{Diagram, diagram};
 
 /// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,16 +25,6 @@ pub trait Drawing {
     fn size(&self) -> (u32, u32);
     /// Draws with `scale` units per pixel.
     fn draw<B: DrawingBackend>(&self, root: &Area<B>, scale: u32, stroke: Stroke) -> Result<(), String>;
-}
-
-impl Drawing for Picture {
-    fn size(&self) -> (u32, u32) {
-        self.size
-    }
-
-    fn draw<B: DrawingBackend>(&self, root: &Area<B>, scale: u32, stroke: Stroke) -> Result<(), String> {
-        draw(root, self, scale, stroke)
-    }
 }
 
 impl Drawing for Diagram {

@@ -4,45 +4,48 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::axis::Axis;
-use super::diagram::Range;
-use super::draw::{Area, Frame, GAP, GREY, INK, LABEL, MARGIN, Pen, Stroke, TICK, TICK_SPACE, TITLE};
-use super::encode::Drawing;
+use super::draw::{Frame, GAP, GREY, LABEL, Pen, TICK, TICK_SPACE, widest};
+
+/// Cells along one axis.
+#[derive(Clone, Debug)]
+pub struct Cells {
+    /// Label of the axis.
+    pub label: String,
+    /// Where cells begin and end, in one direction or the other: one more than there are cells.
+    pub edges: Vec<f64>,
+    /// Logarithmic.
+    pub log: bool,
+}
 
 /// Values on a grid.
 #[derive(Clone, Debug)]
 pub struct Map {
-    /// Headline.
-    pub title: String,
-    /// Label of the horizontal axis.
-    pub x_label: String,
-    /// Label of the vertical axis.
-    pub y_label: String,
+    /// What is said of this panel alone, above it.
+    pub heading: String,
     /// Label of the colours.
     pub label: String,
-    /// Horizontal axis, from edge to edge.
-    pub x: Range,
-    /// Vertical axis.
-    pub y: Range,
-    /// Cells along the horizontal axis.
-    pub columns: usize,
-    /// Row by row, the lowest first; those that are not finite are left white.
+    /// Cells across.
+    pub x: Cells,
+    /// Cells up.
+    pub y: Cells,
+    /// Row by row, the first of `y` first; those that are not finite are left white.
     pub values: Vec<f64>,
     /// A unit is as long on both axes.
     pub equal: bool,
-    /// Width and height in pixels.
-    pub size: (u32, u32),
 }
 
 /// Most cells on each axis: more are not seen, and would make large files.
 pub const MAX_CELLS: (usize, usize) = (200, 150);
-/// Shades that are told apart.
-const SHADES: usize = 64;
+/// Shades that are told apart; odd, so that one is in the middle.
+const SHADES: usize = 97;
 /// Width of the bar of colours in pixels.
 const BAR: i32 = 22;
+/// A field is signed if its smaller side is at least this part of the larger one: less is overshoot or rounding.
+const SIGNED: f64 = 0.02;
 
 /// Colours of even steps in brightness, for any colour vision and in print: those of viridis (Smith and van der Walt
 /// 2015) at nine places.
-const COLOURS: [(f64, f64, f64); 9] = [
+const SEQUENTIAL: [(f64, f64, f64); 9] = [
     (68.0, 1.0, 84.0),
     (71.0, 45.0, 123.0),
     (59.0, 82.0, 139.0),
@@ -54,102 +57,206 @@ const COLOURS: [(f64, f64, f64); 9] = [
     (253.0, 231.0, 37.0),
 ];
 
-fn colour(shade: usize) -> RGBColor {
-    let at = shade as f64 / (SHADES - 1) as f64 * (COLOURS.len() - 1) as f64;
-    let k = (at as usize).min(COLOURS.len() - 2);
-    let (a, b, part) = (COLOURS[k], COLOURS[k + 1], at - k as f64);
+/// From blue over white to red, as dark on both sides, for any colour vision: RdBu of ColorBrewer (Harrower and Brewer
+/// 2003), from its other end.
+const DIVERGING: [(f64, f64, f64); 11] = [
+    (5.0, 48.0, 97.0),
+    (33.0, 102.0, 172.0),
+    (67.0, 147.0, 195.0),
+    (146.0, 197.0, 222.0),
+    (209.0, 229.0, 240.0),
+    (247.0, 247.0, 247.0),
+    (253.0, 219.0, 199.0),
+    (244.0, 165.0, 130.0),
+    (214.0, 96.0, 77.0),
+    (178.0, 24.0, 43.0),
+    (103.0, 0.0, 31.0),
+];
+
+/// The colour at a place between 0 and 1.
+fn colour(list: &[(f64, f64, f64)], place: f64) -> RGBColor {
+    let at = place * (list.len() - 1) as f64;
+    let k = (at as usize).min(list.len() - 2);
+    let (a, b, part) = (list[k], list[k + 1], at - k as f64);
     let mix = |a: f64, b: f64| (a + part * (b - a)).round() as u8;
     RGBColor(mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2))
 }
 
-impl Drawing for Map {
-    fn size(&self) -> (u32, u32) {
-        self.size
+/// From values to colours.
+struct Colours {
+    low: f64,
+    high: f64,
+    list: &'static [(f64, f64, f64)],
+    /// Of the bar.
+    axis: Axis,
+}
+
+impl Colours {
+    fn of(values: &[f64], height: i32) -> Colours {
+        let axis = Axis::new(values.iter().copied(), false, (height / TICK_SPACE.1).max(2) as usize, 0.0);
+        let (low, high) = axis.ends();
+        if low < 0.0 && high > 0.0 && (-low).min(high) >= SIGNED * (-low).max(high) {
+            let end = (-low).max(high);
+            return Colours { low: -end, high: end, list: &DIVERGING, axis };
+        }
+        Colours { low, high, list: &SEQUENTIAL, axis }
     }
 
-    fn draw<B: DrawingBackend>(&self, root: &Area<B>, scale: u32, stroke: Stroke) -> Result<(), String> {
-        let pen = Pen { root, scale: f64::from(scale), stroke };
-        root.fill(&WHITE).map_err(|e| e.to_string())?;
-        let (width, height) = (self.size.0 as i32, self.size.1 as i32);
-        let mut top = MARGIN;
-        if !self.title.is_empty() {
-            top += pen.text(&self.title, TITLE, INK, (MARGIN, top), HPos::Left, VPos::Top)? + 2 * GAP;
-        }
-        let bottom = height - MARGIN - TICK - 2 * GAP - LABEL - GAP;
-        let z = Axis::new(self.values.iter().copied(), false, ((bottom - top) / TICK_SPACE.1).max(2) as usize, 0.0);
-        let y = Axis::new(
-            [self.y.low, self.y.high].into_iter(),
-            self.y.log,
-            ((bottom - top) / TICK_SPACE.1).max(2) as usize,
-            0.0,
-        );
-        let widest = |axis: &Axis| -> Result<i32, String> {
-            axis.ticks.iter().try_fold(0, |w, (_, label)| Ok(w.max(pen.width(label, TICK)?)))
-        };
-        let left = MARGIN + LABEL + GAP + widest(&y)? + GAP;
-        let legend = 2 * GAP + BAR + GAP + widest(&z)? + GAP + LABEL;
-        let mut frame = Frame { left, right: width - MARGIN - legend, top, bottom };
-        if frame.right - frame.left < 40 || frame.bottom - frame.top < 30 {
-            return Err("the picture is too small for its labels".to_string());
-        }
-        if self.equal {
-            let (w, h) = (self.x.high - self.x.low, self.y.high - self.y.low);
-            let unit = (f64::from(frame.right - frame.left) / w).min(f64::from(frame.bottom - frame.top) / h);
-            frame.right = frame.left + (unit * w).round() as i32;
-            frame.bottom = frame.top + (unit * h).round() as i32;
-        }
-        let x = Axis::new(
-            [self.x.low, self.x.high].into_iter(),
-            self.x.log,
-            ((frame.right - frame.left) / TICK_SPACE.0).max(2) as usize,
-            0.0,
-        );
-        let shade = |v: f64| z.place(v).map(|p| ((p * SHADES as f64) as usize).min(SHADES - 1));
-        let rows = self.values.len() / self.columns.max(1);
-        let fill = |(x0, y0): (f64, f64), (x1, y1): (f64, f64), shade: usize| {
-            let corners = [(pen.fine(x0), pen.fine(y0)), (pen.fine(x1), pen.fine(y1))];
-            root.draw(&Rectangle::new(corners, colour(shade).filled())).map_err(|e| e.to_string())
-        };
-        // cells reach a little under their neighbours, so that no seam shows
-        let under = 0.6;
-        for (r, row) in self.values.chunks(self.columns.max(1)).enumerate() {
-            let (low, high) = (frame.y(r as f64 / rows as f64), frame.y((r + 1) as f64 / rows as f64));
-            let mut start = 0;
-            while start < row.len() {
-                let mine = shade(row[start]);
-                let end = (start..row.len()).find(|&k| shade(row[k]) != mine).unwrap_or(row.len());
-                if let Some(shade) = mine {
-                    let at = |k: usize| frame.x(k as f64 / self.columns as f64);
-                    let right = (at(end) + under).min(f64::from(frame.right));
-                    fill((at(start), high), (right, (low + under).min(f64::from(frame.bottom))), shade)?;
-                }
-                start = end;
-            }
-        }
+    fn shade(&self, v: f64) -> Option<usize> {
+        let place = (v - self.low) / (self.high - self.low);
+        place.is_finite().then(|| ((place * SHADES as f64) as usize).min(SHADES - 1))
+    }
+
+    fn colour(&self, shade: usize) -> RGBColor {
+        colour(self.list, shade as f64 / (SHADES - 1) as f64)
+    }
+}
+
+impl Cells {
+    fn axis(&self, wanted: usize) -> Axis {
+        Axis::new(self.edges.iter().copied(), self.log, wanted.max(2), 0.0)
+    }
+
+    /// Number of cells.
+    fn len(&self) -> usize {
+        self.edges.len().saturating_sub(1)
+    }
+
+    /// Length in the units of the axis.
+    fn length(&self) -> f64 {
+        self.axis(2).length()
+    }
+}
+
+impl Map {
+    /// Width over height, if a unit is as long on both axes.
+    pub(super) fn ratio(&self) -> Option<f64> {
+        self.equal.then(|| self.x.length() / self.y.length())
+    }
+
+    /// The vertical axis for a frame of this height.
+    pub(super) fn y_axis(&self, height: i32) -> Axis {
+        self.y.axis((height / TICK_SPACE.1) as usize)
+    }
+
+    /// Width in pixels of the bar with its labels, beside a frame of this height.
+    pub(super) fn bar_width(&self, height: i32) -> Result<i32, String> {
+        let colours = Colours::of(&self.values, height);
+        Ok(2 * GAP + BAR + GAP + widest(&colours.axis)? + GAP + LABEL)
+    }
+
+    /// Draws cells, ticks and bar.
+    pub(super) fn draw<B: DrawingBackend>(&self, pen: &Pen<'_, B>, frame: &Frame, labelled: bool) -> Result<(), String> {
+        let x = self.x.axis(((frame.right - frame.left) / TICK_SPACE.0) as usize);
+        let y = self.y_axis(frame.bottom - frame.top);
+        let colours = Colours::of(&self.values, frame.bottom - frame.top);
+        self.cells(pen, frame, (&x, &y), &colours)?;
         for (v, label) in &x.ticks {
             let Some(at) = x.position(*v).map(|p| frame.x(p).round() as i32) else { continue };
             pen.line(&[(at, frame.bottom), (at, frame.bottom + 5)], GREY, 1.0)?;
-            pen.text(label, TICK, GREY, (at, frame.bottom + GAP), HPos::Center, VPos::Top)?;
+            if labelled {
+                pen.text(label, TICK, GREY, (at, frame.bottom + GAP), HPos::Center, VPos::Top)?;
+            }
         }
         for (v, label) in &y.ticks {
             let Some(at) = y.position(*v).map(|p| frame.y(p).round() as i32) else { continue };
             pen.line(&[(frame.left - 5, at), (frame.left, at)], GREY, 1.0)?;
             pen.text(label, TICK, GREY, (frame.left - GAP, at), HPos::Right, VPos::Center)?;
         }
-        let bar = Frame { left: frame.right + 2 * GAP, right: frame.right + 2 * GAP + BAR, ..frame };
-        for shade in 0..SHADES {
-            let at = |k: usize| bar.y(k as f64 / SHADES as f64);
-            let low = (at(shade) + under).min(f64::from(bar.bottom));
-            fill((f64::from(bar.left), at(shade + 1)), (f64::from(bar.right), low), shade)?;
+        if !self.heading.is_empty() {
+            pen.text(&self.heading, TICK, GREY, (frame.left, frame.top - 4), HPos::Left, VPos::Bottom)?;
         }
-        for (v, label) in &z.ticks {
-            let Some(at) = z.position(*v).map(|p| bar.y(p).round() as i32) else { continue };
+        self.bar(pen, frame, &colours)
+    }
+
+    fn cells<B: DrawingBackend>(
+        &self,
+        pen: &Pen<'_, B>,
+        frame: &Frame,
+        (x, y): (&Axis, &Axis),
+        colours: &Colours,
+    ) -> Result<(), String> {
+        let across: Vec<Option<f64>> = self.x.edges.iter().map(|e| x.place(*e).map(|p| frame.x(p))).collect();
+        let up: Vec<Option<f64>> = self.y.edges.iter().map(|e| y.place(*e).map(|p| frame.y(p))).collect();
+        for (row, edges) in self.values.chunks(self.x.len().max(1)).zip(up.windows(2)) {
+            let Some((a, b)) = edges[0].zip(edges[1]) else { continue };
+            let mut start = 0;
+            while start < row.len() {
+                let mine = colours.shade(row[start]);
+                let end = (start..row.len()).find(|&k| colours.shade(row[k]) != mine).unwrap_or(row.len());
+                if let (Some(shade), Some((left, right))) = (mine, across[start].zip(across[end])) {
+                    fill(pen, frame, (left.min(right), a.min(b)), (left.max(right), a.max(b)), colours.colour(shade))?;
+                }
+                start = end;
+            }
+        }
+        Ok(())
+    }
+
+    fn bar<B: DrawingBackend>(&self, pen: &Pen<'_, B>, frame: &Frame, colours: &Colours) -> Result<(), String> {
+        let bar = Frame { left: frame.right + 2 * GAP, right: frame.right + 2 * GAP + BAR, ..*frame };
+        let width = (colours.high - colours.low) / SHADES as f64;
+        for shade in 0..SHADES {
+            let low = colours.low + shade as f64 * width;
+            let (Some(a), Some(b)) = (colours.axis.place(low), colours.axis.place(low + width)) else { continue };
+            let (a, b) = (a.clamp(0.0, 1.0), b.clamp(0.0, 1.0));
+            if a < b {
+                let corners = ((f64::from(bar.left), bar.y(b)), (f64::from(bar.right), bar.y(a)));
+                fill(pen, &bar, corners.0, corners.1, colours.colour(shade))?;
+            }
+        }
+        for (v, label) in &colours.axis.ticks {
+            let Some(at) = colours.axis.position(*v).map(|p| bar.y(p).round() as i32) else { continue };
             pen.text(label, TICK, GREY, (bar.right + GAP, at), HPos::Left, VPos::Center)?;
         }
         let middle = (frame.top + frame.bottom) / 2;
-        pen.vertical(&self.label, LABEL, GREY, (bar.right + 2 * GAP + widest(&z)?, middle))?;
-        let at = ((frame.left + frame.right) / 2, frame.bottom + TICK + 2 * GAP + LABEL + GAP);
-        pen.text(&self.x_label, LABEL, GREY, at, HPos::Center, VPos::Bottom)?;
-        pen.vertical(&self.y_label, LABEL, GREY, (MARGIN, middle))
+        pen.vertical(&self.label, LABEL, GREY, (bar.right + 2 * GAP + widest(&colours.axis)?, middle))
+    }
+}
+
+/// A filled box that reaches a little under its neighbours below and to the right, so that no seam shows.
+fn fill<B: DrawingBackend>(
+    pen: &Pen<'_, B>,
+    frame: &Frame,
+    (left, top): (f64, f64),
+    (right, bottom): (f64, f64),
+    colour: RGBColor,
+) -> Result<(), String> {
+    const UNDER: f64 = 0.6;
+    let right = (right + UNDER).min(f64::from(frame.right));
+    let bottom = (bottom + UNDER).min(f64::from(frame.bottom));
+    let corners = [(pen.fine(left), pen.fine(top)), (pen.fine(right), pen.fine(bottom))];
+    pen.root.draw(&Rectangle::new(corners, colour.filled())).map_err(|e| e.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_of_a_signed_field_is_neutral() {
+        let colours = Colours::of(&[-0.3, 0.0, 1.0], 400);
+        let RGBColor(r, g, b) = colours.colour(colours.shade(0.0).expect("a shade"));
+        assert!(r == g && g == b && r > 240, "{r} {g} {b}");
+        let side = |v: f64| {
+            let RGBColor(r, _, b) = colours.colour(colours.shade(v).expect("a shade"));
+            i32::from(r) - i32::from(b)
+        };
+        // as far from zero, as far from neutral
+        assert!(side(0.3) > 40 && side(-0.3) < -40, "{} {}", side(0.3), side(-0.3));
+        // the bar shows the values that there are
+        assert_eq!(colours.axis.ends(), (-0.3, 1.0));
+    }
+
+    #[test]
+    fn a_field_of_one_sign_has_colours_of_growing_brightness() {
+        for values in [[0.0, 0.5, 1.0], [-1e-9, 0.5, 1.0], [-3.0, -2.0, -1.0]] {
+            let colours = Colours::of(&values, 400);
+            let grey = |shade: usize| {
+                let RGBColor(r, g, b) = colours.colour(shade);
+                0.2126 * f64::from(r) + 0.7152 * f64::from(g) + 0.0722 * f64::from(b)
+            };
+            assert!((1..SHADES).all(|k| grey(k) > grey(k - 1)), "{values:?}");
+        }
     }
 }

@@ -1,73 +1,71 @@
-//! Curves as SVG or PNG, drawn by the same code: panels over a common horizontal axis, round ticks, a legend.
+//! Pictures as SVG or PNG, drawn by the same code: panels of curves and of colours in rows, round ticks, legends.
 
 mod axis;
+mod chart;
 mod diagram;
 mod draw;
 mod encode;
+mod layout;
 mod map;
+mod style;
 
 use std::path::Path;
 
+pub use chart::{Chart, Curve};
 pub use diagram::{Diagram, Ink, Key, Mark, Range, Shape};
 pub use encode::{Drawing, Format, encode};
-pub use map::{MAX_CELLS, Map};
-
-/// A curve.
-#[derive(Clone, Debug)]
-pub struct Curve {
-    /// Its name in the legend.
-    pub name: String,
-    /// Its points; those that are not finite interrupt it.
-    pub points: Vec<(f64, f64)>,
-}
+pub use layout::{WIDTH, height_of};
+pub use map::{Cells, MAX_CELLS, Map};
+pub use style::STYLES;
 
 /// What to draw.
 #[derive(Clone, Debug)]
 pub struct Picture {
     /// Headline.
     pub title: String,
-    /// Label of the horizontal axis.
-    pub x_label: String,
-    /// Label of the vertical axis, empty if the legend says it all.
-    pub y_label: String,
-    /// Groups of curves, each with a vertical axis of its own, from top to bottom.
-    pub panels: Vec<Vec<Curve>>,
-    /// The horizontal axis is logarithmic.
-    pub log_x: bool,
-    /// The vertical axes are logarithmic.
-    pub log_y: bool,
-    /// Width and height in pixels.
-    pub size: (u32, u32),
+    /// Panels side by side, row below row.
+    pub rows: Vec<Vec<Panel>>,
+    /// Width and height in pixels; without them the picture is as large as its panels need.
+    pub size: Option<(u32, u32)>,
+}
+
+/// Curves or colours over a pair of axes.
+#[derive(Clone, Debug)]
+pub enum Panel {
+    /// Curves.
+    Chart(Chart),
+    /// Colours.
+    Map(Map),
 }
 
 /// A curve that is this many times smaller than another is drawn in a panel of its own: it would be a flat line.
 const TOO_SMALL: f64 = 40.0;
-/// Most panels.
-const MAX_PANELS: usize = 4;
+/// Most panels that curves of one kind are spread over by their size.
+const MAX_SIZES: usize = 4;
 
-/// Groups curves by size, the larger ones first; within a panel they keep their order.
-pub fn panels(curves: Vec<Curve>) -> Vec<Vec<Curve>> {
-    let extent = |c: &Curve| {
+/// Groups curves by size, the larger ones first; within a group they keep their order.
+pub fn by_size<T: Clone>(curves: Vec<(Curve, T)>) -> Vec<Vec<(Curve, T)>> {
+    let extent = |(c, _): &(Curve, T)| {
         let finite = c.points.iter().map(|p| p.1).filter(|v| v.is_finite());
         finite.fold(0.0f64, |m, v| m.max(v.abs()))
     };
     let mut order: Vec<(usize, f64)> = curves.iter().map(extent).enumerate().collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    let mut panel_of = vec![0; curves.len()];
-    let (mut panel, mut top) = (0, order.first().map_or(0.0, |o| o.1));
+    let mut group_of = vec![0; curves.len()];
+    let (mut group, mut top) = (0, order.first().map_or(0.0, |o| o.1));
     for (k, size) in order {
-        // a curve that is zero throughout lies well in any panel
-        if size > 0.0 && size < top / TOO_SMALL && panel + 1 < MAX_PANELS {
-            panel += 1;
+        // a curve that is zero throughout lies well in any group
+        if size > 0.0 && size < top / TOO_SMALL && group + 1 < MAX_SIZES {
+            group += 1;
             top = size;
         }
-        panel_of[k] = if size == 0.0 { 0 } else { panel };
+        group_of[k] = if size == 0.0 { 0 } else { group };
     }
-    let mut panels = vec![vec![]; panel + 1];
-    for (curve, panel) in curves.into_iter().zip(panel_of) {
-        panels[panel].push(curve);
+    let mut groups = vec![vec![]; group + 1];
+    for (curve, group) in curves.into_iter().zip(group_of) {
+        groups[group].push(curve);
     }
-    panels
+    groups
 }
 
 /// The format that a file name asks for.

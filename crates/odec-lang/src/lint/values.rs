@@ -23,7 +23,8 @@ impl<'a> Values<'a> {
                 StatementKind::Param(items)
                 | StatementKind::Const(items)
                 | StatementKind::State(items)
-                | StatementKind::Output(items) => {
+                | StatementKind::Output(items)
+                | StatementKind::Axis(items) => {
                     for item in
                         items.iter().filter(|item| item.target.indices.is_empty() && item.target.path.is_empty())
                     {

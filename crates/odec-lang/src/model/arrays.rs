@@ -119,6 +119,17 @@ pub enum Place {
     At(Body),
 }
 
+/// `axis x[i] = i*dx`: where the points of an index set lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Coordinate {
+    /// An element of [`Model::index_sets`].
+    pub index: usize,
+    /// A definition, parameter or constant with this index alone.
+    pub array: Symbol,
+    /// The name in the statement.
+    pub span: Span,
+}
+
 /// What an array is outside of its index sets, for one value, edge or corner.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Boundary {

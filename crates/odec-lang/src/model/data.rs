@@ -110,6 +110,18 @@ impl Model {
         indexed.axes.iter().map(|d| self.bounds_of(d, values)).collect()
     }
 
+    /// The coordinates of an index set: what the `axis` statement names, and its value at each index. `None` if there is
+    /// no such statement.
+    pub fn coordinates(&self, index: &str, values: &Values) -> Option<(Symbol, Vec<(i64, f64)>)> {
+        let axis = self.axes.iter().find(|axis| self.index_sets[axis.index].name == index)?;
+        let ranges = self.ranges_of(self.indexed(axis.array)?, values)?;
+        count(&ranges).filter(|&n| n <= MAX_ELEMENTS)?;
+        let mut evaluator = Evaluator::new(self, values);
+        let mut list = Vec::new();
+        each_point(&ranges, |at| list.push((at[0], evaluator.element(axis.array, at, 0))));
+        Some((axis.array, list))
+    }
+
     /// True if an expression has elements, indices or reductions.
     pub(crate) fn has_elements(&self, body: Body) -> bool {
         let kinds = &self.terms[body.range()];

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 
 use odec_ir::{Op, Span};
 
-pub use arrays::{Boundary, Dimension, EdgeRule, IndexSet, Indexed, Local, Piece, Place, Reduction, Table};
+pub use arrays::{Boundary, Coordinate, Dimension, EdgeRule, IndexSet, Indexed, Local, Piece, Place, Reduction, Table};
 pub use evaluate::{Opened, Overrides, Values};
 pub use phases::analyse;
 pub(crate) use phases::settle::two_equations;
@@ -449,6 +449,8 @@ pub struct Model {
     pub pieces: Vec<Piece>,
     /// Index sets whose ends are joined or continued.
     pub edges: Vec<EdgeRule>,
+    /// Coordinates of index sets, at most one for each.
+    pub axes: Vec<Coordinate>,
     /// What each name stands for.
     pub symbols: HashMap<String, Symbol>,
 }

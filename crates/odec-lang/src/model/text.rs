@@ -86,6 +86,10 @@ impl Display for Model {
             let axes = self.brackets(&d.indexed);
             writeln!(f, "{base}{axes}{tail} = {}{}", self.show(d.value), comment(&d.doc))?;
         }
+        for axis in &self.axes {
+            let name = self.name_of(axis.array);
+            writeln!(f, "axis {name}")?;
+        }
         for equation in &self.equations {
             let bound = self.restricted(equation);
             writeln!(f, "{} = {}{bound}", self.show(equation.lhs), self.show(equation.rhs))?;

@@ -64,6 +64,7 @@ fn items(statement: &mut Statement) -> Option<&mut Vec<Declared>> {
         | StatementKind::Const(items)
         | StatementKind::State(items)
         | StatementKind::Output(items)
+        | StatementKind::Axis(items)
         | StatementKind::Later(Later::Unknown(items) | Later::Discrete(items)) => Some(items),
         _ => None,
     }

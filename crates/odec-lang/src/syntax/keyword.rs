@@ -23,10 +23,11 @@ pub enum Keyword {
     Every,
     Input,
     Use,
+    Axis,
 }
 
 /// The words in the order of the reference.
-pub const KEYWORDS: [(&str, Keyword); 20] = [
+pub const KEYWORDS: [(&str, Keyword); 21] = [
     ("model", Keyword::Model),
     ("time", Keyword::Time),
     ("param", Keyword::Param),
@@ -47,6 +48,7 @@ pub const KEYWORDS: [(&str, Keyword); 20] = [
     ("every", Keyword::Every),
     ("input", Keyword::Input),
     ("use", Keyword::Use),
+    ("axis", Keyword::Axis),
 ];
 
 /// Words that cannot be names.

@@ -288,6 +288,8 @@ pub enum StatementKind {
     State(Vec<Declared>),
     /// `output total = ..., slow`: an item with a value declares, one without records.
     Output(Vec<Declared>),
+    /// `axis x[i] = i*dx, y`: the coordinates of indices. An item with a value defines, one without names what is defined.
+    Axis(Vec<Declared>),
     /// `lhs = rhs`: an equation or a definition; which one is decided by the names.
     Equation {
         /// Left side.

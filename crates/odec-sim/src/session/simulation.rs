@@ -14,6 +14,7 @@ use crate::promises::{self, Promise};
 use crate::quantities::Quantities;
 use crate::sample::{self, Recorder, Seen};
 use crate::sweep::Job;
+use crate::trace;
 
 /// A model compiled and bound to values. It never changes; threads can share it, and what is made from it by
 /// [`Simulation::with`] shares its machine code.
@@ -123,6 +124,11 @@ impl Simulation {
     /// A run that is refused or fails. [`Simulation::run`] keeps the rows of one that fails.
     pub fn solve(&self) -> Result<Solution, Error> {
         Solution::of(self)
+    }
+
+    /// Runs, and follows curves between the ends of its steps as finely as a picture shows them. `stop` ends the run.
+    pub fn trace(&self, request: &trace::Request<'_>, stop: &dyn Fn() -> bool) -> trace::Traced {
+        trace::trace(&self.bound, request, stop)
     }
 
     /// Ready to be stepped from outside, from the start of its run.

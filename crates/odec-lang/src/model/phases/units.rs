@@ -144,7 +144,8 @@ impl<'a> Units<'a> {
                 StatementKind::Param(items)
                 | StatementKind::Const(items)
                 | StatementKind::State(items)
-                | StatementKind::Output(items) => {
+                | StatementKind::Output(items)
+                | StatementKind::Axis(items) => {
                     units.extend(items.iter().filter_map(|i| i.unit.as_ref()).map(|u| u.span));
                 }
                 _ => {}
@@ -235,7 +236,8 @@ impl<'a> Units<'a> {
             if let StatementKind::Param(items)
             | StatementKind::Const(items)
             | StatementKind::State(items)
-            | StatementKind::Output(items) = &statement.kind
+            | StatementKind::Output(items)
+                | StatementKind::Axis(items) = &statement.kind
             {
                 for item in items {
                     self.item_clash(item, item.value.and_then(of), &units, &mut clashes);
@@ -275,7 +277,8 @@ impl<'a> Units<'a> {
             if let StatementKind::Param(items)
             | StatementKind::Const(items)
             | StatementKind::State(items)
-            | StatementKind::Output(items) = &statement.kind
+            | StatementKind::Output(items)
+                | StatementKind::Axis(items) = &statement.kind
             {
                 for item in items.iter().filter(|i| i.target.primes == 0) {
                     if let Some(unit) = &item.unit {

@@ -30,6 +30,7 @@ impl Builder<'_> {
                 self.no_bounds(&pair);
                 Some(StatementKind::Output(self.items(pair, false)))
             }
+            Some(Keyword::Axis) => Some(StatementKind::Axis(self.items(pair, false))),
             Some(Keyword::Unknown) => Some(StatementKind::Later(Later::Unknown(self.items(pair, true)))),
             Some(Keyword::Discrete) => Some(StatementKind::Later(Later::Discrete(self.items(pair, true)))),
             Some(Keyword::Fn) => self.function(pair),
@@ -96,7 +97,7 @@ impl Builder<'_> {
     fn items(&mut self, pair: Pair<'_, Rule>, share: bool) -> Vec<Declared> {
         let mut items: Vec<Declared> = Vec::new();
         let mut waiting = 0;
-        for part in pair.into_inner().filter(|part| part.as_rule() == Rule::item) {
+        for part in pair.into_inner().filter(|part| matches!(part.as_rule(), Rule::item | Rule::axis_item)) {
             let Some(item) = self.item(part) else { continue };
             if item.value.is_some() && share {
                 let first = items.len() - waiting;

@@ -26,6 +26,7 @@ impl Printer<'_> {
             StatementKind::Const(items) => self.declaration("const", items, true),
             StatementKind::State(items) => self.declaration("state", items, true),
             StatementKind::Output(items) => self.declaration("output", items, false),
+            StatementKind::Axis(items) => self.declaration("axis", items, false),
             StatementKind::Equation { lhs, rhs, .. } => {
                 if self.style == Style::Prefix {
                     self.put("equation ");

@@ -62,6 +62,11 @@ impl<'a> Collector<'a> {
                     self.declare_output(item, found);
                 }
             }
+            StatementKind::Axis(items) => {
+                for item in items {
+                    self.declare_axis(item, found);
+                }
+            }
             StatementKind::Conserve { name, value, within } => {
                 let definition = name.as_ref().and_then(|n| self.define(named_value(n, *value, statement), found));
                 let (name, within) = (name.as_ref(), within.as_ref());
@@ -268,6 +273,39 @@ impl<'a> Collector<'a> {
             found.definitions.push(item);
             index
         })
+    }
+
+    fn declare_axis(&mut self, item: &'a Declared, found: &mut Declarations<'a>) {
+        let name = &item.target.name;
+        if item.target.primes > 0 {
+            let headline = format!("`{}` is no coordinate", self.input.text(item.target.span));
+            let report = error("E0540", headline, item.target.span, "a derivative changes during the run");
+            self.say(report.help(format!("write the coordinate of each index: `axis {}[i] = i*dx`", name.name)));
+            return;
+        }
+        if item.value.is_some() && item.target.indices.is_empty() {
+            let headline = format!("`{}` has no index, and an axis needs one", name.name);
+            let report = error("E0540", headline, item.target.span, "the coordinate of which index?");
+            self.say(report.help("write it with its index, for example `axis x[i] = i*dx`"));
+            self.names.broken.insert(&name.name);
+            return;
+        }
+        if let Some(value) = item.value {
+            self.declared_whole(&item.target);
+            let definition = DefinitionItem {
+                name: &name.name,
+                span: name.span,
+                value,
+                unit: item.unit.as_ref(),
+                doc: item.doc.as_deref(),
+                indices: &item.target.indices,
+                pieces: Vec::new(),
+            };
+            if self.define(definition, found).is_none() {
+                return;
+            }
+        }
+        found.axes.push(item);
     }
 
     fn declare_output(&mut self, item: &'a Declared, found: &mut Declarations<'a>) {

@@ -66,6 +66,7 @@ pub(super) struct Declarations<'a> {
     pub sets: Vec<(&'a Ident, &'a [Entry])>,
     pub indices: Vec<(&'a Ident, ExprId, ExprId)>,
     pub boundaries: Vec<&'a BoundaryItem>,
+    pub axes: Vec<&'a Declared>,
 }
 
 /// The start value of a state or of one of its derivatives.

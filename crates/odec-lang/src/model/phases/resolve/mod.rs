@@ -1,5 +1,6 @@
 //! The third phase: every expression becomes terms, and every name what it stands for.
 
+mod axes;
 mod boundaries;
 mod outputs;
 mod places;

@@ -67,6 +67,9 @@ impl<'a> Resolver<'a> {
         for e in &found.expects {
             self.resolve_expect(e);
         }
+        for axis in &found.axes {
+            self.resolve_axis(axis);
+        }
         self.resolve_runs(found);
         self.resolve_functions(&found.functions);
         self.report_free();

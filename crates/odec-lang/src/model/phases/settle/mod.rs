@@ -1,6 +1,7 @@
 //! The last phases: from a model whose expressions are terms to one that can run. They look at the model alone, so
 //! that they serve every front end.
 
+mod axes;
 mod cycles;
 mod orders;
 mod owners;
@@ -39,6 +40,7 @@ pub(crate) fn order(model: Model, starts: &[StartValue], source: &Source) -> (Mo
     }
     if reports.sound() {
         model = owners::find(model, &mut reports);
+        axes::check(&model, &mut reports);
     }
     (model, reports.into_list())
 }

@@ -1,0 +1,261 @@
+//! What a plot shows: everything that is recorded or named, sorted into what can share a panel.
+
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_sim::Simulation;
+use odec_sim::columns::Columns;
+use odec_sim::quantities::Series;
+
+use super::label;
+use super::part::Part;
+use crate::args::Plot;
+use crate::input::error;
+
+/// More curves than this share no panel.
+pub const MAX_CURVES: usize = 24;
+/// An array of more elements than this is drawn as colours, unless its elements are named.
+const MAX_LINES: usize = 12;
+/// Most panels of one picture.
+const MAX_PANELS: usize = 24;
+
+/// Curves of one kind.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Columns: the horizontal one, and the vertical one.
+    pub pairs: Vec<(usize, usize)>,
+    /// Elements of one array. Others are drawn apart if their sizes differ much.
+    pub array: bool,
+    /// A unit is as long on both axes.
+    pub equal: bool,
+}
+
+/// What fills a panel, or some.
+#[derive(Clone, Debug)]
+pub enum Item {
+    /// Curves.
+    Curves(Group),
+    /// Colours over time and an index.
+    OverTime(Part),
+    /// Colours over two indices.
+    Plane(Part),
+    /// Curves over an index, one for each time.
+    Profiles(Part),
+}
+
+/// All of it.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// In the order of the columns.
+    pub items: Vec<Item>,
+    /// The times of `--at`.
+    pub times: Option<Vec<f64>>,
+    /// Names of what has no room.
+    pub left_out: Vec<String>,
+}
+
+/// An E0715.
+pub fn wrong(headline: &str, help: &str) -> Box<Diagnostic> {
+    Box::new(error(&codes::E0715, headline.to_string(), Some(help.to_string())))
+}
+
+/// Decides what is drawn.
+pub fn choose(args: &Plot, simulation: &Simulation, at: Option<&[f64]>) -> Result<Choice, Box<Diagnostic>> {
+    let columns = &simulation.bound().columns;
+    let mut choice = Choice { times: at.map(<[f64]>::to_vec), ..Choice::default() };
+    let named = !args.names.is_empty();
+    for (x, y) in pairs(args, columns)? {
+        if x != 0 && at.is_some() {
+            return Err(wrong("`--at` draws arrays against their index", "leave out `--at`, or `--x` and what is before `:`"));
+        }
+        choice.add(simulation, x, y);
+    }
+    if at.is_none() {
+        choice.colours(columns, named)?;
+    } else {
+        choice.profiles(columns, named)?;
+    }
+    choice.limit(columns);
+    Ok(choice)
+}
+
+/// The columns of both axes: time and all that is recorded, unless the command line names others.
+fn pairs(args: &Plot, columns: &Columns) -> Result<Vec<(usize, usize)>, Box<Diagnostic>> {
+    let find = |name: &str, flag: &str| columns.find(name, flag).map_err(Box::new);
+    let against = match args.x.as_deref() {
+        None => vec![0],
+        Some(name) => find(name, "--x")?,
+    };
+    let mut list = vec![];
+    for name in &args.names {
+        match name.split_once(':') {
+            Some((x, y)) => list.extend(paired(name, &find(x, "odec plot")?, &find(y, "odec plot")?)?),
+            None => list.extend(paired(name, &against, &find(name, "odec plot")?)?),
+        }
+    }
+    if args.names.is_empty() {
+        let others: Vec<usize> = (1..columns.len()).filter(|k| !against.contains(k)).collect();
+        match against.as_slice() {
+            [x] => list.extend(others.into_iter().map(|y| (*x, y))),
+            _ => return Err(wrong("`--x` names several quantities", "say what to draw against each: `x[*]:y[*]`")),
+        }
+    }
+    Ok(list)
+}
+
+/// Each of one with each of the other, or all of one with the only other.
+fn paired(name: &str, xs: &[usize], ys: &[usize]) -> Result<Vec<(usize, usize)>, Box<Diagnostic>> {
+    match (xs, ys) {
+        ([x], ys) => Ok(ys.iter().map(|y| (*x, *y)).collect()),
+        (xs, [y]) => Ok(xs.iter().map(|x| (*x, *y)).collect()),
+        (xs, ys) if xs.len() == ys.len() => Ok(xs.iter().copied().zip(ys.iter().copied()).collect()),
+        (xs, ys) => {
+            let headline = format!("`{name}` pairs {} quantities with {}", xs.len(), ys.len());
+            Err(wrong(&headline, "name as many on both sides, as in `p[*].x:p[*].y`, or one on one side"))
+        }
+    }
+}
+
+/// What can share axes with what.
+#[derive(PartialEq)]
+struct Kind {
+    over_time: bool,
+    units: (Option<String>, Option<String>),
+    primes: usize,
+    /// An array that has axes of its own.
+    array: Option<String>,
+    equal: bool,
+}
+
+impl Kind {
+    fn of(simulation: &Simulation, x: usize, y: usize) -> Kind {
+        let columns = &simulation.bound().columns;
+        let series = columns.series(y).map(|(series, _)| series);
+        let over_time = x == 0;
+        Kind {
+            over_time,
+            units: (label::unit(simulation, x), label::unit(simulation, y)),
+            primes: series.filter(|_| over_time).map_or(0, label::primes),
+            array: series.filter(|s| over_time && !s.axes.is_empty()).map(|s| s.name.clone()),
+            equal: !over_time && alike(simulation, x, y),
+        }
+    }
+}
+
+/// Two quantities whose ratio is a shape: of one unit, components of one vector, or both positions.
+fn alike(simulation: &Simulation, x: usize, y: usize) -> bool {
+    let columns = &simulation.bound().columns;
+    let (Some((a, _)), Some((b, _))) = (columns.series(x), columns.series(y)) else { return false };
+    let units = (label::unit(simulation, x), label::unit(simulation, y));
+    if units.0.is_some() || units.1.is_some() {
+        return units.0 == units.1;
+    }
+    let component = |s: &Series| s.name.contains('.');
+    if a.stem() == b.stem() && component(a) && component(b) {
+        return label::primes(a) == label::primes(b);
+    }
+    let second_order = |s: &Series| {
+        let states = &simulation.model().states;
+        states.iter().any(|state| state.order == 2 && (0..2).any(|k| state.derivative(k) == s.name))
+    };
+    second_order(a) && second_order(b) && label::primes(a) == label::primes(b)
+}
+
+impl Choice {
+    /// Puts a curve to those of its kind.
+    fn add(&mut self, simulation: &Simulation, x: usize, y: usize) {
+        let kind = Kind::of(simulation, x, y);
+        for item in &mut self.items {
+            let Item::Curves(group) = item else { continue };
+            if let Some(&(x0, y0)) = group.pairs.first()
+                && Kind::of(simulation, x0, y0) == kind
+            {
+                group.pairs.push((x, y));
+                return;
+            }
+        }
+        self.items.push(Item::Curves(Group { pairs: vec![(x, y)], array: kind.array.is_some(), equal: kind.equal }));
+    }
+
+    /// Arrays of many elements become colours.
+    fn colours(&mut self, columns: &Columns, named: bool) -> Result<(), Box<Diagnostic>> {
+        let most = if named { MAX_CURVES } else { MAX_LINES };
+        let mut kept = vec![];
+        for item in std::mem::take(&mut self.items) {
+            match item {
+                Item::Curves(group) if group.array && group.pairs.len() > most => {
+                    match Part::of(columns, &group.columns(), false) {
+                        Ok(part) if part.is_plane() => kept.push(Item::Plane(part)),
+                        Ok(part) => kept.push(Item::OverTime(part)),
+                        Err(why) if named => return Err(why),
+                        Err(_) => self.left_out.extend(name(columns, &group)),
+                    }
+                }
+                Item::Curves(group) if !group.array && group.pairs[0].0 != 0 && group.pairs.len() > MAX_CURVES => {
+                    let help = "name some of the elements: `u[1..5]`, `u[*,3]`";
+                    return Err(wrong("these are too many curves for one panel", help));
+                }
+                other => kept.push(other),
+            }
+        }
+        self.items = kept;
+        Ok(())
+    }
+
+    /// Arrays at some times, over their indices.
+    fn profiles(&mut self, columns: &Columns, named: bool) -> Result<(), Box<Diagnostic>> {
+        let mut kept = vec![];
+        let mut why = None;
+        for item in std::mem::take(&mut self.items) {
+            let Item::Curves(group) = item else { continue };
+            match Part::of(columns, &group.columns(), true) {
+                Ok(part) if part.is_plane() => kept.push(Item::Plane(part)),
+                Ok(part) => kept.push(Item::Profiles(part)),
+                Err(e) if named => return Err(e),
+                Err(e) => why = Some(e),
+            }
+        }
+        self.items = kept;
+        match why {
+            Some(why) if self.items.is_empty() => Err(why),
+            _ => Ok(()),
+        }
+    }
+
+    /// Leaves out what no picture has room for.
+    fn limit(&mut self, columns: &Columns) {
+        let mut panels = 0;
+        let times = self.times.as_ref().map_or(1, Vec::len);
+        let mut kept = vec![];
+        for item in std::mem::take(&mut self.items) {
+            let needs = match &item {
+                Item::Curves(group) => group.pairs.len().div_ceil(MAX_CURVES),
+                Item::Plane(_) => times,
+                _ => 1,
+            };
+            panels += needs;
+            if panels <= MAX_PANELS || kept.is_empty() {
+                kept.push(item);
+                continue;
+            }
+            match &item {
+                Item::Curves(group) => self.left_out.extend(name(columns, group)),
+                Item::OverTime(part) | Item::Plane(part) | Item::Profiles(part) => {
+                    self.left_out.push(part.name.clone());
+                }
+            }
+        }
+        self.items = kept;
+    }
+}
+
+impl Group {
+    /// What is drawn, without what it is drawn against.
+    fn columns(&self) -> Vec<usize> {
+        self.pairs.iter().map(|p| p.1).collect()
+    }
+}
+
+/// What a group is called where it is not drawn.
+fn name(columns: &Columns, group: &Group) -> Option<String> {
+    let (series, _) = columns.series(group.pairs.first()?.1)?;
+    Some(if group.pairs.len() > 1 && !group.array { format!("{} and others", series.name) } else { series.name.clone() })
+}

@@ -1,0 +1,117 @@
+//! The words of a plot: its title, and what stands at its axes.
+
+use odec_lang::model::Model;
+use odec_sim::Simulation;
+use odec_sim::quantities::Series;
+
+/// A title that is longer, in characters, ends at a colon or semicolon if it has one.
+const LONG: usize = 150;
+
+/// The first sentence of the model's `##` comment, or its name.
+pub fn title(model: &Model) -> String {
+    let doc = model.doc.as_deref().unwrap_or_default();
+    let text = doc.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = sentence(&text);
+    if sentence.is_empty() { model.name.clone() } else { sentence.to_string() }
+}
+
+/// The first sentence, or clause of a long one, without its full stop.
+fn sentence(text: &str) -> &str {
+    let mut depth = 0i32;
+    let mut clause = None;
+    let mut before = ' ';
+    let mut end = text.len();
+    for (k, c) in text.char_indices() {
+        let ends_word = text[k + c.len_utf8()..].chars().next().is_none_or(char::is_whitespace);
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth -= 1,
+            // an initial or an abbreviation of one letter ends nothing: `D. Baraff`
+            '.' if depth <= 0 && ends_word && !is_initial(&text[..k], before) => {
+                end = k;
+                break;
+            }
+            ':' | ';' if depth <= 0 && ends_word && clause.is_none() => clause = Some(k),
+            _ => {}
+        }
+        before = c;
+    }
+    match clause {
+        Some(clause) if text[..end].chars().count() > LONG => &text[..clause],
+        _ => &text[..end],
+    }
+}
+
+/// The text before a dot ends in a single capital letter.
+fn is_initial(text: &str, last: char) -> bool {
+    last.is_uppercase() && text.chars().rev().nth(1).is_none_or(|c| !c.is_alphanumeric())
+}
+
+/// The unit of a column, as the model writes it; a rate of change has that of its state by that of time.
+pub fn unit(simulation: &Simulation, column: usize) -> Option<String> {
+    let time = &simulation.model().time.unit;
+    let Some((series, _)) = simulation.bound().columns.series(column) else { return time.clone() };
+    if series.unit.is_some() || primes(series) == 0 {
+        return series.unit.clone();
+    }
+    let base = series.name.replace('\'', "");
+    let states = simulation.bound().states.series();
+    let unit = states.iter().find(|s| s.name == base).and_then(|s| s.unit.as_ref())?;
+    match (primes(series), unit.contains(['/', ' ', '*', '·']), time) {
+        (1, false, Some(time)) => Some(format!("{unit}/{time}")),
+        _ => None,
+    }
+}
+
+/// How many primes its name has.
+pub fn primes(series: &Series) -> usize {
+    series.name.matches('\'').count()
+}
+
+/// A name with its unit, if it has one.
+pub fn with_unit(name: &str, unit: Option<String>) -> String {
+    match (name.is_empty(), unit) {
+        (false, Some(unit)) => format!("{name} [{unit}]"),
+        (true, Some(unit)) => format!("[{unit}]"),
+        (_, None) => name.to_string(),
+    }
+}
+
+/// What an axis with these columns is called: the name of the only one, of their array, or few names; at least their unit.
+pub fn axis(simulation: &Simulation, columns: &[usize], few: usize) -> String {
+    let all = &simulation.bound().columns;
+    let Some(&first) = columns.first() else { return String::new() };
+    let same_unit = columns.iter().all(|&c| unit(simulation, c) == unit(simulation, first));
+    let unit = unit(simulation, first).filter(|_| same_unit);
+    let mut names: Vec<String> = columns.iter().map(|&c| all.name(c)).collect();
+    names.dedup();
+    if let [only] = names.as_slice() {
+        return with_unit(only, unit);
+    }
+    let of = |c: usize| all.series(c).map_or(String::new(), |(series, _)| series.name.clone());
+    if columns.iter().all(|&c| of(c) == of(first)) {
+        return with_unit(&of(first), unit);
+    }
+    let name = if names.len() <= few { names.join(", ") } else { String::new() };
+    with_unit(&name, unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sentence;
+
+    #[test]
+    fn a_title_is_the_first_sentence() {
+        for (text, title) in [
+            ("A pendulum. It swings.", "A pendulum"),
+            ("A bead (after D. Baraff, \"Notes\"): it slides", "A bead (after D. Baraff, \"Notes\"): it slides"),
+            ("Spots by J. Pearson, 1993. More", "Spots by J. Pearson, 1993"),
+            ("Decay at 0.5 per hour", "Decay at 0.5 per hour"),
+            ("", ""),
+        ] {
+            assert_eq!(sentence(text), title);
+        }
+        let long = format!("HEAT: {}", "word ".repeat(40));
+        assert_eq!(sentence(&long), "HEAT");
+    }
+}

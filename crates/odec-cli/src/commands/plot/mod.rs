@@ -1,0 +1,71 @@
+//! `odec plot`: states and outputs against time, or one against another; large arrays as colours.
+
+mod choose;
+mod label;
+mod panels;
+mod part;
+
+use std::path::PathBuf;
+
+use odec_ode::problem::{SolveError, Stop};
+use odec_sim::Error;
+use odec_sim::bind::Purpose;
+use odec_sim::trace::Request;
+
+use crate::args::{LogAxes, Plot};
+use crate::exit::Exit;
+use crate::figure;
+use crate::flags;
+use crate::input::{Inputs, keep_apart};
+use crate::picture::{Picture, encode};
+use crate::report::{Reporter, say};
+use crate::session::{fail, simulate_at};
+use crate::signal;
+use crate::whole::write_file;
+
+/// Runs and draws.
+pub fn plot(args: &Plot, reporter: Reporter) -> Result<Exit, Error> {
+    let size = args.size.as_deref().map(figure::size).transpose()?;
+    let at = args.at.as_deref().map(|text| flags::list("--at", text)).transpose()?;
+    let mut block = args.block.clone();
+    if block.record.is_none() && !(args.names.is_empty() && args.x.is_none()) {
+        // what is named is drawn, whether the run block records it or not
+        block.record = Some("all".to_string());
+    }
+    let simulation = simulate_at(&args.model, &block, Purpose::Picture, at.clone(), reporter)?;
+    let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.svg", simulation.model().name)));
+    let format = figure::format(&path)?;
+    keep_apart(&Inputs::of(&args.model, simulation.model()), &[("-o", Some(&path))])?;
+    let choice = choose::choose(args, &simulation, at.as_deref())?;
+    let log = match args.log {
+        None => (simulation.bound().logarithmic.is_some() && simulation.bound().problem.t0 == 0.0, false),
+        Some(axes) => (matches!(axes, LogAxes::X | LogAxes::Xy), matches!(axes, LogAxes::Y | LogAxes::Xy)),
+    };
+    let plan = panels::Plan::of(&simulation, &choice, log, args.log.is_some(), size);
+
+    signal::listen();
+    let request = Request { curves: &plan.curves, grids: &plan.grids };
+    let traced = simulation.trace(&request, &signal::asked_to_stop);
+    let exit = match &traced.result {
+        Ok(outcome) if outcome.stop == Stop::Interrupted => return Ok(Exit::Interrupted),
+        Ok(_) => Exit::Success,
+        Err(why @ SolveError::Refused(_)) => return Err(simulation.explain(why)),
+        Err(why @ SolveError::Failed(_)) => fail(&simulation.explain(why), reporter),
+    };
+    let rows = plan.rows(&simulation, &choice, traced);
+    let picture = Picture { title: label::title(simulation.model()), rows, size };
+    let too_small = |e: String| {
+        let asked = args.size.as_ref().map_or(String::new(), |size| format!("`--size {size}`: "));
+        figure::bad_size(&format!("{asked}{e}"))
+    };
+    let bytes = picture.placed().and_then(|placed| encode(&placed, format)).map_err(too_small)?;
+    write_file(&path, &bytes)?;
+    if !reporter.quiet() && reporter.human() {
+        if !choice.left_out.is_empty() {
+            let names = choice.left_out.join(", ");
+            say(&format!("not drawn, there is no room: {names}; name what you want to see, as `odec plot FILE NAME`\n"));
+        }
+        say(&format!("wrote {}\n", path.display()));
+    }
+    Ok(exit)
+}

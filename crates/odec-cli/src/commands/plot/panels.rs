@@ -1,0 +1,194 @@
+//! From what is to be drawn to what the run is asked for, and from the run to panels.
+
+use odec_sim::Simulation;
+use odec_sim::trace::{Grid, Row, Scale, Traced, Wanted, first_sample};
+
+use super::choose::{Choice, Group, Item, MAX_CURVES};
+use super::label;
+use super::part::Part;
+use crate::picture::{Cells, Chart, Curve, MAX_CELLS, Panel, STYLES, WIDTH, by_size, height_of};
+
+/// Where a logarithmic axis of time begins whose samples do not say it, as a part of its end.
+const FIRST: f64 = 1e-3;
+
+/// What the run is asked for.
+pub struct Plan {
+    /// Of all items that are curves, in their order.
+    pub curves: Vec<Wanted>,
+    /// Of all other items.
+    pub grids: Vec<Grid>,
+    /// Edges of the cells of time in maps.
+    edges: Vec<f64>,
+    log: (bool, bool),
+    /// The logarithmic axes were asked for: they hold for phase planes too.
+    asked: bool,
+}
+
+/// The axis of time: its ends, and whether it is logarithmic.
+fn time_axis(simulation: &Simulation, log: bool) -> (std::ops::Range<f64>, bool) {
+    let bound = simulation.bound();
+    let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
+    if !log || t_end <= 0.0 || t0 > t_end {
+        return (t0..t_end, false);
+    }
+    if t0 > 0.0 {
+        return (t0..t_end, true);
+    }
+    let first = bound.logarithmic.or_else(|| first_sample(bound)).filter(|t| *t > 0.0);
+    (first.unwrap_or(FIRST * t_end)..t_end, true)
+}
+
+impl Plan {
+    /// For what is to be drawn, with logarithmic axes or not.
+    pub fn of(simulation: &Simulation, choice: &Choice, log: (bool, bool), asked: bool, size: Option<(u32, u32)>) -> Plan {
+        let (ends, log_time) = time_axis(simulation, log.0);
+        let wide = size.map_or(f64::from(WIDTH), |s| f64::from(s.0));
+        let high = size.map_or(f64::from(height_of(1)), |s| f64::from(s.1));
+        let (mut curves, mut grids) = (vec![], vec![]);
+        let edges = edges(&ends, log_time);
+        for item in &choice.items {
+            let times = || choice.times.clone().unwrap_or_else(|| vec![simulation.bound().problem.t_end]);
+            match item {
+                Item::Curves(group) => curves.extend(group.pairs.iter().map(|&columns| {
+                    let x = match columns.0 {
+                        0 => Scale { pixels: wide, log: log_time, ends: Some(ends.clone()) },
+                        _ => Scale { pixels: wide, log: asked && log.0, ends: None },
+                    };
+                    Wanted { columns, scales: (x, Scale { pixels: high, log: log.1, ends: None }) }
+                })),
+                Item::OverTime(part) => grids.push(Grid { columns: part.columns.clone(), times: middles(&edges, log_time) }),
+                Item::Plane(part) | Item::Profiles(part) => {
+                    grids.push(Grid { columns: part.columns.clone(), times: times() });
+                }
+            }
+        }
+        Plan { curves, grids, edges, log: (log_time, log.1), asked: asked && log.0 }
+    }
+
+    /// The panels, row by row: what is over time below each other, what is over two indices side by side.
+    pub fn rows(&self, simulation: &Simulation, choice: &Choice, traced: Traced) -> Vec<Vec<Panel>> {
+        let Traced { curves, rows, reached, .. } = traced;
+        let (mut curves, mut grids) = (curves.into_iter(), rows.into_iter());
+        let (mut wide, mut shaped) = (vec![], vec![]);
+        for item in &choice.items {
+            match item {
+                Item::Curves(group) => {
+                    let points: Vec<_> = curves.by_ref().take(group.pairs.len()).collect();
+                    wide.extend(self.charts(simulation, group, points).into_iter().map(Panel::Chart));
+                }
+                Item::OverTime(part) => {
+                    let rows = grids.next().unwrap_or_default();
+                    wide.push(Panel::Map(self.over_time(simulation, part, &rows, reached)));
+                }
+                Item::Plane(part) => {
+                    let rows = grids.next().unwrap_or_default();
+                    shaped.extend(rows.iter().map(|row| Panel::Map(part.over_plane(simulation, row))));
+                }
+                Item::Profiles(part) => {
+                    let rows = grids.next().unwrap_or_default();
+                    wide.push(Panel::Chart(part.profiles(simulation, &rows, 0, self.log.1)));
+                }
+            }
+        }
+        let mut wide = numbered(wide);
+        let mut list = vec![];
+        let across = match shaped.len() {
+            0..=3 => shaped.len().max(1),
+            4 => 2,
+            5 | 6 => 3,
+            _ => 4,
+        };
+        while !shaped.is_empty() {
+            let mut row: Vec<Panel> = shaped.drain(..across.min(shaped.len())).collect();
+            // curves beside a single plane, so that no place is empty
+            if row.len() < across.max(2) && !wide.is_empty() {
+                row.push(wide.remove(0));
+            }
+            list.push(row);
+        }
+        list.extend(wide.into_iter().map(|panel| vec![panel]));
+        list
+    }
+
+    /// Curves of one kind: in one panel, or in some by their sizes and number.
+    fn charts(&self, simulation: &Simulation, group: &Group, points: Vec<Vec<(f64, f64)>>) -> Vec<Chart> {
+        let names = &simulation.bound().columns;
+        let over_time = group.pairs.iter().all(|p| p.0 == 0);
+        let alike = group.pairs.iter().all(|p| p.0 == group.pairs[0].0);
+        let name = |&(x, y): &(usize, usize)| match alike {
+            true => names.name(y),
+            false => format!("{} : {}", names.name(x), names.name(y)),
+        };
+        let mut curves: Vec<(Curve, (usize, usize))> = vec![];
+        for (pair, points) in group.pairs.iter().zip(points) {
+            let points = points.into_iter().filter(|p| p.0.is_finite() && !(self.log.0 && over_time && p.0 < self.edges[0]));
+            curves.push((Curve { name: name(pair), points: points.collect(), advancing: over_time }, *pair));
+        }
+        let panels = if self.log.1 || !over_time || group.array { vec![curves] } else { by_size(curves) };
+        let panels = panels.into_iter().flat_map(|panel| panel.chunks(MAX_CURVES).map(<[_]>::to_vec).collect::<Vec<_>>());
+        panels
+            .map(|panel| {
+                let (curves, pairs): (Vec<Curve>, Vec<(usize, usize)>) = panel.into_iter().unzip();
+                let few = if over_time { 0 } else { 3 };
+                let (xs, ys): (Vec<usize>, Vec<usize>) = pairs.into_iter().unzip();
+                Chart {
+                    x_label: label::axis(simulation, &xs, few),
+                    y_label: label::axis(simulation, &ys, few),
+                    curves,
+                    first: 0,
+                    log_x: if over_time { self.log.0 } else { self.asked },
+                    log_y: self.log.1,
+                    equal: group.equal,
+                }
+            })
+            .collect()
+    }
+
+    /// A map as far as the run came.
+    fn over_time(&self, simulation: &Simulation, part: &Part, rows: &[Row], reached: f64) -> crate::picture::Map {
+        let mut edges = self.edges[..=rows.len().min(self.edges.len() - 1)].to_vec();
+        if let Some(last) = edges.last_mut() {
+            *last = reached;
+        }
+        let times = Cells { label: label::axis(simulation, &[0], 0), edges, log: self.log.0 };
+        part.over_time(simulation, rows, times)
+    }
+}
+
+/// Edges of as many cells of time as a map has.
+fn edges(ends: &std::ops::Range<f64>, log: bool) -> Vec<f64> {
+    let (a, b, n) = (ends.start, ends.end, MAX_CELLS.0);
+    (0..=n).map(|k| between(a, b, k as f64 / n as f64, log)).collect()
+}
+
+fn middles(edges: &[f64], log: bool) -> Vec<f64> {
+    edges.windows(2).map(|e| between(e[0], e[1], 0.5, log)).collect()
+}
+
+fn between(a: f64, b: f64, s: f64, log: bool) -> f64 {
+    match s {
+        0.0 => a,
+        1.0 => b,
+        _ if log => a * (b / a).powf(s),
+        _ => a + s * (b - a),
+    }
+}
+
+/// Curves of different panels look different, as long as there are looks enough.
+fn numbered(mut panels: Vec<Panel>) -> Vec<Panel> {
+    let count = |panel: &Panel| match panel {
+        Panel::Chart(chart) => chart.curves.len(),
+        Panel::Map(_) => 0,
+    };
+    if panels.iter().map(count).sum::<usize>() > STYLES {
+        return panels;
+    }
+    let mut next = 0;
+    for panel in &mut panels {
+        if let Panel::Chart(chart) = panel {
+            chart.first = next;
+            next += chart.curves.len();
+        }
+    }
+    panels
+}

@@ -1,0 +1,231 @@
+//! Arrays in a plot: colours over time and index or over two indices, and curves over an index at some times.
+
+use std::collections::BTreeSet;
+
+use odec_lang::diagnostic::Diagnostic;
+use odec_lang::model::Symbol;
+use odec_sim::Simulation;
+use odec_sim::blame::number;
+use odec_sim::columns::Columns;
+use odec_sim::trace::Row;
+
+use super::choose::wrong;
+use super::label;
+use crate::picture::{Cells, Chart, Curve, MAX_CELLS, Map};
+
+/// Most points of a curve over an index.
+const MAX_POINTS: usize = 2000;
+/// The longer side is drawn as long as its number of indices says up to this ratio.
+const SLIM: f64 = 5.0;
+
+/// An index that varies among the elements that are drawn.
+#[derive(Clone, Debug)]
+struct Along {
+    name: String,
+    /// Index of each place that is drawn.
+    indices: Vec<i64>,
+}
+
+/// Elements of one array, thinned to what a picture can show.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// What it is called.
+    pub name: String,
+    /// Columns to keep, row by row.
+    pub columns: Vec<usize>,
+    along: Vec<Along>,
+}
+
+impl Part {
+    /// From columns that are elements of one array.
+    ///
+    /// # Errors
+    /// Columns of several arrays, or of an array that varies along more than two indices; `at` says that curves are wanted.
+    pub fn of(all: &Columns, chosen: &[usize], at: bool) -> Result<Part, Box<Diagnostic>> {
+        let many = || {
+            let help = "name one array, or some of its elements: `u`, `u[1..5]`, `u[*,3]`";
+            wrong("these are too many curves for one panel", help)
+        };
+        let Some((series, _)) = chosen.first().and_then(|&k| all.series(k)) else { return Err(many()) };
+        if series.axes.is_empty() {
+            let help = "name an array; others are drawn against time";
+            return Err(wrong("`--at` draws an array against its index at some times", help));
+        }
+        let mut sets: Vec<BTreeSet<i64>> = vec![BTreeSet::new(); series.axes.len()];
+        for &k in chosen {
+            let (own, element) = all.series(k).ok_or_else(many)?;
+            if own.name != series.name {
+                return Err(many());
+            }
+            for (set, i) in sets.iter_mut().zip(series.indices(element)) {
+                set.insert(i);
+            }
+        }
+        let varying: Vec<usize> = (0..sets.len()).filter(|&k| sets[k].len() > 1).collect();
+        let most = match (varying.len(), at) {
+            (0 | 1, true) => vec![MAX_POINTS],
+            (0 | 1, false) => vec![MAX_CELLS.1],
+            (2, _) => vec![MAX_CELLS.0, MAX_CELLS.1],
+            _ => {
+                let help = "hold all but two: `u[*,*,3]`";
+                return Err(wrong("a picture has two axes, and these elements vary along more indices", help));
+            }
+        };
+        let kept: Vec<Vec<i64>> = (0..sets.len())
+            .map(|k| {
+                let indices: Vec<i64> = sets[k].iter().copied().collect();
+                let limit = varying.iter().position(|&v| v == k).map_or(1, |rank| most[rank]);
+                thin(&indices, limit)
+            })
+            .collect();
+        let columns = chosen.iter().copied().filter(|&k| {
+            all.series(k).is_some_and(|(own, element)| {
+                own.indices(element).iter().zip(&kept).all(|(i, kept)| kept.binary_search(i).is_ok())
+            })
+        });
+        let columns = columns.collect();
+        let shown = if varying.is_empty() { &[0][..] } else { &varying };
+        let along = |&k: &usize| Along { name: series.axes[k].name.clone(), indices: kept[k].clone() };
+        let place = |k: usize| if shown.contains(&k) { "*".to_string() } else { kept[k][0].to_string() };
+        let places: Vec<String> = (0..kept.len()).map(place).collect();
+        let whole = places.iter().all(|p| p == "*");
+        let tail = series.name.strip_prefix(series.stem()).unwrap_or_default();
+        let part = format!("{}[{}]{tail}", series.stem(), places.join(","));
+        let name = if whole { series.name.clone() } else { part };
+        Ok(Part { name, columns, along: shown.iter().map(along).collect() })
+    }
+
+    /// True if colours are over two indices, at one time.
+    pub fn is_plane(&self) -> bool {
+        self.along.len() == 2
+    }
+
+    /// Colours over time and index: a row in the middle of each cell of time, whose edges are given.
+    pub fn over_time(&self, simulation: &Simulation, rows: &[Row], times: Cells) -> Map {
+        let values = (0..self.columns.len()).flat_map(|e| rows.iter().map(move |(_, row)| row[e])).collect();
+        Map {
+            heading: String::new(),
+            label: self.label(simulation),
+            x: times,
+            y: self.along[0].cells(simulation),
+            values,
+            equal: false,
+        }
+    }
+
+    /// Colours over two indices at the time of a row.
+    pub fn over_plane(&self, simulation: &Simulation, (t, row): &Row) -> Map {
+        let (across, up) = (self.along[0].cells(simulation), self.along[1].cells(simulation));
+        let (columns, rows) = (self.along[0].indices.len(), self.along[1].indices.len());
+        let value = |r: usize, c: usize| row.get(c * rows + r).copied().unwrap_or(f64::NAN);
+        let values = (0..rows).flat_map(|r| (0..columns).map(move |c| value(r, c))).collect();
+        let length = |cells: &Cells| cells.edges.last().zip(cells.edges.first()).map_or(1.0, |(a, b)| (a - b).abs());
+        let ratio = length(&across) / length(&up);
+        let same = self.along[0].unit(simulation) == self.along[1].unit(simulation);
+        Map {
+            heading: format!("{} = {}", simulation.model().time.name, number(*t)),
+            label: self.label(simulation),
+            x: across,
+            y: up,
+            values,
+            equal: same && (1.0 / SLIM..SLIM).contains(&ratio),
+        }
+    }
+
+    /// Curves over the index, one for each row; `first` is the number of the first, which decides how they look.
+    pub fn profiles(&self, simulation: &Simulation, rows: &[Row], first: usize, log_y: bool) -> Chart {
+        let along = &self.along[0];
+        let time = &simulation.model().time.name;
+        let places = along.places(simulation);
+        let curves = rows.iter().map(|(t, row)| Curve {
+            name: format!("{time} = {}", number(*t)),
+            points: places.iter().copied().zip(row.iter().copied()).collect(),
+            advancing: places.is_sorted(),
+        });
+        Chart {
+            x_label: along.label(simulation),
+            y_label: self.label(simulation),
+            curves: curves.collect(),
+            first,
+            log_x: false,
+            log_y,
+            equal: false,
+        }
+    }
+
+    fn label(&self, simulation: &Simulation) -> String {
+        let unit = self.columns.first().and_then(|&k| label::unit(simulation, k));
+        label::with_unit(&self.name, unit)
+    }
+}
+
+/// Where indices lie by an `axis` statement.
+struct Coordinates {
+    name: String,
+    unit: Option<String>,
+    places: Vec<f64>,
+}
+
+impl Along {
+    /// The coordinates of the index, if the model gives some that increase or decrease along it.
+    fn coordinates(&self, simulation: &Simulation) -> Option<Coordinates> {
+        let model = simulation.model();
+        let (array, list) = model.coordinates(&self.name, &simulation.bound().values)?;
+        let (name, unit) = match array {
+            Symbol::Parameter(k) => (&model.parameters[k].name, &model.parameters[k].unit),
+            Symbol::Constant(k) => (&model.constants[k].name, &model.constants[k].unit),
+            Symbol::Definition(k) => (&model.definitions[k].name, &model.definitions[k].unit),
+            _ => return None,
+        };
+        let place = |i: &i64| list.binary_search_by_key(i, |p| p.0).ok().map(|k| list[k].1);
+        let places: Vec<f64> = self.indices.iter().map(place).collect::<Option<_>>()?;
+        let up = places.is_sorted_by(|a, b| a < b);
+        let down = places.is_sorted_by(|a, b| a > b);
+        let finite = places.iter().all(|p| p.is_finite());
+        (finite && (up || down)).then(|| Coordinates { name: name.clone(), unit: unit.clone(), places })
+    }
+
+    /// What the axis is called.
+    fn label(&self, simulation: &Simulation) -> String {
+        let coordinates = self.coordinates(simulation);
+        coordinates.map_or(self.name.clone(), |c| label::with_unit(&c.name, c.unit))
+    }
+
+    fn unit(&self, simulation: &Simulation) -> Option<String> {
+        self.coordinates(simulation).and_then(|c| c.unit)
+    }
+
+    /// Where the indices lie.
+    fn places(&self, simulation: &Simulation) -> Vec<f64> {
+        let coordinates = self.coordinates(simulation).map(|c| c.places);
+        coordinates.unwrap_or_else(|| self.indices.iter().map(|i| *i as f64).collect())
+    }
+
+    /// A cell about each of them, to the middle between neighbours.
+    fn cells(&self, simulation: &Simulation) -> Cells {
+        let places = self.places(simulation);
+        let mut edges: Vec<f64> = places.windows(2).map(|p| 0.5 * (p[0] + p[1])).collect();
+        // at the ends half of the distance of two indices, however many between them are not drawn
+        let half = |a: usize, b: usize| match self.indices.get(b) {
+            Some(i) => 0.5 * (places[a] - places[b]) / (self.indices[a] - i).abs() as f64,
+            None => 0.5,
+        };
+        if let (Some(first), Some(last)) = (places.first(), places.last()) {
+            edges.insert(0, first + if places.len() > 1 { half(0, 1) } else { -0.5 });
+            let end = places.len() - 1;
+            edges.push(last + if places.len() > 1 { half(end, end - 1) } else { 0.5 });
+        }
+        Cells { label: self.label(simulation), edges, log: false }
+    }
+}
+
+/// At most so many of them, evenly chosen, the ends among them.
+fn thin(indices: &[i64], most: usize) -> Vec<i64> {
+    if indices.len() <= most || most < 2 {
+        return indices.to_vec();
+    }
+    let last = indices.len() - 1;
+    let mut kept: Vec<i64> = (0..most).map(|k| indices[(k * last + (most - 1) / 2) / (most - 1)]).collect();
+    kept.dedup();
+    kept
+}

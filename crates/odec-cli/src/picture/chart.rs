@@ -1,0 +1,135 @@
+//! A panel of curves with their legend.
+
+use odec_sim::outline;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::axis::Axis;
+use super::draw::{Frame, GAP, INK, LABEL, LINE, Pen, Point, SWATCH, TICK_SPACE, width};
+use super::style::style;
+
+/// A curve.
+#[derive(Clone, Debug)]
+pub struct Curve {
+    /// Its name in the legend.
+    pub name: String,
+    /// Its points; those that are not finite interrupt it.
+    pub points: Vec<Point>,
+    /// Its points advance along the horizontal axis, as they do over time.
+    pub advancing: bool,
+}
+
+/// Curves over a pair of axes.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    /// Label of the horizontal axis.
+    pub x_label: String,
+    /// Label of the vertical axis, empty if the legend says it all.
+    pub y_label: String,
+    /// The curves.
+    pub curves: Vec<Curve>,
+    /// The number of the first one, which decides how they look.
+    pub first: usize,
+    /// The horizontal axis is logarithmic.
+    pub log_x: bool,
+    /// The vertical axis is logarithmic.
+    pub log_y: bool,
+    /// A unit is as long on both axes.
+    pub equal: bool,
+}
+
+/// Distance in pixels by which a curve may move when points are left out.
+const THINNED: f64 = 0.06;
+/// Room about curves, as a part of their range.
+const ROOM: f64 = 0.04;
+/// Sizes of the names in a legend, and pixels from one to the next, the most legible first.
+const SIZES: [(i32, i32); 4] = [(16, 24), (16, 20), (14, 17), (12, 15)];
+
+/// How the names are set.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Legend {
+    size: i32,
+    space: i32,
+    rows: usize,
+    /// Width of a column in pixels.
+    column: i32,
+    /// Width of all of it; nothing without names.
+    pub(super) width: i32,
+}
+
+impl Chart {
+    /// A single curve is named by its axis.
+    fn alone(&self) -> bool {
+        self.curves.len() == 1 && !self.y_label.is_empty()
+    }
+
+    /// The height in pixels that the names take at least.
+    pub(super) fn names_height(&self) -> i32 {
+        if self.alone() { 0 } else { SIZES[2].1 * self.curves.len() as i32 }
+    }
+
+    /// The legend in a frame of this height: one column, or several if it is not high enough.
+    pub(super) fn legend(&self, height: i32) -> Result<Legend, String> {
+        let count = self.curves.len() as i32;
+        let fits = SIZES.iter().find(|(_, space)| space * count <= height);
+        let &(size, space) = fits.unwrap_or(&SIZES[SIZES.len() - 1]);
+        let rows = (height / space).max(1);
+        if self.alone() || count == 0 {
+            return Ok(Legend { size, space, rows: 1, column: 0, width: 0 });
+        }
+        let mut widest = 0;
+        for c in &self.curves {
+            widest = widest.max(width(&c.name, size)?);
+        }
+        let column = SWATCH + GAP + widest + 2 * GAP;
+        let columns = (count + rows - 1) / rows;
+        Ok(Legend { size, space, rows: rows as usize, column, width: 2 * GAP + columns * column - 2 * GAP })
+    }
+
+    /// The axes for a frame of this size.
+    pub(super) fn axes(&self, (across, up): (i32, i32)) -> (Axis, Axis) {
+        let shown = |p: &&Point| !self.log_x || p.0 > 0.0;
+        let points = || self.curves.iter().flat_map(|c| c.points.iter()).filter(shown);
+        // a curve over time fills the width; one that turns back, as an orbit does, needs room
+        let room = if self.curves.iter().all(|c| c.advancing) { 0.0 } else { ROOM };
+        let wanted = |pixels: i32, space: i32, least: i32| (pixels / space).max(least) as usize;
+        let x = Axis::new(points().map(|p| p.0), self.log_x, wanted(across, TICK_SPACE.0, 2), room);
+        let y = Axis::new(points().map(|p| p.1), self.log_y, wanted(up, TICK_SPACE.1, 3), ROOM);
+        (x, y)
+    }
+
+    /// Width over height, if a unit is as long on both axes.
+    pub(super) fn ratio(&self) -> Option<f64> {
+        let (x, y) = self.axes((1000, 1000));
+        self.equal.then(|| x.length() / y.length()).filter(|r| (0.2..=5.0).contains(r))
+    }
+
+    /// Draws curves and legend.
+    pub(super) fn draw<B: DrawingBackend>(&self, pen: &Pen<'_, B>, frame: &Frame, labelled: bool) -> Result<(), String> {
+        let (x, y) = self.axes((frame.right - frame.left, frame.bottom - frame.top));
+        pen.axes(frame, &x, &y, labelled)?;
+        let legend = self.legend(frame.bottom - frame.top)?;
+        for (k, curve) in self.curves.iter().enumerate() {
+            let look = style(self.first + k);
+            let place = |p: &Point| Some((frame.x(x.place(p.0)?), frame.y(y.place(p.1)?)));
+            let places: Vec<Option<Point>> = curve.points.iter().map(place).collect();
+            for piece in frame.pieces(&places) {
+                let kept = outline::kept(&piece, curve.advancing, THINNED);
+                let kept: Vec<Point> = kept.into_iter().map(|k| piece[k]).collect();
+                pen.styled(&kept, look, LINE)?;
+            }
+            if self.alone() {
+                continue;
+            }
+            let (column, row) = (k / legend.rows, k % legend.rows);
+            let start = frame.right + 2 * GAP + column as i32 * legend.column;
+            let middle = frame.top + legend.space * row as i32 + LABEL / 2;
+            let level = f64::from(middle);
+            let line = [(f64::from(start), level), (f64::from(start + SWATCH), level)];
+            pen.styled(&line, look, LINE * 1.2)?;
+            let at = (start + SWATCH + GAP, middle);
+            pen.text(&curve.name, legend.size, INK, at, HPos::Left, VPos::Center)?;
+        }
+        Ok(())
+    }
+}

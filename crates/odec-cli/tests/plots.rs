@@ -1,0 +1,327 @@
+//! What `odec plot` draws, read back from its SVG: how near lines are to the curves, what is there, what it is called.
+
+use std::collections::HashSet;
+
+use crate::common;
+
+use common::{Folder, model};
+
+type Point = (f64, f64);
+
+/// A line of a picture: its colour, width and points, all in pixels.
+#[derive(Debug)]
+struct Line {
+    colour: String,
+    width: f64,
+    points: Vec<Point>,
+}
+
+/// Units of the picture's numbers per pixel.
+const UNITS: f64 = 10.0;
+/// Widths of the lines of curves and of legends.
+const CURVE: f64 = 2.0;
+const LEGEND: f64 = 2.4;
+
+fn attribute<'a>(tag: &'a str, name: &str) -> &'a str {
+    let after = tag.split_once(&format!(" {name}=\"")).map_or("", |(_, rest)| rest);
+    after.split('"').next().unwrap_or_default()
+}
+
+fn lines(svg: &str, width: f64) -> Vec<Line> {
+    let point = |text: &str| {
+        let (x, y) = text.split_once(',')?;
+        Some((x.parse::<f64>().ok()? / UNITS, y.parse::<f64>().ok()? / UNITS))
+    };
+    let tags = svg.split("<polyline").skip(1).map(|rest| rest.split("/>").next().unwrap_or_default());
+    let lines = tags.map(|tag| Line {
+        colour: attribute(tag, "stroke").to_string(),
+        width: attribute(tag, "stroke-width").parse::<f64>().unwrap_or(0.0) / UNITS,
+        points: attribute(tag, "points").split_whitespace().filter_map(point).collect(),
+    });
+    lines.filter(|line| (line.width - width).abs() < 0.05).collect()
+}
+
+/// The texts of a picture.
+fn texts(svg: &str) -> Vec<String> {
+    let texts = svg.split("<text").skip(1).filter_map(|rest| rest.split_once('>'));
+    texts.map(|(_, rest)| rest.split("</text>").next().unwrap_or_default().trim().to_string()).collect()
+}
+
+/// Width and height in pixels.
+fn size(svg: &str) -> (f64, f64) {
+    let number = |name| attribute(svg, name).parse().expect("a size");
+    (number("width"), number("height"))
+}
+
+/// Columns of the rows of a run.
+fn columns(csv: &str) -> Vec<Vec<f64>> {
+    let mut columns = vec![];
+    for row in csv.lines().skip(1) {
+        for (k, cell) in row.split(',').enumerate() {
+            if columns.len() <= k {
+                columns.push(vec![]);
+            }
+            columns[k].push(cell.parse::<f64>().expect("a number"));
+        }
+    }
+    columns
+}
+
+fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)))
+}
+
+fn from_segment(p: Point, a: Point, b: Point) -> f64 {
+    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
+    let length = dx * dx + dy * dy;
+    let s = if length > 0.0 { (((p.0 - a.0) * dx + (p.1 - a.1) * dy) / length).clamp(0.0, 1.0) } else { 0.0 };
+    (p.0 - a.0 - s * dx).hypot(p.1 - a.1 - s * dy)
+}
+
+/// The largest distance in pixels of a dense solution from the line that was drawn of it. Where the line lies follows from
+/// its ends and from its extremes, which it must have for that.
+fn deviation(line: &[Point], t: &[f64], y: &[f64]) -> f64 {
+    let (left, right) = ends(line.iter().map(|p| p.0));
+    let (high, low) = ends(line.iter().map(|p| p.1));
+    let ((t0, t1), (y0, y1)) = (ends(t.iter().copied()), ends(y.iter().copied()));
+    let places: Vec<Point> = t
+        .iter()
+        .zip(y)
+        .map(|(t, y)| (left + (t - t0) / (t1 - t0) * (right - left), low - (y - y0) / (y1 - y0) * (low - high)))
+        .collect();
+    let mut worst = 0.0f64;
+    let mut start = 0;
+    for p in places {
+        // segments that end a pixel before it are farther than that
+        while start + 2 < line.len() && line[start + 1].0 < p.0 - 1.0 {
+            start += 1;
+        }
+        let near = line[start..].windows(2).take_while(|s| s[0].0 <= p.0 + 1.0);
+        worst = worst.max(near.map(|s| from_segment(p, s[0], s[1])).fold(f64::INFINITY, f64::min));
+    }
+    worst
+}
+
+/// Draws a model of one state and compares the line with many rows of the same run.
+#[track_caller]
+fn is_followed(folder: &Folder, file: &str, samples: &str) {
+    let name = file.trim_end_matches(".ode");
+    folder.run(&["plot", file, "x"]).exits(0);
+    let svg = folder.read(&format!("{name}.svg"));
+    let curves = lines(&svg, CURVE);
+    assert_eq!(curves.len(), 1, "{name}");
+    let csv = folder.run(&["run", file, "--record", "x", "--samples", samples, "-q"]).exits(0).out();
+    let rows = columns(&csv);
+    let far = deviation(&curves[0].points, &rows[0], &rows[1]);
+    assert!(far < 1.0 / 3.0, "{name}: {far} pixels");
+}
+
+#[test]
+fn lines_follow_the_solution_to_a_third_of_a_pixel() {
+    let folder = Folder::new("plot-curves")
+        .with(
+            "vdp.ode",
+            "state x = 2, v = 0\nx' = v\nv' = 100*(1 - x^2)*v - x\nrun { t = 0 .. 300; method = rodas5p; samples = 20 }\n",
+        )
+        .with(
+            "vdp_bdf.ode",
+            "state x = 2, v = 0\nx' = v\nv' = 100*(1 - x^2)*v - x\nrun { t = 0 .. 300; method = bdf; rtol = 1e-7 }\n",
+        )
+        .with("hum.ode", "state x = 1, v = 0\nx' = 2*pi*100*v\nv' = -2*pi*100*x\nrun { t = 0 .. 1; samples = 10; rtol = 1e-8 }\n")
+        .with("coarse.ode", "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 20; method = vern7; rtol = 1e-4; samples = 3 }\n");
+    is_followed(&folder, "vdp.ode", "60000");
+    is_followed(&folder, "vdp_bdf.ode", "60000");
+    is_followed(&folder, "hum.ode", "60000");
+    is_followed(&folder, "coarse.ode", "5000");
+}
+
+#[test]
+fn a_peak_between_samples_is_drawn() {
+    let text = "state x = 0\nx' = 2000*(t - 5)*exp(-1000*(t - 5)^2) - x*1e-3\noutput peak = exp(-1e4*(t - 7.05)^2)\n\
+                run { t = 0 .. 10; samples = 4; max_step = 0.05 }\n";
+    let folder = Folder::new("plot-peak").with("peak.ode", text);
+    folder.run(&["plot", "peak.ode", "peak"]).exits(0);
+    let svg = folder.read("peak.svg");
+    let (high, low) = ends(lines(&svg, CURVE)[0].points.iter().map(|p| p.1));
+    assert!(low - high > 500.0, "a peak of {} pixels", low - high);
+    // its top is 1, for which there is a tick
+    assert!(texts(&svg).contains(&"1.0".to_string()), "{:?}", texts(&svg));
+}
+
+#[test]
+fn dense_oscillations_stay_small_files_with_all_of_their_height() {
+    let text = "state x = 1, v = 0\nx' = 2*pi*100*v\nv' = -2*pi*100*x\nrun { t = 0 .. 60; samples = 10; rtol = 1e-8 }\n";
+    let folder = Folder::new("plot-dense").with("hum.ode", text);
+    folder.run(&["plot", "hum.ode", "x"]).exits(0);
+    let svg = folder.read("hum.svg");
+    assert!(svg.len() < 1_500_000, "{} bytes", svg.len());
+    let points = &lines(&svg, CURVE)[0].points;
+    let (top, bottom) = ends(points.iter().map(|p| p.1));
+    // in every tenth pixel of the width both ends are reached
+    for column in 0..100 {
+        let (left, right) = ends(points.iter().map(|p| p.0));
+        let at = left + (right - left) * f64::from(column) / 100.0;
+        let here = points.iter().filter(|p| (p.0 - at - 1.0).abs() < 1.0).map(|p| p.1);
+        let (high, low) = ends(here);
+        assert!(high < top + 1.0 && low > bottom - 1.0, "column {column}: {high} .. {low} of {top} .. {bottom}");
+    }
+}
+
+/// Planets as components of a vector, and a scalar.
+const PLANETS: &str = "\
+## Planets that do not see each other. They only see the sun.
+model planets
+time t [yr]
+const N = 3
+index a = 1..N
+state p[a] = (a, 0, 0.1*a) [au], p[a]' = (0, 6.28/sqrt(a), 0)
+p[a]'' = -39.5*p[a]/norm(p[a])^3
+output nearest = min(a: norm(p[a])) [au]
+run { t = 0 .. 2; samples = 5 }
+";
+
+#[test]
+fn everything_recorded_is_drawn_and_named() {
+    let folder = Folder::new("plot-all").with("planets.ode", PLANETS);
+    folder.run(&["plot", "planets.ode"]).exits(0).says("wrote planets.svg");
+    let svg = folder.read("planets.svg");
+    let texts = texts(&svg);
+    // 3 planets with 3 components of place and velocity; the last panel has one curve, which its axis names
+    for a in 1..=3 {
+        for part in ["", "'"] {
+            for c in ["x", "y", "z"] {
+                assert!(texts.contains(&format!("p[{a}]{part}.{c}").replace('\'', "&apos;")) || texts.contains(&format!("p[{a}]{part}.{c}")), "p[{a}]{part}.{c}: {texts:?}");
+            }
+        }
+    }
+    for label in ["Planets that do not see each other", "t [yr]", "p.x [au]", "nearest [au]"] {
+        assert!(texts.iter().any(|t| t == label), "{label}: {texts:?}");
+    }
+    assert!(texts.iter().any(|t| t.ends_with(".z [au/yr]")), "the unit of a velocity: {texts:?}");
+    // each of 18 + 1 curves is a line; dashes are more of them
+    let colours: HashSet<_> = lines(&svg, CURVE).into_iter().map(|l| l.colour).collect();
+    assert_eq!(colours.len(), 7);
+    assert_eq!(lines(&svg, LEGEND).iter().map(|l| (l.points[0].1 * UNITS) as i64).collect::<HashSet<_>>().len(), 18);
+}
+
+#[test]
+fn no_two_curves_of_a_picture_look_alike() {
+    let mut text = String::from("model many\n");
+    for k in 0..20 {
+        text.push_str(&format!("state x{k} = {}\nx{k}' = -{}*x{k}\n", 1.0 + f64::from(k) * 0.1, 1 + k));
+    }
+    text.push_str("run { t = 0 .. 1 }\n");
+    let folder = Folder::new("plot-styles").with("many.ode", &text);
+    folder.run(&["plot", "many.ode"]).exits(0);
+    let svg = folder.read("many.svg");
+    // the look of a legend's line: its colour, and where its dashes begin and end
+    let mut looks: Vec<(i64, String, Vec<i64>)> = vec![];
+    for line in lines(&svg, LEGEND) {
+        let level = (line.points[0].1 * UNITS) as i64;
+        let dash = line.points.iter().map(|p| (p.0 * UNITS) as i64);
+        match looks.iter_mut().find(|l| l.0 == level) {
+            Some(look) => look.2.extend(dash),
+            None => looks.push((level, line.colour, dash.collect())),
+        }
+    }
+    assert_eq!(looks.len(), 20, "a line in the legend for each curve");
+    let different: HashSet<(String, Vec<i64>)> = looks.into_iter().map(|l| (l.1, l.2)).collect();
+    assert_eq!(different.len(), 20);
+    let texts = texts(&svg);
+    assert!((0..20).all(|k| texts.contains(&format!("x{k}"))), "{texts:?}");
+}
+
+#[test]
+fn pairs_are_orbits_in_true_proportion() {
+    let folder = Folder::new("plot-pairs").with("planets.ode", PLANETS);
+    folder.run(&["plot", &model("kepler.ode"), "x:y", "--t-end", "7", "-o", "kepler.svg"]).exits(0);
+    let svg = folder.read("kepler.svg");
+    let points = &lines(&svg, CURVE)[0].points;
+    let ((left, right), (top, bottom)) = (ends(points.iter().map(|p| p.0)), ends(points.iter().map(|p| p.1)));
+    // an ellipse of eccentricity 1/2
+    let ratio = (right - left) / (bottom - top);
+    assert!((ratio - 1.0 / 0.75f64.sqrt()).abs() < 2e-3, "{ratio}");
+    let (width, _) = size(&svg);
+    assert!(right > 0.8 * width, "nothing is empty beside it: {right} of {width}");
+
+    folder.run(&["plot", "planets.ode", "p[*].x:p[*].y", "-o", "p.svg"]).exits(0);
+    let texts = texts(&folder.read("p.svg"));
+    for label in ["p.x [au]", "p.y [au]", "p[1].x : p[1].y", "p[3].x : p[3].y"] {
+        assert!(texts.iter().any(|t| t == label), "{label}: {texts:?}");
+    }
+    folder.run(&["plot", "planets.ode", "p[1..2].x:p[*].y"]).exits(2).says("pairs 2 quantities with 3");
+    // against one of them
+    folder.run(&["plot", &model("lotka_volterra.ode"), "--x", "prey", "predator", "-o", "v.svg"]).exits(0);
+    folder.run(&["plot", "planets.ode", "--x", "p[1].x", "p[*].y", "-o", "x.svg"]).exits(0);
+    folder.run(&["plot", "planets.ode", "--x", "p[*].x"]).exits(2).says("--x");
+}
+
+/// Heat between two ends, over places.
+const ROD: &str = "\
+model rod
+const N = 40
+param L = 0.5 [m]
+index i = 1..N
+dx = L/N
+axis x[i] = (i - 1/2)*dx [m]
+state T[i] = sin(2*pi*(i - 1/2)/N) [K]
+T[i]' = (T[i-1] - 2*T[i] + T[i+1])/dx^2*1e-3
+boundary T[0] = -T[1], T[N+1] = -T[N]
+output heat = sum(i: T[i])*dx
+run { t = 0 .. 10 }
+";
+
+#[test]
+fn an_axis_gives_places_to_an_index() {
+    let folder = Folder::new("plot-axis").with("rod.ode", ROD);
+    folder.run(&["plot", "rod.ode"]).exits(0);
+    let svg = folder.read("rod.svg");
+    let all = texts(&svg);
+    for label in ["x [m]", "T [K]", "heat", "t", "0.5", "0.2"] {
+        assert!(all.iter().any(|t| t == label), "{label}: {all:?}");
+    }
+    assert!(svg.matches("<rect").count() > 500, "cells of a map beside the curve");
+    folder.run(&["plot", "rod.ode", "T", "--at", "0,1,5", "-o", "p.svg"]).exits(0);
+    let svg = folder.read("p.svg");
+    let all = texts(&svg);
+    for label in ["x [m]", "t = 0", "t = 5"] {
+        assert!(all.iter().any(|t| t == label), "{label}: {all:?}");
+    }
+    assert_eq!(lines(&svg, CURVE).len(), 3);
+    // a parameter can be the coordinate too, and other sizes have other places
+    folder.run(&["plot", "rod.ode", "T", "--at", "0", "--set", "L=3", "-o", "q.svg"]).exits(0);
+    assert!(texts(&folder.read("q.svg")).contains(&"2.5".to_string()));
+    // it changes nothing else
+    let without = ROD.replace("axis x[i]", "x[i]").replace(" [m]\nstate", "\nstate");
+    let folder = folder.with("plain.ode", &without.replace("model rod", "model plain"));
+    let rows = |file: &str| folder.run(&["run", file, "-q"]).exits(0).out();
+    assert_eq!(rows("rod.ode"), rows("plain.ode"));
+}
+
+#[test]
+fn planes_stand_side_by_side_and_fill_the_picture() {
+    let text = "const N = 6\nindex i, j = 1..N\nstate u[i,j] = i - 3.5, v[i,j] = j\nu[i,j]' = -u[i,j]\nv[i,j]' = -v[i,j]\n\
+                output least = min(i, j: u[i,j])\nrun { t = 0 .. 1 }\n";
+    let folder = Folder::new("plot-planes").with("grid.ode", text);
+    for (flags, count) in [(&["u"][..], 1), (&["u", "v"], 2), (&["u", "--at", "0,0.5,1"], 3)] {
+        folder.run(&[&["plot", "grid.ode"], flags, &["-o", "g.svg"]].concat()).exits(0);
+        let svg = folder.read("g.svg");
+        let (width, height) = size(&svg);
+        let all = texts(&svg);
+        assert_eq!(all.iter().filter(|t| *t == "i").count(), count, "{all:?}");
+        let boxes: Vec<Point> = svg
+            .split("<rect")
+            .skip(2)
+            .filter_map(|tag| {
+                let number = |name| attribute(tag, name).parse::<f64>().ok();
+                Some(((number("x")? + number("width")?) / UNITS, (number("y")? + number("height")?) / UNITS))
+            })
+            .collect();
+        let (right, bottom) = (ends(boxes.iter().map(|b| b.0)).1, ends(boxes.iter().map(|b| b.1)).1);
+        assert!(right > 0.85 * width && bottom > 0.8 * height, "{right} x {bottom} of {width} x {height}");
+    }
+    let all = folder.run(&["plot", "grid.ode", "-o", "all.svg"]).exits(0);
+    drop(all);
+    let texts = texts(&folder.read("all.svg"));
+    assert!(["u", "v", "least"].iter().all(|n| texts.contains(&n.to_string())), "{texts:?}");
+}

@@ -1,0 +1,28 @@
+//! Coordinates must be known before a run: they follow from numbers, constants, parameters and their index.
+
+use crate::model::phases::reports::Reports;
+use crate::model::{Level, Model, Symbol};
+use crate::report::error;
+
+/// Refuses coordinates that change during a run, and those that are given part by part.
+pub(super) fn check(model: &Model, reports: &mut Reports) {
+    for axis in &model.axes {
+        let Symbol::Definition(i) = axis.array else { continue };
+        let definition = &model.definitions[i];
+        let name = &definition.name;
+        if model.definition_levels[i] > Level::Parameter {
+            let headline = format!("the coordinate `{name}` changes during a run");
+            reports.say(
+                error("E0540", headline, model.span(definition.value), "it depends on states or time")
+                    .label(axis.span, "the coordinate of an index")
+                    .help("make it of numbers, constants, parameters and the index, or record it with `output`"),
+            );
+        } else if model.pieces.iter().any(|piece| piece.definition == i) {
+            let headline = format!("the coordinate `{name}` is given part by part");
+            reports.say(
+                error("E0540", headline, axis.span, "one formula is needed")
+                    .help("choose between the parts with `if`: `axis x[i] = if i < 5 then ... else ...`"),
+            );
+        }
+    }
+}

@@ -1,0 +1,457 @@
+//! Curves of a run as fine as a picture shows them: points between the ends of steps where the curve bends, by the
+//! method's own values there, and never so many that memory grows with the number of steps.
+//!
+//! Every step is looked at at three times inside of it, so that nothing that a step saw is lost. Then each interval is
+//! halved until a middle point lies on the line through its neighbours, to a part of a pixel. The scale is that of the
+//! values met so far: it only gets coarser, so that what was straight stays straight.
+
+use std::ops::Range;
+
+use odec_ode::problem::{Outcome, Samples, SolveError, Stop};
+use odec_ode::runner::{Ahead, Reached};
+use odec_ode::Runner;
+
+use crate::bind::Bound;
+use crate::columns::Column;
+use crate::outline;
+use crate::sample::Derivatives;
+
+/// A point.
+pub type Point = (f64, f64);
+
+/// Distance in pixels of a middle point from the line through its neighbours at which it is left as it is. The curve is
+/// then about a quarter of that from the line through its points.
+const STRAIGHT: f64 = 0.25;
+/// Places inside every step.
+const PROBES: [f64; 3] = [0.25, 0.5, 0.75];
+/// How often an interval is halved at most: a curve that fills the picture is straight long before.
+const HALVINGS: usize = 12;
+/// How often at the edge of a place without values.
+const HALVINGS_AT_EDGE: usize = 5;
+/// Most points of one step.
+const MOST_IN_STEP: usize = 1 << 14;
+/// Points of a curve above which it is thinned.
+const MANY: usize = 1 << 17;
+/// Distance in pixels by which thinning may move a curve.
+const THINNED: f64 = 0.06;
+/// A range that is smaller than this part of the values is drawn as if it were that wide: rounding is no curve.
+const FLAT: f64 = 1e-9;
+
+/// The axis that a quantity is drawn on.
+#[derive(Clone, Debug)]
+pub struct Scale {
+    /// Its length in pixels.
+    pub pixels: f64,
+    /// Logarithmic.
+    pub log: bool,
+    /// Ends that are known beforehand; else they are those of the values.
+    pub ends: Option<Range<f64>>,
+}
+
+/// What to draw against what.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Columns of the rows: the horizontal one, and the vertical one.
+    pub columns: (usize, usize),
+    /// Their axes.
+    pub scales: (Scale, Scale),
+}
+
+/// Rows at given times.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    /// Columns of the rows.
+    pub columns: Vec<usize>,
+    /// Times, in the order of the run.
+    pub times: Vec<f64>,
+}
+
+/// What a picture needs of a run.
+pub struct Request<'a> {
+    /// Curves.
+    pub curves: &'a [Wanted],
+    /// Rows.
+    pub grids: &'a [Grid],
+}
+
+/// Time and values of a row.
+pub type Row = (f64, Vec<f64>);
+
+/// What came of it. All of it is valid however the run ended.
+pub struct Traced {
+    /// The points of each curve, in the order of the run. Those that are not finite interrupt it.
+    pub curves: Vec<Vec<Point>>,
+    /// The rows of each grid. A run that ended before the first of them has that of its end.
+    pub rows: Vec<Vec<Row>>,
+    /// How far the run came.
+    pub reached: f64,
+    /// How the run ended.
+    pub result: Result<Outcome, SolveError>,
+}
+
+/// Runs, and follows the curves. `stop` ends the run.
+pub fn trace(bound: &Bound, request: &Request<'_>, stop: &dyn Fn() -> bool) -> Traced {
+    let mut tracer = match Tracer::new(bound, request) {
+        Ok(tracer) => tracer,
+        Err(why) => {
+            let (curves, rows) = (vec![vec![]; request.curves.len()], vec![vec![]; request.grids.len()]);
+            return Traced { curves, rows, reached: bound.problem.t0, result: Err(why) };
+        }
+    };
+    let result = tracer.run(stop);
+    let reached = tracer.runner.time();
+    tracer.y.copy_from_slice(tracer.runner.state());
+    for k in 0..tracer.rows.len() {
+        if tracer.rows[k].is_empty() {
+            tracer.row(k, reached);
+        }
+    }
+    let curves = tracer.pens.into_iter().map(|pen| pen.points).collect();
+    Traced { curves, rows: tracer.rows, reached, result }
+}
+
+/// The first sample of a run after its start; where logarithmic axes of time begin.
+pub fn first_sample(bound: &Bound) -> Option<f64> {
+    match &bound.samples {
+        Samples::Times(list) => list.iter().copied().find(|t| *t != bound.problem.t0),
+        Samples::Steps => None,
+    }
+}
+
+/// Distance of a point from a segment.
+pub(crate) fn apart(p: Point, a: Point, b: Point) -> f64 {
+    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
+    let length = dx * dx + dy * dy;
+    let s = if length > 0.0 { ((p.0 - a.0) * dx + (p.1 - a.1) * dy) / length } else { 0.0 };
+    let s = s.clamp(0.0, 1.0);
+    (p.0 - a.0 - s * dx).hypot(p.1 - a.1 - s * dy)
+}
+
+/// An axis with the range of the values that were seen on it.
+struct Ruler {
+    scale: Scale,
+    low: f64,
+    high: f64,
+}
+
+impl Ruler {
+    fn new(scale: &Scale) -> Ruler {
+        let mut ruler = Ruler { scale: scale.clone(), low: f64::INFINITY, high: f64::NEG_INFINITY };
+        if let Some(ends) = &scale.ends {
+            (ruler.low, ruler.high) = (ruler.unit(ends.start), ruler.unit(ends.end));
+        }
+        ruler
+    }
+
+    fn unit(&self, v: f64) -> f64 {
+        if self.scale.log { v.log10() } else { v }
+    }
+
+    fn see(&mut self, v: f64) {
+        let v = self.unit(v);
+        if self.scale.ends.is_none() && v.is_finite() {
+            (self.low, self.high) = (self.low.min(v), self.high.max(v));
+        }
+    }
+
+    /// In pixels; not finite for what cannot be drawn.
+    fn place(&self, v: f64) -> f64 {
+        let floor = FLAT * self.low.abs().max(self.high.abs());
+        let range = (self.high - self.low).abs().max(floor);
+        if range > 0.0 { (self.unit(v) - self.low) / range * self.scale.pixels } else { self.unit(v) - self.low }
+    }
+}
+
+/// A curve that is being drawn.
+struct Pen {
+    /// Places of its quantities among the values of a point.
+    at: (usize, usize),
+    x: Ruler,
+    y: Ruler,
+    /// Its horizontal axis is time.
+    over_time: bool,
+    points: Vec<Point>,
+    many: usize,
+    thinned: f64,
+}
+
+impl Pen {
+    fn point(&self, values: &[f64]) -> Point {
+        (values[self.at.0], values[self.at.1])
+    }
+
+    fn place(&self, p: Point) -> Point {
+        (self.x.place(p.0), self.y.place(p.1))
+    }
+
+    fn push(&mut self, p: Point) {
+        self.points.push(p);
+        if self.points.len() < self.many {
+            return;
+        }
+        let places: Vec<Point> = self.points.iter().map(|p| self.place(*p)).collect();
+        let kept = outline::kept(&places, self.over_time, self.thinned);
+        self.points = kept.into_iter().map(|k| self.points[k]).collect();
+        if self.points.len() > self.many / 2 {
+            // an orbit that fills its plane: what is drawn so densely is seen less sharply
+            self.thinned *= 2.0;
+        }
+    }
+}
+
+/// Points inside of a step, in the order of the run.
+#[derive(Default)]
+struct Points {
+    times: Vec<f64>,
+    /// As many for each point as there are quantities.
+    values: Vec<f64>,
+}
+
+struct Tracer<'a> {
+    bound: &'a Bound,
+    request: &'a Request<'a>,
+    runner: Runner,
+    rates: Derivatives<'a>,
+    /// The quantities of the curves.
+    quantities: Vec<Column>,
+    pens: Vec<Pen>,
+    /// Of each grid its columns, the number of its next row, and its rows.
+    grids: Vec<Vec<Column>>,
+    next: Vec<usize>,
+    rows: Vec<Vec<Row>>,
+    /// Where time is logarithmic: the first one drawn.
+    log_from: Option<f64>,
+    outputs: Vec<f64>,
+    y: Vec<f64>,
+}
+
+impl<'a> Tracer<'a> {
+    fn new(bound: &'a Bound, request: &'a Request<'a>) -> Result<Tracer<'a>, SolveError> {
+        let machine = &bound.machine;
+        let runner = Runner::new(machine, bound.choice.method, &bound.options)?;
+        let rates = Derivatives::of(bound)?;
+        let mut quantities: Vec<Column> = vec![];
+        let mut place = |k: usize| {
+            let column = bound.columns.at(k).unwrap_or(Column::Time);
+            quantities.iter().position(|q| *q == column).unwrap_or_else(|| {
+                quantities.push(column);
+                quantities.len() - 1
+            })
+        };
+        let pens = request.curves.iter().map(|wanted| Pen {
+            at: (place(wanted.columns.0), place(wanted.columns.1)),
+            x: Ruler::new(&wanted.scales.0),
+            y: Ruler::new(&wanted.scales.1),
+            over_time: wanted.columns.0 == 0,
+            points: vec![],
+            many: MANY,
+            thinned: THINNED,
+        });
+        let pens: Vec<Pen> = pens.collect();
+        let log = |wanted: &&Wanted| wanted.columns.0 == 0 && wanted.scales.0.log;
+        let log_from = request.curves.iter().find(log).and_then(|w| w.scales.0.ends.as_ref()).map(|ends| ends.start);
+        let columns = |grid: &Grid| grid.columns.iter().filter_map(|&k| bound.columns.at(k)).collect();
+        let grids: Vec<Vec<Column>> = request.grids.iter().map(columns).collect();
+        let (next, rows) = (vec![0; grids.len()], vec![vec![]; grids.len()]);
+        let outputs = vec![0.0; machine.layout().outputs_len()];
+        let y = vec![0.0; machine.layout().n];
+        Ok(Tracer { bound, request, runner, rates, quantities, pens, grids, next, rows, log_from, outputs, y })
+    }
+
+    fn run(&mut self, stop: &dyn Fn() -> bool) -> Result<Outcome, SolveError> {
+        let (machine, problem) = (&self.bound.machine, &self.bound.problem);
+        self.runner.begin(machine, problem)?;
+        self.y.copy_from_slice(&problem.y0);
+        for k in 0..self.grids.len() {
+            while self.request.grids[k].times.get(self.next[k]).is_some_and(|t| *t == problem.t0) {
+                self.row(k, problem.t0);
+            }
+        }
+        let first = self.values(problem.t0);
+        self.draw(&first);
+        let mut before = (problem.t0, first);
+        loop {
+            // values inside of the step will be asked for
+            let inside = if problem.t_end > problem.t0 { before.0.next_up() } else { before.0.next_down() };
+            let reached = self.runner.advance(machine, Ahead { stop: None, sample: Some(inside) })?;
+            let now = self.runner.time();
+            self.rows_until(now);
+            before = self.step(before, now);
+            if stop() {
+                return Ok(self.runner.outcome(Stop::Interrupted));
+            }
+            if reached == Reached::End {
+                return Ok(self.runner.outcome(Stop::End));
+            }
+        }
+    }
+
+    /// The rows up to the end of the last step.
+    fn rows_until(&mut self, now: f64) {
+        let request = self.request;
+        let forward = self.bound.problem.t_end > self.bound.problem.t0;
+        for (k, grid) in request.grids.iter().enumerate() {
+            while let Some(&t) = grid.times.get(self.next[k]).filter(|t| **t == now || (**t < now) == forward) {
+                self.state(t, now);
+                self.row(k, t);
+            }
+        }
+    }
+
+    /// Puts the state at a time of the last step.
+    fn state(&mut self, t: f64, now: f64) {
+        if t == now {
+            self.y.copy_from_slice(self.runner.state());
+        } else {
+            self.runner.value(&self.bound.machine, t, &mut self.y);
+        }
+    }
+
+    /// The state that was put as a row of a grid.
+    fn row(&mut self, k: usize, t: f64) {
+        self.observe(t);
+        let values = self.grids[k].iter().map(|column| self.value(*column, t)).collect();
+        self.rows[k].push((t, values));
+        self.next[k] += 1;
+    }
+
+    /// Outputs at the state that was put.
+    fn observe(&mut self, t: f64) {
+        if !self.outputs.is_empty() {
+            let rates = self.rates.at(t, &self.y);
+            self.bound.machine.outputs(t, &self.y, rates, &mut self.outputs);
+        }
+    }
+
+    fn value(&self, column: Column, t: f64) -> f64 {
+        match column {
+            Column::Time => t,
+            Column::State(place) => self.y[place],
+            Column::Output(place) => self.outputs[place],
+        }
+    }
+
+    /// The quantities at the state that was put.
+    fn values(&mut self, t: f64) -> Vec<f64> {
+        self.observe(t);
+        self.quantities.iter().map(|column| self.value(*column, t)).collect()
+    }
+
+    fn draw(&mut self, values: &[f64]) {
+        for pen in &mut self.pens {
+            let p = pen.point(values);
+            pen.x.see(p.0);
+            pen.y.see(p.1);
+            pen.push(p);
+        }
+    }
+
+    /// Follows the curves over the last step, from the point before it.
+    fn step(&mut self, before: (f64, Vec<f64>), now: f64) -> (f64, Vec<f64>) {
+        if self.pens.is_empty() {
+            return (now, before.1);
+        }
+        let mut start = before.0;
+        let mut points = Points { times: vec![start], values: before.1 };
+        if let Some(from) = self.log_from.filter(|from| start < *from) {
+            // the left end of a logarithmic axis
+            if now < from {
+                return (now, points.values);
+            }
+            self.state(from, now);
+            points = Points { times: vec![from], values: self.values(from) };
+            start = from;
+            self.draw(&points.values);
+            if start == now {
+                return (now, points.values);
+            }
+        }
+        let width = self.quantities.len();
+        for s in PROBES {
+            self.add(&mut points, self.between(start, now, s), now);
+        }
+        self.add(&mut points, now, now);
+        for row in points.values.chunks_exact(width) {
+            for pen in &mut self.pens {
+                let p = pen.point(row);
+                pen.x.see(p.0);
+                pen.y.see(p.1);
+            }
+        }
+        for level in 0..HALVINGS {
+            let bent = self.bent(&points, level);
+            if points.times.len() > MOST_IN_STEP || !bent.contains(&true) {
+                break;
+            }
+            points = self.halved(&points, &bent, now);
+        }
+        let last = points.values.len() - width;
+        for row in points.values[width..].chunks_exact(width) {
+            for pen in &mut self.pens {
+                pen.push(pen.point(row));
+            }
+        }
+        (now, points.values[last..].to_vec())
+    }
+
+    /// Between two times: evenly on the axis of time.
+    fn between(&self, a: f64, b: f64, s: f64) -> f64 {
+        let t = match self.log_from {
+            Some(_) if a > 0.0 && b > 0.0 => a * (b / a).powf(s),
+            _ => a + s * (b - a),
+        };
+        if (t - a) * (b - t) >= 0.0 { t } else { a }
+    }
+
+    fn add(&mut self, points: &mut Points, t: f64, now: f64) {
+        self.state(t, now);
+        points.times.push(t);
+        let values = self.values(t);
+        points.values.extend(values);
+    }
+
+    /// The intervals next to points at which some curve is not straight.
+    fn bent(&self, points: &Points, level: usize) -> Vec<bool> {
+        let (n, width) = (points.times.len(), self.quantities.len());
+        let mut bent = vec![false; n.saturating_sub(1)];
+        let finite = |p: Point| p.0.is_finite() && p.1.is_finite();
+        for pen in &self.pens {
+            let places: Vec<Point> = points.values.chunks_exact(width).map(|row| pen.place(pen.point(row))).collect();
+            for k in 1..n.saturating_sub(1) {
+                let [a, p, b] = [places[k - 1], places[k], places[k + 1]];
+                let crooked = match [a, p, b].map(finite) {
+                    [true, true, true] => apart(p, a, b) > STRAIGHT,
+                    [false, false, false] => false,
+                    _ => level < HALVINGS_AT_EDGE,
+                };
+                if crooked {
+                    (bent[k - 1], bent[k]) = (true, true);
+                }
+            }
+        }
+        bent
+    }
+
+    /// The points with the middles of these intervals between them.
+    fn halved(&mut self, points: &Points, bent: &[bool], now: f64) -> Points {
+        let width = self.quantities.len();
+        let mut finer = Points::default();
+        for (k, &t) in points.times.iter().enumerate() {
+            finer.times.push(t);
+            finer.values.extend(&points.values[k * width..(k + 1) * width]);
+            let Some(&next) = points.times.get(k + 1).filter(|_| bent[k]) else { continue };
+            let middle = self.between(t, next, 0.5);
+            if middle == t || middle == next {
+                continue;
+            }
+            self.add(&mut finer, middle, now);
+            let row = &finer.values[finer.values.len() - width..];
+            for pen in &mut self.pens {
+                let p = (row[pen.at.0], row[pen.at.1]);
+                pen.x.see(p.0);
+                pen.y.see(p.1);
+            }
+        }
+        finer
+    }
+}

@@ -220,7 +220,11 @@ impl Rows {
 /// What a closed standard output is told as.
 fn closed() -> Box<Diagnostic> {
     let help = "leave it open, or write the rows to a file: `-o rows.csv`".to_string();
-    Box::new(error(&codes::E0704, "standard output is closed, and nothing can be written to it".to_string(), Some(help)))
+    Box::new(error(
+        &codes::E0704,
+        "standard output is closed, and nothing can be written to it".to_string(),
+        Some(help),
+    ))
 }
 
 /// Like `Write::write_all`, but tells how many bytes went through before an error.

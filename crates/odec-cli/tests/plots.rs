@@ -150,7 +150,8 @@ fn a_peak_between_samples_is_drawn() {
 
 #[test]
 fn dense_oscillations_stay_small_files_with_all_of_their_height() {
-    let text = "state x = 1, v = 0\nx' = 2*pi*100*v\nv' = -2*pi*100*x\nrun { t = 0 .. 60; samples = 10; rtol = 1e-8 }\n";
+    let text =
+        "state x = 1, v = 0\nx' = 2*pi*100*v\nv' = -2*pi*100*x\nrun { t = 0 .. 60; samples = 10; rtol = 1e-8 }\n";
     let folder = Folder::new("plot-dense").with("hum.ode", text);
     folder.run(&["plot", "hum.ode", "x"]).exits(0);
     let svg = folder.read("hum.svg");
@@ -190,7 +191,11 @@ fn everything_recorded_is_drawn_and_named() {
     for a in 1..=3 {
         for part in ["", "'"] {
             for c in ["x", "y", "z"] {
-                assert!(texts.contains(&format!("p[{a}]{part}.{c}").replace('\'', "&apos;")) || texts.contains(&format!("p[{a}]{part}.{c}")), "p[{a}]{part}.{c}: {texts:?}");
+                assert!(
+                    texts.contains(&format!("p[{a}]{part}.{c}").replace('\'', "&apos;"))
+                        || texts.contains(&format!("p[{a}]{part}.{c}")),
+                    "p[{a}]{part}.{c}: {texts:?}"
+                );
             }
         }
     }

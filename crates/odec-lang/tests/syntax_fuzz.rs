@@ -55,12 +55,12 @@ fn random_bytes() {
     assert!(read > 0);
 }
 
-const WORDS: [&str; 74] = [
+const WORDS: [&str; 75] = [
     "model", "time", "param", "const", "state", "output", "fn", "params", "run", "expect", "conserve", "index",
-    "boundary", "unknown", "discrete", "when", "at", "every", "input", "use", "axis", "if", "then", "else", "and", "or", "not",
-    "in", "where", "within", "from", "until", "as", "stop", "periodic", "x", "y'", "k₁", "µ", "sum", "max", "t", "1",
-    "2.5", "1e-3", ".5", "0..1", "2u", "1d3", "+", "-", "*", "/", "^", "**", "=", "==", "<", "<=", ":=", "+=", "(",
-    ")", "[", "]", "{", "}", ",", ";", ":", "'", "\"a\"", "#", "##", "//",
+    "boundary", "unknown", "discrete", "when", "at", "every", "input", "use", "axis", "if", "then", "else", "and",
+    "or", "not", "in", "where", "within", "from", "until", "as", "stop", "periodic", "x", "y'", "k₁", "µ", "sum",
+    "max", "t", "1", "2.5", "1e-3", ".5", "0..1", "2u", "1d3", "+", "-", "*", "/", "^", "**", "=", "==", "<", "<=",
+    ":=", "+=", "(", ")", "[", "]", "{", "}", ",", ";", ":", "'", "\"a\"", "#", "##", "//",
 ];
 
 #[test]

@@ -36,8 +36,8 @@ pub mod stability;
 mod steps;
 pub mod sweep;
 pub mod timing;
-pub mod work;
 pub mod trace;
+pub mod work;
 
 pub use session::{Error, Loaded, Session, Simulation, Solution, Stepper};
 

@@ -57,8 +57,11 @@ impl Need {
         // beyond this size an iteration is taken, whose factors have the pattern of the matrix
         let fill = if machine.layout().n > odec_ode::linear::ANALYSED { 1 } else { FILL };
         let factors = entries.saturating_mul(fill).min(odec_ode::linear::MAX_FILL);
-        need.and(format!("{entries} entries of the Jacobian"), entries, ENTRY)
-            .and(format!("about {factors} entries of its factors"), factors, FACTOR)
+        need.and(format!("{entries} entries of the Jacobian"), entries, ENTRY).and(
+            format!("about {factors} entries of its factors"),
+            factors,
+            FACTOR,
+        )
     }
 
     /// That of so many runs at a time, which keep so many rows until they can be written.

@@ -153,9 +153,8 @@ mod tests {
         let back: Vec<Point> = [0.0, 10.0, 250.0, 100.0, 20.0, 60.0].map(|y| (3.0, y)).to_vec();
         assert_eq!(kept(&back, false, 0.06), [0, 2, 4, 5]);
         // 100 oscillations within one pixel
-        let dense: Vec<Point> = (0..10_000)
-            .map(|k| (f64::from(k) * 1e-4, 100.0 * (f64::from(k) * 0.0628).sin()))
-            .collect();
+        let dense: Vec<Point> =
+            (0..10_000).map(|k| (f64::from(k) * 1e-4, 100.0 * (f64::from(k) * 0.0628).sin())).collect();
         let kept = kept(&dense, true, 0.06);
         assert!(kept.len() <= 40, "{}", kept.len());
         let ends = |list: &mut dyn Iterator<Item = f64>| list.fold((0.0f64, 0.0f64), |(a, b), y| (a.min(y), b.max(y)));

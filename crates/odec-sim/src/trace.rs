@@ -7,9 +7,9 @@
 
 use std::ops::Range;
 
+use odec_ode::Runner;
 use odec_ode::problem::{Outcome, Samples, SolveError, Stop};
 use odec_ode::runner::{Ahead, Reached};
-use odec_ode::Runner;
 
 use crate::bind::Bound;
 use crate::columns::Column;

@@ -43,7 +43,10 @@ fn frames_are_the_rows_of_one_run() {
     for choices in choices {
         let name = format!("{:?}, step {:?}", choices.method, choices.step);
         let run: Simulation = load(OSCILLATOR)
-            .simulate(&Choices { samples: Some(odec_sim::choices::SampleRule::Count(400)), ..choices.clone() }, Purpose::Rows)
+            .simulate(
+                &Choices { samples: Some(odec_sim::choices::SampleRule::Count(400)), ..choices.clone() },
+                Purpose::Rows,
+            )
             .expect("a simulation");
         let solution = run.solve().expect("a run");
         let mut frames = stepper(OSCILLATOR, &choices);

@@ -12,7 +12,11 @@ use odec_sim::{Session, Simulation};
 
 fn decay() -> Simulation {
     let text = "state y = 1\ny' = -y\nrun { t = 0 .. 2 }\n";
-    Session::new().load("decay.ode", text).expect("a model").simulate(&Choices::default(), Purpose::Rows).expect("a run")
+    Session::new()
+        .load("decay.ode", text)
+        .expect("a model")
+        .simulate(&Choices::default(), Purpose::Rows)
+        .expect("a run")
 }
 
 #[test]

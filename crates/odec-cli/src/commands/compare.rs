@@ -5,7 +5,7 @@ use odec_sim::Error;
 use odec_sim::bind::{Bound, Purpose};
 use odec_sim::blame::{self, number};
 use odec_sim::compare::{self, End};
-use odec_sim::work::{self, Comparison, WorkPoint, Watch};
+use odec_sim::work::{self, Comparison, Watch, WorkPoint};
 
 use crate::args::{Compare, RunBlock, Work};
 use crate::exit::Exit;

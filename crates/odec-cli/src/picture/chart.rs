@@ -105,7 +105,12 @@ impl Chart {
     }
 
     /// Draws curves and legend.
-    pub(super) fn draw<B: DrawingBackend>(&self, pen: &Pen<'_, B>, frame: &Frame, labelled: bool) -> Result<(), String> {
+    pub(super) fn draw<B: DrawingBackend>(
+        &self,
+        pen: &Pen<'_, B>,
+        frame: &Frame,
+        labelled: bool,
+    ) -> Result<(), String> {
         let (x, y) = self.axes((frame.right - frame.left, frame.bottom - frame.top));
         pen.axes(frame, &x, &y, labelled)?;
         let legend = self.legend(frame.bottom - frame.top)?;

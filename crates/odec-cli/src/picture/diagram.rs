@@ -9,8 +9,8 @@ use odec_sim::outline;
 
 use super::axis::Axis;
 use super::draw::{
-    Area, Frame, GAP, GREY, INK, LABEL, LINE, MARGIN, Pen, Point, SWATCH, Stroke, TICK, TICK_SPACE, TITLE, widest, width,
-    wrapped,
+    Area, Frame, GAP, GREY, INK, LABEL, LINE, MARGIN, Pen, Point, SWATCH, Stroke, TICK, TICK_SPACE, TITLE, widest,
+    width, wrapped,
 };
 use super::style::{COLOURS, Style, style};
 
@@ -343,8 +343,16 @@ impl<B: DrawingBackend> Board<'_, B> {
             Mark::Cross => {
                 disk(DOT * 2.0 + 1.5, WHITE)?;
                 let r = DOT * 1.8;
-                self.pen.styled(&[(at.0 - r, at.1 - r), (at.0 + r, at.1 + r)], Style { dashes: &[], ..ink.style() }, 2.2)?;
-                self.pen.styled(&[(at.0 - r, at.1 + r), (at.0 + r, at.1 - r)], Style { dashes: &[], ..ink.style() }, 2.2)
+                self.pen.styled(
+                    &[(at.0 - r, at.1 - r), (at.0 + r, at.1 + r)],
+                    Style { dashes: &[], ..ink.style() },
+                    2.2,
+                )?;
+                self.pen.styled(
+                    &[(at.0 - r, at.1 + r), (at.0 + r, at.1 - r)],
+                    Style { dashes: &[], ..ink.style() },
+                    2.2,
+                )
             }
         }
     }

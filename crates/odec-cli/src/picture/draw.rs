@@ -219,7 +219,11 @@ impl<B: DrawingBackend> Pen<'_, B> {
             fine.dedup();
             if fine.len() < 2 { Ok(()) } else { self.path(fine, style.colour, width) }
         };
-        if style.dashes.is_empty() { draw(points) } else { dashes(points, style.dashes).iter().try_for_each(|d| draw(d)) }
+        if style.dashes.is_empty() {
+            draw(points)
+        } else {
+            dashes(points, style.dashes).iter().try_for_each(|d| draw(d))
+        }
     }
 
     pub(super) fn axes(&self, frame: &Frame, x: &Axis, y: &Axis, labelled: bool) -> Result<(), String> {

@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::draw::{Area, Frame, GAP, GREY, INK, LABEL, MARGIN, Pen, Stroke, TICK, TITLE, width, widest, wrapped};
+use super::draw::{Area, Frame, GAP, GREY, INK, LABEL, MARGIN, Pen, Stroke, TICK, TITLE, widest, width, wrapped};
 use super::encode::Drawing;
 use super::{Panel, Picture};
 
@@ -60,7 +60,11 @@ impl Panel {
             Panel::Chart(chart) => chart.curves.iter().all(|c| c.advancing),
             Panel::Map(_) => true,
         };
-        self.ratio().is_none() && below.ratio().is_none() && self.x_label() == below.x_label() && time(self) && time(below)
+        self.ratio().is_none()
+            && below.ratio().is_none()
+            && self.x_label() == below.x_label()
+            && time(self)
+            && time(below)
     }
 
     /// Width over height, if that is given.
@@ -181,7 +185,8 @@ impl Picture {
         }
         // what panels of a given shape leave is for the others
         let free: i32 = total - top - between - MARGIN + GAP - list.iter().sum::<i32>();
-        let others: Vec<usize> = (0..list.len()).filter(|&k| self.rows[k].iter().all(|p| p.ratio().is_none())).collect();
+        let others: Vec<usize> =
+            (0..list.len()).filter(|&k| self.rows[k].iter().all(|p| p.ratio().is_none())).collect();
         if asked && free > 0 && !others.is_empty() {
             for k in &others {
                 list[*k] += free / others.len() as i32;

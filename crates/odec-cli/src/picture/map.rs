@@ -146,7 +146,12 @@ impl Map {
     }
 
     /// Draws cells, ticks and bar.
-    pub(super) fn draw<B: DrawingBackend>(&self, pen: &Pen<'_, B>, frame: &Frame, labelled: bool) -> Result<(), String> {
+    pub(super) fn draw<B: DrawingBackend>(
+        &self,
+        pen: &Pen<'_, B>,
+        frame: &Frame,
+        labelled: bool,
+    ) -> Result<(), String> {
         let x = self.x.axis(((frame.right - frame.left) / TICK_SPACE.0) as usize);
         let y = self.y_axis(frame.bottom - frame.top);
         let colours = Colours::of(&self.values, frame.bottom - frame.top);

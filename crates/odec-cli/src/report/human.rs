@@ -189,10 +189,13 @@ mod tests {
     }
 
     fn message() -> Diagnostic {
-        Diagnostic::error("E0601", "`x'` has no finite value at t = 3.25: the argument of a square root has become negative")
-            .label(span("sqrt(y - threshold)"), "this is NaN, which no equation can go on from, whatever comes later")
-            .label(span("y - threshold"), "y - threshold = -0.25")
-            .help("a square root needs an argument of at least 0: is a sign wrong, or has a state gone below 0?")
+        Diagnostic::error(
+            "E0601",
+            "`x'` has no finite value at t = 3.25: the argument of a square root has become negative",
+        )
+        .label(span("sqrt(y - threshold)"), "this is NaN, which no equation can go on from, whatever comes later")
+        .label(span("y - threshold"), "y - threshold = -0.25")
+        .help("a square root needs an argument of at least 0: is a sign wrong, or has a state gone below 0?")
     }
 
     #[test]
@@ -203,8 +206,12 @@ mod tests {
             let lines: Vec<Vec<char>> = text.lines().map(|line| line.chars().collect()).collect();
             assert!(lines.iter().all(|line| line.len() <= width), "{width}:\n{text}");
             let at = lines.iter().position(|line| line.iter().collect::<String>().contains("sqrt(")).expect("the line");
-            let marked: String =
-                lines[at].iter().zip(&lines[at + 1]).filter(|(_, mark)| "─┬".contains(**mark)).map(|(c, _)| *c).collect();
+            let marked: String = lines[at]
+                .iter()
+                .zip(&lines[at + 1])
+                .filter(|(_, mark)| "─┬".contains(**mark))
+                .map(|(c, _)| *c)
+                .collect();
             assert_eq!(marked, "sqrt(y - threshold)", "{width}:\n{text}");
             assert!(text.contains("threshold = -0.25"), "{text}");
         }

@@ -92,11 +92,7 @@ pub fn line(source: Option<&Source>, d: &Diagnostic) -> String {
             .collect(),
         help: d.help.as_deref(),
         url: format!("errors/{}.md", d.code),
-        fixes: d
-            .fixes
-            .iter()
-            .map(|f| Fix { place: place(f.span), replacement: &f.text, applicability })
-            .collect(),
+        fixes: d.fixes.iter().map(|f| Fix { place: place(f.span), replacement: &f.text, applicability }).collect(),
         t: d.moment.as_ref().map(|moment| moment.t),
         values: d.moment.as_ref().map_or(&[][..], |moment| &moment.values).iter().map(Value::of).collect(),
     };

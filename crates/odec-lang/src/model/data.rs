@@ -116,9 +116,9 @@ impl Model {
         let axis = self.axes.iter().find(|axis| self.index_sets[axis.index].name == index)?;
         let ranges = self.ranges_of(self.indexed(axis.array)?, values)?;
         count(&ranges).filter(|&n| n <= MAX_ELEMENTS)?;
-        let mut evaluator = Evaluator::new(self, values);
+        let mut evaluator = self.numbers(values);
         let mut list = Vec::new();
-        each_point(&ranges, |at| list.push((at[0], evaluator.element(axis.array, at, 0))));
+        each_point(&ranges, |at| list.push((at[0], evaluator.at(axis.array, at).unwrap_or(f64::NAN))));
         Some((axis.array, list))
     }
 

@@ -234,6 +234,17 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
         Ok(values[body.root.index() - body.start as usize])
     }
 
+    /// The value of an element.
+    pub fn at(&mut self, symbol: Symbol, at: &[i64]) -> Result<A::Value, Exhausted> {
+        match self.element(symbol, 0, at.to_vec(), None) {
+            Origin::Data(value) => Ok(value),
+            Origin::Formula(formula) => {
+                let values = self.values(&formula)?;
+                Ok(values[formula.body.root.index() - formula.body.start as usize])
+            }
+        }
+    }
+
     /// The values of all terms of an expression. A term inside a reduction has that of the last point.
     pub fn values(&mut self, formula: &Formula<A::Value>) -> Result<Vec<A::Value>, Exhausted> {
         self.inlined = 0;

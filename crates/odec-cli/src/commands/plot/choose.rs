@@ -64,7 +64,10 @@ pub fn choose(args: &Plot, simulation: &Simulation, at: Option<&[f64]>) -> Resul
     let named = !args.names.is_empty();
     for (x, y) in pairs(args, columns)? {
         if x != 0 && at.is_some() {
-            return Err(wrong("`--at` draws arrays against their index", "leave out `--at`, or `--x` and what is before `:`"));
+            return Err(wrong(
+                "`--at` draws arrays against their index",
+                "leave out `--at`, or `--x` and what is before `:`",
+            ));
         }
         choice.add(simulation, x, y);
     }
@@ -257,5 +260,9 @@ impl Group {
 /// What a group is called where it is not drawn.
 fn name(columns: &Columns, group: &Group) -> Option<String> {
     let (series, _) = columns.series(group.pairs.first()?.1)?;
-    Some(if group.pairs.len() > 1 && !group.array { format!("{} and others", series.name) } else { series.name.clone() })
+    Some(if group.pairs.len() > 1 && !group.array {
+        format!("{} and others", series.name)
+    } else {
+        series.name.clone()
+    })
 }

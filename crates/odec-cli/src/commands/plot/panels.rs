@@ -40,7 +40,13 @@ fn time_axis(simulation: &Simulation, log: bool) -> (std::ops::Range<f64>, bool)
 
 impl Plan {
     /// For what is to be drawn, with logarithmic axes or not.
-    pub fn of(simulation: &Simulation, choice: &Choice, log: (bool, bool), asked: bool, size: Option<(u32, u32)>) -> Plan {
+    pub fn of(
+        simulation: &Simulation,
+        choice: &Choice,
+        log: (bool, bool),
+        asked: bool,
+        size: Option<(u32, u32)>,
+    ) -> Plan {
         let (ends, log_time) = time_axis(simulation, log.0);
         let wide = size.map_or(f64::from(WIDTH), |s| f64::from(s.0));
         let high = size.map_or(f64::from(height_of(1)), |s| f64::from(s.1));
@@ -56,7 +62,9 @@ impl Plan {
                     };
                     Wanted { columns, scales: (x, Scale { pixels: high, log: log.1, ends: None }) }
                 })),
-                Item::OverTime(part) => grids.push(Grid { columns: part.columns.clone(), times: middles(&edges, log_time) }),
+                Item::OverTime(part) => {
+                    grids.push(Grid { columns: part.columns.clone(), times: middles(&edges, log_time) })
+                }
                 Item::Plane(part) | Item::Profiles(part) => {
                     grids.push(Grid { columns: part.columns.clone(), times: times() });
                 }
@@ -121,11 +129,13 @@ impl Plan {
         };
         let mut curves: Vec<(Curve, (usize, usize))> = vec![];
         for (pair, points) in group.pairs.iter().zip(points) {
-            let points = points.into_iter().filter(|p| p.0.is_finite() && !(self.log.0 && over_time && p.0 < self.edges[0]));
+            let points =
+                points.into_iter().filter(|p| p.0.is_finite() && !(self.log.0 && over_time && p.0 < self.edges[0]));
             curves.push((Curve { name: name(pair), points: points.collect(), advancing: over_time }, *pair));
         }
         let panels = if self.log.1 || !over_time || group.array { vec![curves] } else { by_size(curves) };
-        let panels = panels.into_iter().flat_map(|panel| panel.chunks(MAX_CURVES).map(<[_]>::to_vec).collect::<Vec<_>>());
+        let panels =
+            panels.into_iter().flat_map(|panel| panel.chunks(MAX_CURVES).map(<[_]>::to_vec).collect::<Vec<_>>());
         panels
             .map(|panel| {
                 let (curves, pairs): (Vec<Curve>, Vec<(usize, usize)>) = panel.into_iter().unzip();

@@ -237,7 +237,7 @@ impl<'a> Units<'a> {
             | StatementKind::Const(items)
             | StatementKind::State(items)
             | StatementKind::Output(items)
-                | StatementKind::Axis(items) = &statement.kind
+            | StatementKind::Axis(items) = &statement.kind
             {
                 for item in items {
                     self.item_clash(item, item.value.and_then(of), &units, &mut clashes);
@@ -278,7 +278,7 @@ impl<'a> Units<'a> {
             | StatementKind::Const(items)
             | StatementKind::State(items)
             | StatementKind::Output(items)
-                | StatementKind::Axis(items) = &statement.kind
+            | StatementKind::Axis(items) = &statement.kind
             {
                 for item in items.iter().filter(|i| i.target.primes == 0) {
                     if let Some(unit) = &item.unit {

@@ -81,7 +81,7 @@ pub fn simulate_chosen(
 
 /// The program of a model with the values of the command line. Warnings about it are said.
 pub fn program(loaded: &Loaded, file: &args::Model, reporter: Reporter, detail: Detail) -> Result<Program, Error> {
-    let Lowered { program, warnings } = loaded.program(&flags::choices(file, &RunBlock::default())?)?;
+    let Lowered { program, warnings, .. } = loaded.program(&flags::choices(file, &RunBlock::default())?)?;
     reporter.diagnostics(Some(loaded.source()), &warnings, detail);
     Ok(program)
 }

@@ -37,6 +37,7 @@ pub mod layout;
 pub mod nest;
 pub mod number;
 pub mod program;
+pub mod rounded;
 pub mod schedule;
 pub mod simplify;
 pub mod span;

@@ -1,5 +1,6 @@
 //! Turns text into a checked model, lowers it to a program, and says what is wrong, where, and how to mend it.
 
+pub mod balance;
 pub mod blame;
 pub mod diagnostic;
 pub mod lint;
@@ -9,8 +10,10 @@ pub mod model;
 mod order;
 mod report;
 pub mod source;
+mod start;
 pub mod suggest;
 pub mod syntax;
+mod trial;
 
 pub use blame::blame;
 pub use lower::{MAX_SENSITIVITIES, lower, lower_sensitivities};
@@ -79,7 +82,7 @@ fn examine(source: &Source, (tree, mut diagnostics): (Tree, Vec<Diagnostic>)) ->
         diagnostics.extend(more);
         return Checked { tree, model: None, diagnostics };
     };
-    match lower::draft(&model, &Overrides::default()).and_then(|draft| draft.judge()) {
+    match lower::draft(&model, &Overrides::default()).and_then(|draft| draft.judge(&model)).map(|judged| judged.warnings) {
         Ok(warnings) => {
             diagnostics.extend(more.into_iter().chain(warnings));
             diagnostics.extend(lint::lint(&tree, source, &model));

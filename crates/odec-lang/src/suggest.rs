@@ -29,12 +29,23 @@ pub(crate) fn distance(a: &str, b: &str) -> usize {
     table[a.len() * width + b.len()]
 }
 
+/// Kinds of letters that one has and the other has not, at least: the distance is no smaller.
+fn letters_apart(a: &str, b: &str) -> usize {
+    let kinds = |text: &str| text.bytes().fold(0u64, |kinds, byte| kinds | 1 << (byte % 64));
+    let (a, b) = (kinds(a), kinds(b));
+    ((a & !b).count_ones().max((b & !a).count_ones())) as usize
+}
+
 /// True if one may have been meant by the other.
 pub(crate) fn near(a: &str, b: &str) -> Option<usize> {
     if a == b {
         return Some(0);
     }
-    if a.to_lowercase() == b.to_lowercase() {
+    // the length in bytes is known: most names are told apart by it
+    if a.len().abs_diff(b.len()) > 8 {
+        return None;
+    }
+    if a.eq_ignore_ascii_case(b) || !(a.is_ascii() && b.is_ascii()) && a.to_lowercase() == b.to_lowercase() {
         return Some(1);
     }
     let (n, m) = (a.chars().count(), b.chars().count());
@@ -49,6 +60,9 @@ pub(crate) fn near(a: &str, b: &str) -> Option<usize> {
     } else {
         2
     };
+    if a.is_ascii() && b.is_ascii() && letters_apart(a, b) > limit {
+        return None;
+    }
     Some(distance(a, b)).filter(|&d| d <= limit)
 }
 

@@ -3,6 +3,7 @@
 use odec_ir::layout::Layout;
 use odec_ir::nest::bind::check_arrays;
 use odec_ir::{Program, Role, Span};
+use odec_lang::balance::Balance;
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::{
     ConservedSettings, Expectation, Model, Overrides, Record, Run, Samples as Listed, Settings, Values,
@@ -87,6 +88,8 @@ pub struct Bound {
     pub expectations: Vec<Expectation>,
     /// `conserve` lines.
     pub conservation: Vec<ConservedSettings>,
+    /// What the equations do to these; empty where nobody asked.
+    pub balances: Vec<Balance>,
     /// Entries of the run block that count, to point at when a solver refuses them.
     pub asked: Asked,
 }
@@ -446,6 +449,7 @@ impl Bound {
             columns: self.columns.clone(),
             expectations: self.expectations.clone(),
             conservation: self.conservation.clone(),
+            balances: self.balances.clone(),
             asked: self.asked,
         }
     }
@@ -488,6 +492,7 @@ impl Ready {
             columns,
             expectations: plan.expectations,
             conservation: plan.conservation,
+            balances: Vec::new(),
             asked,
         };
         Need::of_run(&bound).within(budget).map_err(|d| vec![*d])?;

@@ -1,6 +1,7 @@
 //! What a model promises, its `expect` and `conserve` lines, against what a run found.
 
 use odec_ir::Span;
+use odec_lang::balance::Balance;
 use odec_lang::diagnostic::{Diagnostic, codes};
 
 use crate::bind::Bound;
@@ -38,6 +39,10 @@ pub struct Promise {
     pub within: Option<f64>,
     /// `None` if the line only reports.
     pub kept: Option<bool>,
+    /// What the equations do to a conserved quantity.
+    pub balance: Balance,
+    /// The run took steps of a fixed length.
+    pub fixed_steps: bool,
     /// The statement.
     pub span: Span,
 }
@@ -64,10 +69,12 @@ pub fn of(bound: &Bound, seen: &Seen) -> Vec<Promise> {
             distance,
             within: Some(within),
             kept: Some(distance <= within),
+            balance: Balance::Unknown,
+            fixed_steps: bound.options.fixed,
             span: e.span,
         });
     }
-    for (drift, settings) in seen.drifts.iter().zip(&bound.conservation) {
+    for (k, (drift, settings)) in seen.drifts.iter().zip(&bound.conservation).enumerate() {
         list.push(Promise {
             name: drift.name.clone(),
             kind: Kind::Conserve,
@@ -76,6 +83,8 @@ pub fn of(bound: &Bound, seen: &Seen) -> Vec<Promise> {
             distance: drift.largest.abs(),
             within: drift.within,
             kept: drift.within.map(|w| drift.largest.abs() <= w),
+            balance: bound.balances.get(k).cloned().unwrap_or(Balance::Unknown),
+            fixed_steps: bound.options.fixed,
             span: settings.span,
         });
     }
@@ -105,11 +114,38 @@ impl Promise {
                     .help("if the model is right, tighten `rtol` and `atol`; if the value is, correct the model")
             }
             Kind::Conserve => {
-                Diagnostic::error(&codes::E0617, format!("`{}` drifts by {}", self.name, number(self.found)))
-                    .label(self.span, format!("permitted {within}"))
-                    .help("tighten `rtol` and `atol`, or choose a method of higher order")
+                let headline = format!("`{}` drifts by {}", self.name, number(self.found));
+                let mut report =
+                    Diagnostic::error(&codes::E0617, headline).label(self.span, format!("permitted {within}"));
+                report.labels.extend(self.balance.change().iter().flat_map(|change| change.terms.clone()));
+                report.help(drift_help(&self.balance, self.fixed_steps))
             }
         }
+    }
+}
+
+/// Whether the model or the tolerance is at fault, and what to do.
+fn drift_help(balance: &Balance, fixed_steps: bool) -> String {
+    let tighten = match fixed_steps {
+        true => "take a smaller `step`, or choose a method of higher order",
+        false => "tighten `rtol` and `atol`, or choose a method of higher order",
+    };
+    match balance {
+        Balance::Changes(change) => {
+            format!("the model changes it, and no tolerance mends that: {}", change.sentence())
+        }
+        Balance::ChangesElsewhere(change) => format!(
+            "the model keeps it constant at the start of the run, but not everywhere: {}; if the run does not come to \
+             where these terms count, {tighten}",
+            change.sentence()
+        ),
+        Balance::Symbolic => {
+            format!("the equations keep it constant, the terms of its derivative cancel: {tighten}")
+        }
+        Balance::Numeric(states) => {
+            format!("the equations keep it constant, as its derivative at {states} states shows: {tighten}")
+        }
+        Balance::Unknown => tighten.to_owned(),
     }
 }
 

@@ -198,6 +198,16 @@ fn streams(kernel: &Kernel, role: KernelRole, variable: impl Fn(Node) -> bool) -
     Some(streams)
 }
 
+/// The kernel of the derivatives of a kernel's results along a solution: d/dt of each, with y' as the direction w. Nodes that
+/// read a direction already are taken as constant.
+pub fn along_solution(kernel: &Kernel, arrays: &[Array]) -> Kernel {
+    slopes(kernel, kernel.role, |graph, node| match node {
+        Node::Time => Some(graph.constant(1.0)),
+        Node::Read(element) if reads(arrays, kernel, node, is_state) => Some(graph.direction(element)),
+        _ => None,
+    })
+}
+
 /// The derivative of every store along a direction, given that of the leaves: one forward pass.
 fn slopes(kernel: &Kernel, role: KernelRole, leaf: impl Fn(&mut Graph, Node) -> Option<NodeId>) -> Kernel {
     let mut graph = kernel.graph.clone();

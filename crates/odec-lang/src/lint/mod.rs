@@ -5,6 +5,7 @@ mod allow;
 mod conditions;
 mod equations;
 mod indices;
+mod logic;
 mod numbers;
 mod scales;
 mod values;
@@ -42,8 +43,8 @@ impl<'a> Page<'a> {
 /// All warnings for a valid model and its tree.
 pub fn lint(tree: &Tree, source: &Source, model: &Model) -> Vec<Diagnostic> {
     let page = Page { tree, source, model };
-    let families: [fn(&Page<'_>, &mut Vec<Diagnostic>); 5] =
-        [numbers::lint, conditions::lint, equations::lint, indices::lint, scales::lint];
+    let families: [fn(&Page<'_>, &mut Vec<Diagnostic>); 6] =
+        [numbers::lint, conditions::lint, logic::lint, equations::lint, indices::lint, scales::lint];
     let mut found = Vec::new();
     for family in families {
         family(&page, &mut found);

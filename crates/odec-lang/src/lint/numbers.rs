@@ -1,9 +1,13 @@
 //! Numbers that mean something else than they look like: `x^1/2`, degrees in `sin`.
 
+use std::collections::HashMap;
+
+use odec_ir::Span;
+
 use super::Page;
 use crate::diagnostic::Diagnostic;
 use crate::report::warning;
-use crate::syntax::tree::{Binary, ExprId, ExprKind};
+use crate::syntax::tree::{Binary, ExprId, ExprKind, StatementKind};
 
 /// Functions whose argument is an angle in radians.
 const ANGLES: [&str; 3] = ["sin", "cos", "tan"];
@@ -12,18 +16,73 @@ const DEGREES_FROM: f64 = 30.0;
 /// Angles in degrees are mostly multiples of this.
 const DEGREES_STEP: f64 = 15.0;
 
+/// Units of an angle in degrees.
+const DEGREES: [&str; 5] = ["deg", "degree", "degrees", "°", "arcdeg"];
+/// Units that names end in, those of one quantity together: `tau_ms`. What is an ending of names otherwise (`_s`, `_min`) is
+/// left out.
+const ENDINGS: [&[&str]; 5] = [
+    &["ns", "us", "ms", "sec", "hours", "days", "years"],
+    &["nm", "um", "mm", "cm", "km"],
+    &["ug", "mg", "kg"],
+    &["deg", "rad"],
+    &["Hz", "kHz", "MHz"],
+];
+/// Units that are declared for the same quantities, beside [`ENDINGS`].
+const DECLARED: [&[&str]; 5] = [&["s", "min", "h", "hour", "day", "d", "yr", "year"], &["m"], &["g"], &["degree", "degrees", "°"], &[]];
+
 pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
+    let degrees_declared = declared(page, found);
     for expr in &page.tree.exprs {
         match &expr.kind {
             ExprKind::Binary(Binary::Div, _, base, below) => found.extend(root(page, *base, *below, expr.span)),
             ExprKind::Call(name, arguments) if ANGLES.contains(&name.name.as_str()) => {
                 if let [argument] = arguments.as_slice() {
                     found.extend(degrees(page, &name.name, *argument));
+                    found.extend(of_degrees(page, &name.name, *argument, &degrees_declared));
                 }
             }
             _ => {}
         }
     }
+}
+
+/// Names that are declared in degrees. Also tells of names that say another unit than their declaration: `tau_ms = 5 [s]`.
+fn declared<'a>(page: &Page<'a>, found: &mut Vec<Diagnostic>) -> HashMap<&'a str, Span> {
+    let mut in_degrees = HashMap::new();
+    for statement in &page.tree.statements {
+        let (StatementKind::Param(items) | StatementKind::Const(items) | StatementKind::State(items)) = &statement.kind
+        else {
+            continue;
+        };
+        for item in items.iter().filter(|item| item.target.primes == 0) {
+            let Some(unit) = &item.unit else { continue };
+            let name = &item.target.name;
+            let text = unit.text.trim();
+            if DEGREES.contains(&text) {
+                in_degrees.insert(name.name.as_str(), name.span);
+            }
+            let Some((_, ending)) = name.name.rsplit_once('_') else { continue };
+            let Some(group) = ENDINGS.iter().position(|group| group.contains(&ending)) else { continue };
+            let same = ENDINGS[group].contains(&text) || DECLARED[group].contains(&text);
+            if same && text != ending && !(ending == "deg" && DEGREES.contains(&text)) {
+                let headline = format!("`{}` is declared in [{text}], and its name says {ending}", name.name);
+                let report = warning("W0511", headline, unit.span, format!("[{text}]"));
+                let report = report.label(name.span, format!("ends in `_{ending}`"));
+                found.push(report.help("give the value in the unit that is meant; odec converts neither"));
+            }
+        }
+    }
+    in_degrees
+}
+
+/// `sin(theta)` of a name that is declared in degrees.
+fn of_degrees(page: &Page<'_>, name: &str, argument: ExprId, declared: &HashMap<&str, Span>) -> Option<Diagnostic> {
+    let ExprKind::Name(reference) = &page.expr(argument).kind else { return None };
+    let span = declared.get(reference.name.name.as_str())?;
+    let text = page.text(argument);
+    let headline = format!("`{name}({text})` takes its argument in radians");
+    let report = warning("W0502", headline, page.expr(argument).span, "this is in degrees").label(*span, "declared here");
+    Some(report.help(format!("write `{name}({text}*pi/180)`")))
 }
 
 fn number(page: &Page<'_>, id: ExprId) -> Option<f64> {
@@ -33,34 +92,37 @@ fn number(page: &Page<'_>, id: ExprId) -> Option<f64> {
     }
 }
 
-/// `x^1/2` is `(x^1)/2`.
-fn root(page: &Page<'_>, base: ExprId, below: ExprId, span: odec_ir::Span) -> Option<Diagnostic> {
-    // a minus before it belongs to all of it
-    let base = match page.expr(base).kind {
-        ExprKind::Neg(inner) => inner,
-        _ => base,
-    };
+/// `x^1/2` is `(x^1)/2`, and so it is behind factors: `k*x^1/2`.
+fn root(page: &Page<'_>, above: ExprId, below: ExprId, span: Span) -> Option<Diagnostic> {
+    let mut base = above;
+    loop {
+        base = match page.expr(base).kind {
+            // a minus before it belongs to all of it
+            ExprKind::Neg(inner) => inner,
+            ExprKind::Binary(Binary::Mul, _, _, last) => last,
+            _ => break,
+        };
+    }
     let ExprKind::Binary(Binary::Pow, _, x, exponent) = page.expr(base).kind else { return None };
     let (one, below) = (number(page, exponent)?, number(page, below)?);
+    let power = page.expr(base).span;
+    let rest = page.source.text.get(power.end as usize..).unwrap_or_default();
     // in brackets the exponent is meant as it stands
-    let bare = page
-        .source
-        .text
-        .get(span.range())
-        .is_some_and(|text| text.trim_start_matches(['-', ' ']).starts_with(page.text(base)));
+    let bare = rest.trim_start_matches([' ', '\t']).starts_with('/') && !page.text(base).ends_with(')');
     (one == 1.0 && below.fract() == 0.0 && below > 1.0 && bare).then(|| {
         let text = page.text(x);
+        let place = Span { start: power.start, ..span };
         warning(
             "W0501",
-            format!("`{}` is `({}^1)/{below}`", clean(page, span), text),
-            span,
+            format!("`{}` is `({text}^1)/{below}`", clean(page, place)),
+            place,
             "a power binds before a division",
         )
         .help(format!("write `{text}^(1/{below})`, or `{text}/{below}`"))
     })
 }
 
-fn clean(page: &Page<'_>, span: odec_ir::Span) -> String {
+fn clean(page: &Page<'_>, span: Span) -> String {
     page.source.text.get(span.range()).unwrap_or_default().split_whitespace().collect()
 }
 

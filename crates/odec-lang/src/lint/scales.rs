@@ -8,11 +8,15 @@ use crate::syntax::tree::{Binary, ExprId, ExprKind, StatementKind};
 
 /// The ratio from which on a term is lost beside another.
 const RATIO: f64 = 1e10;
+/// A state below this part of the largest one begins near zero.
+const NEAR_ZERO: f64 = 1e-6;
 /// Most terms of one sum that are compared.
 const MAX_TERMS: usize = 200;
 
 pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     let mut values = Values::of(page);
+    let largest = largest_state(page, &mut values);
+    let least_state = NEAR_ZERO * largest;
     for statement in &page.tree.statements {
         let StatementKind::Equation { lhs, rhs, .. } = &statement.kind else { continue };
         if !matches!(&page.expr(*lhs).kind, ExprKind::Name(name) if name.primes > 0) {
@@ -22,7 +26,12 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
         for term in terms(page, *rhs) {
             // a term without a value may be of any size
             match values.value(term).map(f64::abs) {
-                Some(size) if size.is_finite() && size > 0.0 => sizes.push((size, term)),
+                // a state that begins near zero says nothing of the size of its terms
+                Some(size) if size.is_finite() && size > 0.0 => {
+                    if values.states(term).iter().all(|x| x.abs() >= least_state) {
+                        sizes.push((size, term));
+                    }
+                }
                 Some(_) => {}
                 None => {
                     sizes.clear();
@@ -45,6 +54,18 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
             );
         }
     }
+}
+
+/// The size of the largest state at the start.
+fn largest_state(page: &Page<'_>, values: &mut Values<'_>) -> f64 {
+    let mut largest = 0.0f64;
+    for statement in &page.tree.statements {
+        let StatementKind::State(items) = &statement.kind else { continue };
+        for value in items.iter().filter_map(|item| item.value) {
+            largest = largest.max(values.value(value).map_or(0.0, f64::abs));
+        }
+    }
+    largest
 }
 
 /// The terms of a sum, without their signs.

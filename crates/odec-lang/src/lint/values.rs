@@ -1,12 +1,16 @@
 //! The value of an expression at the start of a run, as far as it is plain: numbers, scalar names, functions.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Page;
+use crate::model::Symbol;
 use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind, StatementKind};
 
 /// Deepest chain of definitions that is followed.
 const MAX_DEPTH: usize = 60;
+
+/// Most parts of an expression that are looked at for its states.
+const MAX_READ: usize = 1000;
 
 /// Where the value of each scalar name is written.
 pub(super) struct Values<'a> {
@@ -51,6 +55,33 @@ impl<'a> Values<'a> {
     /// The value at the start, if it is known.
     pub(super) fn value(&mut self, id: ExprId) -> Option<f64> {
         self.deep(id, 0)
+    }
+
+    /// The values of the states that an expression reads, through definitions too.
+    pub(super) fn states(&mut self, id: ExprId) -> Vec<f64> {
+        let page = self.page;
+        let (mut found, mut seen, mut open) = (Vec::new(), HashSet::new(), vec![id]);
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) || seen.len() > MAX_READ {
+                continue;
+            }
+            match &page.expr(id).kind {
+                ExprKind::Name(name) => {
+                    let (text, primes) = (name.name.name.as_str(), name.primes);
+                    match page.model.symbols.get(text) {
+                        Some(Symbol::State(_)) => found.extend(self.name(text, primes, 0)),
+                        Some(Symbol::Definition(_)) => open.extend(self.names.get(&(text, 0))),
+                        _ => {}
+                    }
+                }
+                ExprKind::Quantity(a, _) | ExprKind::Neg(a) | ExprKind::Not(a) => open.push(*a),
+                ExprKind::Binary(_, _, a, b) => open.extend([*a, *b]),
+                ExprKind::If(a, b, c) => open.extend([*a, *b, *c]),
+                ExprKind::Comparison(list, _) | ExprKind::Call(_, list) | ExprKind::Tuple(list) => open.extend(list),
+                _ => {}
+            }
+        }
+        found
     }
 
     fn deep(&mut self, id: ExprId, depth: usize) -> Option<f64> {

@@ -11,10 +11,12 @@ use std::collections::BTreeMap;
 use odec_ir::nest::{Axis, Extent};
 use odec_ir::{Array, ArrayId, Graph, Kernel, KernelRole, Layout, NodeId, Program, Role, Span, Store, Target, derive};
 
+use crate::balance::{self, Balance};
 use crate::diagnostic::Diagnostic;
 use crate::model::walk::{MAX_INLINED_TERMS, TooLarge, Walk};
 use crate::model::{Level, Model, Overrides, Start, Values};
 use crate::report::error;
+use crate::start;
 use nodes::{Nodes, States, extract};
 
 /// The arrays of a program and where the model's quantities are among them.
@@ -64,6 +66,14 @@ pub struct Lowered {
     pub program: Program,
     /// Warnings, to be said before the run.
     pub warnings: Vec<Diagnostic>,
+    /// What the equations do to each of [`Model::conserved`].
+    pub balances: Vec<Balance>,
+}
+
+/// What the kernels show before their derivatives are formed.
+pub(crate) struct Judged {
+    pub warnings: Vec<Diagnostic>,
+    pub balances: Vec<Balance>,
 }
 
 /// The program of a model, with constants, parameters and start values replaced as asked.
@@ -80,8 +90,8 @@ pub fn lower(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagno
 /// As [`lower`].
 pub fn lower_warned(model: &Model, overrides: &Overrides) -> Result<Lowered, Vec<Diagnostic>> {
     let draft = draft(model, overrides)?;
-    let warnings = draft.judge()?;
-    Ok(Lowered { program: draft.complete(model)?, warnings })
+    let Judged { warnings, balances } = draft.judge(model)?;
+    Ok(Lowered { program: draft.complete(model)?, warnings, balances })
 }
 
 /// Most parameters and start values by which derivatives of the states are computed in one run.
@@ -139,9 +149,9 @@ pub fn lower_sensitivities_warned(model: &Model, overrides: &Overrides) -> Resul
         names.iter().filter_map(position).map(|k| ArrayId(k as u32)).collect()
     };
     let draft = draft(model, overrides)?;
-    let warnings = draft.judge()?;
+    let Judged { warnings, balances } = draft.judge(model)?;
     let by = by(&draft.arrays);
-    Ok(Lowered { program: draft.with_sensitivities(&by).complete(model)?, warnings })
+    Ok(Lowered { program: draft.with_sensitivities(&by).complete(model)?, warnings, balances })
 }
 
 /// A matrix of derivatives was left out for its size.
@@ -164,8 +174,8 @@ fn too_dense(model: &Model, mass: bool) -> Diagnostic {
 pub(crate) struct Draft {
     pub arrays: Vec<Array>,
     pub kernels: Vec<Kernel>,
-    axes: Vec<Axis>,
-    extents: Vec<Extent>,
+    pub axes: Vec<Axis>,
+    pub extents: Vec<Extent>,
 }
 
 thread_local! {
@@ -191,9 +201,15 @@ pub(crate) fn draft(model: &Model, overrides: &Overrides) -> Result<Draft, Vec<D
 
 impl Draft {
     /// The warnings; its errors instead, if it has any.
-    pub(crate) fn judge(&self) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-        let said = switches::judge(self);
-        if said.iter().any(Diagnostic::is_error) { Err(said) } else { Ok(said) }
+    pub(crate) fn judge(&self, model: &Model) -> Result<Judged, Vec<Diagnostic>> {
+        let mut warnings = switches::judge(self);
+        if warnings.iter().any(Diagnostic::is_error) {
+            return Err(warnings);
+        }
+        let balances = balance::of(model, self);
+        warnings.extend(balance::warnings(model, &balances));
+        warnings.extend(start::warnings(model, self));
+        Ok(Judged { warnings, balances })
     }
 
     /// Derivatives by these parameters as further states and outputs.

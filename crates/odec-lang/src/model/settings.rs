@@ -2,7 +2,7 @@
 
 use odec_ir::Span;
 
-use super::evaluate::{Values, parts_of};
+use super::evaluate::{Overrides, Values, parts_of};
 use super::{Body, EntryValue, Model, Run, Symbol, TermKind};
 use crate::diagnostic::Diagnostic;
 use crate::report::error;
@@ -304,6 +304,20 @@ impl Model {
                 span: e.span,
             })
             .collect()
+    }
+
+    /// Start and end of the default run; a unit of time from 0 where it does not say them.
+    pub(crate) fn span_of_run(&self) -> (f64, f64) {
+        let range = self.run(None).ok().flatten().and_then(|run| {
+            run.entries.iter().find_map(|entry| match &entry.value {
+                EntryValue::Range(from, to) if entry.key == "t" => Some((*from, *to)),
+                _ => None,
+            })
+        });
+        let values = self.values(&Overrides::default()).ok();
+        let (Some((from, to)), Some(values)) = (range, values) else { return (0.0, 1.0) };
+        let (from, to) = (self.number(from, &values), self.number(to, &values));
+        if from.is_finite() && to.is_finite() { (from, to) } else { (0.0, 1.0) }
     }
 
     /// The conserved quantities with their tolerances, in the order of [`Model::conserved`].

@@ -15,6 +15,8 @@ mod mask;
 mod print;
 pub mod tree;
 
+pub(crate) use idiom::foreign_function;
+
 use odec_ir::Span;
 
 use crate::diagnostic::Diagnostic;

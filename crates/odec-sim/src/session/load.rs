@@ -158,7 +158,7 @@ impl Loaded {
         };
         let plan = Plan::new(&model, &choices, purpose).map_err(wrong)?;
         let lower = if choices.sensitivities { lower_sensitivities_warned } else { lower_warned };
-        let Lowered { program, mut warnings } = lower(&model, &plan.overrides).map_err(wrong)?;
+        let Lowered { program, mut warnings, balances } = lower(&model, &plan.overrides).map_err(wrong)?;
         warnings.extend(dropped);
         let derive = laps.lap();
         let ready = plan.compile(&model, program).map_err(wrong)?;
@@ -166,6 +166,7 @@ impl Loaded {
         let mut bound = ready.bind(&model, &self.source).map_err(wrong)?;
         let times = Times { derive, compile, bind: laps.lap(), ..self.times };
         bound.options.clock = self.session.clock;
+        bound.balances = balances;
         let loaded = Loaded { model, warnings, ..self.clone() };
         Ok(Simulation::new(loaded, bound, choices, purpose, times))
     }

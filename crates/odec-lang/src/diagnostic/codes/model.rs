@@ -87,5 +87,10 @@ rows! {
     W0505 Advice "a set of parameters outside of a range"
     W0506 Advice "the index of another array"
     W0507 Advice "terms of very different size"
+    W0508 Advice "a conserved quantity that the model changes"
+    W0509 Advice "derivatives that are not determined at the start"
+    W0510 Advice "more than one solution from the start"
+    W0511 Advice "a name that says another unit"
+    W0512 Advice "a condition and a quantity mixed up"
     N0101 Advice "units are not checked"
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use odec_ir::Span;
 
-use super::{At, Bound, Expr, MAX_NODES, Part, Parts, one_line};
+use super::{At, BoundIndex, Expr, MAX_NODES, Part, Parts, one_line};
 use crate::diagnostic::Diagnostic;
 use crate::model::phases::map_operands;
 use crate::model::walk::operands;
@@ -15,7 +15,7 @@ use crate::report::error;
 impl Parts {
     /// The terms of an expression, as a body of their own. `over` are the indices that it may use beside those that
     /// its reductions bind.
-    pub(super) fn body(&mut self, root: Expr, over: &[Bound], origin: &str) -> Body {
+    pub(super) fn body(&mut self, root: Expr, over: &[BoundIndex], origin: &str) -> Body {
         let mut needed = BTreeSet::new();
         let mut open = vec![TermId(root.0)];
         while let Some(id) = open.pop() {
@@ -42,7 +42,7 @@ impl Parts {
     }
 
     /// Indices that nothing binds.
-    pub(super) fn refuse_free(&mut self, body: Body, over: &[Bound], origin: &str) {
+    pub(super) fn refuse_free(&mut self, body: Body, over: &[BoundIndex], origin: &str) {
         let mut open = vec![(body.root, over.iter().map(|b| b.0).collect::<Vec<usize>>())];
         let mut seen = HashSet::new();
         while let Some((id, bound)) = open.pop() {
@@ -128,12 +128,12 @@ impl Parts {
         }
     }
 
-    pub(super) fn indexed(&self, over: &[Bound]) -> Indexed {
+    pub(super) fn indexed(&self, over: &[BoundIndex]) -> Indexed {
         let axes = over.iter().map(|b| self.model.locals[b.0].range.clone()).collect();
         Indexed { axes, locals: over.iter().map(|b| b.0).collect() }
     }
 
-    pub(super) fn places(&mut self, array: Symbol, place: &[At], origin: &str) -> (Vec<Place>, Vec<Bound>) {
+    pub(super) fn places(&mut self, array: Symbol, place: &[At], origin: &str) -> (Vec<Place>, Vec<BoundIndex>) {
         let mut each = Vec::new();
         let mut places = Vec::new();
         for at in place {
@@ -157,7 +157,7 @@ impl Parts {
         let mut list = Vec::new();
         for at in place {
             list.push(match *at {
-                Place::Each(local) => self.index(Bound(local)),
+                Place::Each(local) => self.index(BoundIndex(local)),
                 Place::At(body) => self.again(body),
             });
         }

@@ -47,14 +47,14 @@ pub struct Expr(u32);
 
 /// An index that a part is declared over, or that a reduction binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bound(usize);
+pub struct BoundIndex(usize);
 
 /// How a part is called and where it comes from.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
     name: &'a str,
     origin: &'a str,
-    over: &'a [Bound],
+    over: &'a [BoundIndex],
     unit: Option<&'a str>,
     doc: Option<&'a str>,
 }
@@ -67,7 +67,7 @@ impl<'a> Part<'a> {
 
     /// An array: one element for each value of these indices, which its value may use.
     #[must_use]
-    pub fn over(self, over: &'a [Bound]) -> Part<'a> {
+    pub fn over(self, over: &'a [BoundIndex]) -> Part<'a> {
         Part { over, ..self }
     }
 
@@ -88,7 +88,7 @@ impl<'a> Part<'a> {
 #[derive(Clone, Copy, Debug)]
 pub enum At {
     /// All values of an index.
-    Each(Bound),
+    Each(BoundIndex),
     /// This one, made of numbers and scalar constants.
     One(Expr),
 }
@@ -153,7 +153,7 @@ impl Parts {
     }
 
     /// The value of an index.
-    pub fn index(&mut self, bound: Bound) -> Expr {
+    pub fn index(&mut self, bound: BoundIndex) -> Expr {
         self.node(TermKind::Index(bound.0))
     }
 
@@ -207,7 +207,7 @@ impl Parts {
     }
 
     /// `sum(i where condition: term)` and its like.
-    pub fn reduce(&mut self, fold: Reduction, over: &[Bound], condition: Option<Expr>, term: Expr) -> Expr {
+    pub fn reduce(&mut self, fold: Reduction, over: &[BoundIndex], condition: Option<Expr>, term: Expr) -> Expr {
         let locals = over.iter().map(|b| b.0).collect();
         self.node(TermKind::Reduce { fold, locals, condition: condition.map(|c| TermId(c.0)), body: TermId(term.0) })
     }
@@ -224,7 +224,7 @@ impl Parts {
     }
 
     /// An index that runs over an index set, for one part or one reduction; `name` is how it is shown.
-    pub fn bind(&mut self, set: Symbol, name: &str) -> Bound {
+    pub fn bind(&mut self, set: Symbol, name: &str) -> BoundIndex {
         let index = match set {
             Symbol::Index(i) => Some(i),
             other => {
@@ -236,7 +236,7 @@ impl Parts {
         let span = index.map_or(Span::default(), |i| self.model.index_sets[i].span);
         let range = Dimension { index, range: None, name: name.to_owned() };
         self.model.locals.push(Local { name: name.to_owned(), range, span });
-        Bound(self.model.locals.len() - 1)
+        BoundIndex(self.model.locals.len() - 1)
     }
 
     /// A constant: numbers and other constants. Sizes are made of constants.
@@ -304,7 +304,7 @@ impl Parts {
     /// use the indices that the state is declared over.
     pub fn start(&mut self, state: Symbol, order: u8, value: Expr, origin: &str) {
         let Symbol::State(index) = state else { return self.no_state(state) };
-        let over: Vec<Bound> = self.model.states[index].indexed.locals.iter().map(|&l| Bound(l)).collect();
+        let over: Vec<BoundIndex> = self.model.states[index].indexed.locals.iter().map(|&l| BoundIndex(l)).collect();
         let body = self.body(value, &over, origin);
         let span = self.state_line(index, order, Some(body), origin);
         let end = Span { start: span.end, ..span };
@@ -389,7 +389,7 @@ impl Parts {
         let axes = self.model.indexed(symbol).map(|i| i.axes.clone()).unwrap_or_default();
         let span = self.line(&format!("output {name}"), None, "", origin);
         let bound = axes.iter().filter_map(|d| d.index.map(|i| (i, d.name.clone()))).collect::<Vec<_>>();
-        let over: Vec<Bound> = bound.into_iter().map(|(i, name)| self.bind(Symbol::Index(i), &name)).collect();
+        let over: Vec<BoundIndex> = bound.into_iter().map(|(i, name)| self.bind(Symbol::Index(i), &name)).collect();
         let subscripts: Vec<Expr> = over.iter().map(|&b| self.index(b)).collect();
         let value = self.element(symbol, 0, &subscripts);
         let value = self.body(value, &over, origin);

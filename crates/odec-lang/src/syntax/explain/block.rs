@@ -2,13 +2,13 @@
 
 use odec_ir::Span;
 
-use super::{Scene, token::Kind};
+use super::{Scene, token::TokenKind};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::grammar::Rule;
 
 pub(super) fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
     let example = "an entry is written `rtol = 1e-8`";
-    let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == Kind::Equals);
+    let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == TokenKind::Equals);
     let Some(here) = scene.here() else {
         let last = scene.before().filter(|last| last.ends_value() && !equals)?;
         return Some(
@@ -20,13 +20,13 @@ pub(super) fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
     };
     let before = scene.before();
     match here.kind {
-        Kind::Equals if equals && before.is_some_and(|before| before.ends_value()) => Some(
+        TokenKind::Equals if equals && before.is_some_and(|before| before.ends_value()) => Some(
             scene
                 .error("E0129", "an entry has one `=`")
                 .label(scene.span(here), "the second")
                 .help("separate entries by a newline, `;` or `,`"),
         ),
-        Kind::Colon | Kind::Assign if !equals && scene.brackets.is_empty() => {
+        TokenKind::Colon | TokenKind::Assign if !equals && scene.brackets.is_empty() => {
             Some(scene.error("E0124", "an entry has `=`").label(scene.span(here), "write `=`").fix(
                 Span::new(
                     before.map_or(scene.span(here).start as usize, |b| scene.base + b.end),
@@ -35,7 +35,7 @@ pub(super) fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
                 " =",
             ))
         }
-        Kind::Compare if !equals && scene.text(here) == "==" => Some(
+        TokenKind::Compare if !equals && scene.text(here) == "==" => Some(
             scene.error("E0124", "an entry has `=`").label(scene.span(here), "write `=`").fix(scene.span(here), "="),
         ),
         _ if !equals && scene.at == 0 => Some(
@@ -44,7 +44,7 @@ pub(super) fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .label(scene.span(here), "a name belongs here")
                 .help(example),
         ),
-        Kind::Number | Kind::Name | Kind::Text if !equals && before.is_some_and(|before| before.ends_value()) => Some(
+        TokenKind::Number | TokenKind::Name | TokenKind::Text if !equals && before.is_some_and(|before| before.ends_value()) => Some(
             scene
                 .error("E0129", "`=` is missing")
                 .label(scene.span(here), "before the value")
@@ -58,7 +58,7 @@ pub(super) fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
 pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
     let here = scene.here()?;
     let text = scene.text(here);
-    if scene.brackets.is_empty() && (here.kind == Kind::Equals || text == "==") && scene.wants("`:=`") {
+    if scene.brackets.is_empty() && (here.kind == TokenKind::Equals || text == "==") && scene.wants("`:=`") {
         return Some(
             scene
                 .error("E0124", "in an event a name changes by `:=`, `+=` or `-=`")
@@ -74,7 +74,7 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
     let here = scene.here()?;
     let word = scene.tokens.first().map(|&token| scene.text(token)).unwrap_or_default();
     match here.kind {
-        Kind::Equals if scene.rule == Rule::when_head && scene.before()?.ends_value() => Some(
+        TokenKind::Equals if scene.rule == Rule::when_head && scene.before()?.ends_value() => Some(
             scene
                 .error("E0124", "a condition compares with `==`")
                 .label(scene.span(here), "write `==`")

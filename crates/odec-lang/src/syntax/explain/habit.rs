@@ -3,7 +3,7 @@
 
 use odec_ir::Span;
 
-use super::{Scene, token::Kind, token::Token};
+use super::{Scene, token::TokenKind, token::Token};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::grammar::Rule;
 
@@ -50,14 +50,14 @@ fn decimal_comma(scene: &Scene<'_>) -> Option<Diagnostic> {
     }
     // the grammar stops at the comma of an equation, and after that of a list
     let comma = match scene.here()?.kind {
-        Kind::Comma => scene.at,
+        TokenKind::Comma => scene.at,
         _ => scene.at.checked_sub(1)?,
     };
     let [whole, comma, part] = [comma.checked_sub(1)?, comma, comma + 1].map(|at| scene.tokens.get(at).copied());
     let (whole, comma, part) = (whole?, comma?, part?);
     let digits = |token: Token| scene.text(token).bytes().all(|byte| byte.is_ascii_digit());
     let glued = scene.touching(whole, comma) && scene.touching(comma, part);
-    if comma.kind != Kind::Comma || !glued || !digits(whole) || part.kind != Kind::Number {
+    if comma.kind != TokenKind::Comma || !glued || !digits(whole) || part.kind != TokenKind::Number {
         return None;
     }
     let span = Span::new(scene.base + whole.start, scene.base + part.end);
@@ -75,14 +75,14 @@ fn bare_argument(scene: &Scene<'_>) -> Option<Diagnostic> {
     let (before, here) = (scene.before()?, scene.here()?);
     let name = scene.text(before);
     let function = name == "log" || odec_ir::builtin::find_function(name).is_some();
-    if before.kind != Kind::Name || !function || !matches!(here.kind, Kind::Name | Kind::Number) {
+    if before.kind != TokenKind::Name || !function || !matches!(here.kind, TokenKind::Name | TokenKind::Number) {
         return None;
     }
     let argument = scene.text(here);
     let diagnostic = scene
         .error("E0115", format!("the argument of `{name}` takes brackets"))
         .label(scene.span(here), "the argument");
-    let simple = scene.after().is_none_or(|after| !scene.touching(here, after) || after.kind != Kind::Open);
+    let simple = scene.after().is_none_or(|after| !scene.touching(here, after) || after.kind != TokenKind::Open);
     Some(if simple {
         let span = Span::new(scene.base + before.end, scene.base + here.end);
         diagnostic.help(format!("write `{name}({argument})`")).fix(span, format!("({argument})"))
@@ -96,35 +96,35 @@ fn of_time(scene: &Scene<'_>) -> Option<Diagnostic> {
     let (before, here) = (scene.before()?, scene.here()?);
     let last = scene.tokens.get(scene.at + 2).copied();
     let (open, inside, close) = match (before.kind, here.kind) {
-        (Kind::Prime | Kind::Name, Kind::Open) => (here, scene.after()?, last?),
-        (Kind::Close, Kind::Prime) => {
+        (TokenKind::Prime | TokenKind::Name, TokenKind::Open) => (here, scene.after()?, last?),
+        (TokenKind::Close, TokenKind::Prime) => {
             (*scene.tokens.get(scene.at.checked_sub(3)?)?, *scene.tokens.get(scene.at - 2)?, before)
         }
         _ => return None,
     };
     let declared = scene.rule == Rule::declaration_line;
-    if scene.text(open) != "(" || scene.text(close) != ")" || (before.kind == Kind::Name && !declared) {
+    if scene.text(open) != "(" || scene.text(close) != ")" || (before.kind == TokenKind::Name && !declared) {
         return None;
     }
     let behind = scene.line[..open.start].ends_with(|c: char| !c.is_whitespace());
     let both = Span::new(scene.base + open.start, scene.base + close.end);
     let text = &scene.line[open.start..close.end];
     match inside.kind {
-        Kind::Name if behind => Some(
+        TokenKind::Name if behind => Some(
             scene
                 .error("E0118", format!("a state is written without `{text}`"))
                 .label(both, "not needed")
                 .help("a state is always meant at the present time")
                 .fix(both, ""),
         ),
-        Kind::Number if declared && behind => Some(
+        TokenKind::Number if declared && behind => Some(
             scene
                 .error("E0118", format!("a start value is written without `{text}`"))
                 .label(both, "not needed")
                 .help("`state x = 1` gives the value at the start")
                 .fix(both, ""),
         ),
-        Kind::Number if behind && scene.rule == Rule::equation_line && here.kind == Kind::Open => Some(
+        TokenKind::Number if behind && scene.rule == Rule::equation_line && here.kind == TokenKind::Open => Some(
             scene
                 .error("E0118", "a start value stands in the declaration of the state")
                 .label(both, "a time?")
@@ -138,9 +138,9 @@ fn of_time(scene: &Scene<'_>) -> Option<Diagnostic> {
 fn spoken_range(scene: &Scene<'_>) -> Option<Diagnostic> {
     let (before, here, after) = (scene.before()?, scene.here()?, scene.after()?);
     let ranges = matches!(scene.rule, Rule::entry_line | Rule::index_line | Rule::declaration_line);
-    let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == Kind::Equals);
+    let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == TokenKind::Equals);
     let word = matches!(scene.text(here), "to" | "until" | ":" | "...") && equals;
-    (ranges && word && before.kind == Kind::Number && after.begins_value() && scene.brackets.is_empty()).then(|| {
+    (ranges && word && before.kind == TokenKind::Number && after.begins_value() && scene.brackets.is_empty()).then(|| {
         scene
             .error("E0118", "a range is written with two dots")
             .label(scene.span(here), "write `..`")
@@ -159,8 +159,8 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .help(format!("the items stand behind the word, with commas between them: `{word} a = 1, b = 2`"))
         });
     };
-    let start = scene.tokens.iter().take(scene.at).rposition(|token| token.kind == Kind::Comma).unwrap_or(0);
-    let seen = scene.tokens.iter().take(scene.at).skip(start).any(|token| token.kind == Kind::Equals);
+    let start = scene.tokens.iter().take(scene.at).rposition(|token| token.kind == TokenKind::Comma).unwrap_or(0);
+    let seen = scene.tokens.iter().take(scene.at).skip(start).any(|token| token.kind == TokenKind::Equals);
     if !scene.brackets.is_empty() {
         return None;
     }
@@ -174,7 +174,7 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
         );
     }
     // state S = 1, state I = 2
-    if before.kind == Kind::Name && scene.text(before) == word && here.kind == Kind::Name && scene.at == start + 2 {
+    if before.kind == TokenKind::Name && scene.text(before) == word && here.kind == TokenKind::Name && scene.at == start + 2 {
         return Some(
             scene
                 .error("E0130", format!("`{word}` stands here twice"))
@@ -183,8 +183,8 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
         );
     }
     // param V = 5 mV
-    let ends = scene.after().is_none_or(|next| next.kind == Kind::Comma);
-    if seen && before.kind == Kind::Number && here.kind == Kind::Name && ends {
+    let ends = scene.after().is_none_or(|next| next.kind == TokenKind::Comma);
+    if seen && before.kind == TokenKind::Number && here.kind == TokenKind::Name && ends {
         let unit = scene.text(here);
         return Some(
             scene
@@ -195,7 +195,7 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
         );
     }
     // output x^2
-    let value = matches!(here.kind, Kind::Operator | Kind::Compare);
+    let value = matches!(here.kind, TokenKind::Operator | TokenKind::Compare);
     (word == "output" && !seen && value && scene.at <= start + 2).then(|| {
         scene
             .error("E0128", "an output that is no name needs one")
@@ -207,7 +207,7 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
 /// `t = 0..1 rtol = 1e-3`, and what is left of `t = 0, 10`.
 fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
     let here = scene.here()?;
-    if scene.at == 0 && here.kind == Kind::Number && scene.tokens.len() == 1 {
+    if scene.at == 0 && here.kind == TokenKind::Number && scene.tokens.len() == 1 {
         return Some(
             scene
                 .error("E0118", "a comma separates entries, not the ends of a range")
@@ -216,9 +216,9 @@ fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
         );
     }
     let before = scene.before()?;
-    let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == Kind::Equals);
-    let next = scene.after().is_some_and(|after| after.kind == Kind::Equals);
-    (equals && next && before.ends_value() && here.kind == Kind::Name && scene.brackets.is_empty()).then(|| {
+    let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == TokenKind::Equals);
+    let next = scene.after().is_some_and(|after| after.kind == TokenKind::Equals);
+    (equals && next && before.ends_value() && here.kind == TokenKind::Name && scene.brackets.is_empty()).then(|| {
         scene
             .error("E0129", "a `;` is missing between two entries")
             .label(scene.span(here), "the second begins here")

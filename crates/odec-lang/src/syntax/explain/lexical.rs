@@ -1,23 +1,23 @@
 //! Characters, numbers and signs that the language does not have.
 
-use super::{Scene, token::Kind, token::Token};
+use super::{Scene, token::TokenKind, token::Token};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::grammar::Rule;
 
 pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
     let here = scene.here()?;
     match here.kind {
-        Kind::Malformed => number(scene, here),
-        Kind::Raised => Some(raised(scene, here)),
-        Kind::Foreign => Some(foreign(scene, here)),
-        Kind::Unknown => Some(unknown(scene, here)),
-        Kind::Percent => Some(
+        TokenKind::Malformed => number(scene, here),
+        TokenKind::Raised => Some(raised(scene, here)),
+        TokenKind::Foreign => Some(foreign(scene, here)),
+        TokenKind::Unknown => Some(unknown(scene, here)),
+        TokenKind::Percent => Some(
             scene
                 .error("E0125", "`%` stands only after the tolerance of `expect` and `conserve`")
                 .label(scene.span(here), "not here")
                 .help("the remainder of a division is `mod(a, b)`; a comment begins with `#`"),
         ),
-        Kind::PlusMinus if !matches!(scene.rule, Rule::expect_line | Rule::conserve_line) => Some(
+        TokenKind::PlusMinus if !matches!(scene.rule, Rule::expect_line | Rule::conserve_line) => Some(
             scene
                 .error("E0125", "`±` stands only before the tolerance of `expect` and `conserve`")
                 .label(scene.span(here), "not here"),

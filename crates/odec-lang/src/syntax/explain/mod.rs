@@ -17,7 +17,7 @@ use pest::error::{Error, InputLocation};
 
 use super::grammar::Rule;
 use crate::diagnostic::Diagnostic;
-use token::{Kind, Token};
+use token::{TokenKind, Token};
 
 /// One diagnostic for a line that `rule` rejected; `base` is where the line stands in the file.
 pub fn explain(line: &str, base: usize, rule: Rule, error: &Error<Rule>) -> Diagnostic {
@@ -26,15 +26,15 @@ pub fn explain(line: &str, base: usize, rule: Rule, error: &Error<Rule>) -> Diag
     };
     let mut tokens = token::tokens(line);
     let plain = matches!(rule, Rule::equation_line | Rule::entry_line | Rule::action_line);
-    if let Some(first) = tokens.first_mut().filter(|first| !plain && first.kind == Kind::Name) {
-        first.kind = Kind::Keyword;
+    if let Some(first) = tokens.first_mut().filter(|first| !plain && first.kind == TokenKind::Name) {
+        first.kind = TokenKind::Keyword;
     }
     let at = tokens.partition_point(|token| token.end <= position);
     let mut brackets = Vec::new();
     for (i, token) in tokens.iter().enumerate().take(at) {
         match token.kind {
-            Kind::Open => brackets.push(i),
-            Kind::Close => {
+            TokenKind::Open => brackets.push(i),
+            TokenKind::Close => {
                 brackets.pop();
             }
             _ => {}
@@ -116,7 +116,7 @@ impl Scene<'_> {
     /// `between a and this`, as far as that can be said shortly.
     fn between(&self, before: Token) -> String {
         match before.kind {
-            Kind::Name | Kind::Number => format!("between `{}` and this", self.text(before)),
+            TokenKind::Name | TokenKind::Number => format!("between `{}` and this", self.text(before)),
             _ => "before this".to_string(),
         }
     }

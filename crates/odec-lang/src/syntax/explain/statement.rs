@@ -2,7 +2,7 @@
 
 use odec_ir::Span;
 
-use super::{Scene, block, token::Kind, token::Token};
+use super::{Scene, block, token::TokenKind, token::Token};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::grammar::Rule;
 
@@ -33,8 +33,8 @@ fn twice(scene: &Scene<'_>) -> Option<Diagnostic> {
         (_, Some(before), Some(here)) => (before, here),
         _ => return None,
     };
-    let word = matches!(here.kind, Kind::Name | Kind::Number | Kind::Reserved);
-    let alike = before.kind == here.kind || before.kind == Kind::Keyword;
+    let word = matches!(here.kind, TokenKind::Name | TokenKind::Number | TokenKind::Reserved);
+    let alike = before.kind == here.kind || before.kind == TokenKind::Keyword;
     (word && alike && scene.text(before) == scene.text(here)).then(|| {
         scene
             .error("E0130", format!("`{}` stands here twice", scene.text(here)))
@@ -45,12 +45,12 @@ fn twice(scene: &Scene<'_>) -> Option<Diagnostic> {
 
 /// A keyword in the middle: two statements on one line.
 fn one_line_each(scene: &Scene<'_>) -> Option<Diagnostic> {
-    let here = scene.here().filter(|here| here.kind == Kind::Name)?;
+    let here = scene.here().filter(|here| here.kind == TokenKind::Name)?;
     let before = scene.before()?;
     let word = scene.text(here);
     let keyword = super::words::is_keyword(word)?;
     let after = scene.after()?;
-    let starts = after.kind == Kind::Name || (keyword.takes_block() && after.kind == Kind::Open);
+    let starts = after.kind == TokenKind::Name || (keyword.takes_block() && after.kind == TokenKind::Open);
     (before.ends_value() && starts && scene.brackets.is_empty()).then(|| {
         scene
             .error("E0118", "a statement begins in the middle of a line")
@@ -61,17 +61,17 @@ fn one_line_each(scene: &Scene<'_>) -> Option<Diagnostic> {
 }
 
 fn equation(scene: &Scene<'_>) -> Option<Diagnostic> {
-    let equals = scene.tokens.iter().take(scene.at).position(|token| token.kind == Kind::Equals);
+    let equals = scene.tokens.iter().take(scene.at).position(|token| token.kind == TokenKind::Equals);
     let Some(here) = scene.here() else {
         return equals.is_none().then(|| no_equals(scene)).flatten();
     };
     match here.kind {
-        Kind::Equals if scene.at == 0 => Some(
+        TokenKind::Equals if scene.at == 0 => Some(
             scene
                 .error("E0128", "nothing stands before `=`")
                 .label(scene.span(here), "a name or an expression belongs before it"),
         ),
-        Kind::Equals if scene.brackets.is_empty() && scene.before().is_some_and(|token| token.ends_value()) => {
+        TokenKind::Equals if scene.brackets.is_empty() && scene.before().is_some_and(|token| token.ends_value()) => {
             if scene.wants("`then`") {
                 return None;
             }
@@ -84,32 +84,32 @@ fn equation(scene: &Scene<'_>) -> Option<Diagnostic> {
                     .help("a comparison is written `==`; two equations stand on two lines"),
             )
         }
-        Kind::Assign => {
+        TokenKind::Assign => {
             let text = scene.text(here);
             let diagnostic = scene
                 .error("E0124", format!("`{text}` stands in events only"))
                 .label(scene.span(here), "an equation or a definition has `=`");
             Some(if text == ":=" { diagnostic.help("write `=`").fix(scene.span(here), "=") } else { diagnostic })
         }
-        Kind::Comma if scene.brackets.is_empty() && equals.is_none() => Some(
+        TokenKind::Comma if scene.brackets.is_empty() && equals.is_none() => Some(
             scene
                 .error("E0117", "a list of names needs a keyword before it")
                 .label(scene.span(here), "a list")
                 .help("write `param`, `const`, `state` or `output` before the first name"),
         ),
-        Kind::Comma if scene.brackets.is_empty() => Some(
+        TokenKind::Comma if scene.brackets.is_empty() => Some(
             scene
                 .error("E0118", "an equation ends with its line, no list follows")
                 .label(scene.span(here), "this comma")
                 .help("write each equation on a line of its own; lists follow `param`, `const`, `state` and `output`"),
         ),
-        Kind::Range if scene.brackets.is_empty() => Some(
+        TokenKind::Range if scene.brackets.is_empty() => Some(
             scene
                 .error("E0118", "a range belongs to `index`, to `in` and to the time of a run")
                 .label(scene.span(here), "not here")
                 .help("a time span is written `run { t = 0 .. 10 }`, an index `index i = 1..N`"),
         ),
-        Kind::Colon
+        TokenKind::Colon
             if scene.at == 1
                 && scene.tokens.first().is_some_and(|&first| super::words::is_keyword(scene.text(first)).is_some()) =>
         {
@@ -120,13 +120,13 @@ fn equation(scene: &Scene<'_>) -> Option<Diagnostic> {
                     .fix(scene.span(here), ""),
             )
         }
-        Kind::Colon if scene.at == 1 => Some(
+        TokenKind::Colon if scene.at == 1 => Some(
             scene
                 .error("E0118", "a statement has no label")
                 .label(scene.span(here), "this `:`")
                 .help("a definition is written `name = ...`, an equation `name' = ...`"),
         ),
-        Kind::Name => equation_word(scene, here).or_else(|| missing_equals(scene, equals.is_some())),
+        TokenKind::Name => equation_word(scene, here).or_else(|| missing_equals(scene, equals.is_some())),
         _ => missing_equals(scene, equals.is_some()),
     }
 }
@@ -134,8 +134,8 @@ fn equation(scene: &Scene<'_>) -> Option<Diagnostic> {
 /// Two values side by side where no `=` has been seen: probably that is what is missing.
 fn missing_equals(scene: &Scene<'_>, seen: bool) -> Option<Diagnostic> {
     let (before, here) = (scene.before()?, scene.here()?);
-    let ahead = scene.tokens.iter().skip(scene.at).any(|token| token.kind == Kind::Equals);
-    let unit = here.kind == Kind::Open && scene.text(here) == "[";
+    let ahead = scene.tokens.iter().skip(scene.at).any(|token| token.kind == TokenKind::Equals);
+    let unit = here.kind == TokenKind::Open && scene.text(here) == "[";
     let reserved = scene.wants("`then`") || scene.wants("`else`");
     let fits = before.ends_value() && here.begins_value() && !unit && !reserved;
     (!seen && !ahead && fits && scene.brackets.is_empty()).then(|| {
@@ -167,7 +167,7 @@ fn equation_word(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
                 .label(scene.span(here), "bounds of what?")
                 .label(scene.span(start), "`param` may be missing before this"),
         ),
-        "as" if start.kind == Kind::Text => Some(
+        "as" if start.kind == TokenKind::Text => Some(
             scene
                 .error("E0117", "`use` is missing")
                 .label(scene.span(start), "before this")
@@ -188,10 +188,10 @@ fn no_equals(scene: &Scene<'_>) -> Option<Diagnostic> {
     let mut depth = 0usize;
     for &token in &scene.tokens {
         match token.kind {
-            Kind::Open => depth += 1,
-            Kind::Close => depth = depth.saturating_sub(1),
+            TokenKind::Open => depth += 1,
+            TokenKind::Close => depth = depth.saturating_sub(1),
             // `x' <- 1` compares x' with -1
-            Kind::Foreign if depth == 0 && scene.text(token) == "<-" => {
+            TokenKind::Foreign if depth == 0 && scene.text(token) == "<-" => {
                 return Some(
                     scene
                         .error("E0125", "`<-` is no sign of this language")
@@ -199,7 +199,7 @@ fn no_equals(scene: &Scene<'_>) -> Option<Diagnostic> {
                         .fix(scene.span(token), "="),
                 );
             }
-            Kind::Compare if depth == 0 && scene.text(token) == "==" => {
+            TokenKind::Compare if depth == 0 && scene.text(token) == "==" => {
                 return Some(
                     scene
                         .error("E0124", "an equation has `=`; `==` compares")
@@ -211,7 +211,7 @@ fn no_equals(scene: &Scene<'_>) -> Option<Diagnostic> {
         }
     }
     let diagnostic = scene.error("E0128", "this line has no `=`").label(whole, "neither an equation nor a definition");
-    if first.kind == Kind::Operator {
+    if first.kind == TokenKind::Operator {
         return Some(
             diagnostic
                 .help("a line that begins with an operator goes on with the one above if it is indented more")
@@ -237,7 +237,7 @@ fn named(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .help(if word == "model" { "write `model NAME`" } else { "write `time t [ms]`" }),
         );
     };
-    (scene.at >= 2 && here.kind != Kind::Open).then(|| {
+    (scene.at >= 2 && here.kind != TokenKind::Open).then(|| {
         scene
             .error("E0118", format!("{what} has one name and nothing after it"))
             .label(scene.span(here), "this is too much")
@@ -255,7 +255,7 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
                     .error("E0128", format!("a name is missing after `{word}`"))
                     .label(scene.span(before), "after this"),
             ),
-            Kind::Comma => Some(
+            TokenKind::Comma => Some(
                 scene
                     .error("E0118", "no name follows the last comma")
                     .label(scene.span(before), "this comma")
@@ -265,21 +265,21 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
         };
     };
     // where the item began, and whether its `=` has been seen
-    let start = scene.tokens.iter().take(scene.at).rposition(|token| token.kind == Kind::Comma).unwrap_or(0);
-    let seen = scene.tokens.iter().take(scene.at).skip(start).any(|token| token.kind == Kind::Equals);
+    let start = scene.tokens.iter().take(scene.at).rposition(|token| token.kind == TokenKind::Comma).unwrap_or(0);
+    let seen = scene.tokens.iter().take(scene.at).skip(start).any(|token| token.kind == TokenKind::Equals);
     if !scene.brackets.is_empty() {
         return None;
     }
     match here.kind {
-        Kind::Number | Kind::Text if !seen && before.ends_value() && before.kind != Kind::Number => Some(
+        TokenKind::Number | TokenKind::Text if !seen && before.ends_value() && before.kind != TokenKind::Number => Some(
             scene
                 .error("E0129", "`=` is missing")
                 .label(scene.span(here), scene.between(before))
                 .fix(scene.behind(before), " ="),
         ),
-        Kind::Name if before.ends_value() && !scene.wants("`then`") && !scene.wants("`else`") => {
+        TokenKind::Name if before.ends_value() && !scene.wants("`then`") && !scene.wants("`else`") => {
             let next = scene.after();
-            if next.is_none_or(|next| matches!(next.kind, Kind::Equals | Kind::Comma | Kind::Prime)) {
+            if next.is_none_or(|next| matches!(next.kind, TokenKind::Equals | TokenKind::Comma | TokenKind::Prime)) {
                 let report = scene.error("E0129", "a comma is missing").label(scene.span(here), scene.between(before));
                 return Some(if seen {
                     report.help("an operator, if this is still part of the value").fix(scene.behind(before), ",")
@@ -295,43 +295,43 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
                     .fix(scene.behind(before), " =")
             })
         }
-        Kind::Open if !seen && scene.text(here) == "(" && before.ends_value() => Some(
+        TokenKind::Open if !seen && scene.text(here) == "(" && before.ends_value() => Some(
             scene
                 .error("E0129", "`=` is missing")
                 .label(scene.span(here), scene.between(before))
                 .fix(scene.behind(before), " ="),
         ),
-        Kind::Equals if scene.text(before) == "]" => Some(
+        TokenKind::Equals if scene.text(before) == "]" => Some(
             scene
                 .error("E0119", "the unit stands at the end of the item")
                 .label(scene.span(here), "`=` follows a unit")
                 .help(format!("write `{word} name = value [unit]`")),
         ),
-        Kind::Equals if seen && before.ends_value() => Some(
+        TokenKind::Equals if seen && before.ends_value() => Some(
             scene
                 .error("E0124", "an item has one `=`")
                 .label(scene.span(here), "the second")
                 .help("names that share a value are separated by commas: `a, b = 3`"),
         ),
-        Kind::Colon => Some(
+        TokenKind::Colon => Some(
             scene
                 .error("E0118", "a declaration has no `:`")
                 .label(scene.span(here), "here")
                 .help(format!("write `{word} name = value [unit]`")),
         ),
-        Kind::Compare if scene.text(here) == "==" => Some(
+        TokenKind::Compare if scene.text(here) == "==" => Some(
             scene
                 .error("E0124", "a value is given with `=`; `==` compares")
                 .label(scene.span(here), "write `=`")
                 .fix(scene.span(here), "="),
         ),
-        Kind::Assign if scene.text(here) == ":=" => Some(
+        TokenKind::Assign if scene.text(here) == ":=" => Some(
             scene
                 .error("E0124", "`:=` stands in events only")
                 .label(scene.span(here), "write `=`")
                 .fix(scene.span(here), "="),
         ),
-        Kind::Comma if scene.earlier("in") && !scene.earlier("..") => Some(
+        TokenKind::Comma if scene.earlier("in") && !scene.earlier("..") => Some(
             scene
                 .error("E0118", "bounds are a range")
                 .label(scene.span(here), "two dots belong here")
@@ -344,36 +344,36 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
 fn function(scene: &Scene<'_>) -> Option<Diagnostic> {
     let here = scene.here()?;
     let before = scene.before()?;
-    let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == Kind::Equals);
+    let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == TokenKind::Equals);
     if equals {
         return None;
     }
     match (here.kind, before.kind) {
-        (Kind::Equals, Kind::Name) => Some(
+        (TokenKind::Equals, TokenKind::Name) => Some(
             scene
                 .error("E0128", "a function needs arguments")
                 .label(scene.span(here), "`(...)` belongs before it")
                 .help("what has no arguments is a definition: drop the keyword `fn`"),
         ),
-        (Kind::Name, Kind::Name) if !scene.brackets.is_empty() => Some(
+        (TokenKind::Name, TokenKind::Name) if !scene.brackets.is_empty() => Some(
             scene
                 .error("E0129", "a comma is missing between two arguments")
                 .label(scene.span(here), "before this")
                 .fix(scene.behind(before), ","),
         ),
-        (_, Kind::Name) if scene.wants("`(`") => Some(
+        (_, TokenKind::Name) if scene.wants("`(`") => Some(
             scene
                 .error("E0128", "a function needs arguments in brackets")
                 .label(scene.span(here), "`(` belongs before this")
                 .help("write `fn f(x) = ...`"),
         ),
-        (Kind::Close, Kind::Open) => Some(
+        (TokenKind::Close, TokenKind::Open) => Some(
             scene
                 .error("E0128", "a function needs arguments")
                 .label(scene.span(here), "none stands before this")
                 .help("what has no arguments is a definition: drop the keyword `fn` and the brackets"),
         ),
-        (_, Kind::Close) if scene.brackets.is_empty() && here.begins_value() => Some(
+        (_, TokenKind::Close) if scene.brackets.is_empty() && here.begins_value() => Some(
             scene
                 .error("E0129", "`=` is missing")
                 .label(scene.span(here), "before the body of the function")
@@ -406,7 +406,7 @@ fn tolerance(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .label(scene.span(before), format!("`{}` stands directly before it", scene.text(earlier))),
         );
     }
-    let numbers = before.kind == Kind::Number && here.kind == Kind::Number;
+    let numbers = before.kind == TokenKind::Number && here.kind == TokenKind::Number;
     (numbers && scene.wants("`within`")).then(|| {
         scene
             .error("E0129", "`within` is missing")
@@ -419,7 +419,7 @@ fn expect(scene: &Scene<'_>) -> Option<Diagnostic> {
     if let Some(diagnostic) = tolerance(scene) {
         return Some(diagnostic);
     }
-    let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == Kind::Equals);
+    let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == TokenKind::Equals);
     if equals || !scene.brackets.is_empty() {
         return None;
     }
@@ -434,19 +434,19 @@ fn expect(scene: &Scene<'_>) -> Option<Diagnostic> {
         });
     };
     match here.kind {
-        Kind::Equals if before.ends_value() => Some(
+        TokenKind::Equals if before.ends_value() => Some(
             scene
                 .error("E0128", "the time is missing")
                 .label(scene.span(here), "`(time)` belongs before it")
                 .help(example),
         ),
-        Kind::Compare if scene.text(here) == "==" => Some(
+        TokenKind::Compare if scene.text(here) == "==" => Some(
             scene
                 .error("E0124", "an expected value is given with `=`")
                 .label(scene.span(here), "write `=`")
                 .fix(scene.span(here), "="),
         ),
-        Kind::Number | Kind::Name if scene.text(before) == ")" => Some(
+        TokenKind::Number | TokenKind::Name if scene.text(before) == ")" => Some(
             scene
                 .error("E0129", "`=` is missing")
                 .label(scene.span(here), "before the expected value")
@@ -462,7 +462,7 @@ fn conserve(scene: &Scene<'_>) -> Option<Diagnostic> {
     }
     if scene.at == 2
         && let (Some(name), Some(here)) = (scene.before(), scene.here())
-        && name.kind == Kind::Name
+        && name.kind == TokenKind::Name
         && here.begins_value()
         && scene.text(here) != "["
     {
@@ -473,7 +473,7 @@ fn conserve(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .fix(scene.behind(name), " ="),
         );
     }
-    let here = scene.here().filter(|here| here.kind == Kind::Equals && scene.brackets.is_empty())?;
+    let here = scene.here().filter(|here| here.kind == TokenKind::Equals && scene.brackets.is_empty())?;
     scene.before().filter(|before| before.ends_value())?;
     Some(
         scene

@@ -4,7 +4,7 @@ use crate::syntax::keyword::{RESERVED, first_word, is_name_char};
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
     /// A well-formed number.
     Number,
     /// Digits with something attached that makes no number: `2u`, `1d-3`, `1.2.3`.
@@ -45,7 +45,7 @@ pub enum Kind {
 /// A token and where it stands in its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    pub kind: Kind,
+    pub kind: TokenKind,
     pub start: usize,
     pub end: usize,
 }
@@ -59,64 +59,64 @@ impl Token {
     pub fn ends_value(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Number | Kind::Malformed | Kind::Name | Kind::Text | Kind::Prime | Kind::Close | Kind::Raised
+            TokenKind::Number | TokenKind::Malformed | TokenKind::Name | TokenKind::Text | TokenKind::Prime | TokenKind::Close | TokenKind::Raised
         )
     }
 
     /// Whether a value can begin with it.
     pub fn begins_value(&self) -> bool {
-        matches!(self.kind, Kind::Number | Kind::Malformed | Kind::Name | Kind::Text | Kind::Open)
+        matches!(self.kind, TokenKind::Number | TokenKind::Malformed | TokenKind::Name | TokenKind::Text | TokenKind::Open)
     }
 }
 
 /// Two characters before one, so that `<=` is not `<`.
-const SIGNS: [(&str, Kind); 46] = [
-    ("..", Kind::Range),
-    ("**", Kind::Operator),
-    ("<=", Kind::Compare),
-    (">=", Kind::Compare),
-    ("==", Kind::Compare),
-    ("!=", Kind::Compare),
-    (":=", Kind::Assign),
-    ("+=", Kind::Assign),
-    ("-=", Kind::Assign),
-    ("*=", Kind::Foreign),
-    ("/=", Kind::Foreign),
-    ("<>", Kind::Foreign),
-    ("~=", Kind::Foreign),
-    ("<-", Kind::Foreign),
-    ("->", Kind::Foreign),
-    ("=>", Kind::Foreign),
-    ("&&", Kind::Foreign),
-    ("||", Kind::Foreign),
-    ("&", Kind::Foreign),
-    ("|", Kind::Foreign),
-    ("!", Kind::Foreign),
-    ("?", Kind::Foreign),
-    (";", Kind::Foreign),
-    ("=", Kind::Equals),
-    ("+", Kind::Operator),
-    ("-", Kind::Operator),
-    ("−", Kind::Operator),
-    ("*", Kind::Operator),
-    ("·", Kind::Operator),
-    ("×", Kind::Operator),
-    ("⋅", Kind::Operator),
-    ("/", Kind::Operator),
-    ("^", Kind::Operator),
-    ("<", Kind::Compare),
-    (">", Kind::Compare),
-    ("≤", Kind::Compare),
-    ("≥", Kind::Compare),
-    ("≠", Kind::Compare),
-    ("'", Kind::Prime),
-    ("′", Kind::Prime),
-    ("’", Kind::Prime),
-    ("″", Kind::Prime),
-    (",", Kind::Comma),
-    (":", Kind::Colon),
-    ("%", Kind::Percent),
-    ("±", Kind::PlusMinus),
+const SIGNS: [(&str, TokenKind); 46] = [
+    ("..", TokenKind::Range),
+    ("**", TokenKind::Operator),
+    ("<=", TokenKind::Compare),
+    (">=", TokenKind::Compare),
+    ("==", TokenKind::Compare),
+    ("!=", TokenKind::Compare),
+    (":=", TokenKind::Assign),
+    ("+=", TokenKind::Assign),
+    ("-=", TokenKind::Assign),
+    ("*=", TokenKind::Foreign),
+    ("/=", TokenKind::Foreign),
+    ("<>", TokenKind::Foreign),
+    ("~=", TokenKind::Foreign),
+    ("<-", TokenKind::Foreign),
+    ("->", TokenKind::Foreign),
+    ("=>", TokenKind::Foreign),
+    ("&&", TokenKind::Foreign),
+    ("||", TokenKind::Foreign),
+    ("&", TokenKind::Foreign),
+    ("|", TokenKind::Foreign),
+    ("!", TokenKind::Foreign),
+    ("?", TokenKind::Foreign),
+    (";", TokenKind::Foreign),
+    ("=", TokenKind::Equals),
+    ("+", TokenKind::Operator),
+    ("-", TokenKind::Operator),
+    ("−", TokenKind::Operator),
+    ("*", TokenKind::Operator),
+    ("·", TokenKind::Operator),
+    ("×", TokenKind::Operator),
+    ("⋅", TokenKind::Operator),
+    ("/", TokenKind::Operator),
+    ("^", TokenKind::Operator),
+    ("<", TokenKind::Compare),
+    (">", TokenKind::Compare),
+    ("≤", TokenKind::Compare),
+    ("≥", TokenKind::Compare),
+    ("≠", TokenKind::Compare),
+    ("'", TokenKind::Prime),
+    ("′", TokenKind::Prime),
+    ("’", TokenKind::Prime),
+    ("″", TokenKind::Prime),
+    (",", TokenKind::Comma),
+    (":", TokenKind::Colon),
+    ("%", TokenKind::Percent),
+    ("±", TokenKind::PlusMinus),
 ];
 
 /// All tokens of a line.
@@ -136,29 +136,29 @@ pub fn tokens(line: &str) -> Vec<Token> {
     tokens
 }
 
-fn token(rest: &str, c: char) -> (Kind, usize) {
+fn token(rest: &str, c: char) -> (TokenKind, usize) {
     let dotted = c == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit());
     if c.is_ascii_digit() || dotted {
         return number(rest);
     }
     if is_name_char(c) {
         let word = first_word(rest);
-        let kind = if RESERVED.contains(&word) { Kind::Reserved } else { Kind::Name };
+        let kind = if RESERVED.contains(&word) { TokenKind::Reserved } else { TokenKind::Name };
         return (kind, word.len());
     }
     if c == '"' {
         let length = rest[1..].find('"').map_or(rest.len(), |length| length + 2);
-        return (Kind::Text, length);
+        return (TokenKind::Text, length);
     }
     if let Some((sign, kind)) = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign)) {
         return (*kind, sign.len());
     }
     let kind = match c {
-        '(' | '[' | '{' => Kind::Open,
-        ')' | ']' | '}' => Kind::Close,
-        '.' => Kind::Dot,
-        '⁰'..='⁹' | '¹' | '²' | '³' | '⁻' => Kind::Raised,
-        _ => Kind::Unknown,
+        '(' | '[' | '{' => TokenKind::Open,
+        ')' | ']' | '}' => TokenKind::Close,
+        '.' => TokenKind::Dot,
+        '⁰'..='⁹' | '¹' | '²' | '³' | '⁻' => TokenKind::Raised,
+        _ => TokenKind::Unknown,
     };
     (kind, c.len_utf8())
 }
@@ -188,7 +188,7 @@ fn digits(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// A number, after which nothing may stand that could continue a name.
-fn number(rest: &str) -> (Kind, usize) {
+fn number(rest: &str) -> (TokenKind, usize) {
     let bytes = rest.as_bytes();
     let end = numeral(rest);
     let tail = first_word(&rest[end..]).len();
@@ -197,11 +197,11 @@ fn number(rest: &str) -> (Kind, usize) {
         let word = &rest[end..end + tail];
         let exponent = matches!(word, "d" | "D" | "e" | "E") && rest[end + tail..].starts_with(['+', '-']);
         let more = if exponent { 1 + first_word(&rest[end + tail + 1..]).len() } else { 0 };
-        return (Kind::Malformed, end + tail + more);
+        return (TokenKind::Malformed, end + tail + more);
     }
     // 1.2.3
     if bytes.get(end) == Some(&b'.') && bytes.get(end + 1).is_some_and(u8::is_ascii_digit) {
-        return (Kind::Malformed, digits(bytes, end + 1));
+        return (TokenKind::Malformed, digits(bytes, end + 1));
     }
-    (Kind::Number, end)
+    (TokenKind::Number, end)
 }

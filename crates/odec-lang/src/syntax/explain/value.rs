@@ -2,7 +2,7 @@
 
 use odec_ir::Span;
 
-use super::{Scene, token::Kind, token::Token};
+use super::{Scene, token::TokenKind, token::Token};
 use crate::diagnostic::Diagnostic;
 use crate::suggest;
 use crate::syntax::grammar::Rule;
@@ -32,50 +32,50 @@ fn incomplete(scene: &Scene<'_>, last: Token) -> Option<Diagnostic> {
 fn after_value(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> {
     let text = scene.text(here);
     match here.kind {
-        Kind::Reserved => reserved(scene, here),
-        Kind::Name | Kind::Number | Kind::Text => misspelt(scene, before, here)
+        TokenKind::Reserved => reserved(scene, here),
+        TokenKind::Name | TokenKind::Number | TokenKind::Text => misspelt(scene, before, here)
             .or_else(|| conditional(scene, before, here))
             .or_else(|| juxtaposed(scene, before, here)),
-        Kind::Open if text == "[" => bracket(scene, before, here),
-        Kind::Open => {
+        TokenKind::Open if text == "[" => bracket(scene, before, here),
+        TokenKind::Open => {
             let diagnostic = conditional(scene, before, here);
             diagnostic.or_else(|| call(scene, before, here)).or_else(|| juxtaposed(scene, before, here))
         }
-        Kind::Prime if before.kind == Kind::Prime => Some(
+        TokenKind::Prime if before.kind == TokenKind::Prime => Some(
             scene
                 .error("E0121", "a blank stands between two primes")
                 .label(scene.span(here), "the second")
                 .help("a second derivative is written `x''`; a first one has one prime"),
         ),
-        Kind::Prime if before.kind == Kind::Name => Some(
+        TokenKind::Prime if before.kind == TokenKind::Name => Some(
             scene
                 .error("E0121", "a prime must touch its name")
                 .label(scene.span(here), "a blank stands before it")
                 .fix(Span::new(scene.base + before.end, scene.base + here.start), ""),
         ),
-        Kind::Prime => Some(
+        TokenKind::Prime => Some(
             scene.error("E0121", "only a name takes a prime").label(scene.span(here), "a derivative of what?").help(
                 "write the derivative of the expression out; states have derivatives, numbers and brackets have none",
             ),
         ),
-        Kind::Equals if scene.wants("`then`") || !scene.brackets.is_empty() => Some(
+        TokenKind::Equals if scene.wants("`then`") || !scene.brackets.is_empty() => Some(
             scene
                 .error("E0124", "a comparison is written `==`")
                 .label(scene.span(here), "write `==`")
                 .fix(scene.span(here), "=="),
         ),
-        Kind::Range => Some(
+        TokenKind::Range => Some(
             scene
                 .error("E0118", "a range does not belong here")
                 .label(scene.span(here), "two dots")
                 .help("ranges stand in `index`, after `in`, and in the time of a run"),
         ),
-        Kind::Comma if scene.brackets.is_empty() => Some(
+        TokenKind::Comma if scene.brackets.is_empty() => Some(
             scene
                 .error("E0118", "a comma does not belong here")
                 .label(scene.span(here), format!("expected {}", super::expected::list(&scene.expected))),
         ),
-        Kind::Dot => Some(
+        TokenKind::Dot => Some(
             scene
                 .error("E0118", "a dot does not belong here")
                 .label(scene.span(here), "a dot stands in a number or directly between two names")
@@ -106,7 +106,7 @@ fn reserved(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
         .error("E0122", format!("`{text}` without `{without}`"))
         .label(scene.span(here), format!("no `{without}` stands before it"))
         .help("write `if condition then a else b`");
-    let equals = scene.tokens.iter().position(|token| token.kind == Kind::Equals);
+    let equals = scene.tokens.iter().position(|token| token.kind == TokenKind::Equals);
     match equals.and_then(|at| scene.tokens.get(at)) {
         Some(&equals) if text == "then" && scene.brackets.is_empty() && !scene.earlier("if") => {
             Some(diagnostic.fix(scene.behind(equals), " if"))
@@ -124,7 +124,7 @@ fn extra_else(scene: &Scene<'_>, here: Token) -> Diagnostic {
 
 /// `thne` for `then`: a word that is nearly one that could stand here.
 fn misspelt(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> {
-    if here.kind != Kind::Name {
+    if here.kind != TokenKind::Name {
         return None;
     }
     let mut words: Vec<&str> = scene.expected.iter().map(|word| word.trim_matches('`')).collect();
@@ -149,7 +149,7 @@ fn misspelt(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic>
     }
     // `fi a then`
     let word = scene.text(before);
-    if before.kind == Kind::Name && !scene.earlier("if") && scene.later("then") && suggest::near(word, "if").is_some() {
+    if before.kind == TokenKind::Name && !scene.earlier("if") && scene.later("then") && suggest::near(word, "if").is_some() {
         return Some(
             scene
                 .error("E0117", format!("`{word}` is not known here"))
@@ -184,20 +184,20 @@ fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnosti
     let diagnostic = scene.error("E0115", wanted).label(
         scene.span(here),
         match (before.kind, here.kind) {
-            (Kind::Close | Kind::Prime, _) | (_, Kind::Open) => "before this".to_string(),
+            (TokenKind::Close | TokenKind::Prime, _) | (_, TokenKind::Open) => "before this".to_string(),
             _ => format!("between `{left}` and `{right}`"),
         },
     );
-    let text = before.kind == Kind::Text || here.kind == Kind::Text;
+    let text = before.kind == TokenKind::Text || here.kind == TokenKind::Text;
     if list || text {
         return Some(diagnostic);
     }
     let whole = match here.kind {
-        Kind::Open => "a product needs `*`".to_string(),
-        _ if before.kind == Kind::Close || before.kind == Kind::Prime => "a product needs `*`".to_string(),
+        TokenKind::Open => "a product needs `*`".to_string(),
+        _ if before.kind == TokenKind::Close || before.kind == TokenKind::Prime => "a product needs `*`".to_string(),
         _ => format!("a product is written `{left}*{right}`"),
     };
-    let numbers = before.kind == Kind::Number && here.kind == Kind::Number;
+    let numbers = before.kind == TokenKind::Number && here.kind == TokenKind::Number;
     if numbers {
         return Some(diagnostic);
     }
@@ -209,13 +209,13 @@ fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnosti
 fn in_call(scene: &Scene<'_>) -> bool {
     let Some(&at) = scene.brackets.last() else { return false };
     let name = at.checked_sub(1).and_then(|at| scene.tokens.get(at));
-    name.zip(scene.tokens.get(at)).is_some_and(|(name, open)| name.kind == Kind::Name && scene.touching(*name, *open))
+    name.zip(scene.tokens.get(at)).is_some_and(|(name, open)| name.kind == TokenKind::Name && scene.touching(*name, *open))
 }
 
 /// `sin (x)`
 fn call(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> {
     let name = scene.text(before);
-    let function = before.kind == Kind::Name && odec_ir::builtin::find(name).is_some();
+    let function = before.kind == TokenKind::Name && odec_ir::builtin::find(name).is_some();
     let gap = Span::new(scene.base + before.end, scene.base + here.start);
     function.then(|| {
         scene
@@ -232,8 +232,8 @@ fn bracket(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> 
     let whole = Span::new(scene.base + here.start, scene.base + close + 1);
     let gap = Span::new(scene.base + before.end, scene.base + here.start);
     match before.kind {
-        Kind::Prime if scene.touching(before, here) => {
-            let first = scene.tokens.iter().take(scene.at).rposition(|token| token.kind != Kind::Prime);
+        TokenKind::Prime if scene.touching(before, here) => {
+            let first = scene.tokens.iter().take(scene.at).rposition(|token| token.kind != TokenKind::Prime);
             let start = first.and_then(|at| scene.tokens.get(at)).map_or(before.start, |name| name.end);
             let primes = &scene.line[start..before.end];
             let both = Span::new(scene.base + start, scene.base + close + 1);
@@ -244,25 +244,25 @@ fn bracket(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> 
                     .fix(both, format!("[{inside}]{primes}")),
             )
         }
-        Kind::Number if scene.touching(before, here) => Some(
+        TokenKind::Number if scene.touching(before, here) => Some(
             scene
                 .error("E0119", "a blank is missing before the unit")
                 .label(whole, "a bracket that touches what stands before it is an index")
                 .fix(scene.behind(before), " "),
         ),
-        Kind::Close if scene.text(before) == ")" && scene.touching(before, here) => Some(
+        TokenKind::Close if scene.text(before) == ")" && scene.touching(before, here) => Some(
             scene
                 .error("E0119", "a blank is missing before the unit")
                 .label(whole, "a bracket that touches what stands before it is an index")
                 .fix(scene.behind(before), " "),
         ),
-        Kind::Close if scene.text(before) == "]" => Some(
+        TokenKind::Close if scene.text(before) == "]" => Some(
             scene
                 .error("E0119", "two brackets in a row")
                 .label(whole, "the second")
                 .help("a number has one unit; several indices stand in one bracket: `u[i, j]`"),
         ),
-        Kind::Number | Kind::Close => Some(
+        TokenKind::Number | TokenKind::Close => Some(
             scene
                 .error("E0119", "this bracket holds no unit")
                 .label(whole, "after a number and a blank a unit is expected")
@@ -305,20 +305,20 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
     }
     let name_wanted = scene.wants("a name") && !scene.wants("a value");
     match here.kind {
-        Kind::Reserved if name_wanted => Some(
+        TokenKind::Reserved if name_wanted => Some(
             scene
                 .error("E0118", format!("`{text}` cannot be a name"))
                 .label(scene.span(here), "a reserved word")
                 .help("reserved are `if`, `then`, `else`, `and`, `or` and `not`"),
         ),
-        Kind::Reserved if text == "if" => Some(parentheses(scene, here)),
-        Kind::Prime => Some(
+        TokenKind::Reserved if text == "if" => Some(parentheses(scene, here)),
+        TokenKind::Prime => Some(
             scene
                 .error("E0121", "a prime without a name")
                 .label(scene.span(here), "a name belongs directly before it")
                 .help("a text stands between double quotes: \"...\""),
         ),
-        Kind::Comma | Kind::Operator | Kind::Range | Kind::Equals | Kind::Colon | Kind::Compare
+        TokenKind::Comma | TokenKind::Operator | TokenKind::Range | TokenKind::Equals | TokenKind::Colon | TokenKind::Compare
             if before.is_some_and(|before| scene.text(before) == text) =>
         {
             let before = before?;
@@ -330,26 +330,26 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
                     .fix(again, ""),
             )
         }
-        Kind::Close if before.is_some_and(|before| before.kind == Kind::Comma) => {
+        TokenKind::Close if before.is_some_and(|before| before.kind == TokenKind::Comma) => {
             Some(scene.error("E0116", format!("nothing stands between `,` and `{text}`")).label(
                 before.map(|before| scene.span(before)).unwrap_or_default(),
                 "a comma too many, or a value is missing",
             ))
         }
-        Kind::Operator if text == "+" && before.is_some() => {
+        TokenKind::Operator if text == "+" && before.is_some() => {
             Some(scene.error("E0116", format!("a value is missing before `{text}`")).label(
                 scene.span(here),
                 format!("`{}` stands directly before it", before.map(|b| scene.text(b)).unwrap_or_default()),
             ))
         }
-        Kind::Comma
-        | Kind::Operator
-        | Kind::Range
-        | Kind::Equals
-        | Kind::Colon
-        | Kind::Compare
-        | Kind::Close
-        | Kind::Reserved => {
+        TokenKind::Comma
+        | TokenKind::Operator
+        | TokenKind::Range
+        | TokenKind::Equals
+        | TokenKind::Colon
+        | TokenKind::Compare
+        | TokenKind::Close
+        | TokenKind::Reserved => {
             let diagnostic = scene.error("E0116", format!("a value is missing before `{text}`"));
             Some(match before {
                 Some(before) => {
@@ -358,10 +358,10 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
                 None => diagnostic.label(scene.span(here), "nothing stands before it"),
             })
         }
-        Kind::Number | Kind::Text | Kind::Open if name_wanted => Some(
+        TokenKind::Number | TokenKind::Text | TokenKind::Open if name_wanted => Some(
             scene
                 .error("E0118", "a name was expected")
-                .label(scene.span(here), if here.kind == Kind::Number { "a number is none" } else { "this is none" }),
+                .label(scene.span(here), if here.kind == TokenKind::Number { "a number is none" } else { "this is none" }),
         ),
         _ => None,
     }
@@ -373,12 +373,12 @@ fn parentheses(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let mut end = scene.tokens.last().map_or(here.end, |last| last.end);
     for token in scene.tokens.iter().skip(scene.at) {
         match token.kind {
-            Kind::Open => depth += 1,
-            Kind::Close if depth == 0 => {
+            TokenKind::Open => depth += 1,
+            TokenKind::Close if depth == 0 => {
                 end = token.start;
                 break;
             }
-            Kind::Close => depth -= 1,
+            TokenKind::Close => depth -= 1,
             _ => {}
         }
     }

@@ -2,7 +2,7 @@
 
 use odec_ir::Span;
 
-use super::{Scene, token::Kind, token::tokens};
+use super::{Scene, token::TokenKind, token::tokens};
 use crate::diagnostic::Diagnostic;
 use crate::suggest;
 use crate::syntax::grammar::Rule;
@@ -57,17 +57,17 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
     if !matches!(scene.rule, Rule::equation_line | Rule::entry_line) {
         return None;
     }
-    if first.kind == Kind::Name && scene.rule == Rule::equation_line && scene.tokens.len() == 1 {
+    if first.kind == TokenKind::Name && scene.rule == Rule::equation_line && scene.tokens.len() == 1 {
         return Some(lone(scene, word));
     }
     if let Some(diagnostic) = equals_too_early(scene) {
         return Some(diagnostic);
     }
     let here = scene.here().filter(|_| scene.at == 1)?;
-    if first.kind != Kind::Name || scene.touching(first, here) && here.kind != Kind::Text {
+    if first.kind != TokenKind::Name || scene.touching(first, here) && here.kind != TokenKind::Text {
         return None;
     }
-    let could_follow = here.begins_value() || (here.kind == Kind::Operator && scene.text(here) == "-");
+    let could_follow = here.begins_value() || (here.kind == TokenKind::Operator && scene.text(here) == "-");
     if !could_follow {
         return None;
     }
@@ -96,7 +96,7 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .fix(both, swapped),
         );
     }
-    if here.kind == Kind::Name && !in_block && word != "let" {
+    if here.kind == TokenKind::Name && !in_block && word != "let" {
         return Some(
             scene
                 .error("E0117", format!("`{word}` begins no statement"))
@@ -124,7 +124,7 @@ fn equals_too_early(scene: &Scene<'_>) -> Option<Diagnostic> {
     };
     let here = scene.here().filter(|here| scene.at == 3 && here.begins_value())?;
     let keyword = is_keyword(scene.text(first)).filter(|keyword| !keyword.takes_block())?;
-    let fits = equals.kind == Kind::Equals && name.kind == Kind::Name && !scene.touching(name, here);
+    let fits = equals.kind == TokenKind::Equals && name.kind == TokenKind::Name && !scene.touching(name, here);
     let better = format!(" {} =", scene.text(name));
     fits.then(|| {
         scene
@@ -159,8 +159,8 @@ pub(super) fn unknown_block(line: &str, base: usize, open: usize) -> Diagnostic 
     };
     let word = first.text(line);
     let span = Span::new(base + first.start, base + first.end);
-    let plain = !tokens.iter().any(|token| token.kind == Kind::Equals);
-    if first.kind == Kind::Name && plain {
+    let plain = !tokens.iter().any(|token| token.kind == TokenKind::Equals);
+    if first.kind == TokenKind::Name && plain {
         if let Some(better) = meant(word, true) {
             return Diagnostic::error("E0117", format!("`{word}` begins no block"))
                 .label(span, "an unknown word")

@@ -4,7 +4,7 @@ use odec_ir::Span;
 
 use super::line::Line;
 use super::{Found, Scene};
-use crate::syntax::explain::token::Kind;
+use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0135";
 
@@ -94,7 +94,7 @@ fn product(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     if line.reads(1, &["[", i, "]"]) && line.is_name(0) {
         return Some(found.mend(better));
     }
-    let primes = (1..line.tokens.len()).take_while(|&k| line.kind(k) == Some(Kind::Prime)).count();
+    let primes = (1..line.tokens.len()).take_while(|&k| line.kind(k) == Some(TokenKind::Prime)).count();
     let whole = scene.arrays.get(left).is_some_and(|of| of.len() == 1) && primes > 0 && line.text(primes + 1) == "=";
     Some(if whole {
         let name = line.tokens[0].end;
@@ -137,7 +137,7 @@ fn comprehension(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found>
     let open = line.stretch_start(at).checked_sub(1)?;
     let close = line.close(open)?;
     let index = line.text(at + 1);
-    if line.kind(open) != Some(Kind::Open) || !matches!(line.text(at + 2), "in" | "=" | "∈") || !line.is_name(at + 1)
+    if line.kind(open) != Some(TokenKind::Open) || !matches!(line.text(at + 2), "in" | "=" | "∈") || !line.is_name(at + 1)
     {
         return None;
     }
@@ -187,7 +187,10 @@ fn sigma(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let end = line.operand_end(next)?;
     let inside = super::line::bare(line.slice(next, end));
     let index = (next..end).find(|&k| line.text(k) == "[").map(|k| line.text(k + 1)).unwrap_or("i");
-    let better = format!("{word}({index}: {inside})");
+    // the index may be named already: `Σ(j in 1..N: u[j])`
+    let depth_one = |k: usize| line.text(k) == ":" && line.operand_end(next).is_some();
+    let named = line.text(next) == "(" && (next..end).any(depth_one);
+    let better = if named { format!("{word}({inside})") } else { format!("{word}({index}: {inside})") };
     let found =
         Found::new(CODE, format!("`{sign}` is written `{word}`"), line.span(at, end - 1)).label("over which index?");
     // how far the sum reaches is certain only where brackets say so, or the line ends
@@ -235,7 +238,7 @@ fn starred(line: &Line<'_>, at: usize) -> Option<Found> {
 fn numbered(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let word = line.text(at);
     let bracket = matches!(line.text(at + 1), "(" | "[") && line.touches(at);
-    let number = line.kind(at + 2) == Some(Kind::Number) && matches!(line.text(at + 3), ")" | "]");
+    let number = line.kind(at + 2) == Some(TokenKind::Number) && matches!(line.text(at + 3), ")" | "]");
     if !NUMBERED.contains(&word) || scene.knows(word) || !bracket || !number {
         return None;
     }
@@ -260,7 +263,7 @@ fn group(line: &Line<'_>, at: usize) -> Option<Found> {
     }
     let close = line.close(at)?;
     let single = line.arguments(at).is_some_and(|arguments| arguments.len() == 1);
-    let operator = line.kind(close + 1) == Some(Kind::Operator) || matches!(line.kind(before), Some(Kind::Operator));
+    let operator = line.kind(close + 1) == Some(TokenKind::Operator) || matches!(line.kind(before), Some(TokenKind::Operator));
     (single && operator).then(|| {
         let better = format!("({})", line.slice(at + 1, close));
         Found::new("E0136", "an expression is grouped by round brackets", line.span(at, close))
@@ -301,7 +304,7 @@ fn braces(line: &Line<'_>, at: usize) -> Option<Found> {
             found.help(format!("write `const {name}[{indices}] = {better}`, with an index for each dimension")),
         );
     }
-    let group = line.kind(before) == Some(Kind::Operator) || before == equation;
+    let group = line.kind(before) == Some(TokenKind::Operator) || before == equation;
     (group && !inside.is_empty()).then(|| {
         Found::new("E0136", "an expression is grouped by round brackets", span)
             .label("write `( )`")

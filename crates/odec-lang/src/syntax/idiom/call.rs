@@ -2,7 +2,7 @@
 
 use super::line::{Line, operand};
 use super::{Found, Scene};
-use crate::syntax::explain::token::Kind;
+use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0131";
 
@@ -12,7 +12,7 @@ const CALLS: [(&[&str], usize, &str); 48] = [
     (&["square", "sqr", "SQR", "Sqr"], 1, "%1^2"),
     (&["inv", "reciprocal"], 1, "1/%1"),
     (&["fabs", "dabs", "Abs", "ABS", "cabs", "absolute"], 1, "abs($1)"),
-    (&["heaviside", "Heaviside", "heav", "HeavisideTheta", "UnitStep", "unitstep", "hstep"], 1, "($1 > 0)"),
+    (&["heaviside", "Heaviside", "heav", "HeavisideTheta", "UnitStep", "unitstep", "hstep", "step"], 1, "($1 > 0)"),
     (&["sgn", "signum", "Sign", "SIGN"], 1, "sign($1)"),
     (&["ifelse", "IfElse", "iff", "where", "select", "cond", "if_else", "IF"], 3, "(if $1 then $2 else $3)"),
     (&["fmax", "amax1", "dmax1", "maximum", "Max", "MAX", "amax"], 2, "max($1, $2)"),
@@ -164,7 +164,7 @@ fn replacement(line: &Line<'_>, word: &str, open: usize) -> Option<String> {
     if matches!(word, "piecewise" | "Piecewise") {
         return piecewise(line, &arguments, &text);
     }
-    let compares = |r: &std::ops::Range<usize>| r.clone().any(|at| line.kind(at) == Some(Kind::Compare));
+    let compares = |r: &std::ops::Range<usize>| r.clone().any(|at| line.kind(at) == Some(TokenKind::Compare));
     if matches!(word, "int" | "Int" | "bool") && text.len() == 1 && arguments.iter().all(compares) {
         return Some(format!("({})", text[0]));
     }
@@ -174,6 +174,20 @@ fn replacement(line: &Line<'_>, word: &str, open: usize) -> Option<String> {
         out = out.replace(&format!("%{}", k + 1), &operand(argument)).replace(&format!("${}", k + 1), argument);
     }
     Some(out)
+}
+
+/// What to write for a function of other languages where the call itself cannot be rewritten.
+pub(super) fn help_for(name: &str) -> Option<String> {
+    let rows = || CALLS.iter();
+    let (_, count, template) = rows()
+        .find(|(names, ..)| names.contains(&name))
+        .or_else(|| rows().find(|(names, ..)| names.iter().any(|known| known.eq_ignore_ascii_case(name))))?;
+    let letters: [&str; 3] = if *count == 1 { ["x", "", ""] } else { ["a", "b", "c"] };
+    let mut text = template.to_string();
+    for (k, letter) in letters.iter().enumerate() {
+        text = text.replace(&format!("%{}", k + 1), letter).replace(&format!("${}", k + 1), letter);
+    }
+    Some(format!("write `{text}`"))
 }
 
 /// Most calls inside one another that are rewritten.
@@ -203,7 +217,7 @@ fn piecewise(line: &Line<'_>, arguments: &[std::ops::Range<usize>], text: &[&str
     let condition = |k: usize| {
         arguments.get(k).is_some_and(|r| {
             r.clone()
-                .any(|at| line.kind(at) == Some(Kind::Compare) || matches!(line.text(at), "gt" | "lt" | "geq" | "leq"))
+                .any(|at| line.kind(at) == Some(TokenKind::Compare) || matches!(line.text(at), "gt" | "lt" | "geq" | "leq"))
         })
     };
     // Piecewise[{{value, condition}}, other]
@@ -238,7 +252,9 @@ fn module(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let headline = "functions stand here without a module before them";
     if line.text(open) == "(" {
         let close = line.close(open)?;
-        if odec_ir::builtin::find_function(word).is_some() && line.arguments(open)?.len() == 1 || word == "hypot" {
+        let count = line.arguments(open)?.len();
+        let builtin = odec_ir::builtin::find_function(word);
+        if builtin.is_some_and(|op| usize::from(op.0.arity) == count) || word == "log" && count == 1 {
             let found = Found::new(CODE, headline, line.span(at, last)).label(format!("write `{word}`"));
             return Some(found.mend(word));
         }
@@ -304,7 +320,7 @@ fn power_of_function(line: &Line<'_>, at: usize) -> Option<Found> {
         power.push_str(line.text(open));
         open += 1;
     } else {
-        while line.kind(open) == Some(Kind::Raised) {
+        while line.kind(open) == Some(TokenKind::Raised) {
             power.push(match line.text(open) {
                 "²" => '2',
                 "³" => '3',

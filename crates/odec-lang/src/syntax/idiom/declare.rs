@@ -4,7 +4,7 @@ use odec_ir::Span;
 
 use super::line::Line;
 use super::{Found, Scene};
-use crate::syntax::explain::token::{Kind, numeral};
+use crate::syntax::explain::token::{TokenKind, numeral};
 
 const CODE: &str = "E0133";
 
@@ -166,7 +166,7 @@ fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     }
     let mut name = at + 1;
     // real*8, real(8), vector[2], ::
-    if line.text(name) == "*" && line.kind(name + 1) == Some(Kind::Number) {
+    if line.text(name) == "*" && line.kind(name + 1) == Some(TokenKind::Number) {
         name += 2;
     } else if matches!(line.text(name), "(" | "[" | "<") && line.touches(at) {
         name = line.close(name).map_or(name, |close| close + 1);
@@ -249,20 +249,36 @@ fn boundary(line: &Line<'_>) -> Option<Found> {
     }))
 }
 
-/// `5ms`, `5*mV`, `2 : mV`, `2 in [mV]`, `-y/k : 1`
+/// `5ms`, `30deg`, `5*mV`, `1/s`, `2 : mV`, `2 in [mV]`, `-y/k : 1`
 fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let headline = "a unit stands in square brackets";
     let is_unit = |word: &str| UNITS.contains(&word) && !scene.knows(word);
     let ends = |k: usize| k >= line.tokens.len() || matches!(line.text(k), "," | ";" | "}");
     let declares = matches!(line.text(0), "param" | "const" | "state");
-    if line.kind(at) == Some(Kind::Malformed) {
+    if line.kind(at) == Some(TokenKind::Malformed) {
         let (number, tail) = line.text(at).split_at(numeral(line.text(at)));
+        if matches!(tail, "deg" | "degree" | "degrees" | "°") && !scene.knows(tail) {
+            let better = format!("({number}*pi/180)");
+            let found = Found::new("E0119", "angles are in radians", line.span(at, at));
+            return Some(found.label(format!("write `{better}`")).mend(better));
+        }
         let better = format!("{number} [{tail}]");
         return is_unit(tail)
             .then(|| Found::new("E0119", headline, line.span(at, at)).label(format!("write `{better}`")).mend(better));
     }
     if declares
-        && line.kind(at) == Some(Kind::Number)
+        && line.kind(at) == Some(TokenKind::Number)
+        && line.text(at + 1) == "/"
+        && is_unit(line.text(at + 2))
+        && ends(at + 3)
+    {
+        let better = format!("{} [1/{}]", line.text(at), line.text(at + 2));
+        return Some(
+            Found::new("E0119", headline, line.span(at, at + 2)).label(format!("write `{better}`")).mend(better),
+        );
+    }
+    if declares
+        && line.kind(at) == Some(TokenKind::Number)
         && line.text(at + 1) == "*"
         && is_unit(line.text(at + 2))
         && ends(at + 3)
@@ -288,7 +304,7 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
                 Found::new("E0119", headline, span).label(format!("write `[{unit}]`")).mend(format!("[{unit}]")),
             );
         }
-        let word = matches!(line.kind(at + 1), Some(Kind::Number | Kind::Name)) && at + 2 == line.tokens.len();
+        let word = matches!(line.kind(at + 1), Some(TokenKind::Number | TokenKind::Name)) && at + 2 == line.tokens.len();
         return word.then(|| {
             Found::new("E0119", "an equation ends without a unit", span)
                 .label("not needed")

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use odec_ir::Span;
 
-use crate::syntax::explain::token::{Kind, Token, tokens};
+use crate::syntax::explain::token::{TokenKind, Token, tokens};
 
 /// Most physical lines that are taken together as one: a bracket left open does not swallow the file.
 const MAX_JOINED: usize = 40;
@@ -41,13 +41,13 @@ impl<'a> Line<'a> {
     }
 
     /// What a token is.
-    pub fn kind(&self, at: usize) -> Option<Kind> {
+    pub fn kind(&self, at: usize) -> Option<TokenKind> {
         self.tokens.get(at).map(|token| token.kind)
     }
 
     /// Whether a token is a name.
     pub fn is_name(&self, at: usize) -> bool {
-        self.kind(at) == Some(Kind::Name)
+        self.kind(at) == Some(TokenKind::Name)
     }
 
     /// Whether these tokens touch one another from `at` on and read so.
@@ -82,8 +82,8 @@ impl<'a> Line<'a> {
         let mut depth = 0usize;
         for (at, token) in self.tokens.iter().enumerate().skip(open) {
             match token.kind {
-                Kind::Open => depth += 1,
-                Kind::Close => {
+                TokenKind::Open => depth += 1,
+                TokenKind::Close => {
                     depth = depth.checked_sub(1)?;
                     if depth == 0 {
                         return Some(at);
@@ -102,9 +102,9 @@ impl<'a> Line<'a> {
         let (mut from, mut depth) = (open + 1, 0usize);
         for at in open + 1..close {
             match self.kind(at) {
-                Some(Kind::Open) => depth += 1,
-                Some(Kind::Close) => depth = depth.saturating_sub(1),
-                Some(Kind::Comma) if depth == 0 => {
+                Some(TokenKind::Open) => depth += 1,
+                Some(TokenKind::Close) => depth = depth.saturating_sub(1),
+                Some(TokenKind::Comma) if depth == 0 => {
                     found.push(from..at);
                     from = at + 1;
                 }
@@ -122,8 +122,8 @@ impl<'a> Line<'a> {
         let mut depth = 0usize;
         for at in from..self.tokens.len() {
             match self.kind(at) {
-                Some(Kind::Open) => depth += 1,
-                Some(Kind::Close) => depth = depth.checked_sub(1)?,
+                Some(TokenKind::Open) => depth += 1,
+                Some(TokenKind::Close) => depth = depth.checked_sub(1)?,
                 _ if depth == 0 && self.text(at) == wanted => return Some(at),
                 _ => {}
             }
@@ -136,10 +136,10 @@ impl<'a> Line<'a> {
         let mut depth = 0usize;
         for k in at..self.tokens.len() {
             match self.kind(k) {
-                Some(Kind::Open) => depth += 1,
-                Some(Kind::Close) if depth == 0 => return k,
-                Some(Kind::Close) => depth -= 1,
-                Some(Kind::Comma) if depth == 0 => return k,
+                Some(TokenKind::Open) => depth += 1,
+                Some(TokenKind::Close) if depth == 0 => return k,
+                Some(TokenKind::Close) => depth -= 1,
+                Some(TokenKind::Comma) if depth == 0 => return k,
                 _ => {}
             }
         }
@@ -151,10 +151,10 @@ impl<'a> Line<'a> {
         let mut depth = 0usize;
         for k in (0..at).rev() {
             match self.kind(k) {
-                Some(Kind::Close) => depth += 1,
-                Some(Kind::Open) if depth == 0 => return k + 1,
-                Some(Kind::Open) => depth -= 1,
-                Some(Kind::Comma | Kind::Equals | Kind::Assign) if depth == 0 => return k + 1,
+                Some(TokenKind::Close) => depth += 1,
+                Some(TokenKind::Open) if depth == 0 => return k + 1,
+                Some(TokenKind::Open) => depth -= 1,
+                Some(TokenKind::Comma | TokenKind::Equals | TokenKind::Assign) if depth == 0 => return k + 1,
                 _ => {}
             }
         }
@@ -164,15 +164,15 @@ impl<'a> Line<'a> {
     /// The end of the operand that begins at `at`: a number, a name with brackets and primes, a bracket.
     pub fn operand_end(&self, at: usize) -> Option<usize> {
         let mut end = match self.kind(at)? {
-            Kind::Number | Kind::Malformed => return Some(at + 1),
-            Kind::Open => self.close(at)? + 1,
-            Kind::Name => at + 1,
+            TokenKind::Number | TokenKind::Malformed => return Some(at + 1),
+            TokenKind::Open => self.close(at)? + 1,
+            TokenKind::Name => at + 1,
             _ => return None,
         };
         while self.touches(end - 1) {
             match self.kind(end) {
-                Some(Kind::Open) if self.text(end) != "{" => end = self.close(end)? + 1,
-                Some(Kind::Prime) => end += 1,
+                Some(TokenKind::Open) if self.text(end) != "{" => end = self.close(end)? + 1,
+                Some(TokenKind::Prime) => end += 1,
                 _ => break,
             }
         }

@@ -19,7 +19,7 @@ use std::ops::Range;
 
 use odec_ir::Span;
 
-use super::explain::token::Kind;
+use super::explain::token::TokenKind;
 use crate::diagnostic::{Diagnostic, Fix};
 use crate::report::{Build, error};
 use line::Line;
@@ -131,10 +131,10 @@ impl<'a> Scene<'a> {
                 let (mut depth, mut fresh) = (0usize, true);
                 for k in 1..line.tokens.len() {
                     match line.kind(k) {
-                        Some(Kind::Open) => depth += 1,
-                        Some(Kind::Close) => depth = depth.saturating_sub(1),
-                        Some(Kind::Comma) if depth == 0 => fresh = true,
-                        Some(Kind::Name) if fresh => {
+                        Some(TokenKind::Open) => depth += 1,
+                        Some(TokenKind::Close) => depth = depth.saturating_sub(1),
+                        Some(TokenKind::Comma) if depth == 0 => fresh = true,
+                        Some(TokenKind::Name) if fresh => {
                             if !(declare::is_type(line.text(k)) && line.is_name(k + 1)) {
                                 names.push(k);
                             }
@@ -216,6 +216,11 @@ pub fn take(masked: &str, errors: &[Span]) -> Option<Taken> {
     Some(blank(&scene, masked, found))
 }
 
+/// What to write for a function of other languages.
+pub fn foreign_function(name: &str) -> Option<String> {
+    call::help_for(name)
+}
+
 fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
 }
@@ -267,7 +272,7 @@ fn stretch(line: &Line<'_>, idiom: &Found) -> Range<usize> {
     if idiom.range != idiom.span.range() {
         return idiom.range.clone();
     }
-    let edge = |k: &usize| matches!(line.text(*k), "{" | "}" | ";") && line.tokens[*k].kind != Kind::Text;
+    let edge = |k: &usize| matches!(line.text(*k), "{" | "}" | ";") && line.tokens[*k].kind != TokenKind::Text;
     let count = |sign: &str| (0..line.tokens.len()).filter(|&k| line.text(k) == sign).count();
     if count("{") == count("}") {
         return line.range.clone();
@@ -291,7 +296,7 @@ fn blank(scene: &Scene<'_>, masked: &str, found: Vec<Found>) -> Taken {
             std::iter::once(idiom.range.clone()).chain(others.map(|line| line.range.clone())).collect();
         for range in ranges {
             for token in super::explain::token::tokens(&masked[range.clone()]) {
-                if token.kind == Kind::Name {
+                if token.kind == TokenKind::Name {
                     names.push(super::build::normal(&masked[range.start + token.start..range.start + token.end]));
                 }
             }

@@ -5,7 +5,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::line::Line;
 use super::{Found, Scene};
-use crate::syntax::explain::token::Kind;
+use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0134";
 
@@ -120,7 +120,7 @@ fn joined(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         let b = line.text(second);
         let ends = matches!(line.text(second + 1), "=" | "") || (hyphen && line.text(second + 1) == ",");
         let blank = !hyphen && line.is_name(second) && !matches!(b, "in" | "if" | "within");
-        if !ends || !(hyphen && matches!(line.kind(second), Some(Kind::Name | Kind::Number)) || blank) {
+        if !ends || !(hyphen && matches!(line.kind(second), Some(TokenKind::Name | TokenKind::Number)) || blank) {
             continue;
         }
         let declares = crate::syntax::explain::is_keyword(a);
@@ -132,7 +132,7 @@ fn joined(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
             let found =
                 Found::new(CODE, "a name has no hyphen", line.span(at, second)).label(format!("write `{better}`"));
             let found = found.help(format!("write `{better}`"));
-            let known = scene.knows(b) || line.kind(second) != Some(Kind::Name);
+            let known = scene.knows(b) || line.kind(second) != Some(TokenKind::Name);
             return Some(if known { found } else { everywhere(scene, found, &[a, "-", b], &better) });
         }
         let found =
@@ -155,7 +155,7 @@ fn joined(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
 fn quoted(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     let declares = matches!(line.text(0), "param" | "const" | "state" | "output");
     let text = line.text(1);
-    if !declares || line.kind(1) != Some(Kind::Text) || text.len() < 3 {
+    if !declares || line.kind(1) != Some(TokenKind::Text) || text.len() < 3 {
         return None;
     }
     let name = text.trim_matches('"');

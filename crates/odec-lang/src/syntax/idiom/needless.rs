@@ -5,7 +5,7 @@ use odec_ir::Span;
 use super::line::Line;
 use super::program::head_span;
 use super::{Found, Scene};
-use crate::syntax::explain::token::Kind;
+use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0133";
 
@@ -91,7 +91,7 @@ fn needless(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     if word == "from" && line.is_name(1) && (2..end).any(|k| line.text(k) == "import") {
         return Some(drop(line, "nothing is imported: functions are built in".to_string(), "not needed"));
     }
-    let follows = next == Some(Kind::Name) || next == Some(Kind::Number) || next == Some(Kind::Text) || called || alone;
+    let follows = next == Some(TokenKind::Name) || next == Some(TokenKind::Number) || next == Some(TokenKind::Text) || called || alone;
     if NEEDLESS.contains(&word) && follows && line.find(0, "=").is_none() {
         if word == "end" && alone {
             return None;
@@ -182,7 +182,7 @@ fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     }
     let symbol = (0..line.tokens.len())
         .find(|&k| matches!(line.text(k), "Symbol" | "symbols" | "Function") && line.text(k + 1) == "(");
-    if symbol.is_some_and(|k| line.kind(k + 2) == Some(Kind::Text)) {
+    if symbol.is_some_and(|k| line.kind(k + 2) == Some(TokenKind::Text)) {
         return Some(
             Found::new(CODE, "names are declared by what they are", line.span(0, line.tokens.len() - 1))
                 .label("a symbol")

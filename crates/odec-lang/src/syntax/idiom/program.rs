@@ -7,7 +7,7 @@ use odec_ir::Span;
 use super::array::range_of;
 use super::line::{Line, bare};
 use super::{Found, Scene};
-use crate::syntax::explain::token::Kind;
+use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0133";
 
@@ -164,7 +164,7 @@ fn read_branches<'a>(line: &Line<'a>, branches: &mut Vec<Branch<'a>>) {
             "if" if k > 0 && line.text(k - 1).eq_ignore_ascii_case("end") => k += 1,
             "if" | "elif" | "elseif" | "elsif" => {
                 let stop = (k + 1..end)
-                    .find(|&j| matches!(line.text(j), "then" | "THEN" | ":" | "{") && line.kind(j) != Some(Kind::Text))
+                    .find(|&j| matches!(line.text(j), "then" | "THEN" | ":" | "{") && line.kind(j) != Some(TokenKind::Text))
                     .or_else(|| inline_statement(line, k + 1));
                 let to = stop.unwrap_or(end);
                 let condition = bare(line.slice(k + 1, to)).to_string();
@@ -222,7 +222,7 @@ fn repeat(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     let fits = match word {
         "for" | "foreach" | "FOR" => line.is_name(1) || line.text(1) == "(",
         "do" | "DO" => line.is_name(1) && line.text(2) == "=",
-        "while" => line.tokens.len() > 1 && line.kind(1) != Some(Kind::Equals),
+        "while" => line.tokens.len() > 1 && line.kind(1) != Some(TokenKind::Equals),
         _ => false,
     };
     if !fits || scene.knows(word) {
@@ -471,7 +471,7 @@ fn tensor(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
         return None;
     }
     let (next, _) = block_end(scene, at);
-    if line.kind(2) == Some(Kind::Number) && line.text(3) == "}" && line.tokens.len() == 4 && !scene.knows(word) {
+    if line.kind(2) == Some(TokenKind::Number) && line.text(3) == "}" && line.tokens.len() == 4 && !scene.knows(word) {
         let better = format!("param {word} = {}", line.text(2));
         let found = Found::new(CODE, "a value follows `=`", line.span(0, 3))
             .label("a value in braces")

@@ -5,7 +5,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::line::{Line, bare};
 use super::{Found, Scene};
-use crate::syntax::explain::token::Kind;
+use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0132";
 const HEADLINE: &str = "a derivative is written with a prime";
@@ -192,8 +192,8 @@ fn method(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         return Some(rate(line, at, at + 5, line.text(at), 1));
     }
     // y'[t] == -y[t]
-    if state(at) && line.kind(at + 1) == Some(Kind::Prime) && at == 0 {
-        let end = (1..line.tokens.len()).find(|&k| line.kind(k) != Some(Kind::Prime))?;
+    if state(at) && line.kind(at + 1) == Some(TokenKind::Prime) && at == 0 {
+        let end = (1..line.tokens.len()).find(|&k| line.kind(k) != Some(TokenKind::Prime))?;
         if line.reads(end, &["[", scene.time, "]"]) {
             return Some(rate(line, 0, end + 2, line.text(0), end - 1));
         }
@@ -206,7 +206,7 @@ fn present(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     if !scene.states.contains(line.text(at)) || scene.arrays.contains_key(line.text(at)) {
         return None;
     }
-    let open = (at + 1..line.tokens.len()).find(|&k| line.kind(k) != Some(Kind::Prime))?;
+    let open = (at + 1..line.tokens.len()).find(|&k| line.kind(k) != Some(TokenKind::Prime))?;
     let timed = line.reads(open, &["(", scene.time, ")"]) || line.reads(open, &["[", scene.time, "]"]);
     timed.then(|| {
         let text = line.slice(open, open + 3);
@@ -246,7 +246,7 @@ fn positional(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     let bracket = macro_call || matches!(line.text(1), "(" | "[") && line.touches(0);
     let close = number + 1;
     let equals = (close + 1..line.tokens.len()).find(|&k| line.text(k) == "=" || line.text(k) == "<-")?;
-    let counts = line.kind(number) == Some(Kind::Number) || scene.indices.contains(line.text(number));
+    let counts = line.kind(number) == Some(TokenKind::Number) || scene.indices.contains(line.text(number));
     if !known || !bracket || !counts || equals != close + 1 || scene.arrays.contains_key(word) {
         return None;
     }
@@ -282,7 +282,7 @@ fn by_name(line: &Line<'_>, from: usize) -> (String, Option<String>) {
         out.push_str(&line.file[last..line.tokens[k].start]);
         let counted = line.is_name(k)
             && matches!(line.text(k + 1), "(" | "[")
-            && line.kind(k + 2) == Some(Kind::Number)
+            && line.kind(k + 2) == Some(TokenKind::Number)
             && matches!(line.text(k + 3), ")" | "]")
             && odec_ir::builtin::find(line.text(k)).is_none();
         out.push_str(line.text(k));

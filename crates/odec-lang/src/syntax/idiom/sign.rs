@@ -4,7 +4,7 @@ use odec_ir::Span;
 
 use super::line::{Line, operand};
 use super::{Found, Scene};
-use crate::syntax::explain::token::Kind;
+use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0125";
 
@@ -76,7 +76,7 @@ fn fortran(line: &Line<'_>, at: usize) -> Option<Found> {
     }
     let word = line.text(at + 1).to_lowercase();
     let (_, better) = DOTTED.iter().find(|(name, _)| *name == word)?;
-    let number = line.kind(at) == Some(Kind::Number);
+    let number = line.kind(at) == Some(TokenKind::Number);
     let better = if number { format!("{} {better}", line.text(at).trim_end_matches('.')) } else { better.to_string() };
     let left = if at > 0 && line.touches(at - 1) && !number { " " } else { "" };
     let right = if line.touches(at + 2) { " " } else { "" };
@@ -165,7 +165,7 @@ fn remainder(line: &Line<'_>, at: usize) -> Option<Found> {
         line.operand_end(k) == Some(at) && (k == 0 || !line.touches(k - 1) || !line.tokens[k - 1].ends_value())
     })?;
     // a word behind it is a comment
-    let words = (end..line.tokens.len()).any(|k| line.kind(k) == Some(Kind::Name) && line.is_name(k - 1));
+    let words = (end..line.tokens.len()).any(|k| line.kind(k) == Some(TokenKind::Name) && line.is_name(k - 1));
     let around = |k: usize| matches!(line.text(k), "^" | "*" | "/");
     let undeclared = line.is_name(next) && next + 1 == line.tokens.len() && !line.touches(at);
     let better = format!("mod({}, {})", line.slice(start, at), line.slice(next, end));
@@ -175,7 +175,7 @@ fn remainder(line: &Line<'_>, at: usize) -> Option<Found> {
         || undeclared
             && at + 1 == next
             && line.file[line.tokens[at].end..].starts_with(' ')
-            && line.kind(next) == Some(Kind::Name)
+            && line.kind(next) == Some(TokenKind::Name)
     {
         let found = Found::new("E0112", "`%` begins no comment", line.span(at, at)).label("write `#`");
         // two words side by side are no formula
@@ -257,7 +257,7 @@ fn continued(line: &Line<'_>, at: usize) -> Option<Found> {
 /// `2.0f`, `1e-3_dp`
 fn suffix(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let word = line.text(at);
-    if line.kind(at) != Some(Kind::Malformed) {
+    if line.kind(at) != Some(TokenKind::Malformed) {
         return None;
     }
     let (number, tail) = word.split_at(crate::syntax::explain::token::numeral(word));
@@ -308,13 +308,13 @@ fn tilde(line: &Line<'_>, at: usize) -> Option<Found> {
 
 /// `1*^-3`
 fn power_of_ten(line: &Line<'_>, at: usize) -> Option<Found> {
-    if !line.reads(at + 1, &["*", "^"]) || line.kind(at) != Some(Kind::Number) || !line.touches(at + 1) {
+    if !line.reads(at + 1, &["*", "^"]) || line.kind(at) != Some(TokenKind::Number) || !line.touches(at + 1) {
         return None;
     }
     let minus = line.text(at + 3) == "-";
     let last = if minus { at + 4 } else { at + 3 };
     let better = format!("{}e{}{}", line.text(at), if minus { "-" } else { "" }, line.text(last));
-    let whole = line.kind(last) == Some(Kind::Number) && line.text(last).bytes().all(|b| b.is_ascii_digit());
+    let whole = line.kind(last) == Some(TokenKind::Number) && line.text(last).bytes().all(|b| b.is_ascii_digit());
     whole.then(|| Found::new("E0113", "a power of ten is written with `e`", line.span(at, last)).mend(better))
 }
 

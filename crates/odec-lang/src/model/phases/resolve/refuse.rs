@@ -9,22 +9,6 @@ use crate::report::error;
 use crate::suggest;
 use crate::syntax::tree::{ExprId, ExprKind, Ident, Reference};
 
-/// What other languages call things, and what to type here.
-const FOREIGN_FUNCTIONS: &[(&str, &str)] = &[
-    ("ifelse", "write `(if condition then a else b)`"),
-    ("heav", "write a comparison, it counts as 1 or 0: `(x > 0)`"),
-    ("heaviside", "write a comparison, it counts as 1 or 0: `(x > 0)`"),
-    ("step", "write a comparison, it counts as 1 or 0: `(x > 0)`"),
-    ("pow", "write `a^b`"),
-    ("power", "write `a^b`"),
-    ("fabs", "write `abs(x)`"),
-    ("sgn", "write `sign(x)`"),
-    ("loge", "write `ln(x)`"),
-    ("arctan", "write `atan(x)`"),
-    ("arcsin", "write `asin(x)`"),
-    ("arccos", "write `acos(x)`"),
-];
-
 /// Words that reduce arrays.
 pub const REDUCTIONS: &[&str] = &["sum", "prod"];
 
@@ -182,8 +166,8 @@ impl<'a> Resolver<'a> {
             return;
         }
         let report = error("E0203", format!("there is no function `{}`", name.name), name.span, "");
-        if let Some((_, help)) = FOREIGN_FUNCTIONS.iter().find(|f| f.0.eq_ignore_ascii_case(&name.name)) {
-            self.say(report.help(*help));
+        if let Some(help) = crate::syntax::foreign_function(&name.name) {
+            self.say(report.help(help));
             return;
         }
         // A misspelt name before a bracket is a product without its sign only if that name is a value.

@@ -1,0 +1,69 @@
+//! Numbers with a bound of their rounding error, to tell a sum that is zero from one that is small.
+
+use num_dual::Dual64;
+
+use crate::builtin::Builtin;
+use crate::number::Number;
+
+/// A value, and how far it may be from that of exact arithmetic: first-order running error analysis (N. Higham, Accuracy and
+/// Stability of Numerical Algorithms, section 3.3).
+#[derive(Clone, Copy, Debug)]
+pub struct Rounded {
+    /// As f64 arithmetic gives it.
+    pub value: f64,
+    /// How far it may be from that of exact arithmetic.
+    pub error: f64,
+}
+
+/// A value is zero if it is within this many bounds of it: library functions round by more than half a unit.
+const SLACK: f64 = 4.0;
+
+impl Rounded {
+    /// A number without error.
+    pub fn exact(value: f64) -> Rounded {
+        Rounded { value, error: 0.0 }
+    }
+
+    /// Whether value and bound are finite.
+    pub fn is_finite(self) -> bool {
+        self.value.is_finite() && self.error.is_finite()
+    }
+
+    /// Whether exact arithmetic may give zero.
+    pub fn may_be_zero(self) -> bool {
+        self.value.abs() <= SLACK * self.error
+    }
+
+    /// The size of the terms that the value is the sum of, roughly.
+    pub fn size(self) -> f64 {
+        self.error / f64::EPSILON
+    }
+}
+
+impl Number for Rounded {
+    fn constant(x: f64) -> Rounded {
+        Rounded::exact(x)
+    }
+
+    fn value(self) -> f64 {
+        self.value
+    }
+
+    fn call(row: &'static Builtin, args: &[Rounded]) -> Rounded {
+        let mut values = [0.0; 3];
+        for (value, x) in values.iter_mut().zip(args) {
+            *value = x.value;
+        }
+        let value = (row.value)(&values[..args.len()]);
+        let mut error = f64::EPSILON * value.abs();
+        for (i, x) in args.iter().enumerate().filter(|(_, x)| x.error != 0.0) {
+            let mut dual = [Dual64::from_re(0.0); 3];
+            for (k, (slot, &re)) in dual.iter_mut().zip(&values).enumerate() {
+                *slot = Dual64::new(re, if k == i { 1.0 } else { 0.0 });
+            }
+            let slope = (row.dual)(&dual[..args.len()]).eps;
+            error += slope.abs() * x.error;
+        }
+        Rounded { value, error }
+    }
+}

@@ -1,0 +1,375 @@
+//! Whether the equations keep a conserved quantity constant: dE/dt = (dE/dy) y' + the derivative by time alone, formed
+//! exactly, expanded, and where that does not decide, evaluated at states around the start with a bound of its rounding error.
+
+mod expand;
+mod terms;
+
+use odec_ir::rounded::Rounded;
+use odec_ir::{ArrayId, Graph, Kernel, KernelRole, Node, NodeId, Role, Span, Target, derive};
+
+use crate::diagnostic::{Diagnostic, Label};
+use crate::lower::Draft;
+use crate::model::Model;
+use crate::report::warning;
+use crate::trial::Trial;
+use expand::{Expander, Sum};
+
+/// States at which a derivative is evaluated.
+const TRIED: usize = 5;
+/// States at which that of a large model is.
+const TRIED_LARGE: usize = 2;
+/// From this many elements of the state on a model is large.
+const LARGE: usize = 200;
+/// Most nodes that are walked to expand derivatives: each one walks its kernel.
+const MAX_EXPANDED: usize = 2_000_000;
+/// Most products of a derivative that is shown.
+const MAX_SHOWN: usize = 6;
+/// Steps along the solution from the start, and their length as part of the time in which a state changes by its own size.
+const STEPS: usize = 4;
+const STEP: f64 = 1e-2;
+/// Along the solution, less than this part of the terms is an error of these steps.
+const STEP_ERROR: f64 = 1e-9;
+
+/// What the equations do to a conserved quantity.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Balance {
+    /// All terms of its derivative cancel.
+    Symbolic,
+    /// Its derivative is zero to rounding at this many states around the start.
+    Numeric(usize),
+    /// Its derivative is not zero.
+    Changes(Change),
+    /// Its derivative is not zero everywhere, but is along the solution from the start of the model.
+    ChangesElsewhere(Change),
+    /// It could not be decided.
+    Unknown,
+}
+
+/// A derivative that is not zero.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// Name or text of the quantity.
+    pub name: String,
+    /// The derivative in the names of the source, if it is short.
+    pub derivative: Option<String>,
+    /// The value at the start.
+    pub at_start: f64,
+    /// Terms of the equations that no others take back, each with what it does.
+    pub terms: Vec<Label>,
+}
+
+impl Balance {
+    /// What changes the quantity.
+    pub fn change(&self) -> Option<&Change> {
+        match self {
+            Balance::Changes(change) | Balance::ChangesElsewhere(change) => Some(change),
+            Balance::Symbolic | Balance::Numeric(_) | Balance::Unknown => None,
+        }
+    }
+}
+
+impl Change {
+    /// `d/dt of S + I + R is -0.1*A, not zero`
+    pub fn sentence(&self) -> String {
+        let name = &self.name;
+        match &self.derivative {
+            Some(text) => format!("d/dt of `{name}` is `{text}`, not zero"),
+            None if self.at_start != 0.0 => {
+                format!("d/dt of `{name}` is not zero: at the start it is {}", short(self.at_start))
+            }
+            None => format!("d/dt of `{name}` is not zero"),
+        }
+    }
+}
+
+fn short(x: f64) -> String {
+    let text = format!("{x:.3e}").parse::<f64>().unwrap_or(x);
+    let (plain, scientific) = (format!("{text}"), format!("{text:e}"));
+    if scientific.len() < plain.len() { scientific } else { plain }
+}
+
+/// What the equations do to each conserved quantity of a model.
+pub(crate) fn of(model: &Model, draft: &Draft) -> Vec<Balance> {
+    if model.conserved.is_empty() {
+        return Vec::new();
+    }
+    let derivatives: Vec<Kernel> = draft
+        .kernels
+        .iter()
+        .filter(|kernel| kernel.role == KernelRole::Outputs)
+        .map(|kernel| derive::along_solution(&conserved_only(kernel, draft), &draft.arrays))
+        .filter(|kernel| !kernel.stores.is_empty())
+        .collect();
+    let arrays = draft.arrays.iter().enumerate().filter(|(_, array)| array.role == Role::Conserved);
+    let arrays: Vec<ArrayId> = arrays.map(|(i, _)| ArrayId(i as u32)).collect();
+    if arrays.len() != model.conserved.len() || reads_rates(draft) {
+        return vec![Balance::Unknown; model.conserved.len()];
+    }
+    let mut symbols = Symbols::of(draft, &derivatives);
+    let sums: Vec<Option<Sum>> = arrays.iter().map(|&array| symbols.sum(&derivatives, array)).collect();
+    let decided = |sum: &Option<Sum>| sum.as_ref().is_some_and(Sum::is_zero);
+    if sums.iter().all(decided) {
+        return vec![Balance::Symbolic; sums.len()];
+    }
+    let numbers = Trial::of(draft, derivatives).and_then(|trial| Numbers::of(model, draft, trial));
+    let one = |(k, sum): (usize, &Option<Sum>)| {
+        if decided(sum) {
+            return Balance::Symbolic;
+        }
+        let Some(numbers) = &numbers else { return Balance::Unknown };
+        let text = sum.as_ref().filter(|sum| sum.len() <= MAX_SHOWN && symbols.is_closed());
+        let text = text.map(|sum| symbols.expander.text(sum, &draft.arrays, &model.time.name));
+        numbers.judge(arrays[k], &model.conserved[k].name, text)
+    };
+    sums.iter().enumerate().map(one).collect()
+}
+
+/// Warnings for the quantities that change.
+pub(crate) fn warnings(model: &Model, balances: &[Balance]) -> Vec<Diagnostic> {
+    let changes = model.conserved.iter().zip(balances).filter_map(|(line, balance)| match balance {
+        Balance::Changes(change) => Some((model.span(line.value), change)),
+        _ => None,
+    });
+    changes
+        .map(|(span, change)| {
+            let mut report = warning("W0508", change.sentence(), span, "the model itself changes this");
+            report.labels.extend(change.terms.iter().cloned());
+            report.help(
+                "give the terms that remain a place to go, or conserve another quantity; no tolerance and no method \
+                 mends this",
+            )
+        })
+        .collect()
+}
+
+/// A kernel with the stores of conserved quantities alone.
+fn conserved_only(kernel: &Kernel, draft: &Draft) -> Kernel {
+    let mut kernel = kernel.clone();
+    let stores = std::mem::take(&mut kernel.stores);
+    let conserved = |target: Target| match target {
+        Target::Set(element) | Target::Add(element) => {
+            draft.arrays[kernel.array(element).0 as usize].role == Role::Conserved
+        }
+        Target::Entry(..) => false,
+    };
+    let kept = stores.into_iter().filter(|store| conserved(store.target)).collect();
+    kernel.stores = kept;
+    kernel
+}
+
+/// Whether a conserved quantity depends on derivatives that a mass matrix gives: then its own needs the next ones.
+fn reads_rates(draft: &Draft) -> bool {
+    let outputs = draft.kernels.iter().filter(|kernel| kernel.role == KernelRole::Outputs);
+    outputs.map(|kernel| conserved_only(kernel, draft)).any(|kernel| {
+        kernel.live().any(|(_, node)| matches!(node, Node::Direction(_)))
+    })
+}
+
+/// The derivatives as sums of products, of a model without index sets.
+struct Symbols {
+    expander: Expander,
+    /// y' of each state; empty if the equations do not give all of them.
+    rates: Vec<(ArrayId, Sum)>,
+    /// Equations are scalar, and without a mass matrix.
+    straight: bool,
+}
+
+impl Symbols {
+    fn of(draft: &Draft, derivatives: &[Kernel]) -> Symbols {
+        let has_mass = draft.kernels.iter().any(|kernel| kernel.role == KernelRole::Mass);
+        let straight = !has_mass && draft.kernels.iter().chain(derivatives).all(Kernel::is_straight);
+        let mut symbols = Symbols { expander: Expander::default(), rates: Vec::new(), straight };
+        if !straight {
+            return symbols;
+        }
+        // only the derivatives that are asked for: the equations of a large model are not expanded for a small sum
+        let mut wanted: Vec<ArrayId> = Vec::new();
+        for kernel in derivatives {
+            wanted.extend(kernel.live().filter_map(|(_, node)| match node {
+                Node::Direction(element) => element.scalar(),
+                _ => None,
+            }));
+        }
+        wanted.sort_unstable();
+        wanted.dedup();
+        let rhs = draft.kernels.iter().filter(|kernel| kernel.role == KernelRole::Rhs);
+        if rhs.map(|kernel| kernel.graph.len()).sum::<usize>() * wanted.len() > MAX_EXPANDED {
+            symbols.straight = false;
+            return symbols;
+        }
+        for kernel in draft.kernels.iter().filter(|kernel| kernel.role == KernelRole::Rhs) {
+            for store in &kernel.stores {
+                let Target::Set(element) = store.target else { continue };
+                let Some(array) = element.scalar().filter(|array| wanted.binary_search(array).is_ok()) else { continue };
+                if let Some(sum) = symbols.expander.expand(&kernel.graph, store.node, &|_| None) {
+                    symbols.rates.push((array, sum));
+                }
+            }
+        }
+        symbols
+    }
+
+    /// Whether texts hold no derivatives.
+    fn is_closed(&self) -> bool {
+        self.straight
+    }
+
+    fn sum(&mut self, derivatives: &[Kernel], array: ArrayId) -> Option<Sum> {
+        if !self.straight {
+            return None;
+        }
+        let (graph, node) = stored(derivatives, array)?;
+        let rates = std::mem::take(&mut self.rates);
+        let rate = |array: ArrayId| rates.iter().find(|(of, _)| *of == array).map(|(_, sum)| sum.clone());
+        let sum = self.expander.expand(graph, node, &rate);
+        self.rates = rates;
+        sum
+    }
+}
+
+/// What is stored for an array.
+fn stored(kernels: &[Kernel], array: ArrayId) -> Option<(&Graph, NodeId)> {
+    kernels.iter().find_map(|kernel| {
+        let store = kernel.stores.iter().find(|store| match store.target {
+            Target::Set(element) => kernel.array(element) == array,
+            _ => false,
+        })?;
+        Some((&kernel.graph, store.node))
+    })
+}
+
+/// A place in time and state.
+struct Point {
+    t: f64,
+    y: Vec<f64>,
+}
+
+/// The derivatives at numbers.
+struct Numbers<'a> {
+    model: &'a Model,
+    draft: &'a Draft,
+    trial: Trial,
+    start: Point,
+    /// Around the start, at times of the run.
+    around: Vec<Point>,
+    /// The start at other times of the run.
+    later: Vec<Point>,
+    /// On the solution from the start.
+    along: Vec<Point>,
+}
+
+impl<'a> Numbers<'a> {
+    fn of(model: &'a Model, draft: &'a Draft, trial: Trial) -> Option<Numbers<'a>> {
+        let (from, to) = model.span_of_run();
+        let start = Point { t: from, y: trial.initial(from) };
+        if !start.y.iter().all(|x| x.is_finite()) {
+            return None;
+        }
+        let mut random = Random(0x9E37_79B9_7F4A_7C15);
+        let scale = scale_of(&start.y);
+        let count = if trial.len() > LARGE { TRIED_LARGE } else { TRIED };
+        let mut around = Vec::new();
+        let mut later = Vec::new();
+        for k in 0..count {
+            let t = from + random.unit() * (to - from);
+            // states that are not negative may be under roots and logarithms: every second point stays above the start
+            let sided = |u: f64| if k % 2 == 0 { u } else { 2.0 * u - 1.0 };
+            let near = |x: &f64| {
+                let u = sided(random.unit());
+                if *x == 0.0 { u * scale } else { x * (1.0 + 0.5 * u) }
+            };
+            around.push(Point { t, y: start.y.iter().map(near).collect() });
+            later.push(Point { t, y: start.y.clone() });
+        }
+        let along = steps(&trial, &start, scale);
+        Some(Numbers { model, draft, trial, start, around, later, along })
+    }
+
+    /// The derivative at a place.
+    fn derivative(&self, array: ArrayId, point: &Point) -> Option<Rounded> {
+        derivative(&self.trial, array, point)
+    }
+
+    fn judge(&self, array: ArrayId, name: &str, text: Option<String>) -> Balance {
+        let at = |points: &[Point]| -> Vec<Rounded> {
+            points.iter().filter_map(|point| self.derivative(array, point)).collect()
+        };
+        let around = at(&self.around);
+        if around.is_empty() {
+            return Balance::Unknown;
+        }
+        if around.iter().all(|x| x.may_be_zero()) {
+            return Balance::Numeric(around.len());
+        }
+        let start = self.derivative(array, &self.start);
+        let leaves = |x: &Rounded| !x.may_be_zero();
+        let changes = start.iter().any(leaves)
+            || at(&self.later).iter().any(leaves)
+            || at(&self.along).iter().any(|x| !x.may_be_zero() && x.value.abs() > STEP_ERROR * x.size());
+        let points: Vec<&Point> = self.around.iter().collect();
+        let terms = terms::remaining(self.model, self.draft, &self.trial, array, &points);
+        let at_start = start.filter(leaves).map_or(0.0, |x| x.value);
+        let change = Change { name: name.to_owned(), derivative: text, at_start, terms };
+        if changes { Balance::Changes(change) } else { Balance::ChangesElsewhere(change) }
+    }
+}
+
+/// The derivative of a quantity at a place, if it is finite.
+fn derivative(trial: &Trial, array: ArrayId, point: &Point) -> Option<Rounded> {
+    let y: Vec<Rounded> = point.y.iter().map(|&x| Rounded::exact(x)).collect();
+    let rates = trial.rates(point.t, &y)?;
+    let all = trial.quantities(point.t, &y, &rates);
+    all.get(trial.layout().output(array)).copied().filter(|x| x.is_finite())
+}
+
+/// The size of what is zero at the start.
+fn scale_of(y: &[f64]) -> f64 {
+    let mut sizes: Vec<f64> = y.iter().map(|x| x.abs()).filter(|x| *x > 0.0).collect();
+    sizes.sort_by(f64::total_cmp);
+    sizes.get(sizes.len() / 2).copied().unwrap_or(1.0)
+}
+
+/// A few steps of the classical Runge-Kutta method from the start.
+fn steps(trial: &Trial, start: &Point, scale: f64) -> Vec<Point> {
+    let mut points = Vec::new();
+    let rates = |t: f64, y: &[f64]| trial.rates(t, y).filter(|f| f.iter().all(|x| x.is_finite()));
+    let Some(first) = rates(start.t, &start.y) else { return points };
+    let times = first.iter().zip(&start.y).filter(|(f, _)| **f != 0.0);
+    let times = times.map(|(f, y)| (y.abs().max(1e-3 * scale) / f).abs());
+    let h = STEP * times.fold(f64::INFINITY, f64::min);
+    if !h.is_finite() || h <= 0.0 {
+        return points;
+    }
+    let moved = |y: &[f64], f: &[f64], h: f64| -> Vec<f64> { y.iter().zip(f).map(|(y, f)| y + h * f).collect() };
+    let (mut t, mut y) = (start.t, start.y.clone());
+    for _ in 0..STEPS {
+        let next = || {
+            let k1 = rates(t, &y)?;
+            let k2 = rates(t + h / 2.0, &moved(&y, &k1, h / 2.0))?;
+            let k3 = rates(t + h / 2.0, &moved(&y, &k2, h / 2.0))?;
+            let k4 = rates(t + h, &moved(&y, &k3, h))?;
+            let mean = |i: usize| (k1[i] + 2.0 * k2[i] + 2.0 * k3[i] + k4[i]) / 6.0;
+            Some((0..y.len()).map(|i| y[i] + h * mean(i)).collect::<Vec<f64>>())
+        };
+        let Some(new) = next() else { return points };
+        (t, y) = (t + h, new);
+        points.push(Point { t, y: y.clone() });
+    }
+    points
+}
+
+/// Numbers that look random and are the same in every run (D. Knuth's multiplier for 64 bits).
+struct Random(u64);
+
+impl Random {
+    /// Between 0 and 1.
+    fn unit(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// A term's place in the source if it has one.
+fn place(span: Span) -> Option<Span> {
+    (span.end > span.start).then_some(span)
+}

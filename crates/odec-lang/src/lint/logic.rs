@@ -1,0 +1,130 @@
+//! Conditions and quantities mixed up: `not x + k`, `x and k`, `(1 < x) < 3`, `x' = -k*x > 0`.
+
+use super::Page;
+use crate::diagnostic::Diagnostic;
+use crate::model::Symbol;
+use crate::report::warning;
+use crate::syntax::tree::{Binary, ExprId, ExprKind, StatementKind};
+
+pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
+    let kinds = Kinds::of(page);
+    for (at, expr) in page.tree.exprs.iter().enumerate() {
+        match &expr.kind {
+            ExprKind::Not(a) => found.extend(as_condition(page, &kinds, *a)),
+            ExprKind::If(condition, ..) => found.extend(as_condition(page, &kinds, *condition)),
+            ExprKind::Binary(Binary::And | Binary::Or, _, a, b) => {
+                found.extend([*a, *b].into_iter().filter_map(|id| as_condition(page, &kinds, id)));
+            }
+            ExprKind::Comparison(operands, _) => found.extend(compared(page, ExprId(at as u32), operands)),
+            _ => {}
+        }
+    }
+    for statement in &page.tree.statements {
+        let StatementKind::Equation { lhs, rhs, .. } = &statement.kind else { continue };
+        let is_rate = matches!(&page.expr(*lhs).kind, ExprKind::Name(name) if name.primes > 0);
+        if is_rate && is_condition(page, *rhs) && !bracketed(page.text(*rhs)) {
+            let (rate, text) = (page.text(*lhs), page.text(*rhs));
+            found.push(
+                warning("W0512", format!("`{rate}` is a condition"), page.expr(*rhs).span, "this is 1 or 0")
+                    .help(format!("if that is meant, write it in brackets: `{rate} = ({text})`")),
+            );
+        }
+    }
+}
+
+/// What is known of each expression; operands stand before what they are part of.
+struct Kinds {
+    /// It holds a comparison, or something that may be one: a name that is no state, a call.
+    logical: Vec<bool>,
+    /// It reads a state.
+    moves: Vec<bool>,
+}
+
+impl Kinds {
+    fn of(page: &Page<'_>) -> Kinds {
+        let count = page.tree.exprs.len();
+        let mut kinds = Kinds { logical: vec![false; count], moves: vec![false; count] };
+        for (at, expr) in page.tree.exprs.iter().enumerate() {
+            let (logical, moves) = match &expr.kind {
+                ExprKind::Number(_) => (false, false),
+                ExprKind::Name(name) => {
+                    let symbol = page.model.symbols.get(&name.name.name);
+                    let state = name.path.is_empty() && matches!(symbol, Some(Symbol::State(_)));
+                    let value = matches!(symbol, Some(Symbol::Parameter(_) | Symbol::Constant(_)));
+                    (!state && !value, state)
+                }
+                ExprKind::Neg(a) | ExprKind::Quantity(a, _) => kinds.both(&[*a]),
+                ExprKind::Binary(Binary::And | Binary::Or, ..) => (true, false),
+                ExprKind::Binary(_, _, a, b) => kinds.both(&[*a, *b]),
+                _ => (true, false),
+            };
+            (kinds.logical[at], kinds.moves[at]) = (logical, moves);
+        }
+        kinds
+    }
+
+    fn both(&self, operands: &[ExprId]) -> (bool, bool) {
+        let any = |list: &[bool]| operands.iter().any(|id| list.get(id.0 as usize).copied().unwrap_or(true));
+        (any(&self.logical), any(&self.moves))
+    }
+}
+
+/// A state or a formula of states where a condition is wanted.
+fn as_condition(page: &Page<'_>, kinds: &Kinds, id: ExprId) -> Option<Diagnostic> {
+    let at = id.0 as usize;
+    let text = page.text(id);
+    (kinds.moves[at] && !kinds.logical[at]).then(|| {
+        warning(
+            "W0512",
+            format!("`{text}` is a quantity, and stands here as a condition"),
+            page.expr(id).span,
+            "any value but 0 counts as true",
+        )
+        .help("compare it with a value: `x > 0`; `not` takes all that follows it, up to `and` and `or`")
+    })
+}
+
+/// `(1 < x) < 3`
+fn compared(page: &Page<'_>, whole: ExprId, operands: &[ExprId]) -> Option<Diagnostic> {
+    let truth = |id: &ExprId| is_condition(page, *id);
+    let flag = |id: &ExprId| matches!(page.expr(*id).kind, ExprKind::Number(x) if x == 0.0 || x == 1.0);
+    let condition = operands.iter().find(|id| truth(id))?;
+    if operands.iter().all(|id| truth(id) || flag(id)) {
+        return None;
+    }
+    Some(
+        warning(
+            "W0512",
+            format!("`{}` compares a condition with a quantity", page.text(whole)),
+            page.expr(*condition).span,
+            "this is 1 or 0",
+        )
+        .help("a chain is written without brackets, `1 < x < 3`; two conditions are joined by `and`"),
+    )
+}
+
+fn is_condition(page: &Page<'_>, id: ExprId) -> bool {
+    matches!(
+        page.expr(id).kind,
+        ExprKind::Comparison(..) | ExprKind::Not(_) | ExprKind::Binary(Binary::And | Binary::Or, ..)
+    )
+}
+
+/// Whether one pair of brackets holds all of a text.
+fn bracketed(text: &str) -> bool {
+    if !text.starts_with('(') {
+        return false;
+    }
+    let mut depth = 0usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return at + 1 == text.len();
+        }
+    }
+    false
+}

@@ -1,0 +1,122 @@
+//! What is wrong with a model at its start although it is valid: derivatives that the equations do not determine there, and
+//! solutions that are not unique.
+
+mod rank;
+mod unique;
+
+use odec_ir::{Array, Kernel, KernelRole, Layout, Node, NodeId, Role, Span, Target};
+
+use crate::diagnostic::Diagnostic;
+use crate::lower::Draft;
+use crate::model::Model;
+use crate::trial::Trial;
+
+/// The model at its start.
+struct Start<'a> {
+    model: &'a Model,
+    draft: &'a Draft,
+    trial: Trial,
+    t: f64,
+    y: Vec<f64>,
+}
+
+/// Warnings about the start of the default run.
+pub(crate) fn warnings(model: &Model, draft: &Draft) -> Vec<Diagnostic> {
+    let factors = draft.kernels.iter().any(|kernel| kernel.role == KernelRole::Mass) || rank::divides(model, draft);
+    if !factors && !unique::has_roots(draft) {
+        return Vec::new();
+    }
+    let Some(trial) = Trial::of(draft, Vec::new()) else { return Vec::new() };
+    let (t, _) = model.span_of_run();
+    let y = trial.initial(t);
+    if !y.iter().all(|x| x.is_finite()) {
+        return Vec::new();
+    }
+    let start = Start { model, draft, trial, t, y };
+    let found = rank::warnings(&start);
+    if found.is_empty() { unique::warnings(&start) } else { found }
+}
+
+impl Start<'_> {
+    /// The values of the nodes of a kernel without loops.
+    fn values(&self, kernel: &Kernel) -> Vec<f64> {
+        let mut values: Vec<f64> = Vec::with_capacity(kernel.graph.len());
+        let layout = self.trial.layout();
+        for node in kernel.graph.nodes() {
+            let value = match node {
+                Node::Constant(bits) => f64::from_bits(*bits),
+                Node::Time => self.t,
+                Node::Read(element) => element.scalar().map_or(f64::NAN, |array| {
+                    let of = if is_state(&self.draft.arrays[array.0 as usize]) { &self.y[..] } else { self.trial.parameters() };
+                    of.get(layout.start(array)).copied().unwrap_or(f64::NAN)
+                }),
+                Node::Call(op, _) => {
+                    let mut operands = [0.0; 3];
+                    for (operand, o) in operands.iter_mut().zip(node.operands()) {
+                        *operand = values[o.index()];
+                    }
+                    (op.0.value)(&operands[..usize::from(op.0.arity)])
+                }
+                _ => f64::NAN,
+            };
+            values.push(value);
+        }
+        values
+    }
+
+    /// The state whose derivative stands in each row of f, and the order of that derivative.
+    fn rows(&self) -> Vec<(usize, u8)> {
+        let layout = self.trial.layout();
+        let mut rows = vec![(0, 0); self.trial.len()];
+        for (i, k, array) in states(self.model, &self.draft.arrays) {
+            rows[layout.start(array)..][..layout.len(array)].fill((i, k + 1));
+        }
+        rows
+    }
+
+    /// The name of a row's unknown, with the number of its element.
+    fn unknown(&self, row: usize) -> String {
+        let layout = self.trial.layout();
+        states(self.model, &self.draft.arrays)
+            .find(|(.., array)| (layout.start(*array)..layout.start(*array) + layout.len(*array)).contains(&row))
+            .map_or_else(String::new, |(.., array)| {
+                let name = &self.draft.arrays[array.0 as usize].name;
+                let element = row - layout.start(array);
+                if layout.len(array) == 1 { name.clone() } else { format!("{name} (element {})", element + 1) }
+            })
+    }
+
+    /// The equation that gives the highest derivative of a state.
+    fn equation(&self, state: usize) -> Option<Span> {
+        let model = self.model;
+        let own = model.equations.iter().find(|e| e.target.or(e.owner) == Some(state));
+        own.map(|e| e.span)
+    }
+}
+
+/// The arrays of the states: state, order of the derivative, array.
+fn states<'a>(model: &'a Model, arrays: &'a [Array]) -> impl Iterator<Item = (usize, u8, odec_ir::ArrayId)> + 'a {
+    let ids = (0..arrays.len()).filter(|&i| is_state(&arrays[i])).map(|i| odec_ir::ArrayId(i as u32));
+    let orders = model.states.iter().enumerate().flat_map(|(i, s)| (0..s.order).map(move |k| (i, k)));
+    orders.zip(ids).map(|((i, k), id)| (i, k, id))
+}
+
+fn is_state(array: &Array) -> bool {
+    matches!(array.role, Role::Position | Role::Velocity | Role::FirstOrder)
+}
+
+/// The row that a store sets.
+fn row_of(kernel: &Kernel, target: Target, layout: &Layout) -> Option<usize> {
+    match target {
+        Target::Set(element) | Target::Add(element) => Some(layout.start(kernel.array(element))),
+        Target::Entry(..) => None,
+    }
+}
+
+/// A node with what it applies.
+fn call(kernel: &Kernel, id: NodeId) -> Option<(&'static str, [NodeId; 3])> {
+    match kernel.graph.node(id) {
+        Node::Call(op, args) => Some((op.0.name, args)),
+        _ => None,
+    }
+}

@@ -1,0 +1,192 @@
+//! Derivatives that the equations do not determine at the start: a factor, a determinant or the mass matrix is singular there.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
+
+use odec_ir::{Kernel, KernelRole, Layout, NodeId, Span, Target};
+
+use super::{Start, call, row_of};
+use crate::diagnostic::Diagnostic;
+use crate::lower::Draft;
+use crate::model::Model;
+use crate::report::warning;
+
+/// Pivots below this part of the largest entry of their row are zero.
+const SINGULAR: f64 = 1e-13;
+/// Part of an equation in a combination from which on it belongs to it.
+const BELONGS: f64 = 1e-9;
+/// Most equations that are shown.
+const MAX_SHOWN: usize = 8;
+
+/// Whether an equation was solved for its derivative by a division.
+pub(super) fn divides(model: &Model, draft: &Draft) -> bool {
+    let equations = equations(model);
+    let mut rhs = draft.kernels.iter().filter(|kernel| kernel.role == KernelRole::Rhs);
+    rhs.any(|kernel| kernel.stores.iter().any(|store| divisor(&equations, kernel, store.node).is_some()))
+}
+
+/// The places of whole equations.
+fn equations(model: &Model) -> HashSet<Span> {
+    model.equations.iter().map(|equation| equation.span).collect()
+}
+
+/// What a solved equation is divided by: lowering notes the whole equation as the place of that division alone.
+fn divisor(equations: &HashSet<Span>, kernel: &Kernel, node: NodeId) -> Option<(NodeId, NodeId, Span)> {
+    let span = kernel.graph.spans(node).iter().find(|span| equations.contains(span))?;
+    // simplification takes a sign out of the quotient
+    let quotient = match call(kernel, node)? {
+        ("neg", [inner, ..]) => inner,
+        _ => node,
+    };
+    let ("div", [above, below, _]) = call(kernel, quotient)? else { return None };
+    Some((above, below, *span))
+}
+
+pub(super) fn warnings(start: &Start<'_>) -> Vec<Diagnostic> {
+    let mut found = divided(start);
+    if start.trial.has_mass() {
+        found.extend(mass(start));
+    }
+    found
+}
+
+/// Equations that were divided by what is zero at the start; those of one block share the divisor.
+fn divided(start: &Start<'_>) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let equations = equations(start.model);
+    let layout = start.trial.layout();
+    let slopes: Vec<f64> = start.trial.slopes(start.t, &start.y);
+    for kernel in start.trial.rhs() {
+        let values = kernel.is_straight().then(|| start.values(kernel));
+        let mut blocks: BTreeMap<NodeId, Vec<(usize, Span, bool)>> = BTreeMap::new();
+        for store in &kernel.stores {
+            let Some((above, below, span)) = divisor(&equations, kernel, store.node) else { continue };
+            let Some(row) = row_of(kernel, store.target, layout) else { continue };
+            // 0/0 is any value; of an array the first element without a value speaks for all
+            let zero = match &values {
+                Some(values) => (values[below.index()] == 0.0).then_some((row, values[above.index()] == 0.0)),
+                None => elements(kernel, store.target, layout)
+                    .find(|&row| !slopes[row].is_finite())
+                    .map(|row| (row, slopes[row].is_nan())),
+            };
+            if let Some((row, consistent)) = zero {
+                blocks.entry(below).or_default().push((row, span, consistent));
+            }
+        }
+        found.extend(blocks.into_values().map(|block| {
+            let consistent = block.iter().all(|(.., consistent)| *consistent);
+            let rows: Vec<(usize, Span)> = block.iter().map(|(row, span, _)| (*row, *span)).collect();
+            singular(start, &rows, block.len() - 1, consistent)
+        }));
+    }
+    // interior and boundary of one array are one equation
+    found.dedup_by(|a, b| a.headline == b.headline && a.labels == b.labels);
+    found
+}
+
+/// The rows of the array that a store sets elements of.
+fn elements(kernel: &Kernel, target: Target, layout: &Layout) -> Range<usize> {
+    match target {
+        Target::Set(element) | Target::Add(element) => {
+            let array = kernel.array(element);
+            layout.start(array)..layout.start(array) + layout.len(array)
+        }
+        Target::Entry(..) => 0..0,
+    }
+}
+
+/// Rows of the mass matrix that are combinations of others.
+fn mass(start: &Start<'_>) -> Option<Diagnostic> {
+    let matrix: Vec<Vec<f64>> = start.trial.mass(start.t, &start.y);
+    let f: Vec<f64> = start.trial.slopes(start.t, &start.y);
+    if !matrix.iter().flatten().chain(&f).all(|x| x.is_finite()) {
+        return None;
+    }
+    let combination = dependent(&matrix)?;
+    let rows: Vec<usize> = (0..f.len()).filter(|&i| combination[i].abs() > BELONGS).collect();
+    let residual: f64 = rows.iter().map(|&i| combination[i] * f[i]).sum();
+    let size: f64 = rows.iter().map(|&i| (combination[i] * f[i]).abs()).sum();
+    let states = start.rows();
+    let block: Vec<(usize, Span)> =
+        rows.iter().filter_map(|&row| Some((row, start.equation(states[row].0)?))).collect();
+    if block.is_empty() {
+        return None;
+    }
+    let rank = block.len() - 1;
+    Some(singular(start, &block, rank, residual.abs() <= BELONGS * size))
+}
+
+/// Factors of a combination of the rows that is zero, the largest 1; `None` if the rows are independent. Elimination with
+/// complete pivoting on rows of equal size.
+fn dependent(matrix: &[Vec<f64>]) -> Option<Vec<f64>> {
+    let n = matrix.len();
+    let sizes: Vec<f64> = matrix.iter().map(|row| row.iter().fold(0.0f64, |size, x| size.max(x.abs()))).collect();
+    let normal = |(row, size): (&Vec<f64>, &f64)| row.iter().map(|x| if *size > 0.0 { x / size } else { 0.0 }).collect();
+    let mut a: Vec<Vec<f64>> = matrix.iter().zip(&sizes).map(normal).collect();
+    let mut combinations: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| f64::from(i == j)).collect()).collect();
+    let mut columns: Vec<usize> = (0..n).collect();
+    for k in 0..n {
+        let entries = (k..n).flat_map(|i| (k..n).map(move |j| (i, j)));
+        let (i, j) = entries.max_by(|p, q| a[p.0][columns[p.1]].abs().total_cmp(&a[q.0][columns[q.1]].abs()))?;
+        if a[i][columns[j]].abs() <= SINGULAR {
+            let row = &combinations[k];
+            let scaled: Vec<f64> = row.iter().zip(&sizes).map(|(x, s)| if *s > 0.0 { x / s } else { *x }).collect();
+            let largest = scaled.iter().fold(0.0f64, |size, x| size.max(x.abs()));
+            return Some(scaled.iter().map(|x| x / largest).collect());
+        }
+        a.swap(k, i);
+        combinations.swap(k, i);
+        columns.swap(k, j);
+        let c = columns[k];
+        for i in k + 1..n {
+            let factor = a[i][c] / a[k][c];
+            if factor == 0.0 {
+                continue;
+            }
+            for j in 0..n {
+                a[i][j] -= factor * a[k][j];
+                combinations[i][j] -= factor * combinations[k][j];
+            }
+        }
+    }
+    None
+}
+
+/// The warning for rows of which one follows from the others.
+fn singular(start: &Start<'_>, block: &[(usize, Span)], rank: usize, consistent: bool) -> Diagnostic {
+    let states = start.rows();
+    let rate = |row: usize| {
+        let (state, order) = states[row];
+        start.model.states[state].derivative(order)
+    };
+    let mut names: Vec<String> = block.iter().map(|(row, _)| rate(*row)).collect();
+    names.dedup();
+    let at = match start.t {
+        0.0 => String::new(),
+        t => format!(", {} = {t}", start.model.time.name),
+    };
+    let verdict = match consistent {
+        true => "any value meets them",
+        false => "no value meets them",
+    };
+    let (first, rest) = (block[0], &block[1..]);
+    let headline = match rest.is_empty() {
+        true => format!("at the start{at} the equation does not determine `{}`: {verdict}", names[0]),
+        false => format!(
+            "at the start{at} the equations do not determine {}: {verdict}",
+            crate::suggest::list(names.iter().map(String::as_str))
+        ),
+    };
+    let own = match rest.is_empty() {
+        true => format!("the factor of `{}` is 0 there", names[0]),
+        false => format!(
+            "these {} equations depend on one another there: the rank of the factors of the derivatives is {rank}",
+            block.len()
+        ),
+    };
+    let mut report = warning("W0509", headline, first.1, own);
+    for (_, span) in rest.iter().take(MAX_SHOWN - 1).filter(|(_, span)| *span != first.1) {
+        report = report.label(*span, "together with this one");
+    }
+    report.help("start where the factor is not 0, or write the equations so that each derivative stands alone")
+}

@@ -1,0 +1,184 @@
+//! Starts from which more than one solution begins: f is continuous there, but its slope is infinite, as of `sqrt(x)` at 0.
+//!
+//! By Picard and Lindelöf a solution is unique where f has a bounded slope. A root of zero breaks this; the solution still is
+//! unique where the root leaves zero by itself (`x' = 1 + sqrt(x)`), or pulls back to it (`h' = -k*sqrt(h)`).
+
+use odec_ir::{Kernel, KernelRole, Node, NodeId, Span, stage};
+
+use super::{Start, call};
+use crate::diagnostic::Diagnostic;
+use crate::lower::Draft;
+use crate::report::warning;
+
+/// Most unknowns that are moved one by one.
+const MAX_UNKNOWNS: usize = 200;
+/// How far an unknown is moved from the start, as part of its size: a slope that grows between these is infinite.
+const MOVES: [f64; 2] = [1e-6, 1e-14];
+/// By how much it has to grow: of the power 0.9 by 6.
+const GROWTH: f64 = 4.0;
+/// Changes below this part of the value are rounding.
+const ROUNDING: f64 = 1e-12;
+
+/// Whether the right-hand side has operations whose slope may be infinite where their value is finite.
+pub(super) fn has_roots(draft: &Draft) -> bool {
+    let mut rhs = draft.kernels.iter().filter(|kernel| kernel.role == KernelRole::Rhs);
+    rhs.any(|kernel| !roots(draft, kernel).is_empty())
+}
+
+/// Powers and roots of what changes during a run.
+fn roots(draft: &Draft, kernel: &Kernel) -> Vec<NodeId> {
+    let stages = stage::of(kernel, &draft.arrays);
+    let mut found = Vec::new();
+    for (id, node) in kernel.live() {
+        let Node::Call(op, args) = node else { continue };
+        let moves = |a: NodeId| stages[a.index()] >= stage::Stage::Time;
+        let is = match op.0.name {
+            "sqrt" | "cbrt" | "asin" | "acos" | "acosh" => moves(args[0]),
+            "pow" => moves(args[0]) && kernel.graph.as_constant(args[1]).is_none_or(|e| e.fract() != 0.0 && e < 1.0),
+            _ => false,
+        };
+        if is {
+            found.push(id);
+        }
+    }
+    found
+}
+
+/// An infinite slope: of the rate of `row` by the unknown `column`, moved to one side.
+struct Slope {
+    row: usize,
+    column: usize,
+    /// The rate grows in the direction of the move.
+    away: bool,
+}
+
+pub(super) fn warnings(start: &Start<'_>) -> Vec<Diagnostic> {
+    let n = start.trial.len();
+    if n > MAX_UNKNOWNS {
+        return Vec::new();
+    }
+    let Some(rates) = start.trial.rates(start.t, &start.y) else { return Vec::new() };
+    if !rates.iter().all(|x| x.is_finite()) {
+        return Vec::new();
+    }
+    let slopes = infinite(start, &rates);
+    let feeds = Feeds { start, rates: &rates };
+    let open = |slope: &&Slope| {
+        // the unknown leaves the singular place by itself
+        let stays = rates[slope.column].abs() <= ROUNDING * size(start.y[slope.column]);
+        let feeds_back = if slope.row == slope.column { slope.away } else { feeds.reach(slope.row, slope.column) };
+        stays && feeds_back
+    };
+    let Some(slope) = slopes.iter().find(open) else { return Vec::new() };
+    let states = start.rows();
+    let (state, order) = states[slope.row];
+    let rate = start.model.states[state].derivative(order);
+    let unknown = start.unknown(slope.column);
+    let value = start.y[slope.column];
+    let place = place(start, slope.column).or_else(|| start.equation(state));
+    let column = states[slope.column].0;
+    let headline = format!("more than one solution starts here: the slope of `{rate}` in `{unknown}` is infinite");
+    let report = match place {
+        Some(place) => warning("W0510", headline, place, format!("infinite slope at {unknown} = {value}")),
+        None => Diagnostic::warning("W0510", headline),
+    };
+    let report = report.label(start.model.states[column].span, "starts here");
+    vec![report.help(format!(
+        "one of them stays at `{unknown} = {value}`, and a run may find it or another one: start a little beside it, or \
+         replace the root near 0 by something smooth"
+    ))]
+}
+
+fn size(x: f64) -> f64 {
+    if x == 0.0 { 1.0 } else { x.abs() }
+}
+
+/// The infinite slopes at the start.
+fn infinite(start: &Start<'_>, rates: &[f64]) -> Vec<Slope> {
+    let mut found = Vec::new();
+    let mut y = start.y.clone();
+    for column in 0..y.len() {
+        for side in [1.0, -1.0] {
+            let mut quotients = MOVES.iter().map(|part| {
+                let h = side * part * size(start.y[column]);
+                y[column] = start.y[column] + h;
+                let moved = start.trial.rates(start.t, &y);
+                moved.map(|moved| (h, moved))
+            });
+            let (Some(Some((wide, first))), Some(Some((narrow, second)))) = (quotients.next(), quotients.next()) else {
+                continue;
+            };
+            for row in 0..rates.len() {
+                let (a, b) = (first[row] - rates[row], second[row] - rates[row]);
+                let exact = b.abs() > ROUNDING * rates[row].abs();
+                let grows = (b / narrow).abs() > GROWTH * (a / wide).abs();
+                if a.is_finite() && b.is_finite() && b != 0.0 && exact && grows {
+                    found.push(Slope { row, column, away: b * side > 0.0 });
+                }
+            }
+        }
+        y[column] = start.y[column];
+    }
+    found
+}
+
+/// Which rates depend on which unknowns near the start.
+struct Feeds<'a> {
+    start: &'a Start<'a>,
+    rates: &'a [f64],
+}
+
+impl Feeds<'_> {
+    /// Whether a change of the unknown `from` comes to the rate of `to`, through other unknowns or at once.
+    fn reach(&self, from: usize, to: usize) -> bool {
+        let mut reached = vec![false; self.rates.len()];
+        let mut open = vec![from];
+        while let Some(column) = open.pop() {
+            for row in self.fed(column) {
+                if row == to {
+                    return true;
+                }
+                if !std::mem::replace(&mut reached[row], true) {
+                    open.push(row);
+                }
+            }
+        }
+        false
+    }
+
+    /// The rates that one unknown changes.
+    fn fed(&self, column: usize) -> Vec<usize> {
+        let mut y = self.start.y.clone();
+        y[column] += 1e-3 * size(y[column]);
+        let Some(moved) = self.start.trial.rates(self.start.t, &y) else { return Vec::new() };
+        let changed = |&row: &usize| (moved[row] - self.rates[row]).abs() > ROUNDING * self.rates[row].abs();
+        (0..moved.len()).filter(changed).collect()
+    }
+}
+
+/// Where the root is written whose argument is at its edge.
+fn place(start: &Start<'_>, column: usize) -> Option<Span> {
+    let layout = start.trial.layout();
+    for kernel in start.trial.rhs() {
+        let roots = roots(start.draft, kernel);
+        let values = if kernel.is_straight() { start.values(kernel) } else { vec![f64::NAN; kernel.graph.len()] };
+        for id in roots {
+            let Some((name, args)) = call(kernel, id) else { continue };
+            let at = values[args[0].index()];
+            let edge = match name {
+                "asin" | "acos" | "acosh" => at.abs() == 1.0,
+                _ => at == 0.0,
+            };
+            let live = kernel.graph.live([id]);
+            let reads = |node: Node| matches!(node, Node::Read(element) if {
+                let array = kernel.array(element);
+                (layout.start(array)..layout.start(array) + layout.len(array)).contains(&column)
+                    && super::is_state(&start.draft.arrays[array.0 as usize])
+            });
+            if (edge || at.is_nan()) && live.into_iter().any(|(_, node)| reads(node)) {
+                return kernel.graph.spans(id).first().copied();
+            }
+        }
+    }
+    None
+}

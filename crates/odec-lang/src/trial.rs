@@ -1,0 +1,210 @@
+//! The draft of a model at numbers: f, the mass matrix and chosen quantities, interpreted before any derivative is formed.
+
+use odec_ir::interpret::{Inputs, Interpreter, run_on};
+use odec_ir::nest::Bound;
+use odec_ir::number::Number;
+use odec_ir::{Kernel, KernelRole, Layout, Pattern, Program, Role};
+
+use crate::lower::Draft;
+
+/// Most states of a model that is tried at numbers.
+pub(crate) const MAX_STATES: usize = 2000;
+/// Most states of a model with a mass matrix that is tried at numbers.
+pub(crate) const MAX_MASS_STATES: usize = 300;
+/// Most parameters and table values of a model that is tried at numbers.
+const MAX_PARAMETERS: usize = 200_000;
+
+/// A draft whose kernels can be run.
+pub(crate) struct Trial {
+    program: Program,
+    layout: Layout,
+    bound: Option<(Bound, Interpreter)>,
+    parameters: Vec<f64>,
+    has_mass: bool,
+}
+
+impl Trial {
+    /// The draft with `quantities` (kernels of the role `Outputs`) in the place of its outputs. `None` if the model is too
+    /// large to be tried, or does not fit its sizes.
+    pub fn of(draft: &Draft, quantities: Vec<Kernel>) -> Option<Trial> {
+        let mut kernels = quantities;
+        let mut has_mass = false;
+        for kernel in &draft.kernels {
+            match kernel.role {
+                KernelRole::Rhs | KernelRole::Initial => kernels.push(kernel.clone()),
+                // the draft stores the product M w by rows, which no matrix pattern is needed for
+                KernelRole::Mass => {
+                    has_mass = true;
+                    kernels.push(Kernel { role: KernelRole::Tangent, ..kernel.clone() });
+                }
+                _ => {}
+            }
+        }
+        let program = Program {
+            name: String::new(),
+            arrays: draft.arrays.clone(),
+            extents: draft.extents.clone(),
+            axes: draft.axes.clone(),
+            kernels,
+            jacobian: Pattern::default(),
+            parameter_jacobian: Pattern::default(),
+            mass: None,
+            mass_jacobian: Pattern::default(),
+        };
+        let layout = Layout::of(&program);
+        let limit = if has_mass { MAX_MASS_STATES } else { MAX_STATES };
+        if layout.n > limit || layout.p_len() > MAX_PARAMETERS {
+            return None;
+        }
+        let bound = match program.is_straight() {
+            true => None,
+            false => Some((Bound::of(&program).ok()?, Interpreter::new(&program))),
+        };
+        let parameters = given(&program, &layout);
+        Some(Trial { program, layout, bound, parameters, has_mass })
+    }
+
+    /// The same model with another right-hand side.
+    pub fn with_rhs(&self, rhs: Vec<Kernel>) -> Option<Trial> {
+        let others = self.program.kernels.iter().filter(|kernel| kernel.role != KernelRole::Rhs);
+        let program = Program { kernels: rhs.into_iter().chain(others.cloned()).collect(), ..self.program.clone() };
+        let bound = match program.is_straight() {
+            true => None,
+            false => Some((Bound::of(&program).ok()?, Interpreter::new(&program))),
+        };
+        Some(Trial {
+            program,
+            layout: self.layout.clone(),
+            bound,
+            parameters: self.parameters.clone(),
+            has_mass: self.has_mass,
+        })
+    }
+
+    /// Where the arrays are in the buffers.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Number of elements of the state.
+    pub fn len(&self) -> usize {
+        self.layout.n
+    }
+
+    /// Parameter buffer.
+    pub fn parameters(&self) -> &[f64] {
+        &self.parameters
+    }
+
+    /// The kernels of the right-hand side.
+    pub fn rhs(&self) -> impl Iterator<Item = &Kernel> {
+        self.program.kernels_of(KernelRole::Rhs)
+    }
+
+    /// Whether derivatives have factors that depend on one another.
+    pub fn has_mass(&self) -> bool {
+        self.has_mass
+    }
+
+    fn run<T: Number>(&self, role: KernelRole, t: f64, y: &[T], w: &[T]) -> Vec<T> {
+        let p: Vec<T> = self.parameters.iter().map(|&x| T::constant(x)).collect();
+        let inputs = Inputs { t: T::constant(t), y, p: &p, w };
+        let len = self.layout.out_len(&self.program, role);
+        let mut out = vec![T::constant(0.0); len];
+        match &self.bound {
+            None => run_on(&self.program, &self.layout, role, inputs, &mut out),
+            Some((bound, interpreter)) => interpreter.run(&self.program, bound, role, inputs, &mut out),
+        }
+        out
+    }
+
+    /// The state at the start.
+    pub fn initial(&self, t: f64) -> Vec<f64> {
+        self.run(KernelRole::Initial, t, &[], &[])
+    }
+
+    /// f in M y' = f.
+    pub fn slopes<T: Number>(&self, t: f64, y: &[T]) -> Vec<T> {
+        self.run(KernelRole::Rhs, t, y, &[])
+    }
+
+    /// The quantities, with `w` as the derivatives of the states.
+    pub fn quantities<T: Number>(&self, t: f64, y: &[T], w: &[T]) -> Vec<T> {
+        self.run(KernelRole::Outputs, t, y, w)
+    }
+
+    /// M by rows; the identity for a model without mass matrix.
+    pub fn mass<T: Number>(&self, t: f64, y: &[T]) -> Vec<Vec<T>> {
+        let n = self.len();
+        let mut rows = vec![vec![T::constant(0.0); n]; n];
+        let mut w = vec![T::constant(0.0); n];
+        for j in 0..n {
+            w[j] = T::constant(1.0);
+            for (row, value) in rows.iter_mut().zip(self.run(KernelRole::Tangent, t, y, &w)) {
+                row[j] = value;
+            }
+            w[j] = T::constant(0.0);
+        }
+        rows
+    }
+
+    /// y'. `None` where the mass matrix is singular.
+    pub fn rates<T: Number>(&self, t: f64, y: &[T]) -> Option<Vec<T>> {
+        let f = self.slopes(t, y);
+        if self.has_mass { solved(self.mass(t, y), f) } else { Some(f) }
+    }
+}
+
+/// The solution of A x = b by elimination with row exchanges; zeros are passed over.
+fn solved<T: Number>(mut a: Vec<Vec<T>>, mut b: Vec<T>) -> Option<Vec<T>> {
+    use odec_ir::builtin::arithmetic::{DIV, MUL, SUB};
+    let n = b.len();
+    let less = |x: T, factor: T, y: T| T::call(&SUB, &[x, T::call(&MUL, &[factor, y])]);
+    for k in 0..n {
+        let size = |i: usize| a[i][k].value().abs();
+        let pivot = (k..n).max_by(|&i, &j| size(i).total_cmp(&size(j)))?;
+        if size(pivot) == 0.0 || !size(pivot).is_finite() {
+            return None;
+        }
+        a.swap(k, pivot);
+        b.swap(k, pivot);
+        let (above, below) = a.split_at_mut(k + 1);
+        let top = &above[k];
+        for (row, i) in below.iter_mut().zip(k + 1..) {
+            if row[k].value() == 0.0 {
+                continue;
+            }
+            let factor = T::call(&DIV, &[row[k], top[k]]);
+            for (x, y) in row[k..].iter_mut().zip(&top[k..]).filter(|(_, y)| y.value() != 0.0) {
+                *x = less(*x, factor, *y);
+            }
+            b[i] = less(b[i], factor, b[k]);
+        }
+    }
+    for k in (0..n).rev() {
+        for j in k + 1..n {
+            if a[k][j].value() != 0.0 {
+                b[k] = less(b[k], a[k][j], b[j]);
+            }
+        }
+        b[k] = T::call(&DIV, &[b[k], a[k][k]]);
+    }
+    Some(b)
+}
+
+/// The parameter buffer with the values of the draft.
+fn given(program: &Program, layout: &Layout) -> Vec<f64> {
+    let mut p = vec![0.0; layout.p_len()];
+    for (id, array) in
+        [Role::Parameter, Role::Size, Role::Table].into_iter().flat_map(|role| program.arrays_of(role))
+    {
+        let slots = &mut p[layout.start(id)..][..layout.len(id)];
+        if array.data.is_empty() {
+            slots.fill(array.default);
+        } else {
+            let len = slots.len().min(array.data.len());
+            slots[..len].copy_from_slice(&array.data[..len]);
+        }
+    }
+    p
+}

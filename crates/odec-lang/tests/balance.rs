@@ -1,0 +1,164 @@
+//! What the equations do to a conserved quantity, and what is wrong with a start: what is said is true, and nothing more.
+
+use odec_lang::balance::Balance;
+use odec_lang::diagnostic::Diagnostic;
+use odec_lang::lower::{Lowered, lower_warned};
+use odec_lang::model::Overrides;
+use odec_lang::source::Source;
+use odec_lang::{analyse, parse};
+
+fn lowered_with(text: &str, overrides: &Overrides) -> Lowered {
+    let source = Source::new("m.ode", text);
+    let (tree, said) = parse(&source);
+    assert!(!said.iter().any(Diagnostic::is_error), "{said:?}");
+    let (model, said) = analyse(&tree, &source);
+    let model = model.unwrap_or_else(|| panic!("{said:?}"));
+    lower_warned(&model, overrides).unwrap_or_else(|said| panic!("{said:?}"))
+}
+
+fn balances(text: &str) -> Vec<Balance> {
+    lowered_with(text, &Overrides::default()).balances
+}
+
+/// The derivative as text, and the places of the terms that remain.
+fn change(text: &str) -> (String, Vec<String>) {
+    let found = balances(text);
+    let Balance::Changes(change) = &found[0] else { panic!("{found:?}") };
+    let places = change.terms.iter().map(|label| format!("{}: {}", &text[label.span.range()], label.text)).collect();
+    (change.derivative.clone().unwrap_or_default(), places)
+}
+
+fn codes(text: &str) -> Vec<String> {
+    let mut found: Vec<String> =
+        lowered_with(text, &Overrides::default()).warnings.iter().map(|d| d.code.code.to_string()).collect();
+    found.retain(|code| code != "W0301");
+    found
+}
+
+const SIR: &str = "param b = 0.5, g = 0.1\nstate S = 0.9, I = 0.1, R = 0\nS' = -b*S*I\nI' = b*S*I - g*I\n";
+
+#[test]
+fn what_goes_round_is_conserved() {
+    let closed = format!("{SIR}R' = g*I\nconserve S + I + R");
+    assert_eq!(balances(&closed), [Balance::Symbolic]);
+    let flows = "param b = 0.5\nstate S = 1, I = 0.1\nflow = b*S*I\nS' = -flow\nI' = flow\nconserve S + I";
+    assert_eq!(balances(flows), [Balance::Symbolic]);
+    let volterra = "param a = 1, b = 0.3, c = 0.7, d = 0.2\nstate x = 2, y = 3\nx' = a*x - b*x*y\ny' = d*x*y - c*y\n\
+                    conserve d*x - c*ln(x) + b*y - a*ln(y)";
+    assert_eq!(balances(volterra), [Balance::Symbolic]);
+    let kepler = "param mu = 1\nstate x = 1, y = 0, x' = 0, y' = 1.1\nr = sqrt(x^2 + y^2)\nx'' = -mu*x/r^3\n\
+                  y'' = -mu*y/r^3\nconserve energy = (x'^2 + y'^2)/2 - mu/r\nconserve spin = x*y' - y*x'";
+    assert_eq!(balances(kepler), [Balance::Symbolic, Balance::Symbolic]);
+    let pendulum = "param g = 9.81, L = 2\nstate a = 1, a' = 0\na'' = -g/L*sin(a)\n\
+                    conserve L^2*a'^2/2 + g*L*(1 - cos(a))";
+    assert_eq!(balances(pendulum), [Balance::Symbolic]);
+}
+
+#[test]
+fn what_expansion_does_not_show_is_tried_at_numbers() {
+    // exp(-x)*exp(x) is 1, which expansion does not know
+    let hidden = "state x = 1, y = 2\nx' = exp(x)\ny' = exp(-x)*exp(2*x)\nconserve x - y";
+    assert_eq!(balances(hidden), [Balance::Numeric(5)]);
+    let coupled = "param m = 2, k = 3\nstate p = 1, q = 0, p' = 0, q' = 0\n2*m*p'' + m*q'' = -k*p\n\
+                   m*p'' + 3*m*q'' = -k*q\nconserve m*p'^2 + m*p'*q' + 1.5*m*q'^2 + k*(p^2 + q^2)/2";
+    assert_eq!(balances(coupled), [Balance::Numeric(5)]);
+    let ring = "const N = 12\nindex i = 1..N\nparam D = 0.3\nstate u[i] = 1 + 0.1*i^2\n\
+                u[i]' = D*(u[i-1] - 2*u[i] + u[i+1])\nboundary periodic i\nconserve mass = sum(i: u[i])";
+    assert_eq!(balances(ring), [Balance::Numeric(5)]);
+}
+
+#[test]
+fn what_leaks_is_shown_with_the_terms_that_remain() {
+    let leaking = format!("{SIR}R' = g*I\nA' = -0.1*A + 0.2\nstate A = 1\nconserve S + I + R + A");
+    let (derivative, places) = change(&leaking);
+    assert_eq!(derivative, "0.2 - 0.1*A");
+    assert_eq!(places, ["-0.1*A: this takes out of it", "0.2: this puts into it"]);
+    let lost = "param m = 0.2\nstate S = 1, I = 1\nS' = -S*I\nI' = S*I - m*I\nconserve S + I";
+    assert_eq!(
+        change(lost),
+        ("-m*I".to_string(), vec!["m*I: this takes out of it, and nothing puts it back".to_string()])
+    );
+    let brusselator = "param a = 1, b = 3\nstate x = 1, y = 1\nx' = a + x^2*y - (b + 1)*x\ny' = b*x - x^2*y\nconserve x + y";
+    assert_eq!(change(brusselator).0, "a - x");
+    let damped = "param k = 2, c = 0.1\nstate x = 1, x' = 0.3\nx'' = -k*x - c*x'\nconserve (x'^2 + k*x^2)/2";
+    let (derivative, places) = change(damped);
+    assert_eq!(derivative, "-c*x'^2");
+    assert_eq!(places, ["c*x': this takes out of it, and nothing puts it back"]);
+}
+
+#[test]
+fn sums_over_arrays_are_judged() {
+    let decay = "const N = 6\nindex i = 1..N\nparam D = 0.3, k = 0.1\nstate u[i] = 1 + 0.1*i\n\
+                 u[i]' = D*(u[i-1] - 2*u[i] + u[i+1]) - k*u[i]\nboundary periodic i\nconserve sum(i: u[i])";
+    let (derivative, places) = change(decay);
+    assert_eq!(derivative, "");
+    assert_eq!(places, ["k*u[i]: this takes out of it, and nothing puts it back"]);
+    let edge = "const N = 6\nindex i = 1..N\nparam D = 0.3\nstate u[i] = 1 + 0.1*i\n\
+                u[i]' = D*(u[i-1] - 2*u[i] + u[i+1])\nboundary u[0] = 0, u[N+1] = u[N]\nconserve sum(i: u[i])";
+    let (_, places) = change(edge);
+    assert_eq!(places.len(), 1, "{places:?}");
+}
+
+#[test]
+fn what_holds_on_the_solution_alone_is_no_fault() {
+    // the circle of radius 1 attracts, and the start is on it
+    let circle = "state x = 1, y = 0\nx' = y + x*(1 - x^2 - y^2)\ny' = -x + y*(1 - x^2 - y^2)\nconserve x^2 + y^2";
+    assert!(matches!(balances(circle)[0], Balance::ChangesElsewhere(_)));
+    assert!(codes(circle).is_empty());
+    let off = circle.replace("x = 1,", "x = 0.5,");
+    assert_eq!(codes(&off), ["W0508"]);
+    // what is not there at the start but comes
+    let later = "state A = 1, B = 0\nA' = -A\nB' = A - 0.1*B\nconserve A + B";
+    assert_eq!(change(later).0, "-0.1*B");
+    let by_time = "state A = 1\nA' = if t > 5 then -A else 0\nrun { t = 0..10 }\nconserve A";
+    assert_eq!(codes(by_time), ["W0508"]);
+    // a parameter of the run decides
+    let open = "param k = 0\nstate A = 1\nA' = -k*A\nconserve A";
+    assert_eq!(balances(open), [Balance::Numeric(5)]);
+    let set = Overrides { values: vec![("k".to_string(), 1.0)], ..Overrides::default() };
+    assert!(matches!(lowered_with(open, &set).balances[0], Balance::Changes(_)));
+}
+
+#[test]
+fn starts_that_are_singular_are_told() {
+    for text in [
+        "state x = 0, y = 1\nx*x' = y\ny' = -y",
+        "state p = 1, q = 0\np' + q' = -p\np*q' + p' = q",
+        "const N = 4\nindex i = 1..N\nstate u[i] = 1\n(u[i] - 1)*u[i]' = -u[i]",
+    ] {
+        assert_eq!(codes(text), ["W0509"], "{text}");
+    }
+    for text in [
+        "state x = 0.1, y = 1\nx*x' = y\ny' = -y",
+        "state p = 1, q = 0\np' + 2*q' = -p\np*q' + p' = q",
+        "param m = 2\nstate x = 0\nm*x' = -x",
+    ] {
+        assert!(codes(text).is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn solutions_that_are_not_unique_are_told() {
+    for text in [
+        "state x = 0\nx' = sqrt(x)",
+        "state x = 0\nx' = 3*x^(2/3)",
+        "state x = 0\nx' = sqrt(abs(x))",
+        "state x = 0, y = 0\ny' = x\nx' = sqrt(y)",
+        "state x = 1\nx' = sqrt(x - 1)",
+        "const N = 3\nindex i = 1..N\nstate u[i] = 0\nu[i]' = sqrt(u[i])",
+    ] {
+        assert_eq!(codes(text), ["W0510"], "{text}");
+    }
+    for text in [
+        "state x = 0\nx' = 1 + sqrt(x)",
+        "state h = 0\nh' = -sqrt(h)",
+        "state x = 0.1\nx' = sqrt(x)",
+        "state x = 0\nx' = x*sqrt(x)",
+        "state x = 0\nx' = x^1.5",
+        "state x = 1, c = 0\nx' = sqrt(c)\nc' = 0*x",
+        "state a = 1, b = 0\na' = -sqrt(a)\nb' = sqrt(a) - sqrt(b)",
+        "state x = 0, y = 0\nx' = 1\ny' = sqrt(x)",
+    ] {
+        assert!(codes(text).is_empty(), "{text} {:?}", codes(text));
+    }
+}

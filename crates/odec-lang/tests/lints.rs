@@ -1,0 +1,75 @@
+//! Warnings about what is probably not meant: each is given, is true, and can be switched off on its line.
+
+use odec_lang::source::Source;
+
+fn warnings(text: &str) -> Vec<String> {
+    let found = odec_lang::check(&Source::new("m.ode", text)).diagnostics;
+    assert!(!found.iter().any(odec_lang::diagnostic::Diagnostic::is_error), "{text}\n{found:?}");
+    let codes = found.iter().map(|d| d.code.code.to_string());
+    codes.filter(|code| !matches!(code.as_str(), "W0201" | "W0301" | "N0101")).collect()
+}
+
+const HEAD: &str = "param k = 2\nstate x = 1, y = 0\ny' = x\n";
+
+/// A line after [`HEAD`], and the code of its warning.
+const LINES: [(&str, &str); 16] = [
+    ("x' = x^1/2", "W0501"),
+    ("x' = -k*x^1/2 + y", "W0501"),
+    ("x' = sin(30) - x", "W0502"),
+    ("x' = cos(360*t) - x", "W0502"),
+    ("x' = if x > 2 and x < 1 then 1 else 0", "W0503"),
+    ("x' = if x > 2 or x < 3 then 1 else 0", "W0503"),
+    ("x' = if 2 > 1 then 1 else x", "W0503"),
+    ("x' = 0", "W0504"),
+    ("x' = 1e-11*k + 30 - x", "W0507"),
+    ("x' = not x + k", "W0512"),
+    ("x' = if x then k else 0", "W0512"),
+    ("x' = if (x > 1) > 3 then k else 0", "W0512"),
+    ("x' = -k*x > 0", "W0512"),
+    ("x' = if y > 0 and x then k else 0", "W0512"),
+    ("conserve x\nx' = -k*x", "W0508"),
+    ("x' = -k*x\nparam r_ms = 3 [s]", "W0511"),
+];
+
+#[test]
+fn every_warning_is_given_and_switched_off_on_its_line() {
+    for (line, code) in LINES {
+        let text = format!("{HEAD}{line}\n");
+        assert_eq!(warnings(&text), [code], "{line}");
+        let allowed: Vec<String> = line.lines().map(|line| format!("{line}  # allow {code}\n")).collect();
+        let text = format!("{HEAD}{}", allowed.concat());
+        assert!(warnings(&text).is_empty(), "{text}");
+        let other: Vec<String> = line.lines().map(|line| format!("{line}  # allow W0999\n")).collect();
+        assert_eq!(warnings(&format!("{HEAD}{}", other.concat())), [code], "another code");
+    }
+}
+
+#[test]
+fn what_is_meant_is_left_alone() {
+    for line in [
+        "x' = x^(1/2)",
+        "x' = (x^1)/2",
+        "x' = x/2",
+        "x' = sin(30*pi/180) - x",
+        "x' = sin(2*pi*50*t) - x",
+        "x' = if x > 1 and x < 2 then 1 else 0",
+        "x' = (x > 1)*k",
+        "on = x > 1\nx' = if on then k else 0",
+        "param flag = 1\nx' = if flag then k else -x",
+        "x' = if (x > 1) == (y > 1) then k else 0",
+        "x' = if 1 < x < 3 then k else 0",
+        "x' = (x > 2)",
+        "param T_min = 5 [s], x_s = 2 [m], tau_ms = 2 [ms]\nx' = -x",
+        "param phi = 30 [deg]\nx' = sin(phi*pi/180) - x",
+    ] {
+        assert!(warnings(&format!("{HEAD}{line}\n")).is_empty(), "{line} {:?}", warnings(&format!("{HEAD}{line}\n")));
+    }
+    // a state that begins near zero says nothing of the size of its terms
+    let near = "param k = 2\nstate x = 1, y = 1e-40\ny' = x - k*y\nx' = y - x\n";
+    assert!(warnings(near).is_empty(), "{:?}", warnings(near));
+}
+
+#[test]
+fn angles_declared_in_degrees_are_told() {
+    assert_eq!(warnings("param phi = 30 [deg]\nstate x = 1\nx' = sin(phi) - x"), ["W0502"]);
+}

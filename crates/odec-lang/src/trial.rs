@@ -1,7 +1,7 @@
 //! The draft of a model at numbers: f, the mass matrix and chosen quantities, interpreted before any derivative is formed.
 
 use odec_ir::interpret::{Inputs, Interpreter, run_on};
-use odec_ir::nest::Bound;
+use odec_ir::nest::BoundProgram;
 use odec_ir::number::Number;
 use odec_ir::{Kernel, KernelRole, Layout, Pattern, Program, Role};
 
@@ -18,7 +18,7 @@ const MAX_PARAMETERS: usize = 200_000;
 pub(crate) struct Trial {
     program: Program,
     layout: Layout,
-    bound: Option<(Bound, Interpreter)>,
+    bound: Option<(BoundProgram, Interpreter)>,
     parameters: Vec<f64>,
     has_mass: bool,
 }
@@ -58,7 +58,7 @@ impl Trial {
         }
         let bound = match program.is_straight() {
             true => None,
-            false => Some((Bound::of(&program).ok()?, Interpreter::new(&program))),
+            false => Some((BoundProgram::of(&program).ok()?, Interpreter::new(&program))),
         };
         let parameters = given(&program, &layout);
         Some(Trial { program, layout, bound, parameters, has_mass })
@@ -70,7 +70,7 @@ impl Trial {
         let program = Program { kernels: rhs.into_iter().chain(others.cloned()).collect(), ..self.program.clone() };
         let bound = match program.is_straight() {
             true => None,
-            false => Some((Bound::of(&program).ok()?, Interpreter::new(&program))),
+            false => Some((BoundProgram::of(&program).ok()?, Interpreter::new(&program))),
         };
         Some(Trial {
             program,
@@ -195,9 +195,7 @@ fn solved<T: Number>(mut a: Vec<Vec<T>>, mut b: Vec<T>) -> Option<Vec<T>> {
 /// The parameter buffer with the values of the draft.
 fn given(program: &Program, layout: &Layout) -> Vec<f64> {
     let mut p = vec![0.0; layout.p_len()];
-    for (id, array) in
-        [Role::Parameter, Role::Size, Role::Table].into_iter().flat_map(|role| program.arrays_of(role))
-    {
+    for (id, array) in [Role::Parameter, Role::Size, Role::Table].into_iter().flat_map(|role| program.arrays_of(role)) {
         let slots = &mut p[layout.start(id)..][..layout.len(id)];
         if array.data.is_empty() {
             slots.fill(array.default);

@@ -78,7 +78,8 @@ fn what_leaks_is_shown_with_the_terms_that_remain() {
         change(lost),
         ("-m*I".to_string(), vec!["m*I: this takes out of it, and nothing puts it back".to_string()])
     );
-    let brusselator = "param a = 1, b = 3\nstate x = 1, y = 1\nx' = a + x^2*y - (b + 1)*x\ny' = b*x - x^2*y\nconserve x + y";
+    let brusselator =
+        "param a = 1, b = 3\nstate x = 1, y = 1\nx' = a + x^2*y - (b + 1)*x\ny' = b*x - x^2*y\nconserve x + y";
     assert_eq!(change(brusselator).0, "a - x");
     let damped = "param k = 2, c = 0.1\nstate x = 1, x' = 0.3\nx'' = -k*x - c*x'\nconserve (x'^2 + k*x^2)/2";
     let (derivative, places) = change(damped);

@@ -86,12 +86,7 @@ pub(super) struct Expander {
 impl Expander {
     /// The sum that a node of a graph of scalars is. `rate` gives y' of a state where the equations give it. `None` if it is
     /// too large, or holds what is no scalar.
-    pub fn expand(
-        &mut self,
-        graph: &Graph,
-        root: NodeId,
-        rate: &dyn Fn(ArrayId) -> Option<Sum>,
-    ) -> Option<Sum> {
+    pub fn expand(&mut self, graph: &Graph, root: NodeId, rate: &dyn Fn(ArrayId) -> Option<Sum>) -> Option<Sum> {
         let mut known: Vec<Option<Sum>> = vec![None; graph.len()];
         for (id, node) in graph.live([root]) {
             let sum = match node {
@@ -196,7 +191,9 @@ impl Expander {
         // a single factor is its own base
         let mut products = base.products.iter();
         let factor = match (products.next(), products.next()) {
-            (Some((product, &(1.0, _))), None) if matches!(product[..], [(_, e)] if e == 1f64.to_bits()) => product[0].0,
+            (Some((product, &(1.0, _))), None) if matches!(product[..], [(_, e)] if e == 1f64.to_bits()) => {
+                product[0].0
+            }
             _ => {
                 let number = self.sum(base);
                 self.factor(Factor::Sum(number))

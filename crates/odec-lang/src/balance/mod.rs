@@ -160,9 +160,9 @@ fn conserved_only(kernel: &Kernel, draft: &Draft) -> Kernel {
 /// Whether a conserved quantity depends on derivatives that a mass matrix gives: then its own needs the next ones.
 fn reads_rates(draft: &Draft) -> bool {
     let outputs = draft.kernels.iter().filter(|kernel| kernel.role == KernelRole::Outputs);
-    outputs.map(|kernel| conserved_only(kernel, draft)).any(|kernel| {
-        kernel.live().any(|(_, node)| matches!(node, Node::Direction(_)))
-    })
+    outputs
+        .map(|kernel| conserved_only(kernel, draft))
+        .any(|kernel| kernel.live().any(|(_, node)| matches!(node, Node::Direction(_))))
 }
 
 /// The derivatives as sums of products, of a model without index sets.
@@ -200,7 +200,9 @@ impl Symbols {
         for kernel in draft.kernels.iter().filter(|kernel| kernel.role == KernelRole::Rhs) {
             for store in &kernel.stores {
                 let Target::Set(element) = store.target else { continue };
-                let Some(array) = element.scalar().filter(|array| wanted.binary_search(array).is_ok()) else { continue };
+                let Some(array) = element.scalar().filter(|array| wanted.binary_search(array).is_ok()) else {
+                    continue;
+                };
                 if let Some(sum) = symbols.expander.expand(&kernel.graph, store.node, &|_| None) {
                     symbols.rates.push((array, sum));
                 }

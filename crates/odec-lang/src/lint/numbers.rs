@@ -28,7 +28,8 @@ const ENDINGS: [&[&str]; 5] = [
     &["Hz", "kHz", "MHz"],
 ];
 /// Units that are declared for the same quantities, beside [`ENDINGS`].
-const DECLARED: [&[&str]; 5] = [&["s", "min", "h", "hour", "day", "d", "yr", "year"], &["m"], &["g"], &["degree", "degrees", "°"], &[]];
+const DECLARED: [&[&str]; 5] =
+    [&["s", "min", "h", "hour", "day", "d", "yr", "year"], &["m"], &["g"], &["degree", "degrees", "°"], &[]];
 
 pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     let degrees_declared = declared(page, found);
@@ -81,7 +82,8 @@ fn of_degrees(page: &Page<'_>, name: &str, argument: ExprId, declared: &HashMap<
     let span = declared.get(reference.name.name.as_str())?;
     let text = page.text(argument);
     let headline = format!("`{name}({text})` takes its argument in radians");
-    let report = warning("W0502", headline, page.expr(argument).span, "this is in degrees").label(*span, "declared here");
+    let report =
+        warning("W0502", headline, page.expr(argument).span, "this is in degrees").label(*span, "declared here");
     Some(report.help(format!("write `{name}({text}*pi/180)`")))
 }
 

@@ -47,7 +47,11 @@ impl Start<'_> {
                 Node::Constant(bits) => f64::from_bits(*bits),
                 Node::Time => self.t,
                 Node::Read(element) => element.scalar().map_or(f64::NAN, |array| {
-                    let of = if is_state(&self.draft.arrays[array.0 as usize]) { &self.y[..] } else { self.trial.parameters() };
+                    let of = if is_state(&self.draft.arrays[array.0 as usize]) {
+                        &self.y[..]
+                    } else {
+                        self.trial.parameters()
+                    };
                     of.get(layout.start(array)).copied().unwrap_or(f64::NAN)
                 }),
                 Node::Call(op, _) => {

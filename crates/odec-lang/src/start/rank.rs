@@ -121,7 +121,8 @@ fn mass(start: &Start<'_>) -> Option<Diagnostic> {
 fn dependent(matrix: &[Vec<f64>]) -> Option<Vec<f64>> {
     let n = matrix.len();
     let sizes: Vec<f64> = matrix.iter().map(|row| row.iter().fold(0.0f64, |size, x| size.max(x.abs()))).collect();
-    let normal = |(row, size): (&Vec<f64>, &f64)| row.iter().map(|x| if *size > 0.0 { x / size } else { 0.0 }).collect();
+    let normal =
+        |(row, size): (&Vec<f64>, &f64)| row.iter().map(|x| if *size > 0.0 { x / size } else { 0.0 }).collect();
     let mut a: Vec<Vec<f64>> = matrix.iter().zip(&sizes).map(normal).collect();
     let mut combinations: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| f64::from(i == j)).collect()).collect();
     let mut columns: Vec<usize> = (0..n).collect();

@@ -170,11 +170,13 @@ fn place(start: &Start<'_>, column: usize) -> Option<Span> {
                 _ => at == 0.0,
             };
             let live = kernel.graph.live([id]);
-            let reads = |node: Node| matches!(node, Node::Read(element) if {
-                let array = kernel.array(element);
-                (layout.start(array)..layout.start(array) + layout.len(array)).contains(&column)
-                    && super::is_state(&start.draft.arrays[array.0 as usize])
-            });
+            let reads = |node: Node| {
+                matches!(node, Node::Read(element) if {
+                    let array = kernel.array(element);
+                    (layout.start(array)..layout.start(array) + layout.len(array)).contains(&column)
+                        && super::is_state(&start.draft.arrays[array.0 as usize])
+                })
+            };
             if (edge || at.is_nan()) && live.into_iter().any(|(_, node)| reads(node)) {
                 return kernel.graph.spans(id).first().copied();
             }

@@ -44,13 +44,17 @@ pub(super) fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .label(scene.span(here), "a name belongs here")
                 .help(example),
         ),
-        TokenKind::Number | TokenKind::Name | TokenKind::Text if !equals && before.is_some_and(|before| before.ends_value()) => Some(
-            scene
-                .error("E0129", "`=` is missing")
-                .label(scene.span(here), "before the value")
-                .help(example)
-                .fix(before.map(|before| scene.behind(before)).unwrap_or_default(), " ="),
-        ),
+        TokenKind::Number | TokenKind::Name | TokenKind::Text
+            if !equals && before.is_some_and(|before| before.ends_value()) =>
+        {
+            Some(
+                scene
+                    .error("E0129", "`=` is missing")
+                    .label(scene.span(here), "before the value")
+                    .help(example)
+                    .fix(before.map(|before| scene.behind(before)).unwrap_or_default(), " ="),
+            )
+        }
         _ => None,
     }
 }

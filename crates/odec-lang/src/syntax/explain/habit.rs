@@ -3,7 +3,7 @@
 
 use odec_ir::Span;
 
-use super::{Scene, token::TokenKind, token::Token};
+use super::{Scene, token::Token, token::TokenKind};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::grammar::Rule;
 
@@ -140,12 +140,14 @@ fn spoken_range(scene: &Scene<'_>) -> Option<Diagnostic> {
     let ranges = matches!(scene.rule, Rule::entry_line | Rule::index_line | Rule::declaration_line);
     let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == TokenKind::Equals);
     let word = matches!(scene.text(here), "to" | "until" | ":" | "...") && equals;
-    (ranges && word && before.kind == TokenKind::Number && after.begins_value() && scene.brackets.is_empty()).then(|| {
-        scene
-            .error("E0118", "a range is written with two dots")
-            .label(scene.span(here), "write `..`")
-            .fix(scene.span(here), "..")
-    })
+    (ranges && word && before.kind == TokenKind::Number && after.begins_value() && scene.brackets.is_empty()).then(
+        || {
+            scene
+                .error("E0118", "a range is written with two dots")
+                .label(scene.span(here), "write `..`")
+                .fix(scene.span(here), "..")
+        },
+    )
 }
 
 fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
@@ -174,7 +176,11 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
         );
     }
     // state S = 1, state I = 2
-    if before.kind == TokenKind::Name && scene.text(before) == word && here.kind == TokenKind::Name && scene.at == start + 2 {
+    if before.kind == TokenKind::Name
+        && scene.text(before) == word
+        && here.kind == TokenKind::Name
+        && scene.at == start + 2
+    {
         return Some(
             scene
                 .error("E0130", format!("`{word}` stands here twice"))

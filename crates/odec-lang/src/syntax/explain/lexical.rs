@@ -1,6 +1,6 @@
 //! Characters, numbers and signs that the language does not have.
 
-use super::{Scene, token::TokenKind, token::Token};
+use super::{Scene, token::Token, token::TokenKind};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::grammar::Rule;
 

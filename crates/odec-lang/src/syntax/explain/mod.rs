@@ -17,7 +17,7 @@ use pest::error::{Error, InputLocation};
 
 use super::grammar::Rule;
 use crate::diagnostic::Diagnostic;
-use token::{TokenKind, Token};
+use token::{Token, TokenKind};
 
 /// One diagnostic for a line that `rule` rejected; `base` is where the line stands in the file.
 pub fn explain(line: &str, base: usize, rule: Rule, error: &Error<Rule>) -> Diagnostic {

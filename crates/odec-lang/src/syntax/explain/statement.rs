@@ -2,7 +2,7 @@
 
 use odec_ir::Span;
 
-use super::{Scene, block, token::TokenKind, token::Token};
+use super::{Scene, block, token::Token, token::TokenKind};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::grammar::Rule;
 
@@ -271,12 +271,14 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
         return None;
     }
     match here.kind {
-        TokenKind::Number | TokenKind::Text if !seen && before.ends_value() && before.kind != TokenKind::Number => Some(
-            scene
-                .error("E0129", "`=` is missing")
-                .label(scene.span(here), scene.between(before))
-                .fix(scene.behind(before), " ="),
-        ),
+        TokenKind::Number | TokenKind::Text if !seen && before.ends_value() && before.kind != TokenKind::Number => {
+            Some(
+                scene
+                    .error("E0129", "`=` is missing")
+                    .label(scene.span(here), scene.between(before))
+                    .fix(scene.behind(before), " ="),
+            )
+        }
         TokenKind::Name if before.ends_value() && !scene.wants("`then`") && !scene.wants("`else`") => {
             let next = scene.after();
             if next.is_none_or(|next| matches!(next.kind, TokenKind::Equals | TokenKind::Comma | TokenKind::Prime)) {

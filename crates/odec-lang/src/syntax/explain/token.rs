@@ -59,13 +59,22 @@ impl Token {
     pub fn ends_value(&self) -> bool {
         matches!(
             self.kind,
-            TokenKind::Number | TokenKind::Malformed | TokenKind::Name | TokenKind::Text | TokenKind::Prime | TokenKind::Close | TokenKind::Raised
+            TokenKind::Number
+                | TokenKind::Malformed
+                | TokenKind::Name
+                | TokenKind::Text
+                | TokenKind::Prime
+                | TokenKind::Close
+                | TokenKind::Raised
         )
     }
 
     /// Whether a value can begin with it.
     pub fn begins_value(&self) -> bool {
-        matches!(self.kind, TokenKind::Number | TokenKind::Malformed | TokenKind::Name | TokenKind::Text | TokenKind::Open)
+        matches!(
+            self.kind,
+            TokenKind::Number | TokenKind::Malformed | TokenKind::Name | TokenKind::Text | TokenKind::Open
+        )
     }
 }
 

@@ -2,7 +2,7 @@
 
 use odec_ir::Span;
 
-use super::{Scene, token::TokenKind, token::Token};
+use super::{Scene, token::Token, token::TokenKind};
 use crate::diagnostic::Diagnostic;
 use crate::suggest;
 use crate::syntax::grammar::Rule;
@@ -149,7 +149,11 @@ fn misspelt(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic>
     }
     // `fi a then`
     let word = scene.text(before);
-    if before.kind == TokenKind::Name && !scene.earlier("if") && scene.later("then") && suggest::near(word, "if").is_some() {
+    if before.kind == TokenKind::Name
+        && !scene.earlier("if")
+        && scene.later("then")
+        && suggest::near(word, "if").is_some()
+    {
         return Some(
             scene
                 .error("E0117", format!("`{word}` is not known here"))
@@ -209,7 +213,8 @@ fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnosti
 fn in_call(scene: &Scene<'_>) -> bool {
     let Some(&at) = scene.brackets.last() else { return false };
     let name = at.checked_sub(1).and_then(|at| scene.tokens.get(at));
-    name.zip(scene.tokens.get(at)).is_some_and(|(name, open)| name.kind == TokenKind::Name && scene.touching(*name, *open))
+    name.zip(scene.tokens.get(at))
+        .is_some_and(|(name, open)| name.kind == TokenKind::Name && scene.touching(*name, *open))
 }
 
 /// `sin (x)`
@@ -318,7 +323,12 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
                 .label(scene.span(here), "a name belongs directly before it")
                 .help("a text stands between double quotes: \"...\""),
         ),
-        TokenKind::Comma | TokenKind::Operator | TokenKind::Range | TokenKind::Equals | TokenKind::Colon | TokenKind::Compare
+        TokenKind::Comma
+        | TokenKind::Operator
+        | TokenKind::Range
+        | TokenKind::Equals
+        | TokenKind::Colon
+        | TokenKind::Compare
             if before.is_some_and(|before| scene.text(before) == text) =>
         {
             let before = before?;
@@ -358,11 +368,12 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
                 None => diagnostic.label(scene.span(here), "nothing stands before it"),
             })
         }
-        TokenKind::Number | TokenKind::Text | TokenKind::Open if name_wanted => Some(
-            scene
-                .error("E0118", "a name was expected")
-                .label(scene.span(here), if here.kind == TokenKind::Number { "a number is none" } else { "this is none" }),
-        ),
+        TokenKind::Number | TokenKind::Text | TokenKind::Open if name_wanted => {
+            Some(scene.error("E0118", "a name was expected").label(
+                scene.span(here),
+                if here.kind == TokenKind::Number { "a number is none" } else { "this is none" },
+            ))
+        }
         _ => None,
     }
 }

@@ -137,7 +137,9 @@ fn comprehension(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found>
     let open = line.stretch_start(at).checked_sub(1)?;
     let close = line.close(open)?;
     let index = line.text(at + 1);
-    if line.kind(open) != Some(TokenKind::Open) || !matches!(line.text(at + 2), "in" | "=" | "∈") || !line.is_name(at + 1)
+    if line.kind(open) != Some(TokenKind::Open)
+        || !matches!(line.text(at + 2), "in" | "=" | "∈")
+        || !line.is_name(at + 1)
     {
         return None;
     }
@@ -263,7 +265,8 @@ fn group(line: &Line<'_>, at: usize) -> Option<Found> {
     }
     let close = line.close(at)?;
     let single = line.arguments(at).is_some_and(|arguments| arguments.len() == 1);
-    let operator = line.kind(close + 1) == Some(TokenKind::Operator) || matches!(line.kind(before), Some(TokenKind::Operator));
+    let operator =
+        line.kind(close + 1) == Some(TokenKind::Operator) || matches!(line.kind(before), Some(TokenKind::Operator));
     (single && operator).then(|| {
         let better = format!("({})", line.slice(at + 1, close));
         Found::new("E0136", "an expression is grouped by round brackets", line.span(at, close))

@@ -216,8 +216,9 @@ fn rewritten(text: &str) -> String {
 fn piecewise(line: &Line<'_>, arguments: &[std::ops::Range<usize>], text: &[&str]) -> Option<String> {
     let condition = |k: usize| {
         arguments.get(k).is_some_and(|r| {
-            r.clone()
-                .any(|at| line.kind(at) == Some(TokenKind::Compare) || matches!(line.text(at), "gt" | "lt" | "geq" | "leq"))
+            r.clone().any(|at| {
+                line.kind(at) == Some(TokenKind::Compare) || matches!(line.text(at), "gt" | "lt" | "geq" | "leq")
+            })
         })
     };
     // Piecewise[{{value, condition}}, other]

@@ -304,7 +304,8 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
                 Found::new("E0119", headline, span).label(format!("write `[{unit}]`")).mend(format!("[{unit}]")),
             );
         }
-        let word = matches!(line.kind(at + 1), Some(TokenKind::Number | TokenKind::Name)) && at + 2 == line.tokens.len();
+        let word =
+            matches!(line.kind(at + 1), Some(TokenKind::Number | TokenKind::Name)) && at + 2 == line.tokens.len();
         return word.then(|| {
             Found::new("E0119", "an equation ends without a unit", span)
                 .label("not needed")

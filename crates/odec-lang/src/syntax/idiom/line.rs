@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use odec_ir::Span;
 
-use crate::syntax::explain::token::{TokenKind, Token, tokens};
+use crate::syntax::explain::token::{Token, TokenKind, tokens};
 
 /// Most physical lines that are taken together as one: a bracket left open does not swallow the file.
 const MAX_JOINED: usize = 40;

@@ -91,7 +91,11 @@ fn needless(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     if word == "from" && line.is_name(1) && (2..end).any(|k| line.text(k) == "import") {
         return Some(drop(line, "nothing is imported: functions are built in".to_string(), "not needed"));
     }
-    let follows = next == Some(TokenKind::Name) || next == Some(TokenKind::Number) || next == Some(TokenKind::Text) || called || alone;
+    let follows = next == Some(TokenKind::Name)
+        || next == Some(TokenKind::Number)
+        || next == Some(TokenKind::Text)
+        || called
+        || alone;
     if NEEDLESS.contains(&word) && follows && line.find(0, "=").is_none() {
         if word == "end" && alone {
             return None;

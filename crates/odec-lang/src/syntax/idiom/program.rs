@@ -164,7 +164,9 @@ fn read_branches<'a>(line: &Line<'a>, branches: &mut Vec<Branch<'a>>) {
             "if" if k > 0 && line.text(k - 1).eq_ignore_ascii_case("end") => k += 1,
             "if" | "elif" | "elseif" | "elsif" => {
                 let stop = (k + 1..end)
-                    .find(|&j| matches!(line.text(j), "then" | "THEN" | ":" | "{") && line.kind(j) != Some(TokenKind::Text))
+                    .find(|&j| {
+                        matches!(line.text(j), "then" | "THEN" | ":" | "{") && line.kind(j) != Some(TokenKind::Text)
+                    })
                     .or_else(|| inline_statement(line, k + 1));
                 let to = stop.unwrap_or(end);
                 let condition = bare(line.slice(k + 1, to)).to_string();

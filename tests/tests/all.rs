@@ -17,3 +17,4 @@ mod mutation;
 mod sizes;
 mod smoke;
 mod tidy;
+mod warnings;

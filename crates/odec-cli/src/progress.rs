@@ -73,6 +73,14 @@ impl Progress {
         if fraction.is_finite() { fraction.clamp(0.0, 1.0) } else { 0.0 }
     }
 
+    /// Does something that writes on standard error, without the bar in between.
+    pub fn suspend(&self, write: impl FnOnce()) {
+        match &self.bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
+
     /// Takes the bar away.
     pub fn finish(&mut self) {
         if let Some(bar) = self.bar.take() {

@@ -56,6 +56,7 @@ pub mod interpolant;
 pub mod linear;
 pub mod method;
 pub mod newton;
+pub mod observer;
 mod pace;
 pub mod pattern;
 pub mod problem;
@@ -69,6 +70,7 @@ mod wide;
 
 pub use accelerated::Accelerated;
 pub use method::Method;
+pub use observer::StepEnd;
 pub use problem::{
     Between, Cause, Failure, Options, Outcome, Problem, Refusal, Samples, Sink, SolveError, Stats, Stop,
 };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::linear::{Eliminator, Linear, LinearReport, Misfit};
 use crate::method::auto::Course;
+use crate::observer::StepEnd;
 
 /// An initial value problem on `[t0, t_end]` (`t_end < t0` integrates backwards).
 #[derive(Clone, Debug)]
@@ -92,6 +93,10 @@ pub trait Sink {
     /// After each accepted step, for progress and interrupts; `Break` stops the run.
     fn step(&mut self, _t: f64) -> ControlFlow<()> {
         ControlFlow::Continue(())
+    }
+    /// The same for who looks at states and steps; this is what the loop calls.
+    fn step_end(&mut self, end: &mut StepEnd<'_>) -> ControlFlow<()> {
+        self.step(end.t)
     }
 }
 

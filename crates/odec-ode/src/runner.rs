@@ -76,7 +76,7 @@ pub struct Ahead {
 /// # Ok::<(), odec_ode::Refusal>(())
 /// ```
 pub struct Runner {
-    method: &'static Method,
+    pub(crate) method: &'static Method,
     options: Options,
     tolerances: Tolerances,
     pub(crate) integrator: Box<dyn Integrator>,

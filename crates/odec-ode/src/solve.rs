@@ -7,6 +7,7 @@ use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
 use crate::integrator::Integrator;
 use crate::method::Method;
+use crate::observer::StepEnd;
 use crate::problem::{Cause, Options, Outcome, Problem, Samples, Sink, SolveError, Stop};
 use crate::rows::Rows;
 use crate::runner::{Ahead, Reached, Runner};
@@ -76,9 +77,10 @@ impl Runner {
         let mut reached = if problem.t_end == problem.t0 { Reached::End } else { Reached::Step };
         while reached != Reached::End {
             reached = self.step(eval, Ahead { stop: None, sample: sampler.next() })?;
-            let Runner { integrator, between, .. } = &mut *self;
-            let integrator = integrator.as_ref();
-            if sampler.after_step(eval, integrator, between, sink).is_break() || sink.step(integrator.time()).is_break()
+            let Runner { integrator, between, method, .. } = &mut *self;
+            let integrator = integrator.as_mut();
+            if sampler.after_step(eval, integrator, between, sink).is_break()
+                || sink.step_end(&mut StepEnd::new(integrator, method)).is_break()
             {
                 return Ok(Stop::Interrupted);
             }

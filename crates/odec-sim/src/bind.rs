@@ -76,6 +76,8 @@ pub struct Bound {
     pub samples: Samples,
     /// First distance of logarithmic samples from the start.
     pub logarithmic: Option<f64>,
+    /// Which of the rows are there to show the whole course of the run.
+    pub spread: Spread,
     /// The method and why.
     pub choice: Choice,
     /// The states, by name and by place in y.
@@ -94,6 +96,19 @@ pub struct Bound {
     pub asked: Asked,
 }
 
+/// Whether rows are there to show the whole course of a run: a list of times, each step or the end alone are what
+/// somebody asked for, and pictures and promises have rows of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spread {
+    /// So many even times after the start.
+    Even(u64),
+    /// Times that are even in their logarithm.
+    Logarithmic,
+    /// Others.
+    #[default]
+    Other,
+}
+
 /// Places of the run block, where the caller did not choose otherwise.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked {
@@ -105,6 +120,8 @@ pub struct Asked {
     pub rtol: Option<Span>,
     /// `atol`
     pub atol: Option<Span>,
+    /// `samples`
+    pub samples: Option<Span>,
 }
 
 impl Plan {
@@ -173,12 +190,18 @@ impl Plan {
             _ => asked()?,
         };
         let options = self.options(states, scales)?;
+        self.countable(&options, t_end - t0)?;
         let choice = self.method(states.len(), &options, moving_mass)?;
         let logarithmic = match rule {
             SampleRule::Log { first, .. } => Some(first),
             _ => None,
         };
-        Ok(Frame { t0, t_end, samples, logarithmic, options, choice })
+        let spread = match (self.purpose, &rule) {
+            (Purpose::Rows, SampleRule::Count(n)) => Spread::Even(*n),
+            (Purpose::Rows, SampleRule::Log { .. }) => Spread::Logarithmic,
+            _ => Spread::Other,
+        };
+        Ok(Frame { t0, t_end, samples, logarithmic, spread, options, choice })
     }
 
     /// The size of each parameter that derivatives are taken by; 1 for one that is 0, and for a start value.
@@ -197,7 +220,7 @@ impl Plan {
         let clock = bound.options.clock;
         bound.options = Options { eliminator: Some(bound.machine.eliminator()), clock, ..frame.options };
         (bound.problem.t0, bound.problem.t_end) = (frame.t0, frame.t_end);
-        (bound.samples, bound.choice) = (frame.samples, frame.choice);
+        (bound.samples, bound.spread, bound.choice) = (frame.samples, frame.spread, frame.choice);
         bound.values = self.values;
         Ok(())
     }
@@ -323,6 +346,29 @@ impl Plan {
         })
     }
 
+    /// Refuses more constant steps than are permitted, before the first of them is made.
+    fn countable(&self, options: &Options, span: f64) -> Result<(), Diagnostic> {
+        let Some(h) = options.step.filter(|h| options.fixed && *h > 0.0) else { return Ok(()) };
+        let asked = options.max_steps < MAX_STEPS;
+        let most = options.max_steps.min(MAX_STEPS);
+        let count = (span.abs() / h * (1.0 - 1e-9)).ceil();
+        if !(count > most as f64) {
+            return Ok(());
+        }
+        let number = crate::blame::number;
+        let headline = format!(
+            "{} steps of {} are more than the {most} that {}",
+            number(count),
+            number(h),
+            if asked { "`max_steps` permits" } else { "one run can make" }
+        );
+        let place = self.settings.step.as_ref().filter(|_| self.choices.step.is_none()).map(|s| s.span);
+        let least = crate::monitor::report::above(span.abs() / most as f64);
+        let more = if asked && count <= MAX_STEPS as f64 { format!(", or `max_steps = {count}`") } else { String::new() };
+        let help = format!("take steps of at least {least}{more}, or leave out `step`, so that the error decides");
+        Err(error(&codes::E0607, headline, place.map(|s| (s, format!("the run is {} long", number(span.abs())))), Some(help)))
+    }
+
     /// Absolute tolerances that the caller chose for single states.
     fn chosen_tolerances(&self, states: &Quantities, list: &mut [f64]) -> Result<(), Diagnostic> {
         for (name, value) in &self.choices.atol_for {
@@ -430,6 +476,7 @@ pub(crate) struct Frame {
     pub t_end: f64,
     pub samples: Samples,
     pub logarithmic: Option<f64>,
+    pub spread: Spread,
     pub options: Options,
     pub choice: Choice,
 }
@@ -443,6 +490,7 @@ impl Bound {
             options: self.options.clone(),
             samples: self.samples.clone(),
             logarithmic: self.logarithmic,
+            spread: self.spread,
             choice: self.choice,
             states: self.states.clone(),
             values: self.values.clone(),
@@ -459,7 +507,7 @@ impl Ready {
     /// Finds positions and patterns at the extents of the model, and the state at the start.
     pub fn bind(self, model: &Model, source: &Source) -> Result<Bound, Vec<Diagnostic>> {
         let Ready { plan, frame, states, columns, code } = self;
-        let Frame { t0, t_end, samples, logarithmic, mut options, choice } = frame;
+        let Frame { t0, t_end, samples, logarithmic, spread, mut options, choice } = frame;
         let program = code.program().clone();
         let needs = choice.needs.jacobian;
         let mut machine =
@@ -478,6 +526,7 @@ impl Ready {
             step: s.step.map(|e| e.span).filter(|_| c.step.is_none()),
             rtol: s.rtol.map(|e| e.span).filter(|_| c.rtol.is_none()),
             atol: s.atol.map(|e| e.span).filter(|_| c.atol.is_none()),
+            samples: s.samples.as_ref().map(|e| e.span).filter(|_| c.samples.is_none()),
         };
         let budget = plan.choices.max_memory;
         let bound = Bound {
@@ -486,6 +535,7 @@ impl Ready {
             options,
             samples,
             logarithmic,
+            spread,
             choice,
             states,
             values: plan.values,

@@ -19,6 +19,7 @@ pub mod elimination;
 pub mod field;
 pub mod machine;
 pub mod memory;
+pub mod monitor;
 pub mod outline;
 pub mod points;
 pub mod portrait;

@@ -2,12 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use odec_ode::Runner;
 use odec_ode::evaluator::Evaluator;
 use odec_ode::linear::Rates;
-use odec_ode::problem::{Outcome, Refusal, Sink, SolveError};
+use odec_ode::problem::{Outcome, Refusal, Sink, SolveError, Stop};
+use odec_ode::{Runner, StepEnd};
 
 use crate::bind::Bound;
+use crate::monitor::{Findings, Monitor};
 
 /// Receives rows of columns.
 pub trait Recorder {
@@ -17,6 +18,8 @@ pub trait Recorder {
     fn step(&mut self, _t: f64) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
+    /// Something was found that is worth a word before the run ends; the last time is told when it ends.
+    fn alarm(&mut self, _findings: &Findings) {}
 }
 
 /// How far a conserved quantity moved from its start.
@@ -46,6 +49,8 @@ pub struct Seen {
     pub not_finite: Option<(usize, f64, Vec<f64>, f64)>,
     /// Values of the expected quantities, in the order of [`Bound::expectations`]; NaN where the run did not reach.
     pub found: Vec<f64>,
+    /// What the steps showed.
+    pub findings: Findings,
 }
 
 /// Runs. What was seen is valid however the run ends.
@@ -61,7 +66,7 @@ pub fn solve_again(
     recorder: &mut dyn Recorder,
 ) -> (Result<Outcome, SolveError>, Seen) {
     let layout = bound.machine.layout();
-    let seen = Seen { drifts: vec![], not_finite: None, found: vec![f64::NAN; bound.expectations.len()] };
+    let seen = Seen { found: vec![f64::NAN; bound.expectations.len()], ..Seen::default() };
     let rates = match Derivatives::of(bound) {
         Ok(rates) => rates,
         Err(refusal) => return (Err(SolveError::Refused(refusal)), seen),
@@ -74,6 +79,7 @@ pub fn solve_again(
         row: vec![0.0; bound.columns.len()],
         seen,
         first: true,
+        monitor: Monitor::new(bound),
     };
     let runner = match runner {
         Some(runner) => runner,
@@ -83,7 +89,10 @@ pub fn solve_again(
         },
     };
     let result = runner.run(&bound.machine, &bound.problem, &bound.samples, &mut sampler);
-    (result, sampler.seen)
+    let Sampler { monitor, mut seen, .. } = sampler;
+    let end = result.as_ref().ok().filter(|outcome| outcome.stop == Stop::End);
+    seen.findings = monitor.finish(end.map(|outcome| outcome.y.as_slice()));
+    (result, seen)
 }
 
 /// y' for outputs that hold derivatives which coupled equations give: M(t, y)^-1 f(t, y).
@@ -138,6 +147,7 @@ struct Sampler<'a> {
     row: Vec<f64>,
     seen: Seen,
     first: bool,
+    monitor: Monitor,
 }
 
 impl Sampler<'_> {
@@ -178,11 +188,15 @@ impl Sink for Sampler<'_> {
             self.bound.machine.outputs(t, y, self.rates.at(t, y), &mut self.outputs);
             self.watch(t, y);
         }
+        self.monitor.row(y);
         self.bound.columns.fill(t, y, &self.outputs, &mut self.row);
         self.recorder.row(&self.row)
     }
 
-    fn step(&mut self, t: f64) -> ControlFlow<()> {
-        self.recorder.step(t)
+    fn step_end(&mut self, end: &mut StepEnd<'_>) -> ControlFlow<()> {
+        if self.monitor.step(end) {
+            self.recorder.alarm(self.monitor.findings());
+        }
+        self.recorder.step(end.t)
     }
 }

@@ -137,11 +137,9 @@ pub fn at(system: &dyn System, t: f64, y: &[f64]) -> Option<Spectrum> {
     Some(Spectrum { t, y: y.to_vec(), values })
 }
 
-/// How much each unknown takes part in the motion of an eigenvalue, the largest 1: |left eigenvector| times |right|, which no
-/// choice of units changes. Empty where it cannot be told.
-pub fn participation(system: &dyn System, spectrum: &Spectrum, lambda: C) -> Vec<f64> {
-    let Some(pencil) = Pencil::at(system, spectrum.t, &spectrum.y) else { return vec![] };
-    let n = spectrum.y.len();
+/// Right and left eigenvectors of an eigenvalue, by inverse iteration; `None` where they cannot be told.
+fn vectors(pencil: &Pencil, lambda: C) -> Option<[DVector<C>; 2]> {
+    let n = pencil.jacobian.nrows();
     // next to the eigenvalue, so that one solve gives the eigenvector to almost all digits
     let matrix = pencil.shifted(lambda * C::new(1.0 + 1e-10, 3e-11));
     let start = DVector::from_fn(n, |i, _| C::new(1.0, 0.1 + i as f64 / n as f64));
@@ -155,10 +153,46 @@ pub fn participation(system: &dyn System, spectrum: &Spectrum, lambda: C) -> Vec
         }
         Some(v)
     };
-    let (Some(right), Some(left)) = (vector(matrix.clone()), vector(matrix.transpose())) else { return vec![] };
+    Some([vector(matrix.clone())?, vector(matrix.transpose())?])
+}
+
+/// How much each unknown takes part in the motion of an eigenvalue, the largest 1: |left eigenvector| times |right|, which no
+/// choice of units changes. Empty where it cannot be told.
+pub fn participation(system: &dyn System, spectrum: &Spectrum, lambda: C) -> Vec<f64> {
+    let Some(pencil) = Pencil::at(system, spectrum.t, &spectrum.y) else { return vec![] };
+    let Some([right, left]) = vectors(&pencil, lambda) else { return vec![] };
     let products: Vec<f64> = right.iter().zip(&left).map(|(a, b)| a.norm() * b.norm()).collect();
     let largest = products.iter().fold(0.0f64, |m, v| m.max(*v));
     if largest > 0.0 && largest.is_finite() { products.iter().map(|v| v / largest).collect() } else { vec![] }
+}
+
+/// The entries of df/dy, as rows and columns, that make most of an eigenvalue: of w_i J_ij v_j / (w^T M v), which add up
+/// to it, those that go farthest in its direction, the first one farthest. w and v are the left and right eigenvectors, so
+/// that no choice of units matters. The rows of positions, which only repeat velocities, are left out.
+pub fn dominant_entries(system: &dyn System, spectrum: &Spectrum, lambda: C) -> Vec<(usize, usize)> {
+    /// Parts that are this much of the largest are as large: the entries of a cycle have equal parts.
+    const EQUAL: f64 = 0.95;
+    let Some(pencil) = Pencil::at(system, spectrum.t, &spectrum.y) else { return vec![] };
+    let Some([right, left]) = vectors(&pencil, lambda) else { return vec![] };
+    let moved = match &pencil.mass {
+        None => right.clone(),
+        Some(mass) => mass.map(C::from) * &right,
+    };
+    let norm: C = left.iter().zip(&moved).map(|(w, v)| w * v).sum();
+    let mut parts = vec![];
+    for i in system.shape().second..spectrum.y.len() {
+        for j in 0..spectrum.y.len() {
+            let entry = pencil.jacobian[(i, j)];
+            let part = ((left[i] * entry * right[j] / norm) * lambda.conj()).re;
+            if entry != 0.0 && part.is_finite() {
+                parts.push((part, (i, j)));
+            }
+        }
+    }
+    let most = parts.iter().fold(0.0f64, |most, (part, _)| most.max(*part));
+    parts.retain(|(part, _)| *part > 0.0 && *part >= EQUAL * most);
+    parts.sort_by(|a, b| b.0.total_cmp(&a.0));
+    parts.into_iter().map(|(_, place)| place).collect()
 }
 
 /// The step that linear stability permits along a run.
@@ -295,6 +329,21 @@ mod tests {
             assert!(v.re.abs() < 1e-12 && (v.im.abs() - 2.0).abs() < 1e-12, "{v}");
         }
         assert_eq!(rates(&system, 0.0, &[1.0, 0.0]), Some(vec![0.0, -4.0]));
+    }
+
+    #[test]
+    fn the_entries_that_make_an_eigenvalue_are_found_whatever_the_units() {
+        let system = Dense::new(&[-1e3, 0.0, 1e9, -1.0], None);
+        let spectrum = at(&system, 0.0, &[1.0, 1.0]).expect("finite");
+        assert_eq!(dominant_entries(&system, &spectrum, C::from(-1e3)), [(0, 0)]);
+        assert_eq!(dominant_entries(&system, &spectrum, C::from(-1.0)), [(1, 1)]);
+        // x' = 2 y, y' = 2 x - 0.1 y grows by the products, not by the damping
+        let system = Dense::new(&[0.0, 2.0, 2.0, -0.1], None);
+        let spectrum = at(&system, 0.0, &[1.0, 1.0]).expect("finite");
+        let largest = spectrum.values.iter().copied().max_by(|a, b| a.re.total_cmp(&b.re)).expect("two of them");
+        let mut entries = dominant_entries(&system, &spectrum, largest);
+        entries.sort_unstable();
+        assert_eq!(entries, [(0, 1), (1, 0)]);
     }
 
     #[test]

@@ -74,6 +74,8 @@ pub struct Done {
     pub seconds: f64,
     /// What went wrong.
     pub trouble: Option<Trouble>,
+    /// What deserves a word of a run that came to its end.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// Receives runs.
@@ -378,6 +380,7 @@ impl Worker<'_> {
         let begun = (self.job.clock)();
         let mut failed_at = None;
         let mut stats = Stats::default();
+        let mut warnings = vec![];
         let varied = self.job.vary(bound, self.places, point, self.dependent);
         if self.dependent {
             *runner = None;
@@ -389,10 +392,12 @@ impl Worker<'_> {
             }
             Ok(()) => {
                 let mut keep = Keep { values, stop: self.job.stop, shared: self.shared };
-                match sample::solve_again(bound, runner, &mut keep).0 {
+                let (result, seen) = sample::solve_again(bound, runner, &mut keep);
+                match result {
                     Ok(outcome) if outcome.stop == Stop::Interrupted => return None,
                     Ok(outcome) => {
                         stats = outcome.stats;
+                        warnings = blame::warnings(self.job.model, self.job.source, bound, &seen);
                         None
                     }
                     Err(SolveError::Failed(failure)) => {
@@ -411,7 +416,7 @@ impl Worker<'_> {
             values.extend(std::iter::repeat_n(f64::NAN, columns - 1));
         }
         let rows = (values.len() - before) / columns;
-        Some(Done { rows, stats, seconds: (self.job.clock)() - begun, trouble })
+        Some(Done { rows, stats, seconds: (self.job.clock)() - begun, trouble, warnings })
     }
 }
 

@@ -4,6 +4,7 @@ mod bind;
 mod derivatives;
 mod machine;
 mod machine_code;
+mod monitor;
 mod parts;
 mod sensitivities;
 mod stepper;

@@ -4,12 +4,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
-use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::diagnostic::{Code, Diagnostic, codes};
 use odec_ode::linear::LinearReport;
 use odec_ode::problem::{SolveError, Stats, Stop};
 use odec_sim::bind::Purpose;
 use odec_sim::machine::Execution;
 use odec_sim::memory::Need;
+use odec_sim::monitor::Findings;
 use odec_sim::sample::{Recorder, Seen};
 use odec_sim::select::names;
 use odec_sim::session::Solved;
@@ -94,7 +95,7 @@ fn execute(
     let trouble = rows.header(bound.columns.names()).err();
     let visible = reporter.terminal() && !reporter.quiet() && !(on_stdout && is_terminal());
     let progress = Progress::new(visible, bound.problem.t0, bound.problem.t_end, bound.logarithmic);
-    let mut writer = Writer { rows, trouble, progress };
+    let mut writer = Writer { rows, trouble, progress, simulation, reporter, said: vec![] };
     let clock = Instant::now();
     let Solved { result, seen } = simulation.run(&mut writer);
     if writer.trouble.is_none() && !matches!(result, Err(SolveError::Refused(_))) {
@@ -120,9 +121,15 @@ fn execute(
             (exit, outcome.stats, outcome.t, if outcome.stop == Stop::End { "end" } else { "interrupted" })
         }
         Err(why @ SolveError::Refused(_)) => return Err(simulation.explain(why)),
-        Err(why @ SolveError::Failed(f)) => (fail(&simulation.explain(why), reporter), f.stats, f.t, "failed"),
+        Err(why @ SolveError::Failed(f)) => {
+            // what explains the failure is not said once more
+            writer.said.extend(simulation.urgent(&seen.findings).iter().map(|d| d.code));
+            (fail(&simulation.explain_seen(why, &seen), reporter), f.stats, f.t, "failed")
+        }
     };
-    reporter.diagnostics(Some(simulation.source()), &simulation.warnings(&seen), Detail::ForRows);
+    let mut warnings = simulation.warnings(&seen);
+    warnings.retain(|d| !writer.said.contains(&d.code));
+    reporter.diagnostics(Some(simulation.source()), &warnings, Detail::ForRows);
     if let Some(trouble) = &writer.trouble {
         exit = exit.or(after(trouble, reporter));
     }
@@ -140,7 +147,7 @@ fn summarise(
     stats: Stats,
     linear: Option<LinearReport>,
     (t, stop): (f64, &'static str),
-    writer: &Writer,
+    writer: &Writer<'_>,
     times: Times,
 ) -> Summary {
     let (bound, choices) = (simulation.bound(), simulation.choices());
@@ -183,13 +190,17 @@ fn summarise(
 }
 
 /// Rows to their destination, steps to the bar, Ctrl-C to the solver.
-struct Writer {
+struct Writer<'a> {
     rows: Rows,
     trouble: Option<Trouble>,
     progress: Progress,
+    simulation: &'a Simulation,
+    reporter: Reporter,
+    /// Warnings that were given while the run went on.
+    said: Vec<&'static Code>,
 }
 
-impl Recorder for Writer {
+impl Recorder for Writer<'_> {
     fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
         if self.trouble.is_none() {
             self.trouble = self.rows.row(values).err();
@@ -204,9 +215,17 @@ impl Recorder for Writer {
         }
         self.go_on()
     }
+
+    fn alarm(&mut self, findings: &Findings) {
+        let mut list = self.simulation.urgent(findings);
+        list.retain(|d| !self.said.contains(&d.code));
+        self.said.extend(list.iter().map(|d| d.code));
+        let (reporter, source) = (self.reporter, self.simulation.source());
+        self.progress.suspend(|| reporter.diagnostics(Some(source), &list, true));
+    }
 }
 
-impl Writer {
+impl Writer<'_> {
     fn go_on(&self) -> ControlFlow<()> {
         if self.trouble.is_some() || signal::asked_to_stop() {
             ControlFlow::Break(())

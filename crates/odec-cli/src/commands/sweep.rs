@@ -1,5 +1,6 @@
 //! `odec sweep`: many runs of one compiled model on all cores, rows with the values that vary in front.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
@@ -123,6 +124,7 @@ fn execute(
         runs: 0,
         failed: 0,
         first: None,
+        warned: BTreeMap::new(),
         each: args.stats.is_some().then(Vec::new),
     };
     let clock = Instant::now();
@@ -133,6 +135,7 @@ fn execute(
     let solve = seconds(clock.elapsed());
     writer.progress.finish();
 
+    reporter.diagnostics(Some(simulation.source()), &warned(&writer), false);
     let mut exit = Exit::Success;
     if ended && signal::asked_to_stop() && writer.trouble.is_none() {
         exit = Exit::Interrupted;
@@ -151,6 +154,15 @@ fn execute(
     let json = || json(job, simulation, &writer, (threads, solve));
     let stats = args.stats.as_deref();
     exit.or(stats.map_or(Exit::Success, |path| write_stats(Some(path), &json(), reporter)))
+}
+
+/// One warning for each kind, with the number of the runs that it is about.
+fn warned(writer: &Writer) -> Vec<Diagnostic> {
+    let of = |(count, d): &(u64, Diagnostic)| {
+        let runs = if writer.runs == 1 { String::new() } else { format!("in {} of {} runs, the first one here: ", grouped(*count), grouped(writer.runs)) };
+        Diagnostic { headline: format!("{runs}{}", d.headline), ..d.clone() }
+    };
+    writer.warned.values().map(of).collect()
 }
 
 /// How many runs failed, and which was the first.
@@ -196,6 +208,8 @@ struct Writer {
     runs: u64,
     failed: u64,
     first: Option<(u64, Trouble)>,
+    /// By code: how many runs have such a warning, and that of the first.
+    warned: BTreeMap<&'static str, (u64, Diagnostic)>,
     each: Option<Vec<Cost>>,
 }
 
@@ -214,6 +228,9 @@ impl Collector for Writer {
                 factorisations: s.factorisations,
                 seconds: done.seconds,
             });
+        }
+        for d in &done.warnings {
+            self.warned.entry(d.code.code).or_insert_with(|| (0, d.clone())).0 += 1;
         }
         if let Some(trouble) = &done.trouble {
             self.failed += 1;

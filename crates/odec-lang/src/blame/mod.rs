@@ -4,6 +4,9 @@
 mod duals;
 mod places;
 mod search;
+mod summands;
+
+pub use summands::{Summand, summands};
 
 use odec_ir::Span;
 

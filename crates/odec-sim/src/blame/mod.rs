@@ -3,11 +3,13 @@
 mod extents;
 mod failure;
 mod refusal;
+mod seen;
 mod watch;
 
 pub use extents::{extents, not_compiled};
 pub use failure::failed;
 pub use refusal::{misnamed, reason, refused, unknown_method, unknown_name, unknown_state};
+pub use seen::failed_seen;
 pub use watch::warnings;
 
 use odec_lang::blame::{Blame, Fault, Point, What, blame};
@@ -109,12 +111,12 @@ fn rate(states: &Quantities, at: usize) -> String {
 }
 
 /// States in the order of the text, which blaming wants.
-fn in_order(bound: &Bound, y: &[f64]) -> Vec<f64> {
+pub(crate) fn in_order(bound: &Bound, y: &[f64]) -> Vec<f64> {
     bound.states.places().map(|k| y.get(k).copied().unwrap_or(f64::NAN)).collect()
 }
 
 /// Position of the state that the model declares for what is at a place of y.
-fn declared(model: &Model, states: &Quantities, at: usize) -> Option<usize> {
+pub(crate) fn declared(model: &Model, states: &Quantities, at: usize) -> Option<usize> {
     let (series, _) = states.at(at)?;
     // the equation of a derivative by a parameter is that of its state
     let derivative = series.name.strip_prefix("d(").and_then(|rest| rest.rsplit_once(")/d("));

@@ -7,6 +7,7 @@ use odec_lang::source::Source;
 
 use super::{number, with_term};
 use crate::bind::Bound;
+use crate::monitor::report::{self, Judged};
 use crate::sample::Seen;
 
 /// Warnings about a run.
@@ -37,5 +38,6 @@ pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Seen) -> V
             None => d.label(output.span, format!("this is {value}")),
         });
     }
+    list.extend(report::warnings(&Judged { model, source, bound, findings: &seen.findings }));
     list
 }

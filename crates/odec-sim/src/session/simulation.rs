@@ -9,6 +9,8 @@ use super::{Error, Loaded, Solution, Stepper, Times};
 use crate::bind::{Bound, Plan, Purpose};
 use crate::blame;
 use crate::choices::Choices;
+use crate::monitor::report::Judged;
+use crate::monitor::{self, Findings};
 use crate::points::Points;
 use crate::promises::{self, Promise};
 use crate::quantities::Quantities;
@@ -158,6 +160,19 @@ impl Simulation {
     /// What deserves a word after a run.
     pub fn warnings(&self, seen: &Seen) -> Vec<Diagnostic> {
         blame::warnings(self.model(), self.source(), &self.bound, seen)
+    }
+
+    /// What deserves a word while a run goes on, after [`Recorder::alarm`].
+    pub fn urgent(&self, findings: &Findings) -> Vec<Diagnostic> {
+        let (model, source, bound) = (self.model(), self.source(), &self.bound);
+        monitor::report::urgent(&Judged { model, source, bound, findings })
+    }
+
+    /// As [`Simulation::explain`], with what was seen of the run before it failed: the cause that this shows.
+    pub fn explain_seen(&self, why: &SolveError, seen: &Seen) -> Error {
+        let SolveError::Failed(failure) = why else { return self.explain(why) };
+        let (model, source, bound, findings) = (self.model(), self.source(), &self.bound, &seen.findings);
+        self.error(vec![blame::failed_seen(&Judged { model, source, bound, findings }, failure)])
     }
 
     /// Why a run gave no outcome, in terms of the model.

@@ -33,7 +33,7 @@ impl Solution {
     pub(super) fn of(simulation: &Simulation) -> Result<Solution, Error> {
         let mut keep = Keep(vec![]);
         let Solved { result, seen } = simulation.run(&mut keep);
-        let outcome = result.map_err(|why| simulation.explain(&why))?;
+        let outcome = result.map_err(|why| simulation.explain_seen(&why, &seen))?;
         let names = simulation.bound().columns.names().collect();
         Ok(Solution { names, values: keep.0, stats: outcome.stats, warnings: simulation.warnings(&seen) })
     }

@@ -26,4 +26,11 @@ rows! {
     E0622 Run "no Taylor series at this point"
     W0601 Advice "a conserved quantity that drifts"
     W0602 Advice "an output without a finite value"
+    W0603 Advice "a step too long for its method to be stable"
+    W0604 Advice "steps held by stability"
+    W0605 Advice "a state that grows without bound"
+    W0606 Advice "a state below its absolute tolerance"
+    W0607 Advice "rows that miss an extreme"
+    W0608 Advice "too few rows for an oscillation"
+    W0609 Advice "a step longer than the run"
 }

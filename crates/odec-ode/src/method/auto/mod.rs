@@ -37,6 +37,10 @@ pub const TIGHTEST: f64 = 1e-10;
 /// Relative tolerance below which none works: rounding is near, and stages show stiffness no more.
 const CLOSEST: f64 = 1e-11;
 
+/// Strain and limit of the Adams methods on the negative real axis, between those of their orders: the predictor of order
+/// 8 with its corrector is stable to 0.5, that of order 3 to 1.7.
+const ADAMS: (f64, f64) = (0.3, 1.0);
+
 /// What the choice depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Traits {
@@ -108,6 +112,16 @@ pub fn partners(traits: &Traits) -> Partners {
         &method::rosenbrock::rodas4::METHOD
     };
     Partners { explicit: Some(explicit), implicit }
+}
+
+/// The least h times spectral radius at which stability and not accuracy holds the steps of an explicit method at this
+/// tolerance, and the h*lambda on the negative real axis that it cannot exceed; `None` where nothing is known of it.
+pub fn strain_limits(method: &'static Method, rtol: f64, n: usize) -> Option<(f64, f64)> {
+    match method.family {
+        Family::RungeKutta(_) | Family::Taylor => Some(limits::bounds(method, rtol, n)),
+        Family::Multistep if method.stability == Stability::Bounded => Some(ADAMS),
+        _ => None,
+    }
 }
 
 fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {

@@ -369,6 +369,28 @@ impl Integrator for Abm {
         Attempt::Accepted { next: self.select(h, error, lower, above) }
     }
 
+    /// The corrector moves the predicted state by h g_k phi_k(n+1), and that moves f by what phi_k(n+1) changes by.
+    fn strain(&mut self) -> Option<(f64, f64)> {
+        let (n, k) = (self.y.len(), self.dense.order);
+        if self.starter.is_some() || k == 0 || self.known <= k {
+            return None;
+        }
+        let mut g = [0.0; ROWS];
+        integrals(&self.dense.nodes[..k], 1.0, &mut g[..=k]);
+        let (mut slopes, mut states, mut along) = (0.0, 0.0, 0.0);
+        for (i, &difference) in self.last_difference.iter().enumerate() {
+            let weight = 1.0 / self.tolerances.scale(i, self.y[i].abs());
+            let dy = g[k] * difference * weight;
+            let df = (self.differences[k * n + i] - difference) * weight;
+            slopes += df * df;
+            states += dy * dy;
+            along += df * dy;
+        }
+        let rounding = 10.0 * f64::EPSILON / self.tolerances.rtol;
+        let seen = self.dense.h * self.dense.h * states > rounding * rounding * n as f64;
+        seen.then(|| ((slopes / states).sqrt(), along / states))
+    }
+
     fn interpolate(&self, t: f64, y: &mut [f64]) {
         let dense = &self.dense;
         let (n, count) = (y.len(), dense.order + 1);

@@ -1,0 +1,34 @@
+//! What the end of an accepted step shows to those who watch a run.
+
+use crate::integrator::Integrator;
+use crate::method::Method;
+
+/// The end of an accepted step. Nothing is computed before it is asked for, so that a look at few steps costs little.
+pub struct StepEnd<'a> {
+    /// Time reached.
+    pub t: f64,
+    integrator: &'a mut dyn Integrator,
+    own: &'static Method,
+}
+
+impl<'a> StepEnd<'a> {
+    pub(crate) fn new(integrator: &'a mut dyn Integrator, own: &'static Method) -> Self {
+        StepEnd { t: integrator.time(), integrator, own }
+    }
+
+    /// State there, n values.
+    pub fn state(&self) -> &[f64] {
+        self.integrator.state()
+    }
+
+    /// The method that made the step: the one of the run, or one that it chose.
+    pub fn made_by(&self) -> &'static Method {
+        self.integrator.made_by(self.own)
+    }
+
+    /// h times the spectral radius of df/dy as the stages of the step show it, and the real part of what makes it out
+    /// (Hairer & Wanner II, eq. (IV.2.27)); `None` where the method does not show it. It costs no evaluation of f.
+    pub fn strain(&mut self) -> Option<(f64, f64)> {
+        self.integrator.strain()
+    }
+}

@@ -1,0 +1,314 @@
+//! Watches the steps and rows of a run for answers that are wrong but finite: growth where the model decays, steps that
+//! stability holds, states below their tolerance, rows that miss what the steps saw. It computes nothing of the model, so
+//! that a run costs no more; what it finds is judged by [`report`], which may look at eigenvalues.
+
+pub mod mode;
+pub mod report;
+mod rows;
+mod track;
+
+pub use track::Track;
+
+use odec_ode::StepEnd;
+use odec_ode::method::auto::strain_limits;
+use odec_ode::method::{Adaptive, Stability};
+
+use crate::bind::{Bound, Spread};
+use crate::columns::Column;
+
+/// States whose course is followed at most; of more columns every second one, every third, and so on.
+pub const FOLLOWED: usize = 32;
+/// Steps at the start of a run that are all looked at; a run of so few takes less than the making of its code.
+const DENSE: u64 = 2048;
+/// Behind them the first so many of each period are.
+const WINDOW: u64 = 32;
+/// See [`WINDOW`]; a multiple of [`SURVEY`].
+const PERIOD: u64 = 256;
+/// Steps between two surveys of all states; at the start they come at step 1, 2, 4, ..., because growth by an unstable
+/// step can be over in a dozen.
+const SURVEY: u64 = 32;
+/// Growth of the largest state at which a constant step of a method that is not stable everywhere is doubted.
+const DOUBTED: f64 = 1e6;
+/// Growth at which the run is called out, whatever its method: no quantity of nature has so many orders of magnitude.
+const VAST: f64 = 1e30;
+/// Growth at which it is said to have begun, and below which a state is kept as one from before.
+const BEGUN: f64 = 1e3;
+/// See [`BEGUN`].
+const CALM: f64 = 10.0;
+/// Steps that stability holds before a word is said of it: an implicit method would take fewer than these altogether.
+const HELD: u64 = 2000;
+/// So many of them in one piece say that it has begun.
+const BEGUN_HELD: u64 = 5 * SURVEY;
+
+/// A state on the way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Moment {
+    /// When.
+    pub t: f64,
+    /// All of it, n values.
+    pub y: Vec<f64>,
+}
+
+/// Growth of a state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Growth {
+    /// When it was too much.
+    pub at: Moment,
+    /// Place in y of the largest state there.
+    pub place: usize,
+    /// When it began, and the largest state then.
+    pub since: (f64, f64),
+    /// Beyond all measure, and not only doubtful for a constant step.
+    pub vast: bool,
+}
+
+/// Steps that stability holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held {
+    /// When that began.
+    pub since: f64,
+    /// Where it was seen to last.
+    pub at: Moment,
+    /// The length of the steps there.
+    pub h: f64,
+    /// How many of them there are, as far as that was counted.
+    pub count: u64,
+}
+
+impl Held {
+    /// So many that an implicit method would take fewer altogether.
+    pub fn many(&self) -> bool {
+        self.count >= HELD
+    }
+}
+
+/// What was found on the way.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// A state from before anything grew.
+    pub calm: Moment,
+    /// Growth that makes a constant step doubtful, and growth beyond all measure.
+    pub grown: Vec<Growth>,
+    /// Where a state went up and down from each step to the next.
+    pub alternating: Option<Moment>,
+    /// Steps that stability holds.
+    pub held: Option<Held>,
+    /// The largest size of each state that was seen.
+    pub largest: Vec<f64>,
+    /// The course of some states.
+    pub tracks: Vec<Track>,
+    /// Rows.
+    pub rows: u64,
+    /// Steps, to about [`SURVEY`].
+    pub steps: u64,
+    /// The run came to its end.
+    pub ended: bool,
+}
+
+/// Watches one run.
+pub struct Monitor {
+    /// Steps until the next look, and since the last one.
+    until: u64,
+    stride: u64,
+    surveyed: u64,
+    at_survey: f64,
+    /// The course of states is of use.
+    follows: bool,
+    /// Steps are constant, and a large one is not stable.
+    doubtful: bool,
+    /// h times spectral radius beyond which stability holds the steps.
+    strain: Option<f64>,
+    /// The largest state of the first steps.
+    scale: f64,
+    /// Growth to look out for, and when it was seen to begin.
+    limit: f64,
+    begun: Option<(f64, f64)>,
+    findings: Findings,
+}
+
+impl Monitor {
+    /// For a run of a bound model from its start.
+    pub fn new(bound: &Bound) -> Monitor {
+        let (options, method) = (&bound.options, bound.choice.method);
+        let limited = method.stability == Stability::Bounded;
+        let doubtful = options.fixed && limited;
+        let adaptive = !options.fixed && limited && method.adaptive != Adaptive::FixedStep;
+        let n = bound.machine.layout().n;
+        let follows = doubtful || bound.spread != Spread::Other;
+        let tracks = if follows { followed(bound) } else { vec![] };
+        let (t0, y0) = (bound.problem.t0, &bound.problem.y0);
+        let mut monitor = Monitor {
+            until: 1,
+            stride: 1,
+            surveyed: 0,
+            at_survey: t0,
+            follows: follows && !tracks.is_empty(),
+            doubtful,
+            strain: strain_limits(method, options.rtol, n).filter(|_| adaptive).map(|limits| limits.0),
+            scale: 0.0,
+            limit: f64::INFINITY,
+            begun: None,
+            findings: Findings {
+                calm: Moment { t: t0, y: y0.clone() },
+                largest: vec![0.0; n],
+                tracks,
+                ..Findings::default()
+            },
+        };
+        monitor.measure(y0);
+        for track in &mut monitor.findings.tracks {
+            track.start(t0, y0);
+        }
+        monitor
+    }
+
+    /// After an accepted step; true where something was found that is worth a word at once.
+    #[inline]
+    pub fn step(&mut self, end: &mut StepEnd<'_>) -> bool {
+        self.until -= 1;
+        self.until == 0 && self.look(end)
+    }
+
+    /// A row.
+    #[inline]
+    pub fn row(&mut self, y: &[f64]) {
+        self.findings.rows += 1;
+        if self.follows {
+            self.findings.tracks.iter_mut().for_each(|track| track.row(y));
+        }
+    }
+
+    /// What was found so far.
+    pub fn findings(&self) -> &Findings {
+        &self.findings
+    }
+
+    /// What was found; `last` is the state at the end of a run that came there.
+    pub fn finish(mut self, last: Option<&[f64]>) -> Findings {
+        if let Some(y) = last {
+            self.measure(y);
+            self.findings.ended = true;
+        }
+        self.findings
+    }
+
+    fn look(&mut self, end: &mut StepEnd<'_>) -> bool {
+        let t = end.t;
+        let steps = self.findings.steps + self.stride;
+        self.findings.steps = steps;
+        let mut found = false;
+        if self.follows {
+            let joined = self.stride == 1;
+            let weight = if steps <= DENSE { 1.0 } else { (PERIOD / WINDOW) as f64 };
+            let mut alternates = false;
+            for track in &mut self.findings.tracks {
+                alternates |= track.look(t, end.state(), joined, weight);
+            }
+            if alternates && self.doubtful && self.findings.alternating.is_none() {
+                self.findings.alternating = Some(Moment { t, y: end.state().to_vec() });
+                found = true;
+            }
+        }
+        if steps < SURVEY && steps.is_power_of_two() || steps - self.surveyed >= SURVEY {
+            found |= self.survey(end, steps);
+        }
+        self.stride = match steps {
+            _ if self.follows && (steps < DENSE || steps % PERIOD < WINDOW) => 1,
+            _ if steps < SURVEY => steps,
+            _ => SURVEY - steps % SURVEY,
+        };
+        self.until = self.stride;
+        found
+    }
+
+    /// Sizes of all states; the largest and its place.
+    fn measure(&mut self, y: &[f64]) -> (f64, usize) {
+        let (mut most, mut place) = (0.0, 0);
+        for (i, (y, largest)) in y.iter().zip(&mut self.findings.largest).enumerate() {
+            let size = y.abs();
+            if size > *largest {
+                *largest = size;
+            }
+            if size > most {
+                (most, place) = (size, i);
+            }
+        }
+        if self.findings.steps <= 1 || self.scale == 0.0 {
+            self.scale = self.scale.max(most);
+            self.limit = if self.doubtful { DOUBTED * self.scale } else { self.vast() };
+        }
+        (most, place)
+    }
+
+    /// Growth to here is called out.
+    fn vast(&self) -> f64 {
+        VAST * self.scale.max(1.0)
+    }
+
+    /// A look at all states, and at the strain of the step.
+    fn survey(&mut self, end: &mut StepEnd<'_>, steps: u64) -> bool {
+        let t = end.t;
+        let (most, place) = self.measure(end.state());
+        if most <= CALM * self.scale {
+            self.findings.calm.t = t;
+            self.findings.calm.y.copy_from_slice(end.state());
+        }
+        if most > BEGUN * self.scale && self.scale > 0.0 {
+            self.begun.get_or_insert((t, most));
+        }
+        let mut found = false;
+        if most > self.limit && self.limit > 0.0 {
+            found = true;
+            let since = self.begun.unwrap_or((t, most));
+            let (at, vast) = (Moment { t, y: end.state().to_vec() }, most > self.vast());
+            self.findings.grown.push(Growth { at, place, since, vast });
+            self.limit = if vast { f64::INFINITY } else { self.vast() };
+        }
+        let passed = steps - self.surveyed;
+        if let Some(limit) = self.strain.filter(|_| !self.findings.held.as_ref().is_some_and(Held::many)) {
+            let strained = end.strain().is_some_and(|(strain, real)| strain > limit && real < -0.5 * strain);
+            found |= self.strained(strained, end, passed);
+        }
+        (self.surveyed, self.at_survey) = (steps, t);
+        found
+    }
+
+    /// Counts steps that stability holds; true once they are many.
+    fn strained(&mut self, strained: bool, end: &StepEnd<'_>, passed: u64) -> bool {
+        let before = self.at_survey;
+        if !strained {
+            // a piece as short as this may be a strain of the moment
+            if self.findings.held.as_ref().is_some_and(|held| held.count < BEGUN_HELD) {
+                self.findings.held = None;
+            }
+            return false;
+        }
+        let held = self.findings.held.get_or_insert_with(|| Held {
+            since: before,
+            at: Moment { t: end.t, y: end.state().to_vec() },
+            h: 0.0,
+            count: 0,
+        });
+        held.count += passed;
+        held.h = (end.t - before) / passed as f64;
+        held.at.t = end.t;
+        held.at.y.copy_from_slice(end.state());
+        held.many()
+    }
+}
+
+/// The states that are recorded, or some of them; of a run that records none, states as they come.
+fn followed(bound: &Bound) -> Vec<Track> {
+    let columns = &bound.columns;
+    let every = columns.len().div_ceil(FOLLOWED).max(1);
+    let states = (1..columns.len()).step_by(every).filter_map(|k| match columns.at(k) {
+        Some(Column::State(place)) => Some(place),
+        _ => None,
+    });
+    let mut tracks: Vec<Track> = states.map(Track::new).collect();
+    if tracks.is_empty() && bound.options.fixed {
+        let n = bound.machine.layout().n;
+        tracks = (0..n).step_by(n.div_ceil(FOLLOWED).max(1)).map(Track::new).collect();
+    }
+    tracks
+}

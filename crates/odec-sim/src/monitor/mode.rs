@@ -1,0 +1,113 @@
+//! The eigenvalue behind what a run shows, and the term of the model that makes it.
+
+use odec_lang::blame::{By, Point, Summand, summands};
+use odec_ode::system::System;
+
+use super::Moment;
+use super::report::Judged;
+use crate::blame::in_order;
+use crate::spectrum::{self, Spectrum};
+use crate::stability::{Amplification, C};
+
+/// Most unknowns of which all eigenvalues are computed: it is done where something is wrong already, and takes some
+/// milliseconds.
+const MAX_DENSE: usize = 150;
+/// Multiplications by df/dy that find the largest eigenvalue of more unknowns.
+const PRODUCTS: usize = 60;
+/// Part of the product that may lie across the vector: beyond, the eigenvalue is not real, or not alone.
+const ACROSS: f64 = 0.3;
+
+/// Entries whose terms are looked at.
+const ENTRIES: usize = 8;
+
+/// An eigenvalue at a point of a run.
+#[derive(Clone, Debug)]
+pub struct Mode {
+    /// The eigenvalue.
+    pub lambda: C,
+    /// When.
+    pub t: f64,
+    /// The rows of f that it shows in most, each with the state there that this row depends on.
+    pub entries: Vec<(usize, usize)>,
+}
+
+/// Eigenvalues at a moment, those of a run backwards with the other sign; of many unknowns the one farthest from 0.
+pub fn spectrum(judged: &Judged<'_>, moment: &Moment) -> Option<Spectrum> {
+    let machine = &judged.bound.machine;
+    let mut found = if moment.y.len() <= MAX_DENSE {
+        spectrum::at(machine, moment.t, &moment.y)?
+    } else {
+        let (lambda, _) = leading(machine, moment)?;
+        Spectrum { t: moment.t, y: moment.y.clone(), values: vec![C::from(lambda)] }
+    };
+    if judged.backwards() {
+        found.values.iter_mut().for_each(|value| *value = -*value);
+    }
+    Some(found)
+}
+
+/// The largest eigenvalue and the row of its vector that is largest, by the power method (Golub & Van Loan, section
+/// 7.3.1); `None` where it is not real.
+fn leading(system: &dyn System, moment: &Moment) -> Option<(f64, usize)> {
+    let n = moment.y.len();
+    // a part in every direction, always the same
+    let mut v: Vec<f64> = (0..n).map(|i| 1.0 + 0.5 * (i as f64 * 1.7).sin() * if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+    let mut w = vec![0.0; n];
+    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let mut found = None;
+    for _ in 0..PRODUCTS {
+        let size = norm(&v);
+        if !(size > 0.0 && size.is_finite()) {
+            return None;
+        }
+        v.iter_mut().for_each(|v| *v /= size);
+        system.jacobian_vector(moment.t, &moment.y, &v, &mut w).ok()?;
+        let lambda: f64 = v.iter().zip(&w).map(|(v, w)| v * w).sum();
+        let across = v.iter().zip(&w).map(|(v, w)| (w - lambda * v).powi(2)).sum::<f64>().sqrt();
+        found = (across <= ACROSS * lambda.abs()).then_some(lambda);
+        std::mem::swap(&mut v, &mut w);
+    }
+    let largest = (0..n).max_by(|a, b| v[*a].abs().total_cmp(&v[*b].abs()))?;
+    found.map(|lambda| (lambda, largest))
+}
+
+/// The mode of an eigenvalue of a [`spectrum`].
+pub fn mode(judged: &Judged<'_>, spectrum: &Spectrum, lambda: C) -> Mode {
+    let machine = &judged.bound.machine;
+    let lambda = if judged.backwards() { -lambda } else { lambda };
+    let entries = if spectrum.y.len() <= MAX_DENSE {
+        spectrum::dominant_entries(machine, spectrum, lambda)
+    } else {
+        let moment = Moment { t: spectrum.t, y: spectrum.y.clone() };
+        leading(machine, &moment).into_iter().map(|(_, row)| (row, row)).collect()
+    };
+    Mode { lambda, t: spectrum.t, entries }
+}
+
+/// The smallest step that a method of these regions has to keep below at one of these points, with the mode that asks for
+/// it; `None` if there is no limit.
+pub fn limit(judged: &Judged<'_>, regions: &[(String, Amplification)], moments: &[&Moment]) -> Option<(f64, Mode)> {
+    let spectra: Vec<Spectrum> = moments.iter().filter_map(|moment| spectrum(judged, moment)).collect();
+    let limits = regions.iter().filter_map(|(_, region)| spectrum::limit(region, &spectra));
+    let least = limits.min_by(|a, b| a.step.total_cmp(&b.step))?;
+    Some((least.step, mode(judged, &spectra[least.index], least.lambda)))
+}
+
+/// The term that makes a mode: of the summands of its rows that depend on its states the one that moves most with them,
+/// and among equals one that says why it does.
+pub fn term(judged: &Judged<'_>, mode: &Mode, moment: &Moment) -> Option<Summand> {
+    let states = &judged.bound.states;
+    let y = in_order(judged.bound, &moment.y);
+    let point = Point { t: moment.t, y: &y, values: &judged.bound.values };
+    let of = |&(row, col): &(usize, usize)| {
+        let by = By::State(states.rank(col));
+        let mut list = summands(judged.model, judged.source, states.rank(row), by, point);
+        // what pulls the other way makes the entry smaller
+        let sum: f64 = list.iter().map(|term| term.slope).sum();
+        list.retain(|term| term.slope * sum > 0.0);
+        list.into_iter().max_by(|a, b| a.slope.abs().total_cmp(&b.slope.abs()))
+    };
+    let terms: Vec<Summand> = mode.entries.iter().take(ENTRIES).filter_map(of).collect();
+    let first = terms.iter().position(|term| !term.bare).unwrap_or(0);
+    terms.into_iter().nth(first)
+}

@@ -1,0 +1,285 @@
+//! What is said of the findings of a run: each with its place, its numbers and what to type.
+
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::model::Model;
+use odec_lang::source::Source;
+use odec_lang::suggest;
+use odec_ode::method::auto::{Traits, partners};
+
+use super::mode::{self, Mode};
+use super::{Findings, Growth, Held, Moment, rows};
+use crate::bind::Bound;
+use crate::blame::{declared, number};
+use crate::stability;
+
+/// Part of the largest stable step that is advised: at the limit itself nothing decays.
+const ADVISED: f64 = 0.8;
+/// Steps that are this much shorter than the largest stable one are not held by stability.
+const HELD: f64 = 4.0;
+/// Growth of less than this power of e between the start and now is none of the model's own.
+const LASTING: f64 = 10.0;
+/// The size of a state beside the largest one that is rounding of 0.
+const ROUNDING: f64 = 1e-13;
+/// Rounding of a number that has two digits already.
+const SLACK: f64 = 1e-6;
+/// States that are named.
+const NAMED: usize = 3;
+
+/// A run that is judged.
+pub struct Judged<'a> {
+    /// The model.
+    pub model: &'a Model,
+    /// Its text.
+    pub source: &'a Source,
+    /// With the values of the run.
+    pub bound: &'a Bound,
+    /// What was found.
+    pub findings: &'a Findings,
+}
+
+/// All that there is to say.
+pub fn warnings(judged: &Judged<'_>) -> Vec<Diagnostic> {
+    let mut list = urgent(judged);
+    list.extend(long_step(judged));
+    if judged.findings.ended {
+        list.extend(small(judged));
+        list.extend(rows::missed(judged));
+    }
+    list
+}
+
+/// What is worth a word while the run goes on, and explains why it fails.
+pub fn urgent(judged: &Judged<'_>) -> Vec<Diagnostic> {
+    let unstable = unstable(judged);
+    let growth = if unstable.is_none() { growth(judged) } else { None };
+    unstable.into_iter().chain(growth).chain(held(judged)).collect()
+}
+
+impl Judged<'_> {
+    /// The run goes back in time.
+    pub fn backwards(&self) -> bool {
+        self.bound.problem.t_end < self.bound.problem.t0
+    }
+
+    fn time(&self) -> &str {
+        &self.model.time.name
+    }
+
+    /// What to type for a setting: in the run block if it stands there, else as a flag.
+    fn typed(&self, key: &str, value: &str, in_block: bool) -> String {
+        if in_block { format!("`{key} = {value}`") } else { format!("`--{key} {value}`") }
+    }
+
+    /// Points at the term that makes a mode, or else at the equation or state that it shows in.
+    fn blamed(&self, d: Diagnostic, mode: &Mode, moment: &Moment, says: &str) -> Diagnostic {
+        if let Some(term) = mode::term(self, mode, moment) {
+            let d = d.label(term.span, says);
+            return term.through.iter().fold(d, |d, (name, span)| d.label(*span, format!("through `{name}`")));
+        }
+        let row = mode.entries.first().and_then(|(row, _)| declared(self.model, &self.bound.states, *row));
+        let Some(state) = row else { return d };
+        match self.model.equations.iter().find(|e| e.target == Some(state)) {
+            Some(equation) => d.label(equation.span, says),
+            None => d.label(self.model.states[state].span, says),
+        }
+    }
+}
+
+/// A constant step beyond the region of stability.
+fn unstable(judged: &Judged<'_>) -> Option<Diagnostic> {
+    let Judged { bound, findings, .. } = judged;
+    let h = bound.options.step.filter(|_| bound.options.fixed)?;
+    if findings.grown.is_empty() && findings.alternating.is_none() {
+        return None;
+    }
+    let method = bound.choice.method;
+    let regions = stability::of(method).ok()?;
+    let moments: Vec<&Moment> = std::iter::once(&findings.calm).chain(&findings.alternating).collect();
+    let grown = || findings.grown.first().map(|growth| &growth.at);
+    let beyond = |moments: &[&Moment]| mode::limit(judged, &regions, moments).filter(|(step, _)| *step < h * (1.0 - 1e-9));
+    let (step, mode) = beyond(&moments).or_else(|| beyond(&[grown()?]))?;
+    let moment = moments.into_iter().chain(grown()).find(|moment| moment.t == mode.t)?;
+    let place = findings.grown.first().map(|growth| growth.place).or(mode.entries.first().map(|entry| entry.0))?;
+    let (state, name) = (bound.states.name(place), method.name);
+    let what = if findings.grown.is_empty() { "jumps up and down" } else { "grows and should not" };
+    let headline = format!("`{state}` {what}: a step of {} is too long for `{name}` to be stable", number(h));
+    let says = format!("this makes λ = {} at {} = {}", complex(mode.lambda), judged.time(), number(mode.t));
+    let mut d = judged.blamed(Diagnostic::warning(&codes::W0603, headline), &mode, moment, &says);
+    let longest = if step > 0.0 { format!("at most {} is stable", number(step)) } else { "no step is stable".into() };
+    let in_block = bound.asked.step.is_some();
+    if let Some(span) = bound.asked.step {
+        d = d.label(span, longest.clone());
+    }
+    let first = if step > 0.0 {
+        format!("{longest}: type {}", judged.typed("step", &below(ADVISED * step), in_block))
+    } else {
+        format!("`{name}` amplifies every oscillation without damping: type {}", judged.typed("method", "rk4", in_block))
+    };
+    Some(d.help(format!("{first}, or leave out `step` and `method`, so that odec keeps to the tolerance")))
+}
+
+/// Steps that stability holds.
+fn held(judged: &Judged<'_>) -> Option<Diagnostic> {
+    let held = judged.findings.held.as_ref()?;
+    // of a run that did not come to its end most steps will do
+    if !held.many() && (judged.findings.ended || 2 * held.count < judged.findings.steps) {
+        return None;
+    }
+    let Held { since, at, h, .. } = held;
+    let bound = judged.bound;
+    let method = bound.choice.method;
+    let regions = stability::of(method).ok()?;
+    let (step, mode) = mode::limit(judged, &regions, &[at])?;
+    if step > HELD * h.abs() {
+        return None;
+    }
+    let headline = format!(
+        "stability holds the steps of `{}` at {} from {} = {} on: longer ones would be accurate enough",
+        method.name,
+        number(h.abs()),
+        judged.time(),
+        number(*since)
+    );
+    let says = format!("this makes λ = {}, and steps beyond {} unstable", complex(mode.lambda), number(step));
+    let d = judged.blamed(Diagnostic::warning(&codes::W0604, headline), &mode, at, &says);
+    let d = match bound.asked.method {
+        Some(span) => d.label(span, "explicit"),
+        None => d,
+    };
+    let traits = Traits {
+        n: at.y.len(),
+        fixed: false,
+        rtol: bound.options.rtol,
+        moving_mass: bound.machine.program().mass_varies(),
+        series: false,
+    };
+    let typed = judged.typed("method", partners(&traits).implicit.name, bound.asked.method.is_some());
+    Some(d.help(format!(
+        "an implicit method has no such limit: type {typed}, or leave out `method`, so that odec chooses"
+    )))
+}
+
+/// Growth beyond all measure.
+fn growth(judged: &Judged<'_>) -> Option<Diagnostic> {
+    let findings = judged.findings;
+    let Growth { at, place, since, .. } = findings.grown.iter().find(|growth| growth.vast)?.clone();
+    let bound = judged.bound;
+    let (time, state) = (judged.time(), bound.states.name(place));
+    let mut fastest = None;
+    for moment in [&at, &findings.calm] {
+        let Some(spectrum) = mode::spectrum(judged, moment) else { continue };
+        let Some(lambda) = spectrum.values.iter().copied().max_by(|a, b| a.re.total_cmp(&b.re)) else { continue };
+        if lambda.re * (at.t - bound.problem.t0).abs() >= LASTING {
+            fastest = Some((mode::mode(judged, &spectrum, lambda), moment, lambda.re));
+            break;
+        }
+    }
+    // what grows by a constant rate is large, not unbounded
+    let (mode, moment, rate) = fastest?;
+    let value = at.y[place];
+    let headline = format!(
+        "`{state}` grows without bound: {} at {time} = {}, {} at {time} = {}",
+        number(since.1),
+        number(since.0),
+        number(value),
+        number(at.t)
+    );
+    let says = format!("this feeds it: λ = {}, a factor of e in {}", complex(mode.lambda), number(1.0 / rate));
+    let d = judged.blamed(Diagnostic::warning(&codes::W0605, headline), &mode, moment, &says);
+    let left = (f64::MAX.ln() - value.abs().ln()) / rate;
+    let over = at.t + if judged.backwards() { -left } else { left };
+    Some(d.help(format!(
+        "is a sign wrong? At this rate it leaves the range of numbers at {time} = {}; if it is meant, end the run before",
+        number(over)
+    )))
+}
+
+/// States whose whole course lies below their absolute tolerance.
+fn small(judged: &Judged<'_>) -> Option<Diagnostic> {
+    let Judged { bound, findings, .. } = judged;
+    if bound.options.fixed {
+        return None;
+    }
+    let atol = |place: usize| bound.options.atol.get(place).or(bound.options.atol.first()).copied().unwrap_or(0.0);
+    let overall = findings.largest.iter().fold(0.0f64, |most, size| most.max(*size));
+    let mut list: Vec<(String, usize, f64, f64)> = vec![];
+    for series in bound.states.series().iter().filter(|series| !series.name.starts_with("d(")) {
+        let largest = series.places().map(|place| (findings.largest[place], place));
+        let Some((size, place)) = largest.max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
+        let begins = series.places().any(|place| bound.problem.y0[place] != 0.0);
+        let counts = if begins { size > 0.0 } else { size > ROUNDING * overall };
+        let below = series.places().all(|place| findings.largest[place] < atol(place));
+        if counts && below {
+            list.push((series.name.clone(), place, size, atol(place)));
+        }
+    }
+    let (name, place, size, given) = list.first()?;
+    let names = suggest::list(list.iter().take(NAMED).map(|(name, ..)| name.as_str()));
+    let what = match list.len() {
+        1 => format!("`{name}` stays below its absolute tolerance: at most {}, and `atol` is {}", number(*size), number(*given)),
+        k if k <= NAMED => format!("{names} stay below their absolute tolerances"),
+        k => format!("{names} and {} more stay below their absolute tolerances", k - NAMED),
+    };
+    let mut d = Diagnostic::warning(&codes::W0606, what);
+    if let Some(state) = declared(judged.model, &bound.states, *place) {
+        d = d.label(judged.model.states[state].span, format!("at most {}: none of its digits is sure", number(*size)));
+    }
+    if let Some(span) = bound.asked.atol {
+        d = d.label(span, "");
+    }
+    let typed: Vec<String> = list
+        .iter()
+        .take(NAMED)
+        .map(|(name, _, size, _)| {
+            let value = number(power_below(size * bound.options.rtol));
+            if name.contains('.') { format!("`--atol '{name}={value}'`") } else { format!("`atol({name}) = {value}`") }
+        })
+        .collect();
+    let types = if typed.len() == 1 { "type" } else { "in the run block type" };
+    Some(d.help(format!("their error is not controlled: {types} {}", typed.join(", ")).replace(
+        "their error is",
+        if list.len() == 1 { "its error is" } else { "their errors are" },
+    )))
+}
+
+/// A constant step that is longer than the run.
+fn long_step(judged: &Judged<'_>) -> Option<Diagnostic> {
+    let bound = judged.bound;
+    let span = (bound.problem.t_end - bound.problem.t0).abs();
+    let h = bound.options.step.filter(|h| bound.options.fixed && *h > span * (1.0 + 1e-9))?;
+    let headline =
+        format!("a step of {} is longer than the run: one step of {} was made", number(h), number(span));
+    let d = Diagnostic::warning(&codes::W0609, headline);
+    let d = match bound.asked.step {
+        Some(place) => d.label(place, format!("the run is {} long", number(span))),
+        None => d,
+    };
+    let typed = judged.typed("step", &number(power_below(span / 100.0)), bound.asked.step.is_some());
+    Some(d.help(format!("type {typed}, or leave out `step`, so that odec keeps to the tolerance")))
+}
+
+/// A number of two digits that is not above `x`.
+fn below(x: f64) -> String {
+    let digit = 10f64.powf(x.log10().floor() - 1.0);
+    number((x / digit + SLACK).floor() * digit)
+}
+
+/// A number of two digits that is not below `x`.
+pub fn above(x: f64) -> String {
+    let digit = 10f64.powf(x.log10().floor() - 1.0);
+    number((x / digit - SLACK).ceil() * digit)
+}
+
+/// The power of ten that is not above `x`.
+fn power_below(x: f64) -> f64 {
+    10f64.powf((x.log10() + 1e-9).floor())
+}
+
+/// An eigenvalue as people write it.
+fn complex(lambda: crate::stability::C) -> String {
+    match (lambda.re, lambda.im) {
+        (re, im) if im.abs() <= 1e-9 * re.abs() => number(re),
+        (re, im) if re.abs() <= 1e-9 * im.abs() => format!("±{}i", number(im.abs())),
+        (re, im) => format!("{} ± {}i", number(re), number(im.abs())),
+    }
+}

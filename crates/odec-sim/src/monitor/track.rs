@@ -1,0 +1,185 @@
+//! The course of one state: its extremes at the ends of steps and in the rows, and how often it turns.
+
+/// Part of the range so far that a state has to go back by for a turning point.
+const TURN: f64 = 0.05;
+/// Growth of the range by which the turning points before it are too small to count.
+const OUTGROWN: f64 = 4.0;
+/// Steps in a row that each undo the one before, until that is called an alternation.
+const ALTERNATIONS: u32 = 24;
+/// Part of its size that a state has to change by in each of them.
+const CHANGE: f64 = 1e-6;
+
+/// An extreme of a state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extreme {
+    /// The value.
+    pub value: f64,
+    /// When.
+    pub t: f64,
+    /// The length of the step that ended there.
+    pub h: f64,
+}
+
+/// The course of one state.
+#[derive(Clone, Debug)]
+pub struct Track {
+    /// Place in y.
+    pub place: usize,
+    /// Extremes at the ends of steps.
+    pub low: Extreme,
+    /// See [`Track::low`].
+    pub high: Extreme,
+    /// Extremes of the rows.
+    pub row_low: f64,
+    /// See [`Track::row_low`].
+    pub row_high: f64,
+    /// Turning points, as far as steps were looked at; of a part of the steps as many times more.
+    pub turns: f64,
+    /// When the first and the last of them were.
+    pub turning: (f64, f64),
+    /// What was seen last.
+    t: f64,
+    y: f64,
+    /// The extreme since the last turning point, and which way it goes: 1, -1 or 0 for not known.
+    extreme: f64,
+    way: f64,
+    /// The range that turning points were counted at.
+    base: f64,
+    change: f64,
+    alternating: u32,
+}
+
+impl Track {
+    /// Of what is at a place in y.
+    pub fn new(place: usize) -> Track {
+        let none = Extreme { value: f64::NAN, t: f64::NAN, h: 0.0 };
+        Track {
+            place,
+            low: none,
+            high: none,
+            row_low: f64::INFINITY,
+            row_high: f64::NEG_INFINITY,
+            turns: 0.0,
+            turning: (f64::NAN, f64::NAN),
+            t: f64::NAN,
+            y: f64::NAN,
+            extreme: f64::NAN,
+            way: 0.0,
+            base: 0.0,
+            change: 0.0,
+            alternating: 0,
+        }
+    }
+
+    /// What the state went through.
+    pub fn range(&self) -> f64 {
+        self.high.value - self.low.value
+    }
+
+    /// The start of a run.
+    pub(super) fn start(&mut self, t: f64, y: &[f64]) {
+        let value = y[self.place];
+        let extreme = Extreme { value, t, h: 0.0 };
+        (self.low, self.high) = (extreme, extreme);
+        (self.t, self.y, self.extreme) = (t, value, value);
+    }
+
+    /// A row.
+    #[inline]
+    pub(super) fn row(&mut self, y: &[f64]) {
+        let y = y[self.place];
+        self.row_low = if y < self.row_low { y } else { self.row_low };
+        self.row_high = if y > self.row_high { y } else { self.row_high };
+    }
+
+    /// The end of a step; `joined` if it is the one behind that which was seen last. Each turning point counts by
+    /// `weight`. True where the state goes up and down from each step to the next.
+    #[inline]
+    pub(super) fn look(&mut self, t: f64, y: &[f64], joined: bool, weight: f64) -> bool {
+        let y = y[self.place];
+        let h = if joined { t - self.t } else { 0.0 };
+        if y < self.low.value {
+            self.low = Extreme { value: y, t, h };
+        } else if y > self.high.value {
+            self.high = Extreme { value: y, t, h };
+        }
+        let change = y - self.y;
+        if joined {
+            self.turn(t, y, weight);
+            let undone = change * self.change < 0.0 && change.abs() > CHANGE * y.abs();
+            self.alternating = if undone { self.alternating + 1 } else { 0 };
+        } else {
+            (self.way, self.extreme, self.alternating) = (0.0, y, 0);
+        }
+        (self.t, self.y, self.change) = (t, y, change);
+        self.alternating >= ALTERNATIONS
+    }
+
+    /// Looks for a turning point.
+    #[inline]
+    fn turn(&mut self, t: f64, y: f64, weight: f64) {
+        let back = (self.extreme - y) * if self.way == 0.0 { 1.0 } else { self.way };
+        if self.way != 0.0 && back <= 0.0 {
+            self.extreme = y;
+            return;
+        }
+        let range = self.range();
+        if back.abs() <= TURN * range {
+            return;
+        }
+        if self.way == 0.0 {
+            (self.way, self.extreme) = (if back < 0.0 { 1.0 } else { -1.0 }, y);
+            return;
+        }
+        if range > OUTGROWN * self.base {
+            (self.base, self.turns, self.turning.0) = (range, 0.0, t);
+        }
+        self.turns += weight;
+        self.turning.1 = t;
+        (self.way, self.extreme) = (-self.way, y);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(f: impl Fn(f64) -> f64, steps: u32, h: f64) -> Track {
+        let mut track = Track::new(0);
+        track.start(0.0, &[f(0.0)]);
+        for k in 1..=steps {
+            let t = f64::from(k) * h;
+            track.look(t, &[f(t)], true, 1.0);
+        }
+        track
+    }
+
+    #[test]
+    fn an_oscillation_turns_twice_a_cycle() {
+        let track = of(|t| (std::f64::consts::TAU * t).sin(), 2000, 0.01);
+        assert!((track.turns - 40.0).abs() <= 2.0, "{}", track.turns);
+        assert!(track.range() > 1.99);
+    }
+
+    #[test]
+    fn ripples_on_a_large_change_are_no_oscillation() {
+        let track = of(|t| 10.0 * t + 0.1 * (std::f64::consts::TAU * t).sin(), 2000, 0.01);
+        assert_eq!(track.turns, 0.0);
+        // of a growing oscillation only the last cycles count
+        let growing = of(|t| (0.5 * t).exp() * (std::f64::consts::TAU * t).sin(), 2000, 0.01);
+        assert!(growing.turns < 12.0, "{}", growing.turns);
+    }
+
+    #[test]
+    fn steps_that_undo_one_another_alternate_and_slow_turns_do_not() {
+        let alternating = |f: &dyn Fn(u32) -> f64| {
+            let mut track = Track::new(0);
+            track.start(0.0, &[f(0)]);
+            (1..200).any(|k| track.look(f64::from(k), &[f(k)], true, 1.0))
+        };
+        assert!(alternating(&|k| if k.is_multiple_of(2) { 1.0 } else { -1.0 }));
+        assert!(!alternating(&|k| f64::from(k).sin()));
+        // the last bits of a state at rest
+        assert!(!alternating(&|k| if k.is_multiple_of(2) { 1.0 } else { 1.0 + 1e-12 }));
+    }
+}

@@ -1,0 +1,269 @@
+//! Warnings of runs whose answer is wrong but finite: that they are given, with the right numbers and with text that
+//! mends the fault when it is typed; that a run without trouble gives none; that the watch changes nothing.
+
+use std::ops::ControlFlow;
+
+use odec_lang::diagnostic::Diagnostic;
+use odec_ode::problem::{Samples, Sink, Stats};
+use odec_sim::bind::Purpose;
+use odec_sim::choices::Choices;
+use odec_sim::monitor::Findings;
+use odec_sim::sample::{self, Recorder};
+use odec_sim::{Session, Simulation};
+
+fn simulation(text: &str) -> Simulation {
+    let loaded = Session::new().load("test.ode", text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    loaded.simulate(&Choices::default(), Purpose::Rows).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+fn warnings(text: &str) -> Vec<Diagnostic> {
+    simulation(text).solve().unwrap_or_else(|e| panic!("{e}\n{text}")).warnings
+}
+
+fn codes(text: &str) -> Vec<&'static str> {
+    warnings(text).iter().map(|d| d.code.code).collect()
+}
+
+/// All that a warning says, and the text that its first label marks.
+fn said(d: &Diagnostic) -> String {
+    let labels: Vec<&str> = d.labels.iter().map(|l| l.text.as_str()).collect();
+    format!("{} | {} | {}", d.headline, labels.join(" | "), d.help.as_deref().unwrap_or_default())
+}
+
+/// The one warning of a run, checked for parts of what it says and for the text that it marks first.
+#[track_caller]
+fn one(text: &str, code: &str, marked: &str, parts: &[&str]) -> Diagnostic {
+    let list = warnings(text);
+    let [d] = list.as_slice() else { panic!("{:?}", list.iter().map(said).collect::<Vec<_>>()) };
+    assert_eq!(d.code.code, code);
+    assert_eq!(&text[d.labels[0].span.range()], marked, "{}", said(d));
+    for part in parts {
+        assert!(said(d).contains(part), "`{part}` is missing: {}", said(d));
+    }
+    d.clone()
+}
+
+/// The entry of the run block that a help text says to type.
+#[track_caller]
+fn typed(d: &Diagnostic, key: &str) -> String {
+    let help = d.help.as_deref().unwrap_or_default();
+    let start = help.find(&format!("`{key} = ")).unwrap_or_else(|| panic!("no `{key}` in: {help}"));
+    help[start + 1..].split('`').next().unwrap_or_default().to_string()
+}
+
+#[test]
+fn an_unstable_step_is_told_from_growth_with_the_step_to_type() {
+    let model = |step: &str| {
+        format!("param k = 100\nstate y = 1, z = 0\nloss = k*y\ny' = -loss\nz' = loss - z\nrun {{ t = 0 .. 1; method = euler; {step} }}\n")
+    };
+    let d = one(&model("step = 0.1"), "W0603", "k*y", &["`y` grows", "0.1", "`euler`", "λ = -100", "at most 0.02", "through `loss`"]);
+    let entry = typed(&d, "step");
+    assert_eq!(entry, "step = 0.016");
+    assert_eq!(codes(&model(&entry)), [""; 0]);
+    // just inside of the region nothing is said
+    assert_eq!(codes(&model("step = 0.0199")), [""; 0]);
+}
+
+#[test]
+fn steps_that_jump_around_a_bounded_solution_are_unstable_too() {
+    // the logistic map: bounded, and wrong in every row
+    let text = "state y = 0.1\ny' = 25*y*(1 - y)\nrun { t = 0 .. 10; method = euler; step = 0.1 }\n";
+    one(text, "W0603", "25*y*(1 - y)", &["`y` jumps up and down", "at most 0.08"]);
+}
+
+#[test]
+fn a_method_without_a_stable_step_is_named() {
+    let text = "state x = 1, v = 0\nx' = v\nv' = -100*x\nrun { t = 0 .. 50; method = euler; step = 0.1 }\n";
+    let list = warnings(text);
+    assert_eq!(list.len(), 1, "{list:?}");
+    assert!(said(&list[0]).contains("no step is stable") && said(&list[0]).contains("`method = rk4`"), "{}", said(&list[0]));
+}
+
+#[test]
+fn growth_of_the_model_is_no_fault_of_the_step() {
+    // 2.7e8 in the end, by Euler
+    assert_eq!(codes("state y = 1\ny' = y\nrun { t = 0 .. 20; method = euler; step = 0.01; samples = 20 }\n"), [""; 0]);
+}
+
+#[test]
+fn steps_held_by_stability_are_told_with_the_method_to_type() {
+    let model = |method: &str| {
+        format!("param mu = 1000\nstate x = 2, v = 0\nx' = v\nv' = mu*(1 - x^2)*v - x\nrun {{ t = 0 .. 3; {method}; samples = 20 }}\n")
+    };
+    let d = one(&model("method = dopri5"), "W0604", "mu*(1 - x^2)*v", &["`dopri5`", "from t = 0", "λ = -299"]);
+    assert_eq!(codes(&model(&typed(&d, "method"))), [""; 0]);
+    assert_eq!(codes(&model("method = auto")), [""; 0]);
+    // short of the many steps that make it worth a word
+    assert_eq!(codes("state y = 1\ny' = -50*(y - cos(t))\nrun { t = 0 .. 10; method = dopri5 }\n"), [""; 0]);
+}
+
+#[test]
+fn every_explicit_method_that_shows_its_strain_is_seen_to_be_held() {
+    for method in ["tsit5", "vern7", "vern9", "dop853", "rkf45", "cash-karp", "heun", "taylor", "abm", "abm4"] {
+        let text = format!("state y = 0, z = 1\ny' = -2000*(y - cos(t))\nz' = -0.1*z\nrun {{ t = 0 .. 20; method = {method}; samples = 100 }}\n");
+        let list = warnings(&text);
+        assert!(list.iter().any(|d| d.code.code == "W0604"), "{method}: {:?}", list.iter().map(said).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_budget_that_stability_uses_up_is_answered_with_a_method() {
+    let text = "state x = 1\nx' = -1e6*(x - cos(t))\nrun { t = 0 .. 10; method = dopri5; max_steps = 500 }\n";
+    let error = simulation(text).solve().expect_err("too few steps");
+    let d = &error.diagnostics[0];
+    assert_eq!(d.code.code, "E0607");
+    assert_eq!(&text[d.labels[0].span.range()], "-1e6*(x - cos(t))", "{}", said(d));
+    assert!(said(d).contains("λ = -1e6") && said(d).contains("`method = rodas5p`"), "{}", said(d));
+    assert!(!said(d).contains("max-steps"), "{}", said(d));
+}
+
+#[test]
+fn unbounded_growth_is_told_with_the_term_that_feeds_it() {
+    let growth = "param k = 0.7, m = 2\nstate x = 1, v = 0\nx' = v\nm*v' = k*x - 0.1*v\nrun { t = 0 .. 200; samples = 20 }\n";
+    one(growth, "W0605", "k*x", &["`x` grows without bound", "is a sign wrong", "λ = 0.567"]);
+    // large, by a constant rate: the energy that a star gives off
+    assert_eq!(codes("state E = 0\nE' = 3.8e26\nrun { t = 0 .. 1e17; atol = 1e20 }\n"), [""; 0]);
+}
+
+#[test]
+fn growth_is_told_while_the_run_goes_on() {
+    struct Alarm(Vec<f64>, u64);
+    impl Recorder for Alarm {
+        fn row(&mut self, _: &[f64]) -> ControlFlow<()> {
+            ControlFlow::Continue(())
+        }
+        fn step(&mut self, _: f64) -> ControlFlow<()> {
+            self.1 += u64::from(!self.0.is_empty());
+            ControlFlow::Continue(())
+        }
+        fn alarm(&mut self, findings: &Findings) {
+            self.0.extend(findings.grown.iter().map(|growth| growth.at.t));
+        }
+    }
+    let simulation = simulation("state x = 1, v = 0\nx' = v\nv' = -x + 0.1*v\nrun { t = 0 .. 5000; samples = 20; rtol = 1e-6 }\n");
+    let mut alarm = Alarm(vec![], 0);
+    let solved = simulation.run(&mut alarm);
+    assert!(solved.result.is_ok());
+    // 1e30 is reached at 2 ln(1e30)/0.1
+    assert!((alarm.0[0] - 1381.0).abs() < 60.0, "{:?}", alarm.0);
+    assert!(alarm.1 > 1000, "{} steps were left", alarm.1);
+}
+
+#[test]
+fn overflow_is_told_by_what_grew_and_not_by_the_term_that_met_it() {
+    let text = "param k = 1\nstate x = 1\nx' = k*x\nrun { t = 0 .. 1000 }\n";
+    let error = simulation(text).solve().expect_err("an overflow");
+    let d = &error.diagnostics[0];
+    assert_eq!(&text[d.labels[0].span.range()], "k*x", "{}", said(d));
+    assert!(said(d).contains("`x` grows without bound") && said(d).contains("is a sign wrong"), "{}", said(d));
+}
+
+#[test]
+fn a_blow_up_in_finite_time_names_the_time_and_the_term() {
+    let text = "state x = 1\nx' = x^2\nrun { t = 0 .. 2 }\n";
+    let error = simulation(text).solve().expect_err("a pole at t = 1");
+    let d = &error.diagnostics[0];
+    assert!(said(d).contains("t = 1"), "{}", said(d));
+    assert!(d.labels.iter().any(|l| text[l.span.range()].contains("x^2")), "{}", said(d));
+}
+
+#[test]
+fn states_below_their_tolerance_are_told_with_the_tolerance_to_type() {
+    let model = |atol: &str| {
+        format!("state A = 1, B = 1e-6\nA' = -A\nB' = 1e-6*A - 3*B\nrun {{ t = 0 .. 5; atol = 1e-3; {atol} samples = 20 }}\n")
+    };
+    let d = one(&model(""), "W0606", "B", &["`B` stays below", "at most 1e-6", "`atol` is 0.001"]);
+    let entry = typed(&d, "atol(B)");
+    assert_eq!(entry, "atol(B) = 1e-12");
+    assert_eq!(codes(&model(&format!("{entry};"))), [""; 0]);
+    // zero all the time, or rounding of it, is no size
+    assert_eq!(codes("state x = 1, z = 0\nx' = -x\nz' = (x*0.1 - x/10)*z\nrun { t = 0 .. 5 }\n"), [""; 0]);
+}
+
+#[test]
+fn rows_that_miss_an_extreme_are_told_with_the_samples_to_type() {
+    let model = |samples: &str| {
+        format!("state x = 0\nx' = 1e4*(1 - x)*exp(-1e6*(t - 0.55)^2) - 100*x\nrun {{ t = 0 .. 1; max_step = 1e-3; {samples} }}\n")
+    };
+    let d = one(&model("samples = 10"), "W0607", "samples = 10", &["`x` comes to", "between two rows"]);
+    assert_eq!(codes(&model(&typed(&d, "samples"))), [""; 0]);
+    // the end alone, a list and each step are what somebody asked for
+    for samples in ["samples = [0, 0.5, 1]", "samples = steps"] {
+        assert_eq!(codes(&model(samples)), [""; 0], "{samples}");
+    }
+}
+
+#[test]
+fn too_few_rows_for_an_oscillation_are_told_with_the_samples_to_type() {
+    let model = |samples: &str| {
+        format!("state x = 0, v = 1\nx' = 628.3*v\nv' = -628.3*x\nrun {{ t = 0 .. 1; {samples} }}\n")
+    };
+    let d = one(&model("samples = 10"), "W0608", "samples = 10", &["oscillate faster", "0.1 rows in a cycle", "about 0.01"]);
+    let entry = typed(&d, "samples");
+    let count: f64 = entry.trim_start_matches("samples = ").parse().expect("a number");
+    assert!((900.0..=1100.0).contains(&count), "{entry}");
+    assert_eq!(codes(&model(&entry)), [""; 0]);
+    // a decaying oscillation that the rows show
+    assert_eq!(codes("state x = 1, v = 0\nx' = v\nv' = -x - 0.1*v\nrun { t = 0 .. 100; samples = 200 }\n"), [""; 0]);
+}
+
+#[test]
+fn a_step_longer_than_the_run_is_told() {
+    one("state y = 1\ny' = -y\nrun { t = 0 .. 1; method = rk4; step = 10 }\n", "W0609", "step = 10", &["one step of 1"]);
+}
+
+#[test]
+fn too_many_constant_steps_are_refused_before_the_first() {
+    let refused = |run: &str| {
+        let text = format!("state y = 1\ny' = -y\nrun {{ {run} }}\n");
+        let loaded = Session::new().load("test.ode", &text).expect("a model");
+        let error = loaded.simulate(&Choices::default(), Purpose::Rows).err().expect("too many steps");
+        assert_eq!(error.diagnostics[0].code.code, "E0607");
+        said(&error.diagnostics[0])
+    };
+    let asked = refused("t = 0 .. 1000; method = euler; step = 0.01; max_steps = 1000");
+    assert!(asked.contains("100000 steps of 0.01") && asked.contains("at least 1,") && asked.contains("`max_steps = 100000`"), "{asked}");
+    let never = refused("t = 0 .. 10; method = euler; step = 1e-12");
+    assert!(never.contains("1e13 steps") && !never.contains("max_steps"), "{never}");
+    // as many as are permitted
+    assert_eq!(codes("state y = 1\ny' = -y\nrun { t = 0 .. 1; method = euler; step = 0.01; max_steps = 100 }\n"), [""; 0]);
+}
+
+/// The rows as the solver makes them, without anybody who watches.
+struct Plain(Vec<u64>);
+
+impl Sink for Plain {
+    fn row(&mut self, t: f64, y: &[f64]) -> ControlFlow<()> {
+        self.0.push(t.to_bits());
+        self.0.extend(y.iter().map(|y| y.to_bits()));
+        ControlFlow::Continue(())
+    }
+}
+
+struct Watched(Vec<u64>);
+
+impl Recorder for Watched {
+    fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
+        self.0.extend(values.iter().map(|y| y.to_bits()));
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn the_watch_changes_no_bit_and_evaluates_nothing() {
+    for (method, step) in [("dopri5", ""), ("vern7", ""), ("taylor", ""), ("auto", ""), ("bdf", ""), ("rodas5p", ""), ("abm", ""), ("euler", "step = 1e-3;")] {
+        let text = format!(
+            "param mu = 30\nstate x = 2, v = 0\nx' = v\nv' = mu*(1 - x^2)*v - x\nrun {{ t = 0 .. 60; method = {method}; {step} samples = 50 }}\n"
+        );
+        let bound = simulation(&text);
+        let bound = bound.bound();
+        let mut plain = Plain(vec![]);
+        let samples: &Samples = &bound.samples;
+        let alone = odec_ode::solve(&bound.machine, &bound.problem, bound.choice.method, &bound.options, samples, &mut plain);
+        let mut watched = Watched(vec![]);
+        let (result, _) = sample::solve(bound, &mut watched);
+        assert_eq!(plain.0, watched.0, "{method}");
+        let counts: [Stats; 2] = [alone.expect(method).stats, result.expect(method).stats];
+        assert_eq!(counts[0], counts[1], "{method}");
+    }
+}

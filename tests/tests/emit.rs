@@ -136,11 +136,9 @@ fn object_c_and_machine_code_agree_bit_for_bit() {
         let settled = Settled::of(&program(&path)).expect("binds");
         let program = &settled.program;
         let mut compiled = Compiled::new(program).expect("compiles");
-        if let Some(bound) = settled.bound {
-            compiled.load(Arc::new(bound)).expect("fits");
-            for (role, matrix) in settled.matrices {
-                compiled.load_matrix(role, Arc::new(matrix)).expect("fits");
-            }
+        compiled.load(Arc::new(settled.bound)).expect("fits");
+        for (role, matrix) in settled.matrices {
+            compiled.load_matrix(role, Arc::new(matrix)).expect("fits");
         }
         let points = points(program, &compiled, &mut random);
         let expected = expected(program, &compiled, &points);

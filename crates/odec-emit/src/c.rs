@@ -10,8 +10,8 @@ use std::fmt::Write;
 
 use odec_ir::builtin::exponential::{HYPOT_LEAST, HYPOT_SCALES};
 use odec_ir::interface::{self, Content, FUNCTIONS, Settled};
-use odec_ir::schedule::Malformed;
-use odec_ir::{Builtin, KernelRole, Layout, Lowering, Op, Primitive, Program};
+use odec_ir::nest::bind::Words;
+use odec_ir::{Builtin, KernelRole, Layout, Lowering, Malformed, Op, Primitive, Program};
 
 use crate::{EmitError, Options, checked_prefix, header, literal, nests};
 
@@ -82,12 +82,6 @@ impl<'a> Bodies<'a> {
         let mut bodies = Bodies { settled, kernels: Vec::new(), lists: Vec::new(), data: settled.data() };
         let mut shared = None;
         for function in FUNCTIONS {
-            if settled.bound.is_none() {
-                let of_role = program.kernels_of(function.role);
-                let kernels = of_role.map(|kernel| nests::Writer::new(program, layout, kernel, &[], 0));
-                bodies.kernels.push((function.role, kernels.collect()));
-                continue;
-            }
             let (runs, lists) = settled.runs(function.role);
             // All but the matrices have their lists in common.
             let first = match shared {
@@ -100,9 +94,10 @@ impl<'a> Bodies<'a> {
             if !function.role.is_matrix() {
                 shared = Some(first);
             }
-            let kernels = runs
-                .into_iter()
-                .map(|run| nests::Writer::new(program, layout, &program.kernels[run.kernel], &run.words, first));
+            let kernels = runs.into_iter().map(|run| {
+                let words = Words { words: &run.words, lists };
+                nests::Writer::new(program, layout, &program.kernels[run.kernel], words, first)
+            });
             bodies.kernels.push((function.role, kernels.collect()));
         }
         bodies
@@ -136,7 +131,7 @@ impl<'a> Bodies<'a> {
         if role == KernelRole::Prepare {
             fill(text, self.data.len(), &format!("{} + ", layout.np + layout.staged), "data[k]");
         }
-        if role.is_matrix() && self.settled.bound.is_some() {
+        if role.is_matrix() && !program.is_straight() {
             fill(text, layout.out_len(program, role), "", "0.0");
         }
         let names = names(program, layout, role);

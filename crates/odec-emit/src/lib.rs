@@ -17,10 +17,9 @@ pub use c::c_source;
 pub use driver::{Inputs, c_driver, driver_input, driver_transcript};
 pub use header::c_header;
 
-use odec_ir::Program;
 use odec_ir::interface;
 use odec_ir::nest::bind::BindError;
-use odec_ir::schedule::Malformed;
+use odec_ir::{Malformed, Program};
 
 /// What a caller may choose.
 #[derive(Clone, Debug, PartialEq, Eq)]

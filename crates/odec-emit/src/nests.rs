@@ -3,12 +3,11 @@
 
 use std::fmt::Write;
 
-use odec_ir::nest::bind::{ListId, Word};
+use odec_ir::nest::bind::{ListId, Words};
 use odec_ir::nest::frame::{Counter, DROPPED, Frame, Stride};
-use odec_ir::nest::schedule::{Body, Schedule, Step};
-use odec_ir::nest::{Element, Fold, Kernel, LoopId, Target};
-use odec_ir::schedule::Malformed;
-use odec_ir::{KernelRole, Layout, Lowering, Node, NodeId, Op, Primitive, Program, Role, expand};
+use odec_ir::nest::schedule::{Body, LoopFold, Schedule, Step};
+use odec_ir::nest::{Element, Fold, Kernel, LoopId, Store, Target};
+use odec_ir::{KernelRole, Layout, Lowering, Malformed, Node, NodeId, Op, Primitive, Program, Role, broken, expand};
 
 use crate::c::{self, Operands};
 use crate::literal;
@@ -23,8 +22,8 @@ pub(crate) struct Writer<'a> {
     nest: Kernel,
     frame: Frame,
     schedule: Schedule,
-    /// The words of the frame; none of a straight kernel.
-    words: &'a [Word],
+    /// The words of the frame.
+    words: Words<'a>,
     /// Where the lists of this run begin among those of the file.
     lists: usize,
     /// By node: whether it is a truth value.
@@ -57,7 +56,7 @@ impl<'a> Writer<'a> {
         program: &'a Program,
         layout: &'a Layout,
         given: &Kernel,
-        words: &'a [Word],
+        words: Words<'a>,
         lists: usize,
     ) -> Writer<'a> {
         let nest = expand::expanded(given);
@@ -82,23 +81,11 @@ impl<'a> Writer<'a> {
         calls
     }
 
-    /// Writes its statements; with loops in a block of their own.
+    /// Writes its statements: with loops in a block of their own, without them followed by zeros for what it does not store.
     ///
     /// # Errors
-    /// A store without a place, which lowering never makes.
+    /// A read of what is no input or a store without a place, which lowering never makes.
     pub(crate) fn write(&self, text: &mut String, names: &[String]) -> Result<(), Malformed> {
-        if self.nest.is_straight() {
-            return self.straight(text, names);
-        }
-        text.push_str("    {\n");
-        self.steps(text, &self.schedule.steps, 2);
-        text.push_str("    }\n");
-        Ok(())
-    }
-
-    /// The statements of a kernel without loops, then zeros for what it does not store.
-    fn straight(&self, text: &mut String, names: &[String]) -> Result<(), Malformed> {
-        let (role, indent) = (self.nest.role, "    ");
         for (_, node) in self.nest.live() {
             if let Node::Read(element) | Node::Direction(element) = node {
                 let array = &self.program.arrays[self.nest.array(element).0 as usize];
@@ -107,30 +94,29 @@ impl<'a> Writer<'a> {
                 }
             }
         }
+        if !self.nest.is_straight() {
+            text.push_str("    {\n");
+            self.steps(text, names, &self.schedule.steps, 2)?;
+            text.push_str("    }\n");
+            return Ok(());
+        }
+        self.steps(text, names, &self.schedule.steps, 1)?;
+        let role = self.nest.role;
         let mut stored = vec![role == KernelRole::Prepare; self.layout.out_len(self.program, role)];
-        for step in &self.schedule.steps {
-            match step {
-                Step::Compute(id) => self.compute(text, *id, indent),
-                Step::Store(k) => {
-                    let store = self.nest.stores[*k as usize];
-                    let slot = self.layout.slot(self.program, role, store.target);
-                    let slot = slot.filter(|&slot| slot < stored.len()).ok_or(Malformed::NoSlot(role))?;
-                    stored[slot] = true;
-                    let name = names.get(slot).map(|name| format!(" /* {} */", literal::comment(name)));
-                    let _ = writeln!(
-                        text,
-                        "{indent}out[{slot}] = {};{}",
-                        self.number(store.node),
-                        name.unwrap_or_default()
-                    );
-                }
-                Step::Loop(_) => {}
-            }
+        for &store in &self.nest.stores {
+            stored[self.slot(store)?] = true;
         }
         for slot in (0..stored.len()).filter(|&slot| !stored[slot]) {
-            let _ = writeln!(text, "{indent}out[{slot}] = 0.0;");
+            let _ = writeln!(text, "    out[{slot}] = 0.0;");
         }
         Ok(())
+    }
+
+    /// Where a kernel without loops stores a value.
+    fn slot(&self, store: Store) -> Result<usize, Malformed> {
+        let role = self.nest.role;
+        let slot = self.layout.slot(self.program, role, store.target);
+        slot.filter(|&slot| slot < self.layout.out_len(self.program, role)).ok_or(Malformed::NoSlot(role))
     }
 
     /// An element of an input.
@@ -140,22 +126,21 @@ impl<'a> Writer<'a> {
         format!("{}[{}]", if states { "y" } else { "p" }, self.position(element))
     }
 
-    fn steps(&self, text: &mut String, steps: &[Step], depth: usize) {
+    fn steps(&self, text: &mut String, names: &[String], steps: &[Step], depth: usize) -> Result<(), Malformed> {
         let indent = "    ".repeat(depth);
         for step in steps {
             match step {
                 Step::Compute(id) => self.compute(text, *id, &indent),
-                Step::Store(store) => self.store(text, *store, &indent),
-                Step::Loop(body) => self.run(text, body, depth),
+                Step::Store(store) => self.store(text, names, *store, &indent)?,
+                Step::Loop(body) => self.run(text, names, body, depth)?,
             }
         }
+        Ok(())
     }
 
     fn compute(&self, text: &mut String, id: NodeId, indent: &str) {
         let value = match self.nest.graph.node(id) {
-            Node::Constant(_) | Node::Time | Node::Fold(..) => return,
-            // Written where they are used.
-            Node::Read(Element::Scalar(_)) | Node::Direction(Element::Scalar(_)) => return,
+            node @ (Node::Constant(_) | Node::Time | Node::Fold(..)) => broken(&format!("a step computes {node:?}")),
             Node::Index(l) => format!("(double){}", self.index(l)),
             Node::Read(element) => self.read(element),
             Node::Direction(element) => format!("w[{}]", self.position(element)),
@@ -165,14 +150,19 @@ impl<'a> Writer<'a> {
         let _ = writeln!(text, "{indent}const {kind} v{} = {value};", id.0);
     }
 
-    fn store(&self, text: &mut String, k: u32, indent: &str) {
+    fn store(&self, text: &mut String, names: &[String], k: u32, indent: &str) -> Result<(), Malformed> {
         let store = self.nest.stores[k as usize];
         let value = self.number(store.node);
         let _ = match store.target {
+            Target::Set(Element::Scalar(_)) | Target::Entry(Element::Scalar(_), _) => {
+                let slot = self.slot(store)?;
+                let name = names.get(slot).map_or(String::new(), |name| format!(" /* {} */", literal::comment(name)));
+                writeln!(text, "{indent}out[{slot}] = {value};{name}")
+            }
             Target::Set(element) => writeln!(text, "{indent}out[{}] = {value};", self.position(element)),
             Target::Add(element) => writeln!(text, "{indent}out[{}] += {value};", self.position(element)),
             Target::Entry(..) => {
-                let Some(slots) = &self.frame.slots[k as usize] else { return };
+                let slots = self.frame.slots_of(k as usize);
                 let slot = format!("{}[{}]", self.list(slots.list), self.offset(0, &slots.strides));
                 if slots.checked {
                     writeln!(text, "{indent}if ({slot} >= 0) out[{slot}] += {value};")
@@ -181,59 +171,22 @@ impl<'a> Writer<'a> {
                 }
             }
         };
+        Ok(())
     }
 
-    fn run(&self, text: &mut String, body: &Body, depth: usize) {
-        let (indent, inside) = ("    ".repeat(depth), "    ".repeat(depth + 1));
-        let k = counter(body.counter);
-        let folds: Vec<(NodeId, Fold, LoopId, NodeId)> = body.folds.iter().filter_map(|&id| self.fold(id)).collect();
-        for &(NodeId(id), fold, l, _) in &folds {
-            let first = self.integer(self.frame.index[l.0 as usize].first);
-            let _ = match fold {
-                Fold::Sum => writeln!(text, "{indent}double a{id} = 0.0, b{id} = 0.0, c{id} = 0.0, d{id} = 0.0;"),
-                Fold::Product => writeln!(text, "{indent}double a{id} = 1.0, b{id} = 1.0, c{id} = 1.0, d{id} = 1.0;"),
-                Fold::Min => writeln!(text, "{indent}double a{id} = (double)INFINITY;"),
-                Fold::Max => writeln!(text, "{indent}double a{id} = (-(double)INFINITY);"),
-                Fold::ArgMin => {
-                    writeln!(text, "{indent}double a{id} = (double)INFINITY;\n{indent}int32_t b{id} = {};", first - 1)
-                }
-                Fold::ArgMax => {
-                    writeln!(
-                        text,
-                        "{indent}double a{id} = (-(double)INFINITY);\n{indent}int32_t b{id} = {};",
-                        first - 1
-                    )
-                }
-            };
+    fn run(&self, text: &mut String, names: &[String], body: &Body, depth: usize) -> Result<(), Malformed> {
+        let (indent, k) = ("    ".repeat(depth), counter(body.counter));
+        for fold in &body.folds {
+            self.begin(text, fold, &indent);
         }
-        let rounds = self.integer(match body.counter {
-            Counter::Points => self.frame.points.unwrap_or(0),
-            Counter::Loop(l) => self.frame.count[l.0 as usize],
-        });
+        let rounds = self.words.integer(self.frame.rounds(body.counter));
         let _ = writeln!(text, "{indent}for (int32_t {k} = 0; {k} < {rounds}; {k}++) {{");
-        self.steps(text, &body.steps, depth + 1);
-        for &(NodeId(id), fold, l, term) in &folds {
-            let term = self.number(term);
-            let first = self.integer(self.frame.index[l.0 as usize].first);
-            let sign = if fold == Fold::Sum { '+' } else { '*' };
-            let stays = if fold == Fold::ArgMin { "<=" } else { ">=" };
-            let _ = match fold {
-                // The partial result of the next term is the first one.
-                Fold::Sum | Fold::Product => writeln!(
-                    text,
-                    "{inside}const double n{id} = a{id} {sign} {term};\n\
-                     {inside}a{id} = b{id}; b{id} = c{id}; c{id} = d{id}; d{id} = n{id};"
-                ),
-                Fold::Min => writeln!(text, "{inside}a{id} = least(a{id}, {term});"),
-                Fold::Max => writeln!(text, "{inside}a{id} = greatest(a{id}, {term});"),
-                Fold::ArgMin | Fold::ArgMax => writeln!(
-                    text,
-                    "{inside}if (!(a{id} {stays} {term} || a{id} != a{id})) {{ a{id} = {term}; b{id} = {k} + {first}; }}"
-                ),
-            };
+        self.steps(text, names, &body.steps, depth + 1)?;
+        for fold in &body.folds {
+            self.take(text, fold, &k, &"    ".repeat(depth + 1));
         }
         let _ = writeln!(text, "{indent}}}");
-        for &(NodeId(id), fold, ..) in &folds {
+        for &LoopFold { node: NodeId(id), fold, .. } in &body.folds {
             let _ = match fold {
                 Fold::Sum => writeln!(text, "{indent}const double v{id} = (a{id} + c{id}) + (b{id} + d{id});"),
                 Fold::Product => writeln!(text, "{indent}const double v{id} = (a{id} * c{id}) * (b{id} * d{id});"),
@@ -241,33 +194,62 @@ impl<'a> Writer<'a> {
                 Fold::ArgMin | Fold::ArgMax => writeln!(text, "{indent}const double v{id} = (double)b{id};"),
             };
         }
+        Ok(())
     }
 
-    fn fold(&self, id: NodeId) -> Option<(NodeId, Fold, LoopId, NodeId)> {
-        match self.nest.graph.node(id) {
-            Node::Fold(fold, l, term) => Some((id, fold, l, term)),
-            _ => None,
-        }
+    /// The variables of a fold before its loop.
+    fn begin(&self, text: &mut String, &LoopFold { node: NodeId(id), fold, over, .. }: &LoopFold, indent: &str) {
+        let before = self.words.integer(self.frame.index[over.0 as usize].first) - 1;
+        let extremum =
+            if matches!(fold, Fold::Min | Fold::ArgMin) { "(double)INFINITY" } else { "(-(double)INFINITY)" };
+        let _ = match fold {
+            Fold::Sum => writeln!(text, "{indent}double a{id} = 0.0, b{id} = 0.0, c{id} = 0.0, d{id} = 0.0;"),
+            Fold::Product => writeln!(text, "{indent}double a{id} = 1.0, b{id} = 1.0, c{id} = 1.0, d{id} = 1.0;"),
+            Fold::Min | Fold::Max => writeln!(text, "{indent}double a{id} = {extremum};"),
+            Fold::ArgMin | Fold::ArgMax => {
+                writeln!(text, "{indent}double a{id} = {extremum};\n{indent}int32_t b{id} = {before};")
+            }
+        };
     }
 
-    fn integer(&self, word: u32) -> i64 {
-        match self.words[word as usize] {
-            Word::Integer(value) => value,
-            Word::List(_) => 0,
-        }
+    /// Takes in the term of a round.
+    fn take(
+        &self,
+        text: &mut String,
+        &LoopFold { node: NodeId(id), fold, over, term }: &LoopFold,
+        k: &str,
+        indent: &str,
+    ) {
+        let term = self.number(term);
+        let first = self.words.integer(self.frame.index[over.0 as usize].first);
+        let sign = if fold == Fold::Sum { '+' } else { '*' };
+        let stays = if fold == Fold::ArgMin { "<=" } else { ">=" };
+        let _ = match fold {
+            // The partial result of the next term is the first one.
+            Fold::Sum | Fold::Product => writeln!(
+                text,
+                "{indent}const double n{id} = a{id} {sign} {term};\n\
+                 {indent}a{id} = b{id}; b{id} = c{id}; c{id} = d{id}; d{id} = n{id};"
+            ),
+            Fold::Min => writeln!(text, "{indent}a{id} = least(a{id}, {term});"),
+            Fold::Max => writeln!(text, "{indent}a{id} = greatest(a{id}, {term});"),
+            Fold::ArgMin | Fold::ArgMax => writeln!(
+                text,
+                "{indent}if (!(a{id} {stays} {term} || a{id} != a{id})) {{ a{id} = {term}; b{id} = {k} + {first}; }}"
+            ),
+        };
     }
 
+    /// The name of a list in the file.
     fn list(&self, word: u32) -> String {
-        match self.words[word as usize] {
-            Word::List(ListId(id)) => format!("{LIST}{}", self.lists + id as usize),
-            Word::Integer(_) => "0".to_string(),
-        }
+        let ListId(id) = self.words.list_id(word);
+        format!("{LIST}{}", self.lists + id as usize)
     }
 
     /// The value of a loop's index, an integer.
     fn index(&self, l: LoopId) -> String {
         let place = self.frame.index[l.0 as usize];
-        let first = self.integer(place.first);
+        let first = self.words.integer(place.first);
         let offset = match place.list {
             Some(list) => format!("{}[{}]", self.list(list), counter(Counter::Points)),
             None => counter(Counter::Loop(l)),
@@ -284,9 +266,8 @@ impl<'a> Writer<'a> {
             Element::Scalar(array) => return self.layout.start(array).to_string(),
             Element::At(access) => access,
         };
-        let place = self.frame.places[access.0 as usize].as_ref();
-        let Some(place) = place else { return "0".to_string() };
-        let base = self.integer(place.base);
+        let place = self.frame.place(access);
+        let base = self.words.integer(place.base);
         match place.list {
             None => self.offset(base, &place.strides),
             Some(list) => {
@@ -300,10 +281,7 @@ impl<'a> Writer<'a> {
     fn offset(&self, base: i64, strides: &[(Counter, Stride)]) -> String {
         let mut text = if base == 0 { String::new() } else { base.to_string() };
         for &(c, stride) in strides {
-            let stride = match stride {
-                Stride::One => 1,
-                Stride::Word(word) => self.integer(word),
-            };
+            let stride = self.words.stride(stride);
             let sign = match (stride < 0, text.is_empty()) {
                 (true, true) => "-",
                 (true, false) => " - ",

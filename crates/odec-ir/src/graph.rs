@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Index;
 
+use crate::broken;
 use crate::builtin::{Builtin, Op, arithmetic};
 use crate::nest::{Element, Fold, LoopId};
 use crate::simplify;
@@ -20,6 +22,39 @@ impl NodeId {
     /// The position as an index into tables that run along the nodes.
     pub fn index(self) -> usize {
         self.0 as usize
+    }
+}
+
+/// Where the nodes of one graph are in another that is made of it. A node that went nowhere is found by [`NodeMap::get`]
+/// alone: the other graph needs its place only where a pass is wrong.
+#[derive(Clone, Debug)]
+pub(crate) struct NodeMap(Vec<Option<NodeId>>);
+
+impl NodeMap {
+    /// Of a graph of so many nodes, none of which went anywhere yet.
+    pub(crate) fn new(len: usize) -> NodeMap {
+        NodeMap(vec![None; len])
+    }
+
+    /// Where a node is, if it went over.
+    pub(crate) fn get(&self, id: NodeId) -> Option<NodeId> {
+        self.0[id.index()]
+    }
+
+    /// Says where a node is.
+    pub(crate) fn set(&mut self, id: NodeId, new: NodeId) {
+        self.0[id.index()] = Some(new);
+    }
+}
+
+impl Index<NodeId> for NodeMap {
+    type Output = NodeId;
+
+    fn index(&self, id: NodeId) -> &NodeId {
+        match &self.0[id.index()] {
+            Some(new) => new,
+            None => broken("a node is used before it was copied"),
+        }
     }
 }
 

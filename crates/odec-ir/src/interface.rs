@@ -100,47 +100,46 @@ pub struct Settled {
     pub program: Program,
     /// Where its arrays are.
     pub layout: Layout,
-    /// Positions, in a program with index sets.
-    pub bound: Option<BoundProgram>,
-    /// Its matrices, then.
+    /// Positions.
+    pub bound: BoundProgram,
+    /// Its matrices.
     pub matrices: Vec<(KernelRole, BoundMatrix)>,
 }
 
+/// The matrices that a program may have.
+const MATRICES: [KernelRole; 4] =
+    [KernelRole::Jacobian, KernelRole::ParameterJacobian, KernelRole::Mass, KernelRole::MassJacobian];
+
 impl Settled {
-    /// Binds a program with index sets at the extents that it has.
+    /// Binds a program at the extents that it has.
     ///
     /// # Errors
     /// As [`BoundProgram::of`] and [`BoundProgram::matrix`].
     pub fn of(program: &Program) -> Result<Settled, BindError> {
         let mut program = program.clone();
-        if program.is_straight() {
-            let layout = Layout::of(&program);
-            return Ok(Settled { program, layout, bound: None, matrices: Vec::new() });
-        }
         let bound = BoundProgram::of(&program)?;
         let mut matrices = Vec::new();
-        for role in [KernelRole::Jacobian, KernelRole::ParameterJacobian] {
-            if program.has(role) {
-                matrices.push((role, bound.matrix(&program, role, MAX_ENTRIES)?));
-            }
+        for role in MATRICES.into_iter().filter(|&role| program.has(role)) {
+            matrices.push((role, bound.matrix(&program, role, MAX_ENTRIES)?));
         }
         for (role, matrix) in &matrices {
             let pattern = matrix.pattern.clone();
             match role {
                 KernelRole::Jacobian => program.jacobian = pattern,
+                KernelRole::Mass => program.mass = Some(pattern),
+                KernelRole::MassJacobian => program.mass_jacobian = pattern,
                 _ => program.parameter_jacobian = pattern,
             }
         }
-        Ok(Settled { program, layout: bound.layout.clone(), bound: Some(bound), matrices })
+        Ok(Settled { program, layout: bound.layout.clone(), bound, matrices })
     }
 
     /// The runs of a role with the lists that they refer to.
     pub fn runs(&self, role: KernelRole) -> (Vec<&BoundKernel>, &[Vec<u32>]) {
-        let matrix = self.matrices.iter().find(|(of, _)| *of == role).map(|(_, matrix)| matrix);
-        let (runs, lists): (&[BoundKernel], &[Vec<u32>]) = match (matrix, &self.bound) {
-            (Some(matrix), _) => (&matrix.runs, &matrix.lists),
-            (None, Some(bound)) => (&bound.runs, &bound.lists),
-            (None, None) => (&[], &[]),
+        let matrix = self.matrices.iter().find(|(of, _)| *of == role);
+        let (runs, lists) = match matrix {
+            Some((_, matrix)) => (&matrix.runs, &matrix.lists),
+            None => (&self.bound.runs, &self.bound.lists),
         };
         let of_role = |run: &&BoundKernel| self.program.kernels[run.kernel].role == role && run.points > 0;
         (runs.iter().filter(of_role).collect(), lists)

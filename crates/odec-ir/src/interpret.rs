@@ -1,11 +1,12 @@
 //! The reference interpreter: the semantics of a program. Machine code gives the same bits.
 
+use crate::broken;
 use crate::builtin::{Builtin, arithmetic, rounding};
 use crate::graph::{Node, NodeId};
 use crate::layout::Layout;
-use crate::nest::bind::{BoundKernel, BoundMatrix, ListId, Word};
-use crate::nest::frame::{Counter, DROPPED, Frame, Place, Slots, Stride};
-use crate::nest::schedule::{Body, Schedule, Step};
+use crate::nest::bind::{BoundKernel, BoundMatrix, Words};
+use crate::nest::frame::{Counter, DROPPED, Frame, Stride};
+use crate::nest::schedule::{Body, LoopFold, Schedule, Step, is_known};
 use crate::nest::{BoundProgram, Element, Fold, Kernel, LoopId, Target};
 use crate::number::Number;
 use crate::program::{ArrayId, KernelRole, Program, Role};
@@ -29,18 +30,29 @@ pub fn run(program: &Program, role: KernelRole, t: f64, y: &[f64], p: &[f64], w:
     run_on(program, &Layout::of(program), role, Inputs { t, y, p, w }, out);
 }
 
-/// [`run`] over any number type, with the layout at hand.
+/// [`run`] over any number type, with the layout at hand. Where kernels run often, [`Interpreter::run_straight`] serves better.
 pub fn run_on<T: Number>(program: &Program, layout: &Layout, role: KernelRole, inputs: Inputs<'_, T>, out: &mut [T]) {
-    let Some(kernel) = program.kernel(role) else { return };
-    if role != KernelRole::Prepare {
-        out.fill(T::constant(0.0));
+    if let Some(kernel) = program.kernel(role) {
+        straight(program, layout, (kernel, &Prepared::of(kernel)), inputs, out);
     }
-    let (schedule, frame) = (Schedule::of(kernel), Frame::default());
-    let words = Words { frame: &frame, words: &[], lists: &[] };
-    Evaluation::new(program, Some(layout), kernel, words, inputs, out).steps(&schedule.steps);
 }
 
-/// Kernels with their frames: those of a [`BoundProgram`] or of a [`BoundMatrix`].
+/// Runs a kernel without loops.
+fn straight<T: Number>(
+    program: &Program,
+    layout: &Layout,
+    kernel: (&Kernel, &Prepared),
+    inputs: Inputs<'_, T>,
+    out: &mut [T],
+) {
+    if kernel.0.role != KernelRole::Prepare {
+        out.fill(T::constant(0.0));
+    }
+    let words = Words { words: &[], lists: &[] };
+    Evaluation::new(program, Some(layout), kernel, words, inputs, out).run();
+}
+
+/// Bound kernels with the lists that their words lead to: those of a [`BoundProgram`] or of a [`BoundMatrix`].
 #[derive(Clone, Copy, Debug)]
 pub struct BoundKernels<'a> {
     runs: &'a [BoundKernel],
@@ -59,10 +71,28 @@ impl<'a> From<&'a BoundMatrix> for BoundKernels<'a> {
     }
 }
 
-/// A program with index sets made ready for interpretation, once for all extents and parameters.
+/// A kernel ready to be interpreted.
+#[derive(Clone)]
+struct Prepared {
+    schedule: Schedule,
+    frame: Frame,
+    /// What no step computes and results depend on: numbers, the time, scalars.
+    known: Vec<NodeId>,
+}
+
+impl Prepared {
+    fn of(kernel: &Kernel) -> Prepared {
+        let known = kernel.live().filter(|(_, node)| is_known(*node)).map(|(id, _)| id).collect();
+        Prepared { schedule: Schedule::of(kernel), frame: Frame::of(kernel), known }
+    }
+}
+
+/// A program made ready for interpretation, once for all extents and parameters.
 #[derive(Clone)]
 pub struct Interpreter {
-    kernels: Vec<(Schedule, Frame)>,
+    kernels: Vec<Prepared>,
+    /// Where scalars are, in a program without index sets.
+    layout: Option<Layout>,
 }
 
 /// Runs all kernels of a role once, as [`Interpreter::run`], which serves better where they run often.
@@ -80,13 +110,17 @@ impl Interpreter {
     /// Schedules the kernels of a program.
     pub fn new(program: &Program) -> Interpreter {
         Interpreter {
-            kernels: program.kernels.iter().map(|kernel| (Schedule::of(kernel), Frame::of(kernel))).collect(),
+            kernels: program.kernels.iter().map(Prepared::of).collect(),
+            layout: program.is_straight().then(|| Layout::of(program)),
         }
     }
 
-    /// Runs all kernels of a role, in their order. The values of a matrix begin at zero; of another `out` all elements that
-    /// the role stores are set, the others stay as they are. `Prepare` reads `inputs.p` and stores to `out`, both
-    /// parameter buffers. What lies outside a given slice is NaN.
+    /// Runs all kernels of a role, in their order. The values of a matrix begin at zero, and so does every other `out` in a
+    /// program without index sets; elsewhere all elements that the role stores are set, the others stay as they are.
+    /// `Prepare` reads `inputs.p` and stores to `out`, both parameter buffers.
+    ///
+    /// # Panics
+    /// A slice ends before an element that the kernel reads or stores.
     pub fn run<'a, T: Number>(
         &self,
         program: &Program,
@@ -95,17 +129,28 @@ impl Interpreter {
         inputs: Inputs<'_, T>,
         out: &mut [T],
     ) {
+        if self.layout.is_some() {
+            return self.run_straight(program, role, inputs, out);
+        }
         let BoundKernels { runs, lists } = runs.into();
         if role.is_matrix() {
             out.fill(T::constant(0.0));
         }
-        for run in runs {
-            let kernel = &program.kernels[run.kernel];
-            if kernel.role == role && run.points > 0 {
-                let (schedule, frame) = &self.kernels[run.kernel];
-                let words = Words { frame, words: &run.words, lists };
-                Evaluation::new(program, None, kernel, words, inputs, out).steps(&schedule.steps);
-            }
+        for run in runs.iter().filter(|run| program.kernels[run.kernel].role == role && run.points > 0) {
+            let kernel = (&program.kernels[run.kernel], &self.kernels[run.kernel]);
+            let words = Words { words: &run.words, lists };
+            Evaluation::new(program, None, kernel, words, inputs, out).run();
+        }
+    }
+
+    /// [`Interpreter::run`] of a program without index sets, which needs no binding.
+    ///
+    /// # Panics
+    /// The program has index sets, or as [`Interpreter::run`].
+    pub fn run_straight<T: Number>(&self, program: &Program, role: KernelRole, inputs: Inputs<'_, T>, out: &mut [T]) {
+        let Some(layout) = &self.layout else { broken("a program with index sets is not bound") };
+        for kernel in program.kernels.iter().zip(&self.kernels).filter(|(kernel, _)| kernel.role == role) {
+            straight(program, layout, kernel, inputs, out);
         }
     }
 }
@@ -130,20 +175,13 @@ struct EntrySlots<'a> {
     strides: Vec<(usize, i64)>,
 }
 
-/// A frame with its words.
-#[derive(Clone, Copy)]
-struct Words<'a> {
-    frame: &'a Frame,
-    words: &'a [Word],
-    lists: &'a [Vec<u32>],
-}
-
 /// A kernel that is running.
 struct Evaluation<'a, 'b, T> {
     program: &'a Program,
     /// Where scalars are; kernels with frames have none.
     layout: Option<&'a Layout>,
     kernel: &'a Kernel,
+    prepared: &'a Prepared,
     words: Words<'a>,
     inputs: Inputs<'a, T>,
     out: &'b mut [T],
@@ -160,103 +198,91 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
     fn new(
         program: &'a Program,
         layout: Option<&'a Layout>,
-        kernel: &'a Kernel,
+        (kernel, prepared): (&'a Kernel, &'a Prepared),
         words: Words<'a>,
         inputs: Inputs<'a, T>,
         out: &'b mut [T],
     ) -> Evaluation<'a, 'b, T> {
-        let constant = |node: &Node| match node {
-            Node::Constant(bits) => T::constant(f64::from_bits(*bits)),
-            _ => T::constant(f64::NAN),
+        let rounds = vec![0; kernel.space.loops().len() + 1];
+        let by_counter = |strides: &[(Counter, Stride)]| -> Vec<(usize, i64)> {
+            strides.iter().map(|&(counter, stride)| (row(counter, rounds.len()), words.stride(stride))).collect()
         };
+        let frame = &prepared.frame;
+        let positions = frame.places.iter().map(|place| {
+            let place = place.as_ref()?;
+            let list = place.list.map(|word| words.list(word));
+            Some(Position { base: words.integer(place.base), list, strides: by_counter(&place.strides) })
+        });
+        let slots = frame.slots.iter().map(|slots| {
+            let slots = slots.as_ref()?;
+            Some(EntrySlots { list: words.list(slots.list), strides: by_counter(&slots.strides) })
+        });
         let mut evaluation = Evaluation {
+            positions: positions.collect(),
+            slots: slots.collect(),
+            // each is set before it is read
+            values: vec![T::constant(f64::NAN); kernel.graph.len()],
             program,
             layout,
             kernel,
+            prepared,
             words,
             inputs,
             out,
-            positions: Vec::new(),
-            slots: Vec::new(),
-            values: kernel.graph.nodes().iter().map(constant).collect(),
-            rounds: vec![0; kernel.space.loops().len() + 1],
+            rounds,
         };
-        let position = |place: &Option<Place>| {
-            let place = place.as_ref()?;
-            let list = place.list.map(|word| evaluation.list(word));
-            let strides = evaluation.strides(&place.strides);
-            Some(Position { base: evaluation.integer(place.base), list, strides })
-        };
-        let positions = words.frame.places.iter().map(position).collect();
-        let slots = |s: &Slots| EntrySlots { list: evaluation.list(s.list), strides: evaluation.strides(&s.strides) };
-        evaluation.slots = words.frame.slots.iter().map(|s| s.as_ref().map(slots)).collect();
-        evaluation.positions = positions;
+        for &id in &prepared.known {
+            evaluation.values[id.index()] = evaluation.compute(kernel.graph.node(id));
+        }
         evaluation
+    }
+
+    fn run(&mut self) {
+        self.steps(&self.prepared.schedule.steps);
     }
 
     fn buffer(&self, array: ArrayId) -> Buffer {
         match self.program.arrays[array.0 as usize].role {
             Role::Parameter | Role::Staged | Role::Size | Role::Table => Buffer::Parameter,
-            _ => Buffer::State,
+            Role::Position | Role::Velocity | Role::FirstOrder => Buffer::State,
+            Role::Output | Role::Conserved | Role::Expected => broken("a result is read"),
         }
-    }
-
-    fn integer(&self, word: u32) -> i64 {
-        match self.words.words.get(word as usize) {
-            Some(Word::Integer(x)) => *x,
-            _ => 0,
-        }
-    }
-
-    fn list(&self, word: u32) -> &'a [u32] {
-        match self.words.words.get(word as usize) {
-            Some(Word::List(ListId(id))) => self.words.lists.get(*id as usize).map_or(&[], Vec::as_slice),
-            _ => &[],
-        }
-    }
-
-    fn counter(&self, counter: Counter) -> usize {
-        match counter {
-            Counter::Points => self.rounds.len() - 1,
-            Counter::Loop(l) => l.0 as usize,
-        }
-    }
-
-    fn strides(&self, strides: &[(Counter, Stride)]) -> Vec<(usize, i64)> {
-        let step = |stride| match stride {
-            Stride::One => 1,
-            Stride::Word(word) => self.integer(word),
-        };
-        strides.iter().map(|&(counter, stride)| (self.counter(counter), step(stride))).collect()
     }
 
     fn offset(&self, strides: &[(usize, i64)]) -> i64 {
         strides.iter().map(|&(counter, stride)| self.rounds[counter] * stride).sum()
     }
 
-    /// Position of an element in its buffer; out of every buffer if the frame has none.
+    /// The element of a list at a round.
+    fn listed(&self, list: &[u32], strides: &[(usize, i64)]) -> u32 {
+        list[usize::try_from(self.offset(strides)).unwrap_or(usize::MAX)]
+    }
+
+    /// Position of an element in its buffer.
     fn position(&self, element: Element) -> usize {
-        let access = match element {
-            Element::Scalar(array) => return self.layout.map_or(usize::MAX, |layout| layout.start(array)),
-            Element::At(access) => access,
+        let access = match (element, self.layout) {
+            (Element::At(access), _) => access,
+            (Element::Scalar(array), Some(layout)) => return layout.start(array),
+            (Element::Scalar(_), None) => broken("with index sets a kernel reads through its accesses"),
         };
-        let Some(position) = &self.positions[access.0 as usize] else { return usize::MAX };
-        let offset = self.offset(&position.strides);
-        let offset = match position.list {
-            Some(list) => usize::try_from(offset).ok().and_then(|k| list.get(k)).map_or(-1, |&x| i64::from(x)),
-            None => offset,
+        let Some(Position { base, list, strides }) = &self.positions[access.0 as usize] else {
+            broken("an element has no place");
         };
-        usize::try_from(position.base + offset).unwrap_or(usize::MAX)
+        let offset = match list {
+            Some(list) => i64::from(self.listed(list, strides)),
+            None => self.offset(strides),
+        };
+        usize::try_from(base + offset).unwrap_or(usize::MAX)
     }
 
     /// The value of a loop's index.
     fn index(&self, l: LoopId) -> T {
-        let place = self.words.frame.index[l.0 as usize];
+        let place = self.prepared.frame.index[l.0 as usize];
         let round = match place.list {
-            Some(word) => self.list(word).get(self.rounds[self.rounds.len() - 1] as usize).map_or(0, |&x| i64::from(x)),
+            Some(word) => i64::from(self.words.list(word)[self.rounds[self.rounds.len() - 1] as usize]),
             None => self.rounds[l.0 as usize],
         };
-        T::constant((self.integer(place.first) + round) as f64)
+        T::constant((self.words.integer(place.first) + round) as f64)
     }
 
     fn steps(&mut self, steps: &[Step]) {
@@ -264,28 +290,27 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
             match step {
                 Step::Compute(id) => self.values[id.index()] = self.compute(self.kernel.graph.node(*id)),
                 Step::Store(k) => self.store(*k as usize),
-                Step::Loop(body) => self.run(body),
+                Step::Loop(body) => self.repeat(body),
             }
         }
     }
 
     fn compute(&self, node: Node) -> T {
-        let at = |buffer: &[T], element| buffer.get(self.position(element)).copied();
-        let value = match node {
-            Node::Time => Some(self.inputs.t),
-            Node::Index(l) => Some(self.index(l)),
+        match node {
+            Node::Constant(bits) => T::constant(f64::from_bits(bits)),
+            Node::Time => self.inputs.t,
+            Node::Index(l) => self.index(l),
             Node::Read(element) => match self.buffer(self.kernel.array(element)) {
-                Buffer::Parameter => at(self.inputs.p, element),
-                Buffer::State => at(self.inputs.y, element),
+                Buffer::Parameter => self.inputs.p[self.position(element)],
+                Buffer::State => self.inputs.y[self.position(element)],
             },
-            Node::Direction(element) => at(self.inputs.w, element),
+            Node::Direction(element) => self.inputs.w[self.position(element)],
             Node::Call(op, args) => {
                 let args = args.map(|a| self.values[a.index()]);
-                Some(T::call(op.0, &args[..usize::from(op.0.arity)]))
+                T::call(op.0, &args[..usize::from(op.0.arity)])
             }
-            Node::Constant(_) | Node::Fold(..) => None,
-        };
-        value.unwrap_or_else(|| T::constant(f64::NAN))
+            Node::Fold(..) => broken("a fold is computed outside of its loop"),
+        }
     }
 
     fn store(&mut self, k: usize) {
@@ -296,29 +321,24 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
             Target::Add(a) => (self.position(a), true),
             Target::Entry(Element::Scalar(_), _) => {
                 let slot = self.layout.and_then(|l| l.slot(self.program, self.kernel.role, store.target));
-                (slot.unwrap_or(usize::MAX), false)
+                (slot.unwrap_or_else(|| broken("an entry is not in its pattern")), false)
             }
             Target::Entry(Element::At(_), _) => {
-                let Some(EntrySlots { list, strides }) = &self.slots[k] else { return };
-                match usize::try_from(self.offset(strides)).ok().and_then(|k| list.get(k)) {
-                    None | Some(&DROPPED) => return,
-                    Some(&slot) => (slot as usize, true),
+                let Some(EntrySlots { list, strides }) = &self.slots[k] else { broken("an entry has no slots") };
+                match self.listed(list, strides) {
+                    DROPPED => return,
+                    slot => (slot as usize, true),
                 }
             }
         };
-        if let Some(out) = self.out.get_mut(position) {
-            *out = if adds { T::call(&arithmetic::ADD, &[*out, value]) } else { value };
-        }
+        let out = &mut self.out[position];
+        *out = if adds { T::call(&arithmetic::ADD, &[*out, value]) } else { value };
     }
 
-    fn run(&mut self, body: &Body) {
-        let rounds = match (body.counter, self.words.frame.points) {
-            (Counter::Points, Some(word)) => self.integer(word),
-            (Counter::Points, None) => 0,
-            (Counter::Loop(l), _) => self.integer(self.words.frame.count[l.0 as usize]),
-        };
-        let counter = self.counter(body.counter);
-        let mut partials: Vec<Partial<T>> = body.folds.iter().map(|&f| self.begin(f)).collect();
+    fn repeat(&mut self, body: &Body) {
+        let rounds = self.words.integer(self.prepared.frame.rounds(body.counter));
+        let counter = row(body.counter, self.rounds.len());
+        let mut partials: Vec<Partial<T>> = body.folds.iter().map(|f| self.begin(f)).collect();
         for k in 0..rounds {
             self.rounds[counter] = k;
             self.steps(&body.steps);
@@ -328,30 +348,33 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
             }
         }
         for (partial, fold) in partials.into_iter().zip(&body.folds) {
-            self.values[fold.index()] = partial.end();
+            self.values[fold.node.index()] = partial.end();
         }
     }
 
-    fn begin(&self, fold: NodeId) -> Partial<T> {
-        let (kind, over, term) = match self.kernel.graph.node(fold) {
-            Node::Fold(kind, over, term) => (kind, over, term),
-            // Schedules list folds only.
-            _ => (Fold::Sum, LoopId(0), fold),
-        };
-        let first = self.integer(self.words.frame.index[over.0 as usize].first);
-        let neutral = match kind {
+    fn begin(&self, &LoopFold { fold, over, term, .. }: &LoopFold) -> Partial<T> {
+        let first = self.words.integer(self.prepared.frame.index[over.0 as usize].first);
+        let neutral = match fold {
             Fold::Sum => 0.0,
             Fold::Product => 1.0,
             Fold::Min | Fold::ArgMin => f64::INFINITY,
             Fold::Max | Fold::ArgMax => f64::NEG_INFINITY,
         };
-        Partial { kind, term, acc: [T::constant(neutral); 4], first, at: first - 1 }
+        Partial { fold, term, acc: [T::constant(neutral); 4], first, at: first - 1 }
+    }
+}
+
+/// The row of a counter in a list of the rounds of so many: loops by number, the points last.
+fn row(counter: Counter, counters: usize) -> usize {
+    match counter {
+        Counter::Points => counters - 1,
+        Counter::Loop(l) => l.0 as usize,
     }
 }
 
 /// A fold in progress.
 struct Partial<T> {
-    kind: Fold,
+    fold: Fold,
     term: NodeId,
     /// Partial results of sums and products; otherwise the first is the best so far.
     acc: [T; 4],
@@ -365,14 +388,14 @@ impl<T: Number> Partial<T> {
     fn take(&mut self, term: T, k: i64) {
         let with = |row: &'static Builtin, acc: T| T::call(row, &[acc, term]);
         let lane = &mut self.acc[(k & 3) as usize];
-        match self.kind {
+        match self.fold {
             Fold::Sum => *lane = with(&arithmetic::ADD, *lane),
             Fold::Product => *lane = with(&arithmetic::MUL, *lane),
             Fold::Min => self.acc[0] = with(&rounding::MIN, self.acc[0]),
             Fold::Max => self.acc[0] = with(&rounding::MAX, self.acc[0]),
             Fold::ArgMin | Fold::ArgMax => {
                 let (best, new) = (self.acc[0].value(), term.value());
-                let stays = if self.kind == Fold::ArgMin { best <= new } else { best >= new };
+                let stays = if self.fold == Fold::ArgMin { best <= new } else { best >= new };
                 if !(stays || best.is_nan()) {
                     (self.acc[0], self.at) = (term, self.first + k);
                 }
@@ -383,7 +406,7 @@ impl<T: Number> Partial<T> {
     fn end(self) -> T {
         let [a, b, c, d] = self.acc;
         let both = |row: &'static Builtin, x: T, y: T| T::call(row, &[x, y]);
-        match self.kind {
+        match self.fold {
             Fold::Sum => both(&arithmetic::ADD, both(&arithmetic::ADD, a, c), both(&arithmetic::ADD, b, d)),
             Fold::Product => both(&arithmetic::MUL, both(&arithmetic::MUL, a, c), both(&arithmetic::MUL, b, d)),
             Fold::Min | Fold::Max => a,

@@ -123,27 +123,19 @@ impl Layout {
             | KernelRole::Tangent
             | KernelRole::TimeDerivative
             | KernelRole::MassTimeDerivative => self.n,
-            KernelRole::Jacobian => program.jacobian.row_idx.len(),
-            KernelRole::ParameterJacobian => program.parameter_jacobian.row_idx.len(),
-            KernelRole::Mass => program.mass.as_ref().map_or(0, |m| m.row_idx.len()),
-            KernelRole::MassJacobian => program.mass_jacobian.row_idx.len(),
+            KernelRole::Jacobian | KernelRole::ParameterJacobian | KernelRole::Mass | KernelRole::MassJacobian => {
+                program.pattern(role).map_or(0, Pattern::len)
+            }
             KernelRole::Outputs => self.outputs_len(),
         }
     }
 
     /// Index in `out` of what a kernel of this role stores at a target of scalars; `None` if the pattern has no such entry.
     pub fn slot(&self, program: &Program, role: KernelRole, target: Target) -> Option<usize> {
-        let pattern = match role {
-            KernelRole::Jacobian => Some(&program.jacobian),
-            KernelRole::ParameterJacobian => Some(&program.parameter_jacobian),
-            KernelRole::Mass => program.mass.as_ref(),
-            KernelRole::MassJacobian => Some(&program.mass_jacobian),
-            _ => None,
-        };
         match target {
             Target::Set(Element::Scalar(array)) => Some(self.slots[array.0 as usize]),
             Target::Entry(Element::Scalar(row), Element::Scalar(column)) => {
-                pattern?.position(self.slots[row.0 as usize], self.slots[column.0 as usize])
+                program.pattern(role)?.position(self.slots[row.0 as usize], self.slots[column.0 as usize])
             }
             _ => None,
         }

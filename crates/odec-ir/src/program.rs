@@ -128,6 +128,29 @@ pub struct Program {
     pub mass_jacobian: Pattern,
 }
 
+/// A program that contradicts itself, which lowering never makes but a text form by hand may.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// A store to an entry that is not in the pattern, or beyond `out`.
+    NoSlot(KernelRole),
+    /// A read of a quantity that is not an input, or a direction that is not a state.
+    NotReadable(String),
+    /// A builtin that expands into itself.
+    NotExpanded(String),
+}
+
+impl std::fmt::Display for Malformed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Malformed::NoSlot(role) => write!(f, "the {role:?} kernel stores to an element that does not exist"),
+            Malformed::NotReadable(name) => write!(f, "`{name}` is read but is not an input"),
+            Malformed::NotExpanded(name) => write!(f, "`{name}` still has to be expanded"),
+        }
+    }
+}
+
+impl std::error::Error for Malformed {}
+
 impl Program {
     /// True when all kernels are without loops and know the positions of what they read: then patterns are known too.
     /// Another program has to be bound before it can run.
@@ -164,6 +187,17 @@ impl Program {
     pub fn outputs_read_rates(&self) -> bool {
         let reads = |(_, node)| matches!(node, Node::Direction(_));
         self.kernels_of(KernelRole::Outputs).any(|k| k.live().any(reads))
+    }
+
+    /// The pattern of the matrix that a role stores, in a program without index sets; elsewhere binding finds it.
+    pub fn pattern(&self, role: KernelRole) -> Option<&Pattern> {
+        match role {
+            KernelRole::Jacobian => Some(&self.jacobian),
+            KernelRole::ParameterJacobian => Some(&self.parameter_jacobian),
+            KernelRole::Mass => self.mass.as_ref(),
+            KernelRole::MassJacobian => Some(&self.mass_jacobian),
+            _ => None,
+        }
     }
 
     /// The arrays of a role, in the order of declaration.

@@ -3,6 +3,7 @@
 
 use odec_ir::derive::{self, Variable};
 use odec_ir::interpret::{self, Inputs};
+use odec_ir::nest::BoundProgram;
 use odec_ir::testing::{self, Case, Shape};
 use odec_ir::{Array, ArrayId, Element, Kernel, KernelRole, Program, Role, Store, Target};
 use odec_ir::{Graph, Layout, Node, builtin};
@@ -102,7 +103,7 @@ fn jacobians_agree_with_duals_and_lie_in_the_pattern() {
         let paths = Paths { program: &case.program, layout: layout.clone(), case: &case };
         let columns = (0..layout.n).map(Variable::State).chain((0..layout.np).map(Variable::Parameter));
         for col in columns.chain([Variable::Time]) {
-            let duals = derive::dual_column(&case.program, &layout, col, case.t, &case.y, &case.p);
+            let duals = derive::dual_column(&case.program, col, case.t, &case.y, &case.p).unwrap();
             let scale = paths.column(col);
             for row in 0..layout.n {
                 let symbolic = match col {
@@ -366,7 +367,8 @@ fn differences_agree_at_smooth_points() {
     let (mut close, mut all) = (0, 0);
     for seed in 0..500 {
         let case = testing::case(seed, shape);
-        for entry in derive::compare(&case.program, case.t, &case.y, &case.p) {
+        let bound = BoundProgram::of(&case.program).unwrap();
+        for entry in derive::compare(&case.program, &bound, case.t, &case.y, &case.p).unwrap() {
             assert!(entry.in_pattern, "seed {seed}: {entry:?}");
             all += 1;
             let scale = entry.symbolic.abs().max(1e-3);

@@ -115,7 +115,7 @@ fn the_tangent_is_the_dual_one() {
 fn the_three_derivatives_agree() {
     each(|name, model, bound| {
         let p = buffer(&model, &bound);
-        let entries = derive::compare_bound(&model.program, &bound, model.t, &model.y, &p).unwrap();
+        let entries = derive::compare(&model.program, &bound, model.t, &model.y, &p).unwrap();
         assert!(entries.iter().any(|e| matches!(e.col, Variable::State(_)) && e.symbolic != 0.0), "{name}");
         for e in entries {
             assert!(e.in_pattern, "{name}: {e:?}");
@@ -133,7 +133,7 @@ fn what_entries_are_sums_of_is_known() {
     let model = models::brusselator(1, Edge::Periodic);
     let bound = BoundProgram::of(&model.program).unwrap();
     let p = buffer(&model, &bound);
-    let entries = derive::compare_bound(&model.program, &bound, 0.0, &[0.0; 4], &p).unwrap();
+    let entries = derive::compare(&model.program, &bound, 0.0, &[0.0; 4], &p).unwrap();
     let of = |row, j| entries.iter().find(|e| e.row == row && e.col == Variable::State(j)).unwrap();
     // v[0,1] by itself at u = 0: -4 alpha for the cell, alpha for each neighbour that is the cell itself.
     let alpha = model.parameters[2];
@@ -160,7 +160,7 @@ fn streams_of_random_nests_are_dual_jacobians() {
             let mut tangent = vec![f64::NAN; bound.layout.n];
             interpret::run_bound(&program, &bound, KernelRole::Tangent, inputs, &mut tangent);
             let (mut product, mut size) = (vec![0.0; tangent.len()], vec![0.0; tangent.len()]);
-            for e in derive::compare_bound(&program, &bound, t, &y, &p).unwrap() {
+            for e in derive::compare(&program, &bound, t, &y, &p).unwrap() {
                 if let Variable::State(j) = e.col {
                     product[e.row] += e.symbolic * w[j];
                     size[e.row] += (e.symbolic * w[j]).abs();

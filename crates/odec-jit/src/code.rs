@@ -2,15 +2,14 @@
 
 use cranelift_codegen::ir::LibCall;
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{FuncId, Linkage, default_libcall_names};
-use odec_ir::schedule::Schedule;
+use cranelift_module::{FuncId, default_libcall_names};
 
 use crate::host::Effort;
-use crate::nest::Plan;
+use crate::routine::Routine;
 use crate::{JitError, Strategy, host, libm, unit};
 
-pub(crate) type Entry = unsafe extern "C" fn(f64, *const f64, *const f64, *const f64, *mut f64);
-type NestEntry = unsafe extern "C" fn(f64, *const f64, *const f64, *const f64, *mut f64, *const u64, *mut f64);
+/// A compiled kernel: time, state, parameters, direction, result, words of the frame, room for values that it keeps.
+pub(crate) type Entry = unsafe extern "C" fn(f64, *const f64, *const f64, *const f64, *mut f64, *const u64, *mut f64);
 
 /// A module whose memory is freed with it: the library's own leaks it.
 struct Memory(Option<JITModule>);
@@ -35,106 +34,70 @@ pub(crate) struct Buffers {
     pub(crate) out: *mut f64,
 }
 
-/// An empty module for code of this process.
-fn module(effort: Effort) -> Result<Memory, JitError> {
-    let mut builder = JITBuilder::with_isa(host::isa(effort)?, Box::new(libcall));
-    builder.symbol_lookup_fn(Box::new(|name| libm::find(name).map(libm::Function::address)));
-    Ok(Memory(Some(JITModule::new(builder))))
-}
-
-/// The machine code of the nests of one role.
-pub(crate) struct NestCode {
-    entries: Vec<NestEntry>,
-    /// Bytes of code.
-    pub(crate) bytes: usize,
-    _memory: Memory,
-}
-
-// SAFETY: as for `Code`.
-unsafe impl Sync for NestCode {}
-
-impl NestCode {
-    /// Compiles nests.
-    pub(crate) fn new(plans: &[Plan], strategy: Strategy) -> Result<NestCode, JitError> {
-        let steps = plans.iter().map(|plan| plan.steps).max().unwrap_or(0);
-        let mut memory = module(strategy.effort_of_nest(steps))?;
-        let Some(module) = memory.0.as_mut() else { return Err(JitError::Backend(String::new())) };
-        let (mut functions, mut bytes) = (Vec::with_capacity(plans.len()), 0);
-        for plan in plans {
-            let (function, size) = unit::define_nest(module, plan)?;
-            functions.push(function);
-            bytes += size;
-        }
-        module.finalize_definitions()?;
-        let entry = |&function: &FuncId| {
-            let address = module.get_finalized_function(function);
-            // SAFETY: the function was compiled with the signature of `NestEntry` in the calling convention of C.
-            unsafe { std::mem::transmute::<*const u8, NestEntry>(address) }
-        };
-        Ok(NestCode { entries: functions.iter().map(entry).collect(), bytes, _memory: memory })
-    }
-
-    /// Runs the nest of this number.
-    ///
-    /// # Safety
-    /// `frame` passed `frames::check` for the lengths of the buffers, and its lists are alive; `kept` is as long as
-    /// `Plan::kept` says and nobody else's.
-    pub(crate) unsafe fn call(&self, nest: usize, buffers: Buffers, frame: *const u64, kept: *mut f64) {
-        let Buffers { t, y, p, w, out } = buffers;
-        // SAFETY: as this function demands.
-        unsafe { (self.entries[nest])(t, y, p, w, out, frame, kept) }
-    }
-}
-
-/// The machine code of one kernel.
+/// The machine code of the kernels of one role.
 pub(crate) struct Code {
-    entry: Entry,
+    entries: Vec<Entry>,
     /// Bytes of code.
     pub(crate) bytes: usize,
     _memory: Memory,
 }
 
 // SAFETY: the module is not touched after `Code::new` until drop, which has the only reference; the code writes its own
-// stack and the caller's `out` alone.
+// stack, and what the caller gives it as `out` and `buffer` alone.
 unsafe impl Sync for Code {}
 
 impl Code {
-    /// Compiles a schedule that went through `lower::check`.
-    pub(crate) fn new(schedule: &Schedule, strategy: Strategy) -> Result<Code, JitError> {
-        let mut memory = module(strategy.effort(schedule))?;
-        let Some(module) = memory.0.as_mut() else { return Err(JitError::Backend(String::new())) };
-        let (kernel, bytes) = unit::define(module, "kernel", Linkage::Export, schedule, strategy)?;
+    /// Compiles routines.
+    pub(crate) fn new(routines: &[Routine], strategy: Strategy) -> Result<Code, JitError> {
+        let efforts = routines.iter().map(|routine| strategy.effort(routine));
+        let effort =
+            if efforts.into_iter().all(|effort| effort == Effort::Best) { Effort::Best } else { Effort::Quick };
+        let mut builder = JITBuilder::with_isa(host::isa(effort)?, Box::new(libcall));
+        builder.symbol_lookup_fn(Box::new(|name| libm::find(name).map(libm::Function::address)));
+        let mut memory = Memory(Some(JITModule::new(builder)));
+        let Some(module) = memory.0.as_mut() else { return Err(JitError::Backend("no module".to_string())) };
+        let (mut functions, mut bytes) = (Vec::with_capacity(routines.len()), 0);
+        for routine in routines {
+            let (function, size) = unit::define(module, None, routine)?;
+            functions.push(function);
+            bytes += size;
+        }
         module.finalize_definitions()?;
-        let address = module.get_finalized_function(kernel);
-        // SAFETY: the function was compiled with the signature of `Entry` in the calling convention of C.
-        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(address) };
-        Ok(Code { entry, bytes, _memory: memory })
+        let entry = |&function: &FuncId| {
+            let address = module.get_finalized_function(function);
+            // SAFETY: the function was compiled with the signature of `Entry` in the calling convention of C.
+            unsafe { std::mem::transmute::<*const u8, Entry>(address) }
+        };
+        Ok(Code { entries: functions.iter().map(entry).collect(), bytes, _memory: memory })
     }
 
-    /// Runs the kernel.
+    /// Runs the routine of this number.
     ///
     /// # Safety
-    /// `y`, `p` and `out` have at least the lengths in the schedule, `w` that of `y` if the schedule has directions.
-    /// `out` may be `p` in the kernel that prepares it, which reads no element that it writes.
-    pub(crate) unsafe fn call(&self, buffers: Buffers) {
+    /// `frame` passed `frames::check` for the lengths of the buffers, and its lists are alive. A routine without loops looks
+    /// at no frame: then `y`, `p` and `out` have at least its lengths, `w` that of `y` if it has directions. `buffer` is as
+    /// long as `Routine::kept` says and nobody else's. `out` may be `p` in the kernel that prepares it, which reads no element
+    /// that it writes.
+    pub(crate) unsafe fn call(&self, routine: usize, buffers: Buffers, frame: *const u64, buffer: *mut f64) {
+        let Buffers { t, y, p, w, out } = buffers;
         // SAFETY: as this function demands.
-        unsafe { call(self.entry, buffers) }
+        unsafe { (self.entries[routine])(t, y, p, w, out, frame, buffer) }
     }
 
-    /// Where the code begins; to be called while this is alive.
-    pub(crate) fn entry(&self) -> Entry {
-        self.entry
+    /// Where the code of the only routine begins; to be called while this is alive.
+    pub(crate) fn entry(&self) -> Option<Entry> {
+        if let [entry] = *self.entries { Some(entry) } else { None }
     }
 }
 
-/// Runs the code that begins there.
+/// Runs the code of a routine without loops.
 ///
 /// # Safety
 /// As for [`Code::call`], for a `Code` that is alive.
 #[inline]
 pub(crate) unsafe fn call(entry: Entry, Buffers { t, y, p, w, out }: Buffers) {
     // SAFETY: as this function demands.
-    unsafe { entry(t, y, p, w, out) }
+    unsafe { entry(t, y, p, w, out, std::ptr::null(), std::ptr::null_mut()) }
 }
 
 /// Names of the functions that the code generator itself may call, where the processor lacks an instruction.

@@ -45,6 +45,20 @@ pub enum JitError {
     Backend(String),
 }
 
+impl JitError {
+    /// True if odec is to blame, not the model or the computer: lowering and binding never make what this refuses.
+    pub fn is_bug(&self) -> bool {
+        matches!(
+            self,
+            JitError::UnknownFunction(_)
+                | JitError::WrongArity { .. }
+                | JitError::NotBound(_)
+                | JitError::Malformed(_)
+                | JitError::BadPrefix(_)
+        )
+    }
+}
+
 impl std::fmt::Display for JitError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -95,8 +109,8 @@ impl From<cranelift_module::ModuleError> for JitError {
     }
 }
 
-impl From<odec_ir::schedule::Malformed> for JitError {
-    fn from(error: odec_ir::schedule::Malformed) -> JitError {
+impl From<odec_ir::Malformed> for JitError {
+    fn from(error: odec_ir::Malformed) -> JitError {
         JitError::Malformed(error.to_string())
     }
 }

@@ -8,8 +8,8 @@ use odec_ir::nest::frame::{Counter, DROPPED, Place, Stride};
 use odec_ir::nest::{AccessId, LoopId};
 
 use crate::JitError;
-use crate::lower::{OUT, P, W, Y};
-use crate::nest::{Origin, Plan};
+use crate::abi::{OUT, P, W, Y};
+use crate::routine::{Origin, Routine};
 
 /// Lengths of the buffers of a role, in elements.
 #[derive(Clone, Copy, Debug)]
@@ -23,15 +23,15 @@ pub(crate) struct Lengths {
 }
 
 /// Largest position and largest slot of each list, found once.
-pub(crate) struct Lists<'a> {
+pub(crate) struct OffsetTables<'a> {
     lists: &'a [Vec<u32>],
     largest: HashMap<(u32, bool), Option<u32>>,
 }
 
-impl<'a> Lists<'a> {
+impl<'a> OffsetTables<'a> {
     /// Nothing looked at yet.
-    pub(crate) fn new(lists: &'a [Vec<u32>]) -> Lists<'a> {
-        Lists { lists, largest: HashMap::new() }
+    pub(crate) fn new(lists: &'a [Vec<u32>]) -> OffsetTables<'a> {
+        OffsetTables { lists, largest: HashMap::new() }
     }
 
     fn get(&self, ListId(id): ListId) -> Result<&'a [u32], JitError> {
@@ -44,6 +44,15 @@ impl<'a> Lists<'a> {
         let find = || list.iter().copied().filter(|&x| !slots || x != DROPPED).max();
         Ok(*self.largest.entry((id.0, slots)).or_insert_with(find))
     }
+
+    /// The frame of a run as its code reads it; the lists must stay where they are as long as it is used.
+    pub(crate) fn words(&self, run: &BoundKernel) -> Result<Vec<u64>, JitError> {
+        let word = |word: &Word| match *word {
+            Word::Integer(value) => Ok(value as u64),
+            Word::List(list) => Ok(self.get(list)?.as_ptr() as u64),
+        };
+        run.words.iter().map(word).collect()
+    }
 }
 
 fn fault(why: &str) -> JitError {
@@ -54,30 +63,35 @@ fn fault(why: &str) -> JitError {
 ///
 /// # Errors
 /// [`JitError::NotBound`]: it is not that of this nest, or binding made a mistake.
-pub(crate) fn check(plan: &Plan, run: &BoundKernel, lists: &mut Lists<'_>, lengths: Lengths) -> Result<(), JitError> {
-    if run.words.len() != plan.frame.words as usize {
+pub(crate) fn check(
+    routine: &Routine,
+    run: &BoundKernel,
+    lists: &mut OffsetTables<'_>,
+    lengths: Lengths,
+) -> Result<(), JitError> {
+    if run.words.len() != routine.frame.words as usize {
         return Err(fault("a frame has another length"));
     }
     if run.points == 0 {
         return Ok(());
     }
-    let words = Words { plan, words: &run.words };
-    for l in 0..plan.frame.count.len() {
+    let words = Words { routine, words: &run.words };
+    for l in 0..routine.frame.count.len() {
         words.rounds(Counter::Loop(LoopId(l as u32)))?;
-        words.integer(plan.frame.index[l].first)?;
+        words.integer(routine.frame.index[l].first)?;
     }
-    if plan.frame.points.is_some() {
+    if routine.frame.points.is_some() {
         words.rounds(Counter::Points)?;
     }
-    for &(access, head, distance) in &plan.shared {
+    for &(access, head, distance) in &routine.walks.shared {
         words.beside(access, head, distance)?;
     }
-    for &(access, head) in &plan.alike {
+    for &(access, head) in &routine.walks.alike {
         words.alike(access, head, lists)?;
     }
-    for (a, place) in plan.frame.places.iter().enumerate() {
+    for (a, place) in routine.frame.places.iter().enumerate() {
         let Some(place) = place else { continue };
-        for walk in plan.buffers_of(AccessId(a as u32)) {
+        for walk in routine.walks.buffers_of(AccessId(a as u32)) {
             let length = match walk {
                 Y | W => lengths.y,
                 P => lengths.p,
@@ -87,7 +101,7 @@ pub(crate) fn check(plan: &Plan, run: &BoundKernel, lists: &mut Lists<'_>, lengt
             words.inside(place, lists, length)?;
         }
     }
-    for slots in plan.frame.slots.iter().flatten() {
+    for slots in routine.frame.slots.iter().flatten() {
         let list = words.list(slots.list)?;
         let Some((least, greatest)) = words.range(&slots.strides)? else { continue };
         let largest = lists.largest(list, slots.checked)?;
@@ -98,9 +112,9 @@ pub(crate) fn check(plan: &Plan, run: &BoundKernel, lists: &mut Lists<'_>, lengt
             return Err(fault("a slot lies outside the matrix"));
         }
     }
-    for walk in plan.indices.iter().flatten() {
-        let Origin::List(word) = plan.walks[*walk as usize].origin else { continue };
-        let used = plan.indices_used(*walk);
+    for walk in routine.walks.indices.iter().flatten() {
+        let Origin::List(word) = routine.walks.all[*walk as usize].origin else { continue };
+        let used = routine.indices_used(*walk);
         let list = lists.get(words.list(word)?)?;
         if used && (list.len() as i128) < words.rounds(Counter::Points)? {
             return Err(fault("a list of indices is too short"));
@@ -109,18 +123,9 @@ pub(crate) fn check(plan: &Plan, run: &BoundKernel, lists: &mut Lists<'_>, lengt
     Ok(())
 }
 
-/// The frame of a run as its code reads it; `lists` must stay where they are as long as it is used.
-pub(crate) fn words(run: &BoundKernel, lists: &[Vec<u32>]) -> Vec<u64> {
-    let word = |word: &Word| match word {
-        Word::Integer(value) => *value as u64,
-        Word::List(ListId(id)) => lists.get(*id as usize).map_or(0, |list| list.as_ptr() as u64),
-    };
-    run.words.iter().map(word).collect()
-}
-
-/// The words of a run with the meaning that the plan gives them.
+/// The words of a run with the meaning that the routine gives them.
 struct Words<'a> {
-    plan: &'a Plan,
+    routine: &'a Routine,
     words: &'a [Word],
 }
 
@@ -140,7 +145,7 @@ impl Words<'_> {
     }
 
     fn rounds(&self, counter: Counter) -> Result<i128, JitError> {
-        let rounds = self.integer(self.plan.count(counter))?;
+        let rounds = self.integer(self.routine.frame.rounds(counter))?;
         if rounds < 0 { Err(fault("a loop has a negative number of rounds")) } else { Ok(rounds) }
     }
 
@@ -167,7 +172,7 @@ impl Words<'_> {
     }
 
     /// Refuses a place that leaves its buffer.
-    fn inside(&self, place: &Place, lists: &mut Lists<'_>, length: usize) -> Result<(), JitError> {
+    fn inside(&self, place: &Place, lists: &mut OffsetTables<'_>, length: usize) -> Result<(), JitError> {
         let Some((mut least, mut greatest)) = self.range(&place.strides)? else { return Ok(()) };
         if let Some(word) = place.list {
             let list = self.list(word)?;
@@ -185,8 +190,8 @@ impl Words<'_> {
     }
 
     /// Refuses two accesses whose lists differ.
-    fn alike(&self, access: AccessId, head: AccessId, lists: &Lists<'_>) -> Result<(), JitError> {
-        let places = &self.plan.frame.places;
+    fn alike(&self, access: AccessId, head: AccessId, lists: &OffsetTables<'_>) -> Result<(), JitError> {
+        let places = &self.routine.frame.places;
         let (Some(a), Some(b)) = (&places[access.0 as usize], &places[head.0 as usize]) else {
             return Err(fault("an element has no place"));
         };
@@ -201,7 +206,7 @@ impl Words<'_> {
 
     /// Refuses two accesses of which one is not where the other says.
     fn beside(&self, access: AccessId, head: AccessId, distance: i64) -> Result<(), JitError> {
-        let places = &self.plan.frame.places;
+        let places = &self.routine.frame.places;
         let (Some(a), Some(b)) = (&places[access.0 as usize], &places[head.0 as usize]) else {
             return Err(fault("an element has no place"));
         };

@@ -2,7 +2,13 @@
 //!
 //! [`Compiled`] holds the kernels of a program as machine code of this process; [`object`] writes them as an object file
 //! for a linker. Values have the same bits as those of the interpreter (NaN payload apart).
+//!
+//! Every kernel goes one way: `routine` plans it (the order of its steps, the addresses it walks along, the functions it is
+//! cut into), `write` writes the plan as functions of Cranelift's intermediate form, `unit` defines these in a module, and
+//! `code` owns the memory and calls it. A kernel without loops is the case in which all positions are known: it reads no
+//! argument block, is cut where it is long, and does quotients and roots in pairs.
 
+mod abi;
 mod code;
 mod compiled;
 mod error;
@@ -10,26 +16,26 @@ mod frames;
 mod function;
 mod host;
 mod libm;
-mod looped;
-mod lower;
-mod nest;
+mod loaded;
 mod object;
 mod ops;
-mod pairs;
-mod pieces;
+mod routine;
 pub mod stdio;
+mod strategy;
 mod text;
 mod unit;
+mod write;
 
 pub use compiled::Compiled;
 pub use error::JitError;
 pub use function::Function;
 pub use host::fuses;
 pub use object::object;
+pub use strategy::Strategy;
 pub use text::{asm_text, clif_text};
-pub use unit::Strategy;
 
-/// Most elements of a buffer that a kernel may read or write: each stands for code, and addresses stay within 31 bits.
+/// Most elements of a buffer that a kernel without loops may read or write: each stands for code, and addresses stay within
+/// 31 bits.
 pub const MAX_SLOTS: usize = 1 << 22;
 
 /// Most intermediate values of a kernel that are kept at a time from one piece of its code to a later one: they lie on

@@ -2,18 +2,17 @@
 
 use std::collections::HashMap;
 
-use cranelift_module::{DataDescription, DataId, FuncId, Linkage, Module};
+use cranelift_module::{DataDescription, DataId, Linkage, Module};
 use cranelift_object::{ObjectBuilder, ObjectModule};
 use odec_ir::interface::{self, Content, FUNCTIONS, Settled};
-use odec_ir::nest::bind::{ListId, Word};
-use odec_ir::schedule::Schedule;
+use odec_ir::nest::bind::{BoundKernel, ListId, Word};
 use odec_ir::{KernelRole, Program};
 
+use crate::abi::DOUBLE;
 use crate::host::{self, Effort};
-use crate::lower::DOUBLE;
-use crate::nest::Plan;
+use crate::routine::Source;
 use crate::unit::Filling;
-use crate::{JitError, Strategy, code, compiled, unit};
+use crate::{JitError, code, unit};
 
 /// The object file, in the format of this computer, position independent, for its base instruction set; it needs the C
 /// mathematical library and nothing else. Symbols begin with `prefix` and an underscore.
@@ -25,22 +24,11 @@ pub fn object(program: &Program, prefix: &str) -> Result<Vec<u8>, JitError> {
         return Err(JitError::BadPrefix(prefix.to_string()));
     }
     let settled = Settled::of(program).map_err(|why| JitError::NotBound(why.to_string()))?;
-    let (program, layout) = (&settled.program, &settled.layout);
-    let schedules = match settled.bound {
-        None => compiled::schedules(program, layout, Strategy::default())?,
-        Some(_) => Vec::new(),
-    };
+    let source = Source::unbuffered(&settled.program);
     let builder = ObjectBuilder::new(host::isa(Effort::Object)?, prefix, Box::new(code::libcall))?;
     let mut module = ObjectModule::new(builder);
     for function in FUNCTIONS {
-        let name = format!("{prefix}_{}", function.suffix);
-        if settled.bound.is_some() {
-            define_nests(&mut module, &name, &settled, function.role)?;
-            continue;
-        }
-        let empty = Schedule::empty(function.role);
-        let schedule = schedules.iter().find(|schedule| schedule.role == function.role).unwrap_or(&empty);
-        let _: (FuncId, usize) = unit::define(&mut module, &name, Linkage::Export, schedule, Strategy::default())?;
+        define(&mut module, &format!("{prefix}_{}", function.suffix), (&settled, &source), function.role)?;
     }
     for constant in settled.constants() {
         let name = format!("{prefix}_{}", constant.suffix);
@@ -51,43 +39,28 @@ pub fn object(program: &Program, prefix: &str) -> Result<Vec<u8>, JitError> {
     module.finish().emit().map_err(|error| JitError::Backend(error.to_string()))
 }
 
-/// Defines the nests of a role with their frames, and the function that runs them one after the other.
-fn define_nests(module: &mut ObjectModule, name: &str, settled: &Settled, role: KernelRole) -> Result<(), JitError> {
+/// Defines the function of a role: its only kernel, if that has no loops, else one that runs its kernels, each with its frame.
+fn define(
+    module: &mut ObjectModule,
+    name: &str,
+    (settled, source): (&Settled, &Source<'_>),
+    role: KernelRole,
+) -> Result<(), JitError> {
     let (program, layout) = (&settled.program, &settled.layout);
     let (runs, lists) = settled.runs(role);
-    // As in memory: a matrix without entries needs none of its nests.
-    let empty = role.is_matrix() && layout.out_len(program, role) == 0;
-    let runs = if empty { Vec::new() } else { runs };
     let mut known: HashMap<u32, DataId> = HashMap::new();
     let mut calls = Vec::with_capacity(runs.len());
     for run in runs {
-        let plan = Plan::plain(program, &program.kernels[run.kernel])?;
-        let (function, _) = unit::define_nest(module, &plan)?;
-        let mut frame = DataDescription::new();
-        frame.set_align(DOUBLE as u64);
-        let words = run.words.iter().flat_map(|word| match word {
-            Word::Integer(value) => value.to_ne_bytes(),
-            Word::List(_) => [0; DOUBLE],
-        });
-        frame.define(words.collect::<Vec<u8>>().into_boxed_slice());
-        for (k, word) in run.words.iter().enumerate() {
-            let Word::List(ListId(list)) = *word else { continue };
-            let data = match known.get(&list) {
-                Some(&data) => data,
-                None => {
-                    let elements = lists.get(list as usize).map_or(&[][..], Vec::as_slice);
-                    let bytes = elements.iter().flat_map(|element| element.to_ne_bytes()).collect();
-                    let data = anonymous(module, bytes)?;
-                    known.insert(list, data);
-                    data
-                }
-            };
-            let address = module.declare_data_in_data(data, &mut frame);
-            frame.write_data_addr((k * DOUBLE) as u32, address, 0);
+        let routine = source.routine(&program.kernels[run.kernel])?;
+        if routine.straight.is_some() {
+            return unit::define(module, Some(name), &routine).map(|_| ());
         }
-        let id = module.declare_anonymous_data(false, false)?;
-        module.define_data(id, &frame)?;
-        calls.push((function, id));
+        // As in memory: a matrix without entries needs none of its kernels.
+        if role.is_matrix() && layout.out_len(program, role) == 0 {
+            continue;
+        }
+        let (function, _) = unit::define(module, None, &routine)?;
+        calls.push((function, frame(module, run, lists, &mut known)?));
     }
     let mut first = None;
     if role == KernelRole::Prepare && layout.data > 0 {
@@ -96,7 +69,40 @@ fn define_nests(module: &mut ObjectModule, name: &str, settled: &Settled, role: 
     } else if role.is_matrix() {
         first = Some(Filling::Zero(layout.out_len(program, role)));
     }
-    unit::define_nests(module, name, first, &calls)
+    unit::define_calls(module, name, first, &calls)
+}
+
+/// Defines the frame of a run, and the lists that it leads to and that are not known yet.
+fn frame(
+    module: &mut ObjectModule,
+    run: &BoundKernel,
+    lists: &[Vec<u32>],
+    known: &mut HashMap<u32, DataId>,
+) -> Result<DataId, JitError> {
+    let mut frame = DataDescription::new();
+    frame.set_align(DOUBLE as u64);
+    let words = run.words.iter().flat_map(|word| match word {
+        Word::Integer(value) => value.to_ne_bytes(),
+        Word::List(_) => [0; DOUBLE],
+    });
+    frame.define(words.collect::<Vec<u8>>().into_boxed_slice());
+    for (k, word) in run.words.iter().enumerate() {
+        let Word::List(ListId(list)) = *word else { continue };
+        let data = match known.get(&list) {
+            Some(&data) => data,
+            None => {
+                let bytes = lists[list as usize].iter().flat_map(|element| element.to_ne_bytes()).collect();
+                let data = anonymous(module, bytes)?;
+                known.insert(list, data);
+                data
+            }
+        };
+        let address = module.declare_data_in_data(data, &mut frame);
+        frame.write_data_addr((k * DOUBLE) as u32, address, 0);
+    }
+    let id = module.declare_anonymous_data(false, false)?;
+    module.define_data(id, &frame)?;
+    Ok(id)
 }
 
 /// Constant data without a name.

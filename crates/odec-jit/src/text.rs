@@ -4,13 +4,14 @@ use std::fmt::Write;
 
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::ir::{ExtFuncData, ExternalName, FuncRef, Function, Signature, UserExternalName};
-use odec_ir::{Layout, Program};
+use cranelift_codegen::ir::{ExtFuncData, ExternalName, FuncRef, Function, Signature, UserExternalName, UserFuncName};
+use odec_ir::Program;
+use odec_ir::nest::Kernel;
 
+use crate::abi::{Abi, Imports};
 use crate::host::Effort;
-use crate::lower::{self, Abi, Bodies, Imports};
-use crate::nest::{self, Plan};
-use crate::{JitError, Strategy, compiled, host};
+use crate::routine::Source;
+use crate::{JitError, Strategy, host, write};
 
 /// The functions of every kernel in Cranelift's intermediate form, before register allocation.
 ///
@@ -62,7 +63,7 @@ impl Imports for Named {
     }
 
     fn piece(&mut self, func: &mut Function, piece: usize) -> FuncRef {
-        let signature = func.import_signature(self.abi.piece());
+        let signature = func.import_signature(self.abi.kernel());
         let name = UserExternalName::new(self.kernel as u32, piece as u32 + 1);
         let name = ExternalName::user(func.declare_imported_user_function(name));
         func.import_function(ExtFuncData { name, signature, colocated: false, patchable: false })
@@ -73,54 +74,33 @@ fn each_function(
     program: &Program,
     mut visit: impl FnMut(&str, Effort, &mut Context) -> Result<(), JitError>,
 ) -> Result<(), JitError> {
-    if !program.is_straight() {
-        return each_nest(program, visit);
-    }
-    for (kernel, schedule) in
-        compiled::schedules(program, &Layout::of(program), Strategy::default())?.iter().enumerate()
-    {
-        let effort = Strategy::default().effort(schedule);
+    let strategy = Strategy::default();
+    let source = Source::new(program, strategy);
+    for (number, kernel) in program.kernels.iter().enumerate() {
+        let routine = source.routine(kernel)?;
+        let effort = strategy.effort(&routine);
         let isa = host::isa(effort)?;
         let abi = Abi { pointer: isa.pointer_type(), convention: isa.default_call_conv() };
-        let cut = Strategy::default().cut(schedule);
-        let mut imports = Named { abi, kernel };
-        let mut bodies = Bodies::new(abi, schedule, &cut);
+        let name = name(number, kernel, program.is_straight());
+        let pieces = routine.straight.as_ref().map_or(0, |straight| straight.pieces.ranges.len());
+        let mut imports = Named { abi, kernel: number };
         let mut context = Context::new();
-        let name = |piece: usize| match piece {
-            0 => format!("{:?}", schedule.role),
-            piece => format!("{:?}, piece {piece} of {}", schedule.role, cut.ranges.len()),
-        };
-        let single = cut.ranges.len() <= 1;
-        for piece in 0..cut.ranges.len().max(1) {
-            bodies.write(&mut context.func, piece, &mut imports)?;
-            let piece = if single { 0 } else { piece + 1 };
-            context.func.name = cranelift_codegen::ir::UserFuncName::user(kernel as u32, piece as u32);
-            visit(&name(piece), effort, &mut context)?;
+        write::functions(&routine, (abi, abi.kernel()), &mut imports, &mut context, |_, context, piece| {
+            let position = piece.map_or(0, |piece| piece + 1);
+            context.func.name = UserFuncName::user(number as u32, position as u32);
+            let name = match piece {
+                Some(_) => format!("{name}, piece {position} of {pieces}"),
+                None => name.clone(),
+            };
+            visit(&name, effort, context)?;
             context.clear();
-        }
-        if !single {
-            lower::driver(&mut context.func, abi, &cut, &mut imports);
-            context.func.name = cranelift_codegen::ir::UserFuncName::user(kernel as u32, 0);
-            visit(&name(0), effort, &mut context)?;
-        }
+            Ok(())
+        })?;
     }
     Ok(())
 }
 
-/// The functions of kernels with loops.
-fn each_nest(
-    program: &Program,
-    mut visit: impl FnMut(&str, Effort, &mut Context) -> Result<(), JitError>,
-) -> Result<(), JitError> {
-    for (kernel, nest) in program.kernels.iter().enumerate() {
-        let plan = Plan::of(program, nest)?;
-        let effort = Strategy::default().effort_of_nest(plan.steps);
-        let isa = host::isa(effort)?;
-        let abi = Abi { pointer: isa.pointer_type(), convention: isa.default_call_conv() };
-        let mut context = Context::new();
-        nest::write(&mut context.func, abi, &plan, &mut Named { abi, kernel })?;
-        context.func.name = cranelift_codegen::ir::UserFuncName::user(kernel as u32, 0);
-        visit(&format!("{:?}, nest {kernel}, {:?}", nest.role, nest.part), effort, &mut context)?;
-    }
-    Ok(())
+/// What a kernel is called in a listing: by its role, and where a role has several, by its number and part.
+fn name(number: usize, kernel: &Kernel, straight: bool) -> String {
+    if straight { format!("{:?}", kernel.role) } else { format!("{:?}, nest {number}, {:?}", kernel.role, kernel.part) }
 }

@@ -1,61 +1,20 @@
-//! Compiles one kernel into a module, in one function or in pieces, whatever the module is.
+//! Compiles routines into a module, whatever the module is: in one function each or in pieces.
 
 use cranelift_codegen::Context;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, FuncRef, Function, InstBuilder, MemFlagsData, Signature, Value, types};
 use cranelift_module::{DataId, FuncId, Linkage, Module};
-use odec_ir::schedule::Schedule;
 
 use crate::JitError;
-use crate::host::Effort;
-use crate::lower::{self, Abi, Bodies, DOUBLE, Imports, OUT};
-use crate::nest::{self, Plan};
-use crate::pieces::Pieces;
-
-/// Where the code of a kernel is cut and how much work goes into it. Results do not depend on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Strategy {
-    /// Steps (operations and stores) up to which a kernel is one function.
-    pub whole: usize,
-    /// Steps in a piece of a longer kernel.
-    pub piece: usize,
-    /// Steps up to which registers are allocated by backtracking rather than in a single pass.
-    pub best: usize,
-}
-
-impl Default for Strategy {
-    /// Chosen by measurement: `docs/dev/compile-time.md`.
-    fn default() -> Strategy {
-        Strategy { whole: 400, piece: 250, best: 4000 }
-    }
-}
-
-impl Strategy {
-    /// How a schedule is compiled into memory.
-    pub(crate) fn effort(self, schedule: &Schedule) -> Effort {
-        if schedule.steps.len() <= self.best { Effort::Best } else { Effort::Quick }
-    }
-
-    /// How a nest of so many steps is compiled: in one function, so that beyond this length registers take a single pass.
-    pub(crate) fn effort_of_nest(self, steps: usize) -> Effort {
-        if steps <= self.best.min(MAX_BEST_NEST) { Effort::Best } else { Effort::Quick }
-    }
-
-    /// How a schedule is cut.
-    pub(crate) fn cut(self, schedule: &Schedule) -> Pieces {
-        let whole = schedule.steps.len() <= self.whole;
-        Pieces::of(schedule, if whole { self.whole } else { self.piece }.max(1))
-    }
-}
-
-/// Steps of a nest up to which registers are allocated by backtracking.
-const MAX_BEST_NEST: usize = 1500;
+use crate::abi::{self, Abi, DOUBLE, Imports, OUT};
+use crate::routine::Routine;
+use crate::write;
 
 /// Functions of a module, as seen from the one being written.
 struct Declared<'m, M> {
     module: &'m mut M,
-    pieces: &'m [FuncId],
+    pieces: Vec<FuncId>,
 }
 
 impl<M: Module> Imports for Declared<'_, M> {
@@ -74,48 +33,34 @@ impl<M: Module> Imports for Declared<'_, M> {
     }
 }
 
-/// Defines the kernel under a name and gives its function and the bytes of its code.
+/// Defines the code of a routine and gives its function and the bytes of its code. With a name it is exported, with the
+/// signature that C knows; a routine with loops has no such signature.
 pub(crate) fn define<M: Module>(
     module: &mut M,
-    name: &str,
-    linkage: Linkage,
-    schedule: &Schedule,
-    strategy: Strategy,
+    name: Option<&str>,
+    routine: &Routine,
 ) -> Result<(FuncId, usize), JitError> {
     let abi = abi(module);
-    let cut = strategy.cut(schedule);
-    let kernel = module.declare_function(name, linkage, &abi.kernel())?;
-    let mut context = module.make_context();
-    let mut bodies = Bodies::new(abi, schedule, &cut);
-    let mut bytes = 0;
-    if cut.ranges.len() <= 1 {
-        bodies.write(&mut context.func, 0, &mut Declared { module, pieces: &[] })?;
-        bytes += finish(module, kernel, &mut context)?;
-        return Ok((kernel, bytes));
-    }
-    let mut ids = Vec::with_capacity(cut.ranges.len());
-    for piece in 0..cut.ranges.len() {
-        bodies.write(&mut context.func, piece, &mut Declared { module, pieces: &[] })?;
-        let id = module.declare_anonymous_function(&context.func.signature)?;
-        bytes += finish(module, id, &mut context)?;
-        ids.push(id);
-    }
-    lower::driver(&mut context.func, abi, &cut, &mut Declared { module, pieces: &ids });
-    bytes += finish(module, kernel, &mut context)?;
-    Ok((kernel, bytes))
+    let signature = if name.is_some() { abi.exported() } else { abi.kernel() };
+    let top = match name {
+        Some(name) => module.declare_function(name, Linkage::Export, &signature)?,
+        None => module.declare_anonymous_function(&signature)?,
+    };
+    let (mut context, mut bytes) = (module.make_context(), 0);
+    let mut imports = Declared { module, pieces: Vec::new() };
+    write::functions(routine, (abi, signature), &mut imports, &mut context, |imports, context, piece| {
+        let id = match piece {
+            Some(_) => imports.module.declare_anonymous_function(&context.func.signature)?,
+            None => top,
+        };
+        bytes += finish(imports.module, id, context)?;
+        imports.pieces.push(id);
+        Ok(())
+    })?;
+    Ok((top, bytes))
 }
 
-/// Defines the code of a nest and gives its function and the bytes of its code.
-pub(crate) fn define_nest<M: Module>(module: &mut M, plan: &Plan) -> Result<(FuncId, usize), JitError> {
-    let abi = abi(module);
-    let id = module.declare_anonymous_function(&abi.nest())?;
-    let mut context = module.make_context();
-    nest::write(&mut context.func, abi, plan, &mut Declared { module, pieces: &[] })?;
-    let bytes = finish(module, id, &mut context)?;
-    Ok((id, bytes))
-}
-
-/// What is done to `out` before the nests of a role run.
+/// What is done to `out` before the kernels of a role run.
 #[derive(Clone, Copy)]
 pub(crate) enum Filling {
     /// So many zeros.
@@ -124,28 +69,28 @@ pub(crate) enum Filling {
     Copy(DataId, usize, usize),
 }
 
-/// Defines the function `(t, y, p, w, out)` that runs nests one after the other, each with its frame.
-pub(crate) fn define_nests<M: Module>(
+/// Defines the function `(t, y, p, w, out)` that runs routines one after the other, each with its frame.
+pub(crate) fn define_calls<M: Module>(
     module: &mut M,
     name: &str,
     first: Option<Filling>,
     calls: &[(FuncId, DataId)],
 ) -> Result<(), JitError> {
     let abi = abi(module);
-    let id = module.declare_function(name, Linkage::Export, &abi.kernel())?;
+    let id = module.declare_function(name, Linkage::Export, &abi.exported())?;
     let mut context = module.make_context();
-    context.func.signature = abi.kernel();
-    let (mut pos, args) = lower::begin(&mut context.func);
+    context.func.signature = abi.exported();
+    let (mut pos, args) = abi::begin(&mut context.func);
     if let Some(filling) = first {
         fill(module, &mut pos, abi, args[OUT], filling);
     }
-    for &(nest, frame) in calls {
-        let nest = module.declare_func_in_func(nest, pos.func);
+    for &(routine, frame) in calls {
+        let routine = module.declare_func_in_func(routine, pos.func);
         let frame = module.declare_data_in_func(frame, pos.func);
         let frame = pos.ins().symbol_value(abi.pointer, frame);
-        // These nests keep no values.
-        let kept = pos.ins().iconst(abi.pointer, 0);
-        pos.ins().call(nest, &[&args[..], &[frame, kept]].concat());
+        // These keep no values.
+        let buffer = pos.ins().iconst(abi.pointer, 0);
+        pos.ins().call(routine, &[&args[..], &[frame, buffer]].concat());
     }
     pos.ins().return_(&[]);
     finish(module, id, &mut context)?;

@@ -154,11 +154,9 @@ fn check(name: &str, program: &Program, random: &mut Random) {
     let settled = Settled::of(program).unwrap();
     let (program, layout) = (&settled.program, &settled.layout);
     let mut compiled = Compiled::new(program).unwrap();
-    if let Some(bound) = settled.bound {
-        compiled.load(Arc::new(bound)).unwrap();
-        for (role, matrix) in settled.matrices {
-            compiled.load_matrix(role, Arc::new(matrix)).unwrap();
-        }
+    compiled.load(Arc::new(settled.bound)).unwrap();
+    for (role, matrix) in settled.matrices {
+        compiled.load_matrix(role, Arc::new(matrix)).unwrap();
     }
     let (mut input, mut expected) = (String::new(), String::new());
     for case in 0..20 {

@@ -118,7 +118,7 @@ fn streams_equal_duals_for_every_pair_of_rules() {
                     let near = (got - expected).abs() <= 1e-12 * (1.0 + expected.abs());
                     assert!(near, "{first:?} {second:?} N = {n}: u[{i},{j}]' is {got}, not {expected}");
                 }
-                let entries = derive::compare_bound(&program, &bound, T, &y, &p).expect("it is small");
+                let entries = derive::compare(&program, &bound, T, &y, &p).expect("it is small");
                 assert!(entries.len() >= y.len(), "{} entries", entries.len());
                 for e in entries {
                     let scale = 1.0 + e.dual.abs();

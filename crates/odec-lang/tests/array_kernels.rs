@@ -115,7 +115,7 @@ fn derivatives_of_models_agree_with_duals() {
             let mut random = Random(n as u64 + 11);
             let y: Vec<f64> = (0..bound.layout.n).map(|_| 0.3 + random.below(1000) as f64 / 1000.0).collect();
             let p = parameters(&program, &bound);
-            let entries = odec_ir::derive::compare_bound(&program, &bound, 0.3, &y, &p).expect("it is small");
+            let entries = odec_ir::derive::compare(&program, &bound, 0.3, &y, &p).expect("it is small");
             for e in entries {
                 let scale = e.symbolic.abs().max(e.dual.abs()).max(1e-3);
                 assert!((e.symbolic - e.dual).abs() <= 1e-8 * scale, "{name}, N = {n}: {e:?}");

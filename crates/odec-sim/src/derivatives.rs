@@ -1,7 +1,7 @@
 //! The symbolic derivatives of a program against two oracles, dual numbers and differences, at a few points.
 
-use odec_ir::derive::{Variable, compare as compare_at, compare_bound};
-use odec_ir::interpret::{Inputs, Interpreter, run_on};
+use odec_ir::derive::{Variable, compare as compare_at};
+use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::layout::Layout;
 use odec_ir::nest::BoundProgram;
 use odec_ir::nest::bind::BindError;
@@ -70,15 +70,13 @@ impl Table {
 /// # Errors
 /// The extents do not fit, or a matrix has too many entries to be held.
 pub fn compare(program: &Program, time: &str) -> Result<Vec<Table>, BindError> {
-    let bound =
-        if program.is_straight() { None } else { Some((BoundProgram::of(program)?, Interpreter::new(program))) };
-    let layout = bound.as_ref().map_or_else(|| Layout::of(program), |(bound, _)| bound.layout.clone());
-    let names = Names::of(program, &layout, time);
-    let run = |role: KernelRole, inputs: Inputs<'_, f64>, out: &mut [f64]| match &bound {
-        Some((bound, interpreter)) => interpreter.run(program, bound, role, inputs, out),
-        None => run_on(program, &layout, role, inputs, out),
+    let (bound, interpreter) = (BoundProgram::of(program)?, Interpreter::new(program));
+    let layout = &bound.layout;
+    let names = Names::of(program, layout, time);
+    let run = |role: KernelRole, inputs: Inputs<'_, f64>, out: &mut [f64]| {
+        interpreter.run(program, &bound, role, inputs, out);
     };
-    let mut p = crate::machine::given(program, &layout);
+    let mut p = crate::machine::given(program, layout);
     let given = p.clone();
     run(KernelRole::Prepare, Inputs { t: 0.0, y: &[], p: &given, w: &[] }, &mut p);
     let mut start = vec![0.0; layout.n];
@@ -88,10 +86,7 @@ pub fn compare(program: &Program, time: &str) -> Result<Vec<Table>, BindError> {
     let mut tables = vec![empty("df/dy"), empty("df/dt"), empty("df/dp")];
     for k in 0..POINTS {
         let (t, y) = point(k, &start);
-        let entries = match &bound {
-            Some((bound, _)) => compare_bound(program, bound, t, &y, &p)?,
-            None => compare_at(program, t, &y, &p),
-        };
+        let entries = compare_at(program, &bound, t, &y, &p)?;
         let mut f = vec![0.0; layout.n];
         run(KernelRole::Rhs, Inputs { t, y: &y, p: &p, w: &[] }, &mut f);
         let value = |v: Variable| match v {
@@ -105,7 +100,7 @@ pub fn compare(program: &Program, time: &str) -> Result<Vec<Table>, BindError> {
             size[e.row] += (e.symbolic * value(e.col)).abs();
         }
         let mut counts = [0; 3];
-        let mut terms = Magnitudes::of(program, &layout, t, &y, &p);
+        let mut terms = Magnitudes::of(program, layout, t, &y, &p);
         for e in &entries {
             let kind = match e.col {
                 Variable::State(_) => 0,

@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use odec_ir::elimination::{self, Field, MAX_OPERATIONS, Source};
-use odec_ir::interpret::{self, Inputs};
-use odec_ir::layout::Layout;
+use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::{KernelRole, Program};
 use odec_jit::{Compiled, Function};
 use odec_ode::linear::{Elimination, EliminationPlan, Eliminator, Memory, Origin};
@@ -115,12 +114,12 @@ fn make(plan: &EliminationPlan<'_>, execution: Execution, many_runs: &Arc<Atomic
             Some(Arc::new(Listed::of(written, many_runs)?))
         }
         Execution::Interpret => {
-            let with_layout = |program: Program| {
-                let layout = Layout::of(&program);
-                (program, layout)
+            let prepared = |program: Program| {
+                let interpreter = Interpreter::new(&program);
+                (program, interpreter)
             };
             let factors = written.factors;
-            let [factor, solve, check] = [written.factor, written.solve, written.check].map(with_layout);
+            let [factor, solve, check] = [written.factor, written.solve, written.check].map(prepared);
             Some(Arc::new(Interpreted { factor, solve, check, factors }))
         }
     }
@@ -241,15 +240,15 @@ impl Elimination for Machine {
 
 /// By the reference interpreter.
 struct Interpreted {
-    factor: (Program, Layout),
-    solve: (Program, Layout),
-    check: (Program, Layout),
+    factor: (Program, Interpreter),
+    solve: (Program, Interpreter),
+    check: (Program, Interpreter),
     factors: usize,
 }
 
 /// Runs the one kernel of a program.
-fn interpreted((program, layout): &(Program, Layout), y: &[f64], p: &[f64], out: &mut [f64]) {
-    interpret::run_on(program, layout, KernelRole::Outputs, Inputs { t: 0.0, y, p, w: &[] }, out);
+fn interpreted((program, interpreter): &(Program, Interpreter), y: &[f64], p: &[f64], out: &mut [f64]) {
+    interpreter.run_straight(program, KernelRole::Outputs, Inputs { t: 0.0, y, p, w: &[] }, out);
 }
 
 impl Elimination for Interpreted {

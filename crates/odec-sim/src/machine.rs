@@ -3,11 +3,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use odec_ir::interpret::{self, Inputs, Interpreter};
+use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::layout::Layout;
-use odec_ir::nest;
+use odec_ir::nest::BoundProgram;
 use odec_ir::nest::bind::{BindError, BoundMatrix, MAX_ENTRIES};
-use odec_ir::{ArrayId, KernelRole, Program, Role};
+use odec_ir::{ArrayId, KernelRole, Program, Role, broken};
 use odec_jit::{Compiled, Function, JitError};
 use odec_ode::accelerated::{Accelerated, Series};
 use odec_ode::method::Structure;
@@ -23,8 +23,7 @@ use crate::steps::Steps;
 #[derive(Clone)]
 enum Backend {
     Jit(Box<Compiled>),
-    /// Schedules of the nests, in a program that has some.
-    Interpreter(Option<Box<Interpreter>>),
+    Interpreter(Box<Interpreter>),
 }
 
 /// Which executor to use.
@@ -81,9 +80,7 @@ impl Code {
                 }
                 Backend::Jit(Box::new(code))
             }
-            Execution::Interpret => {
-                Backend::Interpreter((!program.is_straight()).then(|| Box::new(Interpreter::new(&program))))
-            }
+            Execution::Interpret => Backend::Interpreter(Box::new(Interpreter::new(&program))),
         };
         Ok(Code { program, backend })
     }
@@ -94,11 +91,11 @@ impl Code {
     }
 }
 
-/// A matrix of the program: its pattern, and for a program of nests the slots of its entries.
+/// A matrix of the program: its pattern, and the slots of its entries.
 #[derive(Clone)]
 struct MatrixCode {
     pattern: Pattern,
-    matrix: Option<Arc<BoundMatrix>>,
+    matrix: Arc<BoundMatrix>,
     /// The code with these slots loaded.
     code: Option<Box<Compiled>>,
 }
@@ -110,13 +107,15 @@ pub struct Machine {
     backend: Backend,
     /// Parameters, then what is staged, then sizes and tables.
     p: Vec<f64>,
-    /// Positions, in a program of nests.
-    nests: Option<Arc<nest::BoundProgram>>,
+    /// Positions.
+    bound: Arc<BoundProgram>,
     /// Bound when it is first asked for: an explicit method does without.
     jacobian: OnceLock<Result<MatrixCode, Unfit>>,
     mass: BoundMass,
     calls: Calls,
     autonomous: bool,
+    /// Without index sets.
+    straight: bool,
     eliminations: Arc<Eliminations>,
     series: Arc<SeriesKernels>,
     steps: Arc<Steps>,
@@ -161,14 +160,11 @@ impl Machine {
     /// Extents and tables that do not fit the model.
     pub fn bind(code: Code, jacobian: bool) -> Result<Machine, Unfit> {
         let Code { program, mut backend } = code;
-        let nests = match program.is_straight() {
-            true => None,
-            false => Some(Arc::new(nest::BoundProgram::of(&program)?)),
-        };
-        if let (Some(nests), Backend::Jit(code)) = (&nests, &mut backend) {
-            code.load(nests.clone())?;
+        let bound = Arc::new(BoundProgram::of(&program)?);
+        if let Backend::Jit(code) = &mut backend {
+            code.load(bound.clone())?;
         }
-        let layout = nests.as_ref().map_or_else(|| Layout::of(&program), |nests| nests.layout.clone());
+        let layout = bound.layout.clone();
         let execution = match backend {
             Backend::Jit(_) => Execution::Jit,
             Backend::Interpreter(_) => Execution::Interpret,
@@ -180,11 +176,12 @@ impl Machine {
             has_time_derivative: has(KernelRole::TimeDerivative),
             has_tangent: has(KernelRole::Tangent),
             autonomous: program.is_autonomous(),
+            straight: program.is_straight(),
             p: given(&program, &layout),
             program,
             layout,
             backend,
-            nests,
+            bound,
             jacobian: OnceLock::new(),
             mass: BoundMass::Identity,
             calls: Calls::default(),
@@ -217,11 +214,8 @@ impl Machine {
     }
 
     /// Finds the entries of a matrix.
-    fn bind_matrix(&self, role: KernelRole, scalar: &odec_ir::Pattern) -> Result<MatrixCode, Unfit> {
-        let Some(nests) = &self.nests else {
-            return Ok(MatrixCode { pattern: pattern_of(scalar), matrix: None, code: None });
-        };
-        let matrix = Arc::new(nests.matrix(&self.program, role, MAX_ENTRIES)?);
+    fn bind_matrix(&self, role: KernelRole) -> Result<MatrixCode, Unfit> {
+        let matrix = Arc::new(self.bound.matrix(&self.program, role, MAX_ENTRIES)?);
         let code = match &self.backend {
             Backend::Jit(code) => {
                 let mut code: Box<Compiled> = code.clone();
@@ -230,24 +224,21 @@ impl Machine {
             }
             Backend::Interpreter(_) => None,
         };
-        Ok(MatrixCode { pattern: pattern_of(&matrix.pattern), matrix: Some(matrix), code })
+        Ok(MatrixCode { pattern: pattern_of(&matrix.pattern), matrix, code })
     }
 
     fn bound_jacobian(&self) -> Result<&MatrixCode, &Unfit> {
-        let bind = || self.bind_matrix(KernelRole::Jacobian, &self.program.jacobian);
+        let bind = || self.bind_matrix(KernelRole::Jacobian);
         self.jacobian.get_or_init(bind).as_ref()
     }
 
     fn bind_mass(&mut self) -> Result<(), Unfit> {
-        let scalar = odec_ir::Pattern::default();
-        let pattern = match &self.program.mass {
-            Some(pattern) => pattern,
-            None if self.program.has(KernelRole::Mass) => &scalar,
-            None => return Ok(()),
-        };
-        let mass = self.bind_matrix(KernelRole::Mass, pattern)?;
+        if self.program.mass.is_none() && !self.program.has(KernelRole::Mass) {
+            return Ok(());
+        }
+        let mass = self.bind_matrix(KernelRole::Mass)?;
         if self.program.mass_varies() {
-            let jacobian = self.bind_matrix(KernelRole::MassJacobian, &self.program.mass_jacobian)?;
+            let jacobian = self.bind_matrix(KernelRole::MassJacobian)?;
             self.mass = BoundMass::Varying { mass, jacobian };
             return Ok(());
         }
@@ -287,8 +278,8 @@ impl Machine {
     #[inline]
     fn call(&self, found: &OnceLock<Option<Function>>, role: KernelRole, t: f64, y: &[f64], out: &mut [f64]) -> bool {
         let find = || match &self.backend {
-            Backend::Jit(code) if self.nests.is_none() => code.function(role),
-            _ => None,
+            Backend::Jit(code) => code.function(role),
+            Backend::Interpreter(_) => None,
         };
         match found.get_or_init(find) {
             Some(function) => {
@@ -300,12 +291,10 @@ impl Machine {
     }
 
     fn interpret(&self, role: KernelRole, matrix: Option<&MatrixCode>, inputs: Inputs<'_, f64>, out: &mut [f64]) {
-        let (Backend::Interpreter(Some(interpreter)), Some(nests)) = (&self.backend, &self.nests) else {
-            return interpret::run_on(&self.program, &self.layout, role, inputs, out);
-        };
-        match matrix.and_then(|m| m.matrix.as_deref()) {
-            Some(matrix) => interpreter.run(&self.program, matrix, role, inputs, out),
-            None => interpreter.run(&self.program, nests.as_ref(), role, inputs, out),
+        let Backend::Interpreter(interpreter) = &self.backend else { broken("machine code is not interpreted") };
+        match matrix {
+            Some(matrix) => interpreter.run(&self.program, matrix.matrix.as_ref(), role, inputs, out),
+            None => interpreter.run(&self.program, self.bound.as_ref(), role, inputs, out),
         }
     }
 
@@ -343,7 +332,7 @@ impl Machine {
             layout: self.layout.clone(),
             backend: self.backend.clone(),
             p: self.p.clone(),
-            nests: self.nests.clone(),
+            bound: self.bound.clone(),
             jacobian: self.jacobian.clone(),
             mass: self.mass.clone(),
             calls: self.calls.clone(),
@@ -419,12 +408,12 @@ impl Machine {
     pub fn bound_bytes(&self) -> usize {
         let lists = |lists: &[Vec<u32>]| lists.iter().map(|l| 4 * l.len()).sum::<usize>();
         let pattern = |rows: usize, columns: usize| 4 * (rows + columns);
-        let nests = self.nests.as_ref().map_or(0, |nests| lists(&nests.lists));
+        let positions = lists(&self.bound.lists);
         let jacobian = self.jacobian.get().and_then(|bound| bound.as_ref().ok()).map_or(0, |bound| {
             let own = pattern(bound.pattern.row_idx.len(), bound.pattern.col_ptr.len());
-            own + bound.matrix.as_ref().map_or(0, |m| lists(&m.lists) + own)
+            own + lists(&bound.matrix.lists) + own
         });
-        nests + jacobian + 8 * self.p.len()
+        positions + jacobian + 8 * self.p.len()
     }
 }
 
@@ -572,11 +561,11 @@ impl Accelerated for Machine {
 
 impl Series for Machine {
     fn prepare(&self, order: usize) -> Result<(), String> {
-        self.series.prepare((&self.program, &self.layout, self.nests.as_deref()), self.execution(), order)
+        self.series.prepare((&self.program, &self.bound), self.execution(), order)
     }
 
     fn is_short(&self, order: usize) -> bool {
-        self.nests.is_none() && self.series.is_short(&self.program, self.execution(), order)
+        self.straight && self.series.is_short(&self.program, self.execution(), order)
     }
 
     fn coefficients(&self, t: f64, y: &[f64], order: usize, out: &mut [f64]) -> Result<(), EvalError> {
@@ -588,7 +577,7 @@ impl Series for Machine {
     }
 
     fn prepare_step(&self, order: usize) -> bool {
-        self.nests.is_none() && self.series.prepare_step(&self.program, self.execution(), order)
+        self.straight && self.series.prepare_step(&self.program, self.execution(), order)
     }
 
     fn step(&self, t: f64, order: usize, from: &[f64], to: &mut [f64]) -> Result<(), EvalError> {

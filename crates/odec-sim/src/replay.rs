@@ -3,8 +3,9 @@
 
 use std::sync::{LazyLock, Mutex, TryLockError};
 
-use odec_ir::schedule::{Malformed, Schedule, Step, Value};
-use odec_ir::{KernelRole, Layout, Lowering, Op, Primitive, Program, expand};
+use odec_ir::nest::Element;
+use odec_ir::nest::schedule::{Schedule, Step, is_known};
+use odec_ir::{KernelRole, Layout, Lowering, Malformed, Node, Op, Primitive, Program, Role, broken, expand};
 use pulp::{Arch, Simd, WithSimd};
 
 /// What the processor has: with its fused multiplication, rounded once, the list takes a fraction of the time.
@@ -59,57 +60,60 @@ impl Replay {
         let Some(kernel) = program.kernel(KernelRole::Outputs) else {
             return Err(Malformed::NoSlot(KernelRole::Outputs));
         };
-        let schedule = Schedule::of(program, &layout, &expand::expanded(kernel))?;
-        let mut registers = vec![0.0; schedule.n + schedule.p_len];
-        let mut place = vec![0u32; schedule.values.len()];
-        for (value, place) in schedule.values.iter().zip(&mut place) {
-            match *value {
-                Value::State(i) => *place = i,
-                Value::Parameter(i) => *place = schedule.n as u32 + i,
-                Value::Constant(number) => {
-                    *place = registers.len() as u32;
-                    registers.push(number);
+        let kernel = expand::expanded(kernel);
+        let steps = Schedule::of(&kernel).steps;
+        let (n, p_len) = (layout.n, layout.p_len());
+        let mut registers = vec![0.0; n + p_len];
+        let mut place = vec![0u32; kernel.graph.len()];
+        for (id, node) in kernel.live().filter(|(_, node)| is_known(*node)) {
+            place[id.index()] = match node {
+                Node::Constant(bits) => {
+                    registers.push(f64::from_bits(bits));
+                    registers.len() as u32 - 1
                 }
-                Value::Time | Value::Direction(_) => return Err(Malformed::NotReadable("t".to_string())),
-                Value::Call(..) => {}
-            }
+                Node::Read(Element::Scalar(array)) => match program.arrays[array.0 as usize].role {
+                    Role::Position | Role::Velocity | Role::FirstOrder => layout.state(array) as u32,
+                    _ => (n + layout.parameter(array)) as u32,
+                },
+                _ => return Err(Malformed::NotReadable("t".to_string())),
+            };
         }
         let first = registers.len();
         let mut replay = Replay {
             registers,
             spare: Mutex::default(),
-            n: schedule.n,
-            p_len: schedule.p_len,
+            n,
+            p_len,
             first,
             operations: Vec::new(),
             products: Vec::new(),
             others: Vec::new(),
             stores: Vec::new(),
-            length: schedule.calls(),
+            length: steps.iter().filter(|step| matches!(step, Step::Compute(_))).count(),
         };
-        let mut uses = vec![0u32; schedule.values.len()];
-        for step in &schedule.steps {
-            match *step {
-                Step::Store { value, .. } => uses[value as usize] += 1,
-                Step::Compute(value) => {
-                    if let Value::Call(op, args) = schedule.values[value as usize] {
-                        args[..usize::from(op.0.arity)].iter().for_each(|&arg| uses[arg as usize] += 1);
-                    }
-                }
-            }
+        let mut uses = vec![0u32; kernel.graph.len()];
+        for (_, node) in kernel.live() {
+            node.operands().iter().for_each(|a| uses[a.index()] += 1);
         }
+        kernel.stores.iter().for_each(|store| uses[store.node.index()] += 1);
         // the value of the last operation, if nothing else may need it than an operation that adds to it
         let mut open = None;
-        for step in &schedule.steps {
+        for step in &steps {
             match *step {
-                Step::Store { slot, value } => replay.stores.push((slot, place[value as usize])),
-                Step::Compute(value) => {
-                    let Value::Call(op, args) = schedule.values[value as usize] else { continue };
-                    let from = args.map(|arg| place[arg as usize]);
-                    replay.append(op, from, open == Some(args[2]))?;
-                    place[value as usize] = (first + replay.operations.len() - 1) as u32;
-                    open = (uses[value as usize] == 1).then_some(value);
+                Step::Store(k) => {
+                    let store = kernel.stores[k as usize];
+                    let slot = layout.slot(program, KernelRole::Outputs, store.target);
+                    let slot = slot.ok_or(Malformed::NoSlot(KernelRole::Outputs))?;
+                    replay.stores.push((slot as u32, place[store.node.index()]));
                 }
+                Step::Compute(id) => {
+                    let Node::Call(op, args) = kernel.graph.node(id) else { broken("a kernel without loops has one") };
+                    let from = args.map(|arg| place[arg.index()]);
+                    replay.append(op, from, open == Some(args[2]))?;
+                    place[id.index()] = (first + replay.operations.len() - 1) as u32;
+                    open = (uses[id.index()] == 1).then_some(id);
+                }
+                Step::Loop(_) => broken("a kernel without loops has one"),
             }
         }
         replay.registers.resize(first + replay.operations.len(), 0.0);

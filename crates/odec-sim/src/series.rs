@@ -2,9 +2,9 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use odec_ir::interpret::{self, Inputs};
+use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::layout::Layout;
-use odec_ir::nest;
+use odec_ir::nest::BoundProgram;
 use odec_ir::taylor::{MAX_ORDER, MAX_UNROLLED, Recurrences, Table, Unsuited, step, unrolled};
 use odec_ir::{KernelRole, Program};
 use odec_jit::{Compiled, Strategy};
@@ -24,7 +24,7 @@ enum Kernel {
     /// Machine code of the coefficients written out.
     Code(Box<Compiled>),
     /// The same, interpreted.
-    Written(Box<(Program, Layout)>),
+    Written(Box<(Program, Interpreter)>),
     /// Too large to be written out, or with loops of its own.
     Looped(Box<Looped>),
 }
@@ -33,8 +33,8 @@ enum Kernel {
 enum Step {
     /// Machine code.
     Code(Box<Native>),
-    /// The same, interpreted.
-    Written(Box<(Program, Layout)>),
+    /// The same, interpreted, and the length of its results.
+    Written(Box<(Program, Interpreter, usize)>),
 }
 
 /// Loops over the order, with room for the coefficients of runs that go on at the same time.
@@ -64,12 +64,12 @@ impl SeriesKernels {
     /// Makes the kernel of an order; the error says what stands in the way.
     pub(crate) fn prepare(
         &self,
-        (program, layout, nests): (&Program, &Layout, Option<&nest::BoundProgram>),
+        (program, bound): (&Program, &BoundProgram),
         execution: Execution,
         order: usize,
     ) -> Result<(), String> {
         let recurrences = self.recurrences.get_or_init(|| Recurrences::of(program)).as_ref().map_err(reason)?;
-        self.make((program, layout, nests), recurrences, execution, order)
+        self.make((program, bound), recurrences, execution, order)
     }
 
     /// Makes the code of whole steps of an order if it is short; false if it is not.
@@ -79,8 +79,8 @@ impl SeriesKernels {
             let recurrences = self.recurrences.get_or_init(|| Recurrences::of(program)).as_ref().ok()?;
             let written = step::written(program, recurrences, order, MAX_STEP, odec_jit::fuses())?;
             if execution == Execution::Interpret {
-                let layout = Layout::of(&written);
-                return Some(Step::Written(Box::new((written, layout))));
+                let (interpreter, length) = (Interpreter::new(&written), Layout::of(&written).outputs_len());
+                return Some(Step::Written(Box::new((written, interpreter, length))));
             }
             Compiled::with(&written, STRATEGY)
                 .ok()?
@@ -103,8 +103,8 @@ impl SeriesKernels {
             Some(Some(Step::Code(code))) => code.run(inputs.t, inputs.y, inputs.p, inputs.w, out),
             Some(Some(Step::Written(written))) => {
                 // what lies behind the results is for the next step
-                let Some(out) = out.get_mut(..written.1.outputs_len()) else { return false };
-                interpret::run_on(&written.0, &written.1, KernelRole::Outputs, inputs, out);
+                let (program, interpreter, length) = &**written;
+                interpreter.run_straight(program, KernelRole::Outputs, inputs, &mut out[..*length]);
             }
             _ => return false,
         }
@@ -114,7 +114,7 @@ impl SeriesKernels {
     /// Makes a kernel: written out if it has at most [`MAX_UNROLLED`] nodes, a table beyond.
     fn make(
         &self,
-        (program, layout, nests): (&Program, &Layout, Option<&nest::BoundProgram>),
+        (program, bound): (&Program, &BoundProgram),
         recurrences: &Recurrences,
         execution: Execution,
         order: usize,
@@ -125,7 +125,7 @@ impl SeriesKernels {
         }
         let kernel = match (unrolled(program, recurrences, order, MAX_UNROLLED, odec_jit::fuses()), execution) {
             (None, _) => {
-                let table = Table::of(program, layout, nests, recurrences).map_err(|why| reason(&why))?;
+                let table = Table::of(program, bound, recurrences).map_err(|why| reason(&why))?;
                 Kernel::Looped(Box::new(Looped { table, room: Mutex::default() }))
             }
             (Some(written), Execution::Jit) => {
@@ -134,8 +134,8 @@ impl SeriesKernels {
                 Kernel::Code(Box::new(code))
             }
             (Some(written), Execution::Interpret) => {
-                let layout = Layout::of(&written);
-                Kernel::Written(Box::new((written, layout)))
+                let interpreter = Interpreter::new(&written);
+                Kernel::Written(Box::new((written, interpreter)))
             }
         };
         // another thread may have been first, with the same kernel
@@ -148,7 +148,7 @@ impl SeriesKernels {
         match self.kernels.get(order).and_then(OnceLock::get) {
             Some(Kernel::Code(code)) => code.outputs(inputs.t, inputs.y, inputs.p, inputs.w, out),
             Some(Kernel::Written(written)) => {
-                interpret::run_on(&written.0, &written.1, KernelRole::Outputs, inputs, out);
+                written.1.run_straight(&written.0, KernelRole::Outputs, inputs, out);
             }
             Some(Kernel::Looped(looped)) => {
                 let room = || looped.room.lock().unwrap_or_else(PoisonError::into_inner);

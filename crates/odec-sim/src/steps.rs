@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use odec_ir::interpret::{self, Inputs};
+use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::layout::Layout;
 use odec_ir::step::{MAX_NODES, explicit, rosenbrock};
 use odec_ir::{KernelRole, Program};
@@ -128,8 +128,8 @@ fn executable(step: Program, linear: Option<LinearReport>, execution: Execution)
             Some(Arc::new(Native::new(function, linear)))
         }
         Execution::Interpret => {
-            let layout = Layout::of(&step);
-            Some(Arc::new(Interpreted { step, layout, linear }))
+            let (interpreter, length) = (Interpreter::new(&step), Layout::of(&step).outputs_len());
+            Some(Arc::new(Interpreted { step, interpreter, length, linear }))
         }
     }
 }
@@ -160,15 +160,16 @@ impl WholeStep for Native {
 /// By the reference interpreter.
 struct Interpreted {
     step: Program,
-    layout: Layout,
+    interpreter: Interpreter,
+    /// Of the results.
+    length: usize,
     linear: Option<LinearReport>,
 }
 
 impl WholeStep for Interpreted {
     fn run(&self, t: f64, kept: &[f64], p: &[f64], given: &[f64], out: &mut [f64]) {
-        let Some(out) = out.get_mut(..self.layout.outputs_len()) else { return };
         let inputs = Inputs { t, y: kept, p, w: given };
-        interpret::run_on(&self.step, &self.layout, KernelRole::Outputs, inputs, out);
+        self.interpreter.run_straight(&self.step, KernelRole::Outputs, inputs, &mut out[..self.length]);
     }
 
     fn linear(&self) -> Option<LinearReport> {

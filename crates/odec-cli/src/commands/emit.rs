@@ -80,6 +80,12 @@ fn not_emitted(e: EmitError) -> Error {
             let headline = format!("`--prefix {prefix}`: no C name begins like this");
             error(&codes::E0705, headline, Some("for example `--prefix robertson`".to_string())).into()
         }
+        EmitError::Malformed(_) => error(
+            &codes::E0900,
+            e.to_string(),
+            Some("this is a bug in odec: `odec explain E0900` says what to report".to_string()),
+        )
+        .into(),
         e => error(&codes::E0615, format!("the model cannot be compiled: {e}"), None).into(),
     }
 }

@@ -4,7 +4,7 @@
 use crate::builtin::Primitive;
 use crate::graph::{Graph, Node, NodeId, QuickMap};
 use crate::nest::{Element, Space, Store, Target};
-use crate::stage::copy;
+use crate::stage::copied;
 
 /// The stores with choices that the guards of their columns decide taken out; as they were if that is more code, because
 /// streams then share less.
@@ -42,13 +42,9 @@ struct Decided {
 
 impl Decided {
     fn by(graph: &mut Graph, guards: &Graph, guard: NodeId) -> Decided {
-        let live = guards.reachable([guard]);
-        let mut map = vec![None; live.len()];
-        for i in (0..live.len()).filter(|&i| live[i]) {
-            map[i] = Some(copy(guards, NodeId(i as u32), &map, graph));
-        }
+        let map = copied(guards, [guard], graph);
         let mut decided = Decided::default();
-        let mut stack = vec![(map[guard.index()].unwrap_or(guard), true)];
+        let mut stack = vec![(map[guard], true)];
         while let Some((id, holds)) = stack.pop() {
             let Node::Call(op, args) = graph.node(id) else { continue };
             use Primitive::{And, Eq, Le, Lt, Ne, Not, Or};
@@ -80,7 +76,7 @@ impl Decided {
                 stack.extend(node.operands().iter().map(|&a| (a, false)));
                 continue;
             }
-            let new = |a: NodeId| self.nodes.get(&a).copied().unwrap_or(a);
+            let new = |a: NodeId| self.nodes[&a];
             let changed = node.operands().iter().any(|&a| new(a) != a);
             let node = match node {
                 _ if !changed => id,
@@ -98,6 +94,6 @@ impl Decided {
             }
             self.nodes.insert(id, node);
         }
-        self.nodes.get(&root).copied().unwrap_or(root)
+        self.nodes[&root]
     }
 }

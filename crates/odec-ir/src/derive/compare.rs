@@ -2,14 +2,13 @@
 
 use num_dual::Dual64;
 
-use crate::interpret::{Inputs, Interpreter, run_on};
-use crate::layout::Layout;
+use crate::interpret::{Inputs, Interpreter};
 use crate::nest::BoundProgram;
 use crate::nest::bind::{BindError, MAX_ENTRIES};
 use crate::number::Number;
 use crate::program::{KernelRole, Pattern, Program};
 
-/// [`compare_bound`] evaluates at most about this many rows for each oracle, but not fewer than [`MIN_COLUMNS`] columns.
+/// With index sets [`compare`] evaluates at most about this many rows for each oracle, but not fewer than [`MIN_COLUMNS`] columns.
 pub const MAX_ROWS: usize = 1 << 18;
 
 /// See [`MAX_ROWS`].
@@ -45,29 +44,13 @@ pub enum Variable {
     Time,
 }
 
-/// Every entry of df/dy, df/dp and df/dt at a point that is in the pattern or not zero by duals. `p` holds the
-/// parameters; staged values behind them are ignored and computed.
-pub fn compare(program: &Program, t: f64, y: &[f64], p: &[f64]) -> Vec<EntryComparison> {
-    let layout = Layout::of(program);
-    let subject = Subject { program, layout: &layout, bound: None };
-    let run = |role: KernelRole| {
-        let (y, p) = (sized(y, layout.n), subject.prepared(&sized(p, layout.p_len())));
-        let mut out = vec![0.0; layout.out_len(program, role)];
-        run_on(program, &layout, role, Inputs { t, y: &y, p: &p, w: &[] }, &mut out);
-        out
-    };
-    let values = [KernelRole::Jacobian, KernelRole::ParameterJacobian, KernelRole::TimeDerivative].map(run);
-    let columns =
-        (0..layout.n).map(Variable::State).chain((0..layout.np).map(Variable::Parameter)).chain([Variable::Time]);
-    subject.entries([&program.jacobian, &program.parameter_jacobian], &values, &values, columns, t, y, p)
-}
-
-/// [`compare`] for a program with loops, by all variables or, where those are many, by some that lie evenly among them
-/// ([`MAX_ROWS`]). `p` is the whole parameter buffer, with sizes and tables.
+/// Every entry of df/dy, df/dp and df/dt at a point that is in the pattern or not zero by duals, by all variables. With index
+/// sets, where those may be many, by some that lie evenly among them ([`MAX_ROWS`]). `p` holds the parameters, and behind
+/// what is staged sizes and tables; staged values are ignored and computed.
 ///
 /// # Errors
 /// [`BindError::TooManyEntries`]: a matrix cannot be held.
-pub fn compare_bound(
+pub fn compare(
     program: &Program,
     bound: &BoundProgram,
     t: f64,
@@ -76,7 +59,7 @@ pub fn compare_bound(
 ) -> Result<Vec<EntryComparison>, BindError> {
     let interpreter = Interpreter::new(program);
     let layout = &bound.layout;
-    let subject = Subject { program, layout, bound: Some((bound, &interpreter)) };
+    let subject = Subject { program, bound, interpreter: &interpreter };
     let (y, p) = (sized(y, layout.n), sized(p, layout.p_len()));
     let prepared = subject.prepared(&p);
     let inputs = Inputs { t, y: &y, p: &prepared, w: &[] };
@@ -95,7 +78,7 @@ pub fn compare_bound(
     let (by_parameter, [parameter_values, parameter_terms]) = matrix(KernelRole::ParameterJacobian)?;
     let mut by_time = vec![0.0; layout.n];
     interpreter.run(program, bound, KernelRole::TimeDerivative, inputs, &mut by_time);
-    let most = (MAX_ROWS / layout.n.max(1)).max(MIN_COLUMNS);
+    let most = if program.is_straight() { usize::MAX } else { (MAX_ROWS / layout.n.max(1)).max(MIN_COLUMNS) };
     let some = |n: usize| (0..n.min(most)).map(move |k| if n <= most { k } else { k * (n - 1) / (most - 1) });
     let columns =
         some(layout.n).map(Variable::State).chain(some(layout.np).map(Variable::Parameter)).chain([Variable::Time]);
@@ -119,25 +102,22 @@ fn sized(x: &[f64], len: usize) -> Vec<f64> {
     x.iter().copied().chain(std::iter::repeat(0.0)).take(len).collect()
 }
 
-/// A program that can be evaluated: one of kernels, or one of nests with what it is bound to.
+/// A program that can be evaluated, at its extents.
 struct Subject<'a> {
     program: &'a Program,
-    layout: &'a Layout,
-    bound: Option<(&'a BoundProgram, &'a Interpreter)>,
+    bound: &'a BoundProgram,
+    interpreter: &'a Interpreter,
 }
 
 impl Subject<'_> {
     fn run<T: Number>(&self, role: KernelRole, inputs: Inputs<'_, T>, out: &mut [T]) {
-        match self.bound {
-            None => run_on(self.program, self.layout, role, inputs, out),
-            Some((bound, interpreter)) => interpreter.run(self.program, bound, role, inputs, out),
-        }
+        self.interpreter.run(self.program, self.bound, role, inputs, out);
     }
 
     /// The parameter buffer with its staged part filled.
     fn prepared<T: Number>(&self, p: &[T]) -> Vec<T> {
         let mut buffer = p.to_vec();
-        buffer.resize(self.layout.p_len(), T::constant(0.0));
+        buffer.resize(self.bound.layout.p_len(), T::constant(0.0));
         let inputs = buffer.clone();
         self.run(KernelRole::Prepare, Inputs { t: T::constant(0.0), y: &[], p: &inputs, w: &[] }, &mut buffer);
         buffer
@@ -145,7 +125,7 @@ impl Subject<'_> {
 
     fn rhs<T: Number>(&self, t: T, y: &[T], p: &[T]) -> Vec<T> {
         let p = self.prepared(p);
-        let mut out = vec![T::constant(0.0); self.layout.n];
+        let mut out = vec![T::constant(0.0); self.bound.layout.n];
         self.run(KernelRole::Rhs, Inputs { t, y, p: &p, w: &[] }, &mut out);
         out
     }
@@ -162,12 +142,12 @@ impl Subject<'_> {
         y: &[f64],
         p: &[f64],
     ) -> Vec<EntryComparison> {
-        let (y, p) = (&sized(y, self.layout.n)[..], &sized(p, self.layout.p_len())[..]);
+        let (y, p) = (&sized(y, self.bound.layout.n)[..], &sized(p, self.bound.layout.p_len())[..]);
         let mut entries = Vec::new();
         for col in columns {
             let dual = self.dual_column(col, t, y, p);
             let difference = self.difference_column(col, t, y, p);
-            for row in 0..self.layout.n {
+            for row in 0..self.bound.layout.n {
                 let found = match col {
                     Variable::State(j) => patterns[0].position(row, j).map(|k| (values[0][k], terms[0][k])),
                     Variable::Parameter(j) => patterns[1].position(row, j).map(|k| (values[1][k], terms[1][k])),
@@ -221,7 +201,11 @@ impl Subject<'_> {
     }
 }
 
-/// The derivative of every row of a program of kernels by one variable through dual numbers.
-pub fn dual_column(program: &Program, layout: &Layout, col: Variable, t: f64, y: &[f64], p: &[f64]) -> Vec<f64> {
-    Subject { program, layout, bound: None }.dual_column(col, t, y, p)
+/// The derivative of every row of a program by one variable through dual numbers.
+///
+/// # Errors
+/// The extents do not fit.
+pub fn dual_column(program: &Program, col: Variable, t: f64, y: &[f64], p: &[f64]) -> Result<Vec<f64>, BindError> {
+    let (bound, interpreter) = (BoundProgram::of(program)?, Interpreter::new(program));
+    Ok(Subject { program, bound: &bound, interpreter: &interpreter }.dual_column(col, t, y, p))
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::gradient::{FoldRule, Gradient};
 use super::tangent::call_tangent;
 use crate::builtin::logic;
-use crate::graph::{Graph, Node, NodeId, QuickMap};
+use crate::graph::{Graph, Node, NodeId, NodeMap, QuickMap};
 use crate::nest::{Access, AccessId, Affine, Element, Fold, LoopId, Space, Sub, Subscript};
 use crate::stage::copy;
 
@@ -47,14 +47,14 @@ impl Carrier {
                 }
                 Node::Call(op, args) => {
                     let arity = usize::from(op.0.arity);
-                    let mut args = args.map(|a| self.nodes.get(&(from, to, a)).copied().unwrap_or(a));
+                    let mut args = args.map(|a| self.nodes[&(from, to, a)]);
                     if op.0.commutative && args[1] < args[0] {
                         args.swap(0, 1);
                     }
                     graph.insert_call(op, &args[..arity])
                 }
                 Node::Fold(fold, over, term) => {
-                    let term = self.nodes.get(&(from, to, term)).copied().unwrap_or(term);
+                    let term = self.nodes[&(from, to, term)];
                     graph.insert(Node::Fold(fold, over, term))
                 }
                 _ => id,
@@ -66,7 +66,7 @@ impl Carrier {
             }
             self.nodes.insert((from, to, id), new);
         }
-        self.nodes.get(&(from, to, root)).copied().unwrap_or(root)
+        self.nodes[&(from, to, root)]
     }
 
     /// The access with the index of `to` in place of that of `from`.
@@ -82,7 +82,7 @@ impl Carrier {
 
     fn guard(&mut self, space: &mut Space, guard: NodeId, from: LoopId, to: LoopId) -> NodeId {
         let live = space.guards.reachable([guard]);
-        let mut map: Vec<Option<NodeId>> = vec![None; live.len()];
+        let mut map = NodeMap::new(live.len());
         let old = space.guards.clone();
         for i in (0..live.len()).filter(|&i| live[i]) {
             let id = NodeId(i as u32);
@@ -96,9 +96,9 @@ impl Carrier {
                 (None, _) => copy(&old, id, &map, &mut space.guards),
             };
             self.guards.insert((from, to, id), new);
-            map[i] = Some(new);
+            map.set(id, new);
         }
-        map[guard.index()].unwrap_or(guard)
+        map[guard]
     }
 }
 

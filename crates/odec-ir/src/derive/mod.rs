@@ -7,7 +7,7 @@ mod gradient;
 mod sensitivity;
 mod tangent;
 
-pub use compare::{EntryComparison, MAX_ROWS, MIN_COLUMNS, Variable, compare, compare_bound, dual_column};
+pub use compare::{EntryComparison, MAX_ROWS, MIN_COLUMNS, Variable, compare, dual_column};
 pub use gradient::{MAX_DERIVATIVE_TERMS, gradients};
 pub use sensitivity::sensitivities;
 pub use tangent::call_tangent;
@@ -18,7 +18,7 @@ use assume::under_guards;
 use folds::Folds;
 use gradient::gradients_by;
 
-use crate::graph::{Graph, Node, NodeId};
+use crate::graph::{Graph, Node, NodeId, NodeMap};
 use crate::layout::Layout;
 use crate::nest::{Axis, Element, Extent, Kernel, LoopId, Store, Target, shared};
 use crate::program::{Array, ArrayId, KernelRole, Pattern, Program, Role};
@@ -237,13 +237,9 @@ pub fn of_formula(
     let value = formula(&mut own, x);
     let gradient = gradients(&mut own, &[value], |node| matches!(node, Node::Read(_)).then_some(0))?;
     let root = gradient.first()?.first()?.1;
-    let live = own.reachable([root]);
-    let mut map = vec![None; own.len()];
-    for i in 0..own.len() {
-        if live[i] {
-            let id = NodeId(i as u32);
-            map[i] = Some(if id == x { argument } else { stage::copy(&own, id, &map, graph) });
-        }
+    let mut map = NodeMap::new(own.len());
+    for (id, _) in own.live([root]) {
+        map.set(id, if id == x { argument } else { stage::copy(&own, id, &map, graph) });
     }
-    map[root.index()]
+    Some(map[root])
 }

@@ -10,6 +10,7 @@ use super::entries::{self, Line, Stream};
 use super::frame::{Counter, DROPPED, Frame, Stride};
 use super::positions::{self, Positions};
 use super::{AccessId, AxisId, Element, Kernel, LoopId, Subscript, Target};
+use crate::broken;
 use crate::graph::{Node, NodeId};
 use crate::layout::{Layout, elements};
 use crate::program::{KernelRole, Pattern, Program, Role};
@@ -25,6 +26,46 @@ pub enum Word {
     Integer(i64),
     /// Where a list begins.
     List(ListId),
+}
+
+/// The words of a bound kernel with the lists that they lead to.
+#[derive(Clone, Copy, Debug)]
+pub struct Words<'a> {
+    /// Those of the kernel; none without index sets.
+    pub words: &'a [Word],
+    /// Those of the bound program or matrix.
+    pub lists: &'a [Vec<u32>],
+}
+
+impl<'a> Words<'a> {
+    /// A base, stride, count or first index.
+    pub fn integer(self, word: u32) -> i64 {
+        match self.words[word as usize] {
+            Word::Integer(value) => value,
+            Word::List(_) => broken("a number of a frame is a list"),
+        }
+    }
+
+    /// A list by its number.
+    pub fn list_id(self, word: u32) -> ListId {
+        match self.words[word as usize] {
+            Word::List(list) => list,
+            Word::Integer(_) => broken("a list of a frame is a number"),
+        }
+    }
+
+    /// A list.
+    pub fn list(self, word: u32) -> &'a [u32] {
+        &self.lists[self.list_id(word).0 as usize]
+    }
+
+    /// A step from one round to the next, in elements.
+    pub fn stride(self, stride: Stride) -> i64 {
+        match stride {
+            Stride::One => 1,
+            Stride::Word(word) => self.integer(word),
+        }
+    }
 }
 
 /// A nest with its frame filled in.
@@ -181,7 +222,10 @@ impl BoundProgram {
             streams.push(binder.streams(number, nest, domain)?);
         }
         let columns = if role == KernelRole::ParameterJacobian { self.layout.np } else { self.layout.n };
-        let (pattern, slots) = entries::merge(self.layout.n, columns, &streams);
+        let (merged, slots) = entries::merge(self.layout.n, columns, &streams);
+        // Entries of scalars are at positions that code knows.
+        let known = program.pattern(role).filter(|_| program.is_straight());
+        let pattern = known.map_or(merged, Pattern::clone);
         let mut slots = slots.into_iter();
         for (((_, nest), domain), run) in nests().zip(&domains).zip(&mut runs) {
             binder.set_slots(nest, domain, run, &mut slots);
@@ -360,6 +404,7 @@ impl Binder<'_> {
                 Line::List { start: self.layout.start(array) as u32, list, strides }
             } else {
                 let found = positions.strides(id)?;
+                // A line does not move with a counter that its access does not depend on.
                 let stride = |c| own.iter().position(|&o| o == c).map_or(0, |k| found.strides[k]);
                 Line::Strides { start: found.base, strides: counters.iter().map(|&c| stride(c)).collect() }
             };
@@ -389,7 +434,7 @@ impl Binder<'_> {
             Counter::Loop(l) => domain.run[l.0 as usize].count,
         };
         for slots in frame.slots.iter().flatten() {
-            let list = lists.next().unwrap_or_default();
+            let Some(list) = lists.next() else { broken("a stream of entries has no slots") };
             run.words[slots.list as usize] = Word::List(self.lists.append(list));
             let mut step = 1u64;
             for &(counter, stride) in slots.strides.iter().rev() {

@@ -11,6 +11,7 @@
 //! are one list, `first + list[k]`.
 
 use super::{Access, AccessId, Element, Kernel, LoopId, Part, Sub, Target};
+use crate::broken;
 use crate::graph::Node;
 
 /// What counts the rounds of a loop of the code.
@@ -86,6 +87,31 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// Word of the number of rounds of a counter.
+    pub fn rounds(&self, counter: Counter) -> u32 {
+        match (counter, self.points) {
+            (Counter::Loop(l), _) => self.count[l.0 as usize],
+            (Counter::Points, Some(word)) => word,
+            (Counter::Points, None) => broken("a loop nest without a boundary region counts its points"),
+        }
+    }
+
+    /// How to find what an access names.
+    pub fn place(&self, access: AccessId) -> &Place {
+        match self.places.get(access.0 as usize) {
+            Some(Some(place)) => place,
+            _ => broken("an element has no place"),
+        }
+    }
+
+    /// How to find the slots of the matrix entries of a store.
+    pub fn slots_of(&self, store: usize) -> &Slots {
+        match &self.slots[store] {
+            Some(slots) => slots,
+            None => broken("a matrix entry has no slots"),
+        }
+    }
+
     /// The frame of a nest.
     pub fn of(nest: &Kernel) -> Frame {
         let mut words = 0;
@@ -125,10 +151,8 @@ impl Frame {
                     let unit = if listed { counters.last().copied() } else { nest.unit_counter(id) };
                     let base = word();
                     let list = listed.then(&mut word);
-                    let stride = |c| if Some(c) == unit { Stride::One } else { Stride::Word(word()) };
-                    let strides = counters.iter().copied().map(|c| (c, c)).collect::<Vec<_>>();
-                    let mut stride = stride;
-                    Place { base, list, strides: strides.into_iter().map(|(c, d)| (c, stride(d))).collect() }
+                    let mut stride = |c| if Some(c) == unit { Stride::One } else { Stride::Word(word()) };
+                    Place { base, list, strides: counters.into_iter().map(|c| (c, stride(c))).collect() }
                 })
             })
             .collect();

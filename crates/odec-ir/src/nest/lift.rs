@@ -5,9 +5,10 @@
 //! the nest as it was, and the interpreter runs that.
 
 use super::depends::Depends;
+use super::schedule::is_known;
 use super::{Access, AccessId, Affine, Edge, Kernel, LoopId, Sub, Subscript};
 use crate::builtin::{Lowering, Primitive};
-use crate::graph::{Graph, Node, NodeId};
+use crate::graph::{Graph, Node, NodeId, NodeMap};
 use crate::program::ArrayId;
 use crate::stage::copy;
 
@@ -44,6 +45,9 @@ pub struct Lifted {
 /// The nest (one that went through [`crate::expand::expanded`]) with the values taken out; `None` if there is none. Only
 /// what reads an element that varies with the loop is kept, so that the values take no more room than arrays that are there.
 pub fn lifted(nest: &Kernel) -> Option<Lifted> {
+    if nest.is_straight() {
+        return None;
+    }
     let depends = Depends::of(nest);
     let chosen = chosen(nest, &depends);
     let mut values: Vec<(LoopId, NodeId)> = chosen.iter().map(|&id| (depends.loops(id)[0], id)).collect();
@@ -56,17 +60,17 @@ pub fn lifted(nest: &Kernel) -> Option<Lifted> {
     let needed = nest.graph.reachable(values.iter().map(|v| v.1));
     let live = nest.graph.reachable(nest.stores.iter().map(|s| s.node));
     let mut graph = Graph::new();
-    let mut plain: Vec<Option<NodeId>> = vec![None; nest.graph.len()];
-    let mut map: Vec<Option<NodeId>> = vec![None; nest.graph.len()];
+    let mut plain = NodeMap::new(nest.graph.len());
+    let mut map = NodeMap::new(nest.graph.len());
     let mut lifted = Vec::with_capacity(values.len());
     let (mut before, mut loops): (Vec<NodeId>, Vec<(LoopId, Vec<NodeId>)>) = (Vec::new(), Vec::new());
     for i in (0..nest.graph.len()).filter(|&i| live[i]) {
         let id = NodeId(i as u32);
         if needed[i] {
             let new = copy(&nest.graph, id, &plain, &mut graph);
-            plain[i] = Some(new);
+            plain.set(id, new);
             match (nest.graph.node(id), depends.loops(id)) {
-                (Node::Constant(_), _) => {}
+                (node, _) if is_known(node) => {}
                 (_, []) => before.push(new),
                 (_, [over, ..]) => match loops.iter_mut().find(|(l, _)| l == over) {
                     Some((_, nodes)) => nodes.push(new),
@@ -74,7 +78,7 @@ pub fn lifted(nest: &Kernel) -> Option<Lifted> {
                 },
             }
         }
-        let new = match (values.iter().position(|v| v.1 == id), plain[i]) {
+        let new = match (values.iter().position(|v| v.1 == id), plain.get(id)) {
             (Some(k), Some(node)) => {
                 let over = values[k].0;
                 let sub = Subscript { sub: Sub::Affine(Affine::index(over)), edge: Edge::Inside };
@@ -85,10 +89,10 @@ pub fn lifted(nest: &Kernel) -> Option<Lifted> {
             }
             _ => copy(&nest.graph, id, &map, &mut graph),
         };
-        map[i] = Some(new);
+        map.set(id, new);
     }
     for store in &mut out.stores {
-        store.node = map[store.node.index()].unwrap_or(store.node);
+        store.node = map[store.node];
     }
     out.graph = graph;
     lifted.sort_by_key(|v| v.over);

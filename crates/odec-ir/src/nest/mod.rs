@@ -32,7 +32,7 @@ pub use bind::BoundProgram;
 pub use share::shared;
 pub use space::{Access, Affine, Edge, Loop, Space, Sub, Subscript};
 
-use crate::graph::{Graph, NodeId};
+use crate::graph::{Graph, NodeId, NodeMap};
 use crate::program::{ArrayId, KernelRole};
 use crate::span::Span;
 
@@ -260,19 +260,19 @@ impl Kernel {
     /// are left out.
     pub(crate) fn rewritten(
         &self,
-        mut write: impl FnMut(&Graph, &mut Graph, NodeId, &dyn Fn(NodeId) -> NodeId) -> Option<NodeId>,
+        mut write: impl FnMut(&Graph, &mut Graph, NodeId, &NodeMap) -> Option<NodeId>,
     ) -> Kernel {
         let mut graph = Graph::new();
-        let mut map: Vec<Option<NodeId>> = vec![None; self.graph.len()];
+        let mut map = NodeMap::new(self.graph.len());
         for (id, _) in self.live() {
-            let written = write(&self.graph, &mut graph, id, &|operand| map[operand.index()].unwrap_or(operand));
+            let written = write(&self.graph, &mut graph, id, &map);
             let new = written.unwrap_or_else(|| crate::stage::copy(&self.graph, id, &map, &mut graph));
             for &span in self.graph.spans(id) {
                 graph.add_span(new, span);
             }
-            map[id.index()] = Some(new);
+            map.set(id, new);
         }
-        let moved = |s: &Store| Store { node: map[s.node.index()].unwrap_or(s.node), ..*s };
+        let moved = |s: &Store| Store { node: map[s.node], ..*s };
         Kernel {
             role: self.role,
             space: self.space.clone(),

@@ -6,14 +6,15 @@
 
 use super::depends::Depends;
 use super::frame::Counter;
-use super::{Kernel, LoopId, Part};
+use super::{Element, Fold, Kernel, LoopId, Part};
+use crate::broken;
 use crate::graph::{Node, NodeId, QuickMap, QuickSet};
 
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Compute (or load) the node: everything but numbers, which are written where they are used, and folds. A node may be
-    /// computed in several loops, in none of which another one's value can be used.
+    /// Compute (or load) the node: everything but folds and what [`is_known`], which is written where it is used. A node may
+    /// be computed in several loops, in none of which another one's value can be used.
     Compute(NodeId),
     /// Do the store of this number.
     Store(u32),
@@ -26,13 +27,35 @@ pub enum Step {
 pub struct Body {
     /// What counts.
     pub counter: Counter,
-    /// The [`crate::Node::Fold`] nodes that are known when it ends; empty for an iteration loop. Their terms are operands.
-    pub folds: Vec<NodeId>,
+    /// The folds that are known when it ends; none of an iteration loop.
+    pub folds: Vec<LoopFold>,
     /// What each round does.
     pub steps: Vec<Step>,
 }
 
-/// What a nest does, in order.
+/// A [`Node::Fold`] of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoopFold {
+    /// The node.
+    pub node: NodeId,
+    /// How terms become its value.
+    pub fold: Fold,
+    /// The loop.
+    pub over: LoopId,
+    /// The term of each round.
+    pub term: NodeId,
+}
+
+/// True for a node that no step computes: a number, the time, an element at a position that code knows.
+pub fn is_known(node: Node) -> bool {
+    matches!(
+        node,
+        Node::Constant(_) | Node::Time | Node::Read(Element::Scalar(_)) | Node::Direction(Element::Scalar(_))
+    )
+}
+
+/// What a nest does, in order. Each node is computed shortly before it is first needed, so that few values are alive at a
+/// time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     /// The steps outside all loops, and the loops.
@@ -42,11 +65,6 @@ pub struct Schedule {
 impl Schedule {
     /// The schedule of a nest: for a backend, of one that went through [`crate::expand::expanded`].
     pub fn of(nest: &Kernel) -> Schedule {
-        if nest.is_straight() {
-            let computed = nest.live().filter(|(_, node)| !matches!(node, Node::Constant(_)));
-            let stored = (0..nest.stores.len()).map(|k| Step::Store(k as u32));
-            return Schedule { steps: computed.map(|(id, _)| Step::Compute(id)).chain(stored).collect() };
-        }
         let mut planner = Planner::new(nest);
         let counters = nest.counters();
         planner.stack = vec![Scope::new(&mut planner.scopes, None)];
@@ -198,7 +216,7 @@ impl<'a> Planner<'a> {
         let around = self.depends.loops(fold);
         let mut outside = Vec::new();
         let mut seen = QuickSet::default();
-        let mut stack = vec![self.term(fold)];
+        let mut stack = vec![self.fold_of(fold).term];
         while let Some(id) = stack.pop() {
             if !seen.insert(id) {
                 continue;
@@ -235,7 +253,7 @@ impl<'a> Planner<'a> {
                         continue;
                     }
                     match self.nest.graph.node(id) {
-                        Node::Constant(_) => {}
+                        node if is_known(node) => {}
                         Node::Fold(_, over, _) => {
                             let group = (self.home(id), over, self.phase[id.index()]);
                             let scope = self.stack[place].id;
@@ -263,8 +281,11 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn term(&self, fold: NodeId) -> NodeId {
-        self.nest.graph.node(fold).operands()[0]
+    fn fold_of(&self, node: NodeId) -> LoopFold {
+        match self.nest.graph.node(node) {
+            Node::Fold(fold, over, term) => LoopFold { node, fold, over, term },
+            other => broken(&format!("{other:?} is in the list of folds")),
+        }
     }
 
     /// The folds of a group that a body needs.
@@ -283,17 +304,18 @@ impl<'a> Planner<'a> {
         if folds.iter().all(|f| self.done[f.index()] == outer) {
             return;
         }
-        let terms: Vec<NodeId> = folds.iter().map(|&f| self.term(f)).collect();
+        let folds: Vec<LoopFold> = folds.into_iter().map(|node| self.fold_of(node)).collect();
+        let terms: Vec<NodeId> = folds.iter().map(|f| f.term).collect();
         // Nothing computed in here belongs to a body further in than that of the folds.
         let inner = self.stack.split_off(self.levels.max(place + 1));
         let scope = Scope::new(&mut self.scopes, Some(over));
         self.want(terms.iter().copied(), Some(over), scope.id);
         self.stack.push(scope);
         self.run(&terms);
-        let steps = self.stack.pop().map(|s| s.steps).unwrap_or_default();
+        let Some(Scope { steps, .. }) = self.stack.pop() else { broken("the loop of a fold has no body") };
         self.stack.extend(inner);
         for f in &folds {
-            self.done[f.index()] = outer;
+            self.done[f.node.index()] = outer;
         }
         self.stack[place].steps.push(Step::Loop(Body { counter: Counter::Loop(over), folds, steps }));
     }

@@ -3,7 +3,7 @@
 
 use super::depends::Depends;
 use super::{Access, AccessId, Affine, Element, Kernel, LoopId, Space, Sub, Subscript, Target};
-use crate::graph::{Graph, Node, NodeId, QuickMap};
+use crate::graph::{Graph, Node, NodeId, NodeMap, QuickMap};
 use crate::stage::copy;
 
 /// The nest with equal loops of folds merged, and without loops, accesses and nodes that nothing uses. Loops are equal if
@@ -39,18 +39,18 @@ pub fn shared(nest: Kernel) -> Kernel {
     relabel.guards();
 
     let mut graph = Graph::new();
-    let mut map: Vec<Option<NodeId>> = vec![None; nest.graph.len()];
+    let mut map = NodeMap::new(nest.graph.len());
     for (i, _) in live.iter().enumerate().filter(|(_, live)| **live) {
         let id = NodeId(i as u32);
         let new = relabel.node(&nest.graph, id, &map, &mut graph);
         for &span in nest.graph.spans(id) {
             graph.add_span(new, span);
         }
-        map[i] = Some(new);
+        map.set(id, new);
     }
     let mut out = nest.clone();
     for store in &mut out.stores {
-        store.node = map[store.node.index()].unwrap_or(store.node);
+        store.node = map[store.node];
         store.target = match store.target {
             Target::Set(a) => Target::Set(relabel.element(a)),
             Target::Add(a) => Target::Add(relabel.element(a)),
@@ -73,24 +73,22 @@ pub(crate) struct Relabel<'a> {
     pub space: Space,
     loops: Vec<Option<LoopId>>,
     accesses: QuickMap<AccessId, AccessId>,
-    guards: Vec<Option<NodeId>>,
+    guards: NodeMap,
 }
 
 impl<'a> Relabel<'a> {
     /// From a space to another, given where the loops go.
     pub fn new(old: &'a Space, space: Space, loops: Vec<Option<LoopId>>) -> Relabel<'a> {
-        Relabel { old, space, loops, accesses: QuickMap::default(), guards: Vec::new() }
+        Relabel { old, space, loops, accesses: QuickMap::default(), guards: NodeMap::new(old.guards.len()) }
     }
 
     /// A leaf or fold of the graph, in the other space.
-    pub fn node(&mut self, from: &Graph, id: NodeId, map: &[Option<NodeId>], into: &mut Graph) -> NodeId {
+    pub fn node(&mut self, from: &Graph, id: NodeId, map: &NodeMap, into: &mut Graph) -> NodeId {
         match from.node(id) {
             Node::Index(l) => into.insert(Node::Index(self.of(l))),
             Node::Read(a) => into.read(self.element(a)),
             Node::Direction(a) => into.direction(self.element(a)),
-            Node::Fold(fold, over, term) => {
-                into.insert(Node::Fold(fold, self.of(over), map[term.index()].unwrap_or(term)))
-            }
+            Node::Fold(fold, over, term) => into.insert(Node::Fold(fold, self.of(over), map[term])),
             _ => copy(from, id, map, into),
         }
     }
@@ -106,21 +104,19 @@ impl<'a> Relabel<'a> {
         let guards = &self.old.guards;
         let roots = self.old.accesses().iter().filter_map(|a| a.guard);
         let live = guards.reachable(roots);
-        for (i, live) in live.into_iter().enumerate() {
-            let id = NodeId(i as u32);
+        for id in (0..live.len()).filter(|&i| live[i]).map(|i| NodeId(i as u32)) {
             let new = match guards.node(id) {
-                _ if !live => None,
                 Node::Index(l) => {
                     let l = self.of(l);
-                    Some(self.space.guards.insert(Node::Index(l)))
+                    self.space.guards.insert(Node::Index(l))
                 }
                 Node::Read(a) => {
                     let a = self.element(a);
-                    Some(self.space.guards.read(a))
+                    self.space.guards.read(a)
                 }
-                _ => Some(copy(guards, id, &self.guards, &mut self.space.guards)),
+                _ => copy(guards, id, &self.guards, &mut self.space.guards),
             };
-            self.guards.push(new);
+            self.guards.set(id, new);
         }
     }
 
@@ -138,7 +134,7 @@ impl<'a> Relabel<'a> {
         let old = self.old;
         let Access { array, subs, guard } = old.access(id);
         let subs = subs.iter().map(|s| self.subscript(s)).collect();
-        let guard = guard.and_then(|g| self.guards.get(g.index()).copied().flatten());
+        let guard = guard.map(|g| self.guards[g]);
         let new = self.space.intern(Access { array: *array, subs, guard });
         self.accesses.insert(id, new);
         new

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::{Stage, copy, of, trivial};
 use crate::builtin::{Lowering, Primitive};
-use crate::graph::{Graph, Node, NodeId};
+use crate::graph::{Graph, Node, NodeId, NodeMap};
 use crate::nest::depends::Depends;
 use crate::nest::share::Relabel;
 use crate::nest::{
@@ -110,7 +110,7 @@ struct Hoist<'a> {
 }
 
 struct Copies {
-    nodes: Vec<Option<NodeId>>,
+    nodes: NodeMap,
     loops: Vec<Option<LoopId>>,
 }
 
@@ -180,7 +180,7 @@ impl<'a> Hoist<'a> {
             }
         }
         let mut graph = Graph::new();
-        let mut map: Vec<Option<NodeId>> = vec![None; len];
+        let mut map = NodeMap::new(len);
         for i in (0..len).filter(|&i| needed[i]) {
             let id = NodeId(i as u32);
             let new = if moved[i] {
@@ -192,10 +192,10 @@ impl<'a> Hoist<'a> {
             for &span in self.nest.graph.spans(id) {
                 graph.add_span(new, span);
             }
-            map[i] = Some(new);
+            map.set(id, new);
         }
         for store in &mut self.nest.stores {
-            store.node = map[store.node.index()].unwrap_or(store.node);
+            store.node = map[store.node];
         }
         self.nest.graph = graph;
     }
@@ -248,12 +248,12 @@ impl<'a> Hoist<'a> {
             for (l, &new) in over.iter().zip(&preparation.iterates) {
                 loops[l.0 as usize] = Some(new);
             }
-            Copies { nodes: vec![None; nest.graph.len()], loops }
+            Copies { nodes: NodeMap::new(nest.graph.len()), loops }
         });
         let mut wanted = BTreeSet::new();
         let mut stack = vec![id];
         while let Some(id) = stack.pop() {
-            if copies.nodes[id.index()].is_none() && wanted.insert(id) {
+            if copies.nodes.get(id).is_none() && wanted.insert(id) {
                 stack.extend(nest.graph.node(id).operands());
             }
         }
@@ -273,10 +273,10 @@ impl<'a> Hoist<'a> {
             for &span in nest.graph.spans(from) {
                 preparation.graph.add_span(new, span);
             }
-            copies.nodes[from.index()] = Some(new);
+            copies.nodes.set(from, new);
         }
         preparation.space = relabel.space;
-        copies.nodes[id.index()].unwrap_or(id)
+        copies.nodes[id]
     }
 }
 

@@ -9,7 +9,7 @@ pub use reciprocal::{Quotients, ROUNDING_RULE, with_reciprocals};
 pub use roots::{ROOTS_RULE, with_roots};
 
 use crate::builtin::Primitive;
-use crate::graph::{Graph, Node, NodeId};
+use crate::graph::{Graph, Node, NodeId, NodeMap};
 use crate::nest::{Element, Kernel};
 use crate::program::{Array, KernelRole, Role};
 
@@ -66,22 +66,27 @@ fn is_recorded(kernel: &Kernel) -> bool {
     matches!(kernel.role, KernelRole::Initial | KernelRole::Outputs | KernelRole::Mass)
 }
 
+/// Copies what the roots need to another graph.
+pub(crate) fn copied(from: &Graph, roots: impl IntoIterator<Item = NodeId>, into: &mut Graph) -> NodeMap {
+    let mut map = NodeMap::new(from.len());
+    for (id, _) in from.live(roots) {
+        map.set(id, copy(from, id, &map, into));
+    }
+    map
+}
+
 /// Copies one node whose operands are in the map, keeping the canonical order of commutative arguments.
-pub(crate) fn copy(from: &Graph, id: NodeId, map: &[Option<NodeId>], into: &mut Graph) -> NodeId {
+pub(crate) fn copy(from: &Graph, id: NodeId, map: &NodeMap, into: &mut Graph) -> NodeId {
     match from.node(id) {
-        Node::Call(op, _) => {
-            let node = from.node(id);
-            let mut args = [id; 3];
-            for (new, old) in args.iter_mut().zip(node.operands()) {
-                *new = map[old.index()].unwrap_or(*old);
-            }
-            let arity = usize::from(op.0.arity);
+        Node::Call(op, mut args) => {
+            let args = &mut args[..usize::from(op.0.arity)];
+            args.iter_mut().for_each(|a| *a = map[*a]);
             if op.0.commutative && args[1] < args[0] {
                 args.swap(0, 1);
             }
-            into.insert_call(op, &args[..arity])
+            into.insert_call(op, args)
         }
-        Node::Fold(fold, over, term) => into.insert(Node::Fold(fold, over, map[term.index()].unwrap_or(term))),
+        Node::Fold(fold, over, term) => into.insert(Node::Fold(fold, over, map[term])),
         leaf => into.insert(leaf),
     }
 }

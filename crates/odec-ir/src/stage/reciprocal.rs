@@ -59,11 +59,11 @@ pub fn with_reciprocals(kernel: Kernel, arrays: &[Array], which: Quotients) -> K
     kernel.rewritten(|given, graph, id, new| {
         let (x, d) = replaced(id, given.node(id))?;
         let one = graph.constant(1.0);
-        let reciprocal = graph.div(one, new(d));
+        let reciprocal = graph.div(one, new[d]);
         for &span in given.spans(id) {
             graph.add_span(reciprocal, span);
         }
-        Some(graph.mul(new(x), reciprocal))
+        Some(graph.mul(new[x], reciprocal))
     })
 }
 

@@ -23,7 +23,7 @@ pub fn with_roots(kernel: Kernel) -> Kernel {
     let depends = Depends::of(&kernel);
     kernel.rewritten(|given, graph, id, new| {
         let (x, whole, negative) = half(given, given.node(id)).filter(|_| depends.place(id) == Depends::OUTSIDE)?;
-        let x = new(x);
+        let x = new[x];
         let exponent = graph.constant(whole);
         let power = graph.pow(x, exponent);
         let root = graph.apply(&SQRT, &[x]);

@@ -9,11 +9,10 @@ pub mod explicit;
 pub mod rosenbrock;
 
 use crate::builtin::{arithmetic, logic, rounding};
-use crate::graph::{Graph, Node, NodeId};
+use crate::graph::{Graph, Node, NodeId, NodeMap};
 use crate::layout::Layout;
 use crate::nest::{Element, Kernel, Store, Target};
-use crate::program::{Array, ArrayId, KernelRole, Program, Role};
-use crate::schedule::Malformed;
+use crate::program::{Array, ArrayId, KernelRole, Malformed, Program, Role};
 use crate::span::Span;
 use crate::stage;
 
@@ -84,7 +83,7 @@ impl<'a> StepBuilder<'a> {
         let Some(kernel) = self.program.kernel(role) else { return Ok(out) };
         let source = &kernel.graph;
         let live = source.reachable(kernel.stores.iter().map(|store| store.node));
-        let mut map: Vec<Option<NodeId>> = vec![None; source.len()];
+        let mut map = NodeMap::new(source.len());
         for i in (0..source.len()).filter(|&i| live[i]) {
             let id = NodeId(i as u32);
             let new = match source.node(id) {
@@ -96,12 +95,12 @@ impl<'a> StepBuilder<'a> {
                 Node::Direction(_) => return Err(Malformed::NoSlot(role)),
                 _ => stage::copy(source, id, &map, &mut self.graph),
             };
-            map[i] = Some(new);
+            map.set(id, new);
         }
         for store in &kernel.stores {
             let slot = self.layout.slot(self.program, role, store.target);
             let slot = slot.and_then(|slot| out.get_mut(slot)).ok_or(Malformed::NoSlot(role))?;
-            *slot = map[store.node.index()].unwrap_or(zero);
+            *slot = map[store.node];
         }
         Ok(out)
     }

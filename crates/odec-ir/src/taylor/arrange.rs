@@ -5,11 +5,12 @@ use std::collections::HashMap;
 
 use super::lanes::{Group, LaneRule, Lanes, Slopes, Table};
 use super::recurrence::{KernelSeries, Recurrences, Rule, Unsuited};
+use crate::broken;
 use crate::builtin::Op;
 use crate::graph::{Node, NodeId};
 use crate::layout::Layout;
-use crate::nest::bind::{BoundKernel, ListId, Word};
-use crate::nest::frame::{Counter, Frame, Place, Stride};
+use crate::nest::bind::Words;
+use crate::nest::frame::{Counter, Frame, Place};
 use crate::nest::{AccessId, BoundProgram, Element, Fold, Kernel, LoopId, Target};
 use crate::program::{Program, Role};
 
@@ -17,16 +18,12 @@ use crate::program::{Program, Role};
 pub const MAX_LANES: usize = 1 << 22;
 
 impl Table {
-    /// The groups of a program; `bound` is that of its nests, if it has some.
+    /// The groups of a program at its extents.
     ///
     /// # Errors
     /// [`Unsuited::TooLarge`]: more than [`MAX_LANES`].
-    pub fn of(
-        program: &Program,
-        layout: &Layout,
-        bound: Option<&BoundProgram>,
-        recurrences: &Recurrences,
-    ) -> Result<Table, Unsuited> {
+    pub fn of(program: &Program, bound: &BoundProgram, recurrences: &Recurrences) -> Result<Table, Unsuited> {
+        let layout = &bound.layout;
         let mut builder = Builder {
             program,
             layout,
@@ -36,14 +33,12 @@ impl Table {
         };
         for part in recurrences.parts() {
             let kernel = &program.kernels[part.number];
-            match (part.straight, bound) {
-                (true, _) => builder.scalars(part)?,
-                (false, Some(bound)) => {
-                    for run in bound.runs.iter().filter(|run| run.kernel == part.number && run.points > 0) {
-                        builder.nest(part, kernel, run, &bound.lists)?;
-                    }
-                }
-                (false, None) => {}
+            if part.straight {
+                builder.scalars(part)?;
+                continue;
+            }
+            for run in bound.runs.iter().filter(|run| run.kernel == part.number && run.points > 0) {
+                builder.nest(part, kernel, Words { words: &run.words, lists: &bound.lists })?;
             }
         }
         // what sets comes before what adds
@@ -140,7 +135,7 @@ impl Builder<'_> {
         match &mut self.table.groups[group].kind {
             LaneRule::Chain(terms) => terms[k].0 = found,
             LaneRule::Choose(condition, ..) => *condition = found,
-            _ => {}
+            other => broken(&format!("{other:?} has no late operand")),
         }
         Ok(())
     }
@@ -202,7 +197,7 @@ impl Builder<'_> {
                             None => kinds.push((shape, op, vec![i])),
                         }
                     }
-                    _ => lane[i] = self.push(1, LaneRule::Given(vec![f64::NAN]), None)? as u32,
+                    other => broken(&format!("{other:?} is in a kernel without loops")),
                 }
             }
             for (_, op, mut members) in kinds {
@@ -244,122 +239,123 @@ impl Builder<'_> {
     }
 
     /// Every node has a lane for each round of the loops that it depends on.
-    fn nest(
-        &mut self,
-        part: &KernelSeries,
-        nest: &Kernel,
-        run: &BoundKernel,
-        lists: &[Vec<u32>],
-    ) -> Result<(), Unsuited> {
+    fn nest(&mut self, part: &KernelSeries, nest: &Kernel, words: Words<'_>) -> Result<(), Unsuited> {
         let frame = Frame::of(nest);
-        let rounds = Rounds { nest, frame: &frame, words: &run.words, lists };
-        let nowhere = self.push(1, LaneRule::Given(vec![f64::NAN]), None)? as u32;
-        let nodes = part.graph.nodes();
-        let mut places: Vec<Option<Spread>> = vec![None; nodes.len()];
+        let rounds = Rounds { nest, frame: &frame, words };
+        let mut known = Spreads(vec![None; part.graph.len()]);
         let mut open = Vec::new();
-        let fixed = |i: usize| matches!(part.rules[&i], Rule::Fixed);
         for (&i, rule) in &part.rules {
-            let whole = |at: usize, len: usize| (at as u32..(at + len) as u32).collect::<Vec<u32>>();
-            let spread = match nodes[i] {
-                Node::Constant(bits) => {
-                    let at = self.push(1, LaneRule::Given(vec![f64::from_bits(bits)]), None)?;
-                    Spread { over: Vec::new(), lanes: whole(at, 1) }
-                }
-                Node::Time => Spread { over: Vec::new(), lanes: whole(self.push(1, LaneRule::Time, None)?, 1) },
-                Node::Index(l) => {
-                    let (over, values) = rounds.index(l);
-                    let len = values.len();
-                    Spread { over, lanes: whole(self.push(len, LaneRule::Given(values), None)?, len) }
-                }
-                Node::Read(Element::At(access)) => {
-                    let over = rounds.sorted(nest.counters_of(access));
-                    if rounds.count(&over) > MAX_LANES {
-                        return Err(Unsuited::TooLarge);
-                    }
-                    let positions = rounds.positions(access, &over);
-                    let role = self.program.arrays[nest.array(access).0 as usize].role;
-                    let lanes = if self.is_state(role) {
-                        let n = self.layout.n;
-                        positions.iter().map(|&x| if (x as usize) < n { x } else { nowhere }).collect()
-                    } else {
-                        let len = positions.len();
-                        whole(self.push(len, LaneRule::Parameters(positions), None)?, len)
-                    };
-                    Spread { over, lanes }
-                }
+            let spread = match part.graph.nodes()[i] {
                 Node::Fold(fold, over, term) => {
-                    let Some(inner) = &places[term.index()] else { return Err(Unsuited::TooLarge) };
-                    let counter = Counter::Loop(over);
-                    let outer: Vec<Counter> = inner.over.iter().copied().filter(|c| *c != counter).collect();
-                    let mut ordered = outer.clone();
-                    ordered.push(counter);
-                    let count = rounds.rounds(counter);
-                    let len = rounds.count(&outer);
-                    let lanes = rounds.spread(inner, &ordered)?;
-                    let of = self.whole(lanes)?;
-                    let first = rounds.integer(frame.index[over.0 as usize].first);
                     // the choice of an index has no coefficients above order 0, nor has a sum of what does not vary
-                    let kind = LaneRule::Fold { fold, count, of, first };
                     let chosen = matches!(fold, Fold::ArgMin | Fold::ArgMax) || matches!(rule, Rule::Fixed);
-                    let at = self.push(len, kind, None)?;
-                    if chosen {
-                        self.varies[at..].fill(false);
-                    }
-                    Spread { over: outer, lanes: whole(at, len) }
+                    self.folded((fold, over, chosen), known.of(term.index()), &rounds)?
                 }
                 Node::Call(op, _) => {
-                    let over = rounds.sorted(
-                        operands(rule, nodes[i])
-                            .iter()
-                            .filter_map(|&a| places[a].as_ref())
-                            .flat_map(|s| s.over.iter().copied())
-                            .collect(),
-                    );
-                    let lanes_of = |node: usize| match &places[node] {
-                        Some(spread) => rounds.spread(spread, &over),
-                        None => Ok(vec![nowhere; rounds.count(&over)]),
-                    };
-                    let mut aligned: HashMap<usize, Vec<u32>> = HashMap::new();
-                    for a in operands(rule, nodes[i]) {
-                        aligned.insert(a, lanes_of(a)?);
-                    }
-                    let kind = self.kind(rule, fixed, |node| aligned[&node].clone())?;
-                    let mut zeroth = Vec::new();
-                    for a in nodes[i].operands() {
-                        zeroth.push(self.operand(aligned[&a.index()].clone())?);
-                    }
-                    let len = rounds.count(&over);
-                    let at = self.push(len, kind, Some((op, zeroth)))?;
+                    let spread = self.called((part, i, op), &known, &rounds)?;
                     let group = self.table.groups.len() - 1;
-                    open.extend(late(rule).into_iter().enumerate().map(|(k, node)| (group, k, node, over.clone())));
-                    Spread { lanes: whole(at, len), over }
+                    let late = late(rule).into_iter().enumerate();
+                    open.extend(late.map(|(k, node)| (group, k, node, spread.over.clone())));
+                    spread
                 }
-                Node::Read(Element::Scalar(_)) | Node::Direction(_) => {
-                    Spread { over: Vec::new(), lanes: vec![nowhere] }
-                }
+                leaf => self.leaf(leaf, &rounds)?,
             };
-            places[i] = Some(spread);
+            known.0[i] = Some(spread);
         }
         for (group, k, node, over) in open {
-            if let Some(spread) = &places[node] {
-                self.late(group, k, rounds.spread(spread, &over)?)?;
-            }
+            self.late(group, k, rounds.spread(known.of(node), &over)?)?;
         }
         let points = nest.counters();
         for store in &nest.stores {
             let (access, adds) = match store.target {
                 Target::Set(Element::At(access)) => (access, false),
                 Target::Add(Element::At(access)) => (access, true),
-                _ => continue,
+                target => broken(&format!("f stores to {target:?}")),
             };
-            let Some(spread) = &places[store.node.index()] else { continue };
-            let (lanes, rows) = (rounds.spread(spread, &points)?, rounds.positions(access, &points));
-            let n = self.layout.n;
-            let (lanes, rows) = lanes.into_iter().zip(rows).filter(|(_, row)| (*row as usize) < n).unzip();
-            self.table.slopes.push(Slopes { lanes, rows, adds });
+            let lanes = rounds.spread(known.of(store.node.index()), &points)?;
+            self.table.slopes.push(Slopes { lanes, rows: rounds.positions(access, &points), adds });
         }
         Ok(())
     }
+
+    /// The lanes of a node without operands.
+    fn leaf(&mut self, node: Node, rounds: &Rounds<'_>) -> Result<Spread, Unsuited> {
+        let (over, rule, len) = match node {
+            Node::Constant(bits) => (Vec::new(), LaneRule::Given(vec![f64::from_bits(bits)]), 1),
+            Node::Time => (Vec::new(), LaneRule::Time, 1),
+            Node::Index(l) => {
+                let (over, values) = rounds.index(l);
+                let len = values.len();
+                (over, LaneRule::Given(values), len)
+            }
+            Node::Read(Element::At(access)) => {
+                let over = rounds.sorted(rounds.nest.counters_of(access));
+                if rounds.count(&over) > MAX_LANES {
+                    return Err(Unsuited::TooLarge);
+                }
+                let positions = rounds.positions(access, &over);
+                if self.is_state(self.program.arrays[rounds.nest.array(access).0 as usize].role) {
+                    return Ok(Spread { over, lanes: positions });
+                }
+                let len = positions.len();
+                (over, LaneRule::Parameters(positions), len)
+            }
+            other => broken(&format!("{other:?} is in a loop nest of f")),
+        };
+        let at = self.push(len, rule, None)?;
+        Ok(Spread { over, lanes: consecutive(at, len) })
+    }
+
+    /// The lanes of a fold over a loop; `chosen`: its coefficients above order 0 are zero.
+    fn folded(
+        &mut self,
+        (fold, over, chosen): (Fold, LoopId, bool),
+        inner: &Spread,
+        rounds: &Rounds<'_>,
+    ) -> Result<Spread, Unsuited> {
+        let counter = Counter::Loop(over);
+        let outer: Vec<Counter> = inner.over.iter().copied().filter(|c| *c != counter).collect();
+        let mut ordered = outer.clone();
+        ordered.push(counter);
+        let (count, len) = (rounds.rounds(counter), rounds.count(&outer));
+        let of = self.whole(rounds.spread(inner, &ordered)?)?;
+        let first = rounds.words.integer(rounds.frame.index[over.0 as usize].first);
+        let at = self.push(len, LaneRule::Fold { fold, count, of, first }, None)?;
+        if chosen {
+            self.varies[at..].fill(false);
+        }
+        Ok(Spread { over: outer, lanes: consecutive(at, len) })
+    }
+
+    /// The lanes of a call, but for the operands that [`Builder::late`] fills in.
+    fn called(
+        &mut self,
+        (part, i, op): (&KernelSeries, usize, Op),
+        known: &Spreads,
+        rounds: &Rounds<'_>,
+    ) -> Result<Spread, Unsuited> {
+        let (rule, node) = (&part.rules[&i], part.graph.nodes()[i]);
+        let operands = operands(rule, node);
+        let over = rounds.sorted(operands.iter().flat_map(|&a| known.of(a).over.iter().copied()).collect());
+        let mut aligned: HashMap<usize, Vec<u32>> = HashMap::new();
+        for a in operands {
+            aligned.insert(a, rounds.spread(known.of(a), &over)?);
+        }
+        let fixed = |i: usize| matches!(part.rules[&i], Rule::Fixed);
+        let kind = self.kind(rule, fixed, |node| aligned[&node].clone())?;
+        let mut zeroth = Vec::new();
+        for a in node.operands() {
+            zeroth.push(self.operand(aligned[&a.index()].clone())?);
+        }
+        let len = rounds.count(&over);
+        let at = self.push(len, kind, Some((op, zeroth)))?;
+        Ok(Spread { over, lanes: consecutive(at, len) })
+    }
+}
+
+/// So many lanes from one on.
+fn consecutive(at: usize, len: usize) -> Vec<u32> {
+    (at as u32..(at + len) as u32).collect()
 }
 
 /// The nodes that a rule or order 0 refers to.
@@ -424,36 +420,26 @@ struct Spread {
     lanes: Vec<u32>,
 }
 
+/// The lanes of the nodes of a kernel, as far as they are known.
+struct Spreads(Vec<Option<Spread>>);
+
+impl Spreads {
+    fn of(&self, node: usize) -> &Spread {
+        self.0[node].as_ref().unwrap_or_else(|| broken("a node has no lanes yet"))
+    }
+}
+
 /// A nest at its extents.
 struct Rounds<'a> {
     nest: &'a Kernel,
     frame: &'a Frame,
-    words: &'a [Word],
-    lists: &'a [Vec<u32>],
+    words: Words<'a>,
 }
 
 impl Rounds<'_> {
-    fn integer(&self, word: u32) -> i64 {
-        match self.words.get(word as usize) {
-            Some(Word::Integer(x)) => *x,
-            _ => 0,
-        }
-    }
-
-    fn list(&self, word: u32) -> &[u32] {
-        match self.words.get(word as usize) {
-            Some(Word::List(ListId(id))) => self.lists.get(*id as usize).map_or(&[], Vec::as_slice),
-            _ => &[],
-        }
-    }
-
     /// How often a counter counts.
     fn rounds(&self, counter: Counter) -> usize {
-        let word = match counter {
-            Counter::Points => self.frame.points,
-            Counter::Loop(l) => self.frame.count.get(l.0 as usize).copied(),
-        };
-        word.map_or(0, |word| usize::try_from(self.integer(word)).unwrap_or(0))
+        usize::try_from(self.words.integer(self.frame.rounds(counter))).unwrap_or_else(|_| broken("a negative count"))
     }
 
     fn count(&self, over: &[Counter]) -> usize {
@@ -494,38 +480,33 @@ impl Rounds<'_> {
             stride *= self.rounds(counter) as i64;
         }
         let offsets = self.offsets(over, &strides);
-        Ok(offsets.into_iter().filter_map(|x| spread.lanes.get(x as usize).copied()).collect())
+        Ok(offsets.into_iter().map(|x| spread.lanes[x as usize]).collect())
     }
 
-    /// Positions in its buffer of what an access names; beyond every buffer where the frame has none.
+    /// Positions in its buffer of what an access names.
     fn positions(&self, access: AccessId, over: &[Counter]) -> Vec<u32> {
-        let Some(Some(Place { base, list, strides })) = self.frame.places.get(access.0 as usize) else {
-            return vec![u32::MAX; self.count(over)];
+        let Place { base, list, strides } = self.frame.place(access);
+        let base = self.words.integer(*base);
+        let strides: Vec<(Counter, i64)> =
+            strides.iter().map(|&(counter, stride)| (counter, self.words.stride(stride))).collect();
+        let list = list.map(|word| self.words.list(word));
+        let place = |offset: i64| match list {
+            Some(list) => base + i64::from(list[offset as usize]),
+            None => base + offset,
         };
-        let base = self.integer(*base);
-        let step = |stride: Stride| match stride {
-            Stride::One => 1,
-            Stride::Word(word) => self.integer(word),
-        };
-        let strides: Vec<(Counter, i64)> = strides.iter().map(|&(counter, stride)| (counter, step(stride))).collect();
-        let list = list.map(|word| self.list(word));
-        let place = |offset: i64| {
-            let offset = match list {
-                Some(list) => i64::from(*list.get(usize::try_from(offset).ok()?)?),
-                None => offset,
-            };
-            u32::try_from(base + offset).ok()
-        };
-        self.offsets(over, &strides).into_iter().map(|offset| place(offset).unwrap_or(u32::MAX)).collect()
+        let offsets = self.offsets(over, &strides).into_iter();
+        offsets
+            .map(|offset| u32::try_from(place(offset)).unwrap_or_else(|_| broken("a position is too large")))
+            .collect()
     }
 
     /// The values of a loop's index.
     fn index(&self, l: LoopId) -> (Vec<Counter>, Vec<f64>) {
         let place = self.frame.index[l.0 as usize];
-        let first = self.integer(place.first);
+        let first = self.words.integer(place.first);
         match place.list {
             Some(word) => {
-                let values = self.list(word).iter().map(|&x| (first + i64::from(x)) as f64).collect();
+                let values = self.words.list(word).iter().map(|&x| (first + i64::from(x)) as f64).collect();
                 (vec![Counter::Points], values)
             }
             None => {

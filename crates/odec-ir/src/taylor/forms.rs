@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 
 use super::recurrence::Rule;
+use crate::broken;
 use crate::builtin::{Op, Primitive, arithmetic, logic};
 use crate::graph::{Graph, Node, NodeId};
 
@@ -109,7 +110,7 @@ impl<'a> Forms<'a> {
     fn zeroth(&mut self, i: usize) -> NodeId {
         match self.values[i][0] {
             Some(node) => node,
-            None => self.graph.constant(f64::NAN),
+            None => broken("a node has no order 0"),
         }
     }
 

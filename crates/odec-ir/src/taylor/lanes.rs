@@ -4,6 +4,7 @@
 //! A lane is one series: the coefficient of order k of lane l is at `k * lanes + l`. Every lane adds its terms by itself and in the order
 //! of j, so that the bits depend neither on the width of the machine's registers nor on what else is computed beside it.
 
+use crate::broken;
 use crate::builtin::Op;
 use crate::interpret::Inputs;
 use crate::nest::Fold;
@@ -214,7 +215,7 @@ impl Group {
             (LaneRule::Time, _) => own.fill(inputs.t),
             (LaneRule::Parameters(places), _) => {
                 for (out, &place) in own.iter_mut().zip(places) {
-                    *out = inputs.p.get(place as usize).copied().unwrap_or(f64::NAN);
+                    *out = inputs.p[place as usize];
                 }
             }
             (LaneRule::Gather(lanes), _) => gather(own, known, lanes),
@@ -232,7 +233,7 @@ impl Group {
                     *out = f64::call(op.0, &args[..operands.len()]);
                 }
             }
-            _ => {}
+            (rule, None) => broken(&format!("nothing computes order 0 of {rule:?}")),
         }
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::builtin::{Op, arithmetic, exponential};
-use crate::graph::{Graph, Node, NodeId};
+use crate::graph::{Graph, Node, NodeId, NodeMap};
 
 /// The nodes that are powers: base and node of the exponent, by position.
 pub(super) type Powers = BTreeMap<usize, (NodeId, NodeId)>;
@@ -12,14 +12,14 @@ pub(super) type Powers = BTreeMap<usize, (NodeId, NodeId)>;
 /// The graph that the roots need, its powers, and the roots in it.
 pub(super) fn collected(from: &Graph, roots: &mut [NodeId]) -> (Graph, Powers) {
     let mut graph = Graph::new();
-    let mut map: Vec<Option<NodeId>> = vec![None; from.len()];
+    let mut map = NodeMap::new(from.len());
     // every node that is a power of something under a root
     let mut exponents: BTreeMap<usize, (NodeId, f64)> = BTreeMap::new();
     let mut powers = Powers::new();
     for (id, node) in from.live(roots.iter().copied()) {
         let new = match node {
             Node::Call(op, args) => {
-                let [a, b, _] = args.map(|x| map[x.index()].unwrap_or(x));
+                let [a, b, _] = args.map(|x| map[x]);
                 let of = |x: NodeId| exponents.get(&x.index()).copied();
                 let found = if op == Op(&exponential::SQRT) {
                     Some((a, 0.5))
@@ -41,7 +41,7 @@ pub(super) fn collected(from: &Graph, roots: &mut [NodeId]) -> (Graph, Powers) {
                 let exponent = found.or(divisor.map(|(base, e)| (base, -e)));
                 // in front of the node that needs it
                 let number = exponent.map(|(_, exponent)| graph.constant(exponent));
-                let operands: Vec<NodeId> = node.operands().iter().map(|x| map[x.index()].unwrap_or(*x)).collect();
+                let operands: Vec<NodeId> = node.operands().iter().map(|&x| map[x]).collect();
                 let new = if divisor.is_some() {
                     let one = graph.constant(1.0);
                     graph.div(one, b)
@@ -62,10 +62,10 @@ pub(super) fn collected(from: &Graph, roots: &mut [NodeId]) -> (Graph, Powers) {
             }
             leaf => graph.insert(leaf),
         };
-        map[id.index()] = Some(new);
+        map.set(id, new);
     }
     for root in roots {
-        *root = map[root.index()].unwrap_or(*root);
+        *root = map[*root];
     }
     (graph, powers)
 }

@@ -168,12 +168,7 @@ impl Pad {
     /// A condition of accesses: the same formula as one of the nest, which must depend on indices, sizes and tables alone.
     pub fn guard(&self, x: X<'_>) -> NodeId {
         let nest = &mut *self.0.borrow_mut();
-        let live = nest.graph.reachable([x.id]);
-        let mut map = vec![None; live.len()];
-        for i in (0..live.len()).filter(|&i| live[i]) {
-            map[i] = Some(crate::stage::copy(&nest.graph, NodeId(i as u32), &map, &mut nest.space.guards));
-        }
-        map[x.id.index()].unwrap_or(x.id)
+        crate::stage::copied(&nest.graph, [x.id], &mut nest.space.guards)[x.id]
     }
 
     /// A builtin.

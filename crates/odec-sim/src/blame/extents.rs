@@ -14,6 +14,8 @@ pub fn not_compiled(unfit: &Unfit, program: Option<&Program>) -> Diagnostic {
         (Unfit::Extents(error), None) => {
             Diagnostic::error(&codes::E0615, format!("the model cannot be bound: {error:?}"))
         }
+        (Unfit::Code(error), _) if error.is_bug() => Diagnostic::error(&codes::E0900, error.to_string())
+            .help("this is a bug in odec: `odec explain E0900` says what to report"),
         (Unfit::Code(error), _) => Diagnostic::error(&codes::E0615, format!("the model cannot be compiled: {error}"))
             .help("`--interpret` runs it without"),
     }

@@ -1,0 +1,119 @@
+//! What binding brings to compiled code: for every kernel of a bound program and of its matrices, the words of its frame.
+
+use std::sync::Arc;
+
+use odec_ir::nest::BoundProgram;
+use odec_ir::nest::bind::{BoundKernel, BoundMatrix};
+use odec_ir::{KernelRole, Program};
+
+use crate::JitError;
+use crate::compiled::{ROLES, RoleCode};
+use crate::frames::{self, Lengths, OffsetTables};
+
+/// A routine of a role (by its position in [`RoleCode::routines`]) with its frame.
+type Frame = (usize, Vec<u64>);
+
+/// The code of a program, by role.
+pub(crate) type Roles = [Option<Arc<RoleCode>>; ROLES];
+
+/// A bound program, and those of its matrices that were bound.
+#[derive(Clone)]
+pub(crate) struct Loaded {
+    pub(crate) bound: Arc<BoundProgram>,
+    pub(crate) matrices: [Option<Arc<BoundMatrix>>; ROLES],
+    /// By role; the lists that the frames lead to are those of `bound` and `matrices`.
+    frames: [Vec<Frame>; ROLES],
+    /// By role: length of the buffer of kept values.
+    buffers: [usize; ROLES],
+}
+
+impl Loaded {
+    /// Takes a bound program in.
+    pub(crate) fn new(program: &Program, roles: &Roles, bound: Arc<BoundProgram>) -> Result<Loaded, JitError> {
+        let mut frames = [const { Vec::new() }; ROLES];
+        let mut tables = OffsetTables::new(&bound.lists);
+        for run in &bound.runs {
+            let role = role_of(program, run)?;
+            if role.is_matrix() {
+                return Err(JitError::NotBound("a matrix is among the rest".to_string()));
+            }
+            let out = bound.layout.out_len(program, role);
+            let lengths = Lengths { y: bound.layout.n, p: bound.layout.p_len(), out };
+            frames[role as usize].extend(frame((roles, role), run, &mut tables, lengths)?);
+        }
+        let mut loaded = Loaded {
+            bound,
+            matrices: [const { None }; ROLES],
+            frames: [const { Vec::new() }; ROLES],
+            buffers: [0; ROLES],
+        };
+        for (role, frames) in frames.into_iter().enumerate() {
+            loaded.set(roles, role, frames);
+        }
+        Ok(loaded)
+    }
+
+    /// Takes a matrix of the bound program in.
+    pub(crate) fn load_matrix(
+        &mut self,
+        (program, roles): (&Program, &Roles),
+        role: KernelRole,
+        matrix: Arc<BoundMatrix>,
+    ) -> Result<(), JitError> {
+        let layout = &self.bound.layout;
+        let lengths = Lengths { y: layout.n, p: layout.p_len(), out: matrix.pattern.len() };
+        let mut tables = OffsetTables::new(&matrix.lists);
+        let mut frames = Vec::new();
+        for run in &matrix.runs {
+            if role_of(program, run)? != role {
+                return Err(JitError::NotBound("the matrix is another one".to_string()));
+            }
+            frames.extend(frame((roles, role), run, &mut tables, lengths)?);
+        }
+        self.set(roles, role as usize, frames);
+        self.matrices[role as usize] = Some(matrix);
+        Ok(())
+    }
+
+    fn set(&mut self, roles: &Roles, role: usize, frames: Vec<Frame>) {
+        let Some(code) = &roles[role] else { return };
+        let longest = frames.iter().map(|(position, words)| code.routines[*position].kept(words)).max();
+        self.buffers[role] = longest.unwrap_or(0);
+        self.frames[role] = frames;
+    }
+
+    /// The frames of a role, and the length of the longest buffer that one of its kernels needs.
+    pub(crate) fn frames(&self, role: KernelRole) -> (&[Frame], usize) {
+        (&self.frames[role as usize], self.buffers[role as usize])
+    }
+
+    /// Length of `out`; 0 for a matrix that has not been loaded.
+    pub(crate) fn out_len(&self, program: &Program, role: KernelRole) -> usize {
+        match &self.matrices[role as usize] {
+            Some(matrix) => matrix.pattern.len(),
+            None if role.is_matrix() => 0,
+            None => self.bound.layout.out_len(program, role),
+        }
+    }
+}
+
+fn role_of(program: &Program, run: &BoundKernel) -> Result<KernelRole, JitError> {
+    let kernel = program.kernels.get(run.kernel);
+    kernel.map(|kernel| kernel.role).ok_or_else(|| JitError::NotBound("a kernel is missing".to_string()))
+}
+
+fn frame(
+    (roles, role): (&Roles, KernelRole),
+    run: &BoundKernel,
+    tables: &mut OffsetTables<'_>,
+    lengths: Lengths,
+) -> Result<Option<Frame>, JitError> {
+    let missing = || JitError::NotBound("a kernel is missing".to_string());
+    let code = roles[role as usize].as_ref().ok_or_else(missing)?;
+    let position = code.numbers.iter().position(|&number| number == run.kernel).ok_or_else(missing)?;
+    let routine = &code.routines[position];
+    frames::check(routine, run, tables, lengths)?;
+    // The code of an entry that is dropped writes to the first one, so a matrix without entries has none that runs.
+    let empty = routine.straight.is_none() && role.is_matrix() && lengths.out == 0;
+    if run.points > 0 && !empty { Ok(Some((position, tables.words(run)?))) } else { Ok(None) }
+}

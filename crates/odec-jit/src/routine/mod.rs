@@ -1,0 +1,211 @@
+//! A kernel ready to be written as code: the order of its steps, the addresses that it walks along, the pieces that it is
+//! cut into.
+
+mod pairs;
+mod pieces;
+mod straight;
+mod walks;
+
+use std::sync::Arc;
+
+use odec_ir::nest::frame::{Counter, Frame};
+use odec_ir::nest::lift::{self, HoistedValue};
+use odec_ir::nest::schedule::{Body, Schedule, Step};
+use odec_ir::nest::{AccessId, Element, Kernel};
+use odec_ir::{KernelRole, Lowering, Node, NodeId, Op, Program, Role, expand};
+
+pub(crate) use pairs::twins;
+pub(crate) use pieces::FAR;
+use straight::Scalars;
+pub(crate) use straight::Straight;
+pub(crate) use walks::{Origin, Site, Use};
+
+use crate::abi::{P, Y};
+use crate::{JitError, MAX_LOOPS, Strategy, libm};
+use walks::Walks;
+
+/// What routines are made of.
+pub(crate) struct Source<'p> {
+    program: &'p Program,
+    /// Where scalars are, in a program without index sets.
+    scalars: Option<Arc<Scalars>>,
+    strategy: Strategy,
+    /// Callers have a buffer for values that a kernel keeps.
+    buffered: bool,
+}
+
+impl<'p> Source<'p> {
+    /// For code whose callers give it a buffer.
+    pub(crate) fn new(program: &'p Program, strategy: Strategy) -> Source<'p> {
+        let scalars = program.is_straight().then(|| Arc::new(Scalars::of(program)));
+        Source { program, scalars, strategy, buffered: true }
+    }
+
+    /// For code whose callers have no buffer.
+    pub(crate) fn unbuffered(program: &'p Program) -> Source<'p> {
+        Source { buffered: false, ..Source::new(program, Strategy::default()) }
+    }
+
+    /// Plans a kernel of the program.
+    ///
+    /// # Errors
+    /// What no code can be written for.
+    pub(crate) fn routine(&self, kernel: &Kernel) -> Result<Routine, JitError> {
+        if let Some(scalars) = &self.scalars {
+            straight::check(self.program, &scalars.layout, kernel.role)?;
+        }
+        // The frame is that of the program's kernel, which binding knows: expansion may lose accesses.
+        let frame = Frame::of(kernel);
+        let mut kernel = expand::expanded(kernel);
+        readable(self.program, &kernel)?;
+        let (mut values, mut start) = (Vec::new(), Vec::new());
+        if let Some(lifted) = lift::lifted(&kernel).filter(|_| self.buffered) {
+            start.extend(lifted.before.into_iter().map(Step::Compute));
+            start.extend(lifted.loops.into_iter().map(|(l, nodes)| {
+                let steps = nodes.into_iter().map(Step::Compute).collect();
+                Step::Loop(Body { counter: Counter::Loop(l), folds: Vec::new(), steps })
+            }));
+            (kernel, values) = (lifted.nest, lifted.values);
+        }
+        let mut schedule = Schedule::of(&kernel);
+        let first = start.len();
+        schedule.steps.splice(0..0, start);
+        let straight = match &self.scalars {
+            Some(scalars) => {
+                Some(Straight::of(self.program, scalars, &mut kernel, &mut schedule.steps, self.strategy)?)
+            }
+            None => None,
+        };
+        let steps = size(&schedule.steps, 0)?;
+        let walks = Walks::of(self.program, &kernel, &frame, &values);
+        Ok(Routine { kernel, frame, schedule, walks, steps, values, first, straight })
+    }
+}
+
+/// A kernel ready to be written as code.
+pub(crate) struct Routine {
+    /// The kernel, expanded, without what is hoisted out of its loops.
+    pub(crate) kernel: Kernel,
+    pub(crate) frame: Frame,
+    pub(crate) schedule: Schedule,
+    pub(crate) walks: Walks,
+    /// Steps in all bodies together.
+    pub(crate) steps: usize,
+    /// Values that the code computes first and keeps, one after the other in a buffer.
+    pub(crate) values: Vec<HoistedValue>,
+    /// How many of the first steps of the schedule do that.
+    pub(crate) first: usize,
+    /// Of a program without index sets: what is known before the kernel runs.
+    pub(crate) straight: Option<Straight>,
+}
+
+impl Routine {
+    /// What a store of this number stores.
+    pub(crate) fn result(&self, store: u32) -> NodeId {
+        match (self.kernel.stores.get(store as usize), &self.straight) {
+            (Some(store), _) => store.node,
+            (None, Some(straight)) => straight.zero,
+            (None, None) => odec_ir::broken("a step does a store that the kernel does not have"),
+        }
+    }
+
+    /// Where the value of a node is kept for later steps, if it is.
+    pub(crate) fn scratch(&self, node: NodeId) -> Option<u32> {
+        self.straight.as_ref()?.pieces.scratch(node)
+    }
+
+    /// True when the kernel reads the direction `w`.
+    pub(crate) fn reads_direction(&self) -> bool {
+        self.kernel.live().any(|(_, node)| matches!(node, Node::Direction(_)))
+    }
+
+    /// Position of the kept value that an access reads.
+    pub(crate) fn kept_at(&self, access: AccessId) -> Option<usize> {
+        self.values.iter().position(|value| value.access == access)
+    }
+
+    /// Length of the buffer of kept values, given the words of a frame that was checked.
+    pub(crate) fn kept(&self, words: &[u64]) -> usize {
+        let rounds = |value: &HoistedValue| words[self.frame.rounds(Counter::Loop(value.over)) as usize] as usize;
+        self.values.iter().map(rounds).sum()
+    }
+
+    /// Whether the code reads the list of indices that this walk goes along.
+    pub(crate) fn indices_used(&self, walk: u32) -> bool {
+        let mut live = walks::live(&self.kernel, &self.values);
+        live.any(|(_, node)| matches!(node, Node::Index(l) if self.walks.indices[l.0 as usize] == Some(walk)))
+    }
+}
+
+/// The buffer that an input is read from.
+pub(crate) fn input_buffer(role: Role) -> usize {
+    match role {
+        Role::Position | Role::Velocity | Role::FirstOrder => Y,
+        _ => P,
+    }
+}
+
+/// Steps in all bodies; refuses loops nested too deeply to walk them.
+fn size(steps: &[Step], depth: usize) -> Result<usize, JitError> {
+    if depth > MAX_LOOPS {
+        return Err(JitError::TooManyLoops);
+    }
+    let mut sum = steps.len();
+    for step in steps {
+        if let Step::Loop(body) = step {
+            sum += size(&body.steps, depth + 1)?;
+        }
+    }
+    Ok(sum)
+}
+
+/// Refuses kernels that read what callers do not give them, or that call what must not be called.
+fn readable(program: &Program, kernel: &Kernel) -> Result<(), JitError> {
+    for (_, node) in kernel.live() {
+        match node {
+            Node::Read(element) | Node::Direction(element) => {
+                let role = program.arrays[kernel.array(element).0 as usize].role;
+                let known = matches!(element, Element::At(_)) || kernel.is_straight();
+                if !known || !is_given(kernel.role, role, matches!(node, Node::Direction(_))) {
+                    let why = format!("the {:?} kernel reads an input it is not given", kernel.role);
+                    return Err(JitError::Malformed(why));
+                }
+            }
+            Node::Call(op, _) => callable(op)?,
+            Node::Constant(_) | Node::Time | Node::Index(_) | Node::Fold(..) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether callers give a kernel of this role an array of that one, or its direction.
+fn is_given(kernel: KernelRole, array: Role, direction: bool) -> bool {
+    use KernelRole::{Initial, MassJacobian, MassTimeDerivative, Outputs, Prepare, Tangent};
+    let directed = matches!(kernel, Tangent | MassJacobian | MassTimeDerivative | Outputs);
+    match array {
+        Role::Position | Role::Velocity | Role::FirstOrder => {
+            !matches!(kernel, Prepare | Initial) && (directed || !direction)
+        }
+        Role::Parameter | Role::Size | Role::Table => !direction,
+        // What `Prepare` writes, into the buffer that it reads.
+        Role::Staged => !direction && kernel != Prepare,
+        Role::Output | Role::Conserved | Role::Expected => false,
+    }
+}
+
+/// Refuses a builtin that calls what is not in the table of functions.
+fn callable(op: Op) -> Result<(), JitError> {
+    let name = match op.0.lowering {
+        Lowering::Primitive(_) => return Ok(()),
+        Lowering::Libm(name) => name,
+        Lowering::Expand(_) => {
+            return Err(JitError::Malformed(format!("`{}` still has to be expanded", op.0.name)));
+        }
+    };
+    let function = libm::find(name).ok_or_else(|| JitError::UnknownFunction(name.to_string()))?;
+    let (takes, given) = (function.arity(), usize::from(op.0.arity));
+    if takes != given {
+        return Err(JitError::WrongArity { function: name.to_string(), takes, given });
+    }
+    Ok(())
+}

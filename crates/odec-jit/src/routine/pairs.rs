@@ -1,0 +1,174 @@
+//! Puts roots and quotients that do not wait for each other side by side, so that one instruction on two lanes does both:
+//! the divider takes as long for two numbers as for one, and code full of distances or of rate laws waits for nothing else.
+
+use std::collections::HashMap;
+
+use odec_ir::nest::schedule::Step;
+use odec_ir::{Graph, Lowering, Node, NodeId, Primitive};
+
+/// Most steps between two operations that are put side by side: what the second one needs is computed earlier by so many,
+/// and waits in registers.
+const REACH: usize = 64;
+/// Most cycles between the moments at which their operands are there, if nothing but latencies counts.
+const WAIT: u32 = 8;
+
+/// Whether an operation is one that is done in pairs.
+fn pairs(primitive: Primitive) -> bool {
+    matches!(primitive, Primitive::Div | Primitive::Sqrt | Primitive::Hypot)
+}
+
+/// The operation of two successive steps that one instruction can do.
+pub(crate) fn twins(graph: &Graph, first: &Step, second: &Step) -> Option<(Primitive, [NodeId; 2])> {
+    let (&Step::Compute(first), &Step::Compute(second)) = (first, second) else { return None };
+    let (one, other) = (primitive_of(graph, first)?, primitive_of(graph, second)?);
+    let waits = graph.node(second).operands().contains(&first);
+    (one == other && pairs(one) && !waits).then_some((one, [first, second]))
+}
+
+fn primitive_of(graph: &Graph, node: NodeId) -> Option<Primitive> {
+    let Node::Call(op, _) = graph.node(node) else { return None };
+    if let Lowering::Primitive(primitive) = op.0.lowering { Some(primitive) } else { None }
+}
+
+/// Cycles from operands to result, as on a processor of these years.
+fn latency(graph: &Graph, node: NodeId) -> u32 {
+    match primitive_of(graph, node) {
+        Some(Primitive::Div) => 13,
+        Some(Primitive::Sqrt) => 20,
+        Some(Primitive::Hypot) => 30,
+        Some(_) => 4,
+        // a function
+        None => 60,
+    }
+}
+
+/// Reorders the steps of a kernel without loops. Each operation is still behind its operands, and results are the same.
+pub(super) fn beside(graph: &Graph, steps: &mut Vec<Step>) {
+    let partners = partners(graph, steps);
+    if partners.is_empty() {
+        return;
+    }
+    let mut order =
+        Order { graph, partners, written: vec![false; graph.len()], steps: Vec::with_capacity(steps.len()) };
+    for step in steps.drain(..) {
+        match step {
+            Step::Compute(node) => order.compute(node),
+            other => order.steps.push(other),
+        }
+    }
+    *steps = order.steps;
+}
+
+/// Who is done with whom. The two of a pair have equally many operations of this kind before them on the longest way from
+/// the inputs: so neither is needed for the other, nor for anything that a pair with fewer needs.
+fn partners(graph: &Graph, steps: &[Step]) -> HashMap<NodeId, NodeId> {
+    let (mut depth, mut ready) = (vec![0u32; graph.len()], vec![0u32; graph.len()]);
+    // the last one without a partner, of each kind and depth: its node, its step, the moment at which it may begin
+    let mut alone: HashMap<(u8, u32), (NodeId, usize, u32)> = HashMap::new();
+    let mut partners = HashMap::new();
+    for (k, step) in steps.iter().enumerate() {
+        let &Step::Compute(node) = step else { continue };
+        let (mut before, mut begin) = (0, 0);
+        for operand in graph.node(node).operands() {
+            before = before.max(depth[operand.index()]);
+            begin = begin.max(ready[operand.index()]);
+        }
+        ready[node.index()] = begin + latency(graph, node);
+        depth[node.index()] = before;
+        let Some(primitive) = primitive_of(graph, node).filter(|&primitive| pairs(primitive)) else { continue };
+        depth[node.index()] += 1;
+        let key = (primitive as u8, before);
+        match alone.get(&key) {
+            Some(&(other, at, moment)) if k - at <= REACH && begin.abs_diff(moment) <= WAIT => {
+                alone.remove(&key);
+                partners.insert(other, node);
+                partners.insert(node, other);
+            }
+            _ => drop(alone.insert(key, (node, k, begin))),
+        }
+    }
+    partners
+}
+
+/// Steps in their new order.
+struct Order<'a> {
+    graph: &'a Graph,
+    partners: HashMap<NodeId, NodeId>,
+    /// By node.
+    written: Vec<bool>,
+    steps: Vec<Step>,
+}
+
+impl Order<'_> {
+    /// Appends what a node needs that is not there yet, then the node, with its partner if it has one.
+    fn compute(&mut self, root: NodeId) {
+        let mut stack = vec![root];
+        while let Some(&node) = stack.last() {
+            if self.written[node.index()] {
+                stack.pop();
+                continue;
+            }
+            let group = [Some(node), self.partners.get(&node).copied()];
+            let known = stack.len();
+            for member in group.into_iter().flatten() {
+                let member = self.graph.node(member);
+                let missing = member.operands().iter().filter(|operand| {
+                    !self.written[operand.index()] && matches!(self.graph.node(**operand), Node::Call(..))
+                });
+                stack.extend(missing);
+            }
+            if stack.len() > known {
+                continue;
+            }
+            for member in group.into_iter().flatten() {
+                self.written[member.index()] = true;
+                self.steps.push(Step::Compute(member));
+            }
+            stack.pop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use odec_ir::expand;
+    use odec_ir::nest::schedule::Schedule;
+    use odec_ir::testing::{self, Shape};
+
+    #[test]
+    fn every_step_comes_once_and_behind_what_it_needs() {
+        let mut pairs = 0;
+        for seed in 0..300 {
+            let case = testing::case(seed, Shape { special: false, ..Shape::default() });
+            for kernel in &case.program.kernels {
+                let kernel = expand::expanded(kernel);
+                let (graph, before) = (&kernel.graph, Schedule::of(&kernel).steps);
+                let mut after = before.clone();
+                beside(graph, &mut after);
+                let mut written = vec![false; graph.len()];
+                for step in &after {
+                    let needed = match step {
+                        Step::Compute(node) => graph.node(*node).operands().to_vec(),
+                        Step::Store(store) => vec![kernel.stores[*store as usize].node],
+                        Step::Loop(_) => panic!("a loop"),
+                    };
+                    for node in needed {
+                        let call = matches!(graph.node(node), Node::Call(..));
+                        assert!(!call || written[node.index()], "seed {seed}");
+                    }
+                    if let Step::Compute(node) = step {
+                        assert!(!std::mem::replace(&mut written[node.index()], true), "seed {seed}");
+                    }
+                }
+                assert_eq!(after.len(), before.len());
+                let stores = |steps: &[Step]| {
+                    steps.iter().filter(|step| matches!(step, Step::Store(_))).cloned().collect::<Vec<_>>()
+                };
+                assert_eq!(stores(&before), stores(&after));
+                pairs += after.windows(2).filter(|two| twins(graph, &two[0], &two[1]).is_some()).count();
+            }
+        }
+        assert!(pairs > 100, "{pairs}");
+    }
+}

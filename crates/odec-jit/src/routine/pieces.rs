@@ -1,0 +1,84 @@
+//! Cuts a long kernel without loops into pieces that become functions of their own, and places the values that cross a cut,
+//! or are used long after they were computed, in a scratch buffer.
+//!
+//! Register allocation is worse than linear in the length of a function with many values alive, and machine code of a
+//! long straight line waits for memory anyway. A value that is used behind the next cut is written to scratch where it is
+//! computed, and read from there by the pieces that use it; elements of the inputs and numbers are read again instead.
+
+use std::ops::Range;
+
+use odec_ir::nest::schedule::Step;
+use odec_ir::{Graph, NodeId};
+
+/// Steps after which a value is read from scratch rather than kept in a register. The allocator of registers spills values
+/// too, but later and at worse places: with this a step of a Rosenbrock method takes 0.7 to 0.8 of the time, and compiling
+/// does not take longer (`docs/dev/compile-time.md`).
+pub(crate) const FAR: usize = 32;
+
+/// Not in scratch.
+const NOWHERE: u32 = u32::MAX;
+
+/// A list of steps in pieces.
+pub(crate) struct Pieces {
+    /// Ranges of the steps.
+    pub(crate) ranges: Vec<Range<usize>>,
+    /// By node: scratch element of a value that crosses a cut.
+    scratch: Vec<u32>,
+    /// Length of the scratch buffer.
+    pub(crate) scratch_len: usize,
+}
+
+impl Pieces {
+    /// Cuts after every `length` steps. Scratch elements are used again behind the last step that reads them. `results` are
+    /// the nodes of the first stores; those behind them store a number.
+    pub(super) fn of((graph, results): (&Graph, &[NodeId]), steps: &[Step], length: usize) -> Pieces {
+        let ranges: Vec<Range<usize>> =
+            (0..steps.len()).step_by(length).map(|start| start..steps.len().min(start + length)).collect();
+        let mut last_use = vec![0u32; graph.len()];
+        for (k, step) in steps.iter().enumerate() {
+            match step {
+                Step::Compute(node) => {
+                    for operand in graph.node(*node).operands() {
+                        last_use[operand.index()] = k as u32;
+                    }
+                }
+                Step::Store(store) => {
+                    if let Some(node) = results.get(*store as usize) {
+                        last_use[node.index()] = k as u32;
+                    }
+                }
+                Step::Loop(_) => {}
+            }
+        }
+        let mut pieces = Pieces { ranges, scratch: vec![NOWHERE; graph.len()], scratch_len: 0 };
+        pieces.place(steps, &last_use);
+        pieces
+    }
+
+    /// Where a value is kept for later pieces, if any needs it.
+    pub(crate) fn scratch(&self, node: NodeId) -> Option<u32> {
+        Some(self.scratch[node.index()]).filter(|&slot| slot != NOWHERE)
+    }
+
+    fn place(&mut self, steps: &[Step], last_use: &[u32]) {
+        // Elements that become free behind a step.
+        let mut ending: Vec<Vec<u32>> = vec![Vec::new(); steps.len()];
+        let mut free = Vec::new();
+        for range in self.ranges.clone() {
+            for k in range.clone() {
+                if let Step::Compute(node) = steps[k] {
+                    let last = last_use[node.index()] as usize;
+                    if last >= range.end || last > k + FAR {
+                        let slot = free.pop().unwrap_or_else(|| {
+                            self.scratch_len += 1;
+                            self.scratch_len as u32 - 1
+                        });
+                        self.scratch[node.index()] = slot;
+                        ending[last].push(slot);
+                    }
+                }
+                free.append(&mut ending[k]);
+            }
+        }
+    }
+}

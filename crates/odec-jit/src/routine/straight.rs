@@ -1,0 +1,90 @@
+//! What is known of a kernel without loops before it runs: positions, the order of its steps, the functions it is cut into.
+
+use std::sync::Arc;
+
+use odec_ir::nest::Kernel;
+use odec_ir::nest::schedule::Step;
+use odec_ir::{ArrayId, KernelRole, Layout, Malformed, NodeId, Program};
+
+use super::pieces::Pieces;
+use super::{input_buffer, pairs};
+use crate::frames::Lengths;
+use crate::{JitError, MAX_SCRATCH, MAX_SLOTS, Strategy};
+
+/// Where the scalars of a program without index sets are.
+pub(super) struct Scalars {
+    pub(super) layout: Layout,
+    /// By array: the buffer that it is read from.
+    buffers: Vec<usize>,
+}
+
+impl Scalars {
+    pub(super) fn of(program: &Program) -> Scalars {
+        let buffers = program.arrays.iter().map(|array| input_buffer(array.role)).collect();
+        Scalars { layout: Layout::of(program), buffers }
+    }
+}
+
+/// What is known of a kernel of a program without index sets.
+pub(crate) struct Straight {
+    scalars: Arc<Scalars>,
+    /// The number 0.
+    pub(super) zero: NodeId,
+    /// By store: its element of `out`. Behind the kernel's stores those elements that it does not store to, which become 0.
+    slots: Vec<u32>,
+    /// Of the buffers.
+    pub(crate) lengths: Lengths,
+    /// The functions that the code is cut into.
+    pub(crate) pieces: Pieces,
+}
+
+/// Refuses a kernel with buffers that are too long.
+pub(super) fn check(program: &Program, layout: &Layout, role: KernelRole) -> Result<(), JitError> {
+    let slots = layout.n.max(layout.p_len()).max(layout.out_len(program, role));
+    if slots > MAX_SLOTS { Err(JitError::TooManySlots { role, slots }) } else { Ok(()) }
+}
+
+impl Straight {
+    /// Finds positions, puts operations side by side that one instruction can do, and cuts the steps. Elements of `out` that
+    /// the kernel does not store are set to zero at the end, except the parameters in `Prepare`.
+    pub(super) fn of(
+        program: &Program,
+        scalars: &Arc<Scalars>,
+        kernel: &mut Kernel,
+        steps: &mut Vec<Step>,
+        strategy: Strategy,
+    ) -> Result<Straight, JitError> {
+        let (role, layout) = (kernel.role, &scalars.layout);
+        let lengths = Lengths { y: layout.n, p: layout.p_len(), out: layout.out_len(program, role) };
+        let mut stored = vec![role == KernelRole::Prepare; lengths.out];
+        let mut slots = Vec::with_capacity(kernel.stores.len());
+        for store in &kernel.stores {
+            let slot = layout.slot(program, role, store.target).filter(|&slot| slot < lengths.out);
+            let slot = slot.ok_or(Malformed::NoSlot(role))?;
+            stored[slot] = true;
+            slots.push(slot as u32);
+        }
+        for slot in (0..lengths.out).filter(|&slot| !stored[slot]) {
+            steps.push(Step::Store(slots.len() as u32));
+            slots.push(slot as u32);
+        }
+        let zero = kernel.graph.constant(0.0);
+        pairs::beside(&kernel.graph, steps);
+        let results: Vec<NodeId> = kernel.stores.iter().map(|store| store.node).collect();
+        let pieces = Pieces::of((&kernel.graph, &results), steps, strategy.cut(steps.len()));
+        if pieces.scratch_len > MAX_SCRATCH {
+            return Err(JitError::TooManyLiveValues { role, values: pieces.scratch_len });
+        }
+        Ok(Straight { scalars: Arc::clone(scalars), zero, slots, lengths, pieces })
+    }
+
+    /// The buffer that a scalar is read from, and its position there.
+    pub(crate) fn element(&self, array: ArrayId) -> (usize, usize) {
+        (self.scalars.buffers[array.0 as usize], self.scalars.layout.start(array))
+    }
+
+    /// Element of `out` of a store.
+    pub(crate) fn slot(&self, store: u32) -> usize {
+        self.slots[store as usize] as usize
+    }
+}

@@ -1,0 +1,300 @@
+//! What the code of a kernel walks along: every address that it needs, as an origin and strides. Addresses that differ by a
+//! constant for every extent, such as those of `u[i-1]` and `u[i+1]`, are one walk.
+
+use std::collections::{HashMap, HashSet};
+
+use odec_ir::nest::frame::{Counter, Frame, Place, Stride};
+use odec_ir::nest::lift::HoistedValue;
+use odec_ir::nest::schedule::{Body, Step};
+use odec_ir::nest::{Access, AccessId, AxisId, Edge, Element, Kernel, Sub, Subscript, Target};
+use odec_ir::{Lowering, Node, NodeId, Primitive, Program};
+
+use super::{Routine, input_buffer};
+use crate::abi::{OUT, W};
+
+/// Where a walk begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Origin {
+    /// At the element of this parameter of the function that the word says.
+    Buffer(usize, u32),
+    /// At the list that the word says.
+    List(u32),
+}
+
+/// An address that moves with counters.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Walk {
+    /// Where it begins.
+    pub(crate) origin: Origin,
+    /// How it moves, in elements.
+    pub(crate) strides: Vec<(Counter, Stride)>,
+}
+
+impl Walk {
+    /// Logarithm of the bytes of an element.
+    pub(crate) fn shift(&self) -> u8 {
+        match self.origin {
+            Origin::Buffer(..) => 3,
+            Origin::List(_) => 2,
+        }
+    }
+
+    /// True when the counter moves it.
+    pub(crate) fn moves(&self, counter: Counter) -> bool {
+        self.strides.iter().any(|&(c, _)| c == counter)
+    }
+}
+
+/// What decides the positions of an access that has a list of them: subscripts, guard and shape of the array.
+type Positions<'p> = (Vec<Subscript>, Option<NodeId>, &'p [AxisId]);
+
+/// Where an element lies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Site {
+    /// The walk to it, or to the start of its array where a list says how much further it is.
+    pub(crate) walk: u32,
+    /// Elements beyond the walk.
+    pub(crate) delta: i32,
+    /// The walk along the list.
+    pub(crate) list: Option<u32>,
+}
+
+/// How an element is used: position in [`Walks::sites`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    Input = 0,
+    Direction = 1,
+    Result = 2,
+}
+
+/// The walks of a kernel, and what goes along which.
+#[derive(Default)]
+pub(crate) struct Walks {
+    pub(crate) all: Vec<Walk>,
+    index: HashMap<(Origin, usize), u32>,
+    /// By access: as an input, as an element of the direction, as a result.
+    sites: Vec<[Option<Site>; 3]>,
+    /// By store: the walk along its list of slots.
+    pub(crate) slots: Vec<Option<u32>>,
+    /// By loop: the walk along the list of its indices, in a shell.
+    pub(crate) indices: Vec<Option<u32>>,
+    /// For each access that shares another one's walk: access, that other one, distance.
+    pub(crate) shared: Vec<(AccessId, AccessId, i64)>,
+    /// For each access that shares another one's list: access, that other one.
+    pub(crate) alike: Vec<(AccessId, AccessId)>,
+}
+
+/// What the code computes: what the stores need, and the kept values.
+pub(super) fn live<'a>(kernel: &'a Kernel, values: &'a [HoistedValue]) -> impl Iterator<Item = (NodeId, Node)> + 'a {
+    let stores = kernel.stores.iter().map(|store| store.node);
+    kernel.graph.live(stores.chain(values.iter().map(|value| value.node)))
+}
+
+/// The elements that a kernel names through accesses, in the order in which their walks are numbered.
+fn uses(kernel: &Kernel, values: &[HoistedValue]) -> Vec<(AccessId, Use)> {
+    let mut uses = Vec::new();
+    for (_, node) in live(kernel, values) {
+        match node {
+            Node::Read(Element::At(access)) => uses.push((access, Use::Input)),
+            Node::Direction(Element::At(access)) => uses.push((access, Use::Direction)),
+            _ => {}
+        }
+    }
+    for store in &kernel.stores {
+        if let Target::Set(Element::At(access)) | Target::Add(Element::At(access)) = store.target {
+            uses.push((access, Use::Result));
+        }
+    }
+    uses
+}
+
+impl Walks {
+    /// Finds the walks of a kernel.
+    pub(super) fn of(program: &Program, kernel: &Kernel, frame: &Frame, values: &[HoistedValue]) -> Walks {
+        let mut walks = Walks { sites: vec![[None; 3]; kernel.space.accesses().len()], ..Walks::default() };
+        // By use and by the access without what may differ: the first such access.
+        let mut first: HashMap<(usize, Access), (AccessId, i64)> = HashMap::new();
+        // By subscripts, guard and shape: the first such access and the walk along its list.
+        let mut listed: HashMap<Positions<'_>, (AccessId, u32)> = HashMap::new();
+        for (access, used) in uses(kernel, values) {
+            // Kept values have no place in the frame.
+            let Some(Some(place)) = frame.places.get(access.0 as usize) else { continue };
+            if walks.sites[access.0 as usize][used as usize].is_some() {
+                continue;
+            }
+            let buffer = match used {
+                Use::Input => input_buffer(program.arrays[kernel.array(access).0 as usize].role),
+                Use::Direction => W,
+                Use::Result => OUT,
+            };
+            let site = if let Some(list) = place.list {
+                let walk = Walk { origin: Origin::Buffer(buffer, place.base), strides: Vec::new() };
+                let list = Walk { origin: Origin::List(list), strides: place.strides.clone() };
+                // Positions count from the start of the array, so that arrays of one shape have them in common.
+                let Access { array, subs, guard } = kernel.space.access(access).clone();
+                let axes = &program.arrays[array.0 as usize].axes;
+                let (head, known) = *listed.entry((subs, guard, axes)).or_insert_with(|| (access, walks.push(list)));
+                if head != access {
+                    walks.alike.push((access, head));
+                }
+                Site { walk: walks.push(walk), delta: 0, list: Some(known) }
+            } else if let Some((key, constant)) = neighbourhood(kernel, access) {
+                let (head, at) = *first.entry((buffer, key)).or_insert((access, constant));
+                let distance = constant - at;
+                match (walks.sites[head.0 as usize][used as usize], i32::try_from(distance * 8)) {
+                    (Some(site), Ok(_)) => {
+                        walks.shared.push((access, head, distance));
+                        Site { delta: distance as i32, ..site }
+                    }
+                    _ => walks.affine(buffer, place),
+                }
+            } else {
+                walks.affine(buffer, place)
+            };
+            walks.sites[access.0 as usize][used as usize] = Some(site);
+        }
+        for slots in &frame.slots {
+            let walk = slots
+                .as_ref()
+                .map(|slots| walks.push(Walk { origin: Origin::List(slots.list), strides: slots.strides.clone() }));
+            walks.slots.push(walk);
+        }
+        for index in &frame.index {
+            let strides = || vec![(Counter::Points, Stride::One)];
+            let walk = index.list.map(|list| walks.push(Walk { origin: Origin::List(list), strides: strides() }));
+            walks.indices.push(walk);
+        }
+        walks
+    }
+
+    /// Where an access of a use lies; there is a place for all that the schedule asks for.
+    pub(crate) fn site(&self, element: Element, used: Use) -> Option<Site> {
+        self.sites[element.access()?.0 as usize][used as usize]
+    }
+
+    /// The buffers that an access is looked for in, as positions of parameters.
+    pub(crate) fn buffers_of(&self, access: AccessId) -> impl Iterator<Item = usize> + '_ {
+        let sites = self.sites[access.0 as usize].iter().flatten();
+        sites.filter_map(|site| match self.all[site.walk as usize].origin {
+            Origin::Buffer(buffer, _) => Some(buffer),
+            Origin::List(_) => None,
+        })
+    }
+
+    fn affine(&mut self, buffer: usize, place: &Place) -> Site {
+        let walk = Walk { origin: Origin::Buffer(buffer, place.base), strides: place.strides.clone() };
+        Site { walk: self.push(walk), delta: 0, list: None }
+    }
+
+    /// The number of a walk. Its origin says where it goes: a word is the base of one access alone, whose array has the
+    /// strides of none if a list has those.
+    fn push(&mut self, walk: Walk) -> u32 {
+        let next = self.all.len() as u32;
+        let known = *self.index.entry((walk.origin, walk.strides.len())).or_insert(next);
+        if known == next {
+            self.all.push(walk);
+        }
+        known
+    }
+}
+
+/// The access without the constant of its last subscript, and that constant: equal ones lie at a fixed distance. The
+/// last axis goes from one element to the next.
+fn neighbourhood(kernel: &Kernel, access: AccessId) -> Option<(Access, i64)> {
+    let mut key = kernel.space.access(access).clone();
+    for subscript in &mut key.subs {
+        subscript.edge = Edge::Inside;
+    }
+    let Sub::Affine(last) = &mut key.subs.last_mut()?.sub else { return None };
+    let constant = std::mem::take(&mut last.constant);
+    (i32::try_from(constant).is_ok()).then_some((key, constant))
+}
+
+impl Routine {
+    /// The walks that steps use, once each: their own, and those of the loops in them.
+    pub(crate) fn walks_of(&self, steps: &[Step]) -> [Vec<u32>; 2] {
+        let mut found = [Vec::new(), Vec::new()];
+        let mut seen = HashSet::new();
+        self.find_walks_of(steps, 0, &mut |nested, walk| {
+            if seen.insert((nested, walk)) {
+                found[nested].push(walk);
+            }
+        });
+        found
+    }
+
+    fn find_walks_of(&self, steps: &[Step], nested: usize, note: &mut dyn FnMut(usize, u32)) {
+        for step in steps {
+            if let Step::Loop(body) = step {
+                self.find_walks_of(&body.steps, 1, note);
+            }
+            let (site, more) = self.walks_of_step(step);
+            let site = site.into_iter().flat_map(|site| [Some(site.walk), site.list]).flatten();
+            site.chain(more).for_each(|walk| note(nested, walk));
+        }
+    }
+
+    fn walks_of_step(&self, step: &Step) -> (Option<Site>, Option<u32>) {
+        match step {
+            Step::Compute(node) => match self.kernel.graph.node(*node) {
+                Node::Read(element) => (self.walks.site(element, Use::Input), None),
+                Node::Direction(element) => (self.walks.site(element, Use::Direction), None),
+                Node::Index(l) => (None, self.walks.indices[l.0 as usize]),
+                _ => (None, None),
+            },
+            Step::Store(k) => match self.kernel.stores[*k as usize].target {
+                Target::Set(element) | Target::Add(element) => (self.walks.site(element, Use::Result), None),
+                Target::Entry(..) => (None, self.walks.slots[*k as usize]),
+            },
+            Step::Loop(_) => (None, None),
+        }
+    }
+
+    /// True when a body may run two rounds at a time: it has no loop in it and only operations with a form for two, and
+    /// the elements that lie side by side outweigh those that have to be gathered.
+    pub(crate) fn pairs(&self, body: &Body) -> bool {
+        let (mut gain, mut loss) = (0usize, 0usize);
+        let mut count = |site: Option<Site>| {
+            let Some(site) = site else { return };
+            let walk = &self.walks.all[site.walk as usize];
+            let unit = |&(c, stride): &(Counter, Stride)| c == body.counter && stride == Stride::One;
+            if site.list.is_none() && walk.strides.iter().any(unit) { gain += 1 } else { loss += 1 }
+        };
+        let mut calls = 0;
+        for step in &body.steps {
+            match step {
+                Step::Loop(_) => return false,
+                Step::Compute(node) => match self.kernel.graph.node(*node) {
+                    Node::Call(op, _) => match op.0.lowering {
+                        Lowering::Primitive(Primitive::Floor | Primitive::Ceil | Primitive::Fma) => return false,
+                        Lowering::Primitive(_) => calls += 1,
+                        Lowering::Libm(_) | Lowering::Expand(_) => return false,
+                    },
+                    Node::Index(l) if self.walks.indices[l.0 as usize].is_some() => return false,
+                    Node::Read(_) | Node::Direction(_) => count(self.walks_of_step(step).0),
+                    _ => {}
+                },
+                Step::Store(_) => count(self.walks_of_step(step).0),
+            }
+        }
+        let few = self.rounds(body.counter).is_some_and(|rounds| rounds < FEW_ROUNDS);
+        !few && calls > 0 && gain + calls > loss
+    }
+
+    /// The number of rounds of a loop whose bounds are numbers.
+    fn rounds(&self, counter: Counter) -> Option<i64> {
+        let Counter::Loop(l) = counter else { return None };
+        let l = &self.kernel.space.loops()[l.0 as usize];
+        let number = l.first.extents.is_empty() && l.last.extents.is_empty();
+        number.then(|| l.last.constant.saturating_sub(l.first.constant).saturating_add(1))
+    }
+
+    /// The nodes that a body computes.
+    pub(crate) fn computed(body: &Body) -> HashSet<NodeId> {
+        let nodes = body.steps.iter();
+        nodes.filter_map(|step| if let Step::Compute(node) = step { Some(*node) } else { None }).collect()
+    }
+}
+
+/// A loop of fewer rounds than this is not worth two forms.
+const FEW_ROUNDS: i64 = 8;

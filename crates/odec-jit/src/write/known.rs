@@ -1,0 +1,74 @@
+//! What the code being written knows, and how it forgets: what is learnt in a loop does not hold behind it.
+
+use cranelift_codegen::ir::Value;
+use odec_ir::NodeId;
+use odec_ir::nest::frame::Counter;
+
+use super::Writer;
+
+/// What is known of a node.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known {
+    /// As a double.
+    pub(super) number: Option<Value>,
+    /// As a truth value in a byte.
+    pub(super) truth: Option<Value>,
+    /// In two rounds.
+    pub(super) pair: Option<Value>,
+    /// As a mask for two rounds.
+    pub(super) mask: Option<Value>,
+    /// The last step that may use it.
+    pub(super) until: u32,
+}
+
+impl Known {
+    /// A double, for as long as the body is being written.
+    pub(super) fn number(number: Value) -> Known {
+        Known { number: Some(number), until: u32::MAX, ..Known::default() }
+    }
+
+    /// Doubles of two rounds, for as long.
+    pub(super) fn pair(pair: Value) -> Known {
+        Known { pair: Some(pair), until: u32::MAX, ..Known::default() }
+    }
+}
+
+/// What is known of a walk.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reached {
+    /// Where it is, in bytes, when the counters in `done` have moved it.
+    pub(super) address: Option<Value>,
+    pub(super) done: Vec<Counter>,
+    /// Bytes by which the innermost loop moves it, where that is no constant.
+    pub(super) stride: Option<Value>,
+    /// What the list holds in this round and in the next.
+    pub(super) listed: [Option<Value>; 2],
+}
+
+/// What was known before.
+pub(super) enum Undo {
+    Node(NodeId, Known),
+    Walk(u32, Reached),
+}
+
+impl Writer<'_, '_> {
+    pub(super) fn know(&mut self, node: NodeId, known: Known) {
+        self.undo.push(Undo::Node(node, self.known[node.index()]));
+        self.known[node.index()] = known;
+    }
+
+    pub(super) fn reach(&mut self, walk: u32, reached: Reached) {
+        let old = std::mem::replace(&mut self.reached[walk as usize], reached);
+        self.undo.push(Undo::Walk(walk, old));
+    }
+
+    /// Forgets what was learnt since the mark: the code there does not come before what follows in every run.
+    pub(super) fn forget(&mut self, mark: usize) {
+        for undo in self.undo.drain(mark..).rev() {
+            match undo {
+                Undo::Node(node, known) => self.known[node.index()] = known,
+                Undo::Walk(walk, reached) => self.reached[walk as usize] = reached,
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Addresses: words of the frame, walks and where they have come, elements, and what is kept in the buffer.
+
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
+use odec_ir::NodeId;
+use odec_ir::nest::Element;
+use odec_ir::nest::frame::{Counter, Stride};
+
+use super::known::{Known, Reached};
+use super::{Writer, broken};
+use crate::JitError;
+use crate::abi::{DOUBLE, FRAME};
+use crate::ops::Width;
+use crate::routine::{Origin, Site, Use};
+
+impl Writer<'_, '_> {
+    // What is kept in the buffer.
+
+    fn buffer(&self) -> Result<Value, JitError> {
+        self.buffer.ok_or_else(|| broken("a kernel that keeps values has no buffer"))
+    }
+
+    /// A value that a piece of a long kernel without loops kept, or that was computed long ago.
+    pub(super) fn load_scratch(&mut self, element: u32) -> Result<Value, JitError> {
+        let buffer = self.buffer()?;
+        Ok(self.pos.ins().load(types::F64, MemFlagsData::trusted(), buffer, Writer::offset(element as usize)))
+    }
+
+    pub(super) fn store_scratch(&mut self, number: Value, element: u32) -> Result<(), JitError> {
+        let buffer = self.buffer()?;
+        self.pos.ins().store(MemFlagsData::trusted(), number, buffer, Writer::offset(element as usize));
+        Ok(())
+    }
+
+    /// Bytes of so many doubles.
+    pub(super) fn offset(elements: usize) -> i32 {
+        (elements * DOUBLE) as i32
+    }
+
+    /// Finds where the values begin that are hoisted out of loops: one after the other, each as long as its loop.
+    pub(super) fn place_kept(&mut self) -> Result<(), JitError> {
+        let routine = self.routine;
+        if routine.values.is_empty() {
+            return Ok(());
+        }
+        let mut next = self.buffer()?;
+        for value in &routine.values {
+            self.kept.push(next);
+            let rounds = self.word(routine.frame.rounds(Counter::Loop(value.over)));
+            let bytes = self.pos.ins().ishl_imm_u(rounds, 3);
+            next = self.pos.ins().iadd(next, bytes);
+        }
+        Ok(())
+    }
+
+    /// Where a value is in this round of its loop, and whether that is the innermost one.
+    fn kept_at(&mut self, value: usize) -> Result<(Value, bool), JitError> {
+        let counter = Counter::Loop(self.routine.values[value].over);
+        let round = self.rounds.iter().rfind(|round| round.counter == counter).copied();
+        let round = round.ok_or_else(|| broken("a kept value is used outside of its loop"))?;
+        let bytes = self.pos.ins().ishl_imm_u(round.k, 3);
+        let innermost = self.rounds.last().is_some_and(|last| last.counter == counter);
+        Ok((self.pos.ins().iadd(self.kept[value], bytes), innermost))
+    }
+
+    /// Keeps a node if it is one of the values: for one round, or for two.
+    pub(super) fn keep_value(&mut self, node: NodeId) -> Result<(), JitError> {
+        let routine = self.routine;
+        for (k, _) in routine.values.iter().enumerate().filter(|(_, value)| value.node == node) {
+            let number = self.number(node)?;
+            let (address, _) = self.kept_at(k)?;
+            self.pos.ins().store(MemFlagsData::new().with_notrap(), number, address, 0);
+        }
+        Ok(())
+    }
+
+    fn kept_value(&mut self, value: usize) -> Result<Known, JitError> {
+        let (address, innermost) = self.kept_at(value)?;
+        let flags = MemFlagsData::new().with_notrap();
+        if self.width == Width::Two && innermost {
+            return Ok(Known::pair(self.pos.ins().load(types::F64X2, flags, address, 0)));
+        }
+        let number = self.pos.ins().load(types::F64, flags, address, 0);
+        Ok(match self.width {
+            Width::One => Known::number(number),
+            Width::Two => Known::pair(self.pos.ins().splat(types::F64X2, number)),
+        })
+    }
+
+    // Walks.
+
+    /// A word of the frame.
+    pub(super) fn word(&mut self, word: u32) -> Value {
+        let flags = MemFlagsData::trusted().with_readonly().with_can_move();
+        self.pos.ins().load(types::I64, flags, self.args[FRAME], Writer::offset(word as usize))
+    }
+
+    /// Where a walk is before the loops that have not moved it yet.
+    pub(super) fn start(&mut self, walk: u32) -> Value {
+        if let Some(address) = self.reached[walk as usize].address {
+            return address;
+        }
+        let address = match self.routine.walks.all[walk as usize].origin {
+            Origin::List(word) => self.word(word),
+            Origin::Buffer(buffer, word) => {
+                let base = self.word(word);
+                let bytes = self.pos.ins().ishl_imm_u(base, 3);
+                self.pos.ins().iadd(self.args[buffer], bytes)
+            }
+        };
+        let reached = Reached { address: Some(address), ..self.reached[walk as usize].clone() };
+        self.reach(walk, reached);
+        address
+    }
+
+    /// Bytes of a stride that is a word of the frame.
+    pub(super) fn stride(&mut self, walk: u32, word: u32) -> Value {
+        if let Some(stride) = self.reached[walk as usize].stride {
+            return stride;
+        }
+        let elements = self.word(word);
+        self.pos.ins().ishl_imm_u(elements, i64::from(self.routine.walks.all[walk as usize].shift()))
+    }
+
+    /// The address that a walk has reached, `ahead` rounds of the innermost loop further on, and an offset to it. Loops inside
+    /// that are still to come do not move it yet.
+    pub(super) fn address(&mut self, walk: u32, ahead: u32) -> (Value, i32) {
+        let routine = self.routine;
+        let mut address = self.start(walk);
+        let mut offset = 0;
+        let shift = routine.walks.all[walk as usize].shift();
+        for &(counter, stride) in &routine.walks.all[walk as usize].strides {
+            if self.reached[walk as usize].done.contains(&counter) {
+                continue;
+            }
+            let Some(round) = self.rounds.iter().rfind(|round| round.counter == counter).copied() else { continue };
+            let innermost = self.rounds.last().is_some_and(|last| last.counter == counter);
+            let ahead = if innermost { ahead } else { 0 };
+            address = match stride {
+                Stride::One => {
+                    offset += (ahead as i32) << shift;
+                    let bytes = self.pos.ins().ishl_imm_u(round.k, i64::from(shift));
+                    self.pos.ins().iadd(address, bytes)
+                }
+                Stride::Word(word) => {
+                    let bytes = self.stride(walk, word);
+                    let k = if ahead == 0 { round.k } else { self.pos.ins().iadd_imm_u(round.k, i64::from(ahead)) };
+                    let bytes = self.pos.ins().imul(k, bytes);
+                    self.pos.ins().iadd(address, bytes)
+                }
+            };
+        }
+        (address, offset)
+    }
+
+    /// The address of an element, where every loop that moves it is around the place being written.
+    fn whole_address(&mut self, walk: u32, ahead: u32) -> Result<(Value, i32), JitError> {
+        let here = |counter: &Counter| self.rounds.iter().any(|round| round.counter == *counter);
+        if !self.routine.walks.all[walk as usize].strides.iter().all(|(counter, _)| here(counter)) {
+            return Err(broken("an element is used outside of its loop"));
+        }
+        Ok(self.address(walk, ahead))
+    }
+
+    /// A number of a list, as an integer.
+    pub(super) fn listed(&mut self, walk: u32, ahead: u32) -> Result<Value, JitError> {
+        if let Some(number) = self.reached[walk as usize].listed[ahead as usize] {
+            return Ok(number);
+        }
+        let (address, offset) = self.whole_address(walk, ahead)?;
+        let flags = MemFlagsData::trusted().with_readonly().with_can_move();
+        let number = self.pos.ins().uload32(flags, address, offset);
+        let mut reached = self.reached[walk as usize].clone();
+        reached.listed[ahead as usize] = Some(number);
+        self.reach(walk, reached);
+        Ok(number)
+    }
+
+    /// Where an element lies in a round, and an offset to that.
+    pub(super) fn place(&mut self, site: Site, ahead: u32) -> Result<(Value, i32), JitError> {
+        let Some(list) = site.list else {
+            let (address, offset) = self.whole_address(site.walk, ahead)?;
+            return Ok((address, offset + site.delta * DOUBLE as i32));
+        };
+        let position = self.listed(list, ahead)?;
+        let start = self.start(site.walk);
+        let bytes = self.pos.ins().ishl_imm_u(position, 3);
+        Ok((self.pos.ins().iadd(start, bytes), 0))
+    }
+
+    /// Where the kernel finds what an access names.
+    pub(super) fn site(&self, element: Element, used: Use) -> Result<Site, JitError> {
+        self.routine.walks.site(element, used).ok_or_else(|| broken("an element has no place"))
+    }
+
+    /// True when two rounds find the element side by side; `None` if the loop does not move it.
+    pub(super) fn side_by_side(&self, site: Site) -> Option<bool> {
+        let counter = self.rounds.last()?.counter;
+        if let Some(list) = site.list {
+            return self.routine.walks.all[list as usize].moves(counter).then_some(false);
+        }
+        let strides = &self.routine.walks.all[site.walk as usize].strides;
+        strides.iter().find(|(c, _)| *c == counter).map(|(_, stride)| *stride == Stride::One)
+    }
+
+    /// An element that an access names, or the value that is kept in its place.
+    pub(super) fn element(&mut self, element: Element, used: Use) -> Result<Known, JitError> {
+        if let Some(value) = element.access().and_then(|access| self.routine.kept_at(access)) {
+            return self.kept_value(value);
+        }
+        let site = self.site(element, used)?;
+        if self.width == Width::One {
+            return Ok(Known::number(self.load(site, 0, types::F64)?));
+        }
+        Ok(Known::pair(match self.side_by_side(site) {
+            Some(true) => self.load(site, 0, types::F64X2)?,
+            Some(false) => {
+                let (first, second) = (self.load(site, 0, types::F64)?, self.load(site, 1, types::F64)?);
+                self.join(first, second)
+            }
+            None => {
+                let number = self.load(site, 0, types::F64)?;
+                self.pos.ins().splat(types::F64X2, number)
+            }
+        }))
+    }
+
+    fn load(&mut self, site: Site, ahead: u32, ty: Type) -> Result<Value, JitError> {
+        let (address, offset) = self.place(site, ahead)?;
+        // Nothing that a kernel reads is written while it runs; vectors are not aligned to their size.
+        let flags = MemFlagsData::new().with_notrap().with_readonly().with_can_move();
+        Ok(self.pos.ins().load(ty, flags, address, offset))
+    }
+}

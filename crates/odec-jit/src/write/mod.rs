@@ -1,0 +1,189 @@
+//! Writes a routine as functions `(t, y, p, w, out, frame, buffer)` of Cranelift's intermediate form.
+//!
+//! Addresses are taken out of loops: before a loop, a walk that it needs is where the loops around it have brought it; in
+//! it, the counter of the loop is added by the addressing mode. An innermost loop whose elements lie side by side runs two
+//! rounds at a time in vector registers, and what remains one by one. What goes to one element of a result from several
+//! rounds is added in the order of the rounds, so that the bits are those of the interpreter.
+//!
+//! Without loops there are no walks: elements are at positions that are known, and are read again rather than kept in
+//! registers for long. A long kernel is cut into pieces that a driver calls one after the other.
+
+mod known;
+mod loops;
+mod memory;
+mod reductions;
+mod stores;
+mod values;
+
+use cranelift_codegen::Context;
+use cranelift_codegen::cursor::FuncCursor;
+use cranelift_codegen::ir::{FuncRef, Function, InstBuilder, Signature, StackSlotData, StackSlotKind, Value, types};
+use odec_ir::nest::frame::Counter;
+use odec_ir::nest::schedule::Step;
+
+use crate::JitError;
+use crate::abi::{self, Abi, BUFFER, DOUBLE, Imports};
+use crate::ops::Width;
+use crate::routine::{Routine, twins};
+use known::{Known, Reached, Undo};
+
+/// Steps after which a number or an element of a buffer is read again rather than kept in a register: keeping it
+/// costs a register, and soon a spill, for all that time.
+const WINDOW: u32 = 48;
+
+/// The loop that is being written.
+#[derive(Clone, Copy)]
+struct Round {
+    counter: Counter,
+    /// How often it has run; in a vectorised loop, that of the first round of two.
+    k: Value,
+}
+
+/// Writes the functions of a routine one after the other into a context: those of its pieces, then the one that is called,
+/// with this signature. After each, `done` takes it away; it is given the number of the piece.
+pub(crate) fn functions<I: Imports>(
+    routine: &Routine,
+    (abi, signature): (Abi, Signature),
+    imports: &mut I,
+    context: &mut Context,
+    mut done: impl FnMut(&mut I, &mut Context, Option<usize>) -> Result<(), JitError>,
+) -> Result<(), JitError> {
+    if abi.pointer != types::I64 {
+        return Err(JitError::UnsupportedHost("addresses do not have 64 bits".to_string()));
+    }
+    // By node; kept from piece to piece, so that the whole takes linear time.
+    let mut known = vec![Known::default(); routine.kernel.graph.len()];
+    let steps = &routine.schedule.steps;
+    let pieces = routine.straight.as_ref().map(|straight| &straight.pieces).filter(|pieces| pieces.ranges.len() > 1);
+    let Some(pieces) = pieces else {
+        context.func.signature = signature;
+        write(&mut context.func, (abi, routine), steps, true, &mut known, imports)?;
+        return done(imports, context, None);
+    };
+    for (piece, range) in pieces.ranges.iter().enumerate() {
+        context.func.signature = abi.kernel();
+        write(&mut context.func, (abi, routine), &steps[range.clone()], false, &mut known, imports)?;
+        done(imports, context, Some(piece))?;
+    }
+    context.func.signature = signature;
+    driver(&mut context.func, abi, (pieces.ranges.len(), pieces.scratch_len), imports);
+    done(imports, context, None)
+}
+
+/// Writes the function that gives the pieces a scratch buffer on its stack and calls one after the other.
+fn driver(func: &mut Function, abi: Abi, (pieces, scratch): (usize, usize), imports: &mut dyn Imports) {
+    let (mut pos, mut args) = abi::begin(func);
+    args.truncate(abi::FRAME);
+    let frame = pos.ins().iconst(abi.pointer, 0);
+    args.push(frame);
+    args.push(scratch_buffer(&mut pos, abi, scratch));
+    for piece in 0..pieces {
+        let function = imports.piece(pos.func, piece);
+        pos.ins().call(function, &args);
+    }
+    pos.ins().return_(&[]);
+}
+
+/// A buffer of so many doubles on the stack.
+fn scratch_buffer(pos: &mut FuncCursor<'_>, abi: Abi, length: usize) -> Value {
+    let bytes = (length.max(1) * DOUBLE) as u32;
+    let slot = pos.func.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3));
+    pos.ins().stack_addr(abi.pointer, slot, 0)
+}
+
+/// Writes one function; `whole`: it is all of the routine.
+fn write(
+    func: &mut Function,
+    (abi, routine): (Abi, &Routine),
+    steps: &[Step],
+    whole: bool,
+    known: &mut Vec<Known>,
+    imports: &mut dyn Imports,
+) -> Result<(), JitError> {
+    let (mut pos, args) = abi::begin(func);
+    // The only piece of a routine has its scratch buffer on its own stack.
+    let own = routine.straight.as_ref().map_or(0, |straight| straight.pieces.scratch_len);
+    let buffer = if whole && own > 0 { Some(scratch_buffer(&mut pos, abi, own)) } else { args.get(BUFFER).copied() };
+    let mut writer = Writer {
+        routine,
+        abi,
+        imports,
+        pos,
+        args,
+        buffer,
+        functions: Vec::new(),
+        known: std::mem::take(known),
+        reached: vec![Reached::default(); routine.walks.all.len()],
+        undo: Vec::new(),
+        rounds: Vec::new(),
+        width: Width::One,
+        delayed: Vec::new(),
+        step: 0,
+        kept: Vec::new(),
+        keeps: true,
+    };
+    writer.place_kept()?;
+    let (first, rest) = steps.split_at(routine.first.min(steps.len()));
+    writer.steps(first)?;
+    writer.keeps = false;
+    writer.steps(rest)?;
+    writer.pos.ins().return_(&[]);
+    writer.forget(0);
+    *known = writer.known;
+    Ok(())
+}
+
+/// One function being written.
+struct Writer<'a, 'f> {
+    routine: &'a Routine,
+    abi: Abi,
+    imports: &'a mut dyn Imports,
+    pos: FuncCursor<'f>,
+    args: Vec<Value>,
+    /// Where values are kept for later.
+    buffer: Option<Value>,
+    functions: Vec<(&'static str, FuncRef)>,
+    /// By node.
+    known: Vec<Known>,
+    /// By walk.
+    reached: Vec<Reached>,
+    undo: Vec<Undo>,
+    /// The loops around the place being written, outermost first.
+    rounds: Vec<Round>,
+    width: Width,
+    /// In a vectorised loop: stores that have to happen round by round.
+    delayed: Vec<(u32, Value)>,
+    step: u32,
+    /// Where each of the routine's values begins in the buffer.
+    kept: Vec<Value>,
+    /// They are being computed.
+    keeps: bool,
+}
+
+impl Writer<'_, '_> {
+    fn steps(&mut self, steps: &[Step]) -> Result<(), JitError> {
+        let mut rest = steps;
+        while let [step, more @ ..] = rest {
+            self.step += 1;
+            rest = more;
+            if let (Some(_), [next, after @ ..]) = (&self.routine.straight, more)
+                && let Some((primitive, nodes)) = twins(&self.routine.kernel.graph, step, next)
+            {
+                self.compute_two(primitive, nodes)?;
+                rest = after;
+                continue;
+            }
+            match step {
+                Step::Compute(node) => self.compute(*node)?,
+                Step::Store(store) => self.store(*store)?,
+                Step::Loop(body) => self.run(body)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An invariant of planning that does not hold: an error of this program, not of a model.
+fn broken(what: &str) -> JitError {
+    JitError::Malformed(what.to_string())
+}

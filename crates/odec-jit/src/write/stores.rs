@@ -1,0 +1,92 @@
+//! Stores: to an element, added to an element, added to the entry of a matrix.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use odec_ir::nest::Target;
+use odec_ir::nest::frame::DROPPED;
+
+use super::{Writer, broken};
+use crate::JitError;
+use crate::abi::OUT;
+use crate::ops::Width;
+use crate::routine::Use;
+
+impl Writer<'_, '_> {
+    /// Does a store, or puts it off until both rounds of a vectorised loop have computed what they store.
+    pub(super) fn store(&mut self, store: u32) -> Result<(), JitError> {
+        let routine = self.routine;
+        let number = self.number(routine.result(store))?;
+        if let Some(straight) = &routine.straight {
+            let offset = Writer::offset(straight.slot(store));
+            self.pos.ins().store(MemFlagsData::trusted(), number, self.args[OUT], offset);
+            return Ok(());
+        }
+        if self.width == Width::One {
+            return self.store_round(store, 0, number);
+        }
+        if let Target::Set(element) = routine.kernel.stores[store as usize].target {
+            let site = self.site(element, Use::Result)?;
+            if self.side_by_side(site) == Some(true) {
+                let (address, offset) = self.place(site, 0)?;
+                self.pos.ins().store(MemFlagsData::new().with_notrap(), number, address, offset);
+                return Ok(());
+            }
+        }
+        self.delayed.push((store, number));
+        Ok(())
+    }
+
+    /// Does the stores that wait, one round after the other.
+    pub(super) fn store_delayed(&mut self) -> Result<(), JitError> {
+        let delayed = std::mem::take(&mut self.delayed);
+        for round in 0..2 {
+            for &(store, pair) in &delayed {
+                let number = self.pos.ins().extractlane(pair, round as u8);
+                self.store_round(store, round, number)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn store_round(&mut self, store: u32, ahead: u32, number: Value) -> Result<(), JitError> {
+        match self.routine.kernel.stores[store as usize].target {
+            Target::Set(element) => {
+                let site = self.site(element, Use::Result)?;
+                let (address, offset) = self.place(site, ahead)?;
+                self.pos.ins().store(MemFlagsData::trusted(), number, address, offset);
+            }
+            Target::Add(element) => {
+                let site = self.site(element, Use::Result)?;
+                let (address, offset) = self.place(site, ahead)?;
+                self.add_to(address, offset, number);
+            }
+            Target::Entry(..) => self.store_entry(store, ahead, number)?,
+        }
+        Ok(())
+    }
+
+    fn store_entry(&mut self, store: u32, ahead: u32, number: Value) -> Result<(), JitError> {
+        let walk = self.routine.walks.slots[store as usize].ok_or_else(|| broken("a matrix entry has no slots"))?;
+        let (mut slot, mut number) = (self.listed(walk, ahead)?, number);
+        if self.routine.frame.slots_of(store as usize).checked {
+            // What is dropped adds -0, which changes no number, to the first entry: a jump for each entry would cut the code
+            // into blocks, between which no register keeps its value in a single pass.
+            let dropped = self.pos.ins().icmp_imm_u(IntCC::Equal, slot, i64::from(DROPPED));
+            let first = self.pos.ins().iconst(types::I64, 0);
+            let nothing = Width::One.constant(&mut self.pos, -0.0);
+            number = self.pos.ins().select(dropped, nothing, number);
+            slot = self.pos.ins().select(dropped, first, slot);
+        }
+        let bytes = self.pos.ins().ishl_imm_u(slot, 3);
+        let address = self.pos.ins().iadd(self.args[OUT], bytes);
+        self.add_to(address, 0, number);
+        Ok(())
+    }
+
+    fn add_to(&mut self, address: Value, offset: i32, number: Value) {
+        let flags = MemFlagsData::trusted();
+        let old = self.pos.ins().load(types::F64, flags, address, offset);
+        let sum = self.pos.ins().fadd(old, number);
+        self.pos.ins().store(flags, sum, address, offset);
+    }
+}

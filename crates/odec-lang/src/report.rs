@@ -22,6 +22,16 @@ pub(crate) fn warning(
     Diagnostic::warning(code, headline).label(at, text)
 }
 
+/// What cannot be if odec is right. The model is not at fault.
+pub(crate) fn internal(what: &str, at: Option<Span>) -> Diagnostic {
+    let report = Diagnostic::error("E0900", format!("this is a bug in odec, not in your model: {what}"));
+    let report = match at {
+        Some(span) => report.label(span, "met here"),
+        None => report,
+    };
+    report.help("please report it with the model: `odec explain E0900` says what to send")
+}
+
 /// Additions to a diagnostic, one after the other.
 pub(crate) trait Build: Sized {
     /// More places, all with this text, at most [`MAX_LABELS`] in all.

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use odec_ir::builtin::logic;
-use odec_ir::{ArrayId, Element, Graph, Node, NodeId};
+use odec_ir::{Element, Graph, Node, NodeId, Span};
+
+use crate::diagnostic::Diagnostic;
+use crate::report::error;
 
 /// Most coefficients that are kept at a time: sums of very many derivatives would need memory of the square of their number.
 pub(crate) const MAX_COEFFICIENTS: usize = 4_000_000;
@@ -60,6 +63,17 @@ pub(super) struct Form {
     pub rest: Option<NodeId>,
 }
 
+impl Form {
+    /// Of the two sides of an equation: the coefficients collected on the left, everything else on the right.
+    pub fn balanced(self, right: Form, graph: &mut Graph) -> Form {
+        let of = |coefficients| Form { coefficients, rest: None };
+        let coefficients = difference(of(self.coefficients), of(right.coefficients), graph).coefficients;
+        let of = |rest| Form { coefficients: BTreeMap::new(), rest };
+        let rest = difference(of(right.rest), of(self.rest), graph).rest;
+        Form { coefficients, rest }
+    }
+}
+
 /// Why there is no linear form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoForm {
@@ -69,17 +83,33 @@ pub(super) enum NoForm {
     TooMany,
 }
 
+/// What is said of an equation without a linear form.
+pub(super) fn no_form(why: NoForm, graph: &Graph, equation: Span) -> Diagnostic {
+    match why {
+        NoForm::Nonlinear(node) => {
+            let span = graph.spans(node).first().copied().unwrap_or(equation);
+            error("E0308", "the equation is not linear in the highest derivative", span, "this term is not")
+                .label(equation, "in this equation")
+                .help(
+                    "solve it for the derivative by hand: only sums of derivatives, each with a factor, can be solved",
+                )
+        }
+        NoForm::TooMany => error("E0309", "too many derivatives in sums", equation, "")
+            .help("write the equations so that each holds few derivatives"),
+    }
+}
+
 /// Linear forms of the nodes that were asked for, remembered.
 pub(super) struct Forms {
-    /// State whose highest derivative is the direction of this array.
-    rates: BTreeMap<ArrayId, usize>,
+    /// State whose highest derivative is the direction of this element.
+    rates: BTreeMap<Element, usize>,
     forms: BTreeMap<NodeId, Form>,
     kept: usize,
 }
 
 impl Forms {
     /// `rates` lists the leaves that stand for highest derivatives.
-    pub(super) fn new(rates: BTreeMap<ArrayId, usize>) -> Forms {
+    pub(super) fn new(rates: BTreeMap<Element, usize>) -> Forms {
         Forms { rates, forms: BTreeMap::new(), kept: 0 }
     }
 
@@ -94,8 +124,8 @@ impl Forms {
             }
             let id = NodeId(i as u32);
             let node = graph.node(id);
-            if let Node::Direction(Element::Scalar(array)) = node
-                && let Some(&state) = self.rates.get(&array)
+            if let Node::Direction(element) = node
+                && let Some(&state) = self.rates.get(&element)
             {
                 depends[i] = true;
                 let coefficients = BTreeMap::from([(state, Coefficient::One)]);
@@ -199,7 +229,7 @@ fn sum(a: Form, b: Form, graph: &mut Graph) -> Form {
 }
 
 /// `a - b`, without a negation where a difference does.
-pub(super) fn difference(a: Form, b: Form, graph: &mut Graph) -> Form {
+fn difference(a: Form, b: Form, graph: &mut Graph) -> Form {
     let rest = match (a.rest, b.rest) {
         (Some(x), Some(y)) => Some(graph.sub(x, y)),
         (Some(x), None) => Some(x),

@@ -1,13 +1,16 @@
-//! Which equation gives which derivative, and the right side of each: by matching, in blocks that depend on one another.
+//! Equations without indices, all together: which gives which derivative, and the right side of each, by matching, in
+//! blocks that depend on one another.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use odec_ir::{Element, Graph, Node, NodeId, Role, Span, stage};
+use odec_ir::nest::Space;
+use odec_ir::{ArrayId, Element, Graph, Node, NodeId, Span, stage};
 
-use super::Arrays;
-use super::linear::{Coefficient, Form, Forms, NoForm, difference};
+use super::linear::{Coefficient, Form, Forms, no_form};
+use super::quantities::Arrays;
+use super::{Fallible, algebraic};
 use crate::diagnostic::Diagnostic;
-use crate::model::{Level, Model, TermKind, two_equations};
+use crate::model::{Level, Model, TermKind, Values, two_equations};
 use crate::order::components;
 use crate::report::{Build, error};
 
@@ -18,32 +21,44 @@ pub const MAX_COUPLED: usize = 4;
 /// The solved system.
 pub(super) struct Solved {
     /// f of the row of each state.
-    pub rows: Vec<NodeId>,
+    pub rows: Vec<Option<NodeId>>,
     /// The derivative itself, where no mass matrix is needed for it; the outputs are given the others.
     pub rates: Vec<Option<NodeId>>,
     /// Rows of the mass matrix that are not those of the identity.
     pub mass: BTreeMap<usize, Vec<(usize, NodeId)>>,
 }
 
+/// What the equations are solved in.
+pub(super) struct Setting<'a> {
+    pub model: &'a Model,
+    pub values: &'a Values,
+    pub arrays: &'a Arrays,
+    /// The leaf of the highest derivative of each state.
+    pub rates: Vec<Element>,
+    pub space: &'a Space,
+}
+
+impl Setting<'_> {
+    fn array(&self, element: Element) -> ArrayId {
+        match element {
+            Element::Scalar(array) => array,
+            Element::At(access) => self.space.access(access).array,
+        }
+    }
+}
+
 /// Solves the equations, given as nodes of both sides.
-pub(super) fn solve(
-    model: &Model,
-    graph: &mut Graph,
-    arrays: &Arrays,
-    sides: &[(NodeId, NodeId)],
-    parameters: &[f64],
-) -> Result<Solved, Vec<Diagnostic>> {
-    let forms = forms(model, graph, arrays, sides)?;
+pub(super) fn solve(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -> Fallible<Solved> {
+    let model = setting.model;
+    let forms = forms(setting, graph, sides)?;
     let owner = matching(model, &forms)?;
     let n = model.states.len();
     let mut solver = Solver {
-        model,
+        setting,
         graph,
-        arrays,
         owner,
         wanted: wanted(model),
-        parameters,
-        solved: Solved { rows: vec![NodeId(0); n], rates: vec![None; n], mass: BTreeMap::new() },
+        solved: Solved { rows: vec![None; n], rates: vec![None; n], mass: BTreeMap::new() },
     };
     let edges: Vec<Vec<usize>> =
         (0..n).map(|i| forms[solver.owner[i]].coefficients.keys().copied().collect()).collect();
@@ -56,18 +71,13 @@ pub(super) fn solve(
     if errors.is_empty() { Ok(solver.solved) } else { Err(errors) }
 }
 
-fn forms(
-    model: &Model,
-    graph: &mut Graph,
-    arrays: &Arrays,
-    sides: &[(NodeId, NodeId)],
-) -> Result<Vec<Form>, Vec<Diagnostic>> {
-    let rates = (0..model.states.len()).map(|i| (arrays.top(model, i), i)).collect();
+fn forms(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -> Fallible<Vec<Form>> {
+    let rates = setting.rates.iter().enumerate().map(|(i, &rate)| (rate, i)).collect();
     let roots: Vec<NodeId> = sides.iter().flat_map(|s| [s.0, s.1]).collect();
     let both = Forms::new(rates).of(graph, &roots);
     let mut forms = Vec::with_capacity(sides.len());
     let mut errors = Vec::new();
-    for (pair, equation) in both.chunks(2).zip(&model.equations) {
+    for (pair, equation) in both.chunks(2).zip(&setting.model.equations) {
         let (lhs, rhs) = match (&pair[0], &pair[1]) {
             (Ok(lhs), Ok(rhs)) => (lhs.clone(), rhs.clone()),
             (Err(why), _) | (_, Err(why)) => {
@@ -76,57 +86,22 @@ fn forms(
             }
         };
         let cancel = !(lhs.coefficients.is_empty() && rhs.coefficients.is_empty());
-        // Coefficients are collected on the left, everything else on the right.
-        let coefficients = difference(
-            Form { coefficients: lhs.coefficients, rest: None },
-            Form { coefficients: rhs.coefficients, rest: None },
-            graph,
-        );
-        let rest = difference(
-            Form { coefficients: BTreeMap::new(), rest: rhs.rest },
-            Form { coefficients: BTreeMap::new(), rest: lhs.rest },
-            graph,
-        );
-        if coefficients.coefficients.is_empty() && cancel {
+        let form = lhs.balanced(rhs, graph);
+        if !form.coefficients.is_empty() {
+            forms.push(form);
+        } else if cancel {
             let headline = "the derivatives in this equation cancel";
             let report = error("E0309", headline, equation.span, "their factors add up to zero");
             errors.push(report.help("check the factors of the derivatives"));
-            continue;
+        } else {
+            errors.push(algebraic(equation.span, "x' = ..."));
         }
-        if coefficients.coefficients.is_empty() {
-            errors.push(
-                error(
-                    "E0503",
-                    "an equation without a derivative is not part of this version",
-                    equation.span,
-                    "this is an algebraic equation",
-                )
-                .help("write the derivative of a state with a prime, `x' = ...`; algebraic unknowns come later"),
-            );
-            continue;
-        }
-        forms.push(Form { coefficients: coefficients.coefficients, rest: rest.rest });
     }
     if errors.is_empty() { Ok(forms) } else { Err(errors) }
 }
 
-fn no_form(why: NoForm, graph: &Graph, equation: Span) -> Diagnostic {
-    match why {
-        NoForm::Nonlinear(node) => {
-            let span = graph.spans(node).first().copied().unwrap_or(equation);
-            error("E0308", "the equation is not linear in the highest derivative", span, "this term is not")
-                .label(equation, "in this equation")
-                .help(
-                    "solve it for the derivative by hand: only sums of derivatives, each with a factor, can be solved",
-                )
-        }
-        NoForm::TooMany => error("E0309", "too many derivatives in sums", equation, "")
-            .help("write the equations so that each holds few derivatives"),
-    }
-}
-
 /// The equation of each state: its own where it has one, else by augmenting paths (H. Kuhn, 1955), breadth first.
-fn matching(model: &Model, forms: &[Form]) -> Result<Vec<usize>, Vec<Diagnostic>> {
+fn matching(model: &Model, forms: &[Form]) -> Fallible<Vec<usize>> {
     let mut owner: Vec<Option<usize>> = vec![None; model.states.len()];
     let mut open = Vec::new();
     for (e, equation) in model.equations.iter().enumerate() {
@@ -223,12 +198,10 @@ fn wanted(model: &Model) -> Vec<Option<Span>> {
 type Row = (usize, NodeId, Vec<(usize, Coefficient)>);
 
 struct Solver<'a> {
-    model: &'a Model,
+    setting: &'a Setting<'a>,
     graph: &'a mut Graph,
-    arrays: &'a Arrays,
     owner: Vec<usize>,
     wanted: Vec<Option<Span>>,
-    parameters: &'a [f64],
     solved: Solved,
 }
 
@@ -271,7 +244,7 @@ impl Solver<'_> {
         {
             return self.single(*i, *rest, k);
         }
-        let role = |e: Element| e.scalar().map_or(Role::FirstOrder, |a| self.arrays.list[a.0 as usize].role);
+        let role = |e: Element| self.setting.arrays.list[self.setting.array(e).0 as usize].role;
         let stages = stage::of_graph(self.graph, role);
         let fixed = |k: &Coefficient| match k {
             Coefficient::Node(n) => stages[n.index()] <= stage::Stage::Parameter,
@@ -283,12 +256,17 @@ impl Solver<'_> {
         let used = block.iter().any(|&i| self.wanted[i].is_some());
         if !solvable || (constant && !used) {
             for (i, rest, left) in rows {
-                self.solved.rows[i] = rest;
+                self.solved.rows[i] = Some(rest);
                 let row = left.into_iter().map(|(j, k)| (j, k.node(self.graph))).collect();
                 self.solved.mass.insert(i, row);
             }
             return Ok(());
         }
+        self.by_determinants(block, &rows, constant)
+    }
+
+    /// Cramer's rule.
+    fn by_determinants(&mut self, block: &[usize], rows: &[Row], constant: bool) -> Result<(), Box<Diagnostic>> {
         let matrix: Vec<Vec<Option<NodeId>>> = rows
             .iter()
             .map(|(_, _, left)| {
@@ -296,27 +274,25 @@ impl Solver<'_> {
                 block.iter().map(|j| entry(j).map(|k| k.node(self.graph))).collect()
             })
             .collect();
-        let rest: Vec<NodeId> = rows.iter().map(|r| r.1).collect();
-        let determinant = determinant(self.graph, &matrix);
-        let Some(determinant) = determinant else {
+        let Some(bottom) = determinant(self.graph, &matrix) else {
             return Err(Box::new(self.singular(block)));
         };
-        if constant && number(self.graph, determinant, self.arrays, self.parameters) == 0.0 {
+        if constant && self.number(bottom) == Some(0.0) {
             return Err(Box::new(self.singular(block)));
         }
         for (column, &i) in block.iter().enumerate() {
             let mut replaced = matrix.clone();
-            for (row, &r) in replaced.iter_mut().zip(&rest) {
-                row[column] = Some(r);
+            for (entries, row) in replaced.iter_mut().zip(rows) {
+                entries[column] = Some(row.1);
             }
-            let top = match self::determinant(self.graph, &replaced) {
+            let top = match determinant(self.graph, &replaced) {
                 Some(top) => top,
                 None => self.graph.constant(0.0),
             };
-            let span = self.model.equations[self.owner[i]].span;
-            let rate = self.graph.div(top, determinant);
+            let span = self.setting.model.equations[self.owner[i]].span;
+            let rate = self.graph.div(top, bottom);
             self.graph.add_span(rate, span);
-            self.solved.rows[i] = rate;
+            self.solved.rows[i] = Some(rate);
             self.solved.rates[i] = Some(rate);
         }
         Ok(())
@@ -331,18 +307,40 @@ impl Solver<'_> {
                     return Err(Box::new(self.singular(&[i])));
                 }
                 let rate = self.graph.div(rest, n);
-                let span = self.model.equations[self.owner[i]].span;
+                let span = self.setting.model.equations[self.owner[i]].span;
                 self.graph.with_span(rate, span)
             }
         };
-        self.solved.rows[i] = rate;
+        self.solved.rows[i] = Some(rate);
         self.solved.rates[i] = Some(rate);
         Ok(())
     }
 
+    /// The value of a node at the defaults of the parameters; `None` if it depends on more than scalars among them.
+    fn number(&self, root: NodeId) -> Option<f64> {
+        let Setting { arrays, values, .. } = self.setting;
+        let mut known: Vec<Option<f64>> = Vec::with_capacity(root.index() + 1);
+        for node in &self.graph.nodes()[..=root.index()] {
+            known.push(match node {
+                Node::Constant(bits) => Some(f64::from_bits(*bits)),
+                Node::Read(element) => {
+                    let array = self.setting.array(*element);
+                    let i = arrays.parameters.iter().position(|a| *a == array);
+                    i.and_then(|i| values.parameters.get(i)).copied()
+                }
+                Node::Call(op, _) => {
+                    let operands: Option<Vec<f64>> = node.operands().iter().map(|o| known[o.index()]).collect();
+                    operands.map(|operands| (op.0.value)(&operands))
+                }
+                _ => None,
+            });
+        }
+        known[root.index()]
+    }
+
     fn singular(&self, block: &[usize]) -> Diagnostic {
-        let state = &self.model.states[block[0]];
-        let equations = block.iter().map(|&i| self.model.equations[self.owner[i]].span);
+        let state = &self.setting.model.states[block[0]];
+        let equations = block.iter().map(|&i| self.setting.model.equations[self.owner[i]].span);
         let mut equations = equations.collect::<Vec<_>>().into_iter();
         let first = equations.next().unwrap_or(state.span);
         let headline = format!("the equations do not determine `{}`", state.derivative(state.order));
@@ -380,24 +378,4 @@ fn determinant(graph: &mut Graph, matrix: &[Vec<Option<NodeId>>]) -> Option<Node
         });
     }
     sum
-}
-
-/// The value of a node that depends on no more than parameters, at their defaults.
-fn number(graph: &Graph, root: NodeId, arrays: &Arrays, parameters: &[f64]) -> f64 {
-    let mut values: Vec<f64> = Vec::with_capacity(root.index() + 1);
-    for node in &graph.nodes()[..=root.index()] {
-        values.push(match node {
-            Node::Constant(bits) => f64::from_bits(*bits),
-            Node::Read(Element::Scalar(array)) => {
-                let i = arrays.parameters.iter().position(|a| a == array);
-                i.and_then(|i| parameters.get(i)).copied().unwrap_or(f64::NAN)
-            }
-            Node::Call(op, _) => {
-                let operands: Vec<f64> = node.operands().iter().map(|o| values[o.index()]).collect();
-                (op.0.value)(&operands)
-            }
-            _ => f64::NAN,
-        });
-    }
-    values[root.index()]
 }

@@ -2,14 +2,16 @@
 //! the table names.
 
 use odec_ir::builtin::logic;
-use odec_ir::nest::{Affine, Element, Kernel, Store, Target};
-use odec_ir::{ArrayId, KernelRole, Node, NodeId};
+use odec_ir::nest::{Element, Kernel, Part, Store, Target};
+use odec_ir::{KernelRole, Node, NodeId};
 
+use super::builder::{Context, ContextId, KernelBuilder, Phase, Unknown};
 use super::index::IndexValue;
-use super::read::PlaceAt;
-use super::scribe::{Context, ContextId, Kind, Known, Outcome, Phase, Scribe, Step};
-use super::{Fallible, Range, Side, World, add_loops, element, finish, row_context, row_subs};
+use super::kernels::{Side, add_loops, finish, row_context, row_subs};
+use super::world::{Ends, PlaceAt, World};
+use super::{Fallible, refuse};
 use crate::model::{Level, Reduction, Symbol, TermId, TermKind};
+use crate::report::internal;
 
 /// A term of a sum, with its sign and the factors before it.
 #[derive(Clone, Debug)]
@@ -22,7 +24,7 @@ struct Atom {
 }
 
 /// An [`Atom`] of one side of an equation.
-struct Term {
+struct SideTerm {
     /// Of the left one.
     left: bool,
     atom: Atom,
@@ -62,15 +64,10 @@ impl World<'_> {
         false
     }
 
-    /// Other nests may add to an equation.
+    /// Other kernels may add to an equation.
     fn adds(&self, e: usize) -> bool {
         let equation = &self.model.equations[e];
         self.owner(e).is_some() && (self.selects(equation.rhs.root) || self.selects(equation.lhs.root))
-    }
-
-    /// An equation whose derivatives are solved for together with others.
-    pub fn is_coupled(&self, e: usize) -> bool {
-        self.owner(e).is_some_and(|state| self.coupled.contains(&state))
     }
 
     /// The conditions that a condition joins by `and`.
@@ -112,34 +109,7 @@ impl World<'_> {
     }
 }
 
-impl Scribe<'_, '_> {
-    /// Runs a step until it has what it needs.
-    pub fn settle(&mut self, mut step: impl FnMut(&mut Self) -> Outcome) -> Fallible<NodeId> {
-        loop {
-            match step(self)? {
-                Step::Done(Known::Node(node)) => return Ok(node),
-                Step::Done(Known::Index(_)) => return Ok(self.graph.constant(f64::NAN)),
-                Step::Needs(keys) => {
-                    for key in keys {
-                        self.run(key)?;
-                    }
-                }
-            }
-        }
-    }
-
-    /// The derivative of a state at an element that exists.
-    pub fn state_element(
-        &mut self,
-        state: usize,
-        order: u8,
-        subs: &[IndexValue],
-        context: ContextId,
-    ) -> Fallible<NodeId> {
-        let span = self.world.model.states[state].span;
-        self.settle(|s| s.read(Symbol::State(state), order, subs, context, span))
-    }
-
+impl KernelBuilder<'_, '_> {
     /// The terms of a sum, where one of them selects its row by a table; through definitions and common factors.
     fn atoms(&mut self, root: TermId, context: ContextId) -> Fallible<Vec<Atom>> {
         let model = self.world.model;
@@ -171,16 +141,10 @@ impl Scribe<'_, '_> {
                 },
                 TermKind::Element(Symbol::Definition(d), _, subscripts) => {
                     let definition = &model.definitions[*d];
-                    let mut subs = Vec::new();
-                    for &s in subscripts {
-                        match self.run((Kind::Index, s, atom.context))? {
-                            Known::Index(value) => subs.push(value),
-                            Known::Node(_) => {}
-                        }
-                    }
+                    let subs = self.settle(|s| Ok(s.subscripts(subscripts, atom.context)))?;
                     let axes = self.world.axes(Symbol::Definition(*d));
-                    let inside = subs.iter().zip(&axes).all(|(value, (axis, _))| {
-                        let axis = &self.world.sizes.axes[axis.0 as usize];
+                    let inside = subs.iter().zip(axes.iter()).all(|(value, (axis, _))| {
+                        let axis = &self.world.extents.axes[axis.0 as usize];
                         // An element of a table is the row itself, which was in range when it was an index.
                         value.as_affine().is_none_or(|a| self.facts().inside(a, &axis.first, &axis.last))
                     });
@@ -214,21 +178,21 @@ impl Scribe<'_, '_> {
     }
 
     /// The terms of both sides of an equation; of the right one where the left one is the derivative alone.
-    fn parts(&mut self, e: usize, context: ContextId) -> Fallible<Vec<Term>> {
+    fn parts(&mut self, e: usize, context: ContextId) -> Fallible<Vec<SideTerm>> {
         let equation = &self.world.model.equations[e];
         let plain = equation.target.is_some() && !self.world.is_coupled(e);
         let mut parts = Vec::new();
         if !plain {
             let atoms = self.atoms(equation.lhs.root, context)?;
-            parts.extend(atoms.into_iter().map(|atom| Term { left: true, atom }));
+            parts.extend(atoms.into_iter().map(|atom| SideTerm { left: true, atom }));
         }
         let atoms = self.atoms(equation.rhs.root, context)?;
-        parts.extend(atoms.into_iter().map(|atom| Term { left: false, atom }));
+        parts.extend(atoms.into_iter().map(|atom| SideTerm { left: false, atom }));
         Ok(parts)
     }
 
     /// Both sides, as the sums of their terms.
-    fn sides(&mut self, terms: &[Term]) -> Fallible<[NodeId; 2]> {
+    fn sides(&mut self, terms: &[SideTerm]) -> Fallible<[NodeId; 2]> {
         let mut sums: [Option<NodeId>; 2] = [None, None];
         for term in terms {
             let node = self.value(term.atom.term, term.atom.context)?;
@@ -292,44 +256,44 @@ impl Scribe<'_, '_> {
     }
 }
 
-/// One side of an equation without what other nests add to it: that with the derivatives, or the rest, divided by the factor
+/// One side of an equation without what other kernels add to it: that with the derivatives, or the rest, divided by the factor
 /// of the derivative where it is one alone.
-pub(super) fn rest(scribe: &mut Scribe<'_, '_>, e: usize, context: ContextId, side: Side) -> Fallible<NodeId> {
-    let model = scribe.world.model;
+pub(super) fn rest(builder: &mut KernelBuilder<'_, '_>, e: usize, context: ContextId, side: Side) -> Fallible<NodeId> {
+    let model = builder.world.model;
     let equation = &model.equations[e];
-    let coupled = scribe.world.is_coupled(e);
-    let place = scribe.world.places[e].clone();
-    let row = row_subs(&place, &scribe.iterates.clone());
+    let coupled = builder.world.is_coupled(e);
+    let place = builder.world.places[e].clone();
+    let row = row_subs(&place, &builder.iterates.clone())?;
     let mut kept = Vec::new();
     let mut added = false;
-    if scribe.world.adds(e) {
-        for part in scribe.parts(e, context)? {
-            match scribe.selection(&part.atom, &place, &row) {
+    if builder.world.adds(e) {
+        for part in builder.parts(e, context)? {
+            match builder.selection(&part.atom, &place, &row) {
                 Some(_) => added = true,
                 None => kept.push(part),
             }
         }
     }
     if !added && !coupled {
-        let node = scribe.settle(|s| s.equation(e, context))?;
-        scribe.join(e, node, |n| matches!(n, Node::Direction(Element::At(_))));
+        let node = builder.settle(|s| s.equation(e, context))?;
+        builder.join(e, node, |n| matches!(n, Node::Direction(Element::At(_))));
         return Ok(node);
     }
     let [left, right] = if added {
-        scribe.sides(&kept)?
+        builder.sides(&kept)?
     } else {
-        [scribe.value(equation.lhs.root, context)?, scribe.value(equation.rhs.root, context)?]
+        [builder.value(equation.lhs.root, context)?, builder.value(equation.rhs.root, context)?]
     };
     if coupled {
-        let parts = scribe.split(e, &[left, right])?;
+        let parts = builder.split(e, &[left, right])?;
         let node = match side {
-            Side::Left => parts[0].minus(parts[1], &mut scribe.graph).linear,
-            Side::Right => parts[1].minus(parts[0], &mut scribe.graph).rest,
+            Side::Left => parts[0].minus(parts[1], &mut builder.graph).linear,
+            Side::Right => parts[1].minus(parts[0], &mut builder.graph).rest,
         };
-        return Ok(node.unwrap_or_else(|| scribe.graph.constant(0.0)));
+        return Ok(node.unwrap_or_else(|| builder.graph.constant(0.0)));
     }
-    let node = if equation.target.is_some() { right } else { scribe.solve(e, left, right)? };
-    scribe.join(e, node, |n| matches!(n, Node::Direction(Element::At(_))));
+    let node = if equation.target.is_some() { right } else { builder.solve(e, left, right)? };
+    builder.join(e, node, |n| matches!(n, Node::Direction(Element::At(_))));
     Ok(node)
 }
 
@@ -341,176 +305,195 @@ struct Addend {
     selection: Selection,
 }
 
-/// The nests that add through tables: all terms over the same ranges share one.
-pub(super) fn nests(world: &mut World<'_>, side: Side) -> Fallible<Vec<Kernel>> {
-    let mut groups: Vec<(Vec<Range>, Vec<Addend>)> = Vec::new();
+/// The kernels that add through tables: all terms over the same ranges share one.
+pub(super) fn kernels(world: &mut World<'_>, side: Side) -> Fallible<Vec<Kernel>> {
+    let mut groups: Vec<(Vec<Ends>, Vec<Addend>)> = Vec::new();
     for e in 0..world.model.equations.len() {
         if !world.adds(e) || (side == Side::Left && !world.is_coupled(e)) {
             continue;
         }
         let place = world.places[e].clone();
-        let mut probe = Scribe::new(world, Phase::Run, odec_ir::nest::Part::Whole);
+        let mut probe = KernelBuilder::new(world, Phase::Run, Part::Whole);
         let loops = add_loops(&mut probe, &place);
-        let row = row_subs(&place, &loops);
-        let context = row_context(&mut probe, &place, &row, Some(e));
+        let row = row_subs(&place, &loops)?;
+        let context = row_context(&mut probe, &place, &row, Unknown::Own(e));
         let parts = probe.parts(e, context)?;
         let selections: Vec<Option<Selection>> = parts.iter().map(|p| probe.selection(&p.atom, &place, &row)).collect();
         for (position, selection) in selections.into_iter().enumerate() {
             let Some(selection) = selection else { continue };
             let part = Addend { equation: e, position, selection };
-            let ranges = part_loops(world, &part)?.into_iter().map(|(_, first, last)| (first, last)).collect();
+            let ranges = part_loops(world, &part)?.into_iter().map(|(_, ends)| ends).collect();
             match groups.iter_mut().find(|g| g.0 == ranges) {
                 Some(group) => group.1.push(part),
                 None => groups.push((ranges, vec![part])),
             }
         }
     }
-    let mut nests = Vec::new();
+    let mut kernels = Vec::new();
     for (_, parts) in groups {
-        let nest = nest(world, &parts, side)?;
-        if !nest.stores.is_empty() {
-            nests.push(nest);
+        let kernel = kernel(world, &parts, side)?;
+        if !kernel.stores.is_empty() {
+            kernels.push(kernel);
         }
     }
-    Ok(nests)
+    Ok(kernels)
 }
 
-/// The indices that the nest of a part runs over: those of the reduction, and those of the row that no table gives.
-fn part_loops(world: &mut World<'_>, part: &Addend) -> Fallible<Vec<(usize, Affine, Affine)>> {
+/// The indices that the kernel of a part runs over: those of the reduction, and those of the row that no table gives.
+fn part_loops(world: &mut World<'_>, part: &Addend) -> Fallible<Vec<(usize, Ends)>> {
     let mut loops = Vec::new();
     for &local in &part.selection.locals {
-        let (first, last) = world.sizes.range(&mut world.arrays, &world.model.locals[local].range)?;
-        loops.push((local, first, last));
+        loops.push((local, world.range_of(local)?));
     }
     for p in &world.places[part.equation] {
         if let PlaceAt::Each { local, first, last } = p
             && !part.selection.rows.iter().any(|r| r.0 == *local)
         {
-            loops.push((*local, first.clone(), last.clone()));
+            loops.push((*local, (first.clone(), last.clone())));
         }
     }
     Ok(loops)
 }
 
-fn nest(world: &mut World<'_>, parts: &[Addend], side: Side) -> Fallible<Kernel> {
-    let indices: Vec<Vec<(usize, Affine, Affine)>> =
-        parts.iter().map(|p| part_loops(world, p)).collect::<Fallible<_>>()?;
-    let mut scribe = Scribe::new(world, Phase::Run, odec_ir::nest::Part::Whole);
+fn kernel(world: &mut World<'_>, parts: &[Addend], side: Side) -> Fallible<Kernel> {
+    let indices: Vec<Vec<(usize, Ends)>> = parts.iter().map(|p| part_loops(world, p)).collect::<Fallible<_>>()?;
+    let mut builder = KernelBuilder::new(world, Phase::Run, Part::Whole);
     let mut loops = Vec::new();
-    for (local, first, last) in indices.first().into_iter().flatten() {
-        let local = &scribe.world.model.locals[*local];
-        loops.push(scribe.iterate(&local.name, first.clone(), last.clone(), local.span));
+    for (local, (first, last)) in indices.first().into_iter().flatten() {
+        let local = &builder.world.model.locals[*local];
+        loops.push(builder.iterate(&local.name, first.clone(), last.clone(), local.span));
     }
     let mut stores = Vec::new();
     for (part, indices) in parts.iter().zip(&indices) {
         let own: Vec<(usize, IndexValue)> =
-            indices.iter().zip(&loops).map(|((local, _, _), &l)| (*local, IndexValue::index(l))).collect();
-        stores.extend(store(&mut scribe, part, own, side)?);
+            indices.iter().zip(&loops).map(|((local, _), &l)| (*local, IndexValue::index(l))).collect();
+        stores.extend(store(&mut builder, part, own, side)?);
     }
     let role = if side == Side::Left { KernelRole::Mass } else { KernelRole::Rhs };
-    Ok(finish(scribe, role, stores))
+    Ok(finish(builder, role, stores))
 }
 
 /// The store of a term; `None` if the side has nothing of it.
 fn store(
-    scribe: &mut Scribe<'_, '_>,
+    builder: &mut KernelBuilder<'_, '_>,
     part: &Addend,
     own: Vec<(usize, IndexValue)>,
     side: Side,
 ) -> Fallible<Option<Store>> {
-    let model = scribe.world.model;
-    let equation = &model.equations[part.equation];
-    let place = scribe.world.places[part.equation].clone();
-    let outer = scribe.context(Context { locals: own.clone(), ..Context::default() });
+    let span = builder.world.model.equations[part.equation].span;
+    let Some(state) = builder.world.owner(part.equation) else {
+        return refuse(internal("a term is added to an equation without a derivative", Some(span)));
+    };
+    let outer = builder.context(Context { locals: own.clone(), ..Context::default() });
     // The index of the row is the element of the table.
     let mut locals = own.clone();
-    let mut conditions = Vec::new();
     for &(local, table) in &part.selection.rows {
-        let Known::Index(value) = scribe.run((Kind::Index, table, outer))? else { continue };
-        locals.push((local, value));
+        locals.push((local, builder.subscript(table, outer)?));
     }
-    let row: Vec<IndexValue> = place
-        .iter()
-        .map(|p| match p {
+    let mut row = Vec::new();
+    for p in &builder.world.places[part.equation] {
+        row.push(match p {
             PlaceAt::At(at) => IndexValue::affine(at.clone()),
-            PlaceAt::Each { local, .. } => {
-                locals.iter().find(|l| l.0 == *local).map_or(IndexValue::affine(Affine::constant(0)), |l| l.1.clone())
-            }
-        })
-        .collect();
-    // An equation for a part of the rows takes only what goes there.
-    let state = scribe.world.owner(part.equation);
-    let axes = state.map(|s| scribe.world.axes(Symbol::State(s))).unwrap_or_default();
-    for ((p, value), (axis, _)) in place.iter().zip(&row).zip(&axes) {
-        let axis = &scribe.world.sizes.axes[axis.0 as usize];
-        if let PlaceAt::Each { first, last, .. } = p
-            && (axis.first != *first || axis.last != *last)
-        {
-            conditions.extend(scribe.within(value, first, last));
-        }
+            PlaceAt::Each { local, .. } => match locals.iter().find(|l| l.0 == *local) {
+                Some((_, value)) => value.clone(),
+                None => return refuse(internal("a row that no table and no index gives", Some(span))),
+            },
+        });
     }
-    let mut base = Context { locals, equation: Some(part.equation), ..Context::default() };
+    let mut conditions = within_place(builder, part.equation, state, &row);
+    let mut base = Context { locals, unknown: Unknown::Own(part.equation), ..Context::default() };
     base.guards.clone_from(&conditions);
-    let mut context = scribe.context(base.clone());
-    let inside = |scribe: &mut Scribe<'_, '_>, context: ContextId| -> Fallible<(Atom, ContextId)> {
-        let atom = scribe.parts(part.equation, context)?[part.position].atom.clone();
-        let mut inner = scribe.at(atom.context).clone();
-        for (local, value) in &own {
-            if part.selection.locals.contains(local) {
-                inner.locals.retain(|l| l.0 != *local);
-                inner.locals.push((*local, value.clone()));
-            }
-        }
-        let inner = scribe.context(inner);
-        Ok((atom, inner))
-    };
-    let (mut atom, mut inner) = inside(scribe, context)?;
+    let mut context = builder.context(base.clone());
+    let (mut atom, mut inner) = inside(builder, part, &own, context)?;
     let mut values = Vec::new();
     for &condition in &part.selection.others {
-        if scribe.world.guards(condition) {
-            if let Known::Node(node) = scribe.run((Kind::Guard, condition, inner))? {
-                conditions.push(node);
-            }
+        if builder.world.guards(condition) {
+            conditions.push(builder.guard(condition, inner)?);
         } else {
             values.push(condition);
         }
     }
     if base.guards != conditions {
         base.guards.clone_from(&conditions);
-        context = scribe.context(base);
-        (atom, inner) = inside(scribe, context)?;
+        context = builder.context(base);
+        (atom, inner) = inside(builder, part, &own, context)?;
     }
-    let mut node = scribe.value(part.selection.body, inner)?;
-    node = scribe.weighted(&atom, node)?;
-    let zero = scribe.graph.constant(0.0);
+    let mut node = builder.value(part.selection.body, inner)?;
+    node = builder.weighted(&atom, node)?;
+    let zero = builder.graph.constant(0.0);
     for condition in values {
-        let condition = scribe.value(condition, inner)?;
-        node = scribe.graph.apply(&logic::IF, &[condition, node, zero]);
+        let condition = builder.value(condition, inner)?;
+        node = builder.graph.apply(&logic::IF, &[condition, node, zero]);
     }
-    let left = scribe.parts(part.equation, context)?[part.position].left;
-    let node = if scribe.world.is_coupled(part.equation) {
-        let split = scribe.split(part.equation, &[node])?[0];
+    let Some(mut node) = of_side(builder, part, context, node, side)? else { return Ok(None) };
+    let guard = builder.all(&conditions);
+    if let Some(guard) = guard {
+        let condition = builder.copied(guard);
+        node = builder.graph.apply(&logic::IF, &[condition, node, zero]);
+    }
+    let element = builder.at_place(builder.world.top(state), &row, guard);
+    Ok(Some(Store { target: Target::Add(element), node }))
+}
+
+/// An equation for a part of the rows takes only what goes there.
+fn within_place(builder: &mut KernelBuilder<'_, '_>, e: usize, state: usize, row: &[IndexValue]) -> Vec<NodeId> {
+    let axes = builder.world.axes(Symbol::State(state));
+    let mut conditions = Vec::new();
+    for ((p, value), (axis, _)) in builder.world.places[e].clone().iter().zip(row).zip(axes.iter()) {
+        let axis = &builder.world.extents.axes[axis.0 as usize];
+        if let PlaceAt::Each { first, last, .. } = p
+            && (axis.first != *first || axis.last != *last)
+        {
+            conditions.extend(builder.within(value, first, last));
+        }
+    }
+    conditions
+}
+
+/// A part of an equation at its place, and the context of what it adds.
+fn inside(
+    builder: &mut KernelBuilder<'_, '_>,
+    part: &Addend,
+    own: &[(usize, IndexValue)],
+    context: ContextId,
+) -> Fallible<(Atom, ContextId)> {
+    let atom = builder.parts(part.equation, context)?[part.position].atom.clone();
+    let mut inner = builder.at(atom.context).clone();
+    for (local, value) in own {
+        if part.selection.locals.contains(local) {
+            inner.locals.retain(|l| l.0 != *local);
+            inner.locals.push((*local, value.clone()));
+        }
+    }
+    let inner = builder.context(inner);
+    Ok((atom, inner))
+}
+
+/// What of a value belongs to a side of its equation.
+fn of_side(
+    builder: &mut KernelBuilder<'_, '_>,
+    part: &Addend,
+    context: ContextId,
+    node: NodeId,
+    side: Side,
+) -> Fallible<Option<NodeId>> {
+    let e = part.equation;
+    let left = builder.parts(e, context)?[part.position].left;
+    if builder.world.is_coupled(e) {
+        let split = builder.split(e, &[node])?[0];
         let (own, negative) = match side {
             Side::Left => (split.linear, !left),
             Side::Right => (split.rest, left),
         };
-        let Some(own) = own else { return Ok(None) };
-        if negative { scribe.graph.neg(own) } else { own }
-    } else {
-        // With its own derivative in the sum it is not given by a division alone.
-        if scribe.join(part.equation, node, |n| matches!(n, Node::Direction(_))) {
-            return Ok(None);
-        }
-        let node = if left { scribe.graph.neg(node) } else { node };
-        if equation.target.is_some() { node } else { scribe.over_factor(part.equation, context, node)? }
-    };
-    let mut node = node;
-    let guard = scribe.all(&conditions);
-    if let Some(guard) = guard {
-        let condition = scribe.copied(guard);
-        node = scribe.graph.apply(&logic::IF, &[condition, node, zero]);
+        return Ok(own.map(|own| if negative { builder.graph.neg(own) } else { own }));
     }
-    let array: ArrayId = state.map_or(ArrayId(0), |s| scribe.world.top(s));
-    let access = element(&mut scribe.space, array, &row, guard);
-    Ok(Some(Store { target: Target::Add(access.into()), node }))
+    // With its own derivative in the sum it is not given by a division alone.
+    if builder.join(e, node, |n| matches!(n, Node::Direction(_))) {
+        return Ok(None);
+    }
+    let node = if left { builder.graph.neg(node) } else { node };
+    if builder.world.model.equations[e].target.is_some() {
+        return Ok(Some(node));
+    }
+    builder.over_factor(e, context, node).map(Some)
 }

@@ -6,20 +6,20 @@ use std::collections::{BTreeMap, HashMap};
 use odec_ir::nest::{Affine, Axis, AxisId, Extent, ExtentId};
 use odec_ir::{ArrayId, Role, Span};
 
-use crate::diagnostic::Diagnostic;
-use crate::lower::Arrays;
-use crate::model::{Body, Dimension, Model, Symbol, TermId, TermKind, Values};
+use super::quantities::Arrays;
+use super::{Fallible, refuse};
+use crate::model::{Body, Dimension, Model, Place, Symbol, TermId, TermKind, Values};
 use crate::report::error;
 
 /// Largest magnitude of an extent: beyond it an f64 does not hold every whole number.
 const MAX_EXTENT: f64 = 9_007_199_254_740_992.0;
 
-/// Extents and axes as they are met.
-pub(super) struct Sizes<'m> {
+/// Extents and axes of the program, as they are met.
+pub(super) struct Extents<'m> {
     model: &'m Model,
     values: &'m Values,
     /// Extents of the program.
-    pub extents: Vec<Extent>,
+    pub list: Vec<Extent>,
     /// The scalar of each extent.
     scalars: Vec<ArrayId>,
     /// Index sets of the program.
@@ -33,13 +33,13 @@ pub(super) struct Sizes<'m> {
     varying: Vec<Option<ArrayId>>,
 }
 
-impl<'m> Sizes<'m> {
+impl<'m> Extents<'m> {
     /// Finds the constants that sizes depend on, and appends their scalars.
-    pub fn new(model: &'m Model, values: &'m Values, arrays: &mut Arrays) -> Sizes<'m> {
-        let mut sizes = Sizes {
+    pub fn new(model: &'m Model, values: &'m Values, arrays: &mut Arrays) -> Extents<'m> {
+        let mut extents = Extents {
             model,
             values,
-            extents: Vec::new(),
+            list: Vec::new(),
             scalars: Vec::new(),
             axes: Vec::new(),
             declared: 0,
@@ -78,11 +78,11 @@ impl<'m> Sizes<'m> {
         }
         for (c, constant) in model.constants.iter().enumerate() {
             if varies[c] && constant.indexed.is_scalar() {
-                sizes.varying[c] = Some(arrays.next());
+                extents.varying[c] = Some(arrays.next());
                 arrays.push(constant.name.clone(), Role::Size, constant.span).default = values.constants[c];
             }
         }
-        sizes
+        extents
     }
 
     /// The scalar that holds a constant whose value changes with a size.
@@ -118,7 +118,7 @@ impl<'m> Sizes<'m> {
     }
 
     /// An expression in constants as a whole number.
-    pub fn affine(&mut self, arrays: &mut Arrays, body: Body) -> Result<Affine, Diagnostic> {
+    pub fn affine(&mut self, arrays: &mut Arrays, body: Body) -> Fallible<Affine> {
         let mut known: Vec<Option<Affine>> = Vec::with_capacity(body.range().len());
         for at in body.range() {
             let term = &self.model.terms[at];
@@ -146,7 +146,7 @@ impl<'m> Sizes<'m> {
     }
 
     /// A leaf as a whole number; `None` if it is no constant.
-    pub fn leaf(&mut self, arrays: &mut Arrays, kind: &TermKind, span: Span) -> Result<Option<Affine>, Diagnostic> {
+    pub fn leaf(&mut self, arrays: &mut Arrays, kind: &TermKind, span: Span) -> Fallible<Option<Affine>> {
         Ok(match *kind {
             TermKind::Number(x) if x.fract() == 0.0 && x.abs() < MAX_EXTENT => Some(Affine::constant(x as i64)),
             TermKind::Constant(c) => Some(self.constant(arrays, c, span)?),
@@ -154,7 +154,7 @@ impl<'m> Sizes<'m> {
         })
     }
 
-    fn constant(&mut self, arrays: &mut Arrays, c: usize, span: Span) -> Result<Affine, Diagnostic> {
+    fn constant(&mut self, arrays: &mut Arrays, c: usize, span: Span) -> Fallible<Affine> {
         if let Some(&extent) = self.by_constant.get(&c) {
             return Ok(Affine::extent(extent));
         }
@@ -174,7 +174,7 @@ impl<'m> Sizes<'m> {
     }
 
     /// An expression that is not linear in constants: an extent of its own.
-    pub fn compound(&mut self, arrays: &mut Arrays, root: TermId) -> Result<Affine, Diagnostic> {
+    pub fn compound(&mut self, arrays: &mut Arrays, root: TermId) -> Fallible<Affine> {
         let body = self.model.subtree(root);
         let text = self.model.expression(body);
         if let Some(&extent) = self.by_text.get(&text) {
@@ -190,21 +190,21 @@ impl<'m> Sizes<'m> {
     }
 
     fn push(&mut self, text: String, value: i64, span: Span, scalar: ArrayId) -> ExtentId {
-        self.extents.push(Extent { text, value, span });
+        self.list.push(Extent { text, value, span });
         self.scalars.push(scalar);
-        ExtentId(self.extents.len() as u32 - 1)
+        ExtentId(self.list.len() as u32 - 1)
     }
 
     /// First and last index of a dimension.
-    pub fn range(&mut self, arrays: &mut Arrays, dimension: &Dimension) -> Result<(Affine, Affine), Diagnostic> {
+    pub fn range(&mut self, arrays: &mut Arrays, dimension: &Dimension) -> Fallible<(Affine, Affine)> {
         let Some((first, last)) = self.model.range_of(dimension) else {
-            return Ok((Affine::constant(1), Affine::constant(0)));
+            return refuse(crate::report::internal("an axis without a range", None));
         };
         Ok((self.affine(arrays, first)?, self.affine(arrays, last)?))
     }
 
     /// The axis of a dimension, once.
-    pub fn axis(&mut self, arrays: &mut Arrays, dimension: &Dimension) -> Result<AxisId, Diagnostic> {
+    pub fn axis(&mut self, arrays: &mut Arrays, dimension: &Dimension) -> Fallible<AxisId> {
         let (first, last) = self.range(arrays, dimension)?;
         let key = (dimension.name.clone(), first, last);
         if let Some(&axis) = self.by_axis.get(&key) {
@@ -238,14 +238,14 @@ pub(super) fn combine(op: &str, parts: &[Affine]) -> Option<Affine> {
     }
 }
 
-fn whole(value: f64, text: &str, declared: Span, used: Span) -> Result<i64, Diagnostic> {
+fn whole(value: f64, text: &str, declared: Span, used: Span) -> Fallible<i64> {
     if value.fract() == 0.0 && value.abs() < MAX_EXTENT {
         return Ok(value as i64);
     }
     let headline = format!("`{text}` is {value}, and an index must be a whole number");
     let report = error("E0516", headline, declared, format!("this is {value}"));
     let report = if declared == used { report } else { report.label(used, "used as an index here") };
-    Err(report.help("write a whole number, or round it: `floor(x)`"))
+    refuse(report.help("write a whole number, or round it: `floor(x)`"))
 }
 
 /// Every expression that a range or a single index is.
@@ -270,7 +270,7 @@ fn size_bodies(model: &Model) -> Vec<Body> {
     model.locals.iter().map(|l| &l.range).for_each(&mut dimension);
     let places = model.equations.iter().flat_map(|e| &e.place);
     for place in places.chain(model.boundaries.iter().flat_map(|b| &b.place)) {
-        if let crate::model::Place::At(body) = place {
+        if let Place::At(body) = place {
             bodies.push(*body);
         }
     }

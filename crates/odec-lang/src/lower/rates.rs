@@ -1,24 +1,44 @@
-//! Equations: the derivative of an element, solved for where its own equation is linear in it.
+//! Equations over indices: the derivative of an element, solved for where its own equation is linear in it.
 
 use std::collections::BTreeMap;
 
 use odec_ir::builtin::logic;
 use odec_ir::{Node, NodeId, Span};
 
+use super::builder::{Context, ContextId, Form as Key, KernelBuilder, Outcome, Phase, Progress, Unknown, ready};
 use super::index::IndexValue;
-use super::read::PlaceAt;
-use super::scribe::{Context, ContextId, Kind, Known, Outcome, Scribe, Step};
+use super::linear::{Form, Forms, no_form};
+use super::world::PlaceAt;
+use super::{Fallible, algebraic, refuse};
 use crate::diagnostic::Diagnostic;
-use crate::lower::linear::{Form, Forms, NoForm, difference};
-use crate::report::error;
+use crate::report::{error, internal};
 
-impl Scribe<'_, '_> {
+impl KernelBuilder<'_, '_> {
+    /// The highest derivative of a state without indices: a leaf where the equations are being solved for it, and where a mass
+    /// matrix gives it, which is put in by whoever evaluates the outputs.
+    pub fn solved_rate(&mut self, state: usize, context: ContextId, span: Span) -> Outcome {
+        if self.phase == Phase::Start {
+            return refuse(internal("an initial value that depends on a derivative", Some(span)));
+        }
+        let solved = match self.at(context).unknown {
+            Unknown::All => None,
+            _ => self.system()?.rates[state],
+        };
+        let node = match solved {
+            Some(node) => node,
+            None => {
+                let element = self.scalar(self.world.top(state));
+                self.graph.direction(element)
+            }
+        };
+        Ok(Progress::Done(node))
+    }
+
     /// The highest derivative of an element, where it is used.
     pub fn rate(&mut self, state: usize, subs: &[IndexValue], context: ContextId, span: Span) -> Outcome {
         if self.is_own(state, subs, context) {
             let top = self.world.top(state);
-            let node = self.graph.direction(top);
-            return Ok(Step::Done(Known::Node(node)));
+            return Ok(Progress::Done(self.graph.direction(top)));
         }
         let equations: Vec<usize> = self.world.equations_of(state);
         let mut pieces = Vec::with_capacity(equations.len());
@@ -39,25 +59,23 @@ impl Scribe<'_, '_> {
                 }
             }
             let condition = self.all(&conditions);
-            let mut inner = Context { locals, equation: Some(e), ..Context::default() };
+            let mut inner = Context { locals, unknown: Unknown::Own(e), ..Context::default() };
             inner.guards.clone_from(&self.at(context).guards);
             // The only equation holds wherever the element exists.
             let condition = condition.filter(|_| equations.len() > 1);
             inner.guards.extend(condition);
             let inner = self.context(inner);
             match self.equation(e, inner)? {
-                Step::Done(Known::Node(node)) => pieces.push((condition, node)),
-                Step::Done(_) => {}
-                Step::Needs(keys) => missing.extend(keys),
+                Progress::Done(node) => pieces.push((condition, node)),
+                Progress::Needs(keys) => missing.extend(keys),
             }
         }
         if !missing.is_empty() {
-            return Ok(Step::Needs(missing));
+            return Ok(Progress::Needs(missing));
         }
-        let Some((_, last)) = pieces.pop() else {
-            return Err(Box::new(error("E0303", "this derivative has no equation", span, "used here")));
+        let Some((_, mut node)) = pieces.pop() else {
+            return refuse(error("E0303", "this derivative has no equation", span, "used here"));
         };
-        let mut node = last;
         for (condition, value) in pieces.into_iter().rev() {
             node = match condition {
                 None => value,
@@ -67,14 +85,15 @@ impl Scribe<'_, '_> {
                 }
             };
         }
-        Ok(Step::Done(Known::Node(node)))
+        Ok(Progress::Done(node))
     }
 
     /// True for the element whose equation is being written out.
     pub fn is_own(&self, state: usize, subs: &[IndexValue], context: ContextId) -> bool {
-        self.at(context)
-            .equation
-            .is_some_and(|e| self.world.owner(e) == Some(state) && self.own(e, context).as_deref() == Some(subs))
+        match self.at(context).unknown {
+            Unknown::Own(e) => self.world.owner(e) == Some(state) && self.own(e, context).as_deref() == Some(subs),
+            _ => false,
+        }
     }
 
     /// The subscripts for which an equation is being written out.
@@ -89,23 +108,19 @@ impl Scribe<'_, '_> {
 
     /// An equation, solved for the derivative of its element.
     pub fn equation(&mut self, e: usize, context: ContextId) -> Outcome {
-        if let Some(node) = self.solved(e, context) {
-            return Ok(Step::Done(Known::Node(node)));
+        if let Some(&node) = self.rates.get(&(e, context.0)) {
+            return Ok(Progress::Done(node));
         }
-        let model = self.world.model;
-        let equation = &model.equations[e];
-        let keys = [(Kind::Value, equation.lhs.root, context), (Kind::Value, equation.rhs.root, context)];
-        let sides = match self.nodes(&keys) {
-            Err(step) => return Ok(step),
-            Ok(nodes) => nodes,
-        };
+        let equation = &self.world.model.equations[e];
+        let keys = [(Key::Value, equation.lhs.root, context), (Key::Value, equation.rhs.root, context)];
+        let sides = ready!(self.nodes(&keys));
         let node = self.solve(e, sides[0], sides[1])?;
-        self.remember(e, context, node);
-        Ok(Step::Done(Known::Node(node)))
+        self.rates.insert((e, context.0), node);
+        Ok(Progress::Done(node))
     }
 
     /// The derivative from both sides.
-    pub fn solve(&mut self, e: usize, lhs: NodeId, rhs: NodeId) -> Result<NodeId, Box<Diagnostic>> {
+    pub fn solve(&mut self, e: usize, lhs: NodeId, rhs: NodeId) -> Fallible<NodeId> {
         let span = self.world.model.equations[e].span;
         let (factor, rest) = self.balance(e, lhs, rhs)?;
         let Some(factor) = factor else { return Ok(rest) };
@@ -114,8 +129,9 @@ impl Scribe<'_, '_> {
     }
 
     /// `factor * derivative = rest` from both sides; no factor is one.
-    pub fn balance(&mut self, e: usize, lhs: NodeId, rhs: NodeId) -> Result<(Option<NodeId>, NodeId), Box<Diagnostic>> {
-        let Some(state) = self.world.owner(e) else { return Err(Box::new(self.no_owner(e))) };
+    pub fn balance(&mut self, e: usize, lhs: NodeId, rhs: NodeId) -> Fallible<(Option<NodeId>, NodeId)> {
+        let span = self.world.model.equations[e].span;
+        let Some(state) = self.world.owner(e) else { return refuse(algebraic(span, "u[i]' = ...")) };
         let top = self.world.top(state);
         let own = Node::Direction(top.into());
         let right = self.graph.reachable([rhs]);
@@ -123,36 +139,22 @@ impl Scribe<'_, '_> {
         if self.graph.node(lhs) == own && !implicit {
             return Ok((None, rhs));
         }
-        let span = self.world.model.equations[e].span;
-        let forms = Forms::new(BTreeMap::from([(top, state)])).of(&mut self.graph, &[lhs, rhs]);
+        let forms = Forms::new(BTreeMap::from([(top.into(), state)])).of(&mut self.graph, &[lhs, rhs]);
         let mut sides = Vec::new();
         for form in forms {
             match form {
                 Ok(form) => sides.push(form),
-                Err(NoForm::Nonlinear(node)) => {
-                    let at = self.graph.spans(node).first().copied().unwrap_or(span);
-                    return Err(Box::new(
-                        error("E0308", "the equation is not linear in the highest derivative", at, "this term is not")
-                            .label(span, "in this equation")
-                            .help("solve it for the derivative by hand: only sums of it, each with a factor, can be solved"),
-                    ));
-                }
-                Err(NoForm::TooMany) => {
-                    return Err(Box::new(error("E0309", "too many derivatives in sums", span, "")));
-                }
+                Err(why) => return refuse(no_form(why, &self.graph, span)),
             }
         }
         let (right, left) = (sides.pop().unwrap_or_default(), sides.pop().unwrap_or_default());
-        let only = |form: &Form| Form { coefficients: form.coefficients.clone(), rest: None };
-        let factor = difference(only(&left), only(&right), &mut self.graph);
-        let rest = |form: Form| Form { coefficients: BTreeMap::new(), rest: form.rest };
-        let rest = difference(rest(right), rest(left), &mut self.graph);
-        let Some(&factor) = factor.coefficients.get(&state) else { return Err(Box::new(self.singular(e, state))) };
+        let Form { coefficients, rest } = left.balanced(right, &mut self.graph);
+        let Some(&factor) = coefficients.get(&state) else { return refuse(self.singular(e, state)) };
         let factor = factor.node(&mut self.graph);
         if self.graph.as_constant(factor) == Some(0.0) {
-            return Err(Box::new(self.singular(e, state)));
+            return refuse(self.singular(e, state));
         }
-        let rest = rest.rest.unwrap_or_else(|| self.graph.constant(0.0));
+        let rest = rest.unwrap_or_else(|| self.graph.constant(0.0));
         Ok((Some(factor), rest))
     }
 
@@ -162,16 +164,5 @@ impl Scribe<'_, '_> {
         let headline = format!("the equations do not determine `{}`", state.derivative(state.order));
         error("E0309", headline, model.equations[e].span, "its factor is zero")
             .help("check the factors of the derivatives")
-    }
-
-    fn no_owner(&self, e: usize) -> Diagnostic {
-        let model = self.world.model;
-        error(
-            "E0503",
-            "an equation without a derivative is not part of this version",
-            model.equations[e].span,
-            "this is an algebraic equation",
-        )
-        .help("write the derivative of a state with a prime, `u[i]' = ...`; algebraic unknowns come later")
     }
 }

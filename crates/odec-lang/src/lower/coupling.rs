@@ -8,8 +8,8 @@ use odec_ir::builtin::logic;
 use odec_ir::nest::{Access, AccessId, Element, Fold};
 use odec_ir::{ArrayId, Graph, Node, NodeId, Span, derive};
 
-use super::scribe::{Known, Outcome, Scribe, Step};
-use crate::diagnostic::Diagnostic;
+use super::builder::{KernelBuilder, Outcome, Progress};
+use super::{Fallible, refuse};
 use crate::model::{Body, Level, Model, Place, Symbol, TermId, TermKind};
 use crate::order::{components, is_cycle};
 use crate::report::error;
@@ -17,6 +17,10 @@ use crate::report::error;
 /// The states whose derivatives depend on one another, or at other elements on themselves.
 pub(super) fn coupled(model: &Model) -> BTreeSet<usize> {
     let n = model.states.len();
+    if model.states.iter().all(|s| s.indexed.is_scalar()) {
+        // These are solved as one system.
+        return BTreeSet::new();
+    }
     // States first, then definitions.
     let mut uses: Vec<Vec<usize>> = vec![Vec::new(); n + model.definitions.len()];
     for equation in &model.equations {
@@ -157,15 +161,15 @@ fn split(graph: &mut Graph, roots: &[NodeId]) -> Result<Vec<Split>, NodeId> {
     Ok(roots.iter().map(|r| parts[r.index()].unwrap_or(Split { linear: None, rest: Some(*r) })).collect())
 }
 
-impl Scribe<'_, '_> {
-    /// [`split`] of nodes of this nest, for an equation.
-    pub fn split(&mut self, e: usize, roots: &[NodeId]) -> Result<Vec<Split>, Box<Diagnostic>> {
+impl KernelBuilder<'_, '_> {
+    /// [`split`] of nodes of this kernel, for an equation.
+    pub fn split(&mut self, e: usize, roots: &[NodeId]) -> Fallible<Vec<Split>> {
         let span = self.world.model.equations[e].span;
-        split(&mut self.graph, roots).map_err(|node| {
+        split(&mut self.graph, roots).or_else(|node| {
             let at = self.graph.spans(node).first().copied().unwrap_or(span);
             let report = error("E0308", "the equation is not linear in the highest derivative", at, "this term is not");
             let report = if at == span { report } else { report.label(span, "in this equation") };
-            Box::new(report.help("only sums of derivatives can be solved for, each with a factor that holds none"))
+            refuse(report.help("only sums of derivatives can be solved for, each with a factor that holds none"))
         })
     }
 
@@ -173,7 +177,7 @@ impl Scribe<'_, '_> {
     fn state_of(&self, array: ArrayId) -> Option<(usize, u8)> {
         let model = self.world.model;
         (0..model.states.len()).find_map(|i| {
-            let first = self.world.state(i, 0).0;
+            let first = self.world.arrays.state(i, 0).0;
             let order = array.0.checked_sub(first)?;
             (order < u32::from(model.states[i].order)).then_some((i, order as u8))
         })
@@ -195,16 +199,15 @@ impl Scribe<'_, '_> {
                 }
                 Node::Fold(_, _, term) if slopes[term.index()].is_none() => None,
                 Node::Fold(..) | Node::Direction(_) => {
-                    return Err(Box::new(
-                        error("E0503", "the derivative of this boundary is not formed", span, "its derivative is used")
-                            .help("say what the derivative is there: a second boundary with a prime, `u[0]' = ...`"),
-                    ));
+                    let headline = "the derivative of this boundary is not formed";
+                    let help = "say what the derivative is there: a second boundary with a prime, `u[0]' = ...`";
+                    return refuse(error("E0503", headline, span, "its derivative is used").help(help));
                 }
                 _ => None,
             };
         }
         let node = slopes[root.index()].unwrap_or_else(|| self.graph.constant(0.0));
-        Ok(Step::Done(Known::Node(node)))
+        Ok(Progress::Done(node))
     }
 
     /// The derivative of an element of a state by time.
@@ -212,7 +215,7 @@ impl Scribe<'_, '_> {
         let Access { array, subs, guard } = self.space.access(access).clone();
         let (state, order) = self.state_of(array)?;
         if order + 1 < self.world.model.states[state].order {
-            let next = self.space.intern(Access { array: self.world.state(state, order + 1), subs, guard });
+            let next = self.space.intern(Access { array: self.world.arrays.state(state, order + 1), subs, guard });
             return Some(self.graph.read(next));
         }
         if !self.world.coupled.contains(&state) {

@@ -5,8 +5,8 @@ use odec_ir::builtin::Primitive;
 use odec_ir::nest::{Affine, Element, Margin, Part};
 use odec_ir::{Node, NodeId};
 
-use super::scribe::{Phase, Scribe};
-use super::sizes::combine;
+use super::builder::{KernelBuilder, Phase};
+use super::extents::combine;
 
 /// Most points next to an end of a loop that are left to the shell for the sake of one comparison.
 const MAX_EDGE: i64 = 16;
@@ -38,7 +38,7 @@ fn both(a: Option<Bounds>, b: Option<Bounds>) -> Option<Bounds> {
     Some(a)
 }
 
-impl Scribe<'_, '_> {
+impl KernelBuilder<'_, '_> {
     /// The value of a condition (a node of the guards) in the whole interior, which is bounded so that it has one.
     pub fn settled_inside(&mut self, guard: NodeId) -> Option<bool> {
         if self.part != Part::Interior || self.phase != Phase::Run {
@@ -51,7 +51,7 @@ impl Scribe<'_, '_> {
         };
         let bounds = if value { yes } else { no };
         for (sub, first, last) in bounds?.margins {
-            let axis = self.world.sizes.range_axis(first, last);
+            let axis = self.world.extents.range_axis(first, last);
             self.bound(Margin { sub, axis });
         }
         Some(value)
@@ -134,7 +134,7 @@ impl Scribe<'_, '_> {
             }
             Node::Index(l) => Some(Affine::index(l)),
             Node::Read(Element::At(access)) => {
-                let extent = self.world.sizes.extent_of(self.space.access(access).array)?;
+                let extent = self.world.extents.extent_of(self.space.access(access).array)?;
                 Some(Affine::extent(extent))
             }
             Node::Call(op, [a, b, _]) => {

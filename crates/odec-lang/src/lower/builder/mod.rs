@@ -1,0 +1,409 @@
+//! Writes the expressions of the model out as nodes of one kernel: definitions in place of their names with their subscripts
+//! put in, conditions on indices as guards of what they protect. An explicit stack, no recursion.
+
+mod numbers;
+mod subscripts;
+mod terms;
+
+use std::collections::{BTreeMap, HashSet};
+
+use odec_ir::graph::QuickMap;
+use odec_ir::nest::{Access, Affine, Edge, Element, Loop, LoopId, Margin, Part, Space, Subscript};
+use odec_ir::{ArrayId, Graph, NodeId, Span};
+
+use super::index::{Facts, IndexValue};
+use super::solve::Solved;
+use super::world::World;
+use super::{Fallible, refuse};
+use crate::diagnostic::Diagnostic;
+use crate::model::walk::MAX_INLINED_TERMS;
+use crate::model::{Body, Symbol, TermId};
+use crate::report::error;
+
+/// Into what a term is turned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Form {
+    /// A node of the kernel's graph.
+    Value,
+    /// A node of the graph of guards.
+    Guard,
+    /// A subscript.
+    Subscript,
+    /// The derivative of the value by time.
+    Slope,
+}
+
+/// Position of a [`Context`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ContextId(pub u32);
+
+/// That of what is the same everywhere: no index, no argument, no condition.
+pub(super) const PLAIN: ContextId = ContextId(0);
+
+/// A term where it is written out.
+pub(super) type Key = (Form, TermId, ContextId);
+
+/// Which highest derivatives are leaves, since they are solved for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Unknown {
+    /// None.
+    #[default]
+    Nothing,
+    /// That of the element whose equation this is.
+    Own(usize),
+    /// All: the equations without indices are solved as one system.
+    All,
+}
+
+/// Where a term is written out: what its indices and arguments stand for, and under which conditions it is used.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Context {
+    /// Elements of [`crate::Model::locals`] with what they stand for, ascending.
+    pub locals: Vec<(usize, IndexValue)>,
+    /// Arguments of the function whose body this is.
+    pub arguments: Vec<NodeId>,
+    /// Nodes of the graph of guards that hold here, ascending.
+    pub guards: Vec<NodeId>,
+    /// Arrays whose boundary value is being written out: it does not use a boundary of the same array again.
+    pub bounded: Vec<(Symbol, u8)>,
+    /// What is solved for.
+    pub unknown: Unknown,
+}
+
+/// What became of a term.
+pub(super) enum Progress<T> {
+    Done(T),
+    /// These are needed before it.
+    Needs(Vec<Key>),
+}
+
+pub(super) type Outcome<T = NodeId> = Fallible<Progress<T>>;
+
+/// The value of a [`Progress`]; without one, the function ends with what is needed for it.
+macro_rules! ready {
+    ($progress:expr) => {
+        match $progress {
+            Progress::Done(value) => value,
+            Progress::Needs(keys) => return Ok(Progress::Needs(keys)),
+        }
+    };
+}
+pub(super) use ready;
+
+/// What states stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Their initial values.
+    Start,
+    /// Elements of the solver's state.
+    Run,
+}
+
+/// One kernel that is being written.
+pub(super) struct KernelBuilder<'w, 'm> {
+    pub world: &'w mut World<'m>,
+    pub phase: Phase,
+    /// In an interior what bounds it becomes a margin; elsewhere every rule of an edge is written out.
+    pub part: Part,
+    pub space: Space,
+    pub graph: Graph,
+    pub margins: Vec<Margin>,
+    /// What the margins say: expressions that are at least zero.
+    held: Vec<Affine>,
+    pub iterates: Vec<LoopId>,
+    /// Conditions that edges made, not the model.
+    pub edge_guards: HashSet<NodeId>,
+    contexts: Vec<Context>,
+    context_ids: QuickMap<Context, ContextId>,
+    /// Values in the context [`PLAIN`], by term: those of a model without index sets are almost all of them.
+    plain: Vec<Option<NodeId>>,
+    nodes: QuickMap<Key, NodeId>,
+    subscripts: QuickMap<(TermId, ContextId), IndexValue>,
+    pub fold_loops: Vec<LoopId>,
+    copies: Vec<Option<NodeId>>,
+    /// Right sides solved for the derivative, by equation and context.
+    pub rates: BTreeMap<(usize, u32), NodeId>,
+    /// The equations without indices, solved.
+    pub system: Option<Solved>,
+    steps: u64,
+    inlined: u64,
+}
+
+impl<'w, 'm> KernelBuilder<'w, 'm> {
+    pub fn new(world: &'w mut World<'m>, phase: Phase, part: Part) -> KernelBuilder<'w, 'm> {
+        let mut builder = KernelBuilder {
+            world,
+            phase,
+            part,
+            space: Space::new(),
+            graph: Graph::new(),
+            margins: Vec::new(),
+            held: Vec::new(),
+            iterates: Vec::new(),
+            edge_guards: HashSet::new(),
+            contexts: Vec::new(),
+            context_ids: QuickMap::default(),
+            plain: Vec::new(),
+            nodes: QuickMap::default(),
+            subscripts: QuickMap::default(),
+            fold_loops: Vec::new(),
+            copies: Vec::new(),
+            rates: BTreeMap::new(),
+            system: None,
+            steps: 0,
+            inlined: 0,
+        };
+        builder.context(Context::default());
+        builder
+    }
+
+    /// The number of a context, once.
+    pub fn context(&mut self, mut context: Context) -> ContextId {
+        context.locals.sort_by_key(|l| l.0);
+        context.guards.sort_unstable();
+        context.guards.dedup();
+        if let Some(&id) = self.context_ids.get(&context) {
+            return id;
+        }
+        let id = ContextId(self.contexts.len() as u32);
+        self.contexts.push(context.clone());
+        self.context_ids.insert(context, id);
+        id
+    }
+
+    pub fn at(&self, id: ContextId) -> &Context {
+        &self.contexts[id.0 as usize]
+    }
+
+    /// A copy of a context with a further condition.
+    pub fn under(&mut self, id: ContextId, guard: NodeId) -> ContextId {
+        let mut context = self.at(id).clone();
+        context.guards.push(guard);
+        self.context(context)
+    }
+
+    pub fn facts(&self) -> Facts<'_> {
+        Facts { loops: self.space.loops(), axes: self.world.extents.declared_axes(), held: &self.held }
+    }
+
+    /// Bounds the interior.
+    pub fn bound(&mut self, margin: Margin) {
+        if self.margins.contains(&margin) {
+            return;
+        }
+        let axis = &self.world.extents.axes[margin.axis.0 as usize];
+        self.held.extend(margin.sub.plus(&axis.first, -1));
+        self.held.extend(axis.last.plus(&margin.sub, -1));
+        // Where something is in range, the range is not empty.
+        self.held.extend(axis.last.plus(&axis.first, -1));
+        self.margins.push(margin);
+    }
+
+    /// Writes a term out.
+    fn run(&mut self, key: Key) -> Fallible<()> {
+        let mut stack = vec![key];
+        while let Some(&top) = stack.last() {
+            if self.is_known(&top) {
+                stack.pop();
+                continue;
+            }
+            self.count(&top)?;
+            if stack.len() as u64 > MAX_INLINED_TERMS {
+                return refuse(self.too_large(top.1));
+            }
+            let missing = match top.0 {
+                Form::Subscript => match self.subscript_step(top)? {
+                    Progress::Done(value) => {
+                        self.subscripts.insert((top.1, top.2), value);
+                        Vec::new()
+                    }
+                    Progress::Needs(keys) => keys,
+                },
+                _ => match self.node_step(top)? {
+                    Progress::Done(node) => {
+                        self.keep(top, node);
+                        Vec::new()
+                    }
+                    Progress::Needs(keys) => keys,
+                },
+            };
+            if missing.is_empty() {
+                stack.pop();
+            }
+            stack.extend(missing.into_iter().rev());
+        }
+        Ok(())
+    }
+
+    fn node_step(&mut self, key: Key) -> Outcome {
+        match key.0 {
+            Form::Value => self.value_step(key),
+            Form::Guard => self.guard_step(key),
+            Form::Slope => {
+                let node = ready!(self.same((Form::Value, key.1, key.2)));
+                self.slope(node, self.world.model.term(key.1).span)
+            }
+            Form::Subscript => refuse(self.impossible("a subscript as a node", key.1)),
+        }
+    }
+
+    /// Counts the steps on the way to a term, but for those in the plain context: their number is that of the terms.
+    fn count(&mut self, key: &Key) -> Fallible<()> {
+        if key.2 != PLAIN {
+            self.steps += 1;
+            self.inlined += u64::from(!self.at(key.2).arguments.is_empty());
+            if self.steps > 4 * MAX_INLINED_TERMS || self.inlined > MAX_INLINED_TERMS {
+                return refuse(self.too_large(key.1));
+            }
+        }
+        Ok(())
+    }
+
+    fn too_large(&self, term: TermId) -> Diagnostic {
+        let model = self.world.model;
+        match model.functions.iter().find(|f| f.value.range().contains(&term.index())) {
+            Some(f) => {
+                let headline = format!("the functions expand to more than {MAX_INLINED_TERMS} operations");
+                error("E0509", headline, f.span, format!("while `{}` was inlined", f.name)).help(
+                    "a function is inlined at every call: let functions that call functions take their common part as an \
+                     argument, or use definitions",
+                )
+            }
+            None => {
+                let headline =
+                    format!("the definitions and functions expand to more than {MAX_INLINED_TERMS} operations");
+                error("E0509", headline, model.term(term).span, "while this was written out").help(
+                    "definitions that use definitions at several subscripts multiply: make one of them a state, or \
+                     simplify it",
+                )
+            }
+        }
+    }
+
+    /// A term where it cannot stand: a bug.
+    pub fn impossible(&self, what: &str, term: TermId) -> Diagnostic {
+        crate::report::internal(what, Some(self.world.model.term(term).span))
+    }
+
+    fn is_known(&self, key: &Key) -> bool {
+        match key.0 {
+            Form::Subscript => self.subscripts.contains_key(&(key.1, key.2)),
+            _ => self.node(key).is_some(),
+        }
+    }
+
+    /// The node of a key, if it was written out.
+    fn node(&self, key: &Key) -> Option<NodeId> {
+        match *key {
+            (Form::Value, term, PLAIN) => self.plain.get(term.index()).copied().flatten(),
+            _ => self.nodes.get(key).copied(),
+        }
+    }
+
+    fn keep(&mut self, key: Key, node: NodeId) {
+        match key {
+            (Form::Value, term, PLAIN) => {
+                if self.plain.is_empty() {
+                    self.plain.resize(self.world.model.terms.len(), None);
+                }
+                self.plain[term.index()] = Some(node);
+            }
+            _ => {
+                self.nodes.insert(key, node);
+            }
+        }
+    }
+
+    /// The nodes of these keys, or what is needed for them.
+    pub fn nodes(&self, keys: &[Key]) -> Progress<Vec<NodeId>> {
+        let known: Option<Vec<NodeId>> = keys.iter().map(|key| self.node(key)).collect();
+        known.map_or_else(|| Progress::Needs(self.unknown(keys)), Progress::Done)
+    }
+
+    fn unknown(&self, keys: &[Key]) -> Vec<Key> {
+        keys.iter().copied().filter(|key| !self.is_known(key)).collect()
+    }
+
+    /// The node of another key.
+    pub fn same(&self, key: Key) -> Progress<NodeId> {
+        self.node(&key).map_or_else(|| Progress::Needs(vec![key]), Progress::Done)
+    }
+
+    /// These terms as subscripts, or what is needed for them.
+    pub fn subscripts(&self, terms: &[TermId], context: ContextId) -> Progress<Vec<IndexValue>> {
+        let known: Option<Vec<IndexValue>> =
+            terms.iter().map(|&term| self.subscripts.get(&(term, context)).cloned()).collect();
+        let keys = || terms.iter().map(|&term| (Form::Subscript, term, context)).collect::<Vec<_>>();
+        known.map_or_else(|| Progress::Needs(self.unknown(&keys())), Progress::Done)
+    }
+
+    /// Runs a step until it has what it needs.
+    pub fn settle<T>(&mut self, mut step: impl FnMut(&mut Self) -> Outcome<T>) -> Fallible<T> {
+        loop {
+            match step(self)? {
+                Progress::Done(value) => return Ok(value),
+                Progress::Needs(keys) => {
+                    for key in keys {
+                        self.run(key)?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The value of a term.
+    pub fn value(&mut self, term: TermId, context: ContextId) -> Fallible<NodeId> {
+        self.settle(|s| Ok(s.same((Form::Value, term, context))))
+    }
+
+    /// A term as a guard.
+    pub fn guard(&mut self, term: TermId, context: ContextId) -> Fallible<NodeId> {
+        self.settle(|s| Ok(s.same((Form::Guard, term, context))))
+    }
+
+    /// A term as a subscript.
+    pub fn subscript(&mut self, term: TermId, context: ContextId) -> Fallible<IndexValue> {
+        let mut values = self.settle(|s| Ok(s.subscripts(&[term], context)))?;
+        values.pop().map_or_else(|| refuse(self.impossible("a subscript without a value", term)), Ok)
+    }
+
+    /// The value of an expression. Without index sets its terms are written in their order, each once.
+    pub fn body(&mut self, body: Body, context: ContextId) -> Fallible<NodeId> {
+        if self.world.straight {
+            for i in body.start..body.end {
+                let key = (Form::Value, TermId(i), context);
+                if self.node(&key).is_none() {
+                    let node = self.settle(|s| s.value_step(key))?;
+                    self.keep(key, node);
+                }
+            }
+        }
+        self.value(body.root, context)
+    }
+
+    /// A scalar, or an element: without index sets the scalar itself, at a position that code knows.
+    pub fn element(&mut self, array: ArrayId, subs: Vec<Subscript>, guard: Option<NodeId>) -> Element {
+        if self.world.straight {
+            return Element::Scalar(array);
+        }
+        Element::At(self.space.intern(Access { array, subs, guard }))
+    }
+
+    /// The element at these subscripts, which are in range.
+    pub fn at_place(&mut self, array: ArrayId, subs: &[IndexValue], guard: Option<NodeId>) -> Element {
+        let subs = subs.iter().map(|v| Subscript { sub: v.sub.clone(), edge: Edge::Inside }).collect();
+        self.element(array, subs, guard)
+    }
+
+    /// A scalar of the program.
+    pub fn scalar(&mut self, array: ArrayId) -> Element {
+        self.element(array, Vec::new(), None)
+    }
+
+    /// Adds an iteration loop.
+    pub fn iterate(&mut self, name: &str, first: Affine, last: Affine, span: Span) -> LoopId {
+        let l = self.space.push_loop(Loop { name: name.to_owned(), first, last, span });
+        self.iterates.push(l);
+        l
+    }
+}

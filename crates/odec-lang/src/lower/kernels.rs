@@ -1,0 +1,366 @@
+//! The kernels that are not derivatives of others: every statement over the same index sets shares one, and what reads past
+//! an edge has an interior and a boundary region. The statements of a model without index sets share one for each role.
+
+use odec_ir::nest::{Kernel, LoopId, Part, Store, Target};
+use odec_ir::{ArrayId, Graph, KernelRole, Node, NodeId, Role};
+
+use super::builder::{Context, ContextId, KernelBuilder, PLAIN, Phase, Unknown};
+use super::index::IndexValue;
+use super::scatter;
+use super::solve::{self, Setting, Solved};
+use super::world::{Ends, PlaceAt, World};
+use super::{Fallible, algebraic, refuse};
+use crate::model::{Body, Level, Place, Symbol};
+use crate::report::internal;
+
+/// One value for each point of some loops.
+struct Row {
+    /// Where it is stored.
+    array: ArrayId,
+    /// Which elements.
+    place: Vec<PlaceAt>,
+    /// What.
+    value: RowValue,
+}
+
+enum RowValue {
+    /// An expression in the indices of the places.
+    Expression(Body),
+    /// The derivative of this order of a state, at the place itself.
+    State(usize, u8),
+    /// The derivative that an equation over indices gives; of a coupled one, what is left without derivatives.
+    Equation(usize),
+    /// The derivatives that a coupled equation holds.
+    Product(usize),
+    /// The derivative of this array itself, at the place.
+    Direction(ArrayId),
+    /// f of the row of a state without indices, and its row of the mass matrix times the derivatives.
+    Solved(usize),
+    MassRow(usize),
+}
+
+/// Of an equation whose derivatives are solved for together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// What holds derivatives.
+    Left,
+    /// What does not.
+    Right,
+}
+
+/// All kernels of a program that are not derivatives.
+pub(super) fn kernels(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
+    let mut kernels = initial(world)?;
+    if world.one_system {
+        kernels.extend(system(world)?);
+    } else {
+        kernels.extend(equations(world)?);
+    }
+    kernels.extend(outputs(world)?);
+    Ok(kernels)
+}
+
+/// Rows over the same ranges share a kernel, in the order in which the ranges appear first.
+fn grouped(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: Vec<Row>) -> Fallible<Vec<Kernel>> {
+    let mut groups: Vec<(Vec<Ends>, Vec<Row>)> = Vec::new();
+    for row in rows {
+        let each = row.place.iter().filter_map(|p| match p {
+            PlaceAt::Each { first, last, .. } => Some((first.clone(), last.clone())),
+            PlaceAt::At(_) => None,
+        });
+        let ranges: Vec<Ends> = each.collect();
+        match groups.iter_mut().find(|g| g.0 == ranges) {
+            Some(group) => group.1.push(row),
+            None => groups.push((ranges, vec![row])),
+        }
+    }
+    let mut kernels = Vec::new();
+    for (_, rows) in groups {
+        let interior = kernel(world, role, phase, &rows, Part::Interior)?;
+        if interior.margins.is_empty() {
+            kernels.push(Kernel { part: Part::Whole, ..interior });
+            continue;
+        }
+        let shell = kernel(world, role, phase, &rows, Part::Shell)?;
+        let margins = interior.margins.clone();
+        kernels.extend([interior, Kernel { margins, ..shell }]);
+    }
+    Ok(kernels)
+}
+
+/// The subscripts of a row: each of its indices runs over the next loop.
+pub(super) fn row_subs(place: &[PlaceAt], loops: &[LoopId]) -> Fallible<Vec<IndexValue>> {
+    let mut loops = loops.iter();
+    let mut subs = Vec::with_capacity(place.len());
+    for p in place {
+        subs.push(match p {
+            PlaceAt::At(at) => IndexValue::affine(at.clone()),
+            PlaceAt::Each { .. } => match loops.next() {
+                Some(&l) => IndexValue::index(l),
+                None => return refuse(internal("a row with more indices than loops", None)),
+            },
+        });
+    }
+    Ok(subs)
+}
+
+pub(super) fn row_context(
+    builder: &mut KernelBuilder<'_, '_>,
+    place: &[PlaceAt],
+    subs: &[IndexValue],
+    unknown: Unknown,
+) -> ContextId {
+    let locals = place.iter().zip(subs).filter_map(|(p, value)| match p {
+        PlaceAt::Each { local, .. } => Some((*local, value.clone())),
+        PlaceAt::At(_) => None,
+    });
+    let locals = locals.collect();
+    builder.context(Context { locals, unknown, ..Context::default() })
+}
+
+/// Adds the loops of a group, named after the indices of its first row.
+pub(super) fn add_loops(builder: &mut KernelBuilder<'_, '_>, place: &[PlaceAt]) -> Vec<LoopId> {
+    let mut loops = Vec::new();
+    for p in place {
+        if let PlaceAt::Each { local, first, last } = p {
+            let local = &builder.world.model.locals[*local];
+            loops.push(builder.iterate(&local.name, first.clone(), last.clone(), local.span));
+        }
+    }
+    loops
+}
+
+/// One kernel.
+fn kernel(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: &[Row], part: Part) -> Fallible<Kernel> {
+    let mut builder = KernelBuilder::new(world, phase, part);
+    let loops = rows.first().map(|row| add_loops(&mut builder, &row.place)).unwrap_or_default();
+    if matches!(role, KernelRole::Rhs | KernelRole::Mass) && builder.world.straight {
+        builder.number_nodes()?;
+    }
+    let mut stores = Vec::with_capacity(rows.len());
+    for row in rows {
+        let subs = row_subs(&row.place, &loops)?;
+        let unknown = match row.value {
+            RowValue::Equation(e) | RowValue::Product(e) => Unknown::Own(e),
+            _ => Unknown::Nothing,
+        };
+        let context = row_context(&mut builder, &row.place, &subs, unknown);
+        let node = match row.value {
+            RowValue::Expression(body) => builder.body(body, context)?,
+            RowValue::State(state, order) => builder.state_element(state, order, &subs)?,
+            RowValue::Equation(e) => scatter::rest(&mut builder, e, context, Side::Right)?,
+            RowValue::Product(e) => scatter::rest(&mut builder, e, context, Side::Left)?,
+            RowValue::Direction(array) => {
+                let element = builder.at_place(array, &subs, None);
+                builder.graph.direction(element)
+            }
+            RowValue::Solved(state) => match builder.system()?.rows[state] {
+                Some(node) => node,
+                None => return refuse(internal("a state that no equation was solved for", None)),
+            },
+            RowValue::MassRow(state) => builder.mass_row(state)?,
+        };
+        let element = builder.at_place(row.array, &subs, None);
+        stores.push(Store { target: Target::Set(element), node });
+    }
+    Ok(finish(builder, role, stores))
+}
+
+/// The kernel of what was written. Without index sets nodes that no store needs are left out.
+pub(super) fn finish(builder: KernelBuilder<'_, '_>, role: KernelRole, stores: Vec<Store>) -> Kernel {
+    let straight = builder.world.straight;
+    let KernelBuilder { space, graph, margins, iterates, part, .. } = builder;
+    if straight {
+        let (graph, stores) = extracted(&graph, &stores);
+        return Kernel::straight(role, graph, stores);
+    }
+    Kernel { role, space, iterates, part, margins, graph, stores }
+}
+
+/// A graph of its own for what is stored, in the same order.
+fn extracted(graph: &Graph, stores: &[Store]) -> (Graph, Vec<Store>) {
+    let mut out = Graph::new();
+    let mut copies: Vec<NodeId> = (0..graph.len()).map(|i| NodeId(i as u32)).collect();
+    for (id, mut node) in graph.live(stores.iter().map(|s| s.node)) {
+        if let Node::Call(_, operands) = &mut node {
+            for operand in operands {
+                *operand = copies[operand.index()];
+            }
+        }
+        let new = out.insert(node);
+        for &span in graph.spans(id) {
+            out.add_span(new, span);
+        }
+        copies[id.index()] = new;
+    }
+    let stores = stores.iter().map(|s| Store { node: copies[s.node.index()], ..*s }).collect();
+    (out, stores)
+}
+
+fn initial(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
+    let mut rows = Vec::new();
+    for i in 0..world.model.states.len() {
+        for k in 0..world.model.states[i].order {
+            let place = world.whole_place(i)?;
+            rows.push(Row { array: world.arrays.state(i, k), place, value: RowValue::State(i, k) });
+        }
+    }
+    grouped(world, KernelRole::Initial, Phase::Start, rows)
+}
+
+/// States without indices: their equations as one system, and M y' by rows if it has a mass matrix.
+fn system(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
+    let model = world.model;
+    let (mut right, mut left) = (Vec::new(), Vec::new());
+    for (i, state) in model.states.iter().enumerate() {
+        for k in 1..state.order {
+            let array = world.arrays.state(i, k - 1);
+            right.push(Row { array, place: Vec::new(), value: RowValue::State(i, k) });
+            left.push(Row { array, place: Vec::new(), value: RowValue::Direction(array) });
+        }
+        let array = world.top(i);
+        right.push(Row { array, place: Vec::new(), value: RowValue::Solved(i) });
+        left.push(Row { array, place: Vec::new(), value: RowValue::MassRow(i) });
+    }
+    let mut kernels = grouped(world, KernelRole::Rhs, Phase::Run, right)?;
+    if world.has_mass {
+        kernels.extend(grouped(world, KernelRole::Mass, Phase::Run, left)?);
+    }
+    Ok(kernels)
+}
+
+/// Equations over indices, each solved for its own derivative; those that cannot be have products with a mass matrix.
+fn equations(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
+    let model = world.model;
+    let mut rows = Vec::new();
+    for i in 0..model.states.len() {
+        for k in 1..model.states[i].order {
+            let place = world.whole_place(i)?;
+            rows.push(Row { array: world.arrays.state(i, k - 1), place, value: RowValue::State(i, k) });
+        }
+    }
+    for (e, equation) in model.equations.iter().enumerate() {
+        let Some(state) = world.owner(e) else { return refuse(algebraic(equation.span, "u[i]' = ...")) };
+        rows.push(Row { array: world.top(state), place: world.places[e].clone(), value: RowValue::Equation(e) });
+    }
+    let mut kernels = grouped(world, KernelRole::Rhs, Phase::Run, rows)?;
+    kernels.extend(scatter::kernels(world, Side::Right)?);
+    if world.coupled.is_empty() {
+        return Ok(kernels);
+    }
+    // The product of the mass matrix with all derivatives.
+    let mut rows = Vec::new();
+    for i in 0..model.states.len() {
+        let most = model.states[i].order - u8::from(world.coupled.contains(&i));
+        for k in 0..most {
+            let place = world.whole_place(i)?;
+            let array = world.arrays.state(i, k);
+            rows.push(Row { array, place, value: RowValue::Direction(array) });
+        }
+    }
+    for e in 0..model.equations.len() {
+        if let Some(state) = world.owner(e).filter(|s| world.coupled.contains(s)) {
+            rows.push(Row { array: world.top(state), place: world.places[e].clone(), value: RowValue::Product(e) });
+        }
+    }
+    kernels.extend(grouped(world, KernelRole::Mass, Phase::Run, rows)?);
+    kernels.extend(scatter::kernels(world, Side::Left)?);
+    Ok(kernels)
+}
+
+fn outputs(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
+    let model = world.model;
+    let mut rows = Vec::new();
+    for o in &model.outputs {
+        let axes = world.axes_of(&o.indexed.axes)?;
+        let array = world.arrays.next();
+        let pushed = world.arrays.push(o.name.clone(), Role::Output, o.span);
+        pushed.axes = axes.iter().map(|a| a.0).collect();
+        pushed.unit.clone_from(&o.unit);
+        pushed.doc.clone_from(&o.doc);
+        let place = o.indexed.locals.iter().map(|&local| world.place(&Place::Each(local))).collect::<Fallible<_>>()?;
+        rows.push(Row { array, place, value: RowValue::Expression(o.value) });
+    }
+    let conserved = model.conserved.iter().map(|c| (&c.name, Role::Conserved, c.value, c.span));
+    let expected = model.expects.iter().map(|e| (&e.name, Role::Expected, e.quantity, e.span));
+    for (name, role, body, span) in conserved.chain(expected) {
+        let array = world.arrays.next();
+        world.arrays.push(name.clone(), role, span);
+        rows.push(Row { array, place: Vec::new(), value: RowValue::Expression(body) });
+    }
+    grouped(world, KernelRole::Outputs, Phase::Run, rows)
+}
+
+impl KernelBuilder<'_, '_> {
+    /// Without index sets nodes are numbered by the text: states, then definitions, each after those it uses. Sums of
+    /// derivatives are formed in the order of the numbers.
+    fn number_nodes(&mut self) -> Fallible<()> {
+        let model = self.world.model;
+        for (i, state) in model.states.iter().enumerate() {
+            for k in 0..state.order {
+                let element = self.scalar(self.world.arrays.state(i, k));
+                self.graph.read(element);
+            }
+            let top = self.scalar(self.world.top(i));
+            self.graph.direction(top);
+        }
+        for &i in &model.definition_order {
+            self.side(model.definitions[i].value)?;
+        }
+        Ok(())
+    }
+
+    /// An expression of the equations without indices, where all highest derivatives are solved for.
+    fn side(&mut self, body: Body) -> Fallible<NodeId> {
+        let rate = self.world.model.level(body) == Level::Rate;
+        let context = if rate { self.solving() } else { PLAIN };
+        self.body(body, context)
+    }
+
+    /// The equations without indices, solved.
+    pub(super) fn system(&mut self) -> Fallible<&Solved> {
+        if self.system.is_none() {
+            let model = self.world.model;
+            let mut sides = Vec::with_capacity(model.equations.len());
+            for equation in &model.equations {
+                sides.push((self.side(equation.lhs)?, self.side(equation.rhs)?));
+            }
+            let rates = (0..model.states.len()).map(|i| self.scalar(self.world.top(i))).collect();
+            let World { values, arrays, .. } = &*self.world;
+            let setting = Setting { model, values, arrays, rates, space: &self.space };
+            let solved = solve::solve(&setting, &mut self.graph, &sides)?;
+            self.world.has_mass = !solved.mass.is_empty();
+            self.system = Some(solved);
+        }
+        self.system.as_ref().map_or_else(|| refuse(internal("equations that were not solved", None)), Ok)
+    }
+
+    /// The derivative of a state at an element that exists.
+    fn state_element(&mut self, state: usize, order: u8, subs: &[IndexValue]) -> Fallible<NodeId> {
+        let span = self.world.model.states[state].span;
+        self.settle(|s| s.read(Symbol::State(state), order, subs, PLAIN, span))
+    }
+
+    /// A row of M y': that of a coupled equation as it is solved for, and the derivative itself everywhere else. The terms
+    /// stand in the order of the states in y.
+    fn mass_row(&mut self, state: usize) -> Fallible<NodeId> {
+        let row = self.system()?.mass.get(&state).cloned();
+        let Some(row) = row else {
+            let element = self.scalar(self.world.top(state));
+            return Ok(self.graph.direction(element));
+        };
+        let mut terms: Vec<(ArrayId, NodeId)> = row.into_iter().map(|(j, node)| (self.world.top(j), node)).collect();
+        terms.sort_by_key(|&(column, _)| (self.world.arrays.list[column.0 as usize].role, column));
+        let mut sum = None;
+        for (column, entry) in terms {
+            let element = self.scalar(column);
+            let rate = self.graph.direction(element);
+            let term = self.graph.mul(entry, rate);
+            sum = Some(match sum {
+                None => term,
+                Some(sum) => self.graph.add(sum, term),
+            });
+        }
+        Ok(sum.unwrap_or_else(|| self.graph.constant(0.0)))
+    }
+}

@@ -1,0 +1,281 @@
+//! Reads: elements of arrays, and definitions with their subscripts put in.
+
+use odec_ir::nest::{Affine, Edge, Margin, Part, Sub, Subscript};
+use odec_ir::{ArrayId, NodeId, Span};
+
+use super::builder::{Context, ContextId, Form, KernelBuilder, Outcome, Phase, Progress, Unknown};
+use super::index::{Equal, IndexValue};
+use super::refuse;
+use super::world::{Axes, PlaceAt};
+use crate::model::{Place, Symbol, TermId};
+
+/// Something that is read.
+pub(super) enum Quantity {
+    /// An array of the program.
+    Array(ArrayId),
+    /// An expression with indices.
+    Body(TermId, Vec<usize>),
+    /// The highest derivative of a state, which is one of those that are solved for together.
+    Rate(ArrayId),
+}
+
+/// An element that is read, and where.
+pub(super) struct Reading<'a> {
+    pub quantity: Quantity,
+    pub symbol: Symbol,
+    pub order: u8,
+    pub subs: &'a [IndexValue],
+    pub axes: Axes,
+    /// The axes that these subscripts may leave.
+    pub outside: Vec<usize>,
+    pub context: ContextId,
+}
+
+impl KernelBuilder<'_, '_> {
+    /// An element of a symbol where it is used.
+    pub fn read(&mut self, symbol: Symbol, order: u8, subs: &[IndexValue], context: ContextId, span: Span) -> Outcome {
+        let model = self.world.model;
+        let outside = self.leaves(symbol, subs);
+        let quantity = match symbol {
+            Symbol::State(i) if order >= model.states[i].order => {
+                if self.world.one_system {
+                    return self.solved_rate(i, context, span);
+                }
+                if !self.world.coupled.contains(&i) {
+                    // What a table names was checked when it was loaded.
+                    let leaves = outside.iter().any(|&k| subs[k].as_affine().is_some());
+                    if !leaves || self.phase == Phase::Start || self.is_own(i, subs, context) {
+                        return self.rate(i, subs, context, span);
+                    }
+                    self.world.wanted.insert(i);
+                }
+                Quantity::Rate(self.world.top(i))
+            }
+            Symbol::State(i) if self.phase == Phase::Start => {
+                let state = &model.states[i];
+                Quantity::Body(state.initial[usize::from(order)].root, state.indexed.locals.clone())
+            }
+            Symbol::State(i) => Quantity::Array(self.world.arrays.state(i, order)),
+            Symbol::Definition(d) => {
+                let definition = &model.definitions[d];
+                Quantity::Body(definition.value.root, definition.indexed.locals.clone())
+            }
+            Symbol::Parameter(i) => Quantity::Array(self.world.arrays.parameters[i]),
+            Symbol::Constant(i) => Quantity::Array(self.world.tables[i]),
+            Symbol::Time | Symbol::Index(_) => {
+                return refuse(crate::report::internal("an element of what is no array", Some(span)));
+            }
+        };
+        if let Some(node) = self.replaced_whole(symbol, order, subs) {
+            return Ok(Progress::Done(node));
+        }
+        let axes = self.world.axes(symbol);
+        let reading = Reading { quantity, symbol, order, subs, axes, outside, context };
+        let bounded = self.at(context).bounded.contains(&(symbol, order));
+        let boundaries =
+            if reading.outside.is_empty() || bounded { Vec::new() } else { self.boundaries(symbol, order, subs) };
+        if self.part == Part::Interior
+            && let Some(ruled) = self.margins_of(&reading, &boundaries)
+        {
+            let unsafe_axes = reading.outside.len() > ruled.len();
+            for margin in ruled {
+                self.bound(margin);
+            }
+            return self.plain_element(&reading, subs, &[], unsafe_axes, context);
+        }
+        self.cases(&reading, &boundaries)
+    }
+
+    /// The axes of a symbol that these subscripts may leave.
+    fn leaves(&self, symbol: Symbol, subs: &[IndexValue]) -> Vec<usize> {
+        if subs.is_empty() {
+            return Vec::new();
+        }
+        let facts = self.facts();
+        let axes = self.world.axes(symbol);
+        let leaves = |k: usize| {
+            let axis = &self.world.extents.axes[axes[k].0.0 as usize];
+            let fits = |a: &Affine| facts.inside(a, &axis.first, &axis.last);
+            // A subscript that wraps at this very axis is inside of it by its edge.
+            !subs[k].as_affine().is_some_and(fits)
+        };
+        (0..axes.len()).filter(|&k| leaves(k)).collect()
+    }
+
+    /// The margins of an interior in which a reading needs no rule of an edge; `None` where there is no such interior.
+    fn margins_of(&self, reading: &Reading<'_>, boundaries: &[usize]) -> Option<Vec<Margin>> {
+        let places = |k: usize| boundaries.iter().map(move |&b| &self.world.model.boundaries[b].place[k]);
+        let ruled = |k: usize| reading.axes[k].1.is_some() || places(k).any(|place| matches!(place, Place::At(_)));
+        let margin = |k: usize| {
+            let value = &reading.subs[k];
+            let affine = value.as_affine().filter(|_| value.wrap.is_none())?;
+            // It bounds an interior if it follows an iteration loop.
+            let follows = affine.loops.iter().any(|(l, _)| self.iterates.contains(l));
+            follows.then(|| Margin { sub: affine.clone(), axis: reading.axes[k].0 })
+        };
+        reading.outside.iter().filter(|&&k| ruled(k)).map(|&k| margin(k)).collect()
+    }
+
+    /// Boundaries of an array that may concern these subscripts.
+    fn boundaries(&self, symbol: Symbol, order: u8, subs: &[IndexValue]) -> Vec<usize> {
+        let facts = self.facts();
+        let model = self.world.model;
+        let concerns = |b: &usize| {
+            let boundary = &model.boundaries[*b];
+            let concerned =
+                (boundary.array, boundary.order) == (symbol, order) || model.follows(boundary, symbol, order);
+            concerned
+                && self.world.boundaries[*b].iter().zip(subs).all(|(place, value)| match (place, value.as_affine()) {
+                    (PlaceAt::At(at), Some(sub)) => facts.compare(sub, at) != Equal::Never,
+                    _ => true,
+                })
+        };
+        let mut found: Vec<usize> = (0..model.boundaries.len()).filter(concerns).collect();
+        // What is said of the derivative itself comes first.
+        found.sort_by_key(|&b| model.boundaries[b].order != order);
+        found
+    }
+
+    /// The context of a definition at these subscripts.
+    pub(super) fn inlined(
+        &mut self,
+        locals: &[usize],
+        subs: &[IndexValue],
+        reading: &Reading<'_>,
+        context: ContextId,
+    ) -> ContextId {
+        let mut inner =
+            Context { locals: locals.iter().copied().zip(subs.iter().cloned()).collect(), ..Context::default() };
+        inner.guards.clone_from(&self.at(context).guards);
+        if self.world.is_closed(reading.symbol) {
+            // What it reads exists wherever it does itself, however it is come by.
+            inner.guards = self.existence(subs, &reading.axes, &[]);
+        } else if reading.axes.is_empty() {
+            // The value is the same everywhere: only what holds everywhere counts.
+            let fixed = |g: &NodeId| {
+                let mut loops = Vec::new();
+                self.loops_of_guard(*g, &mut loops);
+                loops.is_empty()
+            };
+            inner.guards.retain(fixed);
+        }
+        inner.bounded.clone_from(&self.at(context).bounded);
+        if self.at(context).unknown == Unknown::All {
+            inner.unknown = Unknown::All;
+        }
+        self.context(inner)
+    }
+
+    /// Conditions under which an element exists, as far as it may not; not along `edges`, whose rule brings it in again.
+    fn existence(&mut self, subs: &[IndexValue], axes: &Axes, edges: &[usize]) -> Vec<NodeId> {
+        let mut conditions = Vec::new();
+        for (k, (value, &(axis, _))) in subs.iter().zip(axes.iter()).enumerate() {
+            if !edges.contains(&k) && value.wrap.is_none_or(|(other, _)| other != axis) {
+                let axis = &self.world.extents.axes[axis.0 as usize];
+                let (first, last) = (axis.first.clone(), axis.last.clone());
+                conditions.extend(self.within(value, &first, &last));
+            }
+        }
+        self.edge_guards.extend(conditions.iter().copied());
+        conditions
+    }
+
+    /// The element itself. `edges` are the axes whose rule it follows; along the others it is in range, but with
+    /// `unsafe_axes` only where a condition says so.
+    pub(super) fn plain_element(
+        &mut self,
+        reading: &Reading<'_>,
+        subs: &[IndexValue],
+        edges: &[usize],
+        unsafe_axes: bool,
+        context: ContextId,
+    ) -> Outcome {
+        let array = match &reading.quantity {
+            Quantity::Body(root, locals) => {
+                let inner = self.inlined(locals, subs, reading, context);
+                let key = (Form::Value, *root, inner);
+                return match reading.symbol {
+                    Symbol::State(i) if self.phase == Phase::Start => self.initial_element(i, reading.order, subs, key),
+                    _ => Ok(self.same(key)),
+                };
+            }
+            Quantity::Array(array) | Quantity::Rate(array) => *array,
+        };
+        let mut subscripts = Vec::with_capacity(subs.len());
+        for (k, value) in subs.iter().enumerate() {
+            let edge = match (edges.contains(&k), value.wrap) {
+                (true, _) => reading.axes[k].1.unwrap_or(Edge::Inside),
+                (false, Some((axis, edge))) if axis == reading.axes[k].0 => edge,
+                _ => Edge::Inside,
+            };
+            subscripts.push(Subscript { sub: value.sub.clone(), edge });
+        }
+        let guard = match self.exists(reading, subs, edges, unsafe_axes, context) {
+            Some(conditions) => self.all(&conditions),
+            None => self.guard_of(&subscripts, unsafe_axes, context),
+        };
+        let element = self.element(array, subscripts, guard);
+        Ok(Progress::Done(match reading.quantity {
+            Quantity::Rate(_) => self.graph.direction(element),
+            _ => self.graph.read(element),
+        }))
+    }
+
+    /// The conditions under which an element exists, where nothing but edges decides whether it is read: one guard for it,
+    /// whichever way led here. The sizes were checked for that, unless two subscripts go with one index.
+    fn exists(
+        &mut self,
+        reading: &Reading<'_>,
+        subs: &[IndexValue],
+        edges: &[usize],
+        unsafe_axes: bool,
+        context: ContextId,
+    ) -> Option<Vec<NodeId>> {
+        let mut loops = Vec::new();
+        for value in subs {
+            value.as_affine()?;
+            value.loops(&mut loops);
+        }
+        let of_edges = self.at(context).guards.iter().all(|g| self.edge_guards.contains(g));
+        let several = (1..loops.len()).any(|k| loops[..k].contains(&loops[k]));
+        if !unsafe_axes || !of_edges || several {
+            return None;
+        }
+        Some(self.existence(subs, &reading.axes, edges))
+    }
+
+    /// The condition under which an element is read, if it may not exist elsewhere.
+    fn guard_of(&mut self, subs: &[Subscript], unsafe_axes: bool, context: ContextId) -> Option<NodeId> {
+        if subs.is_empty() {
+            return None;
+        }
+        let guards = self.at(context).guards.clone();
+        let mut loops = Vec::new();
+        for s in subs {
+            IndexValue { sub: s.sub.clone(), wrap: None }.loops(&mut loops);
+        }
+        if unsafe_axes && subs.iter().all(|s| matches!(s.sub, Sub::Affine(_))) {
+            return self.all(&guards);
+        }
+        // Elements of tables are checked where they are used, but for conditions on the same table or the same point.
+        let mut tables = Vec::new();
+        subs.iter().for_each(|s| tables_of(&s.sub, &mut tables));
+        if tables.is_empty() {
+            return None;
+        }
+        let concerns = |&g: &NodeId| {
+            let mut own = Vec::new();
+            self.loops_of_guard(g, &mut own);
+            own.iter().all(|l| loops.contains(l)) || self.arrays_of_guard(g).iter().any(|a| tables.contains(a))
+        };
+        let kept: Vec<NodeId> = guards.iter().copied().filter(concerns).collect();
+        self.all(&kept)
+    }
+}
+
+fn tables_of(sub: &Sub, found: &mut Vec<ArrayId>) {
+    if let Sub::Lookup { table, subs, .. } = sub {
+        found.push(*table);
+        subs.iter().for_each(|s| tables_of(&s.sub, found));
+    }
+}

@@ -1,0 +1,267 @@
+//! What all kernels of a program share: arrays, axes, extents, places of equations and boundaries.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
+
+use odec_ir::nest::{Affine, AxisId, Edge};
+use odec_ir::{ArrayId, Role};
+
+use super::Fallible;
+use super::extents::Extents;
+use super::quantities::Arrays;
+use crate::model::{Definition, Dimension, Model, Place, Symbol, TermId, TermKind, Values};
+
+/// Axes of a symbol with the rule of their edges.
+pub(super) type Axes = Rc<[(AxisId, Option<Edge>)]>;
+
+/// A range of indices.
+pub(super) type Ends = (Affine, Affine);
+
+/// A [`Place`] with its numbers.
+#[derive(Clone, Debug)]
+pub(super) enum PlaceAt {
+    Each { local: usize, first: Affine, last: Affine },
+    At(Affine),
+}
+
+/// See the head of this file.
+pub(super) struct World<'m> {
+    pub model: &'m Model,
+    pub values: &'m Values,
+    pub arrays: Arrays,
+    pub extents: Extents<'m>,
+    /// There is no index set: kernels read and store scalars, at positions that code knows.
+    pub straight: bool,
+    /// No state has an index: all equations are solved together ([`super::solve`]).
+    pub one_system: bool,
+    /// The table of each constant with axes; for others nothing that is used.
+    pub tables: Vec<ArrayId>,
+    /// Of each boundary.
+    pub boundaries: Vec<Vec<PlaceAt>>,
+    /// Of each equation.
+    pub places: Vec<Vec<PlaceAt>>,
+    axes: HashMap<Symbol, Axes>,
+    guards: HashMap<TermId, bool>,
+    /// States whose derivatives are solved for together, by a mass matrix.
+    pub coupled: BTreeSet<usize>,
+    /// Others that are found to have to be.
+    pub wanted: BTreeSet<usize>,
+    /// The system of equations without indices has rows of a mass matrix.
+    pub has_mass: bool,
+    /// Of each definition: what it reads without a condition exists at all its elements, as was checked with the sizes.
+    closed: Vec<bool>,
+}
+
+impl<'m> World<'m> {
+    pub fn new(model: &'m Model, values: &'m Values, coupled: BTreeSet<usize>) -> Fallible<World<'m>> {
+        let mut arrays = Arrays::of(model, values);
+        let extents = Extents::new(model, values, &mut arrays);
+        let mut world = World {
+            model,
+            values,
+            arrays,
+            extents,
+            straight: !model.has_arrays(),
+            one_system: model.states.iter().all(|s| s.indexed.is_scalar()),
+            tables: Vec::new(),
+            boundaries: Vec::new(),
+            places: Vec::new(),
+            axes: HashMap::new(),
+            guards: HashMap::new(),
+            coupled,
+            wanted: BTreeSet::new(),
+            has_mass: false,
+            closed: model.definitions.iter().map(|d| closed(model, d)).collect(),
+        };
+        world.declare()?;
+        for boundary in &model.boundaries {
+            let places = boundary.place.iter().map(|p| world.place(p)).collect::<Fallible<_>>()?;
+            world.boundaries.push(places);
+        }
+        for equation in &model.equations {
+            let places = equation.place.iter().map(|p| world.place(p)).collect::<Fallible<_>>()?;
+            world.places.push(places);
+        }
+        world.extents.declared = world.extents.axes.len();
+        Ok(world)
+    }
+
+    /// The axes of everything that is declared, and the data of what has axes.
+    fn declare(&mut self) -> Fallible<()> {
+        let (model, values) = (self.model, self.values);
+        for (i, given) in model.parameters.iter().enumerate() {
+            let axes = self.declare_axes(Symbol::Parameter(i), &given.indexed.axes)?;
+            let array = &mut self.arrays.list[self.arrays.parameters[i].0 as usize];
+            array.axes = axes.iter().map(|a| a.0).collect();
+            if !axes.is_empty() {
+                array.data = values.parameter_data.get(i).cloned().unwrap_or_default();
+            }
+        }
+        for (i, state) in model.states.iter().enumerate() {
+            let axes = self.declare_axes(Symbol::State(i), &state.indexed.axes)?;
+            for k in 0..state.order {
+                let array = self.arrays.state(i, k);
+                self.arrays.list[array.0 as usize].axes = axes.iter().map(|a| a.0).collect();
+            }
+        }
+        for (i, given) in model.constants.iter().enumerate() {
+            let axes = self.declare_axes(Symbol::Constant(i), &given.indexed.axes)?;
+            let id = self.arrays.next();
+            self.tables.push(id);
+            if !axes.is_empty() {
+                let array = self.arrays.push(given.name.clone(), Role::Table, given.span);
+                array.axes = axes.iter().map(|a| a.0).collect();
+                array.unit.clone_from(&given.unit);
+                array.doc.clone_from(&given.doc);
+                array.data = values.constant_data.get(i).cloned().unwrap_or_default();
+            }
+        }
+        for (i, definition) in model.definitions.iter().enumerate() {
+            self.declare_axes(Symbol::Definition(i), &definition.indexed.axes)?;
+        }
+        Ok(())
+    }
+
+    fn declare_axes(&mut self, symbol: Symbol, dimensions: &[Dimension]) -> Fallible<Axes> {
+        let axes = self.axes_of(dimensions)?;
+        if !axes.is_empty() {
+            self.axes.insert(symbol, axes.clone());
+        }
+        Ok(axes)
+    }
+
+    /// The axes of these dimensions.
+    pub fn axes_of(&mut self, dimensions: &[Dimension]) -> Fallible<Axes> {
+        let model = self.model;
+        dimensions.iter().map(|d| Ok((self.extents.axis(&mut self.arrays, d)?, model.edge_of(d)))).collect()
+    }
+
+    /// The axes of a symbol.
+    pub fn axes(&self, symbol: Symbol) -> Axes {
+        self.axes.get(&symbol).cloned().unwrap_or_default()
+    }
+
+    /// The range of an index.
+    pub fn range_of(&mut self, local: usize) -> Fallible<Ends> {
+        self.extents.range(&mut self.arrays, &self.model.locals[local].range)
+    }
+
+    pub fn place(&mut self, place: &Place) -> Fallible<PlaceAt> {
+        Ok(match *place {
+            Place::At(body) => PlaceAt::At(self.extents.affine(&mut self.arrays, body)?),
+            Place::Each(local) => {
+                let (first, last) = self.range_of(local)?;
+                PlaceAt::Each { local, first, last }
+            }
+        })
+    }
+
+    /// Every element of a state.
+    pub fn whole_place(&mut self, state: usize) -> Fallible<Vec<PlaceAt>> {
+        let model = self.model;
+        model.states[state].indexed.locals.iter().map(|&local| self.place(&Place::Each(local))).collect()
+    }
+
+    /// The array whose rows hold the equations of a state.
+    pub fn top(&self, state: usize) -> ArrayId {
+        self.arrays.top(self.model, state)
+    }
+
+    /// The state of an equation.
+    pub fn owner(&self, e: usize) -> Option<usize> {
+        let equation = &self.model.equations[e];
+        equation.target.or(equation.owner)
+    }
+
+    pub fn equations_of(&self, state: usize) -> Vec<usize> {
+        (0..self.model.equations.len()).filter(|&e| self.owner(e) == Some(state)).collect()
+    }
+
+    /// An equation whose derivatives are solved for together with others.
+    pub fn is_coupled(&self, e: usize) -> bool {
+        self.owner(e).is_some_and(|state| self.coupled.contains(&state))
+    }
+
+    /// True for a definition with axes whose reads all exist where it does.
+    pub fn is_closed(&self, symbol: Symbol) -> bool {
+        matches!(symbol, Symbol::Definition(d) if self.closed[d])
+    }
+
+    /// A condition on indices that can protect what is read under it.
+    pub fn guards(&mut self, root: TermId) -> bool {
+        if let Some(&known) = self.guards.get(&root) {
+            return known;
+        }
+        let known = self.model.index_only(root) && !self.folds(root);
+        self.guards.insert(root, known);
+        known
+    }
+
+    /// A reduction is in a term or in a definition that it uses.
+    fn folds(&self, root: TermId) -> bool {
+        let mut open = vec![root];
+        let mut seen = HashSet::new();
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            match &self.model.term(id).kind {
+                TermKind::Reduce { .. } => return true,
+                TermKind::Apply(op, operands) => open.extend(&operands[..usize::from(op.0.arity)]),
+                TermKind::Definition(i) => open.push(self.model.definitions[*i].value.root),
+                TermKind::Element(symbol, _, subscripts) => {
+                    open.extend(subscripts);
+                    if let Symbol::Definition(i) = symbol {
+                        open.push(self.model.definitions[*i].value.root);
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// A term is more than numbers and scalar constants.
+    pub fn has_index(&self, root: TermId) -> bool {
+        let mut open = vec![root];
+        while let Some(id) = open.pop() {
+            match &self.model.term(id).kind {
+                TermKind::Number(_) | TermKind::Constant(_) => {}
+                TermKind::Apply(op, operands) => open.extend(&operands[..usize::from(op.0.arity)]),
+                _ => return true,
+            }
+        }
+        false
+    }
+}
+
+/// Every subscript in a definition is linear in its indices or an element of a table, and no index is in two subscripts of one
+/// element: what is read is then known to exist, or refused, for the whole range of the definition.
+fn closed(model: &Model, definition: &Definition) -> bool {
+    fn simple(model: &Model, root: TermId, used: &mut Vec<usize>) -> bool {
+        let mut open = vec![root];
+        while let Some(id) = open.pop() {
+            match &model.term(id).kind {
+                TermKind::Number(_) | TermKind::Constant(_) => {}
+                TermKind::Index(local) => used.push(*local),
+                TermKind::Apply(op, operands) => open.extend(&operands[..usize::from(op.0.arity)]),
+                TermKind::Element(Symbol::Constant(_), _, subscripts) => open.extend(subscripts),
+                _ => return false,
+            }
+        }
+        true
+    }
+    !definition.indexed.is_scalar()
+        && model.terms[definition.value.range()].iter().all(|term| match &term.kind {
+            TermKind::Element(_, _, subscripts) => {
+                let mut before: Vec<usize> = Vec::new();
+                subscripts.iter().all(|&s| {
+                    let mut used = Vec::new();
+                    let known = simple(model, s, &mut used) && !used.iter().any(|l| before.contains(l));
+                    before.extend(used);
+                    known
+                })
+            }
+            _ => true,
+        })
+}

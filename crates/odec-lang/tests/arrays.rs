@@ -3,7 +3,8 @@
 
 use crate::common::written_out::{compare, program, sizes};
 use odec_ir::KernelRole;
-use odec_lang::Overrides;
+use odec_lang::source::Source;
+use odec_lang::{Overrides, check, lower};
 
 const SIZES: [usize; 4] = [1, 2, 3, 5];
 
@@ -350,4 +351,38 @@ fn what_is_never_taken_is_never_refused() {
         let text = format!("{head}v[i]' = (if i > 3 then v[4] else 0) - v[i]");
         compare(&text, &written(n, &|_| "0".to_owned()), &sizes(n));
     }
+}
+
+/// `check` says in the words of a run what a condition lets through: at i = 1 there is no fourth element of three.
+#[test]
+fn what_a_condition_lets_through_is_refused_by_check_and_run_alike() {
+    let text = |n: usize, right: &str| format!("const N = {n}\nindex i = 1..N\nstate v[i] = i\nv[i]' = {right} - v[i]\n");
+    for right in ["(if i != 3 then v[4] else 0)", "sum(l in 3..3 where l != i: v[l+1])"] {
+        let checked = check(&Source::new("test.ode", text(3, right)));
+        assert!(checked.model.is_none(), "{right}");
+        let found = checked.diagnostics.iter().find(|d| d.is_error()).expect("an error");
+        let headline = found.headline.as_str();
+        assert_eq!((found.code.code, headline), ("E0520", "`v[N+1]` is read, and nothing says what it is"), "{right}");
+        // With four elements it is right, and another size is judged by the same words.
+        let model = check(&Source::new("test.ode", text(4, right))).model.expect("it is right");
+        let refused = lower(&model, &sizes(3)).err().expect("an error");
+        assert_eq!((refused[0].code.code, refused[0].headline.as_str()), ("E0520", headline));
+        assert!(lower(&model, &sizes(5)).is_ok());
+    }
+    // A definition is judged where it is used: d[2] would read u[0], and nothing reads d[2].
+    let partly = "const N = 4\nindex i = 1..N\nstate u[i] = 1\nd[i] = if i > 1 then u[i-2] else 0\n\
+                  u[i in 1..2]' = 0\nu[i in 3..N]' = d[i]\n";
+    assert!(check(&Source::new("test.ode", partly)).model.is_some());
+}
+
+/// States without indices are one system, also beside index sets: the derivative of each is solved for.
+#[test]
+fn derivatives_of_scalars_are_solved_for_beside_index_sets() {
+    let equations = "2*x' + y' = 1 - x\nx' - p*y' = t\noutput rate = x' + y'\n";
+    let plain = format!("param p = 2\nk = 3\nstate x = 1, y = 2\n{}", equations.replace("1 - x", "k - x"));
+    let indexed = format!(
+        "index i = 1..2\nconst w[i] = i\nparam p = 2\nstate x = 1, y = 2\n{}",
+        equations.replace("1 - x", "sum(i: w[i]) - x")
+    );
+    compare(&indexed, &plain, &Overrides::default());
 }

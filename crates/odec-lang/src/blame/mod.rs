@@ -92,7 +92,8 @@ pub struct Blame {
     pub through: Vec<(String, Span)>,
 }
 
-/// The innermost term of `what` that is not finite at a point; `None` if every term is, or if the search takes too long.
+/// The innermost term of `what` that is not finite at a point; `None` if every term is, or if the search takes too
+/// long.
 pub fn blame(model: &Model, source: &Source, what: What, point: Point<'_>) -> Option<Blame> {
     search::search(model, source, what, point)
 }

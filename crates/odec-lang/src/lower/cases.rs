@@ -100,8 +100,8 @@ impl KernelBuilder<'_, '_> {
         (condition, (form, boundary.value.root, inner))
     }
 
-    /// A definition beyond the end of an axis with a rule: joined ends are a subscript that comes in again, and at a clamped
-    /// subscript it is the one at the end of the axis.
+    /// A definition beyond the end of an axis with a rule: joined ends are a subscript that comes in again, and at a
+    /// clamped subscript it is the one at the end of the axis.
     fn edge_cases(
         &mut self,
         reading: &Reading<'_>,

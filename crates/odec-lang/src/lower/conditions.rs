@@ -1,5 +1,5 @@
-//! Conditions that hold everywhere but near an edge: `if i < N`, `i == 1 or j == M`. The interior ends before the edge, and
-//! there the condition is settled.
+//! Conditions that hold everywhere but near an edge: `if i < N`, `i == 1 or j == M`. The interior ends before the
+//! edge, and there the condition is settled.
 
 use odec_ir::builtin::Primitive;
 use odec_ir::nest::{Affine, Element, Margin, Part};
@@ -14,8 +14,8 @@ const MAX_EDGE: i64 = 16;
 /// Deepest condition that is looked into.
 const MAX_DEPTH: u32 = 100;
 
-/// What has to be in range so that a condition is settled (subscript, first, last), and how many points that leaves out
-/// along their loops.
+/// What has to be in range so that a condition is settled (subscript, first, last), and how many points that leaves
+/// out along their loops.
 #[derive(Default)]
 struct Bounds {
     margins: Vec<(Affine, Affine, Affine)>,

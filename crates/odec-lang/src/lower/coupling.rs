@@ -1,5 +1,5 @@
-//! Derivatives of several elements in one equation: `u[i-1]' + 4*u[i]' + u[i+1]' = ...`. They stay on the left side, as the
-//! product of a mass matrix with all derivatives; everything else is the right side.
+//! Derivatives of several elements in one equation: `u[i-1]' + 4*u[i]' + u[i+1]' = ...`. They stay on the left side,
+//! as the product of a mass matrix with all derivatives; everything else is the right side.
 
 use std::collections::BTreeSet;
 
@@ -85,7 +85,8 @@ fn passes(model: &Model, d: usize, state: usize) -> bool {
     })
 }
 
-/// A node as `linear + rest`, where the first is linear in the derivatives and the second without them. `None` is zero.
+/// A node as `linear + rest`, where the first is linear in the derivatives and the second without them. `None` is
+/// zero.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Split {
     pub linear: Option<NodeId>,

@@ -1,5 +1,5 @@
-//! Sizes: constants that index sets and subscripts depend on. They are extents for the binding and reads for the code, so
-//! that neither the number of nodes nor a single constant of the code depends on their values.
+//! Sizes: constants that index sets and subscripts depend on. They are extents for the binding and reads for the
+//! code, so that neither the number of nodes nor a single constant of the code depends on their values.
 
 use std::collections::{BTreeMap, HashMap};
 

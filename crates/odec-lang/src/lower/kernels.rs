@@ -1,5 +1,6 @@
-//! The kernels that are not derivatives of others: every statement over the same index sets shares one, and what reads past
-//! an edge has an interior and a boundary region. The statements of a model without index sets share one for each role.
+//! The kernels that are not derivatives of others: every statement over the same index sets shares one, and what
+//! reads past an edge has an interior and a boundary region. The statements of a model without index sets share one
+//! for each role.
 
 use odec_ir::nest::{Kernel, LoopId, Part, Store, Target};
 use odec_ir::{ArrayId, Graph, KernelRole, Node, NodeId, Role};
@@ -341,8 +342,8 @@ impl KernelBuilder<'_, '_> {
         self.settle(|s| s.read(Symbol::State(state), order, subs, PLAIN, span))
     }
 
-    /// A row of M y': that of a coupled equation as it is solved for, and the derivative itself everywhere else. The terms
-    /// stand in the order of the states in y.
+    /// A row of M y': that of a coupled equation as it is solved for, and the derivative itself everywhere else. The
+    /// terms stand in the order of the states in y.
     fn mass_row(&mut self, state: usize) -> Fallible<NodeId> {
         let row = self.system()?.mass.get(&state).cloned();
         let Some(row) = row else {

@@ -8,7 +8,8 @@ use odec_ir::{Element, Graph, Node, NodeId, Span};
 use crate::diagnostic::Diagnostic;
 use crate::report::error;
 
-/// Most coefficients that are kept at a time: sums of very many derivatives would need memory of the square of their number.
+/// Most coefficients that are kept at a time: sums of very many derivatives would need memory of the square of their
+/// number.
 pub(crate) const MAX_COEFFICIENTS: usize = 4_000_000;
 
 /// A coefficient; plain signs are kept apart so that no product with one is built.

@@ -1,5 +1,5 @@
-//! From the checked model to the program: arrays, the kernels for f, initial values and outputs, the mass matrix. A model
-//! without index sets takes the same way as one with them, and gets kernels without loops.
+//! From the checked model to the program: arrays, the kernels for f, initial values and outputs, the mass matrix. A
+//! model without index sets takes the same way as one with them, and gets kernels without loops.
 
 mod builder;
 mod cases;
@@ -81,8 +81,8 @@ pub fn lower_warned(model: &Model, overrides: &Overrides) -> Result<Lowered, Vec
 /// Most parameters and start values by which derivatives of the states are computed in one run.
 pub const MAX_SENSITIVITIES: usize = 100;
 
-/// As [`lower`], with the derivatives of states and outputs by [`Overrides::open`] as further states and outputs, `d(x)/d(k)`: the
-/// states of each of these parameters follow those of the model in groups.
+/// As [`lower`], with the derivatives of states and outputs by [`Overrides::open`] as further states and outputs,
+/// `d(x)/d(k)`: the states of each of these parameters follow those of the model in groups.
 ///
 /// # Errors
 /// Also parameters and start values that are arrays, and too many of them.

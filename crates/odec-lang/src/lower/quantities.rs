@@ -35,7 +35,8 @@ impl Arrays {
         for state in &model.states {
             let id = arrays.next();
             for k in 0..state.order {
-                // Second order keeps its pair, for the solver's reduced system; higher orders are chains of first order.
+                // Second order keeps its pair, for the solver's reduced system; higher orders are chains of first
+                // order.
                 let role = match (state.order, k) {
                     (2, 0) => Role::Position,
                     (2, _) => Role::Velocity,

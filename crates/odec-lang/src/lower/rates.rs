@@ -14,8 +14,8 @@ use crate::diagnostic::Diagnostic;
 use crate::report::{error, internal};
 
 impl KernelBuilder<'_, '_> {
-    /// The highest derivative of a state without indices: a leaf where the equations are being solved for it, and where a mass
-    /// matrix gives it, which is put in by whoever evaluates the outputs.
+    /// The highest derivative of a state without indices: a leaf where the equations are being solved for it, and
+    /// where a mass matrix gives it, which is put in by whoever evaluates the outputs.
     pub fn solved_rate(&mut self, state: usize, context: ContextId, span: Span) -> Outcome {
         if self.phase == Phase::Start {
             return refuse(internal("an initial value that depends on a derivative", Some(span)));

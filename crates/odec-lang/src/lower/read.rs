@@ -166,7 +166,8 @@ impl KernelBuilder<'_, '_> {
         self.context(inner)
     }
 
-    /// Conditions under which an element exists, as far as it may not; not along `edges`, whose rule brings it in again.
+    /// Conditions under which an element exists, as far as it may not; not along `edges`, whose rule brings it in
+    /// again.
     fn existence(&mut self, subs: &[IndexValue], axes: &Axes, edges: &[usize]) -> Vec<NodeId> {
         let mut conditions = Vec::new();
         for (k, (value, &(axis, _))) in subs.iter().zip(axes.iter()).enumerate() {
@@ -221,8 +222,8 @@ impl KernelBuilder<'_, '_> {
         }))
     }
 
-    /// The conditions under which an element exists, where nothing but edges decides whether it is read: one guard for it,
-    /// whichever way led here. The sizes were checked for that, unless two subscripts go with one index.
+    /// The conditions under which an element exists, where nothing but edges decides whether it is read: one guard
+    /// for it, whichever way led here. The sizes were checked for that, unless two subscripts go with one index.
     fn exists(
         &mut self,
         reading: &Reading<'_>,

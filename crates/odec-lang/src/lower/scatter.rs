@@ -1,5 +1,5 @@
-//! `sum(s where tab[s] == i: F[s])` as a term of an equation over `i` is no search: each `s` adds its term to the row that
-//! the table names.
+//! `sum(s where tab[s] == i: F[s])` as a term of an equation over `i` is no search: each `s` adds its term to the row
+//! that the table names.
 
 use odec_ir::builtin::logic;
 use odec_ir::nest::{Element, Kernel, Part, Store, Target};
@@ -256,8 +256,8 @@ impl KernelBuilder<'_, '_> {
     }
 }
 
-/// One side of an equation without what other kernels add to it: that with the derivatives, or the rest, divided by the factor
-/// of the derivative where it is one alone.
+/// One side of an equation without what other kernels add to it: that with the derivatives, or the rest, divided by
+/// the factor of the derivative where it is one alone.
 pub(super) fn rest(builder: &mut KernelBuilder<'_, '_>, e: usize, context: ContextId, side: Side) -> Fallible<NodeId> {
     let model = builder.world.model;
     let equation = &model.equations[e];

@@ -14,8 +14,9 @@ use crate::model::{Level, Model, TermKind, Values, two_equations};
 use crate::order::components;
 use crate::report::{Build, error};
 
-/// Largest block of coupled equations that is solved by determinants when its coefficients change during the run, or its
-/// derivatives are used elsewhere. Their number of products grows like the factorial; larger blocks go to the mass matrix.
+/// Largest block of coupled equations that is solved by determinants when its coefficients change during the run, or
+/// its derivatives are used elsewhere. Their number of products grows like the factorial; larger blocks go to the
+/// mass matrix.
 pub const MAX_COUPLED: usize = 4;
 
 /// The solved system.

@@ -48,7 +48,8 @@ pub(super) struct World<'m> {
     pub wanted: BTreeSet<usize>,
     /// The system of equations without indices has rows of a mass matrix.
     pub has_mass: bool,
-    /// Of each definition: what it reads without a condition exists at all its elements, as was checked with the sizes.
+    /// Of each definition: what it reads without a condition exists at all its elements, as was checked with the
+    /// sizes.
     closed: Vec<bool>,
 }
 
@@ -235,8 +236,8 @@ impl<'m> World<'m> {
     }
 }
 
-/// Every subscript in a definition is linear in its indices or an element of a table, and no index is in two subscripts of one
-/// element: what is read is then known to exist, or refused, for the whole range of the definition.
+/// Every subscript in a definition is linear in its indices or an element of a table, and no index is in two
+/// subscripts of one element: what is read is then known to exist, or refused, for the whole range of the definition.
 fn closed(model: &Model, definition: &Definition) -> bool {
     fn simple(model: &Model, root: TermId, used: &mut Vec<usize>) -> bool {
         let mut open = vec![root];

@@ -1,5 +1,6 @@
-//! The one evaluator of checked expressions. What a number is, and which names are data, an [`Arithmetic`] says; elements,
-//! edges, boundaries, functions and reductions mean the same to all. Bodies that are entered wait on a stack: no recursion.
+//! The one evaluator of checked expressions. What a number is, and which names are data, an [`Arithmetic`] says;
+//! elements, edges, boundaries, functions and reductions mean the same to all. Bodies that are entered wait on a
+//! stack: no recursion.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
@@ -39,8 +40,8 @@ pub(crate) trait Arithmetic {
     fn apply(op: Op, operands: &[Self::Value]) -> Self::Value;
     /// The independent variable.
     fn time(&self) -> Self::Value;
-    /// The element at a row-by-row position; `None` where its formula gives it: that of a definition, or the initial value
-    /// of a state.
+    /// The element at a row-by-row position; `None` where its formula gives it: that of a definition, or the initial
+    /// value of a state.
     fn element(&self, symbol: Symbol, order: u8, offset: usize) -> Option<Self::Value>;
 }
 

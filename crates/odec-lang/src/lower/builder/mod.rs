@@ -1,5 +1,5 @@
-//! Writes the expressions of the model out as nodes of one kernel: definitions in place of their names with their subscripts
-//! put in, conditions on indices as guards of what they protect. An explicit stack, no recursion.
+//! Writes the expressions of the model out as nodes of one kernel: definitions in place of their names with their
+//! subscripts put in, conditions on indices as guards of what they protect. An explicit stack, no recursion.
 
 mod numbers;
 mod subscripts;

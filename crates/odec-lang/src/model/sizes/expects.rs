@@ -1,13 +1,13 @@
 //! Expectations of elements that other sizes take away.
 
-use super::Sizes;
+use super::SizeCheck;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Expect, Model, Overrides};
 use crate::report::warning;
 
 impl Model {
-    /// Takes out the `expect` lines about elements that do not exist with the sizes of these overrides, and says so. With its
-    /// own sizes a model keeps them all: an element that it does not have then is a mistake.
+    /// Takes out the `expect` lines about elements that do not exist with the sizes of these overrides, and says so.
+    /// With its own sizes a model keeps them all: an element that it does not have then is a mistake.
     pub fn drop_missing_expects(&mut self, overrides: &Overrides) -> Vec<Diagnostic> {
         if !self.has_arrays() || (overrides.values.is_empty() && overrides.params.is_none()) {
             return Vec::new();
@@ -16,7 +16,7 @@ impl Model {
         let mut said = Vec::new();
         let model = &*self;
         let mut exists = |expect: &Expect| {
-            let mut sizes = Sizes { model, values: &values, reports: Vec::new() };
+            let mut sizes = SizeCheck { model, values: &values, reports: Vec::new() };
             sizes.body(expect.quantity, None);
             let Some(missing) = sizes.reports.into_iter().find(|d| d.code == "E0520") else { return true };
             let headline = format!("this line does not apply: `{}` does not exist with these sizes", expect.name);

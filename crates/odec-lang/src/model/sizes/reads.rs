@@ -2,7 +2,7 @@
 
 use odec_ir::Span;
 
-use super::{Bounds, Sizes, subtract};
+use super::{Bounds, SizeCheck, subtract};
 use crate::model::arrays::{Indexed, Table, element_name};
 use crate::model::data::whole;
 use crate::model::{Body, Symbol, TermId, TermKind, walk};
@@ -12,10 +12,17 @@ use crate::syntax::limits::MAX_NESTING;
 /// Whose boundary an expression is: array, order of the derivative, where it is written.
 pub(super) type Owner = (Symbol, u8, Span);
 
-impl Sizes<'_> {
+impl SizeCheck<'_> {
     /// What is read exists, or a boundary says what it is.
     pub(super) fn accesses(&mut self) {
         let model = self.model;
+        let run = model.states.iter().flat_map(|s| s.initial.iter().copied());
+        let run = run.chain(model.equations.iter().flat_map(|e| [e.lhs, e.rhs]));
+        for body in run.chain(model.outputs.iter().map(|o| o.value)) {
+            if model.has_elements(body) {
+                self.guarded(body);
+            }
+        }
         let mut bodies: Vec<(Body, Option<Owner>)> = Vec::new();
         bodies.extend(model.functions.iter().map(|f| (f.value, None)));
         bodies.extend(model.constants.iter().chain(&model.parameters).map(|g| (g.value, None)));
@@ -35,7 +42,7 @@ impl Sizes<'_> {
 
     pub(super) fn body(&mut self, body: Body, boundary: Option<Owner>) {
         let model = self.model;
-        // Conditions on indices choose what is read: binding looks at these reads one by one.
+        // Conditions on indices choose what is read: these reads are looked at one by one.
         let mut unguarded = std::collections::BTreeSet::new();
         let mut open = vec![body.root];
         while let Some(id) = open.pop() {
@@ -64,8 +71,7 @@ impl Sizes<'_> {
         let mut part: Bounds = Vec::with_capacity(subscripts.len());
         let mut used: Vec<usize> = Vec::new();
         for (k, &s) in subscripts.iter().enumerate() {
-            let rule =
-                model.edges.iter().any(|e| indexed.axes[k].range.is_none() && Some(e.index) == indexed.axes[k].index);
+            let rule = model.edge_of(&indexed.axes[k]).is_some();
             if let Some((table, shift)) = self.lookup(s) {
                 if let Some(inner) = self.scaled_subscript(symbol, indexed.locals.get(k).copied()) {
                     self.looked_up_through(symbol, span, inner);
@@ -153,7 +159,7 @@ impl Sizes<'_> {
         )));
     }
 
-    fn outside(
+    pub(super) fn outside(
         &mut self,
         (symbol, order): (Symbol, u8),
         indexed: &Indexed,
@@ -277,7 +283,7 @@ impl Sizes<'_> {
     fn bounded(&self, symbol: Symbol, k: usize) -> bool {
         let model = self.model;
         let axis = model.indexed(symbol).and_then(|i| i.axes.get(k));
-        let rule = axis.is_some_and(|a| a.range.is_none() && model.edges.iter().any(|e| Some(e.index) == a.index));
+        let rule = axis.is_some_and(|a| model.edge_of(a).is_some());
         rule || model.boundaries.iter().any(|b| b.array == symbol)
     }
 

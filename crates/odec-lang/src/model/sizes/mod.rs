@@ -1,7 +1,9 @@
 //! What sizes decide: whether index sets have elements, every element has one equation, tables fit, and what is read
 //! exists. Everything here looks at ranges, never at single elements, so that it costs the same for every size.
 
+mod coverage;
 mod expects;
+mod guarded;
 mod reads;
 
 use std::collections::HashMap;
@@ -46,7 +48,7 @@ impl Linear {
     }
 }
 
-struct Sizes<'a> {
+struct SizeCheck<'a> {
     pub model: &'a Model,
     pub values: &'a Values,
     pub reports: Vec<Diagnostic>,
@@ -59,7 +61,7 @@ impl Model {
         if !self.has_arrays() {
             return Vec::new();
         }
-        let mut sizes = Sizes { model: self, values, reports: Vec::new() };
+        let mut sizes = SizeCheck { model: self, values, reports: Vec::new() };
         sizes.extents();
         if sizes.reports.is_empty() {
             sizes.amounts();
@@ -76,7 +78,7 @@ impl Model {
     }
 }
 
-impl Sizes<'_> {
+impl SizeCheck<'_> {
     /// Adds a diagnostic once: components of vectors and several names share their places.
     pub fn say(&mut self, report: Diagnostic) {
         let same = |d: &Diagnostic| d.code == report.code && d.labels == report.labels;
@@ -247,105 +249,6 @@ impl Sizes<'_> {
         }
     }
 
-    /// Every element has its equation, and only one; likewise for definitions that are given in parts.
-    fn coverage(&mut self) {
-        let model = self.model;
-        for (i, state) in model.states.iter().enumerate() {
-            let parts: Vec<(&[Place], Span)> = model
-                .equations
-                .iter()
-                .filter(|e| e.owner == Some(i))
-                .map(|e| (e.place.as_slice(), model.span(e.lhs)))
-                .collect();
-            if !state.indexed.is_scalar() && !parts.is_empty() {
-                self.covered(Symbol::State(i), &state.indexed, &parts, true);
-            }
-        }
-        for (i, definition) in model.definitions.iter().enumerate() {
-            let parts: Vec<(&[Place], Span)> =
-                model.pieces.iter().filter(|p| p.definition == i).map(|p| (p.place.as_slice(), p.span)).collect();
-            if !parts.is_empty() {
-                self.covered(Symbol::Definition(i), &definition.indexed, &parts, false);
-            }
-        }
-    }
-
-    fn covered(&mut self, symbol: Symbol, indexed: &Indexed, parts: &[(&[Place], Span)], equations: bool) {
-        let Some(whole) = self.model.ranges_of(indexed, self.values) else { return };
-        let what = if equations { "equation" } else { "definition" };
-        let mut boxes: Vec<(Bounds, Span)> = Vec::new();
-        for (place, span) in parts {
-            let Some(part) = self.place(place) else { continue };
-            if empty(&part) {
-                continue;
-            }
-            if let Some(outside) = subtract(&part, &whole).into_iter().next() {
-                let element = self.element(symbol, indexed, &outside);
-                let headline = format!("this {what} is for `{element}`, which does not exist");
-                let report =
-                    error("E0533", headline, *span, "").label(self.span(symbol), self.ranges_text(indexed, &whole));
-                self.say(report.help(format!(
-                    "{} is the business of `boundary`; leave these indices out here",
-                    "what lies outside of an array"
-                )));
-                return;
-            }
-            boxes.push((part, *span));
-        }
-        boxes.sort_by(|a, b| a.0.cmp(&b.0));
-        for (i, (part, span)) in boxes.iter().enumerate() {
-            for (other, again) in &boxes[i + 1..] {
-                if other.first().is_some_and(|r| r.0 > part[0].1) {
-                    break;
-                }
-                if let Some(both) = intersection(part, other) {
-                    let element = self.element(symbol, indexed, &both);
-                    let headline = format!("`{element}` has two {what}s");
-                    let (first, second) = if span.start <= again.start { (*span, *again) } else { (*again, *span) };
-                    let report = error("E0522", headline, second, "a second one").label(first, "the first one");
-                    let letter = indexed.axes.first().map_or("i", |a| a.name.as_str());
-                    let range = indexed.axes.first().and_then(|a| self.model.range_of(a));
-                    let last = range.map_or("N".to_owned(), |(_, last)| self.model.expression(last));
-                    self.say(
-                        report
-                            .help(format!("restrict one of them so that they do not meet: `[{letter} in 2..{last}]`")),
-                    );
-                    return;
-                }
-            }
-        }
-        let mut rest = vec![whole.clone()];
-        for (part, _) in &boxes {
-            rest = rest.into_iter().flat_map(|r| subtract(&r, part)).collect();
-            if rest.len() > MAX_PARTS {
-                break;
-            }
-        }
-        if rest.is_empty() {
-            return;
-        }
-        rest.sort();
-        let missing: Vec<String> = rest.iter().take(3).map(|r| self.element(symbol, indexed, r)).collect();
-        let more = if rest.len() > 3 { " and others" } else { "" };
-        let listed = crate::suggest::list(missing.iter().map(String::as_str));
-        let verb = if missing.len() == 1 { "has" } else { "have" };
-        let headline = format!("{listed}{more} {verb} no {what}");
-        let mut report = error("E0521", headline, self.span(symbol), self.ranges_text(indexed, &whole));
-        for (place, span) in parts.iter().take(4) {
-            if let Some(part) = self.place(place) {
-                let shown = part.iter().map(range_text).collect::<Vec<_>>().join(", ");
-                report = report.label(*span, format!("this is for {shown}"));
-            }
-        }
-        let prime = match symbol {
-            Symbol::State(i) if equations => "'".repeat(usize::from(self.model.states[i].order)),
-            _ => String::new(),
-        };
-        let (base, tail) = split_name(self.name(symbol));
-        let brackets = missing[0].strip_prefix(base).and_then(|t| t.strip_suffix(tail)).unwrap_or("");
-        self.say(report.help(format!("give them one: `{base}{brackets}{prime}{tail} = ...`")));
-    }
-
     /// The elements that a place is.
     pub fn place(&self, place: &[Place]) -> Option<Bounds> {
         let one = |p: &Place| match p {
@@ -353,58 +256,6 @@ impl Sizes<'_> {
             Place::At(body) => whole(self.number(*body)).map(|x| (x, x)),
         };
         place.iter().map(one).collect()
-    }
-
-    /// Boundaries lie outside, and each says something new.
-    fn boundaries(&mut self) {
-        let model = self.model;
-        let mut seen: Vec<(Symbol, u8, Bounds, Span)> = Vec::new();
-        for b in &model.boundaries {
-            let Some(indexed) = model.indexed(b.array) else { continue };
-            let (Some(part), Some(whole)) = (self.place(&b.place), model.ranges_of(indexed, self.values)) else {
-                continue;
-            };
-            if empty(&part) || part.len() != whole.len() {
-                continue;
-            }
-            if let Some(inside) = intersection(&part, &whole) {
-                let element = self.element(b.array, indexed, &inside);
-                let headline = format!("`{element}` lies inside of the array, where its equation gives it");
-                let report =
-                    error("E0524", headline, b.span, "").label(self.span(b.array), self.ranges_text(indexed, &whole));
-                let (first, last) = whole[0];
-                let name = split_name(self.name(b.array)).0;
-                self.say(report.help(match whole.len() {
-                    1 => {
-                        format!("a boundary is for what lies outside: `{name}[{}]`, `{name}[{}]`", first - 1, last + 1)
-                    }
-                    _ => "a boundary is for what lies outside along one index or more".to_owned(),
-                }));
-                continue;
-            }
-            for (k, axis) in indexed.axes.iter().enumerate() {
-                let leaves = part[k].1 < whole[k].0 || part[k].0 > whole[k].1;
-                let rule = model.edges.iter().find(|e| axis.range.is_none() && Some(e.index) == axis.index);
-                if let (true, Some(rule)) = (leaves, rule) {
-                    let element = self.element(b.array, indexed, &part);
-                    let word = if rule.edge == odec_ir::nest::Edge::Periodic { "periodic" } else { "clamp" };
-                    let headline = format!("`{element}` is given twice: `{word} {}` says what it is, too", axis.name);
-                    let report = error("E0523", headline, b.span, "here").label(rule.span, "and here");
-                    self.say(report.help("keep one of the two"));
-                }
-            }
-            for (array, order, other, span) in &seen {
-                if (*array, *order) == (b.array, b.order)
-                    && let Some(both) = intersection(&part, other)
-                {
-                    let element = self.element(b.array, indexed, &both);
-                    let headline = format!("`{element}` has two boundaries");
-                    let report = error("E0523", headline, b.span, "here again").label(*span, "here first");
-                    self.say(report.help("keep one; the corners of two edges belong to neither"));
-                }
-            }
-            seen.push((b.array, b.order, part, b.span));
-        }
     }
 
     /// A subscript that is linear in indices.

@@ -1,0 +1,182 @@
+//! Every element has one equation, or one part of its definition; boundaries lie outside, and each says something new.
+
+use odec_ir::Span;
+
+use super::{Bounds, MAX_PARTS, SizeCheck, empty, intersection, range_text, split_name, subtract};
+use crate::diagnostic::Diagnostic;
+use crate::model::arrays::{Indexed, Place};
+use crate::model::Symbol;
+use crate::report::error;
+
+/// What a statement gives, and where it is written.
+type Part<'m> = (&'m [Place], Span);
+
+impl SizeCheck<'_> {
+    /// Every element has its equation, and only one; likewise for definitions that are given in parts.
+    pub(super) fn coverage(&mut self) {
+        let model = self.model;
+        for (i, state) in model.states.iter().enumerate() {
+            let parts: Vec<Part<'_>> = model
+                .equations
+                .iter()
+                .filter(|e| e.owner == Some(i))
+                .map(|e| (e.place.as_slice(), model.span(e.lhs)))
+                .collect();
+            if !state.indexed.is_scalar() && !parts.is_empty() {
+                self.covered(Symbol::State(i), &state.indexed, &parts);
+            }
+        }
+        for (i, definition) in model.definitions.iter().enumerate() {
+            let parts: Vec<Part<'_>> =
+                model.pieces.iter().filter(|p| p.definition == i).map(|p| (p.place.as_slice(), p.span)).collect();
+            if !parts.is_empty() {
+                self.covered(Symbol::Definition(i), &definition.indexed, &parts);
+            }
+        }
+    }
+
+    fn covered(&mut self, symbol: Symbol, indexed: &Indexed, parts: &[Part<'_>]) {
+        let Some(whole) = self.model.ranges_of(indexed, self.values) else { return };
+        let what = word(symbol);
+        let mut boxes: Vec<(Bounds, Span)> = Vec::new();
+        for (place, span) in parts {
+            let Some(part) = self.place(place) else { continue };
+            if empty(&part) {
+                continue;
+            }
+            if let Some(outside) = subtract(&part, &whole).into_iter().next() {
+                let element = self.element(symbol, indexed, &outside);
+                let headline = format!("this {what} is for `{element}`, which does not exist");
+                let report =
+                    error("E0533", headline, *span, "").label(self.span(symbol), self.ranges_text(indexed, &whole));
+                self.say(report.help(format!(
+                    "{} is the business of `boundary`; leave these indices out here",
+                    "what lies outside of an array"
+                )));
+                return;
+            }
+            boxes.push((part, *span));
+        }
+        boxes.sort_by(|a, b| a.0.cmp(&b.0));
+        if let Some(report) = self.given_twice(symbol, indexed, &boxes) {
+            self.say(report);
+            return;
+        }
+        let mut rest = vec![whole];
+        for (part, _) in &boxes {
+            rest = rest.into_iter().flat_map(|r| subtract(&r, part)).collect();
+            if rest.len() > MAX_PARTS {
+                break;
+            }
+        }
+        if !rest.is_empty() {
+            rest.sort();
+            let report = self.not_given(symbol, indexed, parts, &rest);
+            self.say(report);
+        }
+    }
+
+    /// Two parts that have an element in common. The boxes ascend.
+    fn given_twice(&self, symbol: Symbol, indexed: &Indexed, boxes: &[(Bounds, Span)]) -> Option<Diagnostic> {
+        let what = word(symbol);
+        for (i, (part, span)) in boxes.iter().enumerate() {
+            for (other, again) in &boxes[i + 1..] {
+                if other.first().is_some_and(|r| r.0 > part[0].1) {
+                    break;
+                }
+                let Some(both) = intersection(part, other) else { continue };
+                let element = self.element(symbol, indexed, &both);
+                let headline = format!("`{element}` has two {what}s");
+                let (first, second) = if span.start <= again.start { (*span, *again) } else { (*again, *span) };
+                let report = error("E0522", headline, second, "a second one").label(first, "the first one");
+                let letter = indexed.axes.first().map_or("i", |a| a.name.as_str());
+                let range = indexed.axes.first().and_then(|a| self.model.range_of(a));
+                let last = range.map_or("N".to_owned(), |(_, last)| self.model.expression(last));
+                return Some(
+                    report.help(format!("restrict one of them so that they do not meet: `[{letter} in 2..{last}]`")),
+                );
+            }
+        }
+        None
+    }
+
+    fn not_given(&self, symbol: Symbol, indexed: &Indexed, parts: &[Part<'_>], rest: &[Bounds]) -> Diagnostic {
+        let missing: Vec<String> = rest.iter().take(3).map(|r| self.element(symbol, indexed, r)).collect();
+        let more = if rest.len() > 3 { " and others" } else { "" };
+        let listed = crate::suggest::list(missing.iter().map(String::as_str));
+        let verb = if missing.len() == 1 { "has" } else { "have" };
+        let headline = format!("{listed}{more} {verb} no {}", word(symbol));
+        let whole = self.model.ranges_of(indexed, self.values).unwrap_or_default();
+        let mut report = error("E0521", headline, self.span(symbol), self.ranges_text(indexed, &whole));
+        for (place, span) in parts.iter().take(4) {
+            if let Some(part) = self.place(place) {
+                let shown = part.iter().map(range_text).collect::<Vec<_>>().join(", ");
+                report = report.label(*span, format!("this is for {shown}"));
+            }
+        }
+        let prime = match symbol {
+            Symbol::State(i) => "'".repeat(usize::from(self.model.states[i].order)),
+            _ => String::new(),
+        };
+        let (base, tail) = split_name(self.name(symbol));
+        let brackets = missing[0].strip_prefix(base).and_then(|t| t.strip_suffix(tail)).unwrap_or("");
+        report.help(format!("give them one: `{base}{brackets}{prime}{tail} = ...`"))
+    }
+
+    /// Boundaries lie outside, and each says something new.
+    pub(super) fn boundaries(&mut self) {
+        let model = self.model;
+        let mut seen: Vec<(Symbol, u8, Bounds, Span)> = Vec::new();
+        for b in &model.boundaries {
+            let Some(indexed) = model.indexed(b.array) else { continue };
+            let (Some(part), Some(whole)) = (self.place(&b.place), model.ranges_of(indexed, self.values)) else {
+                continue;
+            };
+            if empty(&part) || part.len() != whole.len() {
+                continue;
+            }
+            if let Some(inside) = intersection(&part, &whole) {
+                let element = self.element(b.array, indexed, &inside);
+                let headline = format!("`{element}` lies inside of the array, where its equation gives it");
+                let report =
+                    error("E0524", headline, b.span, "").label(self.span(b.array), self.ranges_text(indexed, &whole));
+                let (first, last) = whole[0];
+                let name = split_name(self.name(b.array)).0;
+                self.say(report.help(match whole.len() {
+                    1 => {
+                        format!("a boundary is for what lies outside: `{name}[{}]`, `{name}[{}]`", first - 1, last + 1)
+                    }
+                    _ => "a boundary is for what lies outside along one index or more".to_owned(),
+                }));
+                continue;
+            }
+            for (k, axis) in indexed.axes.iter().enumerate() {
+                let leaves = part[k].1 < whole[k].0 || part[k].0 > whole[k].1;
+                let rule = model.edges.iter().find(|e| axis.range.is_none() && Some(e.index) == axis.index);
+                if let (true, Some(rule)) = (leaves, rule) {
+                    let element = self.element(b.array, indexed, &part);
+                    let word = if rule.edge == odec_ir::nest::Edge::Periodic { "periodic" } else { "clamp" };
+                    let headline = format!("`{element}` is given twice: `{word} {}` says what it is, too", axis.name);
+                    let report = error("E0523", headline, b.span, "here").label(rule.span, "and here");
+                    self.say(report.help("keep one of the two"));
+                }
+            }
+            for (array, order, other, span) in &seen {
+                if (*array, *order) == (b.array, b.order)
+                    && let Some(both) = intersection(&part, other)
+                {
+                    let element = self.element(b.array, indexed, &both);
+                    let headline = format!("`{element}` has two boundaries");
+                    let report = error("E0523", headline, b.span, "here again").label(*span, "here first");
+                    self.say(report.help("keep one; the corners of two edges belong to neither"));
+                }
+            }
+            seen.push((b.array, b.order, part, b.span));
+        }
+    }
+}
+
+/// What gives the elements of a symbol.
+fn word(symbol: Symbol) -> &'static str {
+    if matches!(symbol, Symbol::State(_)) { "equation" } else { "definition" }
+}

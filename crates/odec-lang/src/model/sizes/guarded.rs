@@ -1,0 +1,126 @@
+//! Reads under conditions on indices, point by point where these are few; of the others binding finds what does not
+//! exist.
+
+use std::collections::BTreeSet;
+
+use odec_ir::Op;
+use odec_ir::builtin::logic;
+
+use super::{Bounds, SizeCheck};
+use crate::model::data::{count, each_point, position, whole};
+use crate::model::{Body, Place, Symbol, TermId, TermKind, walk};
+
+/// Most points at which one read is looked at.
+const MAX_POINTS: u64 = 20_000;
+
+/// A condition, and whether it holds.
+type Condition = (TermId, bool);
+
+impl SizeCheck<'_> {
+    /// What an expression reads under conditions that hold somewhere. All its indices run over their whole ranges.
+    pub(super) fn guarded(&mut self, body: Body) {
+        let model = self.model;
+        let mut open: Vec<(TermId, Vec<Condition>)> = vec![(body.root, Vec::new())];
+        while let Some((id, conditions)) = open.pop() {
+            match &model.term(id).kind {
+                TermKind::Apply(op, [c, a, b]) if *op == Op(&logic::IF) && model.index_only(*c) => {
+                    open.extend([(*a, true), (*b, false)].map(|(branch, holds)| {
+                        (branch, conditions.iter().copied().chain([(*c, holds)]).collect())
+                    }));
+                    open.push((*c, conditions));
+                }
+                TermKind::Reduce { condition: Some(c), body, .. } => {
+                    let own = model.index_only(*c).then_some((*c, true));
+                    open.push((*body, conditions.iter().copied().chain(own).collect()));
+                    open.push((*c, conditions));
+                }
+                kind => {
+                    if let (TermKind::Element(symbol, order, subscripts), false) = (kind, conditions.is_empty()) {
+                        self.guarded_access((*symbol, *order), subscripts, id, &conditions);
+                    }
+                    walk::operands(kind, |o| open.push((o, conditions.clone())));
+                }
+            }
+        }
+    }
+
+    fn guarded_access(
+        &mut self,
+        (symbol, order): (Symbol, u8),
+        subscripts: &[TermId],
+        id: TermId,
+        conditions: &[Condition],
+    ) {
+        let model = self.model;
+        let Some(indexed) = model.indexed(symbol) else { return };
+        let Some(ranges) = model.ranges_of(indexed, self.values) else { return };
+        if !subscripts.iter().all(|&s| model.index_only(s)) {
+            return;
+        }
+        let roots = subscripts.iter().copied().chain(conditions.iter().map(|c| c.0));
+        let locals = self.locals_in(roots);
+        let bounds = locals.iter().map(|&l| model.bounds_of(&model.locals[l].range, self.values));
+        let Some(points) = bounds.collect::<Option<Bounds>>() else { return };
+        if count(&points).is_none_or(|n| n > MAX_POINTS) {
+            return;
+        }
+        let mut numbers = model.numbers(self.values);
+        let mut missing: Option<Bounds> = None;
+        each_point(&points, |at| {
+            if missing.is_some() {
+                return;
+            }
+            for (&local, &i) in locals.iter().zip(at) {
+                numbers.fix(local, i);
+            }
+            let mut value = |term: TermId| numbers.value(model.subtree(term)).ok();
+            let taken = conditions.iter().all(|&(c, holds)| value(c).is_some_and(|x| (x != 0.0) == holds));
+            let element: Option<Vec<i64>> =
+                if taken { subscripts.iter().map(|&s| value(s).and_then(whole)).collect() } else { None };
+            if let Some(element) = element.filter(|element| !self.is_given(symbol, order, &ranges, element)) {
+                missing = Some(element.into_iter().map(|i| (i, i)).collect());
+            }
+        });
+        if let Some(missing) = missing {
+            let corners = model.boundaries.iter().any(|b| b.array == symbol);
+            self.outside((symbol, order), indexed, &ranges, &missing, model.term(id).span, corners);
+        }
+    }
+
+    /// The indices that terms mention.
+    fn locals_in(&self, roots: impl Iterator<Item = TermId>) -> Vec<usize> {
+        let mut found = BTreeSet::new();
+        let mut open: Vec<TermId> = roots.collect();
+        while let Some(id) = open.pop() {
+            let kind = &self.model.term(id).kind;
+            if let TermKind::Index(local) = kind {
+                found.insert(*local);
+            }
+            walk::operands(kind, |o| open.push(o));
+        }
+        found.into_iter().collect()
+    }
+
+    /// The element exists, or a rule of an edge or a boundary says what it is.
+    fn is_given(&self, symbol: Symbol, order: u8, ranges: &Bounds, element: &[i64]) -> bool {
+        let model = self.model;
+        let Some(indexed) = model.indexed(symbol) else { return true };
+        let mut inside = element.to_vec();
+        for ((i, &(first, last)), axis) in inside.iter_mut().zip(ranges).zip(&indexed.axes) {
+            if model.edge_of(axis).is_some() {
+                *i = (*i).clamp(first, last.max(first));
+            }
+        }
+        if position(ranges, &inside).is_some() {
+            return true;
+        }
+        let concerns = |place: &[Place]| {
+            let part = self.place(place).unwrap_or_default();
+            part.len() == inside.len() && part.iter().zip(&inside).all(|(&(first, last), i)| (first..=last).contains(i))
+        };
+        let own = |b: &&crate::model::Boundary| {
+            b.array == symbol && (b.order == order || model.follows(b, symbol, order))
+        };
+        model.boundaries.iter().filter(own).any(|b| concerns(&b.place))
+    }
+}

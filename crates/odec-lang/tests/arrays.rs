@@ -356,7 +356,8 @@ fn what_is_never_taken_is_never_refused() {
 /// `check` says in the words of a run what a condition lets through: at i = 1 there is no fourth element of three.
 #[test]
 fn what_a_condition_lets_through_is_refused_by_check_and_run_alike() {
-    let text = |n: usize, right: &str| format!("const N = {n}\nindex i = 1..N\nstate v[i] = i\nv[i]' = {right} - v[i]\n");
+    let text =
+        |n: usize, right: &str| format!("const N = {n}\nindex i = 1..N\nstate v[i] = i\nv[i]' = {right} - v[i]\n");
     for right in ["(if i != 3 then v[4] else 0)", "sum(l in 3..3 where l != i: v[l+1])"] {
         let checked = check(&Source::new("test.ode", text(3, right)));
         assert!(checked.model.is_none(), "{right}");

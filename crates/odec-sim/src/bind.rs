@@ -364,9 +364,15 @@ impl Plan {
         );
         let place = self.settings.step.as_ref().filter(|_| self.choices.step.is_none()).map(|s| s.span);
         let least = crate::monitor::report::above(span.abs() / most as f64);
-        let more = if asked && count <= MAX_STEPS as f64 { format!(", or `max_steps = {count}`") } else { String::new() };
+        let more =
+            if asked && count <= MAX_STEPS as f64 { format!(", or `max_steps = {count}`") } else { String::new() };
         let help = format!("take steps of at least {least}{more}, or leave out `step`, so that the error decides");
-        Err(error(&codes::E0607, headline, place.map(|s| (s, format!("the run is {} long", number(span.abs())))), Some(help)))
+        Err(error(
+            &codes::E0607,
+            headline,
+            place.map(|s| (s, format!("the run is {} long", number(span.abs())))),
+            Some(help),
+        ))
     }
 
     /// Absolute tolerances that the caller chose for single states.

@@ -54,9 +54,16 @@ fn typed(d: &Diagnostic, key: &str) -> String {
 #[test]
 fn an_unstable_step_is_told_from_growth_with_the_step_to_type() {
     let model = |step: &str| {
-        format!("param k = 100\nstate y = 1, z = 0\nloss = k*y\ny' = -loss\nz' = loss - z\nrun {{ t = 0 .. 1; method = euler; {step} }}\n")
+        format!(
+            "param k = 100\nstate y = 1, z = 0\nloss = k*y\ny' = -loss\nz' = loss - z\nrun {{ t = 0 .. 1; method = euler; {step} }}\n"
+        )
     };
-    let d = one(&model("step = 0.1"), "W0603", "k*y", &["`y` grows", "0.1", "`euler`", "λ = -100", "at most 0.02", "through `loss`"]);
+    let d = one(
+        &model("step = 0.1"),
+        "W0603",
+        "k*y",
+        &["`y` grows", "0.1", "`euler`", "λ = -100", "at most 0.02", "through `loss`"],
+    );
     let entry = typed(&d, "step");
     assert_eq!(entry, "step = 0.016");
     assert_eq!(codes(&model(&entry)), [""; 0]);
@@ -76,7 +83,11 @@ fn a_method_without_a_stable_step_is_named() {
     let text = "state x = 1, v = 0\nx' = v\nv' = -100*x\nrun { t = 0 .. 50; method = euler; step = 0.1 }\n";
     let list = warnings(text);
     assert_eq!(list.len(), 1, "{list:?}");
-    assert!(said(&list[0]).contains("no step is stable") && said(&list[0]).contains("`method = rk4`"), "{}", said(&list[0]));
+    assert!(
+        said(&list[0]).contains("no step is stable") && said(&list[0]).contains("`method = rk4`"),
+        "{}",
+        said(&list[0])
+    );
 }
 
 #[test]
@@ -88,7 +99,9 @@ fn growth_of_the_model_is_no_fault_of_the_step() {
 #[test]
 fn steps_held_by_stability_are_told_with_the_method_to_type() {
     let model = |method: &str| {
-        format!("param mu = 1000\nstate x = 2, v = 0\nx' = v\nv' = mu*(1 - x^2)*v - x\nrun {{ t = 0 .. 3; {method}; samples = 20 }}\n")
+        format!(
+            "param mu = 1000\nstate x = 2, v = 0\nx' = v\nv' = mu*(1 - x^2)*v - x\nrun {{ t = 0 .. 3; {method}; samples = 20 }}\n"
+        )
     };
     let d = one(&model("method = dopri5"), "W0604", "mu*(1 - x^2)*v", &["`dopri5`", "from t = 0", "λ = -299"]);
     assert_eq!(codes(&model(&typed(&d, "method"))), [""; 0]);
@@ -100,9 +113,15 @@ fn steps_held_by_stability_are_told_with_the_method_to_type() {
 #[test]
 fn every_explicit_method_that_shows_its_strain_is_seen_to_be_held() {
     for method in ["tsit5", "vern7", "vern9", "dop853", "rkf45", "cash-karp", "heun", "taylor", "abm", "abm4"] {
-        let text = format!("state y = 0, z = 1\ny' = -2000*(y - cos(t))\nz' = -0.1*z\nrun {{ t = 0 .. 20; method = {method}; samples = 100 }}\n");
+        let text = format!(
+            "state y = 0, z = 1\ny' = -2000*(y - cos(t))\nz' = -0.1*z\nrun {{ t = 0 .. 20; method = {method}; samples = 100 }}\n"
+        );
         let list = warnings(&text);
-        assert!(list.iter().any(|d| d.code.code == "W0604"), "{method}: {:?}", list.iter().map(said).collect::<Vec<_>>());
+        assert!(
+            list.iter().any(|d| d.code.code == "W0604"),
+            "{method}: {:?}",
+            list.iter().map(said).collect::<Vec<_>>()
+        );
     }
 }
 
@@ -119,7 +138,8 @@ fn a_budget_that_stability_uses_up_is_answered_with_a_method() {
 
 #[test]
 fn unbounded_growth_is_told_with_the_term_that_feeds_it() {
-    let growth = "param k = 0.7, m = 2\nstate x = 1, v = 0\nx' = v\nm*v' = k*x - 0.1*v\nrun { t = 0 .. 200; samples = 20 }\n";
+    let growth =
+        "param k = 0.7, m = 2\nstate x = 1, v = 0\nx' = v\nm*v' = k*x - 0.1*v\nrun { t = 0 .. 200; samples = 20 }\n";
     one(growth, "W0605", "k*x", &["`x` grows without bound", "is a sign wrong", "λ = 0.567"]);
     // large, by a constant rate: the energy that a star gives off
     assert_eq!(codes("state E = 0\nE' = 3.8e26\nrun { t = 0 .. 1e17; atol = 1e20 }\n"), [""; 0]);
@@ -140,7 +160,8 @@ fn growth_is_told_while_the_run_goes_on() {
             self.0.extend(findings.grown.iter().map(|growth| growth.at.t));
         }
     }
-    let simulation = simulation("state x = 1, v = 0\nx' = v\nv' = -x + 0.1*v\nrun { t = 0 .. 5000; samples = 20; rtol = 1e-6 }\n");
+    let simulation =
+        simulation("state x = 1, v = 0\nx' = v\nv' = -x + 0.1*v\nrun { t = 0 .. 5000; samples = 20; rtol = 1e-6 }\n");
     let mut alarm = Alarm(vec![], 0);
     let solved = simulation.run(&mut alarm);
     assert!(solved.result.is_ok());
@@ -170,7 +191,9 @@ fn a_blow_up_in_finite_time_names_the_time_and_the_term() {
 #[test]
 fn states_below_their_tolerance_are_told_with_the_tolerance_to_type() {
     let model = |atol: &str| {
-        format!("state A = 1, B = 1e-6\nA' = -A\nB' = 1e-6*A - 3*B\nrun {{ t = 0 .. 5; atol = 1e-3; {atol} samples = 20 }}\n")
+        format!(
+            "state A = 1, B = 1e-6\nA' = -A\nB' = 1e-6*A - 3*B\nrun {{ t = 0 .. 5; atol = 1e-3; {atol} samples = 20 }}\n"
+        )
     };
     let d = one(&model(""), "W0606", "B", &["`B` stays below", "at most 1e-6", "`atol` is 0.001"]);
     let entry = typed(&d, "atol(B)");
@@ -183,7 +206,9 @@ fn states_below_their_tolerance_are_told_with_the_tolerance_to_type() {
 #[test]
 fn rows_that_miss_an_extreme_are_told_with_the_samples_to_type() {
     let model = |samples: &str| {
-        format!("state x = 0\nx' = 1e4*(1 - x)*exp(-1e6*(t - 0.55)^2) - 100*x\nrun {{ t = 0 .. 1; max_step = 1e-3; {samples} }}\n")
+        format!(
+            "state x = 0\nx' = 1e4*(1 - x)*exp(-1e6*(t - 0.55)^2) - 100*x\nrun {{ t = 0 .. 1; max_step = 1e-3; {samples} }}\n"
+        )
     };
     let d = one(&model("samples = 10"), "W0607", "samples = 10", &["`x` comes to", "between two rows"]);
     assert_eq!(codes(&model(&typed(&d, "samples"))), [""; 0]);
@@ -195,10 +220,14 @@ fn rows_that_miss_an_extreme_are_told_with_the_samples_to_type() {
 
 #[test]
 fn too_few_rows_for_an_oscillation_are_told_with_the_samples_to_type() {
-    let model = |samples: &str| {
-        format!("state x = 0, v = 1\nx' = 628.3*v\nv' = -628.3*x\nrun {{ t = 0 .. 1; {samples} }}\n")
-    };
-    let d = one(&model("samples = 10"), "W0608", "samples = 10", &["oscillate faster", "0.1 rows in a cycle", "about 0.01"]);
+    let model =
+        |samples: &str| format!("state x = 0, v = 1\nx' = 628.3*v\nv' = -628.3*x\nrun {{ t = 0 .. 1; {samples} }}\n");
+    let d = one(
+        &model("samples = 10"),
+        "W0608",
+        "samples = 10",
+        &["oscillate faster", "0.1 rows in a cycle", "about 0.01"],
+    );
     let entry = typed(&d, "samples");
     let count: f64 = entry.trim_start_matches("samples = ").parse().expect("a number");
     assert!((900.0..=1100.0).contains(&count), "{entry}");
@@ -209,7 +238,12 @@ fn too_few_rows_for_an_oscillation_are_told_with_the_samples_to_type() {
 
 #[test]
 fn a_step_longer_than_the_run_is_told() {
-    one("state y = 1\ny' = -y\nrun { t = 0 .. 1; method = rk4; step = 10 }\n", "W0609", "step = 10", &["one step of 1"]);
+    one(
+        "state y = 1\ny' = -y\nrun { t = 0 .. 1; method = rk4; step = 10 }\n",
+        "W0609",
+        "step = 10",
+        &["one step of 1"],
+    );
 }
 
 #[test]
@@ -222,11 +256,19 @@ fn too_many_constant_steps_are_refused_before_the_first() {
         said(&error.diagnostics[0])
     };
     let asked = refused("t = 0 .. 1000; method = euler; step = 0.01; max_steps = 1000");
-    assert!(asked.contains("100000 steps of 0.01") && asked.contains("at least 1,") && asked.contains("`max_steps = 100000`"), "{asked}");
+    assert!(
+        asked.contains("100000 steps of 0.01")
+            && asked.contains("at least 1,")
+            && asked.contains("`max_steps = 100000`"),
+        "{asked}"
+    );
     let never = refused("t = 0 .. 10; method = euler; step = 1e-12");
     assert!(never.contains("1e13 steps") && !never.contains("max_steps"), "{never}");
     // as many as are permitted
-    assert_eq!(codes("state y = 1\ny' = -y\nrun { t = 0 .. 1; method = euler; step = 0.01; max_steps = 100 }\n"), [""; 0]);
+    assert_eq!(
+        codes("state y = 1\ny' = -y\nrun { t = 0 .. 1; method = euler; step = 0.01; max_steps = 100 }\n"),
+        [""; 0]
+    );
 }
 
 /// The rows as the solver makes them, without anybody who watches.
@@ -251,7 +293,16 @@ impl Recorder for Watched {
 
 #[test]
 fn the_watch_changes_no_bit_and_evaluates_nothing() {
-    for (method, step) in [("dopri5", ""), ("vern7", ""), ("taylor", ""), ("auto", ""), ("bdf", ""), ("rodas5p", ""), ("abm", ""), ("euler", "step = 1e-3;")] {
+    for (method, step) in [
+        ("dopri5", ""),
+        ("vern7", ""),
+        ("taylor", ""),
+        ("auto", ""),
+        ("bdf", ""),
+        ("rodas5p", ""),
+        ("abm", ""),
+        ("euler", "step = 1e-3;"),
+    ] {
         let text = format!(
             "param mu = 30\nstate x = 2, v = 0\nx' = v\nv' = mu*(1 - x^2)*v - x\nrun {{ t = 0 .. 60; method = {method}; {step} samples = 50 }}\n"
         );
@@ -259,7 +310,8 @@ fn the_watch_changes_no_bit_and_evaluates_nothing() {
         let bound = bound.bound();
         let mut plain = Plain(vec![]);
         let samples: &Samples = &bound.samples;
-        let alone = odec_ode::solve(&bound.machine, &bound.problem, bound.choice.method, &bound.options, samples, &mut plain);
+        let alone =
+            odec_ode::solve(&bound.machine, &bound.problem, bound.choice.method, &bound.options, samples, &mut plain);
         let mut watched = Watched(vec![]);
         let (result, _) = sample::solve(bound, &mut watched);
         assert_eq!(plain.0, watched.0, "{method}");

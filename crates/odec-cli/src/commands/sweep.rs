@@ -159,7 +159,11 @@ fn execute(
 /// One warning for each kind, with the number of the runs that it is about.
 fn warned(writer: &Writer) -> Vec<Diagnostic> {
     let of = |(count, d): &(u64, Diagnostic)| {
-        let runs = if writer.runs == 1 { String::new() } else { format!("in {} of {} runs, the first one here: ", grouped(*count), grouped(writer.runs)) };
+        let runs = if writer.runs == 1 {
+            String::new()
+        } else {
+            format!("in {} of {} runs, the first one here: ", grouped(*count), grouped(writer.runs))
+        };
         Diagnostic { headline: format!("{runs}{}", d.headline), ..d.clone() }
     };
     writer.warned.values().map(of).collect()

@@ -51,7 +51,8 @@ pub fn spectrum(judged: &Judged<'_>, moment: &Moment) -> Option<Spectrum> {
 fn leading(system: &dyn System, moment: &Moment) -> Option<(f64, usize)> {
     let n = moment.y.len();
     // a part in every direction, always the same
-    let mut v: Vec<f64> = (0..n).map(|i| 1.0 + 0.5 * (i as f64 * 1.7).sin() * if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+    let mut v: Vec<f64> =
+        (0..n).map(|i| 1.0 + 0.5 * (i as f64 * 1.7).sin() * if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
     let mut w = vec![0.0; n];
     let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
     let mut found = None;

@@ -96,7 +96,8 @@ fn unstable(judged: &Judged<'_>) -> Option<Diagnostic> {
     let regions = stability::of(method).ok()?;
     let moments: Vec<&Moment> = std::iter::once(&findings.calm).chain(&findings.alternating).collect();
     let grown = || findings.grown.first().map(|growth| &growth.at);
-    let beyond = |moments: &[&Moment]| mode::limit(judged, &regions, moments).filter(|(step, _)| *step < h * (1.0 - 1e-9));
+    let beyond =
+        |moments: &[&Moment]| mode::limit(judged, &regions, moments).filter(|(step, _)| *step < h * (1.0 - 1e-9));
     let (step, mode) = beyond(&moments).or_else(|| beyond(&[grown()?]))?;
     let moment = moments.into_iter().chain(grown()).find(|moment| moment.t == mode.t)?;
     let place = findings.grown.first().map(|growth| growth.place).or(mode.entries.first().map(|entry| entry.0))?;
@@ -113,7 +114,10 @@ fn unstable(judged: &Judged<'_>) -> Option<Diagnostic> {
     let first = if step > 0.0 {
         format!("{longest}: type {}", judged.typed("step", &below(ADVISED * step), in_block))
     } else {
-        format!("`{name}` amplifies every oscillation without damping: type {}", judged.typed("method", "rk4", in_block))
+        format!(
+            "`{name}` amplifies every oscillation without damping: type {}",
+            judged.typed("method", "rk4", in_block)
+        )
     };
     Some(d.help(format!("{first}, or leave out `step` and `method`, so that odec keeps to the tolerance")))
 }
@@ -216,7 +220,11 @@ fn small(judged: &Judged<'_>) -> Option<Diagnostic> {
     let (name, place, size, given) = list.first()?;
     let names = suggest::list(list.iter().take(NAMED).map(|(name, ..)| name.as_str()));
     let what = match list.len() {
-        1 => format!("`{name}` stays below its absolute tolerance: at most {}, and `atol` is {}", number(*size), number(*given)),
+        1 => format!(
+            "`{name}` stays below its absolute tolerance: at most {}, and `atol` is {}",
+            number(*size),
+            number(*given)
+        ),
         k if k <= NAMED => format!("{names} stay below their absolute tolerances"),
         k => format!("{names} and {} more stay below their absolute tolerances", k - NAMED),
     };
@@ -236,10 +244,12 @@ fn small(judged: &Judged<'_>) -> Option<Diagnostic> {
         })
         .collect();
     let types = if typed.len() == 1 { "type" } else { "in the run block type" };
-    Some(d.help(format!("their error is not controlled: {types} {}", typed.join(", ")).replace(
-        "their error is",
-        if list.len() == 1 { "its error is" } else { "their errors are" },
-    )))
+    Some(
+        d.help(
+            format!("their error is not controlled: {types} {}", typed.join(", "))
+                .replace("their error is", if list.len() == 1 { "its error is" } else { "their errors are" }),
+        ),
+    )
 }
 
 /// A constant step that is longer than the run.
@@ -247,8 +257,7 @@ fn long_step(judged: &Judged<'_>) -> Option<Diagnostic> {
     let bound = judged.bound;
     let span = (bound.problem.t_end - bound.problem.t0).abs();
     let h = bound.options.step.filter(|h| bound.options.fixed && *h > span * (1.0 + 1e-9))?;
-    let headline =
-        format!("a step of {} is longer than the run: one step of {} was made", number(h), number(span));
+    let headline = format!("a step of {} is longer than the run: one step of {} was made", number(h), number(span));
     let d = Diagnostic::warning(&codes::W0609, headline);
     let d = match bound.asked.step {
         Some(place) => d.label(place, format!("the run is {} long", number(span))),

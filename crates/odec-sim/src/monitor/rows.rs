@@ -124,7 +124,8 @@ fn oscillation(judged: &Judged<'_>, worst: &Track, all: &[(&Track, f64)]) -> Dia
 /// An extreme between rows.
 fn extreme(judged: &Judged<'_>, worst: &Track, all: &[(&Track, f64)], count: Option<u64>) -> Diagnostic {
     let (high, low) = (worst.high.value - worst.row_high, worst.row_low - worst.low.value);
-    let (at, shown): (Extreme, f64) = if high >= low { (worst.high, worst.row_high) } else { (worst.low, worst.row_low) };
+    let (at, shown): (Extreme, f64) =
+        if high >= low { (worst.high, worst.row_high) } else { (worst.low, worst.row_low) };
     let (name, time) = (judged.bound.states.name(worst.place), &judged.model.time.name);
     let beyond = if high >= low { "at most" } else { "at least" };
     let more = if all.len() > 1 { format!("; {} more states likewise", all.len() - 1) } else { String::new() };
@@ -139,7 +140,8 @@ fn extreme(judged: &Judged<'_>, worst: &Track, all: &[(&Track, f64)], count: Opt
         let near = if at.h == 0.0 { f64::INFINITY } else { span / (2.0 * at.h.abs()) };
         near.max(2.0 * count as f64)
     });
-    about(judged, &codes::W0607, headline, worst, says).help(samples(judged, wanted).replace("make the run shorter", "record where it happens"))
+    about(judged, &codes::W0607, headline, worst, says)
+        .help(samples(judged, wanted).replace("make the run shorter", "record where it happens"))
 }
 
 /// Two digits are enough for what is estimated.

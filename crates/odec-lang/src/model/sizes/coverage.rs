@@ -4,8 +4,8 @@ use odec_ir::Span;
 
 use super::{Bounds, MAX_PARTS, SizeCheck, empty, intersection, range_text, split_name, subtract};
 use crate::diagnostic::Diagnostic;
-use crate::model::arrays::{Indexed, Place};
 use crate::model::Symbol;
+use crate::model::arrays::{Indexed, Place};
 use crate::report::error;
 
 /// What a statement gives, and where it is written.

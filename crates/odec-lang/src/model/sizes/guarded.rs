@@ -24,9 +24,10 @@ impl SizeCheck<'_> {
         while let Some((id, conditions)) = open.pop() {
             match &model.term(id).kind {
                 TermKind::Apply(op, [c, a, b]) if *op == Op(&logic::IF) && model.index_only(*c) => {
-                    open.extend([(*a, true), (*b, false)].map(|(branch, holds)| {
-                        (branch, conditions.iter().copied().chain([(*c, holds)]).collect())
-                    }));
+                    open.extend(
+                        [(*a, true), (*b, false)]
+                            .map(|(branch, holds)| (branch, conditions.iter().copied().chain([(*c, holds)]).collect())),
+                    );
                     open.push((*c, conditions));
                 }
                 TermKind::Reduce { condition: Some(c), body, .. } => {
@@ -118,9 +119,8 @@ impl SizeCheck<'_> {
             let part = self.place(place).unwrap_or_default();
             part.len() == inside.len() && part.iter().zip(&inside).all(|(&(first, last), i)| (first..=last).contains(i))
         };
-        let own = |b: &&crate::model::Boundary| {
-            b.array == symbol && (b.order == order || model.follows(b, symbol, order))
-        };
+        let own =
+            |b: &&crate::model::Boundary| b.array == symbol && (b.order == order || model.follows(b, symbol, order));
         model.boundaries.iter().filter(own).any(|b| concerns(&b.place))
     }
 }

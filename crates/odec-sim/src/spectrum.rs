@@ -169,7 +169,7 @@ pub fn participation(system: &dyn System, spectrum: &Spectrum, lambda: C) -> Vec
 /// The entries of df/dy, as rows and columns, that make most of an eigenvalue: of w_i J_ij v_j / (w^T M v), which add up
 /// to it, those that go farthest in its direction, the first one farthest. w and v are the left and right eigenvectors, so
 /// that no choice of units matters. The rows of positions, which only repeat velocities, are left out.
-pub fn dominant_entries(system: &dyn System, spectrum: &Spectrum, lambda: C) -> Vec<(usize, usize)> {
+pub fn dominant_entries(system: &dyn System, spectrum: &Spectrum, lambda: C, toward: C) -> Vec<(usize, usize)> {
     /// Parts that are this much of the largest are as large: the entries of a cycle have equal parts.
     const EQUAL: f64 = 0.95;
     let Some(pencil) = Pencil::at(system, spectrum.t, &spectrum.y) else { return vec![] };
@@ -183,7 +183,7 @@ pub fn dominant_entries(system: &dyn System, spectrum: &Spectrum, lambda: C) -> 
     for i in system.shape().second..spectrum.y.len() {
         for j in 0..spectrum.y.len() {
             let entry = pencil.jacobian[(i, j)];
-            let part = ((left[i] * entry * right[j] / norm) * lambda.conj()).re;
+            let part = ((left[i] * entry * right[j] / norm) * toward.conj()).re;
             if entry != 0.0 && part.is_finite() {
                 parts.push((part, (i, j)));
             }
@@ -335,15 +335,19 @@ mod tests {
     fn the_entries_that_make_an_eigenvalue_are_found_whatever_the_units() {
         let system = Dense::new(&[-1e3, 0.0, 1e9, -1.0], None);
         let spectrum = at(&system, 0.0, &[1.0, 1.0]).expect("finite");
-        assert_eq!(dominant_entries(&system, &spectrum, C::from(-1e3)), [(0, 0)]);
-        assert_eq!(dominant_entries(&system, &spectrum, C::from(-1.0)), [(1, 1)]);
+        assert_eq!(dominant_entries(&system, &spectrum, C::from(-1e3), C::from(-1.0)), [(0, 0)]);
+        assert_eq!(dominant_entries(&system, &spectrum, C::from(-1.0), C::from(-1.0)), [(1, 1)]);
         // x' = 2 y, y' = 2 x - 0.1 y grows by the products, not by the damping
         let system = Dense::new(&[0.0, 2.0, 2.0, -0.1], None);
         let spectrum = at(&system, 0.0, &[1.0, 1.0]).expect("finite");
         let largest = spectrum.values.iter().copied().max_by(|a, b| a.re.total_cmp(&b.re)).expect("two of them");
-        let mut entries = dominant_entries(&system, &spectrum, largest);
+        let mut entries = dominant_entries(&system, &spectrum, largest, C::from(1.0));
         entries.sort_unstable();
         assert_eq!(entries, [(0, 1), (1, 0)]);
+        // an oscillation turns by its spring and grows by its damping
+        let system = Dense::new(&[0.0, 1.0, -1.0, 0.1], None);
+        let spectrum = at(&system, 0.0, &[1.0, 1.0]).expect("finite");
+        assert_eq!(dominant_entries(&system, &spectrum, spectrum.values[0], C::from(1.0)), [(1, 1)]);
     }
 
     #[test]

@@ -141,6 +141,10 @@ fn unbounded_growth_is_told_with_the_term_that_feeds_it() {
     let growth =
         "param k = 0.7, m = 2\nstate x = 1, v = 0\nx' = v\nm*v' = k*x - 0.1*v\nrun { t = 0 .. 200; samples = 20 }\n";
     one(growth, "W0605", "k*x", &["`x` grows without bound", "is a sign wrong", "λ = 0.567"]);
+    // what turns an oscillation does not make it grow
+    let oscillation =
+        "param z = 0.05\nstate x = 1, v = 0\nx' = v\nv' = -x + 2*z*v\nrun { t = 0 .. 1500; samples = steps }\n";
+    one(oscillation, "W0605", "2*z*v", &["λ = 0.05 ± 0.99"]);
     // large, by a constant rate: the energy that a star gives off
     assert_eq!(codes("state E = 0\nE' = 3.8e26\nrun { t = 0 .. 1e17; atol = 1e20 }\n"), [""; 0]);
 }

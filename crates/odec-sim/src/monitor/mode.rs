@@ -13,7 +13,7 @@ use crate::stability::{Amplification, C};
 /// milliseconds.
 const MAX_DENSE: usize = 150;
 /// Multiplications by df/dy that find the largest eigenvalue of more unknowns.
-const PRODUCTS: usize = 60;
+const PRODUCTS: usize = 120;
 /// Part of the product that may lie across the vector: beyond, the eigenvalue is not real, or not alone.
 const ACROSS: f64 = 0.3;
 
@@ -72,12 +72,13 @@ fn leading(system: &dyn System, moment: &Moment) -> Option<(f64, usize)> {
     found.map(|lambda| (lambda, largest))
 }
 
-/// The mode of an eigenvalue of a [`spectrum`].
-pub fn mode(judged: &Judged<'_>, spectrum: &Spectrum, lambda: C) -> Mode {
+/// The mode of an eigenvalue of a [`spectrum`]. Its entries are those that make the part of it in the direction of
+/// `toward`: itself, or the real axis where its growth matters and not how it turns.
+pub fn mode(judged: &Judged<'_>, spectrum: &Spectrum, lambda: C, toward: C) -> Mode {
     let machine = &judged.bound.machine;
-    let lambda = if judged.backwards() { -lambda } else { lambda };
+    let (lambda, toward) = if judged.backwards() { (-lambda, -toward) } else { (lambda, toward) };
     let entries = if spectrum.y.len() <= MAX_DENSE {
-        spectrum::dominant_entries(machine, spectrum, lambda)
+        spectrum::dominant_entries(machine, spectrum, lambda, toward)
     } else {
         let moment = Moment { t: spectrum.t, y: spectrum.y.clone() };
         leading(machine, &moment).into_iter().map(|(_, row)| (row, row)).collect()
@@ -91,7 +92,7 @@ pub fn limit(judged: &Judged<'_>, regions: &[(String, Amplification)], moments: 
     let spectra: Vec<Spectrum> = moments.iter().filter_map(|moment| spectrum(judged, moment)).collect();
     let limits = regions.iter().filter_map(|(_, region)| spectrum::limit(region, &spectra));
     let least = limits.min_by(|a, b| a.step.total_cmp(&b.step))?;
-    Some((least.step, mode(judged, &spectra[least.index], least.lambda)))
+    Some((least.step, mode(judged, &spectra[least.index], least.lambda, least.lambda)))
 }
 
 /// The term that makes a mode: of the summands of its rows that depend on its states the one that moves most with them,

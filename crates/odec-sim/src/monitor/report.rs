@@ -10,7 +10,7 @@ use super::mode::{self, Mode};
 use super::{Findings, Growth, Held, Moment, rows};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
-use crate::stability;
+use crate::stability::{self, C};
 
 /// Part of the largest stable step that is advised: at the limit itself nothing decays.
 const ADVISED: f64 = 0.8;
@@ -174,7 +174,7 @@ fn growth(judged: &Judged<'_>) -> Option<Diagnostic> {
         let Some(spectrum) = mode::spectrum(judged, moment) else { continue };
         let Some(lambda) = spectrum.values.iter().copied().max_by(|a, b| a.re.total_cmp(&b.re)) else { continue };
         if lambda.re * (at.t - bound.problem.t0).abs() >= LASTING {
-            fastest = Some((mode::mode(judged, &spectrum, lambda), moment, lambda.re));
+            fastest = Some((mode::mode(judged, &spectrum, lambda, C::from(1.0)), moment, lambda.re));
             break;
         }
     }
@@ -285,7 +285,7 @@ fn power_below(x: f64) -> f64 {
 }
 
 /// An eigenvalue as people write it.
-fn complex(lambda: crate::stability::C) -> String {
+fn complex(lambda: C) -> String {
     match (lambda.re, lambda.im) {
         (re, im) if im.abs() <= 1e-9 * re.abs() => number(re),
         (re, im) if re.abs() <= 1e-9 * im.abs() => format!("±{}i", number(im.abs())),

@@ -32,9 +32,8 @@ pub fn run(program: &Program, role: KernelRole, t: f64, y: &[f64], p: &[f64], w:
 
 /// [`run`] over any number type, with the layout at hand. Where kernels run often, [`Interpreter::run_straight`] serves better.
 pub fn run_on<T: Number>(program: &Program, layout: &Layout, role: KernelRole, inputs: Inputs<'_, T>, out: &mut [T]) {
-    if let Some(kernel) = program.kernel(role) {
-        straight(program, layout, (kernel, &Prepared::of(kernel)), inputs, out);
-    }
+    let Some(kernel) = program.kernel(role) else { return };
+    straight(program, layout, (kernel, &Prepared::of(kernel)), inputs, out);
 }
 
 /// Runs a kernel without loops.
@@ -149,7 +148,8 @@ impl Interpreter {
     /// The program has index sets, or as [`Interpreter::run`].
     pub fn run_straight<T: Number>(&self, program: &Program, role: KernelRole, inputs: Inputs<'_, T>, out: &mut [T]) {
         let Some(layout) = &self.layout else { broken("a program with index sets is not bound") };
-        for kernel in program.kernels.iter().zip(&self.kernels).filter(|(kernel, _)| kernel.role == role) {
+        let kernel = program.kernels.iter().zip(&self.kernels).find(|(kernel, _)| kernel.role == role);
+        if let Some(kernel) = kernel {
             straight(program, layout, kernel, inputs, out);
         }
     }

@@ -69,8 +69,7 @@ impl FusedStep<'_> {
     /// `None` of a model with loops, without a Jacobian or with a mass matrix, of a table that this form does not fit, or where
     /// the step would have more than `limit` nodes.
     pub fn written(&self, program: &Program) -> Option<Program> {
-        let Coefficients { gamma, alpha, gammas, a, c, m, error } = self.coefficients;
-        let stages = m.len();
+        let stages = self.coefficients.m.len();
         let autonomous = program.is_autonomous();
         let derivatives = [Some(KernelRole::Jacobian), (!autonomous).then_some(KernelRole::TimeDerivative)];
         if program.mass.is_some() || !derivatives.into_iter().flatten().all(|role| program.kernel(role).is_some()) {
@@ -89,16 +88,12 @@ impl FusedStep<'_> {
         let jacobian = step.inline(KernelRole::Jacobian, t, &y).ok()?;
         let slopes = if autonomous { Vec::new() } else { step.inline(KernelRole::TimeDerivative, t, &y).ok()? };
         let one = step.graph.constant(1.0);
-        let scaled = product(&mut step, h, gamma);
+        let scaled = product(&mut step, h, self.coefficients.gamma);
         let shift = step.graph.div(one, scaled);
         let inverse = step.graph.div(one, h);
 
-        let diagonal = (0..n).map(|i| (i, i));
-        let pattern = Pattern::of(n, n, program.jacobian.entries().chain(diagonal.clone()));
-        let entry = |at: (usize, usize)| pattern.position(at.0, at.1).map(|entry| entry as u32);
-        let of_jacobian: Vec<u32> = program.jacobian.entries().map(entry).collect::<Option<_>>()?;
-        let of_mass: Vec<u32> = diagonal.map(entry).collect::<Option<_>>()?;
-        let plan = elimination::PivotOrder {
+        let (pattern, of_jacobian, of_mass) = iteration_matrix(&program.jacobian)?;
+        let order = elimination::PivotOrder {
             pattern: &pattern,
             source: Source::Shifted { jacobian: &of_jacobian, mass: &of_mass, unit: true },
             rows: self.order,
@@ -108,72 +103,28 @@ impl FusedStep<'_> {
             bound: self.bound,
         };
         let mut inputs = |_: &mut Arithmetic, place: usize| jacobian.get(place).copied().unwrap_or(shift);
-        let factors = on(&mut step, &plan, |field| plan.inlined(field, &mut inputs, self.limit as u64))?;
+        let factors = on(&mut step, &order, |field| order.inlined(field, &mut inputs, self.limit as u64))?;
 
-        let mut u: Vec<Vec<NodeId>> = Vec::with_capacity(stages);
-        let mut state = y.clone();
         let mut sound = None;
+        let state = y.clone();
+        let mut run =
+            Stages { step, coefficients: self.coefficients, y, f, slopes, t, h, end, inverse, state, u: Vec::new() };
         for i in 0..stages {
-            let (row, before) = (coefficients(a, i), coefficients(a, i.saturating_sub(1)));
-            let moved = row.iter().any(|a| *a != 0.0);
-            let extends = i > 1 && row[..i - 1] == before[..] && before.iter().any(|a| *a != 0.0);
-            let mut right = f.clone();
-            if moved {
-                if extends {
-                    state = (0..n).map(|k| plus_product(&mut step, state[k], row[i - 1], u[i - 1][k])).collect();
-                } else {
-                    // the last term behind all others, for which alone the stage has to wait
-                    let (last, earlier) = row.split_last()?;
-                    state = (0..n)
-                        .map(|k| {
-                            let base = plus_sum(&mut step, y[k], earlier, &u, k);
-                            plus_product(&mut step, base, *last, u[i - 1][k])
-                        })
-                        .collect();
-                }
-                let time = if alpha[i] == 1.0 {
-                    end
-                } else {
-                    let part = product(&mut step, h, alpha[i]);
-                    step.graph.add(t, part)
-                };
-                right = step.inline(KernelRole::Rhs, time, &state).ok()?;
-            }
-            let coupling = coefficients(c, i);
-            for (k, right) in right.iter_mut().enumerate() {
-                if let Some(sum) = sum(&mut step, &coupling, &u, k) {
-                    let part = step.graph.mul(inverse, sum);
-                    *right = step.graph.add(*right, part);
-                }
-                if !autonomous && gammas[i] != 0.0 {
-                    let weight = product(&mut step, h, gammas[i]);
-                    let part = step.graph.mul(weight, slopes[k]);
-                    *right = step.graph.add(*right, part);
-                }
-            }
-            let x = on(&mut step, &plan, |field| factors.solve(field, &right));
+            let right = run.right_side(i)?;
+            let step = &mut run.step;
+            let x = on(step, &order, |field| factors.solve(field, &right));
             if i == 0 {
-                let excess = on(&mut step, &plan, |field| factors.excess(field, &right, &x))?;
+                let excess = on(step, &order, |field| factors.excess(field, &right, &x))?;
                 let negligible = step.graph.constant(self.negligible);
                 for excess in excess {
                     let small = step.graph.apply(&logic::LE, &[excess, negligible]);
-                    sound = both(&mut step, sound, small);
+                    sound = both(step, sound, small);
                 }
             }
-            u.push(x);
+            run.u.push(x);
         }
-        // as the solver that works on vectors tells the two forms apart
-        let last_row = coefficients(a, stages - 1);
-        let error_is_last = error.split_last().is_some_and(|(l, rest)| *l == 1.0 && rest.iter().all(|w| *w == 0.0));
-        let stiffly_accurate = m[..stages - 1] == last_row[..] && m[stages - 1] == 1.0 && error_is_last;
-        let (y1, error): (Vec<NodeId>, Vec<NodeId>) = if stiffly_accurate {
-            let last = u[stages - 1].clone();
-            (state.iter().zip(&last).map(|(state, u)| step.graph.add(*state, *u)).collect(), last)
-        } else {
-            let y1 = (0..n).map(|k| plus_sum(&mut step, y[k], m, &u, k)).collect();
-            let zero = step.graph.constant(0.0);
-            (y1, (0..n).map(|k| sum(&mut step, error, &u, k).unwrap_or(zero)).collect())
-        };
+        let (y1, error, stiffly_accurate) = run.end();
+        let Stages { mut step, y, u, .. } = run;
         let f1 = step.inline(KernelRole::Rhs, end, &y1).ok()?;
         let scales = step.scales(rtol, &atol, &y, &y1);
         let norm = step.norm(&error, &scales);
@@ -197,9 +148,110 @@ fn coefficients(rows: &[&[f64]], i: usize) -> Vec<f64> {
     (0..i).map(|j| rows.get(i).and_then(|row| row.get(j)).copied().unwrap_or(0.0)).collect()
 }
 
+/// The pattern of W, and the entries of it that those of J and of M = I belong to.
+fn iteration_matrix(jacobian: &Pattern) -> Option<(Pattern, Vec<u32>, Vec<u32>)> {
+    let n = jacobian.columns();
+    let diagonal = (0..n).map(|i| (i, i));
+    let pattern = Pattern::of(n, n, jacobian.entries().chain(diagonal.clone()));
+    let entry = |at: (usize, usize)| pattern.position(at.0, at.1).map(|entry| entry as u32);
+    let of_jacobian = jacobian.entries().map(entry).collect::<Option<_>>()?;
+    let of_mass = diagonal.map(entry).collect::<Option<_>>()?;
+    Some((pattern, of_jacobian, of_mass))
+}
+
+/// The stages of a step as far as they are written.
+struct Stages<'a> {
+    step: StepBuilder<'a>,
+    coefficients: Coefficients<'a>,
+    y: Vec<NodeId>,
+    f: Vec<NodeId>,
+    /// df/dt; none where it is zero.
+    slopes: Vec<NodeId>,
+    t: NodeId,
+    h: NodeId,
+    /// The time at the end.
+    end: NodeId,
+    /// 1/h.
+    inverse: NodeId,
+    /// Where f was evaluated last.
+    state: Vec<NodeId>,
+    u: Vec<Vec<NodeId>>,
+}
+
+impl Stages<'_> {
+    /// The right side of the system of stage `i`.
+    fn right_side(&mut self, i: usize) -> Option<Vec<NodeId>> {
+        let Coefficients { alpha, gammas, c, .. } = self.coefficients;
+        let mut right = self.f.clone();
+        if self.moved(i)? {
+            let time = if alpha[i] == 1.0 {
+                self.end
+            } else {
+                let part = product(&mut self.step, self.h, alpha[i]);
+                self.step.graph.add(self.t, part)
+            };
+            right = self.step.inline(KernelRole::Rhs, time, &self.state).ok()?;
+        }
+        let coupling = coefficients(c, i);
+        let step = &mut self.step;
+        for (k, right) in right.iter_mut().enumerate() {
+            if let Some(sum) = sum(step, &coupling, &self.u, k) {
+                let part = step.graph.mul(self.inverse, sum);
+                *right = step.graph.add(*right, part);
+            }
+            if !self.slopes.is_empty() && gammas[i] != 0.0 {
+                let weight = product(step, self.h, gammas[i]);
+                let part = step.graph.mul(weight, self.slopes[k]);
+                *right = step.graph.add(*right, part);
+            }
+        }
+        Some(right)
+    }
+
+    /// Goes to the state of stage `i`; false if that is y.
+    fn moved(&mut self, i: usize) -> Option<bool> {
+        let a = self.coefficients.a;
+        let (row, before) = (coefficients(a, i), coefficients(a, i.saturating_sub(1)));
+        if row.iter().all(|a| *a == 0.0) {
+            return Some(false);
+        }
+        let extends = i > 1 && row[..i - 1] == before[..] && before.iter().any(|a| *a != 0.0);
+        // the last term behind all others, for which alone the stage has to wait
+        let (last, earlier) = row.split_last()?;
+        for k in 0..self.y.len() {
+            let base = if extends { self.state[k] } else { plus_sum(&mut self.step, self.y[k], earlier, &self.u, k) };
+            self.state[k] = plus_product(&mut self.step, base, *last, self.u[i - 1][k]);
+        }
+        Some(true)
+    }
+
+    /// The state at the end, the error, and whether that is the last u.
+    fn end(&mut self) -> (Vec<NodeId>, Vec<NodeId>, bool) {
+        let Coefficients { a, m, error, .. } = self.coefficients;
+        let (step, stages) = (&mut self.step, m.len());
+        // as the solver that works on vectors tells the two forms apart
+        let last_row = coefficients(a, stages - 1);
+        let error_is_last = error.split_last().is_some_and(|(l, rest)| *l == 1.0 && rest.iter().all(|w| *w == 0.0));
+        let stiffly_accurate = m[..stages - 1] == last_row[..] && m[stages - 1] == 1.0 && error_is_last;
+        if stiffly_accurate {
+            let last = self.u[stages - 1].clone();
+            let y1 = self.state.iter().zip(&last).map(|(state, u)| step.graph.add(*state, *u)).collect();
+            return (y1, last, true);
+        }
+        let y1 = (0..self.y.len()).map(|k| plus_sum(step, self.y[k], m, &self.u, k)).collect();
+        let zero = step.graph.constant(0.0);
+        let error = (0..self.y.len()).map(|k| sum(step, error, &self.u, k).unwrap_or(zero)).collect();
+        (y1, error, false)
+    }
+}
+
 /// Runs elimination code on the graph of a step.
-fn on<T>(step: &mut StepBuilder<'_>, plan: &elimination::PivotOrder<'_>, work: impl FnOnce(&mut Arithmetic) -> T) -> T {
-    let mut field = Arithmetic::of(plan);
+fn on<T>(
+    step: &mut StepBuilder<'_>,
+    order: &elimination::PivotOrder<'_>,
+    work: impl FnOnce(&mut Arithmetic) -> T,
+) -> T {
+    let mut field = order.arithmetic();
     std::mem::swap(&mut field.graph, &mut step.graph);
     let made = work(&mut field);
     std::mem::swap(&mut field.graph, &mut step.graph);

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use odec_lang::source::Source;
 use odec_ode::problem::{Samples, Stop};
-use odec_sim::bind::{Bound, Plan, Purpose};
+use odec_sim::bind::{Bound, Purpose, RunPlan};
 use odec_sim::choices::{Choices, StepChoice};
 use odec_sim::promises;
 use odec_sim::sample::{Recorder, solve};
@@ -25,7 +25,7 @@ impl Recorder for Rows {
 fn bound(path: &std::path::Path, choices: &Choices, purpose: Purpose) -> Bound {
     let source = Source { name: stem(path), text: text(path) };
     let model = odec_lang::check(&source).model.expect("a model of the repository");
-    let plan = Plan::new(&model, choices, purpose).expect("its run block is valid");
+    let plan = RunPlan::new(&model, choices, purpose).expect("its run block is valid");
     let program = odec_lang::lower(&model, &plan.overrides).expect("it lowers");
     plan.bind(&model, &source, program).expect("it compiles")
 }

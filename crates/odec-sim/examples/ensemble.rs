@@ -8,7 +8,7 @@ use std::time::Instant;
 use odec_lang::source::Source;
 use odec_ode::problem::{Options, Samples};
 use odec_ode::{Runner, Sink, method};
-use odec_sim::bind::{Bound, Plan, Purpose};
+use odec_sim::bind::{Bound, Purpose, RunPlan};
 use odec_sim::choices::Choices;
 
 struct Nothing;
@@ -25,7 +25,7 @@ fn bind(path: &str, method: &str, t_end: f64) -> Option<Bound> {
     let mut model = model?;
     model.expects.clear();
     let choices = Choices { method: Some(method.into()), t0: Some(0.0), t_end: Some(t_end), ..Choices::default() };
-    let plan = Plan::new(&model, &choices, Purpose::Method).ok()?;
+    let plan = RunPlan::new(&model, &choices, Purpose::Method).ok()?;
     let program = odec_lang::lower(&model, &plan.overrides).ok()?;
     plan.bind(&model, &source, program).ok()
 }

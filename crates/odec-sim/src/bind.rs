@@ -17,7 +17,7 @@ use crate::choices::{Choices, RecordRule, SampleRule, StepChoice};
 use crate::choose::{Choice, choose};
 use crate::columns::Columns;
 use crate::error;
-use crate::machine::{Code, Execution, Machine, Unfit};
+use crate::machine::{Execution, KernelCode, Machine, Unfit};
 use crate::memory::Need;
 use crate::quantities::Quantities;
 use crate::samples::{DEFAULT_SAMPLES, times};
@@ -51,7 +51,7 @@ pub enum Purpose {
 }
 
 /// What the run block and the caller say together; kernels are lowered with its `overrides`.
-pub struct Plan {
+pub struct RunPlan {
     /// Parameter set and single values.
     pub overrides: Overrides,
     /// `expect` lines of this run.
@@ -124,19 +124,19 @@ pub struct Asked {
     pub samples: Option<Span>,
 }
 
-impl Plan {
+impl RunPlan {
     /// Evaluates the run block and puts the choices over it.
-    pub fn new(model: &Model, choices: &Choices, purpose: Purpose) -> Result<Plan, Vec<Diagnostic>> {
+    pub fn new(model: &Model, choices: &Choices, purpose: Purpose) -> Result<RunPlan, Vec<Diagnostic>> {
         let run = model.run(choices.run.as_deref()).map_err(|d| vec![d])?;
         let overrides = overrides(run, choices);
         let values = model.values(&overrides)?;
         let settings = run.map(|r| model.settings(r, &values)).transpose()?.unwrap_or_default();
         let expectations = model.expectations(run, &values);
         let conservation = model.conservation(&values);
-        Ok(Plan { overrides, expectations, conservation, settings, values, choices: choices.clone(), purpose })
+        Ok(RunPlan { overrides, expectations, conservation, settings, values, choices: choices.clone(), purpose })
     }
 
-    /// Compiles the kernels and fixes everything a solver needs: [`Plan::compile`] and [`Ready::bind`].
+    /// Compiles the kernels and fixes everything a solver needs: [`RunPlan::compile`] and [`Ready::bind`].
     pub fn bind(self, model: &Model, source: &Source, program: Program) -> Result<Bound, Vec<Diagnostic>> {
         self.compile(model, program)?.bind(model, source)
     }
@@ -162,8 +162,8 @@ impl Plan {
             true => Structure { jacobian: false, time_derivative: false },
             false => frame.choice.needs,
         };
-        let code =
-            Code::new(program, execution, ahead).map_err(|e| one(crate::blame::not_compiled(&Unfit::Code(e), None)))?;
+        let code = KernelCode::new(program, execution, ahead)
+            .map_err(|e| one(crate::blame::not_compiled(&Unfit::Code(e), None)))?;
         Ok(Ready { plan: self, frame, states, columns, code })
     }
 
@@ -175,7 +175,7 @@ impl Plan {
         states: &Quantities,
         scales: &[f64],
         moving_mass: bool,
-    ) -> Result<Frame, Diagnostic> {
+    ) -> Result<RunSettings, Diagnostic> {
         let (t0, t_end) = self.span(model)?;
         let (rule, rule_span) = self.sample_rule();
         let asked = || {
@@ -201,7 +201,7 @@ impl Plan {
             (Purpose::Rows, SampleRule::Log { .. }) => Spread::Logarithmic,
             _ => Spread::Other,
         };
-        Ok(Frame { t0, t_end, samples, logarithmic, spread, options, choice })
+        Ok(RunSettings { t0, t_end, samples, logarithmic, spread, options, choice })
     }
 
     /// The size of each parameter that derivatives are taken by; 1 for one that is 0, and for a start value.
@@ -469,15 +469,15 @@ fn check_columns(columns: &Columns, samples: &Samples) -> Result<(), Diagnostic>
 
 /// A model compiled for a run, to be bound to its extents and parameters.
 pub struct Ready {
-    plan: Plan,
-    frame: Frame,
+    plan: RunPlan,
+    frame: RunSettings,
     states: Quantities,
     columns: Columns,
-    code: Code,
+    code: KernelCode,
 }
 
 /// The course of a run.
-pub(crate) struct Frame {
+pub(crate) struct RunSettings {
     pub t0: f64,
     pub t_end: f64,
     pub samples: Samples,
@@ -513,7 +513,7 @@ impl Ready {
     /// Finds positions and patterns at the extents of the model, and the state at the start.
     pub fn bind(self, model: &Model, source: &Source) -> Result<Bound, Vec<Diagnostic>> {
         let Ready { plan, frame, states, columns, code } = self;
-        let Frame { t0, t_end, samples, logarithmic, spread, mut options, choice } = frame;
+        let RunSettings { t0, t_end, samples, logarithmic, spread, mut options, choice } = frame;
         let program = code.program().clone();
         let needs = choice.needs.jacobian;
         let mut machine =

@@ -27,7 +27,7 @@ const WITHIN_STEP: f64 = 1e-12;
 
 /// One run.
 #[derive(Clone, Debug)]
-pub struct Point {
+pub struct StepRun {
     /// Steps.
     pub steps: u64,
     /// Their size.
@@ -53,7 +53,7 @@ pub struct Study {
     /// The accurate run.
     pub reference: Reference,
     /// From long to short steps.
-    pub points: Vec<Point>,
+    pub points: Vec<StepRun>,
     /// The line, if there are points enough.
     pub fit: Option<Fit>,
 }
@@ -83,7 +83,7 @@ pub fn study(bound: &Bound, method: &'static Method, stop: &dyn Fn() -> bool) ->
     let reference = accurate(bound, &times, stop)?;
     let floor = SMALLEST.max(ABOVE_REFERENCE * reference.error);
     let samples = Samples::Times(times);
-    let mut points: Vec<Point> = vec![];
+    let mut points: Vec<StepRun> = vec![];
     let mut between = 1;
     while between <= MOST {
         let steps = TIMES as u64 * between;
@@ -94,7 +94,7 @@ pub fn study(bound: &Bound, method: &'static Method, stop: &dyn Fn() -> bool) ->
             Err(SolveError::Refused(refusal)) => return Err(Gone::Failed(SolveError::Refused(refusal))),
             Err(SolveError::Failed(_)) => f64::INFINITY,
         };
-        points.push(Point { steps, h: span / steps as f64, error });
+        points.push(StepRun { steps, h: span / steps as f64, error });
         let inside = points.iter().filter(|p| p.error <= LARGEST && p.error >= floor).count();
         if error < floor || inside >= ENOUGH {
             break;
@@ -106,7 +106,7 @@ pub fn study(bound: &Bound, method: &'static Method, stop: &dyn Fn() -> bool) ->
 }
 
 /// The least-squares line through the last points within the bounds.
-fn fit(points: &[Point], floor: f64) -> Option<Fit> {
+fn fit(points: &[StepRun], floor: f64) -> Option<Fit> {
     let usable = |top: f64| -> Vec<usize> {
         (0..points.len()).filter(|k| points[*k].error <= top && points[*k].error >= floor).collect()
     };

@@ -46,7 +46,7 @@ impl Worst {
 
 /// One kind of derivative.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct DerivativeTable {
     /// `df/dy`, `df/dt`, `df/dp`.
     pub name: &'static str,
     /// Entries that are not identically zero.
@@ -57,7 +57,7 @@ pub struct Table {
     pub difference: Worst,
 }
 
-impl Table {
+impl DerivativeTable {
     /// True if both oracles agree.
     pub fn passes(&self) -> bool {
         self.dual.passes() && self.difference.passes()
@@ -69,7 +69,7 @@ impl Table {
 ///
 /// # Errors
 /// The extents do not fit, or a matrix has too many entries to be held.
-pub fn compare(program: &Program, time: &str) -> Result<Vec<Table>, BindError> {
+pub fn compare(program: &Program, time: &str) -> Result<Vec<DerivativeTable>, BindError> {
     let (bound, interpreter) = (BoundProgram::of(program)?, Interpreter::new(program));
     let layout = &bound.layout;
     let names = Names::of(program, layout, time);
@@ -82,7 +82,7 @@ pub fn compare(program: &Program, time: &str) -> Result<Vec<Table>, BindError> {
     let mut start = vec![0.0; layout.n];
     run(KernelRole::Initial, Inputs { t: 0.0, y: &[], p: &p, w: &[] }, &mut start);
 
-    let empty = |name| Table { name, entries: 0, dual: Worst::default(), difference: Worst::default() };
+    let empty = |name| DerivativeTable { name, entries: 0, dual: Worst::default(), difference: Worst::default() };
     let mut tables = vec![empty("df/dy"), empty("df/dt"), empty("df/dp")];
     for k in 0..POINTS {
         let (t, y) = point(k, &start);

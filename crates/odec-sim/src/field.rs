@@ -30,14 +30,14 @@ const ZERO: f64 = 1e-8;
 
 /// A rectangle.
 #[derive(Clone, Copy, Debug)]
-pub struct Window {
+pub struct PlaneWindow {
     /// Ends of the horizontal side.
     pub x: Point,
     /// Ends of the vertical side.
     pub y: Point,
 }
 
-impl Window {
+impl PlaneWindow {
     /// True for a point in it.
     pub fn holds(&self, (x, y): Point) -> bool {
         x >= self.x.0 && x <= self.x.1 && y >= self.y.0 && y <= self.y.1
@@ -67,7 +67,7 @@ pub struct Equilibrium {
     /// Where it is.
     pub at: Point,
     /// Its type.
-    pub kind: Kind,
+    pub kind: EquilibriumType,
     /// Eigenvalues in the plane.
     pub values: Vec<C>,
     /// The other unknowns do not change there either.
@@ -76,7 +76,7 @@ pub struct Equilibrium {
 
 /// Types of equilibria, by the eigenvalues of the linearisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EquilibriumType {
     /// Two negative eigenvalues.
     StableNode,
     /// Two positive ones.
@@ -93,38 +93,38 @@ pub enum Kind {
     Degenerate,
 }
 
-impl Kind {
+impl EquilibriumType {
     /// The type that eigenvalues tell.
-    pub fn of(values: &[C]) -> Kind {
+    pub fn of(values: &[C]) -> EquilibriumType {
         let size = values.iter().fold(0.0f64, |m, v| m.max(v.norm()));
-        let (Some(a), Some(b)) = (values.first(), values.last()) else { return Kind::Degenerate };
+        let (Some(a), Some(b)) = (values.first(), values.last()) else { return EquilibriumType::Degenerate };
         if a.norm().min(b.norm()) <= ZERO * size {
-            Kind::Degenerate
+            EquilibriumType::Degenerate
         } else if a.im.abs() > ZERO * size {
             match a.re {
-                re if re.abs() <= ZERO * size => Kind::Centre,
-                re if re < 0.0 => Kind::StableFocus,
-                _ => Kind::UnstableFocus,
+                re if re.abs() <= ZERO * size => EquilibriumType::Centre,
+                re if re < 0.0 => EquilibriumType::StableFocus,
+                _ => EquilibriumType::UnstableFocus,
             }
         } else if a.re * b.re < 0.0 {
-            Kind::Saddle
+            EquilibriumType::Saddle
         } else if a.re < 0.0 {
-            Kind::StableNode
+            EquilibriumType::StableNode
         } else {
-            Kind::UnstableNode
+            EquilibriumType::UnstableNode
         }
     }
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::StableNode => "stable node",
-            Kind::UnstableNode => "unstable node",
-            Kind::Saddle => "saddle",
-            Kind::StableFocus => "stable focus",
-            Kind::UnstableFocus => "unstable focus",
-            Kind::Centre => "centre",
-            Kind::Degenerate => "degenerate",
+            EquilibriumType::StableNode => "stable node",
+            EquilibriumType::UnstableNode => "unstable node",
+            EquilibriumType::Saddle => "saddle",
+            EquilibriumType::StableFocus => "stable focus",
+            EquilibriumType::UnstableFocus => "unstable focus",
+            EquilibriumType::Centre => "centre",
+            EquilibriumType::Degenerate => "degenerate",
         }
     }
 }
@@ -164,7 +164,7 @@ impl Plane<'_> {
     }
 
     /// Curves on which the first and on which the second of the two does not change.
-    pub fn nullclines(&self, window: &Window, columns: usize, rows: usize) -> [Vec<Vec<Point>>; 2] {
+    pub fn nullclines(&self, window: &PlaneWindow, columns: usize, rows: usize) -> [Vec<Vec<Point>>; 2] {
         let (xs, ys) = (even(window.x.0, window.x.1, columns), even(window.y.0, window.y.1, rows));
         let field = |axis: usize| {
             Grid::sample(xs.clone(), ys.clone(), |x, y| match self.at((x, y)) {
@@ -186,7 +186,7 @@ impl Plane<'_> {
     }
 
     /// Equilibria in a window, by Newton's method from a grid of points; `None` if they are not isolated.
-    pub fn equilibria(&self, window: &Window) -> Option<Vec<Equilibrium>> {
+    pub fn equilibria(&self, window: &PlaneWindow) -> Option<Vec<Equilibrium>> {
         let (w, h) = window.size();
         let mut found: Vec<Equilibrium> = vec![];
         for y in even(window.y.0, window.y.1, STARTS) {
@@ -203,8 +203,8 @@ impl Plane<'_> {
                     .iter()
                     .enumerate()
                     .all(|(k, v)| k == self.axes.0 || k == self.axes.1 || v.abs() <= ZERO * (1.0 + self.y[k].abs()));
-                found.push(Equilibrium { at, kind: Kind::of(&values), values, at_rest });
-                let degenerate = found.iter().filter(|e| e.kind == Kind::Degenerate).count();
+                found.push(Equilibrium { at, kind: EquilibriumType::of(&values), values, at_rest });
+                let degenerate = found.iter().filter(|e| e.kind == EquilibriumType::Degenerate).count();
                 if found.len() > MOST || degenerate > MOST_DEGENERATE {
                     return None;
                 }
@@ -214,7 +214,7 @@ impl Plane<'_> {
         Some(found)
     }
 
-    fn newton(&self, start: Point, window: &Window) -> Option<Point> {
+    fn newton(&self, start: Point, window: &PlaneWindow) -> Option<Point> {
         let (w, h) = window.size();
         let (mut x, mut y) = start;
         for _ in 0..ITERATIONS {
@@ -239,7 +239,7 @@ impl Plane<'_> {
     }
 
     /// A coordinate that is zero but for rounding is zero, if the field agrees.
-    fn rounded(&self, (x, y): Point, window: &Window) -> Point {
+    fn rounded(&self, (x, y): Point, window: &PlaneWindow) -> Point {
         let (w, h) = window.size();
         let clean = |v: f64, size: f64| if v.abs() < EXACT * size { 0.0 } else { v };
         (clean(x, w), clean(y, h))
@@ -247,7 +247,7 @@ impl Plane<'_> {
 
     /// The integral curve through a point, forwards and backwards, as long as it stays in the window; lengths are measured with
     /// the window's sides as units. With the position of the point among those of the curve.
-    pub fn curve(&self, through: Point, window: &Window, length: f64) -> (Vec<Point>, usize) {
+    pub fn curve(&self, through: Point, window: &PlaneWindow, length: f64) -> (Vec<Point>, usize) {
         let (mut curve, mut place): (Vec<Point>, usize) = (vec![], 0);
         for sign in [-1.0, 1.0] {
             let unit = Unit { plane: self, window: *window, sign };
@@ -287,7 +287,7 @@ fn typical(values: &[f64]) -> f64 {
 /// The field as directions of length 1, in units of the window; slower next to equilibria, where they have none.
 struct Unit<'a> {
     plane: &'a Plane<'a>,
-    window: Window,
+    window: PlaneWindow,
     sign: f64,
 }
 

@@ -57,17 +57,17 @@ impl From<BindError> for Unfit {
 }
 
 /// A program ready to be bound: its code, which knows no extent and no parameter.
-pub struct Code {
+pub struct KernelCode {
     program: Program,
     backend: Backend,
 }
 
-impl Code {
+impl KernelCode {
     /// Compiles what a method of this structure needs of `program`; the rest is compiled when it is asked for.
     ///
     /// # Errors
     /// What no code can be written for.
-    pub fn new(program: Program, execution: Execution, needs: Structure) -> Result<Code, JitError> {
+    pub fn new(program: Program, execution: Execution, needs: Structure) -> Result<KernelCode, JitError> {
         let backend = match execution {
             Execution::Jit => {
                 let code = Compiled::new(&program)?;
@@ -82,7 +82,7 @@ impl Code {
             }
             Execution::Interpret => Backend::Interpreter(Box::new(Interpreter::new(&program))),
         };
-        Ok(Code { program, backend })
+        Ok(KernelCode { program, backend })
     }
 
     /// The program.
@@ -149,7 +149,7 @@ impl Machine {
     /// # Errors
     /// What cannot be compiled or bound.
     pub fn new(program: Program, execution: Execution, needs: Structure) -> Result<Machine, Unfit> {
-        Machine::bind(Code::new(program, execution, needs)?, needs.jacobian)
+        Machine::bind(KernelCode::new(program, execution, needs)?, needs.jacobian)
     }
 
     /// Binds extents and parameters to their values (those of the program's arrays), and the positions that the nests
@@ -158,8 +158,8 @@ impl Machine {
     ///
     /// # Errors
     /// Extents and tables that do not fit the model.
-    pub fn bind(code: Code, jacobian: bool) -> Result<Machine, Unfit> {
-        let Code { program, mut backend } = code;
+    pub fn bind(code: KernelCode, jacobian: bool) -> Result<Machine, Unfit> {
+        let KernelCode { program, mut backend } = code;
         let bound = Arc::new(BoundProgram::of(&program)?);
         if let Backend::Jit(code) = &mut backend {
             code.load(bound.clone())?;

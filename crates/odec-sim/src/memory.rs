@@ -69,7 +69,12 @@ impl Need {
         for (_, bytes) in &mut self.parts {
             *bytes = bytes.saturating_mul(threads);
         }
-        self.and(format!("{rows} rows that wait for their turn"), rows, columns.saturating_mul(NUMBER))
+        self.keeping(rows, columns)
+    }
+
+    /// With rows that are kept, so many columns each.
+    pub(crate) fn keeping(self, rows: u64, columns: u64) -> Need {
+        self.and(format!("{rows} rows that are kept"), rows, columns.saturating_mul(NUMBER))
     }
 
     /// Bytes together.

@@ -2,7 +2,7 @@
 
 use crate::bind::Bound;
 use crate::contour::even;
-use crate::field::{Plane, Point, Window};
+use crate::field::{Plane, PlaneWindow, Point};
 use crate::reference::{Gone, Row, even_times, ordinary};
 
 /// Rows of the run that are drawn.
@@ -47,13 +47,13 @@ pub fn about(values: impl Iterator<Item = f64>) -> Point {
 
 impl Plane<'_> {
     /// True if there is a field somewhere.
-    pub fn seen(&self, window: &Window) -> bool {
+    pub fn seen(&self, window: &PlaneWindow) -> bool {
         let (xs, ys) = (even(window.x.0, window.x.1, 9), even(window.y.0, window.y.1, 9));
         xs.iter().any(|x| ys.iter().any(|y| self.at((*x, *y)).is_some()))
     }
 
     /// Integral curves that keep apart: each begins in a cell that none has touched, and ends where it meets another.
-    pub fn curves(&self, window: &Window, stop: &dyn Fn() -> bool) -> Vec<Vec<Point>> {
+    pub fn curves(&self, window: &PlaneWindow, stop: &dyn Fn() -> bool) -> Vec<Vec<Point>> {
         let (columns, rows) = CELLS;
         let (w, h) = window.size();
         let cell = |p: &Point| {

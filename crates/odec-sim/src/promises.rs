@@ -10,7 +10,7 @@ use crate::sample::Seen;
 
 /// The kind of a promise.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum PromiseKind {
     /// A value at a time.
     Expect {
         /// When.
@@ -28,7 +28,7 @@ pub struct Promise {
     /// Text of the quantity.
     pub name: String,
     /// What is promised.
-    pub kind: Kind,
+    pub kind: PromiseKind,
     /// The run has come to the time of an `expect`.
     pub reached: bool,
     /// The value found; of a conserved quantity its drift.
@@ -63,7 +63,7 @@ pub fn of(bound: &Bound, seen: &Seen) -> Vec<Promise> {
         let distance = (found - e.value).abs();
         list.push(Promise {
             name: e.name.clone(),
-            kind: Kind::Expect { at: e.time, expected: e.value },
+            kind: PromiseKind::Expect { at: e.time, expected: e.value },
             reached: (e.time - t0) * (t_end - e.time) >= 0.0,
             found,
             distance,
@@ -77,7 +77,7 @@ pub fn of(bound: &Bound, seen: &Seen) -> Vec<Promise> {
     for (k, (drift, settings)) in seen.drifts.iter().zip(&bound.conservation).enumerate() {
         list.push(Promise {
             name: drift.name.clone(),
-            kind: Kind::Conserve,
+            kind: PromiseKind::Conserve,
             reached: true,
             found: drift.largest,
             distance: drift.largest.abs(),
@@ -96,12 +96,12 @@ impl Promise {
     pub fn diagnostic(&self, time: &str) -> Diagnostic {
         let within = number(self.within.unwrap_or(0.0));
         match self.kind {
-            Kind::Expect { at, .. } if !self.reached => {
+            PromiseKind::Expect { at, .. } if !self.reached => {
                 let headline = format!("`{}` is expected at {time} = {}, before the run starts", self.name, number(at));
                 let help = format!("start the run earlier, or expect it later: `expect {}(...)`", self.name);
                 Diagnostic::error(&codes::E0616, headline).label(self.span, "").help(help)
             }
-            Kind::Expect { at, expected } => {
+            PromiseKind::Expect { at, expected } => {
                 let headline = format!(
                     "`{}` is {} at {time} = {}, not {}",
                     self.name,
@@ -113,7 +113,7 @@ impl Promise {
                     .label(self.span, format!("off by {}, permitted {within}", number(self.distance)))
                     .help("if the model is right, tighten `rtol` and `atol`; if the value is, correct the model")
             }
-            Kind::Conserve => {
+            PromiseKind::Conserve => {
                 let headline = format!("`{}` drifts by {}", self.name, number(self.found));
                 let mut report =
                     Diagnostic::error(&codes::E0617, headline).label(self.span, format!("permitted {within}"));

@@ -34,12 +34,12 @@ pub enum Gone {
     Failed(SolveError),
 }
 
-struct Keep<'a> {
+struct KeptStates<'a> {
     rows: Vec<Row>,
     stop: &'a dyn Fn() -> bool,
 }
 
-impl Sink for Keep<'_> {
+impl Sink for KeptStates<'_> {
     fn row(&mut self, t: f64, y: &[f64]) -> ControlFlow<()> {
         self.rows.push((t, y.to_vec()));
         ControlFlow::Continue(())
@@ -58,7 +58,7 @@ pub fn run(
     samples: &Samples,
     stop: &dyn Fn() -> bool,
 ) -> (Vec<Row>, Result<Outcome, SolveError>) {
-    let mut keep = Keep { rows: vec![], stop };
+    let mut keep = KeptStates { rows: vec![], stop };
     let result = solve(&bound.machine, &bound.problem, method, options, samples, &mut keep);
     (keep.rows, result)
 }

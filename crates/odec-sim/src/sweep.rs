@@ -13,7 +13,7 @@ use odec_lang::source::Source;
 use odec_ode::Runner;
 use odec_ode::problem::{Failure, Refusal, Samples, SolveError, Stats, Stop};
 
-use crate::bind::{Bound, Plan, Purpose, overrides};
+use crate::bind::{Bound, Purpose, RunPlan, overrides};
 use crate::blame;
 use crate::choices::Choices;
 use crate::memory::Need;
@@ -52,7 +52,7 @@ pub struct Job<'a> {
 
 /// Why a run has no values.
 #[derive(Clone, Debug)]
-pub enum Trouble {
+pub enum NoValues {
     /// Its settings make no sense, or a value is out of its bounds.
     Settings(Vec<Diagnostic>),
     /// A start value is not finite: where in y.
@@ -73,7 +73,7 @@ pub struct Done {
     /// Seconds of solving.
     pub seconds: f64,
     /// What went wrong.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<NoValues>,
     /// What deserves a word of a run that came to its end.
     pub warnings: Vec<Diagnostic>,
 }
@@ -280,25 +280,25 @@ impl<'a> Job<'a> {
     }
 
     /// What to say of a run that failed.
-    pub fn explain(&self, k: u64, trouble: &Trouble) -> Vec<Diagnostic> {
+    pub fn explain(&self, k: u64, trouble: &NoValues) -> Vec<Diagnostic> {
         let mut bound = self.bound.fork();
         let mut point = vec![0.0; self.points.ranges().len()];
         self.points.fill(k, &mut point);
-        if let Trouble::Settings(list) = trouble {
+        if let NoValues::Settings(list) = trouble {
             return list.clone();
         }
         // the point was run, so its settings make sense
-        if let Err(Trouble::Settings(list)) = self.vary(&mut bound, &self.places(), &point, true) {
+        if let Err(NoValues::Settings(list)) = self.vary(&mut bound, &self.places(), &point, true) {
             return list;
         }
         match trouble {
-            Trouble::Settings(list) => list.clone(),
-            Trouble::Start(at) => {
+            NoValues::Settings(list) => list.clone(),
+            NoValues::Start(at) => {
                 let (t0, value) = (bound.problem.t0, bound.problem.y0[*at]);
                 vec![blame::start_value(self.model, self.source, &bound.values, t0, &bound.states, *at, value)]
             }
-            Trouble::Failed(failure) => vec![blame::failed(self.model, self.source, &bound, failure)],
-            Trouble::Refused(refusal) => vec![blame::refused(refusal, &bound)],
+            NoValues::Failed(failure) => vec![blame::failed(self.model, self.source, &bound, failure)],
+            NoValues::Refused(refusal) => vec![blame::refused(refusal, &bound)],
         }
     }
 
@@ -309,21 +309,21 @@ impl<'a> Job<'a> {
         places: &[Vec<Range<usize>>],
         point: &[f64],
         settings: bool,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), NoValues> {
         let changed = bound.machine.change(|p| {
             for (runs, x) in places.iter().zip(point) {
                 runs.iter().for_each(|run| p[run.clone()].fill(*x));
             }
         });
         let program = bound.machine.program();
-        changed.map_err(|unfit| Trouble::Settings(vec![blame::not_compiled(&unfit, Some(program))]))?;
+        changed.map_err(|unfit| NoValues::Settings(vec![blame::not_compiled(&unfit, Some(program))]))?;
         if settings {
-            let plan = Plan::new(self.model, &self.at(point), Purpose::Rows).map_err(Trouble::Settings)?;
-            plan.settle(self.model, bound).map_err(|d| Trouble::Settings(vec![d]))?;
+            let plan = RunPlan::new(self.model, &self.at(point), Purpose::Rows).map_err(NoValues::Settings)?;
+            plan.settle(self.model, bound).map_err(|d| NoValues::Settings(vec![d]))?;
         }
         bound.machine.start(bound.problem.t0, &mut bound.problem.y0);
         match bound.problem.y0.iter().position(|y| !y.is_finite()) {
-            Some(at) => Err(Trouble::Start(at)),
+            Some(at) => Err(NoValues::Start(at)),
             None => Ok(()),
         }
     }
@@ -402,11 +402,11 @@ impl Worker<'_> {
                     }
                     Err(SolveError::Failed(failure)) => {
                         (stats, failed_at) = (failure.stats, Some(failure.t));
-                        Some(Trouble::Failed(failure))
+                        Some(NoValues::Failed(failure))
                     }
                     Err(SolveError::Refused(refusal)) => {
                         failed_at = Some(bound.problem.t0);
-                        Some(Trouble::Refused(refusal))
+                        Some(NoValues::Refused(refusal))
                     }
                 }
             }

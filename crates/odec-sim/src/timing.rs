@@ -25,7 +25,7 @@ const BUDGET: u64 = 1_000_000;
 
 /// What to measure.
 #[derive(Clone, Debug)]
-pub struct Schedule {
+pub struct Measurements {
     /// The methods.
     pub methods: Vec<&'static Method>,
     /// Relative tolerances; the absolute ones follow in proportion.
@@ -82,7 +82,7 @@ impl Sink for Ends<'_> {
 ///
 /// # Errors
 /// A model that cannot be solved accurately; an interrupt.
-pub fn costs(bound: &Bound, schedule: &Schedule, watch: Watch<'_>) -> Result<(Reference, Vec<Cost>), Gone> {
+pub fn costs(bound: &Bound, schedule: &Measurements, watch: Watch<'_>) -> Result<(Reference, Vec<Cost>), Gone> {
     let reference = accurate(bound, &even_times(bound, TIMES), watch.stop)?;
     compare::warm(bound);
     let max_steps = schedule.budget.unwrap_or(BUDGET);

@@ -6,6 +6,7 @@ use odec_ode::problem::Options;
 
 use crate::bind::Bound;
 use crate::compare::{self, End, Measurement};
+use crate::memory::Need;
 use crate::reference::{Gone, Reference, accurate, even_times};
 
 /// Methods that are compared unless others are named: some of each family.
@@ -15,6 +16,8 @@ pub const DEFAULT: [&str; 9] =
 pub const ALL: &str = "all";
 /// Times at which errors are measured; with constant steps they are ends of steps.
 const TIMES: usize = 100;
+/// Sets of rows that are kept at a time: two accurate runs, the better one so far, and the run that is measured.
+const KEPT: u64 = 4;
 /// The longest steps that are tried divide the run into so many at least.
 const COARSEST: f64 = 5.0;
 /// Short runs are repeated for so many seconds, others so often, unless it takes too long; the shortest time counts.
@@ -78,6 +81,11 @@ pub struct Comparison<'a> {
     pub reference: Reference,
     /// One for each method.
     pub rows: Vec<Compared>,
+}
+
+/// The memory that a measurement of a model takes: a run, and the rows that are compared.
+pub fn need(bound: &Bound) -> Need {
+    Need::of_run(bound).keeping(KEPT * TIMES as u64, bound.problem.y0.len() as u64)
 }
 
 /// The methods of a list of names, of [`ALL`], or of none.

@@ -3,7 +3,7 @@
 use odec_lang::Model;
 use odec_lang::source::Source;
 use odec_ode::problem::Samples;
-use odec_sim::bind::{Bound, DEFAULT_ATOL, DEFAULT_RTOL, Plan, Purpose};
+use odec_sim::bind::{Bound, DEFAULT_ATOL, DEFAULT_RTOL, Purpose, RunPlan};
 use odec_sim::choices::{Choices, RecordRule, SampleRule, StepChoice};
 use odec_sim::columns::Column;
 
@@ -18,7 +18,7 @@ fn bind(text: &str, choices: &Choices, purpose: Purpose) -> Result<Bound, String
     let (model, source) = model(text);
     let code =
         |list: Vec<odec_lang::diagnostic::Diagnostic>| list.iter().map(|d| d.code.code).collect::<Vec<_>>().join(" ");
-    let plan = Plan::new(&model, choices, purpose).map_err(code)?;
+    let plan = RunPlan::new(&model, choices, purpose).map_err(code)?;
     let program = odec_lang::lower(&model, &plan.overrides).map_err(code)?;
     plan.bind(&model, &source, program).map_err(code)
 }

@@ -9,7 +9,7 @@ use odec_ode::method;
 use odec_ode::method::auto::working;
 use odec_ode::problem::{Options, Outcome, Problem, Samples};
 use odec_ode::{Runner, Sink, SolveError, solve};
-use odec_sim::bind::{Bound, Plan, Purpose};
+use odec_sim::bind::{Bound, Purpose, RunPlan};
 use odec_sim::choices::Choices;
 
 fn model(text: &str) -> (Model, Source) {
@@ -21,7 +21,7 @@ fn model(text: &str) -> (Model, Source) {
 
 fn bind(text: &str, choices: Choices) -> Bound {
     let (model, source) = model(text);
-    let plan = Plan::new(&model, &choices, Purpose::Rows).unwrap();
+    let plan = RunPlan::new(&model, &choices, Purpose::Rows).unwrap();
     let program = odec_lang::lower(&model, &plan.overrides).unwrap();
     plan.bind(&model, &source, program).unwrap()
 }

@@ -7,7 +7,7 @@ use odec_ir::nest::Edge;
 use odec_lang::model::Reduction;
 use odec_lang::model::parts::{At, Built, Expr, Part, Parts};
 use odec_ode::{Failure, Sink, SolveError, solve};
-use odec_sim::bind::{Bound, Plan, Purpose};
+use odec_sim::bind::{Bound, Purpose, RunPlan};
 use odec_sim::blame;
 use odec_sim::choices::Choices;
 
@@ -22,7 +22,7 @@ impl Sink for Nothing {
 
 fn bound(built: &Built, choices: &Choices) -> Bound {
     let model = built.model.as_ref().unwrap_or_else(|| panic!("{}\n{:?}", built.source.text, built.diagnostics));
-    let plan = Plan::new(model, choices, Purpose::Rows).expect("a plan");
+    let plan = RunPlan::new(model, choices, Purpose::Rows).expect("a plan");
     let program = odec_lang::lower(model, &plan.overrides).unwrap_or_else(|e| panic!("{}\n{e:?}", built.source.text));
     plan.bind(model, &built.source, program).expect("a bound model")
 }
@@ -145,7 +145,7 @@ fn arrays_without_a_text_are_loops() {
     let text = "const n = 10\nindex i = 1..n\nstate u[i] = i\nu[i]' = u[i-1] - 2*u[i] + u[i+1]\nboundary u[0] = 0, u[11] = u[10]\nrun { t = 0 .. 0.5 }\n";
     let source = odec_lang::source::Source::new("rod", text);
     let model = odec_lang::check(&source).model.expect("a model");
-    let plan = Plan::new(&model, &Choices::default(), Purpose::Rows).expect("a plan");
+    let plan = RunPlan::new(&model, &Choices::default(), Purpose::Rows).expect("a plan");
     let program = odec_lang::lower(&model, &plan.overrides).expect("a program");
     let same = run(&plan.bind(&model, &source, program).expect("a bound model")).expect("a run to its end");
     for (a, b) in end.iter().zip(same) {

@@ -9,7 +9,7 @@ use odec_ode::linear::{Kind, Linear};
 use odec_ode::method;
 use odec_ode::problem::{Options, Outcome, Problem, Samples};
 use odec_ode::{Sink, solve};
-use odec_sim::bind::{Bound, Plan, Purpose};
+use odec_sim::bind::{Bound, Purpose, RunPlan};
 use odec_sim::choices::Choices;
 
 fn model(text: &str) -> (Model, Source) {
@@ -27,7 +27,7 @@ fn bind(text: &str, by: &[&str], set: &[(&str, f64)]) -> Bound {
         set: set.iter().map(|(name, x)| (name.to_string(), *x)).collect(),
         ..Choices::default()
     };
-    let plan = Plan::new(&model, &choices, Purpose::Rows).unwrap();
+    let plan = RunPlan::new(&model, &choices, Purpose::Rows).unwrap();
     let lower = if by.is_empty() { odec_lang::lower } else { odec_lang::lower_sensitivities };
     let program = lower(&model, &plan.overrides).unwrap();
     plan.bind(&model, &source, program).unwrap()
@@ -300,7 +300,7 @@ fn machine_code_gives_the_bits_of_the_interpreter() {
         let run = |interpret: bool| {
             let open = by.iter().map(|name| name.to_string()).collect();
             let choices = Choices { open, sensitivities: true, interpret, ..Choices::default() };
-            let plan = Plan::new(&model, &choices, Purpose::Rows).unwrap();
+            let plan = RunPlan::new(&model, &choices, Purpose::Rows).unwrap();
             let program = odec_lang::lower_sensitivities(&model, &plan.overrides).unwrap();
             let bound = plan.bind(&model, &source, program).unwrap();
             ["rodas4", "tsit5"]

@@ -30,7 +30,13 @@ fn with_step(name: &str, step: f64) -> Choices {
 }
 
 fn stepper(text: &str, choices: &Choices) -> Stepper {
-    load(text).simulate(choices, Purpose::Steps).expect("a simulation").stepper().expect("a stepper")
+    suited(text, choices).expect("a method that takes the model")
+}
+
+/// None where the method does not take the model.
+fn suited(text: &str, choices: &Choices) -> Option<Stepper> {
+    let refused = |error: odec_sim::Error| assert_eq!(error.diagnostics[0].code.code, "E0613", "{error}");
+    load(text).simulate(choices, Purpose::Steps).expect("a simulation").stepper().map_err(refused).ok()
 }
 
 #[test]
@@ -71,6 +77,7 @@ fn pushed((x, v): (f64, f64), force: f64, time: f64) -> (f64, f64) {
 
 #[test]
 fn every_method_takes_up_a_changed_force_and_a_changed_state_at_the_frame() {
+    let mut tried = 0;
     for method in method::table().iter().copied().chain([method::find("auto").expect("auto")]) {
         let mut settings = vec![];
         if method.adaptive != Adaptive::FixedStep {
@@ -82,7 +89,8 @@ fn every_method_takes_up_a_changed_force_and_a_changed_state_at_the_frame() {
         }
         for (choices, bound) in settings {
             let name = format!("{}, step {:?}", method.name, choices.step);
-            let mut cart = stepper(CART, &choices);
+            let Some(mut cart) = suited(CART, &choices) else { continue };
+            tried += 1;
             let mut expected = (0.0, 0.0);
             for frame in 0..40 {
                 let force = if (frame / 10) % 2 == 0 { 2.0 } else { -1.0 };
@@ -100,6 +108,8 @@ fn every_method_takes_up_a_changed_force_and_a_changed_state_at_the_frame() {
             }
         }
     }
+    // the symplectic ones among them want forces without velocities
+    assert!(tried > 60, "{tried}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use odec_ode::problem::{Options, Outcome, Problem, Samples};
 use odec_ode::step::{FusedFormula, WholeStep};
 use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
 use odec_ode::{Sink, SolveError, solve};
-use odec_sim::bind::{Bound, Plan, Purpose};
+use odec_sim::bind::{Bound, Purpose, RunPlan};
 use odec_sim::choices::Choices;
 use odec_sim::machine::Machine;
 
@@ -23,7 +23,7 @@ fn bind(text: &str, choices: &Choices) -> Bound {
     let (tree, _) = odec_lang::parse(&source);
     let (model, diagnostics) = odec_lang::analyse(&tree, &source);
     let model = model.unwrap_or_else(|| panic!("{text}\n{diagnostics:?}"));
-    let plan = Plan::new(&model, choices, Purpose::Rows).unwrap();
+    let plan = RunPlan::new(&model, choices, Purpose::Rows).unwrap();
     let program = odec_lang::lower(&model, &plan.overrides).unwrap();
     plan.bind(&model, &source, program).unwrap()
 }

@@ -8,7 +8,7 @@ use odec_ode::method::{self, Family};
 use odec_ode::problem::{Cause, Options, Outcome, Problem, Samples};
 use odec_ode::step::FusedFormula;
 use odec_ode::{Accelerated, Sink, SolveError, solve};
-use odec_sim::bind::{Bound, Plan, Purpose};
+use odec_sim::bind::{Bound, Purpose, RunPlan};
 use odec_sim::choices::Choices;
 use odec_sim::machine::Execution;
 
@@ -26,7 +26,7 @@ fn bind_once(text: &str, execution: Execution) -> Bound {
     let (model, diagnostics) = odec_lang::analyse(&tree, &source);
     let model = model.unwrap_or_else(|| panic!("{diagnostics:?}\n{text}"));
     let choices = Choices { interpret: execution == Execution::Interpret, ..Choices::default() };
-    let plan = Plan::new(&model, &choices, Purpose::Rows).unwrap();
+    let plan = RunPlan::new(&model, &choices, Purpose::Rows).unwrap();
     let program = odec_lang::lower(&model, &plan.overrides).unwrap();
     plan.bind(&model, &source, program).unwrap()
 }

@@ -6,7 +6,7 @@ use odec_sim::bind::Purpose;
 use odec_sim::choices::Choices;
 use odec_sim::compare::End;
 use odec_sim::reference::Gone;
-use odec_sim::timing::{self, Schedule};
+use odec_sim::timing::{self, Measurements};
 use odec_sim::work::{self, Comparison, Watch};
 use odec_sim::{Session, Simulation};
 
@@ -52,7 +52,7 @@ fn costs_are_counted_and_an_interrupt_ends_them() {
     let simulation = decay();
     let watch = Watch { clock: &|| 0.0, stop: &|| false };
     let methods = work::methods(&["dopri5", "rodas4"]).expect("methods");
-    let schedule = Schedule { methods, rtols: vec![1e-4, 1e-6], repeat: 3, budget: None };
+    let schedule = Measurements { methods, rtols: vec![1e-4, 1e-6], repeat: 3, budget: None };
     let (reference, costs) = timing::costs(simulation.bound(), &schedule, watch).expect("costs");
     assert!(reference.error < 1e-10);
     assert_eq!(costs.iter().map(|c| c.seconds.len()).collect::<Vec<_>>(), [3; 4]);
@@ -62,7 +62,7 @@ fn costs_are_counted_and_an_interrupt_ends_them() {
     let watch = Watch { stop: &|| true, ..watch };
     assert!(matches!(timing::costs(simulation.bound(), &schedule, watch), Err(Gone::Interrupted)));
     let watch = Watch { stop: &|| false, ..watch };
-    let few = Schedule { budget: Some(2), ..schedule };
+    let few = Measurements { budget: Some(2), ..schedule };
     let (_, costs) = timing::costs(simulation.bound(), &few, watch).expect("costs");
     assert!(costs.iter().all(|c| matches!(c.end, End::Failed(_)) && c.median().is_none()));
 }

@@ -7,7 +7,7 @@ use odec_lang::source::Source;
 use odec_ode::method::{self, Method};
 use odec_ode::problem::{Options, Outcome, Samples, SolveError};
 use odec_ode::{Runner, Sink, System};
-use odec_sim::bind::{Bound, Plan as Binding, Purpose};
+use odec_sim::bind::{Bound, RunPlan as Binding, Purpose};
 use odec_sim::choices::Choices;
 use odec_sim::compare::warm;
 

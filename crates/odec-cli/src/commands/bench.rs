@@ -5,8 +5,8 @@ use odec_lang::diagnostic::codes;
 use odec_sim::bind::Purpose;
 use odec_sim::compare::End;
 use odec_sim::reference::Reference;
-use odec_sim::timing::{self, Cost, Schedule};
-use odec_sim::work::Watch;
+use odec_sim::timing::{self, Cost, Measurements};
+use odec_sim::work::{self, Watch};
 use odec_sim::{Error, blame, choose};
 use serde::Serialize;
 
@@ -69,7 +69,8 @@ pub fn bench(args: &Bench, reporter: Reporter) -> Result<Exit, Error> {
     signal::listen();
     let bound = simulation.bound();
     let budget = args.block.max_steps.as_ref().map(|_| bound.options.max_steps);
-    let schedule = Schedule { methods, rtols, repeat: args.repeat as usize, budget };
+    let schedule = Measurements { methods, rtols, repeat: args.repeat as usize, budget };
+    work::need(bound).within(simulation.choices().max_memory)?;
     let watch = Watch { clock: &session::seconds, stop: &signal::asked_to_stop };
     match timing::costs(bound, &schedule, watch) {
         Ok((reference, costs)) => {

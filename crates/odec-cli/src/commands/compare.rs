@@ -40,6 +40,7 @@ pub fn compare(args: &Compare, reporter: Reporter) -> Result<Exit, Error> {
     let to = Destination::new(&args.figure, &format!("{}-compare.svg", model.name), &Inputs::of(&args.model, model))?;
     signal::listen();
     let bound = simulation.bound();
+    work::need(bound).within(simulation.choices().max_memory)?;
     let watch = Watch { clock: &session::seconds, stop: &signal::asked_to_stop };
     let comparison = match Comparison::new(bound, &methods, rtol.filter(|_| follow), watch) {
         Ok(comparison) => comparison,

@@ -4,7 +4,7 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_sim::bind::{Bound, Purpose};
 use odec_sim::blame::{self, number};
 use odec_sim::contour::even;
-use odec_sim::field::{Equilibrium, Kind, Plane, Point, Window};
+use odec_sim::field::{Equilibrium, EquilibriumType, Plane, PlaneWindow, Point};
 use odec_sim::portrait;
 use odec_sim::{Error, Simulation};
 
@@ -53,7 +53,7 @@ pub fn field(args: &Field, reporter: Reporter) -> Result<Exit, Error> {
     };
     let here = rows.iter().find(|r| Some(r.0) == at).unwrap_or(&rows[0]).clone();
     let extent = |k: usize, range: Option<Point>| range.unwrap_or_else(|| portrait::about(rows.iter().map(|r| r.1[k])));
-    let window = Window { x: extent(x.1, x_range), y: extent(y.1, y_range) };
+    let window = PlaneWindow { x: extent(x.1, x_range), y: extent(y.1, y_range) };
     let plane = Plane { system: &bound.machine, t: here.0, y: here.1, axes: (x.1, y.1) };
     if !plane.seen(&window) {
         let headline = "the equations give no derivative of these two states anywhere in the window".to_string();
@@ -91,7 +91,7 @@ fn text(
     simulation: &Simulation,
     plane: &Plane<'_>,
     names: (&str, &str),
-    window: &Window,
+    window: &PlaneWindow,
     list: Option<&[Equilibrium]>,
 ) -> String {
     let mut out = format!(
@@ -152,7 +152,7 @@ fn draw(
     simulation: &Simulation,
     plane: &Plane<'_>,
     names: (&str, &str),
-    window: &Window,
+    window: &PlaneWindow,
     list: &[Equilibrium],
     path: Vec<Point>,
     size: (u32, u32),
@@ -188,7 +188,7 @@ fn draw(
     let start = path[0];
     shapes.push(Shape::Line(path, Ink::Series(1), 2.0));
     shapes.push(Shape::Marks(vec![start], Ink::Series(1), Mark::Disk));
-    let mut seen: Vec<Kind> = vec![];
+    let mut seen: Vec<EquilibriumType> = vec![];
     for e in list {
         shapes.push(Shape::Marks(vec![e.at], Ink::Dark, mark(e.kind)));
         if !seen.contains(&e.kind) {
@@ -219,10 +219,10 @@ fn label(simulation: &Simulation, name: &str) -> String {
     }
 }
 
-fn mark(kind: Kind) -> Mark {
+fn mark(kind: EquilibriumType) -> Mark {
     match kind {
-        Kind::StableNode | Kind::StableFocus => Mark::Disk,
-        Kind::Saddle | Kind::Degenerate => Mark::Cross,
-        Kind::UnstableNode | Kind::UnstableFocus | Kind::Centre => Mark::Ring,
+        EquilibriumType::StableNode | EquilibriumType::StableFocus => Mark::Disk,
+        EquilibriumType::Saddle | EquilibriumType::Degenerate => Mark::Cross,
+        EquilibriumType::UnstableNode | EquilibriumType::UnstableFocus | EquilibriumType::Centre => Mark::Ring,
     }
 }

@@ -4,7 +4,7 @@ use odec_ode::method::Method;
 use odec_sim::Error;
 use odec_sim::bind::Purpose;
 use odec_sim::blame::number;
-use odec_sim::convergence::{self, Fit, Point, Study};
+use odec_sim::convergence::{self, Fit, StepRun, Study};
 
 use crate::args::Order;
 use crate::exit::Exit;
@@ -89,7 +89,7 @@ fn text(model: &str, method: &Method, study: &Study) -> String {
 }
 
 fn draw(model: &str, method: &Method, study: &Study, size: (u32, u32)) -> Diagram {
-    let shown: Vec<&Point> = study.points.iter().filter(|p| p.error > 0.0 && p.error < BLOWN_UP).collect();
+    let shown: Vec<&StepRun> = study.points.iter().filter(|p| p.error > 0.0 && p.error < BLOWN_UP).collect();
     let ends = |values: Vec<f64>| {
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(0.0, f64::max);

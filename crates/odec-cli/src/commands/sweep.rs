@@ -10,7 +10,7 @@ use odec_ode::problem::Stats;
 use odec_sim::bind::Purpose;
 use odec_sim::choices::SampleRule;
 use odec_sim::points::{Design, MAX_RUNS, Points, Range, Spacing};
-use odec_sim::sweep::{Collector, Done, Job, MAX_THREADS, Trouble};
+use odec_sim::sweep::{Collector, Done, Job, MAX_THREADS, NoValues};
 use odec_sim::{Error, Simulation};
 use serde::Serialize;
 
@@ -170,14 +170,14 @@ fn warned(writer: &Writer) -> Vec<Diagnostic> {
 }
 
 /// How many runs failed, and which was the first.
-fn failures(job: &Job<'_>, k: u64, trouble: &Trouble, writer: &Writer) -> Diagnostic {
+fn failures(job: &Job<'_>, k: u64, trouble: &NoValues, writer: &Writer) -> Diagnostic {
     let mut point = vec![0.0; job.points.ranges().len()];
     job.points.fill(k, &mut point);
     let at: Vec<String> =
         job.points.names().zip(&point).map(|(name, x)| format!("{name} = {}", shortest(*x))).collect();
     let at = at.join(", ");
     let headline = match (trouble, writer.failed) {
-        (Trouble::Refused(_), _) => format!("the sweep ended at {at}, run {} of {}", k + 1, job.points.len()),
+        (NoValues::Refused(_), _) => format!("the sweep ended at {at}, run {} of {}", k + 1, job.points.len()),
         (_, 1) => format!("1 run failed, of {} made: that of {at}", grouped(writer.runs)),
         (_, failed) => {
             format!("{} runs failed, of {} made: the first is that of {at}", grouped(failed), grouped(writer.runs))
@@ -211,7 +211,7 @@ struct Writer {
     totals: Stats,
     runs: u64,
     failed: u64,
-    first: Option<(u64, Trouble)>,
+    first: Option<(u64, NoValues)>,
     /// By code: how many runs have such a warning, and that of the first.
     warned: BTreeMap<&'static str, (u64, Diagnostic)>,
     each: Option<Vec<Cost>>,
@@ -239,7 +239,7 @@ impl Collector for Writer {
         if let Some(trouble) = &done.trouble {
             self.failed += 1;
             self.first.get_or_insert_with(|| (k, trouble.clone()));
-            if matches!(trouble, Trouble::Refused(_)) {
+            if matches!(trouble, NoValues::Refused(_)) {
                 // what a solver refuses once it will refuse again
                 return ControlFlow::Break(());
             }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use odec_ode::problem::{SolveError, Stop};
 use odec_sim::Error;
 use odec_sim::bind::Purpose;
-use odec_sim::promises::{Kind, Promise};
+use odec_sim::promises::{Promise, PromiseKind};
 use odec_sim::sample::Recorder;
 use odec_sim::session::Solved;
 
@@ -61,16 +61,16 @@ fn table(promises: &[Promise], paint: Paint) -> String {
         .map(|p| {
             let within = p.within.map(|w| format!("within {}", brief(w))).unwrap_or_default();
             match p.kind {
-                Kind::Expect { at, .. } if !p.reached => {
+                PromiseKind::Expect { at, .. } if !p.reached => {
                     [format!("{}({})", p.name, shortest(at)), "not reached".to_string(), String::new(), within]
                 }
-                Kind::Expect { at, expected } => [
+                PromiseKind::Expect { at, expected } => [
                     format!("{}({})", p.name, shortest(at)),
                     format!("= {}", shortest(p.found)),
                     format!("off {} by {}", shortest(expected), brief(p.distance)),
                     within,
                 ],
-                Kind::Conserve => {
+                PromiseKind::Conserve => {
                     [p.name.clone(), "conserved".to_string(), format!("drifts by {}", brief(p.found)), within]
                 }
             }

@@ -101,7 +101,21 @@ impl Excerpt {
 
 /// Columns that a text takes on the screen.
 fn columns(text: &str) -> usize {
-    text.trim_end_matches(['\n', '\r']).chars().map(|c| if c == '\t' { TAB } else { 1 }).sum()
+    text.trim_end_matches(['\n', '\r']).chars().map(column).sum()
+}
+
+fn column(c: char) -> usize {
+    if c == '\t' { TAB } else { 1 }
+}
+
+/// Bytes of the longest sequence of these characters that fits into so much room.
+fn fitting(chars: impl Iterator<Item = char>, mut room: usize) -> usize {
+    let within = |c: &char| {
+        let fits = column(*c) <= room;
+        room = room.saturating_sub(column(*c));
+        fits
+    };
+    chars.take_while(within).map(char::len_utf8).sum()
 }
 
 /// What to keep of the line `offset..end` in so much room: all marked places if they fit, else the first one, with what is before and
@@ -109,27 +123,16 @@ fn columns(text: &str) -> usize {
 fn window(text: &str, (offset, end): (usize, usize), marked: &[(usize, usize)], room: usize) -> (usize, usize) {
     // a dot for what is left out on each side
     let room = room - 2;
-    let fits = |from: usize, to: usize| columns(&text[from..to]) <= room;
     let all = marked.iter().fold(None, |all: Option<(usize, usize)>, &(a, b)| {
         Some(all.map_or((a, b.min(end)), |(start, stop)| (start.min(a), stop.max(b.min(end)))))
     });
     let primary = marked.first().copied().unwrap_or((offset, offset));
-    let (start, stop) = all.filter(|&(a, b)| fits(a, b)).unwrap_or(primary);
-    let mut stop = floor(text, stop.min(end));
-    while !fits(start, stop) {
-        stop = floor(text, stop - 1);
-    }
+    let (start, stop) = all.filter(|&(a, b)| columns(&text[a..b]) <= room).unwrap_or(primary);
+    let stop = start + fitting(text[start..stop.min(end)].chars(), room);
     // a third of what is left goes before it
     let before = (room - columns(&text[start..stop])) / 3;
-    let back = text[offset..start].char_indices().rev().map(|(k, _)| offset + k);
-    let from = back.take_while(|&k| columns(&text[k..start]) <= before).last().unwrap_or(start);
-    let mut to = stop;
-    for (k, c) in text[stop..end].char_indices() {
-        if !fits(from, stop + k + c.len_utf8()) {
-            break;
-        }
-        to = stop + k + c.len_utf8();
-    }
+    let from = start - fitting(text[offset..start].chars().rev(), before);
+    let to = from + fitting(text[from..end].trim_end_matches(['\n', '\r']).chars(), room);
     (from, to)
 }
 

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use odec_lang::source::Source;
-use odec_sim::bind::{Bound, Plan, Purpose};
+use odec_sim::bind::{Bound, Purpose, RunPlan};
 use odec_sim::choices::Choices;
 
 /// The model in a file, bound to its own parameters and run; `None` where it is not one.
@@ -12,7 +12,7 @@ pub fn bind(path: &str) -> Option<Bound> {
     let (model, _) = odec_lang::analyse(&odec_lang::parse(&source).0, &source);
     let model = model?;
     let choices = Choices::default();
-    let plan = Plan::new(&model, &choices, Purpose::Rows).ok()?;
+    let plan = RunPlan::new(&model, &choices, Purpose::Rows).ok()?;
     let program = odec_lang::lower(&model, &plan.overrides).ok()?;
     plan.bind(&model, &source, program).ok()
 }

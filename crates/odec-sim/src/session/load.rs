@@ -11,7 +11,7 @@ use odec_lang::{analyse, parse};
 
 use super::tables::{self, Files, NoFiles, Tables};
 use super::{Clock, Error, Laps, Simulation, Times};
-use crate::bind::{Plan, Purpose, overrides};
+use crate::bind::{Purpose, RunPlan, overrides};
 use crate::blame;
 use crate::choices::Choices;
 use crate::derivatives;
@@ -133,7 +133,7 @@ impl Loaded {
     ///
     /// # Errors
     /// Extents and tables that do not fit.
-    pub fn compare_derivatives(&self, program: &Program) -> Result<Vec<derivatives::Table>, Error> {
+    pub fn compare_derivatives(&self, program: &Program) -> Result<Vec<derivatives::DerivativeTable>, Error> {
         derivatives::compare(program, &self.model.time.name)
             .map_err(|error| self.error(&Choices::default(), vec![blame::extents(&error, program)]))
     }
@@ -156,7 +156,7 @@ impl Loaded {
             true => Vec::new(),
             false => Arc::make_mut(&mut model).drop_missing_expects(&overrides(run, &choices)),
         };
-        let plan = Plan::new(&model, &choices, purpose).map_err(wrong)?;
+        let plan = RunPlan::new(&model, &choices, purpose).map_err(wrong)?;
         let lower = if choices.sensitivities { lower_sensitivities_warned } else { lower_warned };
         let Lowered { program, mut warnings, balances } = lower(&model, &plan.overrides).map_err(wrong)?;
         warnings.extend(dropped);

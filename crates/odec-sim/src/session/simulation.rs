@@ -6,7 +6,7 @@ use odec_lang::source::Source;
 use odec_ode::problem::{Outcome, Refusal, SolveError};
 
 use super::{Error, Loaded, Solution, Stepper, Times};
-use crate::bind::{Bound, Plan, Purpose};
+use crate::bind::{Bound, Purpose, RunPlan};
 use crate::blame;
 use crate::choices::Choices;
 use crate::monitor::report::Judged;
@@ -96,7 +96,7 @@ impl Simulation {
             }
         }
         let wrong = |list: Vec<Diagnostic>| self.loaded.error(&choices, list);
-        let plan = Plan::new(self.model(), &choices, self.purpose).map_err(wrong)?;
+        let plan = RunPlan::new(self.model(), &choices, self.purpose).map_err(wrong)?;
         let mut bound = self.bound.fork();
         let changed = bound.machine.change(|p| {
             for (run, value) in &places {

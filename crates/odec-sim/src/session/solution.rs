@@ -3,9 +3,10 @@
 use std::ops::ControlFlow;
 
 use odec_lang::diagnostic::Diagnostic;
-use odec_ode::problem::Stats;
+use odec_ode::problem::{Samples, Stats};
 
 use super::{Error, Simulation, Solved};
+use crate::memory::Need;
 use crate::sample::Recorder;
 
 /// All rows of a run that reached its end.
@@ -20,9 +21,9 @@ pub struct Solution {
     pub warnings: Vec<Diagnostic>,
 }
 
-struct Keep(Vec<f64>);
+struct KeptRows(Vec<f64>);
 
-impl Recorder for Keep {
+impl Recorder for KeptRows {
     fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
         self.0.extend_from_slice(values);
         ControlFlow::Continue(())
@@ -31,7 +32,14 @@ impl Recorder for Keep {
 
 impl Solution {
     pub(super) fn of(simulation: &Simulation) -> Result<Solution, Error> {
-        let mut keep = Keep(vec![]);
+        let bound = simulation.bound();
+        let rows = match &bound.samples {
+            Samples::Times(list) => list.len() as u64,
+            Samples::Steps => 1,
+        };
+        let need = Need::of_run(bound).keeping(rows, bound.columns.len() as u64);
+        need.within(simulation.choices().max_memory).map_err(|d| simulation.error(vec![*d]))?;
+        let mut keep = KeptRows(vec![]);
         let Solved { result, seen } = simulation.run(&mut keep);
         let outcome = result.map_err(|why| simulation.explain_seen(&why, &seen))?;
         let names = simulation.bound().columns.names().collect();

@@ -142,6 +142,8 @@ impl Stepper {
             if let Err(why) = self.runner.advance(&self.bound.machine, ahead) {
                 self.t = self.runner.time();
                 self.y.copy_from_slice(self.runner.state());
+                // its steps fell to nothing: with other values it has to find new ones
+                self.heading = None;
                 return Err(why);
             }
         }

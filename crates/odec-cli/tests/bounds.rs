@@ -24,7 +24,7 @@ fn a_run_that_takes_more_memory_than_it_may_is_refused_before_it_begins() {
     run(&["--set", "N=1000", "--max-memory", "200M"]).exits(0);
     // each thread of a sweep has states of its own
     let sweep = |threads: &str| {
-        let flags = ["--set", "N=20000", "--set", "u=1:2:8", "--max-memory", "200M", "--threads", threads];
+        let flags = ["--set", "N=2000", "--set", "u=1:2:8", "--max-memory", "40M", "--threads", threads];
         folder.run(&[&["sweep", "rod.ode", "-q"], &flags[..]].concat())
     };
     sweep("1").exits(0);
@@ -44,7 +44,7 @@ fn the_estimate_is_about_what_a_run_takes() {
     let folder = Folder::new("estimate").with("rod.ode", ROD);
     for method in ["auto", "bdf", "radau5", "tsit5"] {
         let flags =
-            ["--set", "N=100000", "--method", method, "--stats", "s.json", "--samples", "1", "--max-steps", "20"];
+            ["--set", "N=20000", "--method", method, "--stats", "s.json", "--samples", "1", "--max-steps", "5"];
         folder.run(&[&["run", "rod.ode", "-q"], &flags[..]].concat());
         let stats: serde_json::Value = serde_json::from_str(&folder.read("s.json")).expect("statistics");
         let of = |key: &str| stats[key].as_f64().expect("a number");

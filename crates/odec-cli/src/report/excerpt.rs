@@ -132,8 +132,9 @@ fn window(text: &str, (offset, end): (usize, usize), marked: &[(usize, usize)], 
     // a third of what is left goes before it
     let before = (room - columns(&text[start..stop])) / 3;
     let from = start - fitting(text[offset..start].chars().rev(), before);
-    let to = from + fitting(text[from..end].trim_end_matches(['\n', '\r']).chars(), room);
-    (from, to)
+    let line = offset + text[offset..end].trim_end_matches(['\n', '\r']).len();
+    let to = from + fitting(text[from..line.max(from)].chars(), room);
+    (from, if to >= line { end } else { to })
 }
 
 /// The text in lines of so many columns, broken between words.

@@ -43,8 +43,7 @@ fn a_run_that_takes_more_memory_than_it_may_is_refused_before_it_begins() {
 fn the_estimate_is_about_what_a_run_takes() {
     let folder = Folder::new("estimate").with("rod.ode", ROD);
     for method in ["auto", "bdf", "radau5", "tsit5"] {
-        let flags =
-            ["--set", "N=20000", "--method", method, "--stats", "s.json", "--samples", "1", "--max-steps", "5"];
+        let flags = ["--set", "N=20000", "--method", method, "--stats", "s.json", "--samples", "1", "--max-steps", "5"];
         folder.run(&[&["run", "rod.ode", "-q"], &flags[..]].concat());
         let stats: serde_json::Value = serde_json::from_str(&folder.read("s.json")).expect("statistics");
         let of = |key: &str| stats[key].as_f64().expect("a number");

@@ -227,7 +227,7 @@ impl Summary {
     }
 
     /// For people.
-    pub fn human(&self, paint: Paint, destination: Option<&str>) -> String {
+    pub fn human(&self, (paint, width): (Paint, Option<usize>), destination: Option<&str>) -> String {
         let mut lines: Vec<(String, String)> = vec![];
         let sizes = [
             counted(self.states, "state", "states"),
@@ -296,12 +296,12 @@ impl Summary {
             lines.push(("memory".into(), format!("{}, {} for each state", bytes(peak as f64), bytes(each))));
         }
 
-        aligned(&lines, paint)
+        aligned(&lines, paint, width)
     }
 }
 
-/// Lines with a label each: the first one stands out.
-pub fn aligned(lines: &[(String, String)], paint: Paint) -> String {
+/// Lines with a label each: the first one stands out. They are broken at the width of a terminal.
+pub fn aligned(lines: &[(String, String)], paint: Paint, terminal: Option<usize>) -> String {
     const GUTTER: usize = 2;
     const WIDEST: usize = 24;
     let width = lines.iter().map(|(l, _)| l.chars().count()).filter(|&w| w <= WIDEST).max().unwrap_or(0) + GUTTER;
@@ -309,7 +309,40 @@ pub fn aligned(lines: &[(String, String)], paint: Paint) -> String {
     for (k, (label, text)) in lines.iter().enumerate() {
         let pad = " ".repeat(width.saturating_sub(label.chars().count()).max(GUTTER));
         let label = if k == 0 { paint.bold(label) } else { paint.dim(label) };
+        let text = match terminal {
+            Some(columns) => broken(text, columns.saturating_sub(width), width),
+            None => text.clone(),
+        };
         out.push_str(&format!("{label}{pad}{text}\n"));
+    }
+    out
+}
+
+/// The text in lines of so many columns, broken between words; those after the first are indented. Colours take no room.
+fn broken(text: &str, room: usize, indent: usize) -> String {
+    let visible = |word: &str| {
+        let mut hidden = false;
+        let shows = |c: &char| {
+            let shown = !hidden && *c != '\x1b';
+            hidden = (hidden || *c == '\x1b') && *c != 'm';
+            shown
+        };
+        word.chars().filter(shows).count()
+    };
+    let mut out = String::new();
+    let mut used = 0;
+    for word in text.split(' ') {
+        let width = visible(word);
+        if used > 0 && used + 1 + width > room {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            used = 0;
+        } else if used > 0 {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(word);
+        used += width;
     }
     out
 }
@@ -406,5 +439,16 @@ pub fn duration(s: f64) -> String {
         format!("{s:.2} s")
     } else {
         format!("{:.1} min", s / 60.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::broken;
+
+    #[test]
+    fn lines_break_between_words_and_colours_take_no_room() {
+        assert_eq!(broken("parse 1 ms, solve 2 ms", 12, 2), "parse 1 ms,\n  solve 2 ms");
+        assert_eq!(broken("\x1b[33;1mfailed at 3\x1b[0m", 11, 2), "\x1b[33;1mfailed at 3\x1b[0m");
     }
 }

@@ -307,7 +307,7 @@ fn human(
     let compile = simulation.times().derive + simulation.times().compile;
     let solve = format!("solve {} on {cores}, {} a run", duration(solve), short_duration(each));
     lines.push(("time".to_string(), format!("compile {}, {solve}", duration(compile))));
-    aligned(&lines, paint)
+    aligned(&lines, paint, reporter.width())
 }
 
 fn json(job: &Job<'_>, simulation: &Simulation, writer: &Writer, (threads, solve): (usize, f64)) -> String {

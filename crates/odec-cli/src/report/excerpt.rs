@@ -28,8 +28,43 @@ pub struct Excerpt {
 struct Mark {
     start: usize,
     length: usize,
+    /// Where its line begins.
+    line: usize,
+}
+
+impl Mark {
+    fn end(self) -> usize {
+        self.start + self.length
+    }
+
     /// Columns before the middle of its underline.
-    column: usize,
+    fn column(self, text: &str) -> usize {
+        columns(&text[self.line..floor(text, self.start + self.length / 2)])
+    }
+}
+
+/// Each mark without what marks inside of it cover, since underlines cannot lie over one another: of `sqrt(y - 1)` with `y - 1` in it
+/// the first four letters and the bracket.
+fn apart(text: &str, marks: &[Mark]) -> Vec<Mark> {
+    let bare = |mark: &Mark| {
+        let inside =
+            |m: &&Mark| m.start >= mark.start && m.end() <= mark.end() && m.length < mark.length && m.length > 0;
+        let mut holes: Vec<(usize, usize)> = marks.iter().filter(inside).map(|m| (m.start, m.end())).collect();
+        holes.sort_unstable();
+        holes.push((mark.end(), mark.end()));
+        let mut from = mark.start;
+        for (start, end) in holes {
+            let piece = text.get(from..start).unwrap_or_default();
+            let shown = piece.trim();
+            if !shown.is_empty() {
+                let lead = piece.len() - piece.trim_start().len();
+                return Mark { start: from + lead, length: shown.len(), ..*mark };
+            }
+            from = from.max(end);
+        }
+        *mark
+    };
+    marks.iter().map(bare).collect()
 }
 
 impl Excerpt {
@@ -77,15 +112,15 @@ impl Excerpt {
                     let start = label.0.clamp(window.0, window.1) - window.0 + shift;
                     // a label over several lines is marked on its first
                     let length = (label.1 - label.0).min(stop - start);
-                    let middle = floor(&keep, start + length / 2);
-                    *mark = Mark { start, length, column: columns(&keep[begin..middle]) };
+                    *mark = Mark { start, length, line: begin };
                 }
             }
             offset = end;
         }
+        let marks = apart(&keep, &marks);
         let labels = d.labels.iter().zip(marks).enumerate().map(|(k, (label, mark))| {
             let text = (!label.text.is_empty()).then(|| match width {
-                Some(_) => wrap(&clip(&label.text), room.saturating_sub(mark.column + GUTTER).max(MIN_ROOM)),
+                Some(_) => wrap(&clip(&label.text), room.saturating_sub(mark.column(&keep) + GUTTER).max(MIN_ROOM)),
                 None => clip(&label.text),
             });
             let place = (mark.start, mark.length);
@@ -95,7 +130,8 @@ impl Excerpt {
                 LabeledSpan::new_with_span(text, place)
             }
         });
-        Excerpt { name: source.name.clone(), labels: labels.collect(), text: keep }
+        let labels = labels.collect();
+        Excerpt { name: source.name.clone(), text: keep, labels }
     }
 }
 
@@ -195,7 +231,7 @@ pub fn position(text: &str, at: usize) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::{columns, window, wrap};
+    use super::{Mark, apart, columns, window, wrap};
 
     #[test]
     fn a_long_line_is_cut_around_what_is_marked() {
@@ -211,6 +247,18 @@ mod tests {
         assert!(cut(&[(25, 29), (0, 4)], 20).contains("ffff"), "the primary place, where not all fit");
         assert_eq!(cut(&[(0, 34)], 16), "aaaa bbbb cccc");
         assert_eq!(cut(&[], 16), "aaaa bbbb cccc");
+    }
+
+    #[test]
+    fn underlines_lie_beside_one_another() {
+        let text = "x' = a/b + sqrt(y - 1)";
+        let mark = |of: &str| Mark { start: text.find(of).expect("it is there"), length: of.len(), line: 0 };
+        let shown =
+            |marks: &[Mark]| -> Vec<&str> { apart(text, marks).iter().map(|m| &text[m.start..m.end()]).collect() };
+        assert_eq!(shown(&[mark("sqrt(y - 1)"), mark("y - 1")]), ["sqrt(", "y - 1"]);
+        assert_eq!(shown(&[mark("a/b"), mark("a"), mark("b")]), ["/", "a", "b"]);
+        assert_eq!(shown(&[mark("a/b"), mark("a/b")]), ["a/b", "a/b"]);
+        assert_eq!(shown(&[mark("a/b"), mark("b + sqrt")]), ["a/b", "b + sqrt"]);
     }
 
     #[test]

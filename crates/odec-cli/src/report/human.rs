@@ -18,11 +18,12 @@ const MAX_WIDTH: usize = 110;
 
 /// With the source and every place involved.
 pub fn full(source: Option<&Source>, d: &Diagnostic, color: bool, terminal: bool) -> String {
-    within(source, d, color, terminal.then(|| console_width().clamp(MIN_WIDTH, MAX_WIDTH)))
+    within(source, d, color, terminal.then(terminal_width))
 }
 
-/// The same for a terminal of this width, or for none.
+/// The same for a terminal of this width, or for none. The last column stays free: some terminals break a line that reaches it.
 fn within(source: Option<&Source>, d: &Diagnostic, color: bool, width: Option<usize>) -> String {
+    let width = width.map(|width| width - 1);
     let excerpt = source.filter(|_| !d.labels.is_empty()).map(|s| Excerpt::of(s, d, width));
     let shown = Shown {
         diagnostic: d,
@@ -52,12 +53,12 @@ fn within(source: Option<&Source>, d: &Diagnostic, color: bool, width: Option<us
 
 /// With line and column of the primary place after the name of the file: miette counts bytes, and in a text whose long lines are cut.
 fn placed(out: &str, name: &str, (line, column): (usize, usize)) -> String {
-    let mark = format!("[{name}:");
-    let found = out.find(&mark).and_then(|at| Some((at + mark.len(), at + out[at..].find(']')?)));
-    match found {
-        Some((from, to)) if from <= to => format!("{}{line}:{column}{}", &out[..from], &out[to..]),
-        _ => out.to_string(),
-    }
+    // behind the bracket, where colours may stand in between
+    let mark = format!("{name}:");
+    let found = out.find("─[").and_then(|head| Some(head + out[head..].find(&mark)? + mark.len()));
+    let Some(from) = found else { return out.to_string() };
+    let digits = out[from..].bytes().take_while(|c| c.is_ascii_digit() || *c == b':').count();
+    format!("{}{line}:{column}{}", &out[..from], &out[from + digits..])
 }
 
 /// The primary place in red, the others in blue; labels are drawn in the order of the text.
@@ -95,6 +96,11 @@ pub fn word(severity: Severity) -> &'static str {
         Severity::Warning => "warning",
         Severity::Note => "note",
     }
+}
+
+/// Width of messages on the terminal.
+pub fn terminal_width() -> usize {
+    console_width().clamp(MIN_WIDTH, MAX_WIDTH)
 }
 
 fn console_width() -> usize {
@@ -235,5 +241,6 @@ mod tests {
         let source = Source::new("model.ode", TEXT);
         let d = Diagnostic::error("E0106", "wrong").label(span("end"), "here");
         assert!(within(Some(&source), &d, false, None).contains("[model.ode:3:16]"));
+        assert!(within(Some(&source), &d, true, Some(60)).contains("model.ode:3:16\u{1b}"));
     }
 }

@@ -77,6 +77,11 @@ impl Reporter {
         self.terminal && self.format == MessageFormat::Human
     }
 
+    /// Columns of the terminal that messages go to, if they go to one.
+    pub fn width(&self) -> Option<usize> {
+        self.terminal().then(human::terminal_width)
+    }
+
     /// True when messages are for people.
     pub fn human(&self) -> bool {
         self.format == MessageFormat::Human

@@ -77,6 +77,11 @@ pub trait Integrator {
     fn coefficients(&self, _stretch: usize, _c: &mut [f64]) -> Option<Stretch> {
         None
     }
+    /// y' at the start and at the end of the last accepted step, n values each, where the method has them for nothing. They hold until
+    /// the next attempt.
+    fn slopes(&self) -> Option<[&[f64]; 2]> {
+        None
+    }
     /// Says before a run that [`Integrator::retreat`] will be asked for: a method whose steps overwrite what they begin from keeps a copy from
     /// now on.
     fn allow_retreat(&mut self) {}

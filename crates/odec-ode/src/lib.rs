@@ -51,6 +51,7 @@ mod checks;
 pub mod control;
 pub mod evaluator;
 pub mod fused;
+pub mod hybrid;
 pub mod integrator;
 pub mod interpolant;
 pub mod linear;

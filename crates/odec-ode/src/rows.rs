@@ -170,6 +170,44 @@ impl Rows {
     }
 }
 
+impl Rows {
+    /// How far the dense output is from a solution in the last accepted step: the larger size of gamma h r at [`PROBES`], in tolerances, and
+    /// nothing where it needs no correction. Infinite where it says nothing of an unknown.
+    pub(crate) fn defect(&mut self, eval: &mut Evaluator<'_>, integrator: &dyn Integrator) -> f64 {
+        let Some(start) = self.start else { return 0.0 };
+        let made = integrator.made_by(self.method);
+        let (counted, chosen) = (eval.stats, made.name != self.method.name);
+        let Rows { options, tolerances, from, work, .. } = self;
+        let work = work.get_or_insert_with(|| Box::new(Work::new(eval.system())));
+        let step = Inside { made, chosen, tolerances, options, start, h: integrator.time() - start, from, integrator };
+        let sizes = PROBES.map(|s| {
+            let t = step.start + s * step.h;
+            integrator.interpolate(t, &mut work.state);
+            work.differentiate(&step, t);
+            match work.measure(&step, eval, t) {
+                Some(size) if size <= work.clear() => 0.0,
+                Some(size) if size.is_finite() && work.mass.is_identity() => size,
+                _ => f64::INFINITY,
+            }
+        });
+        let spent = std::mem::replace(&mut eval.stats, counted);
+        note(&mut eval.stats.between, Made::Interpolated, &spent, &counted);
+        sizes[0].max(sizes[1])
+    }
+
+    /// What was learnt from values in the last step is forgotten: the next one is made as if it were the first.
+    pub(crate) fn rewind(&mut self) {
+        if let Some(work) = &mut self.work {
+            (work.factored, work.slow, work.aside) = (None, Slow::Unknown, false);
+        }
+    }
+
+    /// True where corrections may be large: fast unknowns of a stiff system, of which the polynomial knows nothing.
+    pub(crate) fn may_leave(&self, integrator: &dyn Integrator) -> bool {
+        !self.fixed && look(integrator.made_by(self.method)) == Look::Full
+    }
+}
+
 /// How a row was had.
 enum Made {
     Interpolated,

@@ -84,6 +84,8 @@ pub struct Runner {
     untouched: bool,
     /// [`Runner::retreat`] may be asked for.
     retreats: bool,
+    /// [`Runner::value`] may be asked for anywhere.
+    watched: bool,
     room: Room,
     /// What makes rows between steps.
     pub(crate) between: Rows,
@@ -184,6 +186,7 @@ impl Runner {
             tolerances,
             untouched: true,
             retreats: false,
+            watched: false,
             room: Room::new(n),
             row: vec![0.0; n],
             run: Progress::default(),
@@ -221,6 +224,11 @@ impl Runner {
     pub fn allow_retreat(&mut self) {
         self.retreats = true;
         self.integrator.allow_retreat();
+    }
+
+    /// Says that [`Runner::value`] and [`Runner::defect`] will be asked for, wherever samples lie. It changes no step.
+    pub fn watch(&mut self) {
+        self.watched = true;
     }
 
     /// Begins a run. The system is the one that the runner was made for, with the same patterns; its parameters may differ. A run may
@@ -300,7 +308,7 @@ impl Runner {
             self.run.attempts += 1;
             let inside = ahead.sample.is_some_and(|sample| sample != t_new && (sample < t_new) == forward);
             self.integrator.sample_ahead(inside);
-            self.between.before(self.integrator.as_ref(), inside);
+            self.between.before(self.integrator.as_ref(), inside || self.watched);
             match self.integrator.attempt(eval, h, t_new) {
                 Attempt::Accepted { next } => {
                     eval.stats.accepted += 1;
@@ -386,6 +394,31 @@ impl Runner {
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
         self.between.value(&mut eval, self.integrator.as_ref(), t, y);
         self.paused = eval.pause();
+    }
+
+    /// How far the interpolant over the last accepted step may be from what [`Runner::value`] makes of it, in tolerances: 0 where nothing
+    /// is corrected, infinite where it is not known. After [`Runner::watch`] and [`Runner::interpolant`].
+    pub fn defect(&mut self, system: &dyn System) -> f64 {
+        let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
+        let defect = self.between.defect(&mut eval, self.integrator.as_ref());
+        self.paused = eval.pause();
+        defect
+    }
+
+    /// The next [`Runner::value`] is made as if it were the first in its step: the bits of a value depend on those before it, whose times
+    /// ascend.
+    pub fn rewind(&mut self) {
+        self.between.rewind();
+    }
+
+    /// True where a state in the last accepted step may be far outside of the hull of its interpolant: fast unknowns of a stiff system.
+    pub fn may_leave(&self) -> bool {
+        self.between.may_leave(self.integrator.as_ref())
+    }
+
+    /// y' at the start and at the end of the last accepted step, n values each, where the method has them for nothing.
+    pub fn slopes(&self) -> Option<[&[f64]; 2]> {
+        self.integrator.slopes()
     }
 
     /// Goes back to the start of the last accepted step: what comes next is as [`Integrator::retreat`] says. False, and nothing changes, where

@@ -15,6 +15,7 @@ mod failures;
 #[path = "common/grids.rs"]
 #[allow(dead_code)] // the rest is for `allocation.rs`
 mod grids;
+mod hybrid;
 mod integrator;
 mod large;
 mod linear;

@@ -582,6 +582,11 @@ impl Integrator for Embedded {
         Some(Stretch { from: t, length: h, degree })
     }
 
+    fn slopes(&self) -> Option<[&[f64]; 2]> {
+        let at = |stage| &self.now[self.places.slope(stage)];
+        (self.last.h != 0.0).then(|| [at(0), at(self.places.end)])
+    }
+
     fn retreat(&mut self) -> bool {
         if self.last.h == 0.0 {
             return false;

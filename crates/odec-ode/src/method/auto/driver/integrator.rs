@@ -133,6 +133,10 @@ impl Integrator for Auto {
         self.side(self.stepped).coefficients(stretch, c)
     }
 
+    fn slopes(&self) -> Option<[&[f64]; 2]> {
+        self.side(self.stepped).slopes()
+    }
+
     fn allow_retreat(&mut self) {
         let spare = self.spare.as_mut().map(|spare| &mut spare.integrator);
         for integrator in [self.explicit.as_mut(), spare, Some(&mut self.implicit)].into_iter().flatten() {

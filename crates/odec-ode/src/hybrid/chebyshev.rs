@@ -1,0 +1,95 @@
+//! Chebyshev interpolants of functions on [0, 1]: what makes a polynomial of a guard that is none.
+//!
+//! Values at x_j = cos(pi j/N) give c_k = (2/N) sum_j'' g(x_j) cos(pi j k/N), first and last terms halved
+//! (Trefethen, Approximation Theory and Approximation Practice, 2013, chapter 3). The last coefficients tell how
+//! well the function is resolved.
+
+use std::f64::consts::PI;
+
+/// Numbers of intervals N between the points, the second where the first does not suffice. Every other point of the
+/// second is one of the first.
+pub const SIZES: [usize; 2] = [8, 16];
+/// Points of the larger interpolant.
+pub const MOST_POINTS: usize = SIZES[1] + 1;
+/// Coefficients that are looked at for the size of what was left out.
+const TAIL: usize = 3;
+
+/// The point of this number in [0, 1], from 1 down to 0, of an interpolant with n intervals.
+pub fn point(j: usize, n: usize) -> f64 {
+    match j {
+        0 => 1.0,
+        _ if j == n => 0.0,
+        _ => 0.5 + 0.5 * (PI * j as f64 / n as f64).cos(),
+    }
+}
+
+/// The coefficients of the interpolant through `values` at the points 0, 1, ..., n; as many.
+pub fn coefficients(values: &[f64]) -> [f64; MOST_POINTS] {
+    let n = values.len() - 1;
+    let mut c = [0.0; MOST_POINTS];
+    for k in 0..=n {
+        let mut sum = 0.5 * (values[0] + if k.is_multiple_of(2) { values[n] } else { -values[n] });
+        for (j, value) in values.iter().enumerate().take(n).skip(1) {
+            // the angle modulo a whole turn, which keeps the bits of the cosine
+            sum += value * (PI * ((j * k) % (2 * n)) as f64 / n as f64).cos();
+        }
+        let ends = if k == 0 || k == n { 1.0 } else { 2.0 };
+        c[k] = ends * sum / n as f64;
+    }
+    c
+}
+
+/// The largest of the last coefficients: what an interpolant with fewer points would miss, and this one does not
+/// know.
+pub fn tail(c: &[f64]) -> f64 {
+    c.iter().rev().take(TAIL).fold(0.0, |most: f64, c| most.max(c.abs()))
+}
+
+/// The coefficients up to the last one above `noise`, one at least.
+pub fn trimmed(c: &[f64], noise: f64) -> &[f64] {
+    let last = c.iter().rposition(|c| c.abs() > noise).unwrap_or(0);
+    &c[..=last]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST_POINTS, SIZES, coefficients, point, tail, trimmed};
+    use crate::hybrid::bernstein::Bernstein;
+
+    #[test]
+    fn interpolants_of_smooth_functions_are_exact_to_rounding() {
+        let functions: [(fn(f64) -> f64, usize); 3] =
+            [(|s| s * s - 0.3, 2), (|s| (s - 0.5).powi(5), 5), (|s| s.exp() - 1.5, 13)];
+        for (g, degree) in functions {
+            let mut values = [0.0; MOST_POINTS];
+            for (j, value) in values.iter_mut().enumerate() {
+                *value = g(point(j, SIZES[1]));
+            }
+            let c = coefficients(&values);
+            assert!(tail(&c) < 1e-15, "{}", tail(&c));
+            let c = trimmed(&c, 4e-16);
+            assert!(c.len() <= degree + 1, "{c:?}");
+            let p = Bernstein::from_chebyshev(c);
+            for k in 0..=100 {
+                let s = f64::from(k) / 100.0;
+                assert!((p.value(s) - g(s)).abs() < 1e-13, "{s}: {}", p.value(s) - g(s));
+            }
+        }
+    }
+
+    #[test]
+    fn the_tail_shows_what_is_not_resolved() {
+        let values: Vec<f64> = (0..=8).map(|j| (40.0 * point(j, 8)).sin()).collect();
+        assert!(tail(&coefficients(&values)[..9]) > 0.1);
+        let kink: Vec<f64> = (0..=16).map(|j| (point(j, 16) - 0.3).abs()).collect();
+        assert!(tail(&coefficients(&kink)) > 1e-4);
+    }
+
+    #[test]
+    fn points_of_both_sizes_agree() {
+        for j in 0..=SIZES[0] {
+            assert_eq!(point(j, SIZES[0]), point(2 * j, SIZES[1]));
+        }
+        assert_eq!((point(0, 8), point(4, 8), point(8, 8)), (1.0, 0.5, 0.0));
+    }
+}

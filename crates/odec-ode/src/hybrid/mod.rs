@@ -1,0 +1,31 @@
+//! Hybrid systems: smooth motion, and instants at which state, discretes or the right-hand side change.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `system` | what a model gives: relations, events, times |
+//! | `bernstein`, `chebyshev` | roots of polynomials; polynomials of functions |
+//! | `quiet`, `locate` | whether and where a relation changes in a step |
+//! | `modes` | which relations hold after an instant; sliding |
+//! | `stops` | times that are known before |
+//! | `rounds` | events at an instant: queue, priorities, conflicts |
+//! | `accumulation`, `storm` | infinitely many events in a finite time; too many |
+//! | `runner` | the run |
+//! | `outcome` | rows, log, end, failures |
+
+mod accumulation;
+pub mod bernstein;
+pub mod chebyshev;
+mod locate;
+mod modes;
+mod outcome;
+mod quiet;
+mod rounds;
+mod runner;
+mod stops;
+mod storm;
+mod system;
+
+pub use outcome::{End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Observer, Point};
+pub use rounds::MAX_ROUNDS;
+pub use runner::HybridRunner;
+pub use system::{AffineRows, Edge, Event, HybridSystem, Relation, Smooth, Target, Times, Trigger, Write};

@@ -1,0 +1,390 @@
+//! Which modes hold right after an instant.
+//!
+//! A relation whose sides differ by more than their noise is compared. One that is on its surface gets the sign that
+//! left - right is about to have: that of its rate along the motion, or where that is zero of the second derivative
+//! (Park & Barton, ACM TOMACS 6 (1996) 137-165, on what goes wrong otherwise). The motion depends on the modes, so
+//! this is repeated until both agree. A relation that both its modes drive back to the surface slides.
+
+use crate::evaluator::Evaluator;
+use crate::hybrid::locate::{Locator, SIDES};
+use crate::hybrid::outcome::HybridCause;
+use crate::hybrid::stops::resolution;
+use crate::hybrid::system::HybridSystem;
+use crate::linear::Rates;
+
+/// Distance of the points that a second derivative is taken from, as a part of the last step.
+const APART: f64 = 1e-4;
+/// Noise of a rate, as a part of its terms.
+const RATE: f64 = 64.0 * f64::EPSILON;
+
+/// Where an instant is.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub t: f64,
+    pub y: &'a [f64],
+    /// The scale of time there: the length of the last step.
+    pub scale: f64,
+}
+
+/// A relation that a step has landed on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Landed {
+    pub relation: usize,
+    /// How far off in time the surface may be.
+    pub apart: f64,
+}
+
+/// What became of the modes.
+#[derive(Debug)]
+pub(super) struct Decided {
+    /// One of them has changed.
+    pub changed: bool,
+    /// None agree with the motion; this ends the run, unless an event moves it.
+    pub unsettled: Option<HybridCause>,
+}
+
+/// What left - right is on the surface of each relation: zero, but where an instant ended with a mode that the sign
+/// of left - right contradicts, by rounding or because f ends short of the surface. There it is what it was then,
+/// until the sign is right.
+pub(super) type Offsets = Vec<f64>;
+
+/// y' at a point, where M can be inverted.
+pub(super) struct Motion {
+    rates: Option<Rates>,
+    /// Evaluations of f.
+    pub evaluations: u64,
+}
+
+impl Motion {
+    pub fn new(model: &dyn HybridSystem) -> Self {
+        Motion { rates: Rates::new(model.system(), "events").ok(), evaluations: 0 }
+    }
+
+    /// False where there is none.
+    fn slope(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64], slope: &mut [f64]) -> bool {
+        let Some(rates) = &mut self.rates else { return false };
+        self.evaluations += 1;
+        let made = if rates.is_identity() {
+            model.system().rhs(t, y, slope).is_ok()
+        } else {
+            let mut eval = Evaluator::new(model.system());
+            eval.rhs(t, y, slope).is_ok() && rates.solve(&mut eval, t, y, slope).is_ok()
+        };
+        made && slope.iter().all(|slope| slope.is_finite())
+    }
+}
+
+/// Decides modes, in memory that is taken once.
+pub(super) struct Modes {
+    motion: Motion,
+    /// Both sides at the last look, and at the one before.
+    pub left: Vec<f64>,
+    pub right: Vec<f64>,
+    before: [Vec<f64>; 2],
+    slope: Vec<f64>,
+    near: Vec<f64>,
+    near_slope: Vec<f64>,
+    rates: Vec<f64>,
+    later: Vec<f64>,
+    /// Size of the terms of each rate.
+    terms: Vec<f64>,
+    touching: Vec<usize>,
+    /// Their modes as the motion of before leads to them.
+    crossed: Vec<f64>,
+    pub offsets: Offsets,
+    /// The rates that were met with the relation false and true.
+    met: Vec<[Option<f64>; 2]>,
+}
+
+impl Modes {
+    pub fn new(model: &dyn HybridSystem) -> Self {
+        let (n, m) = (model.system().shape().n, model.relations().len());
+        let zero = |n: usize| vec![0.0; n];
+        Modes {
+            motion: Motion::new(model),
+            left: zero(m),
+            right: zero(m),
+            before: [zero(m), zero(m)],
+            slope: zero(n),
+            near: zero(n),
+            near_slope: zero(n),
+            rates: zero(m),
+            later: zero(m),
+            terms: zero(m),
+            touching: Vec::with_capacity(m),
+            crossed: Vec::with_capacity(m),
+            offsets: zero(m),
+            met: vec![[None; 2]; m],
+        }
+    }
+
+    /// Evaluations of f that it took.
+    pub fn evaluations(&mut self) -> u64 {
+        std::mem::take(&mut self.motion.evaluations)
+    }
+
+    /// Evaluates both sides.
+    pub fn look(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64]) -> Result<(), HybridCause> {
+        let known = model.sides(t, y, &mut self.left, &mut self.right).is_ok();
+        let all = self.left.iter().chain(&self.right);
+        if known && all.into_iter().all(|side| !side.is_nan()) { Ok(()) } else { Err(HybridCause::NoSides) }
+    }
+
+    /// left - right, beside its offset.
+    fn difference(&self, relation: usize) -> f64 {
+        self.left[relation] - self.right[relation] - self.offsets[relation]
+    }
+
+    /// left - right, and how fast it changes in the modes as they stand, where that is known.
+    pub fn measure(
+        &mut self,
+        model: &dyn HybridSystem,
+        locator: &Locator,
+        at: Place<'_>,
+        relation: usize,
+    ) -> Result<(f64, Option<f64>), HybridCause> {
+        self.look(model, at.t, at.y)?;
+        let known = self.motion.slope(model, at.t, at.y, &mut self.slope) && self.differentiate(model, locator, at);
+        Ok((self.difference(relation), known.then(|| self.rates[relation])))
+    }
+
+    /// All modes by comparison, at the start of a run.
+    pub fn compare(&mut self, model: &mut dyn HybridSystem, t: f64, y: &[f64]) -> Result<(), HybridCause> {
+        self.offsets.fill(0.0);
+        self.look(model, t, y)?;
+        for relation in 0..self.left.len() {
+            let holds = self.holds(model, relation);
+            model.modes_mut()[relation] = f64::from(u8::from(holds));
+        }
+        Ok(())
+    }
+
+    fn holds(&self, model: &dyn HybridSystem, relation: usize) -> bool {
+        let difference = self.difference(relation);
+        difference > 0.0 || (model.relations()[relation].or_equal && difference == 0.0)
+    }
+
+    /// The modes at the start of an instant: relations on their surface are remembered until an event writes one of
+    /// their sides.
+    pub fn enter(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        locator: &Locator,
+        at: Place<'_>,
+        landed: Option<Landed>,
+    ) -> Result<Decided, HybridCause> {
+        self.look(model, at.t, at.y)?;
+        self.touching.clear();
+        let known = self.motion.slope(model, at.t, at.y, &mut self.slope) && self.differentiate(model, locator, at);
+        let apart = resolution(at.t) + landed.map_or(0.0, |landed| landed.apart);
+        for relation in 0..self.left.len() {
+            let (left, right) = (self.left[relation], self.right[relation]);
+            let rate = if known { self.rates[relation].abs() } else { 0.0 };
+            let noise = SIDES * (left.abs() + right.abs());
+            let there = landed.is_some_and(|landed| landed.relation == relation);
+            if there || self.difference(relation).abs() <= noise + apart * rate {
+                self.touching.push(relation);
+            }
+        }
+        Ok(self.decide(model, locator, at, landed, true))
+    }
+
+    /// The modes after a round that changed the state or discretes.
+    pub fn follow(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        locator: &Locator,
+        at: Place<'_>,
+    ) -> Result<Decided, HybridCause> {
+        self.before[0].copy_from_slice(&self.left);
+        self.before[1].copy_from_slice(&self.right);
+        self.look(model, at.t, at.y)?;
+        let Modes { touching, before, left, right, offsets, .. } = self;
+        touching.retain(|j| {
+            let stays = before[0][*j] == left[*j] && before[1][*j] == right[*j];
+            if !stays {
+                offsets[*j] = 0.0;
+            }
+            stays
+        });
+        Ok(self.decide(model, locator, at, None, false))
+    }
+
+    /// True where the sign of left - right at the last look contradicts the mode.
+    pub fn contradicts(&self, model: &dyn HybridSystem, relation: usize) -> bool {
+        self.holds(model, relation) != (model.modes()[relation] != 0.0)
+    }
+
+    /// The instant is over: surfaces lie where relations are whose sign contradicts their mode.
+    pub fn leave(&mut self, model: &dyn HybridSystem) {
+        for relation in &self.touching {
+            let difference = self.left[*relation] - self.right[*relation];
+            let holds = model.modes()[*relation] != 0.0;
+            self.offsets[*relation] = if (difference > 0.0) == holds { 0.0 } else { difference };
+        }
+    }
+
+    /// A step has been made: surfaces are back in their place where the sign has become right. True where one is.
+    pub fn release(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64]) -> Result<bool, HybridCause> {
+        if self.offsets.iter().all(|offset| *offset == 0.0) {
+            return Ok(false);
+        }
+        self.look(model, t, y)?;
+        let mut released = false;
+        for relation in 0..self.offsets.len() {
+            let difference = self.left[relation] - self.right[relation];
+            let holds = model.modes()[relation] != 0.0;
+            if self.offsets[relation] != 0.0 && (difference > 0.0) == holds && difference != 0.0 {
+                self.offsets[relation] = 0.0;
+                released = true;
+            }
+        }
+        Ok(released)
+    }
+
+    /// Sets the modes. Where none agree with the motion, they are those that the surface is crossed to as the
+    /// instant begins, for the events there, and stay so.
+    fn decide(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        locator: &Locator,
+        at: Place<'_>,
+        landed: Option<Landed>,
+        begins: bool,
+    ) -> Decided {
+        let mut changed = false;
+        for relation in 0..self.left.len() {
+            if self.touching.binary_search(&relation).is_err() {
+                let holds = f64::from(u8::from(self.holds(model, relation)));
+                if std::mem::replace(&mut model.modes_mut()[relation], holds) != holds {
+                    changed = true;
+                    self.offsets[relation] = 0.0;
+                }
+            }
+        }
+        if changed {
+            model.refresh();
+        }
+        for relation in &self.touching {
+            self.met[*relation] = [None; 2];
+        }
+        let settled = |changed| Decided { changed, unsettled: None };
+        self.crossed.clear();
+        if !begins {
+            self.crossed.extend(self.touching.iter().map(|relation| model.modes()[*relation]));
+        }
+        for _ in 0..=2 * self.touching.len() {
+            if !self.motion.slope(model, at.t, at.y, &mut self.slope) || !self.differentiate(model, locator, at) {
+                // nothing is known of the motion: the surface was met, so it is crossed
+                if let Some(Landed { relation, .. }) = landed {
+                    let mode = &mut model.modes_mut()[relation];
+                    *mode = 1.0 - *mode;
+                    model.refresh();
+                    return settled(true);
+                }
+                return settled(changed);
+            }
+            self.curve(model, locator, at);
+            let mut moved = false;
+            for relation in self.touching.iter().copied() {
+                let mode = model.modes()[relation] != 0.0;
+                let rate = self.rates[relation];
+                self.met[relation][usize::from(mode)] = Some(rate);
+                if rate != 0.0 && (rate > 0.0) != mode {
+                    model.modes_mut()[relation] = f64::from(u8::from(!mode));
+                    moved = true;
+                }
+            }
+            if !moved {
+                return settled(changed);
+            }
+            changed = true;
+            model.refresh();
+            if self.crossed.is_empty() {
+                self.crossed.extend(self.touching.iter().map(|relation| model.modes()[*relation]));
+            }
+        }
+        for (relation, crossed) in self.touching.iter().zip(&self.crossed) {
+            model.modes_mut()[*relation] = *crossed;
+        }
+        model.refresh();
+        Decided { changed: true, unsettled: Some(self.unsettled()) }
+    }
+
+    /// No modes agree with the motion.
+    fn unsettled(&self) -> HybridCause {
+        for relation in self.touching.iter().copied() {
+            if let [Some(below), Some(above)] = self.met[relation]
+                && below > 0.0
+                && above < 0.0
+            {
+                return HybridCause::Sliding { relation, rates: [below, above] };
+            }
+        }
+        HybridCause::Inconsistent { relations: self.touching.clone() }
+    }
+
+    /// The rates of left - right along `slope`; false where they have no value.
+    fn differentiate(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>) -> bool {
+        let Modes { slope, rates, terms, .. } = self;
+        rates_along(model, locator, (at.t, at.y), slope, rates, Some(terms))
+    }
+
+    /// Replaces rates that are zero to rounding by the sign of what they become next.
+    fn curve(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>) {
+        let zero = |relation: &usize| self.rates[*relation].abs() <= RATE * self.terms[*relation];
+        if !self.touching.iter().any(zero) {
+            return;
+        }
+        // a step is not known at the start of a run: there the state changes by a small part
+        let most = |x: &[f64]| x.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+        let (size, speed) = (most(at.y), most(&self.slope));
+        let own = if size > 0.0 && speed > 0.0 { size / speed } else { f64::INFINITY };
+        let apart = APART * at.scale.min(own);
+        for ((near, y), slope) in self.near.iter_mut().zip(at.y).zip(&self.slope) {
+            *near = y + apart * slope;
+        }
+        let t = at.t + apart;
+        let Modes { motion, near, near_slope, later, .. } = self;
+        let known =
+            motion.slope(model, t, near, near_slope) && rates_along(model, locator, (t, near), near_slope, later, None);
+        for relation in self.touching.iter().copied() {
+            if self.rates[relation].abs() <= RATE * self.terms[relation] {
+                let bend = if known { self.later[relation] - self.rates[relation] } else { 0.0 };
+                let noise = RATE * self.terms[relation];
+                self.rates[relation] = if bend.abs() > noise { bend / apart } else { 0.0 };
+            }
+        }
+    }
+}
+
+/// The rates of all relations at a point where y changes by `slope`, and the size of their terms.
+fn rates_along(
+    model: &dyn HybridSystem,
+    locator: &Locator,
+    (t, y): (f64, &[f64]),
+    slope: &[f64],
+    rates: &mut [f64],
+    mut sizes: Option<&mut Vec<f64>>,
+) -> bool {
+    let affine = (0..rates.len()).all(|relation| locator.affine(relation).is_some());
+    if !affine && model.rates(t, y, slope, rates).is_err() {
+        return false;
+    }
+    for (relation, rate) in rates.iter_mut().enumerate() {
+        let mut size = 0.0;
+        if let Some((terms, time)) = locator.affine(relation) {
+            *rate = time;
+            size = time.abs();
+            for (row, a) in terms {
+                let term = a * slope[*row as usize];
+                *rate += term;
+                size += term.abs();
+            }
+        }
+        if let Some(sizes) = &mut sizes {
+            sizes[relation] = size;
+        }
+    }
+    rates.iter().all(|rate| rate.is_finite())
+}

@@ -1,0 +1,162 @@
+//! What a hybrid run hands out on the way, how it ends, and why it fails.
+
+use std::ops::ControlFlow;
+
+use crate::hybrid::system::Target;
+use crate::problem::{Failure, Outcome, Refusal, SolveError, Stats};
+
+/// Time, state, discretes and modes: of one side of an instant, or of any time between instants.
+#[derive(Clone, Copy, Debug)]
+pub struct Point<'a> {
+    /// Time.
+    pub t: f64,
+    /// State, n values.
+    pub y: &'a [f64],
+    /// Discretes.
+    pub discretes: &'a [f64],
+    /// Modes.
+    pub modes: &'a [f64],
+}
+
+/// An event that was executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Executed {
+    /// Its number.
+    pub event: usize,
+    /// The round of its instant: those of one round read the same values.
+    pub round: u32,
+}
+
+/// Receives what a run makes, in the order of time.
+pub trait Observer {
+    /// A row: at the times that were asked for the right limit; where each step was asked for, both limits of an
+    /// instant that changed something. `Break` stops the run, which is an outcome and not an error.
+    fn row(&mut self, point: Point<'_>) -> ControlFlow<()>;
+    /// An instant at which events were executed: state and discretes before it, the events in the order of execution.
+    fn instant(&mut self, _before: Point<'_>, _after: Point<'_>, _events: &[Executed]) {}
+    /// After each accepted step, for progress and interrupts; `Break` stops the run.
+    fn step(&mut self, _t: f64) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// How a hybrid run ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum End {
+    /// The end time was reached.
+    Time,
+    /// The observer asked to stop.
+    Interrupted,
+    /// An event with [`crate::hybrid::Event::stops`] was executed.
+    Event(usize),
+    /// An event that has no [`crate::hybrid::Event::rest`] accumulates here: infinitely many lie before this time,
+    /// and nothing is known beyond.
+    Accumulation {
+        /// The event.
+        event: usize,
+        /// The ratio of its intervals.
+        ratio: f64,
+    },
+}
+
+/// A finished run.
+#[derive(Clone, Debug)]
+pub struct HybridOutcome {
+    /// Why it ended.
+    pub end: End,
+    /// Time, state and counts.
+    pub outcome: Outcome,
+    /// Instants at which a mode changed or an event was executed.
+    pub instants: u64,
+    /// Events that were executed.
+    pub executed: u64,
+}
+
+/// Why no event can be executed, or no mode is right.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HybridCause {
+    /// Both modes of a relation drive the state back to the surface on which it changes.
+    Sliding {
+        /// The relation.
+        relation: usize,
+        /// How fast left - right changes where the relation is false, and where it is true.
+        rates: [f64; 2],
+    },
+    /// No values of these modes agree with the motion that they lead to.
+    Inconsistent {
+        /// The relations.
+        relations: Vec<usize>,
+    },
+    /// Two events of one round write one quantity.
+    Conflict {
+        /// The quantity.
+        target: Target,
+        /// The events, in ascending order.
+        events: [usize; 2],
+    },
+    /// An instant does not end: events trigger each other for ever.
+    Chain {
+        /// The events of its last rounds, each once.
+        events: Vec<usize>,
+    },
+    /// Instants follow each other so closely that the run does not come on.
+    Storm {
+        /// The events of the last instants, each once; empty where modes change and nothing else.
+        events: Vec<usize>,
+        /// The relations whose modes changed at the last instants.
+        relations: Vec<usize>,
+    },
+    /// A delay that is negative or no number.
+    Delay {
+        /// The event.
+        event: usize,
+        /// The delay.
+        delay: f64,
+    },
+    /// A value or priority of an event is not finite.
+    NoValue {
+        /// The event.
+        event: usize,
+    },
+    /// Both sides of the relations have no value here.
+    NoSides,
+}
+
+/// A run that its events or modes ended.
+#[derive(Clone, Debug)]
+pub struct HybridFailure {
+    /// Why.
+    pub cause: HybridCause,
+    /// Time reached.
+    pub t: f64,
+    /// State there.
+    pub y: Vec<f64>,
+    /// Counts until then.
+    pub stats: Stats,
+}
+
+/// Why a run gave no outcome; rows handed out before stay valid.
+#[derive(Clone, Debug)]
+pub enum HybridError {
+    /// It could not be started.
+    Refused(Refusal),
+    /// The solver failed.
+    Failed(Box<Failure>),
+    /// Events or modes failed.
+    Hybrid(Box<HybridFailure>),
+}
+
+impl From<Refusal> for HybridError {
+    fn from(refusal: Refusal) -> Self {
+        HybridError::Refused(refusal)
+    }
+}
+
+impl From<SolveError> for HybridError {
+    fn from(error: SolveError) -> Self {
+        match error {
+            SolveError::Refused(refusal) => HybridError::Refused(refusal),
+            SolveError::Failed(failure) => HybridError::Failed(failure),
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! An instant: rounds in which events are executed, until none is due.
+//!
+//! ```text
+//! loop  every condition that has changed queues its event, at t + delay, with its values unless it is late
+//!       due: what is queued for t; none: the instant is over
+//!       of these the highest (priority, rank) are one round: all values are read before one is written
+//! ```
+//!
+//! The order of the events never counts: two that write one quantity in a round are an error, what they add is
+//! summed in the order of size.
+
+use crate::hybrid::accumulation::{Accumulation, Limit};
+use crate::hybrid::locate::Locator;
+use crate::hybrid::modes::{Landed, Modes, Place};
+use crate::hybrid::outcome::{Executed, HybridCause};
+use crate::hybrid::stops::{Stops, same};
+use crate::hybrid::system::{Edge, HybridSystem, Target, Trigger};
+
+/// Rounds of one instant.
+pub const MAX_ROUNDS: u32 = 1_000;
+/// Rounds that the message about a chain names the events of.
+const NAMED: u32 = 50;
+
+/// An event that waits for its execution.
+#[derive(Clone, Debug)]
+struct Queued {
+    event: usize,
+    t: f64,
+    /// `None` where they are taken when it is executed.
+    values: Option<Vec<f64>>,
+}
+
+/// A quantity that is to be changed.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    target: Target,
+    adds: bool,
+    value: f64,
+    event: usize,
+}
+
+/// What happened at an instant.
+#[derive(Debug, Default)]
+pub(super) struct Happened {
+    /// A mode, discrete or state is another one.
+    pub changed: bool,
+    /// The event that ends the run; of several the one of the lowest number.
+    pub ends: Option<usize>,
+    /// An event that accumulates.
+    pub limit: Option<(usize, Limit)>,
+}
+
+/// What an instant begins with.
+pub(super) enum Begins {
+    /// The start of the run.
+    Run,
+    /// Time has come to a stop, or to the surface of a relation.
+    Time(Option<Landed>),
+    /// An event has accumulated, and this one takes its place.
+    Rest(usize),
+}
+
+/// Conditions, queue and accumulations of a run.
+pub(super) struct Rounds {
+    was: Vec<bool>,
+    now: Vec<bool>,
+    queue: Vec<Queued>,
+    accumulations: Vec<Accumulation>,
+    changes: Vec<Change>,
+    due: Vec<(f64, u32, usize)>,
+    /// The events of the instant.
+    pub executed: Vec<Executed>,
+}
+
+impl Rounds {
+    pub fn new(model: &dyn HybridSystem) -> Self {
+        let events = model.events().len();
+        Rounds {
+            was: vec![false; events],
+            now: vec![false; events],
+            queue: Vec::new(),
+            accumulations: vec![Accumulation::default(); events],
+            changes: Vec::new(),
+            due: Vec::new(),
+            executed: Vec::new(),
+        }
+    }
+
+    /// Conditions at the start of a run, from modes by comparison.
+    pub fn begin(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64]) {
+        self.queue.clear();
+        self.accumulations.fill(Accumulation::default());
+        model.conditions(t, y, &mut self.was);
+        for (was, event) in self.was.iter_mut().zip(model.events()) {
+            *was &= !event.from_start;
+        }
+    }
+
+    /// The next time that an event waits for.
+    pub fn next(&self) -> Option<f64> {
+        self.queue.iter().map(|queued| queued.t).min_by(f64::total_cmp)
+    }
+
+    /// The instant at `t`. `y` becomes its right limit.
+    pub fn instant(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        parts: (&mut Modes, &Locator, &mut Stops),
+        (t, y, scale): (f64, &mut [f64], f64),
+        begins: &Begins,
+    ) -> Result<Happened, HybridCause> {
+        let (modes, locator, stops) = parts;
+        let mut happened = Happened::default();
+        self.executed.clear();
+        let mut round = 0;
+        let mut entered = false;
+        if let Begins::Rest(event) = *begins {
+            // it comes before any look at what the motion has led to behind the limit
+            self.accumulations.fill(Accumulation::default());
+            self.changes.clear();
+            self.execute(model, event, None, (t, y))?;
+            self.note(event, round, model, &mut happened);
+            self.apply(model, stops, t, y)?;
+            happened.changed = true;
+            round = 1;
+        }
+        loop {
+            let place = Place { t, y, scale };
+            let decided = match begins {
+                Begins::Time(landed) if !entered => modes.enter(model, locator, place, *landed)?,
+                _ if !entered => modes.enter(model, locator, place, None)?,
+                _ => modes.follow(model, locator, place)?,
+            };
+            happened.changed |= decided.changed;
+            self.trigger(model, stops, (t, y), !entered)?;
+            entered = true;
+            if !self.take_due(model, (t, y))? {
+                return decided.unsettled.map_or(Ok(happened), Err);
+            }
+            if round == MAX_ROUNDS {
+                return Err(self.chain());
+            }
+            for k in 0..self.due.len() {
+                let event = self.due[k].2;
+                self.note(event, round, model, &mut happened);
+                if let Trigger::Condition(_) = model.events()[event].trigger
+                    && let Some(limit) = self.accumulations[event].note(t)
+                {
+                    happened.limit = Some((event, limit));
+                }
+            }
+            self.apply(model, stops, t, y)?;
+            happened.changed |= !self.changes.is_empty();
+            round += 1;
+        }
+    }
+
+    fn note(&mut self, event: usize, round: u32, model: &dyn HybridSystem, happened: &mut Happened) {
+        self.executed.push(Executed { event, round });
+        if model.events()[event].stops {
+            happened.ends = Some(happened.ends.map_or(event, |ends| ends.min(event)));
+        }
+    }
+
+    /// Queues events whose conditions have changed, or whose times have come.
+    fn trigger(
+        &mut self,
+        model: &dyn HybridSystem,
+        stops: &mut Stops,
+        (t, y): (f64, &[f64]),
+        first: bool,
+    ) -> Result<(), HybridCause> {
+        model.conditions(t, y, &mut self.now);
+        for (event, of) in model.events().iter().enumerate() {
+            let (was, now) = (self.was[event], self.now[event]);
+            let fires = match of.trigger {
+                Trigger::Condition(Edge::Rising) => now && !was,
+                Trigger::Condition(Edge::Falling) => was && !now,
+                Trigger::Condition(Edge::Both) => was != now,
+                Trigger::Times(list) => first && stops.has_come(list),
+                Trigger::Rest => false,
+            };
+            if of.cancel && was && !now {
+                self.queue.retain(|queued| queued.event != event);
+            }
+            if fires {
+                let delay = model.delay(event, t, y);
+                if !(delay >= 0.0 && delay.is_finite()) {
+                    return Err(HybridCause::Delay { event, delay });
+                }
+                let values = if of.late { None } else { Some(values(model, event, t, y)?) };
+                self.queue.push(Queued { event, t: t + delay, values });
+            }
+        }
+        std::mem::swap(&mut self.was, &mut self.now);
+        Ok(())
+    }
+
+    /// Takes those of the highest priority and rank out of what is due, each once, into `due`, and what they change;
+    /// false where nothing is due.
+    fn take_due(&mut self, model: &dyn HybridSystem, (t, y): (f64, &[f64])) -> Result<bool, HybridCause> {
+        self.due.clear();
+        self.changes.clear();
+        for queued in self.queue.iter().filter(|queued| is_due(queued, t)) {
+            let event = queued.event;
+            if self.due.iter().any(|(_, _, other)| *other == event) {
+                continue;
+            }
+            let priority = model.priority(event, t, y);
+            if priority.is_nan() {
+                return Err(HybridCause::NoValue { event });
+            }
+            self.due.push((priority, model.events()[event].rank, event));
+        }
+        let by = |a: &(f64, u32, usize), b: &(f64, u32, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+        let Some(highest) = self.due.iter().copied().max_by(by) else { return Ok(false) };
+        self.due.retain(|due| by(due, &highest).is_eq());
+        self.due.sort_unstable_by_key(|due| due.2);
+        for k in 0..self.due.len() {
+            let event = self.due[k].2;
+            let Some(at) = self.queue.iter().position(|queued| queued.event == event && is_due(queued, t)) else {
+                continue;
+            };
+            let queued = self.queue.remove(at);
+            self.execute(model, event, queued.values, (t, y))?;
+        }
+        Ok(true)
+    }
+
+    /// Adds what an event changes.
+    fn execute(
+        &mut self,
+        model: &dyn HybridSystem,
+        event: usize,
+        known: Option<Vec<f64>>,
+        (t, y): (f64, &[f64]),
+    ) -> Result<(), HybridCause> {
+        let values = match known {
+            Some(values) => values,
+            None => values(model, event, t, y)?,
+        };
+        let changes = model.events()[event].writes.iter().zip(values);
+        self.changes.extend(changes.map(|(write, value)| Change {
+            target: write.target,
+            adds: write.adds,
+            value,
+            event,
+        }));
+        Ok(())
+    }
+
+    /// Makes the changes of a round.
+    fn apply(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        stops: &mut Stops,
+        t: f64,
+        y: &mut [f64],
+    ) -> Result<(), HybridCause> {
+        self.changes
+            .sort_by(|a, b| a.target.cmp(&b.target).then(a.adds.cmp(&b.adds)).then(a.value.total_cmp(&b.value)));
+        for pair in self.changes.windows(2) {
+            if pair[0].target == pair[1].target && !pair[0].adds && !pair[1].adds {
+                let (a, b) = (pair[0].event, pair[1].event);
+                return Err(HybridCause::Conflict { target: pair[0].target, events: [a.min(b), a.max(b)] });
+            }
+        }
+        let mut discretes = false;
+        for group in self.changes.chunk_by(|a, b| a.target == b.target) {
+            let target = group[0].target;
+            let mut value = match target {
+                _ if !group[0].adds => group[0].value,
+                Target::State(row) => y[row],
+                Target::Discrete(position) => model.discretes()[position],
+            };
+            let added: f64 = group.iter().filter(|change| change.adds).map(|change| change.value).sum();
+            if group.iter().any(|change| change.adds) {
+                value += added;
+            }
+            match target {
+                Target::State(row) => y[row] = value,
+                Target::Discrete(position) => {
+                    model.discretes_mut()[position] = value;
+                    discretes = true;
+                }
+            }
+        }
+        if discretes {
+            stops.recount(model, t);
+            model.refresh();
+        }
+        Ok(())
+    }
+
+    /// The events of the last rounds, each once.
+    fn chain(&self) -> HybridCause {
+        let late = self.executed.iter().filter(|executed| executed.round + NAMED >= MAX_ROUNDS);
+        let mut events: Vec<usize> = late.map(|executed| executed.event).collect();
+        events.sort_unstable();
+        events.dedup();
+        HybridCause::Chain { events }
+    }
+}
+
+fn is_due(queued: &Queued, t: f64) -> bool {
+    queued.t <= t || same(queued.t, t)
+}
+
+/// The values that an event writes.
+fn values(model: &dyn HybridSystem, event: usize, t: f64, y: &[f64]) -> Result<Vec<f64>, HybridCause> {
+    let mut values = vec![0.0; model.events()[event].writes.len()];
+    match model.values(event, t, y, &mut values) {
+        Ok(()) if values.iter().all(|value| value.is_finite()) => Ok(values),
+        _ => Err(HybridCause::NoValue { event }),
+    }
+}

@@ -1,0 +1,533 @@
+//! A hybrid run: steps of a method between instants.
+//!
+//! ```text
+//! step     to the next stop at most; a relation that changes within it: back to its start, and a step that ends on the surface
+//! rows     of the step that stands
+//! instant  at a stop or on a surface: modes, rounds of events (`rounds.rs`)
+//! ```
+//!
+//! Modes and discretes are the same through a step. Where nothing changes at an instant, the run goes on as if there
+//! had been none.
+
+use std::ops::ControlFlow;
+
+use crate::checks::{bad, in_order};
+use crate::control::Tolerances;
+use crate::hybrid::accumulation::Limit;
+use crate::hybrid::locate::{Crossing, Locator, Step};
+use crate::hybrid::modes::{Landed, Modes, Place};
+use crate::hybrid::outcome::{End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Observer, Point};
+use crate::hybrid::rounds::{Begins, Happened, Rounds};
+use crate::hybrid::stops::{Stops, resolution, same};
+use crate::hybrid::storm::Storm;
+use crate::hybrid::system::HybridSystem;
+use crate::method::Method;
+use crate::problem::{Options, Problem, Samples, Stop};
+use crate::runner::{Ahead, Runner};
+
+/// Shortest step to a surface, in units of what times are told apart by.
+const SHORTEST: f64 = 4.0;
+/// Steps that one landing may take.
+const LANDINGS: u32 = 8;
+/// How much nearer to its surface each of them has to come.
+const NEARER: f64 = 0.5;
+/// A landing that is off by more than this part of the step has found no surface: the dense output was wrong.
+const MISSED: f64 = 1e-3;
+/// A step whose dense output leads to a surface that the motion goes away from is made again, shorter by this.
+const SHORTER: f64 = 0.25;
+/// How often one step is looked at again, as it gets shorter.
+const LOOKS: u32 = 8;
+/// A step that failed on its way, and ends within this part of the tolerances from a surface, has come to it:
+/// beyond, f has no value.
+const EDGE: f64 = 1e-3;
+
+/// A method made ready for runs on one hybrid system; see [`Runner`].
+pub struct HybridRunner {
+    runner: Runner,
+    tolerances: Tolerances,
+    locator: Locator,
+    modes: Modes,
+    rounds: Rounds,
+    stops: Stops,
+    storm: Storm,
+    /// State at the start of the step.
+    start: Vec<f64>,
+    /// State, at an instant.
+    y: Vec<f64>,
+    row: Vec<f64>,
+    before: Before,
+    instants: u64,
+    executed: u64,
+    span: (f64, f64),
+    /// The step to come is the first one after a change.
+    fresh: bool,
+}
+
+/// The left limit at an instant.
+#[derive(Default)]
+struct Before {
+    y: Vec<f64>,
+    discretes: Vec<f64>,
+    modes: Vec<f64>,
+}
+
+/// Where a landing came to.
+enum Landing {
+    There(Landed),
+    /// To a shorter step, which is to be looked at.
+    Shorter,
+    /// The surface lies behind the end of the step.
+    Beyond,
+}
+
+/// Which rows are wanted.
+struct Wanted<'a> {
+    times: Option<&'a [f64]>,
+    next: usize,
+    forward: bool,
+}
+
+impl Wanted<'_> {
+    fn time(&self) -> Option<f64> {
+        self.times.and_then(|times| times.get(self.next)).copied()
+    }
+
+    /// The next time, if it comes before `t` or, with `there`, at it.
+    fn take(&mut self, t: f64, there: bool) -> Option<f64> {
+        let next = self.time().filter(|next| if *next == t { there } else { (*next < t) == self.forward })?;
+        self.next += 1;
+        Some(next)
+    }
+}
+
+type Flow = ControlFlow<()>;
+
+impl HybridRunner {
+    /// For runs of a method on a hybrid system with these options.
+    ///
+    /// # Errors
+    /// A system, method or options that no run could begin with.
+    pub fn new(model: &dyn HybridSystem, method: &'static Method, options: &Options) -> Result<Self, HybridError> {
+        let mut runner = Runner::new(model.system(), method, options)?;
+        let n = model.system().shape().n;
+        if !is_smooth(model) {
+            runner.allow_retreat();
+            runner.watch();
+        }
+        let tolerances = Tolerances::new(options, n);
+        Ok(HybridRunner {
+            runner,
+            locator: Locator::new(model, tolerances.clone()),
+            tolerances,
+            modes: Modes::new(model),
+            rounds: Rounds::new(model),
+            stops: Stops::default(),
+            storm: Storm::default(),
+            start: vec![0.0; n],
+            y: vec![0.0; n],
+            row: vec![0.0; n],
+            before: Before::default(),
+            instants: 0,
+            executed: 0,
+            span: (0.0, 0.0),
+            fresh: true,
+        })
+    }
+
+    /// Makes a run. The model is the one that this was made for; modes and conditions are found anew, discretes are
+    /// taken as they are.
+    ///
+    /// # Errors
+    /// What no run could begin with; a step, event or mode that fails. Rows handed out before stay valid.
+    pub fn run(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        problem: &Problem,
+        samples: &Samples,
+        observer: &mut dyn Observer,
+    ) -> Result<HybridOutcome, HybridError> {
+        in_order(problem, samples)?;
+        if problem.t_end < problem.t0 && !is_smooth(model) {
+            return Err(bad("a run with events goes forward in time".to_string()).into());
+        }
+        if problem.y0.len() != self.y.len() {
+            return Err(bad(format!("{} initial values for {} unknowns", problem.y0.len(), self.y.len())).into());
+        }
+        let mut wanted = Wanted {
+            times: if let Samples::Times(times) = samples { Some(times) } else { None },
+            next: 0,
+            forward: problem.t_end >= problem.t0,
+        };
+        (self.instants, self.executed, self.span) = (0, 0, (problem.t0, problem.t_end));
+        self.storm = Storm::default();
+        let end = self.begin(model, problem, &mut wanted, observer)?;
+        let end = match end {
+            Some(end) => end,
+            None => self.steps(model, &mut wanted, observer)?,
+        };
+        let stop = if end == End::Interrupted { Stop::Interrupted } else { Stop::End };
+        let mut outcome = self.runner.outcome(stop);
+        outcome.stats.rhs += self.modes.evaluations();
+        Ok(HybridOutcome { end, outcome, instants: self.instants, executed: self.executed })
+    }
+
+    /// The method at work.
+    pub fn runner(&self) -> &Runner {
+        &self.runner
+    }
+
+    /// The start of a run, which is an instant.
+    fn begin(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        problem: &Problem,
+        wanted: &mut Wanted<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<End>, HybridError> {
+        self.y.copy_from_slice(&problem.y0);
+        let smooth = is_smooth(model);
+        if !smooth {
+            self.stops.begin(model, problem.t0);
+            let compared = self.modes.compare(model, problem.t0, &self.y);
+            compared.map_err(|cause| self.failure(cause, problem.t0))?;
+            model.refresh();
+            self.rounds.begin(model, problem.t0, &self.y);
+        }
+        self.runner.begin(model.system(), problem)?;
+        if wanted.times.is_none() && observer.row(point(model, problem.t0, &self.y)).is_break() {
+            return Ok(Some(End::Interrupted));
+        }
+        if smooth {
+            self.y.copy_from_slice(&problem.y0);
+            return Ok(self.rows_at(model, problem.t0, wanted, observer).is_break().then_some(End::Interrupted));
+        }
+        self.renew(problem.t0);
+        let scale = problem.t_end - problem.t0;
+        Ok(self.instant(model, &Begins::Run, scale, wanted, observer)?.1)
+    }
+
+    fn steps(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        wanted: &mut Wanted<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<End, HybridError> {
+        let smooth = is_smooth(model);
+        let end = self.span.1;
+        let mut limit: Option<(usize, Limit)> = None;
+        self.fresh = true;
+        while self.runner.time() != end {
+            let t = self.runner.time();
+            let known = if smooth { None } else { self.next_stop(model, t, limit) };
+            let stop = known.filter(|stop| *stop < end && !same(*stop, end));
+            self.start.copy_from_slice(self.runner.state());
+            // a leg of one step would have no error but that of a single estimate, which may vanish
+            let half = if std::mem::take(&mut self.fresh) { stop.map(|stop| 0.5 * (t + stop)) } else { None };
+            let half = half.filter(|half| *half > t + SHORTEST * resolution(t));
+            let ahead = Ahead { stop: half.or(stop), sample: wanted.time() };
+            let mut landed = self.advance(model, ahead)?;
+            if landed.is_none() && limit.is_none() {
+                landed = self.cross(model, t, ahead)?;
+            }
+            let now = self.runner.time();
+            if self.rows_inside(model, now, wanted, observer).is_break() || observer.step(now).is_break() {
+                return Ok(End::Interrupted);
+            }
+            let stopped = known.is_some_and(|known| known == now || (now == end && (known <= end || same(known, end))));
+            self.y.copy_from_slice(self.runner.state());
+            if wanted.times.is_none() && observer.row(point(model, now, &self.y)).is_break() {
+                return Ok(End::Interrupted);
+            }
+            if landed.is_none() && !stopped {
+                let released = self.modes.release(model, now, &self.y);
+                if released.map_err(|cause| self.failure(cause, now))? {
+                    self.renew(now);
+                }
+                if self.rows_at(model, now, wanted, observer).is_break() {
+                    return Ok(End::Interrupted);
+                }
+                continue;
+            }
+            let (mut happened, mut ended) = (Happened::default(), None);
+            let due = limit.filter(|(_, limit)| limit.t <= now || same(limit.t, now));
+            if let Some((event, limit)) = due
+                && model.events()[event].rest.is_none()
+            {
+                return Ok(End::Accumulation { event, ratio: limit.ratio });
+            }
+            let rest = due.and_then(|(event, _)| model.events()[event].rest);
+            if rest.is_none() {
+                let begins = Begins::Time(landed);
+                (happened, ended) = self.instant(model, &begins, now - t, wanted, observer)?;
+            } else if let Some(rest) = rest {
+                limit = None;
+                (happened, ended) = self.instant(model, &Begins::Rest(rest), now - t, wanted, observer)?;
+            }
+            limit = happened.limit.or(limit);
+            if let Some(ended) = ended {
+                return Ok(ended);
+            }
+        }
+        Ok(End::Time)
+    }
+
+    /// The next time that is known.
+    fn next_stop(&self, model: &dyn HybridSystem, t: f64, limit: Option<(usize, Limit)>) -> Option<f64> {
+        let limit = limit.map(|(_, limit)| limit.t.max(t + 2.0 * resolution(t)));
+        let all = [self.stops.next(model, t), self.rounds.next(), limit];
+        all.into_iter().flatten().min_by(f64::total_cmp)
+    }
+
+    /// One accepted step. Where f has no value beyond a surface, steps shrink towards it: one that has come near
+    /// enough has landed.
+    fn advance(&mut self, model: &dyn HybridSystem, ahead: Ahead) -> Result<Option<Landed>, HybridError> {
+        let failed = self.runner.stats().failed;
+        let made = self.runner.advance(model.system(), ahead);
+        if self.runner.stats().failed == failed || model.relations().is_empty() {
+            made?;
+            return Ok(None);
+        }
+        let edge = self.edge(model);
+        match (made, edge) {
+            (Err(error), None) => Err(error.into()),
+            (_, edge) => Ok(edge),
+        }
+    }
+
+    /// The relation whose surface the run has come to, if f ends there.
+    fn edge(&mut self, model: &dyn HybridSystem) -> Option<Landed> {
+        let (t, y) = (self.runner.time(), self.runner.state());
+        let n = y.len();
+        self.y.copy_from_slice(y);
+        let mut weights = vec![0.0; n];
+        for (i, weight) in weights.iter_mut().enumerate() {
+            *weight = EDGE * self.tolerances.scale(i, y[i].abs());
+        }
+        let place = Place { t, y: &self.y, scale: 0.0 };
+        let mut nearest: Option<(f64, usize)> = None;
+        for relation in 0..model.relations().len() {
+            let (g, rate) = self.modes.measure(model, &self.locator, place, relation).ok()?;
+            let towards = rate.is_none_or(|rate| (rate < 0.0) == (model.modes()[relation] != 0.0));
+            let room = self.locator.gradient(model, (t, &self.y), relation, &weights);
+            if towards && model.is_read(relation) && g.abs() <= room && nearest.is_none_or(|(least, _)| g.abs() < least)
+            {
+                nearest = Some((g.abs(), relation));
+            }
+        }
+        nearest.map(|(_, relation)| Landed { relation, apart: 0.0 })
+    }
+
+    /// Looks for relations that change within the last step, and lands on the first one.
+    fn cross(&mut self, model: &dyn HybridSystem, start: f64, ahead: Ahead) -> Result<Option<Landed>, HybridError> {
+        let mut last = None;
+        for _ in 0..LOOKS {
+            let mut step = Step { model, runner: &mut self.runner, t: start, y: &self.start };
+            let Some(crossing) = self.locator.first(&mut step)? else { return Ok(None) };
+            last = Some(crossing.relation);
+            match self.land(model, crossing, start, ahead)? {
+                Landing::There(landed) => return Ok(Some(landed)),
+                Landing::Shorter => {}
+                Landing::Beyond => return Ok(None),
+            }
+        }
+        // the step has not come to a surface, but may have passed one
+        let (t, y) = (self.runner.time(), self.runner.state());
+        let looked = self.modes.look(model, t, y);
+        looked.map_err(|cause| self.failure(cause, t))?;
+        let passed = last.filter(|relation| self.modes.contradicts(model, *relation));
+        Ok(passed.map(|relation| Landed { relation, apart: 0.0 }))
+    }
+
+    /// Goes back to the start of the step, and makes it end on a surface.
+    fn land(
+        &mut self,
+        model: &dyn HybridSystem,
+        crossing: Crossing,
+        start: f64,
+        ahead: Ahead,
+    ) -> Result<Landing, HybridError> {
+        let end = self.runner.time();
+        let least = (start + SHORTEST * resolution(start)).min(end);
+        let mut target = crossing.t.clamp(least, end);
+        let (mut before, mut apart) = (f64::INFINITY, 0.0);
+        for _ in 0..LANDINGS {
+            if target != self.runner.time() {
+                if !self.runner.retreat() {
+                    break;
+                }
+                if let Err(error) = self.runner.advance(model.system(), Ahead { stop: Some(target), ..ahead }) {
+                    return self.edge(model).map(Landing::There).ok_or_else(|| error.into());
+                }
+                if self.runner.time() != target {
+                    return Ok(Landing::Shorter);
+                }
+            }
+            let place = Place { t: target, y: self.runner.state(), scale: target - start };
+            let measured = self.modes.measure(model, &self.locator, place, crossing.relation);
+            let (g, rate) = measured.map_err(|cause| self.failure(cause, target))?;
+            let Some(rate) = rate.filter(|rate| *rate != 0.0) else { break };
+            if (rate > 0.0) == (model.modes()[crossing.relation] != 0.0) {
+                // the motion goes away from the surface: the dense output was wrong
+                return self.shorten(model, start, end, ahead);
+            }
+            let correction = -g / rate;
+            apart = correction.abs();
+            if apart <= 0.25 * resolution(target) || g.abs() > NEARER * before {
+                break;
+            }
+            before = g.abs();
+            let next = (target + correction).clamp(least, end);
+            if next == target {
+                if target == end && correction > 0.0 {
+                    return Ok(Landing::Beyond);
+                }
+                break;
+            }
+            target = next;
+        }
+        let missed = apart > MISSED * (end - start) && apart > SHORTEST * resolution(target);
+        match missed {
+            true if target == end => Ok(Landing::Beyond),
+            true => Ok(Landing::Shorter),
+            false => Ok(Landing::There(Landed { relation: crossing.relation, apart })),
+        }
+    }
+
+    /// A shorter step than the one that ended at `end`.
+    fn shorten(
+        &mut self,
+        model: &dyn HybridSystem,
+        start: f64,
+        end: f64,
+        ahead: Ahead,
+    ) -> Result<Landing, HybridError> {
+        let stop = start + SHORTER * (end - start);
+        if stop < start + SHORTEST * resolution(start) || !self.runner.retreat() {
+            return Ok(Landing::Beyond);
+        }
+        self.runner.advance(model.system(), Ahead { stop: Some(stop), ..ahead })?;
+        Ok(Landing::Shorter)
+    }
+
+    /// The instant at the time reached, and why it ends the run, if it does.
+    fn instant(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        begins: &Begins,
+        scale: f64,
+        wanted: &mut Wanted<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<(Happened, Option<End>), HybridError> {
+        let t = self.runner.time();
+        self.before.take(model, &self.y);
+        if !matches!(begins, Begins::Run) {
+            self.stops.reach(model, t);
+        }
+        if self.before.modes != model.modes() {
+            model.refresh();
+        }
+        let parts = (&mut self.modes, &self.locator, &mut self.stops);
+        let happened = self.rounds.instant(model, parts, (t, &mut self.y, scale), begins);
+        let mut happened = happened.map_err(|cause| self.failure(cause, t))?;
+        self.stops.pass();
+        self.modes.leave(model);
+        happened.changed |= self.before.modes != model.modes();
+        let executed = std::mem::take(&mut self.rounds.executed);
+        if !executed.is_empty() {
+            observer.instant(self.before.point(t), point(model, t, &self.y), &executed);
+            self.executed += executed.len() as u64;
+        }
+        // a step onto a surface may be too short to go on from
+        let landed = matches!(begins, Begins::Time(Some(_)));
+        if happened.changed || landed {
+            self.instants += u64::from(happened.changed);
+            self.fresh = true;
+            self.runner.resume(model.system(), &self.y)?;
+            self.renew(t);
+            let changes = Changes { before: &self.before.modes, modes: model.modes(), executed: &executed };
+            let storm = self.storm.note(t, self.span, &changes);
+            storm.map_err(|cause| self.failure(cause, t))?;
+            if wanted.times.is_none() && observer.row(point(model, t, &self.y)).is_break() {
+                return Ok((happened, Some(End::Interrupted)));
+            }
+        }
+        self.rounds.executed = executed;
+        let mut end = happened.ends.map(End::Event);
+        if self.rows_at(model, t, wanted, observer).is_break() {
+            end = Some(End::Interrupted);
+        }
+        Ok((happened, end))
+    }
+
+    /// The locator learns the state, modes and discretes that the run goes on from.
+    fn renew(&mut self, t: f64) {
+        let Modes { left, right, offsets, .. } = &self.modes;
+        self.locator.renew((t, &self.y), (left, right), offsets);
+    }
+
+    /// Rows before the end of the last step.
+    fn rows_inside(
+        &mut self,
+        model: &dyn HybridSystem,
+        now: f64,
+        wanted: &mut Wanted<'_>,
+        observer: &mut dyn Observer,
+    ) -> Flow {
+        while let Some(t) = wanted.take(now, false) {
+            self.runner.value(model.system(), t, &mut self.row);
+            observer.row(point(model, t, &self.row))?;
+        }
+        Flow::Continue(())
+    }
+
+    /// Rows at the time reached, of the state as it is now.
+    fn rows_at(
+        &mut self,
+        model: &dyn HybridSystem,
+        now: f64,
+        wanted: &mut Wanted<'_>,
+        observer: &mut dyn Observer,
+    ) -> Flow {
+        while let Some(t) = wanted.take(now, true) {
+            observer.row(point(model, t, &self.y))?;
+        }
+        Flow::Continue(())
+    }
+
+    fn failure(&self, cause: HybridCause, t: f64) -> HybridError {
+        let (y, stats) = (self.y.clone(), *self.runner.stats());
+        HybridError::Hybrid(Box::new(HybridFailure { cause, t, y, stats }))
+    }
+}
+
+/// What an instant changed.
+pub(super) struct Changes<'a> {
+    pub before: &'a [f64],
+    pub modes: &'a [f64],
+    pub executed: &'a [Executed],
+}
+
+impl Before {
+    fn take(&mut self, model: &dyn HybridSystem, y: &[f64]) {
+        let copy = |to: &mut Vec<f64>, from: &[f64]| {
+            to.clear();
+            to.extend_from_slice(from);
+        };
+        copy(&mut self.y, y);
+        copy(&mut self.discretes, model.discretes());
+        copy(&mut self.modes, model.modes());
+    }
+
+    fn point(&self, t: f64) -> Point<'_> {
+        Point { t, y: &self.y, discretes: &self.discretes, modes: &self.modes }
+    }
+}
+
+fn point<'a>(model: &'a dyn HybridSystem, t: f64, y: &'a [f64]) -> Point<'a> {
+    Point { t, y, discretes: model.discretes(), modes: model.modes() }
+}
+
+/// True of a model without relations, events and stops, whose run is one of [`Runner`].
+fn is_smooth(model: &dyn HybridSystem) -> bool {
+    model.relations().is_empty() && model.events().is_empty() && model.lists() == 0
+}

@@ -1,0 +1,152 @@
+//! Stops: times that are known before a step is made. They are exact, never accumulated, and times within a few
+//! units of rounding are one.
+
+use crate::hybrid::system::{HybridSystem, Times};
+
+/// Units of rounding within which two times are one: 0.1*3 and 0.3 are one dose.
+const ULPS: f64 = 4.0;
+
+/// True where two times are one to rounding.
+pub fn same(a: f64, b: f64) -> bool {
+    (a - b).abs() <= resolution(a)
+}
+
+/// The distance of times that are one to rounding.
+pub fn resolution(t: f64) -> f64 {
+    ULPS * unit(t)
+}
+
+/// The distance of a number from the next one.
+pub fn unit(t: f64) -> f64 {
+    let t = t.abs().max(f64::MIN_POSITIVE);
+    t.next_up() - t
+}
+
+impl Times<'_> {
+    /// The time of this number.
+    pub fn get(&self, k: u64) -> Option<f64> {
+        match *self {
+            Times::List(list) => list.get(usize::try_from(k).ok()?).copied(),
+            Times::Every { from, period, until } => {
+                let t = from + k as f64 * period;
+                (t <= until || same(t, until)).then_some(t)
+            }
+        }
+    }
+
+    /// How many of them have come at `t`, those within rounding included.
+    pub fn passed(&self, t: f64) -> u64 {
+        let come = |time: f64| time <= t || same(time, t);
+        match *self {
+            Times::List(list) => list.partition_point(|time| come(*time)) as u64,
+            Times::Every { from, period, until } => {
+                if !(period > 0.0) || !come(from) {
+                    return 0;
+                }
+                let mut k = ((t.min(until) - from) / period).floor().max(0.0) as u64;
+                // the quotient is rounded: the exact number is one of its neighbours
+                while k > 0 && self.get(k).is_none_or(|time| !come(time)) {
+                    k -= 1;
+                }
+                while self.get(k + 1).is_some_and(come) {
+                    k += 1;
+                }
+                k + 1
+            }
+        }
+    }
+}
+
+/// How many times of each list have come.
+#[derive(Debug, Default)]
+pub struct Stops {
+    passed: Vec<u64>,
+    due: Vec<bool>,
+}
+
+impl Stops {
+    /// At the start of a run: times before `t0` have come, those at `t0` are due.
+    pub fn begin(&mut self, model: &mut dyn HybridSystem, t0: f64) {
+        self.passed.clear();
+        self.due.clear();
+        for list in 0..model.lists() {
+            let times = model.times(list);
+            let passed = times.passed(t0);
+            self.passed.push(passed);
+            self.due.push(passed > 0 && times.get(passed - 1).is_some_and(|time| same(time, t0)));
+        }
+        if !self.passed.is_empty() {
+            model.at_stops(&self.passed);
+        }
+    }
+
+    /// The next time of any list after `t`.
+    pub fn next(&self, model: &dyn HybridSystem, t: f64) -> Option<f64> {
+        let later = |list| {
+            let times = model.times(list);
+            times.get(times.passed(t))
+        };
+        (0..self.passed.len()).filter_map(later).min_by(f64::total_cmp)
+    }
+
+    /// Counts what has come at `t`; true where modes may have changed.
+    pub fn reach(&mut self, model: &mut dyn HybridSystem, t: f64) -> bool {
+        let mut changed = false;
+        for list in 0..self.passed.len() {
+            let passed = model.times(list).passed(t);
+            self.due[list] = passed > self.passed[list];
+            changed |= passed != self.passed[list];
+            self.passed[list] = passed;
+        }
+        if changed {
+            model.at_stops(&self.passed);
+        }
+        changed
+    }
+
+    /// Discretes have changed at `t`, and lists with them: what lies behind has come.
+    pub fn recount(&mut self, model: &mut dyn HybridSystem, t: f64) {
+        let mut changed = false;
+        for list in 0..self.passed.len() {
+            let passed = model.times(list).passed(t);
+            changed |= passed != self.passed[list];
+            self.passed[list] = passed;
+        }
+        if changed {
+            model.at_stops(&self.passed);
+        }
+    }
+
+    /// True where a time of the list has come at this instant.
+    pub fn has_come(&self, list: usize) -> bool {
+        self.due.get(list).copied().unwrap_or(false)
+    }
+
+    /// No time has come at this instant.
+    pub fn pass(&mut self) {
+        self.due.fill(false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Times, same};
+
+    #[test]
+    fn periods_are_counted_without_adding_them_up() {
+        let times = Times::Every { from: 0.0, period: 0.1, until: 1e6 };
+        assert_eq!(times.get(3), Some(0.1 * 3.0));
+        assert!(same(0.1 * 3.0, 0.3) && times.passed(0.3) == 4 && times.passed(0.1 * 3.0) == 4);
+        for k in (0..1_000_000).step_by(997) {
+            let t = times.get(k).unwrap();
+            assert_eq!(times.passed(t), k + 1, "{t}");
+            assert_eq!(times.passed(t + 0.05), k + 1);
+            assert_eq!(times.passed(t - 0.05), k);
+        }
+        let times = Times::Every { from: 2.0, period: 12.0, until: 26.0 };
+        assert_eq!([1.9, 2.0, 13.0, 14.0, 26.0, 1e9].map(|t| times.passed(t)), [0, 1, 1, 2, 3, 3]);
+        assert_eq!((times.get(2), times.get(3)), (Some(26.0), None));
+        let times = Times::List(&[0.3, 1.0]);
+        assert_eq!([0.29, 0.1 * 3.0, 0.3, 1.0, 2.0].map(|t| times.passed(t)), [0, 1, 1, 2, 2]);
+    }
+}

@@ -1,0 +1,274 @@
+//! What a hybrid system is: a system whose right-hand side reads modes and discretes, relations that decide the
+//! modes, and events that change state and discretes.
+
+use crate::system::{EvalError, System};
+
+/// A comparison of two continuous quantities, `left > right`. Its truth is a mode, which is frozen inside a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Relation {
+    /// Its truth where both sides are equal: `left >= right`.
+    pub or_equal: bool,
+}
+
+/// Which change of its condition an event waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Edge {
+    /// It becomes true.
+    #[default]
+    Rising,
+    /// It becomes false.
+    Falling,
+    /// It becomes true or false.
+    Both,
+}
+
+/// What makes an event happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// Its condition ([`HybridSystem::conditions`]) changes.
+    Condition(Edge),
+    /// The times of this list come ([`HybridSystem::times`]).
+    Times(usize),
+    /// Nothing but the accumulation of another event ([`Event::rest`]).
+    Rest,
+}
+
+/// What an event does to one quantity. Right-hand sides read the values before the round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// The quantity.
+    pub target: Target,
+    /// True: the value is added to it. Else it takes the place of it, which one event alone may ask for in a round.
+    pub adds: bool,
+}
+
+/// What an event can change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Target {
+    /// The unknown of this row.
+    State(usize),
+    /// The discrete of this position.
+    Discrete(usize),
+}
+
+/// An event.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// What makes it happen.
+    pub trigger: Trigger,
+    /// What it changes; [`HybridSystem::values`] has the values in this order.
+    pub writes: Vec<Write>,
+    /// The condition counts as false before the start of the run.
+    pub from_start: bool,
+    /// Values are taken when it is executed, and not when it is triggered.
+    pub late: bool,
+    /// It is dropped where its condition turns false before it is executed.
+    pub cancel: bool,
+    /// Among events of equal priority those of the highest rank alone form a round.
+    pub rank: u32,
+    /// The run ends after the instant at which it is executed.
+    pub stops: bool,
+    /// The event that is executed where this one accumulates.
+    pub rest: Option<usize>,
+}
+
+impl Event {
+    /// An event on a condition that becomes true.
+    pub fn when(writes: Vec<Write>) -> Self {
+        Event {
+            trigger: Trigger::Condition(Edge::Rising),
+            writes,
+            from_start: false,
+            late: false,
+            cancel: false,
+            rank: 0,
+            stops: false,
+            rest: None,
+        }
+    }
+
+    /// An event at the times of a list.
+    pub fn at(list: usize, writes: Vec<Write>) -> Self {
+        Event { trigger: Trigger::Times(list), ..Event::when(writes) }
+    }
+}
+
+impl Write {
+    /// A state takes a value.
+    pub fn state(row: usize) -> Self {
+        Write { target: Target::State(row), adds: false }
+    }
+
+    /// A discrete takes a value.
+    pub fn discrete(position: usize) -> Self {
+        Write { target: Target::Discrete(position), adds: false }
+    }
+
+    /// The value is added.
+    pub fn adding(self) -> Self {
+        Write { adds: true, ..self }
+    }
+}
+
+/// Times that are known before a step is made, in ascending order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Times<'a> {
+    /// These.
+    List(&'a [f64]),
+    /// from + k period for k = 0, 1, ..., up to `until`, which is never accumulated.
+    Every {
+        /// The first.
+        from: f64,
+        /// Their distance, positive.
+        period: f64,
+        /// None lies beyond it.
+        until: f64,
+    },
+}
+
+/// Relations whose difference left - right is `sum a_i y_i + b t + c` with a and b that hold for the whole run (c
+/// may change with parameters and discretes): their polynomials are had from those of the state, at little cost.
+#[derive(Clone, Debug, Default)]
+pub struct AffineRows {
+    /// Where the terms of a relation begin in `terms`, one entry more than there are relations; empty where no
+    /// relation is affine.
+    pub starts: Vec<u32>,
+    /// (row of the state, a_i).
+    pub terms: Vec<(u32, f64)>,
+    /// b of each relation.
+    pub time: Vec<f64>,
+    /// False for relations of another form.
+    pub is_affine: Vec<bool>,
+}
+
+impl AffineRows {
+    /// From a list: for each relation its terms and b, or `None` where it is of another form.
+    pub fn of(relations: &[Option<(Vec<(u32, f64)>, f64)>]) -> Self {
+        let mut rows = AffineRows { starts: vec![0], ..AffineRows::default() };
+        for relation in relations {
+            let (terms, time) = relation.as_ref().map_or((&[][..], 0.0), |(terms, time)| (&terms[..], *time));
+            rows.terms.extend_from_slice(terms);
+            rows.starts.push(rows.terms.len() as u32);
+            rows.time.push(time);
+            rows.is_affine.push(relation.is_some());
+        }
+        rows
+    }
+
+    /// Terms and b of a relation; `None` where it is of another form.
+    pub fn row(&self, relation: usize) -> Option<(&[(u32, f64)], f64)> {
+        if !self.is_affine.get(relation).copied().unwrap_or(false) {
+            return None;
+        }
+        let terms = &self.terms[self.starts[relation] as usize..self.starts[relation + 1] as usize];
+        Some((terms, self.time[relation]))
+    }
+}
+
+/// A system with relations and events. Between two instants modes and discretes stay as they are, and f is smooth;
+/// the driver alone writes them, and calls [`HybridSystem::refresh`] then.
+///
+/// Relations are numbered as their modes are; modes beyond the last relation depend on time alone
+/// ([`HybridSystem::at_stops`]). Slices of states have n values, of relations as many as
+/// [`HybridSystem::relations`].
+pub trait HybridSystem {
+    /// The right-hand side, with modes and discretes as they stand.
+    fn system(&self) -> &dyn System;
+    /// The relations.
+    fn relations(&self) -> &[Relation] {
+        &[]
+    }
+    /// The events.
+    fn events(&self) -> &[Event] {
+        &[]
+    }
+    /// The modes: 1 where a relation holds, 0 where it does not.
+    fn modes(&self) -> &[f64] {
+        &[]
+    }
+    /// See [`HybridSystem::modes`].
+    fn modes_mut(&mut self) -> &mut [f64] {
+        &mut []
+    }
+    /// The discretes.
+    fn discretes(&self) -> &[f64] {
+        &[]
+    }
+    /// See [`HybridSystem::discretes`].
+    fn discretes_mut(&mut self) -> &mut [f64] {
+        &mut []
+    }
+    /// Modes or discretes have changed: what depends on them is computed anew.
+    fn refresh(&mut self) {}
+    /// Both sides of every relation at a point.
+    ///
+    /// # Errors
+    /// They have no value there.
+    fn sides(&self, _t: f64, _y: &[f64], _left: &mut [f64], _right: &mut [f64]) -> Result<(), EvalError> {
+        Ok(())
+    }
+    /// How fast left - right of every relation changes where t grows by 1 and y by `w`. By default a quotient of
+    /// differences, for which it takes memory.
+    ///
+    /// # Errors
+    /// They have no value there.
+    fn rates(&self, t: f64, y: &[f64], w: &[f64], rates: &mut [f64]) -> Result<(), EvalError> {
+        let most = |x: &[f64]| x.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+        let (size, speed) = (most(y).max(f64::MIN_POSITIVE), most(w));
+        let apart = f64::EPSILON.cbrt() * if speed > 0.0 { size / speed } else { t.abs().max(1.0) };
+        let (mut left, mut right) = (vec![0.0; rates.len()], vec![0.0; rates.len()]);
+        rates.fill(0.0);
+        for sign in [1.0, -1.0] {
+            let near: Vec<f64> = y.iter().zip(w).map(|(y, w)| y + sign * apart * w).collect();
+            self.sides(t + sign * apart, &near, &mut left, &mut right)?;
+            for (rate, (left, right)) in rates.iter_mut().zip(left.iter().zip(&right)) {
+                *rate += sign * (left - right) / (2.0 * apart);
+            }
+        }
+        Ok(())
+    }
+    /// Relations that are affine.
+    fn affine(&self) -> Option<&AffineRows> {
+        None
+    }
+    /// False where nothing reads a relation in the modes as they stand: no step lands on it.
+    fn is_read(&self, _relation: usize) -> bool {
+        true
+    }
+    /// The conditions of all events from modes and discretes; those of events with another trigger are not read.
+    fn conditions(&self, _t: f64, _y: &[f64], _conditions: &mut [bool]) {}
+    /// The values that an event writes, in the order of [`Event::writes`].
+    ///
+    /// # Errors
+    /// They have no value there.
+    fn values(&self, _event: usize, _t: f64, _y: &[f64], _values: &mut [f64]) -> Result<(), EvalError> {
+        Ok(())
+    }
+    /// Time from the trigger of an event to its execution.
+    fn delay(&self, _event: usize, _t: f64, _y: &[f64]) -> f64 {
+        0.0
+    }
+    /// Among events that are due at one instant those of the highest priority form a round.
+    fn priority(&self, _event: usize, _t: f64, _y: &[f64]) -> f64 {
+        0.0
+    }
+    /// Number of lists of times. Every time is the end of a step.
+    fn lists(&self) -> usize {
+        0
+    }
+    /// The times of a list, which may depend on discretes.
+    fn times(&self, _list: usize) -> Times<'_> {
+        Times::List(&[])
+    }
+    /// Sets the modes that depend on time alone, given how many times of each list have come.
+    fn at_stops(&mut self, _passed: &[u64]) {}
+}
+
+/// A system without relations and events.
+pub struct Smooth<'a>(pub &'a dyn System);
+
+impl HybridSystem for Smooth<'_> {
+    fn system(&self) -> &dyn System {
+        self.0
+    }
+}

@@ -1,0 +1,222 @@
+//! Surfaces: pairs of roots, curved ones, grazing, what never fires, sliding, edges of the domain.
+
+use super::model::{Model, adaptive, run, sampled};
+use crate::dense::{Rows, fixed, tolerances};
+use odec_ode::hybrid::{Event, HybridCause, HybridError, Write};
+use odec_ode::{Method, Samples, method, solve};
+
+fn count() -> Event {
+    Event::when(vec![Write::discrete(0).adding()])
+}
+
+/// y = x^2 with x' = 1, which is below its bound for a time of `width`.
+fn dip(width: f64, affine: bool) -> Model {
+    let depth = 0.25 * width * width;
+    let model = Model::new(2, |_, y, _, f| f.copy_from_slice(&[2.0 * y[1], 1.0]))
+        .bounds(&[(0, false, depth)])
+        .discretes(&[0.0])
+        .event(count(), |_, _, _, out| out[0] = 1.0)
+        .conditions(|now, out| out[0] = now.holds(0));
+    if affine { model } else { model.not_affine() }
+}
+
+#[test]
+fn pairs_of_roots_are_found() {
+    // y = (t - c)^2 and t - c from y = c^2, -c: steps of 1, and pairs down to a tenth of a millionth of a step,
+    // where y dips by 2.5e-15
+    let c = 1.234_567;
+    for method in method::general().filter(|m| m.order >= 2 && m.dense_order >= 2) {
+        if ["bdf", "abm"].contains(&method.name) {
+            continue;
+        }
+        for affine in [true, false] {
+            for width in [1e-1, 1e-2, 1e-4, 1e-6, 1e-7] {
+                // coefficients of higher degree are rounded by more than this dip
+                if width < 1e-6 && method.dense_order > 5 {
+                    continue;
+                }
+                // of the other form, noise of Chebyshev's coefficients is 64 units: a dip of 1e-14
+                if !affine && width < 1e-6 {
+                    continue;
+                }
+                let mut model = dip(width, affine);
+                let made = run(&mut model, (0.0, 3.0), &[c * c, -c], method, &fixed(1.0));
+                let (_, kept) = made.unwrap_or_else(|error| panic!("{}, {width}: {error:?}", method.name));
+                let times = kept.times(0);
+                assert_eq!(times.len(), 1, "{}, {width}, affine {affine}: {times:?}", method.name);
+                assert!((times[0] - (c - 0.5 * width)).abs() < 1e-7, "{}, {width}: {}", method.name, times[0]);
+            }
+        }
+    }
+}
+
+#[test]
+fn curved_surfaces_are_met() {
+    // a circular motion, and the product of its coordinates
+    for method in adaptive() {
+        let rtol = if method.order < 3 { 1e-5 } else { 1e-9 };
+        let mut model = Model::new(2, |_, y, _, f| f.copy_from_slice(&[y[1], -y[0]]))
+            .autonomous()
+            .relations(2, |_, y, _, left, right| {
+                (left[0], right[0]) = (y[0] * y[1], 0.2);
+                (left[1], right[1]) = ((3.0 * y[0]).sin(), 0.7 + y[1]);
+            })
+            .discretes(&[0.0])
+            .event(count(), |_, _, _, out| out[0] = 1.0)
+            .event(Event::when(vec![]), |_, _, _, _| {})
+            .conditions(|now, out| out.copy_from_slice(&[now.holds(0), now.holds(1)]));
+        let (_, kept) = run(&mut model, (0.0, 6.0), &[0.0, 1.0], method, &tolerances(rtol, rtol)).unwrap();
+        // sin t cos t = 0.2
+        let first = 0.5 * 0.4f64.asin();
+        let times = kept.times(0);
+        assert_eq!(times.len(), 2, "{}: {times:?}", method.name);
+        for (t, exact) in times.iter().zip([first, first + std::f64::consts::PI]) {
+            assert!((t - exact).abs() < 1e3 * rtol, "{}: {:e}", method.name, t - exact);
+        }
+        // sin(3 sin t) - 0.7 - cos t by bisection between points that are near each other
+        let g = |t: f64| (3.0 * t.sin()).sin() - 0.7 - t.cos();
+        let mut exact = Vec::new();
+        for k in 0..6_000 {
+            let (mut a, mut b) = (f64::from(k) * 1e-3, f64::from(k + 1) * 1e-3);
+            if g(a) <= 0.0 && g(b) > 0.0 {
+                for _ in 0..60 {
+                    let middle = 0.5 * (a + b);
+                    if g(middle) > 0.0 { b = middle } else { a = middle }
+                }
+                exact.push(a);
+            }
+        }
+        let times = kept.times(1);
+        assert_eq!(times.len(), exact.len(), "{}: {times:?} {exact:?}", method.name);
+        assert!(
+            times.iter().zip(&exact).all(|(a, b)| (a - b).abs() < 1e4 * rtol),
+            "{}: {times:?} {exact:?}",
+            method.name
+        );
+    }
+}
+
+#[test]
+fn what_never_fires_changes_no_bit() {
+    let oscillator = |n: usize| {
+        Model::new(2, |t, y, _, f| f.copy_from_slice(&[y[1], -4.0 * y[0] + (3.0 * t).sin()])).bounds(&vec![
+            (
+                0, true, 1e300
+            );
+            n
+        ])
+    };
+    let times = Samples::Times((0..=300).map(|k| f64::from(k) * 0.05).collect());
+    for method in adaptive() {
+        for options in [tolerances(1e-7, 1e-9), fixed(0.01)] {
+            if options.fixed && ["bdf", "abm"].contains(&method.name) {
+                continue;
+            }
+            let problem = odec_ode::Problem { t0: 0.0, t_end: 15.0, y0: vec![1.0, 0.0] };
+            let mut rows = Rows::new();
+            let plain = solve(&oscillator(0).body, &problem, method, &options, &times, &mut rows).unwrap();
+            for n in [0, 1, 100] {
+                let mut model = oscillator(n);
+                let (outcome, kept) = sampled(&mut model, (0.0, 15.0), &[1.0, 0.0], method, &options, &times).unwrap();
+                assert_eq!(kept.rows, rows.rows, "{} with {n}", method.name);
+                assert_eq!(outcome.outcome.stats.accepted, plain.stats.accepted, "{}", method.name);
+                assert_eq!((outcome.instants, kept.steps.len() as u64), (0, plain.stats.accepted));
+                // of the relations nothing but their start was looked at
+                assert!(model.looks.get() <= 4, "{} with {n}: {} looks", method.name, model.looks.get());
+            }
+        }
+    }
+}
+
+#[test]
+fn samples_change_no_step() {
+    for method in adaptive() {
+        let rtol = if method.order < 3 { 1e-5 } else { 1e-8 };
+        let run_with = |samples: &Samples| {
+            let mut model = super::balls::ball(0.7, true);
+            sampled(&mut model, (0.0, 3.0), &[1.0, 0.0], method, &tolerances(rtol, rtol), samples).unwrap().1
+        };
+        let steps = run_with(&Samples::Steps);
+        for n in [10, 1_000] {
+            let times = (0..=n).map(|k| 3.0 * f64::from(k) / f64::from(n)).collect();
+            let kept = run_with(&Samples::Times(times));
+            assert_eq!((&kept.steps, &kept.instants), (&steps.steps, &steps.instants), "{}, {n}", method.name);
+            assert_eq!(kept.rows.len(), n as usize + 1);
+        }
+    }
+}
+
+fn hybrid(made: Result<impl Sized, HybridError>, method: &Method) -> (HybridCause, f64) {
+    match made {
+        Err(HybridError::Hybrid(failure)) => (failure.cause.clone(), failure.t),
+        Err(other) => panic!("{}: {other:?}", method.name),
+        Ok(_) => panic!("{}: no failure", method.name),
+    }
+}
+
+#[test]
+fn sliding_is_known_at_once() {
+    // a relay x' = -sign x, and dry friction that holds a mass
+    for method in adaptive() {
+        let mut relay =
+            Model::new(1, |_, _, now, f| f[0] = if now.holds(0) { -1.0 } else { 2.0 }).bounds(&[(0, true, 0.0)]);
+        let made = run(&mut relay, (0.0, 5.0), &[1.0], method, &tolerances(1e-6, 1e-9));
+        let (cause, t) = hybrid(made, method);
+        assert_eq!(cause, HybridCause::Sliding { relation: 0, rates: [2.0, -1.0] }, "{}", method.name);
+        assert!((t - 1.0).abs() < 1e-8, "{}: {t}", method.name);
+        let mut friction = Model::new(2, |_, y, now, f| {
+            f.copy_from_slice(&[y[1], -y[0] - if now.holds(0) { 0.5 } else { -0.5 }]);
+        })
+        .autonomous()
+        .bounds(&[(1, true, 0.0)]);
+        let rtol = if method.order < 3 { 1e-6 } else { 1e-9 };
+        let made = run(&mut friction, (0.0, 20.0), &[1.2, 0.0], method, &tolerances(rtol, rtol));
+        let (cause, t) = hybrid(made, method);
+        // the first half-cycle ends at x = -0.2, where friction holds
+        assert!((t - std::f64::consts::PI).abs() < 1e3 * rtol, "{}: {t}", method.name);
+        let HybridCause::Sliding { relation: 0, rates: [below, above] } = cause else { panic!("{cause:?}") };
+        assert!((below - 0.7).abs() < 1e-2 && (above + 0.3).abs() < 1e-2, "{}: {below} {above}", method.name);
+    }
+}
+
+#[test]
+fn a_tank_drains_to_where_its_root_ends() {
+    // h' = if h > 0 then -c sqrt(h) else 0, of which the root has no value beyond
+    let (c, h0) = (0.5, 2.0f64);
+    for name in ["tsit5", "dopri5", "vern7", "rkf45", "dop853", "abm", "rodas5p", "radau5", "bdf", "auto"] {
+        let method = method::find(name).unwrap();
+        let mut tank = Model::new(1, move |_, y, now, f| f[0] = if now.holds(0) { -c * y[0].sqrt() } else { 0.0 })
+            .jacobian(move |_, y, now, j| j[0] = if now.holds(0) { -0.5 * c / y[0].sqrt() } else { 0.0 })
+            .autonomous()
+            .bounds(&[(0, true, 0.0)])
+            .discretes(&[0.0])
+            .event(
+                Event { trigger: odec_ode::hybrid::Trigger::Condition(odec_ode::hybrid::Edge::Falling), ..count() },
+                |_, _, _, out| out[0] = 1.0,
+            )
+            .conditions(|now, out| out[0] = now.holds(0));
+        let made = run(&mut tank, (0.0, 10.0), &[h0], method, &tolerances(1e-6, 1e-9));
+        let (outcome, kept) = made.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        let times = kept.times(0);
+        let exact = 2.0 * h0.sqrt() / c;
+        assert!(times.len() == 1 && (times[0] - exact).abs() < 1e-4, "{name}: {times:?} {exact}");
+        assert!(outcome.outcome.t == 10.0 && outcome.outcome.y[0].abs() < 1e-9, "{name}: {:?}", outcome.outcome.y);
+    }
+}
+
+#[test]
+fn touching_a_surface_from_above_fires_nothing_twice() {
+    // a bottom that is on the bound itself, to rounding
+    let c = 1.1;
+    for shift in [-4e-16, 0.0, 4e-16] {
+        let mut model = Model::new(2, |_, y, _, f| f.copy_from_slice(&[2.0 * y[1], 1.0]))
+            .bounds(&[(0, false, shift)])
+            .discretes(&[0.0])
+            .event(count(), |_, _, _, out| out[0] = 1.0)
+            .conditions(|now, out| out[0] = now.holds(0));
+        let tsit5 = method::find("tsit5").unwrap();
+        let (outcome, kept) = run(&mut model, (0.0, 3.0), &[c * c, -c], tsit5, &tolerances(1e-8, 1e-10)).unwrap();
+        assert!(kept.times(0).len() <= 1 && outcome.instants < 10, "{shift}: {:?}", kept.instants);
+        assert!((outcome.outcome.y[0] - 1.9f64.powi(2)).abs() < 1e-8);
+    }
+}

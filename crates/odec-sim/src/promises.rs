@@ -125,7 +125,7 @@ impl Promise {
 }
 
 /// Whether the model or the tolerance is at fault, and what to do.
-fn drift_help(balance: &Balance, fixed_steps: bool) -> String {
+pub(crate) fn drift_help(balance: &Balance, fixed_steps: bool) -> String {
     let tighten = match fixed_steps {
         true => "take a smaller `step`, or choose a method of higher order",
         false => "tighten `rtol` and `atol`, or choose a method of higher order",

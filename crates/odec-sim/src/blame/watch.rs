@@ -1,5 +1,6 @@
 //! What deserves a word after a run that went well: drift beyond what the model permits, outputs that are not finite.
 
+use odec_lang::balance::Balance;
 use odec_lang::blame::{Point, What, blame};
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
@@ -8,13 +9,14 @@ use odec_lang::source::Source;
 use super::{number, with_term};
 use crate::bind::Bound;
 use crate::monitor::report::{self, Judged};
+use crate::promises::drift_help;
 use crate::sample::Seen;
 
 /// Warnings about a run.
 pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Seen) -> Vec<Diagnostic> {
     let time = &model.time.name;
     let mut list = vec![];
-    for (drift, settings) in seen.drifts.iter().zip(&bound.conservation) {
+    for (k, (drift, settings)) in seen.drifts.iter().zip(&bound.conservation).enumerate() {
         let Some(within) = drift.within else { continue };
         if !(drift.largest.abs() <= within) {
             let (largest, within) = (number(drift.largest), number(within));
@@ -22,8 +24,10 @@ pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Seen) -> V
                 format!("`{}` drifts by {largest}, more than the {within} that the model permits", drift.name);
             let label =
                 format!("{} at the start, off by {largest} at {time} = {}", number(drift.start), number(drift.at));
-            let d = Diagnostic::warning(&codes::W0601, headline).label(settings.span, label);
-            list.push(d.help("smaller tolerances or steps keep it closer: `--rtol`, `--atol`, `--step`"));
+            let mut d = Diagnostic::warning(&codes::W0601, headline).label(settings.span, label);
+            let balance = bound.balances.get(k).unwrap_or(&Balance::Unknown);
+            d.labels.extend(balance.change().iter().flat_map(|change| change.terms.clone()));
+            list.push(d.help(drift_help(balance, bound.options.fixed)));
         }
     }
     if let Some((k, t, y, value)) = &seen.not_finite

@@ -2,6 +2,7 @@
 
 use odec_ir::interpret::{Inputs, Interpreter, run_on};
 use odec_ir::nest::BoundProgram;
+use odec_ir::nest::bind::BindError;
 use odec_ir::number::Number;
 use odec_ir::{Kernel, KernelRole, Layout, Pattern, Program, Role};
 
@@ -56,10 +57,7 @@ impl Trial {
         if layout.n > limit || layout.p_len() > MAX_PARAMETERS {
             return None;
         }
-        let bound = match program.is_straight() {
-            true => None,
-            false => Some((BoundProgram::of(&program).ok()?, Interpreter::new(&program))),
-        };
+        let bound = bound(&program).ok()?;
         let parameters = given(&program, &layout);
         Some(Trial { program, layout, bound, parameters, has_mass })
     }
@@ -68,10 +66,7 @@ impl Trial {
     pub fn with_rhs(&self, rhs: Vec<Kernel>) -> Option<Trial> {
         let others = self.program.kernels.iter().filter(|kernel| kernel.role != KernelRole::Rhs);
         let program = Program { kernels: rhs.into_iter().chain(others.cloned()).collect(), ..self.program.clone() };
-        let bound = match program.is_straight() {
-            true => None,
-            false => Some((BoundProgram::of(&program).ok()?, Interpreter::new(&program))),
-        };
+        let bound = bound(&program).ok()?;
         Some(Trial {
             program,
             layout: self.layout.clone(),
@@ -153,6 +148,14 @@ impl Trial {
         let f = self.slopes(t, y);
         if self.has_mass { solved(self.mass(t, y), f) } else { Some(f) }
     }
+}
+
+/// Positions and schedules of a program with loops; a straight one needs none.
+fn bound(program: &Program) -> Result<Option<(BoundProgram, Interpreter)>, BindError> {
+    if program.is_straight() {
+        return Ok(None);
+    }
+    Ok(Some((BoundProgram::of(program)?, Interpreter::new(program))))
 }
 
 /// The solution of A x = b by elimination with row exchanges; zeros are passed over.

@@ -126,9 +126,10 @@ impl Promise {
 
 /// Whether the model or the tolerance is at fault, and what to do.
 pub(crate) fn drift_help(balance: &Balance, fixed_steps: bool) -> String {
-    let tighten = match fixed_steps {
-        true => "take a smaller `step`, or choose a method of higher order",
-        false => "tighten `rtol` and `atol`, or choose a method of higher order",
+    let tighten = if fixed_steps {
+        "take a smaller `step`, or choose a method of higher order"
+    } else {
+        "tighten `rtol` and `atol`, or choose a method of higher order"
     };
     match balance {
         Balance::Changes(change) => {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use odec_ir::{Array, ArrayId, Element, Graph, Node, NodeId};
+use odec_ir::{Array, ArrayId, Element, Graph, Node, NodeId, Role};
 
 /// Most products of one sum; larger expressions are not expanded.
 const MAX_PRODUCTS: usize = 256;
@@ -207,7 +207,9 @@ impl Expander {
     /// The sum with the names of the source.
     pub fn text(&self, sum: &Sum, arrays: &[Array], time: &str) -> String {
         let mut text = String::new();
-        for (product, &(coefficient, _)) in &sum.products {
+        let products = || sum.products.iter().map(|(product, &(coefficient, _))| (product, coefficient));
+        // what is added stands first
+        for (product, coefficient) in products().filter(|p| p.1 >= 0.0).chain(products().filter(|p| p.1 < 0.0)) {
             let negative = coefficient < 0.0;
             match (text.is_empty(), negative) {
                 (true, true) => text.push('-'),
@@ -222,7 +224,14 @@ impl Expander {
 
     fn product_text(&self, product: &Product, coefficient: f64, arrays: &[Array], time: &str) -> String {
         let (mut above, mut below) = (Vec::new(), Vec::new());
-        for &(factor, bits) in product {
+        // parameters stand before states, as one writes them
+        let is_parameter = |factor: u32| match &self.factors[factor as usize] {
+            Factor::Array(array) => arrays[array.0 as usize].role == Role::Parameter,
+            _ => false,
+        };
+        let mut ordered: Vec<(u32, u64)> = product.clone();
+        ordered.sort_by_key(|&(factor, _)| !is_parameter(factor));
+        for (factor, bits) in ordered {
             let exponent = f64::from_bits(bits);
             let side = if exponent < 0.0 { &mut below } else { &mut above };
             let base = self.factor_text(factor, arrays, time);

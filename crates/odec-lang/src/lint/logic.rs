@@ -22,7 +22,8 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     for statement in &page.tree.statements {
         let StatementKind::Equation { lhs, rhs, .. } = &statement.kind else { continue };
         let is_rate = matches!(&page.expr(*lhs).kind, ExprKind::Name(name) if name.primes > 0);
-        if is_rate && is_condition(page, *rhs) && !bracketed(page.text(*rhs)) {
+        let compares = matches!(page.expr(*rhs).kind, ExprKind::Comparison(..));
+        if is_rate && compares && !bracketed(page.text(*rhs)) {
             let (rate, text) = (page.text(*lhs), page.text(*rhs));
             found.push(
                 warning("W0512", format!("`{rate}` is a condition"), page.expr(*rhs).span, "this is 1 or 0")

@@ -20,9 +20,13 @@ const MAX_SHOWN: usize = 8;
 
 /// Whether an equation was solved for its derivative by a division.
 pub(super) fn divides(model: &Model, draft: &Draft) -> bool {
+    let rhs = || draft.kernels.iter().filter(|kernel| kernel.role == KernelRole::Rhs);
+    let quotient = |kernel: &Kernel, node: NodeId| matches!(call(kernel, node), Some(("div" | "neg", _)));
+    if !rhs().any(|kernel| kernel.stores.iter().any(|store| quotient(kernel, store.node))) {
+        return false;
+    }
     let equations = equations(model);
-    let mut rhs = draft.kernels.iter().filter(|kernel| kernel.role == KernelRole::Rhs);
-    rhs.any(|kernel| kernel.stores.iter().any(|store| divisor(&equations, kernel, store.node).is_some()))
+    rhs().any(|kernel| kernel.stores.iter().any(|store| divisor(&equations, kernel, store.node).is_some()))
 }
 
 /// The places of whole equations.
@@ -166,24 +170,23 @@ fn singular(start: &Start<'_>, block: &[(usize, Span)], rank: usize, consistent:
         0.0 => String::new(),
         t => format!(", {} = {t}", start.model.time.name),
     };
-    let verdict = match consistent {
-        true => "any value meets them",
-        false => "no value meets them",
-    };
+    let verdict = if consistent { "any value meets them" } else { "no value meets them" };
     let (first, rest) = (block[0], &block[1..]);
-    let headline = match rest.is_empty() {
-        true => format!("at the start{at} the equation does not determine `{}`: {verdict}", names[0]),
-        false => format!(
-            "at the start{at} the equations do not determine {}: {verdict}",
-            crate::suggest::list(names.iter().map(String::as_str))
-        ),
-    };
-    let own = match rest.is_empty() {
-        true => format!("the factor of `{}` is 0 there", names[0]),
-        false => format!(
-            "these {} equations depend on one another there: the rank of the factors of the derivatives is {rank}",
-            block.len()
-        ),
+    let (headline, own) = if rest.is_empty() {
+        let rate = &names[0];
+        (
+            format!("at the start{at} the equation does not determine `{rate}`: {}", verdict.replace("them", "it")),
+            format!("the factor of `{rate}` is 0 there"),
+        )
+    } else {
+        let rates = crate::suggest::list(names.iter().map(String::as_str));
+        let count = block.len();
+        (
+            format!("at the start{at} the equations do not determine {rates}: {verdict}"),
+            format!(
+                "these {count} equations depend on one another there: the rank of the factors of the derivatives is {rank}"
+            ),
+        )
     };
     let mut report = warning("W0509", headline, first.1, own);
     for (_, span) in rest.iter().take(MAX_SHOWN - 1).filter(|(_, span)| *span != first.1) {

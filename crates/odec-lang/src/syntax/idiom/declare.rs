@@ -258,7 +258,8 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     if line.kind(at) == Some(TokenKind::Malformed) {
         let (number, tail) = line.text(at).split_at(numeral(line.text(at)));
         if matches!(tail, "deg" | "degree" | "degrees" | "°") && !scene.knows(tail) {
-            let better = format!("({number}*pi/180)");
+            let inner = at > 0 && matches!(line.text(at - 1), "/" | "^");
+            let better = if inner { format!("({number}*pi/180)") } else { format!("{number}*pi/180") };
             let found = Found::new("E0119", "angles are in radians", line.span(at, at));
             return Some(found.label(format!("write `{better}`")).mend(better));
         }

@@ -28,6 +28,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>)
         let idiom = backwards(line, at)
             .or_else(|| broadcast(line, at))
             .or_else(|| fortran(line, at))
+            .or_else(|| colons(scene, line, at))
             .or_else(|| otherwise(scene, line, at))
             .or_else(|| trailing_condition(line, at))
             .or_else(|| ternary(line, at))
@@ -83,6 +84,45 @@ fn fortran(line: &Line<'_>, at: usize) -> Option<Found> {
     let headline = format!("`.{}.` is no sign of this language", line.text(at + 1));
     let found = Found::new(CODE, headline, line.span(at, at + 2)).label(format!("write `{better}`"));
     Some(found.help(format!("write `{better}`")).fix(line.span(at, at + 2), format!("{left}{better}{right}")))
+}
+
+/// `if y > 1: 2 elif y > 0: 1 else: 0` to the end of the line.
+fn colons(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    if line.text(at) != "if" || line.find(at, "then").is_some() || line.find(at, ":").is_none() {
+        return None;
+    }
+    let end = line.tokens.len();
+    let mut better = String::new();
+    // what a colon stands for next, and where the text between begins
+    let (mut colon, mut from) = (None, at + 1);
+    let mut closed = false;
+    let mut add = |text: &str, part: &str| {
+        better.push_str(part.trim());
+        better.push_str(text);
+    };
+    for k in at..end {
+        let elif = matches!(line.text(k), "elif" | "elseif" | "elsif") && !scene.knows(line.text(k));
+        match line.text(k) {
+            "if" if k == at => add("if ", ""),
+            _ if elif => add(" else if ", line.slice(from, k)),
+            "else" => add(" else ", line.slice(from, k)),
+            ":" => add(colon.take()?, line.slice(from, k)),
+            _ => continue,
+        }
+        match line.text(k) {
+            ":" => {}
+            "else" => (colon, closed) = (Some(""), true),
+            _ => colon = Some(" then "),
+        }
+        from = k + 1;
+    }
+    add("", line.slice(from, end));
+    let whole = closed && colon.is_none() && from < end;
+    whole.then(|| {
+        Found::new("E0122", "a choice is written with `then` and `else`", line.span(at, end - 1))
+            .label("a choice")
+            .mend(better)
+    })
 }
 
 /// `elif`

@@ -166,12 +166,13 @@ impl<'a> Resolver<'a> {
             return;
         }
         let report = error("E0203", format!("there is no function `{}`", name.name), name.span, "");
-        if let Some(help) = crate::syntax::foreign_function(&name.name) {
+        let names = self.function_names();
+        let in_capitals = names.iter().any(|known| known.eq_ignore_ascii_case(&name.name));
+        if let Some(help) = crate::syntax::foreign_function(&name.name).filter(|_| !in_capitals) {
             self.say(report.help(help));
             return;
         }
         // A misspelt name before a bracket is a product without its sign only if that name is a value.
-        let names = self.function_names();
         let near: Vec<String> =
             suggest::nearest(&name.name, names.iter().map(String::as_str)).into_iter().map(str::to_owned).collect();
         // what differs in capitals alone is it

@@ -159,6 +159,8 @@ fn solutions_that_are_not_unique_are_told() {
         "state x = 1, c = 0\nx' = sqrt(c)\nc' = 0*x",
         "state a = 1, b = 0\na' = -sqrt(a)\nb' = sqrt(a) - sqrt(b)",
         "state x = 0, y = 0\nx' = 1\ny' = sqrt(x)",
+        include_str!("../../../models/chain.ode"),
+        include_str!("../../../models/double_pendulum.ode"),
     ] {
         assert!(codes(text).is_empty(), "{text} {:?}", codes(text));
     }

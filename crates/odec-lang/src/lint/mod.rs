@@ -14,6 +14,7 @@ pub use allow::allowed;
 
 use crate::diagnostic::Diagnostic;
 use crate::model::Model;
+use crate::report::clipped;
 use crate::source::Source;
 use crate::syntax::tree::{Expr, ExprId, Tree};
 
@@ -49,5 +50,5 @@ pub fn lint(tree: &Tree, source: &Source, model: &Model) -> Vec<Diagnostic> {
     for family in families {
         family(&page, &mut found);
     }
-    found
+    found.into_iter().map(clipped).collect()
 }

@@ -23,7 +23,8 @@ struct Start<'a> {
 /// Warnings about the start of the default run.
 pub(crate) fn warnings(model: &Model, draft: &Draft) -> Vec<Diagnostic> {
     let factors = draft.kernels.iter().any(|kernel| kernel.role == KernelRole::Mass) || rank::divides(model, draft);
-    if !factors && !unique::has_roots(draft) {
+    let roots = unique::has_roots(draft);
+    if !factors && !roots {
         return Vec::new();
     }
     let Some(trial) = Trial::of(draft, Vec::new()) else { return Vec::new() };
@@ -33,8 +34,8 @@ pub(crate) fn warnings(model: &Model, draft: &Draft) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let start = Start { model, draft, trial, t, y };
-    let found = rank::warnings(&start);
-    if found.is_empty() { unique::warnings(&start) } else { found }
+    let found = if factors { rank::warnings(&start) } else { Vec::new() };
+    if found.is_empty() && roots { unique::warnings(&start) } else { found }
 }
 
 impl Start<'_> {

@@ -3,6 +3,7 @@
 //! By Picard and Lindelöf a solution is unique where f has a bounded slope. A root of zero breaks this; the solution still is
 //! unique where the root leaves zero by itself (`x' = 1 + sqrt(x)`), or pulls back to it (`h' = -k*sqrt(h)`).
 
+use odec_ir::rounded::Rounded;
 use odec_ir::{Kernel, KernelRole, Node, NodeId, Span, stage};
 
 use super::{Start, call};
@@ -57,11 +58,12 @@ pub(super) fn warnings(start: &Start<'_>) -> Vec<Diagnostic> {
     if n > MAX_UNKNOWNS {
         return Vec::new();
     }
-    let Some(rates) = start.trial.rates(start.t, &start.y) else { return Vec::new() };
-    if !rates.iter().all(|x| x.is_finite()) {
+    let Some(rounded) = rates_of(start, &start.y) else { return Vec::new() };
+    let rates: Vec<f64> = rounded.iter().map(|x| x.value).collect();
+    if !rounded.iter().all(|x| x.is_finite()) {
         return Vec::new();
     }
-    let slopes = infinite(start, &rates);
+    let slopes = infinite(start, &rounded);
     let feeds = Feeds { start, rates: &rates };
     let open = |slope: &&Slope| {
         // the unknown leaves the singular place by itself
@@ -93,26 +95,32 @@ fn size(x: f64) -> f64 {
     if x == 0.0 { 1.0 } else { x.abs() }
 }
 
+/// The rates at a state, with bounds of their rounding: a mass matrix is solved for, which may lose digits.
+fn rates_of(start: &Start<'_>, y: &[f64]) -> Option<Vec<Rounded>> {
+    let y: Vec<Rounded> = y.iter().map(|&x| Rounded::exact(x)).collect();
+    start.trial.rates(start.t, &y)
+}
+
 /// The infinite slopes at the start.
-fn infinite(start: &Start<'_>, rates: &[f64]) -> Vec<Slope> {
+fn infinite(start: &Start<'_>, rates: &[Rounded]) -> Vec<Slope> {
     let mut found = Vec::new();
     let mut y = start.y.clone();
     for column in 0..y.len() {
         for side in [1.0, -1.0] {
-            let mut quotients = MOVES.iter().map(|part| {
+            let mut moves = MOVES.iter().map(|part| {
                 let h = side * part * size(start.y[column]);
                 y[column] = start.y[column] + h;
-                let moved = start.trial.rates(start.t, &y);
-                moved.map(|moved| (h, moved))
+                Some((h, rates_of(start, &y)?))
             });
-            let (Some(Some((wide, first))), Some(Some((narrow, second)))) = (quotients.next(), quotients.next()) else {
+            let (Some(Some((wide, first))), Some(Some((narrow, second)))) = (moves.next(), moves.next()) else {
                 continue;
             };
-            for row in 0..rates.len() {
-                let (a, b) = (first[row] - rates[row], second[row] - rates[row]);
-                let exact = b.abs() > ROUNDING * rates[row].abs();
+            for (row, rate) in rates.iter().enumerate() {
+                let (a, b) = (first[row].value - rate.value, second[row].value - rate.value);
+                let change = Rounded { value: b, error: second[row].error + rate.error };
+                let certain = change.is_finite() && !change.may_be_zero();
                 let grows = (b / narrow).abs() > GROWTH * (a / wide).abs();
-                if a.is_finite() && b.is_finite() && b != 0.0 && exact && grows {
+                if a.is_finite() && certain && grows {
                     found.push(Slope { row, column, away: b * side > 0.0 });
                 }
             }

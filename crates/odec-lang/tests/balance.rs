@@ -139,6 +139,24 @@ fn starts_that_are_singular_are_told() {
 }
 
 #[test]
+fn equations_that_hold_no_derivative_together_are_met_or_jump() {
+    let said = |text: &str| {
+        let warnings = lowered_with(text, &Overrides::default()).warnings;
+        let warning = warnings.into_iter().find(|d| d.code == "W0509").unwrap_or_else(|| panic!("{text}"));
+        format!("{}; {}", warning.headline, warning.help.unwrap_or_default())
+    };
+    let jump = said("state x = 1, y = 0\nx' + y' = -x\nx' + y' = -y");
+    assert!(jump.contains("`x'` and `y'`, and jump at the start"), "{jump}");
+    assert!(jump.contains("miss by"), "{jump}");
+    let met = said("state x = 1, y = 1\nx' + y' = -x\nx' + y' = -y");
+    assert!(met.contains("together they hold no derivative"), "{met}");
+    let open = said("state x = 0, y = 1\nx*x' = 0*y\ny' = -y");
+    assert!(open.contains("any value meets it"), "{open}");
+    let contradiction = said("state x = 0, y = 1\nx*x' = y\ny' = -y");
+    assert!(contradiction.contains("no value meets it"), "{contradiction}");
+}
+
+#[test]
 fn solutions_that_are_not_unique_are_told() {
     for text in [
         "state x = 0\nx' = sqrt(x)",

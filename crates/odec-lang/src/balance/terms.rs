@@ -70,8 +70,9 @@ pub(super) fn remaining(model: &Model, draft: &Draft, trial: &Trial, array: Arra
 }
 
 fn label(span: Span, values: &[Rounded], alone: bool) -> Label {
-    let takes = values.iter().all(|x| x.value < 0.0);
-    let puts = values.iter().all(|x| x.value > 0.0);
+    // every second point is above the start, where what is a quantity of something stays positive
+    let takes = values.iter().step_by(2).all(|x| x.value < 0.0);
+    let puts = values.iter().step_by(2).all(|x| x.value > 0.0);
     let text = match (takes, puts, alone) {
         (true, _, true) => "this takes out of it, and nothing puts it back",
         (true, _, false) => "this takes out of it",

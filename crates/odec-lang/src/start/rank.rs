@@ -80,7 +80,8 @@ fn divided(start: &Start<'_>) -> Vec<Diagnostic> {
         found.extend(blocks.into_values().map(|block| {
             let consistent = block.iter().all(|(.., consistent)| *consistent);
             let rows: Vec<(usize, Span)> = block.iter().map(|(row, span, _)| (*row, *span)).collect();
-            singular(start, &rows, block.len() - 1, consistent)
+            let verdict = if consistent { Verdict::Open } else { Verdict::Contradiction };
+            singular(start, &rows, &verdict)
         }));
     }
     // interior and boundary of one array are one equation
@@ -116,8 +117,8 @@ fn mass(start: &Start<'_>) -> Option<Diagnostic> {
     if block.is_empty() {
         return None;
     }
-    let rank = block.len() - 1;
-    Some(singular(start, &block, rank, residual.abs() <= BELONGS * size))
+    let verdict = if residual.abs() <= BELONGS * size { Verdict::Met } else { Verdict::Jump(residual) };
+    Some(singular(start, &block, &verdict))
 }
 
 /// Factors of a combination of the rows that is zero, the largest 1; `None` if the rows are independent. Elimination with
@@ -157,8 +158,20 @@ fn dependent(matrix: &[Vec<f64>]) -> Option<Vec<f64>> {
     None
 }
 
-/// The warning for rows of which one follows from the others.
-fn singular(start: &Start<'_>, block: &[(usize, Span)], rank: usize, consistent: bool) -> Diagnostic {
+/// What is left of equations whose derivatives depend on one another.
+enum Verdict {
+    /// Any value of the derivative meets them.
+    Open,
+    /// No value meets them.
+    Contradiction,
+    /// An equation without a derivative, which the start meets.
+    Met,
+    /// An equation without a derivative, which the start misses by this.
+    Jump(f64),
+}
+
+/// The warning for equations of which one follows from the others.
+fn singular(start: &Start<'_>, block: &[(usize, Span)], verdict: &Verdict) -> Diagnostic {
     let states = start.rows();
     let rate = |row: usize| {
         let (state, order) = states[row];
@@ -166,31 +179,36 @@ fn singular(start: &Start<'_>, block: &[(usize, Span)], rank: usize, consistent:
     };
     let mut names: Vec<String> = block.iter().map(|(row, _)| rate(*row)).collect();
     names.dedup();
-    let at = match start.t {
-        0.0 => String::new(),
-        t => format!(", {} = {t}", start.model.time.name),
+    let rates = crate::suggest::list(names.iter().map(String::as_str));
+    let (count, rank) = (block.len(), block.len() - 1);
+    let (one, them) = if count == 1 { ("equation does", "it") } else { ("equations do", "them") };
+    let headline = match verdict {
+        Verdict::Open => format!("at the start the {one} not determine {rates}: any value meets {them}"),
+        Verdict::Contradiction => format!("at the start the {one} not determine {rates}: no value meets {them}"),
+        Verdict::Met if count == 1 => format!("at the start the equation of {rates} holds no derivative"),
+        Verdict::Met => format!("the {one} not determine {rates} alone: together they hold no derivative"),
+        Verdict::Jump(_) => format!("the initial values contradict the equations of {rates}, and jump at the start"),
     };
-    let verdict = if consistent { "any value meets them" } else { "no value meets them" };
     let (first, rest) = (block[0], &block[1..]);
-    let (headline, own) = if rest.is_empty() {
-        let rate = &names[0];
-        (
-            format!("at the start{at} the equation does not determine `{rate}`: {}", verdict.replace("them", "it")),
-            format!("the factor of `{rate}` is 0 there"),
-        )
+    let own = if rest.is_empty() {
+        format!("the factor of {rates} is 0 there")
     } else {
-        let rates = crate::suggest::list(names.iter().map(String::as_str));
-        let count = block.len();
-        (
-            format!("at the start{at} the equations do not determine {rates}: {verdict}"),
-            format!(
-                "these {count} equations depend on one another there: the rank of the factors of the derivatives is {rank}"
-            ),
-        )
+        format!("these {count} equations depend on one another: the rank of the factors of their derivatives is {rank}")
     };
     let mut report = warning("W0509", headline, first.1, own);
     for (_, span) in rest.iter().take(MAX_SHOWN - 1).filter(|(_, span)| *span != first.1) {
         report = report.label(*span, "together with this one");
     }
-    report.help("start where the factor is not 0, or write the equations so that each derivative stands alone")
+    report.help(match verdict {
+        Verdict::Open | Verdict::Contradiction => {
+            "start where the factor is not 0, or write the equations so that each derivative stands alone".to_owned()
+        }
+        Verdict::Met => "what is left of them is an equation without a derivative, which the initial values meet; write \
+                         the equations so that each derivative stands alone, if that is not meant"
+            .to_owned(),
+        Verdict::Jump(residual) => format!(
+            "what is left of them is an equation without a derivative, which the initial values miss by {residual:.3e}; \
+             choose initial values that meet it"
+        ),
+    })
 }

@@ -69,7 +69,7 @@ struct Search<'a> {
     evaluator: Evaluator<'a, Duals<'a>>,
 }
 
-impl<'a> Search<'a> {
+impl Search<'_> {
     fn output(&mut self, number: usize) -> Option<Blame> {
         let model = self.model;
         let mut first = 0;
@@ -225,7 +225,7 @@ impl<'a> Search<'a> {
     fn operands(&self, here: &Here, id: TermId) -> Vec<TermId> {
         match &self.model.term(id).kind {
             TermKind::Apply(op, [c, a, b]) if *op == Op(&logic::IF) => {
-                vec![*c, if here.value(*c).value != 0.0 { *a } else { *b }]
+                vec![*c, if here.value(*c).value == 0.0 { *b } else { *a }]
             }
             TermKind::Apply(op, operands) => operands[..usize::from(op.0.arity)].to_vec(),
             TermKind::Call(_, operands) => operands.clone(),
@@ -286,23 +286,19 @@ impl<'a> Search<'a> {
     fn name(&self, id: TermId, here: &Here) -> String {
         let model = self.model;
         let term = model.term(id);
-        match &term.kind {
-            TermKind::Element(symbol, order, subscripts) => {
-                let at: Vec<i64> = subscripts.iter().map(|&s| here.value(s).value as i64).collect();
-                match *symbol {
-                    Symbol::State(i) => model.element_name(i, *order, &at),
-                    other => {
-                        let name = model.name_of(other);
-                        let component = name.rsplit_once('.').and_then(|(_, c)| c.chars().next());
-                        element_name(name, *order, &at, component)
-                    }
+        if let TermKind::Element(symbol, order, subscripts) = &term.kind {
+            let at: Vec<i64> = subscripts.iter().map(|&s| here.value(s).value as i64).collect();
+            return match *symbol {
+                Symbol::State(i) => model.element_name(i, *order, &at),
+                other => {
+                    let name = model.name_of(other);
+                    let component = name.rsplit_once('.').and_then(|(_, c)| c.chars().next());
+                    element_name(name, *order, &at, component)
                 }
-            }
-            _ => {
-                let text = self.source.text.get(term.span.range()).unwrap_or_default();
-                text.split_whitespace().collect::<Vec<_>>().join(" ")
-            }
+            };
         }
+        let text = self.source.text.get(term.span.range()).unwrap_or_default();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
 

@@ -160,13 +160,12 @@ impl<'m> Extents<'m> {
         }
         let constant = &self.model.constants[c];
         let value = whole(self.values.constants[c], &constant.name, constant.span, span)?;
-        let scalar = match self.varying(c) {
-            Some(scalar) => scalar,
-            None => {
-                let id = arrays.next();
-                arrays.push(constant.name.clone(), Role::Size, constant.span).default = value as f64;
-                id
-            }
+        let scalar = if let Some(scalar) = self.varying(c) {
+            scalar
+        } else {
+            let id = arrays.next();
+            arrays.push(constant.name.clone(), Role::Size, constant.span).default = value as f64;
+            id
         };
         let id = self.push(constant.name.clone(), value, constant.span, scalar);
         self.by_constant.insert(c, id);

@@ -104,14 +104,14 @@ pub(super) fn no_form(why: NoForm, graph: &Graph, equation: Span) -> Diagnostic 
 pub(super) struct Forms {
     /// State whose highest derivative is the direction of this element.
     rates: BTreeMap<Element, usize>,
-    forms: BTreeMap<NodeId, Form>,
+    known: BTreeMap<NodeId, Form>,
     kept: usize,
 }
 
 impl Forms {
     /// `rates` lists the leaves that stand for highest derivatives.
     pub(super) fn new(rates: BTreeMap<Element, usize>) -> Forms {
-        Forms { rates, forms: BTreeMap::new(), kept: 0 }
+        Forms { rates, known: BTreeMap::new(), kept: 0 }
     }
 
     /// The forms of both sides of equations: left minus right, with the rest on the right.
@@ -130,7 +130,7 @@ impl Forms {
             {
                 depends[i] = true;
                 let coefficients = BTreeMap::from([(state, Coefficient::One)]);
-                self.forms.insert(id, Form { coefficients, rest: None });
+                self.known.insert(id, Form { coefficients, rest: None });
                 continue;
             }
             depends[i] = node.operands().iter().any(|o| depends[o.index()]);
@@ -144,7 +144,7 @@ impl Forms {
             match self.form(graph, id, &depends) {
                 Ok(form) => {
                     self.kept += form.coefficients.len();
-                    self.forms.insert(id, form);
+                    self.known.insert(id, form);
                     if self.kept > MAX_COEFFICIENTS {
                         failed.insert(id, NoForm::TooMany);
                     }
@@ -157,21 +157,21 @@ impl Forms {
         let one = |root: &NodeId| match failed.get(root) {
             Some(&why) => Err(why),
             None => {
-                Ok(self.forms.get(root).cloned().unwrap_or(Form { coefficients: BTreeMap::new(), rest: Some(*root) }))
+                Ok(self.known.get(root).cloned().unwrap_or(Form { coefficients: BTreeMap::new(), rest: Some(*root) }))
             }
         };
         roots.iter().map(one).collect()
     }
 
     fn get(&self, id: NodeId) -> Form {
-        self.forms.get(&id).cloned().unwrap_or(Form { coefficients: BTreeMap::new(), rest: Some(id) })
+        self.known.get(&id).cloned().unwrap_or(Form { coefficients: BTreeMap::new(), rest: Some(id) })
     }
 
     fn form(&self, graph: &mut Graph, id: NodeId, depends: &[bool]) -> Result<Form, NoForm> {
         let Node::Call(op, [a, b, c]) = graph.node(id) else { return Err(NoForm::Nonlinear(id)) };
         let on = |x: NodeId| depends[x.index()];
         match op.0.name {
-            "neg" => Ok(map(self.get(a), graph, |k, g| k.negated(g), |r, g| g.neg(r))),
+            "neg" => Ok(map(self.get(a), graph, Coefficient::negated, |r, g| g.neg(r))),
             "add" => Ok(sum(self.get(a), self.get(b), graph)),
             "sub" => {
                 let minus = self.get(b);
@@ -187,7 +187,7 @@ impl Forms {
                 };
                 Ok(map(self.get(a), graph, over, |r, g| g.div(r, b)))
             }
-            "if" if !on(a) => Ok(choice(a, self.get(b), self.get(c), graph)),
+            "if" if !on(a) => Ok(choice(a, &self.get(b), &self.get(c), graph)),
             _ => Err(NoForm::Nonlinear(id)),
         }
     }
@@ -243,7 +243,7 @@ fn difference(a: Form, b: Form, graph: &mut Graph) -> Form {
     Form { coefficients: both.coefficients, rest }
 }
 
-fn choice(condition: NodeId, a: Form, b: Form, graph: &mut Graph) -> Form {
+fn choice(condition: NodeId, a: &Form, b: &Form, graph: &mut Graph) -> Form {
     let zero = graph.constant(0.0);
     let states: Vec<usize> = a.coefficients.keys().chain(b.coefficients.keys()).copied().collect();
     let mut coefficients = BTreeMap::new();

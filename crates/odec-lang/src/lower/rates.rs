@@ -24,12 +24,11 @@ impl KernelBuilder<'_, '_> {
             Unknown::All => None,
             _ => self.system()?.rates[state],
         };
-        let node = match solved {
-            Some(node) => node,
-            None => {
-                let element = self.scalar(self.world.top(state));
-                self.graph.direction(element)
-            }
+        let node = if let Some(node) = solved {
+            node
+        } else {
+            let element = self.scalar(self.world.top(state));
+            self.graph.direction(element)
         };
         Ok(Progress::Done(node))
     }

@@ -260,7 +260,9 @@ impl KernelBuilder<'_, '_> {
         }
         // Elements of tables are checked where they are used, but for conditions on the same table or the same point.
         let mut tables = Vec::new();
-        subs.iter().for_each(|s| tables_of(&s.sub, &mut tables));
+        for s in subs {
+            tables_of(&s.sub, &mut tables);
+        }
         if tables.is_empty() {
             return None;
         }
@@ -277,6 +279,8 @@ impl KernelBuilder<'_, '_> {
 fn tables_of(sub: &Sub, found: &mut Vec<ArrayId>) {
     if let Sub::Lookup { table, subs, .. } = sub {
         found.push(*table);
-        subs.iter().for_each(|s| tables_of(&s.sub, found));
+        for s in subs {
+            tables_of(&s.sub, found);
+        }
     }
 }

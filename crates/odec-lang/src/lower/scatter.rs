@@ -367,7 +367,7 @@ fn kernel(world: &mut World<'_>, parts: &[Addend], side: Side) -> Fallible<Kerne
     for (part, indices) in parts.iter().zip(&indices) {
         let own: Vec<(usize, IndexValue)> =
             indices.iter().zip(&loops).map(|((local, _), &l)| (*local, IndexValue::index(l))).collect();
-        stores.extend(store(&mut builder, part, own, side)?);
+        stores.extend(store(&mut builder, part, &own, side)?);
     }
     let role = if side == Side::Left { KernelRole::Mass } else { KernelRole::Rhs };
     Ok(finish(builder, role, stores))
@@ -377,16 +377,16 @@ fn kernel(world: &mut World<'_>, parts: &[Addend], side: Side) -> Fallible<Kerne
 fn store(
     builder: &mut KernelBuilder<'_, '_>,
     part: &Addend,
-    own: Vec<(usize, IndexValue)>,
+    own: &[(usize, IndexValue)],
     side: Side,
 ) -> Fallible<Option<Store>> {
     let span = builder.world.model.equations[part.equation].span;
     let Some(state) = builder.world.owner(part.equation) else {
         return refuse(internal("a term is added to an equation without a derivative", Some(span)));
     };
-    let outer = builder.context(Context { locals: own.clone(), ..Context::default() });
+    let outer = builder.context(Context { locals: own.to_vec(), ..Context::default() });
     // The index of the row is the element of the table.
-    let mut locals = own.clone();
+    let mut locals = own.to_vec();
     for &(local, table) in &part.selection.rows {
         locals.push((local, builder.subscript(table, outer)?));
     }
@@ -404,7 +404,7 @@ fn store(
     let mut base = Context { locals, unknown: Unknown::Own(part.equation), ..Context::default() };
     base.guards.clone_from(&conditions);
     let mut context = builder.context(base.clone());
-    let (mut atom, mut inner) = inside(builder, part, &own, context)?;
+    let (mut atom, mut inner) = inside(builder, part, own, context)?;
     let mut values = Vec::new();
     for &condition in &part.selection.others {
         if builder.world.guards(condition) {
@@ -416,7 +416,7 @@ fn store(
     if base.guards != conditions {
         base.guards.clone_from(&conditions);
         context = builder.context(base);
-        (atom, inner) = inside(builder, part, &own, context)?;
+        (atom, inner) = inside(builder, part, own, context)?;
     }
     let mut node = builder.value(part.selection.body, inner)?;
     node = builder.weighted(&atom, node)?;

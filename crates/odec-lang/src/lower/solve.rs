@@ -125,19 +125,16 @@ fn matching(model: &Model, forms: &[Form]) -> Fallible<Vec<usize>> {
     if let Some(state) = unmatched.iter().find_map(|&e| model.equations[e].target) {
         return Err(vec![two_equations(model, state, missing.first().copied())]);
     }
-    let mut report = match unmatched.first() {
-        Some(&e) => {
-            let headline = if missing.is_empty() {
-                "there are more equations than states"
-            } else {
-                "the equations do not determine every derivative"
-            };
-            error("E0309", headline, model.equations[e].span, "no derivative is left that this equation could give")
-        }
-        None => {
-            let span = model.states[missing[0]].span;
-            error("E0309", "there are fewer equations than states", span, "no equation is left for this state")
-        }
+    let mut report = if let Some(&e) = unmatched.first() {
+        let headline = if missing.is_empty() {
+            "there are more equations than states"
+        } else {
+            "the equations do not determine every derivative"
+        };
+        error("E0309", headline, model.equations[e].span, "no derivative is left that this equation could give")
+    } else {
+        let span = model.states[missing[0]].span;
+        error("E0309", "there are fewer equations than states", span, "no equation is left for this state")
     };
     let skip = usize::from(unmatched.is_empty());
     report =
@@ -155,19 +152,18 @@ fn augment(e: usize, forms: &[Form], owner: &mut [Option<usize>]) -> bool {
                 continue;
             }
             reached.insert(state, equation);
-            match owner[state] {
-                Some(other) => queue.push_back(other),
-                None => {
-                    let mut state = state;
-                    loop {
-                        let from = reached[&state];
-                        let former = owner.iter().position(|o| *o == Some(from));
-                        owner[state] = Some(from);
-                        match former {
-                            Some(next) if from != e => state = next,
-                            _ => return true,
-                        }
-                    }
+            if let Some(other) = owner[state] {
+                queue.push_back(other);
+                continue;
+            }
+            let mut state = state;
+            loop {
+                let from = reached[&state];
+                let former = owner.iter().position(|o| *o == Some(from));
+                owner[state] = Some(from);
+                match former {
+                    Some(next) if from != e => state = next,
+                    _ => return true,
                 }
             }
         }

@@ -319,9 +319,10 @@ impl Model {
         let Some(position) = position else {
             let text = |r: &(i64, i64)| format!("{}..{}", r.0, r.1);
             let ranges: Vec<String> = ranges.iter().map(text).collect();
-            return Err(match ranges.is_empty() {
-                true => "it is one value and has no indices".to_owned(),
-                false => format!("its indices are {}", ranges.join(", ")),
+            return Err(if ranges.is_empty() {
+                "it is one value and has no indices".to_owned()
+            } else {
+                format!("its indices are {}", ranges.join(", "))
             });
         };
         let data = match symbol {

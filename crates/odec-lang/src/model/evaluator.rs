@@ -308,12 +308,11 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
                 Progress::Begin(fold) => self.begin(&mut top, fold)?,
                 Progress::Enter(formula) => {
                     let key = remembered::<A>(&formula);
-                    match self.kept.get(&key) {
-                        Some(&value) => top.set(value),
-                        None => {
-                            let callee = self.frame(formula, Some(key));
-                            callers.push(std::mem::replace(&mut top, callee));
-                        }
+                    if let Some(&value) = self.kept.get(&key) {
+                        top.set(value);
+                    } else {
+                        let callee = self.frame(formula, Some(key));
+                        callers.push(std::mem::replace(&mut top, callee));
                     }
                 }
             }
@@ -480,14 +479,11 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
                     _ => {}
                 }
             }
-            match position(&ranges, &at) {
-                Some(found) => offset = found,
-                None => {
-                    let formula =
-                        if bounded == Some((symbol, order)) { None } else { self.boundary(symbol, order, &at) };
-                    return formula.map_or(Origin::Data(A::number(f64::NAN)), Origin::Formula);
-                }
-            }
+            let Some(found) = position(&ranges, &at) else {
+                let formula = if bounded == Some((symbol, order)) { None } else { self.boundary(symbol, order, &at) };
+                return formula.map_or(Origin::Data(A::number(f64::NAN)), Origin::Formula);
+            };
+            offset = found;
         }
         if let Some(value) = self.arithmetic.element(symbol, order, offset) {
             return Origin::Data(value);

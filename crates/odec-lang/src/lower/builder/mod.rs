@@ -261,23 +261,17 @@ impl<'w, 'm> KernelBuilder<'w, 'm> {
 
     fn too_large(&self, term: TermId) -> Diagnostic {
         let model = self.world.model;
-        match model.functions.iter().find(|f| f.value.range().contains(&term.index())) {
-            Some(f) => {
-                let headline = format!("the functions expand to more than {MAX_INLINED_TERMS} operations");
-                error("E0509", headline, f.span, format!("while `{}` was inlined", f.name)).help(
-                    "a function is inlined at every call: let functions that call functions take their common part as an \
-                     argument, or use definitions",
-                )
-            }
-            None => {
-                let headline =
-                    format!("the definitions and functions expand to more than {MAX_INLINED_TERMS} operations");
-                error("E0509", headline, model.term(term).span, "while this was written out").help(
-                    "definitions that use definitions at several subscripts multiply: make one of them a state, or \
-                     simplify it",
-                )
-            }
+        if let Some(f) = model.functions.iter().find(|f| f.value.range().contains(&term.index())) {
+            let headline = format!("the functions expand to more than {MAX_INLINED_TERMS} operations");
+            return error("E0509", headline, f.span, format!("while `{}` was inlined", f.name)).help(
+                "a function is inlined at every call: let functions that call functions take their common part as an \
+                 argument, or use definitions",
+            );
         }
+        let headline = format!("the definitions and functions expand to more than {MAX_INLINED_TERMS} operations");
+        error("E0509", headline, model.term(term).span, "while this was written out").help(
+            "definitions that use definitions at several subscripts multiply: make one of them a state, or simplify it",
+        )
     }
 
     /// A term where it cannot stand: a bug.

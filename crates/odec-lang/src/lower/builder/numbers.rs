@@ -125,7 +125,7 @@ impl KernelBuilder<'_, '_> {
             self.loops_of_guard(guard, &mut found);
         }
         if !context.arguments.is_empty() {
-            for node in self.below(&self.graph, &context.arguments) {
+            for node in below(&self.graph, &context.arguments) {
                 self.loops_of_leaf(node, &mut found);
             }
         }
@@ -144,35 +144,35 @@ impl KernelBuilder<'_, '_> {
 
     /// The loops that a node of the graph of guards depends on.
     pub fn loops_of_guard(&self, guard: NodeId, found: &mut Vec<LoopId>) {
-        for node in self.below(&self.space.guards, &[guard]) {
+        for node in below(&self.space.guards, &[guard]) {
             self.loops_of_leaf(node, found);
         }
     }
 
     /// The tables that a node of the graph of guards reads.
     pub fn arrays_of_guard(&self, guard: NodeId) -> Vec<ArrayId> {
-        let nodes = self.below(&self.space.guards, &[guard]);
+        let nodes = below(&self.space.guards, &[guard]);
         let arrays = nodes.into_iter().filter_map(|node| match node {
             Node::Read(Element::At(access)) => Some(self.space.access(access).array),
             _ => None,
         });
         arrays.collect()
     }
+}
 
-    /// Nodes that some depend on, themselves included, without following the rest of the graph.
-    fn below(&self, graph: &Graph, roots: &[NodeId]) -> Vec<Node> {
-        let mut seen = HashSet::new();
-        let mut open = roots.to_vec();
-        let mut nodes = Vec::new();
-        while let Some(id) = open.pop() {
-            if seen.insert(id) {
-                let node = graph.node(id);
-                open.extend(node.operands());
-                nodes.push(node);
-            }
+/// Nodes that some depend on, themselves included, without following the rest of the graph.
+fn below(graph: &Graph, roots: &[NodeId]) -> Vec<Node> {
+    let mut seen = HashSet::new();
+    let mut open = roots.to_vec();
+    let mut nodes = Vec::new();
+    while let Some(id) = open.pop() {
+        if seen.insert(id) {
+            let node = graph.node(id);
+            open.extend(node.operands());
+            nodes.push(node);
         }
-        nodes
     }
+    nodes
 }
 
 fn shifted(graph: &mut Graph, node: NodeId, by: i64) -> NodeId {

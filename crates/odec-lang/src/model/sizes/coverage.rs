@@ -2,7 +2,7 @@
 
 use odec_ir::Span;
 
-use super::{Bounds, MAX_PARTS, SizeCheck, empty, intersection, range_text, split_name, subtract};
+use super::{Bounds, MAX_PARTS, SizeCheck, empty, intersection, range_text, ranges_text, split_name, subtract};
 use crate::diagnostic::Diagnostic;
 use crate::model::Symbol;
 use crate::model::arrays::{Indexed, Place};
@@ -47,8 +47,7 @@ impl SizeCheck<'_> {
             if let Some(outside) = subtract(&part, &whole).into_iter().next() {
                 let element = self.element(symbol, indexed, &outside);
                 let headline = format!("this {what} is for `{element}`, which does not exist");
-                let report =
-                    error("E0533", headline, *span, "").label(self.span(symbol), self.ranges_text(indexed, &whole));
+                let report = error("E0533", headline, *span, "").label(self.span(symbol), ranges_text(indexed, &whole));
                 self.say(report.help(format!(
                     "{} is the business of `boundary`; leave these indices out here",
                     "what lies outside of an array"
@@ -107,7 +106,7 @@ impl SizeCheck<'_> {
         let verb = if missing.len() == 1 { "has" } else { "have" };
         let headline = format!("{listed}{more} {verb} no {}", word(symbol));
         let whole = self.model.ranges_of(indexed, self.values).unwrap_or_default();
-        let mut report = error("E0521", headline, self.span(symbol), self.ranges_text(indexed, &whole));
+        let mut report = error("E0521", headline, self.span(symbol), ranges_text(indexed, &whole));
         for (place, span) in parts.iter().take(4) {
             if let Some(part) = self.place(place) {
                 let shown = part.iter().map(range_text).collect::<Vec<_>>().join(", ");
@@ -139,7 +138,7 @@ impl SizeCheck<'_> {
                 let element = self.element(b.array, indexed, &inside);
                 let headline = format!("`{element}` lies inside of the array, where its equation gives it");
                 let report =
-                    error("E0524", headline, b.span, "").label(self.span(b.array), self.ranges_text(indexed, &whole));
+                    error("E0524", headline, b.span, "").label(self.span(b.array), ranges_text(indexed, &whole));
                 let (first, last) = whole[0];
                 let name = split_name(self.name(b.array)).0;
                 self.say(report.help(match whole.len() {

@@ -366,14 +366,14 @@ impl SizeCheck<'_> {
             _ => i.to_string(),
         }
     }
+}
 
-    fn ranges_text(&self, indexed: &Indexed, whole: &Bounds) -> String {
-        let axis = |(d, r): (&Dimension, &(i64, i64))| match d.index {
-            Some(_) => format!("{} = {}..{}", d.name, r.0, r.1),
-            None => format!("{}..{}", r.0, r.1),
-        };
-        format!("declared for {}", indexed.axes.iter().zip(whole).map(axis).collect::<Vec<_>>().join(", "))
-    }
+fn ranges_text(indexed: &Indexed, whole: &Bounds) -> String {
+    let axis = |(d, r): (&Dimension, &(i64, i64))| match d.index {
+        Some(_) => format!("{} = {}..{}", d.name, r.0, r.1),
+        None => format!("{}..{}", r.0, r.1),
+    };
+    format!("declared for {}", indexed.axes.iter().zip(whole).map(axis).collect::<Vec<_>>().join(", "))
 }
 
 fn split_name(name: &str) -> (&str, &str) {

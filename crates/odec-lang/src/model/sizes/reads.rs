@@ -2,7 +2,7 @@
 
 use odec_ir::Span;
 
-use super::{Bounds, SizeCheck, subtract};
+use super::{Bounds, SizeCheck, ranges_text, subtract};
 use crate::model::arrays::{Indexed, Table, element_name};
 use crate::model::data::whole;
 use crate::model::{Body, Symbol, TermId, TermKind, walk};
@@ -51,7 +51,7 @@ impl SizeCheck<'_> {
             }
             match &model.term(id).kind {
                 TermKind::Apply(op, operands) if op.0.name == "if" && model.index_only(operands[0]) => {
-                    open.push(operands[0])
+                    open.push(operands[0]);
                 }
                 TermKind::Reduce { condition: Some(condition), .. } => open.push(*condition),
                 kind => walk::operands(kind, |o| open.push(o)),
@@ -173,7 +173,7 @@ impl SizeCheck<'_> {
         let element = element.replacen(']', &format!("]{primes}"), 1);
         let name = self.name(symbol).to_owned();
         let headline = format!("`{element}` is read, and nothing says what it is");
-        let mut report = error("E0520", headline, span, "").label(self.span(symbol), self.ranges_text(indexed, whole));
+        let mut report = error("E0520", headline, span, "").label(self.span(symbol), ranges_text(indexed, whole));
         let mut sets: Vec<usize> = indexed.axes.iter().filter(|a| a.range.is_none()).filter_map(|a| a.index).collect();
         sets.sort_unstable();
         sets.dedup();
@@ -268,7 +268,7 @@ impl SizeCheck<'_> {
                 if let Some(indexed) = model.indexed(symbol)
                     && let Some(ranges) = model.ranges_of(indexed, self.values)
                 {
-                    report = report.label(self.span(symbol), self.ranges_text(indexed, &ranges));
+                    report = report.label(self.span(symbol), ranges_text(indexed, &ranges));
                 }
                 let table_name = &model.constants[table].name;
                 self.say(report.help(format!(

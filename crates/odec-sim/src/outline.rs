@@ -130,7 +130,13 @@ mod tests {
 
     /// Distance of a point from the nearest segment of a line.
     fn from_line(p: Point, line: &[Point]) -> f64 {
-        line.windows(2).map(|s| crate::trace::apart(p, s[0], s[1])).fold(f64::INFINITY, f64::min)
+        let from_segment = |s: &[Point]| {
+            let ((ax, ay), (bx, by)) = (s[0], s[1]);
+            let (dx, dy) = (bx - ax, by - ay);
+            let s = (((p.0 - ax) * dx + (p.1 - ay) * dy) / (dx * dx + dy * dy)).clamp(0.0, 1.0);
+            (p.0 - ax - s * dx).hypot(p.1 - ay - s * dy)
+        };
+        line.windows(2).map(from_segment).fold(f64::INFINITY, f64::min)
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Curves of a run as fine as a picture shows them: points between the ends of steps where the curve bends, by the
 //! method's own values there, and never so many that memory grows with the number of steps.
 //!
-//! Every step is looked at at three times inside of it, so that nothing that a step saw is lost. Then each interval is
-//! halved until a middle point lies on the line through its neighbours, to a part of a pixel. The scale is that of the
-//! values met so far: it only gets coarser, so that what was straight stays straight.
+//! Every step is looked at at three times inside of it, so that nothing that a step saw is lost. Then intervals are
+//! halved until the curve lies on the line through its points, to a part of a pixel; second differences say how far it
+//! is. The scale is that of the values met so far: it only gets coarser, so that what was straight stays straight.
 
 use std::ops::Range;
 
@@ -19,9 +19,8 @@ use crate::sample::Derivatives;
 /// A point.
 pub type Point = (f64, f64);
 
-/// Distance in pixels of a middle point from the line through its neighbours at which it is left as it is. The curve is
-/// then about a quarter of that from the line through its points.
-const STRAIGHT: f64 = 0.25;
+/// Distance in pixels of a curve from the line through its points at which no more points are taken.
+const STRAIGHT: f64 = 0.08;
 /// Places inside every step.
 const PROBES: [f64; 3] = [0.25, 0.5, 0.75];
 /// How often an interval is halved at most: a curve that fills the picture is straight long before.
@@ -118,13 +117,20 @@ pub fn first_sample(bound: &Bound) -> Option<f64> {
     }
 }
 
-/// Distance of a point from a segment.
-pub(crate) fn apart(p: Point, a: Point, b: Point) -> f64 {
-    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
-    let length = dx * dx + dy * dy;
-    let s = if length > 0.0 { ((p.0 - a.0) * dx + (p.1 - a.1) * dy) / length } else { 0.0 };
-    let s = s.clamp(0.0, 1.0);
-    (p.0 - a.0 - s * dx).hypot(p.1 - a.1 - s * dy)
+/// How far a curve with this second derivative lies from its chord between two points, `time` apart: beside it, or
+/// beyond its ends if the curve turns there.
+fn bulge(second: Point, time: f64, from: Point, to: Point) -> f64 {
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let length = dx.hypot(dy);
+    let (x, y) = (second.0 * time * time, second.1 * time * time);
+    if length == 0.0 {
+        return x.hypot(y) / 8.0;
+    }
+    let beside = (x * dy - y * dx).abs() / length / 8.0;
+    // along the chord a parabola goes as length*s + along*s*(1 - s)
+    let along = (x * dx + y * dy).abs() / length / 2.0;
+    let beyond = if along > length { (along - length).powi(2) / (4.0 * along) } else { 0.0 };
+    beside.max(beyond)
 }
 
 /// An axis with the range of the values that were seen on it.
@@ -367,8 +373,10 @@ impl<'a> Tracer<'a> {
             }
         }
         let width = self.quantities.len();
-        for s in PROBES {
-            self.add(&mut points, self.between(start, now, s), now);
+        // the rows of such a run are the ends of its steps, and nothing between them
+        let joined = self.bound.options.fixed && matches!(self.bound.samples, Samples::Steps);
+        for s in PROBES.iter().filter(|_| !joined) {
+            self.add(&mut points, self.between(start, now, *s), now);
         }
         self.add(&mut points, now, now);
         for row in points.values.chunks_exact(width) {
@@ -378,7 +386,7 @@ impl<'a> Tracer<'a> {
                 pen.y.see(p.1);
             }
         }
-        for level in 0..HALVINGS {
+        for level in 0..if joined { 0 } else { HALVINGS } {
             let bent = self.bent(&points, level);
             if points.times.len() > MOST_IN_STEP || !bent.contains(&true) {
                 break;
@@ -410,22 +418,31 @@ impl<'a> Tracer<'a> {
         points.values.extend(values);
     }
 
-    /// The intervals next to points at which some curve is not straight.
+    /// The intervals in which some curve is not straight.
     fn bent(&self, points: &Points, level: usize) -> Vec<bool> {
         let (n, width) = (points.times.len(), self.quantities.len());
         let mut bent = vec![false; n.saturating_sub(1)];
         let finite = |p: Point| p.0.is_finite() && p.1.is_finite();
+        // along the axis of time, where middles are middles
+        let even = |t: &f64| if self.log_from.is_some() && *t > 0.0 { t.ln() } else { *t };
+        let times: Vec<f64> = points.times.iter().map(even).collect();
         for pen in &self.pens {
             let places: Vec<Point> = points.values.chunks_exact(width).map(|row| pen.place(pen.point(row))).collect();
             for k in 1..n.saturating_sub(1) {
                 let [a, p, b] = [places[k - 1], places[k], places[k + 1]];
-                let crooked = match [a, p, b].map(finite) {
-                    [true, true, true] => apart(p, a, b) > STRAIGHT,
-                    [false, false, false] => false,
-                    _ => level < HALVINGS_AT_EDGE,
-                };
-                if crooked {
-                    (bent[k - 1], bent[k]) = (true, true);
+                match [a, p, b].map(finite) {
+                    [true, true, true] => {
+                        let (before, after) = (times[k] - times[k - 1], times[k + 1] - times[k]);
+                        let second = |a: f64, p: f64, b: f64| {
+                            2.0 * ((b - p) / after - (p - a) / before) / (before + after)
+                        };
+                        let curved = (second(a.0, p.0, b.0), second(a.1, p.1, b.1));
+                        bent[k - 1] |= bulge(curved, before, a, p) > STRAIGHT;
+                        bent[k] |= bulge(curved, after, p, b) > STRAIGHT;
+                    }
+                    [false, false, false] => {}
+                    _ if level < HALVINGS_AT_EDGE => (bent[k - 1], bent[k]) = (true, true),
+                    _ => {}
                 }
             }
         }

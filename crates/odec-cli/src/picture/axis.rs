@@ -63,12 +63,20 @@ impl Axis {
     }
 }
 
+/// Ticks that a linear axis has at least.
+const FEWEST: i64 = 3;
+
 /// Multiples of 1, 2 or 5 times a power of ten.
 fn round(low: f64, high: f64, wanted: usize) -> Vec<(f64, String)> {
     let rough = (high - low) / wanted.max(1) as f64;
     let power = 10f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|s| *s >= rough).unwrap_or(10.0 * power);
-    let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
+    let steps = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0].map(|m| m * power);
+    let ends = |step: f64| ((low / step).ceil() as i64, (high / step).floor() as i64);
+    let wide = steps.iter().position(|s| *s >= rough).unwrap_or(steps.len() - 1);
+    // fewer than three say too little
+    let enough = |step: &f64| ends(*step).1.saturating_sub(ends(*step).0) >= FEWEST - 1;
+    let step = steps[..=wide].iter().rev().copied().find(enough).unwrap_or(steps[wide]);
+    let (first, last) = ends(step);
     if !step.is_finite() || step <= 0.0 || last - first > 10 * wanted as i64 {
         return vec![];
     }

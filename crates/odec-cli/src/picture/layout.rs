@@ -17,6 +17,8 @@ const ROW: i32 = 210;
 const TALL: i32 = 600;
 /// Room below a row for ticks and a label.
 const FEET: i32 = TICK + 2 * GAP + LABEL + 2 * GAP;
+/// Width over height of a panel beside others whose shape is not given, at least.
+const OPEN: f64 = 1.2;
 /// Room between rows that share what is below.
 const TIGHT: i32 = 2 * GAP + 4;
 /// Most lines of a title, and the width of a picture below which they are not broken further.
@@ -117,7 +119,8 @@ impl Picture {
             placed = self.place(across, room)?.0;
             let bottom = placed.frames.iter().flatten().map(|(f, _)| f.bottom).max().unwrap_or(0);
             let title = placed.title.iter().try_fold(0, |w, line| Ok::<i32, String>(w.max(width(line, TITLE)?)))?;
-            placed.size = (across.min(right.max(title + MARGIN) + MARGIN), bottom + FEET - GAP + MARGIN);
+            let high = if placed.frames.iter().all(|row| row.len() == 1) && right == across - MARGIN { HEIGHT } else { 0 };
+            placed.size = (across.min(right.max(title + MARGIN) + MARGIN), high.max(bottom + FEET - GAP + MARGIN));
         } else {
             placed.centre(right);
         }
@@ -133,6 +136,7 @@ impl Picture {
         let title = wrapped(&self.title, TITLE, room, TITLE_LINES)?;
         let top = MARGIN + title.len() as i32 * (TITLE + GAP) + GAP;
         let heights = self.heights(self.size.map_or(HEIGHT, |s| s.1 as i32), top)?;
+        let columns = self.columns(TALL)?;
         // the frames of all rows of one panel stand below each other
         let mut sides = (0, 0);
         for (row, height) in self.rows.iter().zip(&heights) {
@@ -147,7 +151,7 @@ impl Picture {
         let mut list = vec![];
         for (k, (row, height)) in self.rows.iter().zip(heights).enumerate() {
             y += row.iter().map(Panel::heading).max().unwrap_or(0);
-            let frames = row_frames(row, (y, height), across, sides)?;
+            let frames = row_frames(row, (y, height), across, sides, &columns);
             let labelled = !self.shares(k);
             y += height + if labelled { FEET } else { TIGHT };
             right = right.max(frames.iter().map(|(_, end)| *end).max().unwrap_or(0));
@@ -183,6 +187,12 @@ impl Picture {
                 false => wanted,
             });
         }
+        // planes are as large in every row
+        let shaped = |row: &[Panel]| row.iter().any(|p| p.ratio().is_some());
+        let smallest = self.rows.iter().zip(&list).filter(|(row, _)| shaped(row)).map(|(_, h)| *h).min();
+        for (row, height) in self.rows.iter().zip(&mut list) {
+            *height = smallest.filter(|_| shaped(row)).unwrap_or(*height);
+        }
         // what panels of a given shape leave is for the others
         let free: i32 = total - top - between - MARGIN + GAP - list.iter().sum::<i32>();
         let others: Vec<usize> =
@@ -195,51 +205,60 @@ impl Picture {
         Ok(list)
     }
 
+    /// What panels that share rows with others need beside them, column by column; `height` is that of a frame.
+    fn columns(&self, height: i32) -> Result<Vec<(i32, i32)>, String> {
+        let mut columns: Vec<(i32, i32)> = vec![];
+        for row in self.rows.iter().filter(|row| row.iter().any(|p| p.ratio().is_some())) {
+            for (k, panel) in row.iter().enumerate() {
+                let (left, right) = panel.sides(height)?;
+                match columns.get_mut(k) {
+                    Some(column) => *column = (column.0.max(left), column.1.max(right)),
+                    None => columns.push((left, right)),
+                }
+            }
+        }
+        Ok(columns)
+    }
+
     /// The height at which panels of which the shape is given fit side by side.
     fn shaped(&self, row: &[Panel], most: i32) -> Result<i32, String> {
         let across = self.size.map_or(WIDTH, |s| s.0 as i32) - 2 * MARGIN - (row.len() as i32 - 1) * 2 * GAP;
-        let mut sides = 0;
-        let mut ratios = 0.0;
-        for panel in row {
-            let (left, right) = panel.sides(most)?;
-            sides += left + right;
-            ratios += panel.ratio().unwrap_or(1.2);
-        }
+        let sides: i32 = self.columns(most)?.iter().take(row.len()).map(|(left, right)| left + right).sum();
+        let ratios: f64 = row.iter().map(|panel| panel.ratio().unwrap_or(OPEN)).sum();
         Ok(most.min((f64::from((across - sides).max(0)) / ratios) as i32))
     }
 }
 
-/// The frames of a row, each with the right end of what is beside it. `sides` are those of rows of one panel.
+/// The frames of a row, each with the right end of what is beside it. `sides` are those of rows of one panel, `columns`
+/// those of panels beside others.
 fn row_frames(
     row: &[Panel],
     (top, height): (i32, i32),
     across: i32,
-    (left, right): (i32, i32),
-) -> Result<Vec<(Frame, i32)>, String> {
+    sides: (i32, i32),
+    columns: &[(i32, i32)],
+) -> Vec<(Frame, i32)> {
     let bottom = top + height;
     if let [panel] = row
         && panel.ratio().is_none()
     {
-        let frame = Frame { left: MARGIN + left, right: across - MARGIN - right, top, bottom };
-        return Ok(vec![(frame, across - MARGIN)]);
+        let frame = Frame { left: MARGIN + sides.0, right: across - MARGIN - sides.1, top, bottom };
+        return vec![(frame, across - MARGIN)];
     }
-    let mut sides = vec![];
-    for panel in row {
-        sides.push(panel.sides(height)?);
-    }
+    let columns = &columns[..row.len().min(columns.len())];
     let fixed = |panel: &Panel| panel.ratio().map(|r| (r * f64::from(height)).round() as i32);
-    let taken: i32 = row.iter().filter_map(fixed).sum::<i32>() + sides.iter().map(|s| s.0 + s.1).sum::<i32>();
+    let taken: i32 = row.iter().filter_map(fixed).sum::<i32>() + columns.iter().map(|s| s.0 + s.1).sum::<i32>();
     let free = across - 2 * MARGIN - (row.len() as i32 - 1) * 2 * GAP - taken;
     let open = row.iter().filter(|p| p.ratio().is_none()).count().max(1) as i32;
     let mut at = MARGIN;
     let mut list = vec![];
-    for (panel, (left, right)) in row.iter().zip(sides) {
+    for (panel, (left, right)) in row.iter().zip(columns) {
         let frame = Frame { left: at + left, right: at + left + fixed(panel).unwrap_or(free / open), top, bottom };
         at = frame.right + right;
         list.push((frame, at));
         at += 2 * GAP;
     }
-    Ok(list)
+    list
 }
 
 impl Placed<'_> {

@@ -39,7 +39,7 @@ pub enum Panel {
 }
 
 /// A curve that is this many times smaller than another is drawn in a panel of its own: it would be a flat line.
-const TOO_SMALL: f64 = 40.0;
+const TOO_SMALL: f64 = 12.0;
 /// Most panels that curves of one kind are spread over by their size.
 const MAX_SIZES: usize = 4;
 

@@ -125,7 +125,7 @@ impl Plan {
         let alike = group.pairs.iter().all(|p| p.0 == group.pairs[0].0);
         let name = |&(x, y): &(usize, usize)| match alike {
             true => names.name(y),
-            false => format!("{} : {}", names.name(x), names.name(y)),
+            false => orbit(&names.name(x), &names.name(y)),
         };
         let mut curves: Vec<(Curve, (usize, usize))> = vec![];
         for (pair, points) in group.pairs.iter().zip(points) {
@@ -162,6 +162,14 @@ impl Plan {
         }
         let times = Cells { label: label::axis(simulation, &[0], 0), edges, log: self.log.0 };
         part.over_time(simulation, rows, times)
+    }
+}
+
+/// What a curve of two quantities is called: `p[1]` for two components of one vector.
+fn orbit(x: &str, y: &str) -> String {
+    match (x.rsplit_once('.'), y.rsplit_once('.')) {
+        (Some((a, _)), Some((b, _))) if a == b => a.to_string(),
+        _ => format!("{x} : {y}"),
     }
 }
 

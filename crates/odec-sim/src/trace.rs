@@ -433,9 +433,8 @@ impl<'a> Tracer<'a> {
                 match [a, p, b].map(finite) {
                     [true, true, true] => {
                         let (before, after) = (times[k] - times[k - 1], times[k + 1] - times[k]);
-                        let second = |a: f64, p: f64, b: f64| {
-                            2.0 * ((b - p) / after - (p - a) / before) / (before + after)
-                        };
+                        let second =
+                            |a: f64, p: f64, b: f64| 2.0 * ((b - p) / after - (p - a) / before) / (before + after);
                         let curved = (second(a.0, p.0, b.0), second(a.1, p.1, b.1));
                         bent[k - 1] |= bulge(curved, before, a, p) > STRAIGHT;
                         bent[k] |= bulge(curved, after, p, b) > STRAIGHT;

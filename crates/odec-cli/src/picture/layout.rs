@@ -119,7 +119,8 @@ impl Picture {
             placed = self.place(across, room)?.0;
             let bottom = placed.frames.iter().flatten().map(|(f, _)| f.bottom).max().unwrap_or(0);
             let title = placed.title.iter().try_fold(0, |w, line| Ok::<i32, String>(w.max(width(line, TITLE)?)))?;
-            let high = if placed.frames.iter().all(|row| row.len() == 1) && right == across - MARGIN { HEIGHT } else { 0 };
+            let high =
+                if placed.frames.iter().all(|row| row.len() == 1) && right == across - MARGIN { HEIGHT } else { 0 };
             placed.size = (across.min(right.max(title + MARGIN) + MARGIN), high.max(bottom + FEET - GAP + MARGIN));
         } else {
             placed.centre(right);

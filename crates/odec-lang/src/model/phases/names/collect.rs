@@ -280,13 +280,13 @@ impl<'a> Collector<'a> {
         if item.target.primes > 0 {
             let headline = format!("`{}` is no coordinate", self.input.text(item.target.span));
             let report = error("E0540", headline, item.target.span, "a derivative changes during the run");
-            self.say(report.help(format!("write the coordinate of each index: `axis {}[i] = i*dx`", name.name)));
+            self.say(report.help("write a coordinate for each index, for example `axis x[i] = i*dx`"));
             return;
         }
         if item.value.is_some() && item.target.indices.is_empty() {
             let headline = format!("`{}` has no index, and an axis needs one", name.name);
             let report = error("E0540", headline, item.target.span, "the coordinate of which index?");
-            self.say(report.help("write it with its index, for example `axis x[i] = i*dx`"));
+            self.say(report.help("write a coordinate for each index, for example `axis x[i] = i*dx`"));
             self.names.broken.insert(&name.name);
             return;
         }

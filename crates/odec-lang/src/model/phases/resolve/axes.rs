@@ -15,9 +15,9 @@ impl<'a> Resolver<'a> {
         };
         self.uses.mark(symbol);
         let span = item.target.span;
-        let example = format!("for example `axis {}[i] = i*dx`", name.name);
+        let example = "write a coordinate for each index, for example `axis x[i] = i*dx`";
         let axes = self.model.indexed(symbol).map(|indexed| indexed.axes.clone()).unwrap_or_default();
-        let wrong = |headline: String, label: &str| error("E0540", headline, span, label).help(example.clone());
+        let wrong = |headline: String, label: &str| error("E0540", headline, span, label).help(example);
         let given = matches!(symbol, Symbol::Definition(_) | Symbol::Parameter(_) | Symbol::Constant(_));
         let report = match axes.as_slice() {
             _ if !given => {

@@ -103,3 +103,43 @@ fn errors_stay_near_the_tolerance() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// The last row of a problem of `tests/problems` with `auto` at equal tolerances but for `floor`, and the largest value in
+/// each column.
+fn automatic(problem: &str, rtol: f64, floor: f64) -> (Vec<f64>, Vec<f64>) {
+    let (model, atol) = (format!("tests/problems/{problem}.ode"), format!("{:e}", floor * rtol));
+    let rtol = format!("{rtol:e}");
+    let words = ["run", &model, "--quiet", "--rtol", &rtol, "--atol", &atol, "--samples", "200", "--record", "states"];
+    let ran = run(&words.map(str::to_owned)).success();
+    let table = ran.text();
+    let row = |line: &str| line.split(',').map(|v| v.parse().expect("a number")).collect();
+    let rows: Vec<Vec<f64>> = table.lines().skip(1).map(row).collect();
+    let largest = |k: usize| rows.iter().map(|row| row[k]).fold(f64::MIN, f64::max);
+    (rows[rows.len() - 1].clone(), (0..rows[0].len()).map(largest).collect())
+}
+
+#[test]
+fn populations_that_fall_below_their_tolerance_come_back() {
+    for (rtol, floor) in [(1e-4, 1.0), (1e-6, 1e-3), (1e-8, 1e-3)] {
+        let (last, _) = automatic("seir_seasonal", rtol, floor);
+        let error = (last[1] - 0.02907027699034762).abs() / (rtol * (floor + 0.029));
+        assert!(error <= 1.0, "{rtol:e}: {error} tolerances");
+    }
+}
+
+#[test]
+fn chemistry_that_decays_to_nothing_comes_to_its_end() {
+    for rtol in [1e-4, 1e-6, 1e-8] {
+        let (last, _) = automatic("e5_1e13", rtol, 1e-3);
+        assert!(last[1..].iter().all(|y| y.abs() <= rtol), "{last:?}");
+    }
+}
+
+#[test]
+fn a_short_pulse_after_a_long_rest_is_seen() {
+    for rtol in [1e-4, 1e-6, 1e-8] {
+        let (_, largest) = automatic("pulse_late", rtol, 1e-3);
+        // its area is sqrt(pi)/2, and it decays meanwhile
+        assert!(largest[1] > 0.4 && largest[1] < 0.9, "{rtol:e}: {}", largest[1]);
+    }
+}

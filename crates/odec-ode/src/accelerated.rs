@@ -44,6 +44,10 @@ pub trait Series {
     fn is_short(&self, _order: usize) -> bool {
         false
     }
+    /// True where nothing in f jumps or bends: then a step that is right at its end is right inside too.
+    fn is_smooth(&self) -> bool {
+        false
+    }
     /// Makes ready for [`Series::step`] of this order; false where it is not to be had, and [`Series::coefficients`] have to do.
     fn prepare_step(&self, _order: usize) -> bool {
         false

@@ -267,3 +267,56 @@ fn it_never_costs_much_more_than_the_better_of_its_two_methods() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+/// E5 of STIFF DETEST (Enright, Hull & Lindberg 1975), whose unknowns are concentrations and decay far below any absolute
+/// tolerance that a user would think of.
+fn decaying_chemistry() -> Dense {
+    const A: f64 = 7.89e-10;
+    const B: f64 = 1.1e7;
+    const C: f64 = 1.13e3;
+    const MC: f64 = 1e6 * C;
+    Dense::new(
+        4,
+        |_, y, f| {
+            let (first, second, third, back) = (A * y[0], B * y[0] * y[2], MC * y[1] * y[2], C * y[3]);
+            f.copy_from_slice(&[-first - second, first - third, first - second - third + back, second - back]);
+        },
+        |_, y, j| {
+            j.copy_from_slice(&[
+                -A - B * y[2],
+                0.0,
+                -B * y[0],
+                0.0,
+                A,
+                -MC * y[2],
+                -MC * y[1],
+                0.0,
+                A - B * y[2],
+                -MC * y[2],
+                -B * y[0] - MC * y[1],
+                C,
+                B * y[2],
+                0.0,
+                B * y[0],
+                -C,
+            ]);
+        },
+    )
+}
+
+#[test]
+fn an_unknown_that_errors_alone_make_negative_keeps_its_sign() {
+    for rtol in [1e-6, 1e-8] {
+        let options = tolerances(rtol, 1e-3 * rtol);
+        let (outcome, _) = automatic(&decaying_chemistry(), 1e13, &[0.00176, 0.0, 0.0, 0.0], &options);
+        // the product of a concentration and a negative one makes both grow without bound
+        assert!(outcome.y.iter().all(|y| y.abs() <= rtol), "{rtol}: {:?}", outcome.y);
+        assert!(outcome.stats.failed > 0, "{rtol}: no step was taken back, so that this shows nothing");
+    }
+}
+
+#[test]
+fn an_unknown_that_goes_through_zero_takes_no_step_back() {
+    let (outcome, _) = automatic(&spring(), 20.0, &[1.0, 0.0], &tolerances(1e-6, 1e-6));
+    assert_eq!(outcome.stats.failed, 0);
+}

@@ -564,6 +564,10 @@ impl Series for Machine {
         self.series.prepare((&self.program, &self.bound), self.execution(), order)
     }
 
+    fn is_smooth(&self) -> bool {
+        self.series.is_smooth(&self.program)
+    }
+
     fn is_short(&self, order: usize) -> bool {
         self.straight && self.series.is_short(&self.program, self.execution(), order)
     }

@@ -90,6 +90,11 @@ impl SeriesKernels {
         slot.get_or_init(make).is_some()
     }
 
+    /// True where no operation of the equations jumps or bends.
+    pub(crate) fn is_smooth(&self, program: &Program) -> bool {
+        self.recurrences.get_or_init(|| Recurrences::of(program)).as_ref().is_ok_and(Recurrences::smooth)
+    }
+
     /// True where the code of whole steps of an order is short and without branches. If so it is made.
     pub(crate) fn is_short(&self, program: &Program, execution: Execution, order: usize) -> bool {
         let Ok(recurrences) = self.recurrences.get_or_init(|| Recurrences::of(program)) else { return false };

@@ -27,6 +27,12 @@ const SAFETY: f64 = 0.9;
 const GROWTH: f64 = 8.0;
 /// Step after a failure or a rejected end.
 const RETREAT: f64 = 0.4;
+/// A step is one from rest where it is longer than the one before by the first factor, and the series would allow one longer
+/// still by the second. There, and where f may jump or bend, it is looked at so many times inside the step, because a short
+/// pulse of a force, or two switches, may lie between its ends.
+const GROWN: f64 = 1.2;
+const AT_REST: f64 = 4.0;
+const LOOKS: u32 = 7;
 /// The defect h |p'(h) - f| at the end of a step, in tolerances of the last terms, beyond which the polynomial is no solution: f has
 /// switched to another branch inside the step, or the coefficients misjudged it.
 const DEFECT: f64 = 100.0;
@@ -152,6 +158,10 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         now: node(),
         next: node(),
         powers: vec![0.0; order],
+        smooth: series.is_some_and(|series| series.is_smooth()),
+        state: vec![0.0; n],
+        slope: vec![0.0; n],
+        rates: vec![0.0; n],
         log_n: log2(n as f64),
         shares: [0.5 / order as f64, 0.5 / (order - 1) as f64],
     }))
@@ -177,6 +187,12 @@ struct Taylor {
     next: Node,
     /// Of the step.
     powers: Vec<f64>,
+    /// Nothing in f jumps or bends.
+    smooth: bool,
+    /// A state inside a step, the slope of its polynomial there over the part of the step, and f.
+    state: Vec<f64>,
+    slope: Vec<f64>,
+    rates: Vec<f64>,
     /// Logarithm to base 2 of the number of states, and 1/(2k) for the last order and that before: a mean of squares to a root.
     log_n: f64,
     shares: [f64; 2],
@@ -289,6 +305,27 @@ impl Taylor {
     }
 }
 
+impl Taylor {
+    /// Where in a step, as a part of it, f is not what the series says: something wakes up there, or switches there and back,
+    /// that neither end of the step shows. With the row that shows it most.
+    fn passed_over(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Option<(f64, usize)> {
+        let Taylor { places, tolerances, now, powers: room, smooth, state, slope, rates, .. } = self;
+        // where f jumps, a step across it is as short as the test at its end asks
+        let allowed = if *smooth { 1.0 } else { DEFECT };
+        let (y, c) = Taylor::split(&now.room, *places);
+        (1..=LOOKS).map(|k| f64::from(k) / f64::from(LOOKS + 1)).find_map(|part| {
+            powers(part * h, room);
+            sum(y, c, room, state, Some(&mut *slope));
+            let known = eval.rhs(now.t + part * h, state, rates).is_ok();
+            for (slope, f) in slope.iter_mut().zip(&*rates) {
+                *slope = *slope / part - h * f;
+            }
+            let fits = known && tolerances.norm(slope, y, state) <= allowed;
+            (!fits).then(|| (part, tolerances.worst(slope, y, state)))
+        })
+    }
+}
+
 impl Integrator for Taylor {
     fn dimension(&self) -> usize {
         self.places.n
@@ -334,6 +371,14 @@ impl Integrator for Taylor {
             let row = self.tolerances.worst(defect, &self.now.room[..n], &self.next.room[..n]);
             let error = if square.is_nan() { f64::INFINITY } else { square.sqrt() };
             return Attempt::Rejected { next: RETREAT * h, error, row };
+        }
+        let grown = h.abs() > GROWN * (self.now.t - self.before.t).abs();
+        let from_rest = grown && !eval.autonomous() && self.radius() > AT_REST * h.abs();
+        if !self.fixed
+            && (from_rest || !self.smooth)
+            && let Some((part, row)) = self.passed_over(eval, h)
+        {
+            return Attempt::Rejected { next: 0.5 * part * h, error: f64::INFINITY, row };
         }
         std::mem::swap(&mut self.before, &mut self.now);
         std::mem::swap(&mut self.now, &mut self.next);

@@ -6,8 +6,10 @@
 
 mod integrator;
 mod mark;
+mod signs;
 
 use self::mark::Mark;
+use self::signs::Signs;
 use super::course::{KEPT, Leg, Why};
 use super::decay::Decay;
 use super::limits::bounds;
@@ -157,6 +159,7 @@ pub struct Auto {
     doubt: [u32; 2],
     y: Vec<f64>,
     weights: Vec<f64>,
+    signs: Signs,
     course: Record,
     /// The evidence before the last step, if that can be taken back.
     earlier: Option<Mark>,
@@ -254,6 +257,7 @@ impl Auto {
             doubt: [1, 1],
             y: vec![0.0; n],
             weights: vec![0.0; n],
+            signs: Signs::new(setup.system),
             course: Record::NONE,
             earlier: None,
         };

@@ -77,10 +77,10 @@ fn runge_kutta(rtol: f64) -> &'static Method {
 }
 
 /// Part of the tolerance that a method works to here. The errors of many steps add up; these parts bring the error of a run
-/// below the tolerance, or near it, on most problems (decision 0018). RADAU5 and the series do so by themselves.
+/// below the tolerance, or near it, on most problems (decisions 0018 and 0020). RADAU5 does so by itself.
 fn care(method: &Method) -> f64 {
     match method.family {
-        Family::RungeKutta(_) | Family::Multistep => 0.1,
+        Family::RungeKutta(_) | Family::Taylor | Family::Multistep => 0.1,
         Family::Rosenbrock(_) => 0.25,
         _ => 1.0,
     }

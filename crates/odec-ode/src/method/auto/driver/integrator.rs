@@ -1,6 +1,6 @@
 //! `auto` as one integrator: the side at work makes the steps, and the evidence decides after each of them.
 
-use super::{Auto, FAILURES, Side};
+use super::{Auto, FAILURES, Side, signs};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
 use crate::interpolant::Stretch;
@@ -39,6 +39,7 @@ impl Integrator for Auto {
             set = self.active().set(eval, t, y);
         }
         set?;
+        self.signs.begin(y);
         if !self.begun {
             self.begun = true;
             self.hasty = self.decays(eval);
@@ -77,6 +78,10 @@ impl Integrator for Auto {
         let (side, mark) = (self.active, self.mark());
         match self.active().attempt(eval, h, t_new) {
             Attempt::Accepted { next } => {
+                if let Some(row) = self.lost(eval) {
+                    let cause = Cause::StepCollapsed { row, error: f64::INFINITY };
+                    return Attempt::Failed { cause, next: signs::SHORTER * h };
+                }
                 (self.stepped, self.last, self.earlier) = (side, h, Some(mark));
                 self.leg += 1;
                 self.course.steps[side as usize] += 1;
@@ -157,6 +162,7 @@ impl Integrator for Auto {
     /// The side stays: what speaks for it speaks for it still.
     fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.active().resume(eval, t, y)?;
+        self.signs.begin(y);
         self.rest();
         Ok(())
     }

@@ -1,0 +1,97 @@
+//! Unknowns that cannot become negative, where only the error of a step makes them so.
+//!
+//! Concentrations and populations that decay below their absolute tolerance are lost in errors, and may come out of a step
+//! with the wrong sign. Products with them then grow where they should decay, and the run ends in a blow-up. An unknown
+//! that has not been negative so far cannot become so where its slope at 0 is not negative (such systems are called
+//! quasi-positive). A step that has made it negative all the same is tried again with a shorter one (decision 0020).
+
+use super::{Auto, Side};
+use crate::evaluator::Evaluator;
+use crate::system::{Mass, System};
+
+/// The length of the step to try instead, as a part of the one that lost the sign.
+pub(super) const SHORTER: f64 = 0.25;
+/// Tries in a row after which a sign is let go.
+const TRIES: u32 = 4;
+/// Looks at f beside one for so many steps, after which all signs are let go: looking costs two evaluations.
+const SPARE: u64 = 40;
+const PART: u64 = 10;
+
+/// What is known of the signs.
+pub(super) struct Signs {
+    /// The unknown has not been negative, and nothing says that it may become so. Empty where nothing is looked at.
+    kept: Vec<bool>,
+    clipped: Vec<f64>,
+    /// f there and at the state itself.
+    slope: Vec<f64>,
+    own: Vec<f64>,
+    tries: u32,
+    looks: u64,
+    steps: u64,
+}
+
+impl Signs {
+    /// With a mass matrix f does not tell the slopes: nothing is looked at.
+    pub(super) fn new(system: &dyn System) -> Self {
+        let n = if matches!(system.mass(), Mass::Identity) { system.shape().n } else { 0 };
+        let zero = || vec![0.0; n];
+        Signs { kept: vec![false; n], clipped: zero(), slope: zero(), own: zero(), tries: 0, looks: 0, steps: 0 }
+    }
+
+    /// At the start of a run, or from a changed state.
+    pub(super) fn begin(&mut self, y: &[f64]) {
+        self.kept.iter_mut().zip(y).for_each(|(kept, y)| *kept = *y >= 0.0);
+        (self.tries, self.looks, self.steps) = (0, 0, 0);
+    }
+
+    /// An unknown that is negative at (t, y) by error alone, and acts on another one or moves on itself.
+    fn lost(&mut self, eval: &mut Evaluator<'_>, (t, y): (f64, &[f64]), forward: bool) -> Option<usize> {
+        self.steps += 1;
+        if !self.kept.iter().zip(y).any(|(kept, y)| *kept && *y < 0.0) {
+            self.tries = 0;
+            return None;
+        }
+        self.looks += 1;
+        if self.looks > SPARE + self.steps / PART {
+            self.kept.fill(false);
+            return None;
+        }
+        for ((clipped, y), kept) in self.clipped.iter_mut().zip(y).zip(&self.kept) {
+            *clipped = if *kept { y.max(0.0) } else { *y };
+        }
+        let known = self.tries < TRIES
+            && eval.rhs(t, &self.clipped, &mut self.slope).is_ok()
+            && eval.rhs(t, y, &mut self.own).is_ok();
+        let direction = if forward { 1.0 } else { -1.0 };
+        let (mut lost, mut matters) = (None, false);
+        for (i, kept) in self.kept.iter_mut().enumerate() {
+            let (slope, own) = (direction * self.slope[i], direction * self.own[i]);
+            if *kept && y[i] < 0.0 {
+                *kept = known && slope >= 0.0;
+                lost = lost.or(kept.then_some(i));
+                matters |= own < 0.0;
+            } else {
+                matters |= own != slope;
+            }
+        }
+        if !matters {
+            self.kept.iter_mut().zip(y).for_each(|(kept, y)| *kept &= *y >= 0.0);
+            lost = None;
+        }
+        self.tries = if lost.is_some() { self.tries + 1 } else { 0 };
+        lost
+    }
+}
+
+impl Auto {
+    /// Takes back the step just made if an unknown lost its sign by error alone, and says which.
+    pub(super) fn lost(&mut self, eval: &mut Evaluator<'_>) -> Option<usize> {
+        let made = match (self.active, &self.explicit) {
+            (Side::Explicit, Some(explicit)) => explicit.as_ref(),
+            _ => self.implicit.as_ref(),
+        };
+        let t = made.time();
+        let row = self.signs.lost(eval, (t, made.state()), self.t_end >= t)?;
+        self.side_mut(self.active).retreat().then_some(row)
+    }
+}

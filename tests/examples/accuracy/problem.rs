@@ -1,0 +1,74 @@
+//! The problems: the models in `tests/problems`, bound to machine code.
+
+use odec_ode::problem::Options;
+use odec_sim::Session;
+use odec_sim::Simulation;
+use odec_sim::bind::Purpose;
+use odec_sim::choices::Choices;
+use odec_tests::{files, root, stem, text};
+
+/// Rows of a run after the first.
+const ROWS: u32 = 1_000;
+/// Most attempts at steps of a run with few unknowns, and in all for runs with many.
+const STEPS: u64 = 100_000;
+const WORK: u64 = 5_000_000;
+
+/// A model with its name.
+pub struct Problem {
+    /// Stem of its file.
+    pub name: String,
+    simulation: Simulation,
+}
+
+impl Problem {
+    /// Machine code, start and end.
+    pub fn bound(&self) -> &odec_sim::bind::Bound {
+        self.simulation.bound()
+    }
+
+    /// Number of unknowns.
+    pub fn n(&self) -> usize {
+        self.bound().problem.y0.len()
+    }
+
+    /// The times of the rows, without the start.
+    pub fn times(&self) -> Vec<f64> {
+        let odec_ode::Problem { t0, t_end, .. } = self.bound().problem;
+        let time = |k| if k == ROWS { t_end } else { t0 + (t_end - t0) * f64::from(k) / f64::from(ROWS) };
+        (1..=ROWS).map(time).collect()
+    }
+
+    /// Settings of a run at a tolerance. `floor` is the absolute tolerance over the relative one.
+    pub fn options(&self, rtol: f64, floor: f64) -> Options {
+        Options {
+            rtol,
+            atol: vec![rtol * floor],
+            fixed: false,
+            step: None,
+            max_step: None,
+            max_steps: STEPS.min(WORK / self.n() as u64),
+            ..self.bound().options.clone()
+        }
+    }
+}
+
+/// All problems whose names begin with one of `only`; all, if that is empty.
+pub fn all(only: &[String]) -> Vec<Problem> {
+    let mut found = vec![];
+    for path in files(&root().join("tests/problems"), "ode") {
+        let name = stem(&path);
+        if !only.is_empty() && !only.iter().any(|o| name.starts_with(o.as_str())) {
+            continue;
+        }
+        let choices = Choices { method: Some("auto".into()), ..Choices::default() };
+        let loaded = Session::new().load(&name, &text(&path));
+        match loaded.and_then(|loaded| loaded.simulate(&choices, Purpose::Method)) {
+            Ok(simulation) => {
+                odec_sim::compare::warm(simulation.bound());
+                found.push(Problem { name, simulation });
+            }
+            Err(error) => panic!("{name}: {error}"),
+        }
+    }
+    found
+}

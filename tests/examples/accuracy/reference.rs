@@ -1,0 +1,82 @@
+//! The solution of a problem at any times, far within the tolerances that are measured.
+//!
+//! A run of high accuracy goes on in its own steps. A state inside a step is the end of a run of its own from the start
+//! of that step, so that no dense output is believed.
+
+use std::ops::ControlFlow;
+
+use odec_ode::method::{self, Method};
+use odec_ode::problem::{Options, Samples};
+use odec_ode::runner::{Ahead, Reached};
+use odec_ode::{Problem as Span, Runner, Sink};
+
+use crate::problem::Problem;
+
+/// What is tried, in this order: methods, relative tolerances, absolute ones over these in parts of the size of an
+/// unknown, most steps.
+const TRIED: [(&str, f64, f64, u64); 5] = [
+    ("vern9", 1e-13, 1e-6, 50_000),
+    ("radau5", 1e-12, 1e-6, 200_000),
+    ("rodas5p", 1e-11, 1e-6, 500_000),
+    // across jumps of f
+    ("vern7", 1e-11, 1e-6, 500_000),
+    // algebraic equations
+    ("radau5", 1e-11, 1e-2, 500_000),
+];
+
+/// Rows are of no interest.
+struct Nothing;
+
+impl Sink for Nothing {
+    fn row(&mut self, _: f64, _: &[f64]) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// The states at `times`, which ascend, and the name of the method.
+///
+/// # Errors
+/// No method came to the end.
+pub fn states(problem: &Problem, sizes: &[f64], times: &[f64]) -> Result<(Vec<Vec<f64>>, &'static str), String> {
+    let mut said = String::new();
+    for (name, rtol, floor, steps) in TRIED {
+        let method = method::find(name).expect("a method of the table");
+        let atol = sizes.iter().map(|size| rtol * floor * size).collect();
+        let max_steps = steps.min(20_000_000 / problem.n() as u64);
+        let options = Options { rtol, atol, max_steps, ..problem.options(rtol, 0.0) };
+        match by(problem, method, &options, times) {
+            Ok(states) => return Ok((states, name)),
+            Err(why) => said = why,
+        }
+    }
+    Err(said)
+}
+
+fn by(problem: &Problem, method: &'static Method, options: &Options, times: &[f64]) -> Result<Vec<Vec<f64>>, String> {
+    let system = &problem.bound().machine;
+    let span = &problem.bound().problem;
+    let whole = |e| format!("{}: {e:?}", method.name);
+    let mut run = Runner::new(system, method, options).map_err(|e| format!("{e:?}"))?;
+    // the first step of these runs is all of them
+    let short = Options { step: Some((span.t_end - span.t0).abs()), ..options.clone() };
+    let mut aside = Runner::new(system, method, &short).map_err(|e| format!("{e:?}"))?;
+    run.begin(system, span).map_err(whole)?;
+    let mut found = Vec::with_capacity(times.len());
+    let mut from = Span { t0: span.t0, t_end: span.t0, y0: span.y0.clone() };
+    let mut reached = Reached::Step;
+    for &t in times {
+        while run.time() < t && reached != Reached::End {
+            from.t0 = run.time();
+            from.y0.copy_from_slice(run.state());
+            reached = run.advance(system, Ahead::default()).map_err(whole)?;
+        }
+        if run.time() == t {
+            found.push(run.state().to_vec());
+            continue;
+        }
+        from.t_end = t;
+        let end = aside.run(system, &from, &Samples::Times(vec![]), &mut Nothing).map_err(whole)?;
+        found.push(end.y);
+    }
+    Ok(found)
+}

@@ -248,7 +248,7 @@ impl Locator {
             let p = Bernstein::from_powers(&powers[..=stretch.degree]);
             let size = self.left[relation].abs() + self.right[relation].abs();
             let part = Part { from: stretch.from, to: stretch.from + stretch.length, depth: 0 };
-            self.finder.look(&p, Held { relation, held, size, begins: number == 0 }, part, first);
+            self.finder.look(&p, Held { relation, truth: held, size, begins: number == 0 }, part, first);
         }
         true
     }
@@ -287,7 +287,7 @@ impl Locator {
                     return true;
                 }
                 let held = step.model.modes()[*relation] != 0.0;
-                let held = Held { relation: *relation, held, size: self.sizes[*relation], begins };
+                let held = Held { relation: *relation, truth: held, size: self.sizes[*relation], begins };
                 self.finder.look(&p, held, part, first);
                 false
             });
@@ -341,8 +341,7 @@ fn resolved(p: &Bernstein, tail: f64, noise: f64) -> bool {
 #[derive(Clone, Copy)]
 struct Held {
     relation: usize,
-    /// Its truth.
-    held: bool,
+    truth: bool,
     /// The size of both sides.
     size: f64,
     /// The part begins where the step does, maybe on the surface itself.
@@ -365,7 +364,7 @@ impl RootFinder {
                 p = p.zero_at_start();
             }
         }
-        let found = RootFinder::first(self, &p, of.held, f64::EPSILON * of.size);
+        let found = RootFinder::first(self, &p, of.truth, f64::EPSILON * of.size);
         if let Some(t) = found.map(|s| part.from + s * length)
             && first.is_none_or(|first| t < first.t)
         {

@@ -28,4 +28,4 @@ mod system;
 pub use outcome::{End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Observer, Point};
 pub use rounds::MAX_ROUNDS;
 pub use runner::HybridRunner;
-pub use system::{AffineRows, Edge, Event, HybridSystem, Relation, Smooth, Target, Times, Trigger, Write};
+pub use system::{AffineRows, AffineTerms, Edge, Event, HybridSystem, Relation, Smooth, Target, Times, Trigger, Write};

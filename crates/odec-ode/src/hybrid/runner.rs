@@ -1,7 +1,7 @@
 //! A hybrid run: steps of a method between instants.
 //!
 //! ```text
-//! step     to the next stop at most; a relation that changes within it: back to its start, and a step that ends on the surface
+//! step     to the next stop at most; where a relation changes within it, back to its start, and one onto the surface
 //! rows     of the step that stands
 //! instant  at a stop or on a surface: modes, rounds of events (`rounds.rs`)
 //! ```

@@ -141,9 +141,12 @@ pub struct AffineRows {
     pub is_affine: Vec<bool>,
 }
 
+/// The terms (row of the state, a_i) of an affine relation, and b.
+pub type AffineTerms = (Vec<(u32, f64)>, f64);
+
 impl AffineRows {
     /// From a list: for each relation its terms and b, or `None` where it is of another form.
-    pub fn of(relations: &[Option<(Vec<(u32, f64)>, f64)>]) -> Self {
+    pub fn of(relations: &[Option<AffineTerms>]) -> Self {
         let mut rows = AffineRows { starts: vec![0], ..AffineRows::default() };
         for relation in relations {
             let (terms, time) = relation.as_ref().map_or((&[][..], 0.0), |(terms, time)| (&terms[..], *time));

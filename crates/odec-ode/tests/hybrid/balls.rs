@@ -70,7 +70,7 @@ fn every_method_bounces() {
         let made = run(&mut model, (0.0, 3.0), &[1.0, 0.0], method, &tolerances(rtol, rtol));
         let (_, kept) = made.unwrap_or_else(|error| panic!("{}: {error:?}", method.name));
         let times = kept.times(0);
-        assert!(times.len() == (0..).take_while(|k| impact(e, *k) < 3.0).count(), "{}: {times:?}", method.name);
+        assert!(times.len() == (0..100).take_while(|k| impact(e, *k) < 3.0).count(), "{}: {times:?}", method.name);
         for (k, t) in times.iter().enumerate() {
             let error = (t - impact(e, k)).abs();
             let bound = if method.order == 1 { 1e4 } else { 1e3 };
@@ -91,7 +91,7 @@ fn equal_steps_bounce_and_keep_their_grid() {
         let made = run(&mut model, (0.0, 2.0), &[1.0, 0.0], method, &fixed(0.01));
         let (_, kept) = made.unwrap_or_else(|error| panic!("{}: {error:?}", method.name));
         let times = kept.times(0);
-        let all = (0..).take_while(|k| impact(0.9, *k) < 2.0).count();
+        let all = (0..100).take_while(|k| impact(0.9, *k) < 2.0).count();
         assert_eq!(times.len(), all, "{}: {times:?}", method.name);
         for (k, t) in times.iter().enumerate() {
             // order 2 is exact on a parabola, but not through the start of multistep methods

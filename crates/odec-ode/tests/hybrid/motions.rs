@@ -68,9 +68,9 @@ fn crossings_are_right_to_the_tolerance() {
 fn errors_of_crossings_fall_with_the_tolerance() {
     for name in ["tsit5", "dopri5", "rkf45", "cash-karp", "bs32", "abm", "rodas4", "rodas5p", "radau5", "bdf", "auto"] {
         let at = [1e-5, 1e-7, 1e-9].map(|rtol| errors(name, rtol));
-        for k in 0..2 {
-            let [a, b, c] = [at[0][k], at[1][k], at[2][k]];
-            assert!(c < a.max(1e-8) && b < 1e4 * 1e-7 && c < 1e4 * 1e-9, "{name}, problem {k}: {a:e} {b:e} {c:e}");
+        let [first, second, third] = at;
+        for ((a, b), c) in first.into_iter().zip(second).zip(third) {
+            assert!(c < a.max(1e-8) && b < 1e4 * 1e-7 && c < 1e4 * 1e-9, "{name}: {a:e} {b:e} {c:e}");
         }
     }
 }

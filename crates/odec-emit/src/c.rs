@@ -26,7 +26,7 @@ pub fn c_source(program: &Program, options: &Options) -> Result<String, EmitErro
     let mut text = String::new();
     opening(&mut text, program);
     let bodies = Bodies::of(&settled);
-    helpers(&mut text, bodies.calls());
+    helpers(&mut text, &bodies.calls());
     for constant in settled.constants() {
         let declaration = header::declaration(prefix, constant.suffix, &constant.content);
         let _ = writeln!(text, "{declaration} ={};", initialiser(&constant.content));
@@ -141,7 +141,7 @@ impl<'a> Bodies<'a> {
 }
 
 /// What the bodies call: only that, for compilers warn of what is not used.
-fn helpers(text: &mut String, calls: Vec<Op>) {
+fn helpers(text: &mut String, calls: &[Op]) {
     let mut functions: Vec<(&str, u8)> = calls.iter().filter_map(|&op| nests::library(op)).collect();
     functions.sort_unstable();
     functions.dedup();

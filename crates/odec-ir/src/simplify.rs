@@ -131,7 +131,7 @@ fn identity(g: &mut Graph, op: Op, args: &[NodeId]) -> Option<NodeId> {
                 return Some(b);
             }
             let condition = g.as_constant(a)?;
-            Some(if condition != 0.0 { b } else { args[2] })
+            Some(if condition == 0.0 { args[2] } else { b })
         }
         Primitive::Min | Primitive::Max if a == b => Some(a),
         _ => None,

@@ -11,7 +11,7 @@ fn truth(condition: bool) -> f64 {
 pub static IF: Builtin = Builtin {
     name: "if",
     arity: 3,
-    value: |x| if x[0] != 0.0 { x[1] } else { x[2] },
+    value: |x| if x[0] == 0.0 { x[2] } else { x[1] },
     derivative: |g, a, _, i| {
         let (zero, one) = (g.constant(0.0), g.constant(1.0));
         match i {
@@ -21,7 +21,7 @@ pub static IF: Builtin = Builtin {
         }
     },
     branch: Some(Branch { condition: |_, a| a[0], then: 1, otherwise: 2 }),
-    dual: |x| if x[0].re != 0.0 { x[1] } else { x[2] },
+    dual: |x| if x[0].re == 0.0 { x[2] } else { x[1] },
     lowering: Lowering::Primitive(Primitive::Select),
     switches: true,
     doc: "if(c, a, b): a where c holds, else b.",

@@ -144,7 +144,9 @@ fn cones(graph: &Graph, roots: &[NodeId], active: &[bool]) -> Option<Vec<Vec<u32
         }
     }
     let mut is_root = vec![false; len];
-    roots.iter().for_each(|r| is_root[r.index()] = true);
+    for r in roots {
+        is_root[r.index()] = true;
+    }
     let mut members = vec![Vec::new(); len];
     let mut walker = Cones::new(graph, active);
     let mut cost = 0;

@@ -230,7 +230,7 @@ impl PivotOrder<'_> {
     }
 
     /// Multiplications and divisions, and the pattern of each row of the factors; `None` beyond `limit`.
-    fn symbolic(&self, rows: &[BTreeMap<usize, usize>], limit: u64) -> Option<(u64, Vec<Vec<usize>>)> {
+    fn symbolic(rows: &[BTreeMap<usize, usize>], limit: u64) -> Option<(u64, Vec<Vec<usize>>)> {
         let mut operations = 0u64;
         let mut patterns: Vec<Vec<usize>> = Vec::with_capacity(rows.len());
         for (i, row) in rows.iter().enumerate() {
@@ -257,7 +257,7 @@ impl PivotOrder<'_> {
     /// orders are no permutations, or values of J or M have no entry.
     pub fn eliminate(&self, limit: u64) -> Option<Elimination> {
         let rows = self.rows_in_order()?;
-        let (operations, patterns) = self.symbolic(&rows, limit)?;
+        let (operations, patterns) = Self::symbolic(&rows, limit)?;
         let (factor, stored, factors) = self.factor(&rows, &patterns)?;
         let solve = self.solve(&patterns, &stored, factors);
         let check = self.check()?;
@@ -291,9 +291,10 @@ impl PivotOrder<'_> {
         let (width, n) = (self.width(), patterns.len());
         let mut factor = |field: &mut Arithmetic, row: usize, k: usize| {
             let Stored { place, pair } = stored[row][k];
-            match pair {
-                true => Number::Complex(field.double(place), field.double(place + 1)),
-                false => Number::Real(field.double(place)),
+            if pair {
+                Number::Complex(field.double(place), field.double(place + 1))
+            } else {
+                Number::Real(field.double(place))
             }
         };
         let mut results = Results::default();
@@ -399,7 +400,7 @@ impl PivotOrder<'_> {
     /// `None` where [`PivotOrder::eliminate`] gives none.
     pub(crate) fn inlined(&self, field: &mut Arithmetic, double: &mut Read<'_>, limit: u64) -> Option<Inlined<'_>> {
         let rows = self.rows_in_order()?;
-        let (_, patterns) = self.symbolic(&rows, limit)?;
+        let (_, patterns) = Self::symbolic(&rows, limit)?;
         let entries = self.entries(field, double)?;
         let factors = factors(field, &entries, &rows, &patterns);
         Some(Inlined { plan: *self, patterns, entries, factors })

@@ -80,7 +80,7 @@ impl Line {
             Line::List { start, list, strides } => {
                 let step = strides.get(round.len()).copied().unwrap_or(0);
                 let place = rounds().zip(strides).fold(0, |sum, (&k, s)| sum + k as usize * s);
-                Segment::List(*start, &list[place..][..step * (length as usize - 1) + 1], step)
+                Segment::List(*start, &list[place..][..=step * (length as usize - 1)], step)
             }
         }
     }

@@ -80,7 +80,9 @@ pub(crate) fn copy(from: &Graph, id: NodeId, map: &NodeMap, into: &mut Graph) ->
     match from.node(id) {
         Node::Call(op, mut args) => {
             let args = &mut args[..usize::from(op.0.arity)];
-            args.iter_mut().for_each(|a| *a = map[*a]);
+            for a in args.iter_mut() {
+                *a = map[*a];
+            }
             if op.0.commutative && args[1] < args[0] {
                 args.swap(0, 1);
             }

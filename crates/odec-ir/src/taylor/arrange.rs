@@ -154,10 +154,6 @@ impl Builder<'_> {
         Ok(Lanes { at, step: 1 })
     }
 
-    fn is_state(&self, role: Role) -> bool {
-        matches!(role, Role::Position | Role::Velocity | Role::FirstOrder)
-    }
-
     /// Nodes of one kind whose operands are equally deep are lanes of one group.
     fn scalars(&mut self, part: &KernelSeries) -> Result<(), Unsuited> {
         let nodes = part.graph.nodes();
@@ -183,7 +179,7 @@ impl Builder<'_> {
                         lane[i] = self.push(1, LaneRule::Given(vec![f64::from_bits(bits)]), None)? as u32;
                     }
                     Node::Time => lane[i] = self.push(1, LaneRule::Time, None)? as u32,
-                    Node::Read(Element::Scalar(array)) if self.is_state(self.program.arrays[array.0 as usize].role) => {
+                    Node::Read(Element::Scalar(array)) if is_state(self.program.arrays[array.0 as usize].role) => {
                         lane[i] = self.layout.state(array) as u32;
                     }
                     Node::Read(Element::Scalar(array)) => {
@@ -294,7 +290,7 @@ impl Builder<'_> {
                     return Err(Unsuited::TooLarge);
                 }
                 let positions = rounds.positions(access, &over);
-                if self.is_state(self.program.arrays[rounds.nest.array(access).0 as usize].role) {
+                if is_state(self.program.arrays[rounds.nest.array(access).0 as usize].role) {
                     return Ok(Spread { over, lanes: positions });
                 }
                 let len = positions.len();
@@ -353,6 +349,10 @@ impl Builder<'_> {
     }
 }
 
+fn is_state(role: Role) -> bool {
+    matches!(role, Role::Position | Role::Velocity | Role::FirstOrder)
+}
+
 /// So many lanes from one on.
 fn consecutive(at: usize, len: usize) -> Vec<u32> {
     (at as u32..(at + len) as u32).collect()
@@ -384,9 +384,9 @@ fn named(rule: &Rule) -> Vec<usize> {
         | &Rule::Product(a, b)
         | &Rule::Quotient(a, b)
         | &Rule::Length(a, b)
-        | &Rule::Power(a, b) => vec![a, b],
+        | &Rule::Power(a, b)
+        | &Rule::Choose(_, a, b) => vec![a, b],
         Rule::Chain(terms) => terms.iter().map(|term| term.1).collect(),
-        &Rule::Choose(_, a, b) => vec![a, b],
     }
 }
 

@@ -243,7 +243,10 @@ impl Group {
         let out = &mut own[..self.len];
         let s = Orders { c: known, stride, k };
         match &self.kind {
-            LaneRule::Given(_) | LaneRule::Parameters(_) | LaneRule::Fixed => {}
+            LaneRule::Given(_)
+            | LaneRule::Parameters(_)
+            | LaneRule::Fixed
+            | LaneRule::Fold { fold: Fold::ArgMin | Fold::ArgMax, .. } => {}
             LaneRule::Time => out.fill(if k == 1 { 1.0 } else { 0.0 }),
             LaneRule::Gather(lanes) => gather(out, &known[k * stride..], lanes),
             &LaneRule::Add(a, b) => each!(out, W, |e| map::<W>(s.own(a, e), s.own(b, e), |a, b| a + b)),
@@ -278,9 +281,8 @@ impl Group {
             }),
             &LaneRule::Choose(condition, a, b) => each!(out, W, |e| {
                 let (condition, a, b) = (s.zeroth::<W>(condition, e), s.own::<W>(a, e), s.own::<W>(b, e));
-                std::array::from_fn(|l| if condition[l] != 0.0 { a[l] } else { b[l] })
+                std::array::from_fn(|l| if condition[l] == 0.0 { b[l] } else { a[l] })
             }),
-            LaneRule::Fold { fold: Fold::ArgMin | Fold::ArgMax, .. } => {}
             LaneRule::Fold { fold: Fold::Sum, count, of, first } => {
                 for (e, out) in out.iter_mut().enumerate() {
                     *out = folded(Fold::Sum, &known[k * stride + of.at + e * count..][..*count], *first);

@@ -88,7 +88,9 @@ impl Model<'_> {
         let given = graph.len();
         let mut states: Vec<Vec<Option<NodeId>>> = start.iter().map(|&node| vec![Some(node)]).collect();
         let [part] = recurrences.parts() else {
-            states.iter_mut().for_each(|series| series.resize(order + 1, None));
+            for series in &mut states {
+                series.resize(order + 1, None);
+            }
             return Some(states);
         };
         let source = &part.graph;
@@ -119,7 +121,9 @@ impl Model<'_> {
                 return None;
             }
         }
-        states.iter_mut().for_each(|series| series.resize(order + 1, None));
+        for series in &mut states {
+            series.resize(order + 1, None);
+        }
         Some(states)
     }
 }

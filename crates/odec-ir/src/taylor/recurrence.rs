@@ -100,9 +100,10 @@ impl Recurrences {
             };
             let straight = program.is_straight();
             let mut roots: Vec<NodeId> = kernel.stores.iter().map(|s| s.node).collect();
-            let (graph, powers) = match straight {
-                true => powers::collected(&kernel.graph, &mut roots),
-                false => (kernel.graph.clone(), Powers::new()),
+            let (graph, powers) = if straight {
+                powers::collected(&kernel.graph, &mut roots)
+            } else {
+                (kernel.graph.clone(), Powers::new())
             };
             let row = |(s, &node): (&Store, &NodeId)| match s.target {
                 Target::Set(Element::Scalar(row)) => Some((row, node)),

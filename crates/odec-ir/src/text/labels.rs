@@ -191,9 +191,10 @@ impl<'a> Cursor<'a> {
     /// All of an access.
     pub fn access(mut self) -> Outcome<Access> {
         let (array, subs) = self.element()?;
-        let guard = match self.eat('?') {
-            true => Some(NodeId(self.digits().parse().map_err(|_| "a guard is the number of a node")?)),
-            false => None,
+        let guard = if self.eat('?') {
+            Some(NodeId(self.digits().parse().map_err(|_| "a guard is the number of a node")?))
+        } else {
+            None
         };
         self.end(Access { array, subs, guard })
     }

@@ -156,7 +156,9 @@ fn insert(graph: &mut Graph, name: &str, sign: char, node: Node, spans: &[Span])
     if graph.len() == before {
         return Err(format!("the same as {sign}{}", id.0));
     }
-    spans.iter().for_each(|&span| graph.add_span(id, span));
+    for &span in spans {
+        graph.add_span(id, span);
+    }
     Ok(())
 }
 

@@ -266,9 +266,10 @@ impl Routine {
                 Step::Loop(_) => return false,
                 Step::Compute(node) => match self.kernel.graph.node(*node) {
                     Node::Call(op, _) => match op.0.lowering {
-                        Lowering::Primitive(Primitive::Floor | Primitive::Ceil | Primitive::Fma) => return false,
+                        Lowering::Primitive(Primitive::Floor | Primitive::Ceil | Primitive::Fma)
+                        | Lowering::Libm(_)
+                        | Lowering::Expand(_) => return false,
                         Lowering::Primitive(_) => calls += 1,
-                        Lowering::Libm(_) | Lowering::Expand(_) => return false,
                     },
                     Node::Index(l) if self.walks.indices[l.0 as usize].is_some() => return false,
                     Node::Read(_) | Node::Direction(_) => count(self.walks_of_step(step).0),

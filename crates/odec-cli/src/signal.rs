@@ -43,5 +43,5 @@ pub fn asked_to_stop() -> bool {
 
 /// While this is held, a later Ctrl-C waits.
 pub fn writing() -> MutexGuard<'static, ()> {
-    WRITING.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    WRITING.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -158,9 +158,10 @@ impl RunPlan {
         }
         let execution = if self.choices.interpret { Execution::Interpret } else { Execution::Jit };
         // `auto` may never take up a method that needs derivatives, and their code is most of all code.
-        let ahead = match frame.choice.method.name == odec_ode::method::auto::METHOD.name {
-            true => Structure { jacobian: false, time_derivative: false },
-            false => frame.choice.needs,
+        let ahead = if frame.choice.method.name == odec_ode::method::auto::METHOD.name {
+            Structure { jacobian: false, time_derivative: false }
+        } else {
+            frame.choice.needs
         };
         let code = KernelCode::new(program, execution, ahead)
             .map_err(|e| one(crate::blame::not_compiled(&Unfit::Code(e), None)))?;

@@ -55,9 +55,10 @@ pub fn bench(args: &Bench, reporter: Reporter) -> Result<Exit, Error> {
         let headline = "`odec bench` takes neither `--step` nor `--samples`: steps follow the tolerances, and only the end is kept";
         return Err(error(&codes::E0705, headline.into(), Some(help.into())).into());
     }
-    let names: Vec<&str> = match args.methods.is_empty() {
-        true => timing::DEFAULT.to_vec(),
-        false => args.methods.iter().map(|name| name.trim()).collect(),
+    let names: Vec<&str> = if args.methods.is_empty() {
+        timing::DEFAULT.to_vec()
+    } else {
+        args.methods.iter().map(|name| name.trim()).collect()
     };
     let methods = choose::named(&names)?;
     let mut rtols = if args.rtols.is_empty() { timing::RTOLS.to_vec() } else { vec![] };

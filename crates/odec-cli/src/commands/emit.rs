@@ -67,9 +67,10 @@ fn made(args: &Emit, program: &Program) -> Result<(Vec<u8>, Option<String>), Err
 
 /// A name under which two files do not go.
 fn alone(path: &Path, to: Target) -> Diagnostic {
-    let headline = match path == Path::new("-") {
-        true => "`-o -`: two files are written, and standard output is one".to_string(),
-        false => format!("`{}` is the name of the header that comes with it", path.display()),
+    let headline = if path == Path::new("-") {
+        "`-o -`: two files are written, and standard output is one".to_string()
+    } else {
+        format!("`{}` is the name of the header that comes with it", path.display())
     };
     error(&codes::E0705, headline, Some(format!("give a name that ends in `.{}`", to.extension())))
 }

@@ -16,15 +16,12 @@ pub fn explain(args: &Explain) -> Result<Exit, Error> {
         let list: String = codes().map(line).collect();
         return print(&format!("code   exit  title\n{list}"));
     };
-    match find(&code.to_uppercase()) {
-        Some(found) => {
-            let end = if found.class.ends() { exit_line(found) } else { String::new() };
-            print(&format!("{}\n{end}", found.page.trim_end()))
-        }
-        None => {
-            let help = "`odec explain` without a code lists them".to_string();
-            Err(error(&codes::E0707, format!("there is no code `{code}`"), Some(help)).into())
-        }
+    if let Some(found) = find(&code.to_uppercase()) {
+        let end = if found.class.ends() { exit_line(found) } else { String::new() };
+        print(&format!("{}\n{end}", found.page.trim_end()))
+    } else {
+        let help = "`odec explain` without a code lists them".to_string();
+        Err(error(&codes::E0707, format!("there is no code `{code}`"), Some(help)).into())
     }
 }
 

@@ -68,37 +68,37 @@ impl Reporter {
     }
 
     /// True when warnings, notes and the summary are not wanted.
-    pub fn quiet(&self) -> bool {
+    pub fn quiet(self) -> bool {
         self.quiet
     }
 
     /// True when standard error is a terminal that people look at.
-    pub fn terminal(&self) -> bool {
+    pub fn terminal(self) -> bool {
         self.terminal && self.format == MessageFormat::Human
     }
 
     /// Columns of the terminal that messages go to, if they go to one.
-    pub fn width(&self) -> Option<usize> {
+    pub fn width(self) -> Option<usize> {
         self.terminal().then(human::terminal_width)
     }
 
     /// True when messages are for people.
-    pub fn human(&self) -> bool {
+    pub fn human(self) -> bool {
         self.format == MessageFormat::Human
     }
 
     /// Colours of the human form.
-    pub fn paint(&self) -> Paint {
+    pub fn paint(self) -> Paint {
         Paint(self.color)
     }
 
     /// Colours of what commands say on standard output.
-    pub fn stdout_paint(&self) -> Paint {
+    pub fn stdout_paint(self) -> Paint {
         Paint(self.color && std::io::stdout().is_terminal())
     }
 
     /// Writes diagnostics, with their source where `detail` says so.
-    pub fn diagnostics(&self, source: Option<&Source>, list: &[Diagnostic], detail: impl Into<Detail>) {
+    pub fn diagnostics(self, source: Option<&Source>, list: &[Diagnostic], detail: impl Into<Detail>) {
         let detail = detail.into();
         let mut text = String::new();
         let mut shown = 0;

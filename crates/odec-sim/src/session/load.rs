@@ -152,9 +152,10 @@ impl Loaded {
             Arc::make_mut(&mut model).expects.clear();
         }
         let mut laps = Laps::new(self.session.clock);
-        let dropped = match model.expects.is_empty() {
-            true => Vec::new(),
-            false => Arc::make_mut(&mut model).drop_missing_expects(&overrides(run, &choices)),
+        let dropped = if model.expects.is_empty() {
+            Vec::new()
+        } else {
+            Arc::make_mut(&mut model).drop_missing_expects(&overrides(run, &choices))
         };
         let plan = RunPlan::new(&model, &choices, purpose).map_err(wrong)?;
         let lower = if choices.sensitivities { lower_sensitivities_warned } else { lower_warned };

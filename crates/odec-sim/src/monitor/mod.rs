@@ -19,14 +19,16 @@ use crate::columns::Column;
 /// States whose course is followed at most; of more columns every second one, every third, and so on.
 pub const FOLLOWED: usize = 32;
 /// Steps at the start of a run that are all looked at; a run of so few takes less than the making of its code.
-const DENSE: u64 = 2048;
+const DENSE: u64 = 1024;
 /// Behind them the first so many of each period are.
 const WINDOW: u64 = 32;
 /// See [`WINDOW`]; a multiple of [`SURVEY`].
-const PERIOD: u64 = 256;
+const PERIOD: u64 = 1024;
 /// Steps between two surveys of all states; at the start they come at step 1, 2, 4, ..., because growth by an unstable
 /// step can be over in a dozen.
-const SURVEY: u64 = 32;
+const SURVEY: u64 = 64;
+/// Steps between two looks at the strain of a step; a multiple of [`SURVEY`].
+const STRAIN: u64 = 128;
 /// Growth of the largest state at which a constant step of a method that is not stable everywhere is doubted.
 const DOUBTED: f64 = 1e6;
 /// Growth at which the run is called out, whatever its method: no quantity of nature has so many orders of magnitude.
@@ -38,7 +40,7 @@ const CALM: f64 = 10.0;
 /// Steps that stability holds before a word is said of it: an implicit method would take fewer than these altogether.
 const HELD: u64 = 2000;
 /// So many of them in one piece say that it has begun.
-const BEGUN_HELD: u64 = 5 * SURVEY;
+const BEGUN_HELD: u64 = 2 * STRAIN;
 
 /// A state on the way.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -111,7 +113,8 @@ pub struct Monitor {
     until: u64,
     stride: u64,
     surveyed: u64,
-    at_survey: f64,
+    /// Steps and time at the last look at the strain.
+    tested: (u64, f64),
     /// The course of states is of use.
     follows: bool,
     /// Steps are constant, and a large one is not stable.
@@ -134,14 +137,19 @@ impl Monitor {
         let doubtful = options.fixed && limited;
         let adaptive = !options.fixed && limited && method.adaptive != Adaptive::FixedStep;
         let n = bound.machine.layout().n;
-        let follows = doubtful || bound.spread != Spread::Other;
+        let follows = doubtful
+            || match bound.spread {
+                Spread::Even(count) => count >= rows::FEWEST,
+                Spread::Logarithmic => true,
+                Spread::Other => false,
+            };
         let tracks = if follows { followed(bound) } else { vec![] };
         let (t0, y0) = (bound.problem.t0, &bound.problem.y0);
         let mut monitor = Monitor {
             until: 1,
             stride: 1,
             surveyed: 0,
-            at_survey: t0,
+            tested: (0, t0),
             follows: follows && !tracks.is_empty(),
             doubtful,
             strain: strain_limits(method, options.rtol, n).filter(|_| adaptive).map(|limits| limits.0),
@@ -200,12 +208,18 @@ impl Monitor {
         if self.follows {
             let joined = self.stride == 1;
             let weight = if steps <= DENSE { 1.0 } else { (PERIOD / WINDOW) as f64 };
+            let y = end.state();
             let mut alternates = false;
-            for track in &mut self.findings.tracks {
-                alternates |= track.look(t, end.state(), joined, weight);
+            if self.doubtful && self.findings.alternating.is_none() {
+                for track in &mut self.findings.tracks {
+                    alternates |= track.alternates(y, joined);
+                }
             }
-            if alternates && self.doubtful && self.findings.alternating.is_none() {
-                self.findings.alternating = Some(Moment { t, y: end.state().to_vec() });
+            for track in &mut self.findings.tracks {
+                track.look(t, y, joined, weight);
+            }
+            if alternates {
+                self.findings.alternating = Some(Moment { t, y: y.to_vec() });
                 found = true;
             }
         }
@@ -264,33 +278,35 @@ impl Monitor {
             self.findings.grown.push(Growth { at, place, since, vast });
             self.limit = if vast { f64::INFINITY } else { self.vast() };
         }
-        let passed = steps - self.surveyed;
-        if let Some(limit) = self.strain.filter(|_| !self.findings.held.as_ref().is_some_and(Held::many)) {
-            let strained = end.strain().is_some_and(|(strain, real)| strain > limit && real < -0.5 * strain);
-            found |= self.strained(strained, end, passed);
+        self.surveyed = steps;
+        if steps - self.tested.0 >= STRAIN {
+            found |= self.test(end, steps);
+            self.tested = (steps, t);
         }
-        (self.surveyed, self.at_survey) = (steps, t);
         found
     }
 
-    /// Counts steps that stability holds; true once they are many.
-    fn strained(&mut self, strained: bool, end: &StepEnd<'_>, passed: u64) -> bool {
-        let before = self.at_survey;
+    /// Looks whether stability holds the steps, and counts them; true once they are many.
+    fn test(&mut self, end: &mut StepEnd<'_>, steps: u64) -> bool {
+        let held = self.findings.held.as_ref();
+        let Some(limit) = self.strain.filter(|_| !held.is_some_and(Held::many)) else { return false };
+        let strained = end.strain().is_some_and(|(strain, real)| strain > limit && real < -0.5 * strain);
         if !strained {
             // a piece as short as this may be a strain of the moment
-            if self.findings.held.as_ref().is_some_and(|held| held.count < BEGUN_HELD) {
+            if held.is_some_and(|held| held.count < BEGUN_HELD) {
                 self.findings.held = None;
             }
             return false;
         }
+        let (before, since) = self.tested;
         let held = self.findings.held.get_or_insert_with(|| Held {
-            since: before,
+            since,
             at: Moment { t: end.t, y: end.state().to_vec() },
             h: 0.0,
             count: 0,
         });
-        held.count += passed;
-        held.h = (end.t - before) / passed as f64;
+        held.count += steps - before;
+        held.h = (end.t - since) / (steps - before) as f64;
         held.at.t = end.t;
         held.at.y.copy_from_slice(end.state());
         held.many()

@@ -20,7 +20,7 @@ const MISSED: f64 = 0.05;
 /// A range of fewer tolerances than this is not looked at.
 const VISIBLE: f64 = 1e3;
 /// Fewer rows than this are no attempt to show the course of a run.
-const FEWEST: u64 = 5;
+pub(super) const FEWEST: u64 = 5;
 /// Most samples that are advised.
 const MOST: f64 = 100_000.0;
 /// States that are named.

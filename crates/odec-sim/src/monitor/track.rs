@@ -93,25 +93,31 @@ impl Track {
     }
 
     /// The end of a step; `joined` if it is the one behind that which was seen last. Each turning point counts by
-    /// `weight`. True where the state goes up and down from each step to the next.
+    /// `weight`.
     #[inline]
-    pub(super) fn look(&mut self, t: f64, y: &[f64], joined: bool, weight: f64) -> bool {
+    pub(super) fn look(&mut self, t: f64, y: &[f64], joined: bool, weight: f64) {
         let y = y[self.place];
-        let h = if joined { t - self.t } else { 0.0 };
         if y < self.low.value {
-            self.low = Extreme { value: y, t, h };
+            self.low = Extreme { value: y, t, h: if joined { t - self.t } else { 0.0 } };
         } else if y > self.high.value {
-            self.high = Extreme { value: y, t, h };
+            self.high = Extreme { value: y, t, h: if joined { t - self.t } else { 0.0 } };
         }
-        let change = y - self.y;
         if joined {
             self.turn(t, y, weight);
-            let undone = change * self.change < 0.0 && change.abs() > CHANGE * y.abs();
-            self.alternating = if undone { self.alternating + 1 } else { 0 };
         } else {
-            (self.way, self.extreme, self.alternating) = (0.0, y, 0);
+            (self.way, self.extreme) = (0.0, y);
         }
-        (self.t, self.y, self.change) = (t, y, change);
+        (self.t, self.y) = (t, y);
+    }
+
+    /// True where the state goes up and down from each step to the next; to be asked before [`Track::look`].
+    #[inline]
+    pub(super) fn alternates(&mut self, y: &[f64], joined: bool) -> bool {
+        let y = y[self.place];
+        let change = y - self.y;
+        let undone = joined && change * self.change < 0.0 && change.abs() > CHANGE * y.abs();
+        self.alternating = if undone { self.alternating + 1 } else { 0 };
+        self.change = change;
         self.alternating >= ALTERNATIONS
     }
 
@@ -175,7 +181,11 @@ mod tests {
         let alternating = |f: &dyn Fn(u32) -> f64| {
             let mut track = Track::new(0);
             track.start(0.0, &[f(0)]);
-            (1..200).any(|k| track.look(f64::from(k), &[f(k)], true, 1.0))
+            (1..200).any(|k| {
+                let alternates = track.alternates(&[f(k)], true);
+                track.look(f64::from(k), &[f(k)], true, 1.0);
+                alternates
+            })
         };
         assert!(alternating(&|k| if k.is_multiple_of(2) { 1.0 } else { -1.0 }));
         assert!(!alternating(&|k| f64::from(k).sin()));

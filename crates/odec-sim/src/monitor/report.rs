@@ -133,7 +133,9 @@ fn held(judged: &Judged<'_>) -> Option<Diagnostic> {
     let bound = judged.bound;
     let method = bound.choice.method;
     let regions = stability::of(method).ok()?;
-    let (step, mode) = mode::limit(judged, &regions, &[at])?;
+    // beyond the longest of them a method that varies its order is stable at none
+    let limits = regions.iter().filter_map(|region| mode::limit(judged, std::slice::from_ref(region), &[at]));
+    let (step, mode) = limits.max_by(|a, b| a.0.total_cmp(&b.0))?;
     if step > HELD * h.abs() {
         return None;
     }

@@ -359,11 +359,10 @@ fn auto_takes_series_where_they_are_short_and_smooth() {
                 course(&outcome)
             );
             if series && tight {
-                assert_eq!(
-                    rows.0,
-                    run(&bound, "taylor", &options, 1.0).unwrap().1.0,
-                    "the same steps with the same bits"
-                );
+                // auto has it work to a tenth of the tolerance (decision 0020)
+                let tenth = Options { rtol: 0.1 * rtol, atol: vec![0.1 * rtol], ..options.clone() };
+                let alone = run(&bound, "taylor", &tenth, 1.0).unwrap().1.0;
+                assert_eq!(rows.0, alone, "the same steps with the same bits");
             }
         }
     }

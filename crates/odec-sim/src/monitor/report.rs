@@ -100,7 +100,8 @@ fn unstable(judged: &Judged<'_>) -> Option<Diagnostic> {
         |moments: &[&Moment]| mode::limit(judged, &regions, moments).filter(|(step, _)| *step < h * (1.0 - 1e-9));
     let (step, mode) = beyond(&moments).or_else(|| beyond(&[grown()?]))?;
     let moment = moments.into_iter().chain(grown()).find(|moment| moment.t == mode.t)?;
-    let place = findings.grown.first().map(|growth| growth.place).or(mode.entries.first().map(|entry| entry.0))?;
+    // the unknown of the mode, not one that it drives and that may be larger
+    let place = mode.entries.first().map(|entry| entry.0).or(findings.grown.first().map(|growth| growth.place))?;
     let (state, name) = (bound.states.name(place), method.name);
     let what = if findings.grown.is_empty() { "jumps up and down" } else { "grows and should not" };
     let headline = format!("`{state}` {what}: a step of {} is too long for `{name}` to be stable", number(h));

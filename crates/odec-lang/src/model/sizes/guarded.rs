@@ -11,7 +11,7 @@ use crate::model::data::{count, each_point, position, whole};
 use crate::model::{Body, Place, Symbol, TermId, TermKind, walk};
 
 /// Most points at which one read is looked at.
-const MAX_POINTS: u64 = 20_000;
+const MAX_POINTS: u64 = 2_000;
 
 /// A condition, and whether it holds.
 type Condition = (TermId, bool);
@@ -55,7 +55,7 @@ impl SizeCheck<'_> {
         let model = self.model;
         let Some(indexed) = model.indexed(symbol) else { return };
         let Some(ranges) = model.ranges_of(indexed, self.values) else { return };
-        if !subscripts.iter().all(|&s| model.index_only(s)) {
+        if !subscripts.iter().all(|&s| model.index_only(s)) || self.always_inside(symbol, subscripts, &ranges) {
             return;
         }
         let roots = subscripts.iter().copied().chain(conditions.iter().map(|c| c.0));
@@ -66,6 +66,8 @@ impl SizeCheck<'_> {
             return;
         }
         let mut numbers = model.numbers(self.values);
+        let conditions: Vec<(Body, bool)> = conditions.iter().map(|&(c, holds)| (model.subtree(c), holds)).collect();
+        let subscripts: Vec<Body> = subscripts.iter().map(|&s| model.subtree(s)).collect();
         let mut missing: Option<Bounds> = None;
         each_point(&points, |at| {
             if missing.is_some() {
@@ -74,7 +76,7 @@ impl SizeCheck<'_> {
             for (&local, &i) in locals.iter().zip(at) {
                 numbers.fix(local, i);
             }
-            let mut value = |term: TermId| numbers.value(model.subtree(term)).ok();
+            let mut value = |body: Body| numbers.value(body).ok();
             let taken = conditions.iter().all(|&(c, holds)| value(c).is_some_and(|x| (x != 0.0) == holds));
             let element: Option<Vec<i64>> =
                 if taken { subscripts.iter().map(|&s| value(s).and_then(whole)).collect() } else { None };
@@ -86,6 +88,26 @@ impl SizeCheck<'_> {
             let corners = model.boundaries.iter().any(|b| b.array == symbol);
             self.outside((symbol, order), indexed, &ranges, &missing, model.term(id).span, corners);
         }
+    }
+
+    /// No condition is needed for the element to exist, whatever the indices are in their ranges.
+    fn always_inside(&self, symbol: Symbol, subscripts: &[TermId], ranges: &Bounds) -> bool {
+        let model = self.model;
+        let Some(indexed) = model.indexed(symbol) else { return false };
+        subscripts.iter().zip(ranges).zip(&indexed.axes).all(|((&s, &(first, last)), axis)| {
+            if model.edge_of(axis).is_some() {
+                return true;
+            }
+            let Some(linear) = self.linear(s) else { return false };
+            let (mut low, mut high) = (linear.constant, linear.constant);
+            for (&local, &c) in &linear.factors {
+                let Some((a, b)) = model.bounds_of(&model.locals[local].range, self.values) else { return false };
+                let (a, b) = (c * a as f64, c * b as f64);
+                low += a.min(b);
+                high += a.max(b);
+            }
+            matches!((whole(low), whole(high)), (Some(low), Some(high)) if low >= first && high <= last)
+        })
     }
 
     /// The indices that terms mention.

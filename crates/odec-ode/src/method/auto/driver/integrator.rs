@@ -162,7 +162,8 @@ impl Integrator for Auto {
     /// The side stays: what speaks for it speaks for it still.
     fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
         self.active().resume(eval, t, y)?;
-        self.signs.begin(y);
+        // what an event or a host writes may be negative on purpose
+        self.signs.let_go();
         self.rest();
         Ok(())
     }

@@ -44,6 +44,11 @@ impl Signs {
         (self.tries, self.looks, self.steps) = (0, 0, 0);
     }
 
+    /// Lets all signs go.
+    pub(super) fn let_go(&mut self) {
+        self.kept.fill(false);
+    }
+
     /// An unknown that is negative at (t, y) by error alone, and acts on another one or moves on itself.
     fn lost(&mut self, eval: &mut Evaluator<'_>, (t, y): (f64, &[f64]), forward: bool) -> Option<usize> {
         self.steps += 1;

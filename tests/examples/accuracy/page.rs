@@ -88,9 +88,12 @@ fn lines(table: &str) -> Vec<Line> {
     table.lines().skip(1).map(line).filter(known).collect()
 }
 
+/// By problem and tolerance: the errors and the method of each.
+type Peers = BTreeMap<(String, String), Vec<(f64, String)>>;
+
 /// SciPy's errors at the end, least first, by problem and tolerance, where the absolute tolerance is 1e-3 of the relative
 /// one.
-fn scipy() -> (String, BTreeMap<(String, String), Vec<(f64, String)>>) {
+fn scipy() -> (String, Peers) {
     let table = text(&root().join("tests/problems/scipy.tsv"));
     let mut found: BTreeMap<_, Vec<(f64, String)>> = BTreeMap::new();
     for line in table.lines().skip(2) {
@@ -109,7 +112,7 @@ fn scipy() -> (String, BTreeMap<(String, String), Vec<(f64, String)>>) {
 fn short(v: f64) -> String {
     match v {
         v if !v.is_finite() => "none".into(),
-        v if v == 0.0 => "0".into(),
+        0.0 => "0".into(),
         v if !(1e-3..1e4).contains(&v) => format!("{v:.0e}"),
         v if v >= 10.0 => format!("{v:.0}"),
         v if v >= 1.0 => format!("{v:.1}"),

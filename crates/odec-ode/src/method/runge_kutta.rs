@@ -583,8 +583,7 @@ impl Integrator for Embedded {
     }
 
     fn slopes(&self) -> Option<[&[f64]; 2]> {
-        let at = |stage| &self.now[self.places.slope(stage)];
-        (self.last.h != 0.0).then(|| [at(0), at(self.places.end)])
+        (self.last.h != 0.0).then(|| [0, self.places.end].map(|stage| &self.now[self.places.slope(stage)]))
     }
 
     fn retreat(&mut self) -> bool {

@@ -145,7 +145,7 @@ fn sizes(problem: &Problem, runs: &[Run]) -> Option<Vec<f64>> {
 /// The solution at the times of rows.
 pub fn rows(problem: &Problem, case: Case) -> Result<Vec<(f64, Vec<f64>)>, String> {
     let first = run(problem, case);
-    first.kept?;
+    first.kept.as_ref().map_err(String::clone)?;
     let sizes = sizes(problem, &[first]).ok_or("no run came to its end")?;
     let times = problem.times();
     let (states, _) = reference::states(problem, &sizes, &times)?;

@@ -359,10 +359,12 @@ fn auto_takes_series_where_they_are_short_and_smooth() {
                 course(&outcome)
             );
             if series && tight {
-                // auto has it work to a tenth of the tolerance (decision 0020)
+                // the state at the end, of a run of about as many steps as the series takes alone to a tenth of the
+                // tolerance (decision 0020)
                 let tenth = Options { rtol: 0.1 * rtol, atol: vec![0.1 * rtol], ..options.clone() };
-                let alone = run(&bound, "taylor", &tenth, 1.0).unwrap().1.0;
-                assert_eq!(rows.0, alone, "the same steps with the same bits");
+                let alone = run(&bound, "taylor", &tenth, 1.0).unwrap().0;
+                assert!(alone.y.iter().zip(&outcome.y).all(|(a, b)| (a - b).abs() <= 0.3 * rtol), "{rtol:e}");
+                assert!(alone.stats.accepted.abs_diff(outcome.stats.accepted) <= 2, "{rtol:e}");
             }
         }
     }

@@ -206,9 +206,12 @@ fn singular(start: &Start<'_>, block: &[(usize, Span)], verdict: &Verdict) -> Di
         Verdict::Met => "what is left of them is an equation without a derivative, which the initial values meet; write \
                          the equations so that each derivative stands alone, if that is not meant"
             .to_owned(),
-        Verdict::Jump(residual) => format!(
-            "what is left of them is an equation without a derivative, which the initial values miss by {residual:.3e}; \
-             choose initial values that meet it"
-        ),
+        Verdict::Jump(residual) => {
+            let digits: f64 = format!("{residual:.3e}").parse().unwrap_or(*residual);
+            format!(
+                "what is left of them is an equation without a derivative, which the initial values miss by {digits:?}; \
+                 choose initial values that meet it"
+            )
+        }
     })
 }

@@ -207,7 +207,6 @@ impl Monitor {
         let mut found = false;
         if self.follows {
             let joined = self.stride == 1;
-            let weight = if steps <= DENSE { 1.0 } else { (PERIOD / WINDOW) as f64 };
             let y = end.state();
             let mut alternates = false;
             if self.doubtful && self.findings.alternating.is_none() {
@@ -216,7 +215,7 @@ impl Monitor {
                 }
             }
             for track in &mut self.findings.tracks {
-                track.look(t, y, joined, weight);
+                track.look(t, y, joined);
             }
             if alternates {
                 self.findings.alternating = Some(Moment { t, y: y.to_vec() });

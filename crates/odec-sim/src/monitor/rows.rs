@@ -63,12 +63,12 @@ fn visible(judged: &Judged<'_>, track: &Track) -> bool {
 /// Cycles in a unit of time, where there are too few rows for them.
 fn density(judged: &Judged<'_>, track: &Track, count: u64) -> Option<f64> {
     let span = (judged.bound.problem.t_end - judged.bound.problem.t0).abs();
-    let lasted = (track.turning.1 - track.turning.0).abs();
-    if !(track.turns >= OSCILLATION && lasted > 0.0) {
+    if track.turns < OSCILLATION {
         return None;
     }
-    let (cycles, rows) = (0.5 * (track.turns - 1.0), count as f64 * lasted / span);
-    (rows < ROWS * cycles).then_some(cycles / lasted)
+    let ((halves, time), rows) = (track.halves, count as f64 / span);
+    let density = 0.5 * halves / time;
+    (density.is_finite() && rows < ROWS * density).then_some(density)
 }
 
 /// By which part of its range a state exceeds what the rows show.

@@ -33,10 +33,12 @@ pub struct Track {
     pub row_low: f64,
     /// See [`Track::row_low`].
     pub row_high: f64,
-    /// Turning points, as far as steps were looked at; of a part of the steps as many times more.
+    /// Turning points, as far as steps were looked at.
     pub turns: f64,
-    /// When the first and the last of them were.
-    pub turning: (f64, f64),
+    /// How often one followed another in the same piece of steps that were looked at, and the time between them in all.
+    pub halves: (f64, f64),
+    /// When the last turning point in this piece was.
+    turned: f64,
     /// What was seen last.
     t: f64,
     y: f64,
@@ -60,7 +62,8 @@ impl Track {
             row_low: f64::INFINITY,
             row_high: f64::NEG_INFINITY,
             turns: 0.0,
-            turning: (f64::NAN, f64::NAN),
+            halves: (0.0, 0.0),
+            turned: f64::NAN,
             t: f64::NAN,
             y: f64::NAN,
             extreme: f64::NAN,
@@ -92,10 +95,9 @@ impl Track {
         self.row_high = if y > self.row_high { y } else { self.row_high };
     }
 
-    /// The end of a step; `joined` if it is the one behind that which was seen last. Each turning point counts by
-    /// `weight`.
+    /// The end of a step; `joined` if it is the one behind that which was seen last.
     #[inline]
-    pub(super) fn look(&mut self, t: f64, y: &[f64], joined: bool, weight: f64) {
+    pub(super) fn look(&mut self, t: f64, y: &[f64], joined: bool) {
         let y = y[self.place];
         if y < self.low.value {
             self.low = Extreme { value: y, t, h: if joined { t - self.t } else { 0.0 } };
@@ -103,9 +105,9 @@ impl Track {
             self.high = Extreme { value: y, t, h: if joined { t - self.t } else { 0.0 } };
         }
         if joined {
-            self.turn(t, y, weight);
+            self.turn(t, y);
         } else {
-            (self.way, self.extreme) = (0.0, y);
+            (self.way, self.extreme, self.turned) = (0.0, y, f64::NAN);
         }
         (self.t, self.y) = (t, y);
     }
@@ -123,7 +125,7 @@ impl Track {
 
     /// Looks for a turning point.
     #[inline]
-    fn turn(&mut self, t: f64, y: f64, weight: f64) {
+    fn turn(&mut self, t: f64, y: f64) {
         let back = (self.extreme - y) * if self.way == 0.0 { 1.0 } else { self.way };
         if self.way != 0.0 && back <= 0.0 {
             self.extreme = y;
@@ -138,10 +140,13 @@ impl Track {
             return;
         }
         if range > OUTGROWN * self.base {
-            (self.base, self.turns, self.turning.0) = (range, 0.0, t);
+            (self.base, self.turns, self.halves, self.turned) = (range, 0.0, (0.0, 0.0), f64::NAN);
         }
-        self.turns += weight;
-        self.turning.1 = t;
+        self.turns += 1.0;
+        if !self.turned.is_nan() {
+            self.halves = (self.halves.0 + 1.0, self.halves.1 + (t - self.turned).abs());
+        }
+        self.turned = t;
         (self.way, self.extreme) = (-self.way, y);
     }
 }
@@ -155,7 +160,7 @@ mod tests {
         track.start(0.0, &[f(0.0)]);
         for k in 1..=steps {
             let t = f64::from(k) * h;
-            track.look(t, &[f(t)], true, 1.0);
+            track.look(t, &[f(t)], true);
         }
         track
     }
@@ -164,7 +169,26 @@ mod tests {
     fn an_oscillation_turns_twice_a_cycle() {
         let track = of(|t| (std::f64::consts::TAU * t).sin(), 2000, 0.01);
         assert!((track.turns - 40.0).abs() <= 2.0, "{}", track.turns);
+        assert!((track.halves.1 / track.halves.0 - 0.5).abs() < 0.01, "{:?}", track.halves);
         assert!(track.range() > 1.99);
+    }
+
+    #[test]
+    fn the_length_of_a_cycle_does_not_depend_on_how_many_steps_are_looked_at() {
+        // all steps at first, later 32 of 1,024
+        for steps in [1024u32, 1060, 2000, 20_000] {
+            let mut track = Track::new(0);
+            let value = |t: f64| (std::f64::consts::TAU * t).sin();
+            track.start(0.0, &[0.0]);
+            for k in 1..=steps {
+                let t = f64::from(k) * 0.05;
+                if k <= 1024 || k % 1024 < 32 {
+                    track.look(t, &[value(t)], k <= 1024 || k % 1024 > 0);
+                }
+            }
+            let cycle = 2.0 * track.halves.1 / track.halves.0;
+            assert!((cycle - 1.0).abs() < 0.02, "{steps}: {cycle}");
+        }
     }
 
     #[test]
@@ -183,7 +207,7 @@ mod tests {
             track.start(0.0, &[f(0)]);
             (1..200).any(|k| {
                 let alternates = track.alternates(&[f(k)], true);
-                track.look(f64::from(k), &[f(k)], true, 1.0);
+                track.look(f64::from(k), &[f(k)], true);
                 alternates
             })
         };

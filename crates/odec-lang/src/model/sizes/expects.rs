@@ -16,7 +16,8 @@ impl Model {
         let mut said = Vec::new();
         let model = &*self;
         let mut exists = |expect: &Expect| {
-            let mut sizes = SizeCheck { model, values: &values, reports: Vec::new() };
+            let mut sizes =
+                SizeCheck { model, values: &values, reports: Vec::new(), terms_left: super::guarded::MAX_TERMS };
             sizes.body(expect.quantity, None);
             let Some(missing) = sizes.reports.into_iter().find(|d| d.code == "E0520") else { return true };
             let headline = format!("this line does not apply: `{}` does not exist with these sizes", expect.name);

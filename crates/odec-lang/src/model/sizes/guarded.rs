@@ -10,8 +10,8 @@ use super::{Bounds, SizeCheck};
 use crate::model::data::{count, each_point, position, whole};
 use crate::model::{Body, Place, Symbol, TermId, TermKind, walk};
 
-/// Most points at which one read is looked at.
-const MAX_POINTS: u64 = 2_000;
+/// Terms that are computed at most, in a whole model: checking shall not take longer for larger sizes.
+pub(super) const MAX_TERMS: u64 = 100_000;
 
 /// A condition, and whether it holds.
 type Condition = (TermId, bool);
@@ -62,12 +62,13 @@ impl SizeCheck<'_> {
         let locals = self.locals_in(roots);
         let bounds = locals.iter().map(|&l| model.bounds_of(&model.locals[l].range, self.values));
         let Some(points) = bounds.collect::<Option<Bounds>>() else { return };
-        if count(&points).is_none_or(|n| n > MAX_POINTS) {
-            return;
-        }
         let mut numbers = model.numbers(self.values);
         let conditions: Vec<(Body, bool)> = conditions.iter().map(|&(c, holds)| (model.subtree(c), holds)).collect();
         let subscripts: Vec<Body> = subscripts.iter().map(|&s| model.subtree(s)).collect();
+        let terms = |bodies: &mut dyn Iterator<Item = &Body>| bodies.map(|b| b.range().len() as u64).sum::<u64>();
+        let each = terms(&mut conditions.iter().map(|c| &c.0)) + terms(&mut subscripts.iter());
+        let Some(left) = count(&points).and_then(|n| self.terms_left.checked_sub(n.checked_mul(each)?)) else { return };
+        self.terms_left = left;
         let mut missing: Option<Bounds> = None;
         each_point(&points, |at| {
             if missing.is_some() {

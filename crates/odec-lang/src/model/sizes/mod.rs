@@ -52,6 +52,8 @@ struct SizeCheck<'a> {
     pub model: &'a Model,
     pub values: &'a Values,
     pub reports: Vec<Diagnostic>,
+    /// Terms that may still be computed for reads under conditions.
+    pub terms_left: u64,
 }
 
 impl Model {
@@ -61,7 +63,7 @@ impl Model {
         if !self.has_arrays() {
             return Vec::new();
         }
-        let mut sizes = SizeCheck { model: self, values, reports: Vec::new() };
+        let mut sizes = SizeCheck { model: self, values, reports: Vec::new(), terms_left: guarded::MAX_TERMS };
         sizes.extents();
         if sizes.reports.is_empty() {
             sizes.amounts();

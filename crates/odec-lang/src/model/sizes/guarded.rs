@@ -11,7 +11,7 @@ use crate::model::data::{count, each_point, position, whole};
 use crate::model::{Body, Place, Symbol, TermId, TermKind, walk};
 
 /// Terms that are computed at most, in a whole model: checking shall not take longer for larger sizes.
-pub(super) const MAX_TERMS: u64 = 100_000;
+pub(super) const MAX_TERMS: u64 = 20_000;
 
 /// A condition, and whether it holds.
 type Condition = (TermId, bool);

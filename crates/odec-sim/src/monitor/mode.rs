@@ -72,7 +72,7 @@ fn leading(system: &dyn System, moment: &Moment) -> Option<(f64, usize)> {
     found.map(|lambda| (lambda, largest))
 }
 
-/// The mode of an eigenvalue of a [`spectrum`]. Its entries are those that make the part of it in the direction of
+/// The mode of an eigenvalue of a [`mod@spectrum`]. Its entries are those that make the part of it in the direction of
 /// `toward`: itself, or the real axis where its growth matters and not how it turns.
 pub fn mode(judged: &Judged<'_>, spectrum: &Spectrum, lambda: C, toward: C) -> Mode {
     let machine = &judged.bound.machine;

@@ -8,7 +8,7 @@ pub type Point = (f64, f64);
 const COLUMN: f64 = 0.12;
 
 /// Positions of the points to keep of a line through `places`, so that it moves by at most about `within` pixels; over
-/// a horizontal axis along which the points advance also by [`COLUMN`]. The ends of pieces and points that are not
+/// a horizontal axis along which the points advance also by `COLUMN`. The ends of pieces and points that are not
 /// finite, which separate the pieces, are kept.
 pub fn kept(places: &[Point], advancing: bool, within: f64) -> Vec<usize> {
     let mut kept = vec![];

@@ -101,7 +101,7 @@ pub struct Findings {
     pub tracks: Vec<Track>,
     /// Rows.
     pub rows: u64,
-    /// Steps, to about [`SURVEY`].
+    /// Steps, to about `SURVEY`.
     pub steps: u64,
     /// The run came to its end.
     pub ended: bool,

@@ -56,10 +56,12 @@ mod tests {
     use super::{MOST_POINTS, SIZES, coefficients, point, tail, trimmed};
     use crate::hybrid::bernstein::Bernstein;
 
+    /// A function with the degree that its interpolant needs.
+    type Case = (fn(f64) -> f64, usize);
+
     #[test]
     fn interpolants_of_smooth_functions_are_exact_to_rounding() {
-        let functions: [(fn(f64) -> f64, usize); 3] =
-            [(|s| s * s - 0.3, 2), (|s| (s - 0.5).powi(5), 5), (|s| s.exp() - 1.5, 13)];
+        let functions: [Case; 3] = [(|s| s * s - 0.3, 2), (|s| (s - 0.5).powi(5), 5), (|s| s.exp() - 1.5, 13)];
         for (g, degree) in functions {
             let mut values = [0.0; MOST_POINTS];
             for (j, value) in values.iter_mut().enumerate() {

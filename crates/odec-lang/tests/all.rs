@@ -8,6 +8,7 @@ mod balance;
 mod common;
 mod declared_values;
 mod errors;
+mod events;
 mod idioms;
 mod lints;
 mod lowered_once;

@@ -167,14 +167,16 @@ fn constructs_of_later_versions_are_read_in_full() {
         .iter()
         .filter_map(|statement| match &statement.kind {
             StatementKind::Later(later) => Some(later.keyword()),
+            StatementKind::Discrete(_) => Some("discrete"),
+            StatementKind::Event(event) => Some(event.head.keyword()),
             _ => None,
         })
         .collect();
     for word in ["index", "boundary", "unknown", "discrete", "when", "at", "every", "input", "use"] {
         assert!(later.contains(&word), "{word}");
     }
-    let tree = ok("discrete hits, last = 0");
-    let StatementKind::Later(later @ Later::Discrete(_)) = &tree.statements[0].kind else { panic!("no discrete") };
+    let tree = ok("unknown hits, last = 0");
+    let StatementKind::Later(later @ Later::Unknown(_)) = &tree.statements[0].kind else { panic!("no unknown") };
     assert_eq!(later.names().iter().map(|name| name.name.as_str()).collect::<Vec<_>>(), ["hits", "last"]);
     check("boundary u[0], u[1]", "E0128", "u[0]");
 }

@@ -108,7 +108,7 @@ impl Arithmetic for Duals<'_> {
                 let value = self.point.values.element(self.model, symbol, offset);
                 Some(self.seeded(value, By::Parameter(number)))
             }
-            Symbol::Constant(_) | Symbol::Time | Symbol::Index(_) => {
+            Symbol::Constant(_) | Symbol::Discrete(_) | Symbol::Time | Symbol::Index(_) => {
                 Some(Dual::plain(self.point.values.element(self.model, symbol, offset)))
             }
         }

@@ -25,7 +25,7 @@ use odec_ir::{Array, ArrayId, Kernel, KernelRole, Program, Role, Span, derive};
 use crate::balance::{self, Balance};
 use crate::diagnostic::Diagnostic;
 use crate::model::{Model, Overrides, Values};
-use crate::report::error;
+use crate::report::{Build, error};
 use crate::start;
 use world::World;
 
@@ -182,6 +182,7 @@ pub(crate) fn draft(model: &Model, overrides: &Overrides) -> Fallible<Draft> {
     if !wrong.is_empty() {
         return Err(wrong);
     }
+    without_events(model)?;
     let mut coupled = coupling::coupled(model);
     loop {
         let mut world = World::new(model, &values, coupled.clone())?;
@@ -193,6 +194,21 @@ pub(crate) fn draft(model: &Model, overrides: &Overrides) -> Fallible<Draft> {
         // Derivatives that are used beyond an edge join those that are coupled; there are finitely many.
         coupled.extend(wanted);
     }
+}
+
+/// Most places that the message about events points at: a model that uses them uses them everywhere.
+const MAX_PLACES: usize = 3;
+
+/// Events are checked, and not executed yet.
+fn without_events(model: &Model) -> Fallible<()> {
+    let events = model.events.iter().map(|event| event.span);
+    let mut places: Vec<Span> = model.discretes.iter().map(|discrete| discrete.span).chain(events).collect();
+    places.sort_unstable();
+    let Some((&first, rest)) = places.split_first() else { return Ok(()) };
+    let report = error("E0504", "events and `discrete` names are not part of this version", first, "")
+        .also_some(rest.iter().copied(), "", MAX_PLACES)
+        .help("a change that depends on time alone can be written with `if`: `(if t < 5 then 1 else 0)`");
+    refuse(report)
 }
 
 impl Draft {

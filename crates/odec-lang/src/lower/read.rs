@@ -61,6 +61,11 @@ impl KernelBuilder<'_, '_> {
                 Quantity::Body(definition.value.root, definition.indexed.locals.clone())
             }
             Symbol::Parameter(i) => Quantity::Array(self.world.arrays.parameters[i]),
+            Symbol::Discrete(i) if self.phase == Phase::Start => {
+                let discrete = &model.discretes[i];
+                Quantity::Body(discrete.initial.root, discrete.indexed.locals.clone())
+            }
+            Symbol::Discrete(_) => return refuse(crate::report::internal("a discrete in a run", Some(span))),
             Symbol::Constant(i) => Quantity::Array(self.world.tables[i]),
             Symbol::Time | Symbol::Index(_) => {
                 return refuse(crate::report::internal("an element of what is no array", Some(span)));

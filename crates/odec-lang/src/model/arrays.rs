@@ -194,6 +194,7 @@ impl Model {
             Symbol::Constant(i) => self.constants.get(i).map(|x| &x.indexed),
             Symbol::State(i) => self.states.get(i).map(|x| &x.indexed),
             Symbol::Definition(i) => self.definitions.get(i).map(|x| &x.indexed),
+            Symbol::Discrete(i) => self.discretes.get(i).map(|x| &x.indexed),
         }
     }
 

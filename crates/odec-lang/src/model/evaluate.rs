@@ -52,6 +52,10 @@ pub struct Values {
     pub initial: Vec<(usize, u8, f64)>,
     /// Initial values of single elements: state, order, subscripts, value. They count after those of whole arrays.
     pub elements: Vec<(usize, u8, Vec<i64>, f64)>,
+    /// Initial values of discretes that replace the model's. Of an array: of all its elements.
+    pub discretes: Vec<(usize, f64)>,
+    /// Initial values of single elements of discretes: discrete, subscripts, value.
+    pub discrete_elements: Vec<(usize, Vec<i64>, f64)>,
     /// Elements of each constant with axes, row by row; empty for scalars.
     pub constant_data: Vec<Vec<f64>>,
     /// Likewise of each parameter.
@@ -99,6 +103,11 @@ impl Model {
                     values.elements.retain(|e| (e.0, e.1) != (i, order));
                     values.initial.push((i, order, value));
                 }
+                Symbol::Discrete(i) => {
+                    values.discretes.retain(|given| given.0 != i);
+                    values.discrete_elements.retain(|given| given.0 != i);
+                    values.discretes.push((i, value));
+                }
                 _ => {}
             }
         }
@@ -144,7 +153,9 @@ impl Model {
             }
             match (found, at) {
                 (found, Some(at)) => elements.push(AskedElement { name, found, primes, at, value: *value }),
-                (Some(symbol @ (Symbol::Constant(_) | Symbol::Parameter(_))), None) if primes == 0 => {
+                (Some(symbol @ (Symbol::Constant(_) | Symbol::Parameter(_) | Symbol::Discrete(_))), None)
+                    if primes == 0 =>
+                {
                     given.push((symbol, 0, *value));
                 }
                 (Some(symbol @ Symbol::State(i)), None) if primes < usize::from(self.states[i].order) => {
@@ -212,6 +223,7 @@ impl Model {
                     values.parameter_data[i].fill(value);
                 }
                 Symbol::State(i) => values.initial.push((i, entry.order, value)),
+                Symbol::Discrete(i) => values.discretes.push((i, value)),
                 _ => {}
             }
         }
@@ -283,6 +295,7 @@ impl Model {
             Symbol::Constant(i) => &self.constants[i].name,
             Symbol::State(i) => &self.states[i].name,
             Symbol::Definition(i) => &self.definitions[i].name,
+            Symbol::Discrete(i) => &self.discretes[i].name,
             Symbol::Time | Symbol::Index(_) => return false,
         };
         full != name
@@ -292,7 +305,7 @@ impl Model {
     fn set_element(&self, values: &mut Values, asked: AskedElement<'_>) -> Result<(), Diagnostic> {
         let AskedElement { name, found, primes, at, value } = asked;
         let settable = match found {
-            Some(Symbol::Constant(_) | Symbol::Parameter(_)) => primes == 0,
+            Some(Symbol::Constant(_) | Symbol::Parameter(_) | Symbol::Discrete(_)) => primes == 0,
             Some(Symbol::State(i)) => primes < usize::from(self.states[i].order),
             _ => false,
         };
@@ -332,6 +345,10 @@ impl Model {
                 values.elements.push((i, order, at, value));
                 return Ok(());
             }
+            Symbol::Discrete(i) => {
+                values.discrete_elements.push((i, at, value));
+                return Ok(());
+            }
             _ => return Ok(()),
         };
         if let Some(element) = data.get_mut(position) {
@@ -369,10 +386,11 @@ impl Model {
             Some(Symbol::Definition(_)) => format!("`{name}` follows from other values and cannot be set"),
             Some(Symbol::Time) => format!("`{name}` is the independent variable and cannot be set"),
             Some(Symbol::State(_)) => format!("`{name}` is given by an equation and has no initial value to set"),
+            Some(Symbol::Discrete(_)) => format!("`{name}` has no derivative to set"),
             _ => format!("the model has no constant, parameter or state named `{name}`"),
         };
         let names = self.constants.iter().chain(&self.parameters).map(|g| g.name.clone()).chain(self.state_names());
-        let names: Vec<String> = names.collect();
+        let names: Vec<String> = names.chain(self.discretes.iter().map(|d| d.name.clone())).collect();
         let near = suggest::nearest(name, names.iter().map(String::as_str));
         let report = match found {
             Some(Symbol::Definition(i)) => error("E0408", headline, self.definitions[i].span, "defined here"),

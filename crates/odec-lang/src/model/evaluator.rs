@@ -449,6 +449,7 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
             TermKind::Parameter(i) => (Symbol::Parameter(*i), 0, &[]),
             TermKind::Constant(i) => (Symbol::Constant(*i), 0, &[]),
             TermKind::Definition(i) => (Symbol::Definition(*i), 0, &[]),
+            TermKind::Discrete(i) => (Symbol::Discrete(*i), 0, &[]),
             TermKind::State(i, k) => (Symbol::State(*i), *k, &[]),
             TermKind::Element(symbol, order, subscripts) => (*symbol, *order, subscripts),
             _ => return Origin::Data(A::number(f64::NAN)),

@@ -4,6 +4,7 @@ pub mod arrays;
 pub(crate) mod data;
 mod evaluate;
 pub(crate) mod evaluator;
+pub mod events;
 pub mod parts;
 pub(crate) mod phases;
 mod settings;
@@ -17,6 +18,7 @@ use odec_ir::{Op, Span};
 
 pub use arrays::{Boundary, Coordinate, Dimension, EdgeRule, IndexSet, Indexed, Local, Piece, Place, Reduction, Table};
 pub use evaluate::{Opened, Overrides, Values};
+pub use events::{Action, Change, Discrete, Event, EventKind, Stop};
 pub use phases::analyse;
 pub(crate) use phases::settle::two_equations;
 pub use settings::{ConservedSettings, Expectation, MAX_SAMPLES, Record, Samples, Setting, Settings, Tolerance};
@@ -54,6 +56,8 @@ pub enum TermKind {
     Constant(usize),
     /// An element of [`Model::definitions`].
     Definition(usize),
+    /// An element of [`Model::discretes`].
+    Discrete(usize),
     /// The derivative of this order of an element of [`Model::states`]; order 0 is the state itself.
     State(usize, u8),
     /// An argument of the function whose body this is.
@@ -64,8 +68,8 @@ pub enum TermKind {
     Call(usize, Vec<TermId>),
     /// The value of an element of [`Model::locals`].
     Index(usize),
-    /// An element of an array: a state, with the order of its derivative, a parameter, constant or definition (order
-    /// 0), and one subscript for each axis.
+    /// An element of an array: a state, with the order of its derivative, a parameter, constant, definition or discrete
+    /// (order 0), and one subscript for each axis.
     Element(Symbol, u8, Vec<TermId>),
     /// A reduction over these elements of [`Model::locals`], of the terms for which the condition holds.
     Reduce {
@@ -89,6 +93,7 @@ impl TermKind {
             Symbol::Constant(i) => Some(TermKind::Constant(i)),
             Symbol::Definition(i) => Some(TermKind::Definition(i)),
             Symbol::State(i) => Some(TermKind::State(i, order)),
+            Symbol::Discrete(i) => Some(TermKind::Discrete(i)),
             Symbol::Index(_) => None,
         }
     }
@@ -372,6 +377,8 @@ pub enum Symbol {
     Definition(usize),
     /// An element of [`Model::index_sets`].
     Index(usize),
+    /// An element of [`Model::discretes`].
+    Discrete(usize),
 }
 
 /// What is computed at the start.
@@ -381,6 +388,8 @@ pub enum Start {
     Definition(usize),
     /// The start value of the derivative of this order of an element of [`Model::states`].
     State(usize, u8),
+    /// The start value of an element of [`Model::discretes`].
+    Discrete(usize),
 }
 
 /// On what a value depends, each including the ones before it.
@@ -390,6 +399,8 @@ pub enum Level {
     Constant,
     /// Parameters.
     Parameter,
+    /// Discretes: constant between two events.
+    Discrete,
     /// The independent variable.
     Time,
     /// States.
@@ -417,6 +428,10 @@ pub struct Model {
     pub constant_order: Vec<usize>,
     /// States.
     pub states: Vec<State>,
+    /// Quantities that events alone change.
+    pub discretes: Vec<Discrete>,
+    /// Events; what follows an accumulation stands behind the event that accumulates.
+    pub events: Vec<Event>,
     /// Definitions, declared outputs and named conserved quantities among them.
     pub definitions: Vec<Definition>,
     /// Definitions, each after those it uses.
@@ -493,6 +508,14 @@ impl Model {
         }
     }
 
+    /// The discrete that a term reads.
+    pub(crate) fn discrete_read(kind: &TermKind) -> Option<usize> {
+        match *kind {
+            TermKind::Discrete(i) | TermKind::Element(Symbol::Discrete(i), ..) => Some(i),
+            _ => None,
+        }
+    }
+
     /// The constant that a term reads.
     pub(crate) fn constant_read(kind: &TermKind) -> Option<usize> {
         match *kind {
@@ -510,11 +533,13 @@ impl Model {
                 Symbol::Time => Level::Time,
                 Symbol::Index(_) | Symbol::Constant(_) => Level::Constant,
                 Symbol::Parameter(_) => Level::Parameter,
+                Symbol::Discrete(_) => Level::Discrete,
                 Symbol::State(i) if *k >= self.states[i].order => Level::Rate,
                 Symbol::State(_) => Level::State,
                 Symbol::Definition(i) => self.definition_levels.get(i).copied().unwrap_or(Level::Constant),
             },
             TermKind::Parameter(_) => Level::Parameter,
+            TermKind::Discrete(_) => Level::Discrete,
             TermKind::Time => Level::Time,
             TermKind::State(i, k) if *k >= self.states[*i].order => Level::Rate,
             TermKind::State(..) => Level::State,

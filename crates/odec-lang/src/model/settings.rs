@@ -279,6 +279,7 @@ impl Model {
         match (at, symbol) {
             (Some(at), Symbol::State(i)) => self.element_name(*i, *order, &at),
             (Some(at), Symbol::Definition(i)) => super::arrays::element_of(&self.definitions[*i].name, &at),
+            (Some(at), Symbol::Discrete(i)) => super::arrays::element_of(&self.discretes[*i].name, &at),
             _ => name.to_owned(),
         }
     }

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter, Write};
 use std::ops::Range;
 
 use super::arrays::{Dimension, Indexed, Place, Table};
-use super::{Body, EntryValue, Given, Level, Model, Symbol, TermId, TermKind, Within};
+use super::{Body, Change, EntryValue, EventKind, Given, Level, Model, Symbol, TermId, TermKind, Within};
 
 /// How tightly an operator binds; operands that bind less take parentheses.
 const CHOICE: u8 = 0;
@@ -57,6 +57,11 @@ impl Display for Model {
             }
             writeln!(f, "{}", comment(&state.doc))?;
         }
+        for d in &self.discretes {
+            let (base, tail) = split_component(&d.name);
+            let (axes, unit) = (self.brackets(&d.indexed), unit(&d.unit));
+            writeln!(f, "discrete {base}{axes}{tail} = {}{unit}{}", self.show(d.initial), comment(&d.doc))?;
+        }
         for function in &self.functions {
             let arguments = function.arguments.join(", ");
             write!(f, "fn {}({arguments}) = ", function.name)?;
@@ -76,6 +81,7 @@ impl Display for Model {
                 let what = match level {
                     Some(Level::Constant) => "known when the model is compiled",
                     Some(Level::Parameter) => "known once the parameters are",
+                    Some(Level::Discrete) => "changed by events alone",
                     Some(Level::Time) => "depending on time",
                     Some(Level::State) => "depending on states",
                     Some(Level::Rate) | None => "depending on derivatives that the equations give",
@@ -95,6 +101,7 @@ impl Display for Model {
             writeln!(f, "{} = {}{bound}", self.show(equation.lhs), self.show(equation.rhs))?;
         }
         self.write_boundaries(f)?;
+        self.write_events(f)?;
         for o in &self.outputs {
             let declared = self.definitions.iter().find(|d| d.span == o.span);
             let value = declared.map(|d| format!(" = {}", self.show(d.value))).unwrap_or_default();
@@ -127,6 +134,13 @@ impl Model {
     /// An expression in the language, with the parentheses that it needs.
     pub fn expression(&self, body: Body) -> String {
         self.show(body).to_string()
+    }
+
+    /// A term in the language.
+    pub(crate) fn text_of(&self, id: TermId) -> String {
+        let mut out = String::new();
+        self.spell(&mut out, id, &[], &mut |_, _| {});
+        out
     }
 
     fn write_runs(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -188,6 +202,67 @@ impl Model {
         if ranges.is_empty() { String::new() } else { format!("  # for {}", ranges.join(", ")) }
     }
 
+    fn write_events(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for event in &self.events {
+            let clause = |word: &str, body: Option<Body>| {
+                body.map(|body| format!(" {word} {}", self.show(body))).unwrap_or_default()
+            };
+            for line in event.doc.iter().flat_map(|doc| doc.lines()) {
+                writeln!(f, "## {line}")?;
+            }
+            match &event.kind {
+                EventKind::When { condition, crossing, from_start, .. } => {
+                    let start = if *from_start { " from start" } else { "" };
+                    write!(f, "when {}{start}", self.condition_text(*condition, *crossing))?;
+                }
+                EventKind::At(times) => {
+                    let times: Vec<String> = times.iter().map(|&time| self.expression(time)).collect();
+                    write!(f, "at [{}]", times.join(", "))?;
+                }
+                EventKind::Every { period, from, until } => {
+                    write!(f, "every {}{}{}", self.show(*period), clause("from", *from), clause("until", *until))?;
+                }
+                EventKind::Rest => write!(f, "rest")?,
+            }
+            write!(f, "{}", clause("after", event.delay))?;
+            write!(f, "{}{}", if event.late { " late" } else { "" }, if event.cancel { " cancel" } else { "" })?;
+            write!(f, "{} {{", clause("priority", event.priority))?;
+            for (k, action) in event.actions.iter().enumerate() {
+                write!(f, "{}{}", if k > 0 { "; " } else { " " }, self.action_text(action))?;
+            }
+            if let Some(stop) = &event.stop {
+                let text = stop.text.as_ref().map(|text| format!(" \"{text}\"")).unwrap_or_default();
+                write!(f, "{}stop{text}", if event.actions.is_empty() { " " } else { "; " })?;
+            }
+            let bound: Vec<String> = event.locals.iter().map(|&l| self.binder(l)).collect();
+            let each = if bound.is_empty() { String::new() } else { format!("  # for {}", bound.join(", ")) };
+            writeln!(f, " }}{each}")?;
+        }
+        Ok(())
+    }
+
+    /// A condition; of a crossing in both directions, which is kept as one comparison, the equality.
+    fn condition_text(&self, condition: Body, crossing: bool) -> String {
+        match self.term(condition.root).kind {
+            TermKind::Apply(_, [b, a, _]) if crossing => format!("{} == {}", self.text_of(a), self.text_of(b)),
+            _ => self.expression(condition),
+        }
+    }
+
+    /// `x[i] += 1`, as it is written; for all values of its own indices.
+    fn action_text(&self, action: &super::Action) -> String {
+        let (base, tail) = split_component(self.name_of(action.target));
+        let subscripts: Vec<String> = action.subscripts.iter().map(|&s| self.expression(s)).collect();
+        let brackets = if subscripts.is_empty() { String::new() } else { format!("[{}]", subscripts.join(", ")) };
+        let sign = match action.change {
+            Change::Set => ":=",
+            Change::Add => "+=",
+            Change::Subtract => "-=",
+        };
+        let primes = "'".repeat(usize::from(action.order));
+        format!("{base}{brackets}{primes}{tail} {sign} {}", self.show(action.value))
+    }
+
     fn write_boundaries(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for b in &self.boundaries {
             let place = |p: &Place| match p {
@@ -239,6 +314,7 @@ impl Model {
             Symbol::Constant(i) => &self.constants[i].name,
             Symbol::State(i) => &self.states[i].name,
             Symbol::Definition(i) => &self.definitions[i].name,
+            Symbol::Discrete(i) => &self.discretes[i].name,
         }
     }
 
@@ -289,6 +365,7 @@ impl Model {
             TermKind::Parameter(i) => own(&self.parameters[*i].name),
             TermKind::Constant(i) => own(&self.constants[*i].name),
             TermKind::Definition(i) => own(&self.definitions[*i].name),
+            TermKind::Discrete(i) => own(&self.discretes[*i].name),
             TermKind::Index(i) => own(&self.locals[*i].name),
             TermKind::Element(symbol, order, subscripts) => self.element(*symbol, *order, subscripts),
             TermKind::Reduce { fold, locals, condition, body } => {

@@ -65,7 +65,8 @@ fn items(statement: &mut Statement) -> Option<&mut Vec<Declared>> {
         | StatementKind::State(items)
         | StatementKind::Output(items)
         | StatementKind::Axis(items)
-        | StatementKind::Later(Later::Unknown(items) | Later::Discrete(items)) => Some(items),
+        | StatementKind::Discrete(items)
+        | StatementKind::Later(Later::Unknown(items)) => Some(items),
         _ => None,
     }
 }

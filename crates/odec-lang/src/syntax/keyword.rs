@@ -54,6 +54,12 @@ pub const KEYWORDS: [(&str, Keyword); 21] = [
 /// Words that cannot be names.
 pub const RESERVED: [&str; 6] = ["if", "then", "else", "and", "or", "not"];
 
+/// Words that begin a clause in the head of an event.
+pub const CLAUSES: [&str; 6] = ["after", "late", "cancel", "priority", "from", "until"];
+
+/// What a block is headed by that says where an event accumulates to.
+pub const REST: &str = "rest";
+
 impl Keyword {
     /// The word itself.
     pub fn word(self) -> &'static str {
@@ -63,6 +69,11 @@ impl Keyword {
     /// Whether `{` must follow.
     pub fn takes_block(self) -> bool {
         matches!(self, Keyword::Run | Keyword::Params | Keyword::When | Keyword::At | Keyword::Every)
+    }
+
+    /// Whether it begins an event.
+    pub fn is_event(self) -> bool {
+        matches!(self, Keyword::When | Keyword::At | Keyword::Every)
     }
 
     /// Whether what follows may begin with `-`.

@@ -213,6 +213,69 @@ pub enum Action {
     Stop(Option<String>, Span),
 }
 
+/// What makes an event happen.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EventHead {
+    /// `when condition`
+    When(ExprId),
+    /// `at 5`, `at [30, 31] [min]`: the times, and the unit behind a list.
+    At(ExprId, Option<Unit>),
+    /// `every period`
+    Every(ExprId),
+}
+
+impl EventHead {
+    /// The word that begins it.
+    pub fn keyword(&self) -> &'static str {
+        match self {
+            EventHead::When(_) => "when",
+            EventHead::At(..) => "at",
+            EventHead::Every(_) => "every",
+        }
+    }
+
+    /// Its expression: the condition, the time or the list of times, the period.
+    pub fn value(&self) -> ExprId {
+        match *self {
+            EventHead::When(value) | EventHead::At(value, _) | EventHead::Every(value) => value,
+        }
+    }
+}
+
+/// What stands between the head of an event and its block, each at most once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Clauses {
+    /// `from start`, and where it stands.
+    pub from_start: Option<Span>,
+    /// `from`: the first time.
+    pub from: Option<ExprId>,
+    /// `until`: no time lies at or beyond it.
+    pub until: Option<ExprId>,
+    /// `after`: from what makes the event happen to its execution.
+    pub after: Option<ExprId>,
+    /// `late`: right sides are read when the event is executed.
+    pub late: Option<Span>,
+    /// `cancel`: dropped if the condition turns false before.
+    pub cancel: Option<Span>,
+    /// `priority`
+    pub priority: Option<ExprId>,
+}
+
+/// `when C { } rest { }`, `at 5 { }`, `every 12 { }`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// When it happens.
+    pub head: EventHead,
+    /// The clauses of its head.
+    pub clauses: Clauses,
+    /// What it does.
+    pub actions: Vec<Action>,
+    /// What is done where it accumulates, and the word `rest`.
+    pub rest: Option<(Span, Vec<Action>)>,
+    /// What stands before the block.
+    pub span: Span,
+}
+
 /// A construct whose meaning comes with a later version, in full.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Later {
@@ -222,23 +285,6 @@ pub enum Later {
     Boundary(Vec<BoundaryItem>),
     /// `unknown z = guess`
     Unknown(Vec<Declared>),
-    /// `discrete m = 1`
-    Discrete(Vec<Declared>),
-    /// `when condition { }`
-    When(ExprId, Vec<Action>),
-    /// `at 5 { }`
-    At(ExprId, Vec<Action>),
-    /// `every period from start until end { }`
-    Every {
-        /// Time between two.
-        period: ExprId,
-        /// The first, if given.
-        from: Option<ExprId>,
-        /// The end, itself excluded.
-        until: Option<ExprId>,
-        /// What happens.
-        actions: Vec<Action>,
-    },
     /// `input q(t) = table(...) [unit]`: name, argument, value, unit.
     Input(Vec<(Ident, Ident, ExprId, Option<Unit>)>),
     /// `use "file" as c { }`: file, name, replaced names.
@@ -252,10 +298,6 @@ impl Later {
             Later::Index(..) => "index",
             Later::Boundary(..) => "boundary",
             Later::Unknown(..) => "unknown",
-            Later::Discrete(..) => "discrete",
-            Later::When(..) => "when",
-            Later::At(..) => "at",
-            Later::Every { .. } => "every",
             Later::Input(..) => "input",
             Later::Use(..) => "use",
         }
@@ -265,10 +307,10 @@ impl Later {
     pub fn names(&self) -> Vec<&Ident> {
         match self {
             Later::Index(items) => items.iter().flat_map(|(names, ..)| names).collect(),
-            Later::Unknown(items) | Later::Discrete(items) => items.iter().map(|item| &item.target.name).collect(),
+            Later::Unknown(items) => items.iter().map(|item| &item.target.name).collect(),
             Later::Input(items) => items.iter().map(|(name, ..)| name).collect(),
             Later::Use(_, name, _) => vec![name],
-            Later::Boundary(..) | Later::When(..) | Later::At(..) | Later::Every { .. } => Vec::new(),
+            Later::Boundary(..) => Vec::new(),
         }
     }
 }
@@ -286,6 +328,10 @@ pub enum StatementKind {
     Const(Vec<Declared>),
     /// `state ...`
     State(Vec<Declared>),
+    /// `discrete m = 1`: changed by events alone.
+    Discrete(Vec<Declared>),
+    /// `when`, `at`, `every`.
+    Event(Event),
     /// `output total = ..., slow`: an item with a value declares, one without records.
     Output(Vec<Declared>),
     /// `axis x[i] = i*dx, y`: the coordinates of indices. An item with a value defines, one without names what is defined.

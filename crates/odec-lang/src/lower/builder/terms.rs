@@ -32,6 +32,7 @@ impl KernelBuilder<'_, '_> {
                 Ok(self.same((Form::Value, model.definitions[*i].value.root, context)))
             }
             TermKind::Definition(i) => self.read(Symbol::Definition(*i), 0, &[], context, term.span),
+            TermKind::Discrete(i) => self.read(Symbol::Discrete(*i), 0, &[], context, term.span),
             TermKind::State(i, k) if *k < model.states[*i].order && self.phase == Phase::Run => {
                 let element = self.scalar(self.world.arrays.state(*i, *k));
                 done(self.graph.read(element))

@@ -13,7 +13,6 @@ const MAX_PLACES: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Feature {
     Algebraic,
-    Events,
     Data,
     Modules,
     Smooth,
@@ -23,7 +22,6 @@ impl Feature {
     fn code(self) -> &'static str {
         match self {
             Feature::Algebraic => "E0503",
-            Feature::Events => "E0504",
             Feature::Data => "E0505",
             Feature::Modules => "E0506",
             Feature::Smooth => "E0507",
@@ -33,7 +31,6 @@ impl Feature {
     fn headline(self) -> &'static str {
         match self {
             Feature::Algebraic => "algebraic unknowns are not part of this version",
-            Feature::Events => "events and `discrete` names are not part of this version",
             Feature::Data => "tables and measured inputs are not part of this version",
             Feature::Modules => "`use` of another file is not part of this version",
             Feature::Smooth => "`smooth` is not part of this version",
@@ -43,9 +40,6 @@ impl Feature {
     fn help(self) -> &'static str {
         match self {
             Feature::Algebraic => "solve the equation for the unknown by hand and write it as a definition",
-            Feature::Events => {
-                "a change that depends on time alone can be written with `if`: `(if t < 5 then 1 else 0)`"
-            }
             Feature::Data => "write the input as a formula in `t`",
             Feature::Modules => "copy the equations into this file",
             Feature::Smooth => {
@@ -100,7 +94,6 @@ fn statement_features(statement: &Statement, found: &mut Vec<(Feature, Span)>) {
     let feature = match later {
         Later::Index(..) | Later::Boundary(..) => return,
         Later::Unknown(..) => Feature::Algebraic,
-        Later::Discrete(..) | Later::When(..) | Later::At(..) | Later::Every { .. } => Feature::Events,
         Later::Input(..) => Feature::Data,
         Later::Use(..) => Feature::Modules,
     };

@@ -67,7 +67,7 @@ impl<'a> Shapes<'a> {
         let tree = self.input.tree;
         // Everything that has a name, with the expression that decides.
         let mut names: Vec<(&'a str, ExprId)> = Vec::new();
-        for item in found.constants.iter().chain(&found.parameters) {
+        for item in found.constants.iter().chain(&found.parameters).chain(&found.discretes) {
             names.extend(item.value.map(|v| (item.target.name.name.as_str(), v)));
         }
         for start in &found.initial {
@@ -119,6 +119,7 @@ impl<'a> Shapes<'a> {
         let constants = first(&mut found.constants.iter().map(|i| i.target.name.name.as_str()));
         let states = first(&mut found.states.iter().map(|i| i.target.name.name.as_str()));
         let definitions = first(&mut found.definitions.iter().map(|d| d.name));
+        let discretes = first(&mut found.discretes.iter().map(|i| i.target.name.name.as_str()));
         let at = |list: &[usize], i: usize| list.get(i).copied().unwrap_or(i);
         for symbol in self.symbols.values_mut() {
             *symbol = match *symbol {
@@ -126,6 +127,7 @@ impl<'a> Shapes<'a> {
                 Symbol::Constant(i) => Symbol::Constant(at(&constants, i)),
                 Symbol::State(i) => Symbol::State(at(&states, i)),
                 Symbol::Definition(i) => Symbol::Definition(at(&definitions, i)),
+                Symbol::Discrete(i) => Symbol::Discrete(at(&discretes, i)),
                 other => other,
             };
         }
@@ -199,6 +201,7 @@ pub(super) fn offset(symbol: Symbol, by: usize) -> Symbol {
         Symbol::Constant(i) => Symbol::Constant(i + by),
         Symbol::State(i) => Symbol::State(i + by),
         Symbol::Definition(i) => Symbol::Definition(i + by),
+        Symbol::Discrete(i) => Symbol::Discrete(i + by),
         other => other,
     }
 }

@@ -191,6 +191,9 @@ impl Judge<'_> {
                 uses.iter().filter(|_| certain).fold(report, |report, u| report.fix(u.span, text.clone()))
             }
             [_, ..] if left_side.is_none() => report.help(format!("is it {}?", suggest::any_of(&listed))),
+            _ if uses.iter().any(|u| u.kind == UseKind::Target) => {
+                report.help(format!("declare what events change: `discrete {name} = 0`, with its value at the start"))
+            }
             _ if left_side.is_some() => report.help(format!("declare it with its start value: `state {name} = 1`")),
             _ if self.names.functions.contains_key(name) || builtin(name).is_some() => {
                 report.help(format!("`{name}` is a function: write `{name}(...)`"))

@@ -9,7 +9,7 @@ use super::reports::Reports;
 use crate::diagnostic::Diagnostic;
 use crate::model::Time;
 use crate::report::{Build, error, warning};
-use crate::syntax::tree::{Binary, Declared, EntryValue, ExprId, ExprKind, StatementKind};
+use crate::syntax::tree::{Binary, Declared, EntryValue, EventHead, ExprId, ExprKind, StatementKind, Unit};
 
 /// Spellings of one unit of time.
 const SAME_TIME: &[&[&str]] = &[
@@ -83,29 +83,58 @@ impl<'a> Units<'a> {
         for e in self.expect_times() {
             times.push(e);
         }
+        let lists = self.event_times(&mut times);
+        for list in lists {
+            if !same_time(&list.text, &unit) {
+                self.other_time(list, &unit);
+            }
+        }
         for time in times {
             for id in self.input.nodes_of(time) {
                 if let ExprKind::Quantity(_, found) = &self.input.tree.exprs[id.0 as usize].kind
                     && !same_time(&found.text, &unit)
                 {
                     let found = found.clone();
-                    let report = error(
-                        "E0510",
-                        format!("a time in [{}], while the model's time is in [{unit}]", found.text),
-                        found.span,
-                        "units are not converted in this version",
-                    );
-                    let report = match self.time.span {
-                        Some(span) => report.label(span, format!("time is in [{unit}]")),
-                        None => report,
-                    };
-                    self.reports.say(report.help(format!(
-                        "write the number in [{unit}], or let the model count in [{}]: `time {} [{}]`",
-                        found.text, self.time.name, found.text
-                    )));
+                    self.other_time(&found, &unit);
                 }
             }
         }
+    }
+
+    /// A time in another unit than that of the model's time.
+    fn other_time(&mut self, found: &Unit, unit: &str) {
+        let report = error(
+            "E0510",
+            format!("a time in [{}], while the model's time is in [{unit}]", found.text),
+            found.span,
+            "units are not converted in this version",
+        );
+        let report = match self.time.span {
+            Some(span) => report.label(span, format!("time is in [{unit}]")),
+            None => report,
+        };
+        self.reports.say(report.help(format!(
+            "write the number in [{unit}], or let the model count in [{}]: `time {} [{}]`",
+            found.text, self.time.name, found.text
+        )));
+    }
+
+    /// The times and delays of events; the units behind lists of times are given back.
+    fn event_times(&self, times: &mut Vec<ExprId>) -> Vec<&'a Unit> {
+        let mut units = Vec::new();
+        for statement in &self.input.tree.statements {
+            let StatementKind::Event(event) = &statement.kind else { continue };
+            times.extend([event.clauses.from, event.clauses.until, event.clauses.after].into_iter().flatten());
+            match &event.head {
+                EventHead::When(_) => {}
+                EventHead::At(time, unit) => {
+                    times.push(*time);
+                    units.extend(unit);
+                }
+                EventHead::Every(period) => times.push(*period),
+            }
+        }
+        units
     }
 
     fn expect_times(&self) -> Vec<ExprId> {
@@ -144,6 +173,7 @@ impl<'a> Units<'a> {
                 StatementKind::Param(items)
                 | StatementKind::Const(items)
                 | StatementKind::State(items)
+                | StatementKind::Discrete(items)
                 | StatementKind::Output(items)
                 | StatementKind::Axis(items) => {
                     units.extend(items.iter().filter_map(|i| i.unit.as_ref()).map(|u| u.span));
@@ -236,6 +266,7 @@ impl<'a> Units<'a> {
             if let StatementKind::Param(items)
             | StatementKind::Const(items)
             | StatementKind::State(items)
+            | StatementKind::Discrete(items)
             | StatementKind::Output(items)
             | StatementKind::Axis(items) = &statement.kind
             {
@@ -277,6 +308,7 @@ impl<'a> Units<'a> {
             if let StatementKind::Param(items)
             | StatementKind::Const(items)
             | StatementKind::State(items)
+            | StatementKind::Discrete(items)
             | StatementKind::Output(items)
             | StatementKind::Axis(items) = &statement.kind
             {

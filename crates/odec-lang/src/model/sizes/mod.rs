@@ -190,7 +190,7 @@ impl SizeCheck<'_> {
             let Some(ranges) = self.model.ranges_of(indexed, self.values) else { continue };
             let orders = match symbol {
                 Symbol::State(i) => u64::from(self.model.states[i].order),
-                Symbol::Constant(_) | Symbol::Parameter(_) => 1,
+                Symbol::Constant(_) | Symbol::Parameter(_) | Symbol::Discrete(_) => 1,
                 // Definitions are not stored.
                 _ => 0,
             };
@@ -304,7 +304,8 @@ impl SizeCheck<'_> {
         let symbols = (0..model.states.len()).map(Symbol::State);
         let symbols = symbols.chain((0..model.constants.len()).map(Symbol::Constant));
         let symbols = symbols.chain((0..model.parameters.len()).map(Symbol::Parameter));
-        symbols.chain((0..model.definitions.len()).map(Symbol::Definition)).collect()
+        let symbols = symbols.chain((0..model.definitions.len()).map(Symbol::Definition));
+        symbols.chain((0..model.discretes.len()).map(Symbol::Discrete)).collect()
     }
 
     fn name(&self, symbol: Symbol) -> &str {
@@ -313,6 +314,7 @@ impl SizeCheck<'_> {
             Symbol::Constant(i) => &self.model.constants[i].name,
             Symbol::Parameter(i) => &self.model.parameters[i].name,
             Symbol::Definition(i) => &self.model.definitions[i].name,
+            Symbol::Discrete(i) => &self.model.discretes[i].name,
             Symbol::Time | Symbol::Index(_) => "",
         }
     }
@@ -323,6 +325,7 @@ impl SizeCheck<'_> {
             Symbol::Constant(i) => self.model.constants[i].span,
             Symbol::Parameter(i) => self.model.parameters[i].span,
             Symbol::Definition(i) => self.model.definitions[i].span,
+            Symbol::Discrete(i) => self.model.discretes[i].span,
             Symbol::Time | Symbol::Index(_) => Span::default(),
         }
     }

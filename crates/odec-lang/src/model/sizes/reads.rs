@@ -18,6 +18,8 @@ impl SizeCheck<'_> {
         let model = self.model;
         let run = model.states.iter().flat_map(|s| s.initial.iter().copied());
         let run = run.chain(model.equations.iter().flat_map(|e| [e.lhs, e.rhs]));
+        let events: Vec<Body> = model.events.iter().flat_map(crate::model::Event::bodies).collect();
+        let run = run.chain(model.discretes.iter().map(|d| d.initial)).chain(events.iter().copied());
         for body in run.chain(model.outputs.iter().map(|o| o.value)) {
             if model.has_elements(body) {
                 self.guarded(body);
@@ -27,6 +29,8 @@ impl SizeCheck<'_> {
         bodies.extend(model.functions.iter().map(|f| (f.value, None)));
         bodies.extend(model.constants.iter().chain(&model.parameters).map(|g| (g.value, None)));
         bodies.extend(model.states.iter().flat_map(|s| &s.initial).map(|&b| (b, None)));
+        bodies.extend(model.discretes.iter().map(|d| (d.initial, None)));
+        bodies.extend(events.iter().map(|&b| (b, None)));
         bodies.extend(model.definitions.iter().map(|d| (d.value, None)));
         bodies.extend(model.equations.iter().flat_map(|e| [e.lhs, e.rhs]).map(|b| (b, None)));
         bodies.extend(model.boundaries.iter().map(|b| (b.value, Some((b.array, b.order, b.span)))));

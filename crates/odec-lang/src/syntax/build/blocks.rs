@@ -9,7 +9,7 @@ use crate::syntax::explain;
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::{Keyword, classify};
 use crate::syntax::lines::{Block, Segment};
-use crate::syntax::tree::{Action, Change, Entry, EntryValue, ExprId, Later, Statement, StatementKind};
+use crate::syntax::tree::{Entry, EntryValue, Later, Statement, StatementKind};
 
 impl Builder<'_> {
     /// A head and what stands in braces after it.
@@ -42,28 +42,7 @@ impl Builder<'_> {
                 let (entries, _) = self.entries(block, false);
                 self.use_statement(pair?, entries)
             }
-            Some(Keyword::When) => {
-                let pair = self.read(Rule::when_head, head);
-                self.silent = head.bad || self.diagnostics.len() > before;
-                let condition = pair.and_then(|pair| self.head_expr(pair));
-                let actions = self.actions(block);
-                Some(StatementKind::Later(Later::When(condition?, actions)))
-            }
-            Some(Keyword::At) => {
-                let pair = self.read(Rule::at_head, head);
-                self.silent = head.bad || self.diagnostics.len() > before;
-                let time = pair.and_then(|pair| self.head_expr(pair));
-                let actions = self.actions(block);
-                Some(StatementKind::Later(Later::At(time?, actions)))
-            }
-            Some(Keyword::Every) => {
-                let pair = self.read(Rule::every_head, head);
-                self.silent = head.bad || self.diagnostics.len() > before;
-                let heads = pair.map(|pair| self.every_head(pair));
-                let actions = self.actions(block);
-                let [period, from, until] = heads?;
-                Some(StatementKind::Later(Later::Every { period: period?, from, until, actions }))
-            }
+            Some(Keyword::When | Keyword::At | Keyword::Every) => self.event(word, head, block, before),
             _ => {
                 if !head.bad {
                     self.report(explain::unknown_block(line, head.range.start, block.open));
@@ -73,31 +52,6 @@ impl Builder<'_> {
                 None
             }
         }
-    }
-
-    fn head_expr(&mut self, pair: Pair<'_, Rule>) -> Option<ExprId> {
-        pair.into_inner().find(|part| part.as_rule() == Rule::expr).map(|expr| self.expr(expr))
-    }
-
-    /// Period, start and end.
-    fn every_head(&mut self, pair: Pair<'_, Rule>) -> [Option<ExprId>; 3] {
-        let (mut period, mut from, mut until) = (None, None, None);
-        for part in pair.into_inner() {
-            let rule = part.as_rule();
-            let sum = match rule {
-                Rule::sum => Some(part),
-                Rule::from | Rule::until => part.into_inner().find(|part| part.as_rule() == Rule::sum),
-                _ => None,
-            };
-            let value = sum.map(|sum| self.sum(sum));
-            match rule {
-                Rule::sum => period = value,
-                Rule::from => from = value,
-                Rule::until => until = value,
-                _ => {}
-            }
-        }
-        [period, from, until]
     }
 
     /// Entries `key = value`, and `expect` lines where the block may hold them.
@@ -149,41 +103,6 @@ impl Builder<'_> {
             }
         }
         Some(Entry { key: key?, indices, primes, argument, value: value?, span })
-    }
-
-    fn actions(&mut self, block: &Block) -> Vec<Action> {
-        let mut actions = Vec::new();
-        for segment in &block.body {
-            if let Some(pair) = self.read(Rule::action_line, segment) {
-                let span = Span::new(segment.range.start, segment.range.end);
-                actions.extend(self.action(pair, span));
-            }
-        }
-        actions
-    }
-
-    fn action(&mut self, pair: Pair<'_, Rule>, span: Span) -> Option<Action> {
-        let (mut target, mut change, mut value, mut stop, mut text) = (None, Change::Set, None, false, None);
-        for part in pair.into_inner() {
-            match part.as_rule() {
-                Rule::stop => stop = true,
-                Rule::text => text = part.into_inner().next().map(|body| body.as_str().to_string()),
-                Rule::target => target = self.target(part),
-                Rule::change => {
-                    change = match part.as_str() {
-                        "+=" => Change::Add,
-                        "-=" => Change::Subtract,
-                        _ => Change::Set,
-                    }
-                }
-                Rule::expr => value = Some(self.expr(part)),
-                _ => {}
-            }
-        }
-        if stop {
-            return Some(Action::Stop(text, span));
-        }
-        Some(Action::Change(target?, change, value?, span))
     }
 
     /// `use "file" as c`, with the names it replaces.

@@ -194,7 +194,7 @@ impl Builder<'_> {
         values.push(value);
     }
 
-    fn operand(&mut self, pair: Pair<'_, Rule>) -> Option<ExprId> {
+    pub(super) fn operand(&mut self, pair: Pair<'_, Rule>) -> Option<ExprId> {
         let span = self.span(&pair);
         let rule = pair.as_rule();
         let id = match rule {

@@ -1,6 +1,7 @@
 //! From pest's pairs to the tree, one line at a time.
 
 mod blocks;
+mod events;
 mod expr;
 mod statement;
 
@@ -60,6 +61,10 @@ impl<'a> Builder<'a> {
 
     /// Reads one line or block.
     pub fn piece(&mut self, piece: &Piece) {
+        if let Some(block) = piece.block.as_ref().filter(|_| &self.text[piece.head.range.clone()] == keyword::REST) {
+            self.rest(&piece.head, block);
+            return;
+        }
         let end = piece.block.as_ref().map_or(piece.head.range.end, |block| block.end.max(piece.head.range.end));
         let span = Span::new(piece.head.range.start, end);
         let kind = match &piece.block {

@@ -32,7 +32,10 @@ impl Builder<'_> {
             }
             Some(Keyword::Axis) => Some(StatementKind::Axis(self.items(pair, false))),
             Some(Keyword::Unknown) => Some(StatementKind::Later(Later::Unknown(self.items(pair, true)))),
-            Some(Keyword::Discrete) => Some(StatementKind::Later(Later::Discrete(self.items(pair, true)))),
+            Some(Keyword::Discrete) => {
+                self.no_bounds(&pair);
+                Some(StatementKind::Discrete(self.items(pair, true)))
+            }
             Some(Keyword::Fn) => self.function(pair),
             Some(Keyword::Expect) => self.expect(pair),
             Some(Keyword::Conserve) => self.conserve(pair),

@@ -1,10 +1,9 @@
-//! Heads of blocks, and the entries and actions inside them.
+//! Heads of `run` and `params`, and the entries inside them.
 
 use odec_ir::Span;
 
 use super::{Scene, token::TokenKind};
 use crate::diagnostic::Diagnostic;
-use crate::syntax::grammar::Rule;
 
 pub(super) fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
     let example = "an entry is written `rtol = 1e-8`";
@@ -59,37 +58,13 @@ pub(super) fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
     }
 }
 
-pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
-    let here = scene.here()?;
-    let text = scene.text(here);
-    if scene.brackets.is_empty() && (here.kind == TokenKind::Equals || text == "==") && scene.wants("`:=`") {
-        return Some(
-            scene
-                .error("E0124", "in an event a name changes by `:=`, `+=` or `-=`")
-                .label(scene.span(here), "write `:=`")
-                .help("`=` states what always holds; `:=` sets a new value at this instant")
-                .fix(scene.span(here), ":="),
-        );
-    }
-    None
-}
-
 pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
     let here = scene.here()?;
     let word = scene.tokens.first().map(|&token| scene.text(token)).unwrap_or_default();
-    match here.kind {
-        TokenKind::Equals if scene.rule == Rule::when_head && scene.before()?.ends_value() => Some(
-            scene
-                .error("E0124", "a condition compares with `==`")
-                .label(scene.span(here), "write `==`")
-                .fix(scene.span(here), "=="),
-        ),
-        _ if matches!(scene.rule, Rule::run_head | Rule::params_head) => Some(
-            scene
-                .error("E0118", format!("between `{word}` and `{{` stands a name only"))
-                .label(scene.span(here), "this does not fit")
-                .help(format!("write `{word} NAME {{ ... }}`")),
-        ),
-        _ => None,
-    }
+    Some(
+        scene
+            .error("E0118", format!("between `{word}` and `{{` stands a name only"))
+            .label(scene.span(here), "this does not fit")
+            .help(format!("write `{word} NAME {{ ... }}`")),
+    )
 }

@@ -4,6 +4,7 @@
 //! the message; the list of what the grammar would have taken is only the last resort.
 
 mod block;
+mod events;
 mod expected;
 mod habit;
 mod lexical;
@@ -41,7 +42,8 @@ pub fn explain(line: &str, base: usize, rule: Rule, error: &Error<Rule>) -> Diag
         }
     }
     let scene = Scene { line, base, rule, tokens, at, brackets, expected: expected::expected(error) };
-    habit::explain(&scene)
+    events::elsewhere(&scene)
+        .or_else(|| habit::explain(&scene))
         .or_else(|| lexical::explain(&scene))
         .or_else(|| words::explain(&scene))
         .or_else(|| statement::explain(&scene))

@@ -2,7 +2,7 @@
 
 use odec_ir::Span;
 
-use super::{Scene, block, token::Token, token::TokenKind};
+use super::{Scene, block, events, token::Token, token::TokenKind};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::grammar::Rule;
 
@@ -16,8 +16,9 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
         Rule::conserve_line => conserve(scene),
         Rule::index_line => index(scene),
         Rule::entry_line => block::entry(scene),
-        Rule::action_line => block::action(scene),
-        Rule::when_head | Rule::at_head | Rule::every_head | Rule::run_head | Rule::params_head => block::head(scene),
+        Rule::action_line => events::action(scene),
+        Rule::when_head | Rule::at_head | Rule::every_head => events::head(scene),
+        Rule::run_head | Rule::params_head => block::head(scene),
         _ => None,
     })
 }
@@ -48,6 +49,9 @@ fn one_line_each(scene: &Scene<'_>) -> Option<Diagnostic> {
     let here = scene.here().filter(|here| here.kind == TokenKind::Name)?;
     let before = scene.before()?;
     let word = scene.text(here);
+    if scene.rule == Rule::action_line {
+        return None;
+    }
     let keyword = super::words::is_keyword(word)?;
     let after = scene.after()?;
     let starts = after.kind == TokenKind::Name || (keyword.takes_block() && after.kind == TokenKind::Open);

@@ -160,6 +160,9 @@ pub(super) fn unknown_block(line: &str, base: usize, open: usize) -> Diagnostic 
     let word = first.text(line);
     let span = Span::new(base + first.start, base + first.end);
     let plain = !tokens.iter().any(|token| token.kind == TokenKind::Equals);
+    if let Some(diagnostic) = super::events::block(word, line, span).filter(|_| plain) {
+        return diagnostic;
+    }
     if first.kind == TokenKind::Name && plain {
         if let Some(better) = meant(word, true) {
             return Diagnostic::error("E0117", format!("`{word}` begins no block"))

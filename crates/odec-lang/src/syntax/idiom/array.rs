@@ -289,7 +289,8 @@ fn braces(line: &Line<'_>, at: usize) -> Option<Found> {
     let value = line.tokens.get(before).is_some_and(|token| token.ends_value());
     let inside = line.slice(at + 1, close);
     let span = line.span(at, close);
-    if value && close + 1 == line.tokens.len() && line.find(equation + 1, "=").is_none() {
+    let action = [":=", "+=", "-="].iter().any(|sign| inside.contains(sign));
+    if value && !action && close + 1 == line.tokens.len() && line.find(equation + 1, "=").is_none() {
         let found = Found::new("E0112", "a comment begins with `#`", span).label("a comment?");
         return Some(found.mend(format!("# {}", inside.trim())));
     }

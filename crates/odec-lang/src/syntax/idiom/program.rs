@@ -112,6 +112,11 @@ struct Branch<'a> {
     odd: bool,
 }
 
+/// A line that changes something as an event does.
+fn assigns(line: &Line<'_>) -> bool {
+    (0..line.tokens.len()).any(|k| line.kind(k) == Some(TokenKind::Assign))
+}
+
 /// `if c ... y' = 1 ... else ... y' = 2 ... end`
 fn choice(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     let line = &scene.lines[at];
@@ -128,6 +133,14 @@ fn choice(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
         return None;
     }
     let whole = range(scene, at, next);
+    if let Some((name, value)) = branches[0].equations.first().filter(|_| scene.lines[at..next].iter().any(assigns)) {
+        let condition = branches[0].condition.as_deref().unwrap_or("c");
+        let found = Found::new("E0117", "`if` begins no event", head_span(line)).label("an action under a condition");
+        let help = format!(
+            "write `when {condition} {{ {name} := {value} }}`; within an event, `{name} := if {condition} then {value} else {name}`"
+        );
+        return Some((found.over(whole).help(help), next));
+    }
     let found = Found::new(CODE, "a choice is a value, equations do not stand inside of it", head_span(line))
         .label("a block of statements")
         .over(whole.clone());

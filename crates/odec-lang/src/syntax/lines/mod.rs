@@ -12,9 +12,9 @@ use std::ops::Range;
 
 use odec_ir::Span;
 
-use super::keyword::{Keyword, classify, first_word};
+use super::keyword::{Keyword, REST, classify, first_word};
 use crate::diagnostic::Diagnostic;
-use text::{Lines, lone_equals, without_texts};
+use text::{Lines, action_in_head, begins_clause, lone_equals, without_texts};
 
 /// A stretch of text that is one statement, entry, action or head of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -192,17 +192,30 @@ impl Cutter<'_> {
 
     /// A line with no brace: a plain statement, or the head of a block whose brace is on the next line or missing.
     fn line(&mut self, head: Segment) {
-        let word = classify(&self.text[head.range.clone()], false).filter(|word| word.takes_block());
+        let text = &self.text[head.range.clone()];
+        let word = classify(text, false).filter(|word| word.takes_block());
+        let after = self.pos;
+        if text == REST && !head.bad && self.skip(b" \t\n") && self.bytes()[self.pos] == b'{' {
+            let at = self.pos;
+            self.pos += 1;
+            let block = self.block(at, head.range.start, false);
+            self.pieces.push(Piece { head, block: Some(block) });
+            return;
+        }
+        self.pos = after;
         let Some(word) = word.filter(|_| !head.bad) else {
             self.pieces.push(Piece { head, block: None });
             return;
         };
-        let after = self.pos;
         if self.skip(b" \t\n") && self.bytes()[self.pos] == b'{' {
             let at = self.pos;
             self.pos += 1;
             let block = self.block(at, head.range.start, false);
             self.pieces.push(Piece { head, block: Some(block) });
+            return;
+        }
+        if word.is_event() && self.pos > after && begins_clause(self.rest_of_line(self.pos)) {
+            self.clause_at_the_margin(head, word);
             return;
         }
         self.pos = after;
@@ -217,11 +230,34 @@ impl Cutter<'_> {
             let inside = self.text[head.range.clone()].trim_start_matches(word.word()).trim();
             let help = match word {
                 Keyword::Run if lone_equals(inside).is_some() => format!("write `run {{ {inside} }}`"),
+                _ if word.is_event()
+                    && let Some((what, action)) = action_in_head(inside) =>
+                {
+                    format!("write `{} {what} {{ {action} }}`", word.word())
+                }
                 _ => format!("write `{} {{ ... }}`", &self.text[head.range.clone()]),
             };
             self.report(diagnostic.help(help));
             self.pieces.push(Piece { head: Segment { bad: true, ..head }, block: None });
         }
+    }
+
+    /// A line that begins with a clause of the event before it, and is not indented.
+    fn clause_at_the_margin(&mut self, head: Segment, word: Keyword) {
+        let at = self.pos;
+        let clause = first_word(self.rest_of_line(at)).len();
+        self.report(
+            Diagnostic::error("E0111", format!("the head of this `{}` ends with its line", word.word()))
+                .label(Span::new(at, at + clause), "a line that goes on is indented")
+                .label(Span::new(head.range.start, head.range.end), "the head")
+                .fix(Span::new(at, at), "  "),
+        );
+        let (_, stop) = self.segment(false);
+        if let Stop::Open(open) = stop {
+            self.pos = open + 1;
+            self.block(open, head.range.start, true);
+        }
+        self.pieces.push(Piece { head: Segment { bad: true, ..head }, block: None });
     }
 
     /// Whether the next brace from here on is `}`.
@@ -284,12 +320,7 @@ impl Cutter<'_> {
                         last.bad = true;
                     }
                     if !silent {
-                        self.report(
-                            Diagnostic::error("E0110", "a block inside a block")
-                                .label(Span::new(at, at + 1), "this `{`")
-                                .label(Span::new(open, open + 1), "stands inside the block that begins here")
-                                .help("close the first block with `}` before the next begins, or remove this `{`"),
-                        );
+                        self.inner_block(&block, open, at);
                     }
                     silent = true;
                 }
@@ -297,6 +328,29 @@ impl Cutter<'_> {
                 Stop::Newline | Stop::End => {}
             }
         }
+    }
+
+    /// `{` inside of a block.
+    fn inner_block(&mut self, block: &Block, open: usize, at: usize) {
+        let head = block.body.last().map(|segment| segment.range.clone()).unwrap_or(at..at);
+        let text = &self.text[head.clone()];
+        let (first, here) = (Span::new(open, open + 1), Span::new(at, at + 1));
+        let report = if text == REST {
+            Diagnostic::error("E0110", "`}` is missing before `rest`")
+                .label(Span::new(head.start, head.end), "`rest` follows the block of a `when`")
+                .label(first, "this block is still open")
+                .fix(Span::new(head.start, head.start), "} ")
+        } else {
+            let help = match text.strip_prefix("if ") {
+                Some(condition) => format!("a choice stands on the right side: `x := if {condition} then 1 else x`"),
+                None => "close the first block with `}` before the next begins, or remove this `{`".to_owned(),
+            };
+            Diagnostic::error("E0110", "a block inside a block")
+                .label(here, "this `{`")
+                .label(first, "stands inside the block that begins here")
+                .help(help)
+        };
+        self.report(report);
     }
 
     /// Whether the line that begins here cannot belong to the block whose head is indented by `indent`.

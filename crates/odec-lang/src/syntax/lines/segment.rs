@@ -2,10 +2,10 @@
 
 use odec_ir::Span;
 
-use super::text::{begins_open, begins_statement, ends_open, lone_equals};
+use super::text::{begins_clause, begins_open, begins_statement, ends_open, lone_equals};
 use super::{Cutter, Segment, Stop};
 use crate::diagnostic::Diagnostic;
-use crate::syntax::keyword::{self, classify, first_word};
+use crate::syntax::keyword::{self, Keyword, classify, first_word};
 use crate::syntax::limits::MAX_NESTING;
 
 /// State of one segment: open brackets with place and number of `if`s around them.
@@ -152,7 +152,8 @@ impl Cutter<'_> {
             let new = !comma && equation && complete();
             return (!keyword_line && !new).then_some(next);
         }
-        (column > indent && begins_open(line)).then_some(next)
+        let clause = || begins_clause(line) && classify(so_far, true).is_some_and(Keyword::is_event);
+        (column > indent && (begins_open(line) || (!in_block && clause()))).then_some(next)
     }
 
     /// Reports the first mistake of a segment only: what follows from a wrong bracket is rarely a second one.

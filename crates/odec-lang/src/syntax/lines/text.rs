@@ -95,3 +95,17 @@ pub(super) fn begins_open(line: &str) -> bool {
     (line.starts_with(OPERATORS) && lone_equals(line) != Some(0))
         || matches!(first_word(line), "then" | "else" | "and" | "or")
 }
+
+/// Whether a line begins with a clause of an event.
+pub(super) fn begins_clause(line: &str) -> bool {
+    keyword::CLAUSES.contains(&first_word(line))
+}
+
+/// The action in the head of an event without braces, and where its condition ends: `C then x := 1`, `C: x := 1`.
+pub(super) fn action_in_head(head: &str) -> Option<(&str, &str)> {
+    let assign = head.find(":=").or_else(|| head.find("+=")).or_else(|| head.find("-="))?;
+    let before = &head[..assign];
+    let word = before.rfind(" then ").map(|at| (at, at + " then ".len()));
+    let (end, start) = word.or_else(|| before.rfind(':').map(|at| (at, at + 1)))?;
+    Some((head[..end].trim(), head[start..].trim()))
+}

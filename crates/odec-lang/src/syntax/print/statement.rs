@@ -2,7 +2,8 @@
 
 use super::{Printer, Style, expr};
 use crate::syntax::tree::{
-    Action, BoundaryItem, Change, Declared, Entry, EntryValue, ExprId, Index, Later, Statement, StatementKind, Within,
+    Action, BoundaryItem, Change, Declared, Entry, EntryValue, Event, EventHead, ExprId, Index, Later, Statement,
+    StatementKind, Within,
 };
 
 impl Printer<'_> {
@@ -27,6 +28,8 @@ impl Printer<'_> {
             StatementKind::State(items) => self.declaration("state", items, true),
             StatementKind::Output(items) => self.declaration("output", items, false),
             StatementKind::Axis(items) => self.declaration("axis", items, false),
+            StatementKind::Discrete(items) => self.declaration("discrete", items, true),
+            StatementKind::Event(event) => self.event(event),
             StatementKind::Equation { lhs, rhs, .. } => {
                 if self.style == Style::Prefix {
                     self.put("equation ");
@@ -204,23 +207,7 @@ impl Printer<'_> {
                     }
                 }
             }
-            Later::Unknown(items) | Later::Discrete(items) => self.declaration(keyword, items, true),
-            Later::When(head, actions) | Later::At(head, actions) => {
-                self.put(&format!("{keyword} "));
-                self.expr(*head, 0);
-                self.actions(actions);
-            }
-            Later::Every { period, from, until, actions } => {
-                self.put("every ");
-                self.expr(*period, expr::SUM);
-                for (word, value) in [(" from ", from), (" until ", until)] {
-                    if let Some(value) = value {
-                        self.put(word);
-                        self.expr(*value, expr::SUM);
-                    }
-                }
-                self.actions(actions);
-            }
+            Later::Unknown(items) => self.declaration(keyword, items, true),
             Later::Input(items) => {
                 for (i, (name, argument, value, unit)) in items.iter().enumerate() {
                     self.put(&format!("{} {}({}) = ", if i == 0 { keyword } else { "," }, name.name, argument.name));
@@ -236,6 +223,39 @@ impl Printer<'_> {
                     self.put("}");
                 }
             }
+        }
+    }
+
+    /// Clauses are written in one order: from, until, after, late, cancel, priority.
+    fn event(&mut self, event: &Event) {
+        self.put(event.head.keyword());
+        self.put(" ");
+        let logic = if matches!(event.head, EventHead::When(_)) { expr::LOGIC } else { expr::SUM };
+        self.expr(event.head.value(), logic);
+        if let EventHead::At(_, Some(unit)) = &event.head {
+            self.unit(unit);
+        }
+        let clauses = &event.clauses;
+        if clauses.from_start.is_some() {
+            self.put(" from start");
+        }
+        for (word, value) in [("from", clauses.from), ("until", clauses.until), ("after", clauses.after)] {
+            self.clause(word, value);
+        }
+        self.put(if clauses.late.is_some() { " late" } else { "" });
+        self.put(if clauses.cancel.is_some() { " cancel" } else { "" });
+        self.clause("priority", clauses.priority);
+        self.actions(&event.actions);
+        if let Some((_, actions)) = &event.rest {
+            self.put(" rest");
+            self.actions(actions);
+        }
+    }
+
+    fn clause(&mut self, word: &str, value: Option<ExprId>) {
+        if let Some(value) = value {
+            self.put(&format!(" {word} "));
+            self.expr(value, expr::SUM);
         }
     }
 

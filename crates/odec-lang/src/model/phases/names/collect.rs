@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::{
-    Collector, ConserveItem, Declarations, DefinitionItem, Doubled, EquationItem, ExpectItem, FunctionItem,
+    Collector, ConserveItem, Declarations, DefinitionItem, Doubled, EquationItem, EventItem, ExpectItem, FunctionItem,
     InitialItem, Left, MATHEMATICAL, OutputItem, RunItem,
 };
 use crate::model::phases::resolve::{REDUCTIONS, builtin};
@@ -53,6 +53,15 @@ impl<'a> Collector<'a> {
                 for item in items {
                     self.declare_state(item, found);
                 }
+            }
+            StatementKind::Discrete(items) => {
+                for item in items {
+                    self.declare_discrete(item, found);
+                }
+            }
+            StatementKind::Event(event) => {
+                let doc = statement.doc.as_deref();
+                found.events.push(EventItem { event, doc, span: statement.span });
             }
             StatementKind::Function { name, arguments, body } => {
                 self.declare_function(name, arguments, *body, statement, found);
@@ -218,6 +227,23 @@ impl<'a> Collector<'a> {
             self.names.declared.insert(name.name.clone(), name.span);
         }
         found.initial.push(InitialItem { state, item });
+    }
+
+    fn declare_discrete(&mut self, item: &'a Declared, found: &mut Declarations<'a>) {
+        let name = &item.target.name;
+        if item.target.primes > 0 {
+            let headline = format!("`{}` is constant between two events and has no derivative", name.name);
+            let report = error("E0302", headline, item.target.span, "a prime marks the derivative of a state");
+            self.say(report.help("drop the prime, or declare a `state`"));
+        }
+        if item.value.is_none() {
+            let report = error("E0128", format!("`{}` has no value", name.name), item.target.span, "");
+            self.say(report.help(format!("write `{} = 1`, with the value it has at the start", name.name)));
+        }
+        if self.enter(&name.name, name.span, Symbol::Discrete(found.discretes.len())) {
+            found.discretes.push(item);
+        }
+        self.declared_whole(&item.target);
     }
 
     fn declare_function(

@@ -12,7 +12,7 @@ use super::Input;
 use super::reports::Reports;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Model, Symbol, Time};
-use crate::syntax::tree::{BoundaryItem, Declared, Entry, ExprId, Ident, Index, Reference, Unit, Within};
+use crate::syntax::tree::{BoundaryItem, Declared, Entry, Event, ExprId, Ident, Index, Reference, Unit, Within};
 pub(super) use left::Left;
 
 /// What a model declares.
@@ -56,6 +56,8 @@ pub(super) struct Declarations<'a> {
     pub constants: Vec<&'a Declared>,
     pub states: Vec<&'a Declared>,
     pub initial: Vec<InitialItem<'a>>,
+    pub discretes: Vec<&'a Declared>,
+    pub events: Vec<EventItem<'a>>,
     pub definitions: Vec<DefinitionItem<'a>>,
     pub functions: Vec<FunctionItem<'a>>,
     pub equations: Vec<EquationItem<'a>>,
@@ -67,6 +69,13 @@ pub(super) struct Declarations<'a> {
     pub indices: Vec<(&'a Ident, ExprId, ExprId)>,
     pub boundaries: Vec<&'a BoundaryItem>,
     pub axes: Vec<&'a Declared>,
+}
+
+/// An event.
+pub(super) struct EventItem<'a> {
+    pub event: &'a Event,
+    pub doc: Option<&'a str>,
+    pub span: Span,
 }
 
 /// The start value of a state or of one of its derivatives.
@@ -170,6 +179,7 @@ impl Model {
             Symbol::State(_) => "a state",
             Symbol::Definition(_) => "a definition",
             Symbol::Index(_) => "an index",
+            Symbol::Discrete(_) => "a discrete quantity",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod axes;
 mod boundaries;
+mod events;
 mod outputs;
 mod places;
 mod refuse;
@@ -73,6 +74,8 @@ pub(super) enum UseKind {
     LeftSide,
     /// It is given a value in a parameter set.
     Set,
+    /// An event changes it.
+    Target,
     /// As an index: in brackets, or bound by a reduction.
     Index,
     /// As the base of a power with this exponent, between these places: `e^x`.

@@ -120,7 +120,7 @@ impl<'a> Resolver<'a> {
                     };
                     self.say(report.help("give its components parameters of their own, and set these"));
                 }
-                Some(symbol @ Symbol::Parameter(_)) if entry.primes == 0 => {
+                Some(symbol @ (Symbol::Parameter(_) | Symbol::Discrete(_))) if entry.primes == 0 => {
                     self.set_once(&mut list, symbol, 0, value, entry);
                 }
                 Some(symbol @ Symbol::State(_)) => self.set_once(&mut list, symbol, entry.primes, value, entry),

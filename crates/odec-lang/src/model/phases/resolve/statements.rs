@@ -49,6 +49,9 @@ impl<'a> Resolver<'a> {
         for start in &found.initial {
             self.resolve_start(start);
         }
+        for item in &found.discretes {
+            self.resolve_discrete(item);
+        }
         for d in &found.definitions {
             self.resolve_definition(d);
         }
@@ -57,6 +60,9 @@ impl<'a> Resolver<'a> {
         }
         for item in &found.boundaries {
             self.resolve_boundary(item);
+        }
+        for event in &found.events {
+            self.resolve_event(event);
         }
         for output in &found.outputs {
             self.resolve_output(output, found);
@@ -154,7 +160,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// `state x = 5 >= 0` would start from 1: whoever writes that means a bound, or another value.
-    fn refuse_comparison(&mut self, item: &Declared) {
+    pub(super) fn refuse_comparison(&mut self, item: &Declared) {
         let Some(value) = item.value else { return };
         let ExprKind::Comparison(operands, _) = &self.input.tree.exprs[value.0 as usize].kind else { return };
         let span = self.input.span_of(value);
@@ -334,7 +340,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Index names that are used and bound by no reduction, each with a local: `u[i in 2..N]` says for which.
-    fn implied_indices(&mut self, lhs: ExprId) -> (Scope, Vec<usize>) {
+    pub(super) fn implied_indices(&mut self, lhs: ExprId) -> (Scope, Vec<usize>) {
         let mut names: Vec<(ExprId, &'a Ident)> = Vec::new();
         let mut ranges: Vec<(&'a Ident, (ExprId, ExprId))> = Vec::new();
         let mut open: Vec<(ExprId, Vec<&'a str>)> = vec![(lhs, Vec::new())];

@@ -127,18 +127,22 @@ impl Cycles<'_> {
             first.push(starts.len());
             starts.extend((0..state.order).map(|k| Start::State(i, k)));
         }
+        let discretes = starts.len();
+        starts.extend((0..self.model.discretes.len()).map(Start::Discrete));
         let mut edges = Vec::with_capacity(starts.len());
         for start in &starts {
             let body = match *start {
                 Start::Definition(i) => self.model.definitions[i].value,
                 Start::State(i, k) => self.model.states[i].initial[usize::from(k)],
+                Start::Discrete(i) => self.model.discretes[i].initial,
             };
             let mut list = Vec::new();
             for term in &self.model.terms[body.range()] {
                 list.extend(Model::definition_read(&term.kind));
+                list.extend(Model::discrete_read(&term.kind).map(|i| discretes + i));
                 match Model::state_read(&term.kind) {
                     Some((i, k)) if k < self.model.states[i].order => list.push(first[i] + usize::from(k)),
-                    Some((i, k)) if matches!(start, Start::State(..)) => {
+                    Some((i, k)) if !matches!(start, Start::Definition(_)) => {
                         let name = self.model.states[i].derivative(k);
                         let report = error(
                             "E0316",
@@ -200,6 +204,7 @@ impl Cycles<'_> {
 
     fn start_name(&self, start: Start) -> (String, Span) {
         match start {
+            Start::Discrete(i) => (self.model.discretes[i].name.clone(), self.model.discretes[i].span),
             Start::Definition(i) => (self.model.definitions[i].name.clone(), self.model.definitions[i].span),
             Start::State(i, k) => {
                 let state = &self.model.states[i];

@@ -3,6 +3,7 @@
 
 mod axes;
 mod cycles;
+mod events;
 mod orders;
 mod owners;
 pub(crate) mod runs;
@@ -41,6 +42,7 @@ pub(crate) fn order(model: Model, starts: &[StartValue], source: &Source) -> (Mo
     if reports.sound() {
         model = owners::find(model, &mut reports);
         axes::check(&model, &mut reports);
+        events::check(&mut model, &mut reports);
     }
     (model, reports.into_list())
 }

@@ -1,0 +1,268 @@
+//! Events once it is known what depends on what: conditions that are conditions, times that are known before, targets
+//! that can be changed, and two values for one quantity.
+
+use odec_ir::{Span, builtin};
+
+use crate::model::phases::reports::Reports;
+use crate::model::{Body, Change, EventKind, Level, Model, Symbol, TermId, TermKind};
+use crate::report::error;
+
+/// Checks the events of a model.
+pub(super) fn check(model: &mut Model, reports: &mut Reports) {
+    for event in 0..model.events.len() {
+        condition(model, event, reports);
+        let events = Events { model };
+        events.times(event, reports);
+        events.rates(event, reports);
+        events.targets(event, reports);
+        events.twice(event, reports);
+    }
+    Events { model }.at_one_time(reports);
+}
+
+/// `v == 0` of quantities that change becomes `v > 0`, whose changes in both directions count; the rest of a condition
+/// is logic of comparisons and of what is constant between events.
+fn condition(model: &mut Model, event: usize, reports: &mut Reports) {
+    let EventKind::When { condition, .. } = model.events[event].kind else { return };
+    let root = condition.root;
+    if let TermKind::Apply(op, [a, b, _]) = model.term(root).kind
+        && op.0.name == "eq"
+        && model.level(condition) >= Level::Time
+        && let Some(less) = builtin::find("lt")
+    {
+        model.terms[root.index()].kind = TermKind::Apply(less, [b, a, b]);
+        if let EventKind::When { crossing, .. } = &mut model.events[event].kind {
+            *crossing = true;
+        }
+        return;
+    }
+    let mut open = vec![root];
+    let mut seen = std::collections::HashSet::new();
+    while let Some(id) = open.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        let span = model.term(id).span;
+        match &model.term(id).kind {
+            TermKind::Apply(op, operands) => match op.0.name {
+                "and" | "or" => open.extend(&operands[..2]),
+                "not" => open.push(operands[0]),
+                "lt" | "le" => {}
+                "eq" | "ne" => {
+                    if level_of(model, id) >= Level::Time {
+                        let (a, b) = (model.text_of(operands[0]), model.text_of(operands[1]));
+                        let headline = "two quantities that change are equal at single instants only";
+                        let help = format!(
+                            "`when {a} == {b} {{ ... }}` alone happens at each crossing; what else is to hold goes \
+                             into the right sides, or compare with `<`"
+                        );
+                        reports.say(error("E0546", headline, span, "part of a condition").help(help));
+                    }
+                }
+                "if" => open.extend(&operands[..3]),
+                _ => plain(model, id, reports),
+            },
+            TermKind::Definition(i) => {
+                let value = model.definitions[*i].value;
+                if model.definition_levels[*i] >= Level::Time {
+                    open.push(value.root);
+                }
+            }
+            TermKind::Element(Symbol::Definition(i), ..) if model.definition_levels[*i] >= Level::Time => {
+                open.push(model.definitions[*i].value.root);
+            }
+            TermKind::Call(i, _) if level_of(model, id) >= Level::Time => open.push(model.functions[*i].value.root),
+            _ => plain(model, id, reports),
+        }
+    }
+}
+
+/// What is no comparison may stand in a condition if it is constant between events.
+fn plain(model: &Model, id: TermId, reports: &mut Reports) {
+    let is_argument = matches!(model.term(id).kind, TermKind::Argument(_));
+    let number = matches!(model.term(id).kind, TermKind::Number(_));
+    if !is_argument && !number && level_of(model, id) < Level::Time {
+        return;
+    }
+    let span = model.term(id).span;
+    let text = model.text_of(id);
+    let headline = format!("`{text}` is a quantity, and no condition");
+    let report = error("E0541", headline, span, "neither true nor false");
+    reports
+        .say(report.help(format!("compare it: `when {text} > 0 {{ ... }}`; `when {text} == 0` is each crossing of 0")));
+}
+
+/// On what a term depends with all its operands.
+fn level_of(model: &Model, root: TermId) -> Level {
+    let mut open = vec![root];
+    let mut seen = std::collections::HashSet::new();
+    let mut level = Level::Constant;
+    while let Some(id) = open.pop() {
+        if seen.insert(id) {
+            level = level.max(model.own_level(&model.term(id).kind));
+            crate::model::walk::operands(&model.term(id).kind, |o| open.push(o));
+        }
+    }
+    level
+}
+
+struct Events<'a> {
+    model: &'a Model,
+}
+
+impl Events<'_> {
+    /// The times of `at` and `every` are known before they come.
+    fn times(&self, event: usize, reports: &mut Reports) {
+        let (word, bodies) = match &self.model.events[event].kind {
+            EventKind::At(times) => ("at", times.clone()),
+            EventKind::Every { period, from, until } => {
+                ("every", std::iter::once(*period).chain(*from).chain(*until).collect())
+            }
+            _ => return,
+        };
+        for body in bodies {
+            if self.model.level(body) < Level::Time {
+                continue;
+            }
+            let changes = |id: &usize| self.model.own_level(&self.model.terms[*id].kind) >= Level::Time;
+            let Some(id) = body.range().find(changes) else { continue };
+            let term = &self.model.terms[id];
+            let comparison = matches!(&self.model.term(body.root).kind, TermKind::Apply(op, _) if matches!(op.0.name, "lt" | "le" | "eq" | "ne"));
+            let text = self.model.expression(body);
+            let headline = format!("the time of this event depends on `{}`", self.model.text_of(TermId(id as u32)));
+            let report = error("E0545", headline, term.span, "this changes all the time");
+            let help = match (comparison, word) {
+                (true, _) => format!("a condition belongs to `when`: `when {text} {{ ... }}`"),
+                (_, "at") => format!("write `when {} >= {text} {{ ... }}`", self.model.time.name),
+                _ => "times may depend on parameters and discretes: let an event keep the value in a `discrete`"
+                    .to_owned(),
+            };
+            reports.say(report.help(help));
+        }
+    }
+
+    /// Derivatives that the equations give are not read by events.
+    fn rates(&self, event: usize, reports: &mut Reports) {
+        for body in self.model.events[event].bodies() {
+            if self.model.level(body) < Level::Rate {
+                continue;
+            }
+            let rate = |id: &usize| self.model.own_level(&self.model.terms[*id].kind) == Level::Rate;
+            let Some(id) = body.range().find(rate) else { continue };
+            let name = self.model.text_of(TermId(id as u32));
+            let headline = format!("an event reads `{name}`, which the equations give");
+            let report = error("E0547", headline, self.model.terms[id].span, "its value may jump in the event itself");
+            reports.say(report.help("write the right side of the equation here, or give it a name of its own"));
+        }
+    }
+
+    /// States below their highest derivative, and discretes.
+    fn targets(&self, event: usize, reports: &mut Reports) {
+        for action in &self.model.events[event].actions {
+            let Symbol::State(i) = action.target else { continue };
+            let state = &self.model.states[i];
+            if action.order < state.order {
+                continue;
+            }
+            let name = state.derivative(action.order);
+            let below = state.derivative(state.order - 1);
+            let headline = format!("an event cannot change `{name}`, which follows from the equations");
+            let report = error("E0542", headline, action.span, "").label(state.span, "declared here");
+            reports.say(report.help(format!("change `{below}`, or a `discrete` that its equation reads")));
+        }
+        for action in &self.model.events[event].actions {
+            for (k, &subscript) in action.subscripts.iter().enumerate() {
+                let fixed = self.model.index_only(subscript.root);
+                if !fixed {
+                    let span = self.model.span(subscript);
+                    let report = error("E0519", "which element an event changes is known before the run", span, "");
+                    reports.say(report.help(format!(
+                        "subscript {} is made of numbers, constants, indices and constant tables; a choice stands on \
+                         the right side: `x[i] := if c then 1 else x[i]`",
+                        k + 1
+                    )));
+                }
+            }
+        }
+    }
+
+    /// Two `:=` for one quantity in one event.
+    fn twice(&self, event: usize, reports: &mut Reports) {
+        let actions = &self.model.events[event].actions;
+        for (k, action) in actions.iter().enumerate() {
+            for earlier in &actions[..k] {
+                if self.surely_one(event, action, event, earlier) {
+                    self.two_values(action, earlier, None, reports);
+                }
+            }
+        }
+    }
+
+    /// Two `:=` for one quantity in events whose fixed times are the same.
+    fn at_one_time(&self, reports: &mut Reports) {
+        let model = self.model;
+        let fixed = |event: usize| -> Vec<f64> {
+            let of = &model.events[event];
+            let EventKind::At(times) = &of.kind else { return Vec::new() };
+            if of.delay.is_some() || of.priority.is_some() || !of.locals.is_empty() {
+                return Vec::new();
+            }
+            times.iter().filter_map(|&time| self.literal(time)).collect()
+        };
+        let times: Vec<Vec<f64>> = (0..model.events.len()).map(fixed).collect();
+        for late in 0..times.len() {
+            for early in 0..late {
+                let Some(&time) = times[late].iter().find(|time| times[early].contains(time)) else { continue };
+                for action in &model.events[late].actions {
+                    for earlier in &model.events[early].actions {
+                        if self.surely_one(late, action, early, earlier) {
+                            self.two_values(action, earlier, Some(time), reports);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A time that is a number.
+    fn literal(&self, body: Body) -> Option<f64> {
+        match self.model.term(body.root).kind {
+            TermKind::Number(x) => Some(x),
+            _ => None,
+        }
+    }
+
+    /// Both set the same element, whatever the values of indices are.
+    fn surely_one(&self, event: usize, a: &crate::model::Action, other: usize, b: &crate::model::Action) -> bool {
+        let same = a.target == b.target && a.order == b.order && a.change == Change::Set && b.change == Change::Set;
+        same && a.subscripts.iter().zip(&b.subscripts).all(|(&x, &y)| {
+            match (&self.model.term(x.root).kind, &self.model.term(y.root).kind) {
+                (TermKind::Number(x), TermKind::Number(y)) => x == y,
+                // all elements: whatever the other one is, it is among them
+                (TermKind::Index(i), _) if a.locals.contains(i) && self.whole(*i) => true,
+                (_, TermKind::Index(j)) if b.locals.contains(j) && self.whole(*j) => true,
+                (TermKind::Index(i), TermKind::Index(j)) => i == j && event == other,
+                _ => false,
+            }
+        })
+    }
+
+    /// An index runs over all of its set.
+    fn whole(&self, local: usize) -> bool {
+        self.model.locals[local].range.range.is_none()
+    }
+
+    fn two_values(&self, a: &crate::model::Action, b: &crate::model::Action, time: Option<f64>, reports: &mut Reports) {
+        let name = match a.target {
+            Symbol::State(i) => self.model.states[i].derivative(a.order),
+            symbol => self.model.name_of(symbol).to_owned(),
+        };
+        let headline = match time {
+            Some(time) => format!("`{name}` is given two values at the time {time}"),
+            None => format!("`{name}` is given two values by one event"),
+        };
+        let (first, second): (Span, Span) = if a.span < b.span { (a.span, b.span) } else { (b.span, a.span) };
+        let report = error("E0543", headline, second, "here again").label(first, "here first");
+        reports.say(report.help("no order decides between them: keep one, or add to the value with `+=`"));
+    }
+}

@@ -8,6 +8,8 @@ use odec_tests::{files, root, stem, text};
 
 /// Source lines past this are probably two ideas in one file.
 const LINES: usize = 601;
+/// Lines of a page have fewer characters.
+const PAGE_WIDTH: usize = 120;
 
 /// The crate that is a workspace of its own, so that nothing of it, and no peer, is built with the product.
 const OUTSIDE: &str = "odec-bench";
@@ -339,6 +341,28 @@ fn links_between_documents_lead_somewhere() {
 fn an_anchor_is_made_of_the_words_of_its_heading() {
     let page = "# All methods\n```text\n# no heading\n```\n## A part of the range, `u[1]`\n#hashtag\n";
     assert_eq!(anchors(page).into_iter().collect::<Vec<_>>(), ["a-part-of-the-range-u1", "all-methods"]);
+}
+
+#[test]
+fn lines_of_the_pages_are_short() {
+    let mut documents = files(&root().join("docs"), "md");
+    documents.extend(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|n| root().join(n)));
+    // the program that measures writes this page, with the messages of other solvers
+    let written = documents.iter().filter(|page| !page.ends_with("docs/benchmarks.md"));
+    let mut found = Vec::new();
+    for document in written {
+        let mut code = false;
+        for (n, line) in text(document).lines().enumerate() {
+            let length = line.chars().count();
+            code ^= line.trim_start().starts_with("```");
+            // tables, what a command prints, and an entry of a table of contents cannot be broken
+            let whole = code || line.starts_with('|') || line.trim_start().starts_with("- [") && line.ends_with(')');
+            if length >= PAGE_WIDTH && !whole {
+                found.push(format!("{}:{}: {length} characters", document.display(), n + 1));
+            }
+        }
+    }
+    none(found);
 }
 
 #[test]

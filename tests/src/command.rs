@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// No command of a test takes nearly as long, even unoptimised on a busy machine: what does, hangs.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_mins(2);
 
 /// The command, built with the profile of the tests.
 pub fn odec() -> &'static Path {

@@ -18,6 +18,6 @@ pub fn check(path: &Path, found: &str) -> Result<(), String> {
 
 /// Panics with every difference there is, not only the first.
 #[track_caller]
-pub fn report(differences: Vec<String>) {
+pub fn report(differences: &[String]) {
     assert!(differences.is_empty(), "{} differences\n\n{}", differences.len(), differences.join("\n"));
 }

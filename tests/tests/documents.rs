@@ -52,7 +52,7 @@ fn generated(page: &str, mark: &str, rows: &str) {
     let end = old[start..].find("\n## ").map_or(old.len(), |at| start + at + 1);
     let gap = if end == old.len() { "" } else { "\n" };
     let new = format!("{}\n{rows}{gap}{}", &old[..start], &old[end..]);
-    snapshot::report(snapshot::check(&path, &new).err().into_iter().collect());
+    snapshot::report(snapshot::check(&path, &new).err().as_slice());
 }
 
 #[test]
@@ -169,6 +169,6 @@ fn transcripts_are_real() {
             differences.extend(snapshot::check(&document, &shown).err());
         }
     }
-    snapshot::report(differences);
+    snapshot::report(&differences);
     assert!(commands >= 7, "{commands} commands were found");
 }

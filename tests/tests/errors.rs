@@ -121,7 +121,7 @@ fn the_rendering_of_each_fixture_is_as_reviewed() {
         }
         differences.extend(snapshot::check(&path.with_extension("txt"), &found).err());
     }
-    snapshot::report(differences);
+    snapshot::report(&differences);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn one_fault_gives_one_diagnostic() {
             wrong.push(format!("{}: found {found:?}", path.display()));
         }
     }
-    snapshot::report(wrong);
+    snapshot::report(&wrong);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn registry_pages_and_fixtures_match() {
             wrong.push(format!("docs/errors/{}.md is too short to help anybody", row.code));
         }
     }
-    snapshot::report(wrong);
+    snapshot::report(&wrong);
 }
 
 /// A code that stands as text in the sources, where no type sees to it, has a row in the table.
@@ -242,7 +242,7 @@ fn the_lists_of_codes_are_complete() {
         let list: String = rows.iter().map(filled).collect();
         differences.extend(snapshot::check(&path, &format!("{}{list}", &page[..at])).err());
     }
-    snapshot::report(differences);
+    snapshot::report(&differences);
 }
 
 #[test]

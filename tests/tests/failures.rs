@@ -40,5 +40,5 @@ fn failures_are_explained_as_reviewed() {
             owes(table.is_empty() || table.ends_with('\n'), "a torn row");
         }
     }
-    snapshot::report(differences);
+    snapshot::report(&differences);
 }

@@ -11,7 +11,7 @@ const SEED: u64 = 2026;
 const MUTANTS: usize = 1000;
 
 fn line_of(text: &str, byte: usize) -> usize {
-    text.as_bytes()[..byte.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1
+    text.as_bytes()[..byte.min(text.len())].split(|b| *b == b'\n').count()
 }
 
 /// The errors of a text, through the whole front end: parsing, names, lowering.
@@ -87,12 +87,8 @@ fn one_mistake_gives_one_message_at_its_place() {
         if !seen.insert(mutant.text.clone()) {
             continue;
         }
-        let found = match std::panic::catch_unwind(|| errors(name, &mutant.text)) {
-            Ok(found) => found,
-            Err(_) => panic!(
-                "{name}: {:?} of `{}` in line {} panics:\n{}",
-                mutant.edit, mutant.token, mutant.line, mutant.text
-            ),
+        let Ok(found) = std::panic::catch_unwind(|| errors(name, &mutant.text)) else {
+            panic!("{name}: {:?} of `{}` in line {} panics:\n{}", mutant.edit, mutant.token, mutant.line, mutant.text)
         };
         let single = found.len() == 1;
         let place = found.first().and_then(|d| d.labels.first()).map(|l| line_of(&mutant.text, l.span.start as usize));

@@ -60,13 +60,15 @@ fn holds_word(line: &str, word: &str) -> bool {
 }
 
 #[track_caller]
-fn none(found: Vec<String>) {
+fn none(found: &[String]) {
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 
 #[test]
 fn every_source_file_says_what_it_is_for() {
-    none(sources().iter().filter(|p| !text(p).starts_with("//! ")).map(|p| p.display().to_string()).collect());
+    none(
+        &sources().iter().filter(|p| !text(p).starts_with("//! ")).map(|p| p.display().to_string()).collect::<Vec<_>>(),
+    );
 }
 
 #[test]
@@ -75,7 +77,7 @@ fn files_are_one_idea() {
         let lines = text(p).lines().count();
         (lines >= LINES).then(|| format!("{}: {lines} lines", p.display()))
     };
-    none(sources().iter().filter_map(long).collect());
+    none(&sources().iter().filter_map(long).collect::<Vec<_>>());
 }
 
 #[test]
@@ -92,7 +94,7 @@ fn unsafe_is_in_the_jit_alone() {
             }
         }
     }
-    none(found);
+    none(&found);
 }
 
 #[test]
@@ -135,7 +137,7 @@ fn only_the_command_touches_the_world() {
             }
         }
     }
-    none(found);
+    none(&found);
 }
 
 #[test]
@@ -160,7 +162,7 @@ fn nothing_is_left_for_later_in_the_code() {
             }
         }
     }
-    none(found);
+    none(&found);
 }
 
 #[test]
@@ -181,7 +183,7 @@ fn the_solvers_show_no_matrix_type_of_another_library() {
             }
         }
     }
-    none(found);
+    none(&found);
 }
 
 fn metadata() -> serde_json::Value {
@@ -254,7 +256,7 @@ fn crates_depend_as_the_architecture_says() {
             }
         }
     }
-    none(found);
+    none(&found);
     assert_eq!(seen.len(), allowed.len(), "crates: {seen:?}");
 }
 
@@ -287,7 +289,7 @@ fn cargo_runs_every_test_file_and_finds_one_command() {
             }
         }
     }
-    none(found);
+    none(&found);
     assert!(files_of_tests >= 70, "{files_of_tests}");
 
     let cli = packages.iter().find(|p| name(p) == "odec-cli").expect("a member");
@@ -334,7 +336,7 @@ fn links_between_documents_lead_somewhere() {
             }
         }
     }
-    none(found);
+    none(&found);
 }
 
 #[test]
@@ -362,7 +364,7 @@ fn lines_of_the_pages_are_short() {
             }
         }
     }
-    none(found);
+    none(&found);
 }
 
 #[test]
@@ -373,5 +375,5 @@ fn every_page_is_in_the_table_of_contents() {
         let relative = p.strip_prefix(&docs).expect("below docs").to_string_lossy().into_owned();
         (relative != "SUMMARY.md" && !summary.contains(&format!("({relative})"))).then_some(relative)
     };
-    none(files(&docs, "md").iter().filter_map(missing).collect());
+    none(&files(&docs, "md").iter().filter_map(missing).collect::<Vec<_>>());
 }

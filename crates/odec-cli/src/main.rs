@@ -62,9 +62,8 @@ fn refuse(e: &clap::Error) -> Exit {
 
 /// What to type where the command does not exist.
 fn instead_of(e: &clap::Error) -> Option<String> {
-    let word = match e.get(clap::error::ContextKind::InvalidSubcommand)? {
-        clap::error::ContextValue::String(word) => word,
-        _ => return None,
+    let clap::error::ContextValue::String(word) = e.get(clap::error::ContextKind::InvalidSubcommand)? else {
+        return None;
     };
     if word.ends_with(".ode") {
         return Some(format!("To solve a model: odec run {word}"));

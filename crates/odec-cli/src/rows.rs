@@ -196,7 +196,7 @@ impl Rows {
             Err((accepted, e)) => {
                 let whole = gathered[..accepted].iter().rposition(|&b| b == b'\n').map_or(0, |k| k + 1);
                 self.written += whole as u64;
-                let lost = gathered[whole..].iter().filter(|&&b| b == b'\n').count() as u64;
+                let lost = gathered[whole..].split(|&b| b == b'\n').count() as u64 - 1;
                 self.count = self.count.saturating_sub(lost);
                 Err(match &mut self.output {
                     Output::Stdout(_) if e.kind() == ErrorKind::BrokenPipe => Trouble::Closed,

@@ -58,7 +58,7 @@ fn the_rows_are_the_bits_of_single_runs() {
             let table = folder.run(&[&["sweep", file, "-q", "--method", method], &sets[..]].concat()).exits(0).out();
             for row in rows(&table) {
                 let values: Vec<String> = names.iter().zip(&row).map(|(name, x)| format!("{name}={x}")).collect();
-                let plain = set.iter().filter(|s| !s.contains(':')).map(|s| s.to_string());
+                let plain = set.iter().filter(|s| !s.contains(':')).map(ToString::to_string);
                 let all: Vec<String> = plain.chain(values).flat_map(|s| ["--set".to_string(), s]).collect();
                 let all: Vec<&str> = all.iter().map(String::as_str).collect();
                 let alone = folder.run(&[&["run", file, "-q", "--method", method], &all[..]].concat()).exits(0).out();

@@ -134,7 +134,7 @@ fn steps_that_leave_their_axis_come_in_again() {
         let program = one_read(|l, _| edge(at(l, shift), rule), 1.0);
         let bound = BoundProgram::of(&program).unwrap();
         let run = runs(&program, &bound.runs, KernelRole::Rhs)[0];
-        places(run, &bound).iter().filter_map(|p| p.1.map(<[u32]>::to_vec)).next().unwrap()
+        places(run, &bound).iter().find_map(|p| p.1.map(<[u32]>::to_vec)).unwrap()
     };
     assert_eq!(elements(1, Edge::Periodic), [1, 2, 3, 4, 0]);
     assert_eq!(elements(-12, Edge::Periodic), [3, 4, 0, 1, 2]);

@@ -44,12 +44,12 @@ impl Paths<'_> {
         if let Variable::Parameter(j) = variable {
             staged[j] = Some(1.0);
         }
-        let staged = self.through(KernelRole::Prepare, variable, staged.clone(), staged);
-        let rows = self.through(KernelRole::Rhs, variable, staged, vec![None; self.layout.n]);
+        let staged = self.through(KernelRole::Prepare, variable, &staged, staged.clone());
+        let rows = self.through(KernelRole::Rhs, variable, &staged, vec![None; self.layout.n]);
         rows.into_iter().map(|sum| sum.unwrap_or(0.0)).collect()
     }
 
-    fn through(&self, role: KernelRole, variable: Variable, parameters: Sums, mut out: Sums) -> Sums {
+    fn through(&self, role: KernelRole, variable: Variable, parameters: &Sums, mut out: Sums) -> Sums {
         use num_dual::Dual64;
         let Some(kernel) = self.program.kernel(role) else { return out };
         let inputs = Inputs { t: self.case.t, y: &self.case.y, p: &self.case.p, w: &self.case.w };

@@ -180,9 +180,10 @@ fn values_of_the_loop_of_a_sum_are_taken_out() {
     fn innermost(steps: &[Step], found: &mut Vec<Body>) {
         for step in steps {
             let Step::Loop(body) = step else { continue };
-            match body.steps.iter().any(|s| matches!(s, Step::Loop(_))) {
-                true => innermost(&body.steps, found),
-                false => found.push(body.clone()),
+            if body.steps.iter().any(|s| matches!(s, Step::Loop(_))) {
+                innermost(&body.steps, found);
+            } else {
+                found.push(body.clone());
             }
         }
     }

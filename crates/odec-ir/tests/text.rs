@@ -81,7 +81,8 @@ fn nests(seed: u64) -> Program {
     program.extents[1].span = Span { file: 2, start: 7, end: 9 };
     program.axes[2].name = "i".into();
     program.axes[0].span = Span::new(3, 4);
-    program.arrays[1].name = program.arrays[0].name.clone();
+    let name = program.arrays[0].name.clone();
+    program.arrays[1].name = name;
     for nest in &mut program.kernels {
         for i in 0..nest.graph.len() {
             nest.graph.add_span(odec_ir::NodeId(i as u32), Span::new(i, i + 2));

@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use odec_ir::builtin::{Op, find};
-use odec_ir::{Array, ArrayId, Graph, Kernel, KernelRole, NodeId, Program, Role, Span, Store, Target};
+use odec_ir::{Array, ArrayId, Graph, Kernel, KernelRole, NodeId, Pattern, Program, Role, Span, Store, Target};
 use odec_jit::{Compiled, Strategy};
 
 /// States of the models.
@@ -62,10 +62,10 @@ fn model(operations: usize, far: bool) -> Program {
         name: "straight".to_string(),
         arrays: (0..STATES).map(array).collect(),
         kernels: vec![Kernel::straight(KernelRole::Rhs, graph, stores)],
-        jacobian: Default::default(),
-        parameter_jacobian: Default::default(),
+        jacobian: Pattern::default(),
+        parameter_jacobian: Pattern::default(),
         mass: None,
-        mass_jacobian: Default::default(),
+        mass_jacobian: Pattern::default(),
     }
 }
 

@@ -88,14 +88,13 @@ fn frame(
     frame.define(words.collect::<Vec<u8>>().into_boxed_slice());
     for (k, word) in run.words.iter().enumerate() {
         let Word::List(ListId(list)) = *word else { continue };
-        let data = match known.get(&list) {
-            Some(&data) => data,
-            None => {
-                let bytes = lists[list as usize].iter().flat_map(|element| element.to_ne_bytes()).collect();
-                let data = anonymous(module, bytes)?;
-                known.insert(list, data);
-                data
-            }
+        let data = if let Some(&data) = known.get(&list) {
+            data
+        } else {
+            let bytes = lists[list as usize].iter().flat_map(|element| element.to_ne_bytes()).collect();
+            let data = anonymous(module, bytes)?;
+            known.insert(list, data);
+            data
         };
         let address = module.declare_data_in_data(data, &mut frame);
         frame.write_data_addr((k * DOUBLE) as u32, address, 0);

@@ -3,7 +3,7 @@
 use crate::fuzz::{Seeds, with_seed};
 use odec_ir::testing::{self, Case, Shape, array};
 use odec_ir::{
-    ArrayId, Graph, Kernel, KernelRole, Layout, Op, Program, Role, Store, Target, builtin, derive, interpret,
+    ArrayId, Graph, Kernel, KernelRole, Layout, Op, Pattern, Program, Role, Store, Target, builtin, derive, interpret,
 };
 use odec_jit::{Compiled, MAX_SCRATCH, Strategy, asm_text, clif_text};
 
@@ -201,10 +201,10 @@ fn scratch_near_its_limit() {
         name: String::new(),
         arrays: vec![array("x", Role::FirstOrder), array("y", Role::FirstOrder)],
         kernels: vec![kernel],
-        jacobian: Default::default(),
-        parameter_jacobian: Default::default(),
+        jacobian: Pattern::default(),
+        parameter_jacobian: Pattern::default(),
         mass: None,
-        mass_jacobian: Default::default(),
+        mass_jacobian: Pattern::default(),
     };
     let y = [0.7, 0.3];
     let (mut expected, mut got) = ([0.0; 2], [0.0; 2]);
@@ -286,10 +286,10 @@ fn elements_without_a_store_are_zero() {
         name: String::new(),
         arrays,
         kernels: vec![Kernel::straight(KernelRole::Rhs, graph, stores)],
-        jacobian: Default::default(),
-        parameter_jacobian: Default::default(),
+        jacobian: Pattern::default(),
+        parameter_jacobian: Pattern::default(),
         mass: None,
-        mass_jacobian: Default::default(),
+        mass_jacobian: Pattern::default(),
     };
     let (mut compiled, mut interpreted) = ([7.0; 2], [7.0; 2]);
     Compiled::new(&program).unwrap().rhs(3.0, &[1.0, 2.0], &[], &mut compiled);

@@ -66,22 +66,20 @@ fn compare(compiled: &mut Compiled, program: &Program, inputs: (f64, Vec<f64>, V
             continue;
         }
         let read = Inputs { t, y: &y, p: &p, w: &w };
-        let length = match role.is_matrix() {
-            true => {
-                let matrix: Arc<BoundMatrix> = Arc::new(bound.matrix(program, role, MAX_ENTRIES).unwrap());
-                compiled.load_matrix(role, Arc::clone(&matrix)).unwrap();
-                count.entries += matrix.pattern.len();
-                matrix.pattern.len()
-            }
-            false => bound.layout.out_len(program, role),
+        let length = if role.is_matrix() {
+            let matrix: Arc<BoundMatrix> = Arc::new(bound.matrix(program, role, MAX_ENTRIES).unwrap());
+            compiled.load_matrix(role, Arc::clone(&matrix)).unwrap();
+            count.entries += matrix.pattern.len();
+            matrix.pattern.len()
+        } else {
+            bound.layout.out_len(program, role)
         };
         let mut expected = vec![0.5; length];
-        match role.is_matrix() {
-            true => {
-                let matrix = bound.matrix(program, role, MAX_ENTRIES).unwrap();
-                interpret::run_bound(program, &matrix, role, read, &mut expected);
-            }
-            false => interpret::run_bound(program, &*bound, role, read, &mut expected),
+        if role.is_matrix() {
+            let matrix = bound.matrix(program, role, MAX_ENTRIES).unwrap();
+            interpret::run_bound(program, &matrix, role, read, &mut expected);
+        } else {
+            interpret::run_bound(program, &*bound, role, read, &mut expected);
         }
         let mut got = vec![0.5; length];
         assert_eq!(compiled.out_len(role), length);

@@ -19,7 +19,7 @@ fn program(role: KernelRole, graph: Graph, nodes: Vec<(ArrayId, odec_ir::NodeId)
         jacobian: Pattern::default(),
         parameter_jacobian: Pattern::default(),
         mass: None,
-        mass_jacobian: Default::default(),
+        mass_jacobian: Pattern::default(),
     }
 }
 
@@ -164,7 +164,7 @@ fn nothing_to_compute_is_no_error() {
         jacobian: Pattern::default(),
         parameter_jacobian: Pattern::default(),
         mass: None,
-        mass_jacobian: Default::default(),
+        mass_jacobian: Pattern::default(),
     };
     let compiled = Compiled::with(&empty, Strategy { whole: 0, piece: 0, best: 0 }).unwrap();
     assert_eq!((compiled.code_bytes(), compiled.n()), (0, 0));

@@ -29,19 +29,16 @@ pub(crate) fn gathered(diagnostics: Vec<Diagnostic>) -> Vec<Slip> {
             continue;
         }
         let alike = known.entry((diagnostic.code.code, diagnostic.headline.clone())).or_default();
-        match alike.iter().find(|&&k| one_slip(&slips[k].diagnostic, &diagnostic)) {
-            Some(&k) => {
-                let Slip { diagnostic: first, times } = &mut slips[k];
-                *times += 1;
-                first.fixes.extend(diagnostic.fixes);
-                if first.labels.len() < MAX_LABELS {
-                    first.labels.extend(diagnostic.labels);
-                }
+        if let Some(&k) = alike.iter().find(|&&k| one_slip(&slips[k].diagnostic, &diagnostic)) {
+            let Slip { diagnostic: first, times } = &mut slips[k];
+            *times += 1;
+            first.fixes.extend(diagnostic.fixes);
+            if first.labels.len() < MAX_LABELS {
+                first.labels.extend(diagnostic.labels);
             }
-            None => {
-                alike.push(slips.len());
-                slips.push(Slip { diagnostic, times: 1 });
-            }
+        } else {
+            alike.push(slips.len());
+            slips.push(Slip { diagnostic, times: 1 });
         }
     }
     for Slip { diagnostic, times } in slips.iter_mut().filter(|slip| slip.times > 1) {

@@ -59,7 +59,9 @@ impl Build for Diagnostic {
         }
         if let (Some(last), true) = (self.labels.last_mut(), left_out > 0) {
             let more = if left_out == 1 { "place" } else { "places" };
-            last.text = format!("{text} (and {left_out} more {more})").trim_start().to_owned();
+            let said = format!("{text} (and {left_out} more {more})");
+            last.text.clear();
+            last.text.push_str(said.trim_start());
         }
         self
     }

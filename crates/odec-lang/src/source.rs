@@ -33,7 +33,7 @@ impl Source {
             Err(error) => {
                 let at = error.utf8_error().valid_up_to();
                 let bytes = error.as_bytes();
-                let line = 1 + bytes[..at].iter().filter(|&&byte| byte == b'\n').count();
+                let line = bytes[..at].split(|&byte| byte == b'\n').count();
                 let bad = bytes.get(at).copied().unwrap_or_default();
                 let headline = format!("{name} is not UTF-8 text: byte {at} (line {line}) is 0x{bad:02X}");
                 Err(Diagnostic::error("E0101", headline)

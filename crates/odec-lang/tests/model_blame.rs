@@ -7,7 +7,7 @@ fn at(text: &str, what: What, y: &[f64]) -> Option<Blame> {
     let source = Source::new("m.ode", text);
     let checked = odec_lang::check(&source);
     let model = checked.model.unwrap_or_else(|| panic!("{:?}", checked.diagnostics));
-    let values = model.values(&Default::default()).expect("defaults");
+    let values = model.values(&odec_lang::Overrides::default()).expect("defaults");
     blame(&model, &source, what, Point { t: 0.0, y, values: &values })
 }
 

@@ -1,13 +1,12 @@
 //! One fixture for every code of names, equations, runs and features: exactly one diagnostic, the fix compiles.
 
-use odec_lang::diagnostic::{Severity, codes};
+use odec_lang::diagnostic::{Diagnostic, Severity, codes};
 use odec_lang::source::Source;
 
 /// The fixtures of a code, in the order of their names.
 fn fixtures() -> Vec<(String, Source)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/errors");
-    let entries =
-        std::fs::read_dir(folder).map(|list| list.filter_map(Result::ok).collect()).unwrap_or_else(|_| Vec::new());
+    let entries = std::fs::read_dir(folder).map_or_else(|_| Vec::new(), |list| list.filter_map(Result::ok).collect());
     let mut list = Vec::new();
     for entry in entries {
         let path = entry.path();
@@ -56,7 +55,7 @@ fn a_fixture_with_one_fault_yields_one_diagnostic() {
             if !d.fixes.is_empty() {
                 let mended = Source::new("mended", apply(&source.text, &d.fixes));
                 let errors: Vec<_> =
-                    odec_lang::check(&mended).diagnostics.into_iter().filter(|d| d.is_error()).collect();
+                    odec_lang::check(&mended).diagnostics.into_iter().filter(Diagnostic::is_error).collect();
                 if !errors.is_empty() {
                     wrong.push(format!("{}: the fix gives\n{}\nand {errors:?}", source.name, mended.text));
                 }

@@ -6,7 +6,7 @@ use odec_lang::source::Source;
 fn check(text: String) -> Vec<&'static str> {
     let checked = odec_lang::check(&Source::new("m.ode", text));
     if let Some(model) = &checked.model {
-        assert!(odec_lang::lower(model, &Default::default()).is_ok());
+        assert!(odec_lang::lower(model, &odec_lang::Overrides::default()).is_ok());
     }
     checked.diagnostics.iter().filter(|d| d.is_error()).map(|d: &Diagnostic| d.code.code).collect()
 }
@@ -186,7 +186,7 @@ fn a_jacobian_beyond_the_limit_is_a_diagnostic() {
     );
     let checked = odec_lang::check(&Source::new("dense", text));
     let model = checked.model.expect("a model");
-    let refused = odec_lang::lower(&model, &Default::default()).err().expect("too large");
+    let refused = odec_lang::lower(&model, &odec_lang::Overrides::default()).err().expect("too large");
     assert_eq!(refused.iter().map(|d| d.code.code).collect::<Vec<_>>(), ["E0508"]);
     assert!(refused[0].headline.contains("4194304"), "{}", refused[0].headline);
 }

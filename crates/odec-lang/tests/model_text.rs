@@ -64,7 +64,7 @@ fn parentheses_stand_where_they_are_needed() {
         let printed = once.expression(once.equations[0].rhs);
         let again = model(&format!("state a = 1, b = 2, c = 3\na' = {printed}\nb' = 1\nc' = 1"));
         let program = |m: &odec_lang::Model| {
-            let p = odec_lang::lower(m, &Default::default()).expect("a program");
+            let p = odec_lang::lower(m, &odec_lang::Overrides::default()).expect("a program");
             let mut out = [0.0; 3];
             odec_ir::interpret::run(&p, odec_ir::KernelRole::Rhs, 0.5, &[0.3, -0.7, 1.9], &[0.0; 16], &[], &mut out);
             out[0].to_bits()

@@ -3,6 +3,7 @@
 use crate::common;
 
 use common::{Random, apply, models, mutate, read};
+use odec_lang::diagnostic::Diagnostic;
 use odec_lang::source::Source;
 
 const MUTANTS: usize = 2000;
@@ -31,7 +32,7 @@ fn one_message_on_the_line_of_the_mistake() {
         if !first.fixes.is_empty() {
             offered += 1;
             let (_, left) = read(&apply(&mutant.text, &first.fixes));
-            mended += usize::from(!left.iter().any(|diagnostic| diagnostic.is_error()));
+            mended += usize::from(!left.iter().any(Diagnostic::is_error));
         }
     }
     println!(

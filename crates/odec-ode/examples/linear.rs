@@ -170,7 +170,7 @@ fn main() {
                     println!(
                         "  {name}, {:.3} ms before the first step: {}",
                         setup(name, &options),
-                        outcome.linear.as_ref().map(|l| l.to_string()).unwrap_or_default()
+                        outcome.linear.as_ref().map(ToString::to_string).unwrap_or_default()
                     );
                 }
                 let s = outcome.stats;

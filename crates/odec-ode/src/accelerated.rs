@@ -70,11 +70,11 @@ impl dyn System + '_ {
     }
 
     pub(crate) fn expects_many_runs(&self) -> bool {
-        self.accelerated().is_some_and(|accelerated| accelerated.expects_many_runs())
+        self.accelerated().is_some_and(Accelerated::expects_many_runs)
     }
 
     pub(crate) fn groups(&self) -> usize {
-        self.accelerated().map_or(1, |accelerated| accelerated.groups())
+        self.accelerated().map_or(1, Accelerated::groups)
     }
 
     pub(crate) fn series(&self) -> Option<&dyn Series> {

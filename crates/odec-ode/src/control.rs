@@ -323,7 +323,7 @@ impl Control {
         }
         // (h/h_1) (err_1/err^2)^(1/(p+1))
         let gain = ((h / self.last_step) * self.last_root) * (power * power);
-        let ratio = if self.last_step != 0.0 { standard.min(c.safety * gain) } else { standard };
+        let ratio = if self.last_step == 0.0 { standard } else { standard.min(c.safety * gain) };
         // nothing of this step waits for it
         self.last_root =
             1.0 / if err > LEAST_PREDICTED { power } else { inverse_power(LEAST_PREDICTED, self.exponent) };

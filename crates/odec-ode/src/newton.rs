@@ -247,11 +247,11 @@ impl Newton {
                 self.rate(equation, y);
                 self.mass.multiply_add(-1.0, &self.difference, &mut self.residual);
             }
-            mass => {
+            MassMatrix::Constant(_) => {
                 for i in 0..y.len() {
                     self.difference[i] = y[i] - anchor[i];
                 }
-                mass.multiply_add(-alpha, &self.difference, &mut self.residual);
+                self.mass.multiply_add(-alpha, &self.difference, &mut self.residual);
             }
         }
         Ok(())

@@ -209,6 +209,7 @@ impl Rows {
 }
 
 /// How a row was had.
+#[derive(Clone, Copy)]
 enum Made {
     Interpolated,
     Corrected,

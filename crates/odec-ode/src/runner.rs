@@ -343,16 +343,15 @@ impl Runner {
         if let (true, Some(step)) = (self.options.fixed, self.options.step) {
             return Ok(Pace::fixed_steps(t0, t_end, step));
         }
-        let first = match self.options.step {
-            Some(step) => step,
-            None => {
-                let (integrator, room) = (&self.integrator, &mut self.room);
-                let t = integrator.time();
-                let unit = || t + f64::copysign(1.0, t_end);
-                let end = if t_end.is_finite() { t_end } else { wanted.unwrap_or_else(unit) };
-                let (span, order) = ((t, end), integrator.order());
-                first_step(eval, &self.tolerances, span, integrator.state(), order, room)?
-            }
+        let first = if let Some(step) = self.options.step {
+            step
+        } else {
+            let (integrator, room) = (&self.integrator, &mut self.room);
+            let t = integrator.time();
+            let unit = || t + f64::copysign(1.0, t_end);
+            let end = if t_end.is_finite() { t_end } else { wanted.unwrap_or_else(unit) };
+            let (span, order) = ((t, end), integrator.order());
+            first_step(eval, &self.tolerances, span, integrator.state(), order, room)?
         };
         let max = self.options.max_step.unwrap_or(f64::INFINITY);
         Ok(Pace::adaptive(t0, t_end, first, max, eval.autonomous()))

@@ -234,7 +234,7 @@ fn it_never_costs_much_more_than_the_better_of_its_two_methods() {
     let lorenz = Dense::new(
         3,
         |_, y, f| {
-            (f[0], f[1], f[2]) = (10.0 * (y[1] - y[0]), y[0] * (28.0 - y[2]) - y[1], y[0] * y[1] - 8.0 / 3.0 * y[2])
+            (f[0], f[1], f[2]) = (10.0 * (y[1] - y[0]), y[0] * (28.0 - y[2]) - y[1], y[0] * y[1] - 8.0 / 3.0 * y[2]);
         },
         |_, y, j| j.copy_from_slice(&[-10.0, 10.0, 0.0, 28.0 - y[2], -1.0, -y[0], y[1], y[0], -8.0 / 3.0]),
     );

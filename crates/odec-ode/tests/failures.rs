@@ -64,7 +64,7 @@ fn senseless_problems_are_refused() {
         let problem = Problem { t0: 0.0, t_end: 1.0, y0: vec![1.0] };
         let samples = Samples::Times(times);
         let result = solve(&decay(), &problem, method("rk4"), &Options::default(), &samples, &mut Rows::new());
-        assert!(matches!(result, Err(SolveError::Refused(Refusal::BadOption(_)))), "{samples:?}", samples = result);
+        assert!(matches!(result, Err(SolveError::Refused(Refusal::BadOption(_)))), "{result:?}");
     }
     assert_eq!(odec_ode::method::find("rk45").unwrap().name, "dopri5");
     assert_eq!(odec_ode::method::find("bdf7").unwrap_err(), Refusal::NotZeroStable(7));

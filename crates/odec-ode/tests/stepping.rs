@@ -57,7 +57,7 @@ fn integration_runs_backwards() {
 fn samples_do_not_change_the_steps() {
     for (name, options) in adaptive() {
         let problem = Problem { t0: 0.0, t_end: 3.0, y0: vec![1.0] };
-        let times: Vec<f64> = (0..=300).map(|i| 3.0 * i as f64 / 300.0).collect();
+        let times: Vec<f64> = (0..=300).map(|i| 3.0 * f64::from(i) / 300.0).collect();
         let mut sampled = Rows::new();
         let with =
             solve(&forced(), &problem, method(name), &options, &Samples::Times(times.clone()), &mut sampled).unwrap();

@@ -29,28 +29,24 @@ impl Along {
     /// A run that fails, or that the caller stops.
     pub fn of(bound: &Bound, stop: &dyn Fn() -> bool) -> Result<Along, Gone> {
         let forward = bound.problem.t_end - bound.problem.t0;
-        let (rows, steps): (Vec<Row>, Vec<f64>) = match bound.options.step.filter(|_| bound.options.fixed) {
-            Some(h) => {
-                let mut rows = vec![(bound.problem.t0, bound.problem.y0.clone())];
-                rows.extend(reference::ordinary(bound, &reference::even_times(bound, POINTS / 2), stop)?);
-                let steps = vec![h.copysign(forward); rows.len()];
-                (rows, steps)
+        let (rows, steps): (Vec<Row>, Vec<f64>) = if let Some(h) = bound.options.step.filter(|_| bound.options.fixed) {
+            let mut rows = vec![(bound.problem.t0, bound.problem.y0.clone())];
+            rows.extend(reference::ordinary(bound, &reference::even_times(bound, POINTS / 2), stop)?);
+            let steps = vec![h.copysign(forward); rows.len()];
+            (rows, steps)
+        } else {
+            let (mut rows, result) = reference::run(bound, bound.choice.method, &bound.options, &Samples::Steps, stop);
+            match result {
+                Ok(outcome) if outcome.stop == Stop::Interrupted => return Err(Gone::Interrupted),
+                Ok(_) => {}
+                Err(e) => return Err(Gone::Failed(e)),
             }
-            None => {
-                let (mut rows, result) =
-                    reference::run(bound, bound.choice.method, &bound.options, &Samples::Steps, stop);
-                match result {
-                    Ok(outcome) if outcome.stop == Stop::Interrupted => return Err(Gone::Interrupted),
-                    Ok(_) => {}
-                    Err(e) => return Err(Gone::Failed(e)),
-                }
-                let mut steps: Vec<f64> = rows.windows(2).map(|w| w[1].0 - w[0].0).collect();
-                rows.pop();
-                let every = rows.len().div_ceil(POINTS).max(1);
-                rows = rows.into_iter().step_by(every).collect();
-                steps = steps.into_iter().step_by(every).collect();
-                (rows, steps)
-            }
+            let mut steps: Vec<f64> = rows.windows(2).map(|w| w[1].0 - w[0].0).collect();
+            rows.pop();
+            let every = rows.len().div_ceil(POINTS).max(1);
+            rows = rows.into_iter().step_by(every).collect();
+            steps = steps.into_iter().step_by(every).collect();
+            (rows, steps)
         };
         let mut along = Along { spectra: vec![], steps: vec![], skipped: 0 };
         for ((t, y), h) in rows.iter().zip(steps) {

@@ -220,7 +220,7 @@ impl Plane<'_> {
         for _ in 0..ITERATIONS {
             let (f, g) = self.at((x, y))?;
             if f == 0.0 && g == 0.0 {
-                return Some(self.rounded((x, y), window));
+                return Some(Self::rounded((x, y), window));
             }
             let [[a, b], [c, d]] = self.slope((x, y))?;
             let determinant = a * d - b * c;
@@ -232,14 +232,14 @@ impl Plane<'_> {
             let shorter = (0.2 / ((dx / w).abs().max((dy / h).abs()))).min(1.0);
             (x, y) = (x + shorter * dx, y + shorter * dy);
             if (dx / w).abs() < EXACT && (dy / h).abs() < EXACT {
-                return Some(self.rounded((x, y), window));
+                return Some(Self::rounded((x, y), window));
             }
         }
         None
     }
 
     /// A coordinate that is zero but for rounding is zero, if the field agrees.
-    fn rounded(&self, (x, y): Point, window: &PlaneWindow) -> Point {
+    fn rounded((x, y): Point, window: &PlaneWindow) -> Point {
         let (w, h) = window.size();
         let clean = |v: f64, size: f64| if v.abs() < EXACT * size { 0.0 } else { v };
         (clean(x, w), clean(y, h))

@@ -67,16 +67,16 @@ fn straight(places: &[Point], piece: &[usize], within: f64, kept: &mut Vec<usize
         let distance = dx.hypot(dy);
         let ahead = distance <= within || wedge.as_ref().is_none_or(|w| w.holds(dx, dy));
         let reach = ahead && distance >= far - 0.5 * within;
-        if !reach {
+        if reach {
+            narrow(&mut wedge, dx, dy, within);
+            far = distance.max(far);
+        } else {
             kept.push(last);
             from = places[last];
             wedge = None;
             let (dx, dy) = (p.0 - from.0, p.1 - from.1);
             narrow(&mut wedge, dx, dy, within);
             far = dx.hypot(dy);
-        } else {
-            narrow(&mut wedge, dx, dy, within);
-            far = distance.max(far);
         }
         last = k;
     }

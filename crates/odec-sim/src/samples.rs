@@ -63,8 +63,8 @@ fn listed(list: &[f64], t0: f64, t_end: f64) -> Result<Vec<f64>, String> {
 mod tests {
     use super::*;
 
-    fn list(rule: SampleRule, t0: f64, t_end: f64) -> Vec<f64> {
-        match times(&rule, t0, t_end) {
+    fn list(rule: &SampleRule, t0: f64, t_end: f64) -> Vec<f64> {
+        match times(rule, t0, t_end) {
             Ok(Samples::Times(list)) => list,
             _ => panic!("{rule:?} gives no times"),
         }
@@ -72,26 +72,26 @@ mod tests {
 
     #[test]
     fn even_times_include_both_ends_in_either_direction() {
-        assert_eq!(list(SampleRule::Count(4), 1.0, 3.0), [1.0, 1.5, 2.0, 2.5, 3.0]);
-        assert_eq!(list(SampleRule::Count(2), 3.0, 1.0), [3.0, 2.0, 1.0]);
+        assert_eq!(list(&SampleRule::Count(4), 1.0, 3.0), [1.0, 1.5, 2.0, 2.5, 3.0]);
+        assert_eq!(list(&SampleRule::Count(2), 3.0, 1.0), [3.0, 2.0, 1.0]);
         // the last time is the end itself, not a sum of steps
-        assert_eq!(list(SampleRule::Count(7), 0.0, 0.7).last(), Some(&0.7));
+        assert_eq!(list(&SampleRule::Count(7), 0.0, 0.7).last(), Some(&0.7));
     }
 
     #[test]
     fn logarithmic_times_begin_at_the_first_distance() {
-        let times = list(SampleRule::Log { count: 3, first: 0.01 }, 0.0, 100.0);
+        let times = list(&SampleRule::Log { count: 3, first: 0.01 }, 0.0, 100.0);
         assert_eq!(times.len(), 4);
         assert_eq!((times[0], times[1], times[3]), (0.0, 0.01, 100.0));
         assert!((times[2] - 1.0).abs() < 1e-12);
-        let backwards = list(SampleRule::Log { count: 2, first: 0.5 }, 10.0, 0.0);
+        let backwards = list(&SampleRule::Log { count: 2, first: 0.5 }, 10.0, 0.0);
         assert_eq!(backwards, [10.0, 9.5, 0.0]);
-        assert_eq!(list(SampleRule::Log { count: 1, first: 0.5 }, 0.0, 8.0), [0.0, 8.0]);
+        assert_eq!(list(&SampleRule::Log { count: 1, first: 0.5 }, 0.0, 8.0), [0.0, 8.0]);
     }
 
     #[test]
     fn listed_times_are_checked() {
-        assert_eq!(list(SampleRule::Times(vec![0.0, 1.0, 1.0, 2.0]), 0.0, 2.0), [0.0, 1.0, 1.0, 2.0]);
+        assert_eq!(list(&SampleRule::Times(vec![0.0, 1.0, 1.0, 2.0]), 0.0, 2.0), [0.0, 1.0, 1.0, 2.0]);
         for bad in [vec![1.0, 0.5], vec![-0.1], vec![2.5], vec![f64::NAN]] {
             assert!(times(&SampleRule::Times(bad.clone()), 0.0, 2.0).is_err(), "{bad:?}");
         }

@@ -302,9 +302,9 @@ impl Window {
         let middle = 0.5 * (self.left + self.right);
         (width, height) = (width * (1.0 + 2.0 * ROOM), height * (1.0 + 2.0 * ROOM));
         if width < aspect * height {
-            width = aspect * height
+            width = aspect * height;
         } else {
-            height = width / aspect
+            height = width / aspect;
         }
         Window { left: middle - 0.5 * width, right: middle + 0.5 * width, top: 0.5 * height }
     }

@@ -128,7 +128,7 @@ impl Drop for Alarm<'_> {
     }
 }
 
-impl<'a> Job<'a> {
+impl Job<'_> {
     /// Values that every run would refuse: those out of the bounds of their parameters at the ends of the ranges.
     ///
     /// # Errors
@@ -312,7 +312,9 @@ impl<'a> Job<'a> {
     ) -> Result<(), NoValues> {
         let changed = bound.machine.change(|p| {
             for (runs, x) in places.iter().zip(point) {
-                runs.iter().for_each(|run| p[run.clone()].fill(*x));
+                for run in runs {
+                    p[run.clone()].fill(*x);
+                }
             }
         });
         let program = bound.machine.program();
@@ -385,29 +387,26 @@ impl Worker<'_> {
         if self.dependent {
             *runner = None;
         }
-        let trouble = match varied {
-            Err(trouble) => {
-                failed_at = Some(bound.problem.t0);
-                Some(trouble)
-            }
-            Ok(()) => {
-                let mut keep = Keep { values, stop: self.job.stop, shared: self.shared };
-                let (result, seen) = sample::solve_again(bound, runner, &mut keep);
-                match result {
-                    Ok(outcome) if outcome.stop == Stop::Interrupted => return None,
-                    Ok(outcome) => {
-                        stats = outcome.stats;
-                        warnings = blame::warnings(self.job.model, self.job.source, bound, &seen);
-                        None
-                    }
-                    Err(SolveError::Failed(failure)) => {
-                        (stats, failed_at) = (failure.stats, Some(failure.t));
-                        Some(NoValues::Failed(failure))
-                    }
-                    Err(SolveError::Refused(refusal)) => {
-                        failed_at = Some(bound.problem.t0);
-                        Some(NoValues::Refused(refusal))
-                    }
+        let trouble = if let Err(trouble) = varied {
+            failed_at = Some(bound.problem.t0);
+            Some(trouble)
+        } else {
+            let mut keep = Keep { values, stop: self.job.stop, shared: self.shared };
+            let (result, seen) = sample::solve_again(bound, runner, &mut keep);
+            match result {
+                Ok(outcome) if outcome.stop == Stop::Interrupted => return None,
+                Ok(outcome) => {
+                    stats = outcome.stats;
+                    warnings = blame::warnings(self.job.model, self.job.source, bound, &seen);
+                    None
+                }
+                Err(SolveError::Failed(failure)) => {
+                    (stats, failed_at) = (failure.stats, Some(failure.t));
+                    Some(NoValues::Failed(failure))
+                }
+                Err(SolveError::Refused(refusal)) => {
+                    failed_at = Some(bound.problem.t0);
+                    Some(NoValues::Refused(refusal))
                 }
             }
         };

@@ -19,9 +19,9 @@ fn model(text: &str) -> (Model, Source) {
     (model.unwrap_or_else(|| panic!("{diagnostics:?}")), source)
 }
 
-fn bind(text: &str, choices: Choices) -> Bound {
+fn bind(text: &str, choices: &Choices) -> Bound {
     let (model, source) = model(text);
-    let plan = RunPlan::new(&model, &choices, Purpose::Rows).unwrap();
+    let plan = RunPlan::new(&model, choices, Purpose::Rows).unwrap();
     let program = odec_lang::lower(&model, &plan.overrides).unwrap();
     plan.bind(&model, &source, program).unwrap()
 }
@@ -58,7 +58,7 @@ const STIFF: [(&str, f64); 5] =
 #[test]
 fn eliminations_in_machine_code_agree_with_pivoting() {
     for (name, t_end) in STIFF {
-        let bound = bind(&file(name), Choices::default());
+        let bound = bind(&file(name), &Choices::default());
         for method in ["rodas4", "radau5", "bdf", "kencarp4"] {
             // code for whole steps has an elimination of its own: `whole_steps.rs`
             let options = Options { rtol: 1e-6, atol: vec![1e-12], whole_steps: false, ..bound.options.clone() };
@@ -90,7 +90,7 @@ fn interpreted_eliminations_give_the_same_bits() {
     for (name, t_end) in STIFF {
         for method in ["rodas5p", "radau5", "bdf"] {
             let run = |interpret: bool| {
-                let bound = bind(&file(name), Choices { interpret, ..Choices::default() });
+                let bound = bind(&file(name), &Choices { interpret, ..Choices::default() });
                 let options = Options { rtol: 1e-5, atol: vec![1e-10], whole_steps: false, ..bound.options.clone() };
                 run(&bound, method, &options, t_end.min(100.0)).unwrap()
             };
@@ -126,7 +126,7 @@ fn longer_eliminations_give_the_same_bits_before_and_after_they_are_compiled() {
     let text = network(64);
     for method in ["rodas5p", "bdf"] {
         let run = |many: bool, linear: Linear| {
-            let bound = bind(&text, Choices { t_end: Some(2000.0), ..Choices::default() });
+            let bound = bind(&text, &Choices { t_end: Some(2000.0), ..Choices::default() });
             if many {
                 bound.machine.expect_many_runs();
             }
@@ -154,7 +154,7 @@ const VANISHING: &str =
 /// A pivot that vanishes on the way: y2's diagonal of W passes through zero while its coupling to y1 stays large.
 #[test]
 fn a_pivot_that_vanishes_in_a_run_is_survived() {
-    let bound = bind(VANISHING, Choices { t_end: Some(10.0), ..Choices::default() });
+    let bound = bind(VANISHING, &Choices { t_end: Some(10.0), ..Choices::default() });
     let options = Options { rtol: 1e-8, atol: vec![1e-10], ..bound.options.clone() };
     for method in ["rodas4", "bdf"] {
         let (outcome, _) = run(&bound, method, &options, 10.0).unwrap();
@@ -167,7 +167,7 @@ fn a_pivot_that_vanishes_in_a_run_is_survived() {
 #[test]
 fn the_taylor_method_shows_its_order() {
     let text = "state x = 1, x' = 0\nstate y = 0.5\nx'' = -sin(x) + 0.1*cos(t)\ny' = -y^2*exp(-t) + x/(1 + y^2)\n";
-    let bound = bind(text, Choices { t_end: Some(4.0), ..Choices::default() });
+    let bound = bind(text, &Choices { t_end: Some(4.0), ..Choices::default() });
     let tight = Options { rtol: 1e-13, atol: vec![1e-15], ..bound.options.clone() };
     let reference = run(&bound, "dop853", &tight, 4.0).unwrap().0.y;
     // orders 6, 7 and 8
@@ -188,7 +188,7 @@ fn the_taylor_method_shows_its_order() {
 #[test]
 fn the_taylor_method_keeps_the_tolerance() {
     for (name, t_end) in [("lorenz", 5.0), ("pleiades", 2.0), ("lotka_volterra", 10.0)] {
-        let bound = bind(&file(name), Choices::default());
+        let bound = bind(&file(name), &Choices::default());
         let with = |rtol: f64| Options { rtol, atol: vec![rtol * 1e-2], ..bound.options.clone() };
         let reference = run(&bound, "dop853", &with(1e-13), t_end).unwrap().0.y;
         let mut last = f64::INFINITY;
@@ -215,7 +215,7 @@ fn whole_steps_by_the_series_are_what_their_parts_are() {
     const ORDER: usize = 11;
     let driven = "state x = 1, x' = 0.2\nstate y = 0.5\nparam k = 2\nx'' = -k*sin(x) + 0.1*cos(t)\ny' = -y^2*exp(-t) + x/(1 + y^2)\n";
     for text in [driven, &file("lorenz"), &file("lotka_volterra"), &file("robertson")] {
-        let machine = |interpret| bind(text, Choices { t_end: Some(1.0), interpret, ..Choices::default() }).machine;
+        let machine = |interpret| bind(text, &Choices { t_end: Some(1.0), interpret, ..Choices::default() }).machine;
         let (code, interpreted) = (machine(false), machine(true));
         let n = code.shape().n;
         let places = Places { n, order: ORDER };
@@ -264,7 +264,7 @@ fn whole_steps_by_the_series_are_what_their_parts_are() {
 #[test]
 fn the_taylor_method_sees_branches() {
     let text = "state x = 0, v = 1\nx' = v\nv' = if x < 0.5 then 1 else -3 - v\n";
-    let bound = bind(text, Choices { t_end: Some(3.0), ..Choices::default() });
+    let bound = bind(text, &Choices { t_end: Some(3.0), ..Choices::default() });
     let options = Options { rtol: 1e-9, atol: vec![1e-9], ..bound.options.clone() };
     let (taylor, _) = run(&bound, "taylor", &options, 3.0).unwrap();
     // at the same tolerance dopri5 is wrong by up to 1.2e-6 behind the jump, depending on where its steps meet it
@@ -277,7 +277,7 @@ fn the_taylor_method_sees_branches() {
 
 #[test]
 fn what_the_taylor_method_cannot_do_it_says() {
-    let bound = bind("state x = 2\nx' = lgamma(x)\n", Choices { t_end: Some(1.0), ..Choices::default() });
+    let bound = bind("state x = 2\nx' = lgamma(x)\n", &Choices { t_end: Some(1.0), ..Choices::default() });
     let refused = run(&bound, "taylor", &bound.options, 1.0).err().unwrap();
     assert!(format!("{refused:?}").contains("lgamma"), "{refused:?}");
 }
@@ -299,7 +299,7 @@ fn arrays_have_series() {
     let mut texts: Vec<(&str, String)> = models.iter().map(|&name| (name, file(name))).collect();
     texts.push(("written", written.to_string()));
     for (name, text) in texts {
-        let bound = bind(&text, Choices { t_end: Some(1.0), ..Choices::default() });
+        let bound = bind(&text, &Choices { t_end: Some(1.0), ..Choices::default() });
         let (machine, n) = (&bound.machine, bound.problem.y0.len());
         // a state off the start, where much is zero
         let y: Vec<f64> = bound.problem.y0.iter().enumerate().map(|(i, y)| y + 0.01 * (1.0 + i as f64).sin()).collect();
@@ -348,7 +348,7 @@ fn auto_takes_series_where_they_are_short_and_smooth() {
     let bent = "state x = 1, x' = 0\nx'' = -x - max(x, 0.3)\n";
     let gamma = "state x = 1\nx' = -x*lgamma(x + 2)\n";
     for (text, series) in [(oscillator, true), (bent, false), (gamma, false), (file("nbody").as_str(), false)] {
-        let bound = bind(text, Choices { t_end: Some(1.0), ..Choices::default() });
+        let bound = bind(text, &Choices { t_end: Some(1.0), ..Choices::default() });
         for (rtol, tight) in [(1e-5, false), (1e-9, true), (1e-12, true)] {
             let options = Options { rtol, atol: vec![rtol], ..bound.options.clone() };
             let outcome = run(&bound, "auto", &options, 1.0).unwrap().0;
@@ -379,7 +379,7 @@ fn auto_starts_where_there_is_no_series() {
         "state x = 0, v = 0, w = 0\nx' = v\nv' = -0.5*hypot(v, w)*v\nw' = 1 - 0.5*hypot(v, w)*w\n",
     ];
     for text in texts {
-        let bound = bind(text, Choices { t_end: Some(2.0), ..Choices::default() });
+        let bound = bind(text, &Choices { t_end: Some(2.0), ..Choices::default() });
         for rtol in [1e-8, 1e-10] {
             let options = Options { rtol, atol: vec![rtol * 1e-2], ..bound.options.clone() };
             let name = if rtol < 1e-9 { "vern9" } else { "vern7" };
@@ -422,7 +422,7 @@ fn auto_leaves_the_series_where_a_model_is_stiff() {
     cases.push(("kepler", file("kepler"), 20.0));
     let mut wrong = Vec::new();
     for (name, text, t_end) in cases {
-        let bound = bind(&text, Choices { t_end: Some(t_end), ..Choices::default() });
+        let bound = bind(&text, &Choices { t_end: Some(t_end), ..Choices::default() });
         for rtol in [1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12] {
             let options = Options { rtol, atol: vec![rtol * 1e-4], max_steps: 50_000, ..bound.options.clone() };
             let outcome =
@@ -457,7 +457,7 @@ fn a_runner_leaves_no_traces() {
     let models = STIFF.iter().copied().chain([("lorenz", 3.0), ("kepler", 7.0), ("chain", 1.0), ("heat1d", 0.1)]);
     for (name, t_end) in models.chain([("", 10.0)]) {
         let text = if name.is_empty() { VANISHING.to_string() } else { file(name) };
-        let bound = bind(&text, Choices { t_end: Some(t_end), ..Choices::default() });
+        let bound = bind(&text, &Choices { t_end: Some(t_end), ..Choices::default() });
         for method in methods.map(|method| method::find(method).unwrap()) {
             for rtol in [1e-4, 1e-7] {
                 let options = Options { rtol, atol: vec![1e-3 * rtol], max_steps: 2_000, ..bound.options.clone() };
@@ -492,7 +492,7 @@ fn a_runner_leaves_no_traces() {
 #[test]
 fn no_run_creeps_along_a_place_where_f_ends() {
     let text = "state x = 1.4, y = 0\nx' = -sqrt(x) - 0.5\ny' = x - y\n";
-    let bound = bind(text, Choices { t_end: Some(2.0), ..Choices::default() });
+    let bound = bind(text, &Choices { t_end: Some(2.0), ..Choices::default() });
     for method in ["taylor", "auto", "vern7", "rodas5p"] {
         for rtol in [1e-5, 1e-6, 1e-8] {
             let options = Options { rtol, atol: vec![1e-9], ..bound.options.clone() };
@@ -512,7 +512,7 @@ fn no_run_creeps_along_a_place_where_f_ends() {
 #[test]
 fn failures_on_the_way_are_no_creeping() {
     let text = "state x = 1\nx' = if t < 1e6 then 0 else -1e3*sqrt(x) + 2e3*max(0, sin(6283*(t - 1e6)))\n";
-    let bound = bind(text, Choices { t_end: Some(1_000_008.0), ..Choices::default() });
+    let bound = bind(text, &Choices { t_end: Some(1_000_008.0), ..Choices::default() });
     let (outcome, _) = run(&bound, "vern7", &bound.options.clone(), 1_000_008.0).unwrap();
     assert!(outcome.stats.failed > 2_000, "{}", outcome.stats.failed);
 }

@@ -157,7 +157,7 @@ fn arrays_without_a_text_are_loops() {
 fn what_is_wrong_with_a_part_is_told_by_its_label() {
     let built = rod(None);
     let model = built.model.as_ref().expect("a model");
-    let said = odec_lang::lower(model, &Default::default()).err().expect("an element outside");
+    let said = odec_lang::lower(model, &odec_lang::Overrides::default()).err().expect("an element outside");
     assert_eq!(said[0].code, "E0520");
     assert_eq!(built.origin(said[0].span().expect("a place")), Some("conduction"));
 }

@@ -22,7 +22,7 @@ fn model(text: &str) -> (Model, Source) {
 fn bind(text: &str, by: &[&str], set: &[(&str, f64)]) -> Bound {
     let (model, source) = model(text);
     let choices = Choices {
-        open: by.iter().map(|name| name.to_string()).collect(),
+        open: by.iter().map(ToString::to_string).collect(),
         sensitivities: !by.is_empty(),
         set: set.iter().map(|(name, x)| (name.to_string(), *x)).collect(),
         ..Choices::default()
@@ -298,7 +298,7 @@ fn machine_code_gives_the_bits_of_the_interpreter() {
     for (text, by) in [(ROD, &["D", "c"][..]), (CHAIN, &["k", "x'"]), (COUPLED, &["k"])] {
         let (model, source) = model(text);
         let run = |interpret: bool| {
-            let open = by.iter().map(|name| name.to_string()).collect();
+            let open = by.iter().map(ToString::to_string).collect();
             let choices = Choices { open, sensitivities: true, interpret, ..Choices::default() };
             let plan = RunPlan::new(&model, &choices, Purpose::Rows).unwrap();
             let program = odec_lang::lower_sensitivities(&model, &plan.overrides).unwrap();

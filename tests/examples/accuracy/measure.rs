@@ -138,7 +138,9 @@ fn sizes(problem: &Problem, runs: &[Run]) -> Option<Vec<f64>> {
         sizes.iter_mut().zip(y).for_each(|(size, y)| *size = size.max(y.abs()));
     }
     let largest = sizes.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-    sizes.iter_mut().for_each(|size| *size = size.max(1e-30 * largest));
+    for size in &mut sizes {
+        *size = size.max(1e-30 * largest);
+    }
     Some(sizes)
 }
 

@@ -103,7 +103,9 @@ fn scipy() -> (String, Peers) {
             found.entry((cells[0].into(), format!("{rtol:e}"))).or_default().push((last, cells[1].into()));
         }
     }
-    found.values_mut().for_each(|list| list.sort_by(|a, b| a.0.total_cmp(&b.0)));
+    for list in found.values_mut() {
+        list.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
     let head = table.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']).to_string();
     (head, found)
 }
@@ -147,7 +149,9 @@ fn distribution(lines: &[&Line]) -> String {
 /// A table with a row for each method and a column for each tolerance.
 fn methods(lines: &[Line], rtols: &[&String]) -> String {
     let mut page = String::from("| method |");
-    rtols.iter().for_each(|rtol| page += &format!(" rtol {rtol} |"));
+    for rtol in rtols {
+        page += &format!(" rtol {rtol} |");
+    }
     page += &format!("\n|{}\n", "---|".repeat(rtols.len() + 1));
     for method in distinct(lines.iter().map(|l| &l.method)) {
         let _ = write!(page, "| `{method}` |");
@@ -242,7 +246,9 @@ fn developers(
     let mut page = DEVELOPERS.to_string();
     page += "## `auto` on every problem\n\n";
     page += "Errors at the end, at ends of steps, over rows; then the best of SciPy at the end.\n\n| problem |";
-    rtols.iter().for_each(|rtol| page += &format!(" {rtol} | SciPy |"));
+    for rtol in rtols {
+        page += &format!(" {rtol} | SciPy |");
+    }
     page += &format!("\n|{}\n", "---|".repeat(2 * rtols.len() + 1));
     for problem in problems {
         let _ = write!(page, "| `{problem}` |");

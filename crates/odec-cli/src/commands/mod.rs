@@ -27,7 +27,7 @@ use crate::session::fail;
 
 /// Runs the command, and says what went wrong.
 pub fn execute(cli: Cli) -> Exit {
-    let reporter = Reporter::new(&cli.common);
+    let reporter = Reporter::new(cli.common);
     dispatch(cli.command, reporter).unwrap_or_else(|error| fail(&error, reporter))
 }
 

@@ -183,9 +183,10 @@ impl Picture {
         for row in &self.rows {
             let least = row.iter().map(Panel::least).max().unwrap_or(0);
             let wanted = if asked { each } else { each.max(least) };
-            list.push(match row.iter().any(|p| p.ratio().is_some()) {
-                true => self.shaped(row, if asked { each } else { TALL })?,
-                false => wanted,
+            list.push(if row.iter().any(|p| p.ratio().is_some()) {
+                self.shaped(row, if asked { each } else { TALL })?
+            } else {
+                wanted
             });
         }
         // planes are as large in every row

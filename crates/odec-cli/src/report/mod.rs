@@ -55,7 +55,7 @@ pub struct Reporter {
 
 impl Reporter {
     /// From the flags, the environment (`NO_COLOR`) and what standard error is.
-    pub fn new(common: &Common) -> Reporter {
+    pub fn new(common: Common) -> Reporter {
         let terminal = std::io::stderr().is_terminal();
         let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty())
             || std::env::var_os("TERM").is_some_and(|v| v == "dumb");

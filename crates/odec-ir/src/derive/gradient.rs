@@ -332,12 +332,11 @@ impl Sweep {
         let mut rest = self.known[then].iter().peekable();
         for &(column, inner) in &self.known[otherwise] {
             while rest.next_if(|(c, _)| *c < column).is_some() {}
-            let taken = match rest.next_if(|(c, _)| *c == column) {
-                Some(&(_, taken)) => taken,
-                None => {
-                    touched.push(column);
-                    zero
-                }
+            let taken = if let Some(&(_, taken)) = rest.next_if(|(c, _)| *c == column) {
+                taken
+            } else {
+                touched.push(column);
+                zero
             };
             *slot(&mut self.row, column) = Some(graph.apply(&logic::IF, &[condition, taken, inner]));
         }

@@ -343,17 +343,16 @@ impl Binder<'_> {
                     step = step.saturating_mul(positions.rounds(counter));
                 }
                 let shape = self.shape(nest, id);
-                let list = match done.get(&shape) {
-                    Some(&list) => list,
-                    None => {
-                        let entries = positions.length(id).saturating_add(self.lists.elements);
-                        if entries > MAX_ENTRIES {
-                            return Err(BindError::TooManyEntries { role: nest.role, entries });
-                        }
-                        let list = self.lists.push(positions.list(id, 0)?);
-                        done.insert(shape, list);
-                        list
+                let list = if let Some(&list) = done.get(&shape) {
+                    list
+                } else {
+                    let entries = positions.length(id).saturating_add(self.lists.elements);
+                    if entries > MAX_ENTRIES {
+                        return Err(BindError::TooManyEntries { role: nest.role, entries });
                     }
+                    let list = self.lists.push(positions.list(id, 0)?);
+                    done.insert(shape, list);
+                    list
                 };
                 words[word as usize] = Word::List(list);
             } else {

@@ -298,6 +298,7 @@ enum Term {
 }
 
 /// Why there is no such element.
+#[derive(Clone, Copy)]
 enum Stop {
     OutOfRange(i64, Range),
     NotWhole { array: usize, element: usize, value: f64 },

@@ -59,14 +59,13 @@ pub fn step(program: &Program, tableau: &ButcherTableau<'_>) -> Option<Program> 
             return None;
         }
     }
-    let y1 = match tableau.fsal {
-        true => states.pop()?,
-        false => {
-            let y1 = steps.state(tableau.b);
-            let k = steps.writer.inline(KernelRole::Rhs, t_new, &y1).ok()?;
-            steps.k.push(k);
-            y1
-        }
+    let y1 = if tableau.fsal {
+        states.pop()?
+    } else {
+        let y1 = steps.state(tableau.b);
+        let k = steps.writer.inline(KernelRole::Rhs, t_new, &y1).ok()?;
+        steps.k.push(k);
+        y1
     };
     let norms = steps.norms(tableau, &states, &y1);
     let mut out = norms.to_vec();

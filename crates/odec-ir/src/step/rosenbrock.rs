@@ -118,7 +118,7 @@ impl FusedStep<'_> {
                 let negligible = step.graph.constant(self.negligible);
                 for excess in excess {
                     let small = step.graph.apply(&logic::LE, &[excess, negligible]);
-                    sound = both(step, sound, small);
+                    sound = Some(both(step, sound, small));
                 }
             }
             run.u.push(x);
@@ -132,7 +132,7 @@ impl FusedStep<'_> {
         let doubt = step.doubt(&ends);
         let zero = step.graph.constant(0.0);
         let finite = step.graph.apply(&logic::EQ, &[doubt, zero]);
-        let sound = both(&mut step, sound, finite)?;
+        let sound = both(&mut step, sound, finite);
         let mut out = ends;
         out.extend([norm, sound]);
         out.extend(u.iter().flatten());
@@ -290,9 +290,9 @@ fn plus_sum(step: &mut StepBuilder<'_>, y: NodeId, coefficients: &[f64], u: &[Ve
     }
 }
 
-fn both(step: &mut StepBuilder<'_>, a: Option<NodeId>, b: NodeId) -> Option<NodeId> {
-    Some(match a {
+fn both(step: &mut StepBuilder<'_>, a: Option<NodeId>, b: NodeId) -> NodeId {
+    match a {
         Some(a) => step.graph.apply(&logic::AND, &[a, b]),
         None => b,
-    })
+    }
 }

@@ -202,13 +202,12 @@ impl Builder<'_> {
                     .sort_by_key(|&i| operands(&part.rules[&i], nodes[i]).iter().map(|&a| lane[a]).collect::<Vec<_>>());
                 let first = &part.rules[&members[0]];
                 // operand number k of each member
-                let nth: HashMap<usize, Vec<u32>> = match first {
-                    Rule::Fixed => HashMap::new(),
-                    _ => {
-                        let own: Vec<Vec<usize>> = members.iter().map(|i| named(&part.rules[i])).collect();
-                        let column = |k: usize| own.iter().map(|o| lane[o[k]]).collect();
-                        own[0].iter().enumerate().map(|(k, &a)| (a, column(k))).collect()
-                    }
+                let nth: HashMap<usize, Vec<u32>> = if first == &Rule::Fixed {
+                    HashMap::new()
+                } else {
+                    let own: Vec<Vec<usize>> = members.iter().map(|i| named(&part.rules[i])).collect();
+                    let column = |k: usize| own.iter().map(|o| lane[o[k]]).collect();
+                    own[0].iter().enumerate().map(|(k, &a)| (a, column(k))).collect()
                 };
                 let kind = self.kind(first, fixed, |node| nth[&node].clone())?;
                 let mut zeroth = Vec::new();
@@ -504,15 +503,12 @@ impl Rounds<'_> {
     fn index(&self, l: LoopId) -> (Vec<Counter>, Vec<f64>) {
         let place = self.frame.index[l.0 as usize];
         let first = self.words.integer(place.first);
-        match place.list {
-            Some(word) => {
-                let values = self.words.list(word).iter().map(|&x| (first + i64::from(x)) as f64).collect();
-                (vec![Counter::Points], values)
-            }
-            None => {
-                let counter = Counter::Loop(l);
-                (vec![counter], (0..self.rounds(counter) as i64).map(|k| (first + k) as f64).collect())
-            }
+        if let Some(word) = place.list {
+            let values = self.words.list(word).iter().map(|&x| (first + i64::from(x)) as f64).collect();
+            (vec![Counter::Points], values)
+        } else {
+            let counter = Counter::Loop(l);
+            (vec![counter], (0..self.rounds(counter) as i64).map(|k| (first + k) as f64).collect())
         }
     }
 }

@@ -321,15 +321,15 @@ impl Growing {
         let mut args: Vec<NodeId> = (0..row.arity).map(|_| self.any(random)).collect();
         if !random.chance(0.02) {
             args[0] = self.within(args[0], row.domain);
-            if std::ptr::eq(row, &arithmetic::POW) && random.chance(0.5) {
+            if std::ptr::eq(row, &raw const arithmetic::POW) && random.chance(0.5) {
                 let exponent = [2.0, 3.0, -1.0, -2.0, 0.5, 1.0, 0.0, 17.0, 1.5][random.below(9)];
                 args[1] = self.graph.constant(exponent);
             }
-            if std::ptr::eq(row, &arithmetic::DIV) || std::ptr::eq(row, &rounding::MOD) {
+            if std::ptr::eq(row, &raw const arithmetic::DIV) || std::ptr::eq(row, &raw const rounding::MOD) {
                 let (size, one) = (self.graph.apply(&rounding::ABS, &[args[1]]), self.graph.constant(0.5));
                 args[1] = self.graph.add(size, one);
             }
-            if std::ptr::eq(row, &logic::IF) {
+            if std::ptr::eq(row, &raw const logic::IF) {
                 let other = self.any(random);
                 args[0] = self.graph.apply(&logic::LT, &[args[0], other]);
             }

@@ -340,12 +340,11 @@ impl<'a> Draw<'a> {
     /// A fold over an index set, or over three numbers.
     fn fold(&mut self, depth: usize) -> NodeId {
         let axis = self.random.below(4);
-        let (over, axis) = match self.world.axes.get(axis) {
-            Some(of) => (Loop::over(of), Some(AxisId(axis as u32))),
-            None => {
-                let (first, last) = (Affine::constant(-1), Affine::constant(1));
-                (Loop { name: "s".into(), first, last, span: Span::default() }, None)
-            }
+        let (over, axis) = if let Some(of) = self.world.axes.get(axis) {
+            (Loop::over(of), Some(AxisId(axis as u32)))
+        } else {
+            let (first, last) = (Affine::constant(-1), Affine::constant(1));
+            (Loop { name: "s".into(), first, last, span: Span::default() }, None)
         };
         let l = self.space.push_loop(over);
         self.scope.push((l, axis));

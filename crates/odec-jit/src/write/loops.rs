@@ -57,7 +57,7 @@ impl Writer<'_, '_> {
         let from = self.pos.ins().iconst(types::I64, 0);
         let mut rounds = Rounds { from, end, at_a_time: 1 };
         if innermost && routine.pairs(body) {
-            (rounds.from, state) = self.run_pairs(body, end, state)?;
+            (rounds.from, state) = self.run_pairs(body, end, &state)?;
         } else if innermost {
             self.keep(body)?;
         }
@@ -68,11 +68,11 @@ impl Writer<'_, '_> {
     }
 
     /// Two rounds at a time, as long as there are two; gives the next round and the state of the folds before it.
-    fn run_pairs(&mut self, body: &Body, end: Value, state: Vec<Value>) -> Result<(Value, Vec<Value>), JitError> {
+    fn run_pairs(&mut self, body: &Body, end: Value, state: &[Value]) -> Result<(Value, Vec<Value>), JitError> {
         let outside = self.undo.len();
         self.width = Width::Two;
         self.keep(body)?;
-        let state = self.paired(body, &state);
+        let state = self.paired(body, state);
         let end = self.pos.ins().band_imm_s(end, -2);
         let from = self.pos.ins().iconst(types::I64, 0);
         let state = self.run_rounds(body, Rounds { from, end, at_a_time: 2 }, &state, &[])?;

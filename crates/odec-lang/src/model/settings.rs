@@ -118,9 +118,10 @@ impl Model {
     pub fn run(&self, name: Option<&str>) -> Result<Option<&super::Run>, Diagnostic> {
         let names = || self.runs.iter().filter_map(|r| r.name.as_deref());
         match name {
-            Some(name) => match self.runs.iter().find(|r| r.name.as_deref() == Some(name)) {
-                Some(run) => Ok(Some(run)),
-                None => {
+            Some(name) => {
+                if let Some(run) = self.runs.iter().find(|r| r.name.as_deref() == Some(name)) {
+                    Ok(Some(run))
+                } else {
                     let near = suggest::nearest(name, names());
                     Err(Diagnostic::error("E0409", format!("the model has no run named `{name}`")).help(
                         match near.first() {
@@ -132,7 +133,7 @@ impl Model {
                         },
                     ))
                 }
-            },
+            }
             None if self.runs.len() <= 1 => Ok(self.runs.first()),
             None => match self.runs.iter().find(|r| r.name.is_none()) {
                 Some(run) => Ok(Some(run)),

@@ -35,7 +35,7 @@ impl Display for Model {
             }
         }
         writeln!(f, "model {}", self.name)?;
-        writeln!(f, "time {}{}", self.time.name, unit(&self.time.unit))?;
+        writeln!(f, "time {}{}", self.time.name, unit(self.time.unit.as_ref()))?;
         for set in &self.index_sets {
             writeln!(f, "index {} = {}..{}", set.name, self.show(set.first), self.show(set.last))?;
         }
@@ -52,46 +52,23 @@ impl Display for Model {
                 let (axes, primes) = (self.brackets(&state.indexed), "'".repeat(usize::from(k)));
                 write!(f, "{before}{base}{axes}{primes}{tail} = {}", self.show(start))?;
                 if k == 0 {
-                    write!(f, "{}", unit(&state.unit))?;
+                    write!(f, "{}", unit(state.unit.as_ref()))?;
                 }
             }
-            writeln!(f, "{}", comment(&state.doc))?;
+            writeln!(f, "{}", comment(state.doc.as_ref()))?;
         }
         for d in &self.discretes {
             let (base, tail) = split_component(&d.name);
-            let (axes, unit) = (self.brackets(&d.indexed), unit(&d.unit));
-            writeln!(f, "discrete {base}{axes}{tail} = {}{unit}{}", self.show(d.initial), comment(&d.doc))?;
+            let (axes, unit) = (self.brackets(&d.indexed), unit(d.unit.as_ref()));
+            writeln!(f, "discrete {base}{axes}{tail} = {}{unit}{}", self.show(d.initial), comment(d.doc.as_ref()))?;
         }
         for function in &self.functions {
             let arguments = function.arguments.join(", ");
             write!(f, "fn {}({arguments}) = ", function.name)?;
             self.write_expression(f, function.value, &function.arguments)?;
-            writeln!(f, "{}", comment(&function.doc))?;
+            writeln!(f, "{}", comment(function.doc.as_ref()))?;
         }
-        let mut before = None;
-        for (i, d) in self.definitions.iter().enumerate() {
-            if self.outputs.iter().any(|o| o.span == d.span)
-                || self.conserved.iter().any(|c| c.span.start < d.span.start && d.span.end < c.span.end)
-            {
-                continue;
-            }
-            let level = self.definition_levels.get(i).copied();
-            if level != before {
-                before = level;
-                let what = match level {
-                    Some(Level::Constant) => "known when the model is compiled",
-                    Some(Level::Parameter) => "known once the parameters are",
-                    Some(Level::Discrete) => "changed by events alone",
-                    Some(Level::Time) => "depending on time",
-                    Some(Level::State) => "depending on states",
-                    Some(Level::Rate) | None => "depending on derivatives that the equations give",
-                };
-                writeln!(f, "# {what}")?;
-            }
-            let (base, tail) = split_component(&d.name);
-            let axes = self.brackets(&d.indexed);
-            writeln!(f, "{base}{axes}{tail} = {}{}", self.show(d.value), comment(&d.doc))?;
-        }
+        self.write_definitions(f)?;
         for axis in &self.axes {
             let name = self.name_of(axis.array);
             writeln!(f, "axis {name}")?;
@@ -106,7 +83,7 @@ impl Display for Model {
             let declared = self.definitions.iter().find(|d| d.span == o.span);
             let value = declared.map(|d| format!(" = {}", self.show(d.value))).unwrap_or_default();
             let axes = self.brackets(&o.indexed);
-            writeln!(f, "output {}{axes}{value}{}{}", o.name, unit(&o.unit), comment(&o.doc))?;
+            writeln!(f, "output {}{axes}{value}{}{}", o.name, unit(o.unit.as_ref()), comment(o.doc.as_ref()))?;
         }
         for c in &self.conserved {
             let inside = |d: &&super::Definition| c.span.start < d.span.start && d.span.end < c.span.end;
@@ -141,6 +118,35 @@ impl Model {
         let mut out = String::new();
         self.spell(&mut out, id, &[], &mut |_, _| {});
         out
+    }
+
+    /// Definitions that stand in no other statement, below what they depend on.
+    fn write_definitions(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut before = None;
+        for (i, d) in self.definitions.iter().enumerate() {
+            if self.outputs.iter().any(|o| o.span == d.span)
+                || self.conserved.iter().any(|c| c.span.start < d.span.start && d.span.end < c.span.end)
+            {
+                continue;
+            }
+            let level = self.definition_levels.get(i).copied();
+            if level != before {
+                before = level;
+                let what = match level {
+                    Some(Level::Constant) => "known when the model is compiled",
+                    Some(Level::Parameter) => "known once the parameters are",
+                    Some(Level::Discrete) => "changed by events alone",
+                    Some(Level::Time) => "depending on time",
+                    Some(Level::State) => "depending on states",
+                    Some(Level::Rate) | None => "depending on derivatives that the equations give",
+                };
+                writeln!(f, "# {what}")?;
+            }
+            let (base, tail) = split_component(&d.name);
+            let axes = self.brackets(&d.indexed);
+            writeln!(f, "{base}{axes}{tail} = {}{}", self.show(d.value), comment(d.doc.as_ref()))?;
+        }
+        Ok(())
     }
 
     fn write_runs(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -185,11 +191,11 @@ impl Model {
             Some(Table::Csv { file, column: None, .. }) => write!(f, "csv(\"{file}\")")?,
             Some(Table::Csv { file, column: Some(column), .. }) => write!(f, "csv(\"{file}\", \"{column}\")")?,
         }
-        write!(f, "{}", unit(&given.unit))?;
+        write!(f, "{}", unit(given.unit.as_ref()))?;
         if let Some((low, high)) = given.bounds {
             write!(f, " in {}..{}", self.show(low), self.show(high))?;
         }
-        writeln!(f, "{}", comment(&given.doc))
+        writeln!(f, "{}", comment(given.doc.as_ref()))
     }
 
     /// The ranges of an equation that is not for all elements.
@@ -499,10 +505,10 @@ fn number(x: f64) -> String {
     if plain.len() <= short.len() + 2 { plain } else { short }
 }
 
-fn unit(unit: &Option<String>) -> String {
-    unit.as_ref().map(|u| format!(" [{u}]")).unwrap_or_default()
+fn unit(unit: Option<&String>) -> String {
+    unit.map(|u| format!(" [{u}]")).unwrap_or_default()
 }
 
-fn comment(text: &Option<String>) -> String {
-    text.as_ref().map(|d| format!("  ## {}", d.replace('\n', " "))).unwrap_or_default()
+fn comment(text: Option<&String>) -> String {
+    text.map(|d| format!("  ## {}", d.replace('\n', " "))).unwrap_or_default()
 }

@@ -30,15 +30,21 @@ pub(super) fn nested_dissection(pattern: &Pattern) -> Vec<u32> {
         if queue.len() < vertices.len() {
             // Not connected: what was reached, and the rest.
             let rest: Vec<u32> = vertices.iter().copied().filter(|v| level[*v as usize] == u32::MAX).collect();
-            queue.iter().for_each(|v| level[*v as usize] = u32::MAX);
-            rest.iter().for_each(|v| part[*v as usize] = parts);
+            for v in &queue {
+                level[*v as usize] = u32::MAX;
+            }
+            for v in &rest {
+                part[*v as usize] = parts;
+            }
             parts += 1;
             let middle = end - queue.len();
             work.push((queue, end));
             work.push((rest, middle));
             continue;
         }
-        queue.iter().for_each(|v| level[*v as usize] = u32::MAX);
+        for v in &queue {
+            level[*v as usize] = u32::MAX;
+        }
         let total = queue.len() as f64;
         let size = |l: usize| starts[l + 1] - starts[l];
         let inside = |l: &usize| {
@@ -52,9 +58,13 @@ pub(super) fn nested_dissection(pattern: &Pattern) -> Vec<u32> {
         };
         let separator = &queue[starts[cut]..starts[cut + 1]];
         order[end - separator.len()..end].copy_from_slice(separator);
-        separator.iter().for_each(|v| part[*v as usize] = u32::MAX);
+        for v in separator {
+            part[*v as usize] = u32::MAX;
+        }
         let behind = queue[starts[cut + 1]..].to_vec();
-        behind.iter().for_each(|v| part[*v as usize] = parts);
+        for v in &behind {
+            part[*v as usize] = parts;
+        }
         parts += 1;
         let end = end - separator.len();
         let before = queue[..starts[cut]].to_vec();
@@ -96,7 +106,9 @@ fn levels(graph: &Pattern, vertices: &[u32], own: u32, part: &[u32], level: &mut
         }
         deepest = depth;
         root = queue.last().copied().unwrap_or(root);
-        queue.iter().for_each(|v| level[*v as usize] = u32::MAX);
+        for v in &queue {
+            level[*v as usize] = u32::MAX;
+        }
     }
 }
 

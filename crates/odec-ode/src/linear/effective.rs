@@ -1,6 +1,7 @@
 //! The effective matrix of methods on M x'' = F(t, x, x'): S = m*M - c*dF/dv - k*dF/dx, of the size of the accelerations.
 
 use crate::evaluator::Evaluator;
+use crate::linear::assembled::Assembled;
 use crate::linear::choice::{Request, admit, exact};
 use crate::linear::full::{MassEntry, add_mass, mass_positions};
 use crate::linear::shifted::held;
@@ -69,7 +70,7 @@ impl Effective {
         for (source, slot) in &self.positions {
             values[*slot as usize] -= k * self.jacobian[*source as usize];
         }
-        add_mass(m, &self.mass, mass.assembled().map(|m| m.values()), values);
+        add_mass(m, &self.mass, mass.assembled().map(Assembled::values), values);
         // Columns are reported as unknowns of y, where the velocities follow the positions.
         self.solver.factor().map_err(|col| Cause::Singular { col: col + self.second })
     }

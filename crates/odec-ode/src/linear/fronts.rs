@@ -116,11 +116,11 @@ impl<S: Scalar> Fronts<S> {
     pub fn new(pattern: &Pattern, ordered: Ordered) -> Self {
         let same: Vec<u32> = (0..pattern.cols() as u32).collect();
         let report = LinearReport { ordering: ordered.name, ..LinearReport::new(Kind::Multifrontal, pattern) };
-        Self::with(pattern, ordered, &same, report)
+        Self::with(pattern, ordered, &same, &report)
     }
 
     /// `matching` is the row of the matrix that takes the diagonal of each column.
-    fn with(pattern: &Pattern, ordered: Ordered, matching: &[u32], report: LinearReport) -> Self {
+    fn with(pattern: &Pattern, ordered: Ordered, matching: &[u32], report: &LinearReport) -> Self {
         let analysis = ordered.analysis;
         let n = pattern.cols();
         let position = inverse(&analysis.order);
@@ -195,7 +195,7 @@ impl<S: Scalar> Fronts<S> {
             packed: Packed::new::<S>(),
             x: vec![S::ZERO; n],
             matched: false,
-            report: LinearReport { fill: analysis.fill, ordering: ordered.name, ..report },
+            report: LinearReport { fill: analysis.fill, ordering: ordered.name, ..report.clone() },
             health: Health { pivot_ratio: 0.0 },
             analysis,
         }
@@ -215,7 +215,7 @@ impl<S: Scalar> Fronts<S> {
             let graph = symmetric(&exchanged);
             let degree = minimum_degree(&exchanged, MAX_FILL).and_then(|o| analyse(&graph, &o.order, MAX_FILL));
             if let Some(ordered) = better(&graph, degree, MAX_FILL) {
-                *self = Self::with(&pattern, ordered, &matching, self.report.clone());
+                *self = Self::with(&pattern, ordered, &matching, &self.report);
                 self.matched = true;
             }
         }

@@ -45,18 +45,15 @@ impl<S: Scalar> Full<S> {
         let mass = mass_positions(mass, n);
         // Most often M is where J is already.
         let inside: Option<Vec<u32>> = mass.iter().map(|(r, c)| jacobian.find(*r, *c).map(|e| e as u32)).collect();
-        let (pattern, origin) = match inside {
-            Some(mass) => {
-                let all = (0..jacobian.entries() as u32).collect();
-                (jacobian.clone(), Origin { jacobian: all, mass, unit })
-            }
-            None => {
-                let pattern = Pattern::from_positions(n, n, jacobian.positions().chain(mass.iter().copied()));
-                let slot = |(row, col)| pattern.find(row, col).unwrap_or(0) as u32;
-                let jacobian = jacobian.positions().map(slot).collect();
-                let mass = mass.iter().copied().map(slot).collect();
-                (pattern, Origin { jacobian, mass, unit })
-            }
+        let (pattern, origin) = if let Some(mass) = inside {
+            let all = (0..jacobian.entries() as u32).collect();
+            (jacobian.clone(), Origin { jacobian: all, mass, unit })
+        } else {
+            let pattern = Pattern::from_positions(n, n, jacobian.positions().chain(mass.iter().copied()));
+            let slot = |(row, col)| pattern.find(row, col).unwrap_or(0) as u32;
+            let jacobian = jacobian.positions().map(slot).collect();
+            let mass = mass.iter().copied().map(slot).collect();
+            (pattern, Origin { jacobian, mass, unit })
         };
         let origin = Arc::new(origin);
         let mut solver = (make.solver)(&pattern)?;
@@ -73,17 +70,15 @@ impl<S: Scalar> Full<S> {
     /// The solver of the matrix formed.
     pub(super) fn solver(&mut self) -> &mut Solver<S> {
         let Full { origin, solver, known, right, .. } = self;
-        solver.get_or_insert_with(|| match known {
-            Some((known, eliminator)) => {
-                let mut solver = Solver::with(&known.pattern, Box::new(Straight::of(known, eliminator)));
-                solver.take_apart(origin);
-                solver
-            }
-            // not met: what has no solver is known
-            None => {
+        solver.get_or_insert_with(|| {
+            let Some((known, eliminator)) = known else {
+                // not met: what has no solver is known
                 let pattern = Pattern::from_positions(right.len(), right.len(), []);
-                Solver::with(&pattern, Box::new(Dense::new(&pattern)))
-            }
+                return Solver::with(&pattern, Box::new(Dense::new(&pattern)));
+            };
+            let mut solver = Solver::with(&known.pattern, Box::new(Straight::of(known, eliminator)));
+            solver.take_apart(origin);
+            solver
         })
     }
 
@@ -225,9 +220,10 @@ pub(super) fn add_mass<S: Scalar>(alpha: S, entries: &[MassEntry], mass: Option<
 pub(super) fn with_diagonal(jacobian: &Pattern) -> Pattern {
     let n = jacobian.cols();
     // most often it is there already
-    match (0..n).all(|i| jacobian.find(i, i).is_some()) {
-        true => jacobian.clone(),
-        false => Pattern::from_positions(n, n, jacobian.positions().chain((0..n).map(|i| (i, i)))),
+    if (0..n).all(|i| jacobian.find(i, i).is_some()) {
+        jacobian.clone()
+    } else {
+        Pattern::from_positions(n, n, jacobian.positions().chain((0..n).map(|i| (i, i))))
     }
 }
 

@@ -91,7 +91,7 @@ impl<S: Scalar> Search<'_, S> {
                 continue;
             }
             // Every column of the path takes the row that it found last.
-            for (j, next) in path.iter() {
+            for (j, next) in &path {
                 let row = self.columns.rows[next - 1];
                 (self.row[*j], self.column[row as usize]) = (row, *j as u32);
             }

@@ -429,6 +429,26 @@ mod tests {
         r.iter().zip(&s).map(|(r, s)| if *s == 0.0 { 0.0 } else { r.abs() / s }).fold(0.0, f64::max)
     }
 
+    /// A ring with further entries, and with a row that has no diagonal, mostly.
+    fn without_a_diagonal(n: usize, random: &mut Random) -> Pattern {
+        let empty = random.below(n + 2);
+        let mut entries: Vec<(usize, usize)> = (0..n).filter(|&i| i != empty).map(|i| (i, i)).collect();
+        entries.extend((0..n).flat_map(|i| [(i, (i + 1) % n), ((i + 1) % n, i)]));
+        entries.extend((0..n).map(|_| (random.below(n), random.below(n))).filter(|&(i, j)| i != empty || j != i));
+        Pattern::from_positions(n, n, entries)
+    }
+
+    /// Entries with these scales of rows; one place of the diagonal vanishes exactly or nearly.
+    fn values(pattern: &Pattern, scales: &[f64], vanishes: bool, random: &mut Random) -> Vec<f64> {
+        let vanishing = random.below(scales.len());
+        let tiny = [0.0, 1e-14, 1e-9][random.below(3)];
+        let value = |(i, j): (usize, usize)| {
+            let v = scales[i] * (2.0 * random.unit() - 1.0);
+            if vanishes && i == j && i == vanishing { v * tiny } else { v }
+        };
+        pattern.positions().map(value).collect()
+    }
+
     /// Rows scaled over 24 orders of magnitude, pivots that vanish exactly or nearly from one matrix to the next, rows without a
     /// diagonal: a solution is right, or pivots were chosen anew and then it is, or the matrix is singular.
     #[test]
@@ -437,49 +457,38 @@ mod tests {
         let (mut matrices, mut fallbacks, mut singular) = (0, [0; 3], 0);
         while matrices < 10_000 {
             let n = 2 + random.below(9);
-            let empty = random.below(n + 2); // this row has no diagonal
-            let mut entries: Vec<(usize, usize)> = (0..n).filter(|&i| i != empty).map(|i| (i, i)).collect();
-            entries.extend((0..n).flat_map(|i| [(i, (i + 1) % n), ((i + 1) % n, i)]));
-            entries.extend((0..n).map(|_| (random.below(n), random.below(n))).filter(|&(i, j)| i != empty || j != i));
-            let pattern = Pattern::from_positions(n, n, entries);
+            let pattern = without_a_diagonal(n, &mut random);
             let code: Arc<dyn Eliminator> = Arc::new(Writer::default());
             // two thirds of them are taken apart: alpha*M - J, where M = I, or has an entry in every second place
             let (apart, unit) = (matrices % 3 > 0, matrices % 3 == 2);
-            let pattern = match unit {
-                true => Pattern::from_positions(n, n, pattern.positions().chain((0..n).map(|i| (i, i)))),
-                false => pattern,
+            let pattern = if unit {
+                Pattern::from_positions(n, n, pattern.positions().chain((0..n).map(|i| (i, i))))
+            } else {
+                pattern
             };
-            let places: Vec<(usize, usize)> = match unit {
-                true => (0..n).map(|i| (i, i)).collect(),
-                false => pattern.positions().step_by(2).collect(),
-            };
+            let places: Vec<(usize, usize)> =
+                if unit { (0..n).map(|i| (i, i)).collect() } else { pattern.positions().step_by(2).collect() };
             let masses = Pattern::from_positions(n, n, places.iter().copied());
             let request = Request { wish: Linear::Compiled, eliminator: Some(&code), clock: None };
             let mut formed = solver(&pattern, &code);
-            let mass = match unit {
-                true => MassMatrix::Identity,
-                false => MassMatrix::Constant(Assembled::with(&masses, vec![1.0; masses.entries()])),
+            let mass = if unit {
+                MassMatrix::Identity
+            } else {
+                MassMatrix::Constant(Assembled::with(&masses, vec![1.0; masses.entries()]))
             };
             let make = Make { solver: &|pattern| Solver::new(pattern, request), request };
             let mut parted = Full::new(n, &pattern, &mass, make).unwrap();
             let mut held = vec![0.0; pattern.entries()];
             for round in 0..5 {
                 let scales: Vec<f64> = (0..n).map(|_| 10f64.powf(24.0 * random.unit() - 12.0)).collect();
-                let vanishing = random.below(n);
-                let tiny = [0.0, 1e-14, 1e-9][random.below(3)];
-                let values: Vec<f64> = pattern
-                    .positions()
-                    .map(|(i, j)| {
-                        let v = scales[i] * (2.0 * random.unit() - 1.0);
-                        if round > 0 && i == j && i == vanishing { v * tiny } else { v }
-                    })
-                    .collect();
+                let (alpha, mut values) = (1.0, values(&pattern, &scales, round > 0, &mut random));
                 matrices += 1;
-                let (alpha, mut values) = (1.0, values);
                 let weight =
                     |i: usize, random: &mut Random| if unit { 1.0 } else { scales[i] * (2.0 * random.unit() - 1.0) };
                 let moved: Vec<f64> = places.iter().map(|&(i, _)| weight(i, &mut random)).collect();
-                held.iter_mut().zip(&values).for_each(|(j, v)| *j = -v);
+                for (j, v) in held.iter_mut().zip(&values) {
+                    *j = -v;
+                }
                 for (at, m) in places.iter().zip(&moved) {
                     let entry = pattern.find(at.0, at.1).unwrap();
                     held[entry] += m;
@@ -494,9 +503,9 @@ mod tests {
                 let b: Vec<f64> = (0..n).map(|i| scales[i] * (2.0 * random.unit() - 1.0)).collect();
                 let mut x = b.clone();
                 if apart {
-                    parted.solve_to(parts, &b, &mut x)
+                    parted.solve_to(parts, &b, &mut x);
                 } else {
-                    formed.solve(&mut x)
+                    formed.solve(&mut x);
                 }
                 if x.iter().any(|x| !x.is_finite()) {
                     singular += 1;
@@ -507,9 +516,9 @@ mod tests {
                 // further solutions with the same factors
                 let mut again = b.clone();
                 if apart {
-                    parted.solve(parts, &mut again)
+                    parted.solve(parts, &mut again);
                 } else {
-                    formed.solve(&mut again)
+                    formed.solve(&mut again);
                 }
                 assert!(again.iter().all(|x| x.is_finite()));
             }

@@ -11,6 +11,7 @@ use crate::linear::{
     blocks, ordering,
 };
 use crate::pattern::Pattern;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// A small generator (SplitMix64), seeded.
@@ -204,14 +205,10 @@ fn grid(side: usize) -> (Pattern, Vec<f64>) {
         (0..side).flat_map(|y| (0..side - 1).flat_map(move |x| [(at(x, y), at(x + 1, y)), (at(y, x), at(y, x + 1))]));
     let both = near.flat_map(|(i, j)| [(i, j), (j, i)]);
     let pattern = Pattern::from_positions(n, n, both.chain((0..n).map(|i| (i, i))));
-    let value = |(i, j): (usize, usize)| {
-        if i == j {
-            4.1
-        } else if i < j {
-            -1.2
-        } else {
-            -0.8
-        }
+    let value = |(i, j): (usize, usize)| match i.cmp(&j) {
+        Ordering::Equal => 4.1,
+        Ordering::Less => -1.2,
+        Ordering::Greater => -0.8,
     };
     let values = pattern.positions().map(value).collect();
     (pattern, values)

@@ -215,13 +215,12 @@ impl Shape {
                 t.segments.push(Segment { first, len, values, kind });
                 continue;
             }
-            match t.segments.last_mut() {
-                Some(Segment { kind: Kind::Listed { .. }, len: before, .. }) => *before += len,
-                _ => {
-                    let kind = Kind::Listed { at: t.starts.len() as u32 };
-                    t.starts.push(t.cols.len() as u32);
-                    t.segments.push(Segment { first, len, values, kind });
-                }
+            if let Some(Segment { kind: Kind::Listed { .. }, len: before, .. }) = t.segments.last_mut() {
+                *before += len;
+            } else {
+                let kind = Kind::Listed { at: t.starts.len() as u32 };
+                t.starts.push(t.cols.len() as u32);
+                t.segments.push(Segment { first, len, values, kind });
             }
             for k in run.first..run.first + run.len {
                 for (d, entry) in row(k) {
@@ -278,7 +277,7 @@ impl<T: Real> Triangle<T> {
     pub fn load(&mut self, entries: &[f64], units: &Units, sums: &mut [f64]) {
         let Triangle { shape, values } = self;
         let Shape { below, segments, distances, starts, cols, source, .. } = &**shape;
-        for s in segments.iter() {
+        for s in segments {
             let (first, len) = (s.first as usize, s.len as usize);
             let (rows, by) = (&mut sums[first..first + len], &units.by[first..first + len]);
             match s.kind {
@@ -318,7 +317,7 @@ impl<T: Real> Triangle<T> {
     pub fn scale(&mut self, factors: &[f64]) {
         let Triangle { shape, values } = self;
         let Shape { segments, starts, .. } = &**shape;
-        for s in segments.iter() {
+        for s in segments {
             let rows = &factors[s.first as usize..(s.first + s.len) as usize];
             match s.kind {
                 Kind::Even { count, .. } => {
@@ -353,7 +352,7 @@ impl<T: Real> Triangle<T> {
         let Triangle { shape, values } = self;
         let Shape { segments, distances, starts, cols, source, .. } = &**shape;
         let mut dropped = [0.0; PIECE];
-        for s in segments.iter() {
+        for s in segments {
             let (first, len) = (s.first as usize, s.len as usize);
             match s.kind {
                 Kind::Even { at, count } => {
@@ -429,6 +428,7 @@ impl<T: Real> Triangle<T> {
         }
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "a start is a reference or two")]
     #[inline(always)]
     fn sweep<const BELOW: bool>(&self, x: &mut [T], start: impl Start<T>) {
         let Shape { segments, reads, starts, cols, .. } = &*self.shape;

@@ -232,7 +232,7 @@ impl Integrator for OneStep {
         };
         match self.dense {
             DenseOutput::Parabola if doubling || self.steps > 1 => {
-                parabola(&self.between, &self.start, &self.end, t, y)
+                parabola(&self.between, &self.start, &self.end, t, y);
             }
             DenseOutput::Linear | DenseOutput::Parabola => {
                 let s = (t - a.t) / (b.t - a.t);

@@ -244,7 +244,7 @@ impl Places {
     }
 
     /// The slopes with the state among them.
-    fn slopes(self, buffer: &[f64]) -> &[f64] {
+    fn slopes(buffer: &[f64]) -> &[f64] {
         &buffer[Self::NORMS..]
     }
 
@@ -438,7 +438,7 @@ impl Embedded {
     fn further_stages(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Result<(), Cause> {
         for (i, (row, c)) in self.dense_rows.iter().zip(self.dense.c).enumerate() {
             let Stages { y: state, rates, .. } = &mut self.stages;
-            passes::combine(state, &self.now[self.places.state()], self.places.slopes(&self.next), h, row);
+            passes::combine(state, &self.now[self.places.state()], Places::slopes(&self.next), h, row);
             let into = self.places.slope(self.places.end + 1 + i);
             slope(rates, eval, (self.t + c * h, state), &mut self.next[into])?;
         }
@@ -494,7 +494,7 @@ impl Integrator for Embedded {
         // one that is not a number is no error within the tolerance
         if !(square <= 1.0) {
             let err = square.sqrt();
-            fused::sum(&mut self.error, self.places.slopes(&self.next), h, &self.error_terms);
+            fused::sum(&mut self.error, Places::slopes(&self.next), h, &self.error_terms);
             let ends = (self.state(), &self.next[self.places.state()]);
             let row = self.tolerances.worst(&self.error, ends.0, ends.1);
             return Attempt::Rejected { next: self.control.reject(h, err), error: err, row };
@@ -517,7 +517,7 @@ impl Integrator for Embedded {
     fn strain(&mut self) -> Option<(f64, f64)> {
         let (stage, terms) = self.twin.as_ref()?;
         let (n, h) = (self.places.n, self.last.h);
-        fused::sum(&mut self.error, self.places.slopes(&self.now), h, terms);
+        fused::sum(&mut self.error, Places::slopes(&self.now), h, terms);
         let (own, end) = (&self.now[self.places.slope(*stage)], &self.now[self.places.slope(self.places.end)]);
         let y = &self.now[self.places.state()];
         let (mut slopes, mut states, mut along) = (0.0, 0.0, 0.0);

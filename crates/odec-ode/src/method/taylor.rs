@@ -5,6 +5,7 @@
 //! p = ceil(1 - ln(eps)/2), is the best one where a step costs p^2; of few unknowns it costs less, and more terms with longer steps pay
 //! ([`order_for`]). The coefficients are exact; they come from the system.
 
+use crate::accelerated::Series;
 use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
@@ -158,7 +159,7 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         now: node(),
         next: node(),
         powers: vec![0.0; order],
-        smooth: series.is_some_and(|series| series.is_smooth()),
+        smooth: series.is_some_and(Series::is_smooth),
         state: vec![0.0; n],
         slope: vec![0.0; n],
         rates: vec![0.0; n],

@@ -287,7 +287,7 @@ impl Integrator for WrongExponent {
         match self.inner.attempt(eval, h, t_new) {
             Attempt::Accepted { next } => Attempt::Accepted { next: self.spoil(h, next) },
             Attempt::Rejected { next, error, row } => Attempt::Rejected { next: self.spoil(h, next), error, row },
-            failed => failed,
+            failed @ Attempt::Failed { .. } => failed,
         }
     }
     fn interpolate(&self, t: f64, y: &mut [f64]) {

@@ -41,7 +41,9 @@ pub fn spectrum(judged: &Judged<'_>, moment: &Moment) -> Option<Spectrum> {
         Spectrum { t: moment.t, y: moment.y.clone(), values: vec![C::from(lambda)] }
     };
     if judged.backwards() {
-        found.values.iter_mut().for_each(|value| *value = -*value);
+        for value in &mut found.values {
+            *value = -*value;
+        }
     }
     Some(found)
 }
@@ -61,7 +63,9 @@ fn leading(system: &dyn System, moment: &Moment) -> Option<(f64, usize)> {
         if !(size > 0.0 && size.is_finite()) {
             return None;
         }
-        v.iter_mut().for_each(|v| *v /= size);
+        for v in &mut v {
+            *v /= size;
+        }
         system.jacobian_vector(moment.t, &moment.y, &v, &mut w).ok()?;
         let lambda: f64 = v.iter().zip(&w).map(|(v, w)| v * w).sum();
         let across = v.iter().zip(&w).map(|(v, w)| (w - lambda * v).powi(2)).sum::<f64>().sqrt();

@@ -65,11 +65,6 @@ impl Judged<'_> {
         &self.model.time.name
     }
 
-    /// What to type for a setting: in the run block if it stands there, else as a flag.
-    fn typed(&self, key: &str, value: &str, in_block: bool) -> String {
-        if in_block { format!("`{key} = {value}`") } else { format!("`--{key} {value}`") }
-    }
-
     /// Points at the term that makes a mode, or else at the equation or state that it shows in.
     fn blamed(&self, d: Diagnostic, mode: &Mode, moment: &Moment, says: &str) -> Diagnostic {
         if let Some(term) = mode::term(self, mode, moment) {
@@ -83,6 +78,11 @@ impl Judged<'_> {
             None => d.label(self.model.states[state].span, says),
         }
     }
+}
+
+/// What to type for a setting: in the run block if it stands there, else as a flag.
+fn typed(key: &str, value: &str, in_block: bool) -> String {
+    if in_block { format!("`{key} = {value}`") } else { format!("`--{key} {value}`") }
 }
 
 /// A constant step beyond the region of stability.
@@ -113,12 +113,9 @@ fn unstable(judged: &Judged<'_>) -> Option<Diagnostic> {
         d = d.label(span, longest.clone());
     }
     let first = if step > 0.0 {
-        format!("{longest}: type {}", judged.typed("step", &below(ADVISED * step), in_block))
+        format!("{longest}: type {}", typed("step", &below(ADVISED * step), in_block))
     } else {
-        format!(
-            "`{name}` amplifies every oscillation without damping: type {}",
-            judged.typed("method", "rk4", in_block)
-        )
+        format!("`{name}` amplifies every oscillation without damping: type {}", typed("method", "rk4", in_block))
     };
     Some(d.help(format!("{first}, or leave out `step` and `method`, so that odec keeps to the tolerance")))
 }
@@ -160,7 +157,7 @@ fn held(judged: &Judged<'_>) -> Option<Diagnostic> {
         moving_mass: bound.machine.program().mass_varies(),
         series: false,
     };
-    let typed = judged.typed("method", partners(&traits).implicit.name, bound.asked.method.is_some());
+    let typed = typed("method", partners(&traits).implicit.name, bound.asked.method.is_some());
     Some(d.help(format!(
         "an implicit method has no such limit: type {typed}, or leave out `method`, so that odec chooses"
     )))
@@ -266,7 +263,7 @@ fn long_step(judged: &Judged<'_>) -> Option<Diagnostic> {
         Some(place) => d.label(place, format!("the run is {} long", number(span))),
         None => d,
     };
-    let typed = judged.typed("step", &number(power_below(span / 100.0)), bound.asked.step.is_some());
+    let typed = typed("step", &number(power_below(span / 100.0)), bound.asked.step.is_some());
     Some(d.help(format!("type {typed}, or leave out `step`, so that odec keeps to the tolerance")))
 }
 

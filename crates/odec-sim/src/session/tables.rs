@@ -1,6 +1,7 @@
 //! Tables of a model that come from CSV files. The model names them, the host hands over their bytes, this reads the numbers.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 use std::io::Read;
 
 use odec_ir::Span;
@@ -58,7 +59,7 @@ impl Files for NoFiles {
 }
 
 /// Files that are in memory, by the name that the model uses.
-impl Files for HashMap<String, Vec<u8>> {
+impl<S: BuildHasher + Send + Sync> Files for HashMap<String, Vec<u8>, S> {
     fn open(&self, name: &str) -> Result<Opened, Unreadable> {
         let Some(bytes) = self.get(name) else {
             let known = odec_lang::suggest::list(self.keys().map(String::as_str));

@@ -63,7 +63,7 @@ impl Plan {
                     Wanted { columns, scales: (x, Scale { pixels: high, log: log.1, ends: None }) }
                 })),
                 Item::OverTime(part) => {
-                    grids.push(Grid { columns: part.columns.clone(), times: middles(&edges, log_time) })
+                    grids.push(Grid { columns: part.columns.clone(), times: middles(&edges, log_time) });
                 }
                 Item::Plane(part) | Item::Profiles(part) => {
                     grids.push(Grid { columns: part.columns.clone(), times: times() });
@@ -123,10 +123,7 @@ impl Plan {
         let names = &simulation.bound().columns;
         let over_time = group.pairs.iter().all(|p| p.0 == 0);
         let alike = group.pairs.iter().all(|p| p.0 == group.pairs[0].0);
-        let name = |&(x, y): &(usize, usize)| match alike {
-            true => names.name(y),
-            false => orbit(&names.name(x), &names.name(y)),
-        };
+        let name = |&(x, y): &(usize, usize)| if alike { names.name(y) } else { orbit(&names.name(x), &names.name(y)) };
         let mut curves: Vec<(Curve, (usize, usize))> = vec![];
         for (pair, points) in group.pairs.iter().zip(points) {
             let points =

@@ -175,14 +175,13 @@ impl Parts {
         let derived = order == 0 || matches!(symbol, Symbol::State(_));
         let ids = subscripts.iter().map(|e| TermId(e.0)).collect();
         let kind = if rank > 0 { Some(TermKind::Element(symbol, order, ids)) } else { TermKind::scalar(symbol, order) };
-        match kind.filter(|_| derived) {
-            Some(kind) => self.node(kind),
-            None => {
-                let headline = format!("`{}` is {}", self.model.name_of(symbol), Model::kind_of(symbol));
-                let help = "only states have derivatives; an index set is bound before its values are read";
-                self.reports.push(Diagnostic::error("E0302", headline).help(help));
-                self.number(0.0)
-            }
+        if let Some(kind) = kind.filter(|_| derived) {
+            self.node(kind)
+        } else {
+            let headline = format!("`{}` is {}", self.model.name_of(symbol), Model::kind_of(symbol));
+            let help = "only states have derivatives; an index set is bound before its values are read";
+            self.reports.push(Diagnostic::error("E0302", headline).help(help));
+            self.number(0.0)
         }
     }
 

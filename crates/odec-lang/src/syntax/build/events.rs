@@ -124,7 +124,7 @@ impl Builder<'_> {
         seen.push((word, span));
         let value = part.into_inner().find(|part| part.as_rule() == Rule::sum).map(|sum| self.sum(sum));
         match word {
-            "from" if rule == Rule::when_head => self.from_of_when(value, span, clauses),
+            "from" if rule == Rule::when_head => self.start_of_when(value, span, clauses),
             "from" if rule == Rule::every_head => clauses.from = value,
             "until" if rule == Rule::every_head => clauses.until = value,
             "cancel" if rule == Rule::when_head => clauses.cancel = Some(span),
@@ -136,7 +136,7 @@ impl Builder<'_> {
     }
 
     /// `from start`, and nothing else behind a condition.
-    fn from_of_when(&mut self, value: Option<ExprId>, span: Span, clauses: &mut Clauses) {
+    fn start_of_when(&mut self, value: Option<ExprId>, span: Span, clauses: &mut Clauses) {
         let Some(value) = value else { return };
         let start = match &self.tree.exprs[value.0 as usize].kind {
             ExprKind::Name(r) => r.name.name == "start" && r.indices.is_empty() && r.primes == 0 && r.path.is_empty(),

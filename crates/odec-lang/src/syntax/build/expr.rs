@@ -201,7 +201,7 @@ impl Builder<'_> {
             Rule::measured | Rule::bracketed => {
                 let mut inner = pair.into_inner();
                 let first = inner.next()?;
-                let value = if rule == Rule::measured { self.number(first) } else { self.group(first) };
+                let value = if rule == Rule::measured { self.number(&first) } else { self.group(first) };
                 match inner.next() {
                     Some(unit) => self.quantity(value, unit, span),
                     None => value,
@@ -235,8 +235,8 @@ impl Builder<'_> {
         pairs.map(|pair| self.expr(pair)).collect()
     }
 
-    fn number(&mut self, pair: Pair<'_, Rule>) -> ExprId {
-        let span = self.span(&pair);
+    fn number(&mut self, pair: &Pair<'_, Rule>) -> ExprId {
+        let span = self.span(pair);
         let text = pair.as_str().replace('−', "-");
         // the grammar admits only what Rust reads too: digits, one dot, an exponent
         let value: f64 = text.parse().unwrap_or(f64::NAN);

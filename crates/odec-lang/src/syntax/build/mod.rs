@@ -209,7 +209,7 @@ fn mends(line: &str, base: usize, rule: Rule, fixes: &[Fix]) -> bool {
         let part = part.split('#').next().unwrap_or_default();
         let word = classify(part.trim(), false);
         part.trim().is_empty()
-            || !word.is_some_and(|word| word.takes_block()) && Grammar::parse(rule_of(word), part.trim()).is_ok()
+            || !word.is_some_and(Keyword::takes_block) && Grammar::parse(rule_of(word), part.trim()).is_ok()
     };
     parts.iter().filter(|part| !part.trim().is_empty()).all(accepted)
 }

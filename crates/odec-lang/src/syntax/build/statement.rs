@@ -225,13 +225,12 @@ impl Builder<'_> {
             match part.as_rule() {
                 Rule::quantity => {
                     let inner = part.into_inner().next()?;
-                    quantity = Some(match inner.as_rule() {
-                        Rule::group => self.group(inner),
-                        _ => {
-                            let span = self.span(&inner);
-                            let reference = self.reference(inner);
-                            self.push(ExprKind::Name(reference), span)
-                        }
+                    quantity = Some(if inner.as_rule() == Rule::group {
+                        self.group(inner)
+                    } else {
+                        let span = self.span(&inner);
+                        let reference = self.reference(inner);
+                        self.push(ExprKind::Name(reference), span)
                     });
                 }
                 Rule::at_time => time = part.into_inner().next().map(|time| self.expr(time)),

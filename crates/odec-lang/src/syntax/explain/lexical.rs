@@ -7,7 +7,7 @@ use crate::syntax::grammar::Rule;
 pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
     let here = scene.here()?;
     match here.kind {
-        TokenKind::Malformed => number(scene, here),
+        TokenKind::Malformed => Some(number(scene, here)),
         TokenKind::Raised => Some(raised(scene, here)),
         TokenKind::Foreign => Some(foreign(scene, here)),
         TokenKind::Unknown => Some(unknown(scene, here)),
@@ -26,70 +26,58 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
     }
 }
 
-fn number(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
+fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let text = scene.text(here);
     let span = scene.span(here);
     let digits = super::token::numeral(text);
     let (head, tail) = text.split_at(digits);
     if tail.starts_with('.') {
-        return Some(
-            scene
-                .error("E0113", format!("`{text}` is no number"))
-                .label(span, "more than one dot")
-                .help("a range is written with two dots: `0..1`"),
-        );
+        return scene
+            .error("E0113", format!("`{text}` is no number"))
+            .label(span, "more than one dot")
+            .help("a range is written with two dots: `0..1`");
     }
     let exponent = tail.get(1..).unwrap_or_default().trim_start_matches(['+', '-']);
     if tail.starts_with(['d', 'D']) && !exponent.is_empty() && exponent.bytes().all(|byte| byte.is_ascii_digit()) {
         let better = format!("{head}e{}", &tail[1..]);
-        return Some(
-            scene
-                .error("E0113", format!("`{text}` is no number"))
-                .label(span, "the exponent begins with `e`")
-                .help(format!("write `{better}`"))
-                .fix(span, better),
-        );
+        return scene
+            .error("E0113", format!("`{text}` is no number"))
+            .label(span, "the exponent begins with `e`")
+            .help(format!("write `{better}`"))
+            .fix(span, better);
     }
     if tail.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_' || byte == b'.') && tail.starts_with('_') {
         let better = text.replace('_', "");
-        return Some(
-            scene
-                .error("E0113", format!("`{text}` is no number"))
-                .label(span, "digits are not grouped")
-                .help(format!("write `{better}`"))
-                .fix(span, better),
-        );
+        return scene
+            .error("E0113", format!("`{text}` is no number"))
+            .label(span, "digits are not grouped")
+            .help(format!("write `{better}`"))
+            .fix(span, better);
     }
     if tail.starts_with(['e', 'E']) && exponent.is_empty() && tail.len() > 1 {
-        return Some(
-            scene
-                .error("E0113", format!("`{text}` is no number"))
-                .label(span, "digits are missing after the exponent's sign"),
-        );
+        return scene
+            .error("E0113", format!("`{text}` is no number"))
+            .label(span, "digits are missing after the exponent's sign");
     }
     if scene.wants("a name") && !scene.wants("a value") {
-        return Some(
-            scene
-                .error("E0113", format!("`{text}` is neither a number nor a name"))
-                .label(span, "a name begins with a letter or `_`"),
-        );
+        return scene
+            .error("E0113", format!("`{text}` is neither a number nor a name"))
+            .label(span, "a name begins with a letter or `_`");
     }
     if let Some(value) = tail.strip_prefix(['x', 'X']).filter(|_| head == "0").map(|hex| u64::from_str_radix(hex, 16)) {
         let diagnostic = scene.error("E0113", format!("`{text}` is no number")).label(span, "numbers are decimal");
-        return Some(match value {
+        return match value {
             Ok(value) => diagnostic.help(format!("write `{value}`")).fix(span, value.to_string()),
             Err(_) => diagnostic,
-        });
+        };
     }
     let better = format!("{head}*{tail}");
     let between = odec_ir::Span::new(scene.base + here.start + digits, scene.base + here.start + digits);
-    Some(
-        scene
-            .error("E0115", format!("an operator is missing in `{text}`"))
-            .label(span, "a product needs `*`")
-            .help(format!("write `{better}`"))
-            .fix(between, "*"),
-    )
+    scene
+        .error("E0115", format!("an operator is missing in `{text}`"))
+        .label(span, "a product needs `*`")
+        .help(format!("write `{better}`"))
+        .fix(between, "*")
 }
 
 fn raised(scene: &Scene<'_>, here: Token) -> Diagnostic {

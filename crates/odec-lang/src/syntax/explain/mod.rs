@@ -111,6 +111,7 @@ impl Scene<'_> {
     }
 
     /// Whether two tokens touch.
+    #[expect(clippy::unused_self, reason = "a question about the line")]
     fn touching(&self, a: Token, b: Token) -> bool {
         a.end == b.start
     }
@@ -138,6 +139,7 @@ impl Scene<'_> {
         self.tokens.iter().take(self.at).any(|&token| self.text(token) == word)
     }
 
+    #[expect(clippy::unused_self, reason = "reads like the places that follow it")]
     fn error(&self, code: &'static str, headline: impl Into<String>) -> Diagnostic {
         Diagnostic::error(code, headline)
     }

@@ -271,9 +271,11 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
     // where the item began, and whether its `=` has been seen
     let start = scene.tokens.iter().take(scene.at).rposition(|token| token.kind == TokenKind::Comma).unwrap_or(0);
     let seen = scene.tokens.iter().take(scene.at).skip(start).any(|token| token.kind == TokenKind::Equals);
-    if !scene.brackets.is_empty() {
-        return None;
-    }
+    if scene.brackets.is_empty() { item(scene, word, before, here, seen) } else { None }
+}
+
+/// In an item of a declaration by this keyword; `seen`: behind its `=`.
+fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -> Option<Diagnostic> {
     match here.kind {
         TokenKind::Number | TokenKind::Text if !seen && before.ends_value() && before.kind != TokenKind::Number => {
             Some(
@@ -480,7 +482,7 @@ fn conserve(scene: &Scene<'_>) -> Option<Diagnostic> {
         );
     }
     let here = scene.here().filter(|here| here.kind == TokenKind::Equals && scene.brackets.is_empty())?;
-    scene.before().filter(|before| before.ends_value())?;
+    scene.before().filter(Token::ends_value)?;
     Some(
         scene
             .error("E0118", "`conserve` takes an expression, or a name and an expression")
@@ -492,7 +494,7 @@ fn conserve(scene: &Scene<'_>) -> Option<Diagnostic> {
 fn index(scene: &Scene<'_>) -> Option<Diagnostic> {
     let example = "write `index i = 1..N`";
     let Some(here) = scene.here() else {
-        let last = scene.before().filter(|last| last.ends_value())?;
+        let last = scene.before().filter(Token::ends_value)?;
         return Some(
             scene.error("E0128", "an index needs a range").label(scene.span(last), "`1..N` belongs here").help(example),
         );

@@ -35,11 +35,11 @@ fn after_value(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
         TokenKind::Reserved => reserved(scene, here),
         TokenKind::Name | TokenKind::Number | TokenKind::Text => misspelt(scene, before, here)
             .or_else(|| conditional(scene, before, here))
-            .or_else(|| juxtaposed(scene, before, here)),
+            .or_else(|| Some(juxtaposed(scene, before, here))),
         TokenKind::Open if text == "[" => bracket(scene, before, here),
         TokenKind::Open => {
             let diagnostic = conditional(scene, before, here);
-            diagnostic.or_else(|| call(scene, before, here)).or_else(|| juxtaposed(scene, before, here))
+            diagnostic.or_else(|| call(scene, before, here)).or_else(|| Some(juxtaposed(scene, before, here)))
         }
         TokenKind::Prime if before.kind == TokenKind::Prime => Some(
             scene
@@ -180,7 +180,7 @@ fn conditional(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
 }
 
 /// Two values side by side.
-fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> {
+fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
     let (left, right) = (scene.text(before), scene.text(here));
     // in the list of a call or a tuple a comma is as likely
     let list = scene.bracket().is_some_and(|open| scene.text(open) == "[") || in_call(scene);
@@ -194,7 +194,7 @@ fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnosti
     );
     let text = before.kind == TokenKind::Text || here.kind == TokenKind::Text;
     if list || text {
-        return Some(diagnostic);
+        return diagnostic;
     }
     let whole = match here.kind {
         TokenKind::Open => "a product needs `*`".to_string(),
@@ -203,10 +203,10 @@ fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnosti
     };
     let numbers = before.kind == TokenKind::Number && here.kind == TokenKind::Number;
     if numbers {
-        return Some(diagnostic);
+        return diagnostic;
     }
     // what is missing may be any operator: nothing for a tool to type
-    Some(diagnostic.help(whole))
+    diagnostic.help(whole)
 }
 
 /// Whether the innermost open bracket is that of a call.
@@ -331,14 +331,7 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
         | TokenKind::Compare
             if before.is_some_and(|before| scene.text(before) == text) =>
         {
-            let before = before?;
-            let again = Span::new(scene.base + before.end, scene.base + here.end);
-            Some(
-                scene
-                    .error("E0130", format!("`{text}` stands here twice"))
-                    .label(scene.span(here), "the second")
-                    .fix(again, ""),
-            )
+            Some(twice(scene, before?, here))
         }
         TokenKind::Close if before.is_some_and(|before| before.kind == TokenKind::Comma) => {
             Some(scene.error("E0116", format!("nothing stands between `,` and `{text}`")).label(
@@ -376,6 +369,15 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
         }
         _ => None,
     }
+}
+
+/// The same sign again.
+fn twice(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
+    let again = Span::new(scene.base + before.end, scene.base + here.end);
+    scene
+        .error("E0130", format!("`{}` stands here twice", scene.text(here)))
+        .label(scene.span(here), "the second")
+        .fix(again, "")
 }
 
 /// An `if` in the middle of an expression takes everything to its right.

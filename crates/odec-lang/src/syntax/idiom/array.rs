@@ -4,7 +4,7 @@ use odec_ir::Span;
 
 use super::line::Line;
 use super::{Found, Scene};
-use crate::syntax::explain::token::TokenKind;
+use crate::syntax::explain::token::{Token, TokenKind};
 
 const CODE: &str = "E0135";
 
@@ -188,7 +188,7 @@ fn sigma(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     }
     let end = line.operand_end(next)?;
     let inside = super::line::bare(line.slice(next, end));
-    let index = (next..end).find(|&k| line.text(k) == "[").map(|k| line.text(k + 1)).unwrap_or("i");
+    let index = (next..end).find(|&k| line.text(k) == "[").map_or("i", |k| line.text(k + 1));
     // the index may be named already: `Σ(j in 1..N: u[j])`
     let depth_one = |k: usize| line.text(k) == ":" && line.operand_end(next).is_some();
     let named = line.text(next) == "(" && (next..end).any(depth_one);
@@ -259,7 +259,7 @@ fn numbered(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
 /// `[a + k]*y`: square brackets for round ones.
 fn group(line: &Line<'_>, at: usize) -> Option<Found> {
     let before = at.checked_sub(1)?;
-    let value = line.tokens.get(before).is_some_and(|token| token.ends_value());
+    let value = line.tokens.get(before).is_some_and(Token::ends_value);
     if line.text(at) != "[" || value || matches!(line.text(0), "param" | "const" | "state") {
         return None;
     }
@@ -286,7 +286,7 @@ fn braces(line: &Line<'_>, at: usize) -> Option<Found> {
     if (0..at).any(|k| matches!(line.text(k), "Piecewise" | "NDSolve" | "DSolve")) {
         return None;
     }
-    let value = line.tokens.get(before).is_some_and(|token| token.ends_value());
+    let value = line.tokens.get(before).is_some_and(Token::ends_value);
     let inside = line.slice(at + 1, close);
     let span = line.span(at, close);
     let action = [":=", "+=", "-="].iter().any(|sign| inside.contains(sign));

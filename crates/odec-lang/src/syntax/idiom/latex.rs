@@ -84,7 +84,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>)
 /// The line in this language; nothing if a command is left that has no counterpart.
 fn translate(scene: &Scene<'_>, text: &str) -> Option<String> {
     let text = text.trim().trim_matches('$').trim();
-    let text = text.strip_suffix("\\\\").unwrap_or(text).replace("&=", "=").replace("&", "");
+    let text = text.strip_suffix("\\\\").unwrap_or(text).replace("&=", "=").replace('&', "");
     let plain = convert(scene, text.trim(), 0)?;
     (!plain.contains(['\\', '{', '}', '$', '&'])).then(|| products(scene, plain.trim()))
 }
@@ -179,12 +179,11 @@ fn command<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, out: &mut String, d
             let (below, after) = group(after)?;
             let (above, below) = (convert(scene, above, depth + 1)?, convert(scene, below, depth + 1)?);
             separate(out);
-            match derivative(scene, &above, &below) {
-                Some(rate) => out.push_str(&rate),
-                None => {
-                    let part = |text: &str| operand(products(scene, text.trim()).as_str());
-                    out.push_str(&format!("{}/{}", part(&above), part(&below)));
-                }
+            if let Some(rate) = derivative(scene, &above, &below) {
+                out.push_str(&rate);
+            } else {
+                let part = |text: &str| operand(products(scene, text.trim()).as_str());
+                out.push_str(&format!("{}/{}", part(&above), part(&below)));
             }
             Some(after)
         }

@@ -303,27 +303,24 @@ fn blank(scene: &Scene<'_>, masked: &str, found: Vec<Found>) -> Taken {
             text[range].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
         }
         let known = diagnostics.iter_mut().find(|d| d.headline == idiom.headline && d.code == idiom.code);
-        match known {
-            Some(diagnostic) => {
-                let whole = std::mem::replace(diagnostic, Diagnostic::error(idiom.code, ""));
-                *diagnostic = whole.also_all([idiom.span], "and here");
-                // a tool applies all of them or none
-                if diagnostic.fixes.is_empty() != idiom.fixes.is_empty() {
-                    diagnostic.fixes.clear();
-                } else {
-                    for fix in idiom.fixes {
-                        if !diagnostic.fixes.contains(&fix) {
-                            diagnostic.fixes.push(fix);
-                        }
+        if let Some(diagnostic) = known {
+            let whole = std::mem::replace(diagnostic, Diagnostic::error(idiom.code, ""));
+            *diagnostic = whole.also_all([idiom.span], "and here");
+            // a tool applies all of them or none
+            if diagnostic.fixes.is_empty() == idiom.fixes.is_empty() {
+                for fix in idiom.fixes {
+                    if !diagnostic.fixes.contains(&fix) {
+                        diagnostic.fixes.push(fix);
                     }
                 }
+            } else {
+                diagnostic.fixes.clear();
             }
-            None => {
-                let mut diagnostic = error(idiom.code, idiom.headline, idiom.span, idiom.label);
-                diagnostic.help = Some(idiom.help).filter(|help| !help.is_empty());
-                diagnostic.fixes = idiom.fixes;
-                diagnostics.push(diagnostic);
-            }
+        } else {
+            let mut diagnostic = error(idiom.code, idiom.headline, idiom.span, idiom.label);
+            diagnostic.help = Some(idiom.help).filter(|help| !help.is_empty());
+            diagnostic.fixes = idiom.fixes;
+            diagnostics.push(diagnostic);
         }
     }
     let text = String::from_utf8(text).unwrap_or_else(|_| masked.to_string());

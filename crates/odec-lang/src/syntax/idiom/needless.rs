@@ -190,7 +190,7 @@ fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         return Some(
             Found::new(CODE, "names are declared by what they are", line.span(0, line.tokens.len() - 1))
                 .label("a symbol")
-                .help(format!("write `param {0} = 1` or `state {0} = 1`", word))
+                .help(format!("write `param {word} = 1` or `state {word} = 1`"))
                 .over(line.range.clone()),
         );
     }

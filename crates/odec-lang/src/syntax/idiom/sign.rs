@@ -4,7 +4,7 @@ use odec_ir::Span;
 
 use super::line::{Line, operand};
 use super::{Found, Scene};
-use crate::syntax::explain::token::TokenKind;
+use crate::syntax::explain::token::{Token, TokenKind};
 
 const CODE: &str = "E0125";
 
@@ -184,7 +184,7 @@ fn bars(line: &Line<'_>, at: usize) -> Option<Found> {
     let close = line.find(at + 1, "|")?;
     let inside = line.slice(at + 1, close);
     let begins = at == 0 || !line.tokens[at - 1].ends_value();
-    let ends = line.tokens.get(close - 1).is_some_and(|token| token.ends_value());
+    let ends = line.tokens.get(close - 1).is_some_and(Token::ends_value);
     let only = (close + 1..line.tokens.len()).all(|k| line.text(k) != "|");
     (begins && ends && only && !inside.is_empty()).then(|| {
         Found::new(CODE, "an absolute value is written `abs`", line.span(at, close))

@@ -30,18 +30,17 @@ impl Cutter<'_> {
             match byte {
                 b'"' => {
                     let close = text[i + 1..].find(['"', '\n']).map(|length| i + 1 + length);
-                    match close.filter(|&close| bytes[close] == b'"') {
-                        Some(close) => i = close,
-                        None => {
-                            self.report_in(
-                                &mut brackets,
-                                Diagnostic::error("E0107", "this text is not closed")
-                                    .label(Span::new(i, i + 1), "no second `\"` on this line"),
-                            );
-                            // what closes the block is hardly part of the text
-                            let end = close.unwrap_or(text.len());
-                            i = text[i..end].find('}').filter(|_| in_block).map_or(end, |brace| i + brace) - 1;
-                        }
+                    if let Some(close) = close.filter(|&close| bytes[close] == b'"') {
+                        i = close;
+                    } else {
+                        self.report_in(
+                            &mut brackets,
+                            Diagnostic::error("E0107", "this text is not closed")
+                                .label(Span::new(i, i + 1), "no second `\"` on this line"),
+                        );
+                        // what closes the block is hardly part of the text
+                        let end = close.unwrap_or(text.len());
+                        i = text[i..end].find('}').filter(|_| in_block).map_or(end, |brace| i + brace) - 1;
                     }
                 }
                 b'(' | b'[' => {

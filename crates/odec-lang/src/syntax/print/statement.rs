@@ -21,7 +21,9 @@ impl Printer<'_> {
             StatementKind::Time(name, unit) => {
                 self.put("time ");
                 self.ident(name);
-                unit.iter().for_each(|unit| self.unit(unit));
+                if let Some(unit) = unit {
+                    self.unit(unit);
+                }
             }
             StatementKind::Param(items) => self.declaration("param", items, true),
             StatementKind::Const(items) => self.declaration("const", items, true),
@@ -50,7 +52,9 @@ impl Printer<'_> {
             }
             StatementKind::Run(name, entries, expects) => {
                 self.put("run ");
-                name.iter().for_each(|name| self.put(&format!("{} ", name.name)));
+                if let Some(name) = name {
+                    self.put(&format!("{} ", name.name));
+                }
                 self.put("{\n");
                 self.entries(entries);
                 for expect in expects {
@@ -71,7 +75,9 @@ impl Printer<'_> {
             }
             StatementKind::Conserve { name, value, within } => {
                 self.put("conserve ");
-                name.iter().for_each(|name| self.put(&format!("{} = ", name.name)));
+                if let Some(name) = name {
+                    self.put(&format!("{} = ", name.name));
+                }
                 self.expr(*value, 0);
                 self.within(within.as_ref());
             }
@@ -116,7 +122,9 @@ impl Printer<'_> {
                 self.put(" = ");
                 self.value(value, item.unit.is_some());
             }
-            item.unit.iter().for_each(|unit| self.unit(unit));
+            if let Some(unit) = &item.unit {
+                self.unit(unit);
+            }
             if let Some(bounds) = item.bounds {
                 self.put(" in ");
                 self.range(bounds);
@@ -212,7 +220,9 @@ impl Printer<'_> {
                 for (i, (name, argument, value, unit)) in items.iter().enumerate() {
                     self.put(&format!("{} {}({}) = ", if i == 0 { keyword } else { "," }, name.name, argument.name));
                     self.value(*value, unit.is_some());
-                    unit.iter().for_each(|unit| self.unit(unit));
+                    if let Some(unit) = unit {
+                        self.unit(unit);
+                    }
                 }
             }
             Later::Use(file, name, entries) => {

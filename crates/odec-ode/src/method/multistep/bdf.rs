@@ -467,7 +467,9 @@ impl Integrator for Bdf {
             Dense::Block(part) => part * (points - 1) as f64,
             _ => self.steps[0],
         };
-        nodes.iter_mut().for_each(|x| *x = 1.0 + *x / length);
+        for x in &mut nodes {
+            *x = 1.0 + *x / length;
+        }
         let states = if let Dense::Block(_) = self.dense { &self.block } else { &self.past };
         interpolant::lagrange(c, self.state.len(), &nodes[..points], states.iter().map(Vec::as_slice));
         Some(Stretch { from: t, length, degree: points - 1 })

@@ -17,7 +17,9 @@ pub fn increment(
 ) -> Result<(), Cause> {
     eval.rhs(t, y, out)?;
     if newton.mass().is_identity() {
-        out.iter_mut().for_each(|o| *o *= h);
+        for o in out {
+            *o *= h;
+        }
         return Ok(());
     }
     eval.time_derivative(t, y, scratch)?;

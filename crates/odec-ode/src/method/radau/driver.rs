@@ -165,13 +165,13 @@ impl Radau {
     /// The stages guessed from the polynomial of the last step, continued.
     fn guess(&mut self, h: f64) {
         for i in 0..STAGES {
-            if !self.extrapolates {
-                self.z[i].fill(0.0);
-            } else {
+            if self.extrapolates {
                 self.dense.value(self.t + C[i] * h, &self.y, &mut self.z[i]);
                 for m in 0..self.y.len() {
                     self.z[i][m] -= self.y[m];
                 }
+            } else {
+                self.z[i].fill(0.0);
             }
         }
     }

@@ -27,8 +27,8 @@ impl<'a> Resolver<'a> {
             _ if self.shapes.dim(&name.name) > 0 => {
                 wrong(format!("the coordinate `{}` is a vector", name.name), "a number for each index is needed")
             }
-            [axis] => match (axis.index, &axis.range) {
-                (Some(index), None) => {
+            [axis] => {
+                if let (Some(index), None) = (axis.index, &axis.range) {
                     let first = self.model.axes.iter().find(|a| a.index == index).map(|a| a.span);
                     let Some(first) = first else {
                         self.model.axes.push(Coordinate { index, array: symbol, span });
@@ -37,12 +37,11 @@ impl<'a> Resolver<'a> {
                     error("E0540", format!("the index `{}` has two axes", axis.name), span, "here again")
                         .label(first, "here first")
                         .help("keep one of them; the other remains a definition without the word `axis`")
-                }
-                _ => {
+                } else {
                     let headline = format!("`{}` has a range of its own, and is the coordinate of no index", name.name);
                     wrong(headline, "give it the whole range of an index")
                 }
-            },
+            }
             [] => wrong(format!("`{}` has no index, and an axis needs one", name.name), "one value"),
             more => {
                 let headline = format!("`{}` has {} indices, and an axis needs one", name.name, more.len());

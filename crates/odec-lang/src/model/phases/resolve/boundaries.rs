@@ -4,7 +4,7 @@ use odec_ir::nest::Edge;
 
 use super::{Allowed, Resolver, Use, UseKind};
 use crate::model::phases::names::DefinitionItem;
-use crate::model::phases::shapes::Dim;
+use crate::model::phases::shapes::{Dim, offset};
 use crate::model::{self, Body, Indexed, Model, Piece, Symbol, TermId, TermKind};
 use crate::report::error;
 use crate::syntax::tree::{BoundaryItem, ExprId, Ident, Index, Reference};
@@ -78,7 +78,7 @@ impl<'a> Resolver<'a> {
         let bodies = self.within_scope(scope, |b| b.bodies(value, Allowed::Anywhere, dim));
         for (c, value) in bodies.into_iter().enumerate() {
             self.model.boundaries.push(model::Boundary {
-                array: self.symbol_of(symbol, which.unwrap_or(0) + c),
+                array: offset(symbol, which.unwrap_or(0) + c),
                 order: target.primes,
                 place: place.clone(),
                 value,
@@ -91,7 +91,7 @@ impl<'a> Resolver<'a> {
     pub(super) fn pieces(&mut self, d: &DefinitionItem<'a>, dim: Dim) -> (Indexed, Vec<Body>) {
         let mut all: Vec<(&'a [Index], ExprId, odec_ir::Span)> = vec![(d.indices, d.value, d.span)];
         all.extend(d.pieces.iter().copied());
-        let (indexed, _) = self.axes_of_pieces(&all);
+        let (indexed, ()) = self.axes_of_pieces(&all);
         let first = self.model.definitions.len();
         let mut parts: Vec<(Vec<model::Place>, Vec<Body>)> = Vec::new();
         for &(indices, value, span) in &all {
@@ -137,17 +137,15 @@ impl<'a> Resolver<'a> {
                 Index::Range(..) => None,
             });
             let span = all[0].2;
-            let (dimension, name) = match named {
-                Some(name) => (self.dimension(name, None), name.name.clone()),
-                None => {
-                    let report = error("E0514", "the parts of a definition name no index set", span, "");
-                    self.say(
-                        report
-                            .help("name one of them over a declared index: `v[i in 2..N] = ...` with `index i = 1..N`"),
-                    );
-                    let range = Some(self.number_range(span));
-                    (model::Dimension { index: None, range, name: "1".to_owned() }, "1".to_owned())
-                }
+            let (dimension, name) = if let Some(name) = named {
+                (self.dimension(name, None), name.name.clone())
+            } else {
+                let report = error("E0514", "the parts of a definition name no index set", span, "");
+                self.say(
+                    report.help("name one of them over a declared index: `v[i in 2..N] = ...` with `index i = 1..N`"),
+                );
+                let range = Some(self.number_range(span));
+                (model::Dimension { index: None, range, name: "1".to_owned() }, "1".to_owned())
             };
             let local = self.local(name, dimension.clone(), span);
             indexed.axes.push(dimension);

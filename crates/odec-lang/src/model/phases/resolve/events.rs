@@ -6,7 +6,7 @@ use super::scope::Scope;
 use super::statements::component_name;
 use super::{Allowed, Resolver, Use, UseKind};
 use crate::model::phases::names::EventItem;
-use crate::model::phases::shapes::Dim;
+use crate::model::phases::shapes::{Dim, offset};
 use crate::model::{self, Body, EventKind, Model, Symbol, TermKind};
 use crate::report::error;
 use crate::syntax::tree::{self, Declared, EventHead, ExprId, ExprKind, Index, Reference};
@@ -157,7 +157,7 @@ impl<'a> Resolver<'a> {
         let bodies = self.within_scope(inner, |b| b.bodies(value, Allowed::Anywhere, found.dim));
         for (c, value) in bodies.into_iter().enumerate() {
             actions.push(model::Action {
-                target: self.symbol_of(found.symbol, c),
+                target: offset(found.symbol, c),
                 order: found.order,
                 subscripts: found.subscripts.clone(),
                 locals: found.locals.clone(),
@@ -205,7 +205,7 @@ impl<'a> Resolver<'a> {
         }
         let dim = self.shapes.dim(name);
         let Some(which) = self.which_component(target, dim) else { return (inner, None) };
-        let symbol = self.symbol_of(symbol, which.unwrap_or(0));
+        let symbol = offset(symbol, which.unwrap_or(0));
         let dim = if which.is_some() { 0 } else { dim };
         (inner, Some(Target { symbol, order: target.primes, subscripts, locals, dim }))
     }

@@ -369,12 +369,10 @@ impl<'a> Resolver<'a> {
             ("method" | "params", name) => Some(EntryValue::Word(name.to_owned())),
             ("record", "outputs") | ("samples", "steps") => Some(EntryValue::Word(word.name.clone())),
             ("record", name) => {
-                let symbol = match self.model.symbols.get(name) {
-                    Some(&symbol @ (Symbol::State(_) | Symbol::Definition(_))) => symbol,
-                    _ => {
-                        self.not_recorded(name, word.span);
-                        return Some(EntryValue::Names(Vec::new()));
-                    }
+                let found = self.model.symbols.get(name).copied();
+                let Some(symbol @ (Symbol::State(_) | Symbol::Definition(_))) = found else {
+                    self.not_recorded(name, word.span);
+                    return Some(EntryValue::Names(Vec::new()));
                 };
                 self.uses.mark(symbol);
                 let dim = self.shapes.dim(name);

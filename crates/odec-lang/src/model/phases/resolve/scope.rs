@@ -53,6 +53,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The chain with one more name.
+    #[expect(clippy::unnecessary_wraps, reason = "a chain of names; the empty one is `None`")]
     pub(super) fn bind(&mut self, parent: Scope, name: &'a str, local: usize) -> Scope {
         self.scopes.links.push(Link { parent, name, local });
         Some(self.scopes.links.len() as u32 - 1)

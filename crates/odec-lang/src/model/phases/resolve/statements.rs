@@ -10,7 +10,7 @@ use crate::model::phases::names::{
     ConserveItem, Declarations, DefinitionItem, EquationItem, ExpectItem, InitialItem, Left,
 };
 use crate::model::phases::settle::StartValue;
-use crate::model::phases::shapes::{COMPONENTS, Dim, offset};
+use crate::model::phases::shapes::{COMPONENTS, Dim};
 use crate::model::phases::{one_line, parts};
 use crate::model::{self, Body, Indexed, Symbol, TermKind};
 use crate::report::error;
@@ -409,12 +409,11 @@ impl<'a> Resolver<'a> {
 
     fn resolve_conserved(&mut self, c: &ConserveItem<'a>, found: &Declarations<'a>) {
         let dim = c.definition.map_or(0, |i| self.shapes.dim(found.definitions[i].name));
-        let values = match c.definition {
-            Some(_) => self.shared(c.value, Allowed::Anywhere, dim),
-            None => {
-                let (start, value) = self.within_scope(None, |b| b.value(c.value, Allowed::Anywhere));
-                self.split(start, value)
-            }
+        let values = if c.definition.is_some() {
+            self.shared(c.value, Allowed::Anywhere, dim)
+        } else {
+            let (start, value) = self.within_scope(None, |b| b.value(c.value, Allowed::Anywhere));
+            self.split(start, value)
         };
         let dim = if values.len() > 1 { values.len() as Dim } else { 0 };
         let within = self.within(c.within);
@@ -449,11 +448,6 @@ impl<'a> Resolver<'a> {
         let bodies = self.within_scope(None, |b| b.bodies(expr, place, dim));
         self.bodies.insert(expr, bodies.clone());
         bodies
-    }
-
-    /// The symbol of a declared name, or of a component.
-    pub(super) fn symbol_of(&self, symbol: Symbol, c: usize) -> Symbol {
-        offset(symbol, c)
     }
 
     /// Names of functions, the model's and the builtin ones.

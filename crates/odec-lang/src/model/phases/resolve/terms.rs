@@ -467,6 +467,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// `.x` of a reference: which component, if one is asked for. `None`: that was a mistake.
+    #[expect(clippy::option_option, reason = "no component, and no answer, are two things")]
     pub(super) fn which_component(&mut self, reference: &'a Reference, dim: Dim) -> Option<Option<usize>> {
         let Some(part) = reference.path.first() else { return Some(None) };
         let name = &reference.name.name;
@@ -554,10 +555,20 @@ impl<'a> Resolver<'a> {
 
 pub(crate) fn map_operands(kind: &mut TermKind, new: impl Fn(TermId) -> TermId) {
     match kind {
-        TermKind::Apply(_, list) => list.iter_mut().for_each(|o| *o = new(*o)),
-        TermKind::Call(_, list) | TermKind::Element(_, _, list) => list.iter_mut().for_each(|o| *o = new(*o)),
+        TermKind::Apply(_, list) => {
+            for o in list {
+                *o = new(*o);
+            }
+        }
+        TermKind::Call(_, list) | TermKind::Element(_, _, list) => {
+            for o in list {
+                *o = new(*o);
+            }
+        }
         TermKind::Reduce { condition, body, .. } => {
-            condition.iter_mut().for_each(|o| *o = new(*o));
+            if let Some(o) = condition {
+                *o = new(*o);
+            }
             *body = new(*body);
         }
         _ => {}

@@ -73,7 +73,9 @@ impl Cycles<'_> {
                 constants_in(last, list);
             }
             if let Some(Table::Values { entries, .. }) = &constant.table {
-                entries.iter().for_each(|&e| constants_in(e, list));
+                for &e in entries {
+                    constants_in(e, list);
+                }
             }
             list.sort_unstable();
             list.dedup();

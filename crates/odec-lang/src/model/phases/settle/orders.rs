@@ -188,13 +188,12 @@ impl Orders<'_> {
             let order = self.model.states[i].order;
             let mut initial = Vec::new();
             for k in 0..order {
-                match items.iter().find(|s| s.order == k).and_then(|s| s.value) {
-                    Some(body) => initial.push(body),
-                    None => {
-                        let last = items.iter().max_by_key(|s| s.order).map(|s| s.end);
-                        self.missing_start(i, k, last, *place, several_orders > 1);
-                        break;
-                    }
+                if let Some(body) = items.iter().find(|s| s.order == k).and_then(|s| s.value) {
+                    initial.push(body);
+                } else {
+                    let last = items.iter().max_by_key(|s| s.order).map(|s| s.end);
+                    self.missing_start(i, k, last, *place, several_orders > 1);
+                    break;
                 }
             }
             if let Some(extra) = items.iter().find(|s| s.order >= order) {

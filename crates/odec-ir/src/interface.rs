@@ -208,7 +208,7 @@ pub fn constants(program: &Program, layout: &Layout) -> Vec<Constant> {
             Role::Position | Role::Velocity | Role::FirstOrder => &mut states,
             Role::Parameter => &mut parameters,
             Role::Output | Role::Conserved | Role::Expected => &mut outputs,
-            Role::Staged | Role::Size | Role::Table => continue,
+            Role::Staged | Role::Size | Role::Table | Role::Discrete | Role::Mode | Role::Side => continue,
         };
         for (k, name) in element_names(program, array).into_iter().enumerate() {
             list[start + k] = name;

@@ -243,9 +243,11 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
 
     fn buffer(&self, array: ArrayId) -> Buffer {
         match self.program.arrays[array.0 as usize].role {
-            Role::Parameter | Role::Staged | Role::Size | Role::Table => Buffer::Parameter,
+            Role::Parameter | Role::Staged | Role::Size | Role::Table | Role::Discrete | Role::Mode => {
+                Buffer::Parameter
+            }
             Role::Position | Role::Velocity | Role::FirstOrder => Buffer::State,
-            Role::Output | Role::Conserved | Role::Expected => broken("a result is read"),
+            Role::Output | Role::Conserved | Role::Expected | Role::Side => broken("a result is read"),
         }
     }
 

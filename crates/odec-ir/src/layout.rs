@@ -3,8 +3,8 @@
 use crate::nest::{Axis, AxisId, Element, Extent, Target};
 use crate::program::{Array, ArrayId, KernelRole, Pattern, Program, Role};
 
-/// Positions in `y = [q, v, z]`, in `p = [parameters, staged, sizes, tables]` and in the outputs, each in the order of
-/// declaration, the elements of an array row by row.
+/// Positions in `y = [q, v, z]`, in `p = [parameters, staged, sizes, tables, discretes, modes]` and in the outputs, each in
+/// the order of declaration, the elements of an array row by row.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// Length of `y`.
@@ -17,6 +17,10 @@ pub struct Layout {
     pub staged: usize,
     /// Number of sizes and elements of tables behind the staged values.
     pub data: usize,
+    /// Number of discretes, behind the data.
+    pub discretes: usize,
+    /// Number of modes, behind the discretes.
+    pub modes: usize,
     /// Outputs, recorded beside the states.
     pub outputs: usize,
     /// Conserved quantities, behind the outputs.
@@ -49,13 +53,17 @@ impl Layout {
         let (np, staged) = (count(Role::Parameter), count(Role::Staged));
         let (sizes, tables) = (count(Role::Size), count(Role::Table));
         let (outputs, conserved, expected) = (count(Role::Output), count(Role::Conserved), count(Role::Expected));
+        let (discretes, modes) = (count(Role::Discrete), count(Role::Mode));
+        let behind = [staged, sizes, tables].into_iter().fold(np, usize::saturating_add);
         let first = |role: Role| match role {
-            Role::Position | Role::Parameter | Role::Output => 0,
+            Role::Position | Role::Parameter | Role::Output | Role::Side => 0,
             Role::Velocity => second,
             Role::FirstOrder => second.saturating_add(velocities),
             Role::Staged => np,
             Role::Size => np.saturating_add(staged),
             Role::Table => np.saturating_add(staged).saturating_add(sizes),
+            Role::Discrete => behind,
+            Role::Mode => behind.saturating_add(discretes),
             Role::Conserved => outputs,
             Role::Expected => outputs.saturating_add(conserved),
         };
@@ -71,7 +79,7 @@ impl Layout {
             .collect();
         let n = second.saturating_add(velocities).saturating_add(count(Role::FirstOrder));
         let data = sizes.saturating_add(tables);
-        Layout { n, second, np, staged, data, outputs, conserved, expected, slots, lens }
+        Layout { n, second, np, staged, data, discretes, modes, outputs, conserved, expected, slots, lens }
     }
 
     /// Number of elements of an array: 1 for a scalar.
@@ -106,7 +114,7 @@ impl Layout {
 
     /// Length of the parameter buffer.
     pub fn p_len(&self) -> usize {
-        self.np + self.staged + self.data
+        self.np + self.staged + self.data + self.discretes + self.modes
     }
 
     /// Length of the buffer of the `Outputs` kernel.

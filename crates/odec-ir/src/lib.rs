@@ -43,6 +43,7 @@ pub mod simplify;
 pub mod span;
 pub mod stage;
 pub mod step;
+pub mod switch;
 pub mod taylor;
 #[doc(hidden)]
 pub mod testing;

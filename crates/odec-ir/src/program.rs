@@ -27,6 +27,12 @@ pub enum Role {
     Size,
     /// Constant data in the parameter buffer: a table.
     Table,
+    /// A quantity that events alone change: in the parameter buffer, constant between two instants.
+    Discrete,
+    /// The truth of a relation, or a value that changes at known times alone: in the parameter buffer, constant inside a step.
+    Mode,
+    /// A result of a kernel of [`crate::switch::Switching`], which is an output there. No kernel of the model reads or stores it.
+    Side,
     /// A quantity recorded beside the states.
     Output,
     /// A quantity whose drift is reported.

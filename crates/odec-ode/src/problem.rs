@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use crate::hybrid::HybridCause;
 use crate::linear::{Eliminator, Linear, LinearReport, Misfit};
 use crate::method::auto::Course;
 use crate::observer::StepEnd;
@@ -215,6 +216,8 @@ pub struct Failure {
     pub stats: Stats,
     /// Which methods were at work, where the run chose them.
     pub course: Option<Course>,
+    /// What its modes or events met, where the cause is [`Cause::Instant`].
+    pub instant: Option<Box<HybridCause>>,
 }
 
 /// What happened.
@@ -225,6 +228,8 @@ pub enum Cause {
         /// Row of f.
         row: usize,
     },
+    /// No modes agree with the motion, or events cannot be executed: [`Failure::instant`].
+    Instant,
     /// A higher derivative of the solution, which its Taylor series needs, is not finite in this row, although f is.
     NoSeries {
         /// Row of f.

@@ -6,6 +6,7 @@ use crate::evaluator::{Evaluator, Paused, all_finite};
 use crate::integrator::{Attempt, Integrator};
 use crate::interpolant::{Interpolant, Polynomials};
 use crate::method::{Method, Setup};
+use crate::observer::StepEnd;
 use crate::pace::Pace;
 use crate::problem::{Cause, Failure, Options, Outcome, Problem, Refusal, SolveError, Stats, Stop};
 use crate::rows::Rows;
@@ -367,6 +368,11 @@ impl Runner {
         self.integrator.state()
     }
 
+    /// What the end of the last accepted step shows to a watch.
+    pub(crate) fn step_end(&mut self) -> StepEnd<'_> {
+        StepEnd::new(self.integrator.as_mut(), self.method)
+    }
+
     /// Counts of the run so far. A step that was taken back counts as rejected.
     pub fn stats(&self) -> &Stats {
         &self.paused.stats
@@ -523,6 +529,7 @@ impl Runner {
         let at = if evaluation { eval.fault().map(|(t, y)| (t, y.to_vec())) } else { None };
         let (t, y) = (self.integrator.time(), self.integrator.state().to_vec());
         let (stats, course) = (eval.stats, self.integrator.course());
-        SolveError::Failed(Box::new(Failure { cause, t, y, h: self.run.tried, at, stats, course }))
+        let h = self.run.tried;
+        SolveError::Failed(Box::new(Failure { cause, t, y, h, at, stats, course, instant: None }))
     }
 }

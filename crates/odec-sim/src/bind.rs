@@ -2,9 +2,11 @@
 
 use odec_ir::layout::Layout;
 use odec_ir::nest::bind::check_arrays;
+use odec_ir::switch::Switching;
 use odec_ir::{Program, Role, Span};
 use odec_lang::balance::Balance;
 use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::lower;
 use odec_lang::model::{
     ConservedSettings, Expectation, Model, Overrides, Record, Run, Samples as Listed, Settings, Values,
 };
@@ -17,6 +19,7 @@ use crate::choices::{Choices, RecordRule, SampleRule, StepChoice};
 use crate::choose::{Choice, choose};
 use crate::columns::Columns;
 use crate::error;
+use crate::hybrid::Located;
 use crate::machine::{Execution, KernelCode, Machine, Unfit};
 use crate::memory::Need;
 use crate::quantities::Quantities;
@@ -66,8 +69,10 @@ pub struct RunPlan {
 
 /// A model ready to run.
 pub struct Bound {
-    /// Kernels with their parameters.
+    /// Kernels with their parameters, which compare as the text says: right at every point.
     pub machine: Machine,
+    /// The model with modes, which a run takes where it has something that switches.
+    pub located: Option<Located>,
     /// Start, end, start values.
     pub problem: Problem,
     /// Tolerances and steps.
@@ -165,7 +170,7 @@ impl RunPlan {
         };
         let code = KernelCode::new(program, execution, ahead)
             .map_err(|e| one(crate::blame::not_compiled(&Unfit::Code(e), None)))?;
-        Ok(Ready { plan: self, frame, states, columns, code })
+        Ok(Ready { plan: self, frame, states, columns, code, located: None })
     }
 
     /// What the run block and the caller say of the course of the run, as numbers.
@@ -475,6 +480,7 @@ pub struct Ready {
     states: Quantities,
     columns: Columns,
     code: KernelCode,
+    located: Option<(KernelCode, Switching)>,
 }
 
 /// The course of a run.
@@ -489,10 +495,19 @@ pub(crate) struct RunSettings {
 }
 
 impl Bound {
+    /// Gives parameters other values; see [`Machine::change`].
+    pub(crate) fn change(&mut self, change: impl Fn(&mut [f64])) -> Result<(), Unfit> {
+        if let Some(located) = &mut self.located {
+            located.machine_mut().change(&change)?;
+        }
+        self.machine.change(change)
+    }
+
     /// The same with a machine of its own, for another thread.
     pub fn fork(&self) -> Bound {
         Bound {
             machine: self.machine.fork(),
+            located: self.located.as_ref().map(Located::fork),
             problem: self.problem.clone(),
             options: self.options.clone(),
             samples: self.samples.clone(),
@@ -511,9 +526,21 @@ impl Bound {
 }
 
 impl Ready {
+    /// Compiles the program with modes too. Runs take it.
+    pub(crate) fn locating(self, located: lower::Located) -> Result<Ready, Vec<Diagnostic>> {
+        let lower::Located { program, switching } = located;
+        let execution = if self.plan.choices.interpret { Execution::Interpret } else { Execution::Jit };
+        let automatic = self.frame.choice.method.name == odec_ode::method::auto::METHOD.name;
+        let ahead =
+            if automatic { Structure { jacobian: false, time_derivative: false } } else { self.frame.choice.needs };
+        let code = KernelCode::new(program, execution, ahead)
+            .map_err(|e| vec![crate::blame::not_compiled(&Unfit::Code(e), None)])?;
+        Ok(Ready { located: Some((code, switching)), ..self })
+    }
+
     /// Finds positions and patterns at the extents of the model, and the state at the start.
     pub fn bind(self, model: &Model, source: &Source) -> Result<Bound, Vec<Diagnostic>> {
-        let Ready { plan, frame, states, columns, code } = self;
+        let Ready { plan, frame, states, columns, code, located } = self;
         let RunSettings { t0, t_end, samples, logarithmic, spread, mut options, choice } = frame;
         let program = code.program().clone();
         let needs = choice.needs.jacobian;
@@ -522,6 +549,14 @@ impl Ready {
         if plan.choices.sensitivities {
             machine.set_groups(1 + plan.choices.open.len());
         }
+        let located = located.map(|(code, switching)| {
+            let mut located = Located::bind(code, switching, needs)?;
+            if plan.choices.sensitivities {
+                located.machine_mut().set_groups(1 + plan.choices.open.len());
+            }
+            Ok(located)
+        });
+        let located = located.transpose().map_err(|unfit| vec![crate::blame::not_compiled(&unfit, Some(&program))])?;
         options.eliminator = Some(machine.eliminator());
         let y0 = machine.initial(t0);
         if let Some(k) = y0.iter().position(|v| !v.is_finite()) {
@@ -538,6 +573,7 @@ impl Ready {
         let budget = plan.choices.max_memory;
         let bound = Bound {
             machine,
+            located,
             problem: Problem { t0, t_end, y0 },
             options,
             samples,

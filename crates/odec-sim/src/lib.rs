@@ -17,6 +17,7 @@ pub mod convergence;
 pub mod derivatives;
 pub mod elimination;
 pub mod field;
+pub mod hybrid;
 pub mod machine;
 pub mod memory;
 pub mod monitor;

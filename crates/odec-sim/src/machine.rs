@@ -361,6 +361,12 @@ impl Machine {
         Ok(())
     }
 
+    /// Gives discretes and modes other values, as [`Machine::change`] does with parameters. No mass matrix depends on them.
+    pub(crate) fn switch(&mut self, change: impl FnOnce(&mut [f64])) {
+        change(&mut self.p);
+        self.stage();
+    }
+
     /// Outputs, then conserved, then expected quantities. `w` is y', n values, which are looked at only where
     /// [`Program::outputs_read_rates`].
     pub fn outputs(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) {

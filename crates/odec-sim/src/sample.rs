@@ -2,12 +2,16 @@
 
 use std::ops::ControlFlow;
 
+use odec_ode::StepEnd;
 use odec_ode::evaluator::Evaluator;
+use odec_ode::hybrid::{Made, Observer, Point};
 use odec_ode::linear::Rates;
 use odec_ode::problem::{Outcome, Refusal, Sink, SolveError, Stop};
-use odec_ode::{Runner, StepEnd};
 
 use crate::bind::Bound;
+use crate::hybrid::Located;
+use crate::hybrid::drive::{Driver, Hybrid};
+use crate::machine::Machine;
 use crate::monitor::{Findings, Monitor};
 
 /// Receives rows of columns.
@@ -62,7 +66,7 @@ pub fn solve(bound: &Bound, recorder: &mut dyn Recorder) -> (Result<Outcome, Sol
 /// options or the sizes are others than those of the run before.
 pub fn solve_again(
     bound: &Bound,
-    runner: &mut Option<Runner>,
+    driver: &mut Option<Driver>,
     recorder: &mut dyn Recorder,
 ) -> (Result<Outcome, SolveError>, Seen) {
     let layout = bound.machine.layout();
@@ -81,14 +85,23 @@ pub fn solve_again(
         first: true,
         monitor: Monitor::new(bound),
     };
-    let runner = match runner {
-        Some(runner) => runner,
-        None => match Runner::new(&bound.machine, bound.choice.method, &bound.options) {
-            Ok(made) => runner.insert(made),
-            Err(refusal) => return (Err(SolveError::Refused(refusal)), sampler.seen),
+    let driver = match driver {
+        Some(driver) => driver,
+        None => match Driver::new(bound) {
+            Ok(made) => driver.insert(made),
+            Err(why) => return (Err(why), sampler.seen),
         },
     };
-    let result = runner.run(&bound.machine, &bound.problem, &bound.samples, &mut sampler);
+    let result = match driver {
+        Driver::Smooth(runner) => runner.run(&bound.machine, &bound.problem, &bound.samples, &mut sampler),
+        Driver::Hybrid(hybrid) => {
+            hybrid.begin(bound);
+            let Hybrid { runner, model, view } = &mut **hybrid;
+            let mut switched = Switched { sampler: &mut sampler, view };
+            let made = runner.run(model, &bound.problem, &bound.samples, &mut switched);
+            made.map(|made| made.outcome).map_err(SolveError::from)
+        }
+    };
     let Sampler { monitor, mut seen, .. } = sampler;
     let end = result.as_ref().ok().filter(|outcome| outcome.stop == Stop::End);
     seen.findings = monitor.finish(end.map(|outcome| outcome.y.as_slice()));
@@ -125,6 +138,18 @@ impl<'a> Derivatives<'a> {
     /// None of them is known.
     pub(crate) fn unknown(bound: &'a Bound) -> Self {
         Derivatives { solver: None, values: vec![f64::NAN; bound.machine.layout().n] }
+    }
+
+    /// As [`Derivatives::at`], of a machine with modes.
+    pub(crate) fn of_machine(&mut self, machine: &Machine, t: f64, y: &[f64]) -> &[f64] {
+        if let Some((_, rates)) = &mut self.solver {
+            let mut eval = Evaluator::new(machine);
+            let solved = eval.rhs(t, y, &mut self.values).and_then(|()| rates.solve(&mut eval, t, y, &mut self.values));
+            if solved.is_err() {
+                self.values.fill(f64::NAN);
+            }
+        }
+        &self.values
     }
 
     /// At a row; NaN where there is no value, so that the outputs made of it have none.
@@ -182,15 +207,24 @@ impl Sampler<'_> {
     }
 }
 
-impl Sink for Sampler<'_> {
-    fn row(&mut self, t: f64, y: &[f64]) -> ControlFlow<()> {
+impl Sampler<'_> {
+    /// A row whose outputs are there.
+    fn record(&mut self, t: f64, y: &[f64]) -> ControlFlow<()> {
         if !self.outputs.is_empty() {
-            self.bound.machine.outputs(t, y, self.rates.at(t, y), &mut self.outputs);
             self.watch(t, y);
         }
         self.monitor.row(y);
         self.bound.columns.fill(t, y, &self.outputs, &mut self.row);
         self.recorder.row(&self.row)
+    }
+}
+
+impl Sink for Sampler<'_> {
+    fn row(&mut self, t: f64, y: &[f64]) -> ControlFlow<()> {
+        if !self.outputs.is_empty() {
+            self.bound.machine.outputs(t, y, self.rates.at(t, y), &mut self.outputs);
+        }
+        self.record(t, y)
     }
 
     fn step_end(&mut self, end: &mut StepEnd<'_>) -> ControlFlow<()> {
@@ -198,5 +232,28 @@ impl Sink for Sampler<'_> {
             self.recorder.alarm(self.monitor.findings());
         }
         self.recorder.step(end.t)
+    }
+}
+
+/// The rows of a run with modes.
+struct Switched<'a, 'b> {
+    sampler: &'a mut Sampler<'b>,
+    view: &'a mut Located,
+}
+
+impl Observer for Switched<'_, '_> {
+    fn row(&mut self, point: Point<'_>) -> ControlFlow<()> {
+        let Switched { sampler, view } = self;
+        let Point { t, y, modes, discretes } = point;
+        if !sampler.outputs.is_empty() {
+            view.show(modes, discretes);
+            let rates = sampler.rates.of_machine(view.machine(), t, y);
+            view.machine().outputs(t, y, rates, &mut sampler.outputs);
+        }
+        sampler.record(t, y)
+    }
+
+    fn made(&mut self, made: &mut Made<'_>) -> ControlFlow<()> {
+        self.sampler.step_end(&mut made.end())
     }
 }

@@ -10,12 +10,12 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use odec_lang::diagnostic::Diagnostic;
 use odec_lang::model::Model;
 use odec_lang::source::Source;
-use odec_ode::Runner;
 use odec_ode::problem::{Failure, Refusal, Samples, SolveError, Stats, Stop};
 
 use crate::bind::{Bound, Purpose, RunPlan, overrides};
 use crate::blame;
 use crate::choices::Choices;
+use crate::hybrid::drive::Driver;
 use crate::memory::Need;
 use crate::points::Points;
 use crate::quantities::Quantities;
@@ -310,7 +310,7 @@ impl Job<'_> {
         point: &[f64],
         settings: bool,
     ) -> Result<(), NoValues> {
-        let changed = bound.machine.change(|p| {
+        let changed = bound.change(|p| {
             for (runs, x) in places.iter().zip(point) {
                 for run in runs {
                     p[run.clone()].fill(*x);
@@ -341,7 +341,7 @@ struct Worker<'a> {
     bound: Bound,
     point: Vec<f64>,
     /// Kept from run to run while the settings are the same.
-    runner: Option<Runner>,
+    runner: Option<Driver>,
 }
 
 impl Worker<'_> {

@@ -249,7 +249,16 @@ pub fn check_arrays(program: &Program) -> Result<(), BindError> {
                 return Err(BindError::TooManyElements { array, elements: None });
             };
             // What is computed from others may be nothing: a definition over 1..N-1 for N = 1.
-            let given = !matches!(a.role, Role::Staged | Role::Output | Role::Conserved | Role::Expected);
+            let given = !matches!(
+                a.role,
+                Role::Staged
+                    | Role::Output
+                    | Role::Conserved
+                    | Role::Expected
+                    | Role::Discrete
+                    | Role::Mode
+                    | Role::Side
+            );
             if range.count == 0 && last < first && given {
                 return Err(BindError::Empty { axis, range: (first, last) });
             }

@@ -69,7 +69,10 @@ impl Kernel {
                 Node::Read(element) | Node::Direction(element) => {
                     let read = self.role_of(element, program);
                     let state = matches!(read, Some(Role::Position | Role::Velocity | Role::FirstOrder));
-                    let input = matches!(read, Some(Role::Parameter | Role::Staged | Role::Size | Role::Table));
+                    let input = matches!(
+                        read,
+                        Some(Role::Parameter | Role::Staged | Role::Size | Role::Table | Role::Discrete | Role::Mode)
+                    );
                     if !(state || (input && matches!(node, Node::Read(_)))) {
                         return Err("only inputs are read, only states have a direction");
                     }

@@ -326,7 +326,7 @@ fn is_total_sub(nest: &Kernel, program: &Program, subscript: &Subscript, axis: A
 }
 
 /// The element of a staged array at these indices; the scalar itself where positions are known.
-fn element(array: ArrayId, straight: bool, loops: &[LoopId], space: &mut Space) -> Element {
+pub(crate) fn element(array: ArrayId, straight: bool, loops: &[LoopId], space: &mut Space) -> Element {
     if straight {
         return Element::Scalar(array);
     }
@@ -348,7 +348,7 @@ fn staged_array(k: usize, axes: Vec<AxisId>) -> Array {
 }
 
 /// An axis with the range of a loop.
-fn axis(axes: &mut Vec<Axis>, l: &Loop) -> AxisId {
+pub(crate) fn axis(axes: &mut Vec<Axis>, l: &Loop) -> AxisId {
     let known = axes.iter().position(|a| a.first == l.first && a.last == l.last);
     let at = known.unwrap_or_else(|| {
         axes.push(Axis { name: l.name.clone(), first: l.first.clone(), last: l.last.clone(), span: l.span });

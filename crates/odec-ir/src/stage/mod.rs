@@ -5,6 +5,7 @@ mod reciprocal;
 mod roots;
 
 pub use hoist::hoist;
+pub(crate) use hoist::{axis, element};
 pub use reciprocal::{Quotients, ROUNDING_RULE, with_reciprocals};
 pub use roots::{ROOTS_RULE, with_roots};
 
@@ -18,7 +19,7 @@ use crate::program::{Array, KernelRole, Role};
 pub enum Stage {
     /// Numbers only: never.
     Constant,
-    /// Parameters: once per parameter set.
+    /// Parameters: once per parameter set. Discretes and modes too: what follows from them is computed anew where they change.
     Parameter,
     /// Time: once per time.
     Time,
@@ -40,7 +41,9 @@ pub fn of_graph(graph: &Graph, role: impl Fn(Element) -> Role) -> Vec<Stage> {
             Node::Time => Stage::Time,
             Node::Index(_) => Stage::Parameter,
             Node::Read(element) => match role(element) {
-                Role::Parameter | Role::Staged | Role::Size | Role::Table => Stage::Parameter,
+                Role::Parameter | Role::Staged | Role::Size | Role::Table | Role::Discrete | Role::Mode => {
+                    Stage::Parameter
+                }
                 _ => Stage::State,
             },
             Node::Direction(_) => Stage::State,

@@ -42,7 +42,7 @@ impl<'a> StepBuilder<'a> {
         }
         let mut arrays: Vec<Array> = (0..kept.max(given)).map(|i| scalar(format!("y.{i}"), Role::FirstOrder)).collect();
         let mut place = |array: &Array| {
-            let is_parameter = matches!(array.role, Role::Parameter | Role::Staged);
+            let is_parameter = matches!(array.role, Role::Parameter | Role::Staged | Role::Discrete | Role::Mode);
             is_parameter.then(|| {
                 arrays.push(array.clone());
                 ArrayId(arrays.len() as u32 - 1)

@@ -152,7 +152,9 @@ impl Builder<'_> {
             }
             let (rule, needs) = self.rule(id)?;
             smooth &= match rule {
-                Rule::Choose(..) | Rule::Fold(Fold::Min | Fold::Max, _) => false,
+                // what a mode decides is decided for a whole step
+                Rule::Choose(condition, ..) => !self.varies(NodeId(condition as u32)),
+                Rule::Fold(Fold::Min | Fold::Max, _) => false,
                 Rule::Fixed => !self.varies(id),
                 _ => true,
             };

@@ -52,7 +52,7 @@ pub use read::TextError;
 
 use crate::program::{KernelRole, Role};
 
-const ROLES: [(Role, &str); 10] = [
+const ROLES: [(Role, &str); 13] = [
     (Role::Position, "position"),
     (Role::Velocity, "velocity"),
     (Role::FirstOrder, "first-order"),
@@ -60,6 +60,9 @@ const ROLES: [(Role, &str); 10] = [
     (Role::Staged, "staged"),
     (Role::Size, "size"),
     (Role::Table, "table"),
+    (Role::Discrete, "discrete"),
+    (Role::Mode, "mode"),
+    (Role::Side, "side"),
     (Role::Output, "output"),
     (Role::Conserved, "conserved"),
     (Role::Expected, "expected"),

@@ -186,10 +186,10 @@ fn is_given(kernel: KernelRole, array: Role, direction: bool) -> bool {
         Role::Position | Role::Velocity | Role::FirstOrder => {
             !matches!(kernel, Prepare | Initial) && (directed || !direction)
         }
-        Role::Parameter | Role::Size | Role::Table => !direction,
+        Role::Parameter | Role::Size | Role::Table | Role::Discrete | Role::Mode => !direction,
         // What `Prepare` writes, into the buffer that it reads.
         Role::Staged => !direction && kernel != Prepare,
-        Role::Output | Role::Conserved | Role::Expected => false,
+        Role::Output | Role::Conserved | Role::Expected | Role::Side => false,
     }
 }
 

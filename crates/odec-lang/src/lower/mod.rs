@@ -20,6 +20,7 @@ mod switches;
 mod world;
 
 use odec_ir::nest::{Axis, Extent};
+use odec_ir::switch::{self, Sketch, Switching};
 use odec_ir::{Array, ArrayId, Kernel, KernelRole, Program, Role, Span, derive};
 
 use crate::balance::{self, Balance};
@@ -52,12 +53,25 @@ pub struct Lowered {
     pub warnings: Vec<Diagnostic>,
     /// What the equations do to each of [`Model::conserved`].
     pub balances: Vec<Balance>,
+    /// The program with modes in the place of comparisons, which a run takes, where [`lower_for_run`] was asked for it and the
+    /// equations have something that switches.
+    pub located: Option<Located>,
+}
+
+/// A program with modes: its right-hand side is that of the model only while its modes are those of the point.
+pub struct Located {
+    /// Kernels with derivatives.
+    pub program: Program,
+    /// What decides the modes.
+    pub switching: Switching,
 }
 
 /// What the kernels show before their derivatives are formed.
 pub(crate) struct Judged {
     pub warnings: Vec<Diagnostic>,
     pub balances: Vec<Balance>,
+    /// The draft with modes, and what was located.
+    pub located: Option<(Draft, Sketch)>,
 }
 
 /// The program of a model, with constants, parameters and start values replaced as asked.
@@ -74,8 +88,43 @@ pub fn lower(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagno
 /// As [`lower`].
 pub fn lower_warned(model: &Model, overrides: &Overrides) -> Result<Lowered, Vec<Diagnostic>> {
     let draft = draft(model, overrides)?;
-    let Judged { warnings, balances } = draft.judge(model)?;
-    Ok(Lowered { program: draft.complete(model)?, warnings, balances })
+    let Judged { warnings, balances, .. } = draft.judge(model)?;
+    Ok(Lowered { program: draft.complete(model)?, warnings, balances, located: None })
+}
+
+/// As [`lower_warned`], or with `sensitivities` as [`lower_sensitivities_warned`], and with the program that a run takes.
+///
+/// # Errors
+/// As those, and derivatives across a jump that are not known.
+pub fn lower_for_run(model: &Model, overrides: &Overrides, sensitivities: bool) -> Result<Lowered, Vec<Diagnostic>> {
+    let mut by = Vec::new();
+    if sensitivities {
+        // what does not exist is said first
+        let values = model.values(overrides)?;
+        check_sensitivities(model, &overrides.open, &values)?;
+    }
+    let draft = draft(model, overrides)?;
+    let Judged { warnings, balances, located } = draft.judge(model)?;
+    if sensitivities {
+        by = parameters(&draft.arrays, &overrides.open);
+    }
+    let located = located.filter(|(_, sketch)| !sketch.is_empty());
+    let located = located.map(|(draft, sketch)| {
+        if sensitivities {
+            switches::differentiable(&sketch, &by, &draft.arrays)?;
+        }
+        let program = draft.with_sensitivities(&by).complete(model)?;
+        let switching = sketch.finish(&program);
+        Ok::<_, Vec<Diagnostic>>(Located { program, switching })
+    });
+    let located = located.transpose()?;
+    Ok(Lowered { program: draft.with_sensitivities(&by).complete(model)?, warnings, balances, located })
+}
+
+/// The parameters of these names.
+fn parameters(arrays: &[Array], names: &[String]) -> Vec<ArrayId> {
+    let position = |name: &String| arrays.iter().position(|a| a.role == Role::Parameter && a.name == *name);
+    names.iter().filter_map(position).map(|k| ArrayId(k as u32)).collect()
 }
 
 /// Most parameters and start values by which derivatives of the states are computed in one run.
@@ -98,15 +147,10 @@ pub fn lower_sensitivities_warned(model: &Model, overrides: &Overrides) -> Resul
     // what does not exist is said first
     let values = model.values(overrides)?;
     check_sensitivities(model, &overrides.open, &values)?;
-    let names = &overrides.open;
-    let by = |arrays: &[Array]| -> Vec<ArrayId> {
-        let position = |name: &String| arrays.iter().position(|a| a.role == Role::Parameter && a.name == *name);
-        names.iter().filter_map(position).map(|k| ArrayId(k as u32)).collect()
-    };
     let draft = draft(model, overrides)?;
-    let Judged { warnings, balances } = draft.judge(model)?;
-    let by = by(&draft.arrays);
-    Ok(Lowered { program: draft.with_sensitivities(&by).complete(model)?, warnings, balances })
+    let Judged { warnings, balances, .. } = draft.judge(model)?;
+    let by = parameters(&draft.arrays, &overrides.open);
+    Ok(Lowered { program: draft.with_sensitivities(&by).complete(model)?, warnings, balances, located: None })
 }
 
 /// Parameters and initial values that derivatives can be taken by.
@@ -157,6 +201,7 @@ fn too_dense(model: &Model, mass: bool) -> Diagnostic {
 }
 
 /// A program before its derivatives.
+#[derive(Clone)]
 pub(crate) struct Draft {
     pub arrays: Vec<Array>,
     pub kernels: Vec<Kernel>,
@@ -214,14 +259,26 @@ fn without_events(model: &Model) -> Fallible<()> {
 impl Draft {
     /// The warnings; its errors instead, if it has any.
     pub(crate) fn judge(&self, model: &Model) -> Result<Judged, Vec<Diagnostic>> {
-        let mut warnings = switches::judge(self);
-        if warnings.iter().any(Diagnostic::is_error) {
-            return Err(warnings);
+        if let Some(wrong) = switches::equalities(self) {
+            return Err(vec![wrong]);
         }
+        let located = self.located();
+        let mut warnings = Vec::from_iter(located.as_ref().and_then(|(_, sketch)| switches::unlocated(sketch)));
         let balances = balance::of(model, self);
         warnings.extend(balance::warnings(model, &balances));
         warnings.extend(start::warnings(model, self));
-        Ok(Judged { warnings, balances })
+        Ok(Judged { warnings, balances, located })
+    }
+
+    /// With modes in the place of comparisons, if there are any.
+    fn located(&self) -> Option<(Draft, Sketch)> {
+        if !switch::switches(&self.arrays, &self.kernels) {
+            return None;
+        }
+        let mut draft = self.clone();
+        let Draft { arrays, axes, kernels, .. } = &mut draft;
+        let sketch = switch::locate(arrays, axes, kernels)?;
+        Some((draft, sketch))
     }
 
     /// Derivatives by these parameters as further states and outputs.

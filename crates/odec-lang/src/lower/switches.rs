@@ -1,19 +1,15 @@
 //! What the draft of a program shows of a model: comparisons that are never true, and places where f jumps or bends.
 
 use odec_ir::nest::Fold;
-use odec_ir::{Graph, KernelRole, Node, NodeId, Span, stage};
+use odec_ir::switch::Sketch;
+use odec_ir::{Array, ArrayId, Graph, KernelRole, Node, NodeId, Span, stage};
 
 use super::Draft;
 use crate::diagnostic::Diagnostic;
 use crate::report::{Build, error, warning};
 
-/// An error for equalities that never hold, else a warning for switches.
-pub(crate) fn judge(draft: &Draft) -> Vec<Diagnostic> {
-    equalities(draft).or_else(|| switches(draft)).into_iter().collect()
-}
-
 /// `==` between quantities that change continuously holds at single instants at most.
-fn equalities(draft: &Draft) -> Option<Diagnostic> {
+pub(crate) fn equalities(draft: &Draft) -> Option<Diagnostic> {
     let mut places = Vec::new();
     for role in [KernelRole::Rhs, KernelRole::Outputs] {
         places.extend(continuous(draft, role, |name| matches!(name, "eq" | "ne")));
@@ -26,10 +22,9 @@ fn equalities(draft: &Draft) -> Option<Diagnostic> {
     Some(report.help("compare with `<` or `<=`: `abs(a - b) < 1e-6`"))
 }
 
-/// One warning for every place where f or its derivative jumps.
-fn switches(draft: &Draft) -> Option<Diagnostic> {
-    let mut places =
-        continuous(draft, KernelRole::Rhs, |name| odec_ir::builtin::find(name).is_some_and(|op| op.0.switches));
+/// One warning for every place where f or its derivative jumps and no mode says when.
+pub(crate) fn unlocated(sketch: &Sketch) -> Option<Diagnostic> {
+    let mut places = sketch.unlocated.clone();
     places.sort();
     places.dedup();
     // Of places inside one another the smallest is enough.
@@ -44,6 +39,22 @@ fn switches(draft: &Draft) -> Option<Diagnostic> {
     )
     .also_all(rest.iter().copied(), "and here");
     Some(report.help("the steps pass over it, which costs accuracy and steps near it: use a small tolerance, or steps that end at it"))
+}
+
+/// Refuses derivatives by parameters where something jumps: they jump there too, by an amount that depends on how the time of the
+/// jump does.
+pub(crate) fn differentiable(sketch: &Sketch, by: &[ArrayId], arrays: &[Array]) -> Result<(), Vec<Diagnostic>> {
+    let Some((place, parameter)) = sketch.first_jump(by) else { return Ok(()) };
+    let headline = match parameter {
+        Some(id) => {
+            format!("derivatives by `{}`, which moves the time of a jump, are not computed", arrays[id.0 as usize].name)
+        }
+        None => "derivatives across a jump whose time depends on the state are not computed".to_string(),
+    };
+    let report = error("E0718", headline, place, "the equations jump here");
+    Err(vec![report.help(
+        "run a sweep and take differences, or write the jump as a steep but smooth function, as `1/(1 + exp(-x/w))`",
+    )])
 }
 
 /// Where a kernel of a role applies an operation whose operands change during the run.

@@ -25,7 +25,7 @@ mod stops;
 mod storm;
 mod system;
 
-pub use outcome::{End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Observer, Point};
+pub use outcome::{End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Made, Observer, Point};
 pub use rounds::MAX_ROUNDS;
 pub use runner::HybridRunner;
 pub use system::{AffineRows, AffineTerms, Edge, Event, HybridSystem, Relation, Smooth, Target, Times, Trigger, Write};

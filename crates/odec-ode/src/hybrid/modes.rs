@@ -151,12 +151,41 @@ impl Modes {
     /// All modes by comparison, at the start of a run.
     pub fn compare(&mut self, model: &mut dyn HybridSystem, t: f64, y: &[f64]) -> Result<(), HybridCause> {
         self.offsets.fill(0.0);
+        self.touching.clear();
         self.look(model, t, y)?;
         for relation in 0..self.left.len() {
             let holds = self.holds(model, relation);
             model.modes_mut()[relation] = f64::from(u8::from(holds));
         }
-        Ok(())
+        model.refresh();
+        self.look(model, t, y)?;
+        self.settle(model, t, y).map(drop)
+    }
+
+    /// Compares the relations that are not on their surface, whose sides may depend on the modes of others. `left` and
+    /// `right` are those of the modes as they stand. True if a mode has changed.
+    fn settle(&mut self, model: &mut dyn HybridSystem, t: f64, y: &[f64]) -> Result<bool, HybridCause> {
+        let mut any = false;
+        for _ in 0..=2 * self.left.len() {
+            let mut changed = false;
+            for relation in 0..self.left.len() {
+                if self.touching.binary_search(&relation).is_err() {
+                    let holds = f64::from(u8::from(self.holds(model, relation)));
+                    if std::mem::replace(&mut model.modes_mut()[relation], holds) != holds {
+                        changed = true;
+                        self.offsets[relation] = 0.0;
+                    }
+                }
+            }
+            if !changed {
+                return Ok(any);
+            }
+            any = true;
+            model.refresh();
+            self.look(model, t, y)?;
+        }
+        let wrong = |relation: &usize| self.holds(model, *relation) != (model.modes()[*relation] != 0.0);
+        Err(HybridCause::Inconsistent { relations: (0..self.left.len()).filter(wrong).collect() })
     }
 
     fn holds(&self, model: &dyn HybridSystem, relation: usize) -> bool {
@@ -186,7 +215,7 @@ impl Modes {
                 self.touching.push(relation);
             }
         }
-        Ok(self.decide(model, locator, at, landed, true))
+        self.decide(model, locator, at, landed, true)
     }
 
     /// The modes after a round that changed the state or discretes.
@@ -207,7 +236,7 @@ impl Modes {
             }
             stays
         });
-        Ok(self.decide(model, locator, at, None, false))
+        self.decide(model, locator, at, None, false)
     }
 
     /// True where the sign of left - right at the last look contradicts the mode.
@@ -251,24 +280,12 @@ impl Modes {
         at: Place<'_>,
         landed: Option<Landed>,
         begins: bool,
-    ) -> Decided {
-        let mut changed = false;
-        for relation in 0..self.left.len() {
-            if self.touching.binary_search(&relation).is_err() {
-                let holds = f64::from(u8::from(self.holds(model, relation)));
-                if std::mem::replace(&mut model.modes_mut()[relation], holds) != holds {
-                    changed = true;
-                    self.offsets[relation] = 0.0;
-                }
-            }
-        }
-        if changed {
-            model.refresh();
-        }
+    ) -> Result<Decided, HybridCause> {
+        let mut changed = self.settle(model, at.t, at.y)?;
         for relation in &self.touching {
             self.met[*relation] = [None; 2];
         }
-        let settled = |changed| Decided { changed, unsettled: None };
+        let settled = |changed| Ok(Decided { changed, unsettled: None });
         self.crossed.clear();
         if !begins {
             self.crossed.extend(self.touching.iter().map(|relation| model.modes()[*relation]));
@@ -300,6 +317,8 @@ impl Modes {
             }
             changed = true;
             model.refresh();
+            self.look(model, at.t, at.y)?;
+            self.settle(model, at.t, at.y)?;
             if self.crossed.is_empty() {
                 self.crossed.extend(self.touching.iter().map(|relation| model.modes()[*relation]));
             }
@@ -308,7 +327,9 @@ impl Modes {
             model.modes_mut()[*relation] = *crossed;
         }
         model.refresh();
-        Decided { changed: true, unsettled: Some(self.unsettled()) }
+        self.look(model, at.t, at.y)?;
+        self.settle(model, at.t, at.y)?;
+        Ok(Decided { changed: true, unsettled: Some(self.unsettled()) })
     }
 
     /// No modes agree with the motion.

@@ -2,8 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use crate::hybrid::system::Target;
-use crate::problem::{Failure, Outcome, Refusal, SolveError, Stats};
+use crate::hybrid::system::{HybridSystem, Target};
+use crate::method::auto::Course;
+use crate::observer::StepEnd;
+use crate::problem::{Cause, Failure, Outcome, Refusal, SolveError, Stats};
+use crate::runner::Runner;
 
 /// Time, state, discretes and modes: of one side of an instant, or of any time between instants.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +40,48 @@ pub trait Observer {
     /// After each accepted step, for progress and interrupts; `Break` stops the run.
     fn step(&mut self, _t: f64) -> ControlFlow<()> {
         ControlFlow::Continue(())
+    }
+    /// The same for who looks at the step itself; this is what the run calls, before the instant at its end.
+    fn made(&mut self, made: &mut Made<'_>) -> ControlFlow<()> {
+        self.step(made.time())
+    }
+}
+
+/// A step that stands. Modes and discretes are the same all along it.
+pub struct Made<'a> {
+    pub(super) runner: &'a mut Runner,
+    pub(super) model: &'a dyn HybridSystem,
+}
+
+impl Made<'_> {
+    /// Time reached.
+    pub fn time(&self) -> f64 {
+        self.runner.time()
+    }
+
+    /// State there.
+    pub fn state(&self) -> &[f64] {
+        self.runner.state()
+    }
+
+    /// The state at a time in the step, as rows have it. Times may come in any order.
+    pub fn value(&mut self, t: f64, y: &mut [f64]) {
+        self.runner.value(self.model.system(), t, y);
+    }
+
+    /// Modes of the step.
+    pub fn modes(&self) -> &[f64] {
+        self.model.modes()
+    }
+
+    /// Discretes of the step.
+    pub fn discretes(&self) -> &[f64] {
+        self.model.discretes()
+    }
+
+    /// What the end of the step shows to a watch.
+    pub fn end(&mut self) -> StepEnd<'_> {
+        self.runner.step_end()
     }
 }
 
@@ -133,6 +178,8 @@ pub struct HybridFailure {
     pub y: Vec<f64>,
     /// Counts until then.
     pub stats: Stats,
+    /// Which methods were at work, where the run chose them.
+    pub course: Option<Course>,
 }
 
 /// Why a run gave no outcome; rows handed out before stay valid.
@@ -144,6 +191,21 @@ pub enum HybridError {
     Failed(Box<Failure>),
     /// Events or modes failed.
     Hybrid(Box<HybridFailure>),
+}
+
+impl From<HybridError> for SolveError {
+    fn from(error: HybridError) -> Self {
+        match error {
+            HybridError::Refused(refusal) => SolveError::Refused(refusal),
+            HybridError::Failed(failure) => SolveError::Failed(failure),
+            HybridError::Hybrid(failure) => {
+                let HybridFailure { cause, t, y, stats, course } = *failure;
+                let instant = Some(Box::new(cause));
+                let cause = Cause::Instant;
+                SolveError::Failed(Box::new(Failure { cause, t, y, h: 0.0, at: None, stats, course, instant }))
+            }
+        }
+    }
 }
 
 impl From<Refusal> for HybridError {

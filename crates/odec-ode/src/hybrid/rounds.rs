@@ -286,8 +286,11 @@ impl Rounds {
             }
         }
         if discretes {
-            stops.recount(model, t);
+            // lists of times may depend on what was written
             model.refresh();
+            if stops.recount(model, t) {
+                model.refresh();
+            }
         }
         Ok(())
     }

@@ -16,7 +16,9 @@ use crate::control::Tolerances;
 use crate::hybrid::accumulation::Limit;
 use crate::hybrid::locate::{Crossing, Locator, Step};
 use crate::hybrid::modes::{Landed, Modes, Place};
-use crate::hybrid::outcome::{End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Observer, Point};
+use crate::hybrid::outcome::{
+    End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Made, Observer, Point,
+};
 use crate::hybrid::rounds::{Begins, Happened, Rounds};
 use crate::hybrid::stops::{Stops, resolution, same};
 use crate::hybrid::storm::Storm;
@@ -230,7 +232,8 @@ impl HybridRunner {
                 landed = self.cross(model, t, ahead)?;
             }
             let now = self.runner.time();
-            if self.rows_inside(model, now, wanted, observer).is_break() || observer.step(now).is_break() {
+            let stopped = self.rows_inside(model, now, wanted, observer).is_break();
+            if stopped || observer.made(&mut Made { runner: &mut self.runner, model }).is_break() {
                 return Ok(End::Interrupted);
             }
             let stopped = known.is_some_and(|known| known == now || (now == end && (known <= end || same(known, end))));
@@ -496,7 +499,8 @@ impl HybridRunner {
 
     fn failure(&self, cause: HybridCause, t: f64) -> HybridError {
         let (y, stats) = (self.y.clone(), *self.runner.stats());
-        HybridError::Hybrid(Box::new(HybridFailure { cause, t, y, stats }))
+        let course = self.runner.integrator.course();
+        HybridError::Hybrid(Box::new(HybridFailure { cause, t, y, stats, course }))
     }
 }
 

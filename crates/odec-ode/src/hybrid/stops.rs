@@ -104,8 +104,8 @@ impl Stops {
         changed
     }
 
-    /// Discretes have changed at `t`, and lists with them: what lies behind has come.
-    pub fn recount(&mut self, model: &mut dyn HybridSystem, t: f64) {
+    /// Discretes have changed at `t`, and lists with them: what lies behind has come. True where modes may have changed.
+    pub fn recount(&mut self, model: &mut dyn HybridSystem, t: f64) -> bool {
         let mut changed = false;
         for list in 0..self.passed.len() {
             let passed = model.times(list).passed(t);
@@ -115,6 +115,7 @@ impl Stops {
         if changed {
             model.at_stops(&self.passed);
         }
+        changed
     }
 
     /// True where a time of the list has come at this instant.

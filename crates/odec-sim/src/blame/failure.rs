@@ -53,12 +53,21 @@ impl Failed<'_> {
             Cause::Singular { col } => self.undetermined(col),
             Cause::TooManySteps { budget } => self.exhausted(budget),
             Cause::NonFiniteState { row } => self.unbounded(row),
+            Cause::Instant => self.instant(),
             Cause::Fatal => Diagnostic::error(&codes::E0601, format!("the model cannot be evaluated {when}")),
             Cause::Internal { what } => {
                 let headline = format!("{what}, by `{}` {when}", self.bound.choice.method.name);
                 Diagnostic::error(&codes::E0900, headline)
                     .help("this is a bug in odec: `odec explain E0900` says what to report")
             }
+        }
+    }
+
+    /// Modes or events.
+    fn instant(&self) -> Diagnostic {
+        match &self.failure.instant {
+            Some(cause) => super::instant::instant(cause, self.bound, &self.when),
+            None => Diagnostic::error(&codes::E0624, format!("no modes agree with the equations {}", self.when)),
         }
     }
 

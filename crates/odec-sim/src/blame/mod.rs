@@ -2,6 +2,7 @@
 
 mod extents;
 mod failure;
+mod instant;
 mod refusal;
 mod seen;
 mod watch;

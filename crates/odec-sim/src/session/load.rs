@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use odec_ir::Program;
 use odec_lang::diagnostic::{Class, Diagnostic, codes};
-use odec_lang::lower::{Lowered, lower_sensitivities_warned, lower_warned};
+use odec_lang::lower::{Lowered, lower_for_run, lower_sensitivities_warned, lower_warned};
 use odec_lang::model::{Model, Overrides};
 use odec_lang::source::Source;
 use odec_lang::{analyse, parse};
@@ -158,11 +158,19 @@ impl Loaded {
             Arc::make_mut(&mut model).drop_missing_expects(&overrides(run, &choices))
         };
         let plan = RunPlan::new(&model, &choices, purpose).map_err(wrong)?;
-        let lower = if choices.sensitivities { lower_sensitivities_warned } else { lower_warned };
-        let Lowered { program, mut warnings, balances } = lower(&model, &plan.overrides).map_err(wrong)?;
+        let runs = matches!(purpose, Purpose::Rows | Purpose::Picture | Purpose::Test);
+        let lower = match (runs, choices.sensitivities) {
+            (true, sensitivities) => lower_for_run(&model, &plan.overrides, sensitivities),
+            (false, true) => lower_sensitivities_warned(&model, &plan.overrides),
+            (false, false) => lower_warned(&model, &plan.overrides),
+        };
+        let Lowered { program, mut warnings, balances, located } = lower.map_err(wrong)?;
         warnings.extend(dropped);
         let derive = laps.lap();
-        let ready = plan.compile(&model, program).map_err(wrong)?;
+        let mut ready = plan.compile(&model, program).map_err(wrong)?;
+        if let Some(located) = located {
+            ready = ready.locating(located).map_err(wrong)?;
+        }
         let compile = laps.lap();
         let mut bound = ready.bind(&model, &self.source).map_err(wrong)?;
         let times = Times { derive, compile, bind: laps.lap(), ..self.times };

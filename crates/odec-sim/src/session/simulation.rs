@@ -98,7 +98,7 @@ impl Simulation {
         let wrong = |list: Vec<Diagnostic>| self.loaded.error(&choices, list);
         let plan = RunPlan::new(self.model(), &choices, self.purpose).map_err(wrong)?;
         let mut bound = self.bound.fork();
-        let changed = bound.machine.change(|p| {
+        let changed = bound.change(|p| {
             for (run, value) in &places {
                 p[run.clone()].fill(*value);
             }

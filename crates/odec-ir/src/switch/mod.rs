@@ -1,0 +1,115 @@
+//! Switches: the comparisons of quantities that change during a run become reads of modes, which the solver sets.
+//!
+//! [`locate`] takes the kernels of a model before their derivatives are formed. It puts a read of a mode in the place of each
+//! comparison, `abs`, `min`, `max` and `sign`, and a read of a discrete in the place of `floor`, `ceil`, `round` and
+//! `mod`. What then follows from the kernels (derivatives, fused steps, Taylor series) knows nothing of it: a mode is a number
+//! in the parameter buffer.
+//!
+//! ```text
+//! x' = if x > y then -1 else 1         x' = if mode.0 then -1 else 1
+//!                                      left.0 = x      right.0 = y        relation 0
+//! z' = 20*(5 < t)                      z' = 20*mode.1
+//!                                      value.1 = 5 < t     break.1 = 5    timed mode 1
+//! ```
+//!
+//! The other side of the bargain is [`Switching`]: what decides the modes, as programs of `Outputs` kernels over the same
+//! arrays. Their parameter buffer is that of the model.
+
+mod locate;
+mod times;
+
+pub use locate::{Sketch, locate, switches};
+
+use crate::program::{Array, ArrayId, Program, Role};
+use crate::span::Span;
+
+/// A comparison `left > right` of two quantities that change during a run, once for each element of its arrays.
+#[derive(Clone, Debug)]
+pub struct Relation {
+    /// The mode that it decides; none for the two relations of a [`Counter`].
+    pub mode: Option<ArrayId>,
+    /// The left side, in [`Switching::sides`].
+    pub left: ArrayId,
+    /// The right side, in [`Switching::sides`].
+    pub right: ArrayId,
+    /// How fast left - right changes where y changes by the direction and t by 1, in [`Switching::rates`].
+    pub rate: ArrayId,
+    /// 1 at the elements that there are, in [`Switching::facts`]; `None`: all of them.
+    pub exists: Option<ArrayId>,
+    /// True where both sides are equal.
+    pub or_equal: bool,
+    /// The quantities that depend on it bend there and do not jump: `abs`, `min` and `max`.
+    pub bends: bool,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// A whole number `n <= u < n + 1` that follows a quantity `u`: `floor(u)`, and what is made of it.
+#[derive(Clone, Debug)]
+pub struct Counter {
+    /// The discretes n, the lower end and the upper end of where it holds.
+    pub discretes: [ArrayId; 3],
+    /// Number of the relation `u >= upper end`, whose left side is u.
+    pub up: usize,
+    /// Number of the relation `lower end > u`.
+    pub down: usize,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// A value that changes at known times alone.
+#[derive(Clone, Debug)]
+pub struct Timed {
+    /// The mode that holds it.
+    pub mode: ArrayId,
+    /// The value at a time, in [`Switching::values`]; never asked for near a time at which it changes.
+    pub value: ArrayId,
+    /// As of [`Relation::exists`].
+    pub exists: Option<ArrayId>,
+    /// When it may change.
+    pub breaks: Vec<Break>,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// Times, in [`Switching::facts`]. One that is not finite never comes.
+#[derive(Clone, Copy, Debug)]
+pub enum Break {
+    /// This time.
+    Once(ArrayId),
+    /// One of them, and their distance, which is no time at all where it is 0. There is one in each period before and after.
+    Every(ArrayId, ArrayId),
+}
+
+/// What decides the modes of a program.
+#[derive(Clone)]
+pub struct Switching {
+    /// Comparisons that are looked at in every step.
+    pub relations: Vec<Relation>,
+    /// Whole numbers that follow a quantity.
+    pub counters: Vec<Counter>,
+    /// Modes that change at known times.
+    pub timed: Vec<Timed>,
+    /// Both sides of the relations.
+    pub sides: Program,
+    /// Their rates.
+    pub rates: Program,
+    /// Values of the timed modes.
+    pub values: Program,
+    /// Times, and which elements there are: follows from parameters and discretes.
+    pub facts: Program,
+}
+
+/// The program of some results: those arrays are its outputs, and its inputs are where they are in `program`.
+pub(crate) fn auxiliary(program: &Program, kernels: Vec<crate::Kernel>, results: &[ArrayId]) -> Program {
+    let mut arrays: Vec<Array> = program.arrays.clone();
+    for array in &mut arrays {
+        if matches!(array.role, Role::Output | Role::Conserved | Role::Expected) {
+            array.role = Role::Side;
+        }
+    }
+    for result in results {
+        arrays[result.0 as usize].role = Role::Output;
+    }
+    crate::derive::assemble(program.name.clone(), arrays, program.axes.clone(), program.extents.clone(), kernels)
+}

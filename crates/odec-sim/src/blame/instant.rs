@@ -1,0 +1,74 @@
+//! A run that its modes or events ended: which comparison of the text, at which rates.
+
+use odec_ir::Span;
+use odec_lang::diagnostic::{Diagnostic, Label, codes};
+use odec_ode::hybrid::HybridCause;
+
+use super::number;
+use crate::bind::Bound;
+
+/// Most places that a message shows.
+const MAX_PLACES: usize = 4;
+
+/// Why no modes agree with the motion, or why instants do not end.
+pub(super) fn instant(cause: &HybridCause, bound: &Bound, when: &str) -> Diagnostic {
+    let place = |relation: &usize| bound.located.as_ref().and_then(|located| located.relation_span(*relation));
+    match cause {
+        HybridCause::Sliding { relation, rates: [below, above] } => {
+            let headline =
+                format!("the equations switch back and forth {when}: both sides lead back to where they meet");
+            let text = format!(
+                "left - right changes at the rate {} where this is false, and at {} where it is true",
+                number(*below),
+                number(*above)
+            );
+            let report = Diagnostic::error(&codes::E0623, headline);
+            let report = with(report, place(relation).into_iter().collect(), &text);
+            report.help(
+                "write a steep but smooth function instead, as `tanh(v/w)` for `sign(v)`, or `smooth(...)` around the \
+                 comparison, so that steps pass over it",
+            )
+        }
+        HybridCause::Inconsistent { relations } => {
+            let headline = format!("no truth of these comparisons agrees with the equations {when}");
+            let places = relations.iter().filter_map(place).collect();
+            let report =
+                with(Diagnostic::error(&codes::E0624, headline), places, "true leads to false, and false to true");
+            report.help("check the signs: a comparison may depend on what it switches only if that does not jump back")
+        }
+        HybridCause::NoSides => {
+            let headline = format!("a comparison has no value {when}");
+            let places = bound.located.iter().flat_map(|located| located.relation_spans()).collect();
+            let report = with(Diagnostic::error(&codes::E0624, headline), places, "one of these is not a number");
+            report.help("bound its terms: `sqrt(max(x, 0))`")
+        }
+        HybridCause::Storm { relations, events } => {
+            let headline = format!("the equations switch again and again {when}, and the run does not come on");
+            let counters = bound.located.iter().flat_map(|located| located.event_spans(events));
+            let places = relations.iter().filter_map(place).chain(counters).collect();
+            let report = with(Diagnostic::error(&codes::E0624, headline), places, "this changes again and again");
+            report.help(
+                "let a switch change back at another value than where it changed, or write a steep smooth function",
+            )
+        }
+        HybridCause::Chain { events } => {
+            let headline = format!("instants do not end {when}");
+            let places = bound.located.iter().flat_map(|located| located.event_spans(events)).collect();
+            let report = with(Diagnostic::error(&codes::E0624, headline), places, "this changes again and again");
+            report.help("let a switch change back at another value than where it changed")
+        }
+        HybridCause::Conflict { .. } | HybridCause::Delay { .. } | HybridCause::NoValue { .. } => {
+            Diagnostic::error(&codes::E0624, format!("an event has no value {when}"))
+        }
+    }
+}
+
+fn with(mut report: Diagnostic, mut places: Vec<Span>, text: &str) -> Diagnostic {
+    places.sort_unstable();
+    places.dedup();
+    for (k, span) in places.into_iter().take(MAX_PLACES).enumerate() {
+        let text = if k == 0 { text.to_string() } else { "and here".to_string() };
+        report.labels.push(Label { span, text });
+    }
+    report
+}

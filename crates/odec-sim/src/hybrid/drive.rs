@@ -1,0 +1,53 @@
+//! A run of a model, with modes or without: what is made ready for it once.
+
+use odec_ode::Runner;
+use odec_ode::hybrid::HybridRunner;
+use odec_ode::problem::SolveError;
+
+use super::Located;
+use crate::bind::Bound;
+
+/// A method made ready for runs of a model.
+pub enum Driver {
+    /// Without modes.
+    Smooth(Box<Runner>),
+    /// With modes.
+    Hybrid(Box<Hybrid>),
+}
+
+/// A run with modes.
+pub struct Hybrid {
+    /// The run.
+    pub(crate) runner: HybridRunner,
+    /// What it runs.
+    pub(crate) model: Located,
+    /// What shows the model at a row.
+    pub(crate) view: Located,
+}
+
+impl Driver {
+    /// For runs of a bound model.
+    ///
+    /// # Errors
+    /// A method that does not take it.
+    pub fn new(bound: &Bound) -> Result<Driver, SolveError> {
+        let Some(located) = &bound.located else {
+            return Ok(Driver::Smooth(Box::new(Runner::new(&bound.machine, bound.choice.method, &bound.options)?)));
+        };
+        let (mut model, view) = (located.fork(), located.fork());
+        // the lists of times are counted
+        model.begin((bound.problem.t0, bound.problem.t_end), &bound.problem.y0);
+        let runner = HybridRunner::new(&model, bound.choice.method, &bound.options)?;
+        Ok(Driver::Hybrid(Box::new(Hybrid { runner, model, view })))
+    }
+}
+
+impl Hybrid {
+    /// Makes ready for a run with the parameters that the bound model has now.
+    pub(crate) fn begin(&mut self, bound: &Bound) {
+        let Some(located) = &bound.located else { return };
+        self.model.follow(located);
+        self.view.follow(located);
+        self.model.begin((bound.problem.t0, bound.problem.t_end), &bound.problem.y0);
+    }
+}

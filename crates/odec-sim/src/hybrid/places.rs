@@ -1,0 +1,133 @@
+//! Where relations, modes, counters and times of a bound model are: one of each for every element.
+
+use odec_ir::Layout;
+use odec_ir::switch::{self, Break, Switching};
+use odec_ir::{ArrayId, Span};
+use odec_ode::hybrid::{Event, Relation, Trigger, Write};
+
+use super::Code;
+
+/// A relation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Compared {
+    /// Its sides in the results of the sides, and its rate in those of the rates.
+    pub left: usize,
+    pub right: usize,
+    pub rate: usize,
+    /// Its mode in the parameter buffer, if the kernels read it.
+    pub mode: Option<usize>,
+}
+
+/// A value that changes at known times.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timed {
+    pub mode: usize,
+    pub value: usize,
+}
+
+/// Times, by places in the facts.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum At {
+    Once(usize),
+    Every(usize, usize),
+}
+
+/// A whole number below a quantity.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counted {
+    /// n, the lower and the upper end, among the discretes.
+    pub discretes: [usize; 3],
+    /// The relations that say that it is left.
+    pub up: usize,
+    pub down: usize,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    pub relations: Vec<Relation>,
+    pub compared: Vec<Compared>,
+    pub timed: Vec<Timed>,
+    pub times: Vec<At>,
+    pub counted: Vec<Counted>,
+    /// Of each counter the event that it goes up, and the one that it goes down, behind the events of the model.
+    pub events: Vec<Event>,
+    /// Where each relation is written, by the number of its array.
+    pub of: Vec<usize>,
+    /// Discretes in the parameter buffer.
+    pub discretes: std::ops::Range<usize>,
+}
+
+impl Places {
+    /// Of a bound model. `facts` are those of its extents.
+    pub fn of(code: &Code, layout: &Layout, facts: &[f64]) -> Places {
+        let Switching { relations, counters, timed, .. } = &code.switching;
+        let start = layout.p_len() - layout.modes - layout.discretes;
+        let mut places = Places { discretes: start..start + layout.discretes, ..Places::default() };
+        // by relation the number of each element, or none
+        let mut numbers: Vec<Vec<Option<usize>>> = Vec::with_capacity(relations.len());
+        for (k, relation) in relations.iter().enumerate() {
+            let elements = layout.len(relation.left);
+            let there = there(code, facts, relation.exists, elements);
+            numbers.push(there.iter().map(|there| there.then(|| places.add(code, layout, (k, relation)))).collect());
+            // elements are added in order: each knows its own place
+            let added = numbers[k].iter().enumerate().filter_map(|(i, number)| number.map(|number| (i, number)));
+            for (i, number) in added.collect::<Vec<_>>() {
+                let at = &mut places.compared[number];
+                at.left += i;
+                at.right += i;
+                at.rate += i;
+                at.mode = at.mode.map(|mode| mode + i);
+            }
+        }
+        for timed in timed {
+            let elements = layout.len(timed.mode);
+            for (i, _) in there(code, facts, timed.exists, elements).iter().enumerate().filter(|(_, there)| **there) {
+                let (mode, value) = (layout.parameter(timed.mode) + i, code.values.places(timed.value).start + i);
+                places.timed.push(Timed { mode, value });
+                places.times.extend(timed.breaks.iter().map(|times| match *times {
+                    Break::Once(time) => At::Once(code.facts.places(time).start + i),
+                    Break::Every(time, period) => {
+                        At::Every(code.facts.places(time).start + i, code.facts.places(period).start + i)
+                    }
+                }));
+            }
+        }
+        for counter in counters {
+            for i in 0..layout.len(counter.discretes[0]) {
+                let (Some(up), Some(down)) = (numbers[counter.up][i], numbers[counter.down][i]) else { continue };
+                let discretes = counter.discretes.map(|array| layout.parameter(array) - start + i);
+                let writes: Vec<Write> = discretes.iter().map(|at| Write::discrete(*at)).collect();
+                places.events.extend([Event::when(writes.clone()), Event::when(writes)]);
+                places.counted.push(Counted { discretes, up, down });
+            }
+        }
+        debug_assert!(places.events.iter().all(|event| matches!(event.trigger, Trigger::Condition(_))));
+        places
+    }
+
+    fn add(&mut self, code: &Code, layout: &Layout, (k, relation): (usize, &switch::Relation)) -> usize {
+        self.relations.push(Relation { or_equal: relation.or_equal });
+        self.compared.push(Compared {
+            left: code.sides.places(relation.left).start,
+            right: code.sides.places(relation.right).start,
+            rate: code.rates.places(relation.rate).start,
+            mode: relation.mode.map(|mode| layout.parameter(mode)),
+        });
+        self.of.push(k);
+        self.relations.len() - 1
+    }
+
+    /// Where a relation is written.
+    pub fn span(&self, code: &Code, relation: usize) -> Option<Span> {
+        Some(code.switching.relations[*self.of.get(relation)?].span)
+    }
+}
+
+/// Which elements there are.
+fn there(code: &Code, facts: &[f64], exists: Option<ArrayId>, elements: usize) -> Vec<bool> {
+    match exists {
+        Some(array) => facts[code.facts.places(array)].iter().map(|there| *there != 0.0).collect(),
+        None => vec![true; elements],
+    }
+}

@@ -1,0 +1,71 @@
+//! Results beside those of the model, over the same inputs: a program of `Outputs` kernels, in machine code or interpreted.
+
+use std::sync::Arc;
+
+use odec_ir::interpret::{Inputs, Interpreter};
+use odec_ir::layout::Layout;
+use odec_ir::nest::BoundProgram;
+use odec_ir::{ArrayId, KernelRole, Program};
+use odec_jit::Compiled;
+
+use crate::machine::{Execution, Unfit};
+
+enum Backend {
+    Jit(Box<Compiled>),
+    Interpreter(Box<Interpreter>),
+}
+
+/// A program that is ready to run.
+pub(super) struct Routine {
+    program: Program,
+    bound: Arc<BoundProgram>,
+    backend: Backend,
+}
+
+impl Routine {
+    /// Compiles and binds.
+    ///
+    /// # Errors
+    /// What cannot be compiled or bound.
+    pub fn new(program: Program, execution: Execution) -> Result<Routine, Unfit> {
+        let bound = Arc::new(BoundProgram::of(&program)?);
+        let backend = match execution {
+            Execution::Jit => {
+                let mut code = Compiled::new(&program)?;
+                code.compile(&[KernelRole::Outputs])?;
+                code.load(bound.clone())?;
+                Backend::Jit(Box::new(code))
+            }
+            Execution::Interpret => Backend::Interpreter(Box::new(Interpreter::new(&program))),
+        };
+        Ok(Routine { program, bound, backend })
+    }
+
+    fn layout(&self) -> &Layout {
+        &self.bound.layout
+    }
+
+    /// Length of the results.
+    pub fn len(&self) -> usize {
+        self.layout().outputs_len()
+    }
+
+    /// Where the elements of an array are in the results.
+    pub fn places(&self, array: ArrayId) -> std::ops::Range<usize> {
+        let start = self.layout().output(array);
+        start..start + self.layout().len(array)
+    }
+
+    /// Runs it. `out` has [`Routine::len`] values.
+    pub fn run(&self, t: f64, y: &[f64], p: &[f64], w: &[f64], out: &mut [f64]) {
+        if out.is_empty() {
+            return;
+        }
+        match &self.backend {
+            Backend::Jit(code) => code.outputs(t, y, p, w, out),
+            Backend::Interpreter(interpreter) => {
+                interpreter.run(&self.program, self.bound.as_ref(), KernelRole::Outputs, Inputs { t, y, p, w }, out);
+            }
+        }
+    }
+}

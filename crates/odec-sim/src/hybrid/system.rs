@@ -1,0 +1,235 @@
+//! The hybrid system of a model with modes.
+
+use std::sync::PoisonError;
+
+use odec_ode::hybrid::{AffineRows, Event, HybridSystem, Relation, Times};
+use odec_ode::system::{EvalError, System};
+
+use super::Located;
+use super::places::At;
+
+/// Rounds in which the counters of a start follow modes that follow counters.
+const ROUNDS: usize = 8;
+
+impl Located {
+    /// Makes ready for a run from a state: lists of times, and counters by rounding.
+    pub(crate) fn begin(&mut self, span: (f64, f64), y: &[f64]) {
+        self.span = span;
+        self.modes.fill(0.0);
+        self.discretes.fill(0.0);
+        self.changed = true;
+        self.refresh();
+        if self.places.counted.is_empty() {
+            return;
+        }
+        let m = self.places.relations.len();
+        let (mut left, mut right) = (vec![0.0; m], vec![0.0; m]);
+        for _ in 0..ROUNDS {
+            if self.sides(span.0, y, &mut left, &mut right).is_err() {
+                return;
+            }
+            for (k, relation) in self.places.relations.iter().enumerate() {
+                let holds = left[k] > right[k] || (relation.or_equal && left[k] == right[k]);
+                self.modes[k] = f64::from(u8::from(holds));
+            }
+            for counted in &self.places.counted {
+                let n = left[counted.up].floor();
+                for (at, value) in counted.discretes.into_iter().zip([n, n, n + 1.0]) {
+                    self.discretes[at] = value;
+                }
+            }
+            self.refresh();
+        }
+    }
+
+    /// Shows modes and discretes of a point, for outputs.
+    pub(crate) fn show(&mut self, modes: &[f64], discretes: &[f64]) {
+        if self.modes != modes || self.discretes != discretes {
+            self.modes.copy_from_slice(modes);
+            self.discretes.copy_from_slice(discretes);
+            self.write();
+        }
+    }
+
+    /// Modes and discretes go to the parameter buffer, and what follows from them is made anew.
+    fn write(&mut self) {
+        let Located { machine, places, modes, discretes, .. } = self;
+        machine.switch(|p| {
+            p[places.discretes.clone()].copy_from_slice(discretes);
+            for (compared, mode) in places.compared.iter().zip(&*modes) {
+                if let Some(at) = compared.mode {
+                    p[at] = *mode;
+                }
+            }
+            for (timed, mode) in places.timed.iter().zip(&modes[places.compared.len()..]) {
+                p[timed.mode] = *mode;
+            }
+        });
+    }
+
+    /// Runs something with room for the results of a routine.
+    fn with_room<T>(&self, length: usize, run: impl FnOnce(&mut [f64]) -> T) -> T {
+        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
+        run(&mut room[..length])
+    }
+
+    /// Makes the lists of times, which parameters and discretes decide.
+    fn list(&mut self) {
+        self.changed = false;
+        if self.places.times.is_empty() {
+            return;
+        }
+        let code = self.code.clone();
+        let mut facts = vec![0.0; code.facts.len()];
+        code.facts.run(0.0, &self.still, self.machine.parameters(), &self.still, &mut facts);
+        self.once.clear();
+        self.every.clear();
+        for times in &self.places.times {
+            match *times {
+                At::Once(at) if facts[at].is_finite() => self.once.push(facts[at]),
+                At::Once(_) => {}
+                At::Every(at, period) => self.every.push(comb(facts[at], facts[period].abs(), self.span.0)),
+            }
+        }
+        self.once.sort_unstable_by(f64::total_cmp);
+        self.once.dedup();
+    }
+}
+
+/// The times `at` and whole periods before and after, from the last one before `t0` on.
+fn comb(at: f64, period: f64, t0: f64) -> Option<(f64, f64)> {
+    if !(at.is_finite() && period.is_finite() && period > 0.0) {
+        return None;
+    }
+    let before = ((t0 - at) / period).floor() - 1.0;
+    let from = at + before * period;
+    from.is_finite().then_some((from, period))
+}
+
+impl HybridSystem for Located {
+    fn system(&self) -> &dyn System {
+        &self.machine
+    }
+
+    fn relations(&self) -> &[Relation] {
+        &self.places.relations
+    }
+
+    fn events(&self) -> &[Event] {
+        &self.places.events
+    }
+
+    fn modes(&self) -> &[f64] {
+        &self.modes
+    }
+
+    fn modes_mut(&mut self) -> &mut [f64] {
+        &mut self.modes
+    }
+
+    fn discretes(&self) -> &[f64] {
+        &self.discretes
+    }
+
+    fn discretes_mut(&mut self) -> &mut [f64] {
+        self.changed = true;
+        &mut self.discretes
+    }
+
+    fn refresh(&mut self) {
+        self.write();
+        if self.changed {
+            self.list();
+        }
+    }
+
+    fn sides(&self, t: f64, y: &[f64], left: &mut [f64], right: &mut [f64]) -> Result<(), EvalError> {
+        self.with_room(self.code.sides.len(), |out| {
+            self.code.sides.run(t, y, self.machine.parameters(), &self.still, out);
+            for (k, at) in self.places.compared.iter().enumerate() {
+                (left[k], right[k]) = (out[at.left], out[at.right]);
+            }
+        });
+        Ok(())
+    }
+
+    fn rates(&self, t: f64, y: &[f64], w: &[f64], rates: &mut [f64]) -> Result<(), EvalError> {
+        self.with_room(self.code.rates.len(), |out| {
+            self.code.rates.run(t, y, self.machine.parameters(), w, out);
+            for (rate, at) in rates.iter_mut().zip(&self.places.compared) {
+                *rate = out[at.rate];
+            }
+        });
+        Ok(())
+    }
+
+    fn affine(&self) -> Option<&AffineRows> {
+        None
+    }
+
+    fn conditions(&self, _t: f64, _y: &[f64], conditions: &mut [bool]) {
+        for (k, counted) in self.places.counted.iter().enumerate() {
+            conditions[2 * k] = self.modes[counted.up] != 0.0;
+            conditions[2 * k + 1] = self.modes[counted.down] != 0.0;
+        }
+    }
+
+    /// A counter goes to the next whole number at least. The end that it has just passed moves to where the quantity is, as the
+    /// landing may have ended a rounding before it.
+    fn values(&self, event: usize, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        let counted = self.places.counted[event / 2];
+        let m = self.places.relations.len();
+        let (mut left, mut right) = (vec![0.0; m], vec![0.0; m]);
+        self.sides(t, y, &mut left, &mut right)?;
+        let (u, n) = (left[counted.up], self.discretes[counted.discretes[0]]);
+        if event % 2 == 0 {
+            let n = u.floor().max(n + 1.0);
+            values.copy_from_slice(&[n, n.min(u), n + 1.0]);
+        } else {
+            let n = u.floor().min(n - 1.0);
+            values.copy_from_slice(&[n, n, (n + 1.0).max(u.next_up())]);
+        }
+        Ok(())
+    }
+
+    /// Counters follow their quantities before events are executed.
+    fn priority(&self, _event: usize, _t: f64, _y: &[f64]) -> f64 {
+        f64::MAX
+    }
+
+    fn lists(&self) -> usize {
+        if self.places.times.is_empty() { 0 } else { 1 + self.every.len() }
+    }
+
+    fn times(&self, list: usize) -> Times<'_> {
+        match list.checked_sub(1).map(|k| self.every[k]) {
+            None => Times::List(&self.once),
+            Some(None) => Times::List(&[]),
+            Some(Some((from, period))) => Times::Every { from, period, until: self.span.1 },
+        }
+    }
+
+    /// Nothing changes between two times of all lists together: the middle between the last one and the next is far from both.
+    fn at_stops(&mut self, passed: &[u64]) {
+        let (mut last, mut next) = (f64::NEG_INFINITY, f64::INFINITY);
+        for (list, passed) in passed.iter().enumerate() {
+            let times = self.times(list);
+            last = passed.checked_sub(1).and_then(|k| times.get(k)).map_or(last, |t| last.max(t));
+            next = times.get(*passed).map_or(next, |t| next.min(t));
+        }
+        let t = match (last.is_finite(), next.is_finite()) {
+            (true, true) => last + 0.5 * (next - last),
+            (true, false) => last + last.abs().max(1.0),
+            (false, true) => next - next.abs().max(1.0),
+            (false, false) => self.span.0,
+        };
+        let mut room = std::mem::take(self.room.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let out = &mut room[..self.code.values.len()];
+        self.code.values.run(t, &self.still, self.machine.parameters(), &self.still, out);
+        let first = self.places.compared.len();
+        for (mode, timed) in self.modes[first..].iter_mut().zip(&self.places.timed) {
+            *mode = out[timed.value];
+        }
+        *self.room.get_mut().unwrap_or_else(PoisonError::into_inner) = room;
+    }
+}

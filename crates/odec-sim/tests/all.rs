@@ -9,5 +9,6 @@ mod parts;
 mod sensitivities;
 mod stepper;
 mod steps;
+mod switching;
 mod whole_steps;
 mod work;

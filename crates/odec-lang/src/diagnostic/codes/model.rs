@@ -83,7 +83,7 @@ rows! {
     E0561 Model "noise"
     W0201 Advice "a name that is never used"
     W0202 Advice "a name that had a meaning"
-    W0301 Advice "no event location"
+    W0301 Advice "a switch that is not located"
     W0401 Advice "a tolerance that proves nothing"
     W0402 Advice "numbers in different units"
     W0403 Advice "an expectation that the run does not reach"

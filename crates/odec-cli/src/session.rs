@@ -86,6 +86,21 @@ pub fn program(loaded: &Loaded, file: &args::Model, reporter: Reporter, detail: 
     Ok(program)
 }
 
+/// As [`program`], for steps of somebody else: they pass over what switches.
+pub fn program_for_others(
+    loaded: &Loaded,
+    file: &args::Model,
+    reporter: Reporter,
+    detail: Detail,
+) -> Result<Program, Error> {
+    let choices = flags::choices(file, &RunBlock::default())?;
+    let Lowered { program, mut warnings, passed_over, .. } = loaded.program(&choices)?;
+    warnings.retain(|warning| passed_over.is_none() || warning.code != "W0301");
+    warnings.extend(passed_over);
+    reporter.diagnostics(Some(loaded.source()), &warnings, detail);
+    Ok(program)
+}
+
 /// Says an error, and tells how the process ends with it.
 pub fn fail(error: &Error, reporter: Reporter) -> Exit {
     reporter.diagnostics(error.source.as_deref(), &error.diagnostics, Detail::Full);

@@ -111,8 +111,8 @@ fn runs() {
 fn warnings() {
     check("param k = 1, l = 2\nstate x = 1\nx' = -k", "W0201", "l", "");
     check("fn f(u) = u\nstate x = 1\nx' = -x", "W0201", "f", "");
-    let rod = "index i = 1..3\nstate u[i] = i\nu[i]' = -max(k in 1..3: u[k])";
-    check(rod, "W0301", "max(k in 1..3: u[k])", "");
+    let rod = "const N = 3\nindex i = 1..N\nstate u[i] = i\nu[i]' = -max(k in 1..N: u[k])";
+    check(rod, "W0301", "max(k in 1..N: u[k])", "");
 }
 
 #[test]

@@ -5,14 +5,18 @@
 //! halved until the curve lies on the line through its points, to a part of a pixel; second differences say how far it
 //! is. The scale is that of the values met so far: it only gets coarser, so that what was straight stays straight.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use odec_ode::Runner;
+use odec_ode::hybrid::{self, Made, Observer};
 use odec_ode::problem::{Outcome, Samples, SolveError, Stop};
 use odec_ode::runner::{Ahead, Reached};
 
 use crate::bind::Bound;
 use crate::columns::Column;
+use crate::hybrid::Located;
+use crate::hybrid::drive::{Driver, Hybrid};
+use crate::machine::Machine;
 use crate::outline;
 use crate::sample::Derivatives;
 
@@ -97,12 +101,28 @@ pub fn trace(bound: &Bound, request: &Request<'_>, stop: &dyn Fn() -> bool) -> T
             return Traced { curves, rows, reached: bound.problem.t0, result: Err(why) };
         }
     };
-    let result = tracer.run(stop);
-    let reached = tracer.runner.time();
-    tracer.y.copy_from_slice(tracer.runner.state());
+    let problem = &bound.problem;
+    let mut view = None;
+    let result = match Driver::new(bound) {
+        Ok(Driver::Smooth(mut runner)) => tracer.run(&mut runner, stop),
+        Ok(Driver::Hybrid(hybrid)) => {
+            let mut hybrid = *hybrid;
+            let result = tracer.run_located(&mut hybrid, stop);
+            view = Some(hybrid.view);
+            result
+        }
+        Err(why) => Err(why),
+    };
+    let (reached, y) = match &result {
+        Ok(outcome) => (outcome.t, &outcome.y),
+        Err(SolveError::Failed(failure)) => (failure.t, &failure.y),
+        Err(SolveError::Refused(_)) => (problem.t0, &problem.y0),
+    };
+    tracer.y.copy_from_slice(y);
+    let machine = view.as_ref().map_or(&bound.machine, Located::machine);
     for k in 0..tracer.rows.len() {
         if tracer.rows[k].is_empty() {
-            tracer.row(k, reached);
+            tracer.row(&mut Plain { machine, runner: None }, k, reached);
         }
     }
     let curves = tracer.pens.into_iter().map(|pen| pen.points).collect();
@@ -213,10 +233,86 @@ struct Points {
     values: Vec<f64>,
 }
 
+/// A step that is looked at: states inside it, and outputs at any state.
+trait Looked {
+    /// The state at a time of the step; its end where there is no step.
+    fn state(&mut self, t: f64, y: &mut [f64]);
+    /// What the outputs are computed by.
+    fn machine(&self) -> &Machine;
+}
+
+/// Of a run without modes.
+struct Plain<'a> {
+    machine: &'a Machine,
+    /// None where the state is put already.
+    runner: Option<&'a mut Runner>,
+}
+
+impl Looked for Plain<'_> {
+    fn state(&mut self, t: f64, y: &mut [f64]) {
+        match &mut self.runner {
+            Some(runner) if t == runner.time() => y.copy_from_slice(runner.state()),
+            Some(runner) => runner.value(self.machine, t, y),
+            None => {}
+        }
+    }
+
+    fn machine(&self) -> &Machine {
+        self.machine
+    }
+}
+
+/// Of a run with modes, which are those of the step.
+struct Switched<'a, 'b> {
+    made: &'a mut Made<'b>,
+    view: &'a Located,
+}
+
+impl Looked for Switched<'_, '_> {
+    fn state(&mut self, t: f64, y: &mut [f64]) {
+        if t == self.made.time() {
+            y.copy_from_slice(self.made.state());
+        } else {
+            self.made.value(t, y);
+        }
+    }
+
+    fn machine(&self) -> &Machine {
+        self.view.machine()
+    }
+}
+
+/// Watches a run with modes.
+struct Watch<'t, 'a> {
+    tracer: &'t mut Tracer<'a>,
+    view: &'t mut Located,
+    /// The last point; none before the first step, whose modes are those of the start.
+    before: Option<(f64, Vec<f64>)>,
+    stop: &'t dyn Fn() -> bool,
+}
+
+impl Observer for Watch<'_, '_> {
+    fn row(&mut self, _: hybrid::Point<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn made(&mut self, made: &mut Made<'_>) -> ControlFlow<()> {
+        self.view.show(made.modes(), made.discretes());
+        let now = made.time();
+        let step = &mut Switched { made, view: self.view };
+        let before = match self.before.take() {
+            Some(before) => before,
+            None => self.tracer.start(step),
+        };
+        self.tracer.rows_until(step, now);
+        self.before = Some(self.tracer.step(step, before, now));
+        if (self.stop)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
 struct Tracer<'a> {
     bound: &'a Bound,
     request: &'a Request<'a>,
-    runner: Runner,
     rates: Derivatives<'a>,
     /// The quantities of the curves.
     quantities: Vec<Column>,
@@ -234,7 +330,6 @@ struct Tracer<'a> {
 impl<'a> Tracer<'a> {
     fn new(bound: &'a Bound, request: &'a Request<'a>) -> Result<Tracer<'a>, SolveError> {
         let machine = &bound.machine;
-        let runner = Runner::new(machine, bound.choice.method, &bound.options)?;
         let rates = Derivatives::of(bound)?;
         let mut quantities: Vec<Column> = vec![];
         let mut place = |k: usize| {
@@ -261,71 +356,79 @@ impl<'a> Tracer<'a> {
         let (next, rows) = (vec![0; grids.len()], vec![vec![]; grids.len()]);
         let outputs = vec![0.0; machine.layout().outputs_len()];
         let y = vec![0.0; machine.layout().n];
-        Ok(Tracer { bound, request, runner, rates, quantities, pens, grids, next, rows, log_from, outputs, y })
+        Ok(Tracer { bound, request, rates, quantities, pens, grids, next, rows, log_from, outputs, y })
     }
 
-    fn run(&mut self, stop: &dyn Fn() -> bool) -> Result<Outcome, SolveError> {
+    fn run(&mut self, runner: &mut Runner, stop: &dyn Fn() -> bool) -> Result<Outcome, SolveError> {
         let (machine, problem) = (&self.bound.machine, &self.bound.problem);
-        self.runner.begin(machine, problem)?;
-        self.y.copy_from_slice(&problem.y0);
-        for k in 0..self.grids.len() {
-            while self.request.grids[k].times.get(self.next[k]).is_some_and(|t| *t == problem.t0) {
-                self.row(k, problem.t0);
-            }
-        }
-        let first = self.values(problem.t0);
-        self.draw(&first);
-        let mut before = (problem.t0, first);
+        runner.begin(machine, problem)?;
+        let mut before = self.start(&mut Plain { machine, runner: None });
         loop {
             // values inside of the step will be asked for
             let inside = if problem.t_end > problem.t0 { before.0.next_up() } else { before.0.next_down() };
-            let reached = self.runner.advance(machine, Ahead { stop: None, sample: Some(inside) })?;
-            let now = self.runner.time();
-            self.rows_until(now);
-            before = self.step(before, now);
+            let reached = runner.advance(machine, Ahead { stop: None, sample: Some(inside) })?;
+            let now = runner.time();
+            let step = &mut Plain { machine, runner: Some(runner) };
+            self.rows_until(step, now);
+            before = self.step(step, before, now);
             if stop() {
-                return Ok(self.runner.outcome(Stop::Interrupted));
+                return Ok(runner.outcome(Stop::Interrupted));
             }
             if reached == Reached::End {
-                return Ok(self.runner.outcome(Stop::End));
+                return Ok(runner.outcome(Stop::End));
             }
         }
     }
 
+    /// A run with modes.
+    fn run_located(&mut self, hybrid: &mut Hybrid, stop: &dyn Fn() -> bool) -> Result<Outcome, SolveError> {
+        let bound = self.bound;
+        hybrid.begin(bound);
+        let Hybrid { runner, model, view } = hybrid;
+        let mut watch = Watch { tracer: self, view, before: None, stop };
+        let made = runner.run(model, &bound.problem, &Samples::Times(vec![]), &mut watch);
+        made.map(|made| made.outcome).map_err(SolveError::from)
+    }
+
+    /// The first point.
+    fn start(&mut self, step: &mut dyn Looked) -> (f64, Vec<f64>) {
+        let problem = &self.bound.problem;
+        self.y.copy_from_slice(&problem.y0);
+        for k in 0..self.grids.len() {
+            while self.request.grids[k].times.get(self.next[k]).is_some_and(|t| *t == problem.t0) {
+                self.row(step, k, problem.t0);
+            }
+        }
+        let first = self.values(step, problem.t0);
+        self.draw(&first);
+        (problem.t0, first)
+    }
+
     /// The rows up to the end of the last step.
-    fn rows_until(&mut self, now: f64) {
+    fn rows_until(&mut self, step: &mut dyn Looked, now: f64) {
         let request = self.request;
         let forward = self.bound.problem.t_end > self.bound.problem.t0;
         for (k, grid) in request.grids.iter().enumerate() {
             while let Some(&t) = grid.times.get(self.next[k]).filter(|t| **t == now || (**t < now) == forward) {
-                self.state(t, now);
-                self.row(k, t);
+                step.state(t, &mut self.y);
+                self.row(step, k, t);
             }
         }
     }
 
-    /// Puts the state at a time of the last step.
-    fn state(&mut self, t: f64, now: f64) {
-        if t == now {
-            self.y.copy_from_slice(self.runner.state());
-        } else {
-            self.runner.value(&self.bound.machine, t, &mut self.y);
-        }
-    }
-
     /// The state that was put as a row of a grid.
-    fn row(&mut self, k: usize, t: f64) {
-        self.observe(t);
+    fn row(&mut self, step: &mut dyn Looked, k: usize, t: f64) {
+        self.observe(step, t);
         let values = self.grids[k].iter().map(|column| self.value(*column, t)).collect();
         self.rows[k].push((t, values));
         self.next[k] += 1;
     }
 
     /// Outputs at the state that was put.
-    fn observe(&mut self, t: f64) {
+    fn observe(&mut self, step: &mut dyn Looked, t: f64) {
         if !self.outputs.is_empty() {
-            let rates = self.rates.at(t, &self.y);
-            self.bound.machine.outputs(t, &self.y, rates, &mut self.outputs);
+            let rates = self.rates.of_machine(step.machine(), t, &self.y);
+            step.machine().outputs(t, &self.y, rates, &mut self.outputs);
         }
     }
 
@@ -338,8 +441,8 @@ impl<'a> Tracer<'a> {
     }
 
     /// The quantities at the state that was put.
-    fn values(&mut self, t: f64) -> Vec<f64> {
-        self.observe(t);
+    fn values(&mut self, step: &mut dyn Looked, t: f64) -> Vec<f64> {
+        self.observe(step, t);
         self.quantities.iter().map(|column| self.value(*column, t)).collect()
     }
 
@@ -353,7 +456,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// Follows the curves over the last step, from the point before it.
-    fn step(&mut self, before: (f64, Vec<f64>), now: f64) -> (f64, Vec<f64>) {
+    fn step(&mut self, step: &mut dyn Looked, before: (f64, Vec<f64>), now: f64) -> (f64, Vec<f64>) {
         if self.pens.is_empty() {
             return (now, before.1);
         }
@@ -364,8 +467,8 @@ impl<'a> Tracer<'a> {
             if now < from {
                 return (now, points.values);
             }
-            self.state(from, now);
-            points = Points { times: vec![from], values: self.values(from) };
+            step.state(from, &mut self.y);
+            points = Points { times: vec![from], values: self.values(step, from) };
             start = from;
             self.draw(&points.values);
             if start == now {
@@ -376,9 +479,9 @@ impl<'a> Tracer<'a> {
         // the rows of such a run are the ends of its steps, and nothing between them
         let joined = self.bound.options.fixed && matches!(self.bound.samples, Samples::Steps);
         for s in PROBES.iter().filter(|_| !joined) {
-            self.add(&mut points, self.between(start, now, *s), now);
+            self.add(step, &mut points, self.between(start, now, *s));
         }
-        self.add(&mut points, now, now);
+        self.add(step, &mut points, now);
         for row in points.values.chunks_exact(width) {
             for pen in &mut self.pens {
                 let p = pen.point(row);
@@ -391,7 +494,7 @@ impl<'a> Tracer<'a> {
             if points.times.len() > MOST_IN_STEP || !bent.contains(&true) {
                 break;
             }
-            points = self.halved(&points, &bent, now);
+            points = self.halved(step, &points, &bent);
         }
         let last = points.values.len() - width;
         for row in points.values[width..].chunks_exact(width) {
@@ -411,10 +514,10 @@ impl<'a> Tracer<'a> {
         if (t - a) * (b - t) >= 0.0 { t } else { a }
     }
 
-    fn add(&mut self, points: &mut Points, t: f64, now: f64) {
-        self.state(t, now);
+    fn add(&mut self, step: &mut dyn Looked, points: &mut Points, t: f64) {
+        step.state(t, &mut self.y);
         points.times.push(t);
-        let values = self.values(t);
+        let values = self.values(step, t);
         points.values.extend(values);
     }
 
@@ -449,7 +552,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// The points with the middles of these intervals between them.
-    fn halved(&mut self, points: &Points, bent: &[bool], now: f64) -> Points {
+    fn halved(&mut self, step: &mut dyn Looked, points: &Points, bent: &[bool]) -> Points {
         let width = self.quantities.len();
         let mut finer = Points::default();
         for (k, &t) in points.times.iter().enumerate() {
@@ -460,7 +563,7 @@ impl<'a> Tracer<'a> {
             if middle == t || middle == next {
                 continue;
             }
-            self.add(&mut finer, middle, now);
+            self.add(step, &mut finer, middle);
             let row = &finer.values[finer.values.len() - width..];
             for pen in &mut self.pens {
                 let p = (row[pen.at.0], row[pen.at.1]);

@@ -19,7 +19,7 @@ use crate::whole::write_files;
 /// Writes them.
 pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
     let loaded = session::load(&args.model, reporter, Detail::Short)?;
-    let program = session::program(&loaded, &args.model, reporter, Detail::Short)?;
+    let program = session::program_for_others(&loaded, &args.model, reporter, Detail::Short)?;
     let path =
         args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.{}", program.name, args.to.extension())));
     let on_stdout = path == Path::new("-");

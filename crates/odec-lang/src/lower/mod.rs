@@ -53,6 +53,8 @@ pub struct Lowered {
     pub warnings: Vec<Diagnostic>,
     /// What the equations do to each of [`Model::conserved`].
     pub balances: Vec<Balance>,
+    /// What to say where steps are made with `program`, which compares at each call, so that they pass over its switches.
+    pub passed_over: Option<Diagnostic>,
     /// The program with modes in the place of comparisons, which a run takes, where [`lower_for_run`] was asked for it and the
     /// equations have something that switches.
     pub located: Option<Located>,
@@ -88,8 +90,9 @@ pub fn lower(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagno
 /// As [`lower`].
 pub fn lower_warned(model: &Model, overrides: &Overrides) -> Result<Lowered, Vec<Diagnostic>> {
     let draft = draft(model, overrides)?;
+    let passed_over = switches::passed_over(&draft);
     let Judged { warnings, balances, .. } = draft.judge(model)?;
-    Ok(Lowered { program: draft.complete(model)?, warnings, balances, located: None })
+    Ok(Lowered { program: draft.complete(model)?, warnings, balances, passed_over, located: None })
 }
 
 /// As [`lower_warned`], or with `sensitivities` as [`lower_sensitivities_warned`], and with the program that a run takes.
@@ -118,7 +121,8 @@ pub fn lower_for_run(model: &Model, overrides: &Overrides, sensitivities: bool) 
         Ok::<_, Vec<Diagnostic>>(Located { program, switching })
     });
     let located = located.transpose()?;
-    Ok(Lowered { program: draft.with_sensitivities(&by).complete(model)?, warnings, balances, located })
+    let program = draft.with_sensitivities(&by).complete(model)?;
+    Ok(Lowered { program, warnings, balances, passed_over: None, located })
 }
 
 /// The parameters of these names.
@@ -150,7 +154,9 @@ pub fn lower_sensitivities_warned(model: &Model, overrides: &Overrides) -> Resul
     let draft = draft(model, overrides)?;
     let Judged { warnings, balances, .. } = draft.judge(model)?;
     let by = parameters(&draft.arrays, &overrides.open);
-    Ok(Lowered { program: draft.with_sensitivities(&by).complete(model)?, warnings, balances, located: None })
+    let passed_over = switches::passed_over(&draft);
+    let program = draft.with_sensitivities(&by).complete(model)?;
+    Ok(Lowered { program, warnings, balances, passed_over, located: None })
 }
 
 /// Parameters and initial values that derivatives can be taken by.

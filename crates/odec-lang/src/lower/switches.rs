@@ -41,6 +41,21 @@ pub(crate) fn unlocated(sketch: &Sketch) -> Option<Diagnostic> {
     Some(report.help("the steps pass over it, which costs accuracy and steps near it: use a small tolerance, or steps that end at it"))
 }
 
+/// One warning for every place where f or its derivative jumps, for steps that pass over all of them.
+pub(crate) fn passed_over(draft: &Draft) -> Option<Diagnostic> {
+    let mut places =
+        continuous(draft, KernelRole::Rhs, |name| odec_ir::builtin::find(name).is_some_and(|op| op.0.switches));
+    places.sort();
+    places.dedup();
+    let inner = places.clone();
+    places.retain(|p| !inner.iter().any(|q| q != p && p.start <= q.start && q.end <= p.end));
+    let (&first, rest) = places.split_first()?;
+    let report =
+        warning("W0301", "the switches of the equations are not located here", first, "something jumps or bends here")
+            .also_all(rest.iter().copied(), "and here");
+    Some(report.help("steps that a host makes pass over it: use a small tolerance, or steps that end at it"))
+}
+
 /// Refuses derivatives by parameters where something jumps: they jump there too, by an amount that depends on how the time of the
 /// jump does.
 pub(crate) fn differentiable(sketch: &Sketch, by: &[ArrayId], arrays: &[Array]) -> Result<(), Vec<Diagnostic>> {

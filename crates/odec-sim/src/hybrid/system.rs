@@ -205,7 +205,8 @@ impl HybridSystem for Located {
         match list.checked_sub(1).map(|k| self.every[k]) {
             None => Times::List(&self.once),
             Some(None) => Times::List(&[]),
-            Some(Some((from, period))) => Times::Every { from, period, until: self.span.1 },
+            // the next one behind the end of the run says where the middle is
+            Some(Some((from, period))) => Times::Every { from, period, until: f64::INFINITY },
         }
     }
 

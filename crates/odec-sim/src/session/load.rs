@@ -164,7 +164,9 @@ impl Loaded {
             (false, true) => lower_sensitivities_warned(&model, &plan.overrides),
             (false, false) => lower_warned(&model, &plan.overrides),
         };
-        let Lowered { program, mut warnings, balances, located } = lower.map_err(wrong)?;
+        let Lowered { program, mut warnings, balances, passed_over, located } = lower.map_err(wrong)?;
+        warnings.retain(|warning| passed_over.is_none() || warning.code != "W0301");
+        warnings.extend(passed_over);
         warnings.extend(dropped);
         let derive = laps.lap();
         let mut ready = plan.compile(&model, program).map_err(wrong)?;

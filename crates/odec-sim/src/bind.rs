@@ -17,7 +17,7 @@ use odec_ode::problem::{Options, Problem, Samples};
 
 use crate::choices::{Choices, RecordRule, SampleRule, StepChoice};
 use crate::choose::{Choice, choose};
-use crate::columns::Columns;
+use crate::columns::{Columns, check_columns};
 use crate::error;
 use crate::hybrid::Located;
 use crate::machine::{Execution, KernelCode, Machine, Unfit};
@@ -29,11 +29,6 @@ use crate::samples::{DEFAULT_SAMPLES, times};
 pub const DEFAULT_RTOL: f64 = 1e-6;
 /// Absolute tolerance of a run that names none.
 pub const DEFAULT_ATOL: f64 = 1e-9;
-
-/// Most columns of the rows.
-pub const MAX_COLUMNS: usize = 1 << 20;
-/// Most values of all rows together, where the number of rows is known beforehand (about 2 GB as text).
-pub const MAX_VALUES: usize = 100_000_000;
 
 /// Most steps that can be asked for: at a microsecond each, they take three hours.
 pub const MAX_STEPS: u64 = 10_000_000_000;
@@ -452,25 +447,6 @@ impl RunPlan {
         }
         Ok(columns)
     }
-}
-
-/// Refuses rows that nobody can keep.
-fn check_columns(columns: &Columns, samples: &Samples) -> Result<(), Diagnostic> {
-    let rows = match samples {
-        Samples::Times(list) => list.len(),
-        Samples::Steps => 1,
-    };
-    let (k, some) = (columns.len(), columns.name(1));
-    let headline = if k > MAX_COLUMNS {
-        format!("a row would have {k} columns; at most {MAX_COLUMNS} are written")
-    } else if k.saturating_mul(rows) > MAX_VALUES {
-        format!("{rows} rows of {k} columns are more than the {MAX_VALUES} values that are written")
-    } else {
-        return Ok(());
-    };
-    let help =
-        format!("choose what to record, `--record outputs` or `--record '{some}'`, or fewer rows: `--samples 10`");
-    Err(error(&codes::E0713, headline, None, Some(help)))
 }
 
 /// A model compiled for a run, to be bound to its extents and parameters.

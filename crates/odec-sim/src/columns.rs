@@ -1,9 +1,16 @@
 //! The columns of the rows: which elements of which arrays, without a name kept for each.
 
-use odec_lang::diagnostic::Diagnostic;
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_ode::problem::Samples;
 
 use crate::blame::{misnamed, unknown_name};
+use crate::error;
 use crate::quantities::{Chosen, Quantities, Series};
+
+/// Most columns of the rows.
+pub const MAX_COLUMNS: usize = 1 << 20;
+/// Most values of all rows together, where the number of rows is known beforehand (about 2 GB as text).
+pub const MAX_VALUES: usize = 100_000_000;
 
 /// Where a column is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,4 +217,23 @@ impl Columns {
             }
         }
     }
+}
+
+/// Refuses rows that nobody can keep.
+pub(crate) fn check_columns(columns: &Columns, samples: &Samples) -> Result<(), Diagnostic> {
+    let rows = match samples {
+        Samples::Times(list) => list.len(),
+        Samples::Steps => 1,
+    };
+    let (k, some) = (columns.len(), columns.name(1));
+    let headline = if k > MAX_COLUMNS {
+        format!("a row would have {k} columns; at most {MAX_COLUMNS} are written")
+    } else if k.saturating_mul(rows) > MAX_VALUES {
+        format!("{rows} rows of {k} columns are more than the {MAX_VALUES} values that are written")
+    } else {
+        return Ok(());
+    };
+    let help =
+        format!("choose what to record, `--record outputs` or `--record '{some}'`, or fewer rows: `--samples 10`");
+    Err(error(&codes::E0713, headline, None, Some(help)))
 }

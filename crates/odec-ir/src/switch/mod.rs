@@ -16,6 +16,7 @@
 //! arrays. Their parameter buffer is that of the model.
 
 mod locate;
+mod rewrite;
 mod times;
 
 pub use locate::{Sketch, locate, switches};

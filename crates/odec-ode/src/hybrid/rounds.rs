@@ -143,7 +143,8 @@ impl Rounds {
             for k in 0..self.due.len() {
                 let event = self.due[k].2;
                 self.note(event, round, model, &mut happened);
-                if let Trigger::Condition(_) = model.events()[event].trigger
+                if model.events()[event].may_accumulate
+                    && let Trigger::Condition(_) = model.events()[event].trigger
                     && let Some(limit) = self.accumulations[event].note(t)
                 {
                     happened.limit = Some((event, limit));

@@ -70,6 +70,8 @@ pub struct Event {
     pub stops: bool,
     /// The event that is executed where this one accumulates.
     pub rest: Option<usize>,
+    /// False: it is not looked at whether it accumulates.
+    pub may_accumulate: bool,
 }
 
 impl Event {
@@ -84,6 +86,7 @@ impl Event {
             rank: 0,
             stops: false,
             rest: None,
+            may_accumulate: true,
         }
     }
 

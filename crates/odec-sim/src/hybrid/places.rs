@@ -98,7 +98,8 @@ impl Places {
                 let (Some(up), Some(down)) = (numbers[counter.up][i], numbers[counter.down][i]) else { continue };
                 let discretes = counter.discretes.map(|array| layout.parameter(array) - start + i);
                 let writes: Vec<Write> = discretes.iter().map(|at| Write::discrete(*at)).collect();
-                places.events.extend([Event::when(writes.clone()), Event::when(writes)]);
+                let event = Event { may_accumulate: false, ..Event::when(writes) };
+                places.events.extend([event.clone(), event]);
                 places.counted.push(Counted { discretes, up, down });
             }
         }

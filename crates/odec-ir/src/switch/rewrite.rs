@@ -1,0 +1,566 @@
+//! One kernel with modes in the place of comparisons.
+
+use super::locate::{Key, Known, Sketch, is_switch};
+use super::times::{Clock, Times};
+use super::{Break, Counter, Relation, Timed};
+use crate::builtin::{Op, logic, rounding};
+use crate::derive;
+use crate::graph::{Graph, Node, NodeId, NodeMap, QuickMap};
+use crate::nest::{Axis, Element, Fold, Kernel, LoopId, Margin, Part, Store, Target};
+use crate::program::{Array, ArrayId, KernelRole, Role};
+use crate::span::Span;
+use crate::stage::{self, Stage};
+
+/// What becomes of a node that modes reach.
+enum Plan {
+    /// A value that jumps at times, or for `abs`, `min` and `max` the truth of a comparison: the node in the graph of the clock.
+    Timed(NodeId, Vec<Times>),
+    /// `mod(u, P)` as `u - P*n`, n being timed.
+    Remainder(NodeId, Vec<Times>),
+}
+
+/// One kernel.
+pub(super) struct Rewrite<'a> {
+    kernel: &'a mut Kernel,
+    sketch: &'a mut Sketch,
+    arrays: &'a mut Vec<Array>,
+    axes: &'a mut Vec<Axis>,
+    straight: bool,
+    /// Only what was met before is replaced.
+    known: bool,
+    /// By node of the kernel: the loops that it varies with.
+    loops: Vec<Vec<LoopId>>,
+    stages: Vec<Stage>,
+    /// The graph of the kernel, with times.
+    clock: Clock,
+    /// Where nodes of `clock`, and of `graph`, are in [`Sketch::keys`].
+    clock_keys: QuickMap<NodeId, NodeId>,
+    graph_keys: QuickMap<NodeId, NodeId>,
+    /// By node of `graph`: its value changes inside a step.
+    varies: Vec<bool>,
+    /// The new graph.
+    graph: Graph,
+    /// Kernels under construction, by the loops that they iterate: sides, rates, values, facts.
+    groups: Vec<Group>,
+}
+
+#[derive(Default)]
+struct Group {
+    loops: Vec<LoopId>,
+    sides: Vec<(ArrayId, NodeId)>,
+    rates: Vec<(ArrayId, NodeId)>,
+    values: Vec<(ArrayId, NodeId)>,
+    times: Vec<(ArrayId, NodeId)>,
+    exists: Vec<ArrayId>,
+}
+
+impl<'a> Rewrite<'a> {
+    pub fn of(
+        kernel: &'a mut Kernel,
+        sketch: &'a mut Sketch,
+        arrays: &'a mut Vec<Array>,
+        axes: &'a mut Vec<Axis>,
+        straight: bool,
+        known: bool,
+    ) -> Rewrite<'a> {
+        let stages = stage::of(kernel, arrays);
+        let mut loops: Vec<Vec<LoopId>> = Vec::with_capacity(kernel.graph.len());
+        for node in kernel.graph.nodes() {
+            let own = match *node {
+                Node::Index(l) => vec![l],
+                Node::Read(Element::At(a)) | Node::Direction(Element::At(a)) => kernel.space.loops_of(a),
+                Node::Fold(_, over, term) => loops[term.index()].iter().copied().filter(|l| *l != over).collect(),
+                _ => {
+                    let mut all: Vec<LoopId> =
+                        node.operands().iter().flat_map(|a| &loops[a.index()]).copied().collect();
+                    all.sort_unstable();
+                    all.dedup();
+                    all
+                }
+            };
+            loops.push(own);
+        }
+        let clock = Clock { graph: kernel.graph.clone(), stages: stages.clone() };
+        let (graph, groups) = (Graph::new(), Vec::new());
+        let (clock_keys, graph_keys, varies) = (QuickMap::default(), QuickMap::default(), Vec::new());
+        Rewrite {
+            kernel,
+            sketch,
+            arrays,
+            axes,
+            straight,
+            known,
+            loops,
+            stages,
+            clock,
+            clock_keys,
+            graph_keys,
+            varies,
+            graph,
+            groups,
+        }
+    }
+
+    pub fn run(mut self) {
+        let len = self.kernel.graph.len();
+        let (plans, modal, plain) = self.plan();
+        // of each node as it was, and with modes
+        let (mut as_was, mut moded) = (NodeMap::new(len), NodeMap::new(len));
+        for i in 0..len {
+            let id = NodeId(i as u32);
+            if plain[i] {
+                let new = match smooth(self.kernel.graph.node(id)) {
+                    Some(inner) => as_was[inner],
+                    None => self.copy(id, &as_was),
+                };
+                as_was.set(id, new);
+            }
+            if modal[i] {
+                let new = match (&plans[i], smooth(self.kernel.graph.node(id))) {
+                    (Some(plan), _) => self.timed(id, plan, &moded),
+                    (None, Some(inner)) => as_was[inner],
+                    (None, None) => self.switched(id, &moded),
+                };
+                for &span in self.kernel.graph.spans(id) {
+                    self.graph.add_span(new, span);
+                }
+                moded.set(id, new);
+            }
+        }
+        self.judge(&modal, &moded);
+        for store in &mut self.kernel.stores {
+            store.node = moded[store.node];
+        }
+        self.flush();
+        let graph = std::mem::take(&mut self.graph);
+        self.kernel.graph = graph;
+        *self.kernel = self.kernel.rewritten(|_, _, _, _| None);
+    }
+
+    fn copy(&mut self, id: NodeId, map: &NodeMap) -> NodeId {
+        let new = stage::copy(&self.kernel.graph, id, map, &mut self.graph);
+        for &span in self.kernel.graph.spans(id) {
+            self.graph.add_span(new, span);
+        }
+        new
+    }
+
+    /// What is timed, which nodes modes reach, and which are needed as they were, under `smooth`.
+    fn plan(&mut self) -> (Vec<Option<Plan>>, Vec<bool>, Vec<bool>) {
+        let len = self.kernel.graph.len();
+        let mut plans: Vec<Option<Plan>> = (0..len).map(|_| None).collect();
+        let (mut modal, mut plain) = (vec![false; len], vec![false; len]);
+        for store in &self.kernel.stores {
+            modal[store.node.index()] = true;
+        }
+        for i in (0..len).rev() {
+            let id = NodeId(i as u32);
+            let node = self.kernel.graph.node(id);
+            if modal[i] {
+                let by_time = self.stages[i] == Stage::Time && is_switch(node);
+                plans[i] = if by_time { self.by_time(id) } else { None };
+                match (&plans[i], smooth(node)) {
+                    (None, Some(inner)) => plain[inner.index()] = true,
+                    (None, None) => {
+                        node.operands().iter().for_each(|a| modal[a.index()] = true);
+                    }
+                    (Some(Plan::Timed(..)), _) => {
+                        if let Node::Call(op, args) = node
+                            && matches!(op.0.name, "abs" | "min" | "max")
+                        {
+                            args[..usize::from(op.0.arity)].iter().for_each(|a| modal[a.index()] = true);
+                        }
+                    }
+                    (Some(Plan::Remainder(..)), _) => node.operands().iter().for_each(|a| modal[a.index()] = true),
+                }
+            }
+            if plain[i] {
+                node.operands().iter().for_each(|a| plain[a.index()] = true);
+            }
+        }
+        (plans, modal, plain)
+    }
+
+    /// How a quantity of time alone is timed, if the times are known.
+    fn by_time(&mut self, id: NodeId) -> Option<Plan> {
+        let Node::Call(op, args) = self.kernel.graph.node(id) else { return None };
+        let graph = &mut self.clock.graph;
+        let zero = graph.constant(0.0);
+        let value = match op.0.name {
+            "abs" => graph.apply(&logic::LT, &[zero, args[0]]),
+            "min" => graph.apply(&logic::LE, &[args[0], args[1]]),
+            "max" => graph.apply(&logic::LE, &[args[1], args[0]]),
+            "mod" => {
+                let ratio = graph.div(args[0], args[1]);
+                graph.apply(&rounding::FLOOR, &[ratio])
+            }
+            _ => id,
+        };
+        let times = self.clock.jumps(value)?;
+        if self.known && self.met_timed(value).is_none() {
+            return None;
+        }
+        Some(if op.0.name == "mod" { Plan::Remainder(value, times) } else { Plan::Timed(value, times) })
+    }
+
+    /// The mode of the same value, if it was met before; never in a program with loops.
+    fn met_timed(&mut self, value: NodeId) -> Option<Known> {
+        let key = self.timed_key(value)?;
+        self.sketch.known.get(&key).copied()
+    }
+
+    fn timed_key(&mut self, value: NodeId) -> Option<Key> {
+        let Rewrite { clock, clock_keys, sketch, straight, .. } = self;
+        straight.then(|| Key::Timed(key_of(&clock.graph, value, clock_keys, &mut sketch.keys)))
+    }
+
+    /// Of a node of the new graph, in a program without loops.
+    fn key(&mut self, node: NodeId) -> Option<NodeId> {
+        let Rewrite { graph, graph_keys, sketch, straight, .. } = self;
+        straight.then(|| key_of(graph, node, graph_keys, &mut sketch.keys))
+    }
+
+    /// A node that is timed.
+    fn timed(&mut self, id: NodeId, plan: &Plan, moded: &NodeMap) -> NodeId {
+        let (Plan::Timed(value, times) | Plan::Remainder(value, times)) = plan;
+        let mode = match self.met_timed(*value) {
+            Some(known) => known,
+            None => self.new_timed(id, *value, times),
+        };
+        let mode = self.read(mode, &self.loops[id.index()].clone());
+        let Node::Call(op, args) = self.kernel.graph.node(id) else { return mode };
+        match op.0.name {
+            "abs" => {
+                let a = moded[args[0]];
+                let opposite = self.graph.neg(a);
+                self.graph.apply(&logic::IF, &[mode, a, opposite])
+            }
+            "min" | "max" => self.graph.apply(&logic::IF, &[mode, moded[args[0]], moded[args[1]]]),
+            "mod" => self.remainder(mode, moded[args[0]], moded[args[1]]),
+            _ => mode,
+        }
+    }
+
+    fn remainder(&mut self, n: NodeId, u: NodeId, period: NodeId) -> NodeId {
+        let whole = self.graph.mul(period, n);
+        self.graph.sub(u, whole)
+    }
+
+    fn new_timed(&mut self, id: NodeId, value: NodeId, times: &[Times]) -> ArrayId {
+        let (group, loops) = self.group(&self.loops[id.index()].clone());
+        let k = self.sketch.timed.len();
+        let mode = self.array(Role::Mode, format!("mode.{}", self.arrays.len()), &loops, id);
+        let result = self.array(Role::Side, format!("value.{k}"), &loops, id);
+        self.groups[group].values.push((result, value));
+        let mut breaks = Vec::with_capacity(times.len());
+        for (i, times) in times.iter().enumerate() {
+            let time = self.array(Role::Side, format!("time.{k}.{i}"), &loops, id);
+            breaks.push(match *times {
+                Times::Once(node) => {
+                    self.groups[group].times.push((time, node));
+                    Break::Once(time)
+                }
+                Times::Every(node, apart) => {
+                    let period = self.array(Role::Side, format!("period.{k}.{i}"), &loops, id);
+                    self.groups[group].times.extend([(time, node), (period, apart)]);
+                    Break::Every(time, period)
+                }
+            });
+        }
+        let exists = self.existence(group, &loops, id);
+        self.sketch.timed.push(Timed { mode, value: result, exists, breaks, span: self.span(id) });
+        if let Some(key) = self.timed_key(value) {
+            self.sketch.known.insert(key, mode);
+        }
+        mode
+    }
+
+    /// A node whose operands have their modes.
+    fn switched(&mut self, id: NodeId, moded: &NodeMap) -> NodeId {
+        let node = self.kernel.graph.node(id);
+        let Node::Call(op, args) = node else { return self.copy(id, moded) };
+        if self.stages[id.index()] < Stage::Time || !is_switch(node) {
+            return self.copy(id, moded);
+        }
+        let arity = usize::from(op.0.arity);
+        let operands: Vec<NodeId> = args[..arity].iter().map(|a| moded[*a]).collect();
+        if self.steady(&operands) {
+            return self.copy(id, moded);
+        }
+        let zero = self.graph.constant(0.0);
+        let made = match (op.0.name, operands.as_slice()) {
+            ("lt", &[a, b]) => self.truth(id, b, a, false, false),
+            ("le", &[a, b]) => self.truth(id, b, a, true, false),
+            ("abs", &[a]) => self.truth(id, a, zero, false, true).map(|positive| {
+                let opposite = self.graph.neg(a);
+                self.graph.apply(&logic::IF, &[positive, a, opposite])
+            }),
+            ("min", &[a, b]) => {
+                self.truth(id, b, a, true, true).map(|first| self.graph.apply(&logic::IF, &[first, a, b]))
+            }
+            ("max", &[a, b]) => {
+                self.truth(id, a, b, true, true).map(|first| self.graph.apply(&logic::IF, &[first, a, b]))
+            }
+            ("sign", &[a]) => self.sign(id, a, zero),
+            ("floor", &[u]) => self.count(id, u),
+            ("ceil", &[u]) => {
+                let opposite = self.graph.neg(u);
+                self.count(id, opposite).map(|n| self.graph.neg(n))
+            }
+            ("round", &[u]) => {
+                let half = self.graph.constant(0.5);
+                let above = self.graph.add(u, half);
+                self.count(id, above)
+            }
+            ("mod", &[u, period]) => {
+                let ratio = self.graph.div(u, period);
+                self.count(id, ratio).map(|n| self.remainder(n, u, period))
+            }
+            _ => None,
+        };
+        made.unwrap_or_else(|| self.copy(id, moded))
+    }
+
+    fn sign(&mut self, id: NodeId, a: NodeId, zero: NodeId) -> Option<NodeId> {
+        let positive = self.truth(id, a, zero, false, false)?;
+        let negative = self.truth(id, zero, a, false, false)?;
+        let (one, minus) = (self.graph.constant(1.0), self.graph.constant(-1.0));
+        let otherwise = self.graph.apply(&logic::IF, &[negative, minus, zero]);
+        Some(self.graph.apply(&logic::IF, &[positive, one, otherwise]))
+    }
+
+    /// True where no operand varies inside a step.
+    fn steady(&mut self, operands: &[NodeId]) -> bool {
+        while self.varies.len() < self.graph.len() {
+            let node = self.graph.nodes()[self.varies.len()];
+            self.varies.push(match node {
+                Node::Time | Node::Direction(_) => true,
+                Node::Read(element) => is_state(self.arrays[self.kernel.array(element).0 as usize].role),
+                _ => node.operands().iter().any(|a| self.varies[a.index()]),
+            });
+        }
+        !operands.iter().any(|operand| self.varies[operand.index()])
+    }
+
+    /// The mode of `left > right`.
+    fn truth(&mut self, id: NodeId, left: NodeId, right: NodeId, or_equal: bool, bends: bool) -> Option<NodeId> {
+        let key = self.key(left).zip(self.key(right)).map(|(a, b)| Key::Relation(a, b, or_equal));
+        let loops = self.loops[id.index()].clone();
+        let found = key.and_then(|key| self.sketch.known.get(&key).copied());
+        let mode = match found {
+            Some(known) => {
+                // a jump wins over a bend
+                let known_mode = Some(known);
+                if !bends
+                    && !self.known
+                    && let Some(relation) = self.sketch.relations.iter_mut().find(|r| r.mode == known_mode)
+                {
+                    relation.bends = false;
+                }
+                known
+            }
+            None if self.known => return None,
+            None => {
+                let (group, domain) = self.group(&loops);
+                let mode = self.array(Role::Mode, format!("mode.{}", self.arrays.len()), &domain, id);
+                self.relation(group, &domain, id, Some(mode), [left, right], or_equal, bends);
+                self.sketch.known.extend(key.map(|key| (key, mode)));
+                mode
+            }
+        };
+        Some(self.read(mode, &loops))
+    }
+
+    /// The whole number below u.
+    fn count(&mut self, id: NodeId, u: NodeId) -> Option<NodeId> {
+        let key = self.key(u).map(Key::Counter);
+        let loops = self.loops[id.index()].clone();
+        let n = match key.and_then(|key| self.sketch.known.get(&key).copied()) {
+            Some(known) => known,
+            None if self.known => return None,
+            None => {
+                let (group, domain) = self.group(&loops);
+                let k = self.sketch.counters.len();
+                let discretes =
+                    ["count", "low", "high"].map(|name| self.array(Role::Discrete, format!("{name}.{k}"), &domain, id));
+                let [low, high] = [discretes[1], discretes[2]].map(|array| self.read(array, &domain));
+                let up = self.relation(group, &domain, id, None, [u, high], true, false);
+                let down = self.relation(group, &domain, id, None, [low, u], false, false);
+                self.sketch.counters.push(Counter { discretes, up, down, span: self.span(id) });
+                self.sketch.known.extend(key.map(|key| (key, discretes[0])));
+                discretes[0]
+            }
+        };
+        Some(self.read(n, &loops))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what a relation is made of")]
+    fn relation(
+        &mut self,
+        group: usize,
+        loops: &[LoopId],
+        id: NodeId,
+        mode: Option<ArrayId>,
+        [a, b]: [NodeId; 2],
+        or_equal: bool,
+        bends: bool,
+    ) -> usize {
+        let k = self.sketch.relations.len();
+        let [left, right, rate] =
+            ["left", "right", "rate"].map(|name| self.array(Role::Side, format!("{name}.{k}"), loops, id));
+        let difference = self.graph.sub(a, b);
+        self.groups[group].sides.extend([(left, a), (right, b)]);
+        self.groups[group].rates.push((rate, difference));
+        let exists = self.existence(group, loops, id);
+        let span = self.span(id);
+        self.sketch.relations.push(Relation { mode, left, right, rate, exists, or_equal, bends, span });
+        k
+    }
+
+    fn span(&self, id: NodeId) -> Span {
+        self.kernel.graph.spans(id).first().copied().unwrap_or_default()
+    }
+
+    fn existence(&mut self, group: usize, loops: &[LoopId], id: NodeId) -> Option<ArrayId> {
+        (self.kernel.part != Part::Whole && !loops.is_empty()).then(|| {
+            let array = self.array(Role::Side, format!("exists.{}", self.arrays.len()), loops, id);
+            self.groups[group].exists.push(array);
+            array
+        })
+    }
+
+    /// The kernels over what varies with these loops, and all loops that those iterate.
+    fn group(&mut self, loops: &[LoopId]) -> (usize, Vec<LoopId>) {
+        let (domain, ..) = domain(self.kernel, loops);
+        let at = self.groups.iter().position(|group| group.loops == domain).unwrap_or_else(|| {
+            self.groups.push(Group { loops: domain.clone(), ..Group::default() });
+            self.groups.len() - 1
+        });
+        (at, domain)
+    }
+
+    /// A new array over these loops.
+    fn array(&mut self, role: Role, name: String, loops: &[LoopId], id: NodeId) -> ArrayId {
+        let axes = loops.iter().map(|l| stage::axis(self.axes, &self.kernel.space.loops()[l.0 as usize])).collect();
+        let span = self.span(id);
+        self.arrays.push(Array { name, role, axes, default: 0.0, data: Vec::new(), unit: None, doc: None, span });
+        ArrayId(self.arrays.len() as u32 - 1)
+    }
+
+    /// The element of an array of [`Rewrite::array`] at the indices of the loops.
+    fn read(&mut self, array: ArrayId, loops: &[LoopId]) -> NodeId {
+        let (over, ..) = domain(self.kernel, loops);
+        let element = stage::element(array, self.straight, &over, &mut self.kernel.space);
+        self.graph.read(element)
+    }
+
+    /// Notes what still jumps or bends.
+    fn judge(&mut self, modal: &[bool], moded: &NodeMap) {
+        if self.known {
+            return;
+        }
+        for (i, modal) in modal.iter().enumerate() {
+            if !modal || self.stages[i] < Stage::Time {
+                continue;
+            }
+            let id = NodeId(i as u32);
+            let left = match self.kernel.graph.node(id) {
+                Node::Fold(Fold::Min | Fold::Max | Fold::ArgMin | Fold::ArgMax, ..) => !self.steady(&[moded[id]]),
+                Node::Call(op, args) if op.0.name == "if" => !self.steady(&[moded[args[0]]]),
+                Node::Call(op, _) if matches!(op.0.name, "and" | "or" | "not" | "eq" | "ne") => {
+                    !self.steady(&[moded[id]])
+                }
+                _ => false,
+            };
+            if left {
+                self.sketch.unlocated.extend(self.kernel.graph.spans(id).first());
+            }
+        }
+    }
+
+    /// The kernels of what was located.
+    fn flush(&mut self) {
+        for group in std::mem::take(&mut self.groups) {
+            let straight = self.straight;
+            let make = |graph: &Graph, results: &[(ArrayId, NodeId)]| -> Option<Kernel> {
+                if results.is_empty() {
+                    return None;
+                }
+                let (iterates, part, margins) = domain(self.kernel, &group.loops);
+                let mut space = self.kernel.space.clone();
+                let store = |&(array, node): &(ArrayId, NodeId)| Store {
+                    target: Target::Set(stage::element(array, straight, &iterates, &mut space)),
+                    node,
+                };
+                let stores = results.iter().map(store).collect();
+                let graph = graph.clone();
+                let made = Kernel { role: KernelRole::Outputs, space, iterates, part, margins, graph, stores };
+                Some(made.rewritten(|_, _, _, _| None))
+            };
+            let mut ones = Graph::new();
+            let one = ones.constant(1.0);
+            let exists: Vec<(ArrayId, NodeId)> = group.exists.iter().map(|array| (*array, one)).collect();
+            let sketch = &mut *self.sketch;
+            sketch.sides.extend(make(&self.graph, &group.sides));
+            let differences = make(&self.graph, &group.rates);
+            sketch.rates.extend(differences.map(|kernel| derive::along_solution(&kernel, self.arrays)));
+            sketch.values.extend(make(&self.clock.graph, &group.values));
+            sketch.facts.extend(make(&self.clock.graph, &group.times));
+            sketch.facts.extend(make(&ones, &exists));
+        }
+    }
+}
+
+/// A node in the graph of keys. What went there before is in the map, so that all relations together take time in
+/// proportion to the nodes.
+fn key_of(from: &Graph, node: NodeId, map: &mut QuickMap<NodeId, NodeId>, keys: &mut Graph) -> NodeId {
+    let mut open = vec![node];
+    while let Some(&id) = open.last() {
+        if map.contains_key(&id) {
+            open.pop();
+            continue;
+        }
+        let before = open.len();
+        open.extend(from.node(id).operands().iter().filter(|a| !map.contains_key(a)));
+        if open.len() > before {
+            continue;
+        }
+        let new = match from.node(id) {
+            Node::Call(op, args) => {
+                let mut args: Vec<NodeId> = args[..usize::from(op.0.arity)].iter().map(|a| map[a]).collect();
+                if op.0.commutative && args[1] < args[0] {
+                    args.swap(0, 1);
+                }
+                keys.insert_call(op, &args)
+            }
+            Node::Fold(fold, over, term) => keys.insert(Node::Fold(fold, over, map[&term])),
+            leaf => keys.insert(leaf),
+        };
+        map.insert(id, new);
+        open.pop();
+    }
+    map[&node]
+}
+
+/// The loops that kernels over these loops iterate: in a part of a domain all loops of the kernel, as the part is one of
+/// points.
+fn domain(kernel: &Kernel, loops: &[LoopId]) -> (Vec<LoopId>, Part, Vec<Margin>) {
+    let own: Vec<LoopId> = kernel.iterates.iter().copied().filter(|l| loops.contains(l)).collect();
+    let folds = loops.iter().copied().filter(|l| !kernel.iterates.contains(l));
+    if own.is_empty() || kernel.part == Part::Whole {
+        return (own.into_iter().chain(folds).collect(), Part::Whole, Vec::new());
+    }
+    (kernel.iterates.iter().copied().chain(folds).collect(), kernel.part, kernel.margins.clone())
+}
+
+/// The operand of `smooth`.
+fn smooth(node: Node) -> Option<NodeId> {
+    match node {
+        Node::Call(Op(row), args) if row.name == "smooth" => Some(args[0]),
+        _ => None,
+    }
+}
+
+fn is_state(role: Role) -> bool {
+    matches!(role, Role::Position | Role::Velocity | Role::FirstOrder)
+}

@@ -82,6 +82,10 @@ pub trait Integrator {
     fn slopes(&self) -> Option<[&[f64]; 2]> {
         None
     }
+    /// The state at the start of the last accepted step, n values, where the method has it for nothing. It holds until the next attempt.
+    fn start(&self) -> Option<&[f64]> {
+        None
+    }
     /// Says before a run that [`Integrator::retreat`] will be asked for: a method whose steps overwrite what they begin from keeps a copy from
     /// now on.
     fn allow_retreat(&mut self) {}

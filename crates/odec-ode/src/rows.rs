@@ -150,6 +150,13 @@ impl Rows {
         }
     }
 
+    /// False where every value is that of the dense output alone, whatever is done before an attempt.
+    pub(crate) fn may_correct(&self, integrator: &dyn Integrator) -> bool {
+        // an integrator that chooses has methods of every kind
+        let chooses = integrator.course().is_some();
+        !self.fixed && (chooses || look(self.method) != Look::None)
+    }
+
     /// The state at `t` inside the last accepted step.
     pub(crate) fn value(&mut self, eval: &mut Evaluator<'_>, integrator: &dyn Integrator, t: f64, y: &mut [f64]) {
         integrator.interpolate(t, y);

@@ -5,7 +5,7 @@ use crate::control::{Room, Tolerances, first_step};
 use crate::evaluator::{Evaluator, Paused, all_finite};
 use crate::integrator::{Attempt, Integrator};
 use crate::interpolant::{Interpolant, Polynomials};
-use crate::method::{Method, Setup};
+use crate::method::{Family, Method, Setup};
 use crate::observer::StepEnd;
 use crate::pace::Pace;
 use crate::problem::{Cause, Failure, Options, Outcome, Problem, Refusal, SolveError, Stats, Stop};
@@ -229,7 +229,7 @@ impl Runner {
 
     /// Says that [`Runner::value`] and [`Runner::defect`] will be asked for, wherever samples lie. It changes no step.
     pub fn watch(&mut self) {
-        self.watched = true;
+        self.watched = self.between.may_correct(self.integrator.as_ref());
     }
 
     /// Begins a run. The system is the one that the runner was made for, with the same patterns; its parameters may differ. A run may
@@ -248,12 +248,12 @@ impl Runner {
         }
         let memory = std::mem::take(&mut self.paused);
         let mut eval = Evaluator::resume(system, memory.anew());
-        let begun = self.start(&mut eval, problem);
+        let begun = self.put(&mut eval, problem);
         self.leave(eval, begun)
     }
 
     /// Puts the start.
-    pub(crate) fn start(&mut self, eval: &mut Evaluator<'_>, problem: &Problem) -> Result<(), Cause> {
+    pub(crate) fn put(&mut self, eval: &mut Evaluator<'_>, problem: &Problem) -> Result<(), Cause> {
         self.untouched = false;
         self.run = Progress::of(problem);
         self.integrator.aim(problem.t_end);
@@ -274,6 +274,16 @@ impl Runner {
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
         let reached = self.step(&mut eval, ahead);
         self.leave(eval, reached)
+    }
+
+    /// What [`Runner::step`] works with, for many steps in turn; to be given back to [`Runner::keep`].
+    pub(crate) fn evaluator<'a>(&mut self, system: &'a dyn System) -> Evaluator<'a> {
+        Evaluator::resume(system, std::mem::take(&mut self.paused))
+    }
+
+    /// Keeps what the evaluator knows.
+    pub(crate) fn keep(&mut self, eval: Evaluator<'_>) {
+        self.paused = eval.pause();
     }
 
     /// Keeps what the evaluator knows, and says what went wrong.
@@ -401,6 +411,11 @@ impl Runner {
         self.paused = eval.pause();
     }
 
+    /// [`Runner::value`] between [`Runner::evaluator`] and [`Runner::keep`].
+    pub(crate) fn value_by(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) {
+        self.between.value(eval, self.integrator.as_ref(), t, y);
+    }
+
     /// How far the interpolant over the last accepted step may be from what [`Runner::value`] makes of it, in tolerances: 0 where nothing
     /// is corrected, infinite where it is not known. After [`Runner::watch`] and [`Runner::interpolant`].
     pub fn defect(&mut self, system: &dyn System) -> f64 {
@@ -424,6 +439,16 @@ impl Runner {
     /// y' at the start and at the end of the last accepted step, n values each, where the method has them for nothing.
     pub fn slopes(&self) -> Option<[&[f64]; 2]> {
         self.integrator.slopes()
+    }
+
+    /// True where [`Runner::start`] will be there after every step.
+    pub(crate) fn has_start(&self) -> bool {
+        matches!(self.method.family, Family::RungeKutta(tableau) if tableau.embedded.is_some())
+    }
+
+    /// The state at the start of the last accepted step, n values, where the method has it for nothing.
+    pub(crate) fn start(&self) -> Option<&[f64]> {
+        self.integrator.start()
     }
 
     /// Goes back to the start of the last accepted step: what comes next is as [`Integrator::retreat`] says. False, and nothing changes, where

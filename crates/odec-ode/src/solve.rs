@@ -70,7 +70,7 @@ impl Runner {
         mut sampler: Sampler<'_>,
         sink: &mut dyn Sink,
     ) -> Result<Stop, Cause> {
-        self.start(eval, problem)?;
+        self.put(eval, problem)?;
         if sampler.start(problem.t0, self.integrator.state(), sink).is_break() {
             return Ok(Stop::Interrupted);
         }

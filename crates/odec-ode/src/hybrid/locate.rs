@@ -9,7 +9,7 @@ use crate::control::Tolerances;
 use crate::hybrid::bernstein::{Bernstein, MAX_DEGREE, RootFinder, hull};
 use crate::hybrid::chebyshev;
 use crate::hybrid::modes::Offsets;
-use crate::hybrid::quiet::Quiet;
+use crate::hybrid::quiet::{Ends, Quiet};
 use crate::hybrid::stops::resolution;
 use crate::hybrid::system::HybridSystem;
 use crate::interpolant::Stretch;
@@ -18,9 +18,6 @@ use crate::runner::Runner;
 
 /// The noise of left - right, as a part of both sides.
 pub(super) const SIDES: f64 = 64.0 * f64::EPSILON;
-/// How far the dense output may leave the hull of the cubic through both ends of a step, as a part of its spread. It
-/// left the bare hull in none of 6,991 pairs of step and component.
-const WIDENED: f64 = 0.25;
 /// How far a state may be from the dense output, in units of gamma h r, the size of its defect (ADR 0018), which is
 /// divided by gamma = 1/4 for slow unknowns and less for fast ones.
 const ASTRAY: f64 = 16.0;
@@ -78,6 +75,19 @@ pub(super) struct Locator {
     values: Vec<f64>,
     sizes: Vec<f64>,
     finder: RootFinder,
+    /// Relations whose interpolant is not known yet, for each halving of the step.
+    open: Vec<Vec<usize>>,
+    /// A direction, and the rates along it.
+    direction: Vec<f64>,
+    rates: Vec<f64>,
+}
+
+impl Step<'_> {
+    /// Both ends with their slopes, where the method has these for nothing.
+    fn ends(&self) -> Option<Ends<'_>> {
+        let f = self.runner.slopes()?;
+        Some(Ends { third: (self.runner.time() - self.t) / 3.0, y: [self.y, self.runner.state()], f })
+    }
 }
 
 impl Locator {
@@ -100,6 +110,9 @@ impl Locator {
             values: vec![0.0; relations * chebyshev::MOST_POINTS],
             sizes: vec![0.0; relations],
             finder: RootFinder::default(),
+            open: vec![Vec::with_capacity(relations); HALVINGS as usize + 1],
+            direction: vec![0.0; n],
+            rates: vec![0.0; relations],
         }
     }
 
@@ -116,22 +129,38 @@ impl Locator {
     }
 
     /// How far left - right of a relation moves where every state moves by at most its weight.
-    pub fn gradient(&self, model: &dyn HybridSystem, (t, y): (f64, &[f64]), relation: usize, weights: &[f64]) -> f64 {
+    pub fn gradient(
+        &mut self,
+        model: &dyn HybridSystem,
+        (t, y): (f64, &[f64]),
+        relation: usize,
+        weights: &[f64],
+    ) -> f64 {
         if let Some((terms, _)) = self.quiet.row(relation) {
             return terms.iter().map(|(row, a)| a.abs() * weights[*row as usize]).sum();
         }
-        let mut rates = vec![0.0; model.relations().len()];
-        let mut direction = vec![0.0; y.len()];
+        let Locator { direction, rates, .. } = self;
+        direction.fill(0.0);
         let mut along =
-            |direction: &[f64]| model.rates(t, y, direction, &mut rates).map_or(f64::NAN, |()| rates[relation]);
-        let still = along(&direction);
+            |direction: &[f64]| model.rates(t, y, direction, rates).map_or(f64::NAN, |()| rates[relation]);
+        let still = along(direction);
         let mut sum = 0.0;
         for i in 0..y.len() {
             direction[i] = weights[i];
-            sum += (along(&direction) - still).abs();
+            sum += (along(direction) - still).abs();
             direction[i] = 0.0;
         }
         sum
+    }
+
+    /// True where no relation can change in the last accepted step, which began at a time: what its end shows at the cost
+    /// of a comparison.
+    #[inline(always)]
+    pub fn is_quiet(&mut self, runner: &Runner, from: f64) -> bool {
+        match runner.slopes() {
+            Some([_, f]) => self.quiet.holds((from, runner.time()), runner.state(), f),
+            None => false,
+        }
     }
 
     /// The first crossing in a step.
@@ -140,10 +169,10 @@ impl Locator {
         if relations == 0 {
             return Ok(None);
         }
+        let leaves = step.runner.may_leave();
         self.stretches.clear();
         self.suspects.clear();
         self.followed = true;
-        let leaves = step.runner.may_leave();
         let mut defect = 0.0;
         if leaves {
             self.keep(step)?;
@@ -197,15 +226,8 @@ impl Locator {
 
     /// Bounds of the states over the step, which are so many tolerances away from the dense output at most.
     fn enclose(&mut self, step: &mut Step<'_>, astray: f64) -> Result<(), SolveError> {
-        if let (Some([f0, f1]), true) = (step.runner.slopes(), self.stretches.is_empty()) {
-            let third = (step.runner.time() - step.t) / 3.0;
-            let ends = step.y.iter().zip(step.runner.state()).zip(f0.iter().zip(f1));
-            for ((low, high), ((y0, y1), (f0, f1))) in self.low.iter_mut().zip(&mut self.high).zip(ends) {
-                let (a, b) = (y0 + third * f0, y1 - third * f1);
-                let (least, most) = (y0.min(*y1).min(a.min(b)), y0.max(*y1).max(a.max(b)));
-                let wider = WIDENED * (most - least);
-                (*low, *high) = (least - wider, most + wider);
-            }
+        if let (Some(ends), true) = (step.ends(), self.stretches.is_empty()) {
+            ends.enclose(&mut self.low, &mut self.high);
             return Ok(());
         }
         self.keep(step)?;
@@ -255,7 +277,27 @@ impl Locator {
 
     /// The first roots of relations through their values at Chebyshev points.
     fn by_points(&mut self, step: &mut Step<'_>, part: Part, relations: &[usize], first: &mut Option<Crossing>) {
-        let mut open = relations.to_vec();
+        let mut open = std::mem::take(&mut self.open[part.depth as usize]);
+        open.clear();
+        open.extend_from_slice(relations);
+        self.by_points_of(step, part, &mut open, first);
+        if !open.is_empty() {
+            let middle = 0.5 * (part.from + part.to);
+            for (from, to) in [(part.from, middle), (middle, part.to)] {
+                self.by_points(step, Part { from, to, depth: part.depth + 1 }, &open, first);
+            }
+        }
+        self.open[part.depth as usize] = open;
+    }
+
+    /// The first roots of the open relations in a part; what stays open is to be looked at on its halves.
+    fn by_points_of(
+        &mut self,
+        step: &mut Step<'_>,
+        part: Part,
+        open: &mut Vec<usize>,
+        first: &mut Option<Crossing>,
+    ) {
         let all = step.model.relations().len();
         let begins = part.from == step.t;
         for size in chebyshev::SIZES {
@@ -266,6 +308,7 @@ impl Locator {
                 let s = chebyshev::point(j, size);
                 let t = if j == 0 { part.to } else { part.from + s * (part.to - part.from) };
                 if !self.sides_at(step, t) {
+                    open.clear();
                     return;
                 }
                 for relation in 0..all {
@@ -294,10 +337,6 @@ impl Locator {
             if open.is_empty() {
                 return;
             }
-        }
-        let middle = 0.5 * (part.from + part.to);
-        for (from, to) in [(part.from, middle), (middle, part.to)] {
-            self.by_points(step, Part { from, to, depth: part.depth + 1 }, &open, first);
         }
     }
 

@@ -92,6 +92,8 @@ pub(super) struct Modes {
     /// Their modes as the motion of before leads to them.
     crossed: Vec<f64>,
     pub offsets: Offsets,
+    /// One of them may not be zero.
+    displaced: bool,
     /// The rates that were met with the relation false and true.
     met: Vec<[Option<f64>; 2]>,
 }
@@ -114,6 +116,7 @@ impl Modes {
             touching: Vec::with_capacity(m),
             crossed: Vec::with_capacity(m),
             offsets: zero(m),
+            displaced: false,
             met: vec![[None; 2]; m],
         }
     }
@@ -152,6 +155,7 @@ impl Modes {
     pub fn compare(&mut self, model: &mut dyn HybridSystem, t: f64, y: &[f64]) -> Result<(), HybridCause> {
         self.offsets.fill(0.0);
         self.touching.clear();
+        self.displaced = false;
         self.look(model, t, y)?;
         for relation in 0..self.left.len() {
             let holds = self.holds(model, relation);
@@ -251,13 +255,16 @@ impl Modes {
             let holds = model.modes()[*relation] != 0.0;
             self.offsets[*relation] = if (difference > 0.0) == holds { 0.0 } else { difference };
         }
+        self.displaced = self.offsets.iter().any(|offset| *offset != 0.0);
+    }
+
+    /// True where the surface of a relation may not be in its place.
+    pub fn are_displaced(&self) -> bool {
+        self.displaced
     }
 
     /// A step has been made: surfaces are back in their place where the sign has become right. True where one is.
     pub fn release(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64]) -> Result<bool, HybridCause> {
-        if self.offsets.iter().all(|offset| *offset == 0.0) {
-            return Ok(false);
-        }
         self.look(model, t, y)?;
         let mut released = false;
         for relation in 0..self.offsets.len() {
@@ -268,6 +275,7 @@ impl Modes {
                 released = true;
             }
         }
+        self.displaced = self.offsets.iter().any(|offset| *offset != 0.0);
         Ok(released)
     }
 

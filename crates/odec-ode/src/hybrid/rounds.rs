@@ -30,6 +30,19 @@ struct Queued {
     values: Option<Vec<f64>>,
 }
 
+/// Vectors that are taken and given back.
+#[derive(Debug, Default)]
+struct Spare(Vec<Vec<f64>>);
+
+impl Spare {
+    fn take(&mut self, n: usize) -> Vec<f64> {
+        let mut values = self.0.pop().unwrap_or_default();
+        values.clear();
+        values.resize(n, 0.0);
+        values
+    }
+}
+
 /// A quantity that is to be changed.
 #[derive(Clone, Copy, Debug)]
 struct Change {
@@ -65,6 +78,7 @@ pub(super) struct Rounds {
     was: Vec<bool>,
     now: Vec<bool>,
     queue: Vec<Queued>,
+    spare: Spare,
     accumulations: Vec<Accumulation>,
     changes: Vec<Change>,
     due: Vec<(f64, u32, usize)>,
@@ -79,6 +93,7 @@ impl Rounds {
             was: vec![false; events],
             now: vec![false; events],
             queue: Vec::new(),
+            spare: Spare::default(),
             accumulations: vec![Accumulation::default(); events],
             changes: Vec::new(),
             due: Vec::new(),
@@ -189,7 +204,7 @@ impl Rounds {
                 if !(delay >= 0.0 && delay.is_finite()) {
                     return Err(HybridCause::Delay { event, delay });
                 }
-                let values = if of.late { None } else { Some(values(model, event, t, y)?) };
+                let values = if of.late { None } else { Some(self.spare.values(model, event, t, y)?) };
                 self.queue.push(Queued { event, t: t + delay, values });
             }
         }
@@ -238,15 +253,16 @@ impl Rounds {
     ) -> Result<(), HybridCause> {
         let values = match known {
             Some(values) => values,
-            None => values(model, event, t, y)?,
+            None => self.spare.values(model, event, t, y)?,
         };
-        let changes = model.events()[event].writes.iter().zip(values);
+        let changes = model.events()[event].writes.iter().zip(values.iter().copied());
         self.changes.extend(changes.map(|(write, value)| Change {
             target: write.target,
             adds: write.adds,
             value,
             event,
         }));
+        self.spare.0.push(values);
         Ok(())
     }
 
@@ -259,7 +275,10 @@ impl Rounds {
         y: &mut [f64],
     ) -> Result<(), HybridCause> {
         self.changes
-            .sort_by(|a, b| a.target.cmp(&b.target).then(a.adds.cmp(&b.adds)).then(a.value.total_cmp(&b.value)));
+            .sort_unstable_by(|a, b| {
+                let by = a.target.cmp(&b.target).then(a.adds.cmp(&b.adds));
+                by.then(a.value.total_cmp(&b.value)).then(a.event.cmp(&b.event))
+            });
         for pair in self.changes.windows(2) {
             if pair[0].target == pair[1].target && !pair[0].adds && !pair[1].adds {
                 let (a, b) = (pair[0].event, pair[1].event);
@@ -310,11 +329,13 @@ fn is_due(queued: &Queued, t: f64) -> bool {
     queued.t <= t || same(queued.t, t)
 }
 
-/// The values that an event writes.
-fn values(model: &dyn HybridSystem, event: usize, t: f64, y: &[f64]) -> Result<Vec<f64>, HybridCause> {
-    let mut values = vec![0.0; model.events()[event].writes.len()];
-    match model.values(event, t, y, &mut values) {
-        Ok(()) if values.iter().all(|value| value.is_finite()) => Ok(values),
-        _ => Err(HybridCause::NoValue { event }),
+impl Spare {
+    /// The values that an event writes.
+    fn values(&mut self, model: &dyn HybridSystem, event: usize, t: f64, y: &[f64]) -> Result<Vec<f64>, HybridCause> {
+        let mut values = self.take(model.events()[event].writes.len());
+        match model.values(event, t, y, &mut values) {
+            Ok(()) if values.iter().all(|value| value.is_finite()) => Ok(values),
+            _ => Err(HybridCause::NoValue { event }),
+        }
     }
 }

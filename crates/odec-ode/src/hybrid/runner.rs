@@ -24,8 +24,8 @@ use crate::hybrid::stops::{Stops, resolution, same};
 use crate::hybrid::storm::Storm;
 use crate::hybrid::system::HybridSystem;
 use crate::method::Method;
-use crate::problem::{Options, Problem, Samples, Stop};
-use crate::runner::{Ahead, Runner};
+use crate::problem::{Options, Problem, Samples, SolveError, Stop};
+use crate::runner::{Ahead, Reached, Runner};
 
 /// Shortest step to a surface, in units of what times are told apart by.
 const SHORTEST: f64 = 4.0;
@@ -57,6 +57,8 @@ pub struct HybridRunner {
     /// State, at an instant.
     y: Vec<f64>,
     row: Vec<f64>,
+    /// A thousandth of the tolerances of the states, where a step may have come to the edge of f.
+    weights: Vec<f64>,
     before: Before,
     instants: u64,
     executed: u64,
@@ -82,6 +84,18 @@ enum Landing {
     Beyond,
 }
 
+/// A step that is to be looked at.
+struct Made {
+    /// Where it began.
+    from: f64,
+    ahead: Ahead,
+    reached: Result<Reached, SolveError>,
+    /// An attempt at it gave no value.
+    failed: bool,
+    /// No relation changes in it.
+    quiet: bool,
+}
+
 /// Which rows are wanted.
 struct Wanted<'a> {
     times: Option<&'a [f64]>,
@@ -92,6 +106,11 @@ struct Wanted<'a> {
 impl Wanted<'_> {
     fn time(&self) -> Option<f64> {
         self.times.and_then(|times| times.get(self.next)).copied()
+    }
+
+    /// True where rows are wanted up to a time.
+    fn are_up_to(&self, t: f64) -> bool {
+        self.times.is_none() || self.time().is_some_and(|next| next == t || (next < t) == self.forward)
     }
 
     /// The next time, if it comes before `t` or, with `there`, at it.
@@ -128,6 +147,7 @@ impl HybridRunner {
             start: vec![0.0; n],
             y: vec![0.0; n],
             row: vec![0.0; n],
+            weights: vec![0.0; n],
             before: Before::default(),
             instants: 0,
             executed: 0,
@@ -200,8 +220,7 @@ impl HybridRunner {
             return Ok(Some(End::Interrupted));
         }
         if smooth {
-            self.y.copy_from_slice(&problem.y0);
-            return Ok(self.rows_at(model, problem.t0, wanted, observer).is_break().then_some(End::Interrupted));
+            return Ok(rows_at(point(model, problem.t0, &self.y), wanted, observer).is_break().then_some(End::Interrupted));
         }
         self.renew(problem.t0);
         let scale = problem.t_end - problem.t0;
@@ -218,18 +237,25 @@ impl HybridRunner {
         let end = self.span.1;
         let mut limit: Option<(usize, Limit)> = None;
         self.fresh = true;
+        let mut known = if smooth { None } else { self.next_stop(model, self.runner.time(), limit) };
         while self.runner.time() != end {
-            let t = self.runner.time();
-            let known = if smooth { None } else { self.next_stop(model, t, limit) };
             let stop = known.filter(|stop| *stop < end && !same(*stop, end));
-            self.start.copy_from_slice(self.runner.state());
-            // a leg of one step would have no error but that of a single estimate, which may vanish
-            let half = if std::mem::take(&mut self.fresh) { stop.map(|stop| 0.5 * (t + stop)) } else { None };
-            let half = half.filter(|half| *half > t + SHORTEST * resolution(t));
-            let ahead = Ahead { stop: half.or(stop), sample: wanted.time() };
-            let mut landed = self.advance(model, ahead)?;
-            if landed.is_none() && limit.is_none() {
-                landed = self.cross(model, t, ahead)?;
+            let Some(made) = self.leg(model, stop, limit.is_some(), wanted, observer) else {
+                return Ok(End::Interrupted);
+            };
+            let t = made.from;
+            if let Some(start) = self.runner.start() {
+                self.start.copy_from_slice(start);
+            }
+            let mut landed = None;
+            if made.failed {
+                landed = self.edge(model);
+            }
+            if let (Err(error), None) = (made.reached, landed) {
+                return Err(error.into());
+            }
+            if landed.is_none() && !made.quiet && limit.is_none() {
+                landed = self.cross(model, t, made.ahead)?;
             }
             let now = self.runner.time();
             let stopped = self.rows_inside(model, now, wanted, observer).is_break();
@@ -237,20 +263,18 @@ impl HybridRunner {
                 return Ok(End::Interrupted);
             }
             let stopped = known.is_some_and(|known| known == now || (now == end && (known <= end || same(known, end))));
-            self.y.copy_from_slice(self.runner.state());
-            if wanted.times.is_none() && observer.row(point(model, now, &self.y)).is_break() {
+            let here = point(model, now, self.runner.state());
+            if wanted.times.is_none() && observer.row(here).is_break() {
                 return Ok(End::Interrupted);
             }
             if landed.is_none() && !stopped {
-                let released = self.modes.release(model, now, &self.y);
-                if released.map_err(|cause| self.failure(cause, now))? {
-                    self.renew(now);
-                }
-                if self.rows_at(model, now, wanted, observer).is_break() {
+                if rows_at(here, wanted, observer).is_break() {
                     return Ok(End::Interrupted);
                 }
+                self.release(model)?;
                 continue;
             }
+            self.y.copy_from_slice(self.runner.state());
             let (mut happened, mut ended) = (Happened::default(), None);
             let due = limit.filter(|(_, limit)| limit.t <= now || same(limit.t, now));
             if let Some((event, limit)) = due
@@ -270,8 +294,23 @@ impl HybridRunner {
             if let Some(ended) = ended {
                 return Ok(ended);
             }
+            known = self.next_stop(model, now, limit);
         }
         Ok(End::Time)
+    }
+
+    /// Puts surfaces back in their place from which the run has come away.
+    fn release(&mut self, model: &dyn HybridSystem) -> Result<(), HybridError> {
+        if !self.modes.are_displaced() {
+            return Ok(());
+        }
+        let now = self.runner.time();
+        self.y.copy_from_slice(self.runner.state());
+        let released = self.modes.release(model, now, &self.y);
+        if released.map_err(|cause| self.failure(cause, now))? {
+            self.renew(now);
+        }
+        Ok(())
     }
 
     /// The next time that is known.
@@ -281,37 +320,72 @@ impl HybridRunner {
         all.into_iter().flatten().min_by(f64::total_cmp)
     }
 
-    /// One accepted step. Where f has no value beyond a surface, steps shrink towards it: one that has come near
-    /// enough has landed.
-    fn advance(&mut self, model: &dyn HybridSystem, ahead: Ahead) -> Result<Option<Landed>, HybridError> {
-        let failed = self.runner.stats().failed;
-        let made = self.runner.advance(model.system(), ahead);
-        if self.runner.stats().failed == failed || model.relations().is_empty() {
-            made?;
-            return Ok(None);
-        }
-        let edge = self.edge(model);
-        match (made, edge) {
-            (Err(error), None) => Err(error.into()),
-            (_, edge) => Ok(edge),
-        }
+    /// Steps with their rows, up to one that is to be looked at: it may hold a crossing, or ends at a stop or at the
+    /// end. `None` where the observer breaks.
+    fn leg(
+        &mut self,
+        model: &dyn HybridSystem,
+        stop: Option<f64>,
+        unseen: bool,
+        wanted: &mut Wanted<'_>,
+        observer: &mut dyn Observer,
+    ) -> Option<Made> {
+        let relations = !model.relations().is_empty();
+        let keeps = relations && !self.runner.has_start();
+        let mut eval = self.runner.evaluator(model.system());
+        let made = loop {
+            let from = self.runner.time();
+            // a leg of one step would have no error but that of a single estimate, which may vanish
+            let half = if std::mem::take(&mut self.fresh) { stop.map(|stop| 0.5 * (from + stop)) } else { None };
+            let half = half.filter(|half| *half > from + SHORTEST * resolution(from));
+            let ahead = Ahead { stop: half.or(stop), sample: wanted.time() };
+            if keeps {
+                self.start.copy_from_slice(self.runner.state());
+            }
+            let failed = eval.stats.failed;
+            let reached = self.runner.step(&mut eval, ahead);
+            // where f has no value beyond a surface, steps shrink towards it
+            let failed = relations && eval.stats.failed != failed;
+            let quiet = unseen || !relations || self.locator.is_quiet(&self.runner, from);
+            if !matches!(reached, Ok(Reached::Step)) || !quiet || failed || self.modes.are_displaced() {
+                let reached = reached.map_err(|cause| self.runner.failure(&eval, cause));
+                break Some(Made { from, ahead, reached, failed, quiet });
+            }
+            let now = self.runner.time();
+            let mut flow = Flow::Continue(());
+            if wanted.are_up_to(now) {
+                while let (true, Some(t)) = (flow.is_continue(), wanted.take(now, false)) {
+                    self.runner.value_by(&mut eval, t, &mut self.row);
+                    flow = observer.row(point(model, t, &self.row));
+                }
+                let here = point(model, now, self.runner.state());
+                if flow.is_continue() && wanted.times.is_none() {
+                    flow = observer.row(here);
+                } else if flow.is_continue() {
+                    flow = rows_at(here, wanted, observer);
+                }
+            }
+            if flow.is_break() || observer.step(now).is_break() {
+                break None;
+            }
+        };
+        self.runner.keep(eval);
+        made
     }
 
     /// The relation whose surface the run has come to, if f ends there.
     fn edge(&mut self, model: &dyn HybridSystem) -> Option<Landed> {
         let (t, y) = (self.runner.time(), self.runner.state());
-        let n = y.len();
         self.y.copy_from_slice(y);
-        let mut weights = vec![0.0; n];
-        for (i, weight) in weights.iter_mut().enumerate() {
-            *weight = EDGE * self.tolerances.scale(i, y[i].abs());
+        for (i, (weight, y)) in self.weights.iter_mut().zip(y).enumerate() {
+            *weight = EDGE * self.tolerances.scale(i, y.abs());
         }
         let place = Place { t, y: &self.y, scale: 0.0 };
         let mut nearest: Option<(f64, usize)> = None;
         for relation in 0..model.relations().len() {
             let (g, rate) = self.modes.measure(model, &self.locator, place, relation).ok()?;
             let towards = rate.is_none_or(|rate| (rate < 0.0) == (model.modes()[relation] != 0.0));
-            let room = self.locator.gradient(model, (t, &self.y), relation, &weights);
+            let room = self.locator.gradient(model, (t, &self.y), relation, &self.weights);
             if towards && model.is_read(relation) && g.abs() <= room && nearest.is_none_or(|(least, _)| g.abs() < least)
             {
                 nearest = Some((g.abs(), relation));
@@ -456,7 +530,7 @@ impl HybridRunner {
         }
         self.rounds.executed = executed;
         let mut end = happened.ends.map(End::Event);
-        if self.rows_at(model, t, wanted, observer).is_break() {
+        if rows_at(point(model, t, &self.y), wanted, observer).is_break() {
             end = Some(End::Interrupted);
         }
         Ok((happened, end))
@@ -479,20 +553,6 @@ impl HybridRunner {
         while let Some(t) = wanted.take(now, false) {
             self.runner.value(model.system(), t, &mut self.row);
             observer.row(point(model, t, &self.row))?;
-        }
-        Flow::Continue(())
-    }
-
-    /// Rows at the time reached, of the state as it is now.
-    fn rows_at(
-        &mut self,
-        model: &dyn HybridSystem,
-        now: f64,
-        wanted: &mut Wanted<'_>,
-        observer: &mut dyn Observer,
-    ) -> Flow {
-        while let Some(t) = wanted.take(now, true) {
-            observer.row(point(model, t, &self.y))?;
         }
         Flow::Continue(())
     }
@@ -529,6 +589,14 @@ impl Before {
 
 fn point<'a>(model: &'a dyn HybridSystem, t: f64, y: &'a [f64]) -> Point<'a> {
     Point { t, y, discretes: model.discretes(), modes: model.modes() }
+}
+
+/// Rows at the time reached, of the state as it is now.
+fn rows_at(here: Point<'_>, wanted: &mut Wanted<'_>, observer: &mut dyn Observer) -> Flow {
+    while wanted.take(here.t, true).is_some() {
+        observer.row(here)?;
+    }
+    Flow::Continue(())
 }
 
 /// True of a model without relations, events and stops, whose run is one of [`Runner`].

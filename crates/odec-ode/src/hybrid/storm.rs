@@ -34,16 +34,18 @@ impl Storm {
         if self.count < INSTANTS {
             return Ok(());
         }
-        let [events, relations] = [&mut self.events, &mut self.relations].map(|list| {
-            let mut list = std::mem::take(list);
-            list.sort_unstable();
-            list.dedup();
-            list
-        });
         self.count = 0;
         if t - self.since < CRAWL * (span.1 - span.0) {
+            let [events, relations] = [&mut self.events, &mut self.relations].map(|list| {
+                let mut list = std::mem::take(list);
+                list.sort_unstable();
+                list.dedup();
+                list
+            });
             return Err(HybridCause::Storm { events, relations });
         }
+        self.events.clear();
+        self.relations.clear();
         Ok(())
     }
 }

@@ -582,6 +582,10 @@ impl Integrator for Embedded {
         Some(Stretch { from: t, length: h, degree })
     }
 
+    fn start(&self) -> Option<&[f64]> {
+        (self.last.h != 0.0).then(|| &self.next[self.places.state()])
+    }
+
     fn slopes(&self) -> Option<[&[f64]; 2]> {
         (self.last.h != 0.0).then(|| [0, self.places.end].map(|stage| &self.now[self.places.slope(stage)]))
     }

@@ -85,7 +85,7 @@ enum Landing {
 }
 
 /// A step that is to be looked at.
-struct Made {
+struct Attempted {
     /// Where it began.
     from: f64,
     ahead: Ahead,
@@ -329,7 +329,7 @@ impl HybridRunner {
         unseen: bool,
         wanted: &mut Wanted<'_>,
         observer: &mut dyn Observer,
-    ) -> Option<Made> {
+    ) -> Option<Attempted> {
         let relations = !model.relations().is_empty();
         let keeps = relations && !self.runner.has_start();
         let mut eval = self.runner.evaluator(model.system());
@@ -349,7 +349,7 @@ impl HybridRunner {
             let quiet = unseen || !relations || self.locator.is_quiet(&self.runner, from);
             if !matches!(reached, Ok(Reached::Step)) || !quiet || failed || self.modes.are_displaced() {
                 let reached = reached.map_err(|cause| self.runner.failure(&eval, cause));
-                break Some(Made { from, ahead, reached, failed, quiet });
+                break Some(Attempted { from, ahead, reached, failed, quiet });
             }
             let now = self.runner.time();
             let mut flow = Flow::Continue(());

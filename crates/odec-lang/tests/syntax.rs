@@ -3,6 +3,7 @@
 use crate::common;
 
 use common::{apply, read};
+use odec_lang::diagnostic::Fix;
 use odec_lang::source::Source;
 use odec_lang::syntax::limits::{MAX_NESTING, MAX_PRIMES, MAX_REPORTED, MAX_SOURCE_BYTES};
 use odec_lang::syntax::tree::{EntryValue, Later, StatementKind, Tree};
@@ -338,6 +339,24 @@ fn all_mistakes_are_reported_in_one_run() {
     for name in ["a", "x", "y", "z", "u", "rtol"] {
         assert!(tree.broken.iter().any(|broken| broken == name), "{name}");
     }
+}
+
+#[test]
+fn slips_of_one_line_are_told_of_together_where_their_fixes_are_known() {
+    let mended = |text: &str, count: usize| {
+        let (_, diagnostics) = read(text);
+        assert_eq!(diagnostics.len(), count, "{text}: {diagnostics:#?}");
+        let fixes: Vec<Fix> = diagnostics.iter().flat_map(|d| d.fixes.clone()).collect();
+        odec_lang::mend::apply(text, &fixes).expect("places in the text")
+    };
+    assert_eq!(mended("y = 2x + 3x - 4y\n", 3), "y = 2*x + 3*x - 4*y\n");
+    // of several kinds, where a fix changes the length of what stands before the next
+    assert_eq!(mended("z = x² + 2y <> 3z\n", 3), "z = x^2 + 2*y != 3*z\n");
+    assert_eq!(mended("# é\ny = 2x + sin (x) - 1_000\n", 3), "# é\ny = 2*x + sin(x) - 1000\n");
+    // one behind the first has no fix: the first is told of alone, and without its own
+    assert_eq!(mended("y = 2x + u v\n", 1), "y = 2x + u v\n");
+    // inside of a block as well
+    assert_eq!(mended("run { t = 0 .. 2x + 3x }\n", 2), "run { t = 0 .. 2*x + 3*x }\n");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod blocks;
 mod events;
 mod expr;
+mod slips;
 mod statement;
 
 use odec_ir::Span;
@@ -10,12 +11,12 @@ use pest::Parser;
 use pest::iterators::Pair;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-use super::explain;
 use super::grammar::{Grammar, Rule};
 use super::keyword::{self, Keyword, classify};
+use super::limits;
 use super::lines::{Piece, Segment};
 use super::tree::{Expr, ExprId, ExprKind, Ident, Statement, StatementKind, Tree, Unit};
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::Diagnostic;
 
 /// Collects statements and mistakes.
 pub struct Builder<'a> {
@@ -96,12 +97,11 @@ impl<'a> Builder<'a> {
         match Grammar::parse(rule, line) {
             Ok(mut pairs) => pairs.next(),
             Err(error) => {
-                let mut diagnostic = explain::explain(line, self.base, rule, &error);
-                if !mends(line, self.base, rule, &diagnostic.fixes) {
-                    diagnostic.fixes.clear();
-                }
-                if !follows {
-                    self.report(diagnostic);
+                let all = self.diagnostics.len() < limits::MAX_REPORTED;
+                for diagnostic in slips::of(line, self.base, rule, &error, all) {
+                    if !follows {
+                        self.report(diagnostic);
+                    }
                 }
                 self.give_up(segment);
                 None
@@ -173,50 +173,6 @@ fn rule_of(word: Option<Keyword>) -> Rule {
         ) => Rule::declaration_line,
         None => Rule::equation_line,
     }
-}
-
-/// Whether the grammar accepts a line once its fixes are applied: only then they are worth offering.
-fn mends(line: &str, base: usize, rule: Rule, fixes: &[Fix]) -> bool {
-    let mut fixed = line.to_string();
-    let mut order: Vec<&Fix> = fixes.iter().collect();
-    order.sort_by_key(|fix| std::cmp::Reverse(fix.span));
-    // blanks make the line a part of the one before
-    if fixes
-        .iter()
-        .all(|fix| fix.span.start == fix.span.end && !fix.text.is_empty() && fix.text.trim_matches(' ').is_empty())
-    {
-        return rule == Rule::equation_line || fixes.iter().any(|fix| fix.span.start as usize > base);
-    }
-    for fix in order {
-        let range = fix.span.range();
-        let Some((start, end)) = range.start.checked_sub(base).zip(range.end.checked_sub(base)) else { return false };
-        if fixed.get(start..end).is_none() {
-            return false;
-        }
-        fixed.replace_range(start..end, &fix.text);
-    }
-    let whole_line = rule != Rule::entry_line && rule != Rule::action_line && !is_head(rule);
-    if !whole_line && fixes.iter().all(|fix| fix.text == ";") {
-        return fixed.split(';').all(|entry| Grammar::parse(rule, entry.trim()).is_ok());
-    }
-    if !whole_line {
-        return Grammar::parse(rule, fixed.trim()).is_ok();
-    }
-    let breaks = fixes.iter().any(|fix| fix.text == "\n");
-    let parts: Vec<&str> = if breaks { fixed.split('\n').collect() } else { vec![&fixed] };
-    let accepted = |part: &&str| {
-        // what becomes a comment is blank
-        let part = part.split('#').next().unwrap_or_default();
-        let word = classify(part.trim(), false);
-        part.trim().is_empty()
-            || !word.is_some_and(Keyword::takes_block) && Grammar::parse(rule_of(word), part.trim()).is_ok()
-    };
-    parts.iter().filter(|part| !part.trim().is_empty()).all(accepted)
-}
-
-/// Whether a rule reads what stands before `{`.
-fn is_head(rule: Rule) -> bool {
-    matches!(rule, Rule::run_head | Rule::params_head | Rule::when_head | Rule::at_head | Rule::every_head)
 }
 
 /// A name as the compiler knows it: NFC, and the micro sign is the letter mu. Never NFKC, which makes `x²` an `x2`.

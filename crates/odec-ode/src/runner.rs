@@ -378,11 +378,6 @@ impl Runner {
         self.integrator.state()
     }
 
-    /// What the end of the last accepted step shows to a watch.
-    pub(crate) fn step_end(&mut self) -> StepEnd<'_> {
-        StepEnd::new(self.integrator.as_mut(), self.method)
-    }
-
     /// Counts of the run so far. A step that was taken back counts as rejected.
     pub fn stats(&self) -> &Stats {
         &self.paused.stats
@@ -403,9 +398,14 @@ impl Runner {
         Ok(polynomials.take(integrator).then_some(Interpolant { integrator, polynomials }))
     }
 
-    /// The state at a time inside the last accepted step with the bits that rows have, n values: by the interpolant, corrected
-    /// where that is not right. The step must have been announced to hold such a time ([`Ahead::sample`]).
+    /// The state at a time of the last accepted step with the bits that rows have, n values: at its end as it is, before that by the
+    /// interpolant, corrected where that is not right. A time inside, or one before it in the same step, must have been announced by
+    /// [`Ahead::sample`] or [`Runner::watch`].
     pub fn value(&mut self, system: &dyn System, t: f64, y: &mut [f64]) {
+        if t == self.time() {
+            y.copy_from_slice(self.state());
+            return;
+        }
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
         self.between.value(&mut eval, self.integrator.as_ref(), t, y);
         self.paused = eval.pause();
@@ -414,6 +414,11 @@ impl Runner {
     /// [`Runner::value`] between [`Runner::evaluator`] and [`Runner::keep`].
     pub(crate) fn value_by(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) {
         self.between.value(eval, self.integrator.as_ref(), t, y);
+    }
+
+    /// The end of the last accepted step, as [`crate::Sink::step_end`] sees it.
+    pub fn step_end(&mut self) -> StepEnd<'_> {
+        StepEnd::new(self.integrator.as_mut(), self.method)
     }
 
     /// How far the interpolant over the last accepted step may be from what [`Runner::value`] makes of it, in tolerances: 0 where nothing
@@ -487,18 +492,6 @@ impl Runner {
         }
         (self.run.cause, self.run.met, self.run.pace_before) = (None, None, None);
         self.leave(eval, resumed)
-    }
-
-    /// The state at a time inside the last accepted step, as a row of [`Runner::run`] has it: to the tolerance. That time, or one before it
-    /// in the same step, must have been announced by [`Ahead::sample`].
-    pub fn sample(&mut self, system: &dyn System, t: f64, y: &mut [f64]) {
-        if t == self.time() {
-            y.copy_from_slice(self.state());
-            return;
-        }
-        let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
-        self.between.value(&mut eval, self.integrator.as_ref(), t, y);
-        self.paused = eval.pause();
     }
 
     /// Moves the end of the run further away, to a time that may be infinite.

@@ -147,7 +147,7 @@ impl Stepper {
                 return Err(why);
             }
         }
-        self.runner.sample(&self.bound.machine, t, &mut self.y);
+        self.runner.value(&self.bound.machine, t, &mut self.y);
         self.t = t;
         Ok(())
     }

@@ -67,7 +67,7 @@ impl Failed<'_> {
     fn instant(&self) -> Diagnostic {
         match &self.failure.instant {
             Some(cause) => super::instant::instant(cause, self.bound, &self.when),
-            None => Diagnostic::error(&codes::E0624, format!("no modes agree with the equations {}", self.when)),
+            None => Diagnostic::error(&codes::E0623, format!("no modes agree with the equations {}", self.when)),
         }
     }
 

@@ -33,20 +33,20 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, when: &str) -> Diagnos
             let headline = format!("no truth of these comparisons agrees with the equations {when}");
             let places = relations.iter().filter_map(place).collect();
             let report =
-                with(Diagnostic::error(&codes::E0624, headline), places, "true leads to false, and false to true");
+                with(Diagnostic::error(&codes::E0623, headline), places, "true leads to false, and false to true");
             report.help("check the signs: a comparison may depend on what it switches only if that does not jump back")
         }
         HybridCause::NoSides => {
             let headline = format!("a comparison has no value {when}");
             let places = bound.located.iter().flat_map(|located| located.relation_spans()).collect();
-            let report = with(Diagnostic::error(&codes::E0624, headline), places, "one of these is not a number");
+            let report = with(Diagnostic::error(&codes::E0623, headline), places, "one of these is not a number");
             report.help("bound its terms: `sqrt(max(x, 0))`")
         }
         HybridCause::Storm { relations, events } => {
             let headline = format!("the equations switch again and again {when}, and the run does not come on");
             let counters = bound.located.iter().flat_map(|located| located.event_spans(events));
             let places = relations.iter().filter_map(place).chain(counters).collect();
-            let report = with(Diagnostic::error(&codes::E0624, headline), places, "this changes again and again");
+            let report = with(Diagnostic::error(&codes::E0623, headline), places, "this changes again and again");
             report.help(
                 "let a switch change back at another value than where it changed, or write a steep smooth function",
             )
@@ -54,11 +54,11 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, when: &str) -> Diagnos
         HybridCause::Chain { events } => {
             let headline = format!("instants do not end {when}");
             let places = bound.located.iter().flat_map(|located| located.event_spans(events)).collect();
-            let report = with(Diagnostic::error(&codes::E0624, headline), places, "this changes again and again");
+            let report = with(Diagnostic::error(&codes::E0623, headline), places, "this changes again and again");
             report.help("let a switch change back at another value than where it changed")
         }
         HybridCause::Conflict { .. } | HybridCause::Delay { .. } | HybridCause::NoValue { .. } => {
-            Diagnostic::error(&codes::E0624, format!("an event has no value {when}"))
+            Diagnostic::error(&codes::E0623, format!("an event has no value {when}"))
         }
     }
 }

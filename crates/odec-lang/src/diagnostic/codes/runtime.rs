@@ -25,7 +25,6 @@ rows! {
     E0621 Run "runs of a sweep that failed"
     E0622 Run "no Taylor series at this point"
     E0623 Run "a switch that both sides lead back to"
-    E0624 Run "switches that do not come to an end"
     W0601 Advice "a conserved quantity that drifts"
     W0602 Advice "an output without a finite value"
     W0603 Advice "a step too long for its method to be stable"

@@ -42,6 +42,12 @@ pub fn models() -> Vec<PathBuf> {
     models
 }
 
+/// Those of them that have no events.
+pub fn smooth_models() -> Vec<PathBuf> {
+    let discrete = |path: &PathBuf| text(path).lines().any(|line| line.starts_with("discrete "));
+    models().into_iter().filter(|path| !discrete(path)).collect()
+}
+
 /// The text of a file; the message of a failure names it.
 pub fn text(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))

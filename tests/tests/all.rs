@@ -7,6 +7,7 @@ mod documents;
 mod embedding;
 mod emit;
 mod errors;
+mod events;
 mod failures;
 mod fuzz;
 mod input;

@@ -12,7 +12,7 @@ use odec_jit::Compiled;
 use odec_lang::source::Source;
 use odec_tests::command::{finish, run_in, scratch};
 use odec_tests::mutate::Random;
-use odec_tests::{models, root, stem, text};
+use odec_tests::{root, smooth_models, stem, text};
 
 struct Point {
     t: f64,
@@ -132,7 +132,7 @@ fn object_c_and_machine_code_agree_bit_for_bit() {
     let mut random = Random(17);
     let mut finite = 0;
     let mut all = 0;
-    for path in models() {
+    for path in smooth_models() {
         let settled = Settled::of(&program(&path)).expect("binds");
         let program = &settled.program;
         let mut compiled = Compiled::new(program).expect("compiles");

@@ -10,7 +10,7 @@ use odec_sim::choices::{Choices, StepChoice};
 use odec_sim::promises;
 use odec_sim::sample::{Recorder, solve};
 use odec_tests::command::run;
-use odec_tests::{models, root, stem, text};
+use odec_tests::{root, smooth_models, stem, text};
 
 #[derive(Default)]
 struct Rows(Vec<Vec<f64>>);
@@ -32,7 +32,7 @@ fn bound(path: &std::path::Path, choices: &Choices, purpose: Purpose) -> Bound {
 
 #[test]
 fn rows_are_those_of_the_command() {
-    for path in models() {
+    for path in smooth_models() {
         let bound = bound(&path, &Choices::default(), Purpose::Rows);
         let mut rows = Rows::default();
         let outcome = solve(&bound, &mut rows).0.expect("it runs");
@@ -53,7 +53,7 @@ fn rows_are_those_of_the_command() {
 #[test]
 fn promises_are_kept() {
     let mut count = 0;
-    for path in models() {
+    for path in smooth_models() {
         let bound = bound(&path, &Choices::default(), Purpose::Test);
         let (result, seen) = solve(&bound, &mut Rows::default());
         result.expect("it runs");
@@ -69,7 +69,7 @@ fn promises_are_kept() {
 #[test]
 fn the_reduction_of_second_order_models_changes_nothing() {
     let mut seen = 0;
-    for path in models() {
+    for path in smooth_models() {
         for method in ["backward-euler", "linearised-backward-euler", "trapezoidal", "rodas4", "bdf2", "bdf4"] {
             let first = bound(&path, &Choices::default(), Purpose::Rows);
             // a Rosenbrock method takes no mass matrix that changes

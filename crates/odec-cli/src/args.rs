@@ -171,6 +171,9 @@ pub struct Run {
     /// Write an aligned table with the number of each step instead of CSV; each step is a row unless `--samples` says otherwise
     #[arg(long, help_heading = "Output")]
     pub table: bool,
+    /// Write what events did as CSV: time, round, event, and each quantity before and after
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub events: Option<PathBuf>,
     /// Write the summary as JSON; `-` is standard output (the rows then need -o)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub stats: Option<PathBuf>,

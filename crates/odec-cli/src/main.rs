@@ -7,6 +7,7 @@ mod figure;
 mod flags;
 mod folder;
 mod input;
+mod log;
 mod memory;
 mod picture;
 mod progress;

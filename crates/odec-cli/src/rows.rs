@@ -118,6 +118,21 @@ impl Rows {
         self.write_if_due()
     }
 
+    /// A line of CSV fields, which are quoted where they have to be.
+    pub fn fields<'a>(&mut self, fields: impl Iterator<Item = &'a String>) -> Result<(), Trouble> {
+        let mut writer = csv::Writer::from_writer(vec![]);
+        // a vector takes everything: no call can fail
+        for field in fields {
+            let _ = writer.write_field(field);
+        }
+        let _ = writer.write_record(None::<&[u8]>);
+        if let Ok(bytes) = writer.into_inner() {
+            self.buffer.extend_from_slice(&bytes);
+        }
+        self.count += 1;
+        self.write_if_due()
+    }
+
     /// One row.
     pub fn row(&mut self, values: &[f64]) -> Result<(), Trouble> {
         if let Some(widths) = &self.widths {

@@ -81,6 +81,9 @@ pub struct Summary {
     pub closed: bool,
     /// Counts.
     pub counts: Counts,
+    /// What events did, if the model has some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub events: Option<Events>,
     /// Drift of each conserved quantity over the rows.
     pub conserved: Vec<Conserved>,
     /// `jit` or `interpreter`.
@@ -97,6 +100,28 @@ pub struct Summary {
     pub peak_bytes: Option<u64>,
     /// Seconds of each stage.
     pub seconds: Times,
+}
+
+/// What events did.
+#[derive(Clone, Debug, Serialize)]
+pub struct Events {
+    /// Events that were executed.
+    pub executed: u64,
+    /// Instants at which something changed.
+    pub instants: u64,
+    /// The event that ended the run.
+    pub stopped: Option<String>,
+}
+
+impl Events {
+    fn line(&self) -> String {
+        let counts = format!("{} executed, {}", grouped(self.executed), instants(self.instants));
+        self.stopped.as_ref().map_or(counts.clone(), |by| format!("{counts}; stopped by {by}"))
+    }
+}
+
+fn instants(n: u64) -> String {
+    if n == 1 { "1 instant".to_string() } else { format!("{} instants", grouped(n)) }
 }
 
 /// What solved the linear systems.
@@ -260,6 +285,9 @@ impl Summary {
         lines.push((self.time.clone(), format!("{time}, {rows}{to}")));
 
         lines.extend(self.counts.lines());
+        if let Some(events) = &self.events {
+            lines.push(("events".into(), events.line()));
+        }
         // what a full matrix does for a few unknowns goes without saying
         let compiled = [Kind::Compiled, Kind::WholeSteps].map(|kind| kind.to_string());
         let worth_telling = |linear: &&Linear| linear.n > SMALL || compiled.contains(&linear.kind);

@@ -26,8 +26,12 @@ pub(crate) struct Trial {
 
 impl Trial {
     /// The draft with `quantities` (kernels of the role `Outputs`) in the place of its outputs. `None` if the model is too
-    /// large to be tried, or does not fit its sizes.
+    /// large to be tried, has discretes, or does not fit its sizes.
     pub fn of(draft: &Draft, quantities: Vec<Kernel>) -> Option<Trial> {
+        if draft.arrays.iter().any(|array| array.role == Role::Discrete) {
+            // numbers at one value of what events change say nothing of the others
+            return None;
+        }
         let mut kernels = quantities;
         let mut has_mass = false;
         for kernel in &draft.kernels {

@@ -147,11 +147,69 @@ fn definitions_of_discretes_are_known_between_events() {
 }
 
 #[test]
-fn nothing_runs_without_its_events() {
-    for text in ["state x = 1\nx' = -x\nat 5 { x := 1 }", "discrete m = 1\nstate x = 1\nx' = -m*x"] {
-        let checked = odec_lang::check(&Source::new("m.ode", text));
-        assert_eq!(checked.diagnostics.first().map(|d| d.code.code), Some("E0504"), "{text}");
-        let refused = odec_lang::lower(&model(text), &odec_lang::Overrides::default());
-        assert!(refused.is_err(), "{text}");
-    }
+fn derivatives_across_events_are_refused() {
+    let model = model("param k = 1\nstate x = 1\nx' = -k*x\nat 5 { x := 1 }");
+    let open = odec_lang::Overrides { open: vec!["k".to_owned()], ..odec_lang::Overrides::default() };
+    let refused = odec_lang::lower::lower_for_run(&model, &open, true).err().expect("refused");
+    assert_eq!(refused.first().map(|d| d.code.code), Some("E0718"));
+}
+
+#[test]
+fn elements_that_events_write_exist() {
+    let written = |text: &str| {
+        let text = format!("index i, j = 1..4\nconst to[i] = [2, 3, 4, 1]\nstate v[i] = 0\nv[i]' = 1\n{text}");
+        let lowered = odec_lang::lower::lower_for_run(&model(&text), &odec_lang::Overrides::default(), false);
+        let events = lowered.map(|lowered| lowered.located.expect("events").switching.events);
+        events.map(|events| {
+            let at = |writes: &Vec<odec_ir::switch::Write>| writes.iter().map(|write| write.at).collect::<Vec<_>>();
+            events.list[0].writes.iter().map(at).collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(written("when v[i] > 1 { v[to[i]] := 0 }").expect("a table"), [[1], [2], [3], [0]]);
+    assert_eq!(written("when v[i in 2..4] > 1 { v[i-1] := 0 }").expect("neighbours"), [[0], [1], [2]]);
+    assert_eq!(written("when v[3] > 1 { v[j] += 1 }").expect("all"), [[0, 1, 2, 3]]);
+    assert_eq!(written("when v[3] > 1 { v[j in 2..3] += j; v[1] := 0 }").expect("some"), [[1, 2, 0]]);
+    let wrong = written("when v[i] > 1 { v[i+1] := 0 }").err().expect("no element 5");
+    assert_eq!(wrong[0].code.code, "E0520");
+}
+
+/// A model without a text has events too: its listing is a text with the same events.
+#[test]
+fn parts_have_events() {
+    use odec_lang::model::parts::{Happening, Happens, Part, Parts, Writes};
+    let mut m = Parts::new("ball");
+    let (zero, one, g) = (m.number(0.0), m.number(1.0), m.number(-9.81));
+    let h = m.state(Part::new("h", "height"));
+    m.start(h, 0, one, "height");
+    m.start(h, 1, zero, "height");
+    let hits = m.discrete(Part::new("hits", "counter"), zero);
+    m.equation(h, 2, &[], g, "gravity");
+    let (height, speed) = (m.read(h), m.element(h, 1, &[]));
+    let below = m.apply("lt", &[height, zero]);
+    let back = m.apply("neg", &[speed]);
+    let write = |target, order, change, value| Writes { target, order, subscripts: &[], over: &[], change, value };
+    let writes = [write(h, 1, Change::Set, back), write(hits, 0, Change::Add, one)];
+    let rest = [write(h, 0, Change::Set, zero)];
+    let head = Happens::When { condition: below, from_start: false };
+    m.event(&Happening { writes: &writes, rest: Some(&rest), ..Happening::new(head, "floor") });
+    let (first, period) = (m.number(2.0), m.number(3.0));
+    let series = Happens::Every { period, from: Some(first), until: None };
+    m.event(&Happening { stops: true, ..Happening::new(series, "clock") });
+    let built = m.finish();
+    let found = built.model.as_ref().unwrap_or_else(|| panic!("{:?}", built.diagnostics));
+    assert_eq!(found.events.len(), 3);
+    let same = |event: &odec_lang::model::Event| built.origin(event.head).map(str::to_owned);
+    assert_eq!(same(&found.events[0]).as_deref(), Some("floor"));
+    assert_eq!(same(&found.events[2]).as_deref(), Some("clock"));
+    let text = "state h = 1, h' = 0\ndiscrete hits = 0\nh'' = -9.81\nwhen h < 0 { h' := -h'; hits += 1 }\nrest { h := 0 }\n\
+                every 3 from 2 { stop }";
+    let read = model(text);
+    let events = |model: &Model| {
+        let text = model.to_string();
+        let lines = text.lines().filter(|line| line.ends_with('}')).map(str::to_owned);
+        lines.collect::<Vec<_>>()
+    };
+    assert_eq!(events(found), events(&read));
+    let lowered = odec_lang::lower::lower_for_run(found, &odec_lang::Overrides::default(), false);
+    assert_eq!(lowered.expect("it runs").located.expect("events").switching.events.list.len(), 3);
 }

@@ -517,6 +517,10 @@ impl Ready {
     /// Finds positions and patterns at the extents of the model, and the state at the start.
     pub fn bind(self, model: &Model, source: &Source) -> Result<Bound, Vec<Diagnostic>> {
         let Ready { plan, frame, states, columns, code, located } = self;
+        if located.is_none() {
+            // nothing runs without its events
+            crate::session::without_events(model)?;
+        }
         let RunSettings { t0, t_end, samples, logarithmic, spread, mut options, choice } = frame;
         let program = code.program().clone();
         let needs = choice.needs.jacobian;
@@ -534,6 +538,9 @@ impl Ready {
         });
         let located = located.transpose().map_err(|unfit| vec![crate::blame::not_compiled(&unfit, Some(&program))])?;
         options.eliminator = Some(machine.eliminator());
+        if let Some(located) = &located {
+            located.start_discretes(t0, &mut machine);
+        }
         let y0 = machine.initial(t0);
         if let Some(k) = y0.iter().position(|v| !v.is_finite()) {
             return Err(vec![crate::blame::start_value(model, source, &plan.values, t0, &states, k, y0[k])]);

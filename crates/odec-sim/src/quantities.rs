@@ -188,6 +188,11 @@ impl Quantities {
         Quantities::of(program.arrays_of(Role::Parameter).map(|(id, _)| series(program, layout, id)).collect())
     }
 
+    /// The discretes, by their places in the parameter buffer.
+    pub fn discretes(program: &Program, layout: &Layout) -> Quantities {
+        Quantities::of(program.arrays_of(Role::Discrete).map(|(id, _)| series(program, layout, id)).collect())
+    }
+
     /// Number of elements of all arrays.
     pub fn len(&self) -> usize {
         self.before.last().copied().unwrap_or(0)

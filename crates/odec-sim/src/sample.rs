@@ -4,13 +4,13 @@ use std::ops::ControlFlow;
 
 use odec_ode::StepEnd;
 use odec_ode::evaluator::Evaluator;
-use odec_ode::hybrid::{Made, Observer, Point};
+use odec_ode::hybrid::{self, End, HybridCause, HybridOutcome, Made, Observer, Point, Target};
 use odec_ode::linear::Rates;
-use odec_ode::problem::{Outcome, Refusal, Sink, SolveError, Stop};
+use odec_ode::problem::{Cause, Failure, Outcome, Refusal, Sink, SolveError, Stop};
 
 use crate::bind::Bound;
-use crate::hybrid::Located;
 use crate::hybrid::drive::{Driver, Hybrid};
+use crate::hybrid::{Located, Origin};
 use crate::machine::Machine;
 use crate::monitor::{Findings, Monitor};
 
@@ -22,8 +22,47 @@ pub trait Recorder {
     fn step(&mut self, _t: f64) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
+    /// An instant at which events of the model were executed, if [`Recorder::logs`].
+    fn instant(&mut self, _instant: &Instant) {}
+    /// Instants are wanted.
+    fn logs(&self) -> bool {
+        false
+    }
     /// Something was found that is worth a word before the run ends; the last time is told when it ends.
     fn alarm(&mut self, _findings: &Findings) {}
+}
+
+/// An instant at which events were executed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instant {
+    /// Time.
+    pub t: f64,
+    /// The events, in the order of execution.
+    pub events: Vec<Executed>,
+}
+
+/// An event that was executed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Executed {
+    /// Element of the events of the model.
+    pub event: usize,
+    /// Values of its indices.
+    pub at: Vec<i64>,
+    /// Those of one round read the same values.
+    pub round: u32,
+    /// What it wrote: the name, and its values before and after the instant.
+    pub changes: Vec<(String, f64, f64)>,
+}
+
+/// What events did in a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EventCounts {
+    /// Events that were executed.
+    pub executed: u64,
+    /// Instants at which a mode changed or an event was executed.
+    pub instants: u64,
+    /// The event that ended the run: element of the events of the model.
+    pub stopped: Option<usize>,
 }
 
 /// How far a conserved quantity moved from its start.
@@ -55,6 +94,8 @@ pub struct Seen {
     pub found: Vec<f64>,
     /// What the steps showed.
     pub findings: Findings,
+    /// What events did; `None` of a model without modes and events.
+    pub events: Option<EventCounts>,
 }
 
 /// Runs. What was seen is valid however the run ends.
@@ -99,13 +140,36 @@ pub fn solve_again(
             let Hybrid { runner, model, view } = &mut **hybrid;
             let mut switched = Switched { sampler: &mut sampler, view };
             let made = runner.run(model, &bound.problem, &bound.samples, &mut switched);
-            made.map(|made| made.outcome).map_err(SolveError::from)
+            made.map_err(SolveError::from).and_then(|made| ended(made, model, &mut sampler.seen))
         }
     };
     let Sampler { monitor, mut seen, .. } = sampler;
     let end = result.as_ref().ok().filter(|outcome| outcome.stop == Stop::End);
     seen.findings = monitor.finish(end.map(|outcome| outcome.y.as_slice()));
     (result, seen)
+}
+
+/// The outcome of a run, and what events did.
+fn ended(made: HybridOutcome, model: &Located, seen: &mut Seen) -> Result<Outcome, SolveError> {
+    let HybridOutcome { end, instants, executed, .. } = made;
+    let stopped = match end {
+        End::Event(event) => model.origin(event).map(|origin| origin.event),
+        _ => None,
+    };
+    seen.events = Some(EventCounts { executed, instants, stopped });
+    self::outcome(made)
+}
+
+/// The outcome of a run with events. An accumulation that nothing follows is a failure: nothing is known beyond.
+pub(crate) fn outcome(made: HybridOutcome) -> Result<Outcome, SolveError> {
+    let HybridOutcome { end, outcome, .. } = made;
+    if let End::Accumulation { event, ratio } = end {
+        let instant = Some(Box::new(HybridCause::Accumulation { event, ratio }));
+        let Outcome { t, y, stats, course, .. } = outcome;
+        let failure = Failure { cause: Cause::Instant, t, y, h: 0.0, at: None, stats, course, instant };
+        return Err(SolveError::Failed(Box::new(failure)));
+    }
+    Ok(outcome)
 }
 
 /// y' for outputs that hold derivatives which coupled equations give: M(t, y)^-1 f(t, y).
@@ -251,6 +315,28 @@ impl Observer for Switched<'_, '_> {
             view.machine().outputs(t, y, rates, &mut sampler.outputs);
         }
         sampler.record(t, y)
+    }
+
+    fn instant(&mut self, before: Point<'_>, after: Point<'_>, events: &[hybrid::Executed]) {
+        let Switched { sampler, view } = self;
+        if !sampler.recorder.logs() {
+            return;
+        }
+        let named = |target: Target| match target {
+            Target::State(row) => (sampler.bound.states.name(row), before.y[row], after.y[row]),
+            Target::Discrete(at) => (view.discrete_name(at), before.discretes[at], after.discretes[at]),
+        };
+        let executed = |executed: &hybrid::Executed| {
+            let Origin { event, at } = view.origin(executed.event)?;
+            let mut targets: Vec<Target> = view.writes(executed.event).iter().map(|write| write.target).collect();
+            targets.sort_unstable();
+            targets.dedup();
+            Some(Executed { event, at, round: executed.round, changes: targets.into_iter().map(named).collect() })
+        };
+        let events: Vec<Executed> = events.iter().filter_map(executed).collect();
+        if !events.is_empty() {
+            sampler.recorder.instant(&Instant { t: after.t, events });
+        }
     }
 
     fn made(&mut self, made: &mut Made<'_>) -> ControlFlow<()> {

@@ -296,6 +296,15 @@ impl Observer for Watch<'_, '_> {
         ControlFlow::Continue(())
     }
 
+    fn instant(&mut self, _: hybrid::Point<'_>, after: hybrid::Point<'_>, _: &[hybrid::Executed]) {
+        self.view.show(after.modes, after.discretes);
+        let step = &mut Plain { machine: self.view.machine(), runner: None };
+        if self.before.is_none() {
+            self.tracer.start(step);
+        }
+        self.before = Some(self.tracer.jump(step, after.t, after.y));
+    }
+
     fn made(&mut self, made: &mut Made<'_>) -> ControlFlow<()> {
         self.view.show(made.modes(), made.discretes());
         let now = made.time();
@@ -387,7 +396,7 @@ impl<'a> Tracer<'a> {
         let Hybrid { runner, model, view } = hybrid;
         let mut watch = Watch { tracer: self, view, before: None, stop };
         let made = runner.run(model, &bound.problem, &Samples::Times(vec![]), &mut watch);
-        made.map(|made| made.outcome).map_err(SolveError::from)
+        made.map_err(SolveError::from).and_then(crate::sample::outcome)
     }
 
     /// The first point.
@@ -402,6 +411,20 @@ impl<'a> Tracer<'a> {
         let first = self.values(step, problem.t0);
         self.draw(&first);
         (problem.t0, first)
+    }
+
+    /// The state after an event: rows of its time hold it, and curves go on from it.
+    fn jump(&mut self, step: &mut dyn Looked, t: f64, y: &[f64]) -> (f64, Vec<f64>) {
+        self.y.copy_from_slice(y);
+        for k in 0..self.grids.len() {
+            if self.rows[k].pop_if(|row| row.0 == t).is_some() {
+                self.next[k] -= 1;
+                self.row(step, k, t);
+            }
+        }
+        let values = self.values(step, t);
+        self.draw(&values);
+        (t, values)
     }
 
     /// The rows up to the end of the last step.

@@ -67,6 +67,7 @@ pub fn bench(args: &Bench, reporter: Reporter) -> Result<Exit, Error> {
     }
     let block = RunBlock { method: methods.first().map(|m| m.name.to_string()), ..args.block.clone() };
     let simulation = simulate(&args.model, &block, Purpose::Rows, reporter)?;
+    simulation.without_events()?;
     signal::listen();
     let bound = simulation.bound();
     let budget = args.block.max_steps.as_ref().map(|_| bound.options.max_steps);

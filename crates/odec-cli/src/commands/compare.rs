@@ -36,6 +36,7 @@ pub fn compare(args: &Compare, reporter: Reporter) -> Result<Exit, Error> {
     let own = if follow { None } else { args.block.rtol.clone() };
     let block = RunBlock { method: first, rtol: own, ..args.block.clone() };
     let simulation = simulate(&args.model, &block, Purpose::Rows, reporter)?;
+    simulation.without_events()?;
     let model = simulation.model();
     let to = Destination::new(&args.figure, &format!("{}-compare.svg", model.name), &Inputs::of(&args.model, model))?;
     signal::listen();

@@ -19,6 +19,7 @@ use crate::whole::write_files;
 /// Writes them.
 pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
     let loaded = session::load(&args.model, reporter, Detail::Short)?;
+    loaded.without_events()?;
     let program = session::program_for_others(&loaded, &args.model, reporter, Detail::Short)?;
     let path =
         args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.{}", program.name, args.to.extension())));

@@ -28,6 +28,7 @@ const GRID: (usize, usize) = (161, 121);
 /// Draws and prints.
 pub fn field(args: &Field, reporter: Reporter) -> Result<Exit, Error> {
     let simulation = simulate(&args.model, &args.block, Purpose::Rows, reporter)?;
+    simulation.without_events()?;
     let bound = simulation.bound();
     let (x, y) = (axis(bound, args.x.as_deref(), 0)?, axis(bound, args.y.as_deref(), 1)?);
     if x.1 == y.1 {

@@ -11,7 +11,7 @@ use odec_sim::bind::Purpose;
 use odec_sim::machine::Execution;
 use odec_sim::memory::Need;
 use odec_sim::monitor::Findings;
-use odec_sim::sample::{Recorder, Seen};
+use odec_sim::sample::{self, Recorder, Seen};
 use odec_sim::select::names;
 use odec_sim::session::Solved;
 use odec_sim::{Error, Simulation};
@@ -20,13 +20,14 @@ use crate::args::Run;
 use crate::exit::Exit;
 use crate::flags;
 use crate::input::{Inputs, error, keep_apart};
+use crate::log::Log;
 use crate::memory;
 use crate::progress::Progress;
 use crate::report::{Detail, Reporter, say};
 use crate::rows::{Rows, Trouble, print};
 use crate::session::{fail, simulate_chosen};
 use crate::signal;
-use crate::summary::{Linear, Summary, Times, seconds};
+use crate::summary::{Events, Linear, Summary, Times, seconds};
 use crate::whole::write_file;
 
 /// Solves and writes.
@@ -42,12 +43,14 @@ pub fn run(args: &Run, reporter: Reporter) -> Result<Exit, Error> {
         choices.open = names(text);
     }
     let simulation = simulate_chosen(&args.model, &choices, Purpose::Rows, (reporter, Detail::ForRows))?;
-    let outputs = [("-o", args.output.as_deref()), ("--stats", args.stats.as_deref())];
+    let outputs =
+        [("-o", args.output.as_deref()), ("--stats", args.stats.as_deref()), ("--events", args.events.as_deref())];
     keep_apart(&Inputs::of(&args.model, simulation.model()), &outputs)?;
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     let rows = Rows::to_output(output)?;
     let rows = if args.table { rows.aligned() } else { rows };
-    let (exit, summary) = execute(&simulation, rows, output.is_none(), reporter)?;
+    let log = args.events.as_deref().map(|path| Log::new(path, simulation.model(), simulation.source()));
+    let (exit, summary) = execute(&simulation, rows, log.transpose()?, output.is_none(), reporter)?;
     if !reporter.quiet() && reporter.human() {
         let destination = output.map(|p| p.display().to_string());
         say(&summary.human((reporter.paint(), reporter.width()), destination.as_deref()));
@@ -87,6 +90,7 @@ pub fn after(trouble: &Trouble, reporter: Reporter) -> Exit {
 fn execute(
     simulation: &Simulation,
     mut rows: Rows,
+    log: Option<Log>,
     on_stdout: bool,
     reporter: Reporter,
 ) -> Result<(Exit, Summary), Error> {
@@ -95,12 +99,13 @@ fn execute(
     let trouble = rows.header(bound.columns.names()).err();
     let visible = reporter.terminal() && !reporter.quiet() && !(on_stdout && is_terminal());
     let progress = Progress::new(visible, bound.problem.t0, bound.problem.t_end, bound.logarithmic);
-    let mut writer = Writer { rows, trouble, progress, simulation, reporter, said: vec![] };
+    let mut writer = Writer { rows, log, trouble, progress, simulation, reporter, said: vec![] };
     let clock = Instant::now();
     let Solved { result, seen } = simulation.run(&mut writer);
     if writer.trouble.is_none() && !matches!(result, Err(SolveError::Refused(_))) {
         writer.trouble = writer.rows.flush().err();
     }
+    let logged = writer.log.take().and_then(|log| log.finish().err());
     let solve = seconds(clock.elapsed());
     writer.progress.finish();
 
@@ -130,7 +135,7 @@ fn execute(
     let mut warnings = simulation.warnings(&seen);
     warnings.retain(|d| !writer.said.contains(&d.code));
     reporter.diagnostics(Some(simulation.source()), &warnings, Detail::ForRows);
-    if let Some(trouble) = &writer.trouble {
+    for trouble in writer.trouble.iter().chain(&logged) {
         exit = exit.or(after(trouble, reporter));
     }
     let summary = summarise(simulation, &seen, stats, linear, (t, stop), &writer, times);
@@ -175,6 +180,11 @@ fn summarise(
         rows: writer.rows.count,
         closed: matches!(writer.trouble, Some(Trouble::Closed)),
         counts: stats.into(),
+        events: seen.events.as_ref().filter(|_| !simulation.model().events.is_empty()).map(|counts| Events {
+            executed: counts.executed,
+            instants: counts.instants,
+            stopped: counts.stopped.map(|event| stopped_by(simulation, event)),
+        }),
         conserved: seen.drifts.iter().map(Into::into).collect(),
         backend: match bound.machine.execution() {
             Execution::Jit => "jit",
@@ -189,9 +199,19 @@ fn summarise(
     }
 }
 
+/// The event that ended a run: its reason, or its line.
+fn stopped_by(simulation: &Simulation, event: usize) -> String {
+    let event = &simulation.model().events[event];
+    let before = simulation.source().text.get(..event.head.range().start).unwrap_or_default();
+    let line = 1 + before.matches('\n').count();
+    let text = event.stop.as_ref().and_then(|stop| stop.text.clone());
+    text.map_or_else(|| format!("line {line}"), |text| format!("{text} (line {line})"))
+}
+
 /// Rows to their destination, steps to the bar, Ctrl-C to the solver.
 struct Writer<'a> {
     rows: Rows,
+    log: Option<Log>,
     trouble: Option<Trouble>,
     progress: Progress,
     simulation: &'a Simulation,
@@ -214,6 +234,16 @@ impl Recorder for Writer<'_> {
             self.trouble = self.rows.tick().err();
         }
         self.go_on()
+    }
+
+    fn instant(&mut self, instant: &sample::Instant) {
+        if let Some(log) = &mut self.log {
+            log.instant(instant);
+        }
+    }
+
+    fn logs(&self) -> bool {
+        self.log.is_some()
     }
 
     fn alarm(&mut self, findings: &Findings) {

@@ -1,5 +1,6 @@
 //! What is located in the kernels of a model, and what becomes of it once they have their derivatives.
 
+use super::events::EventDraft;
 use super::rewrite::Rewrite;
 use super::{Break, Counter, Relation, Switching, Timed, auxiliary};
 use crate::graph::{Graph, Node, NodeId, QuickMap};
@@ -40,12 +41,21 @@ pub(super) type Known = ArrayId;
 /// compare the same quantities. `None` where nothing switches: the kernels stay as they are.
 ///
 /// What depends on time alone becomes a timed mode if the times of its jumps are known.
-pub fn locate(arrays: &mut Vec<Array>, axes: &mut Vec<Axis>, kernels: &mut [Kernel]) -> Option<Sketch> {
-    if !switches(arrays, kernels) {
+pub fn locate(
+    arrays: &mut Vec<Array>,
+    axes: &mut Vec<Axis>,
+    kernels: &mut [Kernel],
+    events: &mut EventDraft,
+) -> Option<Sketch> {
+    if !switches(arrays, kernels) && events.is_empty() {
         return None;
     }
     let straight = kernels.iter().all(Kernel::is_straight) && arrays.iter().all(|a| a.axes.is_empty());
     let mut sketch = Sketch::default();
+    // a condition reads modes and discretes alone
+    for kernel in &mut events.conditions {
+        Rewrite::of(kernel, &mut sketch, arrays, axes, straight, false).run();
+    }
     for role in [KernelRole::Rhs, KernelRole::Outputs] {
         for kernel in kernels.iter_mut().filter(|kernel| kernel.role == role) {
             let known = role == KernelRole::Outputs;
@@ -53,6 +63,10 @@ pub fn locate(arrays: &mut Vec<Array>, axes: &mut Vec<Axis>, kernels: &mut [Kern
                 Rewrite::of(kernel, &mut sketch, arrays, axes, straight, known).run();
             }
         }
+    }
+    // a right side that compares what was compared before sees what was seen there
+    for kernel in events.values.iter_mut().filter(|_| straight) {
+        Rewrite::of(kernel, &mut sketch, arrays, axes, straight, true).run();
     }
     for kernel in kernels.iter().filter(|kernel| kernel.role == KernelRole::Mass) {
         let stages = stage::of(kernel, arrays);
@@ -117,26 +131,37 @@ impl Sketch {
     }
 
     /// What decides the modes of the program that was completed from the kernels.
-    pub fn finish(self, program: &Program) -> Switching {
+    pub fn finish(self, program: &Program, events: EventDraft) -> Switching {
         let Sketch { relations, counters, timed, sides, rates, values, facts, .. } = self;
-        let results = |list: &[Kernel]| -> Vec<ArrayId> {
-            let array = |kernel: &Kernel, store: &Store| match store.target {
-                Target::Set(element) => Some(kernel.array(element)),
-                _ => None,
-            };
-            list.iter()
-                .flat_map(|kernel| kernel.stores.iter().filter_map(|s| array(kernel, s)).collect::<Vec<_>>())
-                .collect()
-        };
-        let straight = program.is_straight();
         let made = |list: Vec<Kernel>| {
             let results = results(&list);
-            let list = if straight { one(list) } else { list.into_iter().map(shared).collect() };
-            auxiliary(program, list, &results)
+            auxiliary(program, joined(program, list), &results)
         };
         let [sides, rates, values, facts] = [sides, rates, values, facts].map(made);
-        Switching { relations, counters, timed, sides, rates, values, facts }
+        let events = events.finish(program);
+        Switching { relations, counters, timed, sides, rates, values, facts, events }
     }
+}
+
+/// The arrays that kernels of results store to.
+pub(super) fn results(list: &[Kernel]) -> Vec<ArrayId> {
+    let array = |kernel: &Kernel, store: &Store| match store.target {
+        Target::Set(element) => Some(kernel.array(element)),
+        _ => None,
+    };
+    let stored = |kernel: &Kernel| kernel.stores.iter().filter_map(|s| array(kernel, s)).collect::<Vec<_>>();
+    let mut all: Vec<ArrayId> = Vec::new();
+    for array in list.iter().flat_map(stored) {
+        if !all.contains(&array) {
+            all.push(array);
+        }
+    }
+    all
+}
+
+/// Kernels of results as a program has them: without loops there is one.
+pub(super) fn joined(program: &Program, list: Vec<Kernel>) -> Vec<Kernel> {
+    if program.is_straight() { one(list) } else { list.into_iter().map(shared).collect() }
 }
 
 /// Kernels without loops as one.

@@ -15,10 +15,12 @@
 //! The other side of the bargain is [`Switching`]: what decides the modes, as programs of `Outputs` kernels over the same
 //! arrays. Their parameter buffer is that of the model.
 
+mod events;
 mod locate;
 mod rewrite;
 mod times;
 
+pub use events::{Cause, Event, EventDraft, Events, Write};
 pub use locate::{Sketch, locate, switches};
 
 use crate::program::{Array, ArrayId, Program, Role};
@@ -99,6 +101,8 @@ pub struct Switching {
     pub values: Program,
     /// Times, and which elements there are: follows from parameters and discretes.
     pub facts: Program,
+    /// The events of the model.
+    pub events: Events,
 }
 
 /// The program of some results: those arrays are its outputs, and its inputs are where they are in `program`.

@@ -15,18 +15,22 @@ use crate::model::{Body, Level, Place, Symbol};
 use crate::report::internal;
 
 /// One value for each point of some loops.
-struct Row {
+pub(super) struct Row {
     /// Where it is stored.
-    array: ArrayId,
+    pub array: ArrayId,
     /// Which elements.
-    place: Vec<PlaceAt>,
+    pub place: Vec<PlaceAt>,
     /// What.
-    value: RowValue,
+    pub value: RowValue,
 }
 
-enum RowValue {
+pub(super) enum RowValue {
     /// An expression in the indices of the places.
     Expression(Body),
+    /// The same with the other sign.
+    Negated(Body),
+    /// The start value of a discrete, at the place itself.
+    Start(usize),
     /// The derivative of this order of a state, at the place itself.
     State(usize, u8),
     /// The derivative that an equation over indices gives; of a coupled one, what is left without derivatives.
@@ -62,7 +66,7 @@ pub(super) fn kernels(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
 }
 
 /// Rows over the same ranges share a kernel, in the order in which the ranges appear first.
-fn grouped(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: Vec<Row>) -> Fallible<Vec<Kernel>> {
+pub(super) fn grouped(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: Vec<Row>) -> Fallible<Vec<Kernel>> {
     let mut groups: Vec<(Vec<Ends>, Vec<Row>)> = Vec::new();
     for row in rows {
         let each = row.place.iter().filter_map(|p| match p {
@@ -148,6 +152,11 @@ fn kernel(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: &[Row], p
         let context = row_context(&mut builder, &row.place, &subs, unknown);
         let node = match row.value {
             RowValue::Expression(body) => builder.body(body, context)?,
+            RowValue::Negated(body) => {
+                let node = builder.body(body, context)?;
+                builder.graph.neg(node)
+            }
+            RowValue::Start(discrete) => builder.start_of_discrete(discrete, &subs)?,
             RowValue::State(state, order) => builder.state_element(state, order, &subs)?,
             RowValue::Equation(e) => scatter::rest(&mut builder, e, context, Side::Right)?,
             RowValue::Product(e) => scatter::rest(&mut builder, e, context, Side::Left)?,
@@ -340,6 +349,12 @@ impl KernelBuilder<'_, '_> {
     fn state_element(&mut self, state: usize, order: u8, subs: &[IndexValue]) -> Fallible<NodeId> {
         let span = self.world.model.states[state].span;
         self.settle(|s| s.read(Symbol::State(state), order, subs, PLAIN, span))
+    }
+
+    /// The start value of a discrete at an element that exists.
+    fn start_of_discrete(&mut self, discrete: usize, subs: &[IndexValue]) -> Fallible<NodeId> {
+        let span = self.world.model.discretes[discrete].span;
+        self.settle(|s| s.read(Symbol::Discrete(discrete), 0, subs, PLAIN, span))
     }
 
     /// A row of M y': that of a coupled equation as it is solved for, and the derivative itself everywhere else. The

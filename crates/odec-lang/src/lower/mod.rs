@@ -5,6 +5,7 @@ mod builder;
 mod cases;
 mod conditions;
 mod coupling;
+mod events;
 mod extents;
 mod index;
 mod initial;
@@ -20,13 +21,13 @@ mod switches;
 mod world;
 
 use odec_ir::nest::{Axis, Extent};
-use odec_ir::switch::{self, Sketch, Switching};
+use odec_ir::switch::{self, EventDraft, Sketch, Switching};
 use odec_ir::{Array, ArrayId, Kernel, KernelRole, Program, Role, Span, derive};
 
 use crate::balance::{self, Balance};
 use crate::diagnostic::Diagnostic;
 use crate::model::{Model, Overrides, Values};
-use crate::report::{Build, error};
+use crate::report::error;
 use crate::start;
 use world::World;
 
@@ -111,18 +112,27 @@ pub fn lower_for_run(model: &Model, overrides: &Overrides, sensitivities: bool) 
     if sensitivities {
         by = parameters(&draft.arrays, &overrides.open);
     }
-    let located = located.filter(|(_, sketch)| !sketch.is_empty());
-    let located = located.map(|(draft, sketch)| {
+    let located = located.filter(|(draft, sketch)| !sketch.is_empty() || !draft.events.is_empty());
+    let located = located.map(|(mut draft, sketch)| {
         if sensitivities {
             switches::differentiable(&sketch, &by, &draft.arrays)?;
+            without_events(model)?;
         }
+        let events = std::mem::take(&mut draft.events);
         let program = draft.with_sensitivities(&by).complete(model)?;
-        let switching = sketch.finish(&program);
+        let switching = sketch.finish(&program, events);
         Ok::<_, Vec<Diagnostic>>(Located { program, switching })
     });
     let located = located.transpose()?;
     let program = draft.with_sensitivities(&by).complete(model)?;
     Ok(Lowered { program, warnings, balances, passed_over: None, located })
+}
+
+/// States jump at an event, and their derivatives with them.
+fn without_events(model: &Model) -> Fallible<()> {
+    let Some(event) = model.events.first() else { return Ok(()) };
+    let report = error("E0718", "derivatives across events are not computed", event.head, "an event of the model");
+    refuse(report.help("run a sweep over the parameter, and take differences"))
 }
 
 /// The parameters of these names.
@@ -213,6 +223,7 @@ pub(crate) struct Draft {
     pub kernels: Vec<Kernel>,
     pub axes: Vec<Axis>,
     pub extents: Vec<Extent>,
+    pub events: EventDraft,
 }
 
 thread_local! {
@@ -233,39 +244,24 @@ pub(crate) fn draft(model: &Model, overrides: &Overrides) -> Fallible<Draft> {
     if !wrong.is_empty() {
         return Err(wrong);
     }
-    without_events(model)?;
     let mut coupled = coupling::coupled(model);
     loop {
         let mut world = World::new(model, &values, coupled.clone())?;
         let kernels = kernels::kernels(&mut world)?;
+        let events = events::draft(&mut world)?;
         let World { arrays, extents, wanted, .. } = world;
         if wanted.is_empty() {
-            return Ok(Draft { arrays: arrays.list, kernels, axes: extents.axes, extents: extents.list });
+            return Ok(Draft { arrays: arrays.list, kernels, axes: extents.axes, extents: extents.list, events });
         }
         // Derivatives that are used beyond an edge join those that are coupled; there are finitely many.
         coupled.extend(wanted);
     }
 }
 
-/// Most places that the message about events points at: a model that uses them uses them everywhere.
-const MAX_PLACES: usize = 3;
-
-/// Events are checked, and not executed yet.
-fn without_events(model: &Model) -> Fallible<()> {
-    let events = model.events.iter().map(|event| event.span);
-    let mut places: Vec<Span> = model.discretes.iter().map(|discrete| discrete.span).chain(events).collect();
-    places.sort_unstable();
-    let Some((&first, rest)) = places.split_first() else { return Ok(()) };
-    let report = error("E0504", "events and `discrete` names are not part of this version", first, "")
-        .also_some(rest.iter().copied(), "", MAX_PLACES)
-        .help("a change that depends on time alone can be written with `if`: `(if t < 5 then 1 else 0)`");
-    refuse(report)
-}
-
 impl Draft {
     /// The warnings; its errors instead, if it has any.
     pub(crate) fn judge(&self, model: &Model) -> Result<Judged, Vec<Diagnostic>> {
-        if let Some(wrong) = switches::equalities(self) {
+        if let Some(wrong) = switches::equalities(self).or_else(|| switches::discrete_masses(self)) {
             return Err(vec![wrong]);
         }
         let located = self.located();
@@ -278,12 +274,12 @@ impl Draft {
 
     /// With modes in the place of comparisons, if there are any.
     fn located(&self) -> Option<(Draft, Sketch)> {
-        if !switch::switches(&self.arrays, &self.kernels) {
+        if !switch::switches(&self.arrays, &self.kernels) && self.events.is_empty() {
             return None;
         }
         let mut draft = self.clone();
-        let Draft { arrays, axes, kernels, .. } = &mut draft;
-        let sketch = switch::locate(arrays, axes, kernels)?;
+        let Draft { arrays, axes, kernels, events, .. } = &mut draft;
+        let sketch = switch::locate(arrays, axes, kernels, events)?;
         Some((draft, sketch))
     }
 

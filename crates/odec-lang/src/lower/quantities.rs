@@ -10,6 +10,7 @@ pub(super) struct Arrays {
     pub parameters: Vec<ArrayId>,
     /// Of each state, that of order 0; the higher ones follow it.
     states: Vec<ArrayId>,
+    pub discretes: Vec<ArrayId>,
     /// Parameters that stand for initial values, in the order of [`Values::opened`].
     pub opened: Vec<ArrayId>,
 }
@@ -17,7 +18,13 @@ pub(super) struct Arrays {
 impl Arrays {
     /// The inputs and states of a model, still without axes.
     pub fn of(model: &Model, values: &Values) -> Arrays {
-        let mut arrays = Arrays { list: Vec::new(), parameters: Vec::new(), states: Vec::new(), opened: Vec::new() };
+        let mut arrays = Arrays {
+            list: Vec::new(),
+            parameters: Vec::new(),
+            states: Vec::new(),
+            discretes: Vec::new(),
+            opened: Vec::new(),
+        };
         for (given, &default) in model.parameters.iter().zip(&values.parameters) {
             let id = arrays.next();
             let array = arrays.push(given.name.clone(), Role::Parameter, given.span);
@@ -49,6 +56,13 @@ impl Arrays {
                 }
             }
             arrays.states.push(id);
+        }
+        for discrete in &model.discretes {
+            let id = arrays.next();
+            let array = arrays.push(discrete.name.clone(), Role::Discrete, discrete.span);
+            array.unit.clone_from(&discrete.unit);
+            array.doc.clone_from(&discrete.doc);
+            arrays.discretes.push(id);
         }
         arrays
     }

@@ -65,7 +65,7 @@ impl KernelBuilder<'_, '_> {
                 let discrete = &model.discretes[i];
                 Quantity::Body(discrete.initial.root, discrete.indexed.locals.clone())
             }
-            Symbol::Discrete(_) => return refuse(crate::report::internal("a discrete in a run", Some(span))),
+            Symbol::Discrete(i) => Quantity::Array(self.world.arrays.discretes[i]),
             Symbol::Constant(i) => Quantity::Array(self.world.tables[i]),
             Symbol::Time | Symbol::Index(_) => {
                 return refuse(crate::report::internal("an element of what is no array", Some(span)));
@@ -202,6 +202,7 @@ impl KernelBuilder<'_, '_> {
                 let key = (Form::Value, *root, inner);
                 return match reading.symbol {
                     Symbol::State(i) if self.phase == Phase::Start => self.initial_element(i, reading.order, subs, key),
+                    Symbol::Discrete(i) => self.initial_discrete(i, subs, key),
                     _ => Ok(self.same(key)),
                 };
             }

@@ -2,7 +2,7 @@
 
 use odec_ir::nest::Fold;
 use odec_ir::switch::Sketch;
-use odec_ir::{Array, ArrayId, Graph, KernelRole, Node, NodeId, Span, stage};
+use odec_ir::{Array, ArrayId, Graph, KernelRole, Node, NodeId, Role, Span, stage};
 
 use super::Draft;
 use crate::diagnostic::Diagnostic;
@@ -20,6 +20,23 @@ pub(crate) fn equalities(draft: &Draft) -> Option<Diagnostic> {
     let report = error("E0317", "two quantities that change are never exactly equal", first, "compared here")
         .also_all(rest.iter().copied(), "and here");
     Some(report.help("compare with `<` or `<=`: `abs(a - b) < 1e-6`"))
+}
+
+/// A mass matrix that events change is not part of this version: it is factored once.
+pub(crate) fn discrete_masses(draft: &Draft) -> Option<Diagnostic> {
+    let masses = draft.kernels.iter().filter(|kernel| kernel.role == KernelRole::Mass);
+    let mut found = masses.flat_map(|kernel| {
+        kernel.live().filter_map(|(id, node)| {
+            let Node::Read(element) = node else { return None };
+            let array = &draft.arrays[kernel.array(element).0 as usize];
+            (array.role == Role::Discrete).then(|| (array, kernel.graph.spans(id).first().copied()))
+        })
+    });
+    let (array, used) = found.next()?;
+    let headline = format!("`{}`, which events change, is a factor of coupled derivatives", array.name);
+    let report = error("E0548", headline, array.span, "declared here");
+    let report = used.map_or(report.clone(), |used| report.label(used, "used here"));
+    Some(report.help("write the equations so that each gives one derivative: divide by the factor"))
 }
 
 /// One warning for every place where f or its derivative jumps and no mode says when.

@@ -105,6 +105,11 @@ impl<'m> World<'m> {
                 self.arrays.list[array.0 as usize].axes = axes.iter().map(|a| a.0).collect();
             }
         }
+        for (i, discrete) in model.discretes.iter().enumerate() {
+            let axes = self.declare_axes(Symbol::Discrete(i), &discrete.indexed.axes)?;
+            let array = self.arrays.discretes[i];
+            self.arrays.list[array.0 as usize].axes = axes.iter().map(|a| a.0).collect();
+        }
         for (i, given) in model.constants.iter().enumerate() {
             let axes = self.declare_axes(Symbol::Constant(i), &given.indexed.axes)?;
             let id = self.arrays.next();

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter, Write};
 use std::ops::Range;
 
 use super::arrays::{Dimension, Indexed, Place, Table};
-use super::{Body, Change, EntryValue, EventKind, Given, Level, Model, Symbol, TermId, TermKind, Within};
+use super::{Body, Change, EntryValue, Event, EventKind, Given, Level, Model, Symbol, TermId, TermKind, Within};
 
 /// How tightly an operator binds; operands that bind less take parentheses.
 const CHOICE: u8 = 0;
@@ -210,41 +210,51 @@ impl Model {
 
     fn write_events(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for event in &self.events {
-            let clause = |word: &str, body: Option<Body>| {
-                body.map(|body| format!(" {word} {}", self.show(body))).unwrap_or_default()
-            };
             for line in event.doc.iter().flat_map(|doc| doc.lines()) {
                 writeln!(f, "## {line}")?;
             }
-            match &event.kind {
-                EventKind::When { condition, crossing, from_start, .. } => {
-                    let start = if *from_start { " from start" } else { "" };
-                    write!(f, "when {}{start}", self.condition_text(*condition, *crossing))?;
-                }
-                EventKind::At(times) => {
-                    let times: Vec<String> = times.iter().map(|&time| self.expression(time)).collect();
-                    write!(f, "at [{}]", times.join(", "))?;
-                }
-                EventKind::Every { period, from, until } => {
-                    write!(f, "every {}{}{}", self.show(*period), clause("from", *from), clause("until", *until))?;
-                }
-                EventKind::Rest => write!(f, "rest")?,
-            }
-            write!(f, "{}", clause("after", event.delay))?;
-            write!(f, "{}{}", if event.late { " late" } else { "" }, if event.cancel { " cancel" } else { "" })?;
-            write!(f, "{} {{", clause("priority", event.priority))?;
-            for (k, action) in event.actions.iter().enumerate() {
-                write!(f, "{}{}", if k > 0 { "; " } else { " " }, self.action_text(action))?;
-            }
-            if let Some(stop) = &event.stop {
-                let text = stop.text.as_ref().map(|text| format!(" \"{text}\"")).unwrap_or_default();
-                write!(f, "{}stop{text}", if event.actions.is_empty() { " " } else { "; " })?;
-            }
             let bound: Vec<String> = event.locals.iter().map(|&l| self.binder(l)).collect();
             let each = if bound.is_empty() { String::new() } else { format!("  # for {}", bound.join(", ")) };
-            writeln!(f, " }}{each}")?;
+            writeln!(f, "{}{each}", self.event_text(event))?;
         }
         Ok(())
+    }
+
+    /// An event in one line.
+    pub(crate) fn event_text(&self, event: &Event) -> String {
+        let clause = |word: &str, body: Option<Body>| {
+            body.map(|body| format!(" {word} {}", self.show(body))).unwrap_or_default()
+        };
+        let mut text = match &event.kind {
+            EventKind::When { condition, crossing, from_start, .. } => {
+                let start = if *from_start { " from start" } else { "" };
+                format!("when {}{start}", self.condition_text(*condition, *crossing))
+            }
+            EventKind::At(times) => {
+                let times: Vec<String> = times.iter().map(|&time| self.expression(time)).collect();
+                format!("at [{}]", times.join(", "))
+            }
+            EventKind::Every { period, from, until } => {
+                format!("every {}{}{}", self.show(*period), clause("from", *from), clause("until", *until))
+            }
+            EventKind::Rest => "rest".to_owned(),
+        };
+        text.push_str(&clause("after", event.delay));
+        text.push_str(if event.late { " late" } else { "" });
+        text.push_str(if event.cancel { " cancel" } else { "" });
+        text.push_str(&clause("priority", event.priority));
+        text.push_str(" {");
+        for (k, action) in event.actions.iter().enumerate() {
+            text.push_str(if k > 0 { "; " } else { " " });
+            text.push_str(&self.action_text(action));
+        }
+        if let Some(stop) = &event.stop {
+            let reason = stop.text.as_ref().map(|text| format!(" \"{text}\"")).unwrap_or_default();
+            text.push_str(if event.actions.is_empty() { " " } else { "; " });
+            text.push_str(&format!("stop{reason}"));
+        }
+        text.push_str(" }");
+        text
     }
 
     /// A condition; of a crossing in both directions, which is kept as one comparison, the equality.

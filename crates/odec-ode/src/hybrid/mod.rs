@@ -28,4 +28,5 @@ mod system;
 pub use outcome::{End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Made, Observer, Point};
 pub use rounds::MAX_ROUNDS;
 pub use runner::HybridRunner;
+pub use stops::resolution;
 pub use system::{AffineRows, AffineTerms, Edge, Event, HybridSystem, Relation, Smooth, Target, Times, Trigger, Write};

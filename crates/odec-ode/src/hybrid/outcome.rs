@@ -139,6 +139,13 @@ pub enum HybridCause {
         /// The events, in ascending order.
         events: [usize; 2],
     },
+    /// An event accumulates, where its host takes [`End::Accumulation`] for a failure.
+    Accumulation {
+        /// The event.
+        event: usize,
+        /// The ratio of its intervals.
+        ratio: f64,
+    },
     /// An instant does not end: events trigger each other for ever.
     Chain {
         /// The events of its last rounds, each once.
@@ -157,6 +164,11 @@ pub enum HybridCause {
         event: usize,
         /// The delay.
         delay: f64,
+    },
+    /// The times of an event have no value.
+    NoTime {
+        /// The event.
+        event: usize,
     },
     /// A value or priority of an event is not finite.
     NoValue {

@@ -308,6 +308,9 @@ impl Rounds {
         if discretes {
             // lists of times may depend on what was written
             model.refresh();
+            if let Some(event) = model.untimed() {
+                return Err(HybridCause::NoTime { event });
+            }
             if stops.recount(model, t) {
                 model.refresh();
             }

@@ -209,6 +209,9 @@ impl HybridRunner {
         self.y.copy_from_slice(&problem.y0);
         let smooth = is_smooth(model);
         if !smooth {
+            if let Some(event) = model.untimed() {
+                return Err(self.failure(HybridCause::NoTime { event }, problem.t0));
+            }
             self.stops.begin(model, problem.t0);
             let compared = self.modes.compare(model, problem.t0, &self.y);
             compared.map_err(|cause| self.failure(cause, problem.t0))?;

@@ -266,6 +266,10 @@ pub trait HybridSystem {
     fn times(&self, _list: usize) -> Times<'_> {
         Times::List(&[])
     }
+    /// An event whose times have no value, now that discretes have changed: a period that is not positive.
+    fn untimed(&self) -> Option<usize> {
+        None
+    }
     /// Sets the modes that depend on time alone, given how many times of each list have come.
     fn at_stops(&mut self, _passed: &[u64]) {}
 }

@@ -66,7 +66,7 @@ impl Failed<'_> {
     /// Modes or events.
     fn instant(&self) -> Diagnostic {
         match &self.failure.instant {
-            Some(cause) => super::instant::instant(cause, self.bound, &self.when),
+            Some(cause) => super::instant::instant(cause, self.bound, self.t, &self.when),
             None => Diagnostic::error(&codes::E0623, format!("no modes agree with the equations {}", self.when)),
         }
     }

@@ -11,7 +11,10 @@ use crate::bind::Bound;
 const MAX_PLACES: usize = 4;
 
 /// Why no modes agree with the motion, or why instants do not end.
-pub(super) fn instant(cause: &HybridCause, bound: &Bound, when: &str) -> Diagnostic {
+pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> Diagnostic {
+    if let Some(report) = super::events::events(cause, bound, t, when) {
+        return report;
+    }
     let place = |relation: &usize| bound.located.as_ref().and_then(|located| located.relation_span(*relation));
     match cause {
         HybridCause::Sliding { relation, rates: [below, above] } => {
@@ -57,9 +60,11 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, when: &str) -> Diagnos
             let report = with(Diagnostic::error(&codes::E0623, headline), places, "this changes again and again");
             report.help("let a switch change back at another value than where it changed")
         }
-        HybridCause::Conflict { .. } | HybridCause::Delay { .. } | HybridCause::NoValue { .. } => {
-            Diagnostic::error(&codes::E0623, format!("an event has no value {when}"))
-        }
+        HybridCause::Conflict { .. }
+        | HybridCause::Delay { .. }
+        | HybridCause::NoTime { .. }
+        | HybridCause::Accumulation { .. }
+        | HybridCause::NoValue { .. } => Diagnostic::error(&codes::E0623, format!("an event has no value {when}")),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Run-time failures in the model's terms: the place in the source, the values, and what to try.
 
+mod events;
 mod extents;
 mod failure;
 mod instant;

@@ -3,6 +3,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `routine` | results beside those of the model: sides of relations, times |
+//! | `events` | the events of the model: one for each element, what they read and write |
 //! | `places` | where the elements of all of them are |
 //! | `system` | the hybrid system: modes and discretes to the parameter buffer, lists of times |
 //! | `drive` | a run |
@@ -11,6 +12,7 @@
 //! [`Located`] reads modes, and is right only while its modes are those of the point: nobody but a run takes it.
 
 pub(crate) mod drive;
+mod events;
 mod places;
 mod routine;
 mod system;
@@ -21,6 +23,8 @@ use odec_ir::Span;
 use odec_ir::switch::Switching;
 
 use crate::machine::{KernelCode, Machine, Unfit};
+use crate::quantities::Quantities;
+use events::Listed;
 use places::Places;
 use routine::Routine;
 
@@ -31,6 +35,7 @@ struct Code {
     rates: Routine,
     values: Routine,
     facts: Routine,
+    happenings: events::Results,
 }
 
 /// A bound model with modes.
@@ -47,11 +52,36 @@ pub struct Located {
     every: Vec<Option<(f64, f64)>>,
     /// Start and end of the run.
     span: (f64, f64),
+    /// The times of events, behind those lists.
+    listed: Vec<Listed>,
+    /// An event whose times have no value.
+    untimed: Option<usize>,
+    /// How often modes and discretes were written.
+    written: u64,
     /// Discretes have changed since the lists of times were made.
     changed: bool,
     /// A state for kernels that read none.
     still: Vec<f64>,
     room: Mutex<Vec<f64>>,
+    read: Mutex<Read>,
+}
+
+/// Right sides of events, as they were computed last.
+#[derive(Default)]
+struct Read {
+    t: f64,
+    y: Vec<f64>,
+    written: u64,
+    values: Vec<f64>,
+}
+
+/// What an event changed, or that it changed nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Origin {
+    /// Element of the events of the model.
+    pub event: usize,
+    /// Values of its indices.
+    pub at: Vec<i64>,
 }
 
 impl Located {
@@ -65,11 +95,12 @@ impl Located {
         let made = |program: &odec_ir::Program| Routine::new(program.clone(), execution);
         let (sides, rates) = (made(&switching.sides)?, made(&switching.rates)?);
         let (values, facts) = (made(&switching.values)?, made(&switching.facts)?);
-        let code = Code { switching, sides, rates, values, facts };
+        let happenings = events::Results::new(&switching.events, execution)?;
+        let code = Code { switching, sides, rates, values, facts, happenings };
         let still = vec![0.0; machine.layout().n];
         let mut known = vec![0.0; code.facts.len()];
         code.facts.run(0.0, &still, machine.parameters(), &still, &mut known);
-        let places = Places::of(&code, machine.layout(), &known);
+        let places = Places::of(&code, machine.program(), machine.layout(), &known);
         let room = code.sides.len().max(code.rates.len()).max(code.values.len()).max(code.facts.len());
         Ok(Located {
             modes: vec![0.0; places.relations.len() + places.timed.len()],
@@ -77,9 +108,13 @@ impl Located {
             once: Vec::new(),
             every: Vec::new(),
             span: (0.0, 0.0),
+            listed: Vec::new(),
+            untimed: None,
+            written: 0,
             changed: true,
             still,
             room: Mutex::new(vec![0.0; room]),
+            read: Mutex::default(),
             machine,
             code: Arc::new(code),
             places: Arc::new(places),
@@ -108,9 +143,13 @@ impl Located {
             once: self.once.clone(),
             every: self.every.clone(),
             span: self.span,
+            listed: self.listed.clone(),
+            untimed: None,
+            written: 0,
             changed: true,
             still: self.still.clone(),
             room: Mutex::new(vec![0.0; self.room.lock().map_or(0, |room| room.len())]),
+            read: Mutex::default(),
         }
     }
 
@@ -133,8 +172,38 @@ impl Located {
 
     /// Where what these events belong to is written.
     pub(crate) fn event_spans<'a>(&'a self, events: &'a [usize]) -> impl Iterator<Item = Span> + 'a {
-        let relation = |event: &usize| self.places.counted.get(event / 2).map(|counted| counted.up);
-        events.iter().filter_map(relation).filter_map(|relation| self.relation_span(relation))
+        events.iter().filter_map(|event| self.event_span(*event))
+    }
+
+    /// Where an event is written, or the comparison that a counter follows.
+    pub(crate) fn event_span(&self, event: usize) -> Option<Span> {
+        let Places { happenings, counted, .. } = &*self.places;
+        match event.checked_sub(happenings.events.len()) {
+            None => happenings.span(event, &self.code.switching.events),
+            Some(counter) => self.relation_span(counted.get(counter / 2)?.up),
+        }
+    }
+
+    /// The event of the model that an event of the run is; none for what follows a rounded quantity.
+    pub fn origin(&self, event: usize) -> Option<Origin> {
+        let (event, at) = self.places.happenings.origin(event, &self.code.switching.events)?;
+        Some(Origin { event, at })
+    }
+
+    /// The action of an event that gives something a value.
+    pub(crate) fn write_span(&self, event: usize, target: odec_ode::hybrid::Target) -> Option<Span> {
+        self.places.happenings.write_span(event, target, &self.code.switching.events)
+    }
+
+    /// The name of a discrete of a run.
+    pub fn discrete_name(&self, at: usize) -> String {
+        let quantities = Quantities::discretes(self.machine.program(), self.machine.layout());
+        quantities.name(self.places.discretes.start + at)
+    }
+
+    /// What an event of the run writes.
+    pub fn writes(&self, event: usize) -> &[odec_ode::hybrid::Write] {
+        self.places.events.get(event).map_or(&[], |event| &event.writes)
     }
 
     /// How many relations there are, of all elements.

@@ -2,10 +2,11 @@
 
 use odec_ir::Layout;
 use odec_ir::switch::{self, Break, Switching};
-use odec_ir::{ArrayId, Span};
-use odec_ode::hybrid::{Event, Relation, Trigger, Write};
+use odec_ir::{ArrayId, Program, Span};
+use odec_ode::hybrid::{Event, Relation, Write};
 
 use super::Code;
+use super::events::Happenings;
 
 /// A relation.
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +50,12 @@ pub(super) struct Places {
     pub compared: Vec<Compared>,
     pub timed: Vec<Timed>,
     pub times: Vec<At>,
+    /// How many of them come again.
+    pub every: usize,
     pub counted: Vec<Counted>,
-    /// Of each counter the event that it goes up, and the one that it goes down, behind the events of the model.
+    /// The events of the model, with the places of what they read.
+    pub happenings: Happenings,
+    /// The events of the model, and of each counter the event that it goes up, and the one that it goes down.
     pub events: Vec<Event>,
     /// Where each relation is written, by the number of its array.
     pub of: Vec<usize>,
@@ -60,10 +65,13 @@ pub(super) struct Places {
 
 impl Places {
     /// Of a bound model. `facts` are those of its extents.
-    pub fn of(code: &Code, layout: &Layout, facts: &[f64]) -> Places {
+    pub fn of(code: &Code, program: &Program, layout: &Layout, facts: &[f64]) -> Places {
         let Switching { relations, counters, timed, .. } = &code.switching;
         let start = layout.p_len() - layout.modes - layout.discretes;
         let mut places = Places { discretes: start..start + layout.discretes, ..Places::default() };
+        let events = &code.switching.events;
+        places.happenings = Happenings::of(events, &code.happenings, program, layout, start);
+        places.events.clone_from(&places.happenings.events);
         // by relation the number of each element, or none
         let mut numbers: Vec<Vec<Option<usize>>> = Vec::with_capacity(relations.len());
         for (k, relation) in relations.iter().enumerate() {
@@ -103,7 +111,13 @@ impl Places {
                 places.counted.push(Counted { discretes, up, down });
             }
         }
-        debug_assert!(places.events.iter().all(|event| matches!(event.trigger, Trigger::Condition(_))));
+        if !places.times.is_empty() {
+            // the lists of the modes come first
+            places.every = places.times.iter().filter(|at| matches!(at, At::Every(..))).count();
+            places.happenings.shift_lists(1 + places.every);
+            let model = places.happenings.events.clone();
+            places.events.splice(..model.len(), model);
+        }
         places
     }
 

@@ -7,6 +7,7 @@ use odec_ode::system::{EvalError, System};
 
 use super::Located;
 use super::places::At;
+use crate::machine::Machine;
 
 /// Rounds in which the counters of a start follow modes that follow counters.
 const ROUNDS: usize = 8;
@@ -17,6 +18,8 @@ impl Located {
         self.span = span;
         self.modes.fill(0.0);
         self.discretes.fill(0.0);
+        let initial = self.initial(span.0);
+        self.places.happenings.start(&initial, &mut self.discretes);
         self.changed = true;
         self.refresh();
         if self.places.counted.is_empty() {
@@ -42,6 +45,23 @@ impl Located {
         }
     }
 
+    /// The discretes of the model as they are at the start, in the parameters of the machine that compares.
+    pub(crate) fn start_discretes(&self, t0: f64, machine: &mut Machine) {
+        let initial = self.initial(t0);
+        let layout = machine.layout();
+        let start = layout.p_len() - layout.modes - layout.discretes;
+        let of_model = start..start + layout.discretes;
+        machine.switch(|p| self.places.happenings.start(&initial, &mut p[of_model]));
+    }
+
+    /// What the discretes of the model start from.
+    fn initial(&self, t0: f64) -> Vec<f64> {
+        let routine = &self.code.happenings.initial;
+        let mut initial = vec![0.0; routine.len()];
+        routine.run(t0, &self.still, self.machine.parameters(), &self.still, &mut initial);
+        initial
+    }
+
     /// Shows modes and discretes of a point, for outputs.
     pub(crate) fn show(&mut self, modes: &[f64], discretes: &[f64]) {
         if self.modes != modes || self.discretes != discretes {
@@ -53,6 +73,7 @@ impl Located {
 
     /// Modes and discretes go to the parameter buffer, and what follows from them is made anew.
     fn write(&mut self) {
+        self.written += 1;
         let Located { machine, places, modes, discretes, .. } = self;
         machine.switch(|p| {
             p[places.discretes.clone()].copy_from_slice(discretes);
@@ -73,9 +94,35 @@ impl Located {
         run(&mut room[..length])
     }
 
+    /// Lists of the times at which modes change.
+    fn own_lists(&self) -> usize {
+        if self.places.times.is_empty() { 0 } else { 1 + self.places.every }
+    }
+
+    /// The right sides, delays and priorities of all events at a point.
+    fn with_values<T>(&self, t: f64, y: &[f64], look: impl FnOnce(&[f64]) -> T) -> T {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let results = &self.code.happenings.values;
+        let known = read.values.len() == results.len() && read.written == self.written && read.t == t && read.y == y;
+        if !known {
+            read.values.resize(results.len(), 0.0);
+            results.run(t, y, self.machine.parameters(), &self.still, &mut read.values);
+            (read.t, read.written) = (t, self.written);
+            read.y.clear();
+            read.y.extend_from_slice(y);
+        }
+        look(&read.values)
+    }
+
     /// Makes the lists of times, which parameters and discretes decide.
     fn list(&mut self) {
         self.changed = false;
+        if self.places.happenings.lists() > 0 {
+            let code = self.code.clone();
+            let mut times = vec![0.0; code.happenings.times.len()];
+            code.happenings.times.run(0.0, &self.still, self.machine.parameters(), &self.still, &mut times);
+            self.untimed = self.places.happenings.list(&times, &mut self.listed);
+        }
         if self.places.times.is_empty() {
             return;
         }
@@ -167,16 +214,28 @@ impl HybridSystem for Located {
         None
     }
 
-    fn conditions(&self, _t: f64, _y: &[f64], conditions: &mut [bool]) {
+    fn conditions(&self, t: f64, y: &[f64], conditions: &mut [bool]) {
+        let results = &self.code.happenings.conditions;
+        let mut out = vec![0.0; results.len()];
+        results.run(t, y, self.machine.parameters(), &self.still, &mut out);
+        for (condition, place) in conditions.iter_mut().zip(&self.places.happenings.conditions) {
+            *condition = place.is_some_and(|place| out[place] != 0.0);
+        }
+        let counters = &mut conditions[self.places.happenings.events.len()..];
         for (k, counted) in self.places.counted.iter().enumerate() {
-            conditions[2 * k] = self.modes[counted.up] != 0.0;
-            conditions[2 * k + 1] = self.modes[counted.down] != 0.0;
+            counters[2 * k] = self.modes[counted.up] != 0.0;
+            counters[2 * k + 1] = self.modes[counted.down] != 0.0;
         }
     }
 
     /// A counter goes to the next whole number at least. The end that it has just passed moves to where the quantity is, as the
     /// landing may have ended a rounding before it.
     fn values(&self, event: usize, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        let Some(event) = event.checked_sub(self.places.happenings.events.len()) else {
+            let slots = &self.places.happenings.slots[event];
+            self.with_values(t, y, |all| values.iter_mut().zip(slots).for_each(|(value, slot)| *value = all[*slot]));
+            return Ok(());
+        };
         let counted = self.places.counted[event / 2];
         let m = self.places.relations.len();
         let (mut left, mut right) = (vec![0.0; m], vec![0.0; m]);
@@ -192,16 +251,31 @@ impl HybridSystem for Located {
         Ok(())
     }
 
+    fn delay(&self, event: usize, t: f64, y: &[f64]) -> f64 {
+        let place = self.places.happenings.delays.get(event).copied().flatten();
+        place.map_or(0.0, |place| self.with_values(t, y, |all| all[place]))
+    }
+
     /// Counters follow their quantities before events are executed.
-    fn priority(&self, _event: usize, _t: f64, _y: &[f64]) -> f64 {
-        f64::MAX
+    fn priority(&self, event: usize, t: f64, y: &[f64]) -> f64 {
+        match self.places.happenings.priorities.get(event) {
+            None => f64::MAX,
+            Some(place) => place.map_or(0.0, |place| self.with_values(t, y, |all| all[place])),
+        }
     }
 
     fn lists(&self) -> usize {
-        if self.places.times.is_empty() { 0 } else { 1 + self.every.len() }
+        self.own_lists() + self.places.happenings.lists()
+    }
+
+    fn untimed(&self) -> Option<usize> {
+        self.untimed
     }
 
     fn times(&self, list: usize) -> Times<'_> {
+        if let Some(list) = list.checked_sub(self.own_lists()) {
+            return self.listed[list].times();
+        }
         match list.checked_sub(1).map(|k| self.every[k]) {
             None => Times::List(&self.once),
             Some(None) => Times::List(&[]),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use odec_ir::Program;
-use odec_lang::diagnostic::{Class, Diagnostic, codes};
+use odec_lang::diagnostic::{Class, Diagnostic, Label, codes};
 use odec_lang::lower::{Lowered, lower_for_run, lower_sensitivities_warned, lower_warned};
 use odec_lang::model::{Model, Overrides};
 use odec_lang::source::Source;
@@ -129,6 +129,14 @@ impl Loaded {
         lower_warned(&self.model, &overrides).map_err(|list| self.error(&choices, list))
     }
 
+    /// Refuses a model with events, for what does not execute them.
+    ///
+    /// # Errors
+    /// The model has events.
+    pub fn without_events(&self) -> Result<(), Error> {
+        without_events(&self.model).map_err(|list| self.error(&Choices::default(), list))
+    }
+
     /// Compares the symbolic derivatives of a program of this model with dual numbers and with differences.
     ///
     /// # Errors
@@ -164,6 +172,9 @@ impl Loaded {
             (false, true) => lower_sensitivities_warned(&model, &plan.overrides),
             (false, false) => lower_warned(&model, &plan.overrides),
         };
+        if !runs {
+            without_events(&model).map_err(wrong)?;
+        }
         let Lowered { program, mut warnings, balances, passed_over, located } = lower.map_err(wrong)?;
         warnings.retain(|warning| passed_over.is_none() || warning.code != "W0301");
         warnings.extend(passed_over);
@@ -202,4 +213,12 @@ impl Loaded {
         let error = Error::new(Some(self.source.clone()), list);
         if asked { Error { class: Class::Usage, ..error } } else { error }
     }
+}
+
+/// Refuses a model with events where they would not be executed.
+pub(crate) fn without_events(model: &Model) -> Result<(), Vec<Diagnostic>> {
+    let Some(event) = model.events.first() else { return Ok(()) };
+    let mut report = Diagnostic::error(&codes::E0504, "this command does not execute events in this version");
+    report.labels.push(Label { span: event.head, text: "an event of the model".to_string() });
+    Err(vec![report.help("`odec run`, `odec plot`, `odec sweep` and `odec test` execute them")])
 }

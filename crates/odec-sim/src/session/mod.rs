@@ -17,6 +17,7 @@ mod stepper;
 pub mod tables;
 
 pub use error::Error;
+pub(crate) use load::without_events;
 pub use load::{Loaded, Session};
 pub use simulation::{Simulation, Solved};
 pub use solution::Solution;

@@ -138,7 +138,16 @@ impl Simulation {
     /// # Errors
     /// A method that does not take this model.
     pub fn stepper(&self) -> Result<Stepper, Error> {
+        self.without_events()?;
         Stepper::new(self.loaded.clone(), self.bound.fork())
+    }
+
+    /// Refuses a model with events, for what does not execute them.
+    ///
+    /// # Errors
+    /// The model has events.
+    pub fn without_events(&self) -> Result<(), Error> {
+        super::load::without_events(self.model()).map_err(|list| self.error(list))
     }
 
     /// A sweep over points; what varies must be among [`Choices::open`].

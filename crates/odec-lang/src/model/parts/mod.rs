@@ -24,7 +24,10 @@
 //! assert!(line.ends_with("# reaction R1"), "{line}");
 //! ```
 
+mod events;
 mod listing;
+
+pub use events::{Happening, Happens, Writes};
 
 use odec_ir::nest::Edge;
 use odec_ir::{Span, builtin};

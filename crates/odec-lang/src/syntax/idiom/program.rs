@@ -427,14 +427,14 @@ fn when_block(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
         });
         let better = format!("when {condition} {{ {} }}", action.unwrap_or_else(|| "x := 1".to_string()));
         let found =
-            Found::new("E0504", "events are not part of this version", head_span(line)).over(range(scene, at, next));
-        return Some((found.label("an event").help(format!("a later version reads `{better}`")), next));
+            Found::new("E0133", "an event is written with braces", head_span(line)).over(range(scene, at, next));
+        return Some((found.label("an event").help(format!("write `{better}`")), next));
     }
     let colon = line.find(1, ":").filter(|_| line.text(0) == "at" && line.text(1) == "(")?;
     let body = line.slice(colon + 1, end).replacen('=', ":=", 1);
     let better = format!("when {} {{ {body} }}", bare(line.slice(1, colon)));
-    let found = Found::new("E0504", "events are not part of this version", head_span(line)).over(line.range.clone());
-    Some((found.label("an event").help(format!("a later version reads `{better}`")), at + 1))
+    let found = Found::new("E0133", "an event is written with braces", head_span(line)).over(line.range.clone());
+    Some((found.label("an event").help(format!("write `{better}`")), at + 1))
 }
 
 /// `J0: S -> P; k*S`
@@ -477,9 +477,8 @@ fn tensor(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     let line = &scene.lines[at];
     let word = line.text(0);
     if word == "global" && line.whole().contains('{') {
-        let found =
-            Found::new("E0504", "events are not part of this version", head_span(line)).over(line.range.clone());
-        return Some((found.label("an event").help("a later version reads `when y > 1 { y := 0 }`"), at + 1));
+        let found = Found::new("E0133", "an event is written with braces", head_span(line)).over(line.range.clone());
+        return Some((found.label("an event").help("write `when y > 1 { y := 0 }`"), at + 1));
     }
     let two = word == "transformed" && line.text(2) == "{";
     if !line.is_name(0) || line.text(1) != "{" && !two || crate::syntax::explain::is_keyword(word) {

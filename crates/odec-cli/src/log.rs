@@ -1,0 +1,73 @@
+//! The log of events as CSV: one line for each quantity that an event wrote, with its values before and after the instant.
+
+use std::path::Path;
+
+use odec_lang::diagnostic::Diagnostic;
+use odec_lang::model::Model;
+use odec_lang::source::Source;
+use odec_sim::sample::Instant;
+
+use crate::rows::{Rows, Trouble, shortest};
+
+/// The columns.
+const COLUMNS: [&str; 7] = ["round", "event", "line", "index", "name", "before", "after"];
+
+/// The log of a run.
+pub struct Log {
+    rows: Rows,
+    trouble: Option<Trouble>,
+    /// How each event of the model is called, and its line.
+    names: Vec<(String, usize)>,
+}
+
+impl Log {
+    /// Into a file.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn new(path: &Path, model: &Model, source: &Source) -> Result<Log, Box<Diagnostic>> {
+        let name = |event: &odec_lang::model::Event| {
+            let head = source.text.get(event.head.range()).unwrap_or_default();
+            let head = head.split_whitespace().collect::<Vec<_>>().join(" ");
+            let before = source.text.get(..event.head.range().start).unwrap_or_default();
+            (event.doc.clone().unwrap_or(head), 1 + before.matches('\n').count())
+        };
+        let names = model.events.iter().map(name).collect();
+        let mut rows = Rows::to_output(Some(path))?;
+        let columns = std::iter::once(model.time.name.clone()).chain(COLUMNS.iter().map(|name| (*name).to_string()));
+        let trouble = rows.header(columns).err();
+        Ok(Log { rows, trouble, names })
+    }
+
+    /// The events of an instant.
+    pub fn instant(&mut self, instant: &Instant) {
+        for event in &instant.events {
+            let (name, line) = self.names.get(event.event).map_or(("", 0), |(name, line)| (name.as_str(), *line));
+            let at: Vec<String> = event.at.iter().map(i64::to_string).collect();
+            let head = [shortest(instant.t), event.round.to_string(), name.to_owned(), line.to_string(), at.join(" ")];
+            if event.changes.is_empty() {
+                self.line(&head, ["", "", ""].map(str::to_owned));
+            }
+            for (name, before, after) in &event.changes {
+                self.line(&head, [name.clone(), shortest(*before), shortest(*after)]);
+            }
+        }
+    }
+
+    fn line(&mut self, head: &[String], tail: [String; 3]) {
+        if self.trouble.is_none() {
+            self.trouble = self.rows.fields(head.iter().chain(&tail)).err();
+        }
+    }
+
+    /// Writes what is gathered.
+    ///
+    /// # Errors
+    /// What could not be written.
+    pub fn finish(mut self) -> Result<(), Trouble> {
+        match self.trouble.take() {
+            Some(trouble) => Err(trouble),
+            None => self.rows.flush(),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Events as kernels: conditions, right sides with delays and priorities, times, and discretes at the start. What an event
+//! writes is listed element by element.
+
+use odec_ir::nest::Kernel;
+use odec_ir::switch::{Cause, Event, EventDraft, Write};
+use odec_ir::{ArrayId, KernelRole, Role, Span};
+
+use super::builder::Phase;
+use super::kernels::{Row, RowValue, grouped};
+use super::world::World;
+use super::{Fallible, refuse};
+use crate::model::data::{count, each_point, position, whole};
+use crate::model::evaluator::Range;
+use crate::model::{self, Body, Change, EventKind, Place, Symbol};
+use crate::report::{error, internal};
+
+/// Most elements that all events of a model write, and most events.
+pub const MAX_WRITES: u64 = 10_000_000;
+
+/// Rows of results, by the program that they belong to.
+#[derive(Default)]
+struct Results {
+    conditions: Vec<Row>,
+    values: Vec<Row>,
+    times: Vec<Row>,
+}
+
+/// The events of a model, with kernels that compare as the text says.
+pub(super) fn draft(world: &mut World<'_>) -> Fallible<EventDraft> {
+    let model = world.model;
+    let mut results = Results::default();
+    let mut list = Vec::with_capacity(model.events.len());
+    let mut total = 0u64;
+    for event in &model.events {
+        let lowered = one(world, event, &mut results)?;
+        total += lowered.writes.iter().map(|writes| 1 + writes.len() as u64).sum::<u64>();
+        if total > MAX_WRITES {
+            return refuse(too_many(event.head));
+        }
+        list.push(lowered);
+    }
+    let mut starts = Vec::with_capacity(model.discretes.len());
+    let mut initial = Vec::with_capacity(model.discretes.len());
+    for (i, discrete) in model.discretes.iter().enumerate() {
+        let array = result(world, &discrete.indexed.locals, discrete.span)?;
+        let place = places(world, &discrete.indexed.locals)?;
+        initial.push(Row { array, place, value: RowValue::Start(i) });
+        starts.push((array, world.arrays.discretes[i]));
+    }
+    let Results { conditions, values, times } = results;
+    Ok(EventDraft {
+        list,
+        conditions: kernels(world, Phase::Run, conditions)?,
+        values: kernels(world, Phase::Run, values)?,
+        times: kernels(world, Phase::Run, times)?,
+        initial: kernels(world, Phase::Start, initial)?,
+        starts,
+    })
+}
+
+fn kernels(world: &mut World<'_>, phase: Phase, rows: Vec<Row>) -> Fallible<Vec<Kernel>> {
+    if rows.is_empty() { Ok(Vec::new()) } else { grouped(world, KernelRole::Outputs, phase, rows) }
+}
+
+fn too_many(span: Span) -> crate::diagnostic::Diagnostic {
+    let headline = format!("the events of this model change more than {MAX_WRITES} elements");
+    error("E0518", headline, span, "").help("choose smaller sizes, or let fewer elements change at once")
+}
+
+/// An array of results over these indices.
+fn result(world: &mut World<'_>, locals: &[usize], span: Span) -> Fallible<ArrayId> {
+    let dimensions: Vec<model::Dimension> = locals.iter().map(|&l| world.model.locals[l].range.clone()).collect();
+    let axes = world.axes_of(&dimensions)?;
+    let array = world.arrays.next();
+    let name = format!("event.{}", array.0);
+    world.arrays.push(name, Role::Side, span).axes = axes.iter().map(|a| a.0).collect();
+    Ok(array)
+}
+
+fn places(world: &mut World<'_>, locals: &[usize]) -> Fallible<Vec<super::world::PlaceAt>> {
+    locals.iter().map(|&local| world.place(&Place::Each(local))).collect()
+}
+
+/// A result: an expression over these indices.
+fn push(
+    world: &mut World<'_>,
+    rows: &mut Vec<Row>,
+    locals: &[usize],
+    (body, negated): (Body, bool),
+) -> Fallible<ArrayId> {
+    let array = result(world, locals, world.model.span(body))?;
+    let place = places(world, locals)?;
+    let value = if negated { RowValue::Negated(body) } else { RowValue::Expression(body) };
+    rows.push(Row { array, place, value });
+    Ok(array)
+}
+
+fn one(world: &mut World<'_>, event: &model::Event, results: &mut Results) -> Fallible<Event> {
+    let locals = &event.locals;
+    let mut time = |world: &mut World<'_>, body: Body| push(world, &mut results.times, locals, (body, false));
+    let cause = match &event.kind {
+        EventKind::When { condition, crossing, from_start, rest } => {
+            let condition = push(world, &mut results.conditions, locals, (*condition, false))?;
+            Cause::Condition { condition, crossing: *crossing, from_start: *from_start, rest: *rest }
+        }
+        EventKind::At(times) => Cause::Times(times.iter().map(|&body| time(world, body)).collect::<Fallible<_>>()?),
+        EventKind::Every { period, from, until } => Cause::Every {
+            period: time(world, *period)?,
+            from: from.map(|body| time(world, body)).transpose()?,
+            until: until.map(|body| time(world, body)).transpose()?,
+        },
+        EventKind::Rest => Cause::Rest,
+    };
+    let mut value = |world: &mut World<'_>, body: Option<Body>| {
+        body.map(|body| push(world, &mut results.values, locals, (body, false))).transpose()
+    };
+    let delay = value(world, event.delay)?;
+    let priority = value(world, event.priority)?;
+    let Some(ranges) = ranges(world, locals) else {
+        return refuse(internal("an event without a range", Some(event.head)));
+    };
+    let events = count(&ranges).filter(|&n| n <= MAX_WRITES).ok_or_else(|| vec![too_many(event.head)])?;
+    let mut writes: Vec<Vec<Write>> = vec![Vec::new(); events as usize];
+    for action in &event.actions {
+        let all: Vec<usize> = locals.iter().chain(&action.locals).copied().collect();
+        let negated = action.change == Change::Subtract;
+        let value = push(world, &mut results.values, &all, (action.value, negated))?;
+        list_writes(world, event, action, value, &mut writes)?;
+    }
+    Ok(Event {
+        cause,
+        writes,
+        ranges,
+        delay,
+        priority,
+        late: event.late,
+        cancel: event.cancel,
+        stops: event.stop.is_some(),
+        span: event.head,
+    })
+}
+
+fn ranges(world: &World<'_>, locals: &[usize]) -> Option<Vec<Range>> {
+    locals.iter().map(|&l| world.model.bounds_of(&world.model.locals[l].range, world.values)).collect()
+}
+
+/// Which elements an action writes: for each event all values of the indices of the action.
+fn list_writes(
+    world: &World<'_>,
+    event: &model::Event,
+    action: &model::Action,
+    value: ArrayId,
+    writes: &mut [Vec<Write>],
+) -> Fallible<()> {
+    let (model, values) = (world.model, world.values);
+    let target = match action.target {
+        Symbol::State(i) => world.arrays.state(i, action.order),
+        Symbol::Discrete(i) => world.arrays.discretes[i],
+        _ => return refuse(internal("an action without a target", Some(action.span))),
+    };
+    let all: Vec<usize> = event.locals.iter().chain(&action.locals).copied().collect();
+    let (Some(points), Some(own)) = (ranges(world, &all), ranges(world, &action.locals)) else {
+        return refuse(internal("an action without a range", Some(action.span)));
+    };
+    let each = count(&own).unwrap_or(u64::MAX);
+    if each.saturating_mul(writes.len() as u64) > MAX_WRITES {
+        return refuse(too_many(action.span));
+    }
+    let Some(elements) = model.indexed(action.target).and_then(|indexed| model.ranges_of(indexed, values)) else {
+        return refuse(internal("a target without a range", Some(action.span)));
+    };
+    let mut evaluator = model.numbers(values);
+    let mut from = 0u32;
+    let mut missing: Option<Vec<f64>> = None;
+    each_point(&points, |at| {
+        for (&local, &i) in all.iter().zip(at) {
+            evaluator.fix(local, i);
+        }
+        evaluator.forget();
+        let subscript = |body: &Body| evaluator.value(*body).unwrap_or(f64::NAN);
+        let subscripts: Vec<f64> = action.subscripts.iter().map(subscript).collect();
+        let found: Option<Vec<i64>> = subscripts.iter().map(|&x| whole(x)).collect();
+        match found.and_then(|at| position(&elements, &at)) {
+            Some(place) => writes[(u64::from(from) / each.max(1)) as usize].push(Write {
+                target,
+                at: place as u32,
+                value,
+                from,
+                adds: action.change != Change::Set,
+                span: action.span,
+            }),
+            None => missing = missing.take().or(Some(subscripts)),
+        }
+        from += 1;
+    });
+    match missing {
+        None => Ok(()),
+        Some(at) => {
+            let at: Vec<String> = at.iter().map(f64::to_string).collect();
+            let name = model.name_of(action.target);
+            let headline = format!("the element `{name}[{}]` that an event changes does not exist", at.join(","));
+            refuse(
+                error("E0520", headline, action.span, "changed here")
+                    .help("restrict the index: `when u[i in 2..9] > 1 { u[i-1] := 0 }`"),
+            )
+        }
+    }
+}

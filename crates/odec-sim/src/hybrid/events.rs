@@ -1,0 +1,230 @@
+//! The events of a bound model: one for each element of each statement, with the places of what they read.
+
+use odec_ir::Span;
+use odec_ir::layout::Layout;
+use odec_ir::switch::{Cause, Events};
+use odec_ir::{ArrayId, Program, Role};
+use odec_ode::hybrid::resolution;
+use odec_ode::hybrid::{Edge, Event, Target, Times, Trigger, Write};
+
+use super::routine::Routine;
+use crate::machine::{Execution, Unfit};
+
+/// Results that belong to events, compiled and bound.
+pub(super) struct Results {
+    pub conditions: Routine,
+    pub values: Routine,
+    pub times: Routine,
+    pub initial: Routine,
+}
+
+impl Results {
+    /// # Errors
+    /// What cannot be compiled or bound.
+    pub fn new(events: &Events, execution: Execution) -> Result<Results, Unfit> {
+        let made = |program: &Program| Routine::new(program.clone(), execution);
+        Ok(Results {
+            conditions: made(&events.conditions)?,
+            values: made(&events.values)?,
+            times: made(&events.times)?,
+            initial: made(&events.initial)?,
+        })
+    }
+}
+
+/// When an event of known times happens, by places in the times.
+#[derive(Clone, Debug)]
+enum When {
+    Times(Vec<usize>),
+    Every { period: usize, from: Option<usize>, until: Option<usize> },
+}
+
+/// Times of one list.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Listed {
+    /// These, in ascending order.
+    Times(Vec<f64>),
+    Every {
+        from: f64,
+        period: f64,
+        until: f64,
+    },
+}
+
+/// All events of the statements.
+#[derive(Debug, Default)]
+pub(super) struct Happenings {
+    pub events: Vec<Event>,
+    /// Statement and element of each.
+    of: Vec<(usize, usize)>,
+    /// Its condition.
+    pub conditions: Vec<Option<usize>>,
+    /// What it writes, in the values.
+    pub slots: Vec<Vec<usize>>,
+    /// Delay and priority, in the values.
+    pub delays: Vec<Option<usize>>,
+    pub priorities: Vec<Option<usize>>,
+    lists: Vec<(usize, When)>,
+    /// Of each start of a discrete its places in the initial values, and the first one among the discretes.
+    starts: Vec<(std::ops::Range<usize>, usize)>,
+}
+
+impl Happenings {
+    /// Of a bound program; `start` is where discretes begin in its parameter buffer.
+    pub fn of(events: &Events, results: &Results, program: &Program, layout: &Layout, start: usize) -> Happenings {
+        let mut all = Happenings::default();
+        // of each statement the number of its first event
+        let mut firsts = Vec::with_capacity(events.list.len());
+        let mut number = 0;
+        for statement in &events.list {
+            firsts.push(number);
+            number += statement.writes.len();
+        }
+        for (k, statement) in events.list.iter().enumerate() {
+            for (element, writes) in statement.writes.iter().enumerate() {
+                let value = |array: ArrayId| results.values.places(array).start;
+                let time = |array: ArrayId| results.times.places(array).start + element;
+                let mut condition = None;
+                let mut event = Event::when(writes.iter().map(|w| write(program, layout, start, w)).collect());
+                match &statement.cause {
+                    Cause::Condition { condition: array, crossing, from_start, rest } => {
+                        condition = Some(results.conditions.places(*array).start + element);
+                        event.trigger = Trigger::Condition(if *crossing { Edge::Both } else { Edge::Rising });
+                        event.from_start = *from_start;
+                        event.rest = rest.map(|statement| firsts[statement] + element);
+                    }
+                    Cause::Times(times) => {
+                        event.trigger = Trigger::Times(all.lists.len());
+                        let times = times.iter().map(|&array| time(array)).collect();
+                        all.lists.push((all.events.len(), When::Times(times)));
+                    }
+                    Cause::Every { period, from, until } => {
+                        event.trigger = Trigger::Times(all.lists.len());
+                        let (from, until) = (from.map(time), until.map(time));
+                        all.lists.push((all.events.len(), When::Every { period: time(*period), from, until }));
+                    }
+                    Cause::Rest => event.trigger = Trigger::Rest,
+                }
+                (event.late, event.cancel, event.stops) = (statement.late, statement.cancel, statement.stops);
+                all.events.push(event);
+                all.of.push((k, element));
+                all.conditions.push(condition);
+                all.slots.push(writes.iter().map(|w| value(w.value) + w.from as usize).collect());
+                all.delays.push(statement.delay.map(|array| value(array) + element));
+                all.priorities.push(statement.priority.map(|array| value(array) + element));
+            }
+        }
+        for &(result, discrete) in &events.starts {
+            all.starts.push((results.initial.places(result), layout.parameter(discrete) - start));
+        }
+        all
+    }
+
+    /// Number of lists of times.
+    pub fn lists(&self) -> usize {
+        self.lists.len()
+    }
+
+    /// Moves the numbers of the lists behind others.
+    pub fn shift_lists(&mut self, by: usize) {
+        for event in &mut self.events {
+            if let Trigger::Times(list) = &mut event.trigger {
+                *list += by;
+            }
+        }
+    }
+
+    /// The lists from the values of the times, and the first event whose times are none.
+    pub fn list(&self, times: &[f64], lists: &mut Vec<Listed>) -> Option<usize> {
+        lists.clear();
+        let mut wrong = None;
+        for (event, when) in &self.lists {
+            let (listed, sound) = when.listed(times);
+            if !sound {
+                wrong = wrong.or(Some(*event));
+            }
+            lists.push(listed);
+        }
+        wrong
+    }
+
+    /// Discretes at the start.
+    pub fn start(&self, initial: &[f64], discretes: &mut [f64]) {
+        for (places, at) in &self.starts {
+            discretes[*at..*at + places.len()].copy_from_slice(&initial[places.clone()]);
+        }
+    }
+
+    /// Statement of an event, and the values of its indices.
+    pub fn origin(&self, event: usize, events: &Events) -> Option<(usize, Vec<i64>)> {
+        let &(statement, element) = self.of.get(event)?;
+        let mut rest = element as i64;
+        let mut at: Vec<i64> = Vec::new();
+        for (first, last) in events.list[statement].ranges.iter().rev() {
+            let width = (last - first + 1).max(1);
+            at.push(first + rest % width);
+            rest /= width;
+        }
+        at.reverse();
+        Some((statement, at))
+    }
+
+    /// The action of an event that writes something.
+    pub fn write_span(&self, event: usize, target: Target, events: &Events) -> Option<Span> {
+        let &(statement, element) = self.of.get(event)?;
+        let at = self.events[event].writes.iter().position(|write| write.target == target && !write.adds)?;
+        Some(events.list[statement].writes[element][at].span)
+    }
+
+    /// Where the head of an event is written.
+    pub fn span(&self, event: usize, events: &Events) -> Option<Span> {
+        self.of.get(event).map(|of| events.list[of.0].span)
+    }
+}
+
+impl When {
+    /// The list, and whether it makes sense.
+    fn listed(&self, times: &[f64]) -> (Listed, bool) {
+        match self {
+            When::Times(places) => {
+                let mut list: Vec<f64> = places.iter().map(|&at| times[at]).collect();
+                let sound = list.iter().all(|time| !time.is_nan());
+                list.retain(|time| time.is_finite());
+                list.sort_unstable_by(f64::total_cmp);
+                (Listed::Times(list), sound)
+            }
+            When::Every { period, from, until } => {
+                let period = times[*period];
+                let from = from.map_or(0.0, |at| times[at]);
+                // no time lies at the end, not even within rounding: times that are one to rounding are the end
+                let until = until.map_or(f64::INFINITY, |at| times[at] - 2.25 * resolution(times[at]));
+                let sound = period > 0.0 && period.is_finite() && from.is_finite() && !until.is_nan();
+                let listed = if sound && from <= until {
+                    Listed::Every { from, period, until }
+                } else {
+                    Listed::Times(Vec::new())
+                };
+                (listed, sound)
+            }
+        }
+    }
+}
+
+impl Listed {
+    /// As the solver takes it.
+    pub fn times(&self) -> Times<'_> {
+        match self {
+            Listed::Times(list) => Times::List(list),
+            Listed::Every { from, period, until } => Times::Every { from: *from, period: *period, until: *until },
+        }
+    }
+}
+
+fn write(program: &Program, layout: &Layout, start: usize, write: &odec_ir::switch::Write) -> Write {
+    let array = &program.arrays[write.target.0 as usize];
+    let target = match array.role {
+        Role::Discrete => Target::Discrete(layout.parameter(write.target) - start + write.at as usize),
+        _ => Target::State(layout.state(write.target) + write.at as usize),
+    };
+    Write { target, adds: write.adds }
+}

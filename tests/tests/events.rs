@@ -1,0 +1,268 @@
+//! Models with events through the command: closed forms, instants with several events, and what must change no bit.
+
+use std::path::Path;
+
+use odec_tests::command::{run_in, scratch};
+use odec_tests::{block, root};
+
+/// Runs a command on a text, in a folder of its own.
+fn odec(folder: &Path, text: &str, arguments: &[&str]) -> odec_tests::command::Ran {
+    std::fs::write(folder.join("m.ode"), text).expect("a writable folder");
+    let arguments: Vec<&str> = arguments.iter().map(|a| if *a == "M" { "m.ode" } else { a }).collect();
+    run_in(folder, &arguments, b"")
+}
+
+/// The rows of a CSV table without its header.
+fn table(text: &str) -> Vec<Vec<String>> {
+    text.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect()).collect()
+}
+
+fn number(text: &str) -> f64 {
+    text.parse().unwrap_or_else(|_| panic!("`{text}` is no number"))
+}
+
+/// The log of the events of a run, which succeeds.
+fn log(name: &str, text: &str, more: &[&str]) -> Vec<Vec<String>> {
+    let folder = scratch(name);
+    let mut arguments = vec!["run", "M", "--events", "log.csv"];
+    arguments.extend(more);
+    odec(&folder, text, &arguments).success();
+    table(&std::fs::read_to_string(folder.join("log.csv")).expect("a log"))
+}
+
+/// Time, and value after the instant, of the lines of a log for a name.
+fn changes(log: &[Vec<String>], name: &str) -> Vec<(f64, f64)> {
+    log.iter().filter(|line| line[5] == name).map(|line| (number(&line[0]), number(&line[7]))).collect()
+}
+
+const METHODS: [&str; 6] = ["auto", "tsit5", "vern9", "dop853", "rodas5p", "bdf"];
+
+#[test]
+fn every_example_of_the_page_keeps_its_promises() {
+    let page = root().join("docs/language/events.md");
+    let folder = scratch("events-page");
+    let examples = block::of(&page, "ode");
+    assert!(examples.len() >= 10, "{}", examples.len());
+    for example in examples {
+        let ran = odec(&folder, &example.text, &["test", "M"]);
+        assert_eq!(ran.code, Some(0), "line {}\n{}\n{}", example.line, ran.text(), ran.err);
+    }
+}
+
+fn ball(e: f64, end: f64, rtol: f64) -> String {
+    format!(
+        "param g = 9.81\nstate h = 1, h' = 0\ndiscrete hits = 0, still = 0\nh'' = if still == 1 then 0 else -g\n\
+         when h < 0 {{ h' := -{e}*h'; hits += 1 }}\nrest {{ h := 0; h' := 0; still := 1 }}\n\
+         run {{ t = 0 .. {end}; rtol = {rtol}; atol = 1e-13; samples = steps }}\n"
+    )
+}
+
+/// The times of the impacts to 1e-10, the time of rest to 1e-9, and never below the floor.
+#[test]
+fn a_ball_bounces_and_comes_to_rest() {
+    for (e, end) in [(0.3, 2.0), (0.8, 6.0), (0.99, 100.0)] {
+        for method in ["dopri5", "vern7"] {
+            let folder = scratch("events-ball");
+            let text = ball(e, end, 1e-10);
+            let ran = odec(&folder, &text, &["run", "M", "--method", method, "--events", "log.csv"]).success();
+            let log = table(&std::fs::read_to_string(folder.join("log.csv")).expect("a log"));
+            let first = (2.0 / 9.81_f64).sqrt();
+            for (t, hits) in changes(&log, "hits") {
+                let impact = first + 2.0 * first * e * (1.0 - e.powf(hits - 1.0)) / (1.0 - e);
+                assert!((t - impact).abs() < 1e-10, "{method}, e = {e}, bounce {hits}: {t} for {impact}");
+            }
+            let still = changes(&log, "still");
+            let limit = first * (1.0 + e) / (1.0 - e);
+            assert_eq!(still.len(), 1, "{method}, e = {e}");
+            assert!((still[0].0 - limit).abs() < 1e-9, "{method}, e = {e}: {} for {limit}", still[0].0);
+            let lowest = table(&ran.text()).iter().map(|row| number(&row[1])).fold(0.0, f64::min);
+            assert!(lowest > -1e-9, "{method}, e = {e}: {lowest}");
+        }
+    }
+}
+
+#[test]
+fn chains_of_one_instant_are_rounds() {
+    let text = "discrete a = 0, b = 0, c = 0\nstate x = 1\nx' = -1\nwhen c == 1 { stop \"third\" }\n\
+                when b == 1 { c := 1 }\nwhen a == 1 { b := 1 }\nwhen x < 0 { a := 1 }\nrun { t = 0 .. 5 }\n";
+    let log = log("events-chain", text, &[]);
+    let lines: Vec<String> = log.iter().map(|line| format!("{} {} {}", line[1], line[3], line[5])).collect();
+    assert_eq!(lines, ["0 7 a", "1 6 b", "2 5 c", "3 4 "]);
+    assert!(log.iter().all(|line| (number(&line[0]) - 1.0).abs() < 1e-12), "{log:?}");
+}
+
+#[test]
+fn a_run_that_an_event_stops_says_so_and_has_its_rows() {
+    let folder = scratch("events-stop");
+    let text = "state x = 1\nx' = -1\nwhen x < 0 { stop \"empty\" }\nrun { t = 0 .. 5; samples = 10 }\n";
+    let ran = odec(&folder, text, &["run", "M"]).success();
+    assert!(ran.err.contains("stopped by empty (line 3)"), "{}", ran.err);
+    assert_eq!(table(&ran.text()).len(), 3, "{}", ran.text());
+}
+
+/// `0.1*3` and `0.3` are one time: both doses are given in one round, and none is lost.
+#[test]
+fn times_that_differ_by_rounding_are_one_instant() {
+    let text = "state x = 0\nx' = 0\nevery 0.1 from 0.1 until 0.45 { x += 1 }\nat [0.3, 0.1 + 0.2] { x += 10 }\n\
+                run { t = 0 .. 1; samples = 10 }\nexpect x(0.3) = 13 within 0\nexpect x(1) = 14 within 0\n";
+    let log = log("events-ties", text, &[]);
+    let at: Vec<(String, String)> =
+        log.iter().filter(|line| (number(&line[0]) - 0.3).abs() < 1e-9).map(|l| (l[0].clone(), l[1].clone())).collect();
+    assert!(at.len() == 2 && at[0] == at[1], "{log:?}");
+    odec(&scratch("events-ties-test"), text, &["test", "M"]).success();
+}
+
+/// A dose at the end of a series is left out, one at its start and at the start of the run is given.
+#[test]
+fn series_have_their_start_and_not_their_end() {
+    for (series, count) in [("12 from 0 until 96", 8), ("12 from 12 until 96", 7), ("0.1 until 1", 10), ("0.1", 21)] {
+        let text = format!("state x = 0\nx' = 0\nevery {series} {{ x += 1 }}\nrun {{ t = 0 .. END }}\n");
+        let text = text.replace("END", if series.starts_with("12") { "100" } else { "2" });
+        let log = log("events-series", &text, &[]);
+        assert_eq!(log.len(), count, "{series}: {log:?}");
+    }
+}
+
+#[test]
+fn priorities_delays_and_cancels_stack_at_one_instant() {
+    let text = "discrete n = 1, log = 0\nstate x = 0\nx' = 1\n\
+                when x > 1 priority 3 { n := 10*n + 3 }\nwhen x > 1 late priority 1 { n := 10*n + 1 }\n\
+                when x > 1 late priority 2 { n := 10*n + 2 }\nat 0.5 after 0.5 late { n := 10*n + 5 }\n\
+                when x > 0.25 and x < 0.75 after 0.75 cancel { log := 1 }\n\
+                run { t = 0 .. 2 }\nexpect n(2) = 13215 within 0\nexpect log(2) = 0 within 0\n";
+    for method in METHODS {
+        odec(&scratch("events-stack"), text, &["test", "M", "--method", method]).success();
+    }
+}
+
+/// The rows do not depend on the order of the statements.
+#[test]
+fn the_order_of_the_text_changes_no_bit() {
+    let lines = [
+        "when x > 1 { x := 0.1*y; n += 1 }",
+        "when y < 0 { y += 0.3; y += 0.1*x }",
+        "every 0.7 { y += 0.1 }",
+        "every 0.35 { y += 1e-17; x += 0.2 }",
+        "at [1.4, 2.1] { y += 0.01*n }",
+    ];
+    let head = "discrete n = 0\nstate x = 0, y = 1\nx' = 1 + y\ny' = -x\noutput n\n";
+    let end = "run { t = 0 .. 5; samples = 50 }\n";
+    let rows = |order: &[usize]| {
+        let text = order.iter().fold(head.to_owned(), |text, &k| text + lines[k] + "\n") + end;
+        odec(&scratch("events-order"), &text, &["run", "M"]).success().text()
+    };
+    let first = rows(&[0, 1, 2, 3, 4]);
+    for order in [[4, 3, 2, 1, 0], [2, 0, 4, 1, 3], [1, 4, 0, 3, 2]] {
+        assert_eq!(first, rows(&order), "{order:?}");
+    }
+}
+
+const RELAXATION: &str = "param k = 1\ndiscrete up = 1, n = 0\nstate x = 0.5, v = 0\nx' = (if up == 1 then 1 else -1)*k + 0.1*v\n\
+                          v' = -x\nwhen x > 1 { up := 0; n += 1 }\nwhen x < 0 { up := 1; n += 1 }\noutput n\n\
+                          run { t = 0 .. 8; samples = 80 }\n";
+
+/// What never happens, a log and the number of rows change no step; machine code and interpreter agree.
+#[test]
+fn what_only_looks_changes_no_bit() {
+    let folder = scratch("events-looks");
+    for method in METHODS {
+        let run = |text: &str, more: &[&str]| {
+            let mut arguments = vec!["run", "M", "--method", method];
+            arguments.extend(more);
+            odec(&folder, text, &arguments).success().text()
+        };
+        let plain = run(RELAXATION, &[]);
+        assert_eq!(plain, run(RELAXATION, &["--interpret"]), "{method}");
+        assert_eq!(plain, run(RELAXATION, &["--events", "log.csv"]), "{method}");
+        let never = format!("{RELAXATION}when x > 1e300 {{ x := 0 }}\nat 1000 {{ v := 0 }}\n");
+        assert_eq!(plain, run(&never, &[]), "{method}");
+        if method == "rodas5p" {
+            // its rows between the ends of steps are corrected, one after the other
+            continue;
+        }
+        let fine = run(RELAXATION, &["--samples", "8000"]);
+        let every = table(&fine);
+        for row in table(&plain) {
+            assert!(every.contains(&row), "{method}: {row:?}");
+        }
+    }
+}
+
+/// Each run of a sweep has the rows of a run on its own, whatever ran before it.
+#[test]
+fn a_sweep_has_the_bits_of_single_runs() {
+    let folder = scratch("events-sweep");
+    let swept = odec(&folder, RELAXATION, &["sweep", "M", "--set", "k=0.5:2:4", "--threads", "2"]).success().text();
+    let swept: Vec<&str> = swept.lines().skip(1).filter_map(|line| line.split_once(',')).map(|(_, row)| row).collect();
+    let alone = |k: &str| {
+        let rows = odec(&folder, RELAXATION, &["run", "M", "--set", &format!("k={k}"), "--samples", "1"]).success();
+        rows.text().lines().last().unwrap_or_default().to_owned()
+    };
+    assert_eq!(swept, ["0.5", "1", "1.5", "2"].map(alone));
+}
+
+/// A row at the time of an event holds the right limit; each step gives both.
+#[test]
+fn rows_at_an_event_hold_the_right_limit() {
+    let text = "state x = 0\nx' = 1\nat 1 { x := 10 }\nrun { t = 0 .. 2; samples = [0, 1, 2] }\n";
+    let folder = scratch("events-rows");
+    let rows = table(&odec(&folder, text, &["run", "M"]).success().text());
+    assert_eq!(rows[1], ["1", "10"]);
+    let steps = table(&odec(&folder, text, &["run", "M", "--samples", "steps"]).success().text());
+    let at: Vec<&str> = steps.iter().filter(|row| row[0] == "1").map(|row| row[1].as_str()).collect();
+    assert_eq!(at, ["1", "10"], "{steps:?}");
+}
+
+/// Discretes start from what the parameters and initial values say, and can be set.
+#[test]
+fn discretes_start_where_they_are_told_to() {
+    let text = "param k = 3\nindex i = 1..3\nstate x = 2*k\ndiscrete a = k + 1, b = x + a, c[i] = [1, 2, 3], d[i] = i*k\n\
+                x' = 0\noutput a, b, c, d\nrun { t = 0 .. 1; samples = 1 }\n";
+    let folder = scratch("events-discretes");
+    let row = |more: &[&str]| {
+        let mut arguments = vec!["run", "M"];
+        arguments.extend(more);
+        odec(&folder, text, &arguments).success().text().lines().last().unwrap_or_default().to_owned()
+    };
+    assert_eq!(row(&[]), "1,6,4,10,1,2,3,3,6,9");
+    assert_eq!(row(&["--set", "k=1"]), "1,2,2,4,1,2,3,1,2,3");
+    assert_eq!(row(&["--set", "a=7", "--set", "c[2]=5"]), "1,6,7,13,1,5,3,3,6,9");
+}
+
+/// An event over an index is one event for each element, all of those due at once are one round.
+#[test]
+fn events_of_arrays_happen_element_by_element() {
+    let text = "index i, j = 1..4\nconst next[i] = [2, 3, 4, 1]\nstate v[i] = i/4\ndiscrete n[i] = 0, sum_of = 0\n\
+                v[i]' = 1\nwhen v[i] > 1.5 { v[i] := 0; n[next[i]] += 1; sum_of += i }\noutput n, sum_of\n\
+                run { t = 0 .. 1.3; samples = 1 }\nexpect sum_of(0.6) = 4 within 0\nexpect sum_of(1.3) = 10 within 0\n\
+                expect n[1](0.6) = 1 within 0\nexpect n[2](1.3) = 1 within 0\nexpect v[4](0.6) = 0.1 within 1e-9\n";
+    odec(&scratch("events-arrays"), text, &["test", "M"]).success();
+    let log = log("events-arrays-log", text, &[]);
+    let indices: Vec<&str> = log.iter().filter(|line| line[5] == "sum_of").map(|line| line[4].as_str()).collect();
+    assert_eq!(indices, ["4", "3", "2", "1"]);
+}
+
+/// Times may follow discretes: each dose sets the time of the next one.
+#[test]
+fn times_follow_discretes() {
+    let text = "discrete next = 1, gap = 1\nstate x = 0\nx' = 0\nat next { x += 1; gap := 2*gap; next := t + 2*gap }\n\
+                run { t = 0 .. 20 }\n";
+    let log = log("events-next", text, &[]);
+    let times: Vec<f64> = changes(&log, "x").iter().map(|change| change.0).collect();
+    assert_eq!(times, [1.0, 3.0, 7.0, 15.0]);
+}
+
+#[test]
+fn commands_that_leave_events_out_refuse_them() {
+    let folder = scratch("events-refused");
+    let others: [&[&str]; 4] =
+        [&["emit", "M", "--to", "c"], &["bench", "M"], &["run", "M", "--sens", "k"], &["order", "M"]];
+    for arguments in others {
+        let ran = odec(&folder, RELAXATION, arguments).orderly();
+        assert!(
+            ran.code != Some(0) && (ran.err.contains("E0504") || ran.err.contains("E0718")),
+            "{arguments:?}\n{}",
+            ran.err
+        );
+    }
+}

@@ -359,6 +359,10 @@ impl Room {
     }
 }
 
+/// The first step in units of the spacing of numbers at t0: a shorter one is rounded to no step, or collapses when it is
+/// shortened a few times. Where t0 is a date, no tolerance asks for less: f cannot be told between such times.
+const LEAST_SPACINGS: f64 = 1e3;
+
 /// First step, not signed: Hairer, Norsett & Wanner I, II.4, algorithm "starting step size", made independent of the unit
 /// of time: `1e-6` and `1e-5` there are taken in units of the span. With a mass matrix the derivative of state i is taken as f_i / M_ii, and states without a diagonal entry are left out: it is a guess.
 pub fn first_step(
@@ -383,13 +387,14 @@ pub fn first_step(
     if !(h0 > 0.0) {
         h0 = careful;
     }
-    h0 = h0.min(span.abs());
+    let least = LEAST_SPACINGS * (t0.abs().next_up() - t0.abs());
+    h0 = h0.max(least).min(span.abs());
     for i in 0..n {
         probe[i] = y0[i] + h0.copysign(span) * slope[i];
     }
     // The probe may leave the domain: then the careful step stands.
     if eval.rhs(t0 + h0.copysign(span), probe, other).is_err() {
-        return Ok(h0 * 1e-2);
+        return Ok((h0 * 1e-2).max(least).min(span.abs()));
     }
     scale_rows(other, diagonal.as_deref());
     for i in 0..n {
@@ -407,7 +412,7 @@ pub fn first_step(
         careful
     };
     // The guess is bounded below: overflow in a norm would make it zero.
-    Ok((100.0 * h0).min(h1.max(1e-8 * h0)).min(span.abs()))
+    Ok((100.0 * h0).min(h1.max(1e-8 * h0)).max(least).min(span.abs()))
 }
 
 fn scale_rows(slope: &mut [f64], diagonal: Option<&[f64]>) {

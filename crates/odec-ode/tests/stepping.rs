@@ -41,6 +41,30 @@ fn fixed_steps_end_exactly_and_do_not_drift() {
 }
 
 #[test]
+fn a_run_that_starts_at_a_large_time_takes_its_first_step() {
+    // the tolerance asks for a first step of 1e-13, and numbers near 1e6 are 1.2e-10 apart
+    for start in [1e6, -1e6] {
+        let wave = Dense::new(1, move |t, _, f| f[0] = (t - start).cos(), |_, _, j| j[0] = 0.0)
+            .time(move |t, _, ft| ft[0] = -(t - start).sin());
+        for name in odec_ode::method::general().filter(|m| m.order >= 3).map(|m| m.name) {
+            let options = Options { rtol: 1e-8, atol: vec![1e-11], ..Options::default() };
+            let (outcome, _) =
+                run(&wave, (start, start + 20.0), &[0.0], name, &options).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+            // each of the steps rounds its end by up to 6e-11
+            let bound = 1e-6 + 6e-11 * outcome.stats.accepted as f64;
+            let error = outcome.y[0] - 20f64.sin();
+            assert!(error.abs() < bound, "{name}: {error:e} after {} steps", outcome.stats.accepted);
+        }
+        // a span of a few spacings is one step
+        let spacing = 1e6f64.next_up() - 1e6;
+        let (outcome, _) =
+            run(&wave, (start, start + 4.0 * spacing), &[0.0], "tsit5", &tolerances(1e-8, 1e-11)).unwrap();
+        assert_eq!(outcome.stats.accepted, 1);
+        assert_eq!(outcome.t, start + 4.0 * spacing);
+    }
+}
+
+#[test]
 fn integration_runs_backwards() {
     for (name, options) in adaptive() {
         let (outcome, rows) = run(&forced(), (2.0, 0.0), &[exact(2.0)], name, &options).unwrap();

@@ -479,6 +479,11 @@ impl Bound {
         self.machine.change(change)
     }
 
+    /// The absolute tolerance of the state at a place in y.
+    pub fn atol(&self, place: usize) -> f64 {
+        self.options.atol.get(place).or(self.options.atol.first()).copied().unwrap_or(0.0)
+    }
+
     /// The same with a machine of its own, for another thread.
     pub fn fork(&self) -> Bound {
         Bound {

@@ -91,6 +91,74 @@ fn a_method_without_a_stable_step_is_named() {
 }
 
 #[test]
+fn instability_that_the_model_bounds_is_told_with_the_step_that_mends_it() {
+    let jumps = "x' = -80*tanh(x) + sin(t)\nrun { t = 0 .. 10; method = euler; step = 0.05 }\n";
+    let chaos = "x' = 28*x*(1 - x)\nrun { t = 0 .. 10; method = euler; step = 0.1 }\n";
+    let replicators = "x' = 3*x*(1 - x/1e9)\nrun { t = 0 .. 20; method = euler; step = 0.8 }\n";
+    // the steps stand still where the equation does not
+    let still = "x' = -200*x/(1 + abs(x)) + 1\nrun { t = 0 .. 10; method = rk4; step = 0.05 }\n";
+    for (start, rest) in [("0.5", jumps), ("0.1", chaos), ("1", replicators), ("1", still)] {
+        let mut text = format!("state x = {start}\n{rest}");
+        let mut rounds = 0;
+        while let Some(d) = warnings(&text).into_iter().find(|d| d.code.code == "W0603") {
+            assert!(said(&d).contains("is too long for") && said(&d).contains("is stable"), "{}", said(&d));
+            let before = text.rfind("step = ").expect("a step");
+            text.replace_range(before..text.rfind(" }").expect("the end"), &typed(&d, "step"));
+            rounds += 1;
+            assert!(rounds < 5, "{text}");
+        }
+        assert!(rounds > 0, "no word of {text}");
+    }
+}
+
+#[test]
+fn constant_steps_that_follow_their_equations_give_no_warning() {
+    for text in [
+        // a start far from the slow solution, and steps that are just stable
+        "state x = 5, y = 0\nx' = -50*(x - cos(t))\ny' = x - y\nrun { t = 0 .. 10; method = rk4; step = 0.05 }\n",
+        "state x = 2, v = 0\nx' = v\nv' = 5*(1 - x^2)*v - x\nrun { t = 0 .. 50; method = rk4; step = 0.02 }\n",
+        "state x = 1, y = 1, z = 1\nx' = 10*(y - x)\ny' = x*(28 - z) - y\nz' = x*y - 8*z/3\nrun { t = 0 .. 20; method = rk4; step = 0.01 }\n",
+        "state x = 1, v = 0\nx' = v\nv' = -sin(x)\nrun { t = 0 .. 100; method = velocity-verlet; step = 0.05 }\n",
+        "state x = 1, v = 0\nx' = v\nv' = -sin(x)\nrun { t = 0 .. 1; method = euler; step = 0.001 }\n",
+        "state x = 1, y = 1\nx' = x*(1 - y)\ny' = y*(x - 1)\nrun { t = 0 .. 20; method = heun; step = 0.01 }\n",
+        "state x = 2, v = 0\nx' = v\nv' = 100*(1 - x^2)*v - x\nrun { t = 0 .. 50; method = backward-euler; step = 0.001; samples = 20 }\n",
+        "state x = 1\nx' = -1e6*(x - cos(t))\nrun { t = 0 .. 5; method = trapezoidal; step = 0.1 }\n",
+        "state x = 1\nx' = -1e6*(x - cos(t))\nrun { t = 0 .. 5; method = sdirk2; step = 0.1 }\n",
+        "state x = 0\nx' = -30*(x - (if t > 1 then 1 else 0))\nrun { t = 0 .. 5; method = rk4; step = 0.05 }\n",
+    ] {
+        assert_eq!(codes(text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn oscillations_that_every_step_amplifies_a_little_are_told() {
+    let text = "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 50; method = euler; step = 0.05 }\n";
+    let list = warnings(text);
+    let [d] = list.as_slice() else { panic!("{:?}", list.iter().map(said).collect::<Vec<_>>()) };
+    assert!(d.code.code == "W0603" && said(d).contains("grows and should not"), "{}", said(d));
+    assert!(said(d).contains("no step is stable") && said(d).contains("λ = ±1i"), "{}", said(d));
+}
+
+#[test]
+fn rings_and_growth_that_a_method_damps_are_told() {
+    let rings = "state x = 0\nx' = -1e6*(x - cos(t))\nrun { t = 0 .. 5; method = trapezoidal; step = 0.1 }\n";
+    let d = one(rings, "W0603", "-1e6*(x - cos(t))", &["hardly damps it", "λ = -1e6"]);
+    assert_eq!(codes(&rings.replace("method = trapezoidal", &typed(&d, "method"))), [""; 0]);
+    let damped = "state x = 1\nx' = 30*x\nrun { t = 0 .. 2; method = backward-euler; step = 0.1 }\n";
+    let d = one(damped, "W0603", "30*x", &["should grow and does not", "λ = 30"]);
+    assert_eq!(codes(&damped.replace("step = 0.1", &typed(&d, "step"))), [""; 0]);
+}
+
+#[test]
+fn an_overflow_within_a_dozen_steps_names_the_stable_step() {
+    let text =
+        "state x = 0.5, y = 0\nx' = 10*(y - x)\ny' = x - y^3 - 30*y\nrun { t = 0 .. 10; method = euler; step = 0.1 }\n";
+    let error = simulation(text).solve().expect_err("an overflow");
+    let d = &error.diagnostics[0];
+    assert!(said(d).contains("too long for `euler` to be stable") && said(d).contains("`step = 0.0"), "{}", said(d));
+}
+
+#[test]
 fn growth_of_the_model_is_no_fault_of_the_step() {
     // 2.7e8 in the end, by Euler
     assert_eq!(codes("state y = 1\ny' = y\nrun { t = 0 .. 20; method = euler; step = 0.01; samples = 20 }\n"), [""; 0]);
@@ -122,6 +190,25 @@ fn every_explicit_method_that_shows_its_strain_is_seen_to_be_held() {
             "{method}: {:?}",
             list.iter().map(said).collect::<Vec<_>>()
         );
+    }
+}
+
+#[test]
+fn methods_that_do_not_show_their_strain_are_seen_to_be_held_by_the_length_of_their_steps() {
+    for method in ["bs32", "heun", "midpoint", "euler"] {
+        let text = format!(
+            "state y = 1\ny' = -1e4*(y - cos(t))\nrun {{ t = 0 .. 2; method = {method}; rtol = 1e-4; atol = 1e-4; samples = 50 }}\n"
+        );
+        assert_eq!(codes(&text), ["W0604"], "{method}");
+        let short = text.replace("samples = 50", "samples = 50; max_steps = 1000");
+        let error = simulation(&short).solve().expect_err("too few steps");
+        let d = &error.diagnostics[0];
+        assert!(d.code.code == "E0607" && !said(d).contains("max-steps"), "{method}: {}", said(d));
+        // many steps that accuracy asks for
+        let smooth = format!(
+            "state x = 1, v = 0\nx' = v\nv' = -x\nrun {{ t = 0 .. 100; method = {method}; rtol = 1e-5; atol = 1e-5; samples = 500 }}\n"
+        );
+        assert_eq!(codes(&smooth), [""; 0], "{method}");
     }
 }
 
@@ -205,6 +292,59 @@ fn states_below_their_tolerance_are_told_with_the_tolerance_to_type() {
     assert_eq!(codes(&model(&format!("{entry};"))), [""; 0]);
     // zero all the time, or rounding of it, is no size
     assert_eq!(codes("state x = 1, z = 0\nx' = -x\nz' = (x*0.1 - x/10)*z\nrun { t = 0 .. 5 }\n"), [""; 0]);
+}
+
+#[test]
+fn a_state_that_the_rows_show_to_be_large_is_not_called_small() {
+    let text = "state x = 0, y = 0\nx' = -x/3 + 2*exp(-((t - 31.7)/0.15)^2)\ny' = x - y/10\nrun { t = 0 .. 100 }\n";
+    assert!(!codes(text).contains(&"W0606"), "{:?}", warnings(text).iter().map(said).collect::<Vec<_>>());
+    assert!(!codes(&text.replace("100 }", "100; samples = 1 }")).contains(&"W0606"));
+}
+
+#[test]
+fn a_state_that_grows_out_of_its_tolerance_is_told_with_the_tolerance_to_type() {
+    let text = "state n = 1e-15\nn' = n*(1 - n)\nrun { t = 0 .. 60; atol = 1e-9 }\n";
+    let d = one(text, "W0606", "n", &["starts at 1e-15", "grows to 1"]);
+    let entry = typed(&d, "atol(n)");
+    let mended = text.replace("atol = 1e-9", &format!("atol = 1e-9; {entry}"));
+    assert_eq!(codes(&mended), [""; 0]);
+    let exact = |t: f64| 1.0 / (1.0 + 1e15 * (-t).exp());
+    let error = |text: &str| {
+        let solution = simulation(text).solve().expect("a run");
+        let (t, n) = (solution.column("t").expect("time"), solution.column("n").expect("n"));
+        t.zip(n).map(|(t, n)| (n - exact(t)).abs()).fold(0.0, f64::max)
+    };
+    assert!(error(text) > 1e-3 && error(&mended) < 1e-4, "{:e} and {:e}", error(text), error(&mended));
+    // what others feed does not depend on its start
+    assert_eq!(codes("state A = 1, B = 1e-15\nA' = -A\nB' = A - B\nrun { t = 0 .. 10; atol = 1e-9 }\n"), [""; 0]);
+}
+
+#[test]
+fn a_state_of_a_few_tolerances_is_told() {
+    let text = "state A = 1, B = 1e-8\nA' = -A\nB' = -B/10\nrun { t = 0 .. 5; atol = 1e-9 }\n";
+    let d = one(text, "W0606", "B", &["hardly above its absolute tolerance", "fewer than two of its digits"]);
+    assert_eq!(codes(&text.replace("atol = 1e-9", &format!("atol = 1e-9; {}", typed(&d, "atol(B)")))), [""; 0]);
+}
+
+#[test]
+fn turns_at_the_tolerance_are_no_oscillation() {
+    let text = "state y = 1\ny' = -1e4*(y - cos(t))\nrun { t = 0 .. 5; method = bs32 }\n";
+    assert!(!codes(text).contains(&"W0608"));
+}
+
+#[test]
+fn a_late_spike_and_an_oscillation_between_logarithmic_rows_are_told() {
+    let spike = "state x = 1, v = 0, s = 0\nx' = v\nv' = -x\ns' = 50*exp(-((t - 1503.3)/0.5)^2) - 5*s\nrun { t = 0 .. 2000; samples = 100; record = s; rtol = 1e-6 }\n";
+    let list = warnings(spike);
+    let d = list.iter().find(|d| d.code.code == "W0607").unwrap_or_else(|| panic!("{list:?}"));
+    let value = said(d).split("comes to ").nth(1).and_then(|rest| rest.split(':').next()?.parse::<f64>().ok());
+    assert!(value.is_some_and(|value| value > 5.0), "{}", said(d));
+    let many = "index i = 1..60\nstate y[i] = 0\ny[i]' = (if i == 50 then 2000*exp(-((t - 3.333)/0.003)^2) else 1) - 100*y[i]\nrun { t = 0 .. 10; samples = 50; max_step = 0.01 }\n";
+    assert!(codes(many).contains(&"W0607"), "{:?}", codes(many));
+    let rows = "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 1e4; samples = log(200, 1e-3) }\n";
+    assert!(codes(rows).contains(&"W0608"), "{:?}", codes(rows));
+    let shown = rows.replace("1e4", "50");
+    assert_eq!(codes(&shown), [""; 0]);
 }
 
 #[test]

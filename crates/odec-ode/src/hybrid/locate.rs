@@ -141,8 +141,7 @@ impl Locator {
         }
         let Locator { direction, rates, .. } = self;
         direction.fill(0.0);
-        let mut along =
-            |direction: &[f64]| model.rates(t, y, direction, rates).map_or(f64::NAN, |()| rates[relation]);
+        let mut along = |direction: &[f64]| model.rates(t, y, direction, rates).map_or(f64::NAN, |()| rates[relation]);
         let still = along(direction);
         let mut sum = 0.0;
         for i in 0..y.len() {
@@ -291,13 +290,7 @@ impl Locator {
     }
 
     /// The first roots of the open relations in a part; what stays open is to be looked at on its halves.
-    fn by_points_of(
-        &mut self,
-        step: &mut Step<'_>,
-        part: Part,
-        open: &mut Vec<usize>,
-        first: &mut Option<Crossing>,
-    ) {
+    fn by_points_of(&mut self, step: &mut Step<'_>, part: Part, open: &mut Vec<usize>, first: &mut Option<Crossing>) {
         let all = step.model.relations().len();
         let begins = part.from == step.t;
         for size in chebyshev::SIZES {

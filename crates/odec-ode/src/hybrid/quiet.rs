@@ -231,12 +231,7 @@ impl Quiet {
     }
 
     /// Adds the relations that may change where the states stay between `low` and `high`, from one time to another.
-    pub fn suspects(
-        &mut self,
-        span: (f64, f64),
-        (low, high): (&[f64], &[f64]),
-        suspects: &mut Vec<usize>,
-    ) {
+    pub fn suspects(&mut self, span: (f64, f64), (low, high): (&[f64], &[f64]), suspects: &mut Vec<usize>) {
         suspects.extend_from_slice(&self.others);
         for row in &self.used {
             self.lowest[*row] = self.lowest[*row].min(low[*row]);
@@ -388,7 +383,8 @@ mod tests {
     }
 
     fn quiet(y: &[f64]) -> Quiet {
-        let terms = [Some((vec![(3, 1.0)], 0.0)), Some((vec![(7, 1.0), (8, -2.0)], 0.0)), Some((vec![(39, -1.0)], -1.0))];
+        let terms =
+            [Some((vec![(3, 1.0)], 0.0)), Some((vec![(7, 1.0), (8, -2.0)], 0.0)), Some((vec![(39, -1.0)], -1.0))];
         let three = Three(vec![Relation::default(); 3], AffineRows::of(&terms));
         let mut quiet = Quiet::new(&three);
         quiet.renew((0.0, y), (&values(0.0, y), &[0.0; 3]), &[0.0; 3]);

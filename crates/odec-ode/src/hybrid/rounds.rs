@@ -274,11 +274,10 @@ impl Rounds {
         t: f64,
         y: &mut [f64],
     ) -> Result<(), HybridCause> {
-        self.changes
-            .sort_unstable_by(|a, b| {
-                let by = a.target.cmp(&b.target).then(a.adds.cmp(&b.adds));
-                by.then(a.value.total_cmp(&b.value)).then(a.event.cmp(&b.event))
-            });
+        self.changes.sort_unstable_by(|a, b| {
+            let by = a.target.cmp(&b.target).then(a.adds.cmp(&b.adds));
+            by.then(a.value.total_cmp(&b.value)).then(a.event.cmp(&b.event))
+        });
         for pair in self.changes.windows(2) {
             if pair[0].target == pair[1].target && !pair[0].adds && !pair[1].adds {
                 let (a, b) = (pair[0].event, pair[1].event);

@@ -223,7 +223,9 @@ impl HybridRunner {
             return Ok(Some(End::Interrupted));
         }
         if smooth {
-            return Ok(rows_at(point(model, problem.t0, &self.y), wanted, observer).is_break().then_some(End::Interrupted));
+            return Ok(rows_at(point(model, problem.t0, &self.y), wanted, observer)
+                .is_break()
+                .then_some(End::Interrupted));
         }
         self.renew(problem.t0);
         let scale = problem.t_end - problem.t0;

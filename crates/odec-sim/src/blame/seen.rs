@@ -19,7 +19,8 @@ pub fn failed_seen(judged: &Judged<'_>, failure: &Failure) -> Diagnostic {
             _ => code == &codes::W0605,
         }
     };
-    let Some(warning) = report::urgent(judged).into_iter().find(explains) else { return d };
+    let seen = report::urgent(judged).into_iter().find(explains);
+    let Some(warning) = seen.or_else(|| report::in_the_end(judged).filter(explains)) else { return d };
     with_cause(d, warning, failure, judged)
 }
 

@@ -2,6 +2,7 @@
 //! stability holds, states below their tolerance, rows that miss what the steps saw. It computes nothing of the model, so
 //! that a run costs no more; what it finds is judged by [`report`], which may look at eigenvalues.
 
+mod constant;
 pub mod mode;
 pub mod report;
 mod rows;
@@ -17,13 +18,17 @@ use crate::bind::{Bound, Spread};
 use crate::columns::Column;
 
 /// States whose course is followed at most; of more columns every second one, every third, and so on.
-pub const FOLLOWED: usize = 32;
+pub const FOLLOWED: usize = 128;
 /// Steps at the start of a run that are all looked at; a run of so few takes less than the making of its code.
 const DENSE: u64 = 1024;
 /// Behind them the first so many of each period are.
 const WINDOW: u64 = 32;
 /// See [`WINDOW`]; a multiple of [`SURVEY`].
 const PERIOD: u64 = 1024;
+/// Of the others every so many-th: an extreme that a method follows takes more of them. A divisor of [`SURVEY`].
+const SKIM: u64 = 16;
+/// The same for states that have been too small so far, which would be called out for nothing. A divisor of [`SKIM`].
+const SUSPECT: u64 = 4;
 /// Steps between two surveys of all states; at the start they come at step 1, 2, 4, ..., because growth by an unstable
 /// step can be over in a dozen.
 const SURVEY: u64 = 64;
@@ -41,6 +46,9 @@ const CALM: f64 = 10.0;
 const HELD: u64 = 2000;
 /// So many of them in one piece say that it has begun.
 const BEGUN_HELD: u64 = 2 * STRAIN;
+
+/// Pairs of states, and lengths of steps, that are kept: at the last so many of the steps 1, 2, 4, 8, ...
+const KEPT: usize = 6;
 
 /// A state on the way.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -84,6 +92,15 @@ impl Held {
     }
 }
 
+/// A constant step.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// Its start.
+    pub from: Moment,
+    /// Its end.
+    pub to: Moment,
+}
+
 /// What was found on the way.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
@@ -95,6 +112,10 @@ pub struct Findings {
     pub alternating: Option<Moment>,
     /// Steps that stability holds.
     pub held: Option<Held>,
+    /// Steps of a method that does not show its strain, with their mean length: at some steps, of which each is twice the one before
+    pub paced: Vec<Held>,
+    /// Constant steps that begin at the last of the steps 1, 2, 4, 8, ...
+    pub pairs: Vec<Pair>,
     /// The largest size of each state that was seen.
     pub largest: Vec<f64>,
     /// The course of some states.
@@ -117,8 +138,14 @@ pub struct Monitor {
     tested: (u64, f64),
     /// The course of states is of use.
     follows: bool,
+    /// Steps are constant.
+    fixed: bool,
     /// Steps are constant, and a large one is not stable.
     doubtful: bool,
+    /// A state at which a constant step began that is kept.
+    opened: Option<Moment>,
+    /// Places of states that have been too small so far, and the size at which they are not.
+    suspects: Vec<(usize, f64)>,
     /// h times spectral radius beyond which stability holds the steps.
     strain: Option<f64>,
     /// The largest state of the first steps.
@@ -137,7 +164,7 @@ impl Monitor {
         let doubtful = options.fixed && limited;
         let adaptive = !options.fixed && limited && method.adaptive != Adaptive::FixedStep;
         let n = bound.machine.layout().n;
-        let follows = doubtful
+        let follows = options.fixed
             || match bound.spread {
                 Spread::Even(count) => count >= rows::FEWEST,
                 Spread::Logarithmic => true,
@@ -151,7 +178,10 @@ impl Monitor {
             surveyed: 0,
             tested: (0, t0),
             follows: follows && !tracks.is_empty(),
+            fixed: options.fixed,
             doubtful,
+            opened: None,
+            suspects: if options.fixed { vec![] } else { suspects(bound) },
             strain: strain_limits(method, options.rtol, n).filter(|_| adaptive).map(|limits| limits.0),
             scale: 0.0,
             limit: f64::INFINITY,
@@ -181,6 +211,9 @@ impl Monitor {
     #[inline]
     pub fn row(&mut self, y: &[f64]) {
         self.findings.rows += 1;
+        if !self.suspects.is_empty() {
+            self.suspect(y);
+        }
         if self.follows {
             self.findings.tracks.iter_mut().for_each(|track| track.row(y));
         }
@@ -205,33 +238,72 @@ impl Monitor {
         let steps = self.findings.steps + self.stride;
         self.findings.steps = steps;
         let mut found = false;
-        if self.follows {
-            let joined = self.stride == 1;
-            let y = end.state();
-            let mut alternates = false;
-            if self.doubtful && self.findings.alternating.is_none() {
-                for track in &mut self.findings.tracks {
-                    alternates |= track.alternates(y, joined);
-                }
-            }
-            for track in &mut self.findings.tracks {
-                track.look(t, y, joined);
-            }
-            if alternates {
-                self.findings.alternating = Some(Moment { t, y: y.to_vec() });
-                found = true;
-            }
+        if !self.suspects.is_empty() {
+            self.suspect(end.state());
+        }
+        if self.follows && (self.stride == 1 || steps.is_multiple_of(SKIM)) {
+            found = self.follow(t, end.state());
+        }
+        if self.fixed {
+            self.pair(t, end.state(), steps);
         }
         if steps < SURVEY && steps.is_power_of_two() || steps - self.surveyed >= SURVEY {
             found |= self.survey(end, steps);
         }
+        let suspects = (1..=FOLLOWED).contains(&self.suspects.len());
+        let beyond = |each: u64| each - steps % each;
         self.stride = match steps {
             _ if self.follows && (steps < DENSE || steps % PERIOD < WINDOW) => 1,
+            _ if suspects && steps < DENSE => 1,
+            _ if suspects => beyond(SUSPECT),
+            _ if self.follows => beyond(SKIM),
             _ if steps < SURVEY => steps,
-            _ => SURVEY - steps % SURVEY,
+            _ => beyond(SURVEY),
         };
         self.until = self.stride;
         found
+    }
+
+    /// A look at the states that are followed; true where one begins to go up and down from each step to the next.
+    fn follow(&mut self, t: f64, y: &[f64]) -> bool {
+        let joined = self.stride == 1;
+        let mut alternates = false;
+        if self.fixed && self.findings.alternating.is_none() {
+            for track in &mut self.findings.tracks {
+                alternates |= track.alternates(y, joined);
+            }
+        }
+        for track in &mut self.findings.tracks {
+            track.look(t, y, joined);
+        }
+        if alternates {
+            self.findings.alternating = Some(Moment { t, y: y.to_vec() });
+        }
+        alternates
+    }
+
+    /// Keeps the constant steps that begin at the steps 1, 2, 4, ...
+    fn pair(&mut self, t: f64, y: &[f64], steps: u64) {
+        if let Some(from) = self.opened.take() {
+            let pairs = &mut self.findings.pairs;
+            if pairs.len() == KEPT {
+                pairs.remove(0);
+            }
+            pairs.push(Pair { from, to: Moment { t, y: y.to_vec() } });
+        }
+        if steps.is_power_of_two() {
+            self.opened = Some(Moment { t, y: y.to_vec() });
+        }
+    }
+
+    /// Leaves out of the suspects what is large enough.
+    fn suspect(&mut self, y: &[f64]) {
+        let largest = &mut self.findings.largest;
+        self.suspects.retain(|&(place, enough)| {
+            let size = y[place].abs().max(largest[place]);
+            largest[place] = size;
+            size < enough
+        });
     }
 
     /// Sizes of all states; the largest and its place.
@@ -289,7 +361,8 @@ impl Monitor {
     fn test(&mut self, end: &mut StepEnd<'_>, steps: u64) -> bool {
         let held = self.findings.held.as_ref();
         let Some(limit) = self.strain.filter(|_| !held.is_some_and(Held::many)) else { return false };
-        let strained = end.strain().is_some_and(|(strain, real)| strain > limit && real < -0.5 * strain);
+        let Some((strain, real)) = end.strain() else { return self.pace(end, steps) };
+        let strained = strain > limit && real < -0.5 * strain;
         if !strained {
             // a piece as short as this may be a strain of the moment
             if held.is_some_and(|held| held.count < BEGUN_HELD) {
@@ -310,6 +383,30 @@ impl Monitor {
         held.at.y.copy_from_slice(end.state());
         held.many()
     }
+
+    /// Keeps the mean length of the last steps of a method that does not show its strain, after twice as many each time;
+    /// true once they are many.
+    fn pace(&mut self, end: &mut StepEnd<'_>, steps: u64) -> bool {
+        let (before, since) = self.tested;
+        let paced = &mut self.findings.paced;
+        if paced.last().is_some_and(|last| steps < 2 * last.count) {
+            return false;
+        }
+        if paced.len() == KEPT {
+            paced.remove(0);
+        }
+        let h = (end.t - since) / (steps - before) as f64;
+        paced.push(Held { since, at: Moment { t: end.t, y: end.state().to_vec() }, h, count: steps });
+        steps >= HELD
+    }
+}
+
+/// States that begin so small that they might be called out for it.
+fn suspects(bound: &Bound) -> Vec<(usize, f64)> {
+    let y0 = bound.problem.y0.iter().enumerate();
+    y0.map(|(place, y)| (place, y.abs(), report::FEW_DIGITS * bound.atol(place)))
+        .filter_map(|(place, size, enough)| (size < enough).then_some((place, enough)))
+        .collect()
 }
 
 /// The states that are recorded, or some of them; of a run that records none, states as they come.
@@ -320,10 +417,11 @@ fn followed(bound: &Bound) -> Vec<Track> {
         Some(Column::State(place)) => Some(place),
         _ => None,
     });
-    let mut tracks: Vec<Track> = states.map(Track::new).collect();
+    let track = |place| Track::new(place, [bound.options.rtol, bound.atol(place)]);
+    let mut tracks: Vec<Track> = states.map(track).collect();
     if tracks.is_empty() && bound.options.fixed {
         let n = bound.machine.layout().n;
-        tracks = (0..n).step_by(n.div_ceil(FOLLOWED).max(1)).map(Track::new).collect();
+        tracks = (0..n).step_by(n.div_ceil(FOLLOWED).max(1)).map(track).collect();
     }
     tracks
 }

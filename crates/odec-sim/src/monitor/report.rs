@@ -6,10 +6,12 @@ use odec_lang::source::Source;
 use odec_lang::suggest;
 use odec_ode::method::auto::{Traits, partners};
 
+use super::constant::{self, Case, Fault};
 use super::mode::{self, Mode};
 use super::{Findings, Growth, Held, Moment, rows};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
+use crate::spectrum;
 use crate::stability::{self, C};
 
 /// Part of the largest stable step that is advised: at the limit itself nothing decays.
@@ -18,6 +20,16 @@ const ADVISED: f64 = 0.8;
 const HELD: f64 = 4.0;
 /// Growth of less than this power of e between the start and now is none of the model's own.
 const LASTING: f64 = 10.0;
+/// Tolerances below which a state has fewer than two digits that are sure.
+pub(super) const FEW_DIGITS: f64 = 100.0;
+/// Most unknowns of which all eigenvalues are computed to tell whether a state grows by itself.
+const MAX_DENSE: usize = 150;
+/// Tolerances to which a state has to grow from below one until its start matters.
+const OUTGROWN: f64 = 1e3;
+/// Part that a state takes in a motion that grows.
+const TAKES_PART: f64 = 0.3;
+/// Mean lengths of steps, in those that are just stable, that stability holds: those of step doubling are twice as long.
+const AT_LIMIT: [f64; 2] = [0.65, 2.5];
 /// The size of a state beside the largest one that is rounding of 0.
 const ROUNDING: f64 = 1e-13;
 /// Rounding of a number that has two digits already.
@@ -40,9 +52,13 @@ pub struct Judged<'a> {
 /// All that there is to say.
 pub fn warnings(judged: &Judged<'_>) -> Vec<Diagnostic> {
     let mut list = urgent(judged);
+    if list.is_empty() {
+        list.extend(in_the_end(judged));
+    }
     list.extend(long_step(judged));
     if judged.findings.ended {
         list.extend(small(judged));
+        list.extend(grown_up(judged));
         list.extend(rows::missed(judged));
     }
     list
@@ -53,6 +69,12 @@ pub fn urgent(judged: &Judged<'_>) -> Vec<Diagnostic> {
     let unstable = unstable(judged);
     let growth = if unstable.is_none() { growth(judged) } else { None };
     unstable.into_iter().chain(growth).chain(held(judged)).collect()
+}
+
+/// What is wrong with constant steps, as far as only the end of a run or its failure gives cause to look.
+pub fn in_the_end(judged: &Judged<'_>) -> Option<Diagnostic> {
+    let h = judged.bound.options.step.filter(|_| judged.bound.options.fixed)?;
+    told(judged, h, &constant::found(judged, h)?)
 }
 
 impl Judged<'_> {
@@ -92,37 +114,62 @@ fn unstable(judged: &Judged<'_>) -> Option<Diagnostic> {
     if findings.grown.is_empty() && findings.alternating.is_none() {
         return None;
     }
-    let method = bound.choice.method;
-    let regions = stability::of(method).ok()?;
+    let regions = stability::of(bound.choice.method).ok()?;
     let moments: Vec<&Moment> = std::iter::once(&findings.calm).chain(&findings.alternating).collect();
     let grown = || findings.grown.first().map(|growth| &growth.at);
     let beyond =
         |moments: &[&Moment]| mode::limit(judged, &regions, moments).filter(|(step, _)| *step < h * (1.0 - 1e-9));
-    let (step, mode) = beyond(&moments).or_else(|| beyond(&[grown()?]))?;
-    let moment = moments.into_iter().chain(grown()).find(|moment| moment.t == mode.t)?;
+    let Some((step, mode)) = beyond(&moments).or_else(|| beyond(&[grown()?])) else {
+        return told(judged, h, &constant::ringing(judged, h)?);
+    };
+    let moment = moments.into_iter().chain(grown()).find(|moment| moment.t == mode.t)?.clone();
+    told(judged, h, &Case { fault: Fault::Amplified, step, mode, moment })
+}
+
+/// The warning about constant steps that are too long.
+fn told(judged: &Judged<'_>, h: f64, case: &Case) -> Option<Diagnostic> {
+    let Judged { bound, findings, .. } = judged;
+    let Case { fault, step, mode, moment } = case;
     // the unknown of the mode, not one that it drives and that may be larger
     let place = mode.entries.first().map(|entry| entry.0).or(findings.grown.first().map(|growth| growth.place))?;
-    let (state, name) = (bound.states.name(place), method.name);
-    let what = if findings.grown.is_empty() { "jumps up and down" } else { "grows and should not" };
-    let headline = format!("`{state}` {what}: a step of {} is too long for `{name}` to be stable", number(h));
+    let (state, name, length) = (bound.states.name(place), bound.choice.method.name, number(h));
+    let too_long = format!("a step of {length} is too long for `{name}` to be stable");
+    let headline = match fault {
+        Fault::Amplified if !findings.grown.is_empty() => format!("`{state}` grows and should not: {too_long}"),
+        Fault::Amplified if findings.alternating.is_some() => format!("`{state}` jumps up and down: {too_long}"),
+        Fault::Amplified => format!("`{state}` does not follow its equation: {too_long}"),
+        Fault::Unwound => format!("`{state}` grows and should not: {too_long}"),
+        Fault::Rings => format!("`{state}` jumps up and down: `{name}` hardly damps it with a step of {length}"),
+        Fault::Damped => format!("`{state}` should grow and does not: `{name}` damps it with a step of {length}"),
+    };
     let says = format!("this makes λ = {} at {} = {}", complex(mode.lambda), judged.time(), number(mode.t));
-    let mut d = judged.blamed(Diagnostic::warning(&codes::W0603, headline), &mode, moment, &says);
-    let longest = if step > 0.0 { format!("at most {} is stable", number(step)) } else { "no step is stable".into() };
+    let mut d = judged.blamed(Diagnostic::warning(&codes::W0603, headline), mode, moment, &says);
+    let longest = match fault {
+        Fault::Rings => format!("at most {} follows it", number(*step)),
+        Fault::Damped => format!("at most {} follows it", below(*step)),
+        _ if *step > 0.0 => format!("at most {} is stable", number(*step)),
+        _ => "no step is stable".to_string(),
+    };
     let in_block = bound.asked.step.is_some();
     if let Some(span) = bound.asked.step {
         d = d.label(span, longest.clone());
     }
-    let first = if step > 0.0 {
-        format!("{longest}: type {}", typed("step", &below(ADVISED * step), in_block))
-    } else {
-        format!("`{name}` amplifies every oscillation without damping: type {}", typed("method", "rk4", in_block))
+    let shorter = |part: f64| typed("step", &below(part * step), in_block);
+    let first = match fault {
+        Fault::Rings => {
+            format!("a method that damps it: type {}", typed("method", "sdirk2", bound.asked.method.is_some()))
+        }
+        Fault::Damped => format!("{longest}: type {}", shorter(1.0)),
+        _ if *step > 0.0 => format!("{longest}: type {}", shorter(ADVISED)),
+        _ => format!("`{name}` amplifies every oscillation without damping: type {}", typed("method", "rk4", in_block)),
     };
     Some(d.help(format!("{first}, or leave out `step` and `method`, so that odec keeps to the tolerance")))
 }
 
 /// Steps that stability holds.
 fn held(judged: &Judged<'_>) -> Option<Diagnostic> {
-    let held = judged.findings.held.as_ref()?;
+    let paced = || paced(judged);
+    let held = &judged.findings.held.clone().or_else(paced)?;
     // of a run that did not come to its end most steps will do
     if !held.many() && (judged.findings.ended || 2 * held.count < judged.findings.steps) {
         return None;
@@ -161,6 +208,22 @@ fn held(judged: &Judged<'_>) -> Option<Diagnostic> {
     Some(d.help(format!(
         "an implicit method has no such limit: type {typed}, or leave out `method`, so that odec chooses"
     )))
+}
+
+/// Steps of a method that does not show its strain which are as long as those that are just stable, each time that they were
+/// looked at.
+fn paced(judged: &Judged<'_>) -> Option<Held> {
+    let [first, .., last] = judged.findings.paced.as_slice() else { return None };
+    let regions = stability::of(judged.bound.choice.method).ok()?;
+    let at_limit = |paced: &Held| {
+        let found = mode::limit(judged, &regions, &[&paced.at]);
+        found.is_some_and(|(step, mode)| {
+            let real = mode.lambda.re < -0.5 * mode.lambda.norm();
+            real && (AT_LIMIT[0]..AT_LIMIT[1]).contains(&(paced.h.abs() / step))
+        })
+    };
+    let held = Held { since: first.since, at: last.at.clone(), h: last.h, count: last.count };
+    judged.findings.paced.iter().all(at_limit).then_some(held)
 }
 
 /// Growth beyond all measure.
@@ -204,7 +267,7 @@ fn small(judged: &Judged<'_>) -> Option<Diagnostic> {
     if bound.options.fixed {
         return None;
     }
-    let atol = |place: usize| bound.options.atol.get(place).or(bound.options.atol.first()).copied().unwrap_or(0.0);
+    let atol = |place: usize| bound.atol(place);
     let overall = findings.largest.iter().fold(0.0f64, |most, size| most.max(*size));
     let mut list: Vec<(String, usize, f64, f64)> = vec![];
     for series in bound.states.series().iter().filter(|series| !series.name.starts_with("d(")) {
@@ -212,14 +275,22 @@ fn small(judged: &Judged<'_>) -> Option<Diagnostic> {
         let Some((size, place)) = largest.max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
         let begins = series.places().any(|place| bound.problem.y0[place] != 0.0);
         let counts = if begins { size > 0.0 } else { size > ROUNDING * overall };
-        let below = series.places().all(|place| findings.largest[place] < atol(place));
+        let below = series.places().all(|place| findings.largest[place] < FEW_DIGITS * atol(place));
         if counts && below {
             list.push((series.name.clone(), place, size, atol(place)));
         }
     }
     let (name, place, size, given) = list.first()?;
     let names = suggest::list(list.iter().take(NAMED).map(|(name, ..)| name.as_str()));
+    let under = list.iter().all(|(_, _, size, atol)| size < atol);
     let what = match list.len() {
+        1 if !under => format!(
+            "`{name}` is hardly above its absolute tolerance: at most {}, and `atol` is {}",
+            number(*size),
+            number(*given)
+        ),
+        k if !under && k <= NAMED => format!("{names} are hardly above their absolute tolerances"),
+        k if !under => format!("{names} and {} more are hardly above their absolute tolerances", k - NAMED),
         1 => format!(
             "`{name}` stays below its absolute tolerance: at most {}, and `atol` is {}",
             number(*size),
@@ -230,19 +301,14 @@ fn small(judged: &Judged<'_>) -> Option<Diagnostic> {
     };
     let mut d = Diagnostic::warning(&codes::W0606, what);
     if let Some(state) = declared(judged.model, &bound.states, *place) {
-        d = d.label(judged.model.states[state].span, format!("at most {}: none of its digits is sure", number(*size)));
+        let sure = if size < given { "none of its digits is sure" } else { "fewer than two of its digits are sure" };
+        d = d.label(judged.model.states[state].span, format!("at most {}: {sure}", number(*size)));
     }
     if let Some(span) = bound.asked.atol {
         d = d.label(span, "");
     }
-    let typed: Vec<String> = list
-        .iter()
-        .take(NAMED)
-        .map(|(name, _, size, _)| {
-            let value = number(power_below(size * bound.options.rtol));
-            if name.contains('.') { format!("`--atol '{name}={value}'`") } else { format!("`atol({name}) = {value}`") }
-        })
-        .collect();
+    let typed: Vec<String> =
+        list.iter().take(NAMED).map(|(name, _, size, _)| tolerance_typed(name, size * bound.options.rtol)).collect();
     let types = if typed.len() == 1 { "type" } else { "in the run block type" };
     Some(
         d.help(
@@ -250,6 +316,55 @@ fn small(judged: &Judged<'_>) -> Option<Diagnostic> {
                 .replace("their error is", if list.len() == 1 { "its error is" } else { "their errors are" }),
         ),
     )
+}
+
+/// A state that begins below its absolute tolerance and grows out of it by itself, with the error that it had there.
+fn grown_up(judged: &Judged<'_>) -> Option<Diagnostic> {
+    let Judged { bound, findings, .. } = judged;
+    let (t0, y0) = (bound.problem.t0, &bound.problem.y0);
+    if bound.options.fixed || y0.len() > MAX_DENSE {
+        return None;
+    }
+    let grows = |place: &usize| {
+        let (start, atol) = (y0[*place].abs(), bound.atol(*place));
+        start > 0.0 && start < atol && findings.largest[*place] > OUTGROWN * atol
+    };
+    let places: Vec<usize> = bound.states.places().filter(grows).collect();
+    if places.is_empty() {
+        return None;
+    }
+    let spectrum = mode::spectrum(judged, &Moment { t: t0, y: y0.clone() })?;
+    let lambda = spectrum.values.iter().copied().max_by(|a, b| a.re.total_cmp(&b.re))?;
+    if lambda.re * (bound.problem.t_end - t0).abs() < OUTGROWN.ln() {
+        return None;
+    }
+    let own = if judged.backwards() { -lambda } else { lambda };
+    let shares = spectrum::participation(&bound.machine, &spectrum, own);
+    let takes_part = |place: &&usize| shares.get(**place).is_some_and(|share| *share > TAKES_PART);
+    let place = *places.iter().find(takes_part)?;
+    let (name, size, atol) = (bound.states.name(place), y0[place].abs(), bound.atol(place));
+    let headline = format!(
+        "`{name}` starts at {}, below its absolute tolerance of {}, and grows out of it with the error that it has there",
+        number(y0[place]),
+        number(atol)
+    );
+    let mut d = Diagnostic::warning(&codes::W0606, headline);
+    if let Some(state) = declared(judged.model, &bound.states, place) {
+        let says = format!("grows to {}: none of its first digits is sure", number(findings.largest[place]));
+        d = d.label(judged.model.states[state].span, says);
+    }
+    if let Some(span) = bound.asked.atol {
+        d = d.label(span, "");
+    }
+    let series = bound.states.at(place).map_or(name.as_str(), |(series, _)| series.name.as_str());
+    let typed = tolerance_typed(series, size * bound.options.rtol);
+    Some(d.help(format!("its first values have no accuracy, and so the time at which it has grown: type {typed}")))
+}
+
+/// What to type for the absolute tolerance of a state.
+fn tolerance_typed(name: &str, tolerance: f64) -> String {
+    let value = number(power_below(tolerance));
+    if name.contains('.') { format!("`--atol '{name}={value}'`") } else { format!("`atol({name}) = {value}`") }
 }
 
 /// A constant step that is longer than the run.

@@ -35,10 +35,10 @@ pub fn missed(judged: &Judged<'_>) -> Vec<Diagnostic> {
     };
     let shown: Vec<&Track> = judged.findings.tracks.iter().filter(|track| visible(judged, track)).collect();
     let fast: Vec<(&Track, f64)> =
-        shown.iter().filter_map(|track| Some((*track, density(judged, track, count?)?))).collect();
+        shown.iter().filter_map(|track| Some((*track, density(judged, track, count)?))).collect();
     let mut list = vec![];
-    if let Some((worst, _)) = fast.iter().max_by(|a, b| a.1.total_cmp(&b.1)).copied() {
-        list.push(oscillation(judged, worst, &fast));
+    if let Some(worst) = fast.iter().max_by(|a, b| a.1.total_cmp(&b.1)).copied() {
+        list.push(oscillation(judged, worst, &fast, count));
     }
     let hidden: Vec<(&Track, f64)> = shown
         .iter()
@@ -53,22 +53,37 @@ pub fn missed(judged: &Judged<'_>) -> Vec<Diagnostic> {
 
 /// True for a state that moves by more than its tolerance.
 fn visible(judged: &Judged<'_>, track: &Track) -> bool {
-    let options = &judged.bound.options;
-    let atol = options.atol.get(track.place).or(options.atol.first()).copied().unwrap_or(0.0);
+    let (rtol, atol) = (judged.bound.options.rtol, judged.bound.atol(track.place));
     let size = track.high.value.abs().max(track.low.value.abs());
     let range = track.range();
-    range.is_finite() && range > VISIBLE * (atol + options.rtol * size) && track.row_low <= track.row_high
+    range.is_finite() && range > VISIBLE * (atol + rtol * size) && track.row_low <= track.row_high
 }
 
 /// Cycles in a unit of time, where there are too few rows for them.
-fn density(judged: &Judged<'_>, track: &Track, count: u64) -> Option<f64> {
-    let span = (judged.bound.problem.t_end - judged.bound.problem.t0).abs();
-    if track.turns < OSCILLATION {
+fn density(judged: &Judged<'_>, track: &Track, count: Option<u64>) -> Option<f64> {
+    if track.counted() < OSCILLATION {
         return None;
     }
-    let ((halves, time), rows) = (track.halves, count as f64 / span);
+    let (halves, time) = track.halves;
     let density = 0.5 * halves / time;
-    (density.is_finite() && rows < ROWS * density).then_some(density)
+    (density.is_finite() && frequency(judged, track.last_turn, count) < ROWS * density).then_some(density)
+}
+
+/// Rows in a unit of time, of those that are even in their logarithm at a time.
+fn frequency(judged: &Judged<'_>, t: f64, count: Option<u64>) -> f64 {
+    let (t0, span) = (judged.bound.problem.t0, span(judged));
+    match (count, judged.bound.logarithmic) {
+        (Some(count), _) => count as f64 / span,
+        (None, Some(first)) => {
+            let ratio = (span / first).powf(1.0 / judged.findings.rows.max(3).saturating_sub(2) as f64);
+            1.0 / ((t - t0).abs() * (ratio - 1.0))
+        }
+        (None, None) => f64::INFINITY,
+    }
+}
+
+fn span(judged: &Judged<'_>) -> f64 {
+    (judged.bound.problem.t_end - judged.bound.problem.t0).abs()
 }
 
 /// By which part of its range a state exceeds what the rows show.
@@ -109,16 +124,25 @@ fn samples(judged: &Judged<'_>, count: f64) -> String {
 }
 
 /// Too few rows for an oscillation.
-fn oscillation(judged: &Judged<'_>, worst: &Track, all: &[(&Track, f64)]) -> Diagnostic {
-    let span = (judged.bound.problem.t_end - judged.bound.problem.t0).abs();
-    let count = judged.findings.rows.saturating_sub(1) as f64;
+fn oscillation(
+    judged: &Judged<'_>,
+    (worst, density): (&Track, f64),
+    all: &[(&Track, f64)],
+    count: Option<u64>,
+) -> Diagnostic {
     let fastest = all.iter().map(|(_, density)| *density).fold(0.0, f64::max);
-    let each = count / span / fastest;
+    let each = number_short(frequency(judged, worst.last_turn, count) / density);
     let names = names(judged, worst, all);
     let verb = if all.len() == 1 { "oscillates" } else { "oscillate" };
-    let headline = format!("{names} {verb} faster than the rows show: {} rows in a cycle", number_short(each));
+    let rows = if each == "1" { "row" } else { "rows" };
+    let place = if count.is_none() {
+        format!(" at {} = {}", judged.model.time.name, number_short(worst.last_turn))
+    } else {
+        String::new()
+    };
+    let headline = format!("{names} {verb} faster than the rows show: {each} {rows} in a cycle{place}");
     let says = format!("a cycle takes about {} of {}", number_short(1.0 / fastest), judged.model.time.name);
-    about(judged, &codes::W0608, headline, worst, says).help(samples(judged, GOOD * fastest * span))
+    about(judged, &codes::W0608, headline, worst, says).help(samples(judged, GOOD * fastest * span(judged)))
 }
 
 /// An extreme between rows.
@@ -128,20 +152,29 @@ fn extreme(judged: &Judged<'_>, worst: &Track, all: &[(&Track, f64)], count: Opt
         if high >= low { (worst.high, worst.row_high) } else { (worst.low, worst.row_low) };
     let (name, time) = (judged.bound.states.name(worst.place), &judged.model.time.name);
     let beyond = if high >= low { "at most" } else { "at least" };
-    let more = if all.len() > 1 { format!("; {} more states likewise", all.len() - 1) } else { String::new() };
+    let more = match all.len() - 1 {
+        0 => String::new(),
+        1 => "; 1 more state likewise".to_string(),
+        more => format!("; {more} more states likewise"),
+    };
     let headline = format!(
         "the rows miss that `{name}` comes to {}: they show {beyond} {}{more}",
         number(at.value),
         number(shown)
     );
     let says = format!("{} at {time} = {}, between two rows", number(at.value), number(at.t));
-    let span = (judged.bound.problem.t_end - judged.bound.problem.t0).abs();
     let wanted = count.map_or(f64::INFINITY, |count| {
-        let near = if at.h == 0.0 { f64::INFINITY } else { span / (2.0 * at.h.abs()) };
+        let near = if at.h == 0.0 { f64::INFINITY } else { span(judged) / (2.0 * at.h.abs()) };
         near.max(2.0 * count as f64)
     });
-    about(judged, &codes::W0607, headline, worst, says)
-        .help(samples(judged, wanted).replace("make the run shorter", "record where it happens"))
+    // more rows than steps show nothing more
+    let help = if wanted > judged.findings.steps as f64 && wanted.is_finite() {
+        let typed = samples(judged, f64::INFINITY);
+        typed.replace(", or make the run shorter", " for a row at each step")
+    } else {
+        samples(judged, wanted).replace("make the run shorter", "record where it happens")
+    };
+    about(judged, &codes::W0607, headline, worst, says).help(help)
 }
 
 /// Two digits are enough for what is estimated.

@@ -2,12 +2,16 @@
 
 /// Part of the range so far that a state has to go back by for a turning point.
 const TURN: f64 = 0.05;
+/// Tolerances that it has to go back by at least: steps that stability holds turn at every few of them, by some tolerances.
+const NOISE: f64 = 100.0;
 /// Growth of the range by which the turning points before it are too small to count.
 const OUTGROWN: f64 = 4.0;
 /// Steps in a row that each undo the one before, until that is called an alternation.
 const ALTERNATIONS: u32 = 24;
 /// Part of its size that a state has to change by in each of them.
 const CHANGE: f64 = 1e-6;
+/// Part of its range that it has to change by.
+const VISIBLE: f64 = 1e-3;
 
 /// An extreme of a state.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +29,8 @@ pub struct Extreme {
 pub struct Track {
     /// Place in y.
     pub place: usize,
+    /// Relative and absolute tolerance.
+    tolerances: [f64; 2],
     /// Extremes at the ends of steps.
     pub low: Extreme,
     /// See [`Track::low`].
@@ -37,7 +43,9 @@ pub struct Track {
     pub turns: f64,
     /// How often one followed another in the same piece of steps that were looked at, and the time between them in all.
     pub halves: (f64, f64),
-    /// When the last turning point in this piece was.
+    /// When the last turning point was.
+    pub last_turn: f64,
+    /// The same in this piece.
     turned: f64,
     /// What was seen last.
     t: f64,
@@ -52,17 +60,19 @@ pub struct Track {
 }
 
 impl Track {
-    /// Of what is at a place in y.
-    pub fn new(place: usize) -> Track {
+    /// Of what is at a place in y, with its relative and absolute tolerance.
+    pub fn new(place: usize, tolerances: [f64; 2]) -> Track {
         let none = Extreme { value: f64::NAN, t: f64::NAN, h: 0.0 };
         Track {
             place,
+            tolerances,
             low: none,
             high: none,
             row_low: f64::INFINITY,
             row_high: f64::NEG_INFINITY,
             turns: 0.0,
             halves: (0.0, 0.0),
+            last_turn: f64::NAN,
             turned: f64::NAN,
             t: f64::NAN,
             y: f64::NAN,
@@ -72,6 +82,11 @@ impl Track {
             change: 0.0,
             alternating: 0,
         }
+    }
+
+    /// Turning points, unless the range has outgrown them since.
+    pub fn counted(&self) -> f64 {
+        if self.range() > OUTGROWN * self.base { 0.0 } else { self.turns }
     }
 
     /// What the state went through.
@@ -117,7 +132,10 @@ impl Track {
     pub(super) fn alternates(&mut self, y: &[f64], joined: bool) -> bool {
         let y = y[self.place];
         let change = y - self.y;
-        let undone = joined && change * self.change < 0.0 && change.abs() > CHANGE * y.abs();
+        let undone = joined
+            && change * self.change < 0.0
+            && change.abs() > CHANGE * y.abs()
+            && change.abs() > VISIBLE * self.range();
         self.alternating = if undone { self.alternating + 1 } else { 0 };
         self.change = change;
         self.alternating >= ALTERNATIONS
@@ -132,7 +150,8 @@ impl Track {
             return;
         }
         let range = self.range();
-        if back.abs() <= TURN * range {
+        let [rtol, atol] = self.tolerances;
+        if back.abs() <= TURN * range || back.abs() <= NOISE * (atol + rtol * y.abs()) {
             return;
         }
         if self.way == 0.0 {
@@ -146,7 +165,7 @@ impl Track {
         if !self.turned.is_nan() {
             self.halves = (self.halves.0 + 1.0, self.halves.1 + (t - self.turned).abs());
         }
-        self.turned = t;
+        (self.turned, self.last_turn) = (t, t);
         (self.way, self.extreme) = (-self.way, y);
     }
 }
@@ -156,7 +175,7 @@ mod tests {
     use super::*;
 
     fn of(f: impl Fn(f64) -> f64, steps: u32, h: f64) -> Track {
-        let mut track = Track::new(0);
+        let mut track = Track::new(0, [1e-6, 1e-9]);
         track.start(0.0, &[f(0.0)]);
         for k in 1..=steps {
             let t = f64::from(k) * h;
@@ -177,7 +196,7 @@ mod tests {
     fn the_length_of_a_cycle_does_not_depend_on_how_many_steps_are_looked_at() {
         // all steps at first, later 32 of 1,024
         for steps in [1024u32, 1060, 2000, 20_000] {
-            let mut track = Track::new(0);
+            let mut track = Track::new(0, [1e-6, 1e-9]);
             let value = |t: f64| (std::f64::consts::TAU * t).sin();
             track.start(0.0, &[0.0]);
             for k in 1..=steps {
@@ -201,9 +220,30 @@ mod tests {
     }
 
     #[test]
+    fn turns_at_the_tolerance_are_no_oscillation() {
+        // noise of ten tolerances on a state that hardly moves while all steps are looked at
+        let noise = |k: u32| if k.is_multiple_of(2) { 1e-5 } else { -1e-5 };
+        let mut track = Track::new(0, [1e-6, 1e-9]);
+        track.start(0.0, &[1.0]);
+        for k in 1..=1000 {
+            track.look(f64::from(k), &[1.0 + noise(k)], true);
+        }
+        assert_eq!(track.turns, 0.0);
+        // what turned while the range was small does not count when it is large
+        let mut track = Track::new(0, [1e-6, 1e-9]);
+        track.start(0.0, &[1.0]);
+        for k in 1..=1000 {
+            track.look(f64::from(k), &[1.0 + 100.0 * noise(k)], true);
+        }
+        assert!(track.counted() > 900.0, "{}", track.counted());
+        track.look(1001.0, &[0.0], true);
+        assert_eq!(track.counted(), 0.0);
+    }
+
+    #[test]
     fn steps_that_undo_one_another_alternate_and_slow_turns_do_not() {
         let alternating = |f: &dyn Fn(u32) -> f64| {
-            let mut track = Track::new(0);
+            let mut track = Track::new(0, [1e-6, 1e-9]);
             track.start(0.0, &[f(0)]);
             (1..200).any(|k| {
                 let alternates = track.alternates(&[f(k)], true);

@@ -1,0 +1,197 @@
+//! Constant steps that make a wrong answer without growth: instability that the model bounds, rings that a method does not
+//! damp, growth that it damps. The steps themselves show them: they do not add up to what the derivatives at their ends say.
+
+use super::mode::{self, Mode};
+use super::report::Judged;
+use super::{Moment, Pair};
+use crate::spectrum::{self, decaying};
+use crate::stability::{self, Amplification, C};
+
+/// Part of the size of a state by which a step may differ from the mean of the derivatives at its ends, times its length.
+const ROUGH: f64 = 0.05;
+/// Factor in a step from which on an eigenvalue that decays is amplified, and not only by the last digits of the region.
+const AMPLIFIED: f64 = 1.1;
+/// Factor in the whole run by which oscillations grow that every step amplifies a little.
+const DOUBLED: f64 = 2.0;
+/// Factor in a step that hardly damps.
+const RINGS: f64 = 0.5;
+/// h times an eigenvalue below which no step is too long for it.
+const SMALL: f64 = 0.5;
+/// Steps in which a growth by a factor of e is followed.
+const FOLLOWED: f64 = 10.0;
+/// Most unknowns of which eigenvalues are taken at several points of a step: at `POINTS` of them, or a quarter of it.
+const MAX_DENSE: usize = 150;
+/// See [`MAX_DENSE`].
+const MAX_FINE: usize = 50;
+/// Parts of a step.
+const POINTS: usize = 16;
+/// Fewest steps that a judgement is made of.
+const FEWEST: usize = 2;
+
+/// What is wrong with the steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// They amplify what decays.
+    Amplified,
+    /// They amplify what oscillates, a little each.
+    Unwound,
+    /// They leave what decays as large as it is.
+    Rings,
+    /// They damp what grows.
+    Damped,
+}
+
+/// A fault.
+pub(super) struct Case {
+    /// Its kind.
+    pub fault: Fault,
+    /// The longest step without it; 0 if there is none.
+    pub step: f64,
+    /// The eigenvalue.
+    pub mode: Mode,
+    /// Where it was taken.
+    pub moment: Moment,
+}
+
+/// What is wrong with the constant steps of a run that has come to its end, or failed.
+pub(super) fn found(judged: &Judged<'_>, h: f64) -> Option<Case> {
+    let regions = stability::of(judged.bound.choice.method).ok()?;
+    rough(judged, &regions, h).or_else(|| unwound(judged, &regions, h))
+}
+
+/// Steps that leave something as large as it is, with the other sign.
+pub(super) fn ringing(judged: &Judged<'_>, h: f64) -> Option<Case> {
+    let moment = judged.findings.alternating.as_ref()?;
+    let regions = stability::of(judged.bound.choice.method).ok()?;
+    let spectrum = mode::spectrum(judged, moment)?;
+    let rings = |lambda: &C| {
+        let z = scaled(*lambda, h).filter(|z| z.re < -SMALL && z.im.abs() < SMALL * z.norm());
+        z.is_some_and(|z| z.norm() > 2.0 && regions.iter().all(|(_, region)| region.defined(z) && region.at(z) > RINGS))
+    };
+    let lambda = spectrum.values.iter().copied().filter(rings).max_by(|a, b| a.norm().total_cmp(&b.norm()))?;
+    // with a shorter step the factor of the trapezoidal rule and its like is positive
+    let step = 2.0 / lambda.norm();
+    Some(Case {
+        fault: Fault::Rings,
+        step,
+        mode: mode::mode(judged, &spectrum, lambda, lambda),
+        moment: moment.clone(),
+    })
+}
+
+/// h λ of an eigenvalue that does not grow.
+fn scaled(lambda: C, h: f64) -> Option<C> {
+    Some(decaying(lambda)? * (lambda.norm() * h))
+}
+
+/// Steps that do not follow the derivatives at their ends, half of them or more, because of the same fault.
+fn rough(judged: &Judged<'_>, regions: &[(String, Amplification)], h: f64) -> Option<Case> {
+    let pairs = &judged.findings.pairs;
+    let n = judged.bound.problem.y0.len();
+    if n > MAX_DENSE || pairs.len() < FEWEST {
+        return None;
+    }
+    let slopes: Vec<(&Pair, Vec<f64>)> = pairs.iter().filter_map(|pair| Some((pair, astray(judged, pair)?))).collect();
+    let enough = |count: usize| count >= FEWEST && 2 * count >= pairs.len();
+    if !enough(slopes.len()) {
+        return None;
+    }
+    let worst = |(pair, slope): &(&Pair, Vec<f64>)| amplified(judged, regions, h, pair, slope);
+    let moments: Vec<Moment> = slopes.iter().filter_map(worst).collect();
+    if enough(moments.len()) {
+        let list: Vec<&Moment> = moments.iter().collect();
+        let (step, mode) = mode::limit(judged, regions, &list).filter(|(step, _)| *step < h)?;
+        let moment = moments.iter().find(|moment| moment.t == mode.t)?.clone();
+        return Some(Case { fault: Fault::Amplified, step, mode, moment });
+    }
+    let damped: Vec<((spectrum::Spectrum, C), &Moment)> =
+        slopes.iter().filter_map(|(pair, _)| Some((damped(judged, regions, h, &pair.from)?, &pair.from))).collect();
+    let ((spectrum, lambda), moment) = damped.first().filter(|_| enough(damped.len()))?;
+    let mode = mode::mode(judged, spectrum, *lambda, C::from(1.0));
+    Some(Case { fault: Fault::Damped, step: 1.0 / (FOLLOWED * lambda.re), mode, moment: (*moment).clone() })
+}
+
+/// The derivatives at the start of a step that does not follow them.
+fn astray(judged: &Judged<'_>, pair: &Pair) -> Option<Vec<f64>> {
+    let Pair { from, to } = pair;
+    let machine = &judged.bound.machine;
+    let start = spectrum::rates(machine, from.t, &from.y)?;
+    let end = spectrum::rates(machine, to.t, &to.y)?;
+    let h = to.t - from.t;
+    let rough = (0..start.len()).any(|i| {
+        let (a, b) = (from.y[i], to.y[i]);
+        (b - a - 0.5 * h * (start[i] + end[i])).abs() > ROUGH * a.abs().max(b.abs())
+    });
+    rough.then_some(start)
+}
+
+/// The point of a step at which the method amplifies most what decays: between its ends, or along the slope at its start, where
+/// the stages lie.
+fn amplified(
+    judged: &Judged<'_>,
+    regions: &[(String, Amplification)],
+    h: f64,
+    pair: &Pair,
+    slope: &[f64],
+) -> Option<Moment> {
+    let Pair { from, to } = pair;
+    let length = to.t - from.t;
+    let every = if from.y.len() <= MAX_FINE { 1 } else { 4 };
+    let along = (0..=POINTS).step_by(every).filter(|k| 2 * k != POINTS).map(|k| {
+        let t = from.t + length * k as f64 / POINTS as f64;
+        Moment { t, y: from.y.iter().zip(slope).map(|(y, f)| y + (t - from.t) * f).collect() }
+    });
+    let middle = Moment { t: from.t + 0.5 * length, y: from.y.iter().zip(&to.y).map(|(a, b)| 0.5 * (a + b)).collect() };
+    let factor = |moment: &Moment| {
+        let values = mode::spectrum(judged, moment)?.values;
+        // the fastest decides but for a few
+        let fastest = values.iter().filter_map(|lambda| scaled(*lambda, h)).filter(|z| z.norm() > SMALL);
+        let fastest = fastest.max_by(|a, b| a.norm().total_cmp(&b.norm()))?;
+        let least = regions.iter().map(|(_, region)| if region.defined(fastest) { region.at(fastest) } else { 0.0 });
+        least.min_by(f64::total_cmp).filter(|factor| *factor > AMPLIFIED)
+    };
+    let list = std::iter::once(middle).chain(along).filter_map(|moment| Some((factor(&moment)?, moment)));
+    list.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, moment)| moment)
+}
+
+/// The fastest growth at a moment, where a step lets it decay.
+fn damped(
+    judged: &Judged<'_>,
+    regions: &[(String, Amplification)],
+    h: f64,
+    moment: &Moment,
+) -> Option<(spectrum::Spectrum, C)> {
+    let spectrum = mode::spectrum(judged, moment)?;
+    let lambda = spectrum.values.iter().copied().max_by(|a, b| a.re.total_cmp(&b.re))?;
+    let decays = h * lambda.re > 1.0
+        && regions.iter().all(|(_, region)| region.defined(lambda * h) && region.at(lambda * h) < 1.0);
+    decays.then_some((spectrum, lambda))
+}
+
+/// Oscillations that every step amplifies a little, of a method that is stable at no step for them.
+fn unwound(judged: &Judged<'_>, regions: &[(String, Amplification)], h: f64) -> Option<Case> {
+    let [(_, region)] = regions else { return None };
+    let Judged { bound, findings, .. } = judged;
+    if findings.pairs.len() < FEWEST || bound.problem.y0.len() > MAX_FINE || region.limit(C::new(0.0, 1.0)) > 0.0 {
+        return None;
+    }
+    let steps = (bound.problem.t_end - bound.problem.t0).abs() / h;
+    let mut least: Option<(f64, Case)> = None;
+    for pair in &findings.pairs {
+        let moment = &pair.from;
+        let spectrum = mode::spectrum(judged, moment)?;
+        let factors = spectrum.values.iter().filter_map(|lambda| {
+            let z = scaled(*lambda, h).filter(|z| region.defined(*z))?;
+            Some((steps * region.at(z).ln(), *lambda))
+        });
+        let (growth, lambda) = factors.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        if growth <= DOUBLED.ln() {
+            return None;
+        }
+        if least.as_ref().is_none_or(|(other, _)| growth < *other) {
+            let mode = mode::mode(judged, &spectrum, lambda, lambda);
+            least = Some((growth, Case { fault: Fault::Unwound, step: 0.0, mode, moment: moment.clone() }));
+        }
+    }
+    least.map(|(_, case)| case)
+}

@@ -45,6 +45,7 @@ pub fn check(source: &Source) -> Checked {
     let list = std::mem::take(&mut checked.diagnostics);
     let mut diagnostics: Vec<Diagnostic> = list.into_iter().map(report::clipped).collect();
     diagnostics.sort_by_key(Diagnostic::span);
+    mend::keep_operands_whole(source, &mut diagnostics);
     let mut slips = mend::gathered(diagnostics);
     mend::keep_what_mends(source, &mut slips);
     Checked { diagnostics: slips.into_iter().map(|slip| slip.diagnostic).collect(), ..checked }

@@ -1,10 +1,13 @@
-//! Keeps only the fixes that mend: each is applied and the text checked again, since a tool may apply it unseen.
+//! Keeps only the fixes that mend: each is applied and the text checked again, since a tool may apply it unseen. What a
+//! fix types into an expression gets brackets where the operators beside it would tear it apart.
 
 use std::collections::HashMap;
 
 use crate::diagnostic::{Diagnostic, Fix};
 use crate::report::MAX_LABELS;
 use crate::source::Source;
+use crate::syntax::operand::{self, Fit};
+use crate::syntax::without_comments;
 
 /// Fixes tried for one text. The rest of them is offered untried: so many mistakes are mended one after the other anyway.
 const MAX_TRIED: usize = 12;
@@ -52,6 +55,55 @@ fn one_slip(a: &Diagnostic, b: &Diagnostic) -> bool {
     let mut texts = b.fixes.iter().map(|fix| &fix.text);
     let alike = a.fixes.iter().take(b.fixes.len()).all(|fix| texts.next() == Some(&fix.text));
     alike && a.severity == b.severity && a.help == b.help && a.labels[0].text == b.labels[0].text
+}
+
+/// Names that are written in pieces: what they replace looks like an expression and is none.
+const NAMES: &str = "E0134";
+
+/// Puts brackets around what a fix types where it would not stay one operand. Drops the fixes that replace a part of an
+/// operand: `E^x` in `E^x^2`.
+pub(crate) fn keep_operands_whole(source: &Source, diagnostics: &mut [Diagnostic]) {
+    if source.text.len() > MAX_TEXT || diagnostics.iter().all(|diagnostic| diagnostic.fixes.is_empty()) {
+        return;
+    }
+    let masked = without_comments(&source.text);
+    for diagnostic in diagnostics.iter_mut().filter(|diagnostic| !diagnostic.fixes.is_empty()) {
+        let whole = |fix: &Fix| fix.text.trim().is_empty() || operand::is_whole(&masked, fix.span.range());
+        let torn = diagnostic.code.code != NAMES && !diagnostic.fixes.iter().all(whole);
+        match fits(&source.text, &diagnostic.fixes).filter(|_| !torn) {
+            Some(fits) => fits.into_iter().enumerate().filter(|(_, fit)| *fit == Fit::Bracketed).for_each(|(k, _)| {
+                bracket(diagnostic, k);
+            }),
+            None => diagnostic.fixes.clear(),
+        }
+    }
+}
+
+/// How each text has to be typed, judged in the text with all of them. `None` if one of them cannot stand at its place.
+fn fits(text: &str, fixes: &[Fix]) -> Option<Vec<Fit>> {
+    let edited = without_comments(&apply(text, fixes)?);
+    let fit = |fix: &Fix| {
+        let before = fixes.iter().filter(|other| other.span < fix.span);
+        let (mut grown, mut shrunk) = (0, 0);
+        for other in before {
+            grown += other.text.len();
+            shrunk += other.span.range().len();
+        }
+        let start = (fix.span.start as usize + grown).checked_sub(shrunk)?;
+        Some(operand::at(&edited, start..start + fix.text.len())).filter(|fit| *fit != Fit::Unknown)
+    };
+    fixes.iter().map(fit).collect()
+}
+
+/// Puts brackets around the text of a fix, and where the message quotes it.
+fn bracket(diagnostic: &mut Diagnostic, k: usize) {
+    let plain = diagnostic.fixes[k].text.clone();
+    let (quoted, better) = (format!("`{plain}`"), format!("`({plain})`"));
+    diagnostic.fixes[k].text = format!("({plain})");
+    diagnostic.help = diagnostic.help.take().map(|help| help.replace(&quoted, &better));
+    for label in &mut diagnostic.labels {
+        label.text = label.text.replace(&quoted, &better);
+    }
 }
 
 /// Drops the fixes of errors that leave as many errors as before, or mend fewer places than they have.

@@ -116,3 +116,96 @@ fn every_idiom_has_its_answer() {
     assert!(rows.len() >= ROWS, "{} rows", rows.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// What an idiom stands in: `_` is its place.
+const PLACES: [&str; 11] =
+    ["2/_", "_^2", "-_", "2*_", "a - _", "_/2", "2^_", "_*a", "a/_*k", "2_", "fmax(2/_, k)"];
+
+/// The equation for y in a model without errors, in prefix form. `None` if there are errors.
+fn equation(text: &str) -> Option<String> {
+    let checked = odec_lang::check(&Source::new("idiom.ode", text));
+    let wrong = checked.diagnostics.iter().any(Diagnostic::is_error);
+    let tree = checked.tree.to_string();
+    let line = tree.lines().find(|line| line.starts_with("equation y' = "));
+    line.filter(|_| !wrong).map(str::to_owned)
+}
+
+/// The text with all fixes that were tried, as `odec check --fix` makes them, round by round.
+fn mended(text: &str) -> String {
+    let mut text = text.to_owned();
+    for _ in 0..4 {
+        let found = errors(&text);
+        let mut fixes: Vec<Fix> = Vec::new();
+        for diagnostic in found.iter().filter(|diagnostic| diagnostic.fixes_tried) {
+            let apart = |a: &Fix| fixes.iter().all(|b| a.span.start > b.span.end || b.span.start > a.span.end);
+            if diagnostic.fixes.iter().all(apart) {
+                fixes.extend(diagnostic.fixes.iter().cloned());
+            }
+        }
+        if fixes.is_empty() {
+            break;
+        }
+        text = apply(&text, &fixes);
+    }
+    text
+}
+
+/// Of each row the idioms that are mended alone on the right side of an equation: the lines around it, what is written
+/// there, and what it is here.
+fn operands(row: &Row) -> Vec<(String, String, String)> {
+    let text = format!("{BASE}{}", row.lines);
+    let mut out = Vec::new();
+    for fix in errors(&text).iter().flat_map(|diagnostic| diagnostic.fixes.clone()) {
+        let range = fix.span.range();
+        let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
+        let end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+        let value = text[start..range.start].contains('=') && end >= range.end && !range.is_empty();
+        if !value || fix.text.contains('\n') || fix.text.starts_with("if ") {
+            continue;
+        }
+        let model = format!("{}y' = _\n{}", &text[..start], &text[end..]);
+        let (written, meant) = (text[range].to_owned(), fix.text.clone());
+        // alone it is what it is among the others
+        let alone = mended(&model.replace("y' = _", &format!("y' = {written}")));
+        let known = equation(&model.replace("y' = _", &format!("y' = {meant}")));
+        if known.is_some() && equation(&alone) == known {
+            out.push((model, written, meant));
+        }
+    }
+    out
+}
+
+/// Whether a place takes the text as one operand, as far as the text can be read at all.
+fn one_operand(place: &str, written: &str) -> bool {
+    let tree = |text: String| {
+        let (tree, found) = odec_lang::parse(&Source::new("idiom.ode", format!("q = {text}\n")));
+        found.is_empty().then(|| tree.to_string())
+    };
+    let plain = tree(place.replace('_', written));
+    plain.is_none() || plain == tree(place.replace('_', &format!("({written})")))
+}
+
+#[test]
+fn what_a_fix_types_stays_one_operand() {
+    let table = std::fs::read_to_string(TABLE).expect("the table");
+    let (mut wrong, mut idioms, mut checked) = (Vec::new(), 0, 0);
+    for row in rows(&table) {
+        for (model, written, meant) in operands(&row) {
+            idioms += 1;
+            for place in PLACES.iter().filter(|place| one_operand(place, &written)) {
+                let text = model.replace("y' = _", &format!("y' = {}", place.replace('_', &written)));
+                let result = mended(&text);
+                // a product without its sign is one in the table
+                let place = place.replace("2_", "2*_").replace("fmax", "max");
+                let right = model.replace("y' = _", &format!("y' = {}", place.replace('_', &format!("({meant})"))));
+                let (Some(found), Some(expected)) = (equation(&result), equation(&right)) else { continue };
+                checked += 1;
+                if found != expected {
+                    wrong.push(format!("{}: `{written}` in {place}\n  {found}\n  {expected}", row.name));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(idioms >= 80 && checked >= 500, "{idioms} idioms, {checked} places");
+}

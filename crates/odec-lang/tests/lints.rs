@@ -12,14 +12,17 @@ fn warnings(text: &str) -> Vec<String> {
 const HEAD: &str = "param k = 2\nstate x = 1, y = 0\ny' = x\n";
 
 /// A line after [`HEAD`], and the code of its warning.
-const LINES: [(&str, &str); 16] = [
+const LINES: [(&str, &str); 20] = [
     ("x' = x^1/2", "W0501"),
     ("x' = -k*x^1/2 + y", "W0501"),
+    ("x' = -k*x^-1/2 + y", "W0501"),
     ("x' = sin(30) - x", "W0502"),
     ("x' = cos(360*t) - x", "W0502"),
     ("x' = if x > 2 and x < 1 then 1 else 0", "W0503"),
     ("x' = if x > 2 or x < 3 then 1 else 0", "W0503"),
     ("x' = if 2 > 1 then 1 else x", "W0503"),
+    ("x' = if abs(x) < 0 then 1 else x", "W0503"),
+    ("x' = if -1 > x^2 then 1 else x", "W0503"),
     ("x' = 0", "W0504"),
     ("x' = 1e-11*k + 30 - x", "W0507"),
     ("x' = not x + k", "W0512"),
@@ -29,6 +32,7 @@ const LINES: [(&str, &str); 16] = [
     ("x' = if y > 0 and x then k else 0", "W0512"),
     ("conserve x\nx' = -k*x", "W0508"),
     ("x' = -k*x\nparam r_ms = 3 [s]", "W0511"),
+    ("x' = -k*x\nindex i = 1..2\nparam b[i] = 1 in 0..2\noutput q[i] = b[i]\nparams far { b[2] = 3 }", "W0505"),
 ];
 
 #[test]
@@ -48,6 +52,9 @@ fn every_warning_is_given_and_switched_off_on_its_line() {
 fn what_is_meant_is_left_alone() {
     for line in [
         "x' = x^(1/2)",
+        "x' = x^(-1/2)",
+        "x' = if abs(x) <= 0 then 1 else -x",
+        "x' = if x^3 < 0 then 1 else -x",
         "x' = (x^1)/2",
         "x' = x/2",
         "x' = sin(30*pi/180) - x",

@@ -119,18 +119,35 @@ fn turned(sign: Compare) -> Compare {
     }
 }
 
+/// Functions that are never negative.
+const NEVER_NEGATIVE: [&str; 6] = ["abs", "sqrt", "exp", "cosh", "norm", "hypot"];
+
+/// The values that a quantity can have, whatever its parts are.
+fn range_of(page: &Page<'_>, id: ExprId) -> Interval {
+    let square = |exponent: ExprId| number(page, exponent).is_some_and(|n| n % 2.0 == 0.0);
+    let positive = match &page.expr(id).kind {
+        ExprKind::Call(name, _) => {
+            NEVER_NEGATIVE.contains(&name.name.as_str())
+                && !page.model.functions.iter().any(|own| own.name == name.name)
+        }
+        ExprKind::Binary(Binary::Pow, _, _, exponent) => square(*exponent),
+        _ => false,
+    };
+    if positive { Interval { low: 0.0, low_open: false, ..Interval::ALL } } else { Interval::ALL }
+}
+
 /// What a chain of comparisons says of each quantity.
 fn intervals(page: &Page<'_>, id: ExprId) -> BTreeMap<String, Interval> {
     let mut found = BTreeMap::new();
     let ExprKind::Comparison(operands, signs) = &page.expr(id).kind else { return found };
     for (pair, (sign, _)) in operands.windows(2).zip(signs) {
-        let (key, interval) = match (number(page, pair[0]), number(page, pair[1])) {
-            (None, Some(bound)) => (page.key(pair[0]), Interval::of(*sign, bound)),
-            (Some(bound), None) => (page.key(pair[1]), Interval::of(turned(*sign), bound)),
+        let (of, interval) = match (number(page, pair[0]), number(page, pair[1])) {
+            (None, Some(bound)) => (pair[0], Interval::of(*sign, bound)),
+            (Some(bound), None) => (pair[1], Interval::of(turned(*sign), bound)),
             _ => continue,
         };
         if let Some(interval) = interval {
-            let known = found.entry(key).or_insert(Interval::ALL);
+            let known = found.entry(page.key(of)).or_insert_with(|| range_of(page, of));
             *known = known.and(interval);
         }
     }

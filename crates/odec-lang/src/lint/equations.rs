@@ -36,14 +36,14 @@ fn outside(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     let mut bounds: HashMap<&str, (ExprId, ExprId)> = HashMap::new();
     for statement in &page.tree.statements {
         let StatementKind::Param(items) = &statement.kind else { continue };
-        for item in items.iter().filter(|item| item.target.indices.is_empty()) {
+        for item in items {
             bounds.extend(item.bounds.map(|range| (item.target.name.name.as_str(), range)));
         }
     }
     let mut values = Values::of(page);
     for statement in &page.tree.statements {
         let StatementKind::Params(set, entries) = &statement.kind else { continue };
-        for entry in entries.iter().filter(|entry| entry.primes == 0 && entry.indices.is_empty()) {
+        for entry in entries.iter().filter(|entry| entry.primes == 0) {
             let (Some((low, high)), EntryValue::Expr(value)) =
                 (bounds.get(entry.key.name.as_str()).copied(), &entry.value)
             else {
@@ -53,7 +53,9 @@ fn outside(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
                 continue;
             };
             if x < a || x > b {
-                let name = &entry.key.name;
+                // with the index, if it is one element of an array
+                let text = page.source.text.get(entry.span.range()).unwrap_or_default();
+                let name = text.split('=').next().unwrap_or_default().trim();
                 found.push(
                     warning(
                         "W0505",

@@ -94,7 +94,7 @@ fn number(page: &Page<'_>, id: ExprId) -> Option<f64> {
     }
 }
 
-/// `x^1/2` is `(x^1)/2`, and so it is behind factors: `k*x^1/2`.
+/// `x^1/2` is `(x^1)/2`, `x^-1/2` is `(x^-1)/2`, and so it is behind factors: `k*x^1/2`.
 fn root(page: &Page<'_>, above: ExprId, below: ExprId, span: Span) -> Option<Diagnostic> {
     let mut base = above;
     loop {
@@ -106,6 +106,10 @@ fn root(page: &Page<'_>, above: ExprId, below: ExprId, span: Span) -> Option<Dia
         };
     }
     let ExprKind::Binary(Binary::Pow, _, x, exponent) = page.expr(base).kind else { return None };
+    let (sign, exponent) = match page.expr(exponent).kind {
+        ExprKind::Neg(exponent) => ("-", exponent),
+        _ => ("", exponent),
+    };
     let (one, below) = (number(page, exponent)?, number(page, below)?);
     let power = page.expr(base).span;
     let rest = page.source.text.get(power.end as usize..).unwrap_or_default();
@@ -116,11 +120,15 @@ fn root(page: &Page<'_>, above: ExprId, below: ExprId, span: Span) -> Option<Dia
         let place = Span { start: power.start, ..span };
         warning(
             "W0501",
-            format!("`{}` is `({text}^1)/{below}`", clean(page, place)),
+            format!("`{}` is `({text}^{sign}1)/{below}`", clean(page, place)),
             place,
             "a power binds before a division",
         )
-        .help(format!("write `{text}^(1/{below})`, or `{text}/{below}`"))
+        .help(if sign.is_empty() {
+            format!("write `{text}^(1/{below})`, or `{text}/{below}`")
+        } else {
+            format!("write `{text}^(-1/{below})`, or `1/({below}*{text})`")
+        })
     })
 }
 

@@ -227,7 +227,7 @@ impl Model {
                     settings.max_steps = Some(Setting { value: check(*b, whole, &count) as u64, span });
                 }
                 ("rtol", EntryValue::Number(b)) => {
-                    settings.rtol = number(check(*b, |x| (0.0..1.0).contains(&x), "at least 0 and below 1"));
+                    settings.rtol = number(check(*b, |x| x > 0.0 && x < 1.0, "above 0 and below 1"));
                 }
                 ("atol", EntryValue::Number(b)) => {
                     let value = check(*b, |x| x >= 0.0 && x.is_finite(), "0 or positive");

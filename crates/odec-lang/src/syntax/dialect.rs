@@ -119,7 +119,9 @@ fn sign(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Sign {
         "def" | "class" if name_follows && line.ends_with(':') => return Sign::Of(&PYTHON),
         _ => {}
     }
-    if line.starts_with('@') || (line.starts_with('!') && equals) {
+    // `@variables x(t)` is a macro of another language
+    let macro_call = line.strip_prefix('@').is_some_and(|rest| rest.starts_with(is_name_char) && !assigned(rest));
+    if line.starts_with('@') && !macro_call || (line.starts_with('!') && equals) {
         return Sign::Of(&XPP);
     }
     if line.starts_with("<?xml") || line.starts_with("<sbml") || line.starts_with("<model") {

@@ -12,10 +12,11 @@ mod keyword;
 pub mod limits;
 mod lines;
 mod mask;
+pub(crate) mod operand;
 mod print;
 pub mod tree;
 
-pub(crate) use idiom::foreign_function;
+pub(crate) use idiom::{foreign_function, without_brackets};
 
 use odec_ir::Span;
 
@@ -30,6 +31,11 @@ pub fn parse(source: &Source) -> (Tree, Vec<Diagnostic>) {
         return (Tree { foreign: true, ..Tree::default() }, vec![diagnostic]);
     }
     read(source, &masked)
+}
+
+/// A text without its comments, byte for byte in place.
+pub(crate) fn without_comments(text: &str) -> String {
+    mask::mask(text).text
 }
 
 /// [`parse`] after it is known where errors are: idioms of other languages on those lines are told of, and taken out.

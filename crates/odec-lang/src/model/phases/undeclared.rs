@@ -218,7 +218,7 @@ impl Judge<'_> {
             if let UseKind::Power(exponent) = u.kind {
                 let place = self.input.span_of(exponent);
                 let text = self.input.text(place);
-                let text = text.strip_prefix('(').and_then(|s| s.strip_suffix(')')).unwrap_or(text);
+                let text = crate::syntax::without_brackets(text);
                 report = report.fix(u.span.to(place), format!("exp({text})"));
             }
         }

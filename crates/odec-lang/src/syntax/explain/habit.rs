@@ -82,7 +82,13 @@ fn bare_argument(scene: &Scene<'_>) -> Option<Diagnostic> {
     let diagnostic = scene
         .error("E0115", format!("the argument of `{name}` takes brackets"))
         .label(scene.span(here), "the argument");
-    let simple = scene.after().is_none_or(|after| !scene.touching(here, after) || after.kind != TokenKind::Open);
+    // `sin 2*x`: how far the argument reaches is not certain
+    let ends = |after: Token| {
+        let text = scene.text(after);
+        let sign = after.kind == TokenKind::Operator && matches!(text, "+" | "-" | "−") || matches!(text, "," | "within");
+        sign || matches!(after.kind, TokenKind::Close | TokenKind::Compare | TokenKind::Reserved)
+    };
+    let simple = scene.after().is_none_or(ends);
     Some(if simple {
         let span = Span::new(scene.base + before.end, scene.base + here.end);
         diagnostic.help(format!("write `{name}({argument})`")).fix(span, format!("({argument})"))

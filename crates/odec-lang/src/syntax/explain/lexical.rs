@@ -72,6 +72,16 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
         };
     }
     let better = format!("{head}*{tail}");
+    // `x/2y`: what is below the line is not certain
+    let sign = |token: Option<Token>| token.map_or("", |token| scene.text(token));
+    let before = scene.tokens[..scene.at].iter().rev().find(|token| !matches!(scene.text(**token), "-" | "−"));
+    if matches!(sign(before.copied()), "/" | "^" | "**" | "÷") {
+        let operator = sign(before.copied());
+        return scene
+            .error("E0115", format!("an operator is missing in `{text}`"))
+            .label(span, "a product needs `*`")
+            .help(format!("write `{operator}({better})` or `{operator}{better}`: they are not the same"));
+    }
     let between = odec_ir::Span::new(scene.base + here.start + digits, scene.base + here.start + digits);
     scene
         .error("E0115", format!("an operator is missing in `{text}`"))
@@ -85,10 +95,14 @@ fn raised(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let end = rest.find(|c| plain(c).is_none()).unwrap_or(rest.len());
     let power: String = rest[..end].chars().filter_map(plain).collect();
     let span = odec_ir::Span::new(scene.base + here.start, scene.base + here.start + end);
-    scene
+    let diagnostic = scene
         .error("E0127", "powers are not written with raised digits")
-        .label(span, format!("write `^{power}`"))
-        .fix(span, format!("^{power}"))
+        .label(span, format!("write `^{power}`"));
+    // the power of a power would be another one
+    if rest[end..].trim_start().starts_with(['^', '²', '³']) || rest[end..].trim_start().starts_with("**") {
+        return diagnostic.help("write brackets around the first power");
+    }
+    diagnostic.fix(span, format!("^{power}"))
 }
 
 fn plain(c: char) -> Option<char> {
@@ -154,10 +168,10 @@ fn unknown(scene: &Scene<'_>, here: Token) -> Diagnostic {
         }
         '\\' => diagnostic
             .help("a line goes on by itself inside brackets, after an operator, and where the next begins with one"),
-        '÷' => diagnostic.help("write `/`").fix(span, "/"),
+        '÷' => diagnostic.help("write `/`; the whole part of a quotient is `floor(a/b)`"),
         '–' | '—' => diagnostic.help("write `-`").fix(span, "-"),
         '@' | '$' => diagnostic.help("names consist of letters, digits and `_`"),
-        '√' => diagnostic.help("write `sqrt(x)`"),
+        '√' => diagnostic.help("write `sqrt(...)`"),
         '∞' => diagnostic.help("write `inf`").fix(span, "inf"),
         _ if shown.starts_with("the") => diagnostic.help("remove it").fix(span, ""),
         _ => diagnostic,

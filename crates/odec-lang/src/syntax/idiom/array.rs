@@ -29,6 +29,9 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>)
             .or_else(|| sigma(scene, line, at))
             .or_else(|| list_call(line, at))
             .or_else(|| starred(line, at))
+            .or_else(|| ranged(scene, line, at))
+            .or_else(|| of_all(scene, line, at))
+            .or_else(|| laplacian(scene, line, at))
             .or_else(|| numbered(scene, line, at))
             .or_else(|| group(line, at))
             .or_else(|| braces(line, at));
@@ -236,6 +239,75 @@ fn starred(line: &Line<'_>, at: usize) -> Option<Found> {
     })
 }
 
+/// `sum(u[j], j=1..3)`, `sum(u[1:3])`, `u[end]`
+fn ranged(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    let array = |k: usize| scene.arrays.get(line.text(k)).and_then(|indices| indices.first()).copied();
+    if matches!(word, "sum" | "prod" | "Sum" | "add" | "product") && line.text(at + 1) == "(" && !scene.knows(word) {
+        let close = line.close(at + 1)?;
+        let arguments = line.arguments(at + 1)?;
+        let [term, over] = arguments.as_slice() else { return None };
+        let range = line.find(over.start, "..").filter(|&k| k < close);
+        if !line.is_name(over.start) || line.text(over.start + 1) != "=" || range.is_none() {
+            return None;
+        }
+        let name = if matches!(word, "prod" | "product") { "prod" } else { "sum" };
+        let (index, range) = (line.text(over.start), line.slice(over.start + 2, close));
+        let better = format!("{name}({index} in {range}: {})", line.slice(term.start, term.end));
+        let found = Found::new(CODE, format!("`{name}` names its index first"), line.span(at, close));
+        return Some(found.label(format!("write `{better}`")).mend(better));
+    }
+    let index = array(at).filter(|_| line.text(at + 1) == "[" && line.touches(at))?;
+    let close = line.close(at + 1)?;
+    if line.reads(at + 2, &["end", "]"]) && !scene.knows("end") {
+        let found = Found::new(CODE, "the last element is read by its number", line.span(at + 2, at + 2));
+        let help = format!("with `index {index} = 1..N` the last one is `{word}[N]`");
+        return Some(found.label("not known here").help(help));
+    }
+    let colon = line.find(at + 2, ":").filter(|&k| k < close)?;
+    let (from, to) = (line.slice(at + 2, colon), line.slice(colon + 1, close));
+    let range = if from.is_empty() || to.is_empty() { String::new() } else { format!(" in {from}..{to}") };
+    Some(
+        Found::new(CODE, "a part of an array is no value", line.span(at, close))
+            .label("several elements")
+            .help(format!("write one element, or reduce them: `sum({index}{range}: {word}[{index}])`")),
+    )
+}
+
+/// `mean(u)`, `length(u)` of an array.
+fn of_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    let index = scene.arrays.get(line.text(at + 2)).and_then(|indices| indices.first()).copied();
+    let index = index.filter(|_| line.text(at + 1) == "(" && line.text(at + 3) == ")" && !scene.knows(word))?;
+    let array = line.text(at + 2);
+    let better = match word {
+        "mean" | "Mean" | "average" => format!("(sum({index}: {array}[{index}])/sum({index}: 1))"),
+        "length" | "Length" | "len" | "numel" => format!("sum({index}: 1)"),
+        "total" | "Total" => format!("sum({index}: {array}[{index}])"),
+        "norm" => format!("sqrt(sum({index}: {array}[{index}]^2))"),
+        _ => return None,
+    };
+    Some(
+        Found::new(CODE, format!("`{word}` takes no array"), line.span(at, at + 3))
+            .label("an array")
+            .help(format!("write `{better}`")),
+    )
+}
+
+/// `laplacian(u)`, `∇²u`, `d2u/dx2` in space.
+fn laplacian(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    let called = matches!(word, "laplacian" | "Laplacian" | "laplace" | "del2" | "lap") && line.text(at + 1) == "(";
+    if !(called && !scene.knows(word) || word == "∇") {
+        return None;
+    }
+    Some(
+        Found::new(CODE, "derivatives in space are written as differences", line.span(at, at))
+            .label("a derivative in space")
+            .help("with `index i = 1..N` and `state u[i] = 0`, write `(u[i-1] - 2*u[i] + u[i+1])/dx^2`"),
+    )
+}
+
 /// `THETA(1)`, `par[0]`
 fn numbered(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let word = line.text(at);
@@ -282,6 +354,10 @@ fn braces(line: &Line<'_>, at: usize) -> Option<Found> {
         return None;
     }
     let equation = line.find(0, "=").filter(|&k| k < at)?;
+    // a block, whatever is wrong with its head
+    if matches!(line.text(0), "when" | "at" | "every" | "run" | "params" | "use") {
+        return None;
+    }
     let close = line.close(at)?;
     if (0..at).any(|k| matches!(line.text(k), "Piecewise" | "NDSolve" | "DSolve")) {
         return None;

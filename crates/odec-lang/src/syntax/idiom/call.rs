@@ -1,61 +1,65 @@
 //! Functions and values of other languages: `np.exp(x)`, `pow(x, 2)`, `log(x, 10)`, `sin^2(x)`, `true`, `delay`.
 
-use super::line::{Line, operand};
+use super::absent::{absent, missing};
+use super::doubtful::{doubtful, filled, log_of, logarithm, uncertain};
+use super::line::Line;
 use super::{Found, Scene};
 use crate::syntax::explain::token::TokenKind;
+use crate::syntax::operand::Fit;
 
-const CODE: &str = "E0131";
+pub(super) const CODE: &str = "E0131";
 
-/// What a function is here: names, number of arguments, replacement. `$1` is an argument, `%1` the same as an operand.
-const CALLS: [(&[&str], usize, &str); 48] = [
-    (&["pow", "Power", "POWER", "POW", "power", "powf", "powi"], 2, "%1^%2"),
-    (&["square", "sqr", "SQR", "Sqr"], 1, "%1^2"),
-    (&["inv", "reciprocal"], 1, "1/%1"),
+/// What a function is here: names, number of arguments, replacement with `$1` for an argument.
+const CALLS: [(&[&str], usize, &str); 49] = [
+    (&["pow", "Power", "POWER", "POW", "power", "powf", "powi"], 2, "$1^$2"),
+    (&["square", "sqr", "SQR", "Sqr"], 1, "$1^2"),
+    (&["inv", "reciprocal"], 1, "1/$1"),
     (&["fabs", "dabs", "Abs", "ABS", "cabs", "absolute"], 1, "abs($1)"),
     (&["heaviside", "Heaviside", "heav", "HeavisideTheta", "UnitStep", "unitstep", "hstep", "step"], 1, "($1 > 0)"),
     (&["sgn", "signum", "Sign", "SIGN"], 1, "sign($1)"),
     (&["ifelse", "IfElse", "iff", "where", "select", "cond", "if_else", "IF"], 3, "(if $1 then $2 else $3)"),
-    (&["fmax", "amax1", "dmax1", "maximum", "Max", "MAX", "amax"], 2, "max($1, $2)"),
-    (&["fmin", "amin1", "dmin1", "minimum", "Min", "MIN", "amin"], 2, "min($1, $2)"),
-    (&["fmod", "rem", "remainder", "Mod", "MOD", "modulo"], 2, "mod($1, $2)"),
+    (&["fmax", "amax1", "dmax1", "maximum", "Max", "MAX"], 2, "max($1, $2)"),
+    (&["fmin", "amin1", "dmin1", "minimum", "Min", "MIN"], 2, "min($1, $2)"),
+    (&["Mod", "MOD", "modulo"], 2, "mod($1, $2)"),
     (&["gammaln", "loggamma", "lnGamma", "LogGamma"], 1, "lgamma($1)"),
     (&["tgamma", "Gamma"], 1, "gamma($1)"),
     (&["factorial", "Factorial"], 1, "gamma($1 + 1)"),
     (&["arcsin", "ArcSin", "asn"], 1, "asin($1)"),
     (&["arccos", "ArcCos"], 1, "acos($1)"),
     (&["arctan", "ArcTan", "atn"], 1, "atan($1)"),
-    (&["arctan2", "ArcTan"], 2, "atan2($1, $2)"),
+    (&["arctan2", "arctan"], 2, "atan2($1, $2)"),
+    (&["ArcTan"], 2, "atan2($2, $1)"),
     (&["arcsinh", "ArcSinh"], 1, "asinh($1)"),
     (&["arccosh", "ArcCosh"], 1, "acosh($1)"),
     (&["arctanh", "ArcTanh"], 1, "atanh($1)"),
-    (&["nthroot", "root", "Surd"], 2, "%1^(1/%2)"),
+    (&["root"], 2, "$1^(1/$2)"),
     (&["sec", "Sec"], 1, "1/cos($1)"),
     (&["csc", "cosec", "Csc"], 1, "1/sin($1)"),
     (&["cot", "Cot", "cotan"], 1, "1/tan($1)"),
     (&["sech", "Sech"], 1, "1/cosh($1)"),
     (&["csch", "Csch"], 1, "1/sinh($1)"),
     (&["coth", "Coth"], 1, "1/tanh($1)"),
-    (&["sind"], 1, "sin(%1*pi/180)"),
-    (&["cosd"], 1, "cos(%1*pi/180)"),
-    (&["tand"], 1, "tan(%1*pi/180)"),
-    (&["deg2rad", "radians", "rad"], 1, "%1*pi/180"),
-    (&["rad2deg", "degrees"], 1, "%1*180/pi"),
-    (&["trunc", "fix", "INT", "IntegerPart", "aint"], 1, "sign(%1)*floor(abs($1))"),
-    (&["noEvent", "RCONST", "SUN_RCONST", "dble", "float", "double", "Float64", "value"], 1, "%1"),
+    (&["sind"], 1, "sin($1*pi/180)"),
+    (&["cosd"], 1, "cos($1*pi/180)"),
+    (&["tand"], 1, "tan($1*pi/180)"),
+    (&["deg2rad", "radians", "rad"], 1, "$1*pi/180"),
+    (&["rad2deg", "degrees"], 1, "$1*180/pi"),
+    (&["trunc", "fix", "IntegerPart", "aint"], 1, "sign($1)*floor(abs($1))"),
+    (&["noEvent", "RCONST", "SUN_RCONST", "dble", "float", "double", "Float64", "value"], 1, "$1"),
     (&["gt"], 2, "($1 > $2)"),
     (&["lt"], 2, "($1 < $2)"),
     (&["geq", "ge"], 2, "($1 >= $2)"),
     (&["leq", "le"], 2, "($1 <= $2)"),
-    (&["expit", "logistic", "sigmoid", "inv_logit", "invlogit"], 1, "1/(1 + exp(-%1))"),
-    (&["logit"], 1, "ln(%1/(1 - %1))"),
-    (&["alog", "dlog", "Log", "LOG", "LN", "Ln", "loge"], 1, "ln($1)"),
+    (&["expit", "logistic", "sigmoid", "inv_logit", "invlogit"], 1, "1/(1 + exp(-$1))"),
+    (&["logit"], 1, "ln($1/(1 - $1))"),
+    (&["alog", "dlog", "Log", "LN", "Ln", "loge"], 1, "ln($1)"),
     (&["alog10", "dlog10", "Log10", "LOG10", "lg"], 1, "log10($1)"),
     (&["dexp", "EXP", "Exp"], 1, "exp($1)"),
     (&["dsqrt", "SQRT", "Sqrt", "SQT"], 1, "sqrt($1)"),
     (&["dsin", "SIN", "Sin"], 1, "sin($1)"),
     (&["dcos", "COS", "Cos"], 1, "cos($1)"),
     (&["dtanh", "TANH", "Tanh"], 1, "tanh($1)"),
-    (&["clip", "clamp", "Clip", "limit"], 3, "min(max($1, $2), $3)"),
+    (&["clip", "clamp", "Clip"], 3, "min(max($1, $2), $3)"),
 ];
 
 /// Values: what they are called elsewhere, and here.
@@ -96,55 +100,11 @@ const MODULES: [&str; 24] = [
     "anp",
 ];
 
-/// What the language has not yet, with what can be written instead.
-const DELAYS: [&str; 8] = ["delay", "DELAY", "Delay", "delayed", "lag", "lagvalue", "pastvalue", "delay_n"];
-const NOISE: [&str; 22] = [
-    "rand",
-    "randn",
-    "random",
-    "Random",
-    "RANDOM",
-    "normal",
-    "Normal",
-    "NORMAL",
-    "ran",
-    "rnorm",
-    "runif",
-    "unifrnd",
-    "normrnd",
-    "noise",
-    "gauss",
-    "randint",
-    "uniform",
-    "poisson",
-    "rpois",
-    "dW",
-    "rexp",
-    "RandomReal",
-];
-const TABLES: [&str; 14] = [
-    "interp",
-    "interp1",
-    "interp1d",
-    "interpolate",
-    "graph",
-    "GRAPH",
-    "lookup",
-    "LOOKUP",
-    "spline",
-    "pchip",
-    "approx",
-    "approxfun",
-    "CubicSpline",
-    "Interpolation",
-];
-const PULSES: [&str; 9] =
-    ["dirac", "DiracDelta", "Dirac", "pulse", "PULSE", "squarepulse", "impulse", "rectpuls", "pulse_train"];
-
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
     for at in 0..line.tokens.len() {
         let idiom = module(scene, line, at)
             .or_else(|| missing(scene, line, at))
+            .or_else(|| uncertain(scene, line, at))
             .or_else(|| logarithm(scene, line, at))
             .or_else(|| power_of_function(line, at))
             .or_else(|| elementwise(line, at))
@@ -168,12 +128,11 @@ fn replacement(line: &Line<'_>, word: &str, open: usize) -> Option<String> {
     if matches!(word, "int" | "Int" | "bool") && text.len() == 1 && arguments.iter().all(compares) {
         return Some(format!("({})", text[0]));
     }
-    let (.., template) = CALLS.iter().find(|(names, count, _)| names.contains(&word) && *count == text.len())?;
-    let mut out = template.to_string();
-    for (k, argument) in text.iter().enumerate() {
-        out = out.replace(&format!("%{}", k + 1), &operand(argument)).replace(&format!("${}", k + 1), argument);
+    if word == "select" && !arguments.first().is_some_and(compares) {
+        return None;
     }
-    Some(out)
+    let (.., template) = CALLS.iter().find(|(names, count, _)| names.contains(&word) && *count == text.len())?;
+    Some(filled(template, &text))
 }
 
 /// What to write for a function of other languages where the call itself cannot be rewritten.
@@ -182,12 +141,8 @@ pub(super) fn help_for(name: &str) -> Option<String> {
     let (_, count, template) = rows()
         .find(|(names, ..)| names.contains(&name))
         .or_else(|| rows().find(|(names, ..)| names.iter().any(|known| known.eq_ignore_ascii_case(name))))?;
-    let letters: [&str; 3] = if *count == 1 { ["x", "", ""] } else { ["a", "b", "c"] };
-    let mut text = template.to_string();
-    for (k, letter) in letters.iter().enumerate() {
-        text = text.replace(&format!("%{}", k + 1), letter).replace(&format!("${}", k + 1), letter);
-    }
-    Some(format!("write `{text}`"))
+    let letters = &["u", "v", "w"][..(*count).min(3)];
+    Some(format!("`{name}({})` is written `{}`", letters.join(", "), filled(template, letters)))
 }
 
 /// Most calls inside one another that are rewritten.
@@ -205,7 +160,14 @@ fn rewritten(text: &str) -> String {
             Some((line.span(at, line.close(open)?).range(), better))
         });
         match better {
-            Some((range, better)) => text.replace_range(range, &better),
+            Some((range, better)) => {
+                let start = range.start;
+                text.replace_range(range, &better);
+                let typed = start..start + better.len();
+                if crate::syntax::operand::at(&text, typed.clone()) != Fit::Plain {
+                    text.replace_range(typed, &format!("({better})"));
+                }
+            }
             None => break,
         }
     }
@@ -259,7 +221,15 @@ fn module(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
             let found = Found::new(CODE, headline, line.span(at, last)).label(format!("write `{word}`"));
             return Some(found.mend(word));
         }
-        return Some(match replacement(line, word, open).or_else(|| log_of(line, word, open)) {
+        if let Some(found) = doubtful(scene, line, last).or_else(|| absent(line, last, at)) {
+            return Some(found);
+        }
+        let base_last = word == "log" && name != "Base";
+        let logarithm = line.arguments(open).filter(|arguments| base_last && arguments.len() == 2).map(|arguments| {
+            let text = |k: usize| line.slice(arguments[k].start, arguments[k].end);
+            log_of(text(0), text(1))
+        });
+        return Some(match replacement(line, word, open).or(logarithm) {
             Some(better) => {
                 Found::new(CODE, headline, line.span(at, close)).label(format!("write `{better}`")).mend(better)
             }
@@ -270,38 +240,12 @@ fn module(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         });
     }
     let better = match word {
-        "pi" => "pi",
-        "e" => "exp(1)",
-        "inf" | "infty" => "inf",
+        "pi" | "PI" | "Pi" => "pi",
+        "e" | "E" => "exp(1)",
+        "inf" | "infty" | "Infinity" => "inf",
         _ => return None,
     };
     Some(Found::new(CODE, headline, line.span(at, last)).label(format!("write `{better}`")).mend(better))
-}
-
-/// `log(x, 10)`
-fn logarithm(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
-    let word = line.text(at);
-    if !matches!(word, "log" | "ln") || scene.functions.contains(word) || line.text(at + 1) != "(" {
-        return None;
-    }
-    // in a run, `samples = log(first, last)` spaces samples evenly in their logarithm
-    if at >= 2 && line.text(at - 1) == "=" && line.text(at - 2) == "samples" {
-        return None;
-    }
-    let better = log_of(line, "log", at + 1)?;
-    let span = line.span(at, line.close(at + 1)?);
-    Some(Found::new(CODE, "a logarithm takes no base", span).label(format!("write `{better}`")).mend(better))
-}
-
-fn log_of(line: &Line<'_>, word: &str, open: usize) -> Option<String> {
-    let arguments = line.arguments(open)?;
-    let [x, base] = arguments.as_slice() else { return None };
-    let (x, base) = (line.slice(x.start, x.end), line.slice(base.start, base.end));
-    (word == "log").then(|| match base {
-        "10" => format!("log10({x})"),
-        "2" => format!("log2({x})"),
-        _ => format!("ln({x})/ln({base})"),
-    })
 }
 
 /// `sin^2(x)`, `sin²(x)`, `sin^-1(x)`
@@ -339,15 +283,15 @@ fn power_of_function(line: &Line<'_>, at: usize) -> Option<Found> {
     let close = line.close(open)?;
     let argument = line.slice(open + 1, close);
     let inverse = format!("a{name}");
+    let powered = format!("{name}({argument})^{power}");
+    let found = Found::new(CODE, format!("a power of `{name}` stands behind its argument"), line.span(at, close));
     let better = match power.as_str() {
         "-1" if odec_ir::builtin::find_function(&inverse).is_some() => format!("{inverse}({argument})"),
-        _ => format!("{name}({argument})^{power}"),
+        // the inverse function, or one over it?
+        "-1" => return Some(found.label("a power of a function").help(format!("write `{powered}` for 1/{name}"))),
+        _ => powered,
     };
-    Some(
-        Found::new(CODE, format!("a power of `{name}` stands behind its argument"), line.span(at, close))
-            .label(format!("write `{better}`"))
-            .mend(better),
-    )
+    Some(found.label(format!("write `{better}`")).mend(better))
 }
 
 /// `exp.(y)`
@@ -378,7 +322,14 @@ fn square_call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
                 .mend(format!("(if {c} then {a} else {b})")),
         );
     }
-    let better = replacement(line, word, at + 1).or_else(|| {
+    if let Some(found) = doubtful(scene, line, at) {
+        return Some(found);
+    }
+    let base = line.arguments(at + 1).filter(|arguments| lower == "log" && arguments.len() == 2).map(|arguments| {
+        let text = |k: usize| line.slice(arguments[k].start, arguments[k].end);
+        log_of(text(1), text(0))
+    });
+    let better = replacement(line, word, at + 1).or(base).or_else(|| {
         let name = match lower.as_str() {
             "log" => "ln",
             other => other,
@@ -414,16 +365,10 @@ fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         return None;
     }
     let close = line.close(at + 1)?;
-    let mut better = replacement(line, word, at + 1)?;
+    let better = replacement(line, word, at + 1)?;
     // a name in capitals is answered as a misspelling
     if better.starts_with(&format!("{}(", word.to_lowercase())) {
         return None;
-    }
-    // what binds less than what stands around it
-    let around = matches!(line.text(close + 1), "^" | "**" | "'")
-        || at.checked_sub(1).is_some_and(|b| matches!(line.text(b), "/" | "^" | "**"));
-    if around && !better.starts_with('(') && operand(&better) != better {
-        better = format!("({better})");
     }
     Some(
         Found::new(CODE, format!("`{word}` is no function of this language"), line.span(at, close))
@@ -449,6 +394,9 @@ fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let exponent = line.text(at + 1) == "^";
     if word == "E" && exponent {
         let end = line.operand_end(at + 2)?;
+        if matches!(line.text(end), "^" | "**") {
+            return None;
+        }
         let better = format!("exp({})", super::line::bare(line.slice(at + 2, end)));
         return Some(Found::new(CODE, "the exponential function is `exp`", line.span(at, end - 1)).mend(better));
     }
@@ -480,69 +428,4 @@ fn glued(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
             .label("a function?")
             .help(help),
     )
-}
-
-/// Delays, noise, tables and pulses.
-fn missing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
-    let word = line.text(at);
-    if !line.is_name(at) || scene.knows(word) || line.text(at + 1) != "(" || (at > 0 && line.text(at - 1) == ".") {
-        return None;
-    }
-    let span = line.span(at, line.close(at + 1)?);
-    let arguments = line.arguments(at + 1)?;
-    let text =
-        |k: usize, other: &'static str| arguments.get(k).map_or(other, |r| line.slice(r.start, r.end)).to_string();
-    if DELAYS.contains(&word) {
-        let (x, tau) = (text(0, "x"), text(1, "tau"));
-        return Some(
-            Found::new("E0560", "delays are not part of this version", span).label("a value of the past").help(
-                format!(
-                    "a chain of states comes near to it: `index i = 1..20`, `state z[i] = {x}`, \
-                 `z[1]' = 20/{tau}*({x} - z[1])`, `z[i in 2..20]' = 20/{tau}*(z[i-1] - z[i])`, and `z[20]` here"
-                ),
-            ),
-        );
-    }
-    if NOISE.contains(&word) {
-        return Some(
-            Found::new("E0561", "noise is not part of this version", span)
-                .label("a random number")
-                .help("equations are deterministic here: leave the term out, or write a function of time in its place"),
-        );
-    }
-    if TABLES.contains(&word) {
-        return Some(
-            Found::new("E0505", "tables and measured inputs are not part of this version", span)
-                .label("a table")
-                .help("write the input as a formula in `t`, piece by piece: `(if t < 1 then 2*t else 2)`"),
-        );
-    }
-    if word == "linspace" && arguments.len() == 3 {
-        let help = format!("write how many rows there are: `samples = {}`", text(2, "100"));
-        return Some(
-            Found::new(CODE, "`linspace` is no function of this language", span).label("times of rows").help(help),
-        );
-    }
-    if word == "shift" {
-        let help = "neighbours in an array are read by their index: `u[i-1]`";
-        return Some(Found::new(CODE, "`shift` is no function of this language", span).label("a neighbour").help(help));
-    }
-    if matches!(word, "hill" | "Hill") {
-        let help = format!("declare it: `fn {word}(x, K, n) = x^n/(K^n + x^n)`");
-        return Some(
-            Found::new(CODE, format!("`{word}` is no function of this language"), span)
-                .label("not declared")
-                .help(help),
-        );
-    }
-    if PULSES.contains(&word) {
-        let from =
-            if word.eq_ignore_ascii_case("dirac") || word == "DiracDelta" { "1".to_string() } else { text(0, "1") };
-        return Some(
-            Found::new(CODE, format!("`{word}` is no function of this language"), span)
-                .label("a pulse")
-                .help(format!("write its height, start and end: `3*({from} < t and t < {from} + 0.1)`")),
-        );
-    }
-    None
 }

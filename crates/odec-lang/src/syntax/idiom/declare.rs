@@ -72,7 +72,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>)
         return;
     }
     for at in 0..line.tokens.len() {
-        found.extend(unit(scene, line, at));
+        found.extend(apart(scene, line, at).or_else(|| degrees(scene, line, at)).or_else(|| unit(scene, line, at)));
     }
 }
 
@@ -111,6 +111,11 @@ fn macros(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     let mut k = 2;
     while k < end {
         let name = line.text(k);
+        // the time is there without a declaration
+        if name == scene.time && *better != "time" {
+            k += 1 + usize::from(line.text(k + 1) == ",");
+            continue;
+        }
         if !line.is_name(k) {
             return Some(Found::new(CODE, headline, line.span(0, 1)).help(format!("write `{better} a = 1, b = 2`")));
         }
@@ -182,8 +187,17 @@ fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     let found = Found::new(CODE, "values have no type here", whole).label("a declaration").over(line.range.clone());
     let label = line.text(name);
     if line.text(name + 1) == "=" && !scene.knows(label) {
-        let better = format!("{keyword} {}", line.slice(name, end));
-        return Some(found.mend(better));
+        let several = line.find(name, ",").is_some();
+        let sign = usize::from(line.text(name + 2) == "-");
+        let number = line.kind(name + 2 + sign) == Some(TokenKind::Number) && end == name + 3 + sign;
+        let keyword = match keyword {
+            "param" if scene.rates.contains(label) => "state ",
+            "const" => "const ",
+            // what follows from other values is a definition
+            _ if !number && !several => "",
+            _ => "param ",
+        };
+        return Some(found.mend(format!("{keyword}{}", line.slice(name, end))));
     }
     if line.reads(name + 1, &["(", "start", "="]) {
         let close = line.close(name + 1)?;
@@ -249,6 +263,36 @@ fn boundary(line: &Line<'_>) -> Option<Found> {
     }))
 }
 
+/// `2 1/s`, `2 m/s`: a number and a unit of several signs.
+fn apart(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let declares = matches!(line.text(0), "param" | "const" | "state");
+    let value = at > 0 && line.text(at - 1) == "=" && line.kind(at) == Some(TokenKind::Number);
+    let end = (at + 1..line.tokens.len()).find(|&k| matches!(line.text(k), "," | ";" | "in")).unwrap_or(line.tokens.len());
+    let known = |k: usize| UNITS.contains(&line.text(k)) && !scene.knows(line.text(k));
+    let first = line.text(at + 1) == "1" && line.text(at + 2) == "/" || known(at + 1);
+    let rest = (at + 1..end).all(|k| {
+        known(k) || line.kind(k) == Some(TokenKind::Number) || matches!(line.text(k), "/" | "*" | "^" | "·" | "-")
+    });
+    if !(declares && value && first && rest && end > at + 2) {
+        return None;
+    }
+    let unit = format!("[{}]", line.slice(at + 1, end));
+    let found = Found::new("E0119", "a unit stands in square brackets", line.span(at + 1, end - 1));
+    Some(found.label(format!("write `{unit}`")).mend(unit))
+}
+
+/// `30*deg`, `30 deg`
+fn degrees(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let last = if line.text(at + 1) == "*" { at + 2 } else { at + 1 };
+    let word = line.text(last);
+    if line.kind(at) != Some(TokenKind::Number) || !matches!(word, "deg" | "degree" | "degrees") || scene.knows(word) {
+        return None;
+    }
+    let better = format!("{}*pi/180", line.text(at));
+    let found = Found::new("E0119", "angles are in radians", line.span(at, last));
+    Some(found.label(format!("write `{better}`")).mend(better))
+}
+
 /// `5ms`, `30deg`, `5*mV`, `1/s`, `2 : mV`, `2 in [mV]`, `-y/k : 1`
 fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let headline = "a unit stands in square brackets";
@@ -258,8 +302,7 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     if line.kind(at) == Some(TokenKind::Malformed) {
         let (number, tail) = line.text(at).split_at(numeral(line.text(at)));
         if matches!(tail, "deg" | "degree" | "degrees" | "°") && !scene.knows(tail) {
-            let inner = at > 0 && matches!(line.text(at - 1), "/" | "^");
-            let better = if inner { format!("({number}*pi/180)") } else { format!("{number}*pi/180") };
+            let better = format!("{number}*pi/180");
             let found = Found::new("E0119", "angles are in radians", line.span(at, at));
             return Some(found.label(format!("write `{better}`")).mend(better));
         }
@@ -267,6 +310,7 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         return is_unit(tail)
             .then(|| Found::new("E0119", headline, line.span(at, at)).label(format!("write `{better}`")).mend(better));
     }
+    let declares = declares && !(at > 0 && line.kind(at) == Some(TokenKind::Number) && line.text(at - 1) != "=");
     if declares
         && line.kind(at) == Some(TokenKind::Number)
         && line.text(at + 1) == "/"
@@ -294,6 +338,8 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         && line.find(0, "=").is_some_and(|k| k < at)
         && at + 2 <= line.tokens.len()
         && line.find(0, "if").is_none()
+        && line.tokens[at - 1].ends_value()
+        && !matches!(line.text(0), "index" | "run" | "params")
     {
         let unit = line.slice(at + 1, line.tokens.len());
         if line.find(at, "=").is_some() || unit.contains(['(', ',', '?']) || line.find(0, "?").is_some() {
@@ -305,8 +351,9 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
                 Found::new("E0119", headline, span).label(format!("write `[{unit}]`")).mend(format!("[{unit}]")),
             );
         }
-        let word =
-            matches!(line.kind(at + 1), Some(TokenKind::Number | TokenKind::Name)) && at + 2 == line.tokens.len();
+        let word = (line.text(at + 1) == "1" || is_unit(line.text(at + 1)))
+            && line.kind(at - 1) != Some(TokenKind::Number)
+            && at + 2 == line.tokens.len();
         return word.then(|| {
             Found::new("E0119", "an equation ends without a unit", span)
                 .label("not needed")

@@ -86,7 +86,10 @@ fn translate(scene: &Scene<'_>, text: &str) -> Option<String> {
     let text = text.trim().trim_matches('$').trim();
     let text = text.strip_suffix("\\\\").unwrap_or(text).replace("&=", "=").replace('&', "");
     let plain = convert(scene, text.trim(), 0)?;
-    (!plain.contains(['\\', '{', '}', '$', '&'])).then(|| products(scene, plain.trim()))
+    let better = products(scene, plain.trim());
+    // `a/b c`: nobody knows how far the denominator reaches
+    let certain = !(text.contains('/') && better.matches('*').count() > plain.matches('*').count());
+    (certain && !plain.contains(['\\', '{', '}', '$', '&'])).then_some(better)
 }
 
 /// The braces at the start of `rest` and what follows them; a single character counts as braced.
@@ -183,7 +186,10 @@ fn command<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, out: &mut String, d
                 out.push_str(&rate);
             } else {
                 let part = |text: &str| operand(products(scene, text.trim()).as_str());
-                out.push_str(&format!("{}/{}", part(&above), part(&below)));
+                let quotient = format!("{}/{}", part(&above), part(&below));
+                // a power of the fraction, or a fraction below another one
+                let torn = out.trim_end().ends_with(['^', '/']) || after.trim_start().starts_with(['^', '\'', '!']);
+                out.push_str(&if torn { format!("({quotient})") } else { quotient });
             }
             Some(after)
         }
@@ -213,6 +219,10 @@ fn command<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, out: &mut String, d
             let called = after.starts_with(['(', '{', '^']) || after.starts_with("\\left");
             if !called {
                 let end = after.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(after.len());
+                // `\sin x^2`, `\sin x/2`: how far the argument reaches is not certain
+                if after[end..].trim_start().starts_with(['^', '/', '*', '{', '_', '\\']) {
+                    return None;
+                }
                 out.push_str(&format!("({})", &after[..end]));
                 return (end > 0).then_some(&after[end..]);
             }

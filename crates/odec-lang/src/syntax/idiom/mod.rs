@@ -3,9 +3,11 @@
 //! They are looked for only where a model has errors, and only on lines that an error points at, so that no valid model
 //! can meet them. What belongs to one is blanked, and the rest is checked without it: an idiom has no consequences.
 
+mod absent;
 mod array;
 mod call;
 mod declare;
+mod doubtful;
 mod latex;
 mod line;
 mod name;
@@ -91,6 +93,8 @@ struct Scene<'a> {
     /// All names with a meaning in the model.
     declared: HashSet<&'a str>,
     states: HashSet<&'a str>,
+    /// Names that an equation gives the derivative of.
+    rates: HashSet<&'a str>,
     indices: HashSet<&'a str>,
     functions: HashSet<&'a str>,
     /// Names that are declared with indices.
@@ -105,6 +109,7 @@ impl<'a> Scene<'a> {
             lines: line::lines(masked),
             declared: HashSet::from(["t", "pi", "inf"]),
             states: HashSet::new(),
+            rates: HashSet::new(),
             indices: HashSet::new(),
             functions: HashSet::new(),
             arrays: HashMap::new(),
@@ -113,12 +118,27 @@ impl<'a> Scene<'a> {
         };
         for at in 0..scene.lines.len() {
             scene.declare(at);
+            scene.differentiate(at);
         }
         scene
     }
 
     fn knows(&self, name: &str) -> bool {
         self.declared.contains(name)
+    }
+
+    /// Notes whose derivative a line gives: `x' = ...`, `dx/dt = ...`, `der(x) = ...`.
+    fn differentiate(&mut self, at: usize) {
+        let line = &self.lines[at];
+        let first = line.text(0);
+        let end = line.operand_end(0).unwrap_or(1);
+        if line.is_name(0) && line.kind(end.max(1) - 1) == Some(TokenKind::Prime) && line.text(end) == "=" {
+            self.rates.insert(first);
+        } else if line.is_name(0) && line.text(1) == "/" && line.text(2).starts_with('d') && line.text(3) == "=" {
+            self.rates.extend(first.strip_prefix('d'));
+        } else if matches!(first, "der" | "D") && line.text(1) == "(" && line.is_name(2) && line.text(3) == ")" {
+            self.rates.insert(line.text(2));
+        }
     }
 
     /// Notes what a line declares.
@@ -219,6 +239,16 @@ pub fn take(masked: &str, errors: &[Span]) -> Option<Taken> {
 /// What to write for a function of other languages.
 pub fn foreign_function(name: &str) -> Option<String> {
     call::help_for(name)
+}
+
+/// The text without brackets that stand around all of it.
+pub fn without_brackets(text: &str) -> &str {
+    line::bare(text)
+}
+
+/// Whether a text is a number, a name with what hangs on it, or a bracket.
+pub(super) fn is_operand(text: &str) -> bool {
+    line::operand(text) == text
 }
 
 fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {

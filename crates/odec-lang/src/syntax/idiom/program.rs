@@ -346,6 +346,16 @@ fn function(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     let name = if assigned.is_some() { word } else { line.text(open - 1) };
     let arguments = line.arguments(open)?;
     let names: Vec<&str> = arguments.iter().map(|r| line.slice(r.start, r.end)).collect();
+    // def f(a) = a^2
+    let body = line.close(open).map(|close| close + 1).filter(|&k| line.text(k) == "=" && open == 2 && assigned.is_none());
+    if let Some(equals) = body {
+        let end = line.tokens.len();
+        let better = format!("fn {}", line.slice(1, end));
+        let found = Found::new(CODE, "a function is declared with `fn`", line.span(0, 0)).label("write `fn`");
+        let found = found.help(format!("write `{better}`")).over(line.range.clone());
+        let whole = equals + 1 < end && !line.text(end - 1).ends_with([';', '{']);
+        return Some((if whole { found.fix(line.span(0, 0), "fn") } else { found }, at + 1));
+    }
     let (mut next, closed) = block_end(scene, at);
     // without an `end` the body of a MATLAB function is the rest of the file
     if matches!(word, "function" | "subroutine") && !closed {

@@ -8,6 +8,7 @@ use super::{Found, Scene};
 use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0132";
+const STEP: &str = "a step of time is not written out, only the rate";
 const HEADLINE: &str = "a derivative is written with a prime";
 
 /// Functions of one argument that stand for its derivative by time.
@@ -24,7 +25,7 @@ const INTEGRALS: [&str; 9] =
     ["integral", "Integral", "integrate", "INTEG", "INTGRL", "integ", "quad", "trapz", "cumtrapz"];
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
-    if let Some(idiom) = stella(scene, line).or_else(|| positional(scene, line)).or_else(|| list(line)) {
+    if let Some(idiom) = stella(scene, line).or_else(|| stepped(scene, line)).or_else(|| positional(scene, line)).or_else(|| list(line)) {
         found.push(idiom);
         return;
     }
@@ -76,8 +77,19 @@ fn quotient(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     if word == "d" && line.text(at + 1) == "(" && line.touches(at) {
         let close = line.close(at + 1)?;
         let of = line.slice(at + 2, close);
-        return (line.text(close + 1) == "/" && by_time(close + 2) && is_variable(scene, of))
-            .then(|| rate(line, at, close + 2, of, 1));
+        let whole = line.text(close + 1) == "/" && by_time(close + 2);
+        if whole && !is_variable(scene, of) && of.contains(['+', '-', '*', '/', '^']) {
+            return Some(
+                Found::new(CODE, "only a state has a derivative", line.span(at, close + 2))
+                    .label("the derivative of an expression")
+                    .help("write the derivatives of its states: that of `a*b` is `a'*b + a*b'`"),
+            );
+        }
+        return (whole && is_variable(scene, of)).then(|| rate(line, at, close + 2, of, 1));
+    }
+    // d²x/dt²
+    if word == "d" && line.text(at + 1) == "²" && line.reads(at + 3, &["/", &dt, "²"]) {
+        return is_variable(scene, line.text(at + 2)).then(|| rate(line, at, at + 5, line.text(at + 2), 2));
     }
     // d/dt (x), and d/dt(x) where it is no whole left side
     if word == "d" && line.text(at + 1) == "/" && by_time(at + 2) && line.text(at + 3) == "(" {
@@ -263,19 +275,24 @@ fn positional(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         let better = format!("{base}[{}]'", line.text(number));
         return Some(found.label(format!("write `{better}`")).mend(better));
     }
-    let named = by_name(line, equals + 1);
-    let state = named.1.unwrap_or_else(|| if base.is_empty() { "y".to_string() } else { base.to_lowercase() });
+    let (right, counted) = by_name(line, equals + 1);
+    // `du[2] = -p[1]*u[1]`: the state is what the rate is called after
+    let of_rate = counted.iter().find(|name| name.eq_ignore_ascii_case(base));
+    let state = match of_rate.or(counted.first()) {
+        Some(name) => (*name).to_owned(),
+        None if base.is_empty() => "y".to_owned(),
+        None => base.to_lowercase(),
+    };
     let number = line.text(number);
     Some(found.label("which state?").help(format!(
-        "give each state a name: `state {state}{number} = 1`, and write `{state}{number}' = {}`",
-        named.0
+        "give each state a name: `state {state}{number} = 1`, and write `{state}{number}' = {right}`"
     )))
 }
 
-/// The rest of a line with `y(1)`, `y[1]` as `y1`, and the name that is counted.
-fn by_name(line: &Line<'_>, from: usize) -> (String, Option<String>) {
+/// The rest of a line with `y(1)`, `y[1]` as `y1`, and the names that are counted.
+fn by_name<'a>(line: &Line<'a>, from: usize) -> (String, Vec<&'a str>) {
     let mut out = String::new();
-    let mut of = None;
+    let mut of = Vec::new();
     let mut k = from;
     let mut last = line.tokens.get(from).map_or(line.range.end, |token| token.start);
     while k < line.tokens.len() && line.text(k) != ";" {
@@ -288,7 +305,7 @@ fn by_name(line: &Line<'_>, from: usize) -> (String, Option<String>) {
         out.push_str(line.text(k));
         if counted {
             out.push_str(line.text(k + 2));
-            of.get_or_insert(line.text(k).to_string());
+            of.push(line.text(k));
             k += 3;
         }
         last = line.tokens.get(k).map_or(line.range.end, |token| token.end);
@@ -320,15 +337,59 @@ fn stella(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     let fits =
         line.text(last).eq_ignore_ascii_case("dt") && matches!(line.text(last - 1), "*" | "·") && last > head.len();
     let better = format!("{name}' = {}", bare(line.slice(head.len(), last - 1)));
-    let found = Found::new(CODE, "a step of time is not written out, only the rate", line.span(0, last));
+    let found = Found::new(CODE, STEP, line.span(0, last));
     let found = found.label(format!("write `{better}`"));
-    fits.then(|| {
+    // of several terms only the last one has the factor
+    let one = line.operand_end(head.len()) == Some(last - 1);
+    (fits && one).then(|| {
         if scene.states.contains(name) {
             found.mend(better)
         } else {
             found.help(format!("write `{better}`, with `state {name} = 1`"))
         }
     })
+}
+
+/// What one step of time is called in programs.
+const STEPS: [&str; 10] = ["dt", "DT", "Dt", "h", "delta_t", "deltat", "Δt", "dt_", "step", "timestep"];
+
+/// `x = x + v*dt`, `x += v*dt`
+fn stepped(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
+    let name = line.text(0);
+    let (sign, from) = match line.text(1) {
+        "+=" => ("+", 2),
+        "-=" => ("-", 2),
+        "=" if line.text(2) == name && matches!(line.text(3), "+" | "-") => (line.text(3), 4),
+        _ => return None,
+    };
+    let end = line.tokens.len().saturating_sub(usize::from(line.text(line.tokens.len() - 1) == ";"));
+    // `dx/dt` is no step, and `h` may be a height
+    let is_step = |k: usize| {
+        let word = line.text(k);
+        let free = !matches!(word, "h" | "step") || !scene.knows(word);
+        STEPS.contains(&word) && free && line.text(k - 1) != "/"
+    };
+    let step = (from..end).filter(|&k| is_step(k)).collect::<Vec<_>>();
+    if !scene.states.contains(name) || step.is_empty() {
+        return None;
+    }
+    let found = Found::new(CODE, STEP, line.span(0, end - 1)).label("a step of a program");
+    let rest = "write the rate of change alone, without the step of time";
+    // one product, with the step as its first or last factor
+    let product = (from + 1..end).all(|k| line.find(from, "+") != Some(k) && line.find(from, "-") != Some(k));
+    let rate = match step.as_slice() {
+        [k] if *k == from && line.text(from + 1) == "*" => line.slice(from + 2, end),
+        [k] if *k + 1 == end && line.text(*k - 1) == "*" => line.slice(from, *k - 1),
+        _ => "",
+    };
+    if rate.is_empty() || !product {
+        return Some(found.help(format!("{rest}: `{name}' = ...`")));
+    }
+    let better = match sign {
+        "+" => format!("{name}' = {}", bare(rate)),
+        _ => format!("{name}' = -{rate}"),
+    };
+    Some(found.help(format!("{rest}: `{better}`")).fix(line.span(0, end - 1), better))
 }
 
 /// `w = integral(x)`
@@ -350,6 +411,16 @@ fn integral(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let text = |k: usize| arguments.get(k).map_or("", |r| line.slice(r.start, r.end));
     let start = if arguments.len() == 2 && word.starts_with("INT") { text(1) } else { "0" };
     let found = Found::new(CODE, headline, line.span(at, close));
+    // between fixed limits it is a number, which no state gives
+    let over_time = match arguments.len() {
+        1 => true,
+        2 => word.starts_with("INT"),
+        3 => text(2) == scene.time || text(1) == scene.time,
+        _ => false,
+    };
+    if !over_time {
+        return Some(found.label("an integral").help("write `state w = 0` and `w' = ...` for an integral over time"));
+    }
     // a definition that is the integral and nothing else
     if at == 2 && line.text(1) == "=" && close + 1 == line.tokens.len() && line.is_name(0) && !arguments.is_empty() {
         let name = line.text(0);

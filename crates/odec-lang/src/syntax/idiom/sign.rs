@@ -35,6 +35,9 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>)
             .or_else(|| bars(line, at))
             .or_else(|| percent(line, at))
             .or_else(|| remainder(line, at))
+            .or_else(|| spoken_remainder(scene, line, at))
+            .or_else(|| connective(line, at))
+            .or_else(|| case(line, at))
             .or_else(|| factorial(line, at))
             .or_else(|| degrees(line, at))
             .or_else(|| upper(scene, line, at))
@@ -157,23 +160,49 @@ fn trailing_condition(line: &Line<'_>, at: usize) -> Option<Found> {
     Some(Found::new("E0122", "the condition stands first", line.span(start, end - 1)).label("a choice").mend(better))
 }
 
-/// `c ? a : b`
+/// `c ? a : b`, and one in another.
 fn ternary(line: &Line<'_>, at: usize) -> Option<Found> {
-    if line.text(at) != "?" {
-        return None;
-    }
     let (start, end) = (line.stretch_start(at), line.stretch_end(at));
-    let colon = line.find(at, ":").filter(|&k| k < end)?;
-    let (c, a, b) = (line.slice(start, at), line.slice(at + 1, colon), line.slice(colon + 1, end));
-    if c.is_empty() || a.is_empty() || b.is_empty() || b.contains('?') || a.contains('?') {
+    if line.text(at) != "?" || (start..at).any(|k| line.text(k) == "?") {
         return None;
     }
-    let better = format!("if {c} then {a} else {b}");
+    let better = choice(line, start, end, 0)?;
     Some(
         Found::new(CODE, "`?` is no operator of this language", line.span(start, end - 1))
             .label("a choice")
             .mend(better),
     )
+}
+
+/// Most choices in one another.
+const MAX_CHOICES: usize = 8;
+
+/// The tokens `from..to` with `c ? a : b` as a choice of this language. What follows the last colon goes on as `else if`.
+fn choice(line: &Line<'_>, from: usize, to: usize, depth: usize) -> Option<String> {
+    let find = |from: usize, sign: &str| line.find(from, sign).filter(|&k| k < to);
+    let Some(mark) = find(from, "?") else {
+        let text = line.slice(from, to);
+        return Some(text.to_owned()).filter(|text| !text.is_empty());
+    };
+    let (mut colon, mut open) = (mark + 1, 0usize);
+    loop {
+        let (next, question) = (find(colon, ":")?, find(colon, "?"));
+        match question.filter(|&k| k < next) {
+            Some(k) => (colon, open) = (k + 1, open + 1),
+            None if open > 0 => (colon, open) = (next + 1, open - 1),
+            None => {
+                colon = next;
+                break;
+            }
+        }
+    }
+    let condition = line.slice(from, mark);
+    if depth == MAX_CHOICES || condition.is_empty() {
+        return None;
+    }
+    let yes = choice(line, mark + 1, colon, depth + 1)?;
+    let yes = if yes.starts_with("if ") { format!("({yes})") } else { yes };
+    Some(format!("if {condition} then {yes} else {}", choice(line, colon + 1, to, depth + 1)?))
 }
 
 /// `|x|`
@@ -201,12 +230,10 @@ fn remainder(line: &Line<'_>, at: usize) -> Option<Found> {
     }
     let next = if line.text(at + 1) == "%" { at + 2 } else { at + 1 };
     let end = line.operand_end(next)?;
-    let start = (0..=before).rev().find(|&k| {
-        line.operand_end(k) == Some(at) && (k == 0 || !line.touches(k - 1) || !line.tokens[k - 1].ends_value())
-    })?;
+    let start = operand_start(line, at)?;
     // a word behind it is a comment
     let words = (end..line.tokens.len()).any(|k| line.kind(k) == Some(TokenKind::Name) && line.is_name(k - 1));
-    let around = |k: usize| matches!(line.text(k), "^" | "*" | "/");
+    let around = |k: usize| line.kind(k) == Some(TokenKind::Operator);
     let undeclared = line.is_name(next) && next + 1 == line.tokens.len() && !line.touches(at);
     let better = format!("mod({}, {})", line.slice(start, at), line.slice(next, end));
     let found = Found::new(CODE, "the remainder of a division is `mod`", line.span(start, end - 1))
@@ -225,11 +252,82 @@ fn remainder(line: &Line<'_>, at: usize) -> Option<Found> {
             found.help(format!("write `#` for a comment, `{better}` for the remainder of a division"))
         });
     }
-    Some(if start > 0 && around(start - 1) || around(end) {
+    let divisor = line.slice(next, end);
+    Some(if line.text(at + 1) != "%" {
+        found.help(format!(
+            "write `{better}`, whose sign is that of `{divisor}`, as in Python; in C the sign is that of `{}`",
+            line.slice(start, at)
+        ))
+    } else if start > 0 && around(start - 1) || matches!(line.text(end), "^" | "*" | "/") {
         found.help(format!("write `{better}`"))
     } else {
         found.mend(better)
     })
+}
+
+/// Where the operand begins that ends before `at`.
+fn operand_start(line: &Line<'_>, at: usize) -> Option<usize> {
+    (0..at).rev().find(|&k| {
+        line.operand_end(k) == Some(at) && (k == 0 || !line.touches(k - 1) || !line.tokens[k - 1].ends_value())
+    })
+}
+
+/// `x mod 2`
+fn spoken_remainder(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    let between = at > 0 && line.tokens[at - 1].ends_value() && line.tokens.get(at + 1)?.begins_value();
+    if !matches!(word, "mod" | "MOD" | "Mod" | "rem") || scene.knows(word) || !between || line.text(at + 1) == "(" {
+        return None;
+    }
+    let (start, end) = (operand_start(line, at)?, line.operand_end(at + 1)?);
+    let better = format!("mod({}, {})", line.slice(start, at), line.slice(at + 1, end));
+    Some(
+        Found::new(CODE, "the remainder of a division is a function, `mod`", line.span(start, end - 1))
+            .label("a remainder")
+            .help(format!("write `{better}`; it has the sign of its second argument")),
+    )
+}
+
+/// `∧`, `∨`, `¬`, and `~` before a bracket.
+fn connective(line: &Line<'_>, at: usize) -> Option<Found> {
+    let better = match line.text(at) {
+        "∧" => "and",
+        "∨" => "or",
+        "¬" => "not",
+        "~" if line.text(at + 1) == "(" && (at == 0 || !line.tokens[at - 1].ends_value()) => "not",
+        _ => return None,
+    };
+    let before = if at > 0 && line.touches(at - 1) && better != "not" { " " } else { "" };
+    let after = if line.touches(at) { " " } else { "" };
+    let found = Found::new(CODE, format!("`{}` is written `{better}`", line.text(at)), line.span(at, at))
+        .label(format!("write `{better}`"))
+        .help(format!("write `{better}`"));
+    // `not` takes the whole comparison that follows
+    let end = line.operand_end(at + 1);
+    let more = end.is_some_and(|end| matches!(line.kind(end), Some(TokenKind::Compare | TokenKind::Operator)));
+    Some(if better == "not" && (more || end.is_none()) {
+        found
+    } else {
+        found.fix(line.span(at, at), format!("{before}{better}{after}"))
+    })
+}
+
+/// `case c: a; else: b`
+fn case(line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    let value = at > 0 && line.text(at - 1) == "=";
+    let end = line.tokens.len();
+    let colon = line.find(at, ":").filter(|_| value && matches!(word, "case" | "switch"))?;
+    let stop = (colon..end).find(|&k| matches!(line.text(k), ";" | "else" | ",")).unwrap_or(end);
+    let (condition, yes) = (line.slice(at + 1, colon), line.slice(colon + 1, stop));
+    let otherwise = (stop..end).find(|&k| line.text(k) == "else").and_then(|k| line.find(k, ":"));
+    let no = otherwise.map_or("...", |colon| line.slice(colon + 1, end));
+    Some(
+        Found::new("E0122", "a choice is written `if ... then ... else`", line.span(at, end - 1))
+            .label("a choice")
+            .help(format!("write `if {condition} then {yes} else {no}`"))
+            .over(line.range.clone()),
+    )
 }
 
 /// `IF ... THEN ... ELSE`
@@ -267,10 +365,14 @@ fn root(line: &Line<'_>, at: usize) -> Option<Found> {
     };
     let end = line.operand_end(at + 1)?;
     let inside = super::line::bare(line.slice(at + 1, end));
-    Some(
-        Found::new("E0106", format!("`{}` is written `{name}`", line.text(at)), line.span(at, end - 1))
-            .mend(format!("{name}({inside})")),
-    )
+    let found = Found::new("E0106", format!("`{}` is written `{name}`", line.text(at)), line.span(at, end - 1));
+    let raised = matches!(line.text(end), "^" | "**") || line.kind(end) == Some(TokenKind::Raised);
+    // how far the root reaches is said by brackets alone
+    Some(if raised || line.kind(at + 1) == Some(TokenKind::Malformed) {
+        found.label("how far does it reach?").help(format!("write `{name}(...)` around what stands below the root"))
+    } else {
+        found.mend(format!("{name}({inside})"))
+    })
 }
 
 /// `...` and `&` and `\` at the end of a line.
@@ -301,6 +403,16 @@ fn suffix(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
         return None;
     }
     let (number, tail) = word.split_at(crate::syntax::explain::token::numeral(word));
+    // 2x10^3
+    let minus = line.text(at + 2) == "-";
+    let exponent = if minus { at + 3 } else { at + 2 };
+    let digits = line.text(exponent);
+    let whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if matches!(tail, "x10" | "X10") && matches!(line.text(at + 1), "^" | "**") && whole && !scene.knows(tail) {
+        let better = format!("{number}e{}{digits}", if minus { "-" } else { "" });
+        let found = Found::new("E0113", "a power of ten is written with `e`", line.span(at, exponent));
+        return Some(found.label(format!("write `{better}`")).mend(better));
+    }
     let float = matches!(tail, "f" | "F" | "l" | "L") && number.contains('.')
         || tail.starts_with("_dp")
         || tail.starts_with("_r");
@@ -395,10 +507,11 @@ fn derived(line: &Line<'_>) -> Option<Found> {
 
 /// `5 %` as a value.
 fn percent(line: &Line<'_>, at: usize) -> Option<Found> {
+    let whole = at > 1 && line.text(at - 2) == "=";
     let declares = matches!(line.text(0), "param" | "const" | "state");
     let ends = line.tokens.len() == at + 1 || line.text(at + 1) == ",";
     let value: f64 = at.checked_sub(1).and_then(|before| line.text(before).parse().ok())?;
-    (line.text(at) == "%" && declares && ends).then(|| {
+    (line.text(at) == "%" && declares && ends && whole).then(|| {
         Found::new(CODE, "a percentage is written as a number", line.span(at - 1, at))
             .mend(format!("{}", value / 100.0))
     })

@@ -230,6 +230,16 @@ impl Cutter<'_> {
             let inside = self.text[head.range.clone()].trim_start_matches(word.word()).trim();
             let help = match word {
                 Keyword::Run if lone_equals(inside).is_some() => format!("write `run {{ {inside} }}`"),
+                Keyword::Params if lone_equals(inside).is_some() => {
+                    let start = head.range.start;
+                    self.report(
+                        diagnostic
+                            .help(format!("write `param {inside}`; a set of values is `params NAME {{ {inside} }}`"))
+                            .fix(Span::new(start, start + word.word().len()), "param"),
+                    );
+                    self.pieces.push(Piece { head: Segment { bad: true, ..head }, block: None });
+                    return;
+                }
                 _ if word.is_event()
                     && let Some((what, action)) = action_in_head(inside) =>
                 {

@@ -9,7 +9,7 @@ use super::{
 use crate::model::phases::resolve::{REDUCTIONS, builtin};
 use crate::model::{Symbol, Time};
 use crate::report::{error, warning};
-use crate::syntax::tree::{Declared, ExprId, ExprKind, Ident, Index, Later, Reference, Statement, StatementKind};
+use crate::syntax::tree::{Declared, Expr, ExprId, ExprKind, Ident, Index, Later, Reference, Statement, StatementKind};
 
 impl<'a> Collector<'a> {
     /// Collects every declaration of the tree.
@@ -479,9 +479,16 @@ impl<'a> Collector<'a> {
             }
             [_, ..] if arguments.iter().all(plain) => {
                 let start = Span { end: place.start, ..place };
-                error("E0203", format!("there is no function `{text}`"), place, "is it defined here?")
-                    .help("the definition of a function begins with `fn`")
-                    .fix(start, "fn ")
+                let report =
+                    error("E0203", format!("there is no function `{text}`"), place, "is it defined here?")
+                        .help("the definition of a function begins with `fn`");
+                // a function that nobody calls would be read and forgotten
+                let called = |expr: &Expr| matches!(&expr.kind, ExprKind::Call(f, _) if f.name == *text);
+                if self.input.tree.exprs.iter().filter(|expr| called(expr)).count() > 1 {
+                    report.fix(start, "fn ")
+                } else {
+                    report
+                }
             }
             _ => return false,
         };

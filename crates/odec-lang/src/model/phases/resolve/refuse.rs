@@ -228,7 +228,10 @@ impl<'a> Resolver<'a> {
         } else if matches!(symbol, Symbol::State(_)) && self.delayed(arguments) {
             report.help("values of the past (delays) are not part of the language; a product is written with `*`")
         } else {
-            report.help(format!("write `*` for a product: `{}*(...)`", name.name)).fix(after, "*")
+            let report = report.help(format!("write `*` for a product: `{}*(...)`", name.name));
+            // `2/k(x + 1)`: what is below the line is not certain
+            let before = self.input.source.text[..span.start as usize].trim_end();
+            if before.ends_with(['/', '^']) || before.ends_with("**") { report } else { report.fix(after, "*") }
         };
         self.say(report);
     }
@@ -253,10 +256,11 @@ impl<'a> Resolver<'a> {
         &mut self,
         name: &Ident,
         expected: usize,
-        found: usize,
+        given: &[ExprId],
         function: Option<usize>,
         span: Span,
     ) {
+        let found = given.len();
         let arguments = |n: usize| if n == 1 { "1 argument".to_owned() } else { format!("{n} arguments") };
         let headline = format!("`{}` takes {} and is given {found}", name.name, arguments(expected));
         let mut report = error("E0204", headline, span, "");
@@ -277,7 +281,12 @@ impl<'a> Resolver<'a> {
                 help = Some(format!("write `{}({})`", name.name, list.join(", ")));
             }
         } else {
-            help = Some(format!("write `{}({})`", name.name, ["x", "y", "z"][..expected.min(3)].join(", ")));
+            let texts: Vec<&str> = given.iter().map(|&a| self.input.text(self.input.span_of(a))).collect();
+            help = Some(match (name.name.as_str(), texts.as_slice()) {
+                ("norm", [a, b]) => format!("write `hypot({a}, {b})`"),
+                ("norm", [_, _, ..]) => format!("write `norm(({}))`", texts.join(", ")),
+                (word, _) => format!("write `{word}({})`", ["u", "v", "w"][..expected.min(3)].join(", ")),
+            });
         }
         if let Some(help) = help {
             report = report.help(help);

@@ -305,7 +305,7 @@ impl<'a> Resolver<'a> {
             self.uses.functions.insert(index);
             let expected = self.names.found.functions[index].arguments.len();
             if expected != values.len() {
-                self.wrong_count(name, expected, values.len(), Some(index), span);
+                self.wrong_count(name, expected, arguments, Some(index), span);
                 return self.nothing(span);
             }
             let shapes: Vec<Dim> = values.iter().map(|v| v.dim()).collect();
@@ -339,7 +339,7 @@ impl<'a> Resolver<'a> {
             if any_number && self.reduction_without_index(name, arguments, span) {
                 return self.nothing(span);
             }
-            self.wrong_count(name, arity, operands.len(), None, span);
+            self.wrong_count(name, arity, arguments, None, span);
             return self.nothing(span);
         }
         Value::Scalar(self.apply(op.0.name, &operands, span))

@@ -117,7 +117,7 @@ impl<'a> Resolver<'a> {
             _ => return None,
         };
         if arguments.len() != expected {
-            self.wrong_count(name, expected, arguments.len(), None, span);
+            self.wrong_count(name, expected, arguments, None, span);
             return Some(self.nothing(span));
         }
         let values: Vec<Value> = arguments.iter().map(|&a| self.value_of(a)).collect();

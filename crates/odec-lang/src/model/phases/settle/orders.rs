@@ -132,9 +132,11 @@ impl Orders<'_> {
         };
         let report = error("E0303", headline, self.model.states[first].span, "declared here")
             .also_all(rest.iter().map(|&i| self.model.states[i].span), "declared here");
-        let derivative = self.model.definitions.iter().find(|d| rest.is_empty() && reads_as_derivative(&d.name, &name));
-        if let Some(d) = derivative {
-            let prime = format!("{name}'");
+        let time = &self.model.time.name;
+        let derivative = self.model.definitions.iter().filter(|_| rest.is_empty());
+        let derivative = derivative.filter_map(|d| Some((d, reads_as_derivative(&d.name, &name, time)?)));
+        if let Some((d, order)) = derivative.min_by_key(|(_, order)| std::cmp::Reverse(*order)) {
+            let prime = format!("{name}{}", "'".repeat(order));
             let report = report
                 .label(d.span, "this defines a value of its own")
                 .help(format!("its derivative is written `{prime}`"))
@@ -291,12 +293,21 @@ pub(crate) fn two_equations(model: &Model, state: usize, missing: Option<usize>)
     }
 }
 
-/// `dx`, `dxdt`, `dx_dt`, `xdot`, `x_dot`, `Dx`, `ẋ`: how the derivative of `state` is called elsewhere.
-fn reads_as_derivative(name: &str, state: &str) -> bool {
+/// `dx`, `dxdt`, `dx_dt`, `xdot`, `x_dot`, `Dx`, `ẋ`, `x_t`, `d2xdt2`, `xddot`: of which order the derivative of `state` is
+/// that is called so elsewhere.
+fn reads_as_derivative(name: &str, state: &str, time: &str) -> Option<usize> {
     let plain: String = name.chars().filter(|c| *c != '_').collect();
-    let state: String = state.chars().filter(|c| *c != '_').collect();
-    let dotted = plain.strip_prefix(['d', 'D']).map(|rest| rest.strip_suffix("dt").unwrap_or(rest)) == Some(&state)
-        || plain.strip_suffix("dot") == Some(&state)
-        || plain.strip_suffix('\u{307}') == Some(&state);
-    dotted || matches!((plain.as_str(), state.as_str()), ("ẋ", "x") | ("ẏ", "y") | ("ż", "z") | ("ṙ", "r"))
+    let state_plain: String = state.chars().filter(|c| *c != '_').collect();
+    let state_text = state_plain.as_str();
+    let is = |text: Option<&str>| text == Some(state_text);
+    let second = plain.strip_prefix("d2").map(|rest| rest.strip_suffix("dt2").unwrap_or(rest));
+    if is(second) || is(plain.strip_suffix("ddot")) || is(plain.strip_suffix('\u{308}')) {
+        return Some(2);
+    }
+    let first = is(plain.strip_prefix(['d', 'D']).map(|rest| rest.strip_suffix("dt").unwrap_or(rest)))
+        || is(plain.strip_suffix("dot"))
+        || is(plain.strip_suffix('\u{307}'))
+        || name == format!("{state}_{time}")
+        || matches!((plain.as_str(), state_text), ("ẋ", "x") | ("ẏ", "y") | ("ż", "z") | ("ṙ", "r"));
+    first.then_some(1)
 }

@@ -1,0 +1,129 @@
+//! Functions of what the language has not yet: delays, noise, tables, pulses, neighbours in an array.
+
+use super::call::CODE;
+use super::line::{Line, operand};
+use super::{Found, Scene};
+
+/// What the language has not yet, with what can be written instead.
+const DELAYS: [&str; 8] = ["delay", "DELAY", "Delay", "delayed", "lag", "lagvalue", "pastvalue", "delay_n"];
+const NOISE: [&str; 22] = [
+    "rand",
+    "randn",
+    "random",
+    "Random",
+    "RANDOM",
+    "normal",
+    "Normal",
+    "NORMAL",
+    "ran",
+    "rnorm",
+    "runif",
+    "unifrnd",
+    "normrnd",
+    "noise",
+    "gauss",
+    "randint",
+    "uniform",
+    "poisson",
+    "rpois",
+    "dW",
+    "rexp",
+    "RandomReal",
+];
+const TABLES: [&str; 14] = [
+    "interp",
+    "interp1",
+    "interp1d",
+    "interpolate",
+    "graph",
+    "GRAPH",
+    "lookup",
+    "LOOKUP",
+    "spline",
+    "pchip",
+    "approx",
+    "approxfun",
+    "CubicSpline",
+    "Interpolation",
+];
+const PULSES: [&str; 9] =
+    ["dirac", "DiracDelta", "Dirac", "pulse", "PULSE", "squarepulse", "impulse", "rectpuls", "pulse_train"];
+
+/// Delays, noise, tables and pulses.
+pub(super) fn missing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    if !line.is_name(at) || scene.knows(word) || (at > 0 && line.text(at - 1) == ".") {
+        return None;
+    }
+    if matches!(word, "dW" | "dW_t" | "dWt") && line.text(at + 1) != "=" && at > 0 {
+        return Some(noise(line.span(at, at)));
+    }
+    absent(line, at, at)
+}
+
+fn noise(span: odec_ir::Span) -> Found {
+    Found::new("E0561", "noise is not part of this version", span)
+        .label("a random number")
+        .help("equations are deterministic here: leave the term out, or write a function of time in its place")
+}
+
+/// A call of what the language has not yet; its name stands at `at`, and it begins at `from`.
+pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<Found> {
+    let word = line.text(at);
+    if line.text(at + 1) != "(" {
+        return None;
+    }
+    let span = line.span(from, line.close(at + 1)?);
+    let arguments = line.arguments(at + 1)?;
+    let text =
+        |k: usize, other: &'static str| arguments.get(k).map_or(other, |r| line.slice(r.start, r.end)).to_string();
+    if DELAYS.contains(&word) {
+        let (x, tau) = (text(0, "x"), operand(&text(1, "tau")));
+        return Some(
+            Found::new("E0560", "delays are not part of this version", span).label("a value of the past").help(
+                format!(
+                    "a chain of states comes near to it: `index i = 1..20`, `state z[i] = {x}`, \
+                 `z[1]' = 20/{tau}*({x} - z[1])`, `z[i in 2..20]' = 20/{tau}*(z[i-1] - z[i])`, and `z[20]` here"
+                ),
+            ),
+        );
+    }
+    if NOISE.contains(&word) {
+        return Some(noise(span));
+    }
+    if TABLES.contains(&word) {
+        return Some(
+            Found::new("E0505", "tables and measured inputs are not part of this version", span)
+                .label("a table")
+                .help("write the input as a formula in `t`, piece by piece: `(if t < 1 then 2*t else 2)`"),
+        );
+    }
+    if word == "linspace" && arguments.len() == 3 {
+        let help = format!("write how many rows there are: `samples = {}`", text(2, "100"));
+        return Some(
+            Found::new(CODE, "`linspace` is no function of this language", span).label("times of rows").help(help),
+        );
+    }
+    if word == "shift" {
+        let help = "neighbours in an array are read by their index: `u[i-1]`";
+        return Some(Found::new(CODE, "`shift` is no function of this language", span).label("a neighbour").help(help));
+    }
+    if matches!(word, "hill" | "Hill") {
+        let help = format!("declare it: `fn {word}(x, K, n) = x^n/(K^n + x^n)`");
+        return Some(
+            Found::new(CODE, format!("`{word}` is no function of this language"), span)
+                .label("not declared")
+                .help(help),
+        );
+    }
+    if PULSES.contains(&word) {
+        let from =
+            if word.eq_ignore_ascii_case("dirac") || word == "DiracDelta" { "1".to_string() } else { text(0, "1") };
+        return Some(
+            Found::new(CODE, format!("`{word}` is no function of this language"), span)
+                .label("a pulse")
+                .help(format!("write its height, start and end: `3*({from} < t and t < {from} + 0.1)`")),
+        );
+    }
+    None
+}

@@ -1,0 +1,158 @@
+//! Functions that mean one thing in one language and another thing in another: said, and not replaced unseen.
+
+use super::call::CODE;
+use super::line::{Line, operand};
+use super::{Found, Scene};
+use crate::syntax::explain::token::TokenKind;
+use crate::syntax::operand::{Fit, between};
+
+/// A template with its arguments, each in brackets where it would not stay one operand.
+pub(super) fn filled(template: &str, arguments: &[&str]) -> String {
+    let mut pieces = template.split('$');
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    // the same with names for the arguments: what stands beside a place
+    let named: Vec<(usize, &str)> = pieces
+        .filter_map(|piece| Some((piece.get(..1)?.parse::<usize>().ok()?.checked_sub(1)?, piece.get(1..)?)))
+        .collect();
+    let rest = |from: usize| named[from..].iter().map(|(_, tail)| *tail).collect::<Vec<_>>().join("q");
+    let mut before = out.clone();
+    for (at, (k, tail)) in named.iter().enumerate() {
+        let argument = arguments.get(*k).copied().unwrap_or_default();
+        let alone = before.ends_with(['(', ' ']) && !before.ends_with("- ") && tail.starts_with([',', ')']);
+        out.push_str(&match between(&before, argument, &rest(at)) {
+            Fit::Plain => argument.to_owned(),
+            Fit::Bracketed => format!("({argument})"),
+            Fit::Unknown if alone => argument.to_owned(),
+            Fit::Unknown => operand(argument),
+        });
+        out.push_str(tail);
+        before.push('q');
+        before.push_str(tail);
+    }
+    out
+}
+
+/// Functions that mean one thing here and another thing there: said, and not replaced.
+pub(super) fn uncertain(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    let call = line.is_name(at) && line.text(at + 1) == "(" && !scene.knows(word) && !scene.is_function(word);
+    let member = at > 0 && matches!(line.text(at - 1), "." | "\\");
+    doubtful(scene, line, at).filter(|_| call && !member)
+}
+
+/// What the call at `at` may mean, if that is not certain.
+pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    let close = line.close(at + 1)?;
+    let arguments = line.arguments(at + 1)?;
+    let text: Vec<&str> = arguments.iter().map(|r| line.slice(r.start, r.end)).collect();
+    let found = |headline: String, help: String| {
+        Some(Found::new(CODE, headline, line.span(at, close)).label("which one is meant?").help(help))
+    };
+    let unknown = format!("`{word}` is no function of this language");
+    match (word, text.as_slice()) {
+        ("fmod" | "rem", [a, b]) => found(
+            format!("`{word}` has the sign of its first argument, `mod` that of its second"),
+            format!(
+                "write `{}`, or `mod({a}, {b})` where `{a}` is never negative",
+                filled("sign($1)*mod(abs($1), abs($2))", &[a, b])
+            ),
+        ),
+        ("remainder", [a, b]) => found(
+            format!("`{word}` is `mod` in one language and counts from the nearest multiple in another"),
+            format!("write `mod({a}, {b})` for what lies between 0 and `{b}`, as in NumPy"),
+        ),
+        ("MOD", [a, b]) => found(
+            "`MOD` has the sign of its second argument in one language and of its first in another".to_owned(),
+            format!("write `mod({a}, {b})`, which has the sign of `{b}`"),
+        ),
+        ("ATAN2", [a, b]) => found(
+            "`atan2(y, x)` is the angle of the point (x, y), and not everywhere the order is this".to_owned(),
+            format!("write `atan2({a}, {b})`, or `atan2({b}, {a})` if it comes from a spreadsheet"),
+        ),
+        ("LOG", [a]) => found(
+            "`LOG` is the natural logarithm in one language and has base 10 in another".to_owned(),
+            format!("write `ln({a})`, or `log10({a})` if it comes from a spreadsheet"),
+        ),
+        ("INT" | "Int", [a]) => found(
+            format!("`{word}` rounds down in one language and towards 0 in another"),
+            format!("write `floor({a})`, or `{}`", filled("sign($1)*floor(abs($1))", &[a])),
+        ),
+        ("nthroot" | "Surd", [a, b]) => {
+            let better = if *b == "3" { format!("cbrt({a})") } else { filled("sign($1)*abs($1)^(1/$2)", &[a, b]) };
+            let known = Found::new(CODE, unknown, line.span(at, close)).label(format!("write `{better}`"));
+            // an even root of a negative number is none there either
+            let odd = b.parse::<u32>().is_ok_and(|n| n % 2 == 1);
+            Some(if odd {
+                known.mend(better)
+            } else {
+                let even = filled("$1^(1/$2)", &[a, b]);
+                let sure = b.parse::<u32>().is_ok_and(|n| n > 0);
+                let known = Found { label: format!("write `{even}`"), ..known };
+                if sure { known.mend(even) } else { known.help(format!("write `{even}`, or `{better}` for odd roots")) }
+            })
+        }
+        ("step" | "STEP", [a, b]) if [a, b].contains(&&scene.time) => {
+            let from = if *a == scene.time { b } else { a };
+            let better = filled("($1 > $2)", &[scene.time, from]);
+            Some(Found::new(CODE, unknown, line.span(at, close)).label("a step in time").mend(better))
+        }
+        ("step" | "STEP", [a, b]) => found(
+            unknown,
+            format!("write `{}` for a step of height {a} at {b}", filled(&format!("$1*({} > $2)", scene.time), &[a, b])),
+        ),
+        ("ramp" | "RAMP", [a, b]) if [a, b].contains(&&scene.time) => {
+            let from = if *a == scene.time { b } else { a };
+            let better = filled("max($1 - $2, 0)", &[scene.time, from]);
+            Some(Found::new(CODE, unknown, line.span(at, close)).label("a ramp in time").mend(better))
+        }
+        ("ramp" | "RAMP", [a]) => found(unknown, format!("write `max({a}, 0)`")),
+        ("ramp" | "RAMP", [a, b, ..]) => found(
+            unknown,
+            format!(
+                "write `{}` for the slope {a} from {b} on",
+                filled(&format!("$1*max({} - $2, 0)", scene.time), &[a, b])
+            ),
+        ),
+        ("limit" | "LIMIT", [a, b, c]) => found(
+            unknown,
+            format!("write `min(max({a}, {b}), {c})` if the value comes first, `min(max({c}, {a}), {b})` if it comes last"),
+        ),
+        _ => None,
+    }
+}
+
+/// `log(x, 10)`
+pub(super) fn logarithm(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
+    let word = line.text(at);
+    if !matches!(word, "log" | "ln") || scene.functions.contains(word) || line.text(at + 1) != "(" {
+        return None;
+    }
+    // in a run, `samples = log(first, last)` spaces samples evenly in their logarithm
+    if at >= 2 && line.text(at - 1) == "=" && line.text(at - 2) == "samples" {
+        return None;
+    }
+    let arguments = line.arguments(at + 1)?;
+    let [first, second] = arguments.as_slice() else { return None };
+    let text = |r: &std::ops::Range<usize>| line.slice(r.start, r.end);
+    let number = |r: &std::ops::Range<usize>| r.len() == 1 && line.kind(r.start) == Some(TokenKind::Number);
+    let (last, other) = (log_of(text(first), text(second)), log_of(text(second), text(first)));
+    let found = Found::new(CODE, "a logarithm takes no base", line.span(at, line.close(at + 1)?));
+    // a number is the base; which of two values it is differs between languages
+    Some(if number(second) && !number(first) {
+        found.label(format!("write `{last}`")).mend(last)
+    } else {
+        found
+            .label("which one is the base?")
+            .help(format!("write `{last}` if the base comes last, `{other}` if it comes first, as in Julia"))
+    })
+}
+
+/// A logarithm to a base.
+pub(super) fn log_of(x: &str, base: &str) -> String {
+    match base {
+        "10" => format!("log10({x})"),
+        "2" => format!("log2({x})"),
+        _ => format!("ln({x})/ln({base})"),
+    }
+}

@@ -1,0 +1,167 @@
+//! Whether a text stays one operand where it is typed: operators beside it must not tear it apart.
+//!
+//! The proof is the parser itself. The text with brackets around it says what is meant. If the tree without them is the
+//! same, they are not needed; if it is another one, they are typed too.
+
+use std::ops::Range;
+
+use super::explain::token::{Token, TokenKind, tokens};
+use super::idiom::is_operand;
+use super::tree::StatementKind;
+use crate::source::Source;
+
+/// A name that stands for what is beside a place.
+const OTHER: &str = "q";
+
+/// How a text has to be written at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// As it is.
+    Plain,
+    /// In brackets.
+    Bracketed,
+    /// It is no expression, or no expression can stand there.
+    Unknown,
+}
+
+/// The tree of an expression in prefix form. `None` where the text is none.
+fn meaning(text: &str) -> Option<String> {
+    let source = Source::new("", format!("{OTHER} = {text}\n"));
+    let (tree, diagnostics) = super::read(&source, &super::mask::mask(&source.text));
+    let whole = matches!(&tree.statements[..], [only] if matches!(only.kind, StatementKind::Equation { .. }));
+    (whole && !diagnostics.iter().any(crate::diagnostic::Diagnostic::is_error)).then(|| tree.to_string())
+}
+
+/// The tree of an expression whose last operation is an operator, so that others can tear it apart.
+fn operation(text: &str) -> Option<String> {
+    let tree = meaning(text)?;
+    let head = tree.strip_prefix(&format!("equation {OTHER} = ("))?.split(' ').next()?;
+    let signs = head.bytes().all(|byte| byte.is_ascii_punctuation());
+    (signs || matches!(head, "neg" | "not" | "and" | "or" | "if")).then_some(tree)
+}
+
+/// How `text` is written between these two ends of an expression, so that it is one operand there.
+pub fn between(before: &str, text: &str, after: &str) -> Fit {
+    if meaning(text).is_none() {
+        return Fit::Unknown;
+    }
+    match (meaning(&format!("{before}{text}{after}")), meaning(&format!("{before}({text}){after}"))) {
+        (_, None) => Fit::Unknown,
+        (plain, meant) if plain == meant => Fit::Plain,
+        _ => Fit::Bracketed,
+    }
+}
+
+/// What stands beside a place, as far as it can tear an operand apart: both ends as text, with names for the operands.
+struct Beside {
+    before: String,
+    after: String,
+    /// Something that belongs to the operand before it: a prime, a raised digit, a bracket that touches.
+    bound: bool,
+}
+
+/// How `text[range]` has to be written, so that it stays one operand among the operators beside it.
+pub fn at(masked: &str, range: Range<usize>) -> Fit {
+    let Some(text) = masked.get(range.clone()).map(str::trim) else { return Fit::Unknown };
+    if is_operand(text) || operation(text).is_none() {
+        return Fit::Plain;
+    }
+    let beside = beside(masked, range);
+    match between(&beside.before, text, &beside.after) {
+        Fit::Plain if beside.bound => Fit::Bracketed,
+        fit => fit,
+    }
+}
+
+/// Whether `text[range]`, if it is an operation, is one operand as it stands. A product beside a sign or in a product is
+/// one too: its value is the same.
+pub fn is_whole(masked: &str, range: Range<usize>) -> bool {
+    let Some(text) = masked.get(range.clone()).map(str::trim) else { return false };
+    let Some(tree) = operation(text).filter(|_| !is_operand(text)) else { return true };
+    let beside = beside(masked, range);
+    let product = ["(* ", "(/ "].iter().any(|head| tree.contains(&format!("{OTHER} = {head}")));
+    let harmless = beside.before == "- " || beside.before == format!("{OTHER} * ");
+    let before = if product && harmless { "" } else { &beside.before };
+    !beside.bound && between(before, text, &beside.after) == Fit::Plain
+}
+
+/// The tokens of the line and of those it may go on to, counted from the start of the text.
+fn around(masked: &str, range: &Range<usize>) -> Vec<Token> {
+    let before = masked[..range.start].rmatch_indices('\n').nth(1).map_or(0, |(at, _)| at + 1);
+    let after = masked[range.end..].match_indices('\n').nth(1).map_or(masked.len(), |(at, _)| range.end + at);
+    let shift = |token: Token| Token { start: token.start + before, end: token.end + before, ..token };
+    tokens(&masked[before..after]).into_iter().map(shift).collect()
+}
+
+fn beside(masked: &str, range: Range<usize>) -> Beside {
+    let tokens = around(masked, &range);
+    let first = tokens.partition_point(|token| token.end <= range.start);
+    let last = tokens.partition_point(|token| token.start < range.end);
+    let get = |at: Option<usize>| at.and_then(|at| tokens.get(at)).copied();
+    let (left, far) = (get(first.checked_sub(1)), get(first.checked_sub(2)));
+    let (mut right, next) = (get(Some(last)), get(Some(last + 1)));
+    // `.^` is an operator of other languages, told of on its own
+    if right.is_some_and(|dot| dot.kind == TokenKind::Dot) && next.is_some_and(|sign| sign.kind == TokenKind::Operator) {
+        right = next;
+    }
+    let word = |token: Option<Token>| token.map_or("", |token| token.text(masked));
+    let touches = right.is_some_and(|token| token.start == range.end);
+    let choice = word(left) == "if" && word(right) == "then";
+    let before = match left {
+        _ if choice => "if ".to_owned(),
+        Some(sign) if sign.kind == TokenKind::Operator => {
+            let binary = far.is_some_and(|far| far.ends_value());
+            let sign = operator(sign.text(masked));
+            if binary { format!("{OTHER} {sign} ") } else { format!("{} ", if sign == "+" { "" } else { sign }) }
+        }
+        Some(sign) => match infix(sign, masked) {
+            Some(word) => format!("{OTHER} {word} "),
+            None if matches!(sign.text(masked), "not" | "!" | "~") => "not ".to_owned(),
+            None if matches!(sign.text(masked), "√" | "∛") => format!("{OTHER}^"),
+            // side by side they are a product
+            None if sign.ends_value() && !masked[sign.end..range.start].contains('\n') => format!("{OTHER} * "),
+            None => String::new(),
+        },
+        None => String::new(),
+    };
+    let mut bound = false;
+    let after = match right {
+        _ if choice => format!(" then {OTHER} else {OTHER}"),
+        Some(sign) if sign.kind == TokenKind::Operator => format!(" {} {OTHER}", operator(sign.text(masked))),
+        Some(sign) => match infix(sign, masked) {
+            Some(word) => format!(" {word} {OTHER}"),
+            None => {
+                bound = matches!(sign.kind, TokenKind::Prime | TokenKind::Raised)
+                    || touches && matches!(sign.text(masked), "(" | "[" | "!" | "°");
+                let product = sign.begins_value() && !masked[range.end..sign.start].contains('\n') && !bound;
+                let product = product && !matches!(sign.text(masked), "[" | "{");
+                if product { format!(" * {OTHER}") } else { String::new() }
+            }
+        },
+        None => String::new(),
+    };
+    Beside { before, after, bound }
+}
+
+/// An operator in this language's signs.
+fn operator(sign: &str) -> &str {
+    match sign {
+        "−" => "-",
+        "·" | "×" | "⋅" => "*",
+        "**" => "^",
+        sign => sign,
+    }
+}
+
+/// The operator that a sign of a comparison, of logic or of other languages stands for.
+fn infix<'a>(token: Token, masked: &'a str) -> Option<&'a str> {
+    match (token.kind, token.text(masked)) {
+        (TokenKind::Compare, sign) => Some(sign),
+        (_, "and" | "&&" | "&") => Some("and"),
+        (_, "or" | "||") => Some("or"),
+        (_, "<>" | "~=") => Some("!="),
+        (_, "%") => Some("*"),
+        (_, "÷") => Some("/"),
+        _ => None,
+    }
+}

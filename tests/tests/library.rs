@@ -2,7 +2,9 @@
 //! of second-order models, which must not change a result.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 
+use odec_lang::model::Model;
 use odec_lang::source::Source;
 use odec_ode::problem::{Samples, Stop};
 use odec_sim::bind::{Bound, Purpose, RunPlan};
@@ -22,9 +24,16 @@ impl Recorder for Rows {
     }
 }
 
-fn bound(path: &std::path::Path, choices: &Choices, purpose: Purpose) -> Bound {
-    let source = Source { name: stem(path), text: text(path) };
-    let model = odec_lang::check(&source).model.expect("a model of the repository");
+fn source(path: &Path) -> Source {
+    Source { name: stem(path), text: text(path) }
+}
+
+fn model(path: &Path) -> Model {
+    odec_lang::check(&source(path)).model.expect("a model of the repository")
+}
+
+fn bound(path: &Path, choices: &Choices, purpose: Purpose) -> Bound {
+    let (source, model) = (source(path), model(path));
     let plan = RunPlan::new(&model, choices, purpose).expect("its run block is valid");
     let program = odec_lang::lower(&model, &plan.overrides).expect("it lowers");
     plan.bind(&model, &source, program).expect("it compiles")
@@ -57,7 +66,7 @@ fn promises_are_kept() {
         let bound = bound(&path, &Choices::default(), Purpose::Test);
         let (result, seen) = solve(&bound, &mut Rows::default());
         result.expect("it runs");
-        for promise in promises::of(&bound, &seen) {
+        for promise in promises::of(&model(&path), &bound, &seen) {
             count += 1;
             assert_ne!(promise.kept, Some(false), "{}: {} is {}", path.display(), promise.name, promise.found);
         }

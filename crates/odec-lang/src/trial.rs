@@ -1,6 +1,6 @@
 //! The draft of a model at numbers: f, the mass matrix and chosen quantities, interpreted before any derivative is formed.
 
-use odec_ir::interpret::{Inputs, Interpreter, run_on};
+use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::nest::BoundProgram;
 use odec_ir::nest::bind::BindError;
 use odec_ir::number::Number;
@@ -19,7 +19,9 @@ const MAX_PARAMETERS: usize = 200_000;
 pub(crate) struct Trial {
     program: Program,
     layout: Layout,
-    bound: Option<(BoundProgram, Interpreter)>,
+    interpreter: Interpreter,
+    /// Positions; a program without index sets needs none.
+    bound: Option<BoundProgram>,
     parameters: Vec<f64>,
     has_mass: bool,
 }
@@ -63,7 +65,7 @@ impl Trial {
         }
         let bound = bound(&program).ok()?;
         let parameters = given(&program, &layout);
-        Some(Trial { program, layout, bound, parameters, has_mass })
+        Some(Trial { interpreter: Interpreter::new(&program), program, layout, bound, parameters, has_mass })
     }
 
     /// The same model with another right-hand side.
@@ -72,6 +74,7 @@ impl Trial {
         let program = Program { kernels: rhs.into_iter().chain(others.cloned()).collect(), ..self.program.clone() };
         let bound = bound(&program).ok()?;
         Some(Trial {
+            interpreter: Interpreter::new(&program),
             program,
             layout: self.layout.clone(),
             bound,
@@ -111,8 +114,8 @@ impl Trial {
         let len = self.layout.out_len(&self.program, role);
         let mut out = vec![T::constant(0.0); len];
         match &self.bound {
-            None => run_on(&self.program, &self.layout, role, inputs, &mut out),
-            Some((bound, interpreter)) => interpreter.run(&self.program, bound, role, inputs, &mut out),
+            None => self.interpreter.run_straight(&self.program, role, inputs, &mut out),
+            Some(bound) => self.interpreter.run(&self.program, bound, role, inputs, &mut out),
         }
         out
     }
@@ -154,12 +157,9 @@ impl Trial {
     }
 }
 
-/// Positions and schedules of a program with loops; a straight one needs none.
-fn bound(program: &Program) -> Result<Option<(BoundProgram, Interpreter)>, BindError> {
-    if program.is_straight() {
-        return Ok(None);
-    }
-    Ok(Some((BoundProgram::of(program)?, Interpreter::new(program))))
+/// Positions of a program with loops; a straight one needs none.
+fn bound(program: &Program) -> Result<Option<BoundProgram>, BindError> {
+    if program.is_straight() { Ok(None) } else { BoundProgram::of(program).map(Some) }
 }
 
 /// The solution of A x = b by elimination with row exchanges; zeros are passed over.

@@ -3,21 +3,28 @@
 use odec_lang::balance::Balance;
 use odec_lang::diagnostic::Diagnostic;
 use odec_lang::lower::{Lowered, lower_warned};
-use odec_lang::model::Overrides;
+use odec_lang::model::{Model, Overrides};
 use odec_lang::source::Source;
 use odec_lang::{analyse, parse};
 
-fn lowered_with(text: &str, overrides: &Overrides) -> Lowered {
+fn model_of(text: &str) -> Model {
     let source = Source::new("m.ode", text);
     let (tree, said) = parse(&source);
     assert!(!said.iter().any(Diagnostic::is_error), "{said:?}");
     let (model, said) = analyse(&tree, &source);
-    let model = model.unwrap_or_else(|| panic!("{said:?}"));
-    lower_warned(&model, overrides).unwrap_or_else(|said| panic!("{said:?}"))
+    model.unwrap_or_else(|| panic!("{said:?}"))
+}
+
+fn lowered_with(text: &str, overrides: &Overrides) -> Lowered {
+    lower_warned(&model_of(text), overrides).unwrap_or_else(|said| panic!("{said:?}"))
+}
+
+fn balances_with(text: &str, overrides: &Overrides) -> Vec<Balance> {
+    lowered_with(text, overrides).balances.of(&model_of(text)).to_vec()
 }
 
 fn balances(text: &str) -> Vec<Balance> {
-    lowered_with(text, &Overrides::default()).balances
+    balances_with(text, &Overrides::default())
 }
 
 /// The derivative as text, and the places of the terms that remain.
@@ -117,7 +124,15 @@ fn what_holds_on_the_solution_alone_is_no_fault() {
     let open = "param k = 0\nstate A = 1\nA' = -k*A\nconserve A";
     assert_eq!(balances(open), [Balance::Numeric(5)]);
     let set = Overrides { values: vec![("k".to_string(), 1.0)], ..Overrides::default() };
-    assert!(matches!(lowered_with(open, &set).balances[0], Balance::Changes(_)));
+    assert!(matches!(balances_with(open, &set)[0], Balance::Changes(_)));
+}
+
+#[test]
+fn nothing_is_derived_of_what_is_kept_until_somebody_asks() {
+    let kept = lowered_with(&format!("{SIR}R' = g*I\nconserve S + I + R"), &Overrides::default());
+    assert!(!kept.balances.is_known());
+    let lost = lowered_with(&format!("{SIR}R' = 0.9*g*I\nconserve S + I + R"), &Overrides::default());
+    assert!(lost.balances.is_known() && lost.warnings.len() == 1);
 }
 
 #[test]

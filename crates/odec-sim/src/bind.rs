@@ -4,7 +4,7 @@ use odec_ir::layout::Layout;
 use odec_ir::nest::bind::check_arrays;
 use odec_ir::switch::Switching;
 use odec_ir::{Program, Role, Span};
-use odec_lang::balance::Balance;
+use odec_lang::balance::Balances;
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::lower;
 use odec_lang::model::{
@@ -90,8 +90,8 @@ pub struct Bound {
     pub expectations: Vec<Expectation>,
     /// `conserve` lines.
     pub conservation: Vec<ConservedSettings>,
-    /// What the equations do to these; empty where nobody asked.
-    pub balances: Vec<Balance>,
+    /// What the equations do to these, for those who ask.
+    pub balances: Balances,
     /// Entries of the run block that count, to point at when a solver refuses them.
     pub asked: Asked,
 }
@@ -573,7 +573,7 @@ impl Ready {
             columns,
             expectations: plan.expectations,
             conservation: plan.conservation,
-            balances: Vec::new(),
+            balances: Balances::default(),
             asked,
         };
         Need::of_run(&bound).within(budget).map_err(|d| vec![*d])?;

@@ -3,6 +3,7 @@
 use odec_ir::Span;
 use odec_lang::balance::Balance;
 use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::model::Model;
 
 use crate::bind::Bound;
 use crate::blame::number;
@@ -39,7 +40,7 @@ pub struct Promise {
     pub within: Option<f64>,
     /// `None` if the line only reports.
     pub kept: Option<bool>,
-    /// What the equations do to a conserved quantity.
+    /// What the equations do to a conserved quantity that is not kept.
     pub balance: Balance,
     /// The run took steps of a fixed length.
     pub fixed_steps: bool,
@@ -51,7 +52,7 @@ pub struct Promise {
 pub const DEFAULT_RELATIVE: f64 = 1e-3;
 
 /// All promises of a run.
-pub fn of(bound: &Bound, seen: &Seen) -> Vec<Promise> {
+pub fn of(model: &Model, bound: &Bound, seen: &Seen) -> Vec<Promise> {
     let mut list = vec![];
     let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
     for (e, &found) in bound.expectations.iter().zip(&seen.found) {
@@ -75,6 +76,8 @@ pub fn of(bound: &Bound, seen: &Seen) -> Vec<Promise> {
         });
     }
     for (k, (drift, settings)) in seen.drifts.iter().zip(&bound.conservation).enumerate() {
+        let kept = drift.within.map(|w| drift.largest.abs() <= w);
+        let balance = if kept == Some(false) { bound.balances.of(model).get(k).cloned() } else { None };
         list.push(Promise {
             name: drift.name.clone(),
             kind: PromiseKind::Conserve,
@@ -82,8 +85,8 @@ pub fn of(bound: &Bound, seen: &Seen) -> Vec<Promise> {
             found: drift.largest,
             distance: drift.largest.abs(),
             within: drift.within,
-            kept: drift.within.map(|w| drift.largest.abs() <= w),
-            balance: bound.balances.get(k).cloned().unwrap_or(Balance::Unknown),
+            kept,
+            balance: balance.unwrap_or(Balance::Unknown),
             fixed_steps: bound.options.fixed,
             span: settings.span,
         });

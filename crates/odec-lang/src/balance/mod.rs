@@ -4,6 +4,9 @@
 mod expand;
 mod terms;
 
+use std::cell::OnceCell;
+use std::sync::{Arc, OnceLock};
+
 use odec_ir::rounded::Rounded;
 use odec_ir::{ArrayId, Graph, Kernel, KernelRole, Node, NodeId, Role, Span, Target, derive};
 
@@ -88,23 +91,70 @@ fn short(x: f64) -> String {
     if scientific.len() < plain.len() { scientific } else { plain }
 }
 
-/// What the equations do to each conserved quantity of a model.
-pub(crate) fn of(model: &Model, draft: &Draft) -> Vec<Balance> {
-    if model.conserved.is_empty() {
-        return Vec::new();
+/// What the equations do to each conserved quantity of a model. It is found out when somebody asks: a run does when a
+/// quantity drifts too far, and most never do.
+#[derive(Clone, Default)]
+pub struct Balances(Option<Arc<Asked>>);
+
+struct Asked {
+    draft: Draft,
+    answer: OnceLock<Vec<Balance>>,
+}
+
+impl Balances {
+    fn open(draft: &Draft) -> Balances {
+        Balances(Some(Arc::new(Asked { draft: draft.clone(), answer: OnceLock::new() })))
     }
-    let derivatives: Vec<Kernel> = draft
-        .kernels
-        .iter()
-        .filter(|kernel| kernel.role == KernelRole::Outputs)
-        .map(|kernel| derive::along_solution(&conserved_only(kernel, draft), &draft.arrays))
-        .filter(|kernel| !kernel.stores.is_empty())
-        .collect();
+
+    /// The balance of each of [`Model::conserved`] of the model that was lowered.
+    pub fn of(&self, model: &Model) -> &[Balance] {
+        self.0.as_ref().map_or(&[], |asked| asked.answer.get_or_init(|| of(model, &asked.draft)))
+    }
+
+    /// Whether the answer is there already, which tests ask.
+    #[doc(hidden)]
+    pub fn is_known(&self) -> bool {
+        self.0.as_ref().is_some_and(|asked| asked.answer.get().is_some())
+    }
+}
+
+/// Warnings for the quantities that change, and what the equations do to each. Numbers show quickly that a quantity may
+/// not change; what it is that changes it, or that all terms cancel, is found out only if it is of use.
+pub(crate) fn judge(model: &Model, draft: &Draft) -> (Vec<Diagnostic>, Balances) {
+    if model.conserved.is_empty() {
+        return (Vec::new(), Balances::default());
+    }
+    let balances = Balances::open(draft);
+    let warnings = if may_change(model, draft) { warnings(model, balances.of(model)) } else { Vec::new() };
+    (warnings, balances)
+}
+
+/// Whether numbers show that a quantity changes: else [`of`] finds no [`Balance::Changes`].
+fn may_change(model: &Model, draft: &Draft) -> bool {
+    let Some(arrays) = conserved(model, draft) else { return false };
+    let Some(trial) = Trial::of(draft, derivatives(draft)) else { return false };
+    let Some(numbers) = Numbers::of(model, draft, trial) else { return false };
+    arrays.iter().any(|&array| !numbers.around(array).iter().all(|x| x.may_be_zero()))
+}
+
+/// The arrays of the conserved quantities; `None` if their derivatives cannot be formed.
+fn conserved(model: &Model, draft: &Draft) -> Option<Vec<ArrayId>> {
     let arrays = draft.arrays.iter().enumerate().filter(|(_, array)| array.role == Role::Conserved);
     let arrays: Vec<ArrayId> = arrays.map(|(i, _)| ArrayId(i as u32)).collect();
-    if arrays.len() != model.conserved.len() || reads_rates(draft) {
-        return vec![Balance::Unknown; model.conserved.len()];
-    }
+    (arrays.len() == model.conserved.len() && !reads_rates(draft)).then_some(arrays)
+}
+
+/// dE/dt of each of them, with y' as the direction.
+fn derivatives(draft: &Draft) -> Vec<Kernel> {
+    let outputs = draft.kernels.iter().filter(|kernel| kernel.role == KernelRole::Outputs);
+    let derivatives = outputs.map(|kernel| derive::along_solution(&conserved_only(kernel, draft), &draft.arrays));
+    derivatives.filter(|kernel| !kernel.stores.is_empty()).collect()
+}
+
+/// What the equations do to each conserved quantity of a model.
+fn of(model: &Model, draft: &Draft) -> Vec<Balance> {
+    let Some(arrays) = conserved(model, draft) else { return vec![Balance::Unknown; model.conserved.len()] };
+    let derivatives = derivatives(draft);
     let mut symbols = Symbols::of(draft, &derivatives);
     let sums: Vec<Option<Sum>> = arrays.iter().map(|&array| symbols.sum(&derivatives, array)).collect();
     let decided = |sum: &Option<Sum>| sum.as_ref().is_some_and(Sum::is_zero);
@@ -125,7 +175,7 @@ pub(crate) fn of(model: &Model, draft: &Draft) -> Vec<Balance> {
 }
 
 /// Warnings for the quantities that change.
-pub(crate) fn warnings(model: &Model, balances: &[Balance]) -> Vec<Diagnostic> {
+fn warnings(model: &Model, balances: &[Balance]) -> Vec<Diagnostic> {
     let changes = model.conserved.iter().zip(balances).filter_map(|(line, balance)| match balance {
         Balance::Changes(change) => Some((model.span(line.value), change)),
         _ => None,
@@ -254,10 +304,14 @@ struct Numbers<'a> {
     start: Point,
     /// Around the start, at times of the run.
     around: Vec<Point>,
+    /// The derivatives there, by output; `None` where the equations do not give them.
+    derivatives: Vec<Option<Vec<Rounded>>>,
     /// The start at other times of the run.
     later: Vec<Point>,
+    /// The size of what is zero at the start.
+    scale: f64,
     /// On the solution from the start.
-    along: Vec<Point>,
+    along: OnceCell<Vec<Point>>,
 }
 
 impl<'a> Numbers<'a> {
@@ -283,8 +337,20 @@ impl<'a> Numbers<'a> {
             around.push(Point { t, y: start.y.iter().map(near).collect() });
             later.push(Point { t, y: start.y.clone() });
         }
-        let along = steps(&trial, &start, scale);
-        Some(Numbers { model, draft, trial, start, around, later, along })
+        let derivatives = around.iter().map(|point| all_derivatives(&trial, point)).collect();
+        Some(Numbers { model, draft, trial, start, around, derivatives, later, scale, along: OnceCell::new() })
+    }
+
+    /// The derivative at the places around the start where it is finite.
+    fn around(&self, array: ArrayId) -> Vec<Rounded> {
+        let output = self.trial.layout().output(array);
+        let derivatives = self.derivatives.iter().flatten().filter_map(|all| all.get(output));
+        derivatives.copied().filter(|x| x.is_finite()).collect()
+    }
+
+    /// A few places on the solution from the start.
+    fn along(&self) -> &[Point] {
+        self.along.get_or_init(|| steps(&self.trial, &self.start, self.scale))
     }
 
     /// The derivative at a place.
@@ -296,7 +362,7 @@ impl<'a> Numbers<'a> {
         let at = |points: &[Point]| -> Vec<Rounded> {
             points.iter().filter_map(|point| self.derivative(array, point)).collect()
         };
-        let around = at(&self.around);
+        let around = self.around(array);
         if around.is_empty() {
             return Balance::Unknown;
         }
@@ -307,7 +373,7 @@ impl<'a> Numbers<'a> {
         let leaves = |x: &Rounded| !x.may_be_zero();
         let changes = start.iter().any(leaves)
             || at(&self.later).iter().any(leaves)
-            || at(&self.along).iter().any(|x| !x.may_be_zero() && x.value.abs() > STEP_ERROR * x.size());
+            || at(self.along()).iter().any(|x| !x.may_be_zero() && x.value.abs() > STEP_ERROR * x.size());
         let points: Vec<&Point> = self.around.iter().collect();
         let terms = terms::remaining(self.model, self.draft, &self.trial, array, &points);
         let at_start = start.filter(leaves).map_or(0.0, |x| x.value);
@@ -318,10 +384,15 @@ impl<'a> Numbers<'a> {
 
 /// The derivative of a quantity at a place, if it is finite.
 fn derivative(trial: &Trial, array: ArrayId, point: &Point) -> Option<Rounded> {
+    let all = all_derivatives(trial, point)?;
+    all.get(trial.layout().output(array)).copied().filter(|x| x.is_finite())
+}
+
+/// The derivatives of all quantities at a place, by output.
+fn all_derivatives(trial: &Trial, point: &Point) -> Option<Vec<Rounded>> {
     let y: Vec<Rounded> = point.y.iter().map(|&x| Rounded::exact(x)).collect();
     let rates = trial.rates(point.t, &y)?;
-    let all = trial.quantities(point.t, &y, &rates);
-    all.get(trial.layout().output(array)).copied().filter(|x| x.is_finite())
+    Some(trial.quantities(point.t, &y, &rates))
 }
 
 /// The size of what is zero at the start.

@@ -24,7 +24,7 @@ use odec_ir::nest::{Axis, Extent};
 use odec_ir::switch::{self, EventDraft, Sketch, Switching};
 use odec_ir::{Array, ArrayId, Kernel, KernelRole, Program, Role, Span, derive};
 
-use crate::balance::{self, Balance};
+use crate::balance::{self, Balances};
 use crate::diagnostic::Diagnostic;
 use crate::model::{Model, Overrides, Values};
 use crate::report::error;
@@ -52,8 +52,8 @@ pub struct Lowered {
     pub program: Program,
     /// Warnings, to be said before the run.
     pub warnings: Vec<Diagnostic>,
-    /// What the equations do to each of [`Model::conserved`].
-    pub balances: Vec<Balance>,
+    /// What the equations do to each of [`Model::conserved`], for those who ask.
+    pub balances: Balances,
     /// What to say where steps are made with `program`, which compares at each call, so that they pass over its switches.
     pub passed_over: Option<Diagnostic>,
     /// The program with modes in the place of comparisons, which a run takes, where [`lower_for_run`] was asked for it and the
@@ -72,7 +72,7 @@ pub struct Located {
 /// What the kernels show before their derivatives are formed.
 pub(crate) struct Judged {
     pub warnings: Vec<Diagnostic>,
-    pub balances: Vec<Balance>,
+    pub balances: Balances,
     /// The draft with modes, and what was located.
     pub located: Option<(Draft, Sketch)>,
 }
@@ -266,8 +266,8 @@ impl Draft {
         }
         let located = self.located();
         let mut warnings = Vec::from_iter(located.as_ref().and_then(|(_, sketch)| switches::unlocated(sketch)));
-        let balances = balance::of(model, self);
-        warnings.extend(balance::warnings(model, &balances));
+        let (changes, balances) = balance::judge(model, self);
+        warnings.extend(changes);
         warnings.extend(start::warnings(model, self));
         Ok(Judged { warnings, balances, located })
     }

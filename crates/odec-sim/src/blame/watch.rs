@@ -25,7 +25,7 @@ pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Seen) -> V
             let label =
                 format!("{} at the start, off by {largest} at {time} = {}", number(drift.start), number(drift.at));
             let mut d = Diagnostic::warning(&codes::W0601, headline).label(settings.span, label);
-            let balance = bound.balances.get(k).unwrap_or(&Balance::Unknown);
+            let balance = bound.balances.of(model).get(k).unwrap_or(&Balance::Unknown);
             d.labels.extend(balance.change().iter().flat_map(|change| change.terms.clone()));
             list.push(d.help(drift_help(balance, bound.options.fixed)));
         }

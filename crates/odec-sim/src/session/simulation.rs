@@ -163,7 +163,7 @@ impl Simulation {
 
     /// What the model promises, against what a run found. The purpose of the simulation is [`Purpose::Test`].
     pub fn promises(&self, seen: &Seen) -> Vec<Promise> {
-        promises::of(&self.bound, seen)
+        promises::of(self.model(), &self.bound, seen)
     }
 
     /// What deserves a word after a run.

@@ -43,6 +43,11 @@ impl Depends {
             index: QuickMap::from_iter([(Vec::new(), NOTHING)]),
             depths: Vec::new(),
         };
+        if nest.is_straight() {
+            depends.level.resize(graph.len(), 0);
+            depends.free.resize(graph.len(), NOTHING);
+            return depends;
+        }
         let counters = nest.counters();
         let accesses: Vec<(u32, SetId)> = (0..nest.space.accesses().len())
             .map(|a| depends.of_counters(&counters, &nest.counters_of(super::AccessId(a as u32))))

@@ -65,6 +65,9 @@ pub struct Schedule {
 impl Schedule {
     /// The schedule of a nest: for a backend, of one that went through [`crate::expand::expanded`].
     pub fn of(nest: &Kernel) -> Schedule {
+        if nest.is_straight() {
+            return Schedule::straight(nest);
+        }
         let mut planner = Planner::new(nest);
         let counters = nest.counters();
         planner.stack = vec![Scope::new(&mut planner.scopes, None)];
@@ -87,6 +90,33 @@ impl Schedule {
         let mut own = planner.stack.remove(0).steps;
         own.append(&mut steps);
         Schedule { steps: own }
+    }
+
+    /// Without loops there is one body: what each store needs that is not there yet, operands in their order, then the store.
+    fn straight(kernel: &Kernel) -> Schedule {
+        let graph = &kernel.graph;
+        let mut done = vec![false; graph.len()];
+        let mut steps = Vec::with_capacity(graph.len() + kernel.stores.len());
+        // a node, and how many of its operands were looked at
+        let mut stack: Vec<(NodeId, usize)> = Vec::new();
+        for (k, store) in kernel.stores.iter().enumerate() {
+            stack.push((store.node, 0));
+            while let Some((id, next)) = stack.pop() {
+                let node = &graph.nodes()[id.index()];
+                if done[id.index()] || is_known(*node) {
+                    continue;
+                }
+                match node.operands().get(next) {
+                    Some(&operand) => stack.extend([(id, next + 1), (operand, 0)]),
+                    None => {
+                        done[id.index()] = true;
+                        steps.push(Step::Compute(id));
+                    }
+                }
+            }
+            steps.push(Step::Store(k as u32));
+        }
+        Schedule { steps }
     }
 
     /// How many steps compute a call, anywhere: the size of the code, not the work.

@@ -12,12 +12,14 @@ const PIECE: usize = 256;
 pub struct Differences {
     n: usize,
     rows: Vec<f64>,
+    /// New rows of a piece, each as long as a piece.
+    changed: Vec<f64>,
 }
 
 impl Differences {
     /// All zero.
     pub fn new(n: usize) -> Self {
-        Differences { n, rows: vec![0.0; ROWS * n] }
+        Differences { n, rows: vec![0.0; ROWS * n], changed: vec![0.0; ROWS * n.min(PIECE)] }
     }
 
     /// Takes the values of another of the same size.
@@ -82,22 +84,15 @@ impl Differences {
     pub fn advance(&mut self, order: usize, correction: &[f64]) {
         let n = self.n;
         // A piece at a time, which stays near the processor while it goes through the rows.
-        let mut sums = [0.0; PIECE];
         for from in (0..n).step_by(PIECE) {
             let len = PIECE.min(n - from);
-            let sums = &mut sums[..len];
+            let sums = &mut self.changed[..len];
             sums.copy_from_slice(&correction[from..from + len]);
             let (low, high) = self.rows.split_at_mut((order + 2) * n);
             let previous = &mut low[(order + 1) * n + from..][..len];
-            for ((next, previous), sum) in high[from..from + len].iter_mut().zip(previous).zip(&*sums) {
-                *next = sum - *previous;
-                *previous = *sum;
-            }
+            begin(&mut high[from..from + len], previous, sums);
             for k in (0..=order).rev() {
-                for (sum, d) in sums.iter_mut().zip(&mut low[k * n + from..][..len]) {
-                    *sum += *d;
-                    *d = *sum;
-                }
+                accumulate(sums, &mut low[k * n + from..][..len]);
             }
         }
     }
@@ -114,19 +109,16 @@ impl Differences {
             }
         }
         let n = self.n;
-        let mut changed = [[0.0; PIECE]; ROWS];
         for from in (0..n).step_by(PIECE) {
             let len = PIECE.min(n - from);
-            for (j, changed) in changed.iter_mut().enumerate().take(order + 1).skip(1) {
+            for (changed, j) in self.changed.chunks_exact_mut(PIECE.min(n)).zip(1..=order) {
+                let changed = &mut changed[..len];
                 changed.fill(0.0);
                 for i in 1..=order {
-                    let c = change[i][j];
-                    for (sum, d) in changed.iter_mut().zip(&self.rows[i * n + from..][..len]) {
-                        *sum += c * d;
-                    }
+                    add_scaled(changed, change[i][j], &self.rows[i * n + from..][..len]);
                 }
             }
-            for (j, changed) in changed.iter().enumerate().take(order + 1).skip(1) {
+            for (changed, j) in self.changed.chunks_exact(PIECE.min(n)).zip(1..=order) {
                 self.rows[j * n + from..][..len].copy_from_slice(&changed[..len]);
             }
         }
@@ -155,6 +147,33 @@ impl Differences {
                 *y += basis * d;
             }
         }
+    }
+}
+
+// The loops have functions of their own, whose slices the compiler knows to be apart.
+
+/// The difference behind the last, and the last one.
+#[inline]
+fn begin(next: &mut [f64], previous: &mut [f64], correction: &[f64]) {
+    for ((next, previous), sum) in next.iter_mut().zip(previous).zip(correction) {
+        *next = sum - *previous;
+        *previous = *sum;
+    }
+}
+
+/// The sum of differences so far takes the next one in, and becomes it.
+#[inline]
+fn accumulate(sums: &mut [f64], row: &mut [f64]) {
+    for (sum, d) in sums.iter_mut().zip(row) {
+        *sum += *d;
+        *d = *sum;
+    }
+}
+
+#[inline]
+fn add_scaled(sums: &mut [f64], c: f64, row: &[f64]) {
+    for (sum, d) in sums.iter_mut().zip(row) {
+        *sum += c * d;
     }
 }
 

@@ -231,6 +231,7 @@ fn crates_depend_as_the_architecture_says() {
                     "csv",
                     "png",
                     "terminal_size",
+                    "zmij",
                 ],
             ),
         ),

@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod digits;
 mod exit;
 mod figure;
 mod flags;

@@ -9,6 +9,7 @@ use odec_jit::stdio::stdout_was_closed;
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_sim::Error;
 
+use crate::digits::number;
 use crate::exit::Exit;
 use crate::input::{error, plain};
 use crate::memory::file_limit;
@@ -278,30 +279,11 @@ pub fn print(text: &str) -> Result<Exit, Error> {
     }
 }
 
-/// The shortest digits that read back as the same number, with an exponent where that is shorter.
-pub fn number(out: &mut Vec<u8>, v: f64) {
-    let start = out.len();
-    // writing into a vector cannot fail
-    let _ = if v.is_nan() { write!(out, "nan") } else { write!(out, "{v}") };
-    if out.len() - start > SHORT && v.is_finite() {
-        let plain = out.len() - start;
-        let _ = write!(out, "{v:e}");
-        if out.len() - start - plain < plain {
-            out.drain(start..start + plain);
-        } else {
-            out.truncate(start + plain);
-        }
-    }
-}
-
 /// A number rounded for an aligned table, with an exponent only where it is very large or small.
 fn rounded(v: f64) -> String {
     let rounded = format!("{v:.*e}", DIGITS - 1).parse().unwrap_or(v);
     if v == 0.0 || (1e-4..1e9).contains(&v.abs()) { format!("{rounded}") } else { shortest(rounded) }
 }
-
-/// Up to this length no other spelling of a number is looked for.
-const SHORT: usize = 4;
 
 /// [`number`] as a string.
 pub fn shortest(v: f64) -> String {

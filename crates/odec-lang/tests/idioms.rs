@@ -118,8 +118,7 @@ fn every_idiom_has_its_answer() {
 }
 
 /// What an idiom stands in: `_` is its place.
-const PLACES: [&str; 11] =
-    ["2/_", "_^2", "-_", "2*_", "a - _", "_/2", "2^_", "_*a", "a/_*k", "2_", "fmax(2/_, k)"];
+const PLACES: [&str; 11] = ["2/_", "_^2", "-_", "2*_", "a - _", "_/2", "2^_", "_*a", "a/_*k", "2_", "fmax(2/_, k)"];
 
 /// The equation for y in a model without errors, in prefix form. `None` if there are errors.
 fn equation(text: &str) -> Option<String> {

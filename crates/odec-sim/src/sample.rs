@@ -136,11 +136,12 @@ pub fn solve_again(
     let result = match driver {
         Driver::Smooth(runner) => runner.run(&bound.machine, &bound.problem, &bound.samples, &mut sampler),
         Driver::Hybrid(hybrid) => {
-            hybrid.begin(bound);
+            let ready = hybrid.begin(bound);
             let Hybrid { runner, model, view } = &mut **hybrid;
             let mut switched = Switched { sampler: &mut sampler, view };
-            let made = runner.run(model, &bound.problem, &bound.samples, &mut switched);
-            made.map_err(SolveError::from).and_then(|made| ended(made, model, &mut sampler.seen))
+            let run = |()| runner.run(model, &bound.problem, &bound.samples, &mut switched).map_err(SolveError::from);
+            let made = ready.and_then(run);
+            made.and_then(|made| ended(made, model, &mut sampler.seen))
         }
     };
     let Sampler { monitor, mut seen, .. } = sampler;

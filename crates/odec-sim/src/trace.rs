@@ -392,7 +392,7 @@ impl<'a> Tracer<'a> {
     /// A run with modes.
     fn run_located(&mut self, hybrid: &mut Hybrid, stop: &dyn Fn() -> bool) -> Result<Outcome, SolveError> {
         let bound = self.bound;
-        hybrid.begin(bound);
+        hybrid.begin(bound)?;
         let Hybrid { runner, model, view } = hybrid;
         let mut watch = Watch { tracer: self, view, before: None, stop };
         let made = runner.run(model, &bound.problem, &Samples::Times(vec![]), &mut watch);

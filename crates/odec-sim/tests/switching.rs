@@ -257,3 +257,43 @@ fn a_run_backward_is_refused() {
     let error = simulation(text, &Choices::default()).solve().err().expect("a refusal");
     assert_eq!(error.diagnostics[0].code.code, "E0614", "{error}");
 }
+
+/// A comparison in a branch that is not taken need have no value, and no step lands on it.
+#[test]
+fn a_branch_that_is_not_taken_needs_no_value() {
+    let text = "state h = 1\nh' = if h > 0.1 then -max(sqrt(h - 0.05), 0.01) else -1\nrun { t = 0 .. 3 }";
+    // sqrt(h - 0.05) falls by half of the time
+    let turn = 2.0 * (0.95f64.sqrt() - 0.05f64.sqrt());
+    for name in ["auto", "tsit5", "vern9", "bdf", "rodas5p"] {
+        let solution = solve(text, &Choices { method: Some(name.into()), ..tight() });
+        close(end(&solution, "h"), 0.1 - (3.0 - turn), 1e-8, name);
+    }
+    // the inner comparison turns eight times, and is read until the outer one holds
+    let text = |inner: &str| format!("state x = 0\nx' = if x > 0.5 then 1 else 1 + 0*({inner})\nrun {{ t = 0 .. 8 }}");
+    let [read, plain] = [text("sin(6*x) > 0.2"), text("0")].map(|text| solve(&text, &tight()));
+    assert!(read.stats.accepted < plain.stats.accepted + 60, "{} {}", read.stats.accepted, plain.stats.accepted);
+}
+
+/// Relations that are sums with coefficients in parameters take the short way, also for other values.
+#[test]
+fn sums_are_found_with_the_parameters_of_the_run() {
+    let text = "param a = 2, b = 0.5, c = 1\nstate x = 0, y = 0\nx' = 1\ny' = if a*x - b*t > c then 1 else 0
+run { t = 0 .. 4 }";
+    let first = simulation(text, &Choices { open: vec!["a".into(), "b".into(), "c".into()], ..tight() });
+    close(end(&first.solve().expect("a run"), "y"), 4.0 - 1.0 / 1.5, 1e-10, "as written");
+    for (a, b, c) in [(1.0, 0.25, 1.5), (-1.0, -2.0, 0.5), (0.0, -1.0, 3.0), (3.0, 1.0, 7.9)] {
+        let other = first.with(&[("a", a), ("b", b), ("c", c)]).expect("a simulation");
+        close(end(&other.solve().expect("a run"), "y"), 4.0 - c / (a - b), 1e-10, "with other values");
+    }
+}
+
+#[test]
+fn a_step_past_the_domain_of_a_comparison_misses_no_change() {
+    // a square root has no value below 0, where a long step leads to
+    let text = "state x = 1, y = 0\nx' = if sqrt(x) > 0.1 then -1 else 0.5\ny' = if sqrt(x) > 0.1 then 0 else 1
+run { t = 0 .. 0.99 }";
+    for name in ["tsit5", "vern7", "dop853", "bdf", "radau5"] {
+        let solution = solve(text, &Choices { method: Some(name.into()), rtol: Some(1e-3), ..Choices::default() });
+        close(end(&solution, "x"), 0.01, 1e-9, name);
+    }
+}

@@ -19,6 +19,7 @@ pub struct Sketch {
     pub(super) rates: Vec<Kernel>,
     pub(super) values: Vec<Kernel>,
     pub(super) facts: Vec<Kernel>,
+    pub(super) reads: Vec<Kernel>,
     /// Places where something jumps or bends that is not located.
     pub unlocated: Vec<Span>,
     /// In a program without loops: what was met before, by its operands in `keys`.
@@ -132,14 +133,14 @@ impl Sketch {
 
     /// What decides the modes of the program that was completed from the kernels.
     pub fn finish(self, program: &Program, events: EventDraft) -> Switching {
-        let Sketch { relations, counters, timed, sides, rates, values, facts, .. } = self;
+        let Sketch { relations, counters, timed, sides, rates, values, facts, reads, .. } = self;
         let made = |list: Vec<Kernel>| {
             let results = results(&list);
             auxiliary(program, joined(program, list), &results)
         };
-        let [sides, rates, values, facts] = [sides, rates, values, facts].map(made);
+        let [sides, rates, values, facts, reads] = [sides, rates, values, facts, reads].map(made);
         let events = events.finish(program);
-        Switching { relations, counters, timed, sides, rates, values, facts, events }
+        Switching { relations, counters, timed, sides, rates, values, facts, reads, events }
     }
 }
 

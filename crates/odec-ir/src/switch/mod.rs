@@ -16,7 +16,9 @@
 //! arrays. Their parameter buffer is that of the model.
 
 mod events;
+mod linear;
 mod locate;
+mod reads;
 mod rewrite;
 mod times;
 
@@ -39,12 +41,34 @@ pub struct Relation {
     pub rate: ArrayId,
     /// 1 at the elements that there are, in [`Switching::facts`]; `None`: all of them.
     pub exists: Option<ArrayId>,
+    /// 1 where the right side reads it in the modes as they stand, in [`Switching::reads`]; `None`: always.
+    pub read: Option<ArrayId>,
+    /// left - right as a sum, where its coefficients hold for a whole run.
+    pub linear: Option<Linear>,
     /// True where both sides are equal.
     pub or_equal: bool,
     /// The quantities that depend on it bend there and do not jump: `abs`, `min` and `max`.
     pub bends: bool,
     /// Where it is written.
     pub span: Span,
+}
+
+/// Coefficients of a sum, in [`Switching::facts`].
+#[derive(Clone, Debug, Default)]
+pub struct Linear {
+    /// Of states.
+    pub terms: Vec<(Place, ArrayId)>,
+    /// Of time.
+    pub time: Option<ArrayId>,
+}
+
+/// A state that a relation reads.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    /// The only element.
+    Scalar(ArrayId),
+    /// The element of the same number as that of the relation.
+    Own(ArrayId),
 }
 
 /// A whole number `n <= u < n + 1` that follows a quantity `u`: `floor(u)`, and what is made of it.
@@ -99,6 +123,8 @@ pub struct Switching {
     pub rates: Program,
     /// Values of the timed modes.
     pub values: Program,
+    /// Which relations are read: follows from modes, discretes and parameters.
+    pub reads: Program,
     /// Times, and which elements there are: follows from parameters and discretes.
     pub facts: Program,
     /// The events of the model.

@@ -1,13 +1,15 @@
 //! One kernel with modes in the place of comparisons.
 
+mod results;
+
+use super::linear::carried;
 use super::locate::{Key, Known, Sketch, is_switch};
 use super::times::{Clock, Times};
-use super::{Break, Counter, Relation, Timed};
+use super::{Break, Counter, Timed};
 use crate::builtin::{Op, logic, rounding};
-use crate::derive;
 use crate::graph::{Graph, Node, NodeId, NodeMap, QuickMap};
-use crate::nest::{Axis, Element, Fold, Kernel, LoopId, Margin, Part, Store, Target};
-use crate::program::{Array, ArrayId, KernelRole, Role};
+use crate::nest::{Axis, Element, Fold, Kernel, LoopId, Margin, Part};
+use crate::program::{Array, ArrayId, Role};
 use crate::span::Span;
 use crate::stage::{self, Stage};
 
@@ -40,8 +42,19 @@ pub(super) struct Rewrite<'a> {
     varies: Vec<bool>,
     /// The new graph.
     graph: Graph,
+    /// Relations of this kernel.
+    watched: Vec<Watched>,
     /// Kernels under construction, by the loops that they iterate: sides, rates, values, facts.
     groups: Vec<Group>,
+}
+
+/// A relation, and what reads its mode.
+struct Watched {
+    relation: usize,
+    group: usize,
+    /// The node that stands for its mode; of a relation of a counter for the count.
+    mode: NodeId,
+    sides: [NodeId; 2],
 }
 
 #[derive(Default)]
@@ -52,6 +65,7 @@ struct Group {
     values: Vec<(ArrayId, NodeId)>,
     times: Vec<(ArrayId, NodeId)>,
     exists: Vec<ArrayId>,
+    reads: Vec<(ArrayId, NodeId)>,
 }
 
 impl<'a> Rewrite<'a> {
@@ -97,6 +111,7 @@ impl<'a> Rewrite<'a> {
             graph_keys,
             varies,
             graph,
+            watched: Vec::new(),
             groups,
         }
     }
@@ -131,6 +146,7 @@ impl<'a> Rewrite<'a> {
         for store in &mut self.kernel.stores {
             store.node = moded[store.node];
         }
+        self.reads();
         self.flush();
         let graph = std::mem::take(&mut self.graph);
         self.kernel.graph = graph;
@@ -211,13 +227,13 @@ impl<'a> Rewrite<'a> {
 
     fn timed_key(&mut self, value: NodeId) -> Option<Key> {
         let Rewrite { clock, clock_keys, sketch, straight, .. } = self;
-        straight.then(|| Key::Timed(key_of(&clock.graph, value, clock_keys, &mut sketch.keys)))
+        straight.then(|| Key::Timed(carried(&clock.graph, value, clock_keys, &mut sketch.keys)))
     }
 
     /// Of a node of the new graph, in a program without loops.
     fn key(&mut self, node: NodeId) -> Option<NodeId> {
         let Rewrite { graph, graph_keys, sketch, straight, .. } = self;
-        straight.then(|| key_of(graph, node, graph_keys, &mut sketch.keys))
+        straight.then(|| carried(graph, node, graph_keys, &mut sketch.keys))
     }
 
     /// A node that is timed.
@@ -351,11 +367,12 @@ impl<'a> Rewrite<'a> {
             Some(known) => {
                 // a jump wins over a bend
                 let known_mode = Some(known);
-                if !bends
-                    && !self.known
+                if !self.known
                     && let Some(relation) = self.sketch.relations.iter_mut().find(|r| r.mode == known_mode)
                 {
-                    relation.bends = false;
+                    relation.bends &= bends;
+                    // another kernel may read it elsewhere
+                    relation.read = None;
                 }
                 known
             }
@@ -363,7 +380,9 @@ impl<'a> Rewrite<'a> {
             None => {
                 let (group, domain) = self.group(&loops);
                 let mode = self.array(Role::Mode, format!("mode.{}", self.arrays.len()), &domain, id);
-                self.relation(group, &domain, id, Some(mode), [left, right], or_equal, bends);
+                let relation = self.relation(group, &domain, id, Some(mode), [left, right], or_equal, bends);
+                let node = self.read(mode, &loops);
+                self.watched.push(Watched { relation, group, mode: node, sides: [left, right] });
                 self.sketch.known.extend(key.map(|key| (key, mode)));
                 mode
             }
@@ -386,35 +405,16 @@ impl<'a> Rewrite<'a> {
                 let [low, high] = [discretes[1], discretes[2]].map(|array| self.read(array, &domain));
                 let up = self.relation(group, &domain, id, None, [u, high], true, false);
                 let down = self.relation(group, &domain, id, None, [low, u], false, false);
+                let count = self.read(discretes[0], &loops);
+                for (relation, sides) in [(up, [u, high]), (down, [low, u])] {
+                    self.watched.push(Watched { relation, group, mode: count, sides });
+                }
                 self.sketch.counters.push(Counter { discretes, up, down, span: self.span(id) });
                 self.sketch.known.extend(key.map(|key| (key, discretes[0])));
                 discretes[0]
             }
         };
         Some(self.read(n, &loops))
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "what a relation is made of")]
-    fn relation(
-        &mut self,
-        group: usize,
-        loops: &[LoopId],
-        id: NodeId,
-        mode: Option<ArrayId>,
-        [a, b]: [NodeId; 2],
-        or_equal: bool,
-        bends: bool,
-    ) -> usize {
-        let k = self.sketch.relations.len();
-        let [left, right, rate] =
-            ["left", "right", "rate"].map(|name| self.array(Role::Side, format!("{name}.{k}"), loops, id));
-        let difference = self.graph.sub(a, b);
-        self.groups[group].sides.extend([(left, a), (right, b)]);
-        self.groups[group].rates.push((rate, difference));
-        let exists = self.existence(group, loops, id);
-        let span = self.span(id);
-        self.sketch.relations.push(Relation { mode, left, right, rate, exists, or_equal, bends, span });
-        k
     }
 
     fn span(&self, id: NodeId) -> Span {
@@ -441,8 +441,12 @@ impl<'a> Rewrite<'a> {
 
     /// A new array over these loops.
     fn array(&mut self, role: Role, name: String, loops: &[LoopId], id: NodeId) -> ArrayId {
-        let axes = loops.iter().map(|l| stage::axis(self.axes, &self.kernel.space.loops()[l.0 as usize])).collect();
         let span = self.span(id);
+        self.array_at(role, name, loops, span)
+    }
+
+    fn array_at(&mut self, role: Role, name: String, loops: &[LoopId], span: Span) -> ArrayId {
+        let axes = loops.iter().map(|l| stage::axis(self.axes, &self.kernel.space.loops()[l.0 as usize])).collect();
         self.arrays.push(Array { name, role, axes, default: 0.0, data: Vec::new(), unit: None, doc: None, span });
         ArrayId(self.arrays.len() as u32 - 1)
     }
@@ -477,69 +481,6 @@ impl<'a> Rewrite<'a> {
             }
         }
     }
-
-    /// The kernels of what was located.
-    fn flush(&mut self) {
-        for group in std::mem::take(&mut self.groups) {
-            let straight = self.straight;
-            let make = |graph: &Graph, results: &[(ArrayId, NodeId)]| -> Option<Kernel> {
-                if results.is_empty() {
-                    return None;
-                }
-                let (iterates, part, margins) = domain(self.kernel, &group.loops);
-                let mut space = self.kernel.space.clone();
-                let store = |&(array, node): &(ArrayId, NodeId)| Store {
-                    target: Target::Set(stage::element(array, straight, &iterates, &mut space)),
-                    node,
-                };
-                let stores = results.iter().map(store).collect();
-                let graph = graph.clone();
-                let made = Kernel { role: KernelRole::Outputs, space, iterates, part, margins, graph, stores };
-                Some(made.rewritten(|_, _, _, _| None))
-            };
-            let mut ones = Graph::new();
-            let one = ones.constant(1.0);
-            let exists: Vec<(ArrayId, NodeId)> = group.exists.iter().map(|array| (*array, one)).collect();
-            let sketch = &mut *self.sketch;
-            sketch.sides.extend(make(&self.graph, &group.sides));
-            let differences = make(&self.graph, &group.rates);
-            sketch.rates.extend(differences.map(|kernel| derive::along_solution(&kernel, self.arrays)));
-            sketch.values.extend(make(&self.clock.graph, &group.values));
-            sketch.facts.extend(make(&self.clock.graph, &group.times));
-            sketch.facts.extend(make(&ones, &exists));
-        }
-    }
-}
-
-/// A node in the graph of keys. What went there before is in the map, so that all relations together take time in
-/// proportion to the nodes.
-fn key_of(from: &Graph, node: NodeId, map: &mut QuickMap<NodeId, NodeId>, keys: &mut Graph) -> NodeId {
-    let mut open = vec![node];
-    while let Some(&id) = open.last() {
-        if map.contains_key(&id) {
-            open.pop();
-            continue;
-        }
-        let before = open.len();
-        open.extend(from.node(id).operands().iter().filter(|a| !map.contains_key(a)));
-        if open.len() > before {
-            continue;
-        }
-        let new = match from.node(id) {
-            Node::Call(op, args) => {
-                let mut args: Vec<NodeId> = args[..usize::from(op.0.arity)].iter().map(|a| map[a]).collect();
-                if op.0.commutative && args[1] < args[0] {
-                    args.swap(0, 1);
-                }
-                keys.insert_call(op, &args)
-            }
-            Node::Fold(fold, over, term) => keys.insert(Node::Fold(fold, over, map[&term])),
-            leaf => keys.insert(leaf),
-        };
-        map.insert(id, new);
-        open.pop();
-    }
-    map[&node]
 }
 
 /// The loops that kernels over these loops iterate: in a part of a domain all loops of the kernel, as the part is one of
@@ -561,6 +502,6 @@ fn smooth(node: Node) -> Option<NodeId> {
     }
 }
 
-fn is_state(role: Role) -> bool {
+pub(super) fn is_state(role: Role) -> bool {
     matches!(role, Role::Position | Role::Velocity | Role::FirstOrder)
 }

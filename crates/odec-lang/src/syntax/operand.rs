@@ -101,7 +101,8 @@ fn beside(masked: &str, range: Range<usize>) -> Beside {
     let (left, far) = (get(first.checked_sub(1)), get(first.checked_sub(2)));
     let (mut right, next) = (get(Some(last)), get(Some(last + 1)));
     // `.^` is an operator of other languages, told of on its own
-    if right.is_some_and(|dot| dot.kind == TokenKind::Dot) && next.is_some_and(|sign| sign.kind == TokenKind::Operator) {
+    if right.is_some_and(|dot| dot.kind == TokenKind::Dot) && next.is_some_and(|sign| sign.kind == TokenKind::Operator)
+    {
         right = next;
     }
     let word = |token: Option<Token>| token.map_or("", |token| token.text(masked));

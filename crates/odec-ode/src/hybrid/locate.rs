@@ -301,7 +301,10 @@ impl Locator {
                 let s = chebyshev::point(j, size);
                 let t = if j == 0 { part.to } else { part.from + s * (part.to - part.from) };
                 if !self.sides_at(step, t) {
-                    open.clear();
+                    // the step has gone to where they have no value: a change may lie before
+                    if part.depth == HALVINGS {
+                        open.clear();
+                    }
                     return;
                 }
                 for relation in 0..all {

@@ -44,10 +44,19 @@ impl Driver {
 
 impl Hybrid {
     /// Makes ready for a run with the parameters that the bound model has now.
-    pub(crate) fn begin(&mut self, bound: &Bound) {
-        let Some(located) = &bound.located else { return };
+    ///
+    /// # Errors
+    /// A method that does not take it.
+    pub(crate) fn begin(&mut self, bound: &Bound) -> Result<(), SolveError> {
+        let Some(located) = &bound.located else { return Ok(()) };
         self.model.follow(located);
         self.view.follow(located);
+        let before = self.model.coefficients();
         self.model.begin((bound.problem.t0, bound.problem.t_end), &bound.problem.y0);
+        if self.model.coefficients() != before {
+            // they were taken when the run was made ready
+            self.runner = HybridRunner::new(&self.model, bound.choice.method, &bound.options)?;
+        }
+        Ok(())
     }
 }

@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex};
 
 use odec_ir::Span;
 use odec_ir::switch::Switching;
+use odec_ode::hybrid::AffineRows;
 
 use crate::machine::{KernelCode, Machine, Unfit};
 use crate::quantities::Quantities;
@@ -36,6 +37,7 @@ struct Code {
     values: Routine,
     facts: Routine,
     happenings: events::Results,
+    reads: Routine,
 }
 
 /// A bound model with modes.
@@ -50,6 +52,10 @@ pub struct Located {
     once: Vec<f64>,
     /// First time and period of the others; none where there is no such time.
     every: Vec<Option<(f64, f64)>>,
+    /// Relations that the right side reads in the modes as they stand.
+    open: Vec<bool>,
+    /// Relations that are sums, with coefficients for the parameters of the run.
+    rows: AffineRows,
     /// Start and end of the run.
     span: (f64, f64),
     /// The times of events, behind those lists.
@@ -95,18 +101,22 @@ impl Located {
         let made = |program: &odec_ir::Program| Routine::new(program.clone(), execution);
         let (sides, rates) = (made(&switching.sides)?, made(&switching.rates)?);
         let (values, facts) = (made(&switching.values)?, made(&switching.facts)?);
+        let reads = made(&switching.reads)?;
         let happenings = events::Results::new(&switching.events, execution)?;
-        let code = Code { switching, sides, rates, values, facts, happenings };
+        let code = Code { switching, sides, rates, values, facts, happenings, reads };
         let still = vec![0.0; machine.layout().n];
         let mut known = vec![0.0; code.facts.len()];
         code.facts.run(0.0, &still, machine.parameters(), &still, &mut known);
         let places = Places::of(&code, machine.program(), machine.layout(), &known);
-        let room = code.sides.len().max(code.rates.len()).max(code.values.len()).max(code.facts.len());
+        let routines = [&code.sides, &code.rates, &code.values, &code.facts, &code.reads];
+        let room = routines.map(Routine::len).into_iter().max().unwrap_or(0);
         Ok(Located {
             modes: vec![0.0; places.relations.len() + places.timed.len()],
             discretes: vec![0.0; places.discretes.len()],
             once: Vec::new(),
             every: Vec::new(),
+            open: vec![true; places.relations.len()],
+            rows: AffineRows::default(),
             span: (0.0, 0.0),
             listed: Vec::new(),
             untimed: None,
@@ -142,6 +152,8 @@ impl Located {
             discretes: self.discretes.clone(),
             once: self.once.clone(),
             every: self.every.clone(),
+            open: self.open.clone(),
+            rows: self.rows.clone(),
             span: self.span,
             listed: self.listed.clone(),
             untimed: None,
@@ -204,6 +216,12 @@ impl Located {
     /// What an event of the run writes.
     pub fn writes(&self, event: usize) -> &[odec_ode::hybrid::Write] {
         self.places.events.get(event).map_or(&[], |event| &event.writes)
+    }
+
+    /// The coefficients that hold for a run.
+    pub(crate) fn coefficients(&self) -> Vec<u64> {
+        let terms = self.rows.terms.iter().map(|(_, a)| a.to_bits());
+        terms.chain(self.rows.time.iter().map(|b| b.to_bits())).collect()
     }
 
     /// How many relations there are, of all elements.

@@ -1,7 +1,7 @@
 //! Where relations, modes, counters and times of a bound model are: one of each for every element.
 
 use odec_ir::Layout;
-use odec_ir::switch::{self, Break, Switching};
+use odec_ir::switch::{self, Break, Place, Switching};
 use odec_ir::{ArrayId, Program, Span};
 use odec_ode::hybrid::{Event, Relation, Write};
 
@@ -15,6 +15,8 @@ pub(super) struct Compared {
     pub left: usize,
     pub right: usize,
     pub rate: usize,
+    /// Where it is said whether it is read, if it is not always.
+    pub read: Option<usize>,
     /// Its mode in the parameter buffer, if the kernels read it.
     pub mode: Option<usize>,
 }
@@ -43,6 +45,13 @@ pub(super) struct Counted {
     pub down: usize,
 }
 
+/// A sum of states and time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sum {
+    pub terms: Vec<(u32, usize)>,
+    pub time: Option<usize>,
+}
+
 /// All of them.
 #[derive(Debug, Default)]
 pub(super) struct Places {
@@ -57,6 +66,9 @@ pub(super) struct Places {
     pub happenings: Happenings,
     /// The events of the model, and of each counter the event that it goes up, and the one that it goes down.
     pub events: Vec<Event>,
+    /// Of each relation the rows of its states and the places of their coefficients in the facts, and of that of time; none where
+    /// it is no such sum.
+    pub sums: Vec<Option<Sum>>,
     /// Where each relation is written, by the number of its array.
     pub of: Vec<usize>,
     /// Discretes in the parameter buffer.
@@ -85,7 +97,9 @@ impl Places {
                 at.left += i;
                 at.right += i;
                 at.rate += i;
+                at.read = at.read.map(|read| read + i);
                 at.mode = at.mode.map(|mode| mode + i);
+                places.sums.push(relation.linear.as_ref().map(|linear| sum(linear, code, layout, i)));
             }
         }
         for timed in timed {
@@ -128,6 +142,7 @@ impl Places {
             right: code.sides.places(relation.right).start,
             rate: code.rates.places(relation.rate).start,
             mode: relation.mode.map(|mode| layout.parameter(mode)),
+            read: relation.read.map(|read| code.reads.places(read).start),
         });
         self.of.push(k);
         self.relations.len() - 1
@@ -136,6 +151,19 @@ impl Places {
     /// Where a relation is written.
     pub fn span(&self, code: &Code, relation: usize) -> Option<Span> {
         Some(code.switching.relations[*self.of.get(relation)?].span)
+    }
+}
+
+/// The sum of an element.
+fn sum(linear: &switch::Linear, code: &Code, layout: &Layout, i: usize) -> Sum {
+    let row = |place: Place| match place {
+        Place::Scalar(array) => layout.state(array),
+        Place::Own(array) => layout.state(array) + i,
+    };
+    let fact = |array: ArrayId| code.facts.places(array).start + i;
+    Sum {
+        terms: linear.terms.iter().map(|(place, array)| (row(*place) as u32, fact(*array))).collect(),
+        time: linear.time.map(fact),
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::sync::PoisonError;
 
-use odec_ode::hybrid::{AffineRows, Event, HybridSystem, Relation, Times};
+use odec_ode::hybrid::{AffineRows, AffineTerms, Event, HybridSystem, Relation, Times};
 use odec_ode::system::{EvalError, System};
 
 use super::Located;
-use super::places::At;
+use super::places::{At, Sum};
 use crate::machine::Machine;
 
 /// Rounds in which the counters of a start follow modes that follow counters.
@@ -22,6 +22,7 @@ impl Located {
         self.places.happenings.start(&initial, &mut self.discretes);
         self.changed = true;
         self.refresh();
+        self.measure();
         if self.places.counted.is_empty() {
             return;
         }
@@ -88,6 +89,20 @@ impl Located {
         });
     }
 
+    /// Finds which relations are read.
+    fn look(&mut self) {
+        if self.code.reads.len() == 0 {
+            return;
+        }
+        let mut room = std::mem::take(self.room.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let out = &mut room[..self.code.reads.len()];
+        self.code.reads.run(0.0, &self.still, self.machine.parameters(), &self.still, out);
+        for (read, compared) in self.open.iter_mut().zip(&self.places.compared) {
+            *read = compared.read.is_none_or(|at| out[at] != 0.0);
+        }
+        *self.room.get_mut().unwrap_or_else(PoisonError::into_inner) = room;
+    }
+
     /// Runs something with room for the results of a routine.
     fn with_room<T>(&self, length: usize, run: impl FnOnce(&mut [f64]) -> T) -> T {
         let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,6 +127,23 @@ impl Located {
             read.y.extend_from_slice(y);
         }
         look(&read.values)
+    }
+
+    /// Coefficients of the relations that are sums. They hold for a run.
+    fn measure(&mut self) {
+        if self.places.sums.iter().all(Option::is_none) {
+            return;
+        }
+        let mut facts = vec![0.0; self.code.facts.len()];
+        self.code.facts.run(0.0, &self.still, self.machine.parameters(), &self.still, &mut facts);
+        let row = |sum: &Sum| {
+            let terms = sum.terms.iter().map(|(row, at)| (*row, facts[*at])).collect();
+            (terms, sum.time.map_or(0.0, |at| facts[at]))
+        };
+        let known = |(terms, time): &AffineTerms| time.is_finite() && terms.iter().all(|(_, a)| a.is_finite());
+        let rows: Vec<Option<AffineTerms>> =
+            self.places.sums.iter().map(|sum| sum.as_ref().map(row).filter(known)).collect();
+        self.rows = AffineRows::of(&rows);
     }
 
     /// Makes the lists of times, which parameters and discretes decide.
@@ -185,6 +217,7 @@ impl HybridSystem for Located {
 
     fn refresh(&mut self) {
         self.write();
+        self.look();
         if self.changed {
             self.list();
         }
@@ -195,6 +228,10 @@ impl HybridSystem for Located {
             self.code.sides.run(t, y, self.machine.parameters(), &self.still, out);
             for (k, at) in self.places.compared.iter().enumerate() {
                 (left[k], right[k]) = (out[at.left], out[at.right]);
+                // what stands in a branch that is not taken need have no value
+                if !self.open[k] && !(left[k] - right[k]).is_finite() {
+                    (left[k], right[k]) = (1.0, 0.0);
+                }
             }
         });
         Ok(())
@@ -203,15 +240,19 @@ impl HybridSystem for Located {
     fn rates(&self, t: f64, y: &[f64], w: &[f64], rates: &mut [f64]) -> Result<(), EvalError> {
         self.with_room(self.code.rates.len(), |out| {
             self.code.rates.run(t, y, self.machine.parameters(), w, out);
-            for (rate, at) in rates.iter_mut().zip(&self.places.compared) {
-                *rate = out[at.rate];
+            for (k, (rate, at)) in rates.iter_mut().zip(&self.places.compared).enumerate() {
+                *rate = if self.open[k] || out[at.rate].is_finite() { out[at.rate] } else { 0.0 };
             }
         });
         Ok(())
     }
 
+    fn is_read(&self, relation: usize) -> bool {
+        self.open[relation]
+    }
+
     fn affine(&self) -> Option<&AffineRows> {
-        None
+        Some(&self.rows)
     }
 
     fn conditions(&self, t: f64, y: &[f64], conditions: &mut [bool]) {

@@ -85,7 +85,8 @@ fn bare_argument(scene: &Scene<'_>) -> Option<Diagnostic> {
     // `sin 2*x`: how far the argument reaches is not certain
     let ends = |after: Token| {
         let text = scene.text(after);
-        let sign = after.kind == TokenKind::Operator && matches!(text, "+" | "-" | "−") || matches!(text, "," | "within");
+        let sign =
+            after.kind == TokenKind::Operator && matches!(text, "+" | "-" | "−") || matches!(text, "," | "within");
         sign || matches!(after.kind, TokenKind::Close | TokenKind::Compare | TokenKind::Reserved)
     };
     let simple = scene.after().is_none_or(ends);

@@ -95,9 +95,8 @@ fn raised(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let end = rest.find(|c| plain(c).is_none()).unwrap_or(rest.len());
     let power: String = rest[..end].chars().filter_map(plain).collect();
     let span = odec_ir::Span::new(scene.base + here.start, scene.base + here.start + end);
-    let diagnostic = scene
-        .error("E0127", "powers are not written with raised digits")
-        .label(span, format!("write `^{power}`"));
+    let diagnostic =
+        scene.error("E0127", "powers are not written with raised digits").label(span, format!("write `^{power}`"));
     // the power of a power would be another one
     if rest[end..].trim_start().starts_with(['^', '²', '³']) || rest[end..].trim_start().starts_with("**") {
         return diagnostic.help("write brackets around the first power");

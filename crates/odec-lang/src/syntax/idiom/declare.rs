@@ -267,7 +267,8 @@ fn boundary(line: &Line<'_>) -> Option<Found> {
 fn apart(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     let declares = matches!(line.text(0), "param" | "const" | "state");
     let value = at > 0 && line.text(at - 1) == "=" && line.kind(at) == Some(TokenKind::Number);
-    let end = (at + 1..line.tokens.len()).find(|&k| matches!(line.text(k), "," | ";" | "in")).unwrap_or(line.tokens.len());
+    let end =
+        (at + 1..line.tokens.len()).find(|&k| matches!(line.text(k), "," | ";" | "in")).unwrap_or(line.tokens.len());
     let known = |k: usize| UNITS.contains(&line.text(k)) && !scene.knows(line.text(k));
     let first = line.text(at + 1) == "1" && line.text(at + 2) == "/" || known(at + 1);
     let rest = (at + 1..end).all(|k| {

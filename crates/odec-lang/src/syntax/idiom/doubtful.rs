@@ -99,7 +99,10 @@ pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<
         }
         ("step" | "STEP", [a, b]) => found(
             unknown,
-            format!("write `{}` for a step of height {a} at {b}", filled(&format!("$1*({} > $2)", scene.time), &[a, b])),
+            format!(
+                "write `{}` for a step of height {a} at {b}",
+                filled(&format!("$1*({} > $2)", scene.time), &[a, b])
+            ),
         ),
         ("ramp" | "RAMP", [a, b]) if [a, b].contains(&&scene.time) => {
             let from = if *a == scene.time { b } else { a };
@@ -116,7 +119,9 @@ pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<
         ),
         ("limit" | "LIMIT", [a, b, c]) => found(
             unknown,
-            format!("write `min(max({a}, {b}), {c})` if the value comes first, `min(max({c}, {a}), {b})` if it comes last"),
+            format!(
+                "write `min(max({a}, {b}), {c})` if the value comes first, `min(max({c}, {a}), {b})` if it comes last"
+            ),
         ),
         _ => None,
     }

@@ -347,7 +347,8 @@ fn function(scene: &Scene<'_>, at: usize) -> Option<(Found, usize)> {
     let arguments = line.arguments(open)?;
     let names: Vec<&str> = arguments.iter().map(|r| line.slice(r.start, r.end)).collect();
     // def f(a) = a^2
-    let body = line.close(open).map(|close| close + 1).filter(|&k| line.text(k) == "=" && open == 2 && assigned.is_none());
+    let body =
+        line.close(open).map(|close| close + 1).filter(|&k| line.text(k) == "=" && open == 2 && assigned.is_none());
     if let Some(equals) = body {
         let end = line.tokens.len();
         let better = format!("fn {}", line.slice(1, end));

@@ -25,7 +25,9 @@ const INTEGRALS: [&str; 9] =
     ["integral", "Integral", "integrate", "INTEG", "INTGRL", "integ", "quad", "trapz", "cumtrapz"];
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<Found>) {
-    if let Some(idiom) = stella(scene, line).or_else(|| stepped(scene, line)).or_else(|| positional(scene, line)).or_else(|| list(line)) {
+    if let Some(idiom) =
+        stella(scene, line).or_else(|| stepped(scene, line)).or_else(|| positional(scene, line)).or_else(|| list(line))
+    {
         found.push(idiom);
         return;
     }
@@ -284,9 +286,11 @@ fn positional(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
         None => base.to_lowercase(),
     };
     let number = line.text(number);
-    Some(found.label("which state?").help(format!(
-        "give each state a name: `state {state}{number} = 1`, and write `{state}{number}' = {right}`"
-    )))
+    Some(
+        found.label("which state?").help(format!(
+            "give each state a name: `state {state}{number} = 1`, and write `{state}{number}' = {right}`"
+        )),
+    )
 }
 
 /// The rest of a line with `y(1)`, `y[1]` as `y1`, and the names that are counted.

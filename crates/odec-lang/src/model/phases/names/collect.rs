@@ -479,9 +479,8 @@ impl<'a> Collector<'a> {
             }
             [_, ..] if arguments.iter().all(plain) => {
                 let start = Span { end: place.start, ..place };
-                let report =
-                    error("E0203", format!("there is no function `{text}`"), place, "is it defined here?")
-                        .help("the definition of a function begins with `fn`");
+                let report = error("E0203", format!("there is no function `{text}`"), place, "is it defined here?")
+                    .help("the definition of a function begins with `fn`");
                 // a function that nobody calls would be read and forgotten
                 let called = |expr: &Expr| matches!(&expr.kind, ExprKind::Call(f, _) if f.name == *text);
                 if self.input.tree.exprs.iter().filter(|expr| called(expr)).count() > 1 {

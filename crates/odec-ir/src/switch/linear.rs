@@ -1,0 +1,80 @@
+//! Differences that are sums of states and time with coefficients that hold for a whole run.
+
+use super::rewrite::is_state;
+use crate::derive::gradients;
+use crate::graph::{Graph, Node, NodeId, QuickMap};
+use crate::nest::Element;
+use crate::program::Role;
+
+/// A coefficient, in the graph that comes with it.
+pub(super) struct Coefficient {
+    /// Of this state; of time where there is none.
+    pub of: Option<Element>,
+    pub node: NodeId,
+}
+
+/// The coefficients of a node; `None` where one of them changes during a run.
+pub(super) fn linear(graph: &Graph, root: NodeId, role: impl Fn(Element) -> Role) -> Option<(Graph, Vec<Coefficient>)> {
+    let mut own = Graph::new();
+    let root = carried(graph, root, &mut QuickMap::default(), &mut own);
+    if own.nodes().iter().any(|node| matches!(node, Node::Fold(..) | Node::Direction(_))) {
+        return None;
+    }
+    // a column for each node that varies by itself
+    let mut columns: QuickMap<Node, u32> = QuickMap::default();
+    let mut leaves = Vec::new();
+    for node in own.nodes() {
+        let of = match *node {
+            Node::Time => None,
+            Node::Read(element) if is_state(role(element)) => Some(element),
+            _ => continue,
+        };
+        columns.insert(*node, leaves.len() as u32);
+        leaves.push(of);
+    }
+    let gradient = gradients(&mut own, &[root], |node| columns.get(&node).copied())?;
+    let changes = |node: Node| match node {
+        Node::Read(element) => !matches!(role(element), Role::Parameter | Role::Staged | Role::Size | Role::Table),
+        Node::Time => true,
+        _ => false,
+    };
+    let mut list = Vec::new();
+    for (column, node) in gradient.into_iter().next()? {
+        if own.live([node]).any(|(_, node)| changes(node)) {
+            return None;
+        }
+        list.push(Coefficient { of: leaves[column as usize], node });
+    }
+    Some((own, list))
+}
+
+/// A node in another graph. What went there before is in the map, so that all relations together take time in
+/// proportion to the nodes.
+pub(super) fn carried(from: &Graph, node: NodeId, map: &mut QuickMap<NodeId, NodeId>, into: &mut Graph) -> NodeId {
+    let mut open = vec![node];
+    while let Some(&id) = open.last() {
+        if map.contains_key(&id) {
+            open.pop();
+            continue;
+        }
+        let before = open.len();
+        open.extend(from.node(id).operands().iter().filter(|a| !map.contains_key(a)));
+        if open.len() > before {
+            continue;
+        }
+        let new = match from.node(id) {
+            Node::Call(op, args) => {
+                let mut args: Vec<NodeId> = args[..usize::from(op.0.arity)].iter().map(|a| map[a]).collect();
+                if op.0.commutative && args[1] < args[0] {
+                    args.swap(0, 1);
+                }
+                into.insert_call(op, &args)
+            }
+            Node::Fold(fold, over, term) => into.insert(Node::Fold(fold, over, map[&term])),
+            leaf => into.insert(leaf),
+        };
+        map.insert(id, new);
+        open.pop();
+    }
+    map[&node]
+}

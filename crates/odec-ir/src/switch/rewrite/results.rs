@@ -1,0 +1,152 @@
+//! What decides the modes of a kernel: sides of relations, coefficients, times, and the kernels that compute them.
+
+use super::super::linear::{Coefficient, carried, linear};
+use super::super::reads::{Paths, stays_within};
+use super::super::{Linear, Place, Relation};
+use super::{Rewrite, Watched, domain};
+use crate::derive;
+use crate::graph::{Graph, NodeId, QuickMap};
+use crate::nest::{Affine, AxisId, Element, Kernel, LoopId, Store, Sub, Subscript, Target};
+use crate::program::{ArrayId, KernelRole, Role};
+use crate::stage;
+
+impl Rewrite<'_> {
+    #[expect(clippy::too_many_arguments, reason = "what a relation is made of")]
+    pub(super) fn relation(
+        &mut self,
+        group: usize,
+        loops: &[LoopId],
+        id: NodeId,
+        mode: Option<ArrayId>,
+        [a, b]: [NodeId; 2],
+        or_equal: bool,
+        bends: bool,
+    ) -> usize {
+        let k = self.sketch.relations.len();
+        let [left, right, rate] =
+            ["left", "right", "rate"].map(|name| self.array(Role::Side, format!("{name}.{k}"), loops, id));
+        let difference = self.graph.sub(a, b);
+        self.groups[group].sides.extend([(left, a), (right, b)]);
+        self.groups[group].rates.push((rate, difference));
+        let exists = self.existence(group, loops, id);
+        let span = self.span(id);
+        let linear = self.linear(group, loops, id, difference);
+        self.sketch.relations.push(Relation {
+            mode,
+            left,
+            right,
+            rate,
+            exists,
+            read: None,
+            linear,
+            or_equal,
+            bends,
+            span,
+        });
+        k
+    }
+
+    /// The difference as a sum of states and time with coefficients in parameters, if it is one.
+    fn linear(&mut self, group: usize, loops: &[LoopId], id: NodeId, difference: NodeId) -> Option<Linear> {
+        let role = |element: Element| self.arrays[self.kernel.array(element).0 as usize].role;
+        let (own, list) = linear(&self.graph, difference, role)?;
+        let mut found = Linear::default();
+        let mut nodes = Vec::with_capacity(list.len());
+        for Coefficient { of, node } in list {
+            let place = match of {
+                None => None,
+                Some(Element::Scalar(array)) => Some(Place::Scalar(array)),
+                Some(element @ Element::At(_)) => Some(self.place(element, loops)?),
+            };
+            nodes.push((place, node));
+        }
+        let k = self.sketch.relations.len();
+        for (i, (place, node)) in nodes.into_iter().enumerate() {
+            let array = self.array(Role::Side, format!("slope.{k}.{i}"), loops, id);
+            let node = carried(&own, node, &mut QuickMap::default(), &mut self.clock.graph);
+            self.groups[group].times.push((array, node));
+            match place {
+                Some(place) => found.terms.push((place, array)),
+                None => found.time = Some(array),
+            }
+        }
+        Some(found)
+    }
+
+    /// Where an access is, if that is the one element of a scalar, or the element of the indices of the loops themselves.
+    fn place(&self, element: Element, loops: &[LoopId]) -> Option<Place> {
+        let access = self.kernel.space.access(element.access()?);
+        let axes = &self.arrays[access.array.0 as usize].axes;
+        if access.guard.is_some() {
+            return None;
+        }
+        if axes.is_empty() {
+            return Some(Place::Scalar(access.array));
+        }
+        let own = |(sub, (axis, l)): (&Subscript, (&AxisId, &LoopId))| {
+            let (axis, over) = (&self.axes[axis.0 as usize], &self.kernel.space.loops()[l.0 as usize]);
+            sub.sub == Sub::Affine(Affine::index(*l)) && axis.first == over.first && axis.last == over.last
+        };
+        let same = axes.len() == loops.len() && access.subs.iter().zip(axes.iter().zip(loops)).all(own);
+        same.then_some(Place::Own(access.array))
+    }
+
+    /// When each relation is read.
+    pub(super) fn reads(&mut self) {
+        let mut sides: QuickMap<NodeId, Vec<NodeId>> = QuickMap::default();
+        for watched in &self.watched {
+            sides.entry(watched.mode).or_default().extend(watched.sides);
+        }
+        // every node that there is so far
+        self.steady(&[]);
+        let varies = &self.varies;
+        let roots: Vec<NodeId> = self.kernel.stores.iter().map(|store| store.node).collect();
+        let further = |id: NodeId| sides.get(&id).cloned().unwrap_or_default();
+        let paths = Paths::of(&mut self.graph, roots, further, |_, node| {
+            varies.get(node.index()).is_some_and(|varies| !varies)
+        });
+        for Watched { relation, group, mode, .. } in std::mem::take(&mut self.watched) {
+            let loops = self.groups[group].loops.clone();
+            let Some(path) = paths.to(mode) else { continue };
+            if stays_within(&self.graph, &self.kernel.space, path, &loops) {
+                let (name, span) = (format!("read.{relation}"), self.sketch.relations[relation].span);
+                let array = self.array_at(Role::Side, name, &loops, span);
+                self.groups[group].reads.push((array, path));
+                self.sketch.relations[relation].read = Some(array);
+            }
+        }
+    }
+
+    /// The kernels of what was located.
+    pub(super) fn flush(&mut self) {
+        for group in std::mem::take(&mut self.groups) {
+            let straight = self.straight;
+            let make = |graph: &Graph, results: &[(ArrayId, NodeId)]| -> Option<Kernel> {
+                if results.is_empty() {
+                    return None;
+                }
+                let (iterates, part, margins) = domain(self.kernel, &group.loops);
+                let mut space = self.kernel.space.clone();
+                let store = |&(array, node): &(ArrayId, NodeId)| Store {
+                    target: Target::Set(stage::element(array, straight, &iterates, &mut space)),
+                    node,
+                };
+                let stores = results.iter().map(store).collect();
+                let graph = graph.clone();
+                let made = Kernel { role: KernelRole::Outputs, space, iterates, part, margins, graph, stores };
+                Some(made.rewritten(|_, _, _, _| None))
+            };
+            let mut ones = Graph::new();
+            let one = ones.constant(1.0);
+            let exists: Vec<(ArrayId, NodeId)> = group.exists.iter().map(|array| (*array, one)).collect();
+            let sketch = &mut *self.sketch;
+            sketch.sides.extend(make(&self.graph, &group.sides));
+            let differences = make(&self.graph, &group.rates);
+            sketch.rates.extend(differences.map(|kernel| derive::along_solution(&kernel, self.arrays)));
+            sketch.reads.extend(make(&self.graph, &group.reads));
+            sketch.values.extend(make(&self.clock.graph, &group.values));
+            sketch.facts.extend(make(&self.clock.graph, &group.times));
+            sketch.facts.extend(make(&ones, &exists));
+        }
+    }
+}

@@ -169,6 +169,14 @@ impl Pace {
         }
     }
 
+    /// The state goes on, with other derivatives: a step that a stop has cut is as long as it was wished for before.
+    pub fn kink(&mut self) {
+        if let Pace::Adaptive(wish) = self {
+            wish.h = wish.uncut;
+            wish.rest = wish.rest.map(|_| false);
+        }
+    }
+
     /// The end lies at another time; `t` is reached.
     pub fn extend(&mut self, t: f64, t_end: f64) {
         match self {

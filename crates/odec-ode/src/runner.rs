@@ -477,6 +477,22 @@ impl Runner {
         self.resume_at(system, self.time(), y)
     }
 
+    /// Goes on at the time reached, where f is continuous and its derivatives jump. The history of the steps before is forgotten; the step
+    /// stays what the controller wished for.
+    ///
+    /// # Errors
+    /// A state without a slope.
+    pub fn kink(&mut self, system: &dyn System) -> Result<(), SolveError> {
+        let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
+        self.row.copy_from_slice(self.integrator.state());
+        let resumed = self.integrator.resume(&mut eval, self.integrator.time(), &self.row);
+        if let Some(pace) = &mut self.run.pace {
+            pace.kink();
+        }
+        (self.run.cause, self.run.met, self.run.pace_before) = (None, None, None);
+        self.leave(eval, resumed)
+    }
+
     /// As [`Runner::resume`], at a time inside the last accepted step: what it computed beyond that time is dropped.
     ///
     /// # Errors

@@ -6,6 +6,9 @@ mod dense;
 #[path = "common/grids.rs"]
 #[allow(dead_code)]
 mod grids;
+#[path = "hybrid/model.rs"]
+#[allow(dead_code)]
+mod model;
 #[path = "common/stiff.rs"]
 #[allow(dead_code)]
 mod stiff;
@@ -13,6 +16,7 @@ mod stiff;
 use std::ops::ControlFlow;
 
 use dense::{fixed, tolerances};
+use odec_ode::hybrid::{Event, Executed, HybridRunner, Observer, Point, Write};
 use odec_ode::linear::{Kind, Linear};
 use odec_ode::method::Family;
 use odec_ode::system::System;
@@ -197,5 +201,56 @@ fn no_solver_of_linear_systems_allocates_while_it_steps() {
     assert!(kinds.ends_with(&[Kind::Multifrontal; 2]));
     for kind in [Kind::Dense, Kind::Banded, Kind::BlockTridiagonal, Kind::Sparse, Kind::Krylov] {
         assert!(kinds.contains(&kind), "{kind}");
+    }
+}
+
+/// Counts events, and keeps nothing.
+struct Count(u64);
+
+impl Observer for Count {
+    fn row(&mut self, _: Point<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+    fn instant(&mut self, _: Point<'_>, _: Point<'_>, events: &[Executed]) {
+        self.0 += events.len() as u64;
+    }
+}
+
+#[test]
+fn hybrid_runs_do_not_allocate_in_the_steady_state() {
+    // a ball that bounces for ever, a dose every 0.3, and relations that never change, one of them curved
+    let ball = |curved: bool| {
+        let relations = [(0, false, 0.0), (0, true, 1e3), (1, true, 1e3)];
+        let model = model::Model::new(2, |_, y, _, f| f.copy_from_slice(&[y[1], -9.81])).discretes(&[0.0]);
+        let model = if curved {
+            model.relations(1, |_, y, _, left, right| (left[0], right[0]) = (y[0] * y[1], 1e9))
+        } else {
+            model
+                .bounds(&relations)
+                .every(0.0, 0.3, 1e9)
+                .event(Event::when(vec![Write::state(1)]), |_, y, _, out| out[0] = -y[1])
+                .event(Event::at(0, vec![Write::discrete(0).adding()]), |_, _, _, out| out[0] = 1.0)
+                .conditions(|now, out| out.copy_from_slice(&[now.holds(0), false]))
+        };
+        model.autonomous().jacobian(|_, _, _, j| j.copy_from_slice(&[0.0, 0.0, 1.0, 0.0]))
+    };
+    for curved in [false, true] {
+        for name in ["tsit5", "vern7", "dop853", "rodas5p", "radau5", "bdf", "abm", "auto"] {
+            let method = odec_ode::method::find(name).unwrap();
+            let allocated = |t_end: f64| {
+                let mut model = ball(curved);
+                let mut count = Count(0);
+                let problem = Problem { t0: 0.0, t_end, y0: vec![1.0, 0.0] };
+                let info = allocation_counter::measure(|| {
+                    let mut runner = HybridRunner::new(&model, method, &tolerances(1e-6, 1e-6)).unwrap();
+                    assert!(runner.run(&mut model, &problem, &Samples::Times(vec![t_end]), &mut count).is_ok());
+                });
+                (info.count_total, count.0)
+            };
+            allocated(1.0);
+            let ((short, few), (long, many)) = (allocated(10.0), allocated(40.0));
+            assert!(curved || many > 3 * few, "{name}: {few} and {many} events");
+            assert_eq!(short, long, "{name}, curved {curved}: {many} events");
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! well the function is resolved.
 
 use std::f64::consts::PI;
+use std::sync::LazyLock;
 
 /// Numbers of intervals N between the points, the second where the first does not suffice. Every other point of the
 /// second is one of the first.
@@ -13,6 +14,10 @@ pub const SIZES: [usize; 2] = [8, 16];
 pub const MOST_POINTS: usize = SIZES[1] + 1;
 /// Coefficients that are looked at for the size of what was left out.
 const TAIL: usize = 3;
+
+/// cos(pi k/16) for a whole turn.
+static COSINES: LazyLock<[f64; 2 * SIZES[1]]> =
+    LazyLock::new(|| std::array::from_fn(|k| (PI * k as f64 / SIZES[1] as f64).cos()));
 
 /// The point of this number in [0, 1], from 1 down to 0, of an interpolant with n intervals.
 pub fn point(j: usize, n: usize) -> f64 {
@@ -23,15 +28,15 @@ pub fn point(j: usize, n: usize) -> f64 {
     }
 }
 
-/// The coefficients of the interpolant through `values` at the points 0, 1, ..., n; as many.
+/// The coefficients of the interpolant through `values` at the points 0, 1, ..., n; as many. n is one of [`SIZES`].
 pub fn coefficients(values: &[f64]) -> [f64; MOST_POINTS] {
     let n = values.len() - 1;
+    let (cosines, stride) = (&*COSINES, SIZES[1] / n);
     let mut c = [0.0; MOST_POINTS];
     for k in 0..=n {
         let mut sum = 0.5 * (values[0] + if k.is_multiple_of(2) { values[n] } else { -values[n] });
         for (j, value) in values.iter().enumerate().take(n).skip(1) {
-            // the angle modulo a whole turn, which keeps the bits of the cosine
-            sum += value * (PI * ((j * k) % (2 * n)) as f64 / n as f64).cos();
+            sum += value * cosines[(j * k) % (2 * n) * stride];
         }
         let ends = if k == 0 || k == n { 1.0 } else { 2.0 };
         c[k] = ends * sum / n as f64;
@@ -43,6 +48,11 @@ pub fn coefficients(values: &[f64]) -> [f64; MOST_POINTS] {
 /// know.
 pub fn tail(c: &[f64]) -> f64 {
     c.iter().rev().take(TAIL).fold(0.0, |most: f64, c| most.max(c.abs()))
+}
+
+/// How far from zero an interpolant stays, as far as its coefficients show that at once; not positive where they do not.
+pub fn clearance(c: &[f64]) -> f64 {
+    c[0].abs() - c[1..].iter().map(|c| c.abs()).sum::<f64>()
 }
 
 /// The coefficients up to the last one above `noise`, one at least.

@@ -321,11 +321,15 @@ impl Locator {
                 }
                 let c = chebyshev::coefficients(&values[..=size]);
                 let noise = SIDES * self.sizes[*relation];
+                let held = step.model.modes()[*relation] != 0.0;
+                let clearance = chebyshev::clearance(&c[..=size]);
+                if clearance > noise && chebyshev::tail(&c[..=size]) <= RESOLVED * clearance && (c[0] > 0.0) == held {
+                    return false;
+                }
                 let p = Bernstein::from_chebyshev(chebyshev::trimmed(&c[..=size], ROUNDED * self.sizes[*relation]));
                 if !last && !resolved(&p, chebyshev::tail(&c[..=size]), noise) {
                     return true;
                 }
-                let held = step.model.modes()[*relation] != 0.0;
                 let held = Held { relation: *relation, truth: held, size: self.sizes[*relation], begins };
                 self.finder.look(&p, held, part, first);
                 false

@@ -8,6 +8,7 @@
 //! | `modes` | which relations hold after an instant; sliding |
 //! | `stops` | times that are known before |
 //! | `rounds` | events at an instant: queue, priorities, conflicts |
+//! | `derived` | derivatives by parameters across an instant |
 //! | `accumulation`, `storm` | infinitely many events in a finite time; too many |
 //! | `runner` | the run |
 //! | `outcome` | rows, log, end, failures |
@@ -15,6 +16,7 @@
 mod accumulation;
 pub mod bernstein;
 pub mod chebyshev;
+mod derived;
 mod locate;
 mod modes;
 mod outcome;
@@ -29,4 +31,6 @@ pub use outcome::{End, Executed, HybridCause, HybridError, HybridFailure, Hybrid
 pub use rounds::MAX_ROUNDS;
 pub use runner::HybridRunner;
 pub use stops::resolution;
-pub use system::{AffineRows, AffineTerms, Edge, Event, HybridSystem, Relation, Smooth, Target, Times, Trigger, Write};
+pub use system::{
+    AffineRows, AffineTerms, Derived, Edge, Event, HybridSystem, Relation, Smooth, Target, Times, Trigger, Write,
+};

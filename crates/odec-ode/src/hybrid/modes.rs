@@ -151,6 +151,20 @@ impl Modes {
         Ok((self.difference(relation), known.then(|| self.rates[relation])))
     }
 
+    /// y' at a point, and the rates of all relations along it with the sizes of their terms.
+    pub fn motion_at(
+        &mut self,
+        model: &dyn HybridSystem,
+        locator: &Locator,
+        at: Place<'_>,
+        slope: &mut [f64],
+        (rates, sizes): (&mut [f64], &mut Vec<f64>),
+    ) -> Result<(), HybridCause> {
+        let known = self.motion.slope(model, at.t, at.y, slope)
+            && rates_along(model, locator, (at.t, at.y), slope, rates, Some(sizes));
+        if known { Ok(()) } else { Err(HybridCause::NoSides) }
+    }
+
     /// All modes by comparison, at the start of a run.
     pub fn compare(&mut self, model: &mut dyn HybridSystem, t: f64, y: &[f64]) -> Result<(), HybridCause> {
         self.offsets.fill(0.0);

@@ -177,6 +177,23 @@ pub enum HybridCause {
     },
     /// Both sides of the relations have no value here.
     NoSides,
+    /// The time of the instant has no derivative by a parameter: the motion touches this surface without crossing it, or
+    /// the instant lies on other surfaces or stops as well, which move otherwise with the parameter.
+    Grazing {
+        /// The relation.
+        relation: usize,
+    },
+    /// The time of the instant has no derivative by a parameter: a time of this list comes together with another one, which
+    /// moves otherwise with the parameter.
+    TwoTimes {
+        /// The list.
+        list: usize,
+    },
+    /// What this event writes has no derivative by a parameter, or none that is carried on.
+    NoDerivative {
+        /// The event.
+        event: usize,
+    },
 }
 
 /// A run that its events or modes ended.

@@ -21,12 +21,12 @@ const AGAIN: f64 = 4.0;
 const SAFE: f64 = 0.99;
 /// No time at which anything was seen.
 const NOWHERE: (f64, f64) = (f64::NAN, 0.0);
-/// States from which on wide registers pay for the call of code for them.
-const MANY: usize = 32;
 /// A box is compared state by state where relations read less than this part of the states, else in one pass.
 const FEW: usize = 8;
 /// A state that has not moved yet is expected to move by this part of itself.
 const STILL: f64 = 1e-6;
+/// A state is expected to go further than it has been by this part of its range.
+const FURTHER: f64 = 0.5;
 /// The times of a box reach ahead by so many steps for a state's share of the room.
 const AHEAD: f64 = 100.0;
 /// How far the dense output may leave the hull of the cubic through both ends of a step, as a part of its spread. It
@@ -221,7 +221,7 @@ impl Quiet {
             self.used.iter().all(near)
         } else {
             let near = Near { reach, y, f, middle: &self.middle, radius: &self.radius };
-            if y.len() < MANY { near.run() } else { wide(y.len(), near) }
+            wide(y.len(), near)
         };
         if !(inside && self.valid) {
             return false;
@@ -313,36 +313,42 @@ impl Quiet {
         }
     }
 
-    /// Bounds the box by a relation that has some room.
+    /// Bounds the box by a relation that has some room: each state may go as far beyond the step as its share allows.
     fn bound(&mut self, relation: usize, room: f64, (end, ahead): (f64, f64), (low, high): (&[f64], &[f64])) {
         let Some((terms, time)) = self.rows.row(relation) else { return };
-        let weight = |row: u32| self.travel(row as usize);
-        let moves = terms.iter().map(|(row, a)| a.abs() * weight(*row)).sum::<f64>() + time.abs() * ahead;
+        let middle: f64 = self.constants[relation]
+            + time * end
+            + terms.iter().map(|(row, a)| 0.5 * a * (low[*row as usize] + high[*row as usize])).sum::<f64>();
+        let positive = middle > 0.0;
+        let expected = |term: &(u32, f64)| term.1.abs() * self.further(*term, positive, (low, high));
+        let moves = terms.iter().map(expected).sum::<f64>() + time.abs() * ahead;
         // where nothing has moved, all have the same share
         let (even, moves) = match moves > 0.0 {
             true => (0.0, moves),
             false => (1.0, terms.iter().map(|(_, a)| a.abs()).sum::<f64>() + time.abs()),
         };
         let share = room / moves;
-        let middle: f64 = self.constants[relation]
-            + time * end
-            + terms.iter().map(|(row, a)| 0.5 * a * (low[*row as usize] + high[*row as usize])).sum::<f64>();
-        let positive = middle > 0.0;
-        // left - right must not come to zero: a state is bounded where it brings it nearer
-        for k in 0..terms.len() {
-            let Some((terms, _)) = self.rows.row(relation) else { return };
-            let (row, a) = terms[k];
-            let more = share * (self.travel(row as usize) + even);
-            let i = row as usize;
-            if a != 0.0 && (a > 0.0) == positive {
-                self.low[i] = self.low[i].max(low[i] - more);
-            } else if a != 0.0 {
-                self.high[i] = self.high[i].min(high[i] + more);
+        let (mut bounds_low, mut bounds_high) = (std::mem::take(&mut self.low), std::mem::take(&mut self.high));
+        for term in terms.iter().filter(|(_, a)| *a != 0.0) {
+            let (i, more) = (term.0 as usize, share * (self.further(*term, positive, (low, high)) + even));
+            if (term.1 > 0.0) == positive {
+                bounds_low[i] = bounds_low[i].max(low[i] - more);
+            } else {
+                bounds_high[i] = bounds_high[i].min(high[i] + more);
             }
         }
+        (self.low, self.high) = (bounds_low, bounds_high);
         if time != 0.0 && (time < 0.0) == positive {
             self.latest = self.latest.min(end + share * (ahead + even));
         }
+    }
+
+    /// How far a state is expected to go where it brings left - right nearer to zero: there where it has been, and
+    /// somewhat further.
+    fn further(&self, (row, a): (u32, f64), positive: bool, (low, high): (&[f64], &[f64])) -> f64 {
+        let i = row as usize;
+        let been = if (a > 0.0) == positive { low[i] - self.lowest[i] } else { self.highest[i] - high[i] };
+        been.max(0.0) + FURTHER * self.travel(i)
     }
 }
 

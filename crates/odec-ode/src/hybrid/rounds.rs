@@ -10,6 +10,7 @@
 //! summed in the order of size.
 
 use crate::hybrid::accumulation::{Accumulation, Limit};
+use crate::hybrid::derived::Derivatives;
 use crate::hybrid::locate::Locator;
 use crate::hybrid::modes::{Landed, Modes, Place};
 use crate::hybrid::outcome::{Executed, HybridCause};
@@ -28,6 +29,9 @@ struct Queued {
     t: f64,
     /// `None` where they are taken when it is executed.
     values: Option<Vec<f64>>,
+    /// Derivatives of the values by each parameter, and of the time.
+    derivatives: Vec<f64>,
+    times: Vec<f64>,
 }
 
 /// Vectors that are taken and given back.
@@ -50,6 +54,8 @@ struct Change {
     adds: bool,
     value: f64,
     event: usize,
+    /// Where its derivative by the first parameter stands, and how far from there that by the next.
+    derivative: (usize, usize),
 }
 
 /// What happened at an instant.
@@ -81,6 +87,7 @@ pub(super) struct Rounds {
     spare: Spare,
     accumulations: Vec<Accumulation>,
     changes: Vec<Change>,
+    derivatives: Vec<f64>,
     due: Vec<(f64, u32, usize)>,
     /// The events of the instant.
     pub executed: Vec<Executed>,
@@ -96,6 +103,7 @@ impl Rounds {
             spare: Spare::default(),
             accumulations: vec![Accumulation::default(); events],
             changes: Vec::new(),
+            derivatives: Vec::new(),
             due: Vec::new(),
             executed: Vec::new(),
         }
@@ -120,11 +128,11 @@ impl Rounds {
     pub fn instant(
         &mut self,
         model: &mut dyn HybridSystem,
-        parts: (&mut Modes, &Locator, &mut Stops),
+        parts: (&mut Modes, &Locator, &mut Stops, &mut Derivatives),
         (t, y, scale): (f64, &mut [f64], f64),
         begins: &Begins,
     ) -> Result<Happened, HybridCause> {
-        let (modes, locator, stops) = parts;
+        let (modes, locator, stops, derived) = parts;
         let mut happened = Happened::default();
         self.executed.clear();
         let mut round = 0;
@@ -132,10 +140,13 @@ impl Rounds {
         if let Begins::Rest(event) = *begins {
             // it comes before any look at what the motion has led to behind the limit
             self.accumulations.fill(Accumulation::default());
-            self.changes.clear();
-            self.execute(model, event, None, (t, y))?;
+            self.clear();
+            if !derived.are_none() {
+                return Err(HybridCause::NoDerivative { event });
+            }
+            self.execute(model, derived, event, None, (t, y))?;
             self.note(event, round, model, &mut happened);
-            self.apply(model, stops, t, y)?;
+            self.apply(model, (stops, derived), t, y)?;
             happened.changed = true;
             round = 1;
         }
@@ -147,9 +158,12 @@ impl Rounds {
                 _ => modes.follow(model, locator, place)?,
             };
             happened.changed |= decided.changed;
-            self.trigger(model, stops, (t, y), !entered)?;
+            if !entered {
+                derived.meet(model)?;
+            }
+            self.trigger(model, (stops, derived), (t, y), !entered)?;
             entered = true;
-            if !self.take_due(model, (t, y))? {
+            if !self.take_due(model, derived, (t, y))? {
                 return decided.unsettled.map_or(Ok(happened), Err);
             }
             if round == MAX_ROUNDS {
@@ -165,7 +179,7 @@ impl Rounds {
                     happened.limit = Some((event, limit));
                 }
             }
-            self.apply(model, stops, t, y)?;
+            self.apply(model, (stops, derived), t, y)?;
             happened.changed |= !self.changes.is_empty();
             round += 1;
         }
@@ -182,7 +196,7 @@ impl Rounds {
     fn trigger(
         &mut self,
         model: &dyn HybridSystem,
-        stops: &mut Stops,
+        (stops, derived): (&mut Stops, &Derivatives),
         (t, y): (f64, &[f64]),
         first: bool,
     ) -> Result<(), HybridCause> {
@@ -205,7 +219,16 @@ impl Rounds {
                     return Err(HybridCause::Delay { event, delay });
                 }
                 let values = if of.late { None } else { Some(self.spare.values(model, event, t, y)?) };
-                self.queue.push(Queued { event, t: t + delay, values });
+                let (mut derivatives, mut times) = (Vec::new(), Vec::new());
+                if !derived.are_none() {
+                    derivatives.resize(derived.parameters() * of.writes.len(), 0.0);
+                    if !of.late {
+                        derived.values(model, event, (t, y), &mut derivatives)?;
+                    }
+                    let later = |(k, time): (usize, &f64)| time + model.delay_by(event, k, t, y, *time);
+                    times.extend(derived.times.iter().enumerate().map(later));
+                }
+                self.queue.push(Queued { event, t: t + delay, values, derivatives, times });
             }
         }
         std::mem::swap(&mut self.was, &mut self.now);
@@ -214,9 +237,14 @@ impl Rounds {
 
     /// Takes those of the highest priority and rank out of what is due, each once, into `due`, and what they change;
     /// false where nothing is due.
-    fn take_due(&mut self, model: &dyn HybridSystem, (t, y): (f64, &[f64])) -> Result<bool, HybridCause> {
+    fn take_due(
+        &mut self,
+        model: &dyn HybridSystem,
+        derived: &Derivatives,
+        (t, y): (f64, &[f64]),
+    ) -> Result<bool, HybridCause> {
         self.due.clear();
-        self.changes.clear();
+        self.clear();
         for queued in self.queue.iter().filter(|queued| is_due(queued, t)) {
             let event = queued.event;
             if self.due.iter().any(|(_, _, other)| *other == event) {
@@ -238,31 +266,79 @@ impl Rounds {
                 continue;
             };
             let queued = self.queue.remove(at);
-            self.execute(model, event, queued.values, (t, y))?;
+            self.execute(model, derived, event, queued.values.map(|values| (values, queued.derivatives)), (t, y))?;
         }
         Ok(true)
+    }
+
+    /// Nothing is to be changed.
+    fn clear(&mut self) {
+        self.changes.clear();
+        self.derivatives.clear();
+    }
+
+    /// What waits for this instant, with the derivatives of its time.
+    pub fn awaited(&self, t: f64) -> impl Iterator<Item = (usize, &[f64])> {
+        let due = self.queue.iter().filter(move |queued| is_due(queued, t));
+        due.map(|queued| (queued.event, &queued.times[..]))
     }
 
     /// Adds what an event changes.
     fn execute(
         &mut self,
         model: &dyn HybridSystem,
+        derived: &Derivatives,
         event: usize,
-        known: Option<Vec<f64>>,
+        known: Option<(Vec<f64>, Vec<f64>)>,
         (t, y): (f64, &[f64]),
     ) -> Result<(), HybridCause> {
+        let writes = &model.events()[event].writes;
+        let first = self.derivatives.len();
         let values = match known {
-            Some(values) => values,
-            None => self.spare.values(model, event, t, y)?,
+            Some((values, derivatives)) => {
+                self.derivatives.extend(derivatives);
+                values
+            }
+            None => {
+                self.derivatives.resize(first + derived.parameters() * writes.len(), 0.0);
+                derived.values(model, event, (t, y), &mut self.derivatives[first..])?;
+                self.spare.values(model, event, t, y)?
+            }
         };
-        let changes = model.events()[event].writes.iter().zip(values.iter().copied());
-        self.changes.extend(changes.map(|(write, value)| Change {
+        let changes = writes.iter().zip(values.iter().copied()).enumerate();
+        self.changes.extend(changes.map(|(k, (write, value))| Change {
             target: write.target,
             adds: write.adds,
             value,
             event,
+            derivative: (first + k, writes.len()),
         }));
         self.spare.0.push(values);
+        Ok(())
+    }
+
+    /// The derivatives of what a group of changes makes of one quantity take their place.
+    fn derive(
+        &self,
+        model: &mut dyn HybridSystem,
+        derived: &Derivatives,
+        group: &[Change],
+        y: &mut [f64],
+    ) -> Result<(), HybridCause> {
+        for parameter in 0..derived.parameters() {
+            let by = |change: &Change| self.derivatives[change.derivative.0 + parameter * change.derivative.1];
+            let sum: f64 = group.iter().map(by).sum();
+            let sets = !group[0].adds;
+            match derived.place(group[0].target, parameter) {
+                Some(Target::State(row)) => y[row] = if sets { sum } else { y[row] + sum },
+                Some(Target::Discrete(position)) => {
+                    let place = &mut model.discretes_mut()[position];
+                    *place = if sets { sum } else { *place + sum };
+                }
+                None if sum == 0.0 => {}
+                None => return Err(HybridCause::NoDerivative { event: group[0].event }),
+            }
+        }
         Ok(())
     }
 
@@ -270,7 +346,7 @@ impl Rounds {
     fn apply(
         &mut self,
         model: &mut dyn HybridSystem,
-        stops: &mut Stops,
+        (stops, derived): (&mut Stops, &Derivatives),
         t: f64,
         y: &mut [f64],
     ) -> Result<(), HybridCause> {
@@ -287,6 +363,7 @@ impl Rounds {
         let mut discretes = false;
         for group in self.changes.chunk_by(|a, b| a.target == b.target) {
             let target = group[0].target;
+            self.derive(model, derived, group, y)?;
             let mut value = match target {
                 _ if !group[0].adds => group[0].value,
                 Target::State(row) => y[row],

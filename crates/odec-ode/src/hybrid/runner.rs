@@ -9,13 +9,16 @@
 //! Modes and discretes are the same through a step. Where nothing changes at an instant, the run goes on as if there
 //! had been none.
 
+mod landing;
+
 use std::ops::ControlFlow;
 
 use crate::checks::{bad, in_order};
 use crate::control::Tolerances;
 use crate::hybrid::accumulation::Limit;
-use crate::hybrid::locate::{Crossing, Locator, Step};
-use crate::hybrid::modes::{Landed, Modes, Place};
+use crate::hybrid::derived::Derivatives;
+use crate::hybrid::locate::Locator;
+use crate::hybrid::modes::{Modes, Place};
 use crate::hybrid::outcome::{
     End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Made, Observer, Point,
 };
@@ -29,19 +32,6 @@ use crate::runner::{Ahead, Reached, Runner};
 
 /// Shortest step to a surface, in units of what times are told apart by.
 const SHORTEST: f64 = 4.0;
-/// Steps that one landing may take.
-const LANDINGS: u32 = 8;
-/// How much nearer to its surface each of them has to come.
-const NEARER: f64 = 0.5;
-/// A landing that is off by more than this part of the step has found no surface: the dense output was wrong.
-const MISSED: f64 = 1e-3;
-/// A step whose dense output leads to a surface that the motion goes away from is made again, shorter by this.
-const SHORTER: f64 = 0.25;
-/// How often one step is looked at again, as it gets shorter.
-const LOOKS: u32 = 8;
-/// A step that failed on its way, and ends within this part of the tolerances from a surface, has come to it:
-/// beyond, f has no value.
-const EDGE: f64 = 1e-3;
 
 /// A method made ready for runs on one hybrid system; see [`Runner`].
 pub struct HybridRunner {
@@ -52,6 +42,7 @@ pub struct HybridRunner {
     rounds: Rounds,
     stops: Stops,
     storm: Storm,
+    derived: Derivatives,
     /// State at the start of the step.
     start: Vec<f64>,
     /// State, at an instant.
@@ -73,15 +64,6 @@ struct Before {
     y: Vec<f64>,
     discretes: Vec<f64>,
     modes: Vec<f64>,
-}
-
-/// Where a landing came to.
-enum Landing {
-    There(Landed),
-    /// To a shorter step, which is to be looked at.
-    Shorter,
-    /// The surface lies behind the end of the step.
-    Beyond,
 }
 
 /// A step that is to be looked at.
@@ -144,6 +126,7 @@ impl HybridRunner {
             rounds: Rounds::new(model),
             stops: Stops::default(),
             storm: Storm::default(),
+            derived: Derivatives::new(model),
             start: vec![0.0; n],
             y: vec![0.0; n],
             row: vec![0.0; n],
@@ -378,119 +361,6 @@ impl HybridRunner {
         made
     }
 
-    /// The relation whose surface the run has come to, if f ends there.
-    fn edge(&mut self, model: &dyn HybridSystem) -> Option<Landed> {
-        let (t, y) = (self.runner.time(), self.runner.state());
-        self.y.copy_from_slice(y);
-        for (i, (weight, y)) in self.weights.iter_mut().zip(y).enumerate() {
-            *weight = EDGE * self.tolerances.scale(i, y.abs());
-        }
-        let place = Place { t, y: &self.y, scale: 0.0 };
-        let mut nearest: Option<(f64, usize)> = None;
-        for relation in 0..model.relations().len() {
-            let (g, rate) = self.modes.measure(model, &self.locator, place, relation).ok()?;
-            let towards = rate.is_none_or(|rate| (rate < 0.0) == (model.modes()[relation] != 0.0));
-            let room = self.locator.gradient(model, (t, &self.y), relation, &self.weights);
-            if towards && model.is_read(relation) && g.abs() <= room && nearest.is_none_or(|(least, _)| g.abs() < least)
-            {
-                nearest = Some((g.abs(), relation));
-            }
-        }
-        nearest.map(|(_, relation)| Landed { relation, apart: 0.0 })
-    }
-
-    /// Looks for relations that change within the last step, and lands on the first one.
-    fn cross(&mut self, model: &dyn HybridSystem, start: f64, ahead: Ahead) -> Result<Option<Landed>, HybridError> {
-        let mut last = None;
-        for _ in 0..LOOKS {
-            let mut step = Step { model, runner: &mut self.runner, t: start, y: &self.start };
-            let Some(crossing) = self.locator.first(&mut step)? else { return Ok(None) };
-            last = Some(crossing.relation);
-            match self.land(model, crossing, start, ahead)? {
-                Landing::There(landed) => return Ok(Some(landed)),
-                Landing::Shorter => {}
-                Landing::Beyond => return Ok(None),
-            }
-        }
-        // the step has not come to a surface, but may have passed one
-        let (t, y) = (self.runner.time(), self.runner.state());
-        let looked = self.modes.look(model, t, y);
-        looked.map_err(|cause| self.failure(cause, t))?;
-        let passed = last.filter(|relation| self.modes.contradicts(model, *relation));
-        Ok(passed.map(|relation| Landed { relation, apart: 0.0 }))
-    }
-
-    /// Goes back to the start of the step, and makes it end on a surface.
-    fn land(
-        &mut self,
-        model: &dyn HybridSystem,
-        crossing: Crossing,
-        start: f64,
-        ahead: Ahead,
-    ) -> Result<Landing, HybridError> {
-        let end = self.runner.time();
-        let least = (start + SHORTEST * resolution(start)).min(end);
-        let mut target = crossing.t.clamp(least, end);
-        let (mut before, mut apart) = (f64::INFINITY, 0.0);
-        for _ in 0..LANDINGS {
-            if target != self.runner.time() {
-                if !self.runner.retreat() {
-                    break;
-                }
-                if let Err(error) = self.runner.advance(model.system(), Ahead { stop: Some(target), ..ahead }) {
-                    return self.edge(model).map(Landing::There).ok_or_else(|| error.into());
-                }
-                if self.runner.time() != target {
-                    return Ok(Landing::Shorter);
-                }
-            }
-            let place = Place { t: target, y: self.runner.state(), scale: target - start };
-            let measured = self.modes.measure(model, &self.locator, place, crossing.relation);
-            let (g, rate) = measured.map_err(|cause| self.failure(cause, target))?;
-            let Some(rate) = rate.filter(|rate| *rate != 0.0) else { break };
-            if (rate > 0.0) == (model.modes()[crossing.relation] != 0.0) {
-                // the motion goes away from the surface: the dense output was wrong
-                return self.shorten(model, start, end, ahead);
-            }
-            let correction = -g / rate;
-            apart = correction.abs();
-            if apart <= 0.25 * resolution(target) || g.abs() > NEARER * before {
-                break;
-            }
-            before = g.abs();
-            let next = (target + correction).clamp(least, end);
-            if next == target {
-                if target == end && correction > 0.0 {
-                    return Ok(Landing::Beyond);
-                }
-                break;
-            }
-            target = next;
-        }
-        let missed = apart > MISSED * (end - start) && apart > SHORTEST * resolution(target);
-        match missed {
-            true if target == end => Ok(Landing::Beyond),
-            true => Ok(Landing::Shorter),
-            false => Ok(Landing::There(Landed { relation: crossing.relation, apart })),
-        }
-    }
-
-    /// A shorter step than the one that ended at `end`.
-    fn shorten(
-        &mut self,
-        model: &dyn HybridSystem,
-        start: f64,
-        end: f64,
-        ahead: Ahead,
-    ) -> Result<Landing, HybridError> {
-        let stop = start + SHORTER * (end - start);
-        if stop < start + SHORTEST * resolution(start) || !self.runner.retreat() {
-            return Ok(Landing::Beyond);
-        }
-        self.runner.advance(model.system(), Ahead { stop: Some(stop), ..ahead })?;
-        Ok(Landing::Shorter)
-    }
-
     /// The instant at the time reached, and why it ends the run, if it does.
     fn instant(
         &mut self,
@@ -502,22 +372,35 @@ impl HybridRunner {
     ) -> Result<(Happened, Option<End>), HybridError> {
         let t = self.runner.time();
         self.before.take(model, &self.y);
-        if !matches!(begins, Begins::Run) {
-            self.stops.reach(model, t);
-        }
+        let at = (t, scale);
+        self.derive_before(model, begins, at).map_err(|cause| self.failure(cause, t))?;
         if self.before.modes != model.modes() {
             model.refresh();
         }
-        let parts = (&mut self.modes, &self.locator, &mut self.stops);
+        let parts = (&mut self.modes, &self.locator, &mut self.stops, &mut self.derived);
         let happened = self.rounds.instant(model, parts, (t, &mut self.y, scale), begins);
         let mut happened = happened.map_err(|cause| self.failure(cause, t))?;
+        let kinks = self.stops.are_kinks(model);
         self.stops.pass();
         self.modes.leave(model);
         happened.changed |= self.before.modes != model.modes();
+        if !happened.changed {
+            self.y.copy_from_slice(&self.before.y);
+        } else if !self.derived.are_none() {
+            let made = self.derived.arrive(model, &mut self.modes, &self.locator, (t, &mut self.y, scale));
+            made.map_err(|cause| self.failure(cause, t))?;
+        }
         let executed = std::mem::take(&mut self.rounds.executed);
         if !executed.is_empty() {
             observer.instant(self.before.point(t), point(model, t, &self.y), &executed);
             self.executed += executed.len() as u64;
+        }
+        let relations = model.relations().len();
+        let moved = self.before.y != self.y || self.before.modes[..relations] != model.modes()[..relations];
+        if kinks && !moved && executed.is_empty() {
+            self.instants += u64::from(happened.changed);
+            self.runner.kink(model.system())?;
+            happened.changed = false;
         }
         // a step onto a surface may be too short to go on from
         let landed = matches!(begins, Begins::Time(Some(_)));
@@ -539,6 +422,33 @@ impl HybridRunner {
             end = Some(End::Interrupted);
         }
         Ok((happened, end))
+    }
+
+    /// What the derivatives by parameters need of before an instant, and the times that have come.
+    fn derive_before(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        begins: &Begins,
+        (t, scale): (f64, f64),
+    ) -> Result<(), HybridCause> {
+        if matches!(begins, Begins::Run) {
+            return Ok(());
+        }
+        let at = Place { t, y: &self.y, scale };
+        self.derived.leave(model, &mut self.modes, &self.locator, at)?;
+        self.stops.reach(model, t);
+        if self.derived.are_none() {
+            return Ok(());
+        }
+        self.derived.at_stops(model, &self.stops)?;
+        for (event, times) in self.rounds.awaited(t) {
+            self.derived.at_queued(event, times)?;
+        }
+        if let Begins::Time(Some(landed)) = begins {
+            self.derived.on_surface(landed.relation)?;
+        }
+        self.derived.carry(&mut self.y);
+        Ok(())
     }
 
     /// The locator learns the state, modes and discretes that the run goes on from.

@@ -123,6 +123,16 @@ impl Stops {
         self.due.get(list).copied().unwrap_or(false)
     }
 
+    /// The number of the time of a list that has come at this instant.
+    pub fn number(&self, list: usize) -> Option<u64> {
+        if self.has_come(list) { self.passed[list].checked_sub(1) } else { None }
+    }
+
+    /// True where times have come at this instant, and f is continuous at all of them.
+    pub fn are_kinks(&self, model: &dyn HybridSystem) -> bool {
+        self.due.contains(&true) && self.due.iter().enumerate().all(|(list, due)| !due || model.is_kink(list))
+    }
+
     /// No time has come at this instant.
     pub fn pass(&mut self) {
         self.due.fill(false);

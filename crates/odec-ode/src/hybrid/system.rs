@@ -171,6 +171,32 @@ impl AffineRows {
     }
 }
 
+/// Unknowns that are derivatives of other unknowns by parameters, so that they change at an instant as the formula for
+/// that says (`derived.rs`). Relations and events read the others alone.
+#[derive(Clone, Debug, Default)]
+pub struct Derived {
+    /// Rows of the unknowns that are no derivatives.
+    pub states: Vec<u32>,
+    /// Rows of their derivatives: as many for the first parameter, then as many for the next.
+    pub rows: Vec<u32>,
+    /// Positions of the discretes that have derivatives. An event may not write another one what depends on a parameter.
+    pub discretes: Vec<u32>,
+    /// Positions of their derivatives, in the order of `rows`.
+    pub positions: Vec<u32>,
+}
+
+impl Derived {
+    /// Number of parameters.
+    pub fn parameters(&self) -> usize {
+        self.rows.len() / self.states.len().max(1)
+    }
+
+    /// Rows of the derivatives by a parameter.
+    pub fn of(&self, parameter: usize) -> &[u32] {
+        &self.rows[parameter * self.states.len()..][..self.states.len()]
+    }
+}
+
 /// A system with relations and events. Between two instants modes and discretes stay as they are, and f is smooth;
 /// the driver alone writes them, and calls [`HybridSystem::refresh`] then.
 ///
@@ -257,6 +283,47 @@ pub trait HybridSystem {
     /// Among events that are due at one instant those of the highest priority form a round.
     fn priority(&self, _event: usize, _t: f64, _y: &[f64]) -> f64 {
         0.0
+    }
+    /// Unknowns that are derivatives by parameters; the methods below belong to them.
+    fn derived(&self) -> Option<&Derived> {
+        None
+    }
+    /// d(left - right)/dp of every relation at a fixed time: what the parameter itself does, and what it does by the
+    /// derivatives of the state that stand in `y`.
+    ///
+    /// # Errors
+    /// They have no value there.
+    fn sides_by(&self, _parameter: usize, _t: f64, _y: &[f64], _out: &mut [f64]) -> Result<(), EvalError> {
+        Err(EvalError::Fatal)
+    }
+    /// Derivatives of [`HybridSystem::values`] by a parameter where the time of the instant has the derivative `time`
+    /// by it, and the state those that stand in `y`.
+    ///
+    /// # Errors
+    /// They have no value there.
+    fn values_by(
+        &self,
+        _event: usize,
+        _parameter: usize,
+        _t: f64,
+        _y: &[f64],
+        _time: f64,
+        _out: &mut [f64],
+    ) -> Result<(), EvalError> {
+        Err(EvalError::Fatal)
+    }
+    /// The derivative of [`HybridSystem::delay`] by a parameter, as of [`HybridSystem::values_by`].
+    fn delay_by(&self, _event: usize, _parameter: usize, _t: f64, _y: &[f64], _time: f64) -> f64 {
+        0.0
+    }
+    /// The derivative by a parameter of the time of this number in a list.
+    fn time_by(&self, _list: usize, _number: u64, _parameter: usize) -> f64 {
+        0.0
+    }
+    /// True where f and what events read are continuous at the times of a list, and only derivatives of f jump there, as
+    /// at the knots of a piecewise linear forcing. A run goes on behind them without a restart.
+    fn is_kink(&self, _list: usize) -> bool {
+        false
     }
     /// Number of lists of times. Every time is the end of a step.
     fn lists(&self) -> usize {

@@ -1,10 +1,13 @@
 //! Hybrid runs of models written by hand, with exact answers.
 
 mod balls;
+mod derived;
 mod instants;
 mod model;
 mod motions;
 mod problems;
 mod random;
+mod reference;
 mod stops;
 mod surfaces;
+mod systems;

@@ -108,6 +108,8 @@ pub struct Model {
     at_stops: AtStops,
     pub delays: Vec<f64>,
     pub priorities: Vec<f64>,
+    /// f is continuous at all times of the lists.
+    pub kinks: bool,
     /// Evaluations of the sides.
     pub looks: Cell<u64>,
 }
@@ -137,6 +139,7 @@ impl Model {
             at_stops: Box::new(|_, _| {}),
             delays: Vec::new(),
             priorities: Vec::new(),
+            kinks: false,
             looks: Cell::new(0),
         }
     }
@@ -287,6 +290,9 @@ impl HybridSystem for Model {
             (true, times) => Times::List(times),
             (false, of) => Times::Every { from: of[0], period: of[1], until: of[2] },
         }
+    }
+    fn is_kink(&self, _: usize) -> bool {
+        self.kinks
     }
     fn at_stops(&mut self, passed: &[u64]) {
         let relations = self.relations.len();

@@ -27,17 +27,17 @@ struct Pieces {
     start: V,
 }
 
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> f64 {
+    pub fn next(&mut self) -> f64 {
         // Marsaglia's xorshift, to [-1, 1)
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
-    fn vector(&mut self, size: f64) -> V {
+    pub fn vector(&mut self, size: f64) -> V {
         std::array::from_fn(|_| size * self.next())
     }
     fn pieces(&mut self) -> Pieces {

@@ -169,3 +169,49 @@ fn times_within_rounding_are_one_stop() {
     assert!(both.len() == 1 && both[0].events == [(0, 0), (1, 0)] && (both[0].t - 0.3).abs() < 1e-15);
     assert_eq!(kept.rows.last().unwrap().1, [111.0]);
 }
+
+/// Knots of a forcing that is linear between them, at 0, 1, 2, ...
+const KNOTS: [f64; 11] = [0.3, 1.4, -0.8, 0.1, 2.0, 1.9, -1.0, 0.0, 0.7, 0.7, -0.2];
+
+/// x' = -x + q(t) from x = 0, with q through the knots.
+fn forced(kinks: bool) -> Model {
+    let times: Vec<f64> = (1..10).map(f64::from).collect();
+    let mut model = Model::new(1, |t, y, now, f| {
+        let k = now.modes[0];
+        let (a, b) = (KNOTS[k as usize], KNOTS[k as usize + 1]);
+        f[0] = -y[0] + a + (b - a) * (t - k);
+    })
+    .at(&times)
+    .timed(1, |passed, modes| modes[0] = passed[0] as f64);
+    model.kinks = kinks;
+    model
+}
+
+#[test]
+fn a_run_goes_on_at_knots_of_a_continuous_forcing() {
+    // on each piece x = a - b + b s + (x_k - a + b) exp(-s)
+    let exact = (0..10).fold(0.0, |x, k| {
+        let (a, b) = (KNOTS[k], KNOTS[k + 1] - KNOTS[k]);
+        a + (x - a + b) * (-1f64).exp()
+    });
+    let (mut gains, mut counts) = (Vec::new(), Vec::new());
+    for method in adaptive().into_iter().filter(|method| method.order >= 3) {
+        let made = [false, true].map(|kinks| {
+            let (outcome, kept) =
+                run(&mut forced(kinks), (0.0, 10.0), &[0.0], method, &tolerances(1e-7, 1e-7)).unwrap();
+            let error = (outcome.outcome.y[0] - exact).abs();
+            assert!(error < 1e-5, "{}, kinks {kinks}: {error:e}", method.name);
+            for knot in 1..10 {
+                assert!(kept.steps.contains(&f64::from(knot)), "{}: no step ends at {knot}", method.name);
+            }
+            assert_eq!(outcome.instants, 9, "{}", method.name);
+            outcome.outcome.stats
+        });
+        let [restarted, kinks] = made.map(|stats| stats.rhs as f64);
+        counts.push(format!("{} {restarted} {kinks}", method.name));
+        gains.push((method.name, kinks / restarted));
+    }
+    // where steps are short beside the distance of the knots, a restart is a small part of the work
+    let of = |name: &str| gains.iter().find(|gain| gain.0 == name).map_or(f64::NAN, |gain| gain.1);
+    assert!(gains.iter().all(|gain| gain.1 < 1.3) && of("dop853") < 0.8 && of("vern7") < 0.8, "{counts:#?}");
+}

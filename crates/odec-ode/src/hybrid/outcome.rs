@@ -94,8 +94,8 @@ pub enum End {
     Interrupted,
     /// An event with [`crate::hybrid::Event::stops`] was executed.
     Event(usize),
-    /// An event that has no [`crate::hybrid::Event::rest`] accumulates here: infinitely many lie before this time,
-    /// and nothing is known beyond.
+    /// An event accumulates here that has no [`crate::hybrid::Event::rest`], or one behind which it happens again at once:
+    /// infinitely many lie before this time, and nothing is known beyond.
     Accumulation {
         /// The event.
         event: usize,

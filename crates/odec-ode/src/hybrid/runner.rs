@@ -277,6 +277,12 @@ impl HybridRunner {
             } else if let Some(rest) = rest {
                 limit = None;
                 (happened, ended) = self.instant(model, &Begins::Rest(rest), now - t, wanted, observer)?;
+                // what comes to rest and begins again at once has not come to rest
+                if let Some((event, limit)) = due
+                    && self.rounds.executed.iter().any(|executed| executed.event == event)
+                {
+                    return Ok(End::Accumulation { event, ratio: limit.ratio });
+                }
             }
             limit = happened.limit.or(limit);
             if let Some(ended) = ended {

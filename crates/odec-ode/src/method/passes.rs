@@ -6,6 +6,17 @@
 use crate::control::{Tolerances, mean_of};
 use crate::fused::{self, WIDTH};
 
+/// Weight of the second estimate in the error of DOP853.
+const SECOND: f64 = 0.01;
+
+/// The square of the error from those of the norms of two estimates, see [`crate::method::runge_kutta::Tableau::second`].
+pub fn both(first: f64, second: f64) -> f64 {
+    if first == 0.0 || !first.is_finite() {
+        return first;
+    }
+    first / (1.0 + SECOND * (second / first))
+}
+
 /// `out` = y + h times the sum of the terms, each a coefficient and the number of a slope in `k`.
 pub fn combine(out: &mut [f64], y: &[f64], k: &[f64], h: f64, terms: &[(usize, f64)]) {
     match y.len() {

@@ -101,9 +101,6 @@ pub(super) fn while_true(holds: impl Fn(f64) -> bool) -> f64 {
 /// Steps by stages after which a step in one is asked for again.
 const ASK: u32 = 100;
 
-/// Weight of the second estimate in the error of DOP853.
-const SECOND: f64 = 0.01;
-
 /// Builds the integrator of a tableau.
 pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     let Family::RungeKutta(tableau) = setup.method.family else {
@@ -400,7 +397,7 @@ impl Embedded {
         if !first.is_finite() {
             return None;
         }
-        let square = if self.second_terms.is_empty() { first } else { both(first, second) };
+        let square = if self.second_terms.is_empty() { first } else { passes::both(first, second) };
         // the slope at the end of a rejected step would not have been made
         let spared = u64::from(square > 1.0 && !self.stages.tableau.fsal);
         eval.stats.rhs += self.places.end as u64 - spared;
@@ -425,7 +422,7 @@ impl Embedded {
                 |terms: &[(usize, f64)]| passes::estimate(&mut self.error, &self.tolerances, (y, y1), k, h, terms);
             square = estimate(&self.error_terms);
             if !self.second_terms.is_empty() {
-                square = both(square, estimate(&self.second_terms));
+                square = passes::both(square, estimate(&self.second_terms));
             }
         }
         if square <= 1.0 && !self.stages.tableau.fsal {
@@ -444,14 +441,6 @@ impl Embedded {
         }
         Ok(())
     }
-}
-
-/// The square of the error from those of the norms of two estimates, see [`Tableau::second`].
-fn both(first: f64, second: f64) -> f64 {
-    if first == 0.0 || !first.is_finite() {
-        return first;
-    }
-    first / (1.0 + SECOND * (second / first))
 }
 
 impl Integrator for Embedded {

@@ -115,3 +115,23 @@ fn without_rest_the_run_ends_at_the_limit() {
     assert!((outcome.outcome.t - t_inf).abs() < 1e-9, "{:e}", outcome.outcome.t - t_inf);
     assert!((kept.rows.last().unwrap().0 - t_inf).abs() < 1e-9);
 }
+
+#[test]
+fn a_rest_that_does_not_last_ends_the_run() {
+    // height and speed are zero, but the ball still falls
+    let writes = vec![Write::state(0), Write::state(1)];
+    let bounce = Event { rest: Some(1), ..Event::when(vec![Write::state(1)]) };
+    let mut model = Model::new(2, |_, y, _, f| f.copy_from_slice(&[y[1], -G]))
+        .autonomous()
+        .bounds(&[(0, false, 0.0)])
+        .event(bounce, |_, y, _, out| out[0] = -0.5 * y[1])
+        .event(Event { trigger: Trigger::Rest, ..Event::when(writes) }, |_, _, _, out| out.fill(0.0))
+        .conditions(|now, out| out.copy_from_slice(&[now.holds(0), false]));
+    for name in ["tsit5", "rodas5p", "bdf", "auto"] {
+        let method = method::find(name).unwrap();
+        let (outcome, _) = run(&mut model, (0.0, 20.0), &[1.0, 0.0], method, &tolerances(1e-8, 1e-10)).unwrap();
+        assert!(matches!(outcome.end, End::Accumulation { event: 0, .. }), "{name}: {:?}", outcome.end);
+        let t_inf = (2.0 / G).sqrt() * 3.0;
+        assert!((outcome.outcome.t - t_inf).abs() < 1e-7, "{name}: {:e}", outcome.outcome.t - t_inf);
+    }
+}

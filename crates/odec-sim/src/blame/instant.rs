@@ -65,6 +65,11 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
         | HybridCause::NoTime { .. }
         | HybridCause::Accumulation { .. }
         | HybridCause::NoValue { .. } => Diagnostic::error(&codes::E0623, format!("an event has no value {when}")),
+        // no model asks for derivatives across instants yet
+        HybridCause::Grazing { .. } | HybridCause::TwoTimes { .. } | HybridCause::NoDerivative { .. } => {
+            let what = format!("the state has no derivative by a parameter {when}");
+            Diagnostic::error(&codes::E0623, what)
+        }
     }
 }
 

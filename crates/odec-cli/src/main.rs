@@ -35,7 +35,12 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(e) => return refuse(&e).into(),
     };
-    std::panic::catch_unwind(|| commands::execute(cli)).unwrap_or(Exit::INTERNAL).into()
+    guarded(|| commands::execute(cli)).into()
+}
+
+/// How a command ends. One that panics ends as a bug in odec does; what is to be reported was said by the hook.
+fn guarded(command: impl FnOnce() -> Exit + std::panic::UnwindSafe) -> Exit {
+    std::panic::catch_unwind(command).unwrap_or(Exit::INTERNAL)
 }
 
 /// Answers a command line that clap refuses, or that asks for help.
@@ -84,4 +89,33 @@ fn asks_for_json() -> bool {
     let words: Vec<_> = std::env::args_os().skip(1).take_while(|word| word != "--").collect();
     words.iter().any(|word| word == "--message-format=json")
         || words.windows(2).any(|pair| pair[0] == "--message-format" && pair[1] == "json")
+}
+
+#[cfg(test)]
+mod tests {
+    use odec_lang::diagnostic::{Diagnostic, codes};
+    use odec_sim::Error;
+
+    use super::{Exit, guarded, report};
+
+    #[test]
+    fn a_bug_in_odec_ends_with_exit_code_70_and_says_what_to_report() {
+        assert_eq!(guarded(|| Exit::Success).code(), 0);
+        assert_eq!(guarded(|| panic!("on purpose")).code(), 70);
+        // one that is found without a panic
+        let error = Error::from(Box::new(Diagnostic::error(&codes::E0900, "this is a bug in odec")));
+        assert_eq!(Exit::from(error.class).code(), 70);
+        for json in [false, true] {
+            let said = report::internal("panicked at here.rs:1:\nindex out of bounds", json);
+            for part in [
+                "E0900",
+                "this is a bug in odec, not in your model",
+                "here.rs:1",
+                "index out of bounds",
+                "odec explain E0900",
+            ] {
+                assert!(said.contains(part), "{said}");
+            }
+        }
+    }
 }

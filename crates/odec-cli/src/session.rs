@@ -5,10 +5,13 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use odec_ir::Program;
+use odec_lang::diagnostic::Code;
 use odec_lang::lower::Lowered;
+use odec_ode::problem::{Outcome, SolveError};
 use odec_sim::bind::Purpose;
 use odec_sim::choices::{Choices, SampleRule};
 use odec_sim::reference::Gone;
+use odec_sim::sample::Seen;
 use odec_sim::{Error, Loaded, Session, Simulation};
 
 use crate::args::{self, RunBlock};
@@ -105,6 +108,34 @@ pub fn program_for_others(
 pub fn fail(error: &Error, reporter: Reporter) -> Exit {
     reporter.diagnostics(error.source.as_deref(), &error.diagnostics, Detail::Full);
     error.class.into()
+}
+
+/// Says why a run failed, if it did, and what else deserves a word of it. `said` are the warnings that were given while it went on.
+/// Tells how the process ends.
+///
+/// # Errors
+/// A run that the solver refused.
+pub fn conclude(
+    simulation: &Simulation,
+    result: &Result<Outcome, SolveError>,
+    seen: &Seen,
+    mut said: Vec<&'static Code>,
+    (reporter, detail): (Reporter, Detail),
+) -> Result<Exit, Error> {
+    let exit = match result {
+        Ok(_) => Exit::Success,
+        Err(why @ SolveError::Refused(_)) => return Err(simulation.explain(why)),
+        Err(why @ SolveError::Failed(_)) => {
+            let exit = fail(&simulation.explain_seen(why, seen, &said), reporter);
+            // what explains the failure is not said once more
+            said.extend(simulation.urgent(&seen.findings).iter().map(|d| d.code));
+            exit
+        }
+    };
+    let mut warnings = simulation.warnings(seen);
+    warnings.retain(|d| !said.contains(&d.code));
+    reporter.diagnostics(Some(simulation.source()), &warnings, detail);
+    Ok(exit)
 }
 
 /// How a command ends whose run gave nothing: an interrupt is no error.

@@ -64,6 +64,55 @@ fn each_entry_of_the_run_block_has_a_flag() {
 }
 
 #[test]
+fn check_mends_all_slips_of_a_line_at_once() {
+    let text = "model m\nstate x = 1, y = 2\nx' = 2x + 3x - 4y\ny' = -y + sin (x)\nrun { t = 0 .. 1 }\n";
+    let folder = Folder::new("mend").with("m.ode", text);
+    folder.run(&["check", "--fix", "m.ode"]).exits(0).says("mended 4 places").says("no errors");
+    assert_eq!(folder.read("m.ode"), text.replace("2x + 3x - 4y", "2*x + 3*x - 4*y").replace("sin (x)", "sin(x)"));
+}
+
+#[test]
+fn check_refuses_sample_times_that_run_refuses() {
+    let model = |samples: &str| format!("state x = 1\nx' = -x\nrun {{ t = 0 .. 1; samples = {samples} }}\n");
+    let folder = Folder::new("late").with("late.ode", &model("[0.5, 2]")).with("log.ode", &model("log(10, 5)"));
+    for file in ["late.ode", "log.ode"] {
+        for command in ["check", "run"] {
+            folder.run(&[command, file]).exits(1).says("E0618");
+        }
+    }
+    // a run whose end the command gives
+    let open = Folder::new("open").with("open.ode", "state x = 1\nx' = -x\nrun { samples = [0.5, 2] }\n");
+    open.run(&["check", "open.ode"]).exits(0);
+}
+
+#[test]
+fn test_and_plot_say_what_run_says_of_a_run() {
+    let text = "param k = 100\nstate y = 1\ny' = -k*y\nexpect y(1) = 0 within 1e300\nrun { t = 0 .. 1; method = euler; step = 0.1; samples = steps }\n";
+    let folder = Folder::new("said").with("m.ode", text);
+    for command in [&["run", "m.ode"][..], &["test", "m.ode"], &["plot", "m.ode"]] {
+        let ran = folder.run(command).exits(0).says("W0603").says("at most 0.02");
+        assert_eq!(ran.err().matches("W0603").count(), 1, "{}", ran.err());
+    }
+    // a drift that the table of promises shows is not said twice
+    let leak = "state S = 1, I = 0\nS' = -S\nI' = 0.9*S\nconserve S + I within 1e-6\nrun { t = 0 .. 1 }\n";
+    let folder = Folder::new("leak").with("leak.ode", leak);
+    folder.run(&["run", "leak.ode"]).exits(0).says("W0601");
+    folder.run(&["plot", "leak.ode"]).exits(0).says("W0601");
+    let tested = folder.run(&["test", "leak.ode"]).exits(4).says("E0617");
+    assert!(!tested.err().contains("W0601"), "{}", tested.err());
+}
+
+#[test]
+fn a_warning_that_explains_a_failure_is_said_once() {
+    let folder = Folder::new("once").with("m.ode", "param k = 3\nstate x = 1\nx' = k*x\nrun { t = 0 .. 1000 }\n");
+    let ran = folder.run(&["run", "m.ode"]).exits(3).says("warning[W0605]").says("the warning W0605 above says why");
+    assert_eq!(ran.err().matches("grows without bound").count(), 1, "{}", ran.err());
+    // where nothing was said before, the failure says it
+    let ran = folder.run(&["plot", "m.ode"]).exits(3).says("error[E06").says("grows without bound");
+    assert_eq!(ran.err().matches("grows without bound").count(), 1, "{}", ran.err());
+}
+
+#[test]
 fn named_runs_and_sets_of_parameters_are_chosen() {
     let text = "param k = 1\nstate x = 1\nx' = -k*x\nparams fast { k = 3 }\nrun { t = 0 .. 1; samples = 1 }\n\
                 run long { t = 0 .. 10; samples = 1 }\n";

@@ -15,6 +15,15 @@ pub(crate) const MAX_MASS_STATES: usize = 300;
 /// Most parameters and table values of a model that is tried at numbers.
 const MAX_PARAMETERS: usize = 200_000;
 
+/// Why a draft is not tried at numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Untried {
+    /// It has so many states, more than this.
+    Large(usize, usize),
+    /// Its parameters are too many, it has discretes, or it does not fit its sizes.
+    Unfit,
+}
+
 /// A draft whose kernels can be run.
 pub(crate) struct Trial {
     program: Program,
@@ -27,12 +36,11 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
-    /// The draft with `quantities` (kernels of the role `Outputs`) in the place of its outputs. `None` if the model is too
-    /// large to be tried, has discretes, or does not fit its sizes.
-    pub fn of(draft: &Draft, quantities: Vec<Kernel>) -> Option<Trial> {
+    /// The draft with `quantities` (kernels of the role `Outputs`) in the place of its outputs.
+    pub fn of(draft: &Draft, quantities: Vec<Kernel>) -> Result<Trial, Untried> {
         if draft.arrays.iter().any(|array| array.role == Role::Discrete) {
             // numbers at one value of what events change say nothing of the others
-            return None;
+            return Err(Untried::Unfit);
         }
         let mut kernels = quantities;
         let mut has_mass = false;
@@ -60,12 +68,15 @@ impl Trial {
         };
         let layout = Layout::of(&program);
         let limit = if has_mass { MAX_MASS_STATES } else { MAX_STATES };
-        if layout.n > limit || layout.p_len() > MAX_PARAMETERS {
-            return None;
+        if layout.n > limit {
+            return Err(Untried::Large(layout.n, limit));
         }
-        let bound = bound(&program).ok()?;
+        if layout.p_len() > MAX_PARAMETERS {
+            return Err(Untried::Unfit);
+        }
+        let bound = bound(&program).map_err(|_| Untried::Unfit)?;
         let parameters = given(&program, &layout);
-        Some(Trial { interpreter: Interpreter::new(&program), program, layout, bound, parameters, has_mass })
+        Ok(Trial { interpreter: Interpreter::new(&program), program, layout, bound, parameters, has_mass })
     }
 
     /// The same model with another right-hand side.

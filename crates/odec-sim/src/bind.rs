@@ -136,6 +136,26 @@ impl RunPlan {
         Ok(RunPlan { overrides, expectations, conservation, settings, values, choices: choices.clone(), purpose })
     }
 
+    /// Refuses sample times that the span of the run does not hold, as far as that is known.
+    pub(crate) fn check_samples(&self, model: &Model) -> Result<(), Diagnostic> {
+        let counted = matches!(self.sample_rule().0, SampleRule::Count(_));
+        match self.span(model) {
+            Ok((t0, t_end)) if !counted => self.asked_samples(t0, t_end).map(|_| ()),
+            // a run whose end is given with the command
+            Err(d) if d.code != &codes::E0709 => Err(d),
+            _ => Ok(()),
+        }
+    }
+
+    /// The times of the rows as they are asked for.
+    fn asked_samples(&self, t0: f64, t_end: f64) -> Result<Samples, Diagnostic> {
+        let (rule, span) = self.sample_rule();
+        times(&rule, t0, t_end).map_err(|why| {
+            let place = span.map(|s| (s, String::new()));
+            error(&codes::E0618, why, place, Some("for example `samples = 200`".to_string()))
+        })
+    }
+
     /// Compiles the kernels and fixes everything a solver needs: [`RunPlan::compile`] and [`Ready::bind`].
     pub fn bind(self, model: &Model, source: &Source, program: Program) -> Result<Bound, Vec<Diagnostic>> {
         self.compile(model, program)?.bind(model, source)
@@ -178,13 +198,8 @@ impl RunPlan {
         moving_mass: bool,
     ) -> Result<RunSettings, Diagnostic> {
         let (t0, t_end) = self.span(model)?;
-        let (rule, rule_span) = self.sample_rule();
-        let asked = || {
-            times(&rule, t0, t_end).map_err(|why| {
-                let place = rule_span.map(|s| (s, String::new()));
-                error(&codes::E0618, why, place, Some("for example `samples = 200`".to_string()))
-            })
-        };
+        let (rule, _) = self.sample_rule();
+        let asked = || self.asked_samples(t0, t_end);
         let samples = match self.purpose {
             Purpose::Steps => Samples::Times(vec![]),
             Purpose::Test => asked().map(|_| self.with_expectations(t0, t_end))?,

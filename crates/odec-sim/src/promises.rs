@@ -149,7 +149,7 @@ pub(crate) fn drift_help(balance: &Balance, fixed_steps: bool) -> String {
         Balance::Numeric(states) => {
             format!("the equations keep it constant, as its derivative at {states} states shows: {tighten}")
         }
-        Balance::Unknown => tighten.to_owned(),
+        Balance::TooLarge(..) | Balance::Unknown => tighten.to_owned(),
     }
 }
 

@@ -98,6 +98,43 @@ pub struct Seen {
     pub events: Option<EventCounts>,
 }
 
+impl Seen {
+    /// Before the start.
+    pub(crate) fn of(bound: &Bound) -> Seen {
+        Seen { found: vec![f64::NAN; bound.expectations.len()], ..Seen::default() }
+    }
+
+    /// Looks at a state with all outputs there. The first one is the start.
+    pub(crate) fn watch(&mut self, bound: &Bound, t: f64, y: &[f64], outputs: &[f64]) {
+        let layout = bound.machine.layout();
+        let conserved = &outputs[layout.outputs..][..layout.conserved];
+        if self.drifts.is_empty() {
+            for (settings, &start) in bound.conservation.iter().zip(conserved) {
+                let within = settings.tolerance.map(|w| if w.relative { w.value * start.abs() } else { w.value });
+                self.drifts.push(Drift { name: settings.name.clone(), start, largest: 0.0, at: t, within });
+            }
+        }
+        for (drift, &now) in self.drifts.iter_mut().zip(conserved) {
+            let distance = now - drift.start;
+            if !drift.largest.is_nan() && !(distance.abs() <= drift.largest.abs()) {
+                drift.largest = distance;
+                drift.at = t;
+            }
+        }
+        if self.not_finite.is_none()
+            && let Some(k) = outputs[..layout.outputs].iter().position(|v| !v.is_finite())
+        {
+            self.not_finite = Some((k, t, y.to_vec(), outputs[k]));
+        }
+        let expected = &outputs[layout.outputs + layout.conserved..];
+        for (e, found) in bound.expectations.iter().zip(&mut self.found) {
+            if e.time == t {
+                *found = expected[e.index];
+            }
+        }
+    }
+}
+
 /// Runs. What was seen is valid however the run ends.
 pub fn solve(bound: &Bound, recorder: &mut dyn Recorder) -> (Result<Outcome, SolveError>, Seen) {
     solve_again(bound, &mut None, recorder)
@@ -111,7 +148,7 @@ pub fn solve_again(
     recorder: &mut dyn Recorder,
 ) -> (Result<Outcome, SolveError>, Seen) {
     let layout = bound.machine.layout();
-    let seen = Seen { found: vec![f64::NAN; bound.expectations.len()], ..Seen::default() };
+    let seen = Seen::of(bound);
     let rates = match Derivatives::of(bound) {
         Ok(rates) => rates,
         Err(refusal) => return (Err(SolveError::Refused(refusal)), seen),
@@ -123,7 +160,6 @@ pub fn solve_again(
         outputs: vec![0.0; layout.outputs_len()],
         row: vec![0.0; bound.columns.len()],
         seen,
-        first: true,
         monitor: Monitor::new(bound),
     };
     let driver = match driver {
@@ -236,47 +272,14 @@ struct Sampler<'a> {
     outputs: Vec<f64>,
     row: Vec<f64>,
     seen: Seen,
-    first: bool,
     monitor: Monitor,
-}
-
-impl Sampler<'_> {
-    fn watch(&mut self, t: f64, y: &[f64]) {
-        let layout = self.bound.machine.layout();
-        let conserved = &self.outputs[layout.outputs..][..layout.conserved];
-        if self.first {
-            self.first = false;
-            for (settings, &start) in self.bound.conservation.iter().zip(conserved) {
-                let within = settings.tolerance.map(|w| if w.relative { w.value * start.abs() } else { w.value });
-                self.seen.drifts.push(Drift { name: settings.name.clone(), start, largest: 0.0, at: t, within });
-            }
-        }
-        for (drift, &now) in self.seen.drifts.iter_mut().zip(conserved) {
-            let distance = now - drift.start;
-            if !drift.largest.is_nan() && !(distance.abs() <= drift.largest.abs()) {
-                drift.largest = distance;
-                drift.at = t;
-            }
-        }
-        if self.seen.not_finite.is_none()
-            && let Some(k) = self.outputs[..layout.outputs].iter().position(|v| !v.is_finite())
-        {
-            self.seen.not_finite = Some((k, t, y.to_vec(), self.outputs[k]));
-        }
-        let expected = &self.outputs[layout.outputs + layout.conserved..];
-        for (e, found) in self.bound.expectations.iter().zip(&mut self.seen.found) {
-            if e.time == t {
-                *found = expected[e.index];
-            }
-        }
-    }
 }
 
 impl Sampler<'_> {
     /// A row whose outputs are there.
     fn record(&mut self, t: f64, y: &[f64]) -> ControlFlow<()> {
         if !self.outputs.is_empty() {
-            self.watch(t, y);
+            self.seen.watch(self.bound, t, y, &self.outputs);
         }
         self.monitor.row(y);
         self.bound.columns.fill(t, y, &self.outputs, &mut self.row);

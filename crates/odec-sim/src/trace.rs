@@ -5,6 +5,8 @@
 //! halved until the curve lies on the line through its points, to a part of a pixel; second differences say how far it
 //! is. The scale is that of the values met so far: it only gets coarser, so that what was straight stays straight.
 
+mod pen;
+
 use std::ops::{ControlFlow, Range};
 
 use odec_ode::Runner;
@@ -17,8 +19,9 @@ use crate::columns::Column;
 use crate::hybrid::Located;
 use crate::hybrid::drive::{Driver, Hybrid};
 use crate::machine::Machine;
-use crate::outline;
-use crate::sample::Derivatives;
+use crate::monitor::Monitor;
+use crate::sample::{Derivatives, Seen};
+use pen::{Pen, Ruler, bulge};
 
 /// A point.
 pub type Point = (f64, f64);
@@ -37,8 +40,6 @@ const MOST_IN_STEP: usize = 1 << 14;
 const MANY: usize = 1 << 17;
 /// Distance in pixels by which thinning may move a curve.
 const THINNED: f64 = 0.06;
-/// A range that is smaller than this part of the values is drawn as if it were that wide: rounding is no curve.
-const FLAT: f64 = 1e-9;
 
 /// The axis that a quantity is drawn on.
 #[derive(Clone, Debug)]
@@ -90,6 +91,8 @@ pub struct Traced {
     pub reached: f64,
     /// How the run ended.
     pub result: Result<Outcome, SolveError>,
+    /// What was seen on the way.
+    pub seen: Seen,
 }
 
 /// Runs, and follows the curves. `stop` ends the run.
@@ -98,7 +101,7 @@ pub fn trace(bound: &Bound, request: &Request<'_>, stop: &dyn Fn() -> bool) -> T
         Ok(tracer) => tracer,
         Err(why) => {
             let (curves, rows) = (vec![vec![]; request.curves.len()], vec![vec![]; request.grids.len()]);
-            return Traced { curves, rows, reached: bound.problem.t0, result: Err(why) };
+            return Traced { curves, rows, reached: bound.problem.t0, result: Err(why), seen: Seen::of(bound) };
         }
     };
     let problem = &bound.problem;
@@ -126,7 +129,9 @@ pub fn trace(bound: &Bound, request: &Request<'_>, stop: &dyn Fn() -> bool) -> T
         }
     }
     let curves = tracer.pens.into_iter().map(|pen| pen.points).collect();
-    Traced { curves, rows: tracer.rows, reached, result }
+    let end = result.as_ref().ok().filter(|outcome| outcome.stop == Stop::End);
+    let findings = tracer.monitor.finish(end.map(|outcome| outcome.y.as_slice()));
+    Traced { curves, rows: tracer.rows, reached, result, seen: Seen { findings, ..tracer.seen } }
 }
 
 /// The first sample of a run after its start; where logarithmic axes of time begin.
@@ -134,94 +139,6 @@ pub fn first_sample(bound: &Bound) -> Option<f64> {
     match &bound.samples {
         Samples::Times(list) => list.iter().copied().find(|t| *t != bound.problem.t0),
         Samples::Steps => None,
-    }
-}
-
-/// How far a curve with this second derivative lies from its chord between two points, `time` apart: beside it, or
-/// beyond its ends if the curve turns there.
-fn bulge(second: Point, time: f64, from: Point, to: Point) -> f64 {
-    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
-    let length = dx.hypot(dy);
-    let (x, y) = (second.0 * time * time, second.1 * time * time);
-    if length == 0.0 {
-        return x.hypot(y) / 8.0;
-    }
-    let beside = (x * dy - y * dx).abs() / length / 8.0;
-    // along the chord a parabola goes as length*s + along*s*(1 - s)
-    let along = (x * dx + y * dy).abs() / length / 2.0;
-    let beyond = if along > length { (along - length).powi(2) / (4.0 * along) } else { 0.0 };
-    beside.max(beyond)
-}
-
-/// An axis with the range of the values that were seen on it.
-struct Ruler {
-    scale: Scale,
-    low: f64,
-    high: f64,
-}
-
-impl Ruler {
-    fn new(scale: &Scale) -> Ruler {
-        let mut ruler = Ruler { scale: scale.clone(), low: f64::INFINITY, high: f64::NEG_INFINITY };
-        if let Some(ends) = &scale.ends {
-            (ruler.low, ruler.high) = (ruler.unit(ends.start), ruler.unit(ends.end));
-        }
-        ruler
-    }
-
-    fn unit(&self, v: f64) -> f64 {
-        if self.scale.log { v.log10() } else { v }
-    }
-
-    fn see(&mut self, v: f64) {
-        let v = self.unit(v);
-        if self.scale.ends.is_none() && v.is_finite() {
-            (self.low, self.high) = (self.low.min(v), self.high.max(v));
-        }
-    }
-
-    /// In pixels; not finite for what cannot be drawn.
-    fn place(&self, v: f64) -> f64 {
-        let floor = FLAT * self.low.abs().max(self.high.abs());
-        let range = (self.high - self.low).abs().max(floor);
-        if range > 0.0 { (self.unit(v) - self.low) / range * self.scale.pixels } else { self.unit(v) - self.low }
-    }
-}
-
-/// A curve that is being drawn.
-struct Pen {
-    /// Places of its quantities among the values of a point.
-    at: (usize, usize),
-    x: Ruler,
-    y: Ruler,
-    /// Its horizontal axis is time.
-    over_time: bool,
-    points: Vec<Point>,
-    many: usize,
-    thinned: f64,
-}
-
-impl Pen {
-    fn point(&self, values: &[f64]) -> Point {
-        (values[self.at.0], values[self.at.1])
-    }
-
-    fn place(&self, p: Point) -> Point {
-        (self.x.place(p.0), self.y.place(p.1))
-    }
-
-    fn push(&mut self, p: Point) {
-        self.points.push(p);
-        if self.points.len() < self.many {
-            return;
-        }
-        let places: Vec<Point> = self.points.iter().map(|p| self.place(*p)).collect();
-        let kept = outline::kept(&places, self.over_time, self.thinned);
-        self.points = kept.into_iter().map(|k| self.points[k]).collect();
-        if self.points.len() > self.many / 2 {
-            // an orbit that fills its plane: what is drawn so densely is seen less sharply
-            self.thinned *= 2.0;
-        }
     }
 }
 
@@ -307,6 +224,7 @@ impl Observer for Watch<'_, '_> {
 
     fn made(&mut self, made: &mut Made<'_>) -> ControlFlow<()> {
         self.view.show(made.modes(), made.discretes());
+        self.tracer.monitor.step(&mut made.end());
         let now = made.time();
         let step = &mut Switched { made, view: self.view };
         let before = match self.before.take() {
@@ -334,6 +252,8 @@ struct Tracer<'a> {
     log_from: Option<f64>,
     outputs: Vec<f64>,
     y: Vec<f64>,
+    seen: Seen,
+    monitor: Monitor,
 }
 
 impl<'a> Tracer<'a> {
@@ -365,7 +285,10 @@ impl<'a> Tracer<'a> {
         let (next, rows) = (vec![0; grids.len()], vec![vec![]; grids.len()]);
         let outputs = vec![0.0; machine.layout().outputs_len()];
         let y = vec![0.0; machine.layout().n];
-        Ok(Tracer { bound, request, rates, quantities, pens, grids, next, rows, log_from, outputs, y })
+        let (seen, monitor) = (Seen::of(bound), Monitor::new(bound));
+        let tracer =
+            Tracer { bound, request, rates, quantities, pens, grids, next, rows, log_from, outputs, y, seen, monitor };
+        Ok(tracer)
     }
 
     fn run(&mut self, runner: &mut Runner, stop: &dyn Fn() -> bool) -> Result<Outcome, SolveError> {
@@ -377,6 +300,7 @@ impl<'a> Tracer<'a> {
             let inside = if problem.t_end > problem.t0 { before.0.next_up() } else { before.0.next_down() };
             let reached = runner.advance(machine, Ahead { stop: None, sample: Some(inside) })?;
             let now = runner.time();
+            self.monitor.step(&mut runner.step_end());
             let step = &mut Plain { machine, runner: Some(runner) };
             self.rows_until(step, now);
             before = self.step(step, before, now);
@@ -452,6 +376,7 @@ impl<'a> Tracer<'a> {
         if !self.outputs.is_empty() {
             let rates = self.rates.of_machine(step.machine(), t, &self.y);
             step.machine().outputs(t, &self.y, rates, &mut self.outputs);
+            self.seen.watch(self.bound, t, &self.y, &self.outputs);
         }
     }
 

@@ -7,8 +7,9 @@ use odec_lang::mend::apply;
 use odec_sim::Error;
 use odec_sim::derivatives::{self, Worst};
 
-use crate::args::Check;
+use crate::args::{Check, RunBlock};
 use crate::exit::Exit;
+use crate::flags;
 use crate::input;
 use crate::report::{Detail, Reporter, say};
 use crate::rows::print;
@@ -30,6 +31,7 @@ pub fn check(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
     let loaded = session::load(&args.model, reporter, Detail::Full)?;
     // values from the command line are checked too, and lowering finds what only the equations together show
     let program = session::program(&loaded, &args.model, reporter, Detail::Full)?;
+    loaded.check_runs(&flags::choices(&args.model, &RunBlock::default())?)?;
     if !args.derivatives {
         if !reporter.quiet() && reporter.human() {
             say(&format!("{}: no errors\n", loaded.source().name));

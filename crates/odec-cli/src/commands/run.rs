@@ -25,7 +25,7 @@ use crate::memory;
 use crate::progress::Progress;
 use crate::report::{Detail, Reporter, say};
 use crate::rows::{Rows, Trouble, print};
-use crate::session::{fail, simulate_chosen};
+use crate::session::{conclude, fail, simulate_chosen};
 use crate::signal;
 use crate::summary::{Events, Linear, Summary, Times, seconds};
 use crate::whole::write_file;
@@ -119,22 +119,17 @@ fn execute(
     let linear = result.as_ref().ok().and_then(|outcome| outcome.linear.clone());
     let analyse = linear.as_ref().map_or(0.0, |linear| linear.analysis as f64 * 1e-9);
     let times = Times { analyse, solve: solve - analyse, ..simulation.times().into() };
-    let (mut exit, stats, t, stop) = match &result {
-        Ok(outcome) => {
-            let interrupted = outcome.stop == Stop::Interrupted && signal::asked_to_stop() && writer.trouble.is_none();
-            let exit = if interrupted { Exit::Interrupted } else { Exit::Success };
-            (exit, outcome.stats, outcome.t, if outcome.stop == Stop::End { "end" } else { "interrupted" })
-        }
+    let said = std::mem::take(&mut writer.said);
+    let mut exit = conclude(simulation, &result, &seen, said, (reporter, Detail::ForRows))?;
+    let (stats, t, stop) = match &result {
+        Ok(outcome) if outcome.stop == Stop::End => (outcome.stats, outcome.t, "end"),
+        Ok(outcome) => (outcome.stats, outcome.t, "interrupted"),
+        Err(SolveError::Failed(failure)) => (failure.stats, failure.t, "failed"),
         Err(why @ SolveError::Refused(_)) => return Err(simulation.explain(why)),
-        Err(why @ SolveError::Failed(f)) => {
-            // what explains the failure is not said once more
-            writer.said.extend(simulation.urgent(&seen.findings).iter().map(|d| d.code));
-            (fail(&simulation.explain_seen(why, &seen), reporter), f.stats, f.t, "failed")
-        }
     };
-    let mut warnings = simulation.warnings(&seen);
-    warnings.retain(|d| !writer.said.contains(&d.code));
-    reporter.diagnostics(Some(simulation.source()), &warnings, Detail::ForRows);
+    if stop == "interrupted" && signal::asked_to_stop() && writer.trouble.is_none() {
+        exit = Exit::Interrupted;
+    }
     for trouble in writer.trouble.iter().chain(&logged) {
         exit = exit.or(after(trouble, reporter));
     }

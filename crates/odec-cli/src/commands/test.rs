@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use odec_ode::problem::{SolveError, Stop};
+use odec_lang::diagnostic::codes;
+use odec_ode::problem::Stop;
 use odec_sim::Error;
 use odec_sim::bind::Purpose;
 use odec_sim::promises::{Promise, PromiseKind};
@@ -13,7 +14,7 @@ use crate::args::Test;
 use crate::exit::Exit;
 use crate::report::{Detail, Paint, Reporter};
 use crate::rows::{print, shortest};
-use crate::session::{fail, simulate};
+use crate::session::{conclude, simulate};
 use crate::signal;
 use crate::summary::brief;
 
@@ -25,12 +26,12 @@ pub fn test(args: &Test, reporter: Reporter) -> Result<Exit, Error> {
     let simulation = simulate(&args.model, &args.block, Purpose::Test, reporter)?;
     signal::listen();
     let Solved { result, seen } = simulation.run(&mut Watch);
-    let mut exit = match &result {
-        Ok(outcome) if outcome.stop == Stop::Interrupted => return Ok(Exit::Interrupted),
-        Ok(_) => Exit::Success,
-        Err(why @ SolveError::Refused(_)) => return Err(simulation.explain(why)),
-        Err(why @ SolveError::Failed(_)) => fail(&simulation.explain(why), reporter),
-    };
+    if result.as_ref().is_ok_and(|outcome| outcome.stop == Stop::Interrupted) {
+        return Ok(Exit::Interrupted);
+    }
+    // the table says which drifts are too large
+    let said = vec![&codes::W0601];
+    let mut exit = conclude(&simulation, &result, &seen, said, (reporter, Detail::ForRows))?;
     let (name, time) = (&simulation.model().name, &simulation.model().time.name);
     let promises = simulation.promises(&seen);
     let mut text = table(&promises, reporter.stdout_paint());

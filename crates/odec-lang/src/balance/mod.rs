@@ -14,7 +14,7 @@ use crate::diagnostic::{Diagnostic, Label};
 use crate::lower::Draft;
 use crate::model::Model;
 use crate::report::warning;
-use crate::trial::Trial;
+use crate::trial::{Trial, Untried};
 use expand::{Expander, Sum};
 
 /// States at which a derivative is evaluated.
@@ -44,6 +44,8 @@ pub enum Balance {
     Changes(Change),
     /// Its derivative is not zero everywhere, but is along the solution from the start of the model.
     ChangesElsewhere(Change),
+    /// The model has so many states, more than this: it is not tried.
+    TooLarge(usize, usize),
     /// It could not be decided.
     Unknown,
 }
@@ -66,7 +68,7 @@ impl Balance {
     pub fn change(&self) -> Option<&Change> {
         match self {
             Balance::Changes(change) | Balance::ChangesElsewhere(change) => Some(change),
-            Balance::Symbolic | Balance::Numeric(_) | Balance::Unknown => None,
+            Balance::Symbolic | Balance::Numeric(_) | Balance::TooLarge(..) | Balance::Unknown => None,
         }
     }
 }
@@ -161,12 +163,16 @@ fn of(model: &Model, draft: &Draft) -> Vec<Balance> {
     if sums.iter().all(decided) {
         return vec![Balance::Symbolic; sums.len()];
     }
-    let numbers = Trial::of(draft, derivatives).and_then(|trial| Numbers::of(model, draft, trial));
+    let (numbers, undecided) = match Trial::of(draft, derivatives) {
+        Ok(trial) => (Numbers::of(model, draft, trial), Balance::Unknown),
+        Err(Untried::Large(states, most)) => (None, Balance::TooLarge(states, most)),
+        Err(Untried::Unfit) => (None, Balance::Unknown),
+    };
     let one = |(k, sum): (usize, &Option<Sum>)| {
         if decided(sum) {
             return Balance::Symbolic;
         }
-        let Some(numbers) = &numbers else { return Balance::Unknown };
+        let Some(numbers) = &numbers else { return undecided.clone() };
         let text = sum.as_ref().filter(|sum| sum.len() <= MAX_SHOWN && symbols.is_closed());
         let text = text.map(|sum| symbols.expander.text(sum, &draft.arrays, &model.time.name));
         numbers.judge(arrays[k], &model.conserved[k].name, text)
@@ -174,22 +180,30 @@ fn of(model: &Model, draft: &Draft) -> Vec<Balance> {
     sums.iter().enumerate().map(one).collect()
 }
 
-/// Warnings for the quantities that change.
+/// Warnings for the quantities that change, notes for those that are not judged.
 fn warnings(model: &Model, balances: &[Balance]) -> Vec<Diagnostic> {
-    let changes = model.conserved.iter().zip(balances).filter_map(|(line, balance)| match balance {
-        Balance::Changes(change) => Some((model.span(line.value), change)),
-        _ => None,
+    let said = model.conserved.iter().zip(balances).filter_map(|(line, balance)| {
+        let span = model.span(line.value);
+        match balance {
+            Balance::Changes(change) => {
+                let mut report = warning("W0508", change.sentence(), span, "the model itself changes this");
+                report.labels.extend(change.terms.iter().cloned());
+                Some(report.help(
+                    "give the terms that remain a place to go, or conserve another quantity; no tolerance and no \
+                     method mends this",
+                ))
+            }
+            Balance::TooLarge(states, most) => {
+                let headline = format!("whether the equations keep `{}` constant is not judged", line.name);
+                let text = format!("the model has {states} states, and odec tries at most {most}");
+                Some(Diagnostic::note("N0102", headline).label(span, text).help(
+                    "`odec check --set N=...` judges the same equations on a smaller index set; `odec test` compares the drift",
+                ))
+            }
+            _ => None,
+        }
     });
-    changes
-        .map(|(span, change)| {
-            let mut report = warning("W0508", change.sentence(), span, "the model itself changes this");
-            report.labels.extend(change.terms.iter().cloned());
-            report.help(
-                "give the terms that remain a place to go, or conserve another quantity; no tolerance and no method \
-                 mends this",
-            )
-        })
-        .collect()
+    said.collect()
 }
 
 /// A kernel with the stores of conserved quantities alone.

@@ -27,7 +27,7 @@ pub(crate) fn warnings(model: &Model, draft: &Draft) -> Vec<Diagnostic> {
     if !factors && !roots {
         return Vec::new();
     }
-    let Some(trial) = Trial::of(draft, Vec::new()) else { return Vec::new() };
+    let Ok(trial) = Trial::of(draft, Vec::new()) else { return Vec::new() };
     let (t, _) = model.span_of_run();
     let y = trial.initial(t);
     if !y.iter().all(|x| x.is_finite()) {

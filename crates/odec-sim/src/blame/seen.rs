@@ -1,13 +1,14 @@
 //! A run that failed for a reason that its steps had shown before.
 
-use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::diagnostic::{Code, Diagnostic, codes};
 use odec_ode::problem::{Cause, Failure};
 
 use super::{failed, number};
 use crate::monitor::report::{self, Judged};
 
-/// As [`failed`], with the cause that was seen on the way in the place of a guess.
-pub fn failed_seen(judged: &Judged<'_>, failure: &Failure) -> Diagnostic {
+/// As [`failed`], with the cause that was seen on the way in the place of a guess. Of a warning that was given already, `said`, only
+/// the code is named.
+pub fn failed_seen(judged: &Judged<'_>, failure: &Failure, said: &[&'static Code]) -> Diagnostic {
     let d = failed(judged.model, judged.source, judged.bound, failure);
     let explains = |warning: &Diagnostic| {
         let code = warning.code;
@@ -21,15 +22,40 @@ pub fn failed_seen(judged: &Judged<'_>, failure: &Failure) -> Diagnostic {
     };
     let seen = report::urgent(judged).into_iter().find(explains);
     let Some(warning) = seen.or_else(|| report::in_the_end(judged).filter(explains)) else { return d };
-    with_cause(d, warning, failure, judged)
+    if said.contains(&warning.code) {
+        with_code(d, &warning, failure, judged)
+    } else {
+        with_cause(d, warning, failure, judged)
+    }
 }
 
-/// Puts what was seen where the guess stands; the last lines of the help, which show the state, stay.
+/// The last line of the help, which shows the state.
+fn shown_state(help: Option<String>) -> Option<String> {
+    help.and_then(|help| help.rsplit_once('\n').map(|(_, state)| state.to_string()))
+}
+
+/// True where a state grew until it left the range of numbers: that is not the fault of the term that met it first.
+fn outgrown(warning: &Diagnostic, failure: &Failure) -> bool {
+    !matches!(failure.cause, Cause::TooManySteps { .. }) && warning.code == &codes::W0605
+}
+
+/// Names the warning that was given where the guess stands.
+fn with_code(mut d: Diagnostic, warning: &Diagnostic, failure: &Failure, judged: &Judged<'_>) -> Diagnostic {
+    if outgrown(warning, failure) {
+        let time = &judged.model.time.name;
+        d.headline = format!("the run left the range of numbers at {time} = {}", number(failure.t));
+        d.labels.clear();
+    }
+    let lines = [Some(format!("the warning {} above says why", warning.code)), shown_state(d.help.take())];
+    d.help = Some(lines.into_iter().flatten().collect::<Vec<_>>().join("\n"));
+    d
+}
+
+/// Puts what was seen where the guess stands; the last line of the help, which shows the state, stays.
 fn with_cause(mut d: Diagnostic, warning: Diagnostic, failure: &Failure, judged: &Judged<'_>) -> Diagnostic {
     let time = &judged.model.time.name;
-    let state = d.help.take().and_then(|help| help.rsplit_once('\n').map(|(_, state)| state.to_string()));
-    if !matches!(failure.cause, Cause::TooManySteps { .. }) && warning.code == &codes::W0605 {
-        // a number beyond the range is not the fault of the term that met it first
+    let state = shown_state(d.help.take());
+    if outgrown(&warning, failure) {
         d.headline = format!("{}, and left the range of numbers at {time} = {}", warning.headline, number(failure.t));
         d.labels.clear();
     } else {

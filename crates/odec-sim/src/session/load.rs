@@ -137,6 +137,21 @@ impl Loaded {
         without_events(&self.model).map_err(|list| self.error(&Choices::default(), list))
     }
 
+    /// Looks at all run blocks with the values of `choices`, without compiling anything.
+    ///
+    /// # Errors
+    /// Values and settings that make no sense, sample times outside of their run.
+    pub fn check_runs(&self, choices: &Choices) -> Result<(), Error> {
+        for run in &self.model.runs {
+            let choices = Choices { run: run.name.clone(), ..choices.clone() };
+            let choices = self.with_tables(choices.clone(), Some(overrides(Some(run), &choices)))?;
+            let plan = RunPlan::new(&self.model, &choices, Purpose::Rows);
+            let checked = plan.and_then(|plan| plan.check_samples(&self.model).map_err(|d| vec![d]));
+            checked.map_err(|list| self.error(&choices, list))?;
+        }
+        Ok(())
+    }
+
     /// Compares the symbolic derivatives of a program of this model with dual numbers and with differences.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! A model compiled and bound to values: runs of it, and what there is to say of them.
 
-use odec_lang::diagnostic::Diagnostic;
+use odec_lang::diagnostic::{Code, Diagnostic};
 use odec_lang::model::Model;
 use odec_lang::source::Source;
 use odec_ode::problem::{Outcome, Refusal, SolveError};
@@ -177,11 +177,12 @@ impl Simulation {
         monitor::report::urgent(&Judged { model, source, bound, findings })
     }
 
-    /// As [`Simulation::explain`], with what was seen of the run before it failed: the cause that this shows.
-    pub fn explain_seen(&self, why: &SolveError, seen: &Seen) -> Error {
+    /// As [`Simulation::explain`], with what was seen of the run before it failed: the cause that this shows. `said` are the warnings
+    /// that were given already: what they say is not repeated.
+    pub fn explain_seen(&self, why: &SolveError, seen: &Seen, said: &[&'static Code]) -> Error {
         let SolveError::Failed(failure) = why else { return self.explain(why) };
         let (model, source, bound, findings) = (self.model(), self.source(), &self.bound, &seen.findings);
-        self.error(vec![blame::failed_seen(&Judged { model, source, bound, findings }, failure)])
+        self.error(vec![blame::failed_seen(&Judged { model, source, bound, findings }, failure, said)])
     }
 
     /// Why a run gave no outcome, in terms of the model.

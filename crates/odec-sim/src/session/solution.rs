@@ -41,7 +41,7 @@ impl Solution {
         need.within(simulation.choices().max_memory).map_err(|d| simulation.error(vec![*d]))?;
         let mut keep = KeptRows(vec![]);
         let Solved { result, seen } = simulation.run(&mut keep);
-        let outcome = result.map_err(|why| simulation.explain_seen(&why, &seen))?;
+        let outcome = result.map_err(|why| simulation.explain_seen(&why, &seen, &[]))?;
         let names = simulation.bound().columns.names().collect();
         Ok(Solution { names, values: keep.0, stats: outcome.stats, warnings: simulation.warnings(&seen) })
     }

@@ -41,6 +41,16 @@ pub enum Item {
     Profiles(Part),
 }
 
+impl Item {
+    /// Warnings about the axes of a panel.
+    pub fn warnings(&self, simulation: &Simulation) -> Vec<Diagnostic> {
+        match self {
+            Item::Curves(_) => vec![],
+            Item::OverTime(part) | Item::Plane(part) | Item::Profiles(part) => part.warnings(simulation),
+        }
+    }
+}
+
 /// All of it.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {

@@ -7,7 +7,8 @@ mod part;
 
 use std::path::PathBuf;
 
-use odec_ode::problem::{SolveError, Stop};
+use odec_lang::diagnostic::Diagnostic;
+use odec_ode::problem::Stop;
 use odec_sim::Error;
 use odec_sim::bind::Purpose;
 use odec_sim::trace::Request;
@@ -18,8 +19,8 @@ use crate::figure;
 use crate::flags;
 use crate::input::{Inputs, keep_apart};
 use crate::picture::{Picture, encode};
-use crate::report::{Reporter, say};
-use crate::session::{fail, simulate_at};
+use crate::report::{Detail, Reporter, say};
+use crate::session::{conclude, simulate_at};
 use crate::signal;
 use crate::whole::write_file;
 
@@ -43,15 +44,17 @@ pub fn plot(args: &Plot, reporter: Reporter) -> Result<Exit, Error> {
     };
     let plan = panels::Plan::of(&simulation, &choice, log, args.log.is_some(), size);
 
+    let mut folded: Vec<Diagnostic> = choice.items.iter().flat_map(|item| item.warnings(&simulation)).collect();
+    folded.dedup();
+    reporter.diagnostics(Some(simulation.source()), &folded, Detail::ForRows);
+
     signal::listen();
     let request = Request { curves: &plan.curves, grids: &plan.grids };
     let traced = simulation.trace(&request, &signal::asked_to_stop);
-    let exit = match &traced.result {
-        Ok(outcome) if outcome.stop == Stop::Interrupted => return Ok(Exit::Interrupted),
-        Ok(_) => Exit::Success,
-        Err(why @ SolveError::Refused(_)) => return Err(simulation.explain(why)),
-        Err(why @ SolveError::Failed(_)) => fail(&simulation.explain(why), reporter),
-    };
+    if traced.result.as_ref().is_ok_and(|outcome| outcome.stop == Stop::Interrupted) {
+        return Ok(Exit::Interrupted);
+    }
+    let exit = conclude(&simulation, &traced.result, &traced.seen, vec![], (reporter, Detail::ForRows))?;
     let rows = plan.rows(&simulation, &choice, traced);
     let picture = Picture { title: label::title(simulation.model()), rows, size };
     let too_small = |e: String| {

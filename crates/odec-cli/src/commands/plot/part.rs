@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use odec_lang::diagnostic::Diagnostic;
+use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Symbol;
 use odec_sim::Simulation;
 use odec_sim::blame::number;
@@ -95,6 +95,11 @@ impl Part {
         Ok(Part { name, columns, along: shown.iter().map(along).collect() })
     }
 
+    /// A warning for each of its indices whose coordinates a picture cannot show.
+    pub fn warnings(&self, simulation: &Simulation) -> Vec<Diagnostic> {
+        self.along.iter().filter_map(|along| along.warning(simulation)).collect()
+    }
+
     /// True if colours are over two indices, at one time.
     pub fn is_plane(&self) -> bool {
         self.along.len() == 2
@@ -167,6 +172,29 @@ struct Coordinates {
 }
 
 impl Along {
+    /// Where the model gives coordinates that the picture does not show.
+    fn warning(&self, simulation: &Simulation) -> Option<Diagnostic> {
+        let model = simulation.model();
+        let (array, list) = model.coordinates(&self.name, &simulation.bound().values)?;
+        if self.coordinates(simulation).is_some() {
+            return None;
+        }
+        let axis = model.axes.iter().find(|axis| axis.array == array)?;
+        let pairs = list.windows(2);
+        let (first, name) = (list.first()?, &self.name);
+        let up = list.get(1).is_some_and(|second| second.1 > first.1);
+        let turn = pairs.map(|p| (p[0], p[1])).find(|(a, b)| if up { !(b.1 > a.1) } else { !(b.1 < a.1) });
+        let place = |(i, x): (i64, f64)| format!("{} at {name} = {i}", number(x));
+        let what = match turn {
+            Some((a, b)) => format!("it goes from {} to {}", place(a), place(b)),
+            None => format!("it is {}", list.iter().find(|p| !p.1.is_finite()).map_or(place(*first), |p| place(*p))),
+        };
+        let headline =
+            format!("the axis of `{name}` neither increases nor decreases: the picture shows `{name}` itself");
+        let d = Diagnostic::warning(&codes::W0610, headline).label(axis.span, what);
+        Some(d.help("give coordinates that increase from each point to the next, or leave out `axis`"))
+    }
+
     /// The coordinates of the index, if the model gives some that increase or decrease along it.
     fn coordinates(&self, simulation: &Simulation) -> Option<Coordinates> {
         let model = simulation.model();

@@ -39,6 +39,7 @@ rows! {
     E0408 Usage "a name that cannot be set"
     E0409 Setting "a run that does not exist"
     E0410 Setting "a parameter set that does not exist"
+    E0411 Model "a parameter set whose values depend on one another"
     E0503 Model "algebraic equations"
     E0504 Model "events where they are not executed"
     E0505 Model "measured inputs"
@@ -101,4 +102,5 @@ rows! {
     W0511 Advice "a name that says another unit"
     W0512 Advice "a condition and a quantity mixed up"
     N0101 Advice "units are not checked"
+    N0102 Advice "a conserved quantity that is not judged"
 }

@@ -38,4 +38,5 @@ rows! {
     W0607 Advice "rows that miss an extreme"
     W0608 Advice "too few rows for an oscillation"
     W0609 Advice "a step longer than the run"
+    W0610 Advice "an axis that a picture cannot show"
 }

@@ -1,5 +1,7 @@
 //! Runs, parameter sets and expectations: their values are known before the run, and make sense.
 
+use odec_ir::Span;
+
 use crate::diagnostic::Diagnostic;
 use crate::model::phases::reports::Reports;
 use crate::model::{self, Body, EntryValue, Level, Model, Overrides, SetEntry, Symbol, TermKind};
@@ -51,6 +53,7 @@ impl Runs<'_> {
         self.check_records();
         for set in 0..self.model.param_sets.len() {
             self.check_set(set);
+            self.check_independent(set);
         }
         if !self.reports.sound() {
             return;
@@ -128,6 +131,55 @@ impl Runs<'_> {
             );
             self.reports.say(report.help("use numbers, constants and parameters"));
         }
+    }
+
+    /// Values of a set are computed from the declared ones. One that reads what the set gives too could mean either.
+    fn check_independent(&mut self, set: usize) {
+        let entries = &self.model.param_sets[set].entries;
+        let mut reports = Vec::new();
+        for entry in entries {
+            let others = entries.iter().filter(|other| other.symbol != entry.symbol);
+            let Some((other, place)) =
+                others.clone().find_map(|other| Some((other, self.reads(entry.value, other.symbol)?)))
+            else {
+                continue;
+            };
+            let (name, own) = (self.model.name_of(other.symbol), self.model.name_of(entry.symbol));
+            let headline = format!("`{own}` is computed from `{name}`, and the same set gives `{name}` too");
+            let report = error("E0411", headline, place, format!("the declared `{name}`, or that of the set?"))
+                .label(other.span, "given here");
+            reports.push(report.help(format!(
+                "write `{own} = ...` with a number; or leave `{own}` out of the set and make it a definition, so that it follows `{name}`"
+            )));
+        }
+        self.reports.extend(reports);
+    }
+
+    /// Where a value reads a parameter, itself or through definitions.
+    fn reads(&self, value: Body, symbol: Symbol) -> Option<Span> {
+        let model = self.model;
+        let mut seen = vec![false; model.definitions.len()];
+        let mut open: Vec<(Body, Option<Span>)> = vec![(value, None)];
+        while let Some((body, through)) = open.pop() {
+            for term in &model.terms[body.range()] {
+                let read = match &term.kind {
+                    TermKind::Parameter(i) => Symbol::Parameter(*i),
+                    TermKind::Definition(i) => Symbol::Definition(*i),
+                    TermKind::Element(symbol, ..) => *symbol,
+                    _ => continue,
+                };
+                let place = through.unwrap_or(term.span);
+                if read == symbol {
+                    return Some(place);
+                }
+                if let Symbol::Definition(i) = read
+                    && !std::mem::replace(&mut seen[i], true)
+                {
+                    open.push((model.definitions[i].value, Some(place)));
+                }
+            }
+        }
+        None
     }
 
     fn check_set(&mut self, set: usize) {

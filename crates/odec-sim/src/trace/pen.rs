@@ -1,0 +1,95 @@
+//! A curve that is being drawn: its axes in pixels, and its points, thinned where there are too many.
+
+use super::{Point, Scale};
+use crate::outline;
+
+/// A range that is smaller than this part of the values is drawn as if it were that wide: rounding is no curve.
+const FLAT: f64 = 1e-9;
+
+/// How far a curve with this second derivative lies from its chord between two points, `time` apart: beside it, or
+/// beyond its ends if the curve turns there.
+pub(super) fn bulge(second: Point, time: f64, from: Point, to: Point) -> f64 {
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let length = dx.hypot(dy);
+    let (x, y) = (second.0 * time * time, second.1 * time * time);
+    if length == 0.0 {
+        return x.hypot(y) / 8.0;
+    }
+    let beside = (x * dy - y * dx).abs() / length / 8.0;
+    // along the chord a parabola goes as length*s + along*s*(1 - s)
+    let along = (x * dx + y * dy).abs() / length / 2.0;
+    let beyond = if along > length { (along - length).powi(2) / (4.0 * along) } else { 0.0 };
+    beside.max(beyond)
+}
+
+/// An axis with the range of the values that were seen on it.
+pub(super) struct Ruler {
+    scale: Scale,
+    low: f64,
+    high: f64,
+}
+
+impl Ruler {
+    pub(super) fn new(scale: &Scale) -> Ruler {
+        let mut ruler = Ruler { scale: scale.clone(), low: f64::INFINITY, high: f64::NEG_INFINITY };
+        if let Some(ends) = &scale.ends {
+            (ruler.low, ruler.high) = (ruler.unit(ends.start), ruler.unit(ends.end));
+        }
+        ruler
+    }
+
+    pub(super) fn unit(&self, v: f64) -> f64 {
+        if self.scale.log { v.log10() } else { v }
+    }
+
+    pub(super) fn see(&mut self, v: f64) {
+        let v = self.unit(v);
+        if self.scale.ends.is_none() && v.is_finite() {
+            (self.low, self.high) = (self.low.min(v), self.high.max(v));
+        }
+    }
+
+    /// In pixels; not finite for what cannot be drawn.
+    pub(super) fn place(&self, v: f64) -> f64 {
+        let floor = FLAT * self.low.abs().max(self.high.abs());
+        let range = (self.high - self.low).abs().max(floor);
+        if range > 0.0 { (self.unit(v) - self.low) / range * self.scale.pixels } else { self.unit(v) - self.low }
+    }
+}
+
+/// A curve that is being drawn.
+pub(super) struct Pen {
+    /// Places of its quantities among the values of a point.
+    pub(super) at: (usize, usize),
+    pub(super) x: Ruler,
+    pub(super) y: Ruler,
+    /// Its horizontal axis is time.
+    pub(super) over_time: bool,
+    pub(super) points: Vec<Point>,
+    pub(super) many: usize,
+    pub(super) thinned: f64,
+}
+
+impl Pen {
+    pub(super) fn point(&self, values: &[f64]) -> Point {
+        (values[self.at.0], values[self.at.1])
+    }
+
+    pub(super) fn place(&self, p: Point) -> Point {
+        (self.x.place(p.0), self.y.place(p.1))
+    }
+
+    pub(super) fn push(&mut self, p: Point) {
+        self.points.push(p);
+        if self.points.len() < self.many {
+            return;
+        }
+        let places: Vec<Point> = self.points.iter().map(|p| self.place(*p)).collect();
+        let kept = outline::kept(&places, self.over_time, self.thinned);
+        self.points = kept.into_iter().map(|k| self.points[k]).collect();
+        if self.points.len() > self.many / 2 {
+            // an orbit that fills its plane: what is drawn so densely is seen less sharply
+            self.thinned *= 2.0;
+        }
+    }
+}

@@ -351,7 +351,7 @@ fn slips_of_one_line_are_told_of_together_where_their_fixes_are_known() {
     };
     assert_eq!(mended("y = 2x + 3x - 4y\n", 3), "y = 2*x + 3*x - 4*y\n");
     // of several kinds, where a fix changes the length of what stands before the next
-    assert_eq!(mended("z = x² + 2y <> 3z\n", 3), "z = x^2 + 2*y != 3*z\n");
+    assert_eq!(mended("z = x² + 2y <> 3z\n", 4), "z = x^2 + 2*y != 3*z\n");
     assert_eq!(mended("# é\ny = 2x + sin (x) - 1_000\n", 3), "# é\ny = 2*x + sin(x) - 1000\n");
     // one behind the first has no fix: the first is told of alone, and without its own
     assert_eq!(mended("y = 2x + u v\n", 1), "y = 2x + u v\n");

@@ -7,7 +7,7 @@ use odec_lang::model::Model;
 use odec_lang::source::Source;
 use odec_sim::sample::Instant;
 
-use crate::rows::{Rows, Trouble, shortest};
+use crate::rows::{Rows, RowsError, shortest};
 
 /// The columns.
 const COLUMNS: [&str; 7] = ["round", "event", "line", "index", "name", "before", "after"];
@@ -15,7 +15,7 @@ const COLUMNS: [&str; 7] = ["round", "event", "line", "index", "name", "before",
 /// The log of a run.
 pub struct Log {
     rows: Rows,
-    trouble: Option<Trouble>,
+    trouble: Option<RowsError>,
     /// How each event of the model is called, and its line.
     names: Vec<(String, usize)>,
 }
@@ -64,7 +64,7 @@ impl Log {
     ///
     /// # Errors
     /// What could not be written.
-    pub fn finish(mut self) -> Result<(), Trouble> {
+    pub fn finish(mut self) -> Result<(), RowsError> {
         match self.trouble.take() {
             Some(trouble) => Err(trouble),
             None => self.rows.flush(),

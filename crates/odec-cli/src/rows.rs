@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Why rows cannot be written.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum RowsError {
     /// The reader has had enough: not an error.
     Closed,
     /// The file system says no.
@@ -95,7 +95,7 @@ impl Rows {
     }
 
     /// The names of the columns.
-    pub fn header(&mut self, names: impl Iterator<Item = String>) -> Result<(), Trouble> {
+    pub fn header(&mut self, names: impl Iterator<Item = String>) -> Result<(), RowsError> {
         if let Some(widths) = &mut self.widths {
             let mut line = format!("{:>STEP_WIDTH$}", "step");
             for name in names {
@@ -120,7 +120,7 @@ impl Rows {
     }
 
     /// A line of CSV fields, which are quoted where they have to be.
-    pub fn fields<'a>(&mut self, fields: impl Iterator<Item = &'a String>) -> Result<(), Trouble> {
+    pub fn fields<'a>(&mut self, fields: impl Iterator<Item = &'a String>) -> Result<(), RowsError> {
         let mut writer = csv::Writer::from_writer(vec![]);
         // a vector takes everything: no call can fail
         for field in fields {
@@ -135,7 +135,7 @@ impl Rows {
     }
 
     /// One row.
-    pub fn row(&mut self, values: &[f64]) -> Result<(), Trouble> {
+    pub fn row(&mut self, values: &[f64]) -> Result<(), RowsError> {
         if let Some(widths) = &self.widths {
             let mut line = format!("{:>STEP_WIDTH$}", self.count);
             for (v, width) in values.iter().zip(widths) {
@@ -158,11 +158,11 @@ impl Rows {
     }
 
     /// Writes what has waited long enough; called between rows that are far apart.
-    pub fn tick(&mut self) -> Result<(), Trouble> {
+    pub fn tick(&mut self) -> Result<(), RowsError> {
         if self.buffer.is_empty() { Ok(()) } else { self.write_if_due() }
     }
 
-    fn write_if_due(&mut self) -> Result<(), Trouble> {
+    fn write_if_due(&mut self) -> Result<(), RowsError> {
         if self.buffer.len() >= BLOCK || self.flushed.elapsed() >= PATIENCE { self.flush() } else { Ok(()) }
     }
 
@@ -184,7 +184,7 @@ impl Rows {
     }
 
     /// Writes what is gathered.
-    pub fn flush(&mut self) -> Result<(), Trouble> {
+    pub fn flush(&mut self) -> Result<(), RowsError> {
         let _whole = signal::writing();
         self.flushed = Instant::now();
         if let (Output::File(file, _), 0) = (&self.output, self.written) {
@@ -194,7 +194,7 @@ impl Rows {
         let gathered = std::mem::take(&mut self.buffer);
         let fits = self.fitting(&gathered);
         let result = match &mut self.output {
-            Output::Stdout(_) if stdout_was_closed() => return Err(Trouble::Failed(closed())),
+            Output::Stdout(_) if stdout_was_closed() => return Err(RowsError::Failed(closed())),
             Output::Stdout(out) => write_all(out, &gathered[..fits]).and_then(|()| out.flush().map_err(|e| (0, e))),
             Output::File(file, _) => write_all(file, &gathered[..fits]),
         };
@@ -215,17 +215,17 @@ impl Rows {
                 let lost = gathered[whole..].split(|&b| b == b'\n').count() as u64 - 1;
                 self.count = self.count.saturating_sub(lost);
                 Err(match &mut self.output {
-                    Output::Stdout(_) if e.kind() == ErrorKind::BrokenPipe => Trouble::Closed,
+                    Output::Stdout(_) if e.kind() == ErrorKind::BrokenPipe => RowsError::Closed,
                     Output::Stdout(_) => {
                         let headline = format!("standard output cannot be written: {}", plain(&e));
-                        Trouble::Failed(Box::new(error(&codes::E0704, headline, None)))
+                        RowsError::Failed(Box::new(error(&codes::E0704, headline, None)))
                     }
                     Output::File(file, path) => {
                         // a torn row is taken back; where the file cannot be cut (a device) nothing is lost by trying
                         let _ = file.set_len(self.written);
                         let headline = format!("`{}` cannot be written: {}", path.display(), plain(&e));
                         let help = format!("{} whole rows are in it", self.count);
-                        Trouble::Failed(Box::new(error(&codes::E0704, headline, (self.count > 0).then_some(help))))
+                        RowsError::Failed(Box::new(error(&codes::E0704, headline, (self.count > 0).then_some(help))))
                     }
                 })
             }
@@ -274,8 +274,8 @@ pub fn print(text: &str) -> Result<Exit, Error> {
     let mut rows = Rows::stdout();
     rows.buffer.extend_from_slice(text.as_bytes());
     match rows.flush() {
-        Ok(()) | Err(Trouble::Closed) => Ok(Exit::Success),
-        Err(Trouble::Failed(d)) => Err(d.into()),
+        Ok(()) | Err(RowsError::Closed) => Ok(Exit::Success),
+        Err(RowsError::Failed(d)) => Err(d.into()),
     }
 }
 

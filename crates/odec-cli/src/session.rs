@@ -10,7 +10,7 @@ use odec_lang::lower::Lowered;
 use odec_ode::problem::{Outcome, SolveError};
 use odec_sim::bind::Purpose;
 use odec_sim::choices::{Choices, SampleRule};
-use odec_sim::reference::Gone;
+use odec_sim::reference::Unfinished;
 use odec_sim::sample::Seen;
 use odec_sim::{Error, Loaded, Session, Simulation};
 
@@ -139,9 +139,9 @@ pub fn conclude(
 }
 
 /// How a command ends whose run gave nothing: an interrupt is no error.
-pub fn gone(simulation: &Simulation, gone: Gone) -> Result<Exit, Error> {
-    match gone {
-        Gone::Interrupted => Ok(Exit::Interrupted),
-        Gone::Failed(why) => Err(simulation.explain(&why)),
+pub fn unfinished(simulation: &Simulation, why: Unfinished) -> Result<Exit, Error> {
+    match why {
+        Unfinished::Interrupted => Ok(Exit::Interrupted),
+        Unfinished::Failed(why) => Err(simulation.explain(&why)),
     }
 }

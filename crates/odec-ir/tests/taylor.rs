@@ -3,7 +3,7 @@
 use odec_ir::builtin::{Notation, table};
 use odec_ir::interpret::{self, Inputs};
 use odec_ir::nest::BoundProgram;
-use odec_ir::taylor::{MAX_UNROLLED, Recurrences, Table, Unsuited, unrolled};
+use odec_ir::taylor::{MAX_UNROLLED, Recurrences, SeriesTable, Unsuited, unrolled};
 use odec_ir::testing::array;
 use odec_ir::{ArrayId, Graph, Kernel, KernelRole, Layout, NodeId, Op, Program, Role, Store, Target, derive};
 
@@ -34,7 +34,7 @@ fn coefficients_rounded(program: &Program, t: f64, y: &[f64], fused: bool) -> Ve
     assert_eq!(a.len(), Layout::of(&written).outputs_len());
     interpret::run_on(&written, &Layout::of(&written), KernelRole::Outputs, inputs, &mut a);
     let mut b = vec![0.0; layout.n * ORDER];
-    let table = Table::of(program, &BoundProgram::of(program).unwrap(), &recurrences).unwrap();
+    let table = SeriesTable::of(program, &BoundProgram::of(program).unwrap(), &recurrences).unwrap();
     table.evaluate(inputs, ORDER, &mut Vec::new(), &mut b);
     for (i, (a, b)) in a.iter().zip(&b).enumerate() {
         assert!((a - b).abs() <= 1e-12 * a.abs().max(1e-3), "coefficient {i}: written out {a:e}, in a loop {b:e}");

@@ -57,7 +57,7 @@ fn away_from_the_edges_nothing_is_asked() {
 
 #[test]
 fn what_is_not_finite_is_found_for_its_element() {
-    use odec_lang::blame::{Fault, Point, What, blame};
+    use odec_lang::blame::{Fault, StateAt, What, blame};
     let text = "
         const N = 5
         index i = 1..N
@@ -73,7 +73,7 @@ fn what_is_not_finite_is_found_for_its_element() {
     let mut y = vec![1.0; 15];
     y[3] = -1.0;
     y[5] = 2.0;
-    let at = Point { t: 0.0, y: &y, values: &values };
+    let at = StateAt { t: 0.0, y: &y, values: &values };
     let found = blame(&model, &source, What::Row(2), at).expect("u[3]' has no value");
     assert_eq!((found.fault, found.text.as_str()), (Fault::Value, "sqrt(u[i+1])"));
     assert_eq!(found.through.len(), 1);
@@ -83,7 +83,7 @@ fn what_is_not_finite_is_found_for_its_element() {
     // At the upper end the boundary is at fault: 2*u[5] is fine, so make it bad.
     let mut worse = y.clone();
     worse[4] = -3.0;
-    let found = blame(&model, &source, What::Row(4), Point { y: &worse, ..at }).expect("u[5]' has no value");
+    let found = blame(&model, &source, What::Row(4), StateAt { y: &worse, ..at }).expect("u[5]' has no value");
     assert_eq!((found.operands[0].text.as_str(), found.operands[0].value), ("u[6]", -6.0));
     // v[1] is 2, and j runs past 2.
     let found = blame(&model, &source, What::Row(10), at).expect("v[1]'' has no value");
@@ -91,7 +91,7 @@ fn what_is_not_finite_is_found_for_its_element() {
     // The first of the rates is fine, the logarithm of a negative one is not.
     let mut falling = y.clone();
     falling[11] = -0.5;
-    let found = blame(&model, &source, What::Output(0), Point { y: &falling, ..at }).expect("no logarithm");
+    let found = blame(&model, &source, What::Output(0), StateAt { y: &falling, ..at }).expect("no logarithm");
     assert_eq!((found.operands[0].text.as_str(), found.operands[0].value), ("v[2]'", -0.5));
 }
 

@@ -1,6 +1,6 @@
 //! Blame: the innermost term that is not finite, through definitions, functions and choices.
 
-use odec_lang::blame::{Blame, By, Fault, Point, What, blame};
+use odec_lang::blame::{Blame, By, Fault, StateAt, What, blame};
 use odec_lang::source::Source;
 
 fn at(text: &str, what: What, y: &[f64]) -> Option<Blame> {
@@ -8,7 +8,7 @@ fn at(text: &str, what: What, y: &[f64]) -> Option<Blame> {
     let checked = odec_lang::check(&source);
     let model = checked.model.unwrap_or_else(|| panic!("{:?}", checked.diagnostics));
     let values = model.values(&odec_lang::Overrides::default()).expect("defaults");
-    blame(&model, &source, what, Point { t: 0.0, y, values: &values })
+    blame(&model, &source, what, StateAt { t: 0.0, y, values: &values })
 }
 
 fn found(text: &str, what: What, y: &[f64]) -> (String, Fault, Vec<(String, f64)>) {

@@ -3,7 +3,7 @@
 use odec_ode::problem::{Samples, Stop};
 
 use crate::bind::Bound;
-use crate::reference::{self, Gone, Row};
+use crate::reference::{self, Row, Unfinished};
 use crate::spectrum::{self, Spectrum};
 use crate::stability::{Amplification, C};
 
@@ -27,7 +27,7 @@ impl Along {
     ///
     /// # Errors
     /// A run that fails, or that the caller stops.
-    pub fn of(bound: &Bound, stop: &dyn Fn() -> bool) -> Result<Along, Gone> {
+    pub fn of(bound: &Bound, stop: &dyn Fn() -> bool) -> Result<Along, Unfinished> {
         let forward = bound.problem.t_end - bound.problem.t0;
         let (rows, steps): (Vec<Row>, Vec<f64>) = if let Some(h) = bound.options.step.filter(|_| bound.options.fixed) {
             let mut rows = vec![(bound.problem.t0, bound.problem.y0.clone())];
@@ -37,9 +37,9 @@ impl Along {
         } else {
             let (mut rows, result) = reference::run(bound, bound.choice.method, &bound.options, &Samples::Steps, stop);
             match result {
-                Ok(outcome) if outcome.stop == Stop::Interrupted => return Err(Gone::Interrupted),
+                Ok(outcome) if outcome.stop == Stop::Interrupted => return Err(Unfinished::Interrupted),
                 Ok(_) => {}
-                Err(e) => return Err(Gone::Failed(e)),
+                Err(e) => return Err(Unfinished::Failed(e)),
             }
             let mut steps: Vec<f64> = rows.windows(2).map(|w| w[1].0 - w[0].0).collect();
             rows.pop();
@@ -58,7 +58,7 @@ impl Along {
                 None => along.skipped += 1,
             }
             if stop() {
-                return Err(Gone::Interrupted);
+                return Err(Unfinished::Interrupted);
             }
         }
         Ok(along)

@@ -320,15 +320,15 @@ impl RunPlan {
         let alike = self.settings.atol_for.is_empty() && self.choices.atol_for.is_empty() && scales.is_empty();
         let mut list = vec![atol; if alike { 1 } else { states.len() }];
         for (k, setting) in &self.settings.atol_for {
-            list[states.series()[*k].places()].fill(setting.value);
+            list[states.list()[*k].places()].fill(setting.value);
         }
         self.chosen_tolerances(states, &mut list)?;
         if !scales.is_empty() {
             // An error in dx/dk counts as much as the error in x of a change of k by its own size.
-            let own = states.series().len() / (scales.len() + 1);
-            for (k, series) in states.series().iter().enumerate().skip(own) {
+            let own = states.list().len() / (scales.len() + 1);
+            for (k, series) in states.list().iter().enumerate().skip(own) {
                 let scale = scales[k / own - 1];
-                let of = states.series()[k % own].start;
+                let of = states.list()[k % own].start;
                 for i in 0..series.len {
                     list[series.start + i] = list[of + i] / scale;
                 }
@@ -400,7 +400,7 @@ impl RunPlan {
                 return Err(crate::blame::unknown_state(name, "--atol", &known));
             }
             for c in &chosen {
-                let start = states.series()[c.series].start;
+                let start = states.list()[c.quantity].start;
                 for run in &c.runs {
                     list[start + run.start..start + run.end].fill(*value);
                 }

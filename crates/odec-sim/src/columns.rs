@@ -5,7 +5,7 @@ use odec_ode::problem::Samples;
 
 use crate::blame::{misnamed, unknown_name};
 use crate::error;
-use crate::quantities::{Chosen, Quantities, Series};
+use crate::quantities::{Chosen, Quantities, Quantity};
 
 /// Most columns of the rows.
 pub const MAX_COLUMNS: usize = 1 << 20;
@@ -36,7 +36,7 @@ enum Buffer {
 struct Piece {
     buffer: Buffer,
     /// Position of the array.
-    series: usize,
+    quantity: usize,
     /// Its first element that is a column.
     element: usize,
     /// Place of that element.
@@ -59,31 +59,31 @@ pub struct Columns {
 impl Columns {
     /// The independent variable alone.
     pub fn new(time: &str, states: Quantities, outputs: Quantities) -> Columns {
-        let piece = Piece { buffer: Buffer::Time, series: 0, element: 0, place: 0, len: 1, before: 0 };
+        let piece = Piece { buffer: Buffer::Time, quantity: 0, element: 0, place: 0, len: 1, before: 0 };
         Columns { time: time.to_string(), states, outputs, pieces: vec![piece], len: 1 }
     }
 
-    fn push(&mut self, buffer: Buffer, series: usize, elements: std::ops::Range<usize>) {
-        let list = if buffer == Buffer::State { &self.states } else { &self.outputs };
-        let place = list.series()[series].start + elements.start;
+    fn push(&mut self, buffer: Buffer, quantity: usize, elements: std::ops::Range<usize>) {
+        let quantities = if buffer == Buffer::State { &self.states } else { &self.outputs };
+        let place = quantities.list()[quantity].start + elements.start;
         let (element, len, before) = (elements.start, elements.len(), self.len);
         if len > 0 {
-            self.pieces.push(Piece { buffer, series, element, place, len, before });
+            self.pieces.push(Piece { buffer, quantity, element, place, len, before });
             self.len += len;
         }
     }
 
     /// Adds all states.
     pub fn add_states(&mut self) {
-        for k in 0..self.states.series().len() {
-            self.push(Buffer::State, k, 0..self.states.series()[k].len);
+        for k in 0..self.states.list().len() {
+            self.push(Buffer::State, k, 0..self.states.list()[k].len);
         }
     }
 
     /// Adds the outputs; those that states are, only if `again`.
     pub fn add_outputs(&mut self, again: bool) {
-        for k in 0..self.outputs.series().len() {
-            let output = &self.outputs.series()[k];
+        for k in 0..self.outputs.list().len() {
+            let output = &self.outputs.list()[k];
             if again || !self.states.names().any(|n| n == output.name) {
                 self.push(Buffer::Output, k, 0..output.len);
             }
@@ -101,7 +101,7 @@ impl Columns {
         let (buffer, chosen) = self.named(text, flag)?;
         for c in chosen {
             for run in c.runs {
-                self.push(buffer, c.series, run);
+                self.push(buffer, c.quantity, run);
             }
         }
         Ok(())
@@ -133,23 +133,23 @@ impl Columns {
         self.pieces.get(after.checked_sub(1)?).filter(|p| k < p.before + p.len)
     }
 
-    fn series_of(&self, piece: &Piece) -> Option<&Series> {
+    fn quantity_of(&self, piece: &Piece) -> Option<&Quantity> {
         match piece.buffer {
             Buffer::Time => None,
-            Buffer::State => self.states.series().get(piece.series),
-            Buffer::Output => self.outputs.series().get(piece.series),
+            Buffer::State => self.states.list().get(piece.quantity),
+            Buffer::Output => self.outputs.list().get(piece.quantity),
         }
     }
 
     /// The array of a column and its element; `None` for the independent variable.
-    pub fn series(&self, k: usize) -> Option<(&Series, usize)> {
+    pub fn quantity(&self, k: usize) -> Option<(&Quantity, usize)> {
         let piece = self.piece(k)?;
-        Some((self.series_of(piece)?, piece.element + k - piece.before))
+        Some((self.quantity_of(piece)?, piece.element + k - piece.before))
     }
 
     /// The name of a column.
     pub fn name(&self, k: usize) -> String {
-        self.series(k).map_or_else(|| self.time.clone(), |(series, element)| series.element(element))
+        self.quantity(k).map_or_else(|| self.time.clone(), |(quantity, element)| quantity.element(element))
     }
 
     /// Names, made one after the other.
@@ -186,7 +186,7 @@ impl Columns {
         for c in &chosen {
             for element in c.runs.iter().cloned().flatten() {
                 let has = |p: &&Piece| {
-                    p.buffer == buffer && p.series == c.series && (p.element..p.element + p.len).contains(&element)
+                    p.buffer == buffer && p.quantity == c.quantity && (p.element..p.element + p.len).contains(&element)
                 };
                 found.extend(self.pieces.iter().find(has).map(|p| p.before + element - p.element));
             }
@@ -195,8 +195,8 @@ impl Columns {
             let known: Vec<String> = self
                 .pieces
                 .iter()
-                .map(|p| match self.series_of(p) {
-                    Some(series) if series.len == p.len => series.name.clone(),
+                .map(|p| match self.quantity_of(p) {
+                    Some(quantity) if quantity.len == p.len => quantity.name.clone(),
                     _ => self.name(p.before),
                 })
                 .collect();

@@ -5,7 +5,7 @@ use odec_ode::problem::{Options, Refusal, Samples, SolveError, Stats, Stop};
 use odec_ode::system::System;
 
 use crate::bind::Bound;
-use crate::reference::{Gone, Reference, Row, error, run, scales};
+use crate::reference::{Reference, Row, Unfinished, error, run, scales};
 use crate::sample::Derivatives;
 
 /// A solution that exceeds the true one by this factor has blown up.
@@ -65,11 +65,11 @@ pub fn measure(
     options: &Options,
     reference: &Reference,
     stop: &dyn Fn() -> bool,
-) -> Result<Measurement, Gone> {
+) -> Result<Measurement, Unfinished> {
     let samples = Samples::Times(reference.rows.iter().map(|r| r.0).collect());
     let (rows, result) = run(bound, method, options, &samples, stop);
     let (end, stats) = match result {
-        Ok(outcome) if outcome.stop == Stop::Interrupted => return Err(Gone::Interrupted),
+        Ok(outcome) if outcome.stop == Stop::Interrupted => return Err(Unfinished::Interrupted),
         Ok(outcome) => (End::Reached, outcome.stats),
         Err(SolveError::Failed(failure)) => (End::Failed(failure.t), failure.stats),
         Err(SolveError::Refused(refusal)) => (End::Refused(refusal), Stats::default()),

@@ -4,7 +4,7 @@ use odec_ode::method::Method;
 use odec_ode::problem::{Options, Samples, SolveError, Stop};
 
 use crate::bind::Bound;
-use crate::reference::{Gone, Reference, accurate, error, even_times, run, scales};
+use crate::reference::{Reference, Unfinished, accurate, error, even_times, run, scales};
 
 /// Times at which errors are measured, at the ends of steps of every length.
 pub const TIMES: usize = 20;
@@ -62,7 +62,7 @@ pub struct Study {
 ///
 /// # Errors
 /// If the model cannot be solved accurately, or the method refuses it.
-pub fn study(bound: &Bound, method: &'static Method, stop: &dyn Fn() -> bool) -> Result<Study, Gone> {
+pub fn study(bound: &Bound, method: &'static Method, stop: &dyn Fn() -> bool) -> Result<Study, Unfinished> {
     let times = even_times(bound, TIMES);
     let span = (bound.problem.t_end - bound.problem.t0).abs();
     let scales = scales(bound);
@@ -78,7 +78,7 @@ pub fn study(bound: &Bound, method: &'static Method, stop: &dyn Fn() -> bool) ->
     if let (_, Err(SolveError::Refused(refusal))) =
         run(bound, method, &options(TIMES as u64), &Samples::Times(vec![tiny]), &|| true)
     {
-        return Err(Gone::Failed(SolveError::Refused(refusal)));
+        return Err(Unfinished::Failed(SolveError::Refused(refusal)));
     }
     let reference = accurate(bound, &times, stop)?;
     let floor = SMALLEST.max(ABOVE_REFERENCE * reference.error);
@@ -89,9 +89,9 @@ pub fn study(bound: &Bound, method: &'static Method, stop: &dyn Fn() -> bool) ->
         let steps = TIMES as u64 * between;
         let (rows, result) = run(bound, method, &options(steps), &samples, stop);
         let error = match result {
-            Ok(outcome) if outcome.stop == Stop::Interrupted => return Err(Gone::Interrupted),
+            Ok(outcome) if outcome.stop == Stop::Interrupted => return Err(Unfinished::Interrupted),
             Ok(_) => error(&rows, &reference.rows, &scales),
-            Err(SolveError::Refused(refusal)) => return Err(Gone::Failed(SolveError::Refused(refusal))),
+            Err(SolveError::Refused(refusal)) => return Err(Unfinished::Failed(SolveError::Refused(refusal))),
             Err(SolveError::Failed(_)) => f64::INFINITY,
         };
         points.push(StepRun { steps, h: span / steps as f64, error });

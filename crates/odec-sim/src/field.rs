@@ -12,8 +12,7 @@ use crate::contour::{Grid, even};
 use crate::spectrum::{eigenvalues, linearised, rates};
 use crate::stability::C;
 
-/// A point of the plane.
-pub type Point = (f64, f64);
+pub use crate::outline::Point;
 
 /// Points at which Newton's method starts, along each side.
 const STARTS: usize = 20;

@@ -3,7 +3,7 @@
 use crate::bind::Bound;
 use crate::contour::even;
 use crate::field::{Plane, PlaneWindow, Point};
-use crate::reference::{Gone, Row, even_times, ordinary};
+use crate::reference::{Row, Unfinished, even_times, ordinary};
 
 /// Rows of the run that are drawn.
 const ROWS: usize = 1000;
@@ -21,7 +21,7 @@ const POSITIVE: f64 = 0.08;
 ///
 /// # Errors
 /// When no method reaches the end, or the caller stops.
-pub fn run(bound: &Bound, at: Option<f64>, stop: &dyn Fn() -> bool) -> Result<Vec<Row>, Gone> {
+pub fn run(bound: &Bound, at: Option<f64>, stop: &dyn Fn() -> bool) -> Result<Vec<Row>, Unfinished> {
     let mut times = even_times(bound, ROWS);
     times.extend(at);
     let forward = bound.problem.t_end > bound.problem.t0;

@@ -9,9 +9,9 @@ use odec_ir::{ArrayId, Program, Role};
 
 use crate::select::{Misnamed, Selector, Sub};
 
-/// An axis of an array.
+/// The values of one index of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Axis {
+pub struct IndexRange {
     /// Name of the index.
     pub name: String,
     /// First index.
@@ -20,7 +20,7 @@ pub struct Axis {
     pub len: usize,
 }
 
-impl Axis {
+impl IndexRange {
     /// Last index.
     pub fn last(&self) -> i64 {
         self.first + self.len as i64 - 1
@@ -29,11 +29,11 @@ impl Axis {
 
 /// The elements of one array, or one scalar.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Series {
+pub struct Quantity {
     /// As the model names the whole: `u`, `x'`, `p'.x`.
     pub name: String,
     /// Its index sets; none for a scalar. The last varies fastest.
-    pub axes: Vec<Axis>,
+    pub axes: Vec<IndexRange>,
     /// Place of its first element in y, or in the outputs.
     pub start: usize,
     /// Number of elements.
@@ -44,12 +44,12 @@ pub struct Series {
     stem: usize,
 }
 
-impl Series {
-    fn new(name: String, axes: Vec<Axis>, start: usize, len: usize, unit: Option<String>) -> Series {
+impl Quantity {
+    fn new(name: String, axes: Vec<IndexRange>, start: usize, len: usize, unit: Option<String>) -> Quantity {
         // of `d(p'.x)/d(k)` subscripts follow the p
         let ends: &[char] = if name.starts_with("d(") { &['\'', '.', ')'] } else { &['\'', '.'] };
         let stem = name.find(ends).unwrap_or(name.len());
-        Series { name, axes, start, len, unit, stem }
+        Quantity { name, axes, start, len, unit, stem }
     }
 
     /// The name without primes and component.
@@ -131,7 +131,7 @@ impl Series {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
     /// Position of the array in its list.
-    pub series: usize,
+    pub quantity: usize,
     /// Runs of its elements, counted from 0.
     pub runs: Vec<Range<usize>>,
 }
@@ -139,7 +139,7 @@ pub struct Chosen {
 /// Arrays of one buffer.
 #[derive(Clone, Debug, Default)]
 pub struct Quantities {
-    series: Vec<Series>,
+    list: Vec<Quantity>,
     /// Elements before each array in the order of the text; one more than there are arrays.
     before: Vec<usize>,
     /// Positions of the arrays, by their place in the buffer.
@@ -148,16 +148,16 @@ pub struct Quantities {
 }
 
 impl Quantities {
-    fn of(series: Vec<Series>) -> Quantities {
+    fn of(list: Vec<Quantity>) -> Quantities {
         let mut before = vec![0];
         let mut by_stem: HashMap<String, Vec<usize>> = HashMap::new();
-        for (k, s) in series.iter().enumerate() {
+        for (k, s) in list.iter().enumerate() {
             before.push(before[k] + s.len);
             by_stem.entry(s.stem().to_string()).or_default().push(k);
         }
-        let mut by_place: Vec<usize> = (0..series.len()).collect();
-        by_place.sort_by_key(|&k| series[k].start);
-        Quantities { series, before, by_place, by_stem }
+        let mut by_place: Vec<usize> = (0..list.len()).collect();
+        by_place.sort_by_key(|&k| list[k].start);
+        Quantities { list, before, by_place, by_stem }
     }
 
     /// The states, in the order of the text, with the velocity of a second-order state behind it.
@@ -167,10 +167,10 @@ impl Quantities {
         for (k, array) in program.arrays.iter().enumerate() {
             let id = ArrayId(k as u32);
             match array.role {
-                Role::FirstOrder => list.push(series(program, layout, id)),
+                Role::FirstOrder => list.push(quantity(program, layout, id)),
                 Role::Position => {
-                    list.push(series(program, layout, id));
-                    list.extend(velocities.next().map(|(id, _)| series(program, layout, id)));
+                    list.push(quantity(program, layout, id));
+                    list.extend(velocities.next().map(|(id, _)| quantity(program, layout, id)));
                 }
                 _ => {}
             }
@@ -180,12 +180,12 @@ impl Quantities {
 
     /// The outputs.
     pub fn outputs(program: &Program, layout: &Layout) -> Quantities {
-        Quantities::of(program.arrays_of(Role::Output).map(|(id, _)| series(program, layout, id)).collect())
+        Quantities::of(program.arrays_of(Role::Output).map(|(id, _)| quantity(program, layout, id)).collect())
     }
 
     /// The parameters.
     pub fn parameters(program: &Program, layout: &Layout) -> Quantities {
-        Quantities::of(program.arrays_of(Role::Parameter).map(|(id, _)| series(program, layout, id)).collect())
+        Quantities::of(program.arrays_of(Role::Parameter).map(|(id, _)| quantity(program, layout, id)).collect())
     }
 
     /// The discretes, by their places in the parameter buffer.
@@ -204,37 +204,37 @@ impl Quantities {
     }
 
     /// The arrays in the order of the text.
-    pub fn series(&self) -> &[Series] {
-        &self.series
+    pub fn list(&self) -> &[Quantity] {
+        &self.list
     }
 
     /// Names of the arrays.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.series.iter().map(|s| s.name.as_str())
+        self.list.iter().map(|s| s.name.as_str())
     }
 
     /// The array that has this place, and which element of it that is.
-    pub fn at(&self, place: usize) -> Option<(&Series, usize)> {
-        let after = self.by_place.partition_point(|&k| self.series[k].start <= place);
+    pub fn at(&self, place: usize) -> Option<(&Quantity, usize)> {
+        let after = self.by_place.partition_point(|&k| self.list[k].start <= place);
         // empty arrays share their place with the next one
-        let owner = self.by_place[..after].iter().rev().map(|&k| &self.series[k]).find(|s| s.len > 0)?;
+        let owner = self.by_place[..after].iter().rev().map(|&k| &self.list[k]).find(|s| s.len > 0)?;
         owner.places().contains(&place).then(|| (owner, place - owner.start))
     }
 
     /// The name of what is at a place; empty if nothing is.
     pub fn name(&self, place: usize) -> String {
-        self.at(place).map_or(String::new(), |(series, element)| series.element(element))
+        self.at(place).map_or(String::new(), |(quantity, element)| quantity.element(element))
     }
 
     /// Position of a place in the order of the text, elements counted one by one.
     pub fn rank(&self, place: usize) -> usize {
-        let found = self.series.iter().position(|s| s.places().contains(&place));
-        found.map_or(0, |k| self.before[k] + place - self.series[k].start)
+        let found = self.list.iter().position(|s| s.places().contains(&place));
+        found.map_or(0, |k| self.before[k] + place - self.list[k].start)
     }
 
     /// The place of each element, in the order of the text.
     pub fn places(&self) -> impl Iterator<Item = usize> + '_ {
-        self.series.iter().flat_map(Series::places)
+        self.list.iter().flat_map(Quantity::places)
     }
 
     /// The elements that a text names: `u`, `u[3]`, `u[2..5]`, `u[*,1]`, `p[3]'.x`, and `p[3]` for all components. An
@@ -243,9 +243,9 @@ impl Quantities {
     /// # Errors
     /// Subscripts that the array does not have.
     pub fn select(&self, text: &str) -> Result<Vec<Chosen>, Misnamed> {
-        if let Some(k) = self.series.iter().position(|s| s.name == text) {
-            let runs = self.series[k].runs(&[])?;
-            return Ok(vec![Chosen { series: k, runs }]);
+        if let Some(k) = self.list.iter().position(|s| s.name == text) {
+            let runs = self.list[k].runs(&[])?;
+            return Ok(vec![Chosen { quantity: k, runs }]);
         }
         // a derivative by a parameter has the indices of what it is the derivative of: `d(u[3])/d(k)`
         let derivative = text.strip_prefix("d(").and_then(|rest| rest.rsplit_once(")/d("));
@@ -255,18 +255,18 @@ impl Quantities {
         let named = self.by_stem.get(&stem).map_or(&[][..], Vec::as_slice);
         let mut chosen = vec![];
         for &k in named {
-            let series = &self.series[k];
-            if !series.tail().strip_suffix(by.as_str()).is_some_and(|tail| selector.fits(tail)) {
+            let quantity = &self.list[k];
+            if !quantity.tail().strip_suffix(by.as_str()).is_some_and(|tail| selector.fits(tail)) {
                 continue;
             }
-            if selector.subs.as_ref().is_some_and(|subs| subs.len() != series.axes.len()) {
+            if selector.subs.as_ref().is_some_and(|subs| subs.len() != quantity.axes.len()) {
                 return Err(Misnamed::Rank {
-                    name: series.name.clone(),
-                    axes: series.axes.iter().map(|a| a.name.clone()).collect(),
+                    name: quantity.name.clone(),
+                    axes: quantity.axes.iter().map(|a| a.name.clone()).collect(),
                 });
             }
-            let runs = series.runs(selector.subs.as_deref().unwrap_or(&[]))?;
-            chosen.push(Chosen { series: k, runs });
+            let runs = quantity.runs(selector.subs.as_deref().unwrap_or(&[]))?;
+            chosen.push(Chosen { quantity: k, runs });
         }
         Ok(chosen)
     }
@@ -277,8 +277,8 @@ impl Quantities {
     /// Subscripts that the array does not have.
     pub fn find(&self, text: &str) -> Result<Option<usize>, Misnamed> {
         Ok(match self.select(text)?.as_slice() {
-            [Chosen { series, runs }] => match runs.as_slice() {
-                [run] if run.len() == 1 => Some(self.series[*series].start + run.start),
+            [Chosen { quantity, runs }] => match runs.as_slice() {
+                [run] if run.len() == 1 => Some(self.list[*quantity].start + run.start),
                 _ => None,
             },
             _ => None,
@@ -286,17 +286,17 @@ impl Quantities {
     }
 }
 
-fn series(program: &Program, layout: &Layout, id: ArrayId) -> Series {
+fn quantity(program: &Program, layout: &Layout, id: ArrayId) -> Quantity {
     let array = &program.arrays[id.0 as usize];
     let axes = array.axes.iter().map(|&AxisId(axis)| {
         let axis = &program.axes[axis as usize];
         let first = axis.first.value(&program.extents).unwrap_or(0);
         let last = axis.last.value(&program.extents).unwrap_or(first - 1);
-        Axis {
+        IndexRange {
             name: axis.name.clone(),
             first,
             len: usize::try_from(last.saturating_sub(first).saturating_add(1)).unwrap_or(0),
         }
     });
-    Series::new(array.name.clone(), axes.collect(), layout.start(id), layout.len(id), array.unit.clone())
+    Quantity::new(array.name.clone(), axes.collect(), layout.start(id), layout.len(id), array.unit.clone())
 }

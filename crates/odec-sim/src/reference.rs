@@ -25,9 +25,9 @@ const GOOD: f64 = 1e-11;
 /// A state with its time.
 pub type Row = (f64, Vec<f64>);
 
-/// Why there is nothing.
+/// Why a run, or several, gave no result.
 #[derive(Debug)]
-pub enum Gone {
+pub enum Unfinished {
     /// The caller asked to stop.
     Interrupted,
     /// No run succeeded; this is what became of the last.
@@ -115,7 +115,7 @@ pub struct Reference {
 ///
 /// # Errors
 /// When no method reaches the end.
-pub fn accurate(bound: &Bound, times: &[f64], stop: &dyn Fn() -> bool) -> Result<Reference, Gone> {
+pub fn accurate(bound: &Bound, times: &[f64], stop: &dyn Fn() -> bool) -> Result<Reference, Unfinished> {
     let scales = scales(bound);
     let samples = Samples::Times(times.to_vec());
     let mut last = None;
@@ -129,9 +129,9 @@ pub fn accurate(bound: &Bound, times: &[f64], stop: &dyn Fn() -> bool) -> Result
                 let atol = scales.iter().map(|s| s * rtol).collect();
                 let options = Options { rtol, atol, max_steps: budget, ..Options::default() };
                 match run(bound, method, &options, &samples, stop) {
-                    (_, Ok(outcome)) if outcome.stop == Stop::Interrupted => Err(Gone::Interrupted),
+                    (_, Ok(outcome)) if outcome.stop == Stop::Interrupted => Err(Unfinished::Interrupted),
                     (rows, Ok(_)) => Ok(rows),
-                    (_, Err(e)) => Err(Gone::Failed(e)),
+                    (_, Err(e)) => Err(Unfinished::Failed(e)),
                 }
             };
             match attempt(rtol).and_then(|rows| Ok((rows, attempt(10.0 * rtol)?))) {
@@ -144,22 +144,22 @@ pub fn accurate(bound: &Bound, times: &[f64], stop: &dyn Fn() -> bool) -> Result
                         break;
                     }
                 }
-                Err(Gone::Interrupted) => return Err(Gone::Interrupted),
-                Err(gone) => last = Some(gone),
+                Err(Unfinished::Interrupted) => return Err(Unfinished::Interrupted),
+                Err(why) => last = Some(why),
             }
         }
         if let Some(best) = best {
             return Ok(best);
         }
     }
-    Err(last.unwrap_or(Gone::Interrupted))
+    Err(last.unwrap_or(Unfinished::Interrupted))
 }
 
 /// A quick run of ordinary accuracy, with rows at `times`, whatever the model's own method makes of it.
 ///
 /// # Errors
 /// When no method reaches the end.
-pub fn ordinary(bound: &Bound, times: &[f64], stop: &dyn Fn() -> bool) -> Result<Vec<Row>, Gone> {
+pub fn ordinary(bound: &Bound, times: &[f64], stop: &dyn Fn() -> bool) -> Result<Vec<Row>, Unfinished> {
     const RTOL: f64 = 1e-6;
     let mut last = None;
     for names in [STIFF, NONSTIFF] {
@@ -167,10 +167,10 @@ pub fn ordinary(bound: &Bound, times: &[f64], stop: &dyn Fn() -> bool) -> Result
         let atol = scales(bound).iter().map(|s| s * RTOL).collect();
         let options = Options { rtol: RTOL, atol, max_steps: BUDGET, ..Options::default() };
         match run(bound, method, &options, &Samples::Times(times.to_vec()), stop) {
-            (_, Ok(outcome)) if outcome.stop == Stop::Interrupted => return Err(Gone::Interrupted),
+            (_, Ok(outcome)) if outcome.stop == Stop::Interrupted => return Err(Unfinished::Interrupted),
             (rows, Ok(_)) => return Ok(rows),
-            (_, Err(e)) => last = Some(Gone::Failed(e)),
+            (_, Err(e)) => last = Some(Unfinished::Failed(e)),
         }
     }
-    Err(last.unwrap_or(Gone::Interrupted))
+    Err(last.unwrap_or(Unfinished::Interrupted))
 }

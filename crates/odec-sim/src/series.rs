@@ -5,7 +5,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::layout::Layout;
 use odec_ir::nest::BoundProgram;
-use odec_ir::taylor::{MAX_ORDER, MAX_UNROLLED, Recurrences, Table, Unsuited, step, unrolled};
+use odec_ir::taylor::{MAX_ORDER, MAX_UNROLLED, Recurrences, SeriesTable, Unsuited, step, unrolled};
 use odec_ir::{KernelRole, Program};
 use odec_jit::{Compiled, Strategy};
 use odec_ode::step::WholeStep;
@@ -39,7 +39,7 @@ enum Step {
 
 /// Loops over the order, with room for the coefficients of runs that go on at the same time.
 struct Looped {
-    table: Table,
+    table: SeriesTable,
     room: Mutex<Vec<Vec<f64>>>,
 }
 
@@ -130,7 +130,7 @@ impl SeriesKernels {
         }
         let kernel = match (unrolled(program, recurrences, order, MAX_UNROLLED, odec_jit::fuses()), execution) {
             (None, _) => {
-                let table = Table::of(program, bound, recurrences).map_err(|why| reason(&why))?;
+                let table = SeriesTable::of(program, bound, recurrences).map_err(|why| reason(&why))?;
                 Kernel::Looped(Box::new(Looped { table, room: Mutex::default() }))
             }
             (Some(written), Execution::Jit) => {

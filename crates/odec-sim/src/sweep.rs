@@ -271,7 +271,7 @@ impl Job<'_> {
         let places = |name: &str| {
             let chosen = parameters.select(name).unwrap_or_default();
             let runs = chosen.iter().flat_map(|c| {
-                let start = parameters.series()[c.series].start;
+                let start = parameters.list()[c.quantity].start;
                 c.runs.iter().map(move |run| start + run.start..start + run.end)
             });
             runs.collect()

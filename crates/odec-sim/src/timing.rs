@@ -9,7 +9,7 @@ use odec_ode::{Runner, Stop};
 
 use crate::bind::Bound;
 use crate::compare::{self, End, Measurement};
-use crate::reference::{Gone, Reference, accurate, even_times};
+use crate::reference::{Reference, Unfinished, accurate, even_times};
 use crate::work::{Watch, at_tolerance};
 
 /// Methods unless others are named: the default of a run, and one of each family that is used for its speed.
@@ -82,7 +82,7 @@ impl Sink for Ends<'_> {
 ///
 /// # Errors
 /// A model that cannot be solved accurately; an interrupt.
-pub fn costs(bound: &Bound, schedule: &Measurements, watch: Watch<'_>) -> Result<(Reference, Vec<Cost>), Gone> {
+pub fn costs(bound: &Bound, schedule: &Measurements, watch: Watch<'_>) -> Result<(Reference, Vec<Cost>), Unfinished> {
     let reference = accurate(bound, &even_times(bound, TIMES), watch.stop)?;
     compare::warm(bound);
     let max_steps = schedule.budget.unwrap_or(BUDGET);
@@ -103,22 +103,22 @@ fn cost(
     repeat: usize,
     reference: &Reference,
     Watch { clock, stop }: Watch<'_>,
-) -> Result<Cost, Gone> {
+) -> Result<Cost, Unfinished> {
     let Measurement { end, error, stats, .. } = compare::measure(bound, method, options, reference, stop)?;
     let mut seconds = vec![];
     if matches!(end, End::Reached) {
         let samples = Samples::Times(vec![bound.problem.t_end]);
         let mut runner = Runner::new(&bound.machine, method, options)
-            .map_err(|refusal| Gone::Failed(SolveError::Refused(refusal)))?;
+            .map_err(|refusal| Unfinished::Failed(SolveError::Refused(refusal)))?;
         let begin = clock();
         while seconds.len() < repeat && clock() - begin < LONGEST {
             let start = clock();
             let result = runner.run(&bound.machine, &bound.problem, &samples, &mut Ends(stop));
             seconds.push(clock() - start);
             match result {
-                Ok(outcome) if outcome.stop == Stop::Interrupted => return Err(Gone::Interrupted),
+                Ok(outcome) if outcome.stop == Stop::Interrupted => return Err(Unfinished::Interrupted),
                 Ok(_) => {}
-                Err(why) => return Err(Gone::Failed(why)),
+                Err(why) => return Err(Unfinished::Failed(why)),
             }
         }
     }

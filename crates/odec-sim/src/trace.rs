@@ -23,8 +23,7 @@ use crate::monitor::Monitor;
 use crate::sample::{Derivatives, Seen};
 use pen::{Pen, Ruler, bulge};
 
-/// A point.
-pub type Point = (f64, f64);
+pub use crate::outline::Point;
 
 /// Distance in pixels of a curve from the line through its points at which no more points are taken.
 const STRAIGHT: f64 = 0.08;

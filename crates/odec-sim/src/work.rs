@@ -7,7 +7,7 @@ use odec_ode::problem::Options;
 use crate::bind::Bound;
 use crate::compare::{self, End, Measurement};
 use crate::memory::Need;
-use crate::reference::{Gone, Reference, accurate, even_times};
+use crate::reference::{Reference, Unfinished, accurate, even_times};
 
 /// Methods that are compared unless others are named: some of each family.
 pub const DEFAULT: [&str; 9] =
@@ -111,7 +111,7 @@ impl<'a> Comparison<'a> {
         methods: &[&'static Method],
         rtol: Option<f64>,
         watch: Watch<'a>,
-    ) -> Result<Comparison<'a>, Gone> {
+    ) -> Result<Comparison<'a>, Unfinished> {
         let options = match rtol {
             Some(rtol) => at_tolerance(&bound.options, rtol),
             None => bound.options.clone(),
@@ -131,7 +131,7 @@ impl<'a> Comparison<'a> {
     ///
     /// # Errors
     /// An interrupt.
-    pub fn curves(&self) -> Result<Vec<(&'static str, Vec<WorkPoint>)>, Gone> {
+    pub fn curves(&self) -> Result<Vec<(&'static str, Vec<WorkPoint>)>, Unfinished> {
         let settings = settings(self.bound, &self.options);
         let mut curves = vec![];
         for row in self.rows.iter().filter(|row| !matches!(row.measured.end, End::Refused(_))) {
@@ -150,7 +150,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// A measurement and its seconds.
-    fn timed(&self, method: &'static Method, options: &Options) -> Result<(Measurement, f64), Gone> {
+    fn timed(&self, method: &'static Method, options: &Options) -> Result<(Measurement, f64), Unfinished> {
         let Watch { clock, stop } = self.watch;
         let begin = clock();
         let mut best = f64::INFINITY;

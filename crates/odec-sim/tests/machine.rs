@@ -125,14 +125,14 @@ fn parts_of_arrays_are_chosen() {
     let program = program(&make(4));
     let layout = Layout::of(&program);
     let states = Quantities::states(&program, &layout);
-    let whole = &states.series()[0];
+    let whole = &states.list()[0];
     assert_eq!(whole.axes.len(), 2);
     let (i, j) = (&whole.axes[0], &whole.axes[1]);
     let names_of = |text: &str| -> Result<Vec<String>, Misnamed> {
         let chosen = states.select(text)?;
         Ok(chosen
             .iter()
-            .flat_map(|c| c.runs.iter().cloned().flatten().map(|e| states.series()[c.series].element(e)))
+            .flat_map(|c| c.runs.iter().cloned().flatten().map(|e| states.list()[c.quantity].element(e)))
             .collect())
     };
     let u = whole.name.clone();

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use odec_sim::bind::Purpose;
 use odec_sim::choices::Choices;
 use odec_sim::compare::End;
-use odec_sim::reference::Gone;
+use odec_sim::reference::Unfinished;
 use odec_sim::timing::{self, Measurements};
 use odec_sim::work::{self, Comparison, Watch};
 use odec_sim::{Session, Simulation};
@@ -60,7 +60,7 @@ fn costs_are_counted_and_an_interrupt_ends_them() {
     assert!(costs[0].error > costs[1].error && costs[0].stats.accepted < costs[1].stats.accepted);
     assert!(costs[2].stats.jacobians > 0 && costs[0].stats.jacobians == 0);
     let watch = Watch { stop: &|| true, ..watch };
-    assert!(matches!(timing::costs(simulation.bound(), &schedule, watch), Err(Gone::Interrupted)));
+    assert!(matches!(timing::costs(simulation.bound(), &schedule, watch), Err(Unfinished::Interrupted)));
     let watch = Watch { stop: &|| false, ..watch };
     let few = Measurements { budget: Some(2), ..schedule };
     let (_, costs) = timing::costs(simulation.bound(), &few, watch).expect("costs");

@@ -88,7 +88,7 @@ fn places(problem: &Problem, bound: &Bound) -> Result<Vec<usize>, String> {
         return Err(format!("{}: {n} unknowns in the model, {} in C", problem.id, problem.n()));
     }
     let start = |name: &str| {
-        let found = bound.states.series().iter().find(|s| s.name == name);
+        let found = bound.states.list().iter().find(|s| s.name == name);
         found.map(|s| s.start).ok_or_else(|| format!("{}: no state {name}", problem.id))
     };
     if let Some(names) = &problem.names {

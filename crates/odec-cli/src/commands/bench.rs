@@ -82,7 +82,7 @@ pub fn bench(args: &Bench, reporter: Reporter) -> Result<Exit, Error> {
             let none = lines.iter().all(|line| line.minimum.is_none());
             Ok(printed.or(if none { Exit::RUN } else { Exit::Success }))
         }
-        Err(gone) => session::gone(&simulation, gone),
+        Err(why) => session::unfinished(&simulation, why),
     }
 }
 

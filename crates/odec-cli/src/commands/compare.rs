@@ -45,12 +45,12 @@ pub fn compare(args: &Compare, reporter: Reporter) -> Result<Exit, Error> {
     let watch = Watch { clock: &session::seconds, stop: &signal::asked_to_stop };
     let comparison = match Comparison::new(bound, &methods, rtol.filter(|_| follow), watch) {
         Ok(comparison) => comparison,
-        Err(gone) => return session::gone(&simulation, gone),
+        Err(why) => return session::unfinished(&simulation, why),
     };
     print(&text(&model.name, &model.time.name, bound, &comparison))?;
     let curves = match comparison.curves() {
         Ok(curves) => curves,
-        Err(gone) => return session::gone(&simulation, gone),
+        Err(why) => return session::unfinished(&simulation, why),
     };
     if curves.iter().all(|(_, points)| points.is_empty()) {
         return Ok(Exit::Success);

@@ -50,7 +50,7 @@ pub fn field(args: &Field, reporter: Reporter) -> Result<Exit, Error> {
     signal::listen();
     let rows = match portrait::run(bound, at, &signal::asked_to_stop) {
         Ok(rows) => rows,
-        Err(gone) => return session::gone(&simulation, gone),
+        Err(why) => return session::unfinished(&simulation, why),
     };
     let here = rows.iter().find(|r| Some(r.0) == at).unwrap_or(&rows[0]).clone();
     let extent = |k: usize, range: Option<Point>| range.unwrap_or_else(|| portrait::about(rows.iter().map(|r| r.1[k])));

@@ -31,7 +31,7 @@ pub fn order(args: &Order, reporter: Reporter) -> Result<Exit, Error> {
     signal::listen();
     let study = match convergence::study(simulation.bound(), method, &signal::asked_to_stop) {
         Ok(study) => study,
-        Err(gone) => return session::gone(&simulation, gone),
+        Err(why) => return session::unfinished(&simulation, why),
     };
     print(&text(name, method, &study))?;
     to.write(&draw(name, method, &study, to.size), reporter)

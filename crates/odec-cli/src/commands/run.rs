@@ -24,7 +24,7 @@ use crate::log::Log;
 use crate::memory;
 use crate::progress::Progress;
 use crate::report::{Detail, Reporter, say};
-use crate::rows::{Rows, Trouble, print};
+use crate::rows::{Rows, RowsError, print};
 use crate::session::{conclude, fail, simulate_chosen};
 use crate::signal;
 use crate::summary::{Events, Linear, Summary, Times, seconds};
@@ -79,10 +79,10 @@ pub fn write_stats(path: Option<&Path>, json: &str, reporter: Reporter) -> Exit 
 }
 
 /// How the process ends when rows cannot be written.
-pub fn after(trouble: &Trouble, reporter: Reporter) -> Exit {
+pub fn after(trouble: &RowsError, reporter: Reporter) -> Exit {
     match trouble {
-        Trouble::Closed => Exit::Success,
-        Trouble::Failed(d) => fail(&Error::from(d.clone()), reporter),
+        RowsError::Closed => Exit::Success,
+        RowsError::Failed(d) => fail(&Error::from(d.clone()), reporter),
     }
 }
 
@@ -173,7 +173,7 @@ fn summarise(
         t,
         stop,
         rows: writer.rows.count,
-        closed: matches!(writer.trouble, Some(Trouble::Closed)),
+        closed: matches!(writer.trouble, Some(RowsError::Closed)),
         counts: stats.into(),
         events: seen.events.as_ref().filter(|_| !simulation.model().events.is_empty()).map(|counts| Events {
             executed: counts.executed,
@@ -207,7 +207,7 @@ fn stopped_by(simulation: &Simulation, event: usize) -> String {
 struct Writer<'a> {
     rows: Rows,
     log: Option<Log>,
-    trouble: Option<Trouble>,
+    trouble: Option<RowsError>,
     progress: Progress,
     simulation: &'a Simulation,
     reporter: Reporter,

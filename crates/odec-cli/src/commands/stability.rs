@@ -68,7 +68,7 @@ pub fn stability(args: &Stability, reporter: Reporter) -> Result<Exit, Error> {
     signal::listen();
     let along = match Along::of(simulation.bound(), &signal::asked_to_stop) {
         Ok(along) => along,
-        Err(gone) => return session::gone(&simulation, gone),
+        Err(why) => return session::unfinished(&simulation, why),
     };
     if along.spectra.is_empty() {
         let headline = "the derivatives of f have no finite value along the run: there are no eigenvalues".to_string();

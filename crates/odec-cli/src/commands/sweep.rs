@@ -205,7 +205,7 @@ struct Cost {
 /// Runs to rows, counts and progress.
 struct Writer {
     rows: Rows,
-    trouble: Option<rows::Trouble>,
+    trouble: Option<rows::RowsError>,
     progress: Runs,
     row: Vec<f64>,
     totals: Stats,
@@ -294,7 +294,7 @@ fn human(
     if writer.failed > 0 {
         runs.push_str(&paint.red(&format!(", {} failed", grouped(writer.failed))));
     }
-    let rows = written(writer.rows.count, matches!(writer.trouble, Some(rows::Trouble::Closed)));
+    let rows = written(writer.rows.count, matches!(writer.trouble, Some(rows::RowsError::Closed)));
     let to = destination.map(|d| format!(" in {}", d.display())).unwrap_or_default();
     let mut lines = vec![
         (simulation.model().name.clone(), ranges.join(", ")),

@@ -36,8 +36,7 @@ pub fn register_font() {
 
 pub(super) type Area<'a, B> = DrawingArea<B, Shift>;
 
-/// A point in pixels.
-pub(super) type Point = (f64, f64);
+pub(super) use odec_sim::outline::Point;
 
 /// How a backend draws a wide line through many points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::lanes::{Group, LaneRule, Lanes, Slopes, Table};
+use super::lanes::{Group, LaneRule, Lanes, SeriesTable, Slopes};
 use super::recurrence::{KernelSeries, Recurrences, Rule, Unsuited};
 use crate::broken;
 use crate::builtin::Op;
@@ -17,17 +17,17 @@ use crate::program::{Program, Role};
 /// Most lanes: with 20 orders they take 160 bytes each.
 pub const MAX_LANES: usize = 1 << 22;
 
-impl Table {
+impl SeriesTable {
     /// The groups of a program at its extents.
     ///
     /// # Errors
     /// [`Unsuited::TooLarge`]: more than [`MAX_LANES`].
-    pub fn of(program: &Program, bound: &BoundProgram, recurrences: &Recurrences) -> Result<Table, Unsuited> {
+    pub fn of(program: &Program, bound: &BoundProgram, recurrences: &Recurrences) -> Result<SeriesTable, Unsuited> {
         let layout = &bound.layout;
         let mut builder = Builder {
             program,
             layout,
-            table: Table { n: layout.n, lanes: layout.n, ..Table::default() },
+            table: SeriesTable { n: layout.n, lanes: layout.n, ..SeriesTable::default() },
             gathered: HashMap::new(),
             varies: vec![true; layout.n],
         };
@@ -53,7 +53,7 @@ const LATER: Lanes = Lanes { at: usize::MAX, step: 1 };
 struct Builder<'a> {
     program: &'a Program,
     layout: &'a Layout,
-    table: Table,
+    table: SeriesTable,
     /// Gathers that exist.
     gathered: HashMap<Vec<u32>, usize>,
     /// By lane: it may have coefficients above order 0.

@@ -88,7 +88,7 @@ pub(super) struct Slopes {
 
 /// All groups, in an order in which they can be computed.
 #[derive(Clone, Debug, Default)]
-pub struct Table {
+pub struct SeriesTable {
     pub(super) n: usize,
     pub(super) lanes: usize,
     pub(super) groups: Vec<Group>,
@@ -364,7 +364,7 @@ fn folded(fold: Fold, terms: &[f64], first: i64) -> f64 {
     }
 }
 
-impl Table {
+impl SeriesTable {
     /// Lanes in all: so many doubles an order are kept while it runs.
     pub fn lanes(&self) -> usize {
         self.lanes

@@ -20,7 +20,7 @@ use crate::program::{Array, ArrayId, KernelRole, Program, Role};
 use crate::span::Span;
 pub use arrange::MAX_LANES;
 use forms::Forms;
-pub use lanes::Table;
+pub use lanes::SeriesTable;
 use recurrence::Rule;
 pub use recurrence::{MAX_NODES, Recurrences, Unsuited};
 

@@ -4,7 +4,7 @@ use odec_ir::builtin::arithmetic::ADD;
 use odec_ir::{Graph, Node, Op};
 
 use super::places::Places;
-use super::{By, Point};
+use super::{By, StateAt};
 use crate::model::evaluator::Arithmetic;
 use crate::model::{Model, Symbol};
 
@@ -29,7 +29,7 @@ impl Dual {
 /// What names stand for.
 pub(super) struct Duals<'a> {
     pub model: &'a Model,
-    pub point: Point<'a>,
+    pub point: StateAt<'a>,
     pub by: Option<By>,
     /// In the place of the derivatives that equations give.
     pub rate: f64,

@@ -13,7 +13,7 @@ use odec_ir::Span;
 use crate::model::{Model, Values};
 use crate::source::Source;
 
-/// What is not finite. States count element by element as in [`Point::y`], outputs and parameters likewise.
+/// What is not finite. States count element by element as in [`StateAt::y`], outputs and parameters likewise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// The right side of the row of a state.
@@ -43,7 +43,7 @@ pub enum By {
 
 /// Where it is not finite.
 #[derive(Clone, Copy, Debug)]
-pub struct Point<'a> {
+pub struct StateAt<'a> {
     /// The independent variable.
     pub t: f64,
     /// States in the order of the text, element by element, row by row: for each state its elements, then those of its
@@ -94,6 +94,6 @@ pub struct Blame {
 
 /// The innermost term of `what` that is not finite at a point; `None` if every term is, or if the search takes too
 /// long.
-pub fn blame(model: &Model, source: &Source, what: What, point: Point<'_>) -> Option<Blame> {
+pub fn blame(model: &Model, source: &Source, what: What, point: StateAt<'_>) -> Option<Blame> {
     search::search(model, source, what, point)
 }

@@ -7,7 +7,7 @@ use odec_ir::{Op, Span};
 
 use super::duals::{Dual, Duals};
 use super::places::{Places, elements_of, subscripts};
-use super::{Blame, Fault, Operand, Point, What};
+use super::{Blame, Fault, Operand, StateAt, What};
 use crate::model::arrays::element_name;
 use crate::model::data::{each_point, whole};
 use crate::model::evaluator::{Evaluator, Formula, Origin, Scope};
@@ -20,7 +20,7 @@ const MAX_STEPS: u64 = 100_000_000;
 const MAX_ELEMENTS: usize = 1_000_000;
 
 /// The innermost term of `what` that is not finite.
-pub(super) fn search(model: &Model, source: &Source, what: What, point: Point<'_>) -> Option<Blame> {
+pub(super) fn search(model: &Model, source: &Source, what: What, point: StateAt<'_>) -> Option<Blame> {
     let places = Places::of(model, point.values);
     let by = match what {
         What::Slope(_, by) => Some(by),

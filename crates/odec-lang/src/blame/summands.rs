@@ -4,7 +4,7 @@ use odec_ir::Span;
 
 use super::duals::{Dual, Duals};
 use super::places::Places;
-use super::{By, Point};
+use super::{By, StateAt};
 use crate::model::evaluator::{Evaluator, Formula, Origin, Scope};
 use crate::model::{Body, Equation, Model, Symbol, TermId, TermKind};
 use crate::source::Source;
@@ -33,7 +33,7 @@ pub struct Summand {
 
 /// The summands of the right side of a row, of a coupled equation those of both sides. Rows are counted as in
 /// [`super::What::Row`]. Empty where the row repeats a derivative or has no equation of its own.
-pub fn summands(model: &Model, source: &Source, row: usize, by: By, point: Point<'_>) -> Vec<Summand> {
+pub fn summands(model: &Model, source: &Source, row: usize, by: By, point: StateAt<'_>) -> Vec<Summand> {
     let places = Places::of(model, point.values);
     let Some((state, order, at)) = places.state_at(model, row) else { return vec![] };
     if order + 1 < model.states[state].order {

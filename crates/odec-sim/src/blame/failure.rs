@@ -1,6 +1,6 @@
 //! A run that failed: which equation, which term, at which time and state, and what to try.
 
-use odec_lang::blame::{Blame, By, Point, What, blame};
+use odec_lang::blame::{Blame, By, StateAt, What, blame};
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
 use odec_lang::source::Source;
@@ -73,7 +73,7 @@ impl Failed<'_> {
 
     fn search(&self, what: What) -> Option<Blame> {
         let y = in_order(self.bound, self.y);
-        blame(self.model, self.source, what, Point { t: self.t, y: &y, values: &self.bound.values })
+        blame(self.model, self.source, what, StateAt { t: self.t, y: &y, values: &self.bound.values })
     }
 
     /// With the term that has no finite value; `help` where the term does not tell.

@@ -1,7 +1,7 @@
 //! What deserves a word after a run that went well: drift beyond what the model permits, outputs that are not finite.
 
 use odec_lang::balance::Balance;
-use odec_lang::blame::{Point, What, blame};
+use odec_lang::blame::{StateAt, What, blame};
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
 use odec_lang::source::Source;
@@ -36,7 +36,7 @@ pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Seen) -> V
         let headline = format!("`{}` is {value} at {time} = {}", output.name, number(*t));
         let d = Diagnostic::warning(&codes::W0602, headline);
         let y = super::in_order(bound, y);
-        let found = blame(model, source, What::Output(*k), Point { t: *t, y: &y, values: &bound.values });
+        let found = blame(model, source, What::Output(*k), StateAt { t: *t, y: &y, values: &bound.values });
         list.push(match found {
             Some(blame) => with_term(d, &blame),
             None => d.label(output.span, format!("this is {value}")),

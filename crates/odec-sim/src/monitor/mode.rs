@@ -1,6 +1,6 @@
 //! The eigenvalue behind what a run shows, and the term of the model that makes it.
 
-use odec_lang::blame::{By, Point, Summand, summands};
+use odec_lang::blame::{By, StateAt, Summand, summands};
 use odec_ode::system::System;
 
 use super::Moment;
@@ -104,7 +104,7 @@ pub fn limit(judged: &Judged<'_>, regions: &[(String, Amplification)], moments: 
 pub fn term(judged: &Judged<'_>, mode: &Mode, moment: &Moment) -> Option<Summand> {
     let states = &judged.bound.states;
     let y = in_order(judged.bound, &moment.y);
-    let point = Point { t: moment.t, y: &y, values: &judged.bound.values };
+    let point = StateAt { t: moment.t, y: &y, values: &judged.bound.values };
     let of = |&(row, col): &(usize, usize)| {
         let by = By::State(states.rank(col));
         let mut list = summands(judged.model, judged.source, states.rank(row), by, point);

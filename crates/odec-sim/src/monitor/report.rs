@@ -270,7 +270,7 @@ fn small(judged: &Judged<'_>) -> Option<Diagnostic> {
     let atol = |place: usize| bound.atol(place);
     let overall = findings.largest.iter().fold(0.0f64, |most, size| most.max(*size));
     let mut list: Vec<(String, usize, f64, f64)> = vec![];
-    for series in bound.states.series().iter().filter(|series| !series.name.starts_with("d(")) {
+    for series in bound.states.list().iter().filter(|series| !series.name.starts_with("d(")) {
         let largest = series.places().map(|place| (findings.largest[place], place));
         let Some((size, place)) = largest.max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
         let begins = series.places().any(|place| bound.problem.y0[place] != 0.0);

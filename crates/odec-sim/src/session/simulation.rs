@@ -87,7 +87,7 @@ impl Simulation {
             match parameters.select(name) {
                 Ok(chosen) if !chosen.is_empty() && !self.choices.sensitivities => {
                     let runs = chosen.iter().flat_map(|c| {
-                        let start = parameters.series()[c.series].start;
+                        let start = parameters.list()[c.quantity].start;
                         c.runs.iter().map(move |run| start + run.start..start + run.end)
                     });
                     places.extend(runs.map(|run| (run, *value)));

@@ -246,16 +246,16 @@ impl Stepper {
         if name == self.loaded.model().time.name {
             return Ok(Place::Time);
         }
-        for (list, make) in [
+        for (quantities, make) in [
             (&self.bound.states, Place::State as fn(usize) -> Place),
             (&self.outputs, Place::Output),
             (&self.parameters, Place::Parameter),
         ] {
-            let chosen = list.select(name).map_err(|why| self.error(blame::misnamed(name, "", &why)))?;
+            let chosen = quantities.select(name).map_err(|why| self.error(blame::misnamed(name, "", &why)))?;
             match chosen.as_slice() {
                 [] => {}
-                [Chosen { series, runs }] if runs.len() == 1 && runs[0].len() == 1 => {
-                    return Ok(make(list.series()[*series].start + runs[0].start));
+                [Chosen { quantity, runs }] if runs.len() == 1 && runs[0].len() == 1 => {
+                    return Ok(make(quantities.list()[*quantity].start + runs[0].start));
                 }
                 _ => {
                     let headline = format!("`{name}` is more than one number");

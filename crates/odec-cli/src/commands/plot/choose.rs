@@ -3,7 +3,7 @@
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_sim::Simulation;
 use odec_sim::columns::Columns;
-use odec_sim::quantities::Series;
+use odec_sim::quantities::Quantity;
 
 use super::label;
 use super::part::Part;
@@ -141,13 +141,13 @@ struct Kind {
 impl Kind {
     fn of(simulation: &Simulation, x: usize, y: usize) -> Kind {
         let columns = &simulation.bound().columns;
-        let series = columns.series(y).map(|(series, _)| series);
+        let quantity = columns.quantity(y).map(|(quantity, _)| quantity);
         let over_time = x == 0;
         Kind {
             over_time,
             units: (label::unit(simulation, x), label::unit(simulation, y)),
-            primes: series.filter(|_| over_time).map_or(0, label::primes),
-            array: series.filter(|s| over_time && !s.axes.is_empty()).map(|s| s.name.clone()),
+            primes: quantity.filter(|_| over_time).map_or(0, label::primes),
+            array: quantity.filter(|s| over_time && !s.axes.is_empty()).map(|s| s.name.clone()),
             equal: !over_time && alike(simulation, x, y),
         }
     }
@@ -156,16 +156,16 @@ impl Kind {
 /// Two quantities whose ratio is a shape: of one unit, components of one vector, or both positions.
 fn alike(simulation: &Simulation, x: usize, y: usize) -> bool {
     let columns = &simulation.bound().columns;
-    let (Some((a, _)), Some((b, _))) = (columns.series(x), columns.series(y)) else { return false };
+    let (Some((a, _)), Some((b, _))) = (columns.quantity(x), columns.quantity(y)) else { return false };
     let units = (label::unit(simulation, x), label::unit(simulation, y));
     if units.0.is_some() || units.1.is_some() {
         return units.0 == units.1;
     }
-    let component = |s: &Series| s.name.contains('.');
+    let component = |s: &Quantity| s.name.contains('.');
     if a.stem() == b.stem() && component(a) && component(b) {
         return label::primes(a) == label::primes(b);
     }
-    let second_order = |s: &Series| {
+    let second_order = |s: &Quantity| {
         let states = &simulation.model().states;
         states.iter().any(|state| state.order == 2 && (0..2).any(|k| state.derivative(k) == s.name))
     };
@@ -269,10 +269,10 @@ impl Group {
 
 /// What a group is called where it is not drawn.
 fn name(columns: &Columns, group: &Group) -> Option<String> {
-    let (series, _) = columns.series(group.pairs.first()?.1)?;
+    let (quantity, _) = columns.quantity(group.pairs.first()?.1)?;
     Some(if group.pairs.len() > 1 && !group.array {
-        format!("{} and others", series.name)
+        format!("{} and others", quantity.name)
     } else {
-        series.name.clone()
+        quantity.name.clone()
     })
 }

@@ -2,7 +2,7 @@
 
 use odec_lang::model::Model;
 use odec_sim::Simulation;
-use odec_sim::quantities::Series;
+use odec_sim::quantities::Quantity;
 
 /// A title that is longer, in characters, ends at a colon or semicolon if it has one.
 const LONG: usize = 150;
@@ -50,22 +50,22 @@ fn is_initial(text: &str, last: char) -> bool {
 /// The unit of a column, as the model writes it; a rate of change has that of its state by that of time.
 pub fn unit(simulation: &Simulation, column: usize) -> Option<String> {
     let time = &simulation.model().time.unit;
-    let Some((series, _)) = simulation.bound().columns.series(column) else { return time.clone() };
-    if series.unit.is_some() || primes(series) == 0 {
-        return series.unit.clone();
+    let Some((quantity, _)) = simulation.bound().columns.quantity(column) else { return time.clone() };
+    if quantity.unit.is_some() || primes(quantity) == 0 {
+        return quantity.unit.clone();
     }
-    let base = series.name.replace('\'', "");
-    let states = simulation.bound().states.series();
+    let base = quantity.name.replace('\'', "");
+    let states = simulation.bound().states.list();
     let unit = states.iter().find(|s| s.name == base).and_then(|s| s.unit.as_ref())?;
-    match (primes(series), unit.contains(['/', ' ', '*', '·']), time) {
+    match (primes(quantity), unit.contains(['/', ' ', '*', '·']), time) {
         (1, false, Some(time)) => Some(format!("{unit}/{time}")),
         _ => None,
     }
 }
 
 /// How many primes its name has.
-pub fn primes(series: &Series) -> usize {
-    series.name.matches('\'').count()
+pub fn primes(quantity: &Quantity) -> usize {
+    quantity.name.matches('\'').count()
 }
 
 /// A name with its unit, if it has one.
@@ -88,7 +88,7 @@ pub fn axis(simulation: &Simulation, columns: &[usize], few: usize) -> String {
     if let [only] = names.as_slice() {
         return with_unit(only, unit);
     }
-    let of = |c: usize| all.series(c).map_or(String::new(), |(series, _)| series.name.clone());
+    let of = |c: usize| all.quantity(c).map_or(String::new(), |(quantity, _)| quantity.name.clone());
     if columns.iter().all(|&c| of(c) == of(first)) {
         return with_unit(&of(first), unit);
     }

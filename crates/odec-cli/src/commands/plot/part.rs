@@ -46,18 +46,18 @@ impl Part {
             let help = "name one array, or some of its elements: `u`, `u[1..5]`, `u[*,3]`";
             wrong("these are too many curves for one panel", help)
         };
-        let Some((series, _)) = chosen.first().and_then(|&k| all.series(k)) else { return Err(many()) };
-        if series.axes.is_empty() {
+        let Some((quantity, _)) = chosen.first().and_then(|&k| all.quantity(k)) else { return Err(many()) };
+        if quantity.axes.is_empty() {
             let help = "name an array; others are drawn against time";
             return Err(wrong("`--at` draws an array against its index at some times", help));
         }
-        let mut sets: Vec<BTreeSet<i64>> = vec![BTreeSet::new(); series.axes.len()];
+        let mut sets: Vec<BTreeSet<i64>> = vec![BTreeSet::new(); quantity.axes.len()];
         for &k in chosen {
-            let (own, element) = all.series(k).ok_or_else(many)?;
-            if own.name != series.name {
+            let (own, element) = all.quantity(k).ok_or_else(many)?;
+            if own.name != quantity.name {
                 return Err(many());
             }
-            for (set, i) in sets.iter_mut().zip(series.indices(element)) {
+            for (set, i) in sets.iter_mut().zip(quantity.indices(element)) {
                 set.insert(i);
             }
         }
@@ -79,19 +79,19 @@ impl Part {
             })
             .collect();
         let columns = chosen.iter().copied().filter(|&k| {
-            all.series(k).is_some_and(|(own, element)| {
+            all.quantity(k).is_some_and(|(own, element)| {
                 own.indices(element).iter().zip(&kept).all(|(i, kept)| kept.binary_search(i).is_ok())
             })
         });
         let columns = columns.collect();
         let shown = if varying.is_empty() { &[0][..] } else { &varying };
-        let along = |&k: &usize| Along { name: series.axes[k].name.clone(), indices: kept[k].clone() };
+        let along = |&k: &usize| Along { name: quantity.axes[k].name.clone(), indices: kept[k].clone() };
         let place = |k: usize| if shown.contains(&k) { "*".to_string() } else { kept[k][0].to_string() };
         let places: Vec<String> = (0..kept.len()).map(place).collect();
         let whole = places.iter().all(|p| p == "*");
-        let tail = series.name.strip_prefix(series.stem()).unwrap_or_default();
-        let part = format!("{}[{}]{tail}", series.stem(), places.join(","));
-        let name = if whole { series.name.clone() } else { part };
+        let tail = quantity.name.strip_prefix(quantity.stem()).unwrap_or_default();
+        let part = format!("{}[{}]{tail}", quantity.stem(), places.join(","));
+        let name = if whole { quantity.name.clone() } else { part };
         Ok(Part { name, columns, along: shown.iter().map(along).collect() })
     }
 

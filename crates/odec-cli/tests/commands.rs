@@ -108,6 +108,8 @@ fn a_warning_that_explains_a_failure_is_said_once() {
     let ran = folder.run(&["run", "m.ode"]).exits(3).says("warning[W0605]").says("the warning W0605 above says why");
     assert_eq!(ran.err().matches("grows without bound").count(), 1, "{}", ran.err());
     // where nothing was said before, the failure says it
+    let ran = folder.run(&["run", "-q", "m.ode"]).exits(3).says("grows without bound");
+    assert!(!ran.err().contains("above"), "{}", ran.err());
     let ran = folder.run(&["plot", "m.ode"]).exits(3).says("error[E06").says("grows without bound");
     assert_eq!(ran.err().matches("grows without bound").count(), 1, "{}", ran.err());
 }

@@ -244,8 +244,8 @@ impl Recorder for Writer<'_> {
     fn alarm(&mut self, findings: &Findings) {
         let mut list = self.simulation.urgent(findings);
         list.retain(|d| !self.said.contains(&d.code));
-        self.said.extend(list.iter().map(|d| d.code));
         let (reporter, source) = (self.reporter, self.simulation.source());
+        self.said.extend(list.iter().filter(|d| reporter.shows(Some(source), d)).map(|d| d.code));
         self.progress.suspend(|| reporter.diagnostics(Some(source), &list, true));
     }
 }

@@ -97,14 +97,19 @@ impl Reporter {
         Paint(self.color && std::io::stdout().is_terminal())
     }
 
+    /// False for what the model switches off, and for advice that is not wanted.
+    pub fn shows(self, source: Option<&Source>, d: &Diagnostic) -> bool {
+        let allowed = source.is_some_and(|source| odec_lang::lint::allowed(source, d));
+        !allowed && (!self.quiet || d.severity == Severity::Error)
+    }
+
     /// Writes diagnostics, with their source where `detail` says so.
     pub fn diagnostics(self, source: Option<&Source>, list: &[Diagnostic], detail: impl Into<Detail>) {
         let detail = detail.into();
         let mut text = String::new();
         let mut shown = 0;
         for d in list {
-            let wanted = source.is_some_and(|source| odec_lang::lint::allowed(source, d));
-            if wanted || self.quiet && d.severity != Severity::Error {
+            if !self.shows(source, d) {
                 continue;
             }
             match self.format {

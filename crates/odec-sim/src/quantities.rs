@@ -190,7 +190,7 @@ impl Quantities {
 
     /// The discretes, by their places in the parameter buffer.
     pub fn discretes(program: &Program, layout: &Layout) -> Quantities {
-        Quantities::of(program.arrays_of(Role::Discrete).map(|(id, _)| series(program, layout, id)).collect())
+        Quantities::of(program.arrays_of(Role::Discrete).map(|(id, _)| quantity(program, layout, id)).collect())
     }
 
     /// Number of elements of all arrays.

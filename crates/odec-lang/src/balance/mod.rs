@@ -134,7 +134,12 @@ pub(crate) fn judge(model: &Model, draft: &Draft) -> (Vec<Diagnostic>, Balances)
 /// Whether numbers show that a quantity changes: else [`of`] finds no [`Balance::Changes`].
 fn may_change(model: &Model, draft: &Draft) -> bool {
     let Some(arrays) = conserved(model, draft) else { return false };
-    let Some(trial) = Trial::of(draft, derivatives(draft)) else { return false };
+    let trial = match Trial::of(draft, derivatives(draft)) {
+        Ok(trial) => trial,
+        // what is not judged is said
+        Err(Untried::Large(..)) => return true,
+        Err(Untried::Unfit) => return false,
+    };
     let Some(numbers) = Numbers::of(model, draft, trial) else { return false };
     arrays.iter().any(|&array| !numbers.around(array).iter().all(|x| x.may_be_zero()))
 }

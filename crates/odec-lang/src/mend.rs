@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Fix};
 use crate::report::MAX_LABELS;
 use crate::source::Source;
 use crate::syntax::operand::{self, Fit};
-use crate::syntax::without_comments;
+use crate::syntax::{without_brackets, without_comments};
 
 /// Fixes tried for one text. The rest of them is offered untried: so many mistakes are mended one after the other anyway.
 const MAX_TRIED: usize = 12;
@@ -68,7 +68,11 @@ pub(crate) fn keep_operands_whole(source: &Source, diagnostics: &mut [Diagnostic
     }
     let masked = without_comments(&source.text);
     for diagnostic in diagnostics.iter_mut().filter(|diagnostic| !diagnostic.fixes.is_empty()) {
-        let whole = |fix: &Fix| fix.text.trim().is_empty() || operand::is_whole(&masked, fix.span.range());
+        let whole = |fix: &Fix| {
+            // a fix may be brackets and nothing else
+            let brackets = masked.get(fix.span.range()).map(str::trim) == Some(without_brackets(&fix.text));
+            fix.text.trim().is_empty() || brackets || operand::is_whole(&masked, fix.span.range())
+        };
         let torn = diagnostic.code.code != NAMES && !diagnostic.fixes.iter().all(whole);
         match fits(&source.text, &diagnostic.fixes).filter(|_| !torn) {
             Some(fits) => fits.into_iter().enumerate().filter(|(_, fit)| *fit == Fit::Bracketed).for_each(|(k, _)| {

@@ -365,6 +365,10 @@ fn braces(line: &Line<'_>, at: usize) -> Option<Found> {
     let value = line.tokens.get(before).is_some_and(Token::ends_value);
     let inside = line.slice(at + 1, close);
     let span = line.span(at, close);
+    // `2{a + b}` is a product
+    if value && line.touches(before) {
+        return None;
+    }
     let action = [":=", "+=", "-="].iter().any(|sign| inside.contains(sign));
     if value && !action && close + 1 == line.tokens.len() && line.find(equation + 1, "=").is_none() {
         let found = Found::new("E0112", "a comment begins with `#`", span).label("a comment?");

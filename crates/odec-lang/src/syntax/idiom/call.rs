@@ -395,7 +395,8 @@ fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found> {
     if word == "E" && exponent {
         let end = line.operand_end(at + 2)?;
         if matches!(line.text(end), "^" | "**") {
-            return None;
+            let found = Found::new(CODE, "the exponential function is `exp`", line.span(at, end - 1));
+            return Some(found.label("a power of a power").help("write `exp(...)` around the whole exponent"));
         }
         let better = format!("exp({})", super::line::bare(line.slice(at + 2, end)));
         return Some(Found::new(CODE, "the exponential function is `exp`", line.span(at, end - 1)).mend(better));

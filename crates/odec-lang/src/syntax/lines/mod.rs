@@ -14,7 +14,7 @@ use odec_ir::Span;
 
 use super::keyword::{Keyword, REST, classify, first_word};
 use crate::diagnostic::Diagnostic;
-use text::{Lines, action_in_head, begins_clause, lone_equals, without_texts};
+use text::{Lines, action_in_head, begins_clause, equation_in_head, lone_equals, without_texts};
 
 /// A stretch of text that is one statement, entry, action or head of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -244,6 +244,11 @@ impl Cutter<'_> {
                     && let Some((what, action)) = action_in_head(inside) =>
                 {
                     format!("write `{} {what} {{ {action} }}`", word.word())
+                }
+                _ if word.is_event()
+                    && let Some((what, name, value)) = equation_in_head(inside) =>
+                {
+                    format!("write `{} {what} {{ {name} := {value} }}`", word.word())
                 }
                 _ => format!("write `{} {{ ... }}`", &self.text[head.range.clone()]),
             };

@@ -109,3 +109,10 @@ pub(super) fn action_in_head(head: &str) -> Option<(&str, &str)> {
     let (end, start) = word.or_else(|| before.rfind(':').map(|at| (at, at + 1)))?;
     Some((head[..end].trim(), head[start..].trim()))
 }
+
+/// The same with the sign of an equation, `C: x = 1`: condition, name and value.
+pub(super) fn equation_in_head(head: &str) -> Option<(&str, &str, &str)> {
+    let (condition, action) = head.split_once(':')?;
+    let equals = lone_equals(action)?;
+    Some((condition.trim(), action[..equals].trim(), action[equals + 1..].trim()))
+}

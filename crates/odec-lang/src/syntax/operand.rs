@@ -155,7 +155,7 @@ fn operator(sign: &str) -> &str {
 }
 
 /// The operator that a sign of a comparison, of logic or of other languages stands for.
-fn infix<'a>(token: Token, masked: &'a str) -> Option<&'a str> {
+fn infix(token: Token, masked: &str) -> Option<&str> {
     match (token.kind, token.text(masked)) {
         (TokenKind::Compare, sign) => Some(sign),
         (_, "and" | "&&" | "&") => Some("and"),

@@ -424,7 +424,13 @@ impl HybridRunner {
         }
         self.rounds.executed = executed;
         let mut end = happened.ends.map(End::Event);
-        if rows_at(point(model, t, &self.y), wanted, observer).is_break() {
+        let rows = wanted.next;
+        let mut stopped = rows_at(point(model, t, &self.y), wanted, observer).is_break();
+        if end.is_some() && wanted.times.is_some() && wanted.next == rows && !stopped {
+            // a run that an event ends has its last row there
+            stopped = observer.row(point(model, t, &self.y)).is_break();
+        }
+        if stopped {
             end = Some(End::Interrupted);
         }
         Ok((happened, end))

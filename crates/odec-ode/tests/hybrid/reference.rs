@@ -123,12 +123,12 @@ impl Simulation<'_> {
             let (a, b) = self.piece();
             let end = flow(a, b, &self.x, h);
             let (mut crossing, mut split) = (Vec::new(), false);
-            for j in 0..self.modes.len() {
+            for (j, &is_fresh) in fresh.iter().enumerate() {
                 let side = if self.modes[j] { 1.0 } else { -1.0 };
                 let (g0, g1) = (side * self.g(j, self.t, &self.x), side * self.g(j, self.t + h, &end));
                 let (rate, bend) = (side * self.rate(j, &self.x), self.bend(j, &self.x, h));
                 let monotone = rate.abs() > 1.1 * bend * h;
-                if fresh[j] {
+                if is_fresh {
                     if rate < SLOW {
                         return Err(Unsure::At(self.t));
                     }
@@ -303,8 +303,8 @@ impl Simulation<'_> {
             let before: Vec<(f64, f64)> =
                 self.p.surfaces.iter().map(|surface| surface.sides(self.t, &self.x, self.d[1])).collect();
             self.write(&round)?;
-            for j in 0..self.modes.len() {
-                if touching.contains(&j) && self.p.surfaces[j].sides(self.t, &self.x, self.d[1]) == before[j] {
+            for (j, before) in before.into_iter().enumerate() {
+                if touching.contains(&j) && self.p.surfaces[j].sides(self.t, &self.x, self.d[1]) == before {
                     continue;
                 }
                 touching.retain(|k| *k != j);

@@ -116,8 +116,10 @@ impl Places {
             }
         }
         for counter in counters {
-            for i in 0..layout.len(counter.discretes[0]) {
-                let (Some(up), Some(down)) = (numbers[counter.up][i], numbers[counter.down][i]) else { continue };
+            let pairs = numbers[counter.up].iter().zip(&numbers[counter.down]);
+            for (i, pair) in pairs.enumerate().take(layout.len(counter.discretes[0])) {
+                let (Some(up), Some(down)) = pair else { continue };
+                let (up, down) = (*up, *down);
                 let discretes = counter.discretes.map(|array| layout.parameter(array) - start + i);
                 let writes: Vec<Write> = discretes.iter().map(|at| Write::discrete(*at)).collect();
                 let event = Event { may_accumulate: false, ..Event::when(writes) };

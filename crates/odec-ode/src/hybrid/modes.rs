@@ -257,6 +257,20 @@ impl Modes {
         self.decide(model, locator, at, None, false)
     }
 
+    /// The state was written since the last look: surfaces of relations whose sides have changed are back in their place.
+    pub fn written(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64]) -> Result<(), HybridCause> {
+        self.before[0].copy_from_slice(&self.left);
+        self.before[1].copy_from_slice(&self.right);
+        self.look(model, t, y)?;
+        for (relation, offset) in self.offsets.iter_mut().enumerate() {
+            let before = (self.before[0][relation], self.before[1][relation]);
+            if before != (self.left[relation], self.right[relation]) {
+                *offset = 0.0;
+            }
+        }
+        Ok(())
+    }
+
     /// True where the sign of left - right at the last look contradicts the mode.
     pub fn contradicts(&self, model: &dyn HybridSystem, relation: usize) -> bool {
         self.holds(model, relation) != (model.modes()[relation] != 0.0)

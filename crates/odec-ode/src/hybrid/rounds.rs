@@ -144,9 +144,11 @@ impl Rounds {
             if !derived.are_none() {
                 return Err(HybridCause::NoDerivative { event });
             }
+            modes.look(model, t, y)?;
             self.execute(model, derived, event, None, (t, y))?;
             self.note(event, round, model, &mut happened);
             self.apply(model, (stops, derived), t, y)?;
+            modes.written(model, t, y)?;
             happened.changed = true;
             round = 1;
         }

@@ -254,7 +254,7 @@ fn derivatives_across_a_jump_are_refused_and_across_a_bend_are_right() {
 #[test]
 fn a_run_backward_is_refused() {
     let text = "state x = 1\nx' = if x > 0.5 then -1 else -2\nrun { t = 1 .. 0 }";
-    let Err(error) = simulation(text, &Choices::default()).solve() else { panic!("a refusal") };
+    let error = simulation(text, &Choices::default()).solve().expect_err("a refusal");
     assert_eq!(error.diagnostics[0].code.code, "E0614", "{error}");
 }
 

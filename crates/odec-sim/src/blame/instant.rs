@@ -27,10 +27,7 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
             );
             let report = Diagnostic::error(&codes::E0623, headline);
             let report = with(report, place(relation).into_iter().collect(), &text);
-            report.help(
-                "write a steep but smooth function instead, as `tanh(v/w)` for `sign(v)`, or `smooth(...)` around the \
-                 comparison, so that steps pass over it",
-            )
+            report.help("write a steep but smooth function instead: `tanh(v/w)` for `sign(v)`")
         }
         HybridCause::Inconsistent { relations } => {
             let headline = format!("no truth of these comparisons agrees with the equations {when}");

@@ -116,10 +116,8 @@ impl Places {
             }
         }
         for counter in counters {
-            let pairs = numbers[counter.up].iter().zip(&numbers[counter.down]);
-            for (i, pair) in pairs.enumerate().take(layout.len(counter.discretes[0])) {
-                let (Some(up), Some(down)) = pair else { continue };
-                let (up, down) = (*up, *down);
+            for (i, ends) in numbers[counter.up].iter().zip(&numbers[counter.down]).enumerate() {
+                let (Some(up), Some(down)) = (*ends.0, *ends.1) else { continue };
                 let discretes = counter.discretes.map(|array| layout.parameter(array) - start + i);
                 let writes: Vec<Write> = discretes.iter().map(|at| Write::discrete(*at)).collect();
                 let event = Event { may_accumulate: false, ..Event::when(writes) };

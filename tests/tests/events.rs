@@ -94,7 +94,7 @@ fn chains_of_one_instant_are_rounds() {
 #[test]
 fn a_run_that_an_event_stops_says_so_and_has_its_rows() {
     let folder = scratch("events-stop");
-    let text = "state x = 1\nx' = -1\nwhen x < 0 { stop \"empty\" }\nrun { t = 0 .. 5; samples = 10 }\n";
+    let text = "state x = 1.1\nx' = -1\nwhen x < 0 { stop \"empty\" }\nrun { t = 0 .. 5; samples = 10 }\n";
     let ran = odec(&folder, text, &["run", "M"]).success();
     assert!(ran.err.contains("stopped by empty (line 3)"), "{}", ran.err);
     assert_eq!(table(&ran.text()).len(), 3, "{}", ran.text());

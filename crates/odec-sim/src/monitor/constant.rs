@@ -93,12 +93,21 @@ fn rough(judged: &Judged<'_>, regions: &[(String, Amplification)], h: f64) -> Op
     }
     let slopes: Vec<(&Pair, Vec<f64>)> = pairs.iter().filter_map(|pair| Some((pair, astray(judged, pair)?))).collect();
     let enough = |count: usize| count >= FEWEST && 2 * count >= pairs.len();
-    if !enough(slopes.len()) {
+    // what grew at first is bounded in the end: then the last ones tell
+    let start = |k: usize| slopes.len().checked_sub(k).and_then(|k| slopes.get(k)).map(|(pair, _)| pair.from.t);
+    let late = start(FEWEST) == Some(pairs[pairs.len() - FEWEST].from.t);
+    if !late && !enough(slopes.len()) {
         return None;
     }
     let worst = |(pair, slope): &(&Pair, Vec<f64>)| amplified(judged, regions, h, pair, slope);
-    let moments: Vec<Moment> = slopes.iter().filter_map(worst).collect();
-    if enough(moments.len()) {
+    let found: Vec<Option<Moment>> = slopes.iter().map(worst).collect();
+    let lasts = late && found.iter().rev().take(FEWEST).all(Option::is_some);
+    let mut moments: Vec<Moment> = found.into_iter().flatten().collect();
+    if lasts || enough(moments.len()) {
+        if !judged.findings.ended {
+            // of a run that fails it matters how that began
+            moments.truncate(1);
+        }
         let list: Vec<&Moment> = moments.iter().collect();
         let (step, mode) = mode::limit(judged, regions, &list).filter(|(step, _)| *step < h)?;
         let moment = moments.iter().find(|moment| moment.t == mode.t)?.clone();

@@ -47,8 +47,8 @@ const HELD: u64 = 2000;
 /// So many of them in one piece say that it has begun.
 const BEGUN_HELD: u64 = 2 * STRAIN;
 
-/// Pairs of states, and lengths of steps, that are kept: at the last so many of the steps 1, 2, 4, 8, ...
-const KEPT: usize = 6;
+/// Most constant steps, and most lengths of steps, that are kept.
+const KEPT: usize = 8;
 
 /// A state on the way.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -114,7 +114,7 @@ pub struct Findings {
     pub held: Option<Held>,
     /// Steps of a method that does not show its strain, with their mean length: at some steps, of which each is twice the one before
     pub paced: Vec<Held>,
-    /// Constant steps that begin at the last of the steps 1, 2, 4, 8, ...
+    /// Constant steps that begin at the last of the steps 1, 2, 3, 4, 6, 8, 12, ...
     pub pairs: Vec<Pair>,
     /// The largest size of each state that was seen.
     pub largest: Vec<f64>,
@@ -282,16 +282,16 @@ impl Monitor {
         alternates
     }
 
-    /// Keeps the constant steps that begin at the steps 1, 2, 4, ...
+    /// Keeps the constant steps that begin at the steps 1, 2, 3, 4, 6, 8, 12, ..., as far as all steps are looked at there.
     fn pair(&mut self, t: f64, y: &[f64], steps: u64) {
-        if let Some(from) = self.opened.take() {
+        if let Some(from) = self.opened.take().filter(|_| self.stride == 1) {
             let pairs = &mut self.findings.pairs;
             if pairs.len() == KEPT {
                 pairs.remove(0);
             }
             pairs.push(Pair { from, to: Moment { t, y: y.to_vec() } });
         }
-        if steps.is_power_of_two() {
+        if steps.is_power_of_two() || steps.is_multiple_of(3) && (steps / 3).is_power_of_two() {
             self.opened = Some(Moment { t, y: y.to_vec() });
         }
     }

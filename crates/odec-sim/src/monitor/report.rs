@@ -28,6 +28,8 @@ const MAX_DENSE: usize = 150;
 const OUTGROWN: f64 = 1e3;
 /// Part that a state takes in a motion that grows.
 const TAKES_PART: f64 = 0.3;
+/// Looks at the length of the steps that have to agree.
+const LOOKS: usize = 3;
 /// Mean lengths of steps, in those that are just stable, that stability holds: those of step doubling are twice as long.
 const AT_LIMIT: [f64; 2] = [0.65, 2.5];
 /// The size of a state beside the largest one that is rounding of 0.
@@ -213,7 +215,9 @@ fn held(judged: &Judged<'_>) -> Option<Diagnostic> {
 /// Steps of a method that does not show its strain which are as long as those that are just stable, each time that they were
 /// looked at.
 fn paced(judged: &Judged<'_>) -> Option<Held> {
-    let [first, .., last] = judged.findings.paced.as_slice() else { return None };
+    let paced = &judged.findings.paced;
+    let paced = &paced[paced.len().saturating_sub(LOOKS)..];
+    let [first, .., last] = paced else { return None };
     let regions = stability::of(judged.bound.choice.method).ok()?;
     let at_limit = |paced: &Held| {
         let found = mode::limit(judged, &regions, &[&paced.at]);
@@ -223,7 +227,7 @@ fn paced(judged: &Judged<'_>) -> Option<Held> {
         })
     };
     let held = Held { since: first.since, at: last.at.clone(), h: last.h, count: last.count };
-    judged.findings.paced.iter().all(at_limit).then_some(held)
+    paced.iter().all(at_limit).then_some(held)
 }
 
 /// Growth beyond all measure.

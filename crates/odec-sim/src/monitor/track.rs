@@ -237,7 +237,7 @@ mod tests {
         }
         assert!(track.counted() > 900.0, "{}", track.counted());
         track.look(1001.0, &[0.0], true);
-        assert_eq!(track.counted(), 0.0);
+        assert!(track.counted() < 2.0, "{}", track.counted());
     }
 
     #[test]

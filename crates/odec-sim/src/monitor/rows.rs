@@ -168,7 +168,7 @@ fn extreme(judged: &Judged<'_>, worst: &Track, all: &[(&Track, f64)], count: Opt
         near.max(2.0 * count as f64)
     });
     // more rows than steps show nothing more
-    let help = if wanted > judged.findings.steps as f64 && wanted.is_finite() {
+    let help = if wanted > judged.findings.steps as f64 && wanted <= MOST {
         let typed = samples(judged, f64::INFINITY);
         typed.replace(", or make the run shorter", " for a row at each step")
     } else {

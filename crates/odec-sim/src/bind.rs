@@ -485,42 +485,6 @@ pub(crate) struct RunSettings {
     pub choice: Choice,
 }
 
-impl Bound {
-    /// Gives parameters other values; see [`Machine::change`].
-    pub(crate) fn change(&mut self, change: impl Fn(&mut [f64])) -> Result<(), Unfit> {
-        if let Some(located) = &mut self.located {
-            located.machine_mut().change(&change)?;
-        }
-        self.machine.change(change)
-    }
-
-    /// The absolute tolerance of the state at a place in y.
-    pub fn atol(&self, place: usize) -> f64 {
-        self.options.atol.get(place).or(self.options.atol.first()).copied().unwrap_or(0.0)
-    }
-
-    /// The same with a machine of its own, for another thread.
-    pub fn fork(&self) -> Bound {
-        Bound {
-            machine: self.machine.fork(),
-            located: self.located.as_ref().map(Located::fork),
-            problem: self.problem.clone(),
-            options: self.options.clone(),
-            samples: self.samples.clone(),
-            logarithmic: self.logarithmic,
-            spread: self.spread,
-            choice: self.choice,
-            states: self.states.clone(),
-            values: self.values.clone(),
-            columns: self.columns.clone(),
-            expectations: self.expectations.clone(),
-            conservation: self.conservation.clone(),
-            balances: self.balances.clone(),
-            asked: self.asked,
-        }
-    }
-}
-
 impl Ready {
     /// Compiles the program with modes too. Runs take it.
     pub(crate) fn locating(self, located: lower::Located) -> Result<Ready, Vec<Diagnostic>> {

@@ -8,6 +8,7 @@
 pub mod along;
 pub mod bind;
 pub mod blame;
+mod bound;
 pub mod choices;
 pub mod choose;
 pub mod columns;

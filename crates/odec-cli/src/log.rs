@@ -46,17 +46,17 @@ impl Log {
             let at: Vec<String> = event.at.iter().map(i64::to_string).collect();
             let head = [shortest(instant.t), event.round.to_string(), name.to_owned(), line.to_string(), at.join(" ")];
             if event.changes.is_empty() {
-                self.line(&head, ["", "", ""].map(str::to_owned));
+                self.line(&head, &["", "", ""].map(str::to_owned));
             }
             for (name, before, after) in &event.changes {
-                self.line(&head, [name.clone(), shortest(*before), shortest(*after)]);
+                self.line(&head, &[name.clone(), shortest(*before), shortest(*after)]);
             }
         }
     }
 
-    fn line(&mut self, head: &[String], tail: [String; 3]) {
+    fn line(&mut self, head: &[String], tail: &[String; 3]) {
         if self.trouble.is_none() {
-            self.trouble = self.rows.fields(head.iter().chain(&tail)).err();
+            self.trouble = self.rows.fields(head.iter().chain(tail)).err();
         }
     }
 

@@ -169,7 +169,7 @@ fn elements_that_events_write_exist() {
     assert_eq!(written("when v[i in 2..4] > 1 { v[i-1] := 0 }").expect("neighbours"), [[0], [1], [2]]);
     assert_eq!(written("when v[3] > 1 { v[j] += 1 }").expect("all"), [[0, 1, 2, 3]]);
     assert_eq!(written("when v[3] > 1 { v[j in 2..3] += j; v[1] := 0 }").expect("some"), [[1, 2, 0]]);
-    let Err(wrong) = written("when v[i] > 1 { v[i+1] := 0 }") else { panic!("no element 5") };
+    let wrong = written("when v[i] > 1 { v[i+1] := 0 }").expect_err("no element 5");
     assert_eq!(wrong[0].code.code, "E0520");
 }
 

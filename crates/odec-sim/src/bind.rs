@@ -7,9 +7,7 @@ use odec_ir::{Program, Role, Span};
 use odec_lang::balance::Balances;
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::lower;
-use odec_lang::model::{
-    ConservedSettings, Expectation, Model, Overrides, Record, Run, Samples as Listed, Settings, Values,
-};
+use odec_lang::model::{ConservedSettings, Expectation, Model, Overrides, Record, Run, Settings, Values};
 use odec_lang::source::Source;
 use odec_ode::method::Structure;
 use odec_ode::method::auto::Traits;
@@ -23,7 +21,7 @@ use crate::hybrid::Located;
 use crate::machine::{Execution, KernelCode, Machine, Unfit};
 use crate::memory::Need;
 use crate::quantities::Quantities;
-use crate::samples::{DEFAULT_SAMPLES, times};
+use crate::samples::{DEFAULT_SAMPLES, listed_rule, times, with_expectations};
 
 /// Relative tolerance of a run that names none.
 pub const DEFAULT_RTOL: f64 = 1e-6;
@@ -202,7 +200,7 @@ impl RunPlan {
         let asked = || self.asked_samples(t0, t_end);
         let samples = match self.purpose {
             Purpose::Steps => Samples::Times(vec![]),
-            Purpose::Test => asked().map(|_| self.with_expectations(t0, t_end))?,
+            Purpose::Test => asked().map(|_| with_expectations(&self.expectations, t0, t_end))?,
             _ => asked()?,
         };
         let options = self.options(states, scales)?;
@@ -277,31 +275,10 @@ impl RunPlan {
             return (rule.clone(), None);
         }
         match &self.settings.samples {
-            Some(setting) => {
-                let rule = match &setting.value {
-                    Listed::Count(n) => SampleRule::Count(*n as u64),
-                    Listed::Log { count, first } => SampleRule::Log { count: *count as u64, first: *first },
-                    Listed::Steps => SampleRule::Steps,
-                    Listed::List(list) => SampleRule::Times(list.clone()),
-                };
-                (rule, Some(setting.span))
-            }
+            Some(setting) => (listed_rule(&setting.value), Some(setting.span)),
             None if self.step().is_some() => (SampleRule::Steps, None),
             None => (SampleRule::Count(DEFAULT_SAMPLES), None),
         }
-    }
-
-    /// The times of the `expect` lines among evenly spaced ones that watch what is conserved.
-    fn with_expectations(&self, t0: f64, t_end: f64) -> Samples {
-        let mut list = match times(&SampleRule::Count(DEFAULT_SAMPLES), t0, t_end) {
-            Ok(Samples::Times(list)) => list,
-            _ => vec![t0, t_end],
-        };
-        let inside = |t: &f64| (t - t0) * (t_end - t) >= 0.0;
-        list.extend(self.expectations.iter().map(|e| e.time).filter(inside));
-        list.sort_by(|a, b| if t_end > t0 { a.total_cmp(b) } else { b.total_cmp(a) });
-        list.dedup();
-        Samples::Times(list)
     }
 
     fn step(&self) -> Option<f64> {

@@ -1,5 +1,6 @@
 //! The times of the rows.
 
+use odec_lang::model::{Expectation, Samples as Listed};
 use odec_ode::problem::Samples;
 
 use crate::choices::SampleRule;
@@ -42,6 +43,29 @@ pub fn times(rule: &SampleRule, t0: f64, t_end: f64) -> Result<Samples, String> 
         }
         SampleRule::Times(list) => listed(list, t0, t_end).map(Samples::Times),
     }
+}
+
+/// The rule of an entry `samples`.
+pub(crate) fn listed_rule(entry: &Listed) -> SampleRule {
+    match entry {
+        Listed::Count(n) => SampleRule::Count(*n as u64),
+        Listed::Log { count, first } => SampleRule::Log { count: *count as u64, first: *first },
+        Listed::Steps => SampleRule::Steps,
+        Listed::List(list) => SampleRule::Times(list.clone()),
+    }
+}
+
+/// The times of the `expect` lines among evenly spaced ones that watch what is conserved.
+pub(crate) fn with_expectations(expectations: &[Expectation], t0: f64, t_end: f64) -> Samples {
+    let mut list = match times(&SampleRule::Count(DEFAULT_SAMPLES), t0, t_end) {
+        Ok(Samples::Times(list)) => list,
+        _ => vec![t0, t_end],
+    };
+    let inside = |t: &f64| (t - t0) * (t_end - t) >= 0.0;
+    list.extend(expectations.iter().map(|e| e.time).filter(inside));
+    list.sort_by(|a, b| if t_end > t0 { a.total_cmp(b) } else { b.total_cmp(a) });
+    list.dedup();
+    Samples::Times(list)
 }
 
 fn listed(list: &[f64], t0: f64, t_end: f64) -> Result<Vec<f64>, String> {

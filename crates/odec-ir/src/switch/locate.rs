@@ -133,14 +133,14 @@ impl Sketch {
 
     /// What decides the modes of the program that was completed from the kernels.
     pub fn finish(self, program: &Program, events: EventDraft) -> Switching {
-        let Sketch { relations, counters, timed, sides, rates, values, facts, reads, .. } = self;
+        let Sketch { relations, counters, timed, sides, rates, values, reads, facts, .. } = self;
         let made = |list: Vec<Kernel>| {
             let results = results(&list);
             auxiliary(program, joined(program, list), &results)
         };
-        let [sides, rates, values, facts, reads] = [sides, rates, values, facts, reads].map(made);
+        let [sides, rates, values, reads, facts] = [sides, rates, values, reads, facts].map(made);
         let events = events.finish(program);
-        Switching { relations, counters, timed, sides, rates, values, facts, reads, events }
+        Switching { relations, counters, timed, sides, rates, values, reads, facts, events }
     }
 }
 
@@ -162,14 +162,14 @@ pub(super) fn results(list: &[Kernel]) -> Vec<ArrayId> {
 
 /// Kernels of results as a program has them: without loops there is one.
 pub(super) fn joined(program: &Program, list: Vec<Kernel>) -> Vec<Kernel> {
-    if program.is_straight() { one(list) } else { list.into_iter().map(shared).collect() }
+    if program.is_straight() { one(&list) } else { list.into_iter().map(shared).collect() }
 }
 
 /// Kernels without loops as one.
-fn one(list: Vec<Kernel>) -> Vec<Kernel> {
+fn one(list: &[Kernel]) -> Vec<Kernel> {
     let mut graph = Graph::new();
     let mut stores = Vec::new();
-    for kernel in &list {
+    for kernel in list {
         let map = stage::copied(&kernel.graph, kernel.stores.iter().map(|s| s.node), &mut graph);
         stores.extend(kernel.stores.iter().map(|s| Store { node: map[s.node], ..*s }));
     }

@@ -323,9 +323,10 @@ impl Quiet {
         let expected = |term: &(u32, f64)| term.1.abs() * self.further(*term, positive, (low, high));
         let moves = terms.iter().map(expected).sum::<f64>() + time.abs() * ahead;
         // where nothing has moved, all have the same share
-        let (even, moves) = match moves > 0.0 {
-            true => (0.0, moves),
-            false => (1.0, terms.iter().map(|(_, a)| a.abs()).sum::<f64>() + time.abs()),
+        let (even, moves) = if moves > 0.0 {
+            (0.0, moves)
+        } else {
+            (1.0, terms.iter().map(|(_, a)| a.abs()).sum::<f64>() + time.abs())
         };
         let share = room / moves;
         let (mut bounds_low, mut bounds_high) = (std::mem::take(&mut self.low), std::mem::take(&mut self.high));

@@ -1,6 +1,8 @@
 //! An exact simulation of the systems of `systems.rs`, up to where it is not sure: motions by series of the matrix
 //! exponential, crossings between points that bounds of the second derivative prove complete, rounds by their rules.
 
+#![allow(clippy::needless_range_loop)]
+
 use super::systems::{Form, Pieces, T, V, What, When};
 
 /// Longest cell that crossings are bracketed in, and the shortest.

@@ -6,6 +6,7 @@ use odec_ode::hybrid::HybridCause;
 
 use super::number;
 use crate::bind::Bound;
+use crate::hybrid::Located;
 
 /// Most places that a message shows.
 const MAX_PLACES: usize = 4;
@@ -38,7 +39,7 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
         }
         HybridCause::NoSides => {
             let headline = format!("a comparison has no value {when}");
-            let places = bound.located.iter().flat_map(|located| located.relation_spans()).collect();
+            let places = bound.located.iter().flat_map(Located::relation_spans).collect();
             let report = with(Diagnostic::error(&codes::E0623, headline), places, "one of these is not a number");
             report.help("bound its terms: `sqrt(max(x, 0))`")
         }

@@ -2,7 +2,7 @@
 
 use super::{BoundIndex, Expr, Part, Parts, owned};
 use crate::diagnostic::Diagnostic;
-use crate::model::{Action, Body, Change, Discrete, Event, EventKind, Model, Stop, Symbol};
+use crate::model::{Action, Body, Change, Discrete, Event, EventKind, Indexed, Model, Stop, Symbol};
 
 /// What makes an event happen.
 #[derive(Clone, Copy, Debug)]
@@ -170,7 +170,7 @@ impl Parts {
 
     fn written(&mut self, event: &Happening<'_>, write: &Writes<'_>) -> Option<Action> {
         let over: Vec<BoundIndex> = event.over.iter().chain(write.over).copied().collect();
-        let rank = self.model.indexed(write.target).map_or(0, |indexed| indexed.rank());
+        let rank = self.model.indexed(write.target).map_or(0, Indexed::rank);
         let name = self.model.name_of(write.target).to_owned();
         if !matches!(write.target, Symbol::State(_) | Symbol::Discrete(_)) {
             let headline = format!("an event cannot change `{name}`, which is {}", Model::kind_of(write.target));

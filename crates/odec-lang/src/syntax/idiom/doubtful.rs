@@ -78,20 +78,7 @@ pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<
             format!("`{word}` rounds down in one language and towards 0 in another"),
             format!("write `floor({a})`, or `{}`", filled("sign($1)*floor(abs($1))", &[a])),
         ),
-        ("nthroot" | "Surd", [a, b]) => {
-            let better = if *b == "3" { format!("cbrt({a})") } else { filled("sign($1)*abs($1)^(1/$2)", &[a, b]) };
-            let known = Found::new(CODE, unknown, line.span(at, close)).label(format!("write `{better}`"));
-            // an even root of a negative number is none there either
-            let odd = b.parse::<u32>().is_ok_and(|n| n % 2 == 1);
-            Some(if odd {
-                known.mend(better)
-            } else {
-                let even = filled("$1^(1/$2)", &[a, b]);
-                let sure = b.parse::<u32>().is_ok_and(|n| n > 0);
-                let known = Found { label: format!("write `{even}`"), ..known };
-                if sure { known.mend(even) } else { known.help(format!("write `{even}`, or `{better}` for odd roots")) }
-            })
-        }
+        ("nthroot" | "Surd", [a, b]) => Some(root(Found::new(CODE, unknown, line.span(at, close)), a, b)),
         ("step" | "STEP", [a, b]) if [a, b].contains(&&scene.time) => {
             let from = if *a == scene.time { b } else { a };
             let better = filled("($1 > $2)", &[scene.time, from]);
@@ -125,6 +112,19 @@ pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<
         ),
         _ => None,
     }
+}
+
+/// `nthroot(a, b)`
+fn root(known: Found, a: &str, b: &str) -> Found {
+    let better = if b == "3" { format!("cbrt({a})") } else { filled("sign($1)*abs($1)^(1/$2)", &[a, b]) };
+    // an even root of a negative number is none there either
+    if b.parse::<u32>().is_ok_and(|n| n % 2 == 1) {
+        return known.label(format!("write `{better}`")).mend(better);
+    }
+    let even = filled("$1^(1/$2)", &[a, b]);
+    let sure = b.parse::<u32>().is_ok_and(|n| n > 0);
+    let known = known.label(format!("write `{even}`"));
+    if sure { known.mend(even) } else { known.help(format!("write `{even}`, or `{better}` for odd roots")) }
 }
 
 /// `log(x, 10)`

@@ -8,6 +8,8 @@
 //! `code` owns the memory and calls it. A kernel without loops is the case in which all positions are known: it reads no
 //! argument block, is cut where it is long, and does quotients and roots in pairs.
 
+#![allow(unsafe_code, reason = "code that was made here is called, and its memory owned")]
+
 mod abi;
 mod code;
 mod compiled;

@@ -176,7 +176,8 @@ fn start_values_stand_for_themselves_and_follow_overrides() {
     };
     close(&with(text, &set(&[("k", 1.0)])).y, &[1.0, 4.0, 3.0]);
     close(&with(text, &set(&[("z", 0.0), ("x", 5.0)])).y, &[5.0, 5.0, 0.0]);
-    let text = "const N = 3\nparam k = 2*N\nstate x = 1, x' = k\nx'' = -N*x\nparams fast { k = 10; x = 4; x' = 5*N + 15 }";
+    let text =
+        "const N = 3\nparam k = 2*N\nstate x = 1, x' = k\nx'' = -N*x\nparams fast { k = 10; x = 4; x' = 5*N + 15 }";
     close(&with(text, &set(&[("N", 4.0)])).y, &[1.0, 8.0]);
     let fast =
         Overrides { params: Some("fast".to_owned()), values: vec![("k".to_owned(), 11.0)], ..Overrides::default() };

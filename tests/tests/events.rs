@@ -97,7 +97,9 @@ fn a_run_that_an_event_stops_says_so_and_has_its_rows() {
     let text = "state x = 1.1\nx' = -1\nwhen x < 0 { stop \"empty\" }\nrun { t = 0 .. 5; samples = 10 }\n";
     let ran = odec(&folder, text, &["run", "M"]).success();
     assert!(ran.err.contains("stopped by empty (line 3)"), "{}", ran.err);
-    assert_eq!(table(&ran.text()).len(), 3, "{}", ran.text());
+    let rows = table(&ran.text());
+    assert_eq!(rows.len(), 4, "{}", ran.text());
+    assert!((number(&rows[3][0]) - 1.1).abs() < 1e-12, "the last row is that of the stop: {}", ran.text());
 }
 
 /// `0.1*3` and `0.3` are one time: both doses are given in one round, and none is lost.

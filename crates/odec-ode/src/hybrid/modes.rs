@@ -138,6 +138,12 @@ impl Modes {
         self.left[relation] - self.right[relation] - self.offsets[relation]
     }
 
+    /// How far a relation was from its surface at the last look, beyond rounding.
+    pub fn distance(&self, relation: usize) -> f64 {
+        let noise = SIDES * (self.left[relation].abs() + self.right[relation].abs());
+        self.difference(relation).abs() - noise
+    }
+
     /// left - right, and how fast it changes in the modes as they stand, where that is known.
     pub fn measure(
         &mut self,

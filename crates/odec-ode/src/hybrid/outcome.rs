@@ -177,6 +177,11 @@ pub enum HybridCause {
     },
     /// Both sides of the relations have no value here.
     NoSides,
+    /// The run has passed the surface of a relation and has not met it: its steps are too coarse for it.
+    Passed {
+        /// The relation.
+        relation: usize,
+    },
     /// The time of the instant has no derivative by a parameter: the motion touches this surface without crossing it, or
     /// the instant lies on other surfaces or stops as well, which move otherwise with the parameter.
     Grazing {

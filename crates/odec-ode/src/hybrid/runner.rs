@@ -290,6 +290,9 @@ impl HybridRunner {
             }
             known = self.next_stop(model, now, limit);
         }
+        if !smooth && limit.is_none() {
+            self.lost(model)?;
+        }
         Ok(End::Time)
     }
 

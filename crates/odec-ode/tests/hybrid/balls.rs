@@ -134,4 +134,11 @@ fn a_rest_that_does_not_last_ends_the_run() {
         let t_inf = (2.0 / G).sqrt() * 3.0;
         assert!((outcome.outcome.t - t_inf).abs() < 1e-7, "{name}: {:e}", outcome.outcome.t - t_inf);
     }
+    // other methods end there too, or fail: none goes on below the floor
+    for name in ["bdf", "auto", "radau5", "dop853", "bs32", "kencarp4", "abm"] {
+        let method = method::find(name).unwrap();
+        let ran = run(&mut model, (0.0, 20.0), &[1.0, 0.0], method, &tolerances(1e-8, 1e-10));
+        let ended = ran.as_ref().map_or(true, |(outcome, _)| matches!(outcome.end, End::Accumulation { .. }));
+        assert!(ended, "{name}: {:?}", ran.map(|(outcome, _)| outcome));
+    }
 }

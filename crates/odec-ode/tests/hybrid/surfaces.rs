@@ -132,13 +132,15 @@ fn what_never_fires_changes_no_bit() {
 fn samples_change_no_step() {
     for method in adaptive() {
         let rtol = if method.order < 3 { 1e-5 } else { 1e-8 };
+        // before the bounces become so small that some implicit methods lose the floor, which ends the run (0019)
+        let end = 2.0;
         let run_with = |samples: &Samples| {
             let mut model = super::balls::ball(0.7, true);
-            sampled(&mut model, (0.0, 3.0), &[1.0, 0.0], method, &tolerances(rtol, rtol), samples).unwrap().1
+            sampled(&mut model, (0.0, end), &[1.0, 0.0], method, &tolerances(rtol, rtol), samples).unwrap().1
         };
         let steps = run_with(&Samples::Steps);
         for n in [10, 1_000] {
-            let times = (0..=n).map(|k| 3.0 * f64::from(k) / f64::from(n)).collect();
+            let times = (0..=n).map(|k| end * f64::from(k) / f64::from(n)).collect();
             let kept = run_with(&Samples::Times(times));
             assert_eq!((&kept.steps, &kept.instants), (&steps.steps, &steps.instants), "{}, {n}", method.name);
             assert_eq!(kept.rows.len(), n as usize + 1);

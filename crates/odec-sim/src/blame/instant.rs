@@ -43,6 +43,12 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
             let report = with(Diagnostic::error(&codes::E0623, headline), places, "one of these is not a number");
             report.help("bound its terms: `sqrt(max(x, 0))`")
         }
+        HybridCause::Passed { relation } => {
+            let headline = format!("the run has missed where this changes, {when}");
+            let text = "the state has passed the place where both sides are equal";
+            let report = with(Diagnostic::error(&codes::E0623, headline), place(relation).into_iter().collect(), text);
+            report.help("tighten `rtol` and `atol`, or take another method")
+        }
         HybridCause::Storm { relations, events } => {
             let headline = format!("the equations switch again and again {when}, and the run does not come on");
             let counters = bound.located.iter().flat_map(|located| located.event_spans(events));

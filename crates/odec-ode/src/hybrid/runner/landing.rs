@@ -3,7 +3,7 @@
 use super::{HybridRunner, SHORTEST};
 use crate::hybrid::locate::{Crossing, Step};
 use crate::hybrid::modes::{Landed, Place};
-use crate::hybrid::outcome::HybridError;
+use crate::hybrid::outcome::{HybridCause, HybridError};
 use crate::hybrid::stops::resolution;
 use crate::hybrid::system::HybridSystem;
 use crate::runner::Ahead;
@@ -21,6 +21,8 @@ const LOOKS: u32 = 8;
 /// A step that failed on its way, and ends within this part of the tolerances from a surface, has come to it:
 /// beyond, f has no value.
 const EDGE: f64 = 1e-3;
+/// A run that ends further than so many tolerances beyond a surface, without having met it, has lost it.
+const LOST: f64 = 10.0;
 
 /// Where a landing came to.
 enum Landing {
@@ -77,6 +79,28 @@ impl HybridRunner {
         looked.map_err(|cause| self.failure(cause, t))?;
         let passed = last.filter(|relation| self.modes.contradicts(model, *relation));
         Ok(passed.map(|relation| Landed { relation, apart: 0.0 }))
+    }
+
+    /// An error where the run is beyond a surface that it has not met, which no answer may hide.
+    pub(super) fn lost(&mut self, model: &dyn HybridSystem) -> Result<(), HybridError> {
+        let t = self.runner.time();
+        if self.modes.look(model, t, self.runner.state()).is_err() {
+            return Ok(());
+        }
+        for relation in 0..model.relations().len() {
+            if !self.modes.contradicts(model, relation) || !model.is_read(relation) {
+                continue;
+            }
+            let y = self.runner.state();
+            for (i, (weight, y)) in self.weights.iter_mut().zip(y).enumerate() {
+                *weight = LOST * self.tolerances.scale(i, y.abs());
+            }
+            let room = self.locator.gradient(model, (t, y), relation, &self.weights);
+            if self.modes.distance(relation) > room {
+                return Err(self.failure(HybridCause::Passed { relation }, t));
+            }
+        }
+        Ok(())
     }
 
     /// Goes back to the start of the step, and makes it end on a surface.

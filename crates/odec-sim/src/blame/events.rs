@@ -1,14 +1,12 @@
 //! A run that an event of the model ended: which one, and what to write.
 
 use odec_ir::Span;
-use odec_lang::diagnostic::{Diagnostic, Label, codes};
+use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_ode::hybrid::{HybridCause, Target};
 
+use super::instant::with;
 use super::number;
 use crate::bind::Bound;
-
-/// Most events that a message shows.
-const MAX_PLACES: usize = 4;
 
 /// Why events cannot go on; `None` where no event of the model takes part.
 pub(super) fn events(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> Option<Diagnostic> {
@@ -69,14 +67,4 @@ pub(super) fn events(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> 
         }
         _ => return None,
     })
-}
-
-fn with(mut report: Diagnostic, mut places: Vec<Span>, text: &str) -> Diagnostic {
-    places.sort_unstable();
-    places.dedup();
-    for (k, span) in places.into_iter().take(MAX_PLACES).enumerate() {
-        let text = if k == 0 { text.to_string() } else { "and here".to_string() };
-        report.labels.push(Label { span, text });
-    }
-    report
 }

@@ -77,7 +77,8 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
     }
 }
 
-fn with(mut report: Diagnostic, mut places: Vec<Span>, text: &str) -> Diagnostic {
+/// The report with these places, each once: the text at the first.
+pub(super) fn with(mut report: Diagnostic, mut places: Vec<Span>, text: &str) -> Diagnostic {
     places.sort_unstable();
     places.dedup();
     for (k, span) in places.into_iter().take(MAX_PLACES).enumerate() {

@@ -82,7 +82,7 @@ fn one_compiled_model_runs_with_other_values_on_other_threads() {
     });
     // the first one is what it was
     assert_eq!(ends_at(&cart), 0.0);
-    // start values make a program of their own
+    // initial values make a program of their own
     near(ends_at(&cart.with(&[("x'", 3.0)]).expect("values")), pushed((0.0, 3.0), 0.0, 8.0).0, 1e-5);
     let error = cart.with(&[("force", 99.0)]).err().expect("out of its bounds");
     assert_eq!((error.class.exit_code(), error.diagnostics[0].code.code), (2, "E0407"));

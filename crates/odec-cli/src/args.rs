@@ -162,7 +162,7 @@ pub struct Run {
     /// The run.
     #[command(flatten)]
     pub block: RunBlock,
-    /// Also compute the derivatives of states and outputs by these parameters and start values, `k1,k2`: columns `d(x)/d(k1)`
+    /// Also compute the derivatives of states and outputs by these parameters and initial values, `k1,k2`: columns `d(x)/d(k1)`
     #[arg(long, value_name = "NAMES", help_heading = "Run")]
     pub sens: Option<String>,
     /// Write the rows to a file instead of standard output

@@ -21,7 +21,7 @@ pub struct Times {
     pub derive: f64,
     /// Kernels to machine code, which does not depend on extents.
     pub compile: f64,
-    /// Positions, patterns and start values at the extents.
+    /// Positions, patterns and initial values at the extents.
     pub bind: f64,
     /// Orders of elimination and patterns of factors, for implicit methods.
     pub analyse: f64,

@@ -82,7 +82,7 @@ fn a_grid_has_the_last_range_varying_fastest_and_rows_where_samples_are_asked_fo
         assert!((row[1] / x0 - 1.0).abs() < 1e-14);
         assert_eq!(row[2], 2.0);
         assert!((row[3] / (row[1] * (-2.0 * k).exp()) - 1.0).abs() < 1e-6, "{row:?}");
-        // its start value follows
+        // its initial value follows
         assert!((row[4] / (2.0 * row[1] * (-2f64).exp()) - 1.0).abs() < 1e-6, "{row:?}");
     }
     let arguments = ["sweep", "decay.ode", "-q", "--set", "k=1:3:2", "--samples", "0.5,2", "--record", "half"];

@@ -45,7 +45,7 @@ pub struct Ahead {
     pub sample: Option<f64>,
 }
 
-/// A method made ready once for many runs on one system, with other start values, spans and parameters each. Every run is bit for
+/// A method made ready once for many runs on one system, with other initial values, spans and parameters each. Every run is bit for
 /// bit what [`crate::solve()`] makes of it; but buffers, orders of elimination and code are there already.
 ///
 /// A run is [`Runner::run`], or step by step [`Runner::begin`] and [`Runner::advance`]. Between two steps the caller may read the state and

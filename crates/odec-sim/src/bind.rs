@@ -66,7 +66,7 @@ pub struct Bound {
     pub machine: Machine,
     /// The model with modes, which a run takes where it has something that switches.
     pub located: Option<Located>,
-    /// Start, end, start values.
+    /// Start, end, initial values.
     pub problem: Problem,
     /// Tolerances and steps.
     pub options: Options,
@@ -218,7 +218,7 @@ impl RunPlan {
         Ok(RunSettings { t0, t_end, samples, logarithmic, spread, options, choice })
     }
 
-    /// The size of each parameter that derivatives are taken by; 1 for one that is 0, and for a start value.
+    /// The size of each parameter that derivatives are taken by; 1 for one that is 0, and for an initial value.
     fn scales(&self, program: &Program) -> Vec<f64> {
         let size = |name: &String| {
             let parameter = program.arrays_of(Role::Parameter).find(|(_, array)| array.name == *name);
@@ -228,7 +228,7 @@ impl RunPlan {
     }
 
     /// Moves a bound model, whose parameters have these values already, to the settings and the start of this plan. Whether the
-    /// start values are finite is for the caller to see.
+    /// initial values are finite is for the caller to see.
     pub(crate) fn settle(self, model: &Model, bound: &mut Bound) -> Result<(), Diagnostic> {
         let frame = self.frame(model, &bound.states, &[], bound.machine.program().mass_varies())?;
         let clock = bound.options.clock;

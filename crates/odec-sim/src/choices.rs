@@ -55,7 +55,7 @@ pub struct Choices {
     pub params: Option<String>,
     /// Single values: parameters, constants, initial values.
     pub set: Vec<(String, f64)>,
-    /// Parameters and start values that vary between runs, or that derivatives are taken by.
+    /// Parameters and initial values that vary between runs, or that derivatives are taken by.
     pub open: Vec<String>,
     /// Compute the derivatives of states and outputs by what is open; the program is that of
     /// [`odec_lang::lower_sensitivities`].

@@ -2,7 +2,7 @@
 //!
 //! [`session`] is the door: [`Session`] loads a text or takes a model, [`Loaded::simulate`] compiles and binds it,
 //! [`Simulation`] runs it. Behind it: [`bind::RunPlan::new`] (what the run block and the caller say), `odec_lang::lower` (kernels),
-//! [`bind::RunPlan::bind`] (machine code, start values, options), [`sample::solve`] (rows). No step touches files, clock or
+//! [`bind::RunPlan::bind`] (machine code, initial values, options), [`sample::solve`] (rows). No step touches files, clock or
 //! terminal.
 
 pub mod along;

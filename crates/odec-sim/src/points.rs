@@ -13,7 +13,7 @@ pub enum Spacing {
     Logarithmic,
 }
 
-/// The values that a parameter or a start value takes.
+/// The values that a parameter or an initial value takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {
     /// Its name.

@@ -55,7 +55,7 @@ pub struct Job<'a> {
 pub enum NoValues {
     /// Its settings make no sense, or a value is out of its bounds.
     Settings(Vec<Diagnostic>),
-    /// A start value is not finite: where in y.
+    /// An initial value is not finite: where in y.
     Start(usize),
     /// It failed on the way.
     Failed(Box<Failure>),

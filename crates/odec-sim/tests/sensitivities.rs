@@ -1,4 +1,4 @@
-//! Derivatives of solutions by parameters and start values: against closed forms, against central differences of accurate runs,
+//! Derivatives of solutions by parameters and initial values: against closed forms, against central differences of accurate runs,
 //! for every family of methods; and that one factorisation serves them all.
 
 use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! Many trajectories of one model on one thread: compiled once, other start values for each.
+//! Many trajectories of one model on one thread: compiled once, other initial values for each.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;

@@ -1,6 +1,6 @@
 """Solves one of the non-stiff problems with heyoka at several tolerances; called by peer/heyoka.rs.
 
-usage: heyoka.py PROBLEM T_END RUNS SECONDS RTOL... < start values
+usage: heyoka.py PROBLEM T_END RUNS SECONDS RTOL... < initial values
 One line a tolerance: rtol, least and median milliseconds, number of runs, steps, order, then the state at the end.
 Only the propagation is timed: the integrator, which holds the compiled code, is made once for each tolerance.
 """

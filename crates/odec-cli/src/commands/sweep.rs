@@ -67,7 +67,7 @@ impl Asked {
         let (ranges, plain) = flags::ranges(&args.set, runs.is_some())?;
         if ranges.is_empty() {
             let headline = "no range is given, so that there is nothing to sweep".to_string();
-            let help = "give the values of a parameter or start value: `--set k=0.1:1:50`".to_string();
+            let help = "give the values of a parameter or initial value: `--set k=0.1:1:50`".to_string();
             return Err(Box::new(error(&codes::E0705, headline, Some(help))));
         }
         let seed = match args.seed.as_deref().map(str::parse::<u64>) {

@@ -20,7 +20,7 @@ pub enum What {
     Row(usize),
     /// Its derivative.
     Slope(usize, By),
-    /// The start value of a state.
+    /// The initial value of a state.
     Start(usize),
     /// An element of [`Model::outputs`].
     Output(usize),

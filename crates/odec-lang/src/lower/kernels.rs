@@ -29,7 +29,7 @@ pub(super) enum RowValue {
     Expression(Body),
     /// The same with the other sign.
     Negated(Body),
-    /// The start value of a discrete, at the place itself.
+    /// The initial value of a discrete, at the place itself.
     Start(usize),
     /// The derivative of this order of a state, at the place itself.
     State(usize, u8),
@@ -351,7 +351,7 @@ impl KernelBuilder<'_, '_> {
         self.settle(|s| s.read(Symbol::State(state), order, subs, PLAIN, span))
     }
 
-    /// The start value of a discrete at an element that exists.
+    /// The initial value of a discrete at an element that exists.
     fn start_of_discrete(&mut self, discrete: usize, subs: &[IndexValue]) -> Fallible<NodeId> {
         let span = self.world.model.discretes[discrete].span;
         self.settle(|s| s.read(Symbol::Discrete(discrete), 0, subs, PLAIN, span))

@@ -77,7 +77,7 @@ pub(crate) struct Judged {
     pub located: Option<(Draft, Sketch)>,
 }
 
-/// The program of a model, with constants, parameters and start values replaced as asked.
+/// The program of a model, with constants, parameters and initial values replaced as asked.
 ///
 /// # Errors
 /// Overrides that name nothing or are out of bounds; equations that cannot be solved for their derivatives.
@@ -141,14 +141,14 @@ fn parameters(arrays: &[Array], names: &[String]) -> Vec<ArrayId> {
     names.iter().filter_map(position).map(|k| ArrayId(k as u32)).collect()
 }
 
-/// Most parameters and start values by which derivatives of the states are computed in one run.
+/// Most parameters and initial values by which derivatives of the states are computed in one run.
 pub const MAX_SENSITIVITIES: usize = 100;
 
 /// As [`lower`], with the derivatives of states and outputs by [`Overrides::open`] as further states and outputs,
 /// `d(x)/d(k)`: the states of each of these parameters follow those of the model in groups.
 ///
 /// # Errors
-/// Also parameters and start values that are arrays, and too many of them.
+/// Also parameters and initial values that are arrays, and too many of them.
 pub fn lower_sensitivities(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagnostic>> {
     lower_sensitivities_warned(model, overrides).map(|lowered| lowered.program)
 }
@@ -194,7 +194,7 @@ fn check_sensitivities(model: &Model, names: &[String], values: &Values) -> Fall
             None => Diagnostic::error("E0718", headline),
         };
         return refuse(
-            report.help("parameters and start values of one number can be named; let one be a factor of the others"),
+            report.help("parameters and initial values of one number can be named; let one be a factor of the others"),
         );
     }
     Ok(())

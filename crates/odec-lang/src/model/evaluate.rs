@@ -18,12 +18,12 @@ pub struct Overrides {
     pub params: Option<String>,
     /// Data of the constants and parameters that come from files, by name, row by row.
     pub tables: HashMap<String, Vec<f64>>,
-    /// Parameters and start values that take other values between the runs of one program, or that derivatives are
-    /// taken by: start values among them become parameters of the program, under this name.
+    /// Parameters and initial values that take other values between the runs of one program, or that derivatives are
+    /// taken by: initial values among them become parameters of the program, under this name.
     pub open: Vec<String>,
 }
 
-/// A start value that is a parameter of the program. With a value given for it, it is that parameter; without, what
+/// An initial value that is a parameter of the program. With a value given for it, it is that parameter; without, what
 /// the model says plus the parameter, which is zero.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opened {
@@ -60,7 +60,7 @@ pub struct Values {
     pub constant_data: Vec<Vec<f64>>,
     /// Likewise of each parameter.
     pub parameter_data: Vec<Vec<f64>>,
-    /// Start values that are parameters of the program.
+    /// Initial values that are parameters of the program.
     pub opened: Vec<Opened>,
 }
 

@@ -164,7 +164,7 @@ pub struct State {
     pub doc: Option<String>,
     /// The name in its declaration.
     pub span: Span,
-    /// Its axes. All start values use the same locals.
+    /// Its axes. All initial values use the same locals.
     pub indexed: Indexed,
     /// `x`, `y` or `z` if it is a component of a vector, whose name ends with it then: `p.x`.
     pub component: Option<char>,
@@ -384,11 +384,11 @@ pub enum Symbol {
 /// What is computed at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// An element of [`Model::definitions`], of start values.
+    /// An element of [`Model::definitions`], of initial values.
     Definition(usize),
-    /// The start value of the derivative of this order of an element of [`Model::states`].
+    /// The initial value of the derivative of this order of an element of [`Model::states`].
     State(usize, u8),
-    /// The start value of an element of [`Model::discretes`].
+    /// The initial value of an element of [`Model::discretes`].
     Discrete(usize),
 }
 
@@ -438,7 +438,7 @@ pub struct Model {
     pub definition_order: Vec<usize>,
     /// On what each definition depends.
     pub definition_levels: Vec<Level>,
-    /// Start values and the definitions that they use, each after those it uses.
+    /// Initial values and the definitions that they use, each after those it uses.
     pub start_order: Vec<Start>,
     /// Functions.
     pub functions: Vec<Function>,

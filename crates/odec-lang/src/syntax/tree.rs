@@ -135,7 +135,7 @@ pub struct Declared {
     pub target: Reference,
     /// The value shared by the names before one `=`; `None` if missing where the grammar allows it.
     pub value: Option<ExprId>,
-    /// The unit of the item; for a primed target, whose unit is derived, the unit of the start value.
+    /// The unit of the item; for a primed target, whose unit is derived, the unit of the initial value.
     pub unit: Option<Unit>,
     /// `in a..b`
     pub bounds: Option<(ExprId, ExprId)>,

@@ -153,7 +153,7 @@ fn with_state(mut d: Diagnostic, model: &Model, bound: &Bound, failure: &Failure
     d
 }
 
-/// A start value that is not finite, at a place of y.
+/// An initial value that is not finite, at a place of y.
 pub fn start_value(
     model: &Model,
     source: &Source,

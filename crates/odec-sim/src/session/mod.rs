@@ -38,7 +38,7 @@ pub struct Times {
     pub derive: f64,
     /// Kernels to machine code, which does not depend on extents.
     pub compile: f64,
-    /// Positions, patterns and start values at the extents.
+    /// Positions, patterns and initial values at the extents.
     pub bind: f64,
 }
 

@@ -72,8 +72,8 @@ impl Simulation {
         self.times
     }
 
-    /// The same with other values of parameters, constants or start values. Other values of parameters share the machine code;
-    /// of constants and start values the program is made anew.
+    /// The same with other values of parameters, constants or initial values. Other values of parameters share the machine code;
+    /// of constants and initial values the program is made anew.
     ///
     /// # Errors
     /// Names that the model does not have, values out of their bounds.

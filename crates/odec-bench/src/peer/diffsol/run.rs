@@ -85,7 +85,7 @@ where
     Ok(Counts { steps: statistics.number_of_steps as u64, f: statistics.number_of_nonlinear_solver_iterations as u64 })
 }
 
-/// Many trajectories: the start values are put into the state that a solver begins with.
+/// Many trajectories: the initial values are put into the state that a solver begins with.
 pub fn ensemble(problem: &Problem, count: usize) -> ensemble::Total {
     let text = model::text(problem, false)?;
     let mut solver = compiled::<Dense>(&text)?;

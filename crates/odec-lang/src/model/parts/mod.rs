@@ -126,7 +126,7 @@ pub struct Parts {
     text: String,
     origins: Vec<(Span, String)>,
     reports: Vec<Diagnostic>,
-    /// States without a start value so far, with their labels: their lines come with it.
+    /// States without an initial value so far, with their labels: their lines come with it.
     unstarted: Vec<(usize, String)>,
 }
 
@@ -290,7 +290,7 @@ impl Parts {
         Given { name, unit, doc, span, value, bounds: None, indexed, table }
     }
 
-    /// An unknown. Its equation and its start value come by [`Parts::equation`] and [`Parts::start`].
+    /// An unknown. Its equation and its initial value come by [`Parts::equation`] and [`Parts::start`].
     pub fn state(&mut self, part: Part<'_>) -> Symbol {
         let index = self.model.states.len();
         self.enter(part.name, Symbol::State(index), Span::default());
@@ -302,7 +302,7 @@ impl Parts {
         Symbol::State(index)
     }
 
-    /// The start value of the derivative of this order of a state, of order 0 of the state itself. Of an array it may
+    /// The initial value of the derivative of this order of a state, of order 0 of the state itself. Of an array it may
     /// use the indices that the state is declared over.
     pub fn start(&mut self, state: Symbol, order: u8, value: Expr, origin: &str) {
         let Symbol::State(index) = state else { return self.no_state(state) };

@@ -7,7 +7,7 @@
 //!      ─ shapes   ─▶ Shapes   which names are vectors
 //!      ─ resolve  ─▶ Resolved expressions as terms, names as what they stand for
 //!      ─ undeclared           names that stand for nothing, once all uses are known
-//!      ─ settle   ─▶ Model    orders, start values, orders of evaluation, owners of equations, runs
+//!      ─ settle   ─▶ Model    orders, initial values, orders of evaluation, owners of equations, runs
 //!      ─ units, warnings      what is probably not meant
 //! ```
 //!

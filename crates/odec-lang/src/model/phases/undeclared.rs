@@ -109,7 +109,7 @@ impl Judge<'_> {
                     "this line defines a value",
                 )
                 .also_all(spans.iter().copied(), "its derivative is used here")
-                .help(format!("write `state {name} = ...` if this is its start value"))
+                .help(format!("write `state {name} = ...` if this is its initial value"))
                 .fix(start, "state ")
             } else {
                 let first = spans.first().copied().unwrap_or(span);
@@ -194,7 +194,7 @@ impl Judge<'_> {
             _ if uses.iter().any(|u| u.kind == UseKind::Target) => {
                 report.help(format!("declare what events change: `discrete {name} = 0`, with its value at the start"))
             }
-            _ if left_side.is_some() => report.help(format!("declare it with its start value: `state {name} = 1`")),
+            _ if left_side.is_some() => report.help(format!("declare it with its initial value: `state {name} = 1`")),
             _ if self.names.functions.contains_key(name) || builtin(name).is_some() => {
                 report.help(format!("`{name}` is a function: write `{name}(...)`"))
             }
@@ -336,7 +336,7 @@ impl Judge<'_> {
         let report = error("E0408", format!("the model has no parameter or state named `{name}`"), span, "");
         let listed: Vec<&str> = near.iter().map(String::as_str).collect();
         self.say(match &listed[..] {
-            [] => report.help("a parameter set gives values of parameters and start values of states"),
+            [] => report.help("a parameter set gives values of parameters and initial values of states"),
             [one] => report.help(format!("is it `{one}`?")).fix(span, *one),
             several => report.help(format!("is it {}?", suggest::any_of(several))),
         });

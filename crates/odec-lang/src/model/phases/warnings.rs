@@ -38,7 +38,7 @@ impl Warnings<'_> {
         for (_, d) in self.model.definitions.iter().enumerate().filter(|(i, _)| !used(Symbol::Definition(*i))) {
             unused.push((d.span, d.name.clone()));
         }
-        // The components of a vector are used together, and an array of start values is no name.
+        // The components of a vector are used together, and an array of initial values is no name.
         unused.retain(|(_, name)| !name.contains(['.', '\'']) || name.ends_with(".x"));
         for (_, name) in &mut unused {
             if let Some(vector) = name.strip_suffix(".x") {

@@ -98,7 +98,7 @@ fn bare_argument(scene: &Scene<'_>) -> Option<Diagnostic> {
     })
 }
 
-/// `x'(t)`, `x(t)'`, and start values on the left: `x'(0) = 1`, `state x(0) = 1`.
+/// `x'(t)`, `x(t)'`, and initial values on the left: `x'(0) = 1`, `state x(0) = 1`.
 fn of_time(scene: &Scene<'_>) -> Option<Diagnostic> {
     let (before, here) = (scene.before()?, scene.here()?);
     let last = scene.tokens.get(scene.at + 2).copied();
@@ -126,14 +126,14 @@ fn of_time(scene: &Scene<'_>) -> Option<Diagnostic> {
         ),
         TokenKind::Number if declared && behind => Some(
             scene
-                .error("E0118", format!("a start value is written without `{text}`"))
+                .error("E0118", format!("an initial value is written without `{text}`"))
                 .label(both, "not needed")
                 .help("`state x = 1` gives the value at the start")
                 .fix(both, ""),
         ),
         TokenKind::Number if behind && scene.rule == Rule::equation_line && here.kind == TokenKind::Open => Some(
             scene
-                .error("E0118", "a start value stands in the declaration of the state")
+                .error("E0118", "an initial value stands in the declaration of the state")
                 .label(both, "a time?")
                 .help("write `state x = 1, x' = 0`"),
         ),

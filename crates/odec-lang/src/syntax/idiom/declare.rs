@@ -217,7 +217,7 @@ fn modifiers(line: &Line<'_>) -> Option<Found> {
     let close = line.close(at)?;
     let first = line.arguments(at)?.first()?.clone();
     let better = format!(" = {}", line.slice(first.start + 2, first.end));
-    let found = Found::new(CODE, "a start value follows the name", line.span(at, close))
+    let found = Found::new(CODE, "an initial value follows the name", line.span(at, close))
         .label(format!("write `{}`", better.trim()));
     Some(
         found.help(format!("write `{} {}{better}`", line.text(0), line.text(at - 1))).fix(line.span(at, close), better),
@@ -237,7 +237,7 @@ fn word(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     if scene.states.contains(name) {
         let value = line.slice(3, line.tokens.len());
         return Some(
-            found.help(format!("`{name}` has its start value where it is declared: `state {name} = {value}`")),
+            found.help(format!("`{name}` has its initial value where it is declared: `state {name} = {value}`")),
         );
     }
     Some(found.mend(*better))

@@ -235,8 +235,8 @@ fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<Found> {
     let start = matches!(word, "u0" | "y0" | "x0" | "Y0" | "U0" | "X0" | "IC" | "ICs" | "init" | "inits");
     let list = matches!(line.text(2), "[" | "c" | "{") && line.text(1) == "=";
     (start && list).then(|| {
-        Found::new(CODE, "start values are given state by state", line.span(0, line.tokens.len() - 1))
-            .label("a list of start values")
+        Found::new(CODE, "initial values are given state by state", line.span(0, line.tokens.len() - 1))
+            .label("a list of initial values")
             .help("write `state x = 1, y = 0`")
             .over(line.range.clone())
     })

@@ -467,8 +467,8 @@ impl<'a> Collector<'a> {
         let (place, text) = (self.input.span_of(lhs), &name.name);
         let report = match arguments {
             [one] if matches!(kind(one), ExprKind::Number(_)) => {
-                error("E0307", format!("the start value of `{text}` is no equation"), place, "a start value?")
-                    .help(format!("a state is declared with its start value: `state {text} = ...`"))
+                error("E0307", format!("the initial value of `{text}` is no equation"), place, "an initial value?")
+                    .help(format!("a state is declared with its initial value: `state {text} = ...`"))
                     .fix(place, format!("state {text}"))
             }
             [one] if time(one) => {

@@ -78,7 +78,7 @@ pub(super) struct EventItem<'a> {
     pub span: Span,
 }
 
-/// The start value of a state or of one of its derivatives.
+/// The initial value of a state or of one of its derivatives.
 pub(super) struct InitialItem<'a> {
     pub state: usize,
     pub item: &'a Declared,

@@ -30,10 +30,10 @@ use scope::Scopes;
 use terms::Value;
 pub(crate) use terms::map_operands;
 
-/// A model whose expressions are terms. Orders, start values and orders of evaluation are still to be found.
+/// A model whose expressions are terms. Orders, initial values and orders of evaluation are still to be found.
 pub(super) struct Resolved {
     pub model: Model,
-    /// Start values of states and their derivatives, in the order of the text.
+    /// Initial values of states and their derivatives, in the order of the text.
     pub starts: Vec<StartValue>,
     pub uses: Uses,
 }

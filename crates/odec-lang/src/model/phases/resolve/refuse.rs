@@ -29,7 +29,7 @@ impl<'a> Resolver<'a> {
         let report = error("E0301", format!("`{}` is a state: the prime is missing", name.name), target.span, "")
             .label(declared, "declared here")
             .help(format!(
-                "write `{written}{primes} = ...` for its equation; its start value stands in `state {written} = ...`"
+                "write `{written}{primes} = ...` for its equation; its initial value stands in `state {written} = ...`"
             ))
             .fix(end, primes);
         self.say(report);
@@ -42,7 +42,7 @@ impl<'a> Resolver<'a> {
         let at = self.input.text(self.input.span_of(argument));
         let mut report = error(
             "E0307",
-            format!("a start value is given where `{}` is declared", name.name),
+            format!("an initial value is given where `{}` is declared", name.name),
             self.input.span_of(equation.lhs),
             format!("not as an equation at {at}"),
         );

@@ -241,7 +241,7 @@ impl<'a> Resolver<'a> {
                     Some(declared) => report.label(declared, "declared here"),
                     None => report,
                 };
-                report.help("a parameter set gives values of parameters and start values of states")
+                report.help("a parameter set gives values of parameters and initial values of states")
             }
         };
         self.say(report);

@@ -134,7 +134,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Start values from a list: a table that the start value reads.
+    /// Initial values from a list: a table that the initial value reads.
     pub(super) fn start_table(
         &mut self,
         item: &'a tree::Declared,

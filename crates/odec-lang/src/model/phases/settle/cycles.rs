@@ -8,7 +8,7 @@ use crate::model::{Body, Level, Model, Start, Table, TermKind};
 use crate::order::{components, is_cycle};
 use crate::report::{Build, error};
 
-/// Orders of evaluation of constants, definitions, functions and start values; cycles are errors.
+/// Orders of evaluation of constants, definitions, functions and initial values; cycles are errors.
 pub(super) fn find(model: Model, reports: &mut Reports) -> Model {
     let mut cycles = Cycles { model, reports };
     cycles.find();
@@ -120,7 +120,7 @@ impl Cycles<'_> {
         order
     }
 
-    /// Start values may use definitions and other start values; those that are needed, each after those it uses.
+    /// Initial values may use definitions and other initial values; those that are needed, each after those it uses.
     fn check_start_order(&mut self) {
         let definitions = self.model.definitions.len();
         let mut starts: Vec<Start> = (0..definitions).map(Start::Definition).collect();
@@ -148,11 +148,11 @@ impl Cycles<'_> {
                         let name = self.model.states[i].derivative(k);
                         let report = error(
                             "E0316",
-                            format!("a start value depends on `{name}`, which the equations give"),
+                            format!("an initial value depends on `{name}`, which the equations give"),
                             term.span,
                             "",
                         )
-                        .help("start values may use parameters, definitions and other start values");
+                        .help("initial values may use parameters, definitions and other initial values");
                         self.reports.say(report);
                     }
                     _ => {}
@@ -176,11 +176,10 @@ impl Cycles<'_> {
                 continue;
             }
             if is_cycle(&component, &edges) {
-                let report = cycle(&component, &edges, &names, "E0306", "start value", "start values");
-                self.say(
-                    report
-                        .help("in a start value a state stands for its own start value: give one of them as a number"),
-                );
+                let report = cycle(&component, &edges, &names, "E0306", "initial value", "initial values");
+                self.say(report.help(
+                    "in an initial value a state stands for its own initial value: give one of them as a number",
+                ));
             }
             for i in component {
                 if let Start::Definition(d) = starts[i]
@@ -190,13 +189,13 @@ impl Cycles<'_> {
                     let report = error(
                         "E0316",
                         format!(
-                            "a start value depends on `{}`, which depends on a derivative that the equations give",
+                            "an initial value depends on `{}`, which depends on a derivative that the equations give",
                             d.name
                         ),
                         d.span,
                         "",
                     )
-                    .help("start values may use parameters, definitions of states and other start values");
+                    .help("initial values may use parameters, definitions of states and other initial values");
                     self.reports.say(report);
                 }
                 self.model.start_order.push(starts[i]);

@@ -16,7 +16,7 @@ use crate::model::{Body, Model};
 use crate::source::Source;
 pub(crate) use orders::two_equations;
 
-/// A start value as it is declared.
+/// An initial value as it is declared.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StartValue {
     /// An element of [`Model::states`].
@@ -31,7 +31,7 @@ pub(crate) struct StartValue {
     pub end: Span,
 }
 
-/// Finds the order of each state with its start values, the orders of evaluation, and whose equation each is. With an
+/// Finds the order of each state with its initial values, the orders of evaluation, and whose equation each is. With an
 /// error the model is as far as that.
 pub(crate) fn order(model: Model, starts: &[StartValue], source: &Source) -> (Model, Vec<Diagnostic>) {
     let mut reports = Reports::default();

@@ -1,4 +1,4 @@
-//! States against equations: the order of each state, its start values, and whether every state has its equation.
+//! States against equations: the order of each state, its initial values, and whether every state has its equation.
 
 use odec_ir::Span;
 
@@ -9,7 +9,7 @@ use crate::model::{Body, Model, TermKind};
 use crate::report::{Build, error};
 use crate::source::Source;
 
-/// Orders, start values, derivatives of too high an order.
+/// Orders, initial values, derivatives of too high an order.
 pub(super) fn find(model: Model, starts: &[StartValue], source: &Source, reports: &mut Reports) -> Model {
     let mut orders = Orders { model, reports };
     if orders.model.states.is_empty() {
@@ -40,11 +40,9 @@ impl Orders<'_> {
         let start = text[..end].rfind('\n').map_or(0, |n| n + 1);
         let report =
             error("E0314", "the model has no states", Span::new(start, end), "nothing changes with time up to here");
-        self.say(
-            report.help(
-                "declare what changes, with its start value, and give its derivative: `state x = 1` and `x' = -x`",
-            ),
-        );
+        self.say(report.help(
+            "declare what changes, with its initial value, and give its derivative: `state x = 1` and `x' = -x`",
+        ));
     }
 
     /// The order of each state is that of its highest derivative on a left side, else on a right side. Returns for
@@ -211,14 +209,14 @@ impl Orders<'_> {
         let report = match place {
             Some(place) => error(
                 "E0312",
-                format!("`{name}` has a start value, but its equation gives `{}`", state.derivative(state.order)),
+                format!("`{name}` has an initial value, but its equation gives `{}`", state.derivative(state.order)),
                 place,
                 format!("this makes `{}` follow from the equation", state.derivative(state.order)),
             ),
-            None => error("E0312", format!("`{name}` has a start value"), extra.span, ""),
+            None => error("E0312", format!("`{name}` has an initial value"), extra.span, ""),
         };
-        let report = report.label(extra.span, "the start value").help(format!(
-            "write `{}` in the equation if it is of order {}, or drop the start value",
+        let report = report.label(extra.span, "the initial value").help(format!(
+            "write `{}` in the equation if it is of order {}, or drop the initial value",
             state.derivative(extra.order + 1),
             extra.order + 1
         ));
@@ -228,7 +226,7 @@ impl Orders<'_> {
     fn missing_start(&mut self, state: usize, k: u8, after: Option<Span>, place: Option<Span>, usual: bool) {
         let state = &self.model.states[state];
         let name = state.derivative(k);
-        let headline = format!("`{name}` has no start value");
+        let headline = format!("`{name}` has no initial value");
         let used = self.model.terms.iter().filter_map(|t| Model::state_read(&t.kind));
         let lower_used = used.clone().any(|(i, j)| self.model.states[i].name == state.name && j == k && k > 0);
         let at_declaration = k == 0 || usual || lower_used;

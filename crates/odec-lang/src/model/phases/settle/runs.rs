@@ -190,13 +190,13 @@ impl Runs<'_> {
                 if primes >= state.order {
                     let report = error(
                         "E0408",
-                        format!("`{}` is given by an equation and has no start value", state.derivative(primes)),
+                        format!("`{}` is given by an equation and has no initial value", state.derivative(primes)),
                         span,
                         "",
                     )
                     .label(state.span, "declared here");
                     self.reports
-                        .say(report.help("a parameter set gives values of parameters and start values of states"));
+                        .say(report.help("a parameter set gives values of parameters and initial values of states"));
                 }
             }
         }

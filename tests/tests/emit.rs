@@ -136,7 +136,7 @@ fn object_c_and_machine_code_agree_bit_for_bit() {
     for path in smooth_models() {
         let settled = Settled::of(&program(&path)).expect("binds");
         let program = &settled.program;
-        masses_with_loops += program.kernels_of(KernelRole::Mass).filter(|kernel| !kernel.is_straight()).count();
+        masses_with_loops += program.kernels_of(KernelRole::Mass).filter(|kernel| !kernel.is_scalar()).count();
         let mut compiled = Compiled::new(program).expect("compiles");
         compiled.load(Arc::new(settled.bound)).expect("fits");
         for (role, matrix) in settled.matrices {

@@ -9,7 +9,7 @@ use odec_lang::source::Source;
 use odec_ode::problem::{Samples, Stop};
 use odec_sim::bind::{Bound, Purpose, RunPlan};
 use odec_sim::choices::{Choices, StepChoice};
-use odec_sim::promises;
+use odec_sim::expectations;
 use odec_sim::sample::{Recorder, solve};
 use odec_tests::command::run;
 use odec_tests::{root, smooth_models, stem, text};
@@ -66,7 +66,7 @@ fn promises_are_kept() {
         let bound = bound(&path, &Choices::default(), Purpose::Test);
         let (result, seen) = solve(&bound, &mut Rows::default());
         result.expect("it runs");
-        for promise in promises::of(&model(&path), &bound, &seen) {
+        for promise in expectations::of(&model(&path), &bound, &seen) {
             count += 1;
             assert_ne!(promise.kept, Some(false), "{}: {} is {}", path.display(), promise.name, promise.found);
         }
@@ -82,8 +82,8 @@ fn the_reduction_of_second_order_models_changes_nothing() {
         for method in ["backward-euler", "linearised-backward-euler", "trapezoidal", "rodas4", "bdf2", "bdf4"] {
             let first = bound(&path, &Choices::default(), Purpose::Rows);
             // a Rosenbrock method takes no mass matrix that changes
-            let refused = method == "rodas4" && first.machine.program().mass_varies();
-            if first.machine.layout().second == 0 || refused {
+            let refused = method == "rodas4" && first.executor.program().mass_varies();
+            if first.executor.layout().second == 0 || refused {
                 continue;
             }
             // up to a hundredth of the run, or one unit of time

@@ -161,9 +161,9 @@ fn nests_are_well_formed() {
         let Some(model) = checked.model else { continue };
         let Ok(program) = odec_lang::lower(&model, &Overrides::default()) else { continue };
         for nest in &program.kernels {
-            assert_eq!(nest.check(&program), Ok(()), "{name}: {:?} {:?}", nest.role, nest.part);
+            assert_eq!(nest.check(&program), Ok(()), "{name}: {:?} {:?}", nest.role, nest.region);
         }
-        if !program.is_straight() {
+        if !program.is_scalar() {
             let back = Program::parse(&program.to_string()).unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(back.to_string(), program.to_string(), "{name}");
         }

@@ -23,7 +23,7 @@ impl Exit {
     pub const USAGE: Exit = Exit::Because(Class::Usage);
     /// The run failed.
     pub const RUN: Exit = Exit::Because(Class::Run);
-    /// A promise of the model is not kept.
+    /// An expectation of the model is not kept.
     pub const PROMISE: Exit = Exit::Because(Class::Promise);
     /// A file cannot be read or written.
     pub const FILE: Exit = Exit::Because(Class::Io);

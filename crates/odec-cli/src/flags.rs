@@ -2,7 +2,7 @@
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::suggest;
-use odec_ode::linear::Linear;
+use odec_ode::linear::LinearSolver;
 use odec_sim::choices::{Choices, RecordRule, SampleRule, StepChoice};
 use odec_sim::points::{Range, Spacing};
 use odec_sim::select::names;
@@ -242,9 +242,9 @@ fn samples(text: &str) -> Result<SampleRule> {
     Ok(SampleRule::Count(count(flag, text)?))
 }
 
-fn linear(text: &str) -> Result<Linear> {
-    Linear::find(text).ok_or_else(|| {
-        let known = suggest::list(Linear::ALL.iter().map(|(name, _)| *name));
+fn linear(text: &str) -> Result<LinearSolver> {
+    LinearSolver::find(text).ok_or_else(|| {
+        let known = suggest::list(LinearSolver::ALL.iter().map(|(name, _)| *name));
         let headline = format!("`--linear {text}`: there is no such solver");
         Box::new(error(&codes::E0705, headline, Some(format!("the solvers are {known}"))))
     })

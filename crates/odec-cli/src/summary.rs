@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use odec_ode::linear::{Kind, LinearReport, SMALL};
+use odec_ode::linear::{LinearReport, SMALL, SolverKind};
 use odec_ode::problem::Stats;
 use odec_sim::sample::Drift;
 use serde::Serialize;
@@ -91,7 +91,7 @@ pub struct Summary {
     /// Bytes of machine code.
     pub code_bytes: Option<usize>,
     /// How linear systems were solved, if there were some.
-    pub linear: Option<Linear>,
+    pub linear: Option<LinearSummary>,
     /// Bytes of parameters, positions and patterns.
     pub bound_bytes: usize,
     /// Bytes that the run was expected to take.
@@ -126,7 +126,7 @@ fn instants(n: u64) -> String {
 
 /// What solved the linear systems.
 #[derive(Clone, Debug, Serialize)]
-pub struct Linear {
+pub struct LinearSummary {
     /// The solver.
     kind: String,
     /// Unknowns.
@@ -146,10 +146,10 @@ pub struct Linear {
     text: String,
 }
 
-impl Linear {
+impl LinearSummary {
     /// From what the solver reports.
-    pub fn of(r: &LinearReport) -> Linear {
-        Linear {
+    pub fn of(r: &LinearReport) -> LinearSummary {
+        LinearSummary {
             kind: r.kind.to_string(),
             n: r.n,
             entries: r.entries,
@@ -289,8 +289,8 @@ impl Summary {
             lines.push(("events".into(), events.line()));
         }
         // what a full matrix does for a few unknowns goes without saying
-        let compiled = [Kind::Compiled, Kind::WholeSteps].map(|kind| kind.to_string());
-        let worth_telling = |linear: &&Linear| linear.n > SMALL || compiled.contains(&linear.kind);
+        let compiled = [SolverKind::Compiled, SolverKind::FusedSteps].map(|kind| kind.to_string());
+        let worth_telling = |linear: &&LinearSummary| linear.n > SMALL || compiled.contains(&linear.kind);
         if let Some(linear) = self.linear.as_ref().filter(worth_telling) {
             lines.push(("linear".into(), linear.text.clone()));
         }

@@ -93,7 +93,7 @@ fn test_and_plot_say_what_run_says_of_a_run() {
         let ran = folder.run(command).exits(0).says("W0603").says("at most 0.02");
         assert_eq!(ran.err().matches("W0603").count(), 1, "{}", ran.err());
     }
-    // a drift that the table of promises shows is not said twice
+    // a drift that the table of expectations shows is not said twice
     let leak = "state S = 1, I = 0\nS' = -S\nI' = 0.9*S\nconserve S + I within 1e-6\nrun { t = 0 .. 1 }\n";
     let folder = Folder::new("leak").with("leak.ode", leak);
     folder.run(&["run", "leak.ode"]).exits(0).says("W0601");

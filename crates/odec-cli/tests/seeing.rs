@@ -239,9 +239,9 @@ fn costs_are_measured() {
     // nothing was measured
     let out = folder.run(&few).exits(3).out();
     assert!(out.contains("failed at"), "{out}");
-    // a run so long that whole steps are made says so
+    // a run so long that fused steps are made says so
     let text =
         "state x = 1, v = 0\nx' = v\nv' = -x - x^3\nrun { t = 0 .. 4000; rtol = 1e-6; method = rodas4; samples = 1 }\n";
     let folder = folder.with("long.ode", text);
-    folder.run(&["run", "long.ode", "-o", "long.csv"]).exits(0).says("whole steps in machine code");
+    folder.run(&["run", "long.ode", "-o", "long.csv"]).exits(0).says("fused steps in machine code");
 }

@@ -71,7 +71,7 @@ fn opening(text: &mut String, program: &Program) {
 struct Bodies<'a> {
     settled: &'a Settled,
     /// By role, in the order of [`FUNCTIONS`].
-    kernels: Vec<(KernelRole, Vec<nests::Writer<'a>>)>,
+    kernels: Vec<(KernelRole, Vec<nests::KernelWriter<'a>>)>,
     lists: Vec<&'a Vec<u32>>,
     data: Vec<f64>,
 }
@@ -95,8 +95,8 @@ impl<'a> Bodies<'a> {
                 shared = Some(first);
             }
             let kernels = runs.into_iter().map(|run| {
-                let words = Words { words: &run.words, lists };
-                nests::Writer::new(program, layout, &program.kernels[run.kernel], words, first)
+                let words = Words { words: &run.words, tables: lists };
+                nests::KernelWriter::new(program, layout, &program.kernels[run.kernel], words, first)
             });
             bodies.kernels.push((function.role, kernels.collect()));
         }
@@ -104,16 +104,16 @@ impl<'a> Bodies<'a> {
     }
 
     fn calls(&self) -> Vec<Op> {
-        self.kernels.iter().flat_map(|(_, kernels)| kernels).flat_map(nests::Writer::calls).collect()
+        self.kernels.iter().flat_map(|(_, kernels)| kernels).flat_map(nests::KernelWriter::calls).collect()
     }
 
     /// The lists that the functions use, for compilers warn of others.
     fn lists(&self, text: &mut String, functions: &str) {
         let digits = |tail: &str| tail.split(|c: char| !c.is_ascii_digit()).next().and_then(|k| k.parse().ok());
-        let used: HashSet<usize> = functions.split(nests::LIST).skip(1).filter_map(digits).collect();
+        let used: HashSet<usize> = functions.split(nests::TABLE).skip(1).filter_map(digits).collect();
         for (k, list) in self.lists.iter().enumerate().filter(|(k, _)| used.contains(k)) {
             let list = initialiser(&Content::Integers(nests::elements(list)));
-            let _ = writeln!(text, "static const int32_t {}{k}[] ={list};", nests::LIST);
+            let _ = writeln!(text, "static const int32_t {}{k}[] ={list};", nests::TABLE);
         }
         if !self.data.is_empty() {
             let data = initialiser(&Content::Numbers(self.data.clone()));
@@ -131,7 +131,7 @@ impl<'a> Bodies<'a> {
         if role == KernelRole::Prepare {
             fill(text, self.data.len(), &format!("{} + ", layout.np + layout.staged), "data[k]");
         }
-        if role.is_matrix() && !program.is_straight() {
+        if role.is_matrix() && !program.is_scalar() {
             fill(text, layout.out_len(program, role), "", "0.0");
         }
         let names = names(program, layout, role);

@@ -1,36 +1,36 @@
-//! Kernels of a program as C: extents, strides and positions of its binding are numbers and lists in the source. A kernel
+//! Kernels of a program as C: extents, strides and offset tables of its binding stand in the source as numbers and arrays. A kernel
 //! without loops is a list of statements.
 
 use std::fmt::Write;
 
-use odec_ir::nest::bind::{ListId, Words};
-use odec_ir::nest::frame::{Counter, DROPPED, Frame, Stride};
-use odec_ir::nest::schedule::{Body, LoopFold, Schedule, Step};
-use odec_ir::nest::{Element, Fold, Kernel, LoopId, Store, Target};
+use odec_ir::nest::arguments::{ArgumentBlock, Counter, DROPPED, Stride};
+use odec_ir::nest::bind::{TableId, Words};
+use odec_ir::nest::schedule::{Body, LoopReduction, Schedule, Step};
+use odec_ir::nest::{Element, Kernel, LoopId, ReduceOp, Store, Target};
 use odec_ir::{KernelRole, Layout, Lowering, Malformed, Node, NodeId, Op, Primitive, Program, Role, broken, expand};
 
 use crate::c::{self, Operands};
 use crate::literal;
 
-/// What the name of a list begins with; its number follows.
-pub(crate) const LIST: &str = "list_";
+/// What the name of an offset table begins with; its number follows.
+pub(crate) const TABLE: &str = "list_";
 
 /// A kernel being written.
-pub(crate) struct Writer<'a> {
+pub(crate) struct KernelWriter<'a> {
     program: &'a Program,
     layout: &'a Layout,
     nest: Kernel,
-    frame: Frame,
+    arguments: ArgumentBlock,
     schedule: Schedule,
-    /// The words of the frame.
+    /// The words of the argument block.
     words: Words<'a>,
-    /// Where the lists of this run begin among those of the file.
-    lists: usize,
+    /// Where the offset tables of this run begin among those of the file.
+    tables: usize,
     /// By node: whether it is a truth value.
     truth: Vec<bool>,
 }
 
-impl Operands for Writer<'_> {
+impl Operands for KernelWriter<'_> {
     type Id = NodeId;
 
     /// A node as a double.
@@ -50,19 +50,28 @@ impl Operands for Writer<'_> {
     }
 }
 
-impl<'a> Writer<'a> {
-    /// Of a kernel with the words of its frame.
+impl<'a> KernelWriter<'a> {
+    /// Of a kernel with the words of its argument block.
     pub(crate) fn new(
         program: &'a Program,
         layout: &'a Layout,
         given: &Kernel,
         words: Words<'a>,
-        lists: usize,
-    ) -> Writer<'a> {
+        tables: usize,
+    ) -> KernelWriter<'a> {
         let nest = expand::expanded(given);
         let truth = nest.graph.nodes().iter().map(|node| matches!(node, Node::Call(op, _) if c::is_truth(*op)));
         let truth = truth.collect();
-        Writer { program, layout, frame: Frame::of(given), schedule: Schedule::of(&nest), nest, words, lists, truth }
+        KernelWriter {
+            program,
+            layout,
+            arguments: ArgumentBlock::of(given),
+            schedule: Schedule::of(&nest),
+            nest,
+            words,
+            tables,
+            truth,
+        }
     }
 
     /// The builtins that it calls.
@@ -71,13 +80,13 @@ impl<'a> Writer<'a> {
         let nodes = self.nest.graph.nodes().iter().zip(live).filter(|(_, live)| *live);
         let mut calls: Vec<Op> =
             nodes.filter_map(|(node, _)| if let Node::Call(op, _) = node { Some(*op) } else { None }).collect();
-        let folds = self.nest.graph.nodes().iter();
-        let extremum = |fold: &Node| match fold {
-            Node::Fold(Fold::Min, ..) => odec_ir::builtin::find("min"),
-            Node::Fold(Fold::Max, ..) => odec_ir::builtin::find("max"),
+        let reductions = self.nest.graph.nodes().iter();
+        let extremum = |reduction: &Node| match reduction {
+            Node::Reduce(ReduceOp::Min, ..) => odec_ir::builtin::find("min"),
+            Node::Reduce(ReduceOp::Max, ..) => odec_ir::builtin::find("max"),
             _ => None,
         };
-        calls.extend(folds.filter_map(extremum));
+        calls.extend(reductions.filter_map(extremum));
         calls
     }
 
@@ -94,7 +103,7 @@ impl<'a> Writer<'a> {
                 }
             }
         }
-        if !self.nest.is_straight() {
+        if !self.nest.is_scalar() {
             text.push_str("    {\n");
             self.steps(text, names, &self.schedule.steps, 2)?;
             text.push_str("    }\n");
@@ -104,19 +113,19 @@ impl<'a> Writer<'a> {
         let role = self.nest.role;
         let mut stored = vec![role == KernelRole::Prepare; self.layout.out_len(self.program, role)];
         for &store in &self.nest.stores {
-            stored[self.slot(store)?] = true;
+            stored[self.stored_at(store)?] = true;
         }
-        for slot in (0..stored.len()).filter(|&slot| !stored[slot]) {
-            let _ = writeln!(text, "    out[{slot}] = 0.0;");
+        for entry in (0..stored.len()).filter(|&entry| !stored[entry]) {
+            let _ = writeln!(text, "    out[{entry}] = 0.0;");
         }
         Ok(())
     }
 
     /// Where a kernel without loops stores a value.
-    fn slot(&self, store: Store) -> Result<usize, Malformed> {
+    fn stored_at(&self, store: Store) -> Result<usize, Malformed> {
         let role = self.nest.role;
-        let slot = self.layout.slot(self.program, role, store.target);
-        slot.filter(|&slot| slot < self.layout.out_len(self.program, role)).ok_or(Malformed::NoSlot(role))
+        let entry = self.layout.position(self.program, role, store.target);
+        entry.filter(|&entry| entry < self.layout.out_len(self.program, role)).ok_or(Malformed::NoElement(role))
     }
 
     /// An element of an input.
@@ -140,7 +149,7 @@ impl<'a> Writer<'a> {
 
     fn compute(&self, text: &mut String, id: NodeId, indent: &str) {
         let value = match self.nest.graph.node(id) {
-            node @ (Node::Constant(_) | Node::Time | Node::Fold(..)) => broken(&format!("a step computes {node:?}")),
+            node @ (Node::Constant(_) | Node::Time | Node::Reduce(..)) => broken(&format!("a step computes {node:?}")),
             Node::Index(l) => format!("(double){}", self.index(l)),
             Node::Read(element) => self.read(element),
             Node::Direction(element) => format!("w[{}]", self.position(element)),
@@ -155,19 +164,19 @@ impl<'a> Writer<'a> {
         let value = self.number(store.node);
         let _ = match store.target {
             Target::Set(Element::Scalar(_)) | Target::Entry(Element::Scalar(_), _) => {
-                let slot = self.slot(store)?;
-                let name = names.get(slot).map_or(String::new(), |name| format!(" /* {} */", literal::comment(name)));
-                writeln!(text, "{indent}out[{slot}] = {value};{name}")
+                let entry = self.stored_at(store)?;
+                let name = names.get(entry).map_or(String::new(), |name| format!(" /* {} */", literal::comment(name)));
+                writeln!(text, "{indent}out[{entry}] = {value};{name}")
             }
             Target::Set(element) => writeln!(text, "{indent}out[{}] = {value};", self.position(element)),
             Target::Add(element) => writeln!(text, "{indent}out[{}] += {value};", self.position(element)),
             Target::Entry(..) => {
-                let slots = self.frame.slots_of(k as usize);
-                let slot = format!("{}[{}]", self.list(slots.list), self.offset(0, &slots.strides));
-                if slots.checked {
-                    writeln!(text, "{indent}if ({slot} >= 0) out[{slot}] += {value};")
+                let entries = self.arguments.entries_of(k as usize);
+                let entry = format!("{}[{}]", self.table(entries.table), self.offset(0, &entries.strides));
+                if entries.checked {
+                    writeln!(text, "{indent}if ({entry} >= 0) out[{entry}] += {value};")
                 } else {
-                    writeln!(text, "{indent}out[{slot}] += {value};")
+                    writeln!(text, "{indent}out[{entry}] += {value};")
                 }
             }
         };
@@ -176,37 +185,45 @@ impl<'a> Writer<'a> {
 
     fn run(&self, text: &mut String, names: &[String], body: &Body, depth: usize) -> Result<(), Malformed> {
         let (indent, k) = ("    ".repeat(depth), counter(body.counter));
-        for fold in &body.folds {
-            self.begin(text, fold, &indent);
+        for reduction in &body.reductions {
+            self.begin(text, reduction, &indent);
         }
-        let rounds = self.words.integer(self.frame.rounds(body.counter));
+        let rounds = self.words.integer(self.arguments.rounds(body.counter));
         let _ = writeln!(text, "{indent}for (int32_t {k} = 0; {k} < {rounds}; {k}++) {{");
         self.steps(text, names, &body.steps, depth + 1)?;
-        for fold in &body.folds {
-            self.take(text, fold, &k, &"    ".repeat(depth + 1));
+        for reduction in &body.reductions {
+            self.take(text, reduction, &k, &"    ".repeat(depth + 1));
         }
         let _ = writeln!(text, "{indent}}}");
-        for &LoopFold { node: NodeId(id), fold, .. } in &body.folds {
-            let _ = match fold {
-                Fold::Sum => writeln!(text, "{indent}const double v{id} = (a{id} + c{id}) + (b{id} + d{id});"),
-                Fold::Product => writeln!(text, "{indent}const double v{id} = (a{id} * c{id}) * (b{id} * d{id});"),
-                Fold::Min | Fold::Max => writeln!(text, "{indent}const double v{id} = a{id};"),
-                Fold::ArgMin | Fold::ArgMax => writeln!(text, "{indent}const double v{id} = (double)b{id};"),
+        for &LoopReduction { node: NodeId(id), reduction, .. } in &body.reductions {
+            let _ = match reduction {
+                ReduceOp::Sum => writeln!(text, "{indent}const double v{id} = (a{id} + c{id}) + (b{id} + d{id});"),
+                ReduceOp::Product => writeln!(text, "{indent}const double v{id} = (a{id} * c{id}) * (b{id} * d{id});"),
+                ReduceOp::Min | ReduceOp::Max => writeln!(text, "{indent}const double v{id} = a{id};"),
+                ReduceOp::ArgMin | ReduceOp::ArgMax => writeln!(text, "{indent}const double v{id} = (double)b{id};"),
             };
         }
         Ok(())
     }
 
-    /// The variables of a fold before its loop.
-    fn begin(&self, text: &mut String, &LoopFold { node: NodeId(id), fold, over, .. }: &LoopFold, indent: &str) {
-        let before = self.words.integer(self.frame.index[over.0 as usize].first) - 1;
-        let extremum =
-            if matches!(fold, Fold::Min | Fold::ArgMin) { "(double)INFINITY" } else { "(-(double)INFINITY)" };
-        let _ = match fold {
-            Fold::Sum => writeln!(text, "{indent}double a{id} = 0.0, b{id} = 0.0, c{id} = 0.0, d{id} = 0.0;"),
-            Fold::Product => writeln!(text, "{indent}double a{id} = 1.0, b{id} = 1.0, c{id} = 1.0, d{id} = 1.0;"),
-            Fold::Min | Fold::Max => writeln!(text, "{indent}double a{id} = {extremum};"),
-            Fold::ArgMin | Fold::ArgMax => {
+    /// The variables of a reduction before its loop.
+    fn begin(
+        &self,
+        text: &mut String,
+        &LoopReduction { node: NodeId(id), reduction, over, .. }: &LoopReduction,
+        indent: &str,
+    ) {
+        let before = self.words.integer(self.arguments.index[over.0 as usize].first) - 1;
+        let extremum = if matches!(reduction, ReduceOp::Min | ReduceOp::ArgMin) {
+            "(double)INFINITY"
+        } else {
+            "(-(double)INFINITY)"
+        };
+        let _ = match reduction {
+            ReduceOp::Sum => writeln!(text, "{indent}double a{id} = 0.0, b{id} = 0.0, c{id} = 0.0, d{id} = 0.0;"),
+            ReduceOp::Product => writeln!(text, "{indent}double a{id} = 1.0, b{id} = 1.0, c{id} = 1.0, d{id} = 1.0;"),
+            ReduceOp::Min | ReduceOp::Max => writeln!(text, "{indent}double a{id} = {extremum};"),
+            ReduceOp::ArgMin | ReduceOp::ArgMax => {
                 writeln!(text, "{indent}double a{id} = {extremum};\n{indent}int32_t b{id} = {before};")
             }
         };
@@ -216,42 +233,42 @@ impl<'a> Writer<'a> {
     fn take(
         &self,
         text: &mut String,
-        &LoopFold { node: NodeId(id), fold, over, term }: &LoopFold,
+        &LoopReduction { node: NodeId(id), reduction, over, term }: &LoopReduction,
         k: &str,
         indent: &str,
     ) {
         let term = self.number(term);
-        let first = self.words.integer(self.frame.index[over.0 as usize].first);
-        let sign = if fold == Fold::Sum { '+' } else { '*' };
-        let stays = if fold == Fold::ArgMin { "<=" } else { ">=" };
-        let _ = match fold {
+        let first = self.words.integer(self.arguments.index[over.0 as usize].first);
+        let sign = if reduction == ReduceOp::Sum { '+' } else { '*' };
+        let stays = if reduction == ReduceOp::ArgMin { "<=" } else { ">=" };
+        let _ = match reduction {
             // The partial result of the next term is the first one.
-            Fold::Sum | Fold::Product => writeln!(
+            ReduceOp::Sum | ReduceOp::Product => writeln!(
                 text,
                 "{indent}const double n{id} = a{id} {sign} {term};\n\
                  {indent}a{id} = b{id}; b{id} = c{id}; c{id} = d{id}; d{id} = n{id};"
             ),
-            Fold::Min => writeln!(text, "{indent}a{id} = least(a{id}, {term});"),
-            Fold::Max => writeln!(text, "{indent}a{id} = greatest(a{id}, {term});"),
-            Fold::ArgMin | Fold::ArgMax => writeln!(
+            ReduceOp::Min => writeln!(text, "{indent}a{id} = least(a{id}, {term});"),
+            ReduceOp::Max => writeln!(text, "{indent}a{id} = greatest(a{id}, {term});"),
+            ReduceOp::ArgMin | ReduceOp::ArgMax => writeln!(
                 text,
                 "{indent}if (!(a{id} {stays} {term} || a{id} != a{id})) {{ a{id} = {term}; b{id} = {k} + {first}; }}"
             ),
         };
     }
 
-    /// The name of a list in the file.
-    fn list(&self, word: u32) -> String {
-        let ListId(id) = self.words.list_id(word);
-        format!("{LIST}{}", self.lists + id as usize)
+    /// The name of an offset table in the file.
+    fn table(&self, word: u32) -> String {
+        let TableId(id) = self.words.table_id(word);
+        format!("{TABLE}{}", self.tables + id as usize)
     }
 
     /// The value of a loop's index, an integer.
     fn index(&self, l: LoopId) -> String {
-        let place = self.frame.index[l.0 as usize];
+        let place = self.arguments.index[l.0 as usize];
         let first = self.words.integer(place.first);
-        let offset = match place.list {
-            Some(list) => format!("{}[{}]", self.list(list), counter(Counter::Points)),
+        let offset = match place.table {
+            Some(table) => format!("{}[{}]", self.table(table), counter(Counter::Points)),
             None => counter(Counter::Loop(l)),
         };
         match first {
@@ -266,12 +283,12 @@ impl<'a> Writer<'a> {
             Element::Scalar(array) => return self.layout.start(array).to_string(),
             Element::At(access) => access,
         };
-        let place = self.frame.place(access);
+        let place = self.arguments.address(access);
         let base = self.words.integer(place.base);
-        match place.list {
+        match place.table {
             None => self.offset(base, &place.strides),
-            Some(list) => {
-                let element = format!("{}[{}]", self.list(list), self.offset(0, &place.strides));
+            Some(table) => {
+                let element = format!("{}[{}]", self.table(table), self.offset(0, &place.strides));
                 if base == 0 { element } else { format!("{base} + {element}") }
             }
         }
@@ -306,9 +323,9 @@ fn counter(counter: Counter) -> String {
     }
 }
 
-/// The elements of a list; entries that do not exist become -1.
-pub(crate) fn elements(list: &[u32]) -> Vec<i32> {
-    list.iter().map(|&x| if x == DROPPED { -1 } else { x as i32 }).collect()
+/// The elements of an offset table; entries that do not exist become -1.
+pub(crate) fn elements(table: &[u32]) -> Vec<i32> {
+    table.iter().map(|&x| if x == DROPPED { -1 } else { x as i32 }).collect()
 }
 
 /// True for a builtin that the file calls through a pointer.

@@ -8,9 +8,9 @@ use odec_ir::nest::bind::{BoundKernel, BoundMatrix, BoundProgram, MAX_ENTRIES, W
 use odec_ir::program::KernelRole;
 use odec_ir::testing::models::{self, Make};
 
-fn bytes(runs: &[BoundKernel], lists: &[Vec<u32>]) -> usize {
+fn bytes(runs: &[BoundKernel], tables: &[Vec<u32>]) -> usize {
     let words: usize = runs.iter().map(|r| r.words.len() * size_of::<Word>()).sum();
-    words + lists.iter().map(|l| l.len() * size_of::<u32>()).sum::<usize>()
+    words + tables.iter().map(|l| l.len() * size_of::<u32>()).sum::<usize>()
 }
 
 fn pattern_bytes(matrix: &BoundMatrix) -> usize {
@@ -52,7 +52,8 @@ fn main() {
                 continue;
             };
             let entries = matrix.pattern.len();
-            let bytes = bytes(&bound.runs, &bound.lists) + bytes(&matrix.runs, &matrix.lists) + pattern_bytes(&matrix);
+            let bytes =
+                bytes(&bound.runs, &bound.tables) + bytes(&matrix.runs, &matrix.tables) + pattern_bytes(&matrix);
             println!(
                 "{name:<18} {size:>8} {:>11} {entries:>11} {:>13.1} {:>12.1} {:>9.1} {:>12.1}",
                 bound.layout.n,

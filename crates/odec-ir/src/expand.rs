@@ -5,7 +5,7 @@ use crate::graph::{Graph, Node, NodeId};
 use crate::nest::Kernel;
 
 /// The kernel with every [`Lowering::Expand`] call replaced by its expansion and nodes that no store needs left out.
-/// The result holds only primitives and libm calls. Loops and accesses stay, so that the frame of the given kernel
+/// The result holds only primitives and libm calls. Loops and accesses stay, so that the argument block of the given kernel
 /// serves the result too.
 pub fn expanded(kernel: &Kernel) -> Kernel {
     let mut out = once(kernel);

@@ -6,7 +6,7 @@ use std::ops::Index;
 
 use crate::broken;
 use crate::builtin::{Builtin, Op, arithmetic};
-use crate::nest::{Element, Fold, LoopId};
+use crate::nest::{Element, LoopId, ReduceOp};
 use crate::simplify;
 use crate::span::Span;
 
@@ -72,7 +72,7 @@ pub enum Node {
     /// The index of a loop of the kernel, as a number.
     Index(LoopId),
     /// The terms of a loop of the kernel, folded into one value.
-    Fold(Fold, LoopId, NodeId),
+    Reduce(ReduceOp, LoopId, NodeId),
     /// A builtin applied to the first `arity` of these nodes; the rest repeat the first.
     Call(Op, [NodeId; 3]),
 }
@@ -82,7 +82,7 @@ impl Node {
     pub fn operands(&self) -> &[NodeId] {
         match self {
             Node::Call(op, args) => &args[..usize::from(op.0.arity)],
-            Node::Fold(_, _, term) => std::slice::from_ref(term),
+            Node::Reduce(_, _, term) => std::slice::from_ref(term),
             _ => &[],
         }
     }

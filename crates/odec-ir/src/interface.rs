@@ -138,8 +138,8 @@ impl Settled {
     pub fn runs(&self, role: KernelRole) -> (Vec<&BoundKernel>, &[Vec<u32>]) {
         let matrix = self.matrices.iter().find(|(of, _)| *of == role);
         let (runs, lists) = match matrix {
-            Some((_, matrix)) => (&matrix.runs, &matrix.lists),
-            None => (&self.bound.runs, &self.bound.lists),
+            Some((_, matrix)) => (&matrix.runs, &matrix.tables),
+            None => (&self.bound.runs, &self.bound.tables),
         };
         let of_role = |run: &&BoundKernel| self.program.kernels[run.kernel].role == role && run.points > 0;
         (runs.iter().filter(of_role).collect(), lists)

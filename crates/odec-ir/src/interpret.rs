@@ -4,10 +4,10 @@ use crate::broken;
 use crate::builtin::{Builtin, arithmetic, rounding};
 use crate::graph::{Node, NodeId};
 use crate::layout::Layout;
+use crate::nest::arguments::{ArgumentBlock, Counter, DROPPED, Stride};
 use crate::nest::bind::{BoundKernel, BoundMatrix, Words};
-use crate::nest::frame::{Counter, DROPPED, Frame, Stride};
-use crate::nest::schedule::{Body, LoopFold, Schedule, Step, is_known};
-use crate::nest::{BoundProgram, Element, Fold, Kernel, LoopId, Target};
+use crate::nest::schedule::{Body, LoopReduction, Schedule, Step, is_known};
+use crate::nest::{BoundProgram, Element, Kernel, LoopId, ReduceOp, Target};
 use crate::number::Number;
 use crate::program::{ArrayId, KernelRole, Program, Role};
 
@@ -24,7 +24,7 @@ pub struct Inputs<'a, T> {
     pub w: &'a [T],
 }
 
-/// Runs a kernel of a straight program on f64; `out` has the length that [`Layout::out_len`] says. Elements
+/// Runs a kernel of a scalar program on f64; `out` has the length that [`Layout::out_len`] says. Elements
 /// without a store are zero. Without a kernel of that role `out` is left as it is, and so are the parameters by `Prepare`.
 pub fn run(program: &Program, role: KernelRole, t: f64, y: &[f64], p: &[f64], w: &[f64], out: &mut [f64]) {
     run_on(program, &Layout::of(program), role, Inputs { t, y, p, w }, out);
@@ -33,11 +33,11 @@ pub fn run(program: &Program, role: KernelRole, t: f64, y: &[f64], p: &[f64], w:
 /// [`run`] over any number type, with the layout at hand. Where kernels run often, [`Interpreter::run_straight`] serves better.
 pub fn run_on<T: Number>(program: &Program, layout: &Layout, role: KernelRole, inputs: Inputs<'_, T>, out: &mut [T]) {
     let Some(kernel) = program.kernel(role) else { return };
-    straight(program, layout, (kernel, &Prepared::of(kernel)), inputs, out);
+    scalar(program, layout, (kernel, &Prepared::of(kernel)), inputs, out);
 }
 
 /// Runs a kernel without loops.
-fn straight<T: Number>(
+fn scalar<T: Number>(
     program: &Program,
     layout: &Layout,
     kernel: (&Kernel, &Prepared),
@@ -47,26 +47,26 @@ fn straight<T: Number>(
     if kernel.0.role != KernelRole::Prepare {
         out.fill(T::constant(0.0));
     }
-    let words = Words { words: &[], lists: &[] };
+    let words = Words { words: &[], tables: &[] };
     Evaluation::new(program, Some(layout), kernel, words, inputs, out).run();
 }
 
-/// Bound kernels with the lists that their words lead to: those of a [`BoundProgram`] or of a [`BoundMatrix`].
+/// Bound kernels with the offset tables that their words lead to: those of a [`BoundProgram`] or of a [`BoundMatrix`].
 #[derive(Clone, Copy, Debug)]
 pub struct BoundKernels<'a> {
     runs: &'a [BoundKernel],
-    lists: &'a [Vec<u32>],
+    tables: &'a [Vec<u32>],
 }
 
 impl<'a> From<&'a BoundProgram> for BoundKernels<'a> {
     fn from(bound: &'a BoundProgram) -> BoundKernels<'a> {
-        BoundKernels { runs: &bound.runs, lists: &bound.lists }
+        BoundKernels { runs: &bound.runs, tables: &bound.tables }
     }
 }
 
 impl<'a> From<&'a BoundMatrix> for BoundKernels<'a> {
     fn from(matrix: &'a BoundMatrix) -> BoundKernels<'a> {
-        BoundKernels { runs: &matrix.runs, lists: &matrix.lists }
+        BoundKernels { runs: &matrix.runs, tables: &matrix.tables }
     }
 }
 
@@ -74,7 +74,7 @@ impl<'a> From<&'a BoundMatrix> for BoundKernels<'a> {
 #[derive(Clone)]
 struct Prepared {
     schedule: Schedule,
-    frame: Frame,
+    arguments: ArgumentBlock,
     /// What no step computes and results depend on: numbers, the time, scalars.
     known: Vec<NodeId>,
 }
@@ -82,7 +82,7 @@ struct Prepared {
 impl Prepared {
     fn of(kernel: &Kernel) -> Prepared {
         let known = kernel.live().filter(|(_, node)| is_known(*node)).map(|(id, _)| id).collect();
-        Prepared { schedule: Schedule::of(kernel), frame: Frame::of(kernel), known }
+        Prepared { schedule: Schedule::of(kernel), arguments: ArgumentBlock::of(kernel), known }
     }
 }
 
@@ -110,7 +110,7 @@ impl Interpreter {
     pub fn new(program: &Program) -> Interpreter {
         Interpreter {
             kernels: program.kernels.iter().map(Prepared::of).collect(),
-            layout: program.is_straight().then(|| Layout::of(program)),
+            layout: program.is_scalar().then(|| Layout::of(program)),
         }
     }
 
@@ -131,13 +131,13 @@ impl Interpreter {
         if self.layout.is_some() {
             return self.run_straight(program, role, inputs, out);
         }
-        let BoundKernels { runs, lists } = runs.into();
+        let BoundKernels { runs, tables } = runs.into();
         if role.is_matrix() {
             out.fill(T::constant(0.0));
         }
         for run in runs.iter().filter(|run| program.kernels[run.kernel].role == role && run.points > 0) {
             let kernel = (&program.kernels[run.kernel], &self.kernels[run.kernel]);
-            let words = Words { words: &run.words, lists };
+            let words = Words { words: &run.words, tables };
             Evaluation::new(program, None, kernel, words, inputs, out).run();
         }
     }
@@ -150,7 +150,7 @@ impl Interpreter {
         let Some(layout) = &self.layout else { broken("a program with index sets is not bound") };
         let kernel = program.kernels.iter().zip(&self.kernels).find(|(kernel, _)| kernel.role == role);
         if let Some(kernel) = kernel {
-            straight(program, layout, kernel, inputs, out);
+            scalar(program, layout, kernel, inputs, out);
         }
     }
 }
@@ -162,23 +162,23 @@ enum Buffer {
     Parameter,
 }
 
-/// An element's position with the words of the frame looked up.
+/// An element's position with the words of the argument block looked up.
 struct Position<'a> {
     base: i64,
-    list: Option<&'a [u32]>,
+    table: Option<&'a [u32]>,
     strides: Vec<(usize, i64)>,
 }
 
-/// Where a store finds the slot of a matrix entry.
-struct EntrySlots<'a> {
-    list: &'a [u32],
+/// Where a store finds the positions of its matrix entries.
+struct EntryTable<'a> {
+    table: &'a [u32],
     strides: Vec<(usize, i64)>,
 }
 
 /// A kernel that is running.
 struct Evaluation<'a, 'b, T> {
     program: &'a Program,
-    /// Where scalars are; kernels with frames have none.
+    /// Where scalars are; kernels with argument blocks have none.
     layout: Option<&'a Layout>,
     kernel: &'a Kernel,
     prepared: &'a Prepared,
@@ -187,7 +187,7 @@ struct Evaluation<'a, 'b, T> {
     out: &'b mut [T],
     positions: Vec<Option<Position<'a>>>,
     /// By store, for those of matrix entries.
-    slots: Vec<Option<EntrySlots<'a>>>,
+    entries: Vec<Option<EntryTable<'a>>>,
     /// Value of each node when last computed.
     values: Vec<T>,
     /// Round of each loop, then of the points.
@@ -207,19 +207,19 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
         let by_counter = |strides: &[(Counter, Stride)]| -> Vec<(usize, i64)> {
             strides.iter().map(|&(counter, stride)| (row(counter, rounds.len()), words.stride(stride))).collect()
         };
-        let frame = &prepared.frame;
-        let positions = frame.places.iter().map(|place| {
+        let arguments = &prepared.arguments;
+        let positions = arguments.addresses.iter().map(|place| {
             let place = place.as_ref()?;
-            let list = place.list.map(|word| words.list(word));
-            Some(Position { base: words.integer(place.base), list, strides: by_counter(&place.strides) })
+            let table = place.table.map(|word| words.table(word));
+            Some(Position { base: words.integer(place.base), table, strides: by_counter(&place.strides) })
         });
-        let slots = frame.slots.iter().map(|slots| {
-            let slots = slots.as_ref()?;
-            Some(EntrySlots { list: words.list(slots.list), strides: by_counter(&slots.strides) })
+        let entries = arguments.entries.iter().map(|entries| {
+            let entries = entries.as_ref()?;
+            Some(EntryTable { table: words.table(entries.table), strides: by_counter(&entries.strides) })
         });
         let mut evaluation = Evaluation {
             positions: positions.collect(),
-            slots: slots.collect(),
+            entries: entries.collect(),
             // each is set before it is read
             values: vec![T::constant(f64::NAN); kernel.graph.len()],
             program,
@@ -255,9 +255,9 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
         strides.iter().map(|&(counter, stride)| self.rounds[counter] * stride).sum()
     }
 
-    /// The element of a list at a round.
-    fn listed(&self, list: &[u32], strides: &[(usize, i64)]) -> u32 {
-        list[usize::try_from(self.offset(strides)).unwrap_or(usize::MAX)]
+    /// The element of an offset table at a round.
+    fn listed(&self, table: &[u32], strides: &[(usize, i64)]) -> u32 {
+        table[usize::try_from(self.offset(strides)).unwrap_or(usize::MAX)]
     }
 
     /// Position of an element in its buffer.
@@ -267,11 +267,11 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
             (Element::Scalar(array), Some(layout)) => return layout.start(array),
             (Element::Scalar(_), None) => broken("with index sets a kernel reads through its accesses"),
         };
-        let Some(Position { base, list, strides }) = &self.positions[access.0 as usize] else {
+        let Some(Position { base, table, strides }) = &self.positions[access.0 as usize] else {
             broken("an element has no place");
         };
-        let offset = match list {
-            Some(list) => i64::from(self.listed(list, strides)),
+        let offset = match table {
+            Some(table) => i64::from(self.listed(table, strides)),
             None => self.offset(strides),
         };
         usize::try_from(base + offset).unwrap_or(usize::MAX)
@@ -279,9 +279,9 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
 
     /// The value of a loop's index.
     fn index(&self, l: LoopId) -> T {
-        let place = self.prepared.frame.index[l.0 as usize];
-        let round = match place.list {
-            Some(word) => i64::from(self.words.list(word)[self.rounds[self.rounds.len() - 1] as usize]),
+        let place = self.prepared.arguments.index[l.0 as usize];
+        let round = match place.table {
+            Some(word) => i64::from(self.words.table(word)[self.rounds[self.rounds.len() - 1] as usize]),
             None => self.rounds[l.0 as usize],
         };
         T::constant((self.words.integer(place.first) + round) as f64)
@@ -311,7 +311,7 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
                 let args = args.map(|a| self.values[a.index()]);
                 T::call(op.0, &args[..usize::from(op.0.arity)])
             }
-            Node::Fold(..) => broken("a fold is computed outside of its loop"),
+            Node::Reduce(..) => broken("a reduction is computed outside of its loop"),
         }
     }
 
@@ -322,14 +322,14 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
             Target::Set(a) => (self.position(a), false),
             Target::Add(a) => (self.position(a), true),
             Target::Entry(Element::Scalar(_), _) => {
-                let slot = self.layout.and_then(|l| l.slot(self.program, self.kernel.role, store.target));
-                (slot.unwrap_or_else(|| broken("an entry is not in its pattern")), false)
+                let entry = self.layout.and_then(|l| l.position(self.program, self.kernel.role, store.target));
+                (entry.unwrap_or_else(|| broken("an entry is not in its pattern")), false)
             }
             Target::Entry(Element::At(_), _) => {
-                let Some(EntrySlots { list, strides }) = &self.slots[k] else { broken("an entry has no slots") };
-                match self.listed(list, strides) {
+                let Some(EntryTable { table, strides }) = &self.entries[k] else { broken("an entry has no positions") };
+                match self.listed(table, strides) {
                     DROPPED => return,
-                    slot => (slot as usize, true),
+                    entry => (entry as usize, true),
                 }
             }
         };
@@ -338,9 +338,9 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
     }
 
     fn repeat(&mut self, body: &Body) {
-        let rounds = self.words.integer(self.prepared.frame.rounds(body.counter));
+        let rounds = self.words.integer(self.prepared.arguments.rounds(body.counter));
         let counter = row(body.counter, self.rounds.len());
-        let mut partials: Vec<Partial<T>> = body.folds.iter().map(|f| self.begin(f)).collect();
+        let mut partials: Vec<Partial<T>> = body.reductions.iter().map(|f| self.begin(f)).collect();
         for k in 0..rounds {
             self.rounds[counter] = k;
             self.steps(&body.steps);
@@ -349,20 +349,20 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
                 partial.take(term, k);
             }
         }
-        for (partial, fold) in partials.into_iter().zip(&body.folds) {
-            self.values[fold.node.index()] = partial.end();
+        for (partial, reduction) in partials.into_iter().zip(&body.reductions) {
+            self.values[reduction.node.index()] = partial.end();
         }
     }
 
-    fn begin(&self, &LoopFold { fold, over, term, .. }: &LoopFold) -> Partial<T> {
-        let first = self.words.integer(self.prepared.frame.index[over.0 as usize].first);
-        let neutral = match fold {
-            Fold::Sum => 0.0,
-            Fold::Product => 1.0,
-            Fold::Min | Fold::ArgMin => f64::INFINITY,
-            Fold::Max | Fold::ArgMax => f64::NEG_INFINITY,
+    fn begin(&self, &LoopReduction { reduction, over, term, .. }: &LoopReduction) -> Partial<T> {
+        let first = self.words.integer(self.prepared.arguments.index[over.0 as usize].first);
+        let neutral = match reduction {
+            ReduceOp::Sum => 0.0,
+            ReduceOp::Product => 1.0,
+            ReduceOp::Min | ReduceOp::ArgMin => f64::INFINITY,
+            ReduceOp::Max | ReduceOp::ArgMax => f64::NEG_INFINITY,
         };
-        Partial { fold, term, acc: [T::constant(neutral); 4], first, at: first - 1 }
+        Partial { reduction, term, acc: [T::constant(neutral); 4], first, at: first - 1 }
     }
 }
 
@@ -374,9 +374,9 @@ fn row(counter: Counter, counters: usize) -> usize {
     }
 }
 
-/// A fold in progress.
+/// A reduction in progress.
 struct Partial<T> {
-    fold: Fold,
+    reduction: ReduceOp,
     term: NodeId,
     /// Partial results of sums and products; otherwise the first is the best so far.
     acc: [T; 4],
@@ -390,14 +390,14 @@ impl<T: Number> Partial<T> {
     fn take(&mut self, term: T, k: i64) {
         let with = |row: &'static Builtin, acc: T| T::call(row, &[acc, term]);
         let lane = &mut self.acc[(k & 3) as usize];
-        match self.fold {
-            Fold::Sum => *lane = with(&arithmetic::ADD, *lane),
-            Fold::Product => *lane = with(&arithmetic::MUL, *lane),
-            Fold::Min => self.acc[0] = with(&rounding::MIN, self.acc[0]),
-            Fold::Max => self.acc[0] = with(&rounding::MAX, self.acc[0]),
-            Fold::ArgMin | Fold::ArgMax => {
+        match self.reduction {
+            ReduceOp::Sum => *lane = with(&arithmetic::ADD, *lane),
+            ReduceOp::Product => *lane = with(&arithmetic::MUL, *lane),
+            ReduceOp::Min => self.acc[0] = with(&rounding::MIN, self.acc[0]),
+            ReduceOp::Max => self.acc[0] = with(&rounding::MAX, self.acc[0]),
+            ReduceOp::ArgMin | ReduceOp::ArgMax => {
                 let (best, new) = (self.acc[0].value(), term.value());
-                let stays = if self.fold == Fold::ArgMin { best <= new } else { best >= new };
+                let stays = if self.reduction == ReduceOp::ArgMin { best <= new } else { best >= new };
                 if !(stays || best.is_nan()) {
                     (self.acc[0], self.at) = (term, self.first + k);
                 }
@@ -408,11 +408,11 @@ impl<T: Number> Partial<T> {
     fn end(self) -> T {
         let [a, b, c, d] = self.acc;
         let both = |row: &'static Builtin, x: T, y: T| T::call(row, &[x, y]);
-        match self.fold {
-            Fold::Sum => both(&arithmetic::ADD, both(&arithmetic::ADD, a, c), both(&arithmetic::ADD, b, d)),
-            Fold::Product => both(&arithmetic::MUL, both(&arithmetic::MUL, a, c), both(&arithmetic::MUL, b, d)),
-            Fold::Min | Fold::Max => a,
-            Fold::ArgMin | Fold::ArgMax => T::constant(self.at as f64),
+        match self.reduction {
+            ReduceOp::Sum => both(&arithmetic::ADD, both(&arithmetic::ADD, a, c), both(&arithmetic::ADD, b, d)),
+            ReduceOp::Product => both(&arithmetic::MUL, both(&arithmetic::MUL, a, c), both(&arithmetic::MUL, b, d)),
+            ReduceOp::Min | ReduceOp::Max => a,
+            ReduceOp::ArgMin | ReduceOp::ArgMax => T::constant(self.at as f64),
         }
     }
 }

@@ -27,7 +27,7 @@ pub struct Layout {
     pub conserved: usize,
     /// Quantities of `expect` lines, behind the conserved ones.
     pub expected: usize,
-    slots: Vec<usize>,
+    starts: Vec<usize>,
     lens: Vec<usize>,
 }
 
@@ -68,7 +68,7 @@ impl Layout {
             Role::Expected => outputs.saturating_add(conserved),
         };
         let mut seen = [0usize; Role::Expected as usize + 1];
-        let slots = arrays
+        let starts = arrays
             .iter()
             .zip(&lens)
             .map(|(a, &len)| {
@@ -79,7 +79,7 @@ impl Layout {
             .collect();
         let n = second.saturating_add(velocities).saturating_add(count(Role::FirstOrder));
         let data = sizes.saturating_add(tables);
-        Layout { n, second, np, staged, data, discretes, modes, outputs, conserved, expected, slots, lens }
+        Layout { n, second, np, staged, data, discretes, modes, outputs, conserved, expected, starts, lens }
     }
 
     /// Number of elements of an array: 1 for a scalar.
@@ -94,22 +94,22 @@ impl Layout {
 
     /// Where an array begins in the buffer of its role.
     pub fn start(&self, array: ArrayId) -> usize {
-        self.slots[array.0 as usize]
+        self.starts[array.0 as usize]
     }
 
     /// Index of a state in `y`.
     pub fn state(&self, array: ArrayId) -> usize {
-        self.slots[array.0 as usize]
+        self.starts[array.0 as usize]
     }
 
     /// Index of a parameter or staged value in the parameter buffer.
     pub fn parameter(&self, array: ArrayId) -> usize {
-        self.slots[array.0 as usize]
+        self.starts[array.0 as usize]
     }
 
     /// Index of an output, conserved or expected quantity in the buffer of the `Outputs` kernel.
     pub fn output(&self, array: ArrayId) -> usize {
-        self.slots[array.0 as usize]
+        self.starts[array.0 as usize]
     }
 
     /// Length of the parameter buffer.
@@ -139,11 +139,11 @@ impl Layout {
     }
 
     /// Index in `out` of what a kernel of this role stores at a target of scalars; `None` if the pattern has no such entry.
-    pub fn slot(&self, program: &Program, role: KernelRole, target: Target) -> Option<usize> {
+    pub fn position(&self, program: &Program, role: KernelRole, target: Target) -> Option<usize> {
         match target {
-            Target::Set(Element::Scalar(array)) => Some(self.slots[array.0 as usize]),
+            Target::Set(Element::Scalar(array)) => Some(self.starts[array.0 as usize]),
             Target::Entry(Element::Scalar(row), Element::Scalar(column)) => {
-                program.pattern(role)?.position(self.slots[row.0 as usize], self.slots[column.0 as usize])
+                program.pattern(role)?.position(self.starts[row.0 as usize], self.starts[column.0 as usize])
             }
             _ => None,
         }

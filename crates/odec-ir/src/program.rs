@@ -138,7 +138,7 @@ pub struct Program {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// A store to an entry that is not in the pattern, or beyond `out`.
-    NoSlot(KernelRole),
+    NoElement(KernelRole),
     /// A read of a quantity that is not an input, or a direction that is not a state.
     NotReadable(String),
     /// A builtin that expands into itself.
@@ -148,7 +148,7 @@ pub enum Malformed {
 impl std::fmt::Display for Malformed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Malformed::NoSlot(role) => write!(f, "the {role:?} kernel stores to an element that does not exist"),
+            Malformed::NoElement(role) => write!(f, "the {role:?} kernel stores to an element that does not exist"),
             Malformed::NotReadable(name) => write!(f, "`{name}` is read but is not an input"),
             Malformed::NotExpanded(name) => write!(f, "`{name}` still has to be expanded"),
         }
@@ -160,8 +160,8 @@ impl std::error::Error for Malformed {}
 impl Program {
     /// True when all kernels are without loops and know the positions of what they read: then patterns are known too.
     /// Another program has to be bound before it can run.
-    pub fn is_straight(&self) -> bool {
-        self.arrays.iter().all(|a| a.axes.is_empty()) && self.kernels.iter().all(Kernel::is_straight)
+    pub fn is_scalar(&self) -> bool {
+        self.arrays.iter().all(|a| a.axes.is_empty()) && self.kernels.iter().all(Kernel::is_scalar)
     }
 
     /// The kernels of a role, in the order in which they run.
@@ -169,7 +169,7 @@ impl Program {
         self.kernels.iter().filter(move |k| k.role == role)
     }
 
-    /// The kernel of a role of a straight program; the first of several in others.
+    /// The kernel of a role of a scalar program; the first of several in others.
     pub fn kernel(&self, role: KernelRole) -> Option<&Kernel> {
         self.kernels_of(role).next()
     }

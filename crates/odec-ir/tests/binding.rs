@@ -1,8 +1,8 @@
 //! Layouts, positions and patterns of programs with loops.
 
+use odec_ir::nest::arguments::ArgumentBlock;
 use odec_ir::nest::bind::{BindError, BoundKernel, BoundProgram, MAX_ELEMENTS, MAX_ENTRIES, Word};
-use odec_ir::nest::frame::Frame;
-use odec_ir::nest::{Affine, Edge, ExtentId, Kernel, Part};
+use odec_ir::nest::{Affine, Edge, ExtentId, Kernel, Region};
 use odec_ir::program::{KernelRole, Program, Role};
 use odec_ir::testing::models::{self, MODELS};
 use odec_ir::testing::pad::{Sheet, at, edge, through};
@@ -15,8 +15,8 @@ fn shift(n: i64) -> Program {
     let i = sheet.axis("i", Affine::constant(1), last);
     sheet.array("z", Role::FirstOrder, &[]);
     let u = sheet.array("u", Role::FirstOrder, &[i]);
-    for (part, rule) in [(Part::Interior, Edge::Inside), (Part::Shell, Edge::Clamp)] {
-        let pad = sheet.nest(KernelRole::Rhs, part, &[i]);
+    for (region, rule) in [(Region::Interior, Edge::Inside), (Region::Boundary, Edge::Clamp)] {
+        let pad = sheet.nest(KernelRole::Rhs, region, &[i]);
         let l = pad.over(0);
         pad.margin(Affine { constant: 1, ..Affine::index(l) }, i);
         pad.set(u, &[at(l, 0)], pad.read(u, &[edge(at(l, 1), rule)]));
@@ -31,20 +31,20 @@ fn runs<'a>(program: &'a Program, runs: &'a [BoundKernel], role: KernelRole) -> 
     nests.filter(|(nest, _)| nest.role == role).collect()
 }
 
-/// Base and list of each place of a nest, in the order of the accesses.
+/// Base and offset table of each place of a nest, in the order of the accesses.
 fn places<'a>((nest, run): (&Kernel, &BoundKernel), bound: &'a BoundProgram) -> Vec<(i64, Option<&'a [u32]>)> {
-    let list = |word: Option<u32>| match run.words[word? as usize] {
-        Word::List(list) => Some(&bound.lists[list.0 as usize][..]),
+    let table = |word: Option<u32>| match run.words[word? as usize] {
+        Word::Table(table) => Some(&bound.tables[table.0 as usize][..]),
         Word::Integer(_) => None,
     };
-    let frame = Frame::of(nest);
-    frame.places.iter().flatten().map(|place| (integer(run, place.base), list(place.list))).collect()
+    let arguments = ArgumentBlock::of(nest);
+    arguments.addresses.iter().flatten().map(|place| (integer(run, place.base), table(place.table))).collect()
 }
 
 fn integer(run: &BoundKernel, word: u32) -> i64 {
     match run.words[word as usize] {
         Word::Integer(x) => x,
-        Word::List(_) => panic!("a list"),
+        Word::Table(_) => panic!("a table"),
     }
 }
 
@@ -54,15 +54,15 @@ fn an_interior_has_strides_and_a_shell_has_lists() {
         let program = shift(n);
         let bound = BoundProgram::of(&program).unwrap();
         assert_eq!(bound.layout.n as i64, n + 1);
-        let [interior, shell] = runs(&program, &bound.runs, KernelRole::Rhs)[..] else { panic!() };
-        assert_eq!((interior.1.points as i64, shell.1.points), (n - 1, 1));
+        let [interior, boundary] = runs(&program, &bound.runs, KernelRole::Rhs)[..] else { panic!() };
+        assert_eq!((interior.1.points as i64, boundary.1.points), (n - 1, 1));
         if n > 1 {
             let mut found = places(interior, &bound);
             found.sort();
             assert_eq!(found, [(1, None), (2, None)]);
         }
         let last = [n as u32 - 1];
-        assert_eq!(places(shell, &bound), [(1, Some(&last[..])); 2]);
+        assert_eq!(places(boundary, &bound), [(1, Some(&last[..])); 2]);
     }
 }
 
@@ -84,7 +84,7 @@ fn one_read(sub: impl Fn(odec_ir::nest::LoopId, odec_ir::ArrayId) -> odec_ir::ne
     let i = sheet.axis("i", Affine::constant(1), Affine::extent(ExtentId(0)));
     let u = sheet.array("u", Role::FirstOrder, &[i]);
     let next = sheet.table("next", &[i], vec![1.0, 2.0, 3.0, 2.0, last]);
-    let pad = sheet.nest(KernelRole::Rhs, Part::Whole, &[i]);
+    let pad = sheet.nest(KernelRole::Rhs, Region::Whole, &[i]);
     let l = pad.over(0);
     pad.set(u, &[at(l, 0)], pad.read(u, &[sub(l, next)]));
     sheet.push(pad);
@@ -184,12 +184,16 @@ fn nothing_that_is_compiled_knows_an_extent() {
         let [small, large] = [1, 40].map(|n| make(n).program);
         assert_eq!(small.kernels.len(), large.kernels.len(), "{name}");
         for (a, b) in small.kernels.iter().zip(&large.kernels) {
-            assert_eq!((a.role, a.part, &a.iterates, &a.margins), (b.role, b.part, &b.iterates, &b.margins), "{name}");
+            assert_eq!(
+                (a.role, a.region, &a.iterates, &a.margins),
+                (b.role, b.region, &b.iterates, &b.margins),
+                "{name}"
+            );
             assert_eq!((a.graph.nodes(), &a.stores), (b.graph.nodes(), &b.stores), "{name}");
             assert_eq!(a.space.accesses(), b.space.accesses(), "{name}");
             assert_eq!(a.space.loops(), b.space.loops(), "{name}");
             assert_eq!(a.space.guards.nodes(), b.space.guards.nodes(), "{name}");
-            assert_eq!(Frame::of(a), Frame::of(b), "{name}");
+            assert_eq!(ArgumentBlock::of(a), ArgumentBlock::of(b), "{name}");
         }
     }
 }

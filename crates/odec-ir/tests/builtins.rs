@@ -174,7 +174,7 @@ fn expansions_give_the_bits_of_the_value() {
         let args: Vec<NodeId> = (0..u32::from(row.arity)).map(|i| g.read(ArrayId(i))).collect();
         let node = g.apply(row, &args);
         let store = Store { target: Target::set(ArrayId(0)), node };
-        let kernel = expand::expanded(&Kernel::straight(KernelRole::Rhs, g, vec![store]));
+        let kernel = expand::expanded(&Kernel::scalar(KernelRole::Rhs, g, vec![store]));
         for (_, node) in kernel.live() {
             if let Node::Call(op, _) = node {
                 assert!(!matches!(op.0.lowering, Lowering::Expand(_)), "{} in {}", op.0.name, row.name);

@@ -79,8 +79,8 @@ impl Paths<'_> {
             };
         }
         for store in &kernel.stores {
-            if let Some(slot) = self.layout.slot(self.program, role, store.target) {
-                out[slot] = sums[store.node.index()];
+            if let Some(position) = self.layout.position(self.program, role, store.target) {
+                out[position] = sums[store.node.index()];
             }
         }
         out
@@ -225,7 +225,7 @@ fn branches_do_not_leak_from_the_side_not_taken() {
     let smaller = g.call(min, &[x, other]);
     let program = derive::complete(
         first_order(3),
-        vec![Kernel::straight(KernelRole::Rhs, g, rows(&[guarded, larger, smaller]))],
+        vec![Kernel::scalar(KernelRole::Rhs, g, rows(&[guarded, larger, smaller]))],
         "branches",
     );
     let mut out = vec![f64::NAN; 3];
@@ -247,7 +247,7 @@ fn what_has_no_derivative_has_no_entry() {
     let less = g.apply(&builtin::logic::LT, &[z[0], z[1]]);
     let chosen = g.apply(&builtin::logic::IF, &[less, z[2], zero]);
     let ones = g.constant(1.0);
-    let kernel = Kernel::straight(KernelRole::Rhs, g, rows(&[sum, less, chosen, ones]));
+    let kernel = Kernel::scalar(KernelRole::Rhs, g, rows(&[sum, less, chosen, ones]));
     let program = derive::complete(first_order(4), vec![kernel], "flat");
     assert_eq!(program.jacobian.entries().collect::<Vec<_>>(), [(0, 0), (2, 2)]);
     assert!(program.is_autonomous());
@@ -275,7 +275,7 @@ fn shared_subexpressions_are_differentiated_once() {
         })
         .collect();
     let calls = g.len();
-    let kernel = Kernel::straight(KernelRole::Rhs, g, rows(&nodes));
+    let kernel = Kernel::scalar(KernelRole::Rhs, g, rows(&nodes));
     let program = derive::complete(first_order(n), vec![kernel], "shared");
     let dense = (n * n) as usize;
     assert_eq!(program.jacobian.len(), dense);
@@ -297,7 +297,7 @@ fn ladders_are_swept_from_their_ends() {
     let mut nodes = z.clone();
     (nodes[0], nodes[1]) = (a, b);
     let calls = g.len();
-    let kernel = Kernel::straight(KernelRole::Rhs, g, rows(&nodes));
+    let kernel = Kernel::scalar(KernelRole::Rhs, g, rows(&nodes));
     let program = derive::complete(first_order(n), vec![kernel], "ladder");
     assert_eq!(program.jacobian.len(), 2 * 400 + 398);
     assert!(jacobian_calls(&program) < 6 * calls, "{} for {calls}", jacobian_calls(&program));
@@ -314,7 +314,7 @@ fn matrices_beyond_the_limit_are_left_out() {
             total = g.add(total, x);
         }
         let nodes: Vec<_> = z.iter().map(|&x| g.sub(x, total)).collect();
-        let kernel = Kernel::straight(KernelRole::Rhs, g, rows(&nodes));
+        let kernel = Kernel::scalar(KernelRole::Rhs, g, rows(&nodes));
         let program = derive::complete(first_order(n), vec![kernel], "dense");
         assert!((n * n) as usize > derive::MAX_DERIVATIVE_TERMS || kept);
         assert_eq!(program.kernel(KernelRole::Jacobian).is_some(), kept);
@@ -344,7 +344,7 @@ fn depth_is_no_limit() {
     for i in 0..250_000 {
         node = if i % 2 == 0 { g.apply(&builtin::trigonometric::SIN, &[node]) } else { g.add(node, x) };
     }
-    let kernel = Kernel::straight(KernelRole::Rhs, g, rows(&[node]));
+    let kernel = Kernel::scalar(KernelRole::Rhs, g, rows(&[node]));
     let program = derive::complete(first_order(1), vec![kernel], "deep");
     let mut out = [f64::NAN];
     interpret::run(&program, KernelRole::Jacobian, 0.0, &[0.3], &[], &[], &mut out);

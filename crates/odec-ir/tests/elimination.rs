@@ -159,7 +159,7 @@ fn a_shifted_matrix_is_eliminated_from_its_parts() {
             fused: n % 2 == 0,
             bound: 1e-10,
         };
-        let source = Source::Shifted { jacobian: &of_jacobian, mass: &of_mass, unit };
+        let source = Source::IterationMatrix { jacobian: &of_jacobian, mass: &of_mass, unit };
         let given = plan.eliminate(MAX_OPERATIONS).unwrap();
         let shifted = PivotOrder { source, ..plan }.eliminate(MAX_OPERATIONS).unwrap();
         let mut p = narrow(&[[re, im]]);
@@ -176,7 +176,7 @@ fn a_shifted_matrix_is_eliminated_from_its_parts() {
         }
         // where a value belongs to no entry there is no plan
         let beyond = [pattern.len() as u32];
-        let source = Source::Shifted { jacobian: &beyond, mass: &of_mass, unit };
+        let source = Source::IterationMatrix { jacobian: &beyond, mass: &of_mass, unit };
         assert!(PivotOrder { source, ..plan }.eliminate(MAX_OPERATIONS).is_none());
     }
 }

@@ -1,10 +1,10 @@
-//! Derivatives of programs with loops: streams against dual numbers, for extents down to one.
+//! Derivatives of programs with loops: entry loops against dual numbers, for extents down to one.
 
 use num_dual::Dual64;
 use odec_ir::derive::{self, Variable};
 use odec_ir::interpret::{self, Inputs};
 use odec_ir::nest::bind::MAX_ENTRIES;
-use odec_ir::nest::{BoundProgram, Edge, Part};
+use odec_ir::nest::{BoundProgram, Edge, Region};
 use odec_ir::program::{KernelRole, Pattern};
 use odec_ir::testing::models::{self, MODELS, Model};
 use odec_ir::testing::{NestShape, Random, nest_inputs, nest_program};
@@ -186,10 +186,11 @@ fn streams_of_random_nests_are_dual_jacobians() {
 #[test]
 fn choices_that_guards_decide_are_taken_out() {
     let program = models::brusselator_line(5).program;
-    let shell = program.kernels.iter().find(|n| n.role == KernelRole::Jacobian && n.part == Part::Shell).unwrap();
+    let boundary =
+        program.kernels.iter().find(|n| n.role == KernelRole::Jacobian && n.region == Region::Boundary).unwrap();
     let chooses = |node: &Node| matches!(node, Node::Call(op, _) if op.primitive() == Some(Primitive::Select));
-    assert_eq!(shell.stores.len(), 8);
-    assert!(!shell.live().map(|(_, node)| node).any(|node| chooses(&node)), "{program}");
-    let rhs = program.kernels.iter().find(|n| n.role == KernelRole::Rhs && n.part == Part::Shell).unwrap();
+    assert_eq!(boundary.stores.len(), 8);
+    assert!(!boundary.live().map(|(_, node)| node).any(|node| chooses(&node)), "{program}");
+    let rhs = program.kernels.iter().find(|n| n.role == KernelRole::Rhs && n.region == Region::Boundary).unwrap();
     assert_eq!(rhs.live().filter(|(_, node)| chooses(node)).count(), 4);
 }

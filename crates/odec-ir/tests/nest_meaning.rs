@@ -1,18 +1,18 @@
-//! What nests mean, by two routes: the interpreter of bound programs (frames, schedules, lists), and a walk over points and
+//! What nests mean, by two routes: the interpreter of bound programs (argument blocks, schedules, offset tables), and a walk over points and
 //! expressions that knows only subscripts.
 
 use odec_ir::interpret::{Inputs, Interpreter, run_bound};
+use odec_ir::nest::arguments::ArgumentBlock;
 use odec_ir::nest::bind::BoundProgram;
-use odec_ir::nest::frame::Frame;
 use odec_ir::nest::schedule::Schedule;
-use odec_ir::nest::{Access, AccessId, Affine, Axis, Edge, Fold, Part, Sub, Subscript, Target};
+use odec_ir::nest::{Access, AccessId, Affine, Axis, Edge, ReduceOp, Region, Sub, Subscript, Target};
 use odec_ir::testing::{self, NestCase, NestShape};
 use odec_ir::{ArrayId, Element, Kernel, KernelRole, Layout, Node, NodeId, Program, Role, stage};
 
 const ROLES: [KernelRole; 3] = [KernelRole::Initial, KernelRole::Rhs, KernelRole::Outputs];
 const SIZES: [[i64; 3]; 5] = [[1, 0, 1], [2, 1, 3], [3, 2, 2], [5, 3, 7], [9, 6, 4]];
 
-/// A nest at work, without frames or schedules.
+/// A nest at work, without argument blocks or schedules.
 struct Walk<'a> {
     program: &'a Program,
     layout: &'a Layout,
@@ -86,7 +86,7 @@ impl Walk<'_> {
                 let args: Vec<f64> = graph.node(id).operands().iter().map(|a| self.eval(graph, *a)).collect();
                 (op.0.value)(&args)
             }
-            Node::Fold(fold, over, term) => {
+            Node::Reduce(reduction, over, term) => {
                 let of = &self.nest.space.loops()[over.0 as usize];
                 let (first, last) = (self.value(&of.first), self.value(&of.last));
                 let terms: Vec<f64> = (first..=last)
@@ -96,7 +96,7 @@ impl Walk<'_> {
                         Walk { at, ..*self }.eval(graph, term)
                     })
                     .collect();
-                folded(fold, &terms, first)
+                reduced(reduction, &terms, first)
             }
             other => panic!("{other:?}"),
         }
@@ -132,28 +132,28 @@ impl Walk<'_> {
 }
 
 /// Sums and products in four interleaved parts, as everywhere.
-fn folded(fold: Fold, terms: &[f64], first: i64) -> f64 {
-    let part = |k: usize| terms.iter().skip(k).step_by(4);
-    match fold {
-        Fold::Sum => {
-            let [a, b, c, d] = [0, 1, 2, 3].map(|k| part(k).fold(0.0, |s, x| s + x));
+fn reduced(reduction: ReduceOp, terms: &[f64], first: i64) -> f64 {
+    let region = |k: usize| terms.iter().skip(k).step_by(4);
+    match reduction {
+        ReduceOp::Sum => {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|k| region(k).fold(0.0, |s, x| s + x));
             (a + c) + (b + d)
         }
-        Fold::Product => {
-            let [a, b, c, d] = [0, 1, 2, 3].map(|k| part(k).fold(1.0, |s, x| s * x));
+        ReduceOp::Product => {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|k| region(k).fold(1.0, |s, x| s * x));
             (a * c) * (b * d)
         }
-        Fold::Min => terms.iter().fold(f64::INFINITY, |m, &x| if x < m { x } else { m }),
-        Fold::Max => terms.iter().fold(f64::NEG_INFINITY, |m, &x| if x > m { x } else { m }),
-        Fold::ArgMin | Fold::ArgMax => {
-            let best = folded(if fold == Fold::ArgMin { Fold::Min } else { Fold::Max }, terms, first);
+        ReduceOp::Min => terms.iter().fold(f64::INFINITY, |m, &x| if x < m { x } else { m }),
+        ReduceOp::Max => terms.iter().fold(f64::NEG_INFINITY, |m, &x| if x > m { x } else { m }),
+        ReduceOp::ArgMin | ReduceOp::ArgMax => {
+            let best = reduced(if reduction == ReduceOp::ArgMin { ReduceOp::Min } else { ReduceOp::Max }, terms, first);
             let at = terms.iter().position(|x| *x == best && best.is_finite());
             at.map_or(first - 1, |k| first + k as i64) as f64
         }
     }
 }
 
-/// `out` of a role by walking; `only` one of interior and shell must have run for each point.
+/// `out` of a role by walking; `only` one of interior and boundary region must have run for each point.
 fn walked(program: &Program, case: &NestCase, role: KernelRole) -> Vec<f64> {
     let layout = Layout::of(program);
     let mut out = vec![f64::NAN; layout.out_len(program, role)];
@@ -162,10 +162,10 @@ fn walked(program: &Program, case: &NestCase, role: KernelRole) -> Vec<f64> {
         let walk = Walk { program, layout: &layout, nest, case, at };
         for at in walk.points() {
             let walk = Walk { at, ..walk };
-            let runs = match nest.part {
-                Part::Whole => true,
-                Part::Interior => walk.interior(),
-                Part::Shell => !walk.interior(),
+            let runs = match nest.region {
+                Region::Whole => true,
+                Region::Interior => walk.interior(),
+                Region::Boundary => !walk.interior(),
             };
             if !runs {
                 continue;
@@ -248,7 +248,7 @@ fn program_is_staged(program: &Program) -> bool {
             let scalar = matches!(node, Node::Call(..))
                 && stages[id.index()] == stage::Stage::Parameter
                 && !nest.graph.live([id]).any(|(_, n)| match n {
-                    Node::Index(_) | Node::Fold(..) => true,
+                    Node::Index(_) | Node::Reduce(..) => true,
                     Node::Read(Element::At(a)) => {
                         !nest.space.access(a).subs.is_empty() || nest.space.access(a).guard.is_some()
                     }
@@ -268,7 +268,7 @@ fn sharing_loops_keeps_every_bit() {
         let case = testing::nest_case(seed, sizes, NestShape { depth: 5, switches: true });
         let mut shared = case.program.clone();
         for nest in &mut shared.kernels {
-            *nest = odec_ir::nest::shared(nest.clone());
+            *nest = odec_ir::nest::fused(nest.clone());
         }
         let loops = |p: &Program| p.kernels.iter().map(|n| n.space.loops().len()).sum::<usize>();
         merged += loops(&case.program) - loops(&shared);
@@ -291,7 +291,7 @@ fn nothing_that_is_compiled_depends_on_sizes() {
     let made = |seed: u64, sizes: [i64; 3]| {
         let mut program = testing::nest_program(seed, sizes, shape);
         for nest in &mut program.kernels {
-            *nest = odec_ir::nest::shared(nest.clone());
+            *nest = odec_ir::nest::fused(nest.clone());
         }
         stage::hoist(&mut program);
         program
@@ -307,7 +307,7 @@ fn nothing_that_is_compiled_depends_on_sizes() {
                 let (a_code, b_code) = (odec_ir::expand::expanded(a), odec_ir::expand::expanded(b));
                 assert_eq!(a_code.graph.nodes(), b_code.graph.nodes());
                 assert_eq!(Schedule::of(&a_code), Schedule::of(&b_code));
-                assert_eq!(Frame::of(a), Frame::of(b));
+                assert_eq!(ArgumentBlock::of(a), ArgumentBlock::of(b));
             }
         }
     }
@@ -335,11 +335,11 @@ fn models_are_the_same_code_at_every_size() {
             for (a, b) in small.kernels.iter().zip(&large.kernels) {
                 let (a_code, b_code) = (odec_ir::expand::expanded(a), odec_ir::expand::expanded(b));
                 assert_eq!(Schedule::of(&a_code), Schedule::of(&b_code), "{name} of {size}");
-                assert_eq!(Frame::of(a), Frame::of(b), "{name} of {size}");
+                assert_eq!(ArgumentBlock::of(a), ArgumentBlock::of(b), "{name} of {size}");
             }
         }
         for nest in &small.kernels {
-            assert_eq!(nest.check(&small), Ok(()), "{name}: {:?} {:?}", nest.role, nest.part);
+            assert_eq!(nest.check(&small), Ok(()), "{name}: {:?} {:?}", nest.role, nest.region);
         }
     }
 }
@@ -396,7 +396,7 @@ fn complete_programs_mean_what_was_given_but_for_rounding() {
             }
         }
         for nest in &program.kernels {
-            assert_eq!(nest.check(&program), Ok(()), "seed {seed}: {:?} {:?}", nest.role, nest.part);
+            assert_eq!(nest.check(&program), Ok(()), "seed {seed}: {:?} {:?}", nest.role, nest.region);
         }
     }
     // The rule is at work.

@@ -1,9 +1,9 @@
-//! The order in which nests compute: invariants out of loops, folds that share them, equal code for every extent.
+//! The order in which nests compute: invariants out of loops, reductions that share them, equal code for every extent.
 
-use odec_ir::nest::frame::Counter;
+use odec_ir::nest::arguments::Counter;
 use odec_ir::nest::schedule::{Body, Schedule, Step};
 use odec_ir::nest::{
-    Access, AccessId, Affine, Edge, ExtentId, Fold, Loop, LoopId, Part, Space, Store, Sub, Subscript, Target,
+    Access, AccessId, Affine, Edge, ExtentId, Loop, LoopId, ReduceOp, Region, Space, Store, Sub, Subscript, Target,
 };
 use odec_ir::{ArrayId, Element, Graph, Kernel, KernelRole, Node, NodeId, Span};
 
@@ -19,7 +19,7 @@ fn element(space: &mut Space, array: u32, loops: &[LoopId]) -> AccessId {
 
 fn nest(space: Space, iterates: Vec<LoopId>, graph: Graph, stores: Vec<(AccessId, NodeId)>) -> Kernel {
     let stores = stores.into_iter().map(|(a, node)| Store { target: Target::set(a), node }).collect();
-    Kernel { role: KernelRole::Rhs, space, iterates, part: Part::Whole, margins: Vec::new(), graph, stores }
+    Kernel { role: KernelRole::Rhs, space, iterates, region: Region::Whole, margins: Vec::new(), graph, stores }
 }
 
 /// Steps as text: computed nodes by number, loops in braces, stores as `out`.
@@ -34,13 +34,13 @@ fn shown(nest: &Kernel, steps: &[Step]) -> String {
                 other => format!("{other:?}"),
             },
             Step::Store(k) => format!("out{k}"),
-            Step::Loop(Body { counter, folds, steps }) => {
+            Step::Loop(Body { counter, reductions, steps }) => {
                 let name = match counter {
                     Counter::Points => "points".to_string(),
                     Counter::Loop(l) => nest.space.loops()[l.0 as usize].name.clone(),
                 };
-                let folds = if folds.is_empty() { String::new() } else { format!("/{}", folds.len()) };
-                format!("{name}{folds}{{{}}}", shown(nest, steps))
+                let reductions = if reductions.is_empty() { String::new() } else { format!("/{}", reductions.len()) };
+                format!("{name}{reductions}{{{}}}", shown(nest, steps))
             }
         });
     }
@@ -62,20 +62,20 @@ fn what_does_not_vary_with_a_loop_is_computed_before_it() {
 }
 
 #[test]
-fn folds_share_a_loop_unless_one_needs_the_other() {
+fn reductions_share_a_loop_unless_one_needs_the_other() {
     let (mut space, mut g) = (Space::new(), Graph::new());
     let [i, j] = ["i", "j"].map(|name| space.push_loop(over(name)));
     let u = element(&mut space, 0, &[j]);
     let (own, out) = (element(&mut space, 0, &[i]), element(&mut space, 1, &[i]));
     let [u, own] = [u, own].map(|a| g.read(a));
     // (max u, sum u; then sum exp(u - max) and sum (u own)): the last two vary with i or need the first.
-    let most = g.insert(Node::Fold(Fold::Max, j, u));
-    let total = g.insert(Node::Fold(Fold::Sum, j, u));
+    let most = g.insert(Node::Reduce(ReduceOp::Max, j, u));
+    let total = g.insert(Node::Reduce(ReduceOp::Sum, j, u));
     let shifted = g.sub(u, most);
     let weight = g.apply(&odec_ir::builtin::exponential::EXP, &[shifted]);
-    let weights = g.insert(Node::Fold(Fold::Sum, j, weight));
+    let weights = g.insert(Node::Reduce(ReduceOp::Sum, j, weight));
     let product = g.mul(u, own);
-    let pairs = g.insert(Node::Fold(Fold::Sum, j, product));
+    let pairs = g.insert(Node::Reduce(ReduceOp::Sum, j, product));
     let ratio = g.div(pairs, weights);
     let value = g.add(ratio, total);
     let nest = nest(space, vec![i], g, vec![(out, value)]);
@@ -84,21 +84,21 @@ fn folds_share_a_loop_unless_one_needs_the_other() {
 }
 
 #[test]
-fn an_inner_fold_is_hoisted_as_far_as_it_goes() {
+fn an_inner_reduction_is_hoisted_as_far_as_it_goes() {
     let (mut space, mut g) = (Space::new(), Graph::new());
     let [a, b, c] = ["a", "b", "c"].map(|name| space.push_loop(over(name)));
     let out = space.scalar(ArrayId(9));
     let [x, y, xy] = [element(&mut space, 0, &[a]), element(&mut space, 1, &[b]), element(&mut space, 2, &[a, b])];
     let z = element(&mut space, 3, &[c]);
     let [x, y, xy, z] = [x, y, xy, z].map(|a| g.read(a));
-    let alone = g.insert(Node::Fold(Fold::Sum, c, z));
+    let alone = g.insert(Node::Reduce(ReduceOp::Sum, c, z));
     let yz = g.mul(y, alone);
     let both = g.mul(xy, yz);
     let xx = g.mul(x, x);
     let term = g.add(xx, both);
-    let inner = g.insert(Node::Fold(Fold::Sum, b, term));
+    let inner = g.insert(Node::Reduce(ReduceOp::Sum, b, term));
     let scaled = g.mul(inner, x);
-    let outer = g.insert(Node::Fold(Fold::Sum, a, scaled));
+    let outer = g.insert(Node::Reduce(ReduceOp::Sum, a, scaled));
     let nest = nest(space, vec![], g, vec![(out, outer)]);
     let text = shown(&nest, &Schedule::of(&nest).steps);
     assert_eq!(text, "c/1{#3} a/1{#0 mul b/1{#2 #1 mul mul add} mul} out0");
@@ -131,14 +131,14 @@ fn bodies(one_loop: bool) -> Kernel {
         let zero = g.constant(0.0);
         let term = g.apply(&odec_ir::builtin::logic::IF, &[other, force, zero]);
         let out = element(&mut space, 3 + c as u32, &[i]);
-        stores.push((out, g.insert(Node::Fold(Fold::Sum, j, term))));
+        stores.push((out, g.insert(Node::Reduce(ReduceOp::Sum, j, term))));
     }
     nest(space, vec![i], g, stores)
 }
 
 #[test]
-fn folds_over_equal_loops_share_loop_and_terms() {
-    let (apart, together) = (bodies(false), odec_ir::nest::shared(bodies(false)));
+fn reductions_over_equal_loops_share_loop_and_terms() {
+    let (apart, together) = (bodies(false), odec_ir::nest::fused(bodies(false)));
     assert_eq!(shown(&apart, &Schedule::of(&apart).steps).matches("div").count(), 3);
     let (text, expected) = (shown(&together, &Schedule::of(&together).steps), bodies(true));
     assert_eq!(text, shown(&expected, &Schedule::of(&expected).steps));
@@ -158,12 +158,12 @@ fn a_loop_is_not_merged_with_one_around_it() {
     for (array, loops) in [(0, &[a, b, c][..]), (1, &[a, b][..]), (2, &[a][..])] {
         let own = g.read(element(&mut space, array, loops));
         let term = if array == 0 { own } else { g.mul(value, own) };
-        value = g.insert(Node::Fold(Fold::Sum, loops[loops.len() - 1], term));
+        value = g.insert(Node::Reduce(ReduceOp::Sum, loops[loops.len() - 1], term));
     }
     let y = g.read(element(&mut space, 2, &[d]));
-    let alone = g.insert(Node::Fold(Fold::Sum, d, y));
+    let alone = g.insert(Node::Reduce(ReduceOp::Sum, d, y));
     let sum = g.add(value, alone);
-    let merged = odec_ir::nest::shared(nest(space, vec![], g, vec![(out, sum)]));
+    let merged = odec_ir::nest::fused(nest(space, vec![], g, vec![(out, sum)]));
     assert_eq!(merged.space.loops().len(), 3);
     let text = shown(&merged, &Schedule::of(&merged).steps);
     assert_eq!(text, "a/2{b/1{c/1{#0} #1 mul} #2 mul} add out0");
@@ -173,7 +173,7 @@ fn a_loop_is_not_merged_with_one_around_it() {
 /// with both, and the values are computed in loops of their own, after what they need of the outside.
 #[test]
 fn values_of_the_loop_of_a_sum_are_taken_out() {
-    use odec_ir::nest::lift::lifted;
+    use odec_ir::nest::invariant::hoisted;
     use odec_ir::nest::schedule::{Body, Schedule, Step};
     use odec_ir::{Kernel, Node, expand, testing::models};
 
@@ -197,7 +197,7 @@ fn values_of_the_loop_of_a_sum_are_taken_out() {
     let model = models::neurons(5);
     let nest = model.program.kernels_of(KernelRole::Rhs).next().unwrap();
     let nest = expand::expanded(nest);
-    let out = lifted(&nest).unwrap();
+    let out = hoisted(&nest).unwrap();
     assert_eq!(out.values.len(), 2);
     assert!(names(&out.nest, &out.before).contains(&"exp"));
     let loops: Vec<Vec<&str>> = out.loops.iter().map(|(_, nodes)| names(&out.nest, nodes)).collect();
@@ -215,6 +215,6 @@ fn values_of_the_loop_of_a_sum_are_taken_out() {
     // In the only loop there is, or where a value costs less than to keep it, nothing is taken out.
     let rod = models::heat(5);
     for nest in rod.program.kernels_of(KernelRole::Rhs) {
-        assert!(lifted(&expand::expanded(nest)).is_none());
+        assert!(hoisted(&expand::expanded(nest)).is_none());
     }
 }

@@ -40,7 +40,7 @@ fn robertson() -> Program {
     let back = g.sub(a, b);
     let middle = g.sub(back, c);
     let store = |i, node| Store { target: Target::set(ArrayId(i)), node };
-    let rhs = Kernel::straight(KernelRole::Rhs, g, vec![store(0, driven), store(1, middle), store(2, c)]);
+    let rhs = Kernel::scalar(KernelRole::Rhs, g, vec![store(0, driven), store(1, middle), store(2, c)]);
     derive::complete(arrays, vec![rhs], "robertson")
 }
 

@@ -168,10 +168,10 @@ fn listed_rules_are_the_products_they_say() {
             let got = evaluate(&g, &[x])[power.index()];
             assert!(same(got, want), "{x}^{n} = {got}, not {want}");
             // Folding a number means the same product.
-            let mut folded = Graph::new();
-            let (base, exponent) = (folded.constant(x), folded.constant(f64::from(n)));
-            let folded_power = folded.pow(base, exponent);
-            assert!(folded.as_constant(folded_power).is_some_and(|v| same(v, want)));
+            let mut reduced = Graph::new();
+            let (base, exponent) = (reduced.constant(x), reduced.constant(f64::from(n)));
+            let folded_power = reduced.pow(base, exponent);
+            assert!(reduced.as_constant(folded_power).is_some_and(|v| same(v, want)));
         }
     }
     for exponent in [0.5, 2.5, -0.5, f64::NAN, f64::INFINITY] {

@@ -13,7 +13,7 @@ fn nodes_are_classed_by_what_they_depend_on() {
     let (x, k, t, c) = (g.read(ArrayId(0)), g.read(ArrayId(1)), g.time(), g.constant(2.0));
     let w = g.direction(ArrayId(0));
     let (kc, kt, xt, kw) = (g.mul(k, c), g.mul(k, t), g.mul(x, t), g.mul(k, w));
-    let stages = stage::of(&Kernel::straight(KernelRole::Rhs, g, Vec::new()), &arrays);
+    let stages = stage::of(&Kernel::scalar(KernelRole::Rhs, g, Vec::new()), &arrays);
     let expected = [
         (c, Stage::Constant),
         (k, Stage::Parameter),
@@ -64,8 +64,10 @@ fn staging_changes_no_bit_and_leaves_nothing_behind() {
             let mut out = vec![0.0; layout.out_len(&program, kernel.role)];
             interpret::run(&program, kernel.role, parts.t, &parts.y, &p, &[], &mut out);
             for store in &kernel.stores {
-                let Some(slot) = layout.slot(&program, kernel.role, store.target) else { panic!("no slot") };
-                let (got, want) = (out[slot], values[store.node.index()]);
+                let Some(position) = layout.position(&program, kernel.role, store.target) else {
+                    panic!("no position")
+                };
+                let (got, want) = (out[position], values[store.node.index()]);
                 assert!(
                     got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan()),
                     "seed {seed}: {got} {want}"
@@ -121,8 +123,8 @@ fn the_layout_follows_roles_then_declaration() {
     let layout = Layout::of_arrays(&arrays);
     assert_eq!((layout.n, layout.second, layout.np, layout.staged), (5, 2, 2, 0));
     assert_eq!((layout.outputs, layout.conserved, layout.expected, layout.outputs_len()), (2, 1, 1, 4));
-    let slots: Vec<usize> = (0..arrays.len()).map(|i| layout.state(ArrayId(i as u32))).collect();
-    assert_eq!(slots, [0, 4, 0, 0, 2, 2, 1, 3, 3, 1, 1]);
+    let positions: Vec<usize> = (0..arrays.len()).map(|i| layout.state(ArrayId(i as u32))).collect();
+    assert_eq!(positions, [0, 4, 0, 0, 2, 2, 1, 3, 3, 1, 1]);
 }
 
 #[test]
@@ -139,7 +141,7 @@ fn a_division_by_parameters_is_a_product_with_a_staged_reciprocal() {
     let sum = g.add(current, ratio);
     let node = g.add(sum, inverse);
     let stores = vec![Store { target: Target::set(ArrayId(0)), node }];
-    let kernels = vec![Kernel::straight(KernelRole::Rhs, g, stores)];
+    let kernels = vec![Kernel::scalar(KernelRole::Rhs, g, stores)];
     let program = derive::complete(arrays, kernels, "rc");
     let divisions = |role| {
         let kernel = program.kernels.iter().find(|k| k.role == role).unwrap();
@@ -199,7 +201,7 @@ fn powers_with_a_half_are_made_of_a_root() {
         let c = graph.constant(exponent);
         let node = graph.pow(base, c);
         let store = Store { target: Target::set(ArrayId(0)), node };
-        let kernel = Kernel::straight(KernelRole::Rhs, graph, vec![store]);
+        let kernel = Kernel::scalar(KernelRole::Rhs, graph, vec![store]);
         let changed = stage::with_roots(kernel.clone());
         let is_power =
             |kernel: &Kernel| kernel.live().any(|(_, node)| matches!(node, Node::Call(op, _) if op.0.name == "pow"));
@@ -221,7 +223,7 @@ fn powers_with_a_half_are_made_of_a_root() {
     let c = graph.constant(1.5);
     let node = graph.pow(base, c);
     let store = Store { target: Target::set(ArrayId(0)), node };
-    let rhs = Kernel::straight(KernelRole::Rhs, graph, vec![store]);
+    let rhs = Kernel::scalar(KernelRole::Rhs, graph, vec![store]);
     let program = derive::complete(vec![x], vec![rhs], "power");
     let mut jacobian = [1.0];
     interpret::run(&program, KernelRole::Jacobian, 0.0, &[0.0], &[], &[], &mut jacobian);

@@ -16,7 +16,7 @@ fn program(states: usize, build: impl FnOnce(&mut Graph) -> Vec<NodeId>) -> Prog
     let nodes = build(&mut graph);
     let stores =
         nodes.into_iter().enumerate().map(|(i, node)| Store { target: Target::set(ArrayId(i as u32)), node }).collect();
-    derive::complete(arrays, vec![Kernel::straight(KernelRole::Rhs, graph, stores)], "series")
+    derive::complete(arrays, vec![Kernel::scalar(KernelRole::Rhs, graph, stores)], "series")
 }
 
 /// Coefficients both ways, which agree.

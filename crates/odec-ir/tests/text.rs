@@ -10,7 +10,7 @@ fn assert_equal(a: &Program, b: &Program) {
     assert_eq!((&a.extents, &a.axes), (&b.extents, &b.axes));
     assert_eq!(a.kernels.len(), b.kernels.len());
     for (a, b) in a.kernels.iter().zip(&b.kernels) {
-        assert_eq!((a.role, a.part, &a.iterates, &a.margins), (b.role, b.part, &b.iterates, &b.margins));
+        assert_eq!((a.role, a.region, &a.iterates, &a.margins), (b.role, b.region, &b.iterates, &b.margins));
         assert_eq!(a.space.loops(), b.space.loops());
         assert_eq!(a.space.accesses(), b.space.accesses());
         assert_eq!(a.space.guards.nodes(), b.space.guards.nodes());
@@ -52,8 +52,8 @@ fn awkward() -> Program {
     }
     let store = |i: u32, node| Store { target: Target::set(odec_ir::ArrayId(i)), node };
     let kernels = vec![
-        Kernel::straight(KernelRole::Outputs, g.clone(), vec![store(2, sum)]),
-        Kernel::straight(KernelRole::Rhs, g, vec![store(0, sum)]),
+        Kernel::scalar(KernelRole::Outputs, g.clone(), vec![store(2, sum)]),
+        Kernel::scalar(KernelRole::Rhs, g, vec![store(0, sum)]),
     ];
     odec_ir::derive::complete(arrays, kernels, "two words")
 }
@@ -149,7 +149,7 @@ first-order u [i]
 parameter k [j,i] = 0.5
 size N = 2
 table next [i] data 2 1
-kernel rhs shell
+kernel rhs boundary
   loop i = 1 .. {N}
   loop j = -{N}+1 .. {#1}
   over i
@@ -164,7 +164,7 @@ kernel rhs shell
   %0 = u[2*i-j+{N}+3~]?2
   %1 = u[@next[i]+1]
   %2 = add %0 %1
-  %3 = fold.sum j %2
+  %3 = reduction.sum j %2
   u[i] = %3
   u[i-1|] += %3
 ";
@@ -174,8 +174,8 @@ kernel rhs shell
     for (from, to, line, message) in [
         ("over i", "over i i", 10, "each once"),
         ("over i", "over k", 13, "no loop `k`"),
-        ("fold.sum j", "fold.sum i", 10, "over an iteration loop"),
-        ("  u[i] = %3", "  u[i] = %2", 10, "index of a loop of a fold"),
+        ("reduce.sum j", "reduce.sum i", 10, "over an iteration loop"),
+        ("  u[i] = %3", "  u[i] = %2", 10, "index of a loop of a reduction"),
         ("data 2 1", "data 2", 1, "as many data"),
         ("access u[i]", "access u[i,j]", 26, "not among the accesses"),
         ("first-order u [i]", "first-order u [i,j]", 10, "as many subscripts"),
@@ -206,7 +206,7 @@ fn a_small_program_reads_as_expected() {
     let slope = g.neg(product);
     g.add_span(slope, Span::new(10, 14));
     let store = Store { target: Target::set(odec_ir::ArrayId(0)), node: slope };
-    let rhs = Kernel::straight(KernelRole::Rhs, g, vec![store]);
+    let rhs = Kernel::scalar(KernelRole::Rhs, g, vec![store]);
     let text = odec_ir::derive::complete(vec![x, k], vec![rhs], "decay").to_string();
     let expected = "\
 program decay

@@ -61,7 +61,7 @@ fn model(operations: usize, far: bool) -> Program {
         extents: Vec::new(),
         name: "straight".to_string(),
         arrays: (0..STATES).map(array).collect(),
-        kernels: vec![Kernel::straight(KernelRole::Rhs, graph, stores)],
+        kernels: vec![Kernel::scalar(KernelRole::Rhs, graph, stores)],
         jacobian: Pattern::default(),
         parameter_jacobian: Pattern::default(),
         mass: None,
@@ -138,8 +138,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return files.iter().try_for_each(|file| measure_file(file));
     }
     const ALL: usize = usize::MAX;
-    let whole = |best| Strategy { whole: ALL, piece: ALL, best };
-    let cut = |piece, best| Strategy { whole: piece, piece, best };
+    let whole = |best| Strategy { whole: ALL, part: ALL, best };
+    let cut = |part, best| Strategy { whole: part, part, best };
     let strategies = [
         ("default", Strategy::default()),
         ("one function, backtracking", whole(ALL)),

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use odec_ir::nest::bind::MAX_ENTRIES;
 use odec_ir::nest::{
-    Access, AccessId, Affine, Axis, AxisId, BoundProgram, Edge, Extent, ExtentId, Kernel, Loop, Margin, Part, Space,
+    Access, AccessId, Affine, Axis, AxisId, BoundProgram, Edge, Extent, ExtentId, Kernel, Loop, Margin, Region, Space,
     Store, Sub, Subscript, Target,
 };
 use odec_ir::{Array, ArrayId, Graph, KernelRole, NodeId, Program, Role, Span, derive};
@@ -34,13 +34,13 @@ fn array(name: &str, role: Role, axes: &[u32]) -> Array {
 }
 
 /// Writes one part of a nest over the grid.
-struct Writer {
+struct FunctionWriter {
     space: Space,
     graph: Graph,
     edge: Edge,
 }
 
-impl Writer {
+impl FunctionWriter {
     fn access(&mut self, array: u32, shifts: [i64; 2]) -> AccessId {
         let subs = [0, 1].map(|k| {
             let affine = Affine { constant: shifts[k], ..Affine::index(odec_ir::nest::LoopId(k as u32)) };
@@ -86,10 +86,10 @@ impl Writer {
     }
 }
 
-fn nest(part: Part, axes: &[Axis]) -> Kernel {
+fn nest(region: Region, axes: &[Axis]) -> Kernel {
     let mut space = Space::new();
     let iterates = axes.iter().map(|axis| space.push_loop(Loop::over(axis))).collect();
-    let mut writer = Writer { space, graph: Graph::new(), edge: Edge::Periodic };
+    let mut writer = FunctionWriter { space, graph: Graph::new(), edge: Edge::Periodic };
     let rows = writer.equations();
     let targets = [U, V].map(|array| Target::set(writer.access(array, [0, 0])));
     let margins = [[-1, 0], [1, 0], [0, -1], [0, 1]].into_iter().flat_map(|shifts: [i64; 2]| {
@@ -100,7 +100,7 @@ fn nest(part: Part, axes: &[Axis]) -> Kernel {
     });
     let margins = margins.collect();
     let stores = targets.into_iter().zip(rows).map(|(target, node)| Store { target, node }).collect();
-    Kernel { role: KernelRole::Rhs, space: writer.space, iterates, part, margins, graph: writer.graph, stores }
+    Kernel { role: KernelRole::Rhs, space: writer.space, iterates, region, margins, graph: writer.graph, stores }
 }
 
 fn model(size: i64) -> Program {
@@ -113,7 +113,7 @@ fn model(size: i64) -> Program {
             span: Span::default(),
         })
         .to_vec();
-    let nests = [Part::Interior, Part::Shell].map(|part| nest(part, &axes)).to_vec();
+    let nests = [Region::Interior, Region::Boundary].map(|region| nest(region, &axes)).to_vec();
     let states = [array("u", Role::FirstOrder, &[0, 1]), array("v", Role::FirstOrder, &[0, 1])];
     let arrays = states.into_iter().chain([array("alpha", Role::Parameter, &[])]).collect();
     derive::complete_over(arrays, axes, extents, nests, "brusselator")

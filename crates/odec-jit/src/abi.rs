@@ -15,8 +15,8 @@ pub(crate) const Y: usize = 1;
 pub(crate) const P: usize = 2;
 pub(crate) const W: usize = 3;
 pub(crate) const OUT: usize = 4;
-/// The words of the frame; a kernel without loops does not look at them.
-pub(crate) const FRAME: usize = 5;
+/// The words of the argument block; a kernel without loops does not look at them.
+pub(crate) const ARGUMENTS: usize = 5;
 /// Room for values that the kernel keeps while it runs.
 pub(crate) const BUFFER: usize = 6;
 
@@ -38,7 +38,7 @@ impl Abi {
         signature
     }
 
-    /// `(t, y, p, w, out, frame, buffer)`, of a kernel and of a piece of one.
+    /// `(t, y, p, w, out, arguments, buffer)`, of a kernel and of a part of one.
     pub(crate) fn kernel(self) -> Signature {
         let mut signature = self.exported();
         signature.params.extend([AbiParam::new(self.pointer); 2]);
@@ -58,8 +58,8 @@ impl Abi {
 pub(crate) trait Imports {
     /// A function of the C library.
     fn function(&mut self, func: &mut Function, name: &'static str, signature: Signature) -> Result<FuncRef, JitError>;
-    /// The piece of this number of the kernel that is being written.
-    fn piece(&mut self, func: &mut Function, piece: usize) -> FuncRef;
+    /// The part of this number of the kernel that is being written.
+    fn part(&mut self, func: &mut Function, part: usize) -> FuncRef;
 }
 
 /// An entry block with the parameters of the signature.

@@ -8,7 +8,7 @@ use crate::host::Effort;
 use crate::routine::Routine;
 use crate::{JitError, Strategy, host, libm, unit};
 
-/// A compiled kernel: time, state, parameters, direction, result, words of the frame, room for values that it keeps.
+/// A compiled kernel: time, state, parameters, direction, result, words of the argument block, room for values that it keeps.
 pub(crate) type Entry = unsafe extern "C" fn(f64, *const f64, *const f64, *const f64, *mut f64, *const u64, *mut f64);
 
 /// A module whose memory is freed with it: the library's own leaks it.
@@ -74,14 +74,14 @@ impl Code {
     /// Runs the routine of this number.
     ///
     /// # Safety
-    /// `frame` passed `frames::check` for the lengths of the buffers, and its lists are alive. A routine without loops looks
-    /// at no frame: then `y`, `p` and `out` have at least its lengths, `w` that of `y` if it has directions. `buffer` is as
+    /// `arguments` passed `arguments::check` for the lengths of the buffers, and its lists are alive. A routine without loops looks
+    /// at no argument block: then `y`, `p` and `out` have at least its lengths, `w` that of `y` if it has directions. `buffer` is as
     /// long as `Routine::kept` says and nobody else's. `out` may be `p` in the kernel that prepares it, which reads no element
     /// that it writes.
-    pub(crate) unsafe fn call(&self, routine: usize, buffers: Buffers, frame: *const u64, buffer: *mut f64) {
+    pub(crate) unsafe fn call(&self, routine: usize, buffers: Buffers, arguments: *const u64, buffer: *mut f64) {
         let Buffers { t, y, p, w, out } = buffers;
         // SAFETY: as this function demands.
-        unsafe { (self.entries[routine])(t, y, p, w, out, frame, buffer) }
+        unsafe { (self.entries[routine])(t, y, p, w, out, arguments, buffer) }
     }
 
     /// Where the code of the only routine begins; to be called while this is alive.

@@ -57,7 +57,7 @@ impl RoleCode {
         let numbers: Vec<usize> = (0..program.kernels.len()).filter(|&k| program.kernels[k].role == role).collect();
         let routines = numbers.iter().map(|&k| source.routine(&program.kernels[k]));
         let routines = routines.collect::<Result<Vec<Routine>, JitError>>()?;
-        let adds = role.is_matrix() && routines.iter().any(|routine| routine.straight.is_none());
+        let adds = role.is_matrix() && routines.iter().any(|routine| routine.scalar.is_none());
         Ok(RoleCode { numbers, routines, adds, strategy, code: OnceLock::new() })
     }
 
@@ -108,7 +108,7 @@ impl Compiled {
         let mut own = program.clone();
         own.arrays.iter_mut().for_each(|array| array.data = Vec::new());
         let mut compiled = Compiled { program: Arc::new(own), roles, loaded: None };
-        if program.is_straight() {
+        if program.is_scalar() {
             let not_bound = |why: odec_ir::nest::bind::BindError| JitError::NotBound(why.to_string());
             let bound = Arc::new(BoundProgram::of(program).map_err(not_bound)?);
             compiled.load(Arc::clone(&bound))?;
@@ -132,7 +132,7 @@ impl Compiled {
         Ok(())
     }
 
-    /// Takes the slots of a matrix of the loaded program in.
+    /// Takes the positions of the entries of a matrix of the loaded program in.
     ///
     /// # Errors
     /// As [`Compiled::load`].
@@ -294,17 +294,17 @@ impl Compiled {
     }
 }
 
-/// Runs the kernels of a role, each with its frame.
+/// Runs the kernels of a role, each with its argument block.
 ///
 /// # Safety
-/// The buffers have the lengths that the frames were loaded for; what may be shorter is not read.
+/// The buffers have the lengths that the argument blocks were loaded for; what may be shorter is not read.
 unsafe fn call(code: &Code, loaded: &Loaded, role: KernelRole, buffers: Buffers) {
-    let (frames, length) = loaded.frames(role);
+    let (calls, length) = loaded.calls(role);
     with_buffer(length, |buffer| {
-        for (routine, frame) in frames {
-            // SAFETY: as this function demands. The frame was checked for these lengths, its lists live as long as `loaded`,
+        for (routine, arguments) in calls {
+            // SAFETY: as this function demands. The argument block was checked for these lengths, its offset tables live as long as `loaded`,
             // and the buffer is as long as the kernel that needs most, and this thread's.
-            unsafe { code.call(*routine, buffers, frame.as_ptr(), buffer) }
+            unsafe { code.call(*routine, buffers, arguments.as_ptr(), buffer) }
         }
     });
 }

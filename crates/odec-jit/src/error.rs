@@ -19,12 +19,12 @@ pub enum JitError {
         /// Arguments it was given.
         given: usize,
     },
-    /// A buffer of the kernel has more elements than [`MAX_SLOTS`](crate::MAX_SLOTS).
-    TooManySlots {
+    /// A buffer of the kernel has more elements than [`MAX_BUFFER`](crate::MAX_BUFFER).
+    BufferTooLong {
         /// The kernel.
         role: KernelRole,
         /// Elements of the buffer.
-        slots: usize,
+        length: usize,
     },
     /// The kernel keeps more values at a time than [`MAX_SCRATCH`](crate::MAX_SCRATCH).
     TooManyLiveValues {
@@ -67,8 +67,8 @@ impl std::fmt::Display for JitError {
             JitError::WrongArity { function, takes, given } => {
                 write!(f, "`{function}` takes {takes} arguments, not {given}")
             }
-            JitError::TooManySlots { role, slots } => {
-                write!(f, "{} takes {slots} values; at most {} are possible", of(*role), crate::MAX_SLOTS)
+            JitError::BufferTooLong { role, length } => {
+                write!(f, "{} takes {length} values; at most {} are possible", of(*role), crate::MAX_BUFFER)
             }
             JitError::TooManyLiveValues { role, values } => write!(
                 f,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use odec_ir::KernelRole;
 
+use crate::arguments::Lengths;
 use crate::code::{self, Buffers, Entry};
 use crate::compiled::RoleCode;
-use crate::frames::Lengths;
 
 /// A kernel of a program without index sets: what a call costs beside the kernel is a comparison of lengths and a jump.
 #[derive(Clone)]
@@ -23,7 +23,7 @@ impl Function {
     /// The kernel of a role, if it is one without loops whose code could be made.
     pub(crate) fn of(role: KernelRole, code: &Arc<RoleCode>) -> Option<Function> {
         let [routine] = &code.routines[..] else { return None };
-        let lengths = routine.straight.as_ref()?.lengths;
+        let lengths = routine.scalar.as_ref()?.lengths;
         if matches!(role, KernelRole::Prepare | KernelRole::Initial) {
             return None;
         }

@@ -12,7 +12,7 @@ use crate::JitError;
 pub enum Effort {
     /// Registers by backtracking: the fastest code; for short functions.
     Best,
-    /// Registers in one pass: linear time; for the pieces of long kernels, which wait for memory anyway.
+    /// Registers in one pass: linear time; for the parts of long kernels, which wait for memory anyway.
     Quick,
     /// As `Best`, in code that may be linked anywhere.
     Object,

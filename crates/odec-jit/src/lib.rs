@@ -11,10 +11,10 @@
 #![allow(unsafe_code, reason = "code that was made here is called, and its memory owned")]
 
 mod abi;
+mod arguments;
 mod code;
 mod compiled;
 mod error;
-mod frames;
 mod function;
 mod host;
 mod libm;
@@ -38,9 +38,9 @@ pub use text::{asm_text, clif_text};
 
 /// Most elements of a buffer that a kernel without loops may read or write: each stands for code, and addresses stay within
 /// 31 bits.
-pub const MAX_SLOTS: usize = 1 << 22;
+pub const MAX_BUFFER: usize = 1 << 22;
 
-/// Most intermediate values of a kernel that are kept at a time from one piece of its code to a later one: they lie on
+/// Most intermediate values of a kernel that are kept at a time from one part of its code to a later one: they lie on
 /// the stack of the caller's thread, 512 KiB of it at this limit.
 pub const MAX_SCRATCH: usize = 1 << 16;
 

@@ -1,4 +1,4 @@
-//! What binding brings to compiled code: for every kernel of a bound program and of its matrices, the words of its frame.
+//! What binding brings to compiled code: for every kernel of a bound program and of its matrices, the words of its argument block.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use odec_ir::nest::bind::{BoundKernel, BoundMatrix};
 use odec_ir::{KernelRole, Program};
 
 use crate::JitError;
+use crate::arguments::{self, Lengths, OffsetTables};
 use crate::compiled::{ROLES, RoleCode};
-use crate::frames::{self, Lengths, OffsetTables};
 
-/// A routine of a role (by its position in [`RoleCode::routines`]) with its frame.
-type Frame = (usize, Vec<u64>);
+/// A routine of a role (by its position in [`RoleCode::routines`]) with its argument block.
+type Call = (usize, Vec<u64>);
 
 /// The code of a program, by role.
 pub(crate) type Roles = [Option<Arc<RoleCode>>; ROLES];
@@ -21,8 +21,8 @@ pub(crate) type Roles = [Option<Arc<RoleCode>>; ROLES];
 pub(crate) struct Loaded {
     pub(crate) bound: Arc<BoundProgram>,
     pub(crate) matrices: [Option<Arc<BoundMatrix>>; ROLES],
-    /// By role; the lists that the frames lead to are those of `bound` and `matrices`.
-    frames: [Vec<Frame>; ROLES],
+    /// By role; the offset tables that the argument blocks lead to are those of `bound` and `matrices`.
+    calls: [Vec<Call>; ROLES],
     /// By role: length of the buffer of kept values.
     buffers: [usize; ROLES],
 }
@@ -30,8 +30,8 @@ pub(crate) struct Loaded {
 impl Loaded {
     /// Takes a bound program in.
     pub(crate) fn new(program: &Program, roles: &Roles, bound: Arc<BoundProgram>) -> Result<Loaded, JitError> {
-        let mut frames = [const { Vec::new() }; ROLES];
-        let mut tables = OffsetTables::new(&bound.lists);
+        let mut calls = [const { Vec::new() }; ROLES];
+        let mut tables = OffsetTables::new(&bound.tables);
         for run in &bound.runs {
             let role = role_of(program, run)?;
             if role.is_matrix() {
@@ -39,16 +39,16 @@ impl Loaded {
             }
             let out = bound.layout.out_len(program, role);
             let lengths = Lengths { y: bound.layout.n, p: bound.layout.p_len(), out };
-            frames[role as usize].extend(frame((roles, role), run, &mut tables, lengths)?);
+            calls[role as usize].extend(call((roles, role), run, &mut tables, lengths)?);
         }
         let mut loaded = Loaded {
             bound,
             matrices: [const { None }; ROLES],
-            frames: [const { Vec::new() }; ROLES],
+            calls: [const { Vec::new() }; ROLES],
             buffers: [0; ROLES],
         };
-        for (role, frames) in frames.into_iter().enumerate() {
-            loaded.set(roles, role, frames);
+        for (role, calls) in calls.into_iter().enumerate() {
+            loaded.set(roles, role, calls);
         }
         Ok(loaded)
     }
@@ -62,29 +62,29 @@ impl Loaded {
     ) -> Result<(), JitError> {
         let layout = &self.bound.layout;
         let lengths = Lengths { y: layout.n, p: layout.p_len(), out: matrix.pattern.len() };
-        let mut tables = OffsetTables::new(&matrix.lists);
-        let mut frames = Vec::new();
+        let mut tables = OffsetTables::new(&matrix.tables);
+        let mut calls = Vec::new();
         for run in &matrix.runs {
             if role_of(program, run)? != role {
                 return Err(JitError::NotBound("the matrix is another one".to_string()));
             }
-            frames.extend(frame((roles, role), run, &mut tables, lengths)?);
+            calls.extend(call((roles, role), run, &mut tables, lengths)?);
         }
-        self.set(roles, role as usize, frames);
+        self.set(roles, role as usize, calls);
         self.matrices[role as usize] = Some(matrix);
         Ok(())
     }
 
-    fn set(&mut self, roles: &Roles, role: usize, frames: Vec<Frame>) {
+    fn set(&mut self, roles: &Roles, role: usize, calls: Vec<Call>) {
         let Some(code) = &roles[role] else { return };
-        let longest = frames.iter().map(|(position, words)| code.routines[*position].kept(words)).max();
+        let longest = calls.iter().map(|(position, words)| code.routines[*position].kept(words)).max();
         self.buffers[role] = longest.unwrap_or(0);
-        self.frames[role] = frames;
+        self.calls[role] = calls;
     }
 
-    /// The frames of a role, and the length of the longest buffer that one of its kernels needs.
-    pub(crate) fn frames(&self, role: KernelRole) -> (&[Frame], usize) {
-        (&self.frames[role as usize], self.buffers[role as usize])
+    /// The argument blocks of a role, and the length of the longest buffer that one of its kernels needs.
+    pub(crate) fn calls(&self, role: KernelRole) -> (&[Call], usize) {
+        (&self.calls[role as usize], self.buffers[role as usize])
     }
 
     /// Length of `out`; 0 for a matrix that has not been loaded.
@@ -102,18 +102,18 @@ fn role_of(program: &Program, run: &BoundKernel) -> Result<KernelRole, JitError>
     kernel.map(|kernel| kernel.role).ok_or_else(|| JitError::NotBound("a kernel is missing".to_string()))
 }
 
-fn frame(
+fn call(
     (roles, role): (&Roles, KernelRole),
     run: &BoundKernel,
     tables: &mut OffsetTables<'_>,
     lengths: Lengths,
-) -> Result<Option<Frame>, JitError> {
+) -> Result<Option<Call>, JitError> {
     let missing = || JitError::NotBound("a kernel is missing".to_string());
     let code = roles[role as usize].as_ref().ok_or_else(missing)?;
     let position = code.numbers.iter().position(|&number| number == run.kernel).ok_or_else(missing)?;
     let routine = &code.routines[position];
-    frames::check(routine, run, tables, lengths)?;
+    arguments::check(routine, run, tables, lengths)?;
     // The code of an entry that is dropped writes to the first one, so a matrix without entries has none that runs.
-    let empty = routine.straight.is_none() && role.is_matrix() && lengths.out == 0;
+    let empty = routine.scalar.is_none() && role.is_matrix() && lengths.out == 0;
     if run.points > 0 && !empty { Ok(Some((position, tables.words(run)?))) } else { Ok(None) }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use cranelift_module::{DataDescription, DataId, Linkage, Module};
 use cranelift_object::{ObjectBuilder, ObjectModule};
 use odec_ir::interface::{self, Content, FUNCTIONS, Settled};
-use odec_ir::nest::bind::{BoundKernel, ListId, Word};
+use odec_ir::nest::bind::{BoundKernel, TableId, Word};
 use odec_ir::{KernelRole, Program};
 
 use crate::abi::DOUBLE;
@@ -39,7 +39,7 @@ pub fn object(program: &Program, prefix: &str) -> Result<Vec<u8>, JitError> {
     module.finish().emit().map_err(|error| JitError::Backend(error.to_string()))
 }
 
-/// Defines the function of a role: its only kernel, if that has no loops, else one that runs its kernels, each with its frame.
+/// Defines the function of a role: its only kernel, if that has no loops, else one that runs its kernels, each with its argument block.
 fn define(
     module: &mut ObjectModule,
     name: &str,
@@ -47,12 +47,12 @@ fn define(
     role: KernelRole,
 ) -> Result<(), JitError> {
     let (program, layout) = (&settled.program, &settled.layout);
-    let (runs, lists) = settled.runs(role);
+    let (runs, tables) = settled.runs(role);
     let mut known: HashMap<u32, DataId> = HashMap::new();
     let mut calls = Vec::with_capacity(runs.len());
     for run in runs {
         let routine = source.routine(&program.kernels[run.kernel])?;
-        if routine.straight.is_some() {
+        if routine.scalar.is_some() {
             return unit::define(module, Some(name), &routine).map(|_| ());
         }
         // As in memory: a matrix without entries needs none of its kernels.
@@ -60,7 +60,7 @@ fn define(
             continue;
         }
         let (function, _) = unit::define(module, None, &routine)?;
-        calls.push((function, frame(module, run, lists, &mut known)?));
+        calls.push((function, arguments(module, run, tables, &mut known)?));
     }
     let mut first = None;
     if role == KernelRole::Prepare && layout.data > 0 {
@@ -72,35 +72,35 @@ fn define(
     unit::define_calls(module, name, first, &calls)
 }
 
-/// Defines the frame of a run, and the lists that it leads to and that are not known yet.
-fn frame(
+/// Defines the argument block of a run, and the offset tables that it leads to and that are not known yet.
+fn arguments(
     module: &mut ObjectModule,
     run: &BoundKernel,
-    lists: &[Vec<u32>],
+    tables: &[Vec<u32>],
     known: &mut HashMap<u32, DataId>,
 ) -> Result<DataId, JitError> {
-    let mut frame = DataDescription::new();
-    frame.set_align(DOUBLE as u64);
+    let mut arguments = DataDescription::new();
+    arguments.set_align(DOUBLE as u64);
     let words = run.words.iter().flat_map(|word| match word {
         Word::Integer(value) => value.to_ne_bytes(),
-        Word::List(_) => [0; DOUBLE],
+        Word::Table(_) => [0; DOUBLE],
     });
-    frame.define(words.collect::<Vec<u8>>().into_boxed_slice());
+    arguments.define(words.collect::<Vec<u8>>().into_boxed_slice());
     for (k, word) in run.words.iter().enumerate() {
-        let Word::List(ListId(list)) = *word else { continue };
-        let data = if let Some(&data) = known.get(&list) {
+        let Word::Table(TableId(table)) = *word else { continue };
+        let data = if let Some(&data) = known.get(&table) {
             data
         } else {
-            let bytes = lists[list as usize].iter().flat_map(|element| element.to_ne_bytes()).collect();
+            let bytes = tables[table as usize].iter().flat_map(|element| element.to_ne_bytes()).collect();
             let data = anonymous(module, bytes)?;
-            known.insert(list, data);
+            known.insert(table, data);
             data
         };
-        let address = module.declare_data_in_data(data, &mut frame);
-        frame.write_data_addr((k * DOUBLE) as u32, address, 0);
+        let address = module.declare_data_in_data(data, &mut arguments);
+        arguments.write_data_addr((k * DOUBLE) as u32, address, 0);
     }
     let id = module.declare_anonymous_data(false, false)?;
-    module.define_data(id, &frame)?;
+    module.define_data(id, &arguments)?;
     Ok(id)
 }
 

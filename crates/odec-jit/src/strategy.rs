@@ -8,8 +8,8 @@ use crate::routine::Routine;
 pub struct Strategy {
     /// Steps (operations and stores) up to which a kernel without loops is one function.
     pub whole: usize,
-    /// Steps in a piece of a longer kernel.
-    pub piece: usize,
+    /// Steps in a part of a longer kernel.
+    pub part: usize,
     /// Steps up to which registers are allocated by backtracking rather than in a single pass.
     pub best: usize,
 }
@@ -17,7 +17,7 @@ pub struct Strategy {
 impl Default for Strategy {
     /// Chosen by measurement: `docs/dev/compile-time.md`.
     fn default() -> Strategy {
-        Strategy { whole: 400, piece: 250, best: 4000 }
+        Strategy { whole: 400, part: 250, best: 4000 }
     }
 }
 
@@ -27,12 +27,12 @@ const MAX_BEST_NEST: usize = 1500;
 impl Strategy {
     /// How a routine is compiled into memory.
     pub(crate) fn effort(self, routine: &Routine) -> Effort {
-        let most = if routine.straight.is_some() { self.best } else { self.best.min(MAX_BEST_NEST) };
+        let most = if routine.scalar.is_some() { self.best } else { self.best.min(MAX_BEST_NEST) };
         if routine.steps <= most { Effort::Best } else { Effort::Quick }
     }
 
     /// After how many steps a kernel without loops is cut, if it has so many.
     pub(crate) fn cut(self, steps: usize) -> usize {
-        if steps <= self.whole { self.whole } else { self.piece }.max(1)
+        if steps <= self.whole { self.whole } else { self.part }.max(1)
     }
 }

@@ -62,9 +62,9 @@ impl Imports for Named {
         Ok(func.import_function(ExtFuncData { name, signature, colocated: false, patchable: false }))
     }
 
-    fn piece(&mut self, func: &mut Function, piece: usize) -> FuncRef {
+    fn part(&mut self, func: &mut Function, part: usize) -> FuncRef {
         let signature = func.import_signature(self.abi.kernel());
-        let name = UserExternalName::new(self.kernel as u32, piece as u32 + 1);
+        let name = UserExternalName::new(self.kernel as u32, part as u32 + 1);
         let name = ExternalName::user(func.declare_imported_user_function(name));
         func.import_function(ExtFuncData { name, signature, colocated: false, patchable: false })
     }
@@ -81,15 +81,15 @@ fn each_function(
         let effort = strategy.effort(&routine);
         let isa = host::isa(effort)?;
         let abi = Abi { pointer: isa.pointer_type(), convention: isa.default_call_conv() };
-        let name = name(number, kernel, program.is_straight());
-        let pieces = routine.straight.as_ref().map_or(0, |straight| straight.pieces.ranges.len());
+        let name = name(number, kernel, program.is_scalar());
+        let parts = routine.scalar.as_ref().map_or(0, |scalar| scalar.parts.ranges.len());
         let mut imports = Named { abi, kernel: number };
         let mut context = Context::new();
-        write::functions(&routine, (abi, abi.kernel()), &mut imports, &mut context, |_, context, piece| {
-            let position = piece.map_or(0, |piece| piece + 1);
+        write::functions(&routine, (abi, abi.kernel()), &mut imports, &mut context, |_, context, part| {
+            let position = part.map_or(0, |part| part + 1);
             context.func.name = UserFuncName::user(number as u32, position as u32);
-            let name = match piece {
-                Some(_) => format!("{name}, piece {position} of {pieces}"),
+            let name = match part {
+                Some(_) => format!("{name}, part {position} of {parts}"),
                 None => name.clone(),
             };
             visit(&name, effort, context)?;
@@ -101,6 +101,6 @@ fn each_function(
 }
 
 /// What a kernel is called in a listing: by its role, and where a role has several, by its number and part.
-fn name(number: usize, kernel: &Kernel, straight: bool) -> String {
-    if straight { format!("{:?}", kernel.role) } else { format!("{:?}, nest {number}, {:?}", kernel.role, kernel.part) }
+fn name(number: usize, kernel: &Kernel, scalar: bool) -> String {
+    if scalar { format!("{:?}", kernel.role) } else { format!("{:?}, nest {number}, {:?}", kernel.role, kernel.region) }
 }

@@ -1,4 +1,4 @@
-//! Compiles routines into a module, whatever the module is: in one function each or in pieces.
+//! Compiles routines into a module, whatever the module is: in one function each or in parts.
 
 use cranelift_codegen::Context;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
@@ -14,7 +14,7 @@ use crate::write;
 /// Functions of a module, as seen from the one being written.
 struct Declared<'m, M> {
     module: &'m mut M,
-    pieces: Vec<FuncId>,
+    parts: Vec<FuncId>,
 }
 
 impl<M: Module> Imports for Declared<'_, M> {
@@ -23,8 +23,8 @@ impl<M: Module> Imports for Declared<'_, M> {
         Ok(self.module.declare_func_in_func(id, func))
     }
 
-    fn piece(&mut self, func: &mut Function, piece: usize) -> FuncRef {
-        let function = self.module.declare_func_in_func(self.pieces[piece], func);
+    fn part(&mut self, func: &mut Function, part: usize) -> FuncRef {
+        let function = self.module.declare_func_in_func(self.parts[part], func);
         // Pieces need not be near in memory unless the code is position independent, when a linker sees to it.
         if !self.module.isa().flags().is_pic() {
             func.dfg.ext_funcs[function].colocated = false;
@@ -47,14 +47,14 @@ pub(crate) fn define<M: Module>(
         None => module.declare_anonymous_function(&signature)?,
     };
     let (mut context, mut bytes) = (module.make_context(), 0);
-    let mut imports = Declared { module, pieces: Vec::new() };
-    write::functions(routine, (abi, signature), &mut imports, &mut context, |imports, context, piece| {
-        let id = match piece {
+    let mut imports = Declared { module, parts: Vec::new() };
+    write::functions(routine, (abi, signature), &mut imports, &mut context, |imports, context, part| {
+        let id = match part {
             Some(_) => imports.module.declare_anonymous_function(&context.func.signature)?,
             None => top,
         };
         bytes += finish(imports.module, id, context)?;
-        imports.pieces.push(id);
+        imports.parts.push(id);
         Ok(())
     })?;
     Ok((top, bytes))
@@ -69,7 +69,7 @@ pub(crate) enum Filling {
     Copy(DataId, usize, usize),
 }
 
-/// Defines the function `(t, y, p, w, out)` that runs routines one after the other, each with its frame.
+/// Defines the function `(t, y, p, w, out)` that runs routines one after the other, each with its argument block.
 pub(crate) fn define_calls<M: Module>(
     module: &mut M,
     name: &str,
@@ -84,13 +84,13 @@ pub(crate) fn define_calls<M: Module>(
     if let Some(filling) = first {
         fill(module, &mut pos, abi, args[OUT], filling);
     }
-    for &(routine, frame) in calls {
+    for &(routine, arguments) in calls {
         let routine = module.declare_func_in_func(routine, pos.func);
-        let frame = module.declare_data_in_func(frame, pos.func);
-        let frame = pos.ins().symbol_value(abi.pointer, frame);
+        let arguments = module.declare_data_in_func(arguments, pos.func);
+        let arguments = pos.ins().symbol_value(abi.pointer, arguments);
         // These keep no values.
         let buffer = pos.ins().iconst(abi.pointer, 0);
-        pos.ins().call(routine, &[&args[..], &[frame, buffer]].concat());
+        pos.ins().call(routine, &[&args[..], &[arguments, buffer]].concat());
     }
     pos.ins().return_(&[]);
     finish(module, id, &mut context)?;

@@ -79,11 +79,11 @@ fn compare(case: &Case, strategy: Strategy, roles: &[KernelRole], count: &mut Co
     count.code += compiled.code_bytes();
 }
 
-/// The default, and pieces so short that nearly every value crosses a cut, with either allocation of registers.
+/// The default, and parts so short that nearly every value crosses a cut, with either allocation of registers.
 fn strategy(seed: u64) -> Strategy {
     match seed % 4 {
-        0 => Strategy { whole: 0, piece: 5, best: usize::MAX },
-        1 => Strategy { whole: 0, piece: 9, best: 0 },
+        0 => Strategy { whole: 0, part: 5, best: usize::MAX },
+        1 => Strategy { whole: 0, part: 9, best: 0 },
         _ => Strategy::default(),
     }
 }
@@ -160,7 +160,7 @@ fn every_builtin_on_odd_numbers() {
         let chosen = graph.apply(&builtin::logic::IF, &[plain, reads[1], reads[2]]);
         let store = |i: usize, node| Store { target: Target::set(ArrayId(i as u32)), node };
         let stores = vec![store(0, plain), store(1, with_number), store(2, chosen)];
-        let kernels = vec![Kernel::straight(KernelRole::Rhs, graph, stores)];
+        let kernels = vec![Kernel::scalar(KernelRole::Rhs, graph, stores)];
         let program = derive::complete(arrays, kernels, row.name);
         let compiled = Compiled::new(&program).unwrap();
         for k in 0..ODD.len().pow(3) {
@@ -194,7 +194,7 @@ fn scratch_near_its_limit() {
     let forwards = terms.iter().fold(x, |sum, &term| graph.add(sum, term));
     let backwards = terms.iter().rev().fold(y, |sum, &term| graph.sub(sum, term));
     let store = |i: usize, node| Store { target: Target::set(ArrayId(i as u32)), node };
-    let kernel = Kernel::straight(KernelRole::Rhs, graph, vec![store(0, forwards), store(1, backwards)]);
+    let kernel = Kernel::scalar(KernelRole::Rhs, graph, vec![store(0, forwards), store(1, backwards)]);
     let program = Program {
         axes: Vec::new(),
         extents: Vec::new(),
@@ -219,13 +219,13 @@ fn code_as_text() {
     let mut graph = Graph::new();
     let x = graph.read(ArrayId(0));
     let node = graph.call(builtin::find("exp").unwrap(), &[x]);
-    let kernel = Kernel::straight(KernelRole::Rhs, graph, vec![Store { target: Target::set(ArrayId(0)), node }]);
+    let kernel = Kernel::scalar(KernelRole::Rhs, graph, vec![Store { target: Target::set(ArrayId(0)), node }]);
     let program = derive::complete(vec![array("x", Role::FirstOrder)], vec![kernel], "text");
     let (clif, asm) = (clif_text(&program).unwrap(), asm_text(&program).unwrap());
     assert_eq!((&clif, &asm), (&clif_text(&program).unwrap(), &asm_text(&program).unwrap()));
     assert!(clif.contains("; Rhs\n") && clif.contains("%exp") && clif.contains("load.f64"), "{clif}");
     assert!(asm.contains("Rhs: ") && asm.contains("exp"), "{asm}");
-    // A long kernel shows its pieces and the function that calls them.
+    // A long kernel shows its parts and the function that calls them.
     let long = clif_text(&testing::long(2000, 1)).unwrap();
     assert!(long.contains("; Rhs, piece 2 of ") && long.contains("stack_addr"));
 }
@@ -285,7 +285,7 @@ fn elements_without_a_store_are_zero() {
         extents: Vec::new(),
         name: String::new(),
         arrays,
-        kernels: vec![Kernel::straight(KernelRole::Rhs, graph, stores)],
+        kernels: vec![Kernel::scalar(KernelRole::Rhs, graph, stores)],
         jacobian: Pattern::default(),
         parameter_jacobian: Pattern::default(),
         mass: None,

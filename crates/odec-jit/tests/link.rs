@@ -40,18 +40,18 @@ fn oscillator() -> Program {
     let exponent = graph.constant(0.7);
     let root = graph.pow(zz, exponent);
     let stores = vec![element(q, dx), element(v, force), element(z, root)];
-    let rhs = Kernel::straight(KernelRole::Rhs, graph.clone(), stores);
+    let rhs = Kernel::scalar(KernelRole::Rhs, graph.clone(), stores);
 
     let square = graph.mul(dx, dx);
     let rate = graph.direction(v);
     let sum = graph.add(square, rate);
     let stores = vec![element(energy, sum), element(drift, square), element(end, x)];
-    let outputs = Kernel::straight(KernelRole::Outputs, graph, stores);
+    let outputs = Kernel::scalar(KernelRole::Outputs, graph, stores);
 
     let mut graph = Graph::new();
     let (one, tiny, kk) = (graph.constant(1.0), graph.constant(-5e-324), graph.read(k));
     let stores = vec![element(q, one), element(v, tiny), element(z, kk)];
-    let initial = Kernel::straight(KernelRole::Initial, graph.clone(), stores);
+    let initial = Kernel::scalar(KernelRole::Initial, graph.clone(), stores);
     let (x, dx, t) = (graph.read(q), graph.read(v), graph.time());
     let square = graph.mul(x, x);
     let inertia = graph.add(kk, square);
@@ -61,7 +61,7 @@ fn oscillator() -> Program {
     let (inert, coupled, small) = (graph.mul(inertia, wv), graph.mul(coupling, wz), graph.mul(tiny, wv));
     let (second, third) = (graph.add(inert, coupled), graph.add(small, wz));
     let stores = vec![element(q, wq), element(v, second), element(z, third)];
-    let mass = Kernel::straight(KernelRole::Mass, graph, stores);
+    let mass = Kernel::scalar(KernelRole::Mass, graph, stores);
     derive::complete(arrays, vec![initial, rhs, mass, outputs], "Ω oscillator */ \"2\"")
 }
 
@@ -70,8 +70,8 @@ fn bare() -> Program {
     let mut graph = Graph::new();
     let node = graph.time();
     let store = Store { target: Target::set(ArrayId(0)), node };
-    let rhs = Kernel::straight(KernelRole::Rhs, graph.clone(), vec![store]);
-    let initial = Kernel::straight(KernelRole::Initial, graph, vec![store]);
+    let rhs = Kernel::scalar(KernelRole::Rhs, graph.clone(), vec![store]);
+    let initial = Kernel::scalar(KernelRole::Initial, graph, vec![store]);
     derive::complete(vec![array("x", Role::FirstOrder)], vec![initial, rhs], "")
 }
 
@@ -92,7 +92,7 @@ fn catalogue() -> Program {
         let node = graph.apply(row, &reads[..usize::from(row.arity)]);
         stores.push(Store { target: Target::set(ArrayId(i as u32)), node });
     }
-    let rhs = Kernel::straight(KernelRole::Rhs, graph, stores);
+    let rhs = Kernel::scalar(KernelRole::Rhs, graph, stores);
     derive::complete(arrays, vec![rhs], "catalogue")
 }
 
@@ -208,11 +208,11 @@ fn object_and_c_agree_with_memory() {
     for seed in 0..3 {
         check(&format!("random{seed}"), &testing::case(seed, Shape::default()).program, &mut random);
     }
-    // Long enough that it is compiled in pieces.
+    // Long enough that it is compiled in parts.
     check("long", &testing::long(2000, 1), &mut random);
 }
 
-/// Loops, folds, scatters, tables, edges of every kind; for few elements and for some.
+/// Loops, reductions, scatters, tables, edges of every kind; for few elements and for some.
 #[test]
 fn object_and_c_of_nests_agree_with_memory() {
     if !has("cc") {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::fuzz::{Seeds, with_seed};
 use odec_ir::interpret::{self, Inputs};
 use odec_ir::nest::bind::{BoundMatrix, MAX_ENTRIES, Word};
-use odec_ir::nest::{Affine, BoundProgram, Element, Fold, Kernel, Loop, LoopId, Part, Space, Store, Target};
+use odec_ir::nest::{Affine, BoundProgram, Element, Kernel, Loop, LoopId, ReduceOp, Region, Space, Store, Target};
 use odec_ir::testing::models::{self, MODELS};
 use odec_ir::testing::{NestShape, nest_inputs, nest_program};
 use odec_ir::{ArrayId, Graph, KernelRole, Node, Program, Span, derive};
@@ -174,7 +174,7 @@ fn clones_run_at_other_extents() {
     });
 }
 
-/// Frames that lead outside the buffers are refused: code checks nothing while it runs.
+/// Argument blocks that lead outside the buffers are refused: code checks nothing while it runs.
 #[test]
 fn positions_outside_the_buffers_are_refused() {
     let (_, make) = MODELS[1];
@@ -190,19 +190,19 @@ fn positions_outside_the_buffers_are_refused() {
             let mut other = bound.clone();
             match &mut other.runs[run].words[word] {
                 Word::Integer(value) => *value += 1 << 20,
-                Word::List(list) => list.0 = 10_000,
+                Word::Table(table) => table.0 = 10_000,
             }
             changed += 1;
             caught += usize::from(refused(&mut compiled, other));
         }
     }
-    // First indices lead nowhere, and a frame of a nest without points is not looked at.
+    // First indices lead nowhere, and an argument block of a nest without points is not looked at.
     assert!(changed > 50 && caught * 10 > changed * 7, "{caught} of {changed}");
-    for list in 0..bound.lists.len() {
+    for table in 0..bound.tables.len() {
         let mut other = bound.clone();
-        let Some(first) = other.lists[list].first_mut() else { continue };
+        let Some(first) = other.tables[table].first_mut() else { continue };
         *first = 1 << 30;
-        assert!(refused(&mut compiled, other), "list {list}");
+        assert!(refused(&mut compiled, other), "offset table {table}");
     }
     let mut other = bound.clone();
     other.runs[0].words.pop();
@@ -245,7 +245,7 @@ fn loops_nested_too_deeply_are_refused() {
             value = graph.add(value, index);
         }
         for &l in loops.iter().rev() {
-            value = graph.insert(Node::Fold(Fold::Sum, l, value));
+            value = graph.insert(Node::Reduce(ReduceOp::Sum, l, value));
         }
         let target = space.scalar(ArrayId(0));
         let stores = vec![Store { target: Target::set(target), node: value }];
@@ -253,7 +253,7 @@ fn loops_nested_too_deeply_are_refused() {
             role: KernelRole::Rhs,
             space,
             iterates: Vec::new(),
-            part: Part::Whole,
+            region: Region::Whole,
             margins: Vec::new(),
             graph,
             stores,
@@ -313,8 +313,8 @@ fn lengths_in_pairs() {
     let (x, y) = (graph.read(own), graph.read(other));
     let node = graph.apply(&odec_ir::builtin::exponential::HYPOT, &[x, y]);
     let stores = vec![Store { target: Target::set(own), node }];
-    let (role, part, margins) = (KernelRole::Rhs, Part::Whole, Vec::new());
-    program.kernels = vec![Kernel { role, space, iterates: vec![LoopId(0)], part, margins, graph, stores }];
+    let (role, region, margins) = (KernelRole::Rhs, Region::Whole, Vec::new());
+    program.kernels = vec![Kernel { role, space, iterates: vec![LoopId(0)], region, margins, graph, stores }];
 
     let bound = Arc::new(BoundProgram::of(&program).unwrap());
     let mut compiled = Compiled::new(&program).unwrap();
@@ -361,8 +361,8 @@ fn long_bodies() {
         let node = recent.iter().copied().reduce(|a, b| graph.add(a, b)).unwrap();
         let stores = vec![Store { target: Target::set(own), node }];
         let iterates = vec![LoopId(0)];
-        let (role, part, margins) = (KernelRole::Rhs, Part::Whole, Vec::new());
-        program.kernels = vec![Kernel { role, space, iterates, part, margins, graph, stores }];
+        let (role, region, margins) = (KernelRole::Rhs, Region::Whole, Vec::new());
+        program.kernels = vec![Kernel { role, space, iterates, region, margins, graph, stores }];
         program
     };
     for (length, looped) in [(100, true), (3_000, true), (20_000, false)] {

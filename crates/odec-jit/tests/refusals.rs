@@ -5,7 +5,7 @@ use odec_ir::{
     ArrayId, Builtin, Graph, Kernel, KernelRole, Lowering, Op, Pattern, Primitive, Program, Role, Store, Target,
     builtin,
 };
-use odec_jit::{Compiled, JitError, MAX_SCRATCH, MAX_SLOTS, Strategy, asm_text, clif_text, object};
+use odec_jit::{Compiled, JitError, MAX_BUFFER, MAX_SCRATCH, Strategy, asm_text, clif_text, object};
 
 /// A program of one state `x`, one parameter and one output with this kernel.
 fn program(role: KernelRole, graph: Graph, nodes: Vec<(ArrayId, odec_ir::NodeId)>) -> Program {
@@ -15,7 +15,7 @@ fn program(role: KernelRole, graph: Graph, nodes: Vec<(ArrayId, odec_ir::NodeId)
         extents: Vec::new(),
         name: "refused".to_string(),
         arrays: vec![array("x", Role::FirstOrder), array("k", Role::Parameter), array("o", Role::Output)],
-        kernels: vec![Kernel::straight(role, graph, stores)],
+        kernels: vec![Kernel::scalar(role, graph, stores)],
         jacobian: Pattern::default(),
         parameter_jacobian: Pattern::default(),
         mass: None,
@@ -121,8 +121,8 @@ fn entries_outside_the_pattern() {
 #[test]
 fn buffers_beyond_the_limit() {
     let mut program = program(KernelRole::Jacobian, Graph::new(), vec![]);
-    program.jacobian = Pattern { rows: 1, col_ptr: vec![0, MAX_SLOTS as u32 + 1], row_idx: vec![0; MAX_SLOTS + 1] };
-    assert_eq!(refusal(&program), JitError::TooManySlots { role: KernelRole::Jacobian, slots: MAX_SLOTS + 1 });
+    program.jacobian = Pattern { rows: 1, col_ptr: vec![0, MAX_BUFFER as u32 + 1], row_idx: vec![0; MAX_BUFFER + 1] };
+    assert_eq!(refusal(&program), JitError::BufferTooLong { role: KernelRole::Jacobian, length: MAX_BUFFER + 1 });
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn nothing_to_compute_is_no_error() {
         mass: None,
         mass_jacobian: Pattern::default(),
     };
-    let compiled = Compiled::with(&empty, Strategy { whole: 0, piece: 0, best: 0 }).unwrap();
+    let compiled = Compiled::with(&empty, Strategy { whole: 0, part: 0, best: 0 }).unwrap();
     assert_eq!((compiled.code_bytes(), compiled.n()), (0, 0));
     compiled.rhs(0.0, &[], &[], &mut []);
     assert!(clif_text(&empty).unwrap().is_empty());

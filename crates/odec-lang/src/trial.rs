@@ -168,9 +168,9 @@ impl Trial {
     }
 }
 
-/// Positions of a program with loops; a straight one needs none.
+/// Positions of a program with loops; a scalar one needs none.
 fn bound(program: &Program) -> Result<Option<BoundProgram>, BindError> {
-    if program.is_straight() { Ok(None) } else { BoundProgram::of(program).map(Some) }
+    if program.is_scalar() { Ok(None) } else { BoundProgram::of(program).map(Some) }
 }
 
 /// The solution of A x = b by elimination with row exchanges; zeros are passed over.
@@ -214,12 +214,12 @@ fn solved<T: Number>(mut a: Vec<Vec<T>>, mut b: Vec<T>) -> Option<Vec<T>> {
 fn given(program: &Program, layout: &Layout) -> Vec<f64> {
     let mut p = vec![0.0; layout.p_len()];
     for (id, array) in [Role::Parameter, Role::Size, Role::Table].into_iter().flat_map(|role| program.arrays_of(role)) {
-        let slots = &mut p[layout.start(id)..][..layout.len(id)];
+        let values = &mut p[layout.start(id)..][..layout.len(id)];
         if array.data.is_empty() {
-            slots.fill(array.default);
+            values.fill(array.default);
         } else {
-            let len = slots.len().min(array.data.len());
-            slots[..len].copy_from_slice(&array.data[..len]);
+            let len = values.len().min(array.data.len());
+            values[..len].copy_from_slice(&array.data[..len]);
         }
     }
     p

@@ -46,8 +46,8 @@ fn away_from_the_edges_nothing_is_asked() {
     for name in ["heat2d", "brusselator1d", "gray_scott", "burgers", "cloth"] {
         let program = program(&model_text(name), &Overrides::default());
         let rhs = program.kernels.iter().filter(|n| n.role == KernelRole::Rhs);
-        let parts: Vec<_> = rhs.clone().map(|n| n.part).collect();
-        assert_eq!(parts, [odec_ir::nest::Part::Interior, odec_ir::nest::Part::Shell], "{name}");
+        let regions: Vec<_> = rhs.clone().map(|n| n.region).collect();
+        assert_eq!(regions, [odec_ir::nest::Region::Interior, odec_ir::nest::Region::Boundary], "{name}");
         let interior = rhs.clone().next().expect("there is one");
         assert!(interior.space.accesses().iter().all(|a| a.guard.is_none()), "{name}");
         let choices = interior.live().any(|(_, n)| matches!(n, odec_ir::Node::Call(op, _) if op.0.name == "if"));

@@ -16,7 +16,7 @@ fn program(text: &str, n: usize) -> Program {
     let overrides = Overrides { values: vec![("N".into(), n as f64)], ..Overrides::default() };
     let program = lower(&model, &overrides).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
     for nest in &program.kernels {
-        assert_eq!(nest.check(&program), Ok(()), "{:?} {:?} of\n{text}", nest.role, nest.part);
+        assert_eq!(nest.check(&program), Ok(()), "{:?} {:?} of\n{text}", nest.role, nest.region);
     }
     program
 }

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use grids::Grid;
-use odec_ode::linear::Linear;
+use odec_ode::linear::LinearSolver;
 use odec_ode::{Options, Outcome, Problem, Samples, Sink, SolveError, method, solve};
 
 struct Ignore;
@@ -30,12 +30,14 @@ struct Case {
     fields: usize,
     /// Exponents of the tolerances.
     tolerances: std::ops::RangeInclusive<i32>,
-    runs: &'static [(&'static str, Linear)],
+    runs: &'static [(&'static str, LinearSolver)],
 }
 
-const LINE: &[(&str, Linear)] = &[("rodas4", Linear::Auto), ("rodas5p", Linear::Auto), ("bdf", Linear::Auto)];
-const SQUARE: &[(&str, Linear)] = &[("bdf", Linear::Auto), ("kencarp4", Linear::Auto), ("rodas4", Linear::Sparse)];
-const LARGE: &[(&str, Linear)] = &[("bdf", Linear::Auto), ("kencarp4", Linear::Auto)];
+const LINE: &[(&str, LinearSolver)] =
+    &[("rodas4", LinearSolver::Auto), ("rodas5p", LinearSolver::Auto), ("bdf", LinearSolver::Auto)];
+const SQUARE: &[(&str, LinearSolver)] =
+    &[("bdf", LinearSolver::Auto), ("kencarp4", LinearSolver::Auto), ("rodas4", LinearSolver::Sparse)];
+const LARGE: &[(&str, LinearSolver)] = &[("bdf", LinearSolver::Auto), ("kencarp4", LinearSolver::Auto)];
 
 const CASES: &[Case] = &[
     Case {

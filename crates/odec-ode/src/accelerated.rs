@@ -1,18 +1,18 @@
-//! What a system may offer beside its equations: whole steps as one function, Taylor coefficients, what is known of its structure.
+//! What a system may offer beside its equations: fused steps as one function, Taylor coefficients, what is known of its structure.
 
 use std::sync::Arc;
 
-use crate::step::{FusedFormula, WholeStep};
+use crate::step::{FusedFormula, FusedStep};
 use crate::system::{EvalError, System};
 
-/// All of it is optional. Results do not depend on whole steps; a method on Taylor series needs the series.
+/// All of it is optional. Results do not depend on fused steps; a method on Taylor series needs the series.
 pub trait Accelerated {
-    /// Whole steps of a method on this system as one function; `None` where there is none yet, and the method calls f itself. Methods
+    /// Fused steps of a method on this system as one function; `None` where there is none yet, and the method calls f itself. Methods
     /// whose steps are the same bit by bit either way ask again as they go.
-    fn whole_step(&self, _formula: FusedFormula) -> Option<Arc<dyn WholeStep>> {
+    fn fused_step(&self, _formula: FusedFormula) -> Option<Arc<dyn FusedStep>> {
         None
     }
-    /// What [`WholeStep::run`] takes as `p`.
+    /// What [`FusedStep::run`] takes as `p`.
     fn parameters(&self) -> &[f64] {
         &[]
     }
@@ -52,7 +52,7 @@ pub trait Series {
     fn prepare_step(&self, _order: usize) -> bool {
         false
     }
-    /// A whole step by the series of this order that ends at `t`, from one buffer into another of the same layout
+    /// A fused step by the series of this order that ends at `t`, from one buffer into another of the same layout
     /// ([`crate::method::taylor::Places`]). Called only after [`Series::prepare_step`] of that order.
     fn step(&self, _t: f64, _order: usize, _from: &[f64], _to: &mut [f64]) -> Result<(), EvalError> {
         Err(EvalError::Fatal)
@@ -61,8 +61,8 @@ pub trait Series {
 
 /// What solvers ask, with the answers of a system without an accelerator.
 impl dyn System + '_ {
-    pub(crate) fn whole_step(&self, formula: FusedFormula) -> Option<Arc<dyn WholeStep>> {
-        self.accelerated()?.whole_step(formula)
+    pub(crate) fn fused_step(&self, formula: FusedFormula) -> Option<Arc<dyn FusedStep>> {
+        self.accelerated()?.fused_step(formula)
     }
 
     pub(crate) fn parameters(&self) -> &[f64] {

@@ -161,7 +161,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// A whole step by the series, counted as [`Evaluator::series`]; false where a value in the places `looked_at` is not finite. Who calls
+    /// A fused step by the series, counted as [`Evaluator::series`]; false where a value in the places `looked_at` is not finite. Who calls
     /// it then learns from [`Evaluator::series`] what is wrong.
     #[inline]
     pub fn series_step(

@@ -64,10 +64,10 @@ pub mod problem;
 pub(crate) mod roots;
 mod rows;
 pub mod runner;
+mod simd;
 pub mod solve;
 pub mod step;
 pub mod system;
-mod wide;
 
 pub use accelerated::Accelerated;
 pub use method::Method;

@@ -3,7 +3,7 @@
 
 use crate::control::{root_mean_of, weighted_worst};
 use crate::evaluator::{Evaluator, all_finite};
-use crate::linear::{Goal, LinearReport, MassMatrix, Shifted};
+use crate::linear::{Goal, IterationMatrix, LinearReport, MassMatrix};
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::System;
 
@@ -87,7 +87,7 @@ impl Accuracy {
 /// of w = 0 it is missing. So the matrix is renewed within a solve where the iteration contracts poorly and after a first
 /// correction from such a guess.
 pub struct Newton {
-    matrix: Shifted,
+    matrix: IterationMatrix,
     /// M, where it varies at the iterate.
     mass: MassMatrix,
     residual: Vec<f64>,
@@ -116,7 +116,7 @@ impl Newton {
     pub fn new(system: &dyn System, options: &Options) -> Result<Self, Refusal> {
         let n = system.shape().n;
         Ok(Newton {
-            matrix: Shifted::new(system, options)?,
+            matrix: IterationMatrix::new(system, options)?,
             mass: MassMatrix::of(system.mass()),
             residual: vec![0.0; n],
             difference: vec![0.0; n],
@@ -146,7 +146,7 @@ impl Newton {
     }
 
     /// The matrix as last factored, for error estimates that are filtered by it.
-    pub fn matrix(&mut self) -> &mut Shifted {
+    pub fn matrix(&mut self) -> &mut IterationMatrix {
         &mut self.matrix
     }
 

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::hybrid::HybridCause;
-use crate::linear::{Eliminator, Linear, LinearReport, Misfit};
+use crate::linear::{Eliminator, LinearReport, LinearSolver, Misfit};
 use crate::method::auto::Course;
 use crate::observer::StepEnd;
 
@@ -38,11 +38,11 @@ pub struct Options {
     /// view; the answers agree to rounding, tests compare the two).
     pub reduce: bool,
     /// What solves the linear systems of implicit methods.
-    pub linear: Linear,
+    pub linear: LinearSolver,
     /// Who writes eliminations out as machine code; `None`: nobody.
     pub eliminator: Option<Code>,
     /// Steps that the system has as one function are taken so (false: f is called at each stage).
-    pub whole_steps: bool,
+    pub fused_steps: bool,
     /// The time since some moment in nanoseconds, for what is reported of the analysis of matrices; `None`: nobody tells.
     pub clock: Option<fn() -> u64>,
 }
@@ -70,9 +70,9 @@ impl Default for Options {
             max_step: None,
             max_steps: DEFAULT_MAX_STEPS,
             reduce: true,
-            linear: Linear::Auto,
+            linear: LinearSolver::Auto,
             eliminator: None,
-            whole_steps: true,
+            fused_steps: true,
             clock: None,
         }
     }

@@ -19,7 +19,7 @@
 use crate::control::{Tolerances, weighted_norm};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
-use crate::linear::{Goal, MassMatrix, Shifted};
+use crate::linear::{Goal, IterationMatrix, MassMatrix};
 use crate::method::auto::working;
 use crate::method::{Adaptive, Family, Method, Setup};
 use crate::problem::{Between, Options, Stats};
@@ -86,7 +86,7 @@ pub(crate) struct Rows {
 struct Work {
     mass: MassMatrix,
     /// W, and the time where its J is from while it serves this step; `None`: not factored.
-    matrix: Option<Shifted>,
+    matrix: Option<IterationMatrix>,
     factored: Option<f64>,
     /// What is known of the slow unknowns of this step.
     slow: Slow,
@@ -377,7 +377,7 @@ impl Work {
             return true;
         }
         if self.matrix.is_none() {
-            self.matrix = Shifted::new(eval.system(), step.options).ok();
+            self.matrix = IterationMatrix::new(eval.system(), step.options).ok();
         }
         let Some(matrix) = &mut self.matrix else { return false };
         let made = matrix

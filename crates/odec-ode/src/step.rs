@@ -1,4 +1,4 @@
-//! Whole steps as one function: who can write f and a method together says so here, and the method calls it instead of f.
+//! Fused steps as one function: who can write f and a method together says so here, and the method calls it instead of f.
 
 use std::any::Any;
 
@@ -60,8 +60,8 @@ impl PartialEq for FusedFormula {
     }
 }
 
-/// A whole step of a system.
-pub trait WholeStep: Any + Send + Sync {
+/// A fused step of a system.
+pub trait FusedStep: Any + Send + Sync {
     /// One step from time t with the parameters `p` of the system ([`crate::Accelerated::parameters`]). What the buffers hold: [`FusedFormula`].
     fn run(&self, t: f64, kept: &[f64], p: &[f64], given: &[f64], out: &mut [f64]);
     /// What it solves linear systems with, if it does.

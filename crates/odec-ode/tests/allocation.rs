@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 
 use dense::{fixed, tolerances};
 use odec_ode::hybrid::{Event, Executed, HybridRunner, Observer, Point, Write};
-use odec_ode::linear::{Kind, Linear};
+use odec_ode::linear::{LinearSolver, SolverKind};
 use odec_ode::method::Family;
 use odec_ode::system::System;
 use odec_ode::{Between, Method, Options, Outcome, Problem, Runner, Samples, Sink, solve};
@@ -172,11 +172,11 @@ fn no_solver_of_linear_systems_allocates_while_it_steps() {
     {
         for name in ["bdf", "kencarp4", "backward-euler", "rodas4", "radau5"] {
             // nobody writes eliminations out as code here: odec-sim does, and its runs are counted there
-            let own = Linear::ALL.into_iter().map(|(_, linear)| linear).filter(|l| *l != Linear::Compiled);
+            let own = LinearSolver::ALL.into_iter().map(|(_, linear)| linear).filter(|l| *l != LinearSolver::Compiled);
             for linear in own {
                 let method = odec_ode::method::find(name).unwrap();
                 let options = Options { linear, ..tolerances(1e-3, 1e-6) };
-                if linear == Linear::Krylov && ["rodas4", "radau5"].contains(&name) {
+                if linear == LinearSolver::Krylov && ["rodas4", "radau5"].contains(&name) {
                     continue;
                 }
                 check(&system, &system.y0, t_end, method, &options);
@@ -198,8 +198,10 @@ fn no_solver_of_linear_systems_allocates_while_it_steps() {
         kinds.push(outcome.linear.unwrap().kind);
         check(&square, &square.y0, 0.05, method, &fixed(0.01));
     }
-    assert!(kinds.ends_with(&[Kind::Multifrontal; 2]));
-    for kind in [Kind::Dense, Kind::Banded, Kind::BlockTridiagonal, Kind::Sparse, Kind::Krylov] {
+    assert!(kinds.ends_with(&[SolverKind::Multifrontal; 2]));
+    for kind in
+        [SolverKind::Dense, SolverKind::Banded, SolverKind::BlockTridiagonal, SolverKind::Sparse, SolverKind::Krylov]
+    {
         assert!(kinds.contains(&kind), "{kind}");
     }
 }

@@ -5,7 +5,7 @@ use crate::grids;
 
 use dense::{fixed, run, tolerances};
 use grids::Grid;
-use odec_ode::linear::{Kind, Linear, LinearReport, Misfit};
+use odec_ode::linear::{LinearReport, LinearSolver, Misfit, SolverKind};
 use odec_ode::{Options, Outcome, Problem, Refusal, Runner, Samples, Sink, SolveError};
 
 fn solve(system: &Grid, t_end: f64, method: &str, options: &Options) -> Outcome {
@@ -14,7 +14,7 @@ fn solve(system: &Grid, t_end: f64, method: &str, options: &Options) -> Outcome 
     outcome
 }
 
-fn report(system: &Grid, method: &str, linear: Linear) -> LinearReport {
+fn report(system: &Grid, method: &str, linear: LinearSolver) -> LinearReport {
     solve(system, 1e-9, method, &Options { linear, ..fixed(1e-9) }).linear.expect("an implicit method")
 }
 
@@ -30,9 +30,9 @@ fn direct_solvers_give_the_same_runs() {
     ] {
         for method in ["backward-euler", "rodas4", "radau5", "bdf", "kencarp4"] {
             let options = if method == "bdf" { tolerances(1e-6, 1e-8) } else { fixed(t_end / 20.0) };
-            let dense = solve(&system, t_end, method, &Options { linear: Linear::Dense, ..options.clone() });
-            assert_eq!(dense.linear.as_ref().map(|l| l.kind), Some(Kind::Dense));
-            for linear in [Linear::Auto, Linear::Banded, Linear::Sparse] {
+            let dense = solve(&system, t_end, method, &Options { linear: LinearSolver::Dense, ..options.clone() });
+            assert_eq!(dense.linear.as_ref().map(|l| l.kind), Some(SolverKind::Dense));
+            for linear in [LinearSolver::Auto, LinearSolver::Banded, LinearSolver::Sparse] {
                 let other = solve(&system, t_end, method, &Options { linear, ..options.clone() });
                 assert_eq!(other.stats, dense.stats, "{method} {linear:?}");
                 for i in 0..system.y0.len() {
@@ -48,23 +48,26 @@ fn direct_solvers_give_the_same_runs() {
 #[test]
 fn the_solver_follows_the_structure() {
     // Two fields stored one after the other are interleaved: blocks of 2.
-    let line = report(&grids::brusselator_line(100), "rodas4", Linear::Auto);
-    assert_eq!((line.kind, line.n, line.block, line.bandwidth), (Kind::BlockTridiagonal, 200, 2, 2));
+    let line = report(&grids::brusselator_line(100), "rodas4", LinearSolver::Auto);
+    assert_eq!((line.kind, line.n, line.block, line.bandwidth), (SolverKind::BlockTridiagonal, 200, 2, 2));
     assert_eq!(line.entries, 200 + 200 + 2 * 2 * 99);
     assert!(line.to_string().contains("in blocks of 2") && line.to_string().contains("Cuthill"), "{line}");
     // A chain of masses: positions are eliminated, one tridiagonal matrix is left.
-    let chain = report(&grids::chain(100), "backward-euler", Linear::Auto);
-    assert_eq!((chain.kind, chain.n, chain.block), (Kind::BlockTridiagonal, 100, 1));
-    let square = report(&grids::heat_square(20), "rodas4", Linear::Auto);
-    assert_eq!(square.kind, Kind::Sparse);
+    let chain = report(&grids::chain(100), "backward-euler", LinearSolver::Auto);
+    assert_eq!((chain.kind, chain.n, chain.block), (SolverKind::BlockTridiagonal, 100, 1));
+    let square = report(&grids::heat_square(20), "rodas4", LinearSolver::Auto);
+    assert_eq!(square.kind, SolverKind::Sparse);
     assert!(square.fill > square.entries as u64 && square.fill < 20 * square.entries as u64);
-    assert_eq!(report(&grids::heat_square(20), "rodas4", Linear::Banded).kind, Kind::Banded);
+    assert_eq!(report(&grids::heat_square(20), "rodas4", LinearSolver::Banded).kind, SolverKind::Banded);
     // In two dimensions methods that iterate anyway solve by iteration from a few thousand unknowns.
-    let large = report(&grids::heat_square(64), "bdf2", Linear::Auto);
-    assert_eq!((large.kind, large.n, large.fill), (Kind::Krylov, 4096, large.entries as u64));
-    assert_eq!(report(&grids::heat_square(64), "rodas4", Linear::Auto).kind, Kind::Multifrontal);
-    assert_eq!(report(&grids::brusselator_line(3_000), "kencarp4", Linear::Auto).kind, Kind::BlockTridiagonal);
-    assert_eq!(report(&grids::heat_line(10), "rodas4", Linear::Auto).kind, Kind::Dense);
+    let large = report(&grids::heat_square(64), "bdf2", LinearSolver::Auto);
+    assert_eq!((large.kind, large.n, large.fill), (SolverKind::Krylov, 4096, large.entries as u64));
+    assert_eq!(report(&grids::heat_square(64), "rodas4", LinearSolver::Auto).kind, SolverKind::Multifrontal);
+    assert_eq!(
+        report(&grids::brusselator_line(3_000), "kencarp4", LinearSolver::Auto).kind,
+        SolverKind::BlockTridiagonal
+    );
+    assert_eq!(report(&grids::heat_line(10), "rodas4", LinearSolver::Auto).kind, SolverKind::Dense);
     assert_eq!(solve(&grids::heat_line(10), 1e-4, "rk4", &fixed(1e-4)).linear, None);
 }
 
@@ -111,7 +114,7 @@ fn an_iteration_in_two_dimensions_keeps_the_entries_of_the_matrix_and_slows_down
         let of = |side: usize| {
             let outcome = solve(&system(side), 0.05, "bdf", &tolerances(1e-4, 1e-4));
             let report = outcome.linear.expect("an implicit method");
-            assert_eq!((report.kind, report.fill), (Kind::Krylov, report.entries as u64));
+            assert_eq!((report.kind, report.fill), (SolverKind::Krylov, report.entries as u64));
             report.iterations as f64 / outcome.stats.newton as f64
         };
         let (small, large) = (of(50), of(100));
@@ -132,10 +135,10 @@ fn what_cannot_be_is_refused_with_its_reason() {
         Err(SolveError::Refused(Refusal::Linear(misfit))) => misfit,
         other => panic!("{method} {linear:?}: {:?}", other.map(|(outcome, _)| outcome.linear)),
     };
-    assert_eq!(refused(&line, "rodas4", Linear::Dense), Misfit::DenseTooLarge { n: 10_000 });
+    assert_eq!(refused(&line, "rodas4", LinearSolver::Dense), Misfit::DenseTooLarge { n: 10_000 });
     for method in ["rodas4", "ros2", "radau5"] {
         assert_eq!(
-            refused(&grids::heat_line(50), method, Linear::Krylov),
+            refused(&grids::heat_line(50), method, LinearSolver::Krylov),
             Misfit::NeedsExactSolutions { method: method.to_string() }
         );
     }
@@ -156,9 +159,9 @@ fn an_iteration_takes_as_many_steps_as_exact_solutions_do() {
             let mut ratio = 1.0;
             for rtol in rtols {
                 let end = |linear| solve(&system, t_end, method, &Options { linear, ..tolerances(*rtol, *rtol) });
-                let (krylov, direct) = (end(Linear::Krylov), end(Linear::Sparse));
+                let (krylov, direct) = (end(LinearSolver::Krylov), end(LinearSolver::Sparse));
                 let report = krylov.linear.expect("an implicit method");
-                assert!(report.kind == Kind::Krylov && report.iterations > 0, "{name} {method}: {report}");
+                assert!(report.kind == SolverKind::Krylov && report.iterations > 0, "{name} {method}: {report}");
                 let steps = |o: &odec_ode::Stats| o.accepted + o.rejected + o.failed;
                 let (own, other) = (steps(&krylov.stats), steps(&direct.stats));
                 assert!(own as f64 <= 1.05 * other as f64 + 1.0, "{name} {method} {rtol:e}: {own} steps, not {other}");
@@ -195,7 +198,7 @@ fn a_jacobian_that_is_not_held_is_done_without() {
             for reduce in [true, false] {
                 let own = solve(&free, t_end, method, &Options { reduce, ..options.clone() });
                 let report = own.linear.expect("an implicit method");
-                assert!(report.kind == Kind::MatrixFree && report.iterations > 0, "{name} {method}: {report}");
+                assert!(report.kind == SolverKind::MatrixFree && report.iterations > 0, "{name} {method}: {report}");
                 assert_eq!(report.n, if reduce { held.y0.len() - held.shape.second } else { held.y0.len() });
                 assert!(own.stats.jacobians == 0 && own.stats.accepted <= direct.stats.accepted * 11 / 10 + 1);
                 for i in 0..held.y0.len() {
@@ -204,7 +207,9 @@ fn a_jacobian_that_is_not_held_is_done_without() {
                 }
             }
         }
-        for (method, linear) in [("rodas4", Linear::Auto), ("radau5", Linear::Auto), ("bdf", Linear::Sparse)] {
+        for (method, linear) in
+            [("rodas4", LinearSolver::Auto), ("radau5", LinearSolver::Auto), ("bdf", LinearSolver::Sparse)]
+        {
             match run(&free, (0.0, 1e-3), &free.y0, method, &Options { linear, ..tolerances(1e-3, 1e-3) }) {
                 Err(SolveError::Refused(Refusal::Linear(misfit))) => {
                     assert_eq!(misfit, Misfit::JacobianNotHeld { n: free.y0.len() });
@@ -220,7 +225,7 @@ fn a_jacobian_that_is_not_held_is_done_without() {
 fn the_automatic_choice_goes_with_an_iteration() {
     let (free, held) = (grids::heat_line(30).without_jacobian(), grids::heat_line(30));
     for options in [tolerances(1e-4, 1e-6), tolerances(1e-11, 1e-12), fixed(1e-3)] {
-        let krylov = Options { linear: Linear::Krylov, ..options.clone() };
+        let krylov = Options { linear: LinearSolver::Krylov, ..options.clone() };
         let exact = solve(&held, 0.1, "radau5", &tolerances(1e-9, 1e-12));
         for (system, options) in [(&free, &options), (&held, &krylov)] {
             let own = solve(system, 0.1, "auto", options);
@@ -235,7 +240,7 @@ fn the_automatic_choice_goes_with_an_iteration() {
 fn further_runs_with_an_iteration_are_those_of_a_new_solver() {
     let system = grids::brusselator_square(30);
     let method = odec_ode::method::find("bdf").unwrap();
-    let options = Options { linear: Linear::Krylov, ..tolerances(1e-4, 1e-4) };
+    let options = Options { linear: LinearSolver::Krylov, ..tolerances(1e-4, 1e-4) };
     let mut runner = Runner::new(&system, method, &options).unwrap();
     let samples = Samples::Times(vec![]);
     for (t_end, shift) in [(0.5, 0.0), (0.1, 1.0), (0.5, 0.0)] {

@@ -5,7 +5,7 @@ use crate::dense;
 
 use dense::{Dense, failure, fixed, run, tolerances};
 use odec_ode::evaluator::Evaluator;
-use odec_ode::linear::Shifted;
+use odec_ode::linear::IterationMatrix;
 use odec_ode::method::Family;
 use odec_ode::{Cause, Options, Refusal, SolveError};
 
@@ -61,7 +61,7 @@ fn newton_iterations(h: f64, derivative: bool) -> (u32, Vec<f64>) {
     let system = particle(true);
     let y0 = [1.0, 0.3];
     let mut eval = Evaluator::new(&system);
-    let mut matrix = Shifted::new(&system, &Options::default()).unwrap();
+    let mut matrix = IterationMatrix::new(&system, &Options::default()).unwrap();
     let (mut y, mut r, mut w) = (y0.to_vec(), vec![0.0; 2], vec![0.0; 2]);
     for iteration in 1..100 {
         (0..2).for_each(|i| w[i] = (y[i] - y0[i]) / h);

@@ -9,7 +9,7 @@ use crate::{dense, grids};
 
 use dense::tolerances;
 use grids::Grid;
-use odec_ode::linear::{Kind, Linear};
+use odec_ode::linear::{LinearSolver, SolverKind};
 use odec_ode::system::System;
 use odec_ode::{Options, Problem, Samples, Sink, method, solve};
 
@@ -62,10 +62,10 @@ fn f_is_as_fast_after_a_factorisation_as_before() {
     let before = shortest(&grid, 400);
     let mut after = Timed { grid: &grid, shortest: Duration::MAX, steps: 0 };
     let problem = Problem { t0: 0.0, t_end: 0.1, y0: grid.y0.clone() };
-    let options = Options { linear: Linear::Sparse, ..tolerances(1e-4, 1e-4) };
+    let options = Options { linear: LinearSolver::Sparse, ..tolerances(1e-4, 1e-4) };
     let method = method::find("rodas4").expect("a method of the table");
     let outcome = solve(&grid, &problem, method, &options, &Samples::Times(vec![0.1]), &mut after).expect("it runs");
-    assert_eq!(outcome.linear.map(|l| l.kind), Some(Kind::Multifrontal));
+    assert_eq!(outcome.linear.map(|l| l.kind), Some(SolverKind::Multifrontal));
     assert!(after.steps > 3, "{} steps", after.steps);
     let ratio = after.shortest.as_secs_f64() / before.as_secs_f64();
     assert!(ratio < RATIO, "f takes {:?}, {before:?} before", after.shortest);

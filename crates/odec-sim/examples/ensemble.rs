@@ -36,10 +36,10 @@ fn main() {
     let (Ok(t_end), Ok(rtol), Ok(count)) = (t_end.parse(), rtol.parse::<f64>(), count.parse::<usize>()) else { return };
     let Some(bound) = bind(path, name, t_end) else { return };
     let floor = rest.first().and_then(|text| text.parse::<f64>().ok()).unwrap_or(1.0);
-    bound.machine.expect_many_runs();
+    bound.executor.expect_many_runs();
     let Ok(method) = method::find(name) else { return };
     let options = Options { rtol, atol: vec![rtol * floor], fixed: false, step: None, ..bound.options.clone() };
-    let mut runner = Runner::new(&bound.machine, method, &options).expect("a runner");
+    let mut runner = Runner::new(&bound.executor, method, &options).expect("a runner");
     let (mut least, mut steps) = (f64::INFINITY, 0);
     for _ in 0..5 {
         steps = 0;
@@ -47,7 +47,7 @@ fn main() {
         for k in 0..count {
             let mut problem = bound.problem.clone();
             problem.y0[0] *= 0.5 + (k as f64 + 0.5) / count as f64;
-            let outcome = runner.run(&bound.machine, &problem, &Samples::Times(vec![]), &mut Nothing).expect("an end");
+            let outcome = runner.run(&bound.executor, &problem, &Samples::Times(vec![]), &mut Nothing).expect("an end");
             steps += outcome.stats.accepted + outcome.stats.rejected;
         }
         least = least.min(begun.elapsed().as_secs_f64());

@@ -25,9 +25,9 @@ fn main() {
 }
 
 fn measure(path: &str, bound: &Bound, name: &str) {
-    let machine = &bound.machine;
+    let executor = &bound.executor;
     let Ok(Family::Rosenbrock(tableau)) = method::find(name).map(|method| method.family) else { return };
-    let Some(diagonal) = machine.jacobian().pattern().and_then(Diagonal::of) else { return };
+    let Some(diagonal) = executor.jacobian().pattern().and_then(Diagonal::of) else { return };
     let write = |program: &Program| {
         let plan = FusedStep {
             coefficients: Coefficients {
@@ -47,22 +47,22 @@ fn measure(path: &str, bound: &Bound, name: &str) {
         };
         plan.written(program)
     };
-    let Some(written) = write(machine.program()) else { return };
-    let writing = least(20, || drop(write(machine.program())));
+    let Some(written) = write(executor.program()) else { return };
+    let writing = least(20, || drop(write(executor.program())));
     let nodes: usize = written.kernels.iter().map(|k| k.live().count()).sum();
     println!("{path} {name}: {nodes} nodes, written in {:.3} ms", 1e3 * writing);
-    let n = machine.shape().n;
+    let n = executor.shape().n;
     let formula = FusedFormula::Rosenbrock { tableau };
     let mut kept = vec![0.0; formula.room(n)];
     kept[..n].copy_from_slice(&bound.problem.y0);
     let mut f = vec![0.0; n];
-    machine.rhs(bound.problem.t0, &bound.problem.y0, &mut f).expect("f at the start");
+    executor.rhs(bound.problem.t0, &bound.problem.y0, &mut f).expect("f at the start");
     kept[n..2 * n].copy_from_slice(&f);
     let mut given = vec![1e-6; formula.room(n)];
     given[0] = 1e-4;
     let mut out = vec![0.0; formula.length(n)];
     for whole in [100, 250, 400, 800, 20_000] {
-        let strategy = Strategy { whole, piece: whole, best: 20_000 };
+        let strategy = Strategy { whole, part: whole, best: 20_000 };
         let compiling = least(20, || drop(Compiled::with(&written, strategy).map(|c| c.function(KernelRole::Outputs))));
         let Some(code) = Compiled::with(&written, strategy)
             .ok()
@@ -72,7 +72,7 @@ fn measure(path: &str, bound: &Bound, name: &str) {
         };
         let running = least(300, || {
             for _ in 0..200 {
-                code.0.call(0.0, &kept, machine.parameters(), &given, &mut out);
+                code.0.call(0.0, &kept, executor.parameters(), &given, &mut out);
             }
         });
         println!(

@@ -50,7 +50,7 @@ impl Along {
         };
         let mut along = Along { spectra: vec![], steps: vec![], skipped: 0 };
         for ((t, y), h) in rows.iter().zip(steps) {
-            match spectrum::at(&bound.machine, *t, y) {
+            match spectrum::at(&bound.executor, *t, y) {
                 Some(spectrum) => {
                     along.spectra.push(spectrum);
                     along.steps.push(h);

@@ -17,8 +17,8 @@ use crate::choices::{Choices, RecordRule, SampleRule, StepChoice};
 use crate::choose::{Choice, choose};
 use crate::columns::{Columns, check_columns};
 use crate::error;
+use crate::executor::{Execution, Executor, KernelCode, Unfit};
 use crate::hybrid::Located;
-use crate::machine::{Execution, KernelCode, Machine, Unfit};
 use crate::memory::Need;
 use crate::quantities::Quantities;
 use crate::samples::{DEFAULT_SAMPLES, listed_rule, times, with_expectations};
@@ -38,7 +38,7 @@ pub enum Purpose {
     Rows,
     /// Rows of which a picture keeps some.
     Picture,
-    /// The model's promises: the run reaches every `expect`, and samples there.
+    /// The model's expectations: the run reaches every `expect`, and samples there.
     Test,
     /// Properties of one method on the model.
     Method,
@@ -63,7 +63,7 @@ pub struct RunPlan {
 /// A model ready to run.
 pub struct Bound {
     /// Kernels with their parameters, which compare as the text says: right at every point.
-    pub machine: Machine,
+    pub executor: Executor,
     /// The model with modes, which a run takes where it has something that switches.
     pub located: Option<Located>,
     /// Start, end, initial values.
@@ -95,7 +95,7 @@ pub struct Bound {
 }
 
 /// Whether rows are there to show the whole course of a run: a list of times, each step or the end alone are what
-/// somebody asked for, and pictures and promises have rows of their own.
+/// somebody asked for, and pictures and expectations have rows of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spread {
     /// So many even times after the start.
@@ -168,27 +168,27 @@ impl RunPlan {
         let states = Quantities::states(&program, &layout);
         let outputs = Quantities::outputs(&program, &layout);
         let scales = self.scales(&program);
-        let frame = self.frame(model, &states, &scales, program.mass_varies()).map_err(one)?;
+        let settings = self.settings(model, &states, &scales, program.mass_varies()).map_err(one)?;
         let columns = self.columns(Columns::new(&model.time.name, states.clone(), outputs)).map_err(one)?;
         Need::of_sizes(&layout, &columns).within(self.choices.max_memory).map_err(|d| one(*d))?;
         if self.purpose == Purpose::Rows {
-            check_columns(&columns, &frame.samples).map_err(one)?;
+            check_columns(&columns, &settings.samples).map_err(one)?;
         }
         let execution = if self.choices.interpret { Execution::Interpret } else { Execution::Jit };
         // `auto` may never take up a method that needs derivatives, and their code is most of all code.
-        let ahead = if frame.choice.method.name == odec_ode::method::auto::METHOD.name {
+        let ahead = if settings.choice.method.name == odec_ode::method::auto::METHOD.name {
             Structure { jacobian: false, time_derivative: false }
         } else {
-            frame.choice.needs
+            settings.choice.needs
         };
         let code = KernelCode::new(program, execution, ahead)
             .map_err(|e| one(crate::blame::not_compiled(&Unfit::Code(e), None)))?;
-        Ok(Ready { plan: self, frame, states, columns, code, located: None })
+        Ok(Ready { plan: self, settings, states, columns, code, located: None })
     }
 
     /// What the run block and the caller say of the course of the run, as numbers.
     /// `scales` are those of the parameters that derivatives are taken by.
-    pub(crate) fn frame(
+    pub(crate) fn settings(
         &self,
         model: &Model,
         states: &Quantities,
@@ -230,11 +230,11 @@ impl RunPlan {
     /// Moves a bound model, whose parameters have these values already, to the settings and the start of this plan. Whether the
     /// initial values are finite is for the caller to see.
     pub(crate) fn settle(self, model: &Model, bound: &mut Bound) -> Result<(), Diagnostic> {
-        let frame = self.frame(model, &bound.states, &[], bound.machine.program().mass_varies())?;
+        let settings = self.settings(model, &bound.states, &[], bound.executor.program().mass_varies())?;
         let clock = bound.options.clock;
-        bound.options = Options { eliminator: Some(bound.machine.eliminator()), clock, ..frame.options };
-        (bound.problem.t0, bound.problem.t_end) = (frame.t0, frame.t_end);
-        (bound.samples, bound.spread, bound.choice) = (frame.samples, frame.spread, frame.choice);
+        bound.options = Options { eliminator: Some(bound.executor.eliminator()), clock, ..settings.options };
+        (bound.problem.t0, bound.problem.t_end) = (settings.t0, settings.t_end);
+        (bound.samples, bound.spread, bound.choice) = (settings.samples, settings.spread, settings.choice);
         bound.values = self.values;
         Ok(())
     }
@@ -444,7 +444,7 @@ impl RunPlan {
 /// A model compiled for a run, to be bound to its extents and parameters.
 pub struct Ready {
     plan: RunPlan,
-    frame: RunSettings,
+    settings: RunSettings,
     states: Quantities,
     columns: Columns,
     code: KernelCode,
@@ -467,9 +467,9 @@ impl Ready {
     pub(crate) fn locating(self, located: lower::Located) -> Result<Ready, Vec<Diagnostic>> {
         let lower::Located { program, switching } = located;
         let execution = if self.plan.choices.interpret { Execution::Interpret } else { Execution::Jit };
-        let automatic = self.frame.choice.method.name == odec_ode::method::auto::METHOD.name;
+        let automatic = self.settings.choice.method.name == odec_ode::method::auto::METHOD.name;
         let ahead =
-            if automatic { Structure { jacobian: false, time_derivative: false } } else { self.frame.choice.needs };
+            if automatic { Structure { jacobian: false, time_derivative: false } } else { self.settings.choice.needs };
         let code = KernelCode::new(program, execution, ahead)
             .map_err(|e| vec![crate::blame::not_compiled(&Unfit::Code(e), None)])?;
         Ok(Ready { located: Some((code, switching)), ..self })
@@ -477,18 +477,18 @@ impl Ready {
 
     /// Finds positions and patterns at the extents of the model, and the state at the start.
     pub fn bind(self, model: &Model, source: &Source) -> Result<Bound, Vec<Diagnostic>> {
-        let Ready { plan, frame, states, columns, code, located } = self;
+        let Ready { plan, settings, states, columns, code, located } = self;
         if located.is_none() {
             // nothing runs without its events
             crate::session::without_events(model)?;
         }
-        let RunSettings { t0, t_end, samples, logarithmic, spread, mut options, choice } = frame;
+        let RunSettings { t0, t_end, samples, logarithmic, spread, mut options, choice } = settings;
         let program = code.program().clone();
         let needs = choice.needs.jacobian;
-        let mut machine =
-            Machine::bind(code, needs).map_err(|unfit| vec![crate::blame::not_compiled(&unfit, Some(&program))])?;
+        let mut executor =
+            Executor::bind(code, needs).map_err(|unfit| vec![crate::blame::not_compiled(&unfit, Some(&program))])?;
         if plan.choices.sensitivities {
-            machine.set_groups(1 + plan.choices.open.len());
+            executor.set_groups(1 + plan.choices.open.len());
         }
         let located = located.map(|(code, switching)| {
             let mut located = Located::bind(code, switching, needs)?;
@@ -498,11 +498,11 @@ impl Ready {
             Ok(located)
         });
         let located = located.transpose().map_err(|unfit| vec![crate::blame::not_compiled(&unfit, Some(&program))])?;
-        options.eliminator = Some(machine.eliminator());
+        options.eliminator = Some(executor.eliminator());
         if let Some(located) = &located {
-            located.start_discretes(t0, &mut machine);
+            located.start_discretes(t0, &mut executor);
         }
-        let y0 = machine.initial(t0);
+        let y0 = executor.initial(t0);
         if let Some(k) = y0.iter().position(|v| !v.is_finite()) {
             return Err(vec![crate::blame::start_value(model, source, &plan.values, t0, &states, k, y0[k])]);
         }
@@ -516,7 +516,7 @@ impl Ready {
         };
         let budget = plan.choices.max_memory;
         let bound = Bound {
-            machine,
+            executor,
             located,
             problem: Problem { t0, t_end, y0 },
             options,

@@ -1,16 +1,16 @@
 //! Copies of a bound model, and changes of its parameters.
 
 use crate::bind::Bound;
+use crate::executor::Unfit;
 use crate::hybrid::Located;
-use crate::machine::Unfit;
 
 impl Bound {
-    /// Gives parameters other values; see [`crate::machine::Machine::change`].
+    /// Gives parameters other values; see [`crate::executor::Executor::change`].
     pub(crate) fn change(&mut self, change: impl Fn(&mut [f64])) -> Result<(), Unfit> {
         if let Some(located) = &mut self.located {
             located.machine_mut().change(&change)?;
         }
-        self.machine.change(change)
+        self.executor.change(change)
     }
 
     /// The absolute tolerance of the state at a place in y.
@@ -18,10 +18,10 @@ impl Bound {
         self.options.atol.get(place).or(self.options.atol.first()).copied().unwrap_or(0.0)
     }
 
-    /// The same with a machine of its own, for another thread.
+    /// The same with an executor of its own, for another thread.
     pub fn fork(&self) -> Bound {
         Bound {
-            machine: self.machine.fork(),
+            executor: self.executor.fork(),
             located: self.located.as_ref().map(Located::fork),
             problem: self.problem.clone(),
             options: self.options.clone(),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use odec_ode::linear::Linear;
+use odec_ode::linear::LinearSolver;
 
 /// Steps, when the caller speaks of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,7 +85,7 @@ pub struct Choices {
     /// Budget of steps.
     pub max_steps: Option<u64>,
     /// Solver of linear systems.
-    pub linear: Linear,
+    pub linear: LinearSolver,
     /// Interpret instead of compiling.
     pub interpret: bool,
     /// Bytes of memory that a run may take by the estimate of [`crate::memory`]; `None`: as many as there are.

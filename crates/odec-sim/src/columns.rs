@@ -209,11 +209,11 @@ impl Columns {
     /// A row: `row` has as many places as there are columns.
     pub fn fill(&self, t: f64, y: &[f64], outputs: &[f64], row: &mut [f64]) {
         for p in &self.pieces {
-            let slots = &mut row[p.before..p.before + p.len];
+            let values = &mut row[p.before..p.before + p.len];
             match p.buffer {
-                Buffer::Time => slots[0] = t,
-                Buffer::State => slots.copy_from_slice(&y[p.place..p.place + p.len]),
-                Buffer::Output => slots.copy_from_slice(&outputs[p.place..p.place + p.len]),
+                Buffer::Time => values[0] = t,
+                Buffer::State => values.copy_from_slice(&y[p.place..p.place + p.len]),
+                Buffer::Output => values.copy_from_slice(&outputs[p.place..p.place + p.len]),
             }
         }
     }

@@ -44,8 +44,8 @@ pub fn conserved(bound: &Bound) -> Vec<String> {
 
 /// Makes sure that nothing is compiled while a run is timed but what the first of several runs keeps for the others.
 pub fn warm(bound: &Bound) {
-    bound.machine.expect_many_runs();
-    let (n, system) = (bound.problem.y0.len(), &bound.machine);
+    bound.executor.expect_many_runs();
+    let (n, system) = (bound.problem.y0.len(), &bound.executor);
     let mut out = vec![0.0; n];
     // what these say about the start is said again by the runs
     if let Some(pattern) = system.jacobian().pattern() {
@@ -96,11 +96,11 @@ fn blown_up(bound: &Bound, rows: &[Row], reference: &Reference) -> Option<f64> {
 }
 
 fn drifts(bound: &Bound, rows: &[Row]) -> Vec<f64> {
-    let layout = bound.machine.layout();
+    let layout = bound.executor.layout();
     let mut out = vec![0.0; layout.outputs_len()];
     let mut rates = Derivatives::of(bound).unwrap_or_else(|_| Derivatives::unknown(bound));
     let mut at = |t: f64, y: &[f64]| {
-        bound.machine.outputs(t, y, rates.at(t, y), &mut out);
+        bound.executor.outputs(t, y, rates.at(t, y), &mut out);
         out[layout.outputs..][..layout.conserved].to_vec()
     };
     let start = at(bound.problem.t0, &bound.problem.y0);

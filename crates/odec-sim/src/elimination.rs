@@ -9,10 +9,10 @@ use odec_ir::elimination::{self, Field, MAX_OPERATIONS, Source};
 use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::{KernelRole, Program};
 use odec_jit::{Compiled, Function};
-use odec_ode::linear::{Elimination, EliminationPlan, Eliminator, Memory, Origin};
+use odec_ode::linear::{Elimination, EliminationPlan, Eliminator, Origin, PatternCache};
 
-use crate::machine::Execution;
-use crate::replay::Replay;
+use crate::bytecode::Bytecode;
+use crate::executor::Execution;
 
 /// Operations of an elimination up to which code is made before it is used: beyond, making it takes longer than the rest of a model.
 const AT_ONCE: usize = 3_000;
@@ -39,13 +39,13 @@ pub struct Eliminations {
     execution: Execution,
     many_runs: Arc<AtomicBool>,
     kept: Mutex<HashMap<Key, Option<Arc<dyn Elimination>>>>,
-    memory: Memory,
+    cache: PatternCache,
 }
 
 impl Eliminations {
     /// Nothing made yet.
     pub fn new(execution: Execution) -> Eliminations {
-        Eliminations { execution, many_runs: Arc::default(), kept: Mutex::default(), memory: Memory::default() }
+        Eliminations { execution, many_runs: Arc::default(), kept: Mutex::default(), cache: PatternCache::default() }
     }
 
     /// Says that there will be many runs, so that code pays at once.
@@ -55,8 +55,8 @@ impl Eliminations {
 }
 
 impl Eliminator for Eliminations {
-    fn memory(&self) -> &Memory {
-        &self.memory
+    fn cache(&self) -> &PatternCache {
+        &self.cache
     }
 
     fn compile(&self, plan: &EliminationPlan<'_>) -> Option<Arc<dyn Elimination>> {
@@ -90,7 +90,7 @@ fn written(plan: &EliminationPlan<'_>) -> Option<elimination::Elimination> {
     let field = if plan.complex { Field::Complex } else { Field::Real };
     let source = match plan.origin {
         None => Source::Given,
-        Some(Origin { jacobian, mass, unit }) => Source::Shifted { jacobian, mass, unit: *unit },
+        Some(Origin { jacobian, mass, unit }) => Source::IterationMatrix { jacobian, mass, unit: *unit },
     };
     elimination::PivotOrder {
         pattern: &pattern,
@@ -109,7 +109,7 @@ fn make(plan: &EliminationPlan<'_>, execution: Execution, many_runs: &Arc<Atomic
     match execution {
         Execution::Jit => {
             if length(&written) <= AT_ONCE {
-                return Some(Arc::new(Machine::of(&written)?));
+                return Some(Arc::new(Executor::of(&written)?));
             }
             Some(Arc::new(Listed::of(written, many_runs)?))
         }
@@ -126,18 +126,18 @@ fn make(plan: &EliminationPlan<'_>, execution: Execution, many_runs: &Arc<Atomic
 }
 
 /// In machine code.
-struct Machine {
+struct Executor {
     factor: Function,
     solve: Function,
     check: Function,
     factors: usize,
 }
 
-impl Machine {
-    fn of(written: &elimination::Elimination) -> Option<Machine> {
+impl Executor {
+    fn of(written: &elimination::Elimination) -> Option<Executor> {
         let code = |program: &Program| Compiled::new(program).ok()?.function(KernelRole::Outputs);
         let [factor, solve, check] = [code(&written.factor)?, code(&written.solve)?, code(&written.check)?];
-        Some(Machine { factor, solve, check, factors: written.factors })
+        Some(Executor { factor, solve, check, factors: written.factors })
     }
 }
 
@@ -149,15 +149,15 @@ fn length(written: &elimination::Elimination) -> usize {
 
 /// As lists of operations until code pays.
 struct Listed {
-    factor: Replay,
-    solve: Replay,
-    check: Replay,
+    factor: Bytecode,
+    solve: Bytecode,
+    check: Bytecode,
     /// Operations of all.
     length: u64,
     /// Operations that were gone through.
     done: AtomicU64,
     /// `None` inside where no code could be made.
-    machine: OnceLock<Option<Machine>>,
+    executor: OnceLock<Option<Executor>>,
     many_runs: Arc<AtomicBool>,
     factors: usize,
     written: elimination::Elimination,
@@ -165,7 +165,7 @@ struct Listed {
 
 impl Listed {
     fn of(written: elimination::Elimination, many_runs: &Arc<AtomicBool>) -> Option<Listed> {
-        let listed = |program: &Program| Replay::of(program).ok();
+        let listed = |program: &Program| Bytecode::of(program).ok();
         let [factor, solve, check] = [listed(&written.factor)?, listed(&written.solve)?, listed(&written.check)?];
         Some(Listed {
             length: (factor.len() + solve.len() + check.len()) as u64,
@@ -173,7 +173,7 @@ impl Listed {
             solve,
             check,
             done: AtomicU64::new(0),
-            machine: OnceLock::new(),
+            executor: OnceLock::new(),
             many_runs: Arc::clone(many_runs),
             factors: written.factors,
             written,
@@ -181,13 +181,13 @@ impl Listed {
     }
 
     /// The code, once it pays, which the run of a list of so many operations brings nearer.
-    fn machine(&self, operations: usize) -> Option<&Machine> {
-        if let Some(made) = self.machine.get() {
+    fn executor(&self, operations: usize) -> Option<&Executor> {
+        if let Some(made) = self.executor.get() {
             return made.as_ref();
         }
         let done = self.done.fetch_add(operations as u64, Ordering::Relaxed);
         if self.many_runs.load(Ordering::Relaxed) || done > PATIENCE * self.length {
-            return self.machine.get_or_init(|| Machine::of(&self.written)).as_ref();
+            return self.executor.get_or_init(|| Executor::of(&self.written)).as_ref();
         }
         None
     }
@@ -199,28 +199,28 @@ impl Elimination for Listed {
     }
 
     fn factor(&self, values: &[f64], shift: &[f64], factors: &mut [f64]) {
-        match self.machine(self.factor.len()) {
-            Some(machine) => machine.factor(values, shift, factors),
+        match self.executor(self.factor.len()) {
+            Some(executor) => executor.factor(values, shift, factors),
             None => self.factor.run(values, shift, factors),
         }
     }
 
     fn solve(&self, factors: &[f64], b: &[f64], x: &mut [f64]) {
-        match self.machine(self.solve.len()) {
-            Some(machine) => machine.solve(factors, b, x),
+        match self.executor(self.solve.len()) {
+            Some(executor) => executor.solve(factors, b, x),
             None => self.solve.run(factors, b, x),
         }
     }
 
     fn check(&self, values: &[f64], others: &[f64], excess: &mut [f64]) {
-        match self.machine(self.check.len()) {
-            Some(machine) => machine.check(values, others, excess),
+        match self.executor(self.check.len()) {
+            Some(executor) => executor.check(values, others, excess),
             None => self.check.run(values, others, excess),
         }
     }
 }
 
-impl Elimination for Machine {
+impl Elimination for Executor {
     fn factors(&self) -> usize {
         self.factors
     }
@@ -343,7 +343,7 @@ mod tests {
         let mut factors = vec![0.0; listed.factors()];
         let values: Vec<f64> = pattern.positions().map(|(i, j)| if i == j { 9.0 } else { 0.1 }).collect();
         let mut runs = 0u64;
-        while listed.machine.get().is_none() {
+        while listed.executor.get().is_none() {
             listed.factor(&values, &[], &mut factors);
             runs += 1;
             assert!(runs < 100 * PATIENCE, "{runs}");

@@ -50,12 +50,12 @@ impl Need {
 
     /// That of a run of a bound model, matrices included.
     pub fn of_run(bound: &Bound) -> Need {
-        let machine = &bound.machine;
-        let need = Need::of_sizes(machine.layout(), &bound.columns);
+        let executor = &bound.executor;
+        let need = Need::of_sizes(executor.layout(), &bound.columns);
         let implicit = bound.choice.needs.jacobian;
-        let entries = machine.jacobian_entries().filter(|_| implicit).unwrap_or(0) as u64;
+        let entries = executor.jacobian_entries().filter(|_| implicit).unwrap_or(0) as u64;
         // beyond this size an iteration is taken, whose factors have the pattern of the matrix
-        let fill = if machine.layout().n > odec_ode::linear::ANALYSED { 1 } else { FILL };
+        let fill = if executor.layout().n > odec_ode::linear::ANALYSED { 1 } else { FILL };
         let factors = entries.saturating_mul(fill).min(odec_ode::linear::MAX_FILL);
         need.and(format!("{entries} entries of the Jacobian"), entries, ENTRY).and(
             format!("about {factors} entries of its factors"),

@@ -25,7 +25,7 @@ pub fn kept(places: &[Point], advancing: bool, within: f64) -> Vec<usize> {
         }
         let end = (k..places.len()).find(|&j| !finite(j)).unwrap_or(places.len());
         let piece: Vec<usize> = if advancing { columns(places, k..end) } else { (k..end).collect() };
-        straight(places, &piece, within, &mut kept);
+        scalar(places, &piece, within, &mut kept);
         k = end;
     }
     kept
@@ -54,7 +54,7 @@ fn columns(places: &[Point], piece: std::ops::Range<usize>) -> Vec<usize> {
 /// Drops points that lie on the way from one that is kept to a later one (Williams, Comput. Graph. Image Process. 8
 /// (1978) 286-293): the directions in which all of them lie within reach form a wedge, which narrows from point to
 /// point. A line that turns back keeps the point where it does.
-fn straight(places: &[Point], piece: &[usize], within: f64, kept: &mut Vec<usize>) {
+fn scalar(places: &[Point], piece: &[usize], within: f64, kept: &mut Vec<usize>) {
     let Some((&first, rest)) = piece.split_first() else { return };
     kept.push(first);
     let mut from = places[first];

@@ -59,7 +59,7 @@ pub fn run(
     stop: &dyn Fn() -> bool,
 ) -> (Vec<Row>, Result<Outcome, SolveError>) {
     let mut keep = KeptStates { rows: vec![], stop };
-    let result = solve(&bound.machine, &bound.problem, method, options, samples, &mut keep);
+    let result = solve(&bound.executor, &bound.problem, method, options, samples, &mut keep);
     (keep.rows, result)
 }
 

@@ -9,9 +9,9 @@ use odec_ode::linear::Rates;
 use odec_ode::problem::{Cause, Failure, Outcome, Refusal, Sink, SolveError, Stop};
 
 use crate::bind::Bound;
+use crate::executor::Executor;
 use crate::hybrid::drive::{Driver, Hybrid};
 use crate::hybrid::{Located, Origin};
-use crate::machine::Machine;
 use crate::monitor::{Findings, Monitor};
 
 /// Receives rows of columns.
@@ -106,7 +106,7 @@ impl Seen {
 
     /// Looks at a state with all outputs there. The first one is the start.
     pub(crate) fn watch(&mut self, bound: &Bound, t: f64, y: &[f64], outputs: &[f64]) {
-        let layout = bound.machine.layout();
+        let layout = bound.executor.layout();
         let conserved = &outputs[layout.outputs..][..layout.conserved];
         if self.drifts.is_empty() {
             for (settings, &start) in bound.conservation.iter().zip(conserved) {
@@ -147,7 +147,7 @@ pub fn solve_again(
     driver: &mut Option<Driver>,
     recorder: &mut dyn Recorder,
 ) -> (Result<Outcome, SolveError>, Seen) {
-    let layout = bound.machine.layout();
+    let layout = bound.executor.layout();
     let seen = Seen::of(bound);
     let rates = match Derivatives::of(bound) {
         Ok(rates) => rates,
@@ -170,7 +170,7 @@ pub fn solve_again(
         },
     };
     let result = match driver {
-        Driver::Smooth(runner) => runner.run(&bound.machine, &bound.problem, &bound.samples, &mut sampler),
+        Driver::Smooth(runner) => runner.run(&bound.executor, &bound.problem, &bound.samples, &mut sampler),
         Driver::Hybrid(hybrid) => {
             let ready = hybrid.begin(bound);
             let Hybrid { runner, model, view } = &mut **hybrid;
@@ -219,13 +219,13 @@ pub(crate) struct Derivatives<'a> {
 impl<'a> Derivatives<'a> {
     /// For the outputs of a model.
     pub(crate) fn of(bound: &'a Bound) -> Result<Self, Refusal> {
-        let machine = &bound.machine;
-        let values = vec![0.0; machine.layout().n];
-        if !machine.program().outputs_read_rates() {
+        let executor = &bound.executor;
+        let values = vec![0.0; executor.layout().n];
+        if !executor.program().outputs_read_rates() {
             return Ok(Derivatives { solver: None, values });
         }
         let name = bound.choice.method.name;
-        let rates = Rates::new(machine, name).map_err(|refusal| match refusal {
+        let rates = Rates::new(executor, name).map_err(|refusal| match refusal {
             Refusal::SingularMass { .. } => Refusal::Unsuitable {
                 method: name.to_string(),
                 reason: "an output holds a derivative, and the coupled equations do not give every derivative".into(),
@@ -233,18 +233,18 @@ impl<'a> Derivatives<'a> {
             },
             other => other,
         })?;
-        Ok(Derivatives { solver: Some((Evaluator::new(machine), rates)), values })
+        Ok(Derivatives { solver: Some((Evaluator::new(executor), rates)), values })
     }
 
     /// None of them is known.
     pub(crate) fn unknown(bound: &'a Bound) -> Self {
-        Derivatives { solver: None, values: vec![f64::NAN; bound.machine.layout().n] }
+        Derivatives { solver: None, values: vec![f64::NAN; bound.executor.layout().n] }
     }
 
-    /// As [`Derivatives::at`], of a machine with modes.
-    pub(crate) fn of_machine(&mut self, machine: &Machine, t: f64, y: &[f64]) -> &[f64] {
+    /// As [`Derivatives::at`], of an executor with modes.
+    pub(crate) fn of_machine(&mut self, executor: &Executor, t: f64, y: &[f64]) -> &[f64] {
         if let Some((_, rates)) = &mut self.solver {
-            let mut eval = Evaluator::new(machine);
+            let mut eval = Evaluator::new(executor);
             let solved = eval.rhs(t, y, &mut self.values).and_then(|()| rates.solve(&mut eval, t, y, &mut self.values));
             if solved.is_err() {
                 self.values.fill(f64::NAN);
@@ -290,7 +290,7 @@ impl Sampler<'_> {
 impl Sink for Sampler<'_> {
     fn row(&mut self, t: f64, y: &[f64]) -> ControlFlow<()> {
         if !self.outputs.is_empty() {
-            self.bound.machine.outputs(t, y, self.rates.at(t, y), &mut self.outputs);
+            self.bound.executor.outputs(t, y, self.rates.at(t, y), &mut self.outputs);
         }
         self.record(t, y)
     }
@@ -315,8 +315,8 @@ impl Observer for Switched<'_, '_> {
         let Point { t, y, modes, discretes } = point;
         if !sampler.outputs.is_empty() {
             view.show(modes, discretes);
-            let rates = sampler.rates.of_machine(view.machine(), t, y);
-            view.machine().outputs(t, y, rates, &mut sampler.outputs);
+            let rates = sampler.rates.of_machine(view.executor(), t, y);
+            view.executor().outputs(t, y, rates, &mut sampler.outputs);
         }
         sampler.record(t, y)
     }

@@ -8,16 +8,16 @@ use odec_ir::nest::BoundProgram;
 use odec_ir::taylor::{MAX_ORDER, MAX_UNROLLED, Recurrences, SeriesTable, Unsuited, step, unrolled};
 use odec_ir::{KernelRole, Program};
 use odec_jit::{Compiled, Strategy};
-use odec_ode::step::WholeStep;
+use odec_ode::step::FusedStep;
 
-use crate::machine::Execution;
+use crate::executor::Execution;
 use crate::steps::Native;
 
-/// Most nodes of a kernel of whole steps: it is to cost no more than a few milliseconds, as it is made without being asked for, and what
+/// Most nodes of a kernel of fused steps: it is to cost no more than a few milliseconds, as it is made without being asked for, and what
 /// is around the series counts for less where that is long.
 const MAX_STEP: usize = 4_000;
 /// In one function with the registers of the best allocator, which takes 4 % off a step.
-const STRATEGY: Strategy = Strategy { whole: 2 * MAX_STEP, piece: 2 * MAX_STEP, best: 2 * MAX_STEP };
+const STRATEGY: Strategy = Strategy { whole: 2 * MAX_STEP, part: 2 * MAX_STEP, best: 2 * MAX_STEP };
 
 /// The coefficients of one order.
 enum Kernel {
@@ -29,7 +29,7 @@ enum Kernel {
     Looped(Box<Looped>),
 }
 
-/// A whole step of one order.
+/// A fused step of one order.
 enum Step {
     /// Machine code.
     Code(Box<Native>),
@@ -72,7 +72,7 @@ impl SeriesKernels {
         self.make((program, bound), recurrences, execution, order)
     }
 
-    /// Makes the code of whole steps of an order if it is short; false if it is not.
+    /// Makes the code of fused steps of an order if it is short; false if it is not.
     pub(crate) fn prepare_step(&self, program: &Program, execution: Execution, order: usize) -> bool {
         let Some(slot) = self.steps.get(order) else { return false };
         let make = || {
@@ -95,7 +95,7 @@ impl SeriesKernels {
         self.recurrences.get_or_init(|| Recurrences::of(program)).as_ref().is_ok_and(Recurrences::smooth)
     }
 
-    /// True where the code of whole steps of an order is short and without branches. If so it is made.
+    /// True where the code of fused steps of an order is short and without branches. If so it is made.
     pub(crate) fn is_short(&self, program: &Program, execution: Execution, order: usize) -> bool {
         let Ok(recurrences) = self.recurrences.get_or_init(|| Recurrences::of(program)) else { return false };
         recurrences.smooth() && self.prepare_step(program, execution, order)

@@ -1,4 +1,4 @@
-//! Whole steps of a model: written by `odec-ir`, compiled or interpreted as the model is, and kept, so that a second run compiles
+//! Fused steps of a model: written by `odec-ir`, compiled or interpreted as the model is, and kept, so that a second run compiles
 //! nothing.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,12 +12,12 @@ use odec_jit::{Compiled, Function, Strategy};
 use odec_ode::linear::{BACKWARD_ERROR, Diagonal, LinearReport, NEGLIGIBLE_RESIDUAL};
 use odec_ode::method::rosenbrock::Tableau as Linearised;
 use odec_ode::method::runge_kutta::Tableau;
-use odec_ode::step::{FusedFormula, WholeStep};
+use odec_ode::step::{FusedFormula, FusedStep};
 
-use crate::machine::{Execution, pattern_of};
+use crate::executor::{Execution, pattern_of};
 
 /// Code of a step is one function, however long.
-const STRATEGY: Strategy = Strategy { whole: 2 * MAX_NODES, piece: 2 * MAX_NODES, best: 2 * MAX_NODES };
+const STRATEGY: Strategy = Strategy { whole: 2 * MAX_NODES, part: 2 * MAX_NODES, best: 2 * MAX_NODES };
 
 /// Most nodes of a Rosenbrock step for a model that is run once, and asks for it when it has made many steps: compiling takes some 3 microseconds for each, and a step saves 0.1 to 0.2.
 /// It gives the bits of a step over vectors, so that results do not depend on this.
@@ -34,7 +34,7 @@ struct Kept {
     asked: u32,
     /// The limit of nodes that it was written with; 0 before it was tried.
     limit: usize,
-    step: Option<Arc<dyn WholeStep>>,
+    step: Option<Arc<dyn FusedStep>>,
 }
 
 /// Steps of one model by formula, made when asked for. A model has no more of them than there are methods.
@@ -51,7 +51,7 @@ impl Steps {
         program: &Program,
         execution: Execution,
         formula: FusedFormula,
-    ) -> Option<Arc<dyn WholeStep>> {
+    ) -> Option<Arc<dyn FusedStep>> {
         let many = self.many_runs();
         let (limit, patience) = match formula {
             FusedFormula::Rosenbrock { .. } => (if many { MAX_NODES } else { MAX_FOR_ONE_RUN }, 0),
@@ -96,7 +96,7 @@ fn written(program: &Program, formula: FusedFormula, limit: usize) -> Option<(Pr
             Some((explicit::step(program, &weights)?, None))
         }
         FusedFormula::Rosenbrock { tableau } => {
-            if !program.is_straight() {
+            if !program.is_scalar() {
                 return None;
             }
             let diagonal = Diagonal::of(&pattern_of(&program.jacobian))?;
@@ -121,7 +121,7 @@ fn estimates(tableau: &Tableau) -> Vec<Vec<f64>> {
     pairs.into_iter().flatten().map(difference).collect()
 }
 
-fn executable(step: Program, linear: Option<LinearReport>, execution: Execution) -> Option<Arc<dyn WholeStep>> {
+fn executable(step: Program, linear: Option<LinearReport>, execution: Execution) -> Option<Arc<dyn FusedStep>> {
     match execution {
         Execution::Jit => {
             let function = Compiled::with(&step, STRATEGY).ok()?.function(KernelRole::Outputs)?;
@@ -147,7 +147,7 @@ impl Native {
     }
 }
 
-impl WholeStep for Native {
+impl FusedStep for Native {
     fn run(&self, t: f64, kept: &[f64], p: &[f64], given: &[f64], out: &mut [f64]) {
         self.function.call(t, kept, p, given, out);
     }
@@ -166,7 +166,7 @@ struct Interpreted {
     linear: Option<LinearReport>,
 }
 
-impl WholeStep for Interpreted {
+impl FusedStep for Interpreted {
     fn run(&self, t: f64, kept: &[f64], p: &[f64], given: &[f64], out: &mut [f64]) {
         let inputs = Inputs { t, y: kept, p, w: given };
         self.interpreter.run_straight(&self.step, KernelRole::Outputs, inputs, &mut out[..self.length]);

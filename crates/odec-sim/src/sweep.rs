@@ -172,7 +172,7 @@ impl Job<'_> {
     pub fn run(&self, threads: usize, collector: &mut dyn Collector) -> bool {
         let len = self.points.len();
         if len >= MANY {
-            self.bound.machine.expect_many_runs();
+            self.bound.executor.expect_many_runs();
         }
         let (threads, size) = self.shares(threads);
         let blocks = len.div_ceil(size);
@@ -266,8 +266,8 @@ impl Job<'_> {
 
     /// The parts of the parameter buffer that each range sets.
     fn places(&self) -> Vec<Vec<Range<usize>>> {
-        let machine = &self.bound.machine;
-        let parameters = Quantities::parameters(machine.program(), machine.layout());
+        let executor = &self.bound.executor;
+        let parameters = Quantities::parameters(executor.program(), executor.layout());
         let places = |name: &str| {
             let chosen = parameters.select(name).unwrap_or_default();
             let runs = chosen.iter().flat_map(|c| {
@@ -317,13 +317,13 @@ impl Job<'_> {
                 }
             }
         });
-        let program = bound.machine.program();
+        let program = bound.executor.program();
         changed.map_err(|unfit| NoValues::Settings(vec![blame::not_compiled(&unfit, Some(program))]))?;
         if settings {
             let plan = RunPlan::new(self.model, &self.at(point), Purpose::Rows).map_err(NoValues::Settings)?;
             plan.settle(self.model, bound).map_err(|d| NoValues::Settings(vec![d]))?;
         }
-        bound.machine.start(bound.problem.t0, &mut bound.problem.y0);
+        bound.executor.start(bound.problem.t0, &mut bound.problem.y0);
         match bound.problem.y0.iter().position(|y| !y.is_finite()) {
             Some(at) => Err(NoValues::Start(at)),
             None => Ok(()),
@@ -331,7 +331,7 @@ impl Job<'_> {
     }
 }
 
-/// One thread with its machine.
+/// One thread with its executor.
 struct Worker<'a> {
     job: &'a Job<'a>,
     places: &'a [Vec<Range<usize>>],

@@ -108,12 +108,12 @@ fn cost(
     let mut seconds = vec![];
     if matches!(end, End::Reached) {
         let samples = Samples::Times(vec![bound.problem.t_end]);
-        let mut runner = Runner::new(&bound.machine, method, options)
+        let mut runner = Runner::new(&bound.executor, method, options)
             .map_err(|refusal| Unfinished::Failed(SolveError::Refused(refusal)))?;
         let begin = clock();
         while seconds.len() < repeat && clock() - begin < LONGEST {
             let start = clock();
-            let result = runner.run(&bound.machine, &bound.problem, &samples, &mut Ends(stop));
+            let result = runner.run(&bound.executor, &bound.problem, &samples, &mut Ends(stop));
             seconds.push(clock() - start);
             match result {
                 Ok(outcome) if outcome.stop == Stop::Interrupted => return Err(Unfinished::Interrupted),

@@ -16,9 +16,9 @@ use odec_ode::runner::{Ahead, Reached};
 
 use crate::bind::Bound;
 use crate::columns::Column;
+use crate::executor::Executor;
 use crate::hybrid::Located;
 use crate::hybrid::drive::{Driver, Hybrid};
-use crate::machine::Machine;
 use crate::monitor::Monitor;
 use crate::sample::{Derivatives, Seen};
 use pen::{Pen, Ruler, bulge};
@@ -121,10 +121,10 @@ pub fn trace(bound: &Bound, request: &Request<'_>, stop: &dyn Fn() -> bool) -> T
         Err(SolveError::Refused(_)) => (problem.t0, &problem.y0),
     };
     tracer.y.copy_from_slice(y);
-    let machine = view.as_ref().map_or(&bound.machine, Located::machine);
+    let executor = view.as_ref().map_or(&bound.executor, Located::executor);
     for k in 0..tracer.rows.len() {
         if tracer.rows[k].is_empty() {
-            tracer.row(&mut Plain { machine, runner: None }, k, reached);
+            tracer.row(&mut Plain { executor, runner: None }, k, reached);
         }
     }
     let curves = tracer.pens.into_iter().map(|pen| pen.points).collect();
@@ -154,12 +154,12 @@ trait Looked {
     /// The state at a time of the step; its end where there is no step.
     fn state(&mut self, t: f64, y: &mut [f64]);
     /// What the outputs are computed by.
-    fn machine(&self) -> &Machine;
+    fn executor(&self) -> &Executor;
 }
 
 /// Of a run without modes.
 struct Plain<'a> {
-    machine: &'a Machine,
+    executor: &'a Executor,
     /// None where the state is put already.
     runner: Option<&'a mut Runner>,
 }
@@ -168,13 +168,13 @@ impl Looked for Plain<'_> {
     fn state(&mut self, t: f64, y: &mut [f64]) {
         match &mut self.runner {
             Some(runner) if t == runner.time() => y.copy_from_slice(runner.state()),
-            Some(runner) => runner.value(self.machine, t, y),
+            Some(runner) => runner.value(self.executor, t, y),
             None => {}
         }
     }
 
-    fn machine(&self) -> &Machine {
-        self.machine
+    fn executor(&self) -> &Executor {
+        self.executor
     }
 }
 
@@ -193,8 +193,8 @@ impl Looked for Switched<'_, '_> {
         }
     }
 
-    fn machine(&self) -> &Machine {
-        self.view.machine()
+    fn executor(&self) -> &Executor {
+        self.view.executor()
     }
 }
 
@@ -214,7 +214,7 @@ impl Observer for Watch<'_, '_> {
 
     fn instant(&mut self, _: hybrid::Point<'_>, after: hybrid::Point<'_>, _: &[hybrid::Executed]) {
         self.view.show(after.modes, after.discretes);
-        let step = &mut Plain { machine: self.view.machine(), runner: None };
+        let step = &mut Plain { executor: self.view.executor(), runner: None };
         if self.before.is_none() {
             self.tracer.start(step);
         }
@@ -257,7 +257,7 @@ struct Tracer<'a> {
 
 impl<'a> Tracer<'a> {
     fn new(bound: &'a Bound, request: &'a Request<'a>) -> Result<Tracer<'a>, SolveError> {
-        let machine = &bound.machine;
+        let executor = &bound.executor;
         let rates = Derivatives::of(bound)?;
         let mut quantities: Vec<Column> = vec![];
         let mut place = |k: usize| {
@@ -282,8 +282,8 @@ impl<'a> Tracer<'a> {
         let columns = |grid: &Grid| grid.columns.iter().filter_map(|&k| bound.columns.at(k)).collect();
         let grids: Vec<Vec<Column>> = request.grids.iter().map(columns).collect();
         let (next, rows) = (vec![0; grids.len()], vec![vec![]; grids.len()]);
-        let outputs = vec![0.0; machine.layout().outputs_len()];
-        let y = vec![0.0; machine.layout().n];
+        let outputs = vec![0.0; executor.layout().outputs_len()];
+        let y = vec![0.0; executor.layout().n];
         let (seen, monitor) = (Seen::of(bound), Monitor::new(bound));
         let tracer =
             Tracer { bound, request, rates, quantities, pens, grids, next, rows, log_from, outputs, y, seen, monitor };
@@ -291,16 +291,16 @@ impl<'a> Tracer<'a> {
     }
 
     fn run(&mut self, runner: &mut Runner, stop: &dyn Fn() -> bool) -> Result<Outcome, SolveError> {
-        let (machine, problem) = (&self.bound.machine, &self.bound.problem);
-        runner.begin(machine, problem)?;
-        let mut before = self.start(&mut Plain { machine, runner: None });
+        let (executor, problem) = (&self.bound.executor, &self.bound.problem);
+        runner.begin(executor, problem)?;
+        let mut before = self.start(&mut Plain { executor, runner: None });
         loop {
             // values inside of the step will be asked for
             let inside = if problem.t_end > problem.t0 { before.0.next_up() } else { before.0.next_down() };
-            let reached = runner.advance(machine, Ahead { stop: None, sample: Some(inside) })?;
+            let reached = runner.advance(executor, Ahead { stop: None, sample: Some(inside) })?;
             let now = runner.time();
             self.monitor.step(&mut runner.step_end());
-            let step = &mut Plain { machine, runner: Some(runner) };
+            let step = &mut Plain { executor, runner: Some(runner) };
             self.rows_until(step, now);
             before = self.step(step, before, now);
             if stop() {
@@ -373,8 +373,8 @@ impl<'a> Tracer<'a> {
     /// Outputs at the state that was put.
     fn observe(&mut self, step: &mut dyn Looked, t: f64) {
         if !self.outputs.is_empty() {
-            let rates = self.rates.of_machine(step.machine(), t, &self.y);
-            step.machine().outputs(t, &self.y, rates, &mut self.outputs);
+            let rates = self.rates.of_machine(step.executor(), t, &self.y);
+            step.executor().outputs(t, &self.y, rates, &mut self.outputs);
             self.seen.watch(self.bound, t, &self.y, &self.outputs);
         }
     }

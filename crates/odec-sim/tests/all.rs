@@ -2,7 +2,8 @@
 
 mod bind;
 mod derivatives;
-mod machine;
+mod executor;
+mod fused_steps;
 mod machine_code;
 mod monitor;
 mod parts;
@@ -10,5 +11,4 @@ mod sensitivities;
 mod stepper;
 mod steps;
 mod switching;
-mod whole_steps;
 mod work;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use odec_lang::Model;
 use odec_lang::source::Source;
-use odec_ode::linear::{Kind, Linear, LinearReport};
+use odec_ode::linear::{LinearReport, LinearSolver, SolverKind};
 use odec_ode::method;
 use odec_ode::method::auto::working;
 use odec_ode::problem::{Options, Outcome, Problem, Samples};
@@ -47,7 +47,7 @@ fn run(bound: &Bound, method: &str, options: &Options, t_end: f64) -> Result<(Ou
     let method = method::find(method).unwrap();
     let problem = Problem { t0: 0.0, t_end, y0: bound.problem.y0.clone() };
     let mut rows = Rows::default();
-    let outcome = solve(&bound.machine, &problem, method, options, &Samples::Steps, &mut rows)?;
+    let outcome = solve(&bound.executor, &problem, method, options, &Samples::Steps, &mut rows)?;
     Ok((outcome, rows))
 }
 
@@ -60,15 +60,15 @@ fn eliminations_in_machine_code_agree_with_pivoting() {
     for (name, t_end) in STIFF {
         let bound = bind(&file(name), &Choices::default());
         for method in ["rodas4", "radau5", "bdf", "kencarp4"] {
-            // code for whole steps has an elimination of its own: `whole_steps.rs`
-            let options = Options { rtol: 1e-6, atol: vec![1e-12], whole_steps: false, ..bound.options.clone() };
-            assert_eq!(options.linear, Linear::Auto);
+            // code for fused steps has an elimination of its own: `fused_steps.rs`
+            let options = Options { rtol: 1e-6, atol: vec![1e-12], fused_steps: false, ..bound.options.clone() };
+            assert_eq!(options.linear, LinearSolver::Auto);
             let (code, _) = run(&bound, method, &options, t_end).unwrap();
             let report = code.linear.clone().unwrap();
-            assert_eq!(report.kind, Kind::Compiled, "{name}, {method}: {report}");
-            let full = Options { linear: Linear::Dense, ..options.clone() };
+            assert_eq!(report.kind, SolverKind::Compiled, "{name}, {method}: {report}");
+            let full = Options { linear: LinearSolver::Dense, ..options.clone() };
             let (full, _) = run(&bound, method, &full, t_end).unwrap();
-            assert_eq!(full.linear.clone().unwrap().kind, Kind::Dense);
+            assert_eq!(full.linear.clone().unwrap().kind, SolverKind::Dense);
             // rounding differs and may move a step; no more than that
             let steps = |o: &Outcome| (o.stats.accepted + o.stats.rejected) as f64;
             assert!(
@@ -91,11 +91,11 @@ fn interpreted_eliminations_give_the_same_bits() {
         for method in ["rodas5p", "radau5", "bdf"] {
             let run = |interpret: bool| {
                 let bound = bind(&file(name), &Choices { interpret, ..Choices::default() });
-                let options = Options { rtol: 1e-5, atol: vec![1e-10], whole_steps: false, ..bound.options.clone() };
+                let options = Options { rtol: 1e-5, atol: vec![1e-10], fused_steps: false, ..bound.options.clone() };
                 run(&bound, method, &options, t_end.min(100.0)).unwrap()
             };
             let ((code, a), (_, b)) = (run(false), run(true));
-            assert_eq!(code.linear.unwrap().kind, Kind::Compiled);
+            assert_eq!(code.linear.unwrap().kind, SolverKind::Compiled);
             assert!(a.0 == b.0, "{name}, {method}: rows differ");
         }
     }
@@ -125,22 +125,22 @@ fn network(n: usize) -> String {
 fn longer_eliminations_give_the_same_bits_before_and_after_they_are_compiled() {
     let text = network(64);
     for method in ["rodas5p", "bdf"] {
-        let run = |many: bool, linear: Linear| {
+        let run = |many: bool, linear: LinearSolver| {
             let bound = bind(&text, &Choices { t_end: Some(2000.0), ..Choices::default() });
             if many {
-                bound.machine.expect_many_runs();
+                bound.executor.expect_many_runs();
             }
             let options = Options { rtol: 1e-5, atol: vec![1e-9], linear, ..bound.options.clone() };
             run(&bound, method, &options, 2000.0).unwrap()
         };
-        let ((one, rows), (many, again)) = (run(false, Linear::Auto), run(true, Linear::Auto));
+        let ((one, rows), (many, again)) = (run(false, LinearSolver::Auto), run(true, LinearSolver::Auto));
         assert!(rows.0 == again.0, "{method}: rows differ");
         for outcome in [&one, &many] {
             let report = outcome.linear.clone().unwrap();
-            assert_eq!((report.kind, report.fallbacks), (Kind::Compiled, 0), "{method}: {report}");
+            assert_eq!((report.kind, report.fallbacks), (SolverKind::Compiled, 0), "{method}: {report}");
         }
         assert!(one.y.iter().any(|y| y.abs() < 1e-250), "{:?}", one.y);
-        let (full, _) = run(false, Linear::Dense);
+        let (full, _) = run(false, LinearSolver::Dense);
         for (a, b) in one.y.iter().zip(&full.y) {
             assert!((a - b).abs() <= 1e-4 * b.abs() + 1e-7, "{method}: {a:e} and {b:e}");
         }
@@ -205,18 +205,18 @@ fn the_taylor_method_keeps_the_tolerance() {
     }
 }
 
-/// Code for a whole step does what its parts do: the polynomial at its end, the series there, and the measures of both; interpreted it gives
+/// Code for a fused step does what its parts do: the polynomial at its end, the series there, and the measures of both; interpreted it gives
 /// the same bits.
 #[test]
-fn whole_steps_by_the_series_are_what_their_parts_are() {
+fn fused_steps_by_the_series_are_what_their_parts_are() {
     use odec_ode::accelerated::Series;
     use odec_ode::method::taylor::Places;
     use odec_ode::system::System;
     const ORDER: usize = 11;
     let driven = "state x = 1, x' = 0.2\nstate y = 0.5\nparam k = 2\nx'' = -k*sin(x) + 0.1*cos(t)\ny' = -y^2*exp(-t) + x/(1 + y^2)\n";
     for text in [driven, &file("lorenz"), &file("lotka_volterra"), &file("robertson")] {
-        let machine = |interpret| bind(text, &Choices { t_end: Some(1.0), interpret, ..Choices::default() }).machine;
-        let (code, interpreted) = (machine(false), machine(true));
+        let executor = |interpret| bind(text, &Choices { t_end: Some(1.0), interpret, ..Choices::default() }).executor;
+        let (code, interpreted) = (executor(false), executor(true));
         let n = code.shape().n;
         let places = Places { n, order: ORDER };
         assert_eq!(places.total(), odec_ir::taylor::step::Places { n, order: ORDER }.len());
@@ -300,15 +300,15 @@ fn arrays_have_series() {
     texts.push(("written", written.to_string()));
     for (name, text) in texts {
         let bound = bind(&text, &Choices { t_end: Some(1.0), ..Choices::default() });
-        let (machine, n) = (&bound.machine, bound.problem.y0.len());
+        let (executor, n) = (&bound.executor, bound.problem.y0.len());
         // a state off the start, where much is zero
         let y: Vec<f64> = bound.problem.y0.iter().enumerate().map(|(i, y)| y + 0.01 * (1.0 + i as f64).sin()).collect();
-        machine.prepare(ORDER).unwrap_or_else(|why| panic!("{name}: {why}"));
+        executor.prepare(ORDER).unwrap_or_else(|why| panic!("{name}: {why}"));
         let t = 0.3;
         let mut c = vec![0.0; n * ORDER];
-        machine.coefficients(t, &y, ORDER, &mut c).unwrap();
+        executor.coefficients(t, &y, ORDER, &mut c).unwrap();
         let mut f = vec![0.0; n];
-        machine.rhs(t, &y, &mut f).unwrap();
+        executor.rhs(t, &y, &mut f).unwrap();
         let size = f.iter().fold(1.0, |a: f64, b| a.max(b.abs()));
         for i in 0..n {
             assert!((c[i] - f[i]).abs() <= 1e-13 * size, "{name}, row {i}: {} and {}", c[i], f[i]);
@@ -323,7 +323,7 @@ fn arrays_have_series() {
                 slope[i] += k as f64 * c[(k - 1) * n + i] * h.powi(k as i32 - 1);
             }
         }
-        machine.rhs(t + h, &at, &mut f).unwrap();
+        executor.rhs(t + h, &at, &mut f).unwrap();
         let moved = c[n..2 * n].iter().fold(0.0, |a: f64, b| a.max(b.abs())) * 2.0 * h;
         for i in 0..n {
             let error = (slope[i] - f[i]).abs();
@@ -392,14 +392,14 @@ fn auto_starts_where_there_is_no_series() {
             let near = auto.y.iter().zip(&alone.y).all(|(a, b)| (a - b).abs() <= own.rtol * b.abs() + own.atol[0]);
             assert!(near, "{text}: {:?} {:?}", auto.y, alone.y);
             // the series serves from elsewhere, and the first start again after it
-            let mut runner = odec_ode::Runner::new(&bound.machine, method::find("auto").unwrap(), &options).unwrap();
-            let first = bound.machine.initial(0.0);
+            let mut runner = odec_ode::Runner::new(&bound.executor, method::find("auto").unwrap(), &options).unwrap();
+            let first = bound.executor.initial(0.0);
             let elsewhere: Vec<f64> = first.iter().map(|y| y + 0.5).collect();
             for (y0, expected) in [(&first, name), (&elsewhere, "taylor"), (&first, name)] {
                 let mut again = Rows::default();
                 let problem = Problem { t0: 0.0, t_end: 2.0, y0: y0.clone() };
                 let samples = Samples::Times((0..=40).map(|i| f64::from(i) * 0.05).collect());
-                let outcome = runner.run(&bound.machine, &problem, &samples, &mut again).unwrap();
+                let outcome = runner.run(&bound.executor, &problem, &samples, &mut again).unwrap();
                 assert_eq!(outcome.course.unwrap().legs[0].method, expected, "{text}");
                 assert!(expected == "taylor" || outcome.y == auto.y, "{text}");
             }
@@ -461,13 +461,13 @@ fn a_runner_leaves_no_traces() {
         for method in methods.map(|method| method::find(method).unwrap()) {
             for rtol in [1e-4, 1e-7] {
                 let options = Options { rtol, atol: vec![1e-3 * rtol], max_steps: 2_000, ..bound.options.clone() };
-                let Ok(mut runner) = Runner::new(&bound.machine, method, &options) else { continue };
+                let Ok(mut runner) = Runner::new(&bound.executor, method, &options) else { continue };
                 for factor in [1.0, 0.5, 0.9, 1.0] {
                     let y0 = bound.problem.y0.iter().map(|y| y * factor).collect();
                     let problem = Problem { t0: 0.0, t_end: factor * t_end, y0 };
                     let (mut alone, mut again) = (Rows::default(), Rows::default());
-                    let expected = solve(&bound.machine, &problem, method, &options, &Samples::Steps, &mut alone);
-                    let found = runner.run(&bound.machine, &problem, &Samples::Steps, &mut again);
+                    let expected = solve(&bound.executor, &problem, method, &options, &Samples::Steps, &mut alone);
+                    let found = runner.run(&bound.executor, &problem, &Samples::Steps, &mut again);
                     let what = format!("{name} with {} at {rtol:e}", method.name);
                     assert!(alone.0 == again.0, "{what}: other rows");
                     match (expected, found) {

@@ -456,7 +456,7 @@ fn the_watch_changes_no_bit_and_evaluates_nothing() {
         let mut plain = Plain(vec![]);
         let samples: &Samples = &bound.samples;
         let alone =
-            odec_ode::solve(&bound.machine, &bound.problem, bound.choice.method, &bound.options, samples, &mut plain);
+            odec_ode::solve(&bound.executor, &bound.problem, bound.choice.method, &bound.options, samples, &mut plain);
         let mut watched = Watched(vec![]);
         let (result, _) = sample::solve(bound, &mut watched);
         assert_eq!(plain.0, watched.0, "{method}");

@@ -28,8 +28,8 @@ fn bound(built: &Built, choices: &Choices) -> Bound {
 }
 
 fn run(bound: &Bound) -> Result<Vec<f64>, Box<Failure>> {
-    let Bound { machine, problem, options, samples, .. } = bound;
-    match solve(machine, problem, bound.choice.method, options, samples, &mut Nothing) {
+    let Bound { executor, problem, options, samples, .. } = bound;
+    match solve(executor, problem, bound.choice.method, options, samples, &mut Nothing) {
         Ok(outcome) => Ok(outcome.y),
         Err(SolveError::Failed(failure)) => Err(failure),
         Err(refused) => panic!("{refused:?}"),

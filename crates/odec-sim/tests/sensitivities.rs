@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use odec_lang::Model;
 use odec_lang::source::Source;
-use odec_ode::linear::{Kind, Linear};
+use odec_ode::linear::{LinearSolver, SolverKind};
 use odec_ode::method;
 use odec_ode::problem::{Options, Outcome, Problem, Samples};
 use odec_ode::{Sink, solve};
@@ -45,14 +45,14 @@ fn run(bound: &Bound, method: &str, options: &Options) -> Outcome {
     let method = method::find(method).unwrap();
     let Problem { t0, t_end, ref y0 } = bound.problem;
     let problem = Problem { t0, t_end, y0: y0.clone() };
-    solve(&bound.machine, &problem, method, options, &Samples::Times(vec![t_end]), &mut Nothing)
+    solve(&bound.executor, &problem, method, options, &Samples::Times(vec![t_end]), &mut Nothing)
         .unwrap_or_else(|e| panic!("{}: {e:?}", method.name))
 }
 
 fn tight(bound: &Bound, rtol: f64, atol: f64) -> Options {
     // tolerances of derivatives are in the proportion that the plan chose
     let scale = |k: usize| bound.options.atol.get(k).or(bound.options.atol.first()).copied().unwrap_or(1e-9) / 1e-9;
-    let atol = (0..bound.machine.layout().n).map(|k| atol * scale(k)).collect();
+    let atol = (0..bound.executor.layout().n).map(|k| atol * scale(k)).collect();
     Options { rtol, atol, max_steps: 1_000_000, ..bound.options.clone() }
 }
 
@@ -271,18 +271,18 @@ fn differences_of_accurate_runs() {
 fn one_factorisation_serves_all() {
     for (text, by) in [(ROD, &["D", "c"][..]), (CHAIN, &["k", "g", "d"]), (COUPLED, &["k"])] {
         let mut bound = bind(text, by, &[]);
-        let n = bind(text, &[], &[]).machine.layout().n;
+        let n = bind(text, &[], &[]).executor.layout().n;
         for method in ["rodas4", "kencarp4", "radau5", "bdf"] {
-            for linear in [Linear::Auto, Linear::Dense, Linear::Sparse] {
-                bound.machine.set_groups(1 + by.len());
+            for linear in [LinearSolver::Auto, LinearSolver::Dense, LinearSolver::Sparse] {
+                bound.executor.set_groups(1 + by.len());
                 let options = Options { linear, ..tight(&bound, 1e-6, 1e-9) };
                 let staggered = run(&bound, method, &options);
-                let second = bound.machine.layout().second / (1 + by.len());
+                let second = bound.executor.layout().second / (1 + by.len());
                 // Positions are eliminated beforehand, but not where code for the whole of W does it.
                 let report = staggered.linear.clone().unwrap();
-                let group = if report.kind == Kind::Compiled { n } else { n - second };
+                let group = if report.kind == SolverKind::Compiled { n } else { n - second };
                 assert_eq!(report.n, group, "{method}: the size of one group");
-                bound.machine.set_groups(1);
+                bound.executor.set_groups(1);
                 let whole = run(&bound, method, &options);
                 assert_eq!(staggered.stats.accepted, whole.stats.accepted, "{method}, {linear:?}");
                 for (a, b) in staggered.y.iter().zip(&whole.y) {

@@ -11,12 +11,12 @@ use odec_lang::source::Source;
 use odec_ode::accelerated::Accelerated;
 use odec_ode::method::{self, Family};
 use odec_ode::problem::{Options, Outcome, Problem, Samples};
-use odec_ode::step::{FusedFormula, WholeStep};
+use odec_ode::step::{FusedFormula, FusedStep};
 use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
 use odec_ode::{Sink, SolveError, solve};
 use odec_sim::bind::{Bound, Purpose, RunPlan};
 use odec_sim::choices::Choices;
-use odec_sim::machine::Machine;
+use odec_sim::executor::Executor;
 
 fn bind(text: &str, choices: &Choices) -> Bound {
     let source = Source::new("test", text);
@@ -46,11 +46,11 @@ impl Sink for Rows {
 }
 
 /// The system with steps of its own from the start, by the interpreter.
-struct AtOnce<'a>(&'a Machine);
+struct AtOnce<'a>(&'a Executor);
 
 struct Kernel(Program, Layout);
 
-impl WholeStep for Kernel {
+impl FusedStep for Kernel {
     fn run(&self, t: f64, kept: &[f64], p: &[f64], given: &[f64], out: &mut [f64]) {
         let inputs = Inputs { t, y: kept, p, w: given };
         interpret::run_on(&self.0, &self.1, KernelRole::Outputs, inputs, &mut out[..self.1.outputs_len()]);
@@ -91,7 +91,7 @@ impl Accelerated for AtOnce<'_> {
     fn parameters(&self) -> &[f64] {
         self.0.parameters()
     }
-    fn whole_step(&self, formula: FusedFormula) -> Option<Arc<dyn WholeStep>> {
+    fn fused_step(&self, formula: FusedFormula) -> Option<Arc<dyn FusedStep>> {
         let FusedFormula::Explicit { tableau, fixed } = formula else { panic!("an explicit step") };
         let pairs = [tableau.embedded, tableau.second];
         let difference = |(hat, _): (&[f64], u32)| tableau.b.iter().zip(hat).map(|(b, hat)| b - hat).collect();
@@ -152,9 +152,9 @@ fn a_step_in_one_kernel_has_the_bits_of_its_stages() {
                     atol: vec![1e-8],
                     ..bound.options.clone()
                 };
-                let (whole, rows) = run(&AtOnce(&bound.machine), &bound, method, &options).unwrap();
-                let by_stages = Options { whole_steps: false, ..options };
-                let (stages, expected) = run(&bound.machine, &bound, method, &by_stages).unwrap();
+                let (whole, rows) = run(&AtOnce(&bound.executor), &bound, method, &options).unwrap();
+                let by_stages = Options { fused_steps: false, ..options };
+                let (stages, expected) = run(&bound.executor, &bound, method, &by_stages).unwrap();
                 let bits = |rows: &Rows| rows.0.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
                 assert_eq!(bits(&rows), bits(&expected), "{name}, {method}");
                 assert_eq!(whole.stats, stages.stats, "{name}, {method}");
@@ -164,9 +164,9 @@ fn a_step_in_one_kernel_has_the_bits_of_its_stages() {
 }
 
 /// Makes the step of a method now instead of after some thousand steps.
-fn ready(machine: &Machine, method: &str) {
+fn ready(executor: &Executor, method: &str) {
     let Family::RungeKutta(tableau) = method::find(method).unwrap().family else { return };
-    let ask = || machine.whole_step(FusedFormula::Explicit { tableau, fixed: false });
+    let ask = || executor.fused_step(FusedFormula::Explicit { tableau, fixed: false });
     assert!(ask().is_none(), "a step alone is not worth its code");
     assert!((0..100).any(|_| ask().is_some()), "{method}");
 }
@@ -182,11 +182,11 @@ fn machine_code_and_interpreter_agree_on_whole_steps() {
         };
         for method in explicit_methods() {
             let options = Options { rtol: 1e-5, atol: vec![1e-8], ..bound.options.clone() };
-            let stages = run(&bound.machine, &bound, method, &options).unwrap();
-            ready(&bound.machine, method);
-            ready(&interpreted.machine, method);
-            let code = run(&bound.machine, &bound, method, &options).unwrap();
-            let same = run(&interpreted.machine, &interpreted, method, &options).unwrap();
+            let stages = run(&bound.executor, &bound, method, &options).unwrap();
+            ready(&bound.executor, method);
+            ready(&interpreted.executor, method);
+            let code = run(&bound.executor, &bound, method, &options).unwrap();
+            let same = run(&interpreted.executor, &interpreted, method, &options).unwrap();
             let bits = |rows: &Rows| rows.0.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
             assert_eq!(bits(&code.1), bits(&same.1), "{name}, {method}");
             assert_eq!(bits(&code.1), bits(&stages.1), "{name}, {method}");
@@ -210,8 +210,8 @@ fn what_fails_in_a_step_is_reported_as_by_stages() {
         let bound = bind(text, &Choices::default());
         for method in explicit_methods() {
             let options = Options { rtol: 1e-5, atol: vec![1e-8], max_steps: 20_000, ..bound.options.clone() };
-            let stages = run(&bound.machine, &bound, method, &Options { whole_steps: false, ..options.clone() });
-            let whole = run(&AtOnce(&bound.machine), &bound, method, &options);
+            let stages = run(&bound.executor, &bound, method, &Options { fused_steps: false, ..options.clone() });
+            let whole = run(&AtOnce(&bound.executor), &bound, method, &options);
             match (whole, stages) {
                 (Err(SolveError::Failed(whole)), Err(SolveError::Failed(stages))) => {
                     assert_eq!(format!("{whole:?}"), format!("{stages:?}"), "{method}: {text}");

@@ -111,7 +111,7 @@ fn run(problem: &Problem, case: Case) -> Run {
     let options = problem.options(case.rtol, case.floor);
     let once = |samples: &Samples, most: usize| {
         let mut kept = Kept::new(most);
-        match solve(&bound.machine, &bound.problem, case.method, &options, samples, &mut kept) {
+        match solve(&bound.executor, &bound.problem, case.method, &options, samples, &mut kept) {
             Ok(outcome) => Ok((outcome.stats, kept)),
             Err(error) => Err(brief(&error)),
         }

@@ -53,7 +53,7 @@ pub fn states(problem: &Problem, sizes: &[f64], times: &[f64]) -> Result<(Vec<Ve
 }
 
 fn by(problem: &Problem, method: &'static Method, options: &Options, times: &[f64]) -> Result<Vec<Vec<f64>>, String> {
-    let system = &problem.bound().machine;
+    let system = &problem.bound().executor;
     let span = &problem.bound().problem;
     let whole = |e| format!("{}: {e:?}", method.name);
     let mut run = Runner::new(system, method, options).map_err(|e| format!("{e:?}"))?;

@@ -138,7 +138,7 @@ pub fn unrolled(cells: usize, rounds: usize) -> Result<(usize, Stages), String> 
         let rest = milliseconds(all) - derive - code;
         operations = [KernelRole::Rhs, KernelRole::Jacobian]
             .iter()
-            .filter_map(|role| bound.machine.program().kernel(*role))
+            .filter_map(|role| bound.executor.program().kernel(*role))
             .map(|kernel| {
                 let live = kernel.graph.live(kernel.stores.iter().map(|s| s.node));
                 live.filter(|(_, node)| !node.operands().is_empty()).count()

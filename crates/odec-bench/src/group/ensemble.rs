@@ -44,7 +44,7 @@ fn own(problem: &Problem, count: usize, name: &str) -> Total {
     let method = method::find(name).map_err(|_| format!("no {name}"))?;
     let options = odec::options(&loaded, RTOL, problem.floor);
     let (mut bound, mut runner) = (loaded.bound.fork(), None);
-    bound.machine.expect_many_runs();
+    bound.executor.expect_many_runs();
     let mut pass = |count: usize| -> Total {
         let mut sum = 0.0;
         let clock = Instant::now();
@@ -52,7 +52,7 @@ fn own(problem: &Problem, count: usize, name: &str) -> Total {
             for (value, &place) in first(problem, k, count).iter().zip(&loaded.places) {
                 bound.problem.y0[place] = *value;
             }
-            let outcome = odec::solve(&bound.machine, method, &options, &bound.problem, &mut runner)?;
+            let outcome = odec::solve(&bound.executor, method, &options, &bound.problem, &mut runner)?;
             sum += outcome.y.iter().sum::<f64>();
         }
         Ok((1e3 * clock.elapsed().as_secs_f64(), sum))

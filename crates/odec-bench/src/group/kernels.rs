@@ -22,7 +22,7 @@ pub fn measure(problems: &[Problem]) -> Vec<Row> {
 }
 
 fn calls(problem: &Problem, loaded: &odec::Loaded, small: &limit::Small) -> Vec<String> {
-    let system = &loaded.bound.machine;
+    let system = &loaded.bound.executor;
     let y = &problem.reference;
     let (mut f, mut values) = (vec![0.0; y.len()], vec![0.0; system.jacobian().pattern().map_or(0, |pattern| pattern.entries())]);
     // what these say about y is that it is finite

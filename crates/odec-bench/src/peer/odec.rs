@@ -135,7 +135,7 @@ pub fn options(loaded: &Loaded, rtol: f64, floor: f64) -> Options {
 
 /// One run.
 pub fn once(loaded: &Loaded, method: &'static Method, options: &Options, end: &mut [f64]) -> Result<Counts, String> {
-    let mut runner = Runner::new(&loaded.bound.machine, method, options).map_err(|e| brief(&SolveError::Refused(e)))?;
+    let mut runner = Runner::new(&loaded.bound.executor, method, options).map_err(|e| brief(&SolveError::Refused(e)))?;
     again(loaded, &mut runner, end)
 }
 
@@ -195,7 +195,7 @@ pub fn curves(problem: &Problem, plan: &Plan) -> Vec<Curve> {
         curves.push(plan.curve(problem, NAME, name, |rtol, end| {
             if kept.as_ref().is_none_or(|(of, _)| *of != rtol) {
                 let options = options(&loaded, rtol, problem.floor);
-                let made = Runner::new(&loaded.bound.machine, method, &options);
+                let made = Runner::new(&loaded.bound.executor, method, &options);
                 kept = Some((rtol, made.map_err(|e| brief(&SolveError::Refused(e)))?));
             }
             match &mut kept {

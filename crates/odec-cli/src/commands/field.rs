@@ -55,7 +55,7 @@ pub fn field(args: &Field, reporter: Reporter) -> Result<Exit, Error> {
     let here = rows.iter().find(|r| Some(r.0) == at).unwrap_or(&rows[0]).clone();
     let extent = |k: usize, range: Option<Point>| range.unwrap_or_else(|| portrait::about(rows.iter().map(|r| r.1[k])));
     let window = PlaneWindow { x: extent(x.1, x_range), y: extent(y.1, y_range) };
-    let plane = Plane { system: &bound.machine, t: here.0, y: here.1, axes: (x.1, y.1) };
+    let plane = Plane { system: &bound.executor, t: here.0, y: here.1, axes: (x.1, y.1) };
     if !plane.seen(&window) {
         let headline = "the equations give no derivative of these two states anywhere in the window".to_string();
         let help = "a singular mass matrix gives none, and neither do values outside of a function's domain";
@@ -108,7 +108,7 @@ fn text(
     let time = format!("{} = {}", simulation.model().time.name, number(plane.t));
     if plane.y.len() > 2 {
         out.push_str(&format!(", the other states held as they are at {time}"));
-    } else if !simulation.bound().machine.is_autonomous() {
+    } else if !simulation.bound().executor.is_autonomous() {
         out.push_str(&format!(", at {time}"));
     }
     out.push_str("\n\n");

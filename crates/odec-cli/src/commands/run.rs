@@ -8,7 +8,7 @@ use odec_lang::diagnostic::{Code, Diagnostic, codes};
 use odec_ode::linear::LinearReport;
 use odec_ode::problem::{SolveError, Stats, Stop};
 use odec_sim::bind::Purpose;
-use odec_sim::machine::Execution;
+use odec_sim::executor::Execution;
 use odec_sim::memory::Need;
 use odec_sim::monitor::Findings;
 use odec_sim::sample::{self, Recorder, Seen};
@@ -27,7 +27,7 @@ use crate::report::{Detail, Reporter, say};
 use crate::rows::{Rows, RowsError, print};
 use crate::session::{conclude, fail, simulate_chosen};
 use crate::signal;
-use crate::summary::{Events, Linear, Summary, Times, seconds};
+use crate::summary::{Events, LinearSummary, Summary, Times, seconds};
 use crate::whole::write_file;
 
 /// Solves and writes.
@@ -99,7 +99,7 @@ fn execute(
     let trouble = rows.header(bound.columns.names()).err();
     let visible = reporter.terminal() && !reporter.quiet() && !(on_stdout && is_terminal());
     let progress = Progress::new(visible, bound.problem.t0, bound.problem.t_end, bound.logarithmic);
-    let mut writer = Writer { rows, log, trouble, progress, simulation, reporter, said: vec![] };
+    let mut writer = RowWriter { rows, log, trouble, progress, simulation, reporter, said: vec![] };
     let clock = Instant::now();
     let Solved { result, seen } = simulation.run(&mut writer);
     if writer.trouble.is_none() && !matches!(result, Err(SolveError::Refused(_))) {
@@ -147,11 +147,11 @@ fn summarise(
     stats: Stats,
     linear: Option<LinearReport>,
     (t, stop): (f64, &'static str),
-    writer: &Writer<'_>,
+    writer: &RowWriter<'_>,
     times: Times,
 ) -> Summary {
     let (bound, choices) = (simulation.bound(), simulation.choices());
-    let layout = bound.machine.layout();
+    let layout = bound.executor.layout();
     let groups = if choices.sensitivities { 1 + choices.open.len() } else { 1 };
     Summary {
         model: simulation.model().name.clone(),
@@ -160,8 +160,8 @@ fn summarise(
         sensitivities: groups - 1,
         parameters: layout.np - bound.values.opened.len(),
         outputs: layout.outputs / groups,
-        extents: bound.machine.program().extents.iter().map(|e| (e.text.clone(), e.value)).collect(),
-        jacobian_entries: bound.machine.jacobian_entries(),
+        extents: bound.executor.program().extents.iter().map(|e| (e.text.clone(), e.value)).collect(),
+        jacobian_entries: bound.executor.jacobian_entries(),
         method: bound.choice.method.name.to_string(),
         course: None,
         step: bound.options.step.filter(|_| bound.options.fixed),
@@ -181,13 +181,13 @@ fn summarise(
             stopped: counts.stopped.map(|event| stopped_by(simulation, event)),
         }),
         conserved: seen.drifts.iter().map(Into::into).collect(),
-        backend: match bound.machine.execution() {
+        backend: match bound.executor.execution() {
             Execution::Jit => "jit",
             Execution::Interpret => "interpreter",
         },
-        code_bytes: bound.machine.code_bytes(),
-        linear: linear.map(|report| Linear::of(&report)),
-        bound_bytes: bound.machine.bound_bytes(),
+        code_bytes: bound.executor.code_bytes(),
+        linear: linear.map(|report| LinearSummary::of(&report)),
+        bound_bytes: bound.executor.bound_bytes(),
         estimated_bytes: Need::of_run(bound).total(),
         peak_bytes: memory::peak(),
         seconds: times,
@@ -204,7 +204,7 @@ fn stopped_by(simulation: &Simulation, event: usize) -> String {
 }
 
 /// Rows to their destination, steps to the bar, Ctrl-C to the solver.
-struct Writer<'a> {
+struct RowWriter<'a> {
     rows: Rows,
     log: Option<Log>,
     trouble: Option<RowsError>,
@@ -215,7 +215,7 @@ struct Writer<'a> {
     said: Vec<&'static Code>,
 }
 
-impl Recorder for Writer<'_> {
+impl Recorder for RowWriter<'_> {
     fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
         if self.trouble.is_none() {
             self.trouble = self.rows.row(values).err();
@@ -250,7 +250,7 @@ impl Recorder for Writer<'_> {
     }
 }
 
-impl Writer<'_> {
+impl RowWriter<'_> {
     fn go_on(&self) -> ControlFlow<()> {
         if self.trouble.is_some() || signal::asked_to_stop() {
             ControlFlow::Break(())

@@ -59,7 +59,7 @@ pub fn stability(args: &Stability, reporter: Reporter) -> Result<Exit, Error> {
     let inputs = Inputs::of(&model, simulation.model());
     let to = Destination::new(&args.figure, &format!("{name}-{}-stability.svg", method.name), &inputs)?;
     let regions = stability::of(method).map_err(|refusal| simulation.refused(&refusal))?;
-    let n = simulation.bound().machine.layout().n;
+    let n = simulation.bound().executor.layout().n;
     if n > MAX_UNKNOWNS {
         let headline = format!("the eigenvalues of {n} unknowns are too many to compute: at most {MAX_UNKNOWNS}");
         let help = "the region alone: `odec stability --method NAME`";
@@ -114,7 +114,7 @@ fn report(along: &Along, simulation: &Simulation, regions: &Names) -> String {
         lines.push((label, step));
         let spectrum = &along.spectra[limit.index];
         let lambda = if backwards { -limit.lambda } else { limit.lambda };
-        let states = states(simulation, &spectrum::participation(&bound.machine, spectrum, lambda));
+        let states = states(simulation, &spectrum::participation(&bound.executor, spectrum, lambda));
         let by = if states.is_empty() { String::new() } else { format!("{}, ", states.join(", ")) };
         lines.push(("set by".into(), format!("{by}λ = {} at {time} = {}", complex(lambda), brief(spectrum.t))));
         if let Some((place, text)) = states.first().and_then(|s| equation(simulation, s)) {

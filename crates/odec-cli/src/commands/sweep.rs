@@ -115,7 +115,7 @@ fn execute(
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     let on_terminal = output.is_none() && std::io::IsTerminal::is_terminal(&std::io::stdout());
     let visible = reporter.terminal() && !reporter.quiet() && !on_terminal;
-    let mut writer = Writer {
+    let mut writer = PointWriter {
         rows,
         trouble,
         progress: Runs::new(visible, job.points.len()),
@@ -157,7 +157,7 @@ fn execute(
 }
 
 /// One warning for each kind, with the number of the runs that it is about.
-fn warned(writer: &Writer) -> Vec<Diagnostic> {
+fn warned(writer: &PointWriter) -> Vec<Diagnostic> {
     let of = |(count, d): &(u64, Diagnostic)| {
         let runs = if writer.runs == 1 {
             String::new()
@@ -170,7 +170,7 @@ fn warned(writer: &Writer) -> Vec<Diagnostic> {
 }
 
 /// How many runs failed, and which was the first.
-fn failures(job: &Job<'_>, k: u64, trouble: &NoValues, writer: &Writer) -> Diagnostic {
+fn failures(job: &Job<'_>, k: u64, trouble: &NoValues, writer: &PointWriter) -> Diagnostic {
     let mut point = vec![0.0; job.points.ranges().len()];
     job.points.fill(k, &mut point);
     let at: Vec<String> =
@@ -203,7 +203,7 @@ struct Cost {
 }
 
 /// Runs to rows, counts and progress.
-struct Writer {
+struct PointWriter {
     rows: Rows,
     trouble: Option<rows::RowsError>,
     progress: Runs,
@@ -217,7 +217,7 @@ struct Writer {
     each: Option<Vec<Cost>>,
 }
 
-impl Collector for Writer {
+impl Collector for PointWriter {
     fn run(&mut self, k: u64, point: &[f64], values: &[f64], done: &Done) -> ControlFlow<()> {
         self.runs += 1;
         self.totals.add(&done.stats);
@@ -276,7 +276,7 @@ fn text(range: &Range) -> String {
 fn human(
     job: &Job<'_>,
     simulation: &Simulation,
-    writer: &Writer,
+    writer: &PointWriter,
     destination: Option<&Path>,
     (threads, solve): (usize, f64),
     reporter: Reporter,
@@ -310,7 +310,7 @@ fn human(
     aligned(&lines, paint, reporter.width())
 }
 
-fn json(job: &Job<'_>, simulation: &Simulation, writer: &Writer, (threads, solve): (usize, f64)) -> String {
+fn json(job: &Job<'_>, simulation: &Simulation, writer: &PointWriter, (threads, solve): (usize, f64)) -> String {
     let value = serde_json::json!({
         "model": simulation.model().name,
         "method": simulation.bound().choice.method.name,

@@ -1,4 +1,4 @@
-//! `odec test`: the promises of a model, its `expect` and `conserve` lines, each with what was found.
+//! `odec test`: the expectations of a model, its `expect` and `conserve` lines, each with what was found.
 
 use std::ops::ControlFlow;
 
@@ -6,7 +6,7 @@ use odec_lang::diagnostic::codes;
 use odec_ode::problem::Stop;
 use odec_sim::Error;
 use odec_sim::bind::Purpose;
-use odec_sim::promises::{Promise, PromiseKind};
+use odec_sim::expectations::{Expectation, ExpectationKind};
 use odec_sim::sample::Recorder;
 use odec_sim::session::Solved;
 
@@ -18,7 +18,7 @@ use crate::session::{conclude, simulate};
 use crate::signal;
 use crate::summary::brief;
 
-/// Broken promises shown with their source.
+/// Broken expectations shown with their source.
 const MAX_SHOWN: usize = 3;
 
 /// Runs and compares.
@@ -33,11 +33,11 @@ pub fn test(args: &Test, reporter: Reporter) -> Result<Exit, Error> {
     let said = vec![&codes::W0601];
     let mut exit = conclude(&simulation, &result, &seen, said, (reporter, Detail::ForRows))?;
     let (name, time) = (&simulation.model().name, &simulation.model().time.name);
-    let promises = simulation.promises(&seen);
-    let mut text = table(&promises, reporter.stdout_paint());
-    let failed: Vec<_> = promises.iter().filter(|p| p.kept == Some(false)).collect();
-    let judged = promises.iter().filter(|p| p.kept.is_some()).count();
-    if promises.is_empty() {
+    let expectations = simulation.expectations(&seen);
+    let mut text = table(&expectations, reporter.stdout_paint());
+    let failed: Vec<_> = expectations.iter().filter(|p| p.kept == Some(false)).collect();
+    let judged = expectations.iter().filter(|p| p.kept.is_some()).count();
+    if expectations.is_empty() {
         text.push_str(&format!("{name} promises nothing: it has no `expect` and no `conserve`\n"));
     } else {
         text.push_str(&format!("{name}: {} of {judged} kept\n", judged - failed.len()));
@@ -55,23 +55,23 @@ pub fn test(args: &Test, reporter: Reporter) -> Result<Exit, Error> {
     Ok(exit)
 }
 
-/// One line for each promise, in columns.
-fn table(promises: &[Promise], paint: Paint) -> String {
-    let lines: Vec<[String; 4]> = promises
+/// One line for each expectation, in columns.
+fn table(expectations: &[Expectation], paint: Paint) -> String {
+    let lines: Vec<[String; 4]> = expectations
         .iter()
         .map(|p| {
             let within = p.within.map(|w| format!("within {}", brief(w))).unwrap_or_default();
             match p.kind {
-                PromiseKind::Expect { at, .. } if !p.reached => {
+                ExpectationKind::Expect { at, .. } if !p.reached => {
                     [format!("{}({})", p.name, shortest(at)), "not reached".to_string(), String::new(), within]
                 }
-                PromiseKind::Expect { at, expected } => [
+                ExpectationKind::Expect { at, expected } => [
                     format!("{}({})", p.name, shortest(at)),
                     format!("= {}", shortest(p.found)),
                     format!("off {} by {}", shortest(expected), brief(p.distance)),
                     within,
                 ],
-                PromiseKind::Conserve => {
+                ExpectationKind::Conserve => {
                     [p.name.clone(), "conserved".to_string(), format!("drifts by {}", brief(p.found)), within]
                 }
             }
@@ -80,7 +80,7 @@ fn table(promises: &[Promise], paint: Paint) -> String {
     let width = |c: usize| lines.iter().map(|l| l[c].chars().count()).max().unwrap_or(0);
     let widths = [width(0), width(1), width(2)];
     let mut text = String::new();
-    for (p, line) in promises.iter().zip(&lines) {
+    for (p, line) in expectations.iter().zip(&lines) {
         let verdict = match p.kept {
             Some(true) => paint.green("ok    "),
             Some(false) => paint.red("FAILED"),

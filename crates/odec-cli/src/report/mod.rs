@@ -14,7 +14,7 @@ use crate::args::{ColorChoice, Common, MessageFormat};
 /// Diagnostics shown in full; more are counted. Past the first few they mostly repeat each other.
 const MAX_SHOWN: usize = 20;
 
-/// Warnings that say nothing of the rows: of names, comments and promises.
+/// Warnings that say nothing of the rows: of names, comments and expectations.
 const ASIDE: [&str; 6] = ["W0101", "W0201", "W0202", "W0401", "W0403", "W0505"];
 
 /// Which messages are shown with their source; the others are shown in one line. Errors always are.

@@ -7,7 +7,7 @@ use crate::nest::{Element, Space, Store, Target};
 use crate::stage::copied;
 
 /// The stores with choices that the guards of their columns decide taken out; as they were if that is more code, because
-/// streams then share less.
+/// entry loops then share less.
 pub(super) fn under_guards(graph: &mut Graph, space: &Space, stores: Vec<Store>) -> Vec<Store> {
     let guard = |store: &Store| match store.target {
         Target::Entry(_, Element::At(column)) => space.access(column).guard,
@@ -84,7 +84,7 @@ impl Decided {
                     let args = args.map(new);
                     graph.call(op, &args[..usize::from(op.0.arity)])
                 }
-                Node::Fold(fold, over, term) => graph.insert(Node::Fold(fold, over, new(term))),
+                Node::Reduce(reduction, over, term) => graph.insert(Node::Reduce(reduction, over, new(term))),
                 _ => id,
             };
             if node != id {

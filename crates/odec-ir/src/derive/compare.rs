@@ -27,7 +27,7 @@ pub struct EntryComparison {
     pub dual: f64,
     /// By central differences with a relative step of 1e-4, Richardson-extrapolated once.
     pub difference: f64,
-    /// What the symbolic value is a sum of, in magnitude: streams of entries that meet may cancel, and leave rounding errors.
+    /// What the symbolic value is a sum of, in magnitude: entry loops that meet may cancel, and leave rounding errors.
     pub terms: f64,
     /// True where the pattern has the entry.
     pub in_pattern: bool,
@@ -78,7 +78,7 @@ pub fn compare(
     let (by_parameter, [parameter_values, parameter_terms]) = matrix(KernelRole::ParameterJacobian)?;
     let mut by_time = vec![0.0; layout.n];
     interpreter.run(program, bound, KernelRole::TimeDerivative, inputs, &mut by_time);
-    let most = if program.is_straight() { usize::MAX } else { (MAX_ROWS / layout.n.max(1)).max(MIN_COLUMNS) };
+    let most = if program.is_scalar() { usize::MAX } else { (MAX_ROWS / layout.n.max(1)).max(MIN_COLUMNS) };
     let some = |n: usize| (0..n.min(most)).map(move |k| if n <= most { k } else { k * (n - 1) / (most - 1) });
     let columns =
         some(layout.n).map(Variable::State).chain(some(layout.np).map(Variable::Parameter)).chain([Variable::Time]);
@@ -87,7 +87,7 @@ pub fn compare(
     Ok(subject.entries([&by_state, &by_parameter], &values, &terms, columns, t, &y, &p))
 }
 
-/// The program with the magnitude of what each stream of matrix entries stores.
+/// The program with the magnitude of what each entry loop stores.
 fn magnitudes(program: &Program) -> Program {
     let mut program = program.clone();
     for nest in program.kernels.iter_mut().filter(|nest| nest.role.is_matrix()) {

@@ -24,13 +24,13 @@ pub(super) fn partial(graph: &mut Graph, op: Op, args: &[NodeId], call: NodeId, 
     (graph.as_constant(node) != Some(0.0)).then_some(node)
 }
 
-/// How the gradient of a fold follows from that of its term. Graphs without folds need no rule: `()`.
-pub(super) trait FoldRule {
-    /// The gradient of `fold`, given that of its term. Its columns may be new ones.
-    fn gradient(&mut self, graph: &mut Graph, fold: NodeId, term: &Gradient) -> Gradient;
+/// How the gradient of a reduction follows from that of its term. Graphs without reductions need no rule: `()`.
+pub(super) trait ReductionRule {
+    /// The gradient of `reduction`, given that of its term. Its columns may be new ones.
+    fn gradient(&mut self, graph: &mut Graph, reduction: NodeId, term: &Gradient) -> Gradient;
 }
 
-impl FoldRule for () {
+impl ReductionRule for () {
     fn gradient(&mut self, _: &mut Graph, _: NodeId, _: &Gradient) -> Gradient {
         Vec::new()
     }
@@ -49,12 +49,12 @@ pub fn gradients(graph: &mut Graph, roots: &[NodeId], variable: impl Fn(Node) ->
     gradients_by(graph, roots, variable, &mut ())
 }
 
-/// [`gradients`] of a graph with folds.
+/// [`gradients`] of a graph with reductions.
 pub(super) fn gradients_by(
     graph: &mut Graph,
     roots: &[NodeId],
     variable: impl Fn(Node) -> Option<u32>,
-    rule: &mut impl FoldRule,
+    rule: &mut impl ReductionRule,
 ) -> Option<Vec<Gradient>> {
     let len = graph.len();
     let active = active(graph, &variable);
@@ -81,7 +81,7 @@ fn sweep(
     active: &[bool],
     members: &[Vec<u32>],
     variable: &impl Fn(Node) -> Option<u32>,
-    rule: &mut impl FoldRule,
+    rule: &mut impl ReductionRule,
     budget: usize,
 ) -> Option<Vec<Gradient>> {
     let len = members.len();
@@ -102,7 +102,7 @@ fn sweep(
         } else {
             match node {
                 Node::Call(op, args) if op.0.branch.is_some() => sweep.branch(graph, op, &args),
-                Node::Fold(_, _, term) => {
+                Node::Reduce(_, _, term) => {
                     sweep.terms += sweep.known[term.index()].len();
                     let inner = std::mem::take(&mut sweep.known[term.index()]);
                     let gradient = rule.gradient(graph, NodeId(i as u32), &inner);
@@ -201,11 +201,11 @@ impl<'a> Cones<'a> {
     }
 }
 
-/// Operations whose gradient is not a sum of products: choices and folds. They and their arguments are checkpoints.
+/// Operations whose gradient is not a sum of products: choices and reductions. They and their arguments are checkpoints.
 fn branches(node: Node) -> bool {
     match node {
         Node::Call(op, _) => op.0.branch.is_some(),
-        Node::Fold(..) => true,
+        Node::Reduce(..) => true,
         _ => false,
     }
 }

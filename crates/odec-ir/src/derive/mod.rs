@@ -2,8 +2,8 @@
 
 mod assume;
 mod compare;
-mod folds;
 mod gradient;
+mod reductions;
 mod sensitivity;
 mod tangent;
 
@@ -15,12 +15,12 @@ pub use tangent::call_tangent;
 use std::collections::BTreeMap;
 
 use assume::under_guards;
-use folds::Folds;
 use gradient::gradients_by;
+use reductions::Reductions;
 
 use crate::graph::{Graph, Node, NodeId, NodeMap};
 use crate::layout::Layout;
-use crate::nest::{Axis, Element, Extent, Kernel, LoopId, Store, Target, shared};
+use crate::nest::{Axis, Element, Extent, Kernel, LoopId, Store, Target, fused};
 use crate::program::{Array, ArrayId, KernelRole, Pattern, Program, Role};
 use crate::stage::{self, Quotients};
 
@@ -30,8 +30,8 @@ pub fn complete(arrays: Vec<Array>, kernels: Vec<Kernel>, name: impl Into<String
 }
 
 /// Adds the derivatives of the `Rhs` kernels to the given ones (`Rhs`, `Initial`, `Outputs`, and `Mass` if M is not the
-/// identity: those store the product M w by rows, and become the entries of M): one stream of Jacobian entries
-/// for every store and distinct read of a state, over the loops of the store and those of the folds around the read; the
+/// identity: those store the product M w by rows, and become the entries of M): one entry loop
+/// for every store and distinct read of a state, over the loops of the store and those of the reductions around the read; the
 /// same by parameters; the tangent and df/dt, which set every row, zero or not; d(M w)/dy and d(M w)/dt if M depends on more
 /// than parameters. Then hoists what depends on parameters alone into `Prepare` kernels.
 ///
@@ -46,7 +46,7 @@ pub fn complete_over(
     name: impl Into<String>,
 ) -> Program {
     let inverted = |kernel: Kernel| stage::with_reciprocals(kernel, &arrays, Quotients::OutsideLoops);
-    let kernels = kernels.into_iter().map(|kernel| inverted(shared(kernel)));
+    let kernels = kernels.into_iter().map(|kernel| inverted(fused(kernel)));
     let (products, mut kernels): (Vec<Kernel>, Vec<Kernel>) = kernels.partition(|k| k.role == KernelRole::Mass);
     let rhs: Vec<Kernel> = kernels.iter().filter(|k| k.role == KernelRole::Rhs).cloned().collect();
     let state = |kernel: &Kernel, node: Node| reads(&arrays, kernel, node, is_state);
@@ -100,7 +100,7 @@ pub(crate) fn assemble(
         mass: None,
         mass_jacobian: Pattern::default(),
     };
-    if program.is_straight() {
+    if program.is_scalar() {
         let layout = Layout::of(&program);
         let pattern = |role: KernelRole, columns: usize| {
             let stores = program.kernels_of(role).flat_map(|k| &k.stores);
@@ -124,7 +124,7 @@ pub(crate) fn assemble(
 
 /// Where positions are known, entries are stored in the order of their pattern.
 fn in_pattern_order(program: &mut Program) {
-    if program.is_straight() {
+    if program.is_scalar() {
         let layout = Layout::of(program);
         for kernel in program.kernels.iter_mut().filter(|k| k.role.is_matrix()) {
             let start = |element: Element| element.scalar().map(|array| layout.start(array));
@@ -145,57 +145,57 @@ fn reads(arrays: &[Array], kernel: &Kernel, node: Node, role: impl Fn(Role) -> b
     matches!(node, Node::Read(element) if role(arrays[kernel.array(element).0 as usize].role))
 }
 
-/// The streams of all kernels; none if one kernel has too many products.
+/// The entry loops of all kernels; none if one kernel has too many products.
 fn matrix(kernels: &[Kernel], role: KernelRole, variable: impl Fn(&Kernel, Node) -> bool) -> Vec<Kernel> {
     let mut all = Vec::new();
     for kernel in kernels {
-        match streams(kernel, role, |node| variable(kernel, node)) {
-            Some(streams) => all.extend(streams),
+        match entry_loops(kernel, role, |node| variable(kernel, node)) {
+            Some(entry_loops) => all.extend(entry_loops),
             None => return Vec::new(),
         }
     }
     if all.is_empty() {
-        all.push(Kernel::straight(role, Graph::new(), Vec::new()));
+        all.push(Kernel::scalar(role, Graph::new(), Vec::new()));
     }
     all
 }
 
-/// The streams of a kernel, in one kernel for each set of loops of folds that they run over.
-fn streams(kernel: &Kernel, role: KernelRole, variable: impl Fn(Node) -> bool) -> Option<Vec<Kernel>> {
+/// The entry loops of a kernel, in one kernel for each set of loops of reductions that they run over.
+fn entry_loops(kernel: &Kernel, role: KernelRole, variable: impl Fn(Node) -> bool) -> Option<Vec<Kernel>> {
     let mut graph = kernel.graph.clone();
-    let mut folds = Folds::new(kernel.space.clone());
+    let mut reductions = Reductions::new(kernel.space.clone());
     let roots: Vec<NodeId> = kernel.stores.iter().map(|s| s.node).collect();
     let column = |node| match node {
-        Node::Read(element) | Node::Direction(element) if variable(node) => Some(Folds::column_of(element)),
+        Node::Read(element) | Node::Direction(element) if variable(node) => Some(Reductions::column_of(element)),
         _ => None,
     };
-    let rows = gradients_by(&mut graph, &roots, column, &mut folds)?;
-    let straight = kernel.is_straight();
+    let rows = gradients_by(&mut graph, &roots, column, &mut reductions)?;
+    let scalar = kernel.is_scalar();
     let mut groups: BTreeMap<Vec<LoopId>, Vec<Store>> = BTreeMap::new();
     for (store, gradient) in kernel.stores.iter().zip(rows) {
         let (Target::Set(row) | Target::Add(row)) = store.target else { continue };
         for (column, node) in gradient {
             let (element, loops) =
-                if straight { (Element::Scalar(ArrayId(column)), Vec::new()) } else { folds.column(column) };
+                if scalar { (Element::Scalar(ArrayId(column)), Vec::new()) } else { reductions.column(column) };
             groups.entry(loops).or_default().push(Store { target: Target::Entry(row, element), node });
         }
     }
     let group = |(loops, stores): (Vec<LoopId>, Vec<Store>)| {
-        let over = loops.into_iter().map(|l| folds.stream(l)).collect::<Vec<_>>();
+        let over = loops.into_iter().map(|l| reductions.entry_loop(l)).collect::<Vec<_>>();
         let iterates = [&kernel.iterates[..], &over].concat();
-        (iterates, under_guards(&mut graph, &folds.space, stores))
+        (iterates, under_guards(&mut graph, &reductions.space, stores))
     };
     let groups: Vec<_> = groups.into_iter().map(group).collect();
-    let mut streams = Vec::with_capacity(groups.len());
+    let mut entry_loops = Vec::with_capacity(groups.len());
     let mut left = groups.len();
     for (iterates, stores) in groups {
         left -= 1;
         // The last one has no need of a copy.
         let graph = if left == 0 { std::mem::take(&mut graph) } else { graph.clone() };
-        let (space, margins) = (folds.space.clone(), kernel.margins.clone());
-        streams.push(shared(Kernel { role, space, iterates, part: kernel.part, margins, graph, stores }));
+        let (space, margins) = (reductions.space.clone(), kernel.margins.clone());
+        entry_loops.push(fused(Kernel { role, space, iterates, region: kernel.region, margins, graph, stores }));
     }
-    Some(streams)
+    Some(entry_loops)
 }
 
 /// The kernel of the derivatives of a kernel's results along a solution: d/dt of each, with y' as the direction w. Nodes that
@@ -211,8 +211,8 @@ pub fn along_solution(kernel: &Kernel, arrays: &[Array]) -> Kernel {
 /// The derivative of every store along a direction, given that of the leaves: one forward pass.
 fn slopes(kernel: &Kernel, role: KernelRole, leaf: impl Fn(&mut Graph, Node) -> Option<NodeId>) -> Kernel {
     let mut graph = kernel.graph.clone();
-    let mut folds = Folds::new(kernel.space.clone());
-    let slopes = folds.slopes(&mut graph, kernel.stores.iter().map(|s| s.node), leaf);
+    let mut reductions = Reductions::new(kernel.space.clone());
+    let slopes = reductions.slopes(&mut graph, kernel.stores.iter().map(|s| s.node), leaf);
     let mut stores = Vec::with_capacity(kernel.stores.len());
     for store in &kernel.stores {
         match (slopes[store.node.index()], store.target) {
@@ -222,7 +222,7 @@ fn slopes(kernel: &Kernel, role: KernelRole, leaf: impl Fn(&mut Graph, Node) -> 
         }
     }
     let (iterates, margins) = (kernel.iterates.clone(), kernel.margins.clone());
-    shared(Kernel { role, space: folds.space, iterates, part: kernel.part, margins, graph, stores })
+    fused(Kernel { role, space: reductions.space, iterates, region: kernel.region, margins, graph, stores })
 }
 
 /// The derivative of a formula of one argument at a node, operation by operation: for rows whose derivative has no row

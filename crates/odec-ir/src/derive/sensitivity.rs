@@ -5,8 +5,8 @@
 //! The states of a parameter follow those of the model and those of the parameters before it, each group in the order of the
 //! model: df/dy of the whole is block lower triangular, with the same block all along its diagonal.
 
-use super::folds::Folds;
 use super::is_state;
+use super::reductions::Reductions;
 use crate::graph::Node;
 use crate::nest::{Access, AccessId, Element, Kernel, Store, Target};
 use crate::program::{Array, ArrayId, Role};
@@ -66,15 +66,15 @@ pub fn sensitivities(arrays: &mut Vec<Array>, kernels: &mut [Kernel], by: &[Arra
                 Element::Scalar(array) => array == twins.by,
                 Element::At(access) => accesses.get(access.0 as usize).is_some_and(|a| a.array == twins.by),
             };
-            let mut folds = Folds::new(std::mem::take(&mut kernel.space));
+            let mut reductions = Reductions::new(std::mem::take(&mut kernel.space));
             let roots = kernel.stores[..own].iter().map(|s| s.node);
-            let slopes = folds.slopes(&mut kernel.graph, roots, |graph, node| match node {
+            let slopes = reductions.slopes(&mut kernel.graph, roots, |graph, node| match node {
                 Node::Read(element) if is_parameter(element) => Some(graph.constant(1.0)),
                 Node::Read(element) => twin(element).map(|twin| graph.read(twin)),
                 Node::Direction(element) => twin(element).map(|twin| graph.direction(twin)),
                 _ => None,
             });
-            kernel.space = folds.space;
+            kernel.space = reductions.space;
             for k in 0..own {
                 let Store { target, node } = kernel.stores[k];
                 let slope = slopes[node.index()];

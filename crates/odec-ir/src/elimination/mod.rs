@@ -25,7 +25,7 @@ pub enum Source<'a> {
     /// They are given, in the order of the pattern.
     Given,
     /// The matrix is alpha*M - J, and J, alpha and M are given. J and M are real.
-    Shifted {
+    IterationMatrix {
         /// Entry of the matrix of each value of J. No entry occurs twice.
         jacobian: &'a [u32],
         /// Entry of the matrix of each value of M. No entry occurs twice.
@@ -112,7 +112,7 @@ fn program(name: &str, [states, parameters, outputs]: [usize; 3], graph: Graph, 
         .chain((0..parameters).map(|i| array("b", i, Role::Parameter)))
         .chain((0..outputs).map(|i| array("x", i, Role::Output)))
         .collect();
-    let kernels = vec![Kernel::straight(KernelRole::Outputs, graph, stores)];
+    let kernels = vec![Kernel::scalar(KernelRole::Outputs, graph, stores)];
     crate::derive::assemble(name.to_owned(), arrays, Vec::new(), Vec::new(), kernels)
 }
 
@@ -155,7 +155,7 @@ impl PivotOrder<'_> {
     fn inputs(&self) -> [usize; 2] {
         match self.source {
             Source::Given => [self.width() * self.pattern.len(), 0],
-            Source::Shifted { jacobian, mass, unit } => {
+            Source::IterationMatrix { jacobian, mass, unit } => {
                 [jacobian.len(), self.width() + if unit { 0 } else { mass.len() }]
             }
         }
@@ -164,7 +164,7 @@ impl PivotOrder<'_> {
     /// The values of J and of M at each entry of the matrix: places among the inputs, where M may be 1.
     fn parts(&self) -> Option<Vec<Parts>> {
         let mut parts = vec![(None, None); self.pattern.len()];
-        let Source::Shifted { jacobian, mass, unit } = self.source else { return Some(parts) };
+        let Source::IterationMatrix { jacobian, mass, unit } = self.source else { return Some(parts) };
         for (k, &entry) in jacobian.iter().enumerate() {
             parts.get_mut(entry as usize)?.0 = Some(k);
         }
@@ -183,7 +183,7 @@ impl PivotOrder<'_> {
                 Number::Complex(double(field, first + 2 * element), double(field, first + 2 * element + 1))
             }
         };
-        let Source::Shifted { jacobian, .. } = self.source else {
+        let Source::IterationMatrix { jacobian, .. } = self.source else {
             let negative = |entry| {
                 let number = number(field, 0, entry);
                 field.negative(number)

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
+use super::arguments::{ArgumentBlock, Counter, DROPPED, Stride};
 use super::domain::Domain;
-use super::entries::{self, Line, Stream};
-use super::frame::{Counter, DROPPED, Frame, Stride};
+use super::entries::{self, EntryLoop, Line};
 use super::positions::{self, Positions};
 use super::{AccessId, AxisId, Element, Kernel, LoopId, Subscript, Target};
 use crate::broken;
@@ -15,26 +15,26 @@ use crate::graph::{Node, NodeId};
 use crate::layout::{Layout, elements};
 use crate::program::{KernelRole, Pattern, Program, Role};
 
-/// Position of a list in [`BoundProgram::lists`] or [`BoundMatrix::lists`].
+/// Position of an offset table in [`BoundProgram::tables`] or [`BoundMatrix::tables`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ListId(pub u32);
+pub struct TableId(pub u32);
 
-/// One word of a [`super::frame::Frame`].
+/// One word of a [`super::arguments::ArgumentBlock`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
     /// A base, stride, count or first index.
     Integer(i64),
-    /// Where a list begins.
-    List(ListId),
+    /// Where an offset table begins.
+    Table(TableId),
 }
 
-/// The words of a bound kernel with the lists that they lead to.
+/// The words of a bound kernel with the offset tables that they lead to.
 #[derive(Clone, Copy, Debug)]
 pub struct Words<'a> {
     /// Those of the kernel; none without index sets.
     pub words: &'a [Word],
     /// Those of the bound program or matrix.
-    pub lists: &'a [Vec<u32>],
+    pub tables: &'a [Vec<u32>],
 }
 
 impl<'a> Words<'a> {
@@ -42,21 +42,21 @@ impl<'a> Words<'a> {
     pub fn integer(self, word: u32) -> i64 {
         match self.words[word as usize] {
             Word::Integer(value) => value,
-            Word::List(_) => broken("a number of a frame is a list"),
+            Word::Table(_) => broken("a number of an argument block is an offset table"),
         }
     }
 
-    /// A list by its number.
-    pub fn list_id(self, word: u32) -> ListId {
+    /// An offset table by its number.
+    pub fn table_id(self, word: u32) -> TableId {
         match self.words[word as usize] {
-            Word::List(list) => list,
-            Word::Integer(_) => broken("a list of a frame is a number"),
+            Word::Table(table) => table,
+            Word::Integer(_) => broken("an offset table of an argument block is a number"),
         }
     }
 
-    /// A list.
-    pub fn list(self, word: u32) -> &'a [u32] {
-        &self.lists[self.list_id(word).0 as usize]
+    /// An offset table.
+    pub fn table(self, word: u32) -> &'a [u32] {
+        &self.tables[self.table_id(word).0 as usize]
     }
 
     /// A step from one round to the next, in elements.
@@ -68,12 +68,12 @@ impl<'a> Words<'a> {
     }
 }
 
-/// A nest with its frame filled in.
+/// A nest with its argument block filled in.
 #[derive(Clone, Debug)]
 pub struct BoundKernel {
     /// Position in [`Program::kernels`].
     pub kernel: usize,
-    /// As [`super::frame::Frame::of`] the nest says.
+    /// As [`super::arguments::ArgumentBlock::of`] the nest says.
     pub words: Vec<Word>,
     /// Points of the iteration loops; with none there is nothing to run.
     pub points: u64,
@@ -87,7 +87,7 @@ pub struct BoundProgram {
     /// The nests that do not store matrices, in their order.
     pub runs: Vec<BoundKernel>,
     /// Positions and indices that the runs refer to.
-    pub lists: Vec<Vec<u32>>,
+    pub tables: Vec<Vec<u32>>,
 }
 
 /// A matrix of a program at values of its extents.
@@ -97,8 +97,8 @@ pub struct BoundMatrix {
     pub pattern: Pattern,
     /// The nests that store it.
     pub runs: Vec<BoundKernel>,
-    /// Positions, indices and slots that the runs refer to.
-    pub lists: Vec<Vec<u32>>,
+    /// Offset tables and tables of positions that the runs refer to.
+    pub tables: Vec<Vec<u32>>,
 }
 
 /// Most elements of all states, parameters and outputs together.
@@ -184,7 +184,7 @@ impl BoundProgram {
     pub fn of(program: &Program) -> Result<BoundProgram, BindError> {
         check_arrays(program)?;
         let layout = Layout::of(program);
-        let mut binder = Binder { program, layout: &layout, lists: Lists::default() };
+        let mut binder = Binder { program, layout: &layout, tables: Tables::default() };
         let mut runs = Vec::new();
         for (number, nest) in program.kernels.iter().enumerate() {
             if !nest.role.is_matrix() {
@@ -192,18 +192,18 @@ impl BoundProgram {
                 runs.push(binder.run(number, nest, &domain)?);
             }
         }
-        let lists = binder.lists.all;
-        Ok(BoundProgram { layout, runs, lists })
+        let tables = binder.tables.all;
+        Ok(BoundProgram { layout, runs, tables })
     }
 
-    /// Finds rows and columns of a matrix, merges equal ones, and gives each entry its slot.
+    /// Finds rows and columns of a matrix, merges equal ones, and gives each entry its position.
     ///
     /// # Errors
     /// [`BindError::TooManyEntries`] beyond `limit` (usually [`MAX_ENTRIES`]), and as [`BoundProgram::of`].
     pub fn matrix(&self, program: &Program, role: KernelRole, limit: u64) -> Result<BoundMatrix, BindError> {
-        let mut binder = Binder { program, layout: &self.layout, lists: Lists::default() };
+        let mut binder = Binder { program, layout: &self.layout, tables: Tables::default() };
         let nests = || program.kernels.iter().enumerate().filter(|(_, nest)| nest.role == role);
-        // Numbers of streams begin at multiples of a block: half of them are kept for that.
+        // Numbers of entry loops begin at multiples of a block: half of them are kept for that.
         let limit = limit.min(entries::MAX_NUMBERS / 2);
         let mut entries = 0u64;
         let mut domains = Vec::new();
@@ -216,21 +216,21 @@ impl BoundProgram {
         if entries > limit {
             return Err(BindError::TooManyEntries { role, entries });
         }
-        let (mut runs, mut streams) = (Vec::new(), Vec::new());
+        let (mut runs, mut entry_loops) = (Vec::new(), Vec::new());
         for ((number, nest), domain) in nests().zip(&domains) {
             runs.push(binder.run(number, nest, domain)?);
-            streams.push(binder.streams(number, nest, domain)?);
+            entry_loops.push(binder.entry_loops(number, nest, domain)?);
         }
         let columns = if role == KernelRole::ParameterJacobian { self.layout.np } else { self.layout.n };
-        let (merged, slots) = entries::merge(self.layout.n, columns, &streams);
+        let (merged, entries) = entries::merge(self.layout.n, columns, &entry_loops);
         // Entries of scalars are at positions that code knows.
-        let known = program.pattern(role).filter(|_| program.is_straight());
+        let known = program.pattern(role).filter(|_| program.is_scalar());
         let pattern = known.map_or(merged, Pattern::clone);
-        let mut slots = slots.into_iter();
+        let mut entries = entries.into_iter();
         for (((_, nest), domain), run) in nests().zip(&domains).zip(&mut runs) {
-            binder.set_slots(nest, domain, run, &mut slots);
+            binder.set_entries(nest, domain, run, &mut entries);
         }
-        Ok(BoundMatrix { pattern, runs, lists: binder.lists.all })
+        Ok(BoundMatrix { pattern, runs, tables: binder.tables.all })
     }
 }
 
@@ -275,30 +275,30 @@ pub fn check_arrays(program: &Program) -> Result<(), BindError> {
 
 /// Lists, equal ones once.
 #[derive(Default)]
-struct Lists {
+struct Tables {
     all: Vec<Vec<u32>>,
-    by_content: HashMap<u64, Vec<ListId>>,
+    by_content: HashMap<u64, Vec<TableId>>,
     elements: u64,
 }
 
-impl Lists {
-    fn push(&mut self, list: Vec<u32>) -> ListId {
-        let start = 0xCBF2_9CE4_8422_2325 ^ list.len() as u64;
+impl Tables {
+    fn push(&mut self, table: Vec<u32>) -> TableId {
+        let start = 0xCBF2_9CE4_8422_2325 ^ table.len() as u64;
         let hash =
-            list.iter().fold(start, |h, &x| (h.rotate_left(5) ^ u64::from(x)).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            table.iter().fold(start, |h, &x| (h.rotate_left(5) ^ u64::from(x)).wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let same = self.by_content.entry(hash).or_default();
-        if let Some(&id) = same.iter().find(|id| self.all[id.0 as usize] == list) {
+        if let Some(&id) = same.iter().find(|id| self.all[id.0 as usize] == table) {
             return id;
         }
-        same.push(ListId(self.all.len() as u32));
-        self.append(list)
+        same.push(TableId(self.all.len() as u32));
+        self.append(table)
     }
 
-    /// A list that no other is equal to.
-    fn append(&mut self, list: Vec<u32>) -> ListId {
-        self.elements += list.len() as u64;
-        self.all.push(list);
-        ListId(self.all.len() as u32 - 1)
+    /// A table that no other is equal to.
+    fn append(&mut self, table: Vec<u32>) -> TableId {
+        self.elements += table.len() as u64;
+        self.all.push(table);
+        TableId(self.all.len() as u32 - 1)
     }
 }
 
@@ -308,41 +308,41 @@ type Shape = (Vec<AxisId>, Vec<Subscript>, Option<NodeId>);
 struct Binder<'a> {
     program: &'a Program,
     layout: &'a Layout,
-    lists: Lists,
+    tables: Tables,
 }
 
 impl Binder<'_> {
-    /// The frame of a nest filled in, but for the slots of matrix entries.
+    /// The argument block of a nest filled in, but for the positions of matrix entries.
     fn run(&mut self, number: usize, nest: &Kernel, domain: &Domain) -> Result<BoundKernel, BindError> {
-        let frame = Frame::of(nest);
-        let mut words = vec![Word::Integer(0); frame.words as usize];
-        if let Some(word) = frame.points {
+        let arguments = ArgumentBlock::of(nest);
+        let mut words = vec![Word::Integer(0); arguments.words as usize];
+        if let Some(word) = arguments.points {
             words[word as usize] = Word::Integer(domain.points as i64);
         }
         let live = nest.graph.reachable(nest.stores.iter().map(|s| s.node));
         for l in 0..nest.space.loops().len() {
             let range = domain.run[l];
-            words[frame.count[l] as usize] = Word::Integer(range.count as i64);
-            words[frame.index[l].first as usize] = Word::Integer(range.first);
-            if let Some(word) = frame.index[l].list {
+            words[arguments.count[l] as usize] = Word::Integer(range.count as i64);
+            words[arguments.index[l].first as usize] = Word::Integer(range.first);
+            if let Some(word) = arguments.index[l].table {
                 let id = LoopId(l as u32);
                 let read = nest.graph.nodes().iter().zip(&live).any(|(node, &live)| live && *node == Node::Index(id));
                 let place = nest.iterates.iter().position(|&other| other == id);
-                let offsets = match (&domain.shell, place) {
-                    (Some(shell), Some(place)) if read => shell[place].clone(),
+                let offsets = match (&domain.boundary, place) {
+                    (Some(boundary), Some(place)) if read => boundary[place].clone(),
                     _ => Vec::new(),
                 };
-                words[word as usize] = Word::List(self.lists.push(offsets));
+                words[word as usize] = Word::Table(self.tables.push(offsets));
             }
         }
         let positions = Positions { program: self.program, layout: self.layout, nest, number, domain };
-        let mut done: HashMap<Shape, ListId> = HashMap::new();
-        for (a, place) in frame.places.iter().enumerate() {
+        let mut done: HashMap<Shape, TableId> = HashMap::new();
+        for (a, place) in arguments.addresses.iter().enumerate() {
             let Some(place) = place else { continue };
             let id = AccessId(a as u32);
             let access = nest.space.access(id);
             let mut set = |word: u32, value: i64| words[word as usize] = Word::Integer(value);
-            if let Some(word) = place.list {
+            if let Some(word) = place.table {
                 set(place.base, self.layout.start(access.array) as i64);
                 let mut step = 1u64;
                 for &(counter, stride) in place.strides.iter().rev() {
@@ -352,18 +352,18 @@ impl Binder<'_> {
                     step = step.saturating_mul(positions.rounds(counter));
                 }
                 let shape = self.shape(nest, id);
-                let list = if let Some(&list) = done.get(&shape) {
-                    list
+                let table = if let Some(&table) = done.get(&shape) {
+                    table
                 } else {
-                    let entries = positions.length(id).saturating_add(self.lists.elements);
+                    let entries = positions.length(id).saturating_add(self.tables.elements);
                     if entries > MAX_ENTRIES {
                         return Err(BindError::TooManyEntries { role: nest.role, entries });
                     }
-                    let list = self.lists.push(positions.list(id, 0)?);
-                    done.insert(shape, list);
-                    list
+                    let table = self.tables.push(positions.table(id, 0)?);
+                    done.insert(shape, table);
+                    table
                 };
-                words[word as usize] = Word::List(list);
+                words[word as usize] = Word::Table(table);
             } else {
                 let found = positions.strides(id)?;
                 set(place.base, found.base);
@@ -378,11 +378,11 @@ impl Binder<'_> {
     }
 
     /// Rows and columns of every matrix entry that a nest stores.
-    fn streams(&mut self, number: usize, nest: &Kernel, domain: &Domain) -> Result<Vec<Stream>, BindError> {
+    fn entry_loops(&mut self, number: usize, nest: &Kernel, domain: &Domain) -> Result<Vec<EntryLoop>, BindError> {
         let positions = Positions { program: self.program, layout: self.layout, nest, number, domain };
-        let counters = Frame::of(nest).counters;
+        let counters = ArgumentBlock::of(nest).counters;
         let rounds: Vec<u64> = counters.iter().map(|&c| positions.rounds(c)).collect();
-        let mut lists: HashMap<Shape, Rc<Vec<u32>>> = HashMap::new();
+        let mut tables: HashMap<Shape, Rc<Vec<u32>>> = HashMap::new();
         let mut lines: HashMap<AccessId, Line> = HashMap::new();
         let mut line = |id: AccessId| -> Result<Line, BindError> {
             if let Some(line) = lines.get(&id) {
@@ -391,14 +391,14 @@ impl Binder<'_> {
             let own = nest.counters_of(id);
             let array = nest.space.access(id).array;
             let line = if nest.is_listed(id) {
-                let list = match lists.entry(self.shape(nest, id)) {
+                let table = match tables.entry(self.shape(nest, id)) {
                     Entry::Occupied(known) => known.get().clone(),
                     Entry::Vacant(place) => {
                         let entries = positions.length(id);
                         if entries > MAX_ENTRIES {
                             return Err(BindError::TooManyEntries { role: nest.role, entries });
                         }
-                        place.insert(Rc::new(positions.list(id, DROPPED)?)).clone()
+                        place.insert(Rc::new(positions.table(id, DROPPED)?)).clone()
                     }
                 };
                 let mut strides = vec![0; counters.len()];
@@ -409,7 +409,7 @@ impl Binder<'_> {
                     }
                     step *= positions.rounds(counter) as usize;
                 }
-                Line::List { start: self.layout.start(array) as u32, list, strides }
+                Line::Table { start: self.layout.start(array) as u32, table, strides }
             } else {
                 let found = positions.strides(id)?;
                 // A line does not move with a counter that its access does not depend on.
@@ -419,33 +419,33 @@ impl Binder<'_> {
             lines.insert(id, line.clone());
             Ok(line)
         };
-        let mut streams = Vec::new();
+        let mut entry_loops = Vec::new();
         for store in &nest.stores {
             if let Target::Entry(Element::At(row), Element::At(column)) = store.target {
-                streams.push(Stream { rounds: rounds.clone(), row: line(row)?, column: line(column)? });
+                entry_loops.push(EntryLoop { rounds: rounds.clone(), row: line(row)?, column: line(column)? });
             }
         }
-        Ok(streams)
+        Ok(entry_loops)
     }
 
-    /// The lists of slots of a nest, taken from those of all streams in order.
-    fn set_slots(
+    /// The positions of the entries that a nest stores, taken from those of all entry loops in order.
+    fn set_entries(
         &mut self,
         nest: &Kernel,
         domain: &Domain,
         run: &mut BoundKernel,
-        lists: &mut impl Iterator<Item = Vec<u32>>,
+        tables: &mut impl Iterator<Item = Vec<u32>>,
     ) {
-        let frame = Frame::of(nest);
+        let arguments = ArgumentBlock::of(nest);
         let rounds = |counter: Counter| match counter {
             Counter::Points => domain.points,
             Counter::Loop(l) => domain.run[l.0 as usize].count,
         };
-        for slots in frame.slots.iter().flatten() {
-            let Some(list) = lists.next() else { broken("a stream of entries has no slots") };
-            run.words[slots.list as usize] = Word::List(self.lists.append(list));
+        for entries in arguments.entries.iter().flatten() {
+            let Some(table) = tables.next() else { broken("an entry loop has no positions") };
+            run.words[entries.table as usize] = Word::Table(self.tables.append(table));
             let mut step = 1u64;
-            for &(counter, stride) in slots.strides.iter().rev() {
+            for &(counter, stride) in entries.strides.iter().rev() {
                 if let Stride::Word(word) = stride {
                     run.words[word as usize] = Word::Integer(step as i64);
                 }

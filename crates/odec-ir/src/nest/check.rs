@@ -1,7 +1,7 @@
 //! What every kernel keeps to: the passes rely on it, lowering makes nothing else, and a text form is refused that does not.
 
 use super::depends::Depends;
-use super::{Access, Affine, Element, Kernel, LoopId, Part, Space, Sub, Subscript, Target};
+use super::{Access, Affine, Element, Kernel, LoopId, Region, Space, Sub, Subscript, Target};
 use crate::graph::{Graph, Node, NodeId};
 use crate::program::{ArrayId, KernelRole, Program, Role};
 
@@ -22,8 +22,8 @@ impl Kernel {
         if iterated.len() != self.iterates.len() || !iterated.iter().all(|&l| is_loop(l)) {
             return Err("iteration loops are loops of the kernel, each once");
         }
-        if self.part != Part::Whole && iterated.is_empty() {
-            return Err("a kernel without iteration loops has no interior and no shell");
+        if self.region != Region::Whole && iterated.is_empty() {
+            return Err("a kernel without iteration loops has no interior and no boundary region");
         }
         for margin in &self.margins {
             affine(&margin.sub, loops, program)?;
@@ -33,13 +33,13 @@ impl Kernel {
         }
         let scalar = |node: &Node| matches!(node, Node::Read(Element::Scalar(_)) | Node::Direction(Element::Scalar(_)));
         let stored = self.stores.iter().flat_map(|s| s.target.elements()).any(|e| e.scalar().is_some());
-        if (stored || self.graph.nodes().iter().any(scalar)) && !program.is_straight() {
+        if (stored || self.graph.nodes().iter().any(scalar)) && !program.is_scalar() {
             return Err("with index sets a kernel reads through its accesses");
         }
         self.space.accesses().iter().try_for_each(|a| access(a, &self.space, program))?;
         self.guards(program)?;
         self.nodes(program, &self.graph)?;
-        self.folds()?;
+        self.reductions()?;
         self.stored(program)
     }
 
@@ -64,8 +64,8 @@ impl Kernel {
         for node in graph.nodes() {
             match *node {
                 Node::Constant(_) | Node::Time | Node::Call(..) => {}
-                Node::Index(l) | Node::Fold(_, l, _) if (l.0 as usize) < self.space.loops().len() => {}
-                Node::Index(_) | Node::Fold(..) => return Err("no such loop"),
+                Node::Index(l) | Node::Reduce(_, l, _) if (l.0 as usize) < self.space.loops().len() => {}
+                Node::Index(_) | Node::Reduce(..) => return Err("no such loop"),
                 Node::Read(element) | Node::Direction(element) => {
                     let read = self.role_of(element, program);
                     let state = matches!(read, Some(Role::Position | Role::Velocity | Role::FirstOrder));
@@ -82,18 +82,18 @@ impl Kernel {
         Ok(())
     }
 
-    /// Loops of folds are not iteration loops, every index belongs to a fold around it, and no loop is inside itself.
-    fn folds(&self) -> Result<(), &'static str> {
-        let folds = |node: &Node| matches!(node, Node::Fold(_, l, _) if self.iterates.contains(l));
-        if self.graph.nodes().iter().any(folds) {
-            return Err("a fold is over an iteration loop");
+    /// Loops of reductions are not iteration loops, every index belongs to a reduction around it, and no loop is inside itself.
+    fn reductions(&self) -> Result<(), &'static str> {
+        let reductions = |node: &Node| matches!(node, Node::Reduce(_, l, _) if self.iterates.contains(l));
+        if self.graph.nodes().iter().any(reductions) {
+            return Err("a reduction is over an iteration loop");
         }
         let depends = Depends::of(self);
         if self.stores.iter().any(|s| !depends.loops(s.node).is_empty()) {
-            return Err("a stored value depends on the index of a loop of a fold");
+            return Err("a stored value depends on the index of a loop of a reduction");
         }
         if depends.nests_in_itself(self) {
-            return Err("the loops of two folds are inside one another");
+            return Err("the loops of two reductions are inside one another");
         }
         Ok(())
     }
@@ -118,7 +118,7 @@ impl Kernel {
             }
             let outside = |a| !self.space.loops_of(a).iter().all(|l| self.iterates.contains(l));
             if store.target.elements().filter_map(Element::access).any(outside) {
-                return Err("a store depends on the index of a loop of a fold");
+                return Err("a store depends on the index of a loop of a reduction");
             }
         }
         Ok(())
@@ -130,7 +130,7 @@ impl Kernel {
     fn role_of(&self, element: Element, program: &Program) -> Option<Role> {
         match element {
             Element::At(a) => self.space.accesses().get(a.0 as usize).and_then(|a| role(a.array, program)),
-            Element::Scalar(array) => role(array, program).filter(|_| self.is_straight()),
+            Element::Scalar(array) => role(array, program).filter(|_| self.is_scalar()),
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What each node of a nest varies with: how deep in the iteration loops it has to be, and the loops of folds it is a term of.
+//! What each node of a nest varies with: how deep in the iteration loops it has to be, and the loops of reductions it is a term of.
 
-use super::frame::Counter;
+use super::arguments::Counter;
 use super::{Element, Kernel, LoopId};
 use crate::graph::{Node, NodeId, QuickMap};
 
-/// A set of loops of folds, by position in [`Depends::sets`].
+/// A set of loops of reductions, by position in [`Depends::sets`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SetId(u32);
 
@@ -15,11 +15,11 @@ pub(crate) const NOTHING: SetId = SetId(0);
 pub(crate) struct Depends {
     /// By node: number of iteration counters, outermost first, inside which it has to be; 0 is outside all loops.
     pub level: Vec<u32>,
-    /// By node: the loops of folds whose index it depends on and that no fold inside it runs over.
+    /// By node: the loops of reductions whose index it depends on and that no reduction inside it runs over.
     pub free: Vec<SetId>,
     sets: Vec<Vec<LoopId>>,
     index: QuickMap<Vec<LoopId>, SetId>,
-    /// By loop: how many loops of folds there are around the folds over it, at most. A loop that runs inside another is deeper,
+    /// By loop: how many loops of reductions there are around the reductions over it, at most. A loop that runs inside another is deeper,
     /// so that loops of equal depth are never inside one another.
     depths: Vec<u32>,
 }
@@ -28,7 +28,7 @@ impl Depends {
     /// The place of what varies with no loop.
     pub const OUTSIDE: (Option<LoopId>, u32) = (None, 0);
 
-    /// The loop of a fold that a node has to be in, and the number of iteration counters.
+    /// The loop of a reduction that a node has to be in, and the number of iteration counters.
     pub fn place(&self, id: NodeId) -> (Option<LoopId>, u32) {
         (self.innermost(id), self.level[id.index()])
     }
@@ -43,7 +43,7 @@ impl Depends {
             index: QuickMap::from_iter([(Vec::new(), NOTHING)]),
             depths: Vec::new(),
         };
-        if nest.is_straight() {
+        if nest.is_scalar() {
             depends.level.resize(graph.len(), 0);
             depends.free.resize(graph.len(), NOTHING);
             return depends;
@@ -57,7 +57,7 @@ impl Depends {
                 let l = LoopId(l as u32);
                 let iterated = nest.iterates.contains(&l);
                 let counter =
-                    if iterated && nest.part == super::Part::Shell { Counter::Points } else { Counter::Loop(l) };
+                    if iterated && nest.region == super::Region::Boundary { Counter::Points } else { Counter::Loop(l) };
                 depends.of_counters(&counters, &[counter])
             })
             .collect();
@@ -66,7 +66,7 @@ impl Depends {
             let (level, free) = match *node {
                 Node::Index(l) => indices[l.0 as usize],
                 Node::Read(Element::At(a)) | Node::Direction(Element::At(a)) => accesses[a.0 as usize],
-                Node::Fold(_, over, term) => {
+                Node::Reduce(_, over, term) => {
                     let free = depends.free[term.index()];
                     let rest = depends.sets[free.0 as usize].iter().copied().filter(|&l| l != over).collect();
                     (depends.level[term.index()], depends.intern(rest))
@@ -83,22 +83,22 @@ impl Depends {
         depends
     }
 
-    /// True when a node varies with a loop of a fold.
+    /// True when a node varies with a loop of a reduction.
     pub fn varies(&self, id: NodeId, over: LoopId) -> bool {
         self.loops(id).binary_search(&over).is_ok()
     }
 
-    /// The loops of folds that a node varies with, ascending.
+    /// The loops of reductions that a node varies with, ascending.
     pub fn loops(&self, id: NodeId) -> &[LoopId] {
         &self.sets[self.free[id.index()].0 as usize]
     }
 
-    /// The innermost of the loops of folds that a node varies with.
+    /// The innermost of the loops of reductions that a node varies with.
     pub fn innermost(&self, id: NodeId) -> Option<LoopId> {
         self.loops(id).iter().copied().max_by_key(|&l| self.depths[l.0 as usize])
     }
 
-    /// How many loops there are around the folds over a loop, at most.
+    /// How many loops there are around the reductions over a loop, at most.
     pub fn depth(&self, l: LoopId) -> u32 {
         self.depths[l.0 as usize]
     }
@@ -145,16 +145,16 @@ impl Depends {
         id
     }
 
-    /// True if a loop of a fold is inside another and that one, somewhere, inside it.
+    /// True if a loop of a reduction is inside another and that one, somewhere, inside it.
     pub fn nests_in_itself(&self, nest: &Kernel) -> bool {
         self.around(nest).iter().any(|&(l, set)| self.outer(set) > self.depths[l.0 as usize])
     }
 
-    /// The loops of folds, with the other loops of folds that a fold over them varies with.
+    /// The loops of reductions, with the other loops of reductions that a reduction over them varies with.
     fn around(&self, nest: &Kernel) -> Vec<(LoopId, SetId)> {
         let mut around: Vec<(LoopId, SetId)> = Vec::new();
         for (i, node) in nest.graph.nodes().iter().enumerate() {
-            if let Node::Fold(_, over, _) = *node {
+            if let Node::Reduce(_, over, _) = *node {
                 around.push((over, self.free[i]));
             }
         }
@@ -167,7 +167,7 @@ impl Depends {
         self.sets[set.0 as usize].iter().map(|m| self.depths[m.0 as usize] + 1).max().unwrap_or(0)
     }
 
-    /// Finds the depth of each loop: one more than that of the deepest loop that a fold over it varies with. In a nest that
+    /// Finds the depth of each loop: one more than that of the deepest loop that a reduction over it varies with. In a nest that
     /// is well formed no loop is inside itself; of one that is not, this gives something.
     fn find_depths(&mut self, nest: &Kernel) {
         self.depths = vec![0; nest.space.loops().len()];

@@ -1,7 +1,7 @@
-//! The points of a nest at values of its extents: ranges of loops, the interior box, the points of a shell.
+//! The points of a nest at values of its extents: ranges of loops, the interior box, the points of a boundary region.
 
 use super::bind::{BindError, MAX_ELEMENTS, MAX_ENTRIES};
-use super::{Kernel, Margin, Part, positions};
+use super::{Kernel, Margin, Region, positions};
 use crate::program::Program;
 
 /// The whole numbers `first..first + count`.
@@ -33,15 +33,15 @@ pub(super) struct Domain {
     pub run: Vec<Range>,
     /// How many points of the iteration loops the nest runs over.
     pub points: u64,
-    /// The points of a shell in lexicographic order: for each iteration loop the offsets from its first index.
-    pub shell: Option<Vec<Vec<u32>>>,
+    /// The points of a boundary region in lexicographic order: for each iteration loop the offsets from its first index.
+    pub boundary: Option<Vec<Vec<u32>>>,
 }
 
 impl Domain {
     /// The points of a nest.
     ///
     /// # Errors
-    /// More points than `limit`, in a shell than [`MAX_ENTRIES`].
+    /// More points than `limit`, in a boundary region than [`MAX_ENTRIES`].
     pub fn of(program: &Program, nest: &Kernel, limit: u64) -> Result<Domain, BindError> {
         let too_many = |entries| BindError::TooManyEntries { role: nest.role, entries };
         let range = |l: &super::Loop| Range::of(l.first.value(&program.extents), l.last.value(&program.extents));
@@ -49,11 +49,11 @@ impl Domain {
         let mut run = full.clone();
         let all = product(nest.iterates.iter().map(|l| full[l.0 as usize].count));
         let mut points = all;
-        let mut shell = None;
-        if nest.part != Part::Whole && all > 0 {
+        let mut boundary = None;
+        if nest.region != Region::Whole && all > 0 {
             let inner = interior(program, nest, &full);
             let inside = product(inner.iter().map(|r| r.count));
-            if nest.part == Part::Interior {
+            if nest.region == Region::Interior {
                 for (l, range) in nest.iterates.iter().zip(&inner) {
                     run[l.0 as usize] = *range;
                 }
@@ -68,15 +68,15 @@ impl Domain {
                 {
                     return Err(too_many(points));
                 }
-                shell = Some(around(&outer, &inner, points as usize));
+                boundary = Some(around(&outer, &inner, points as usize));
             }
-        } else if nest.part == Part::Shell {
-            shell = Some(vec![Vec::new(); nest.iterates.len()]);
+        } else if nest.region == Region::Boundary {
+            boundary = Some(vec![Vec::new(); nest.iterates.len()]);
         }
         if points > limit {
             return Err(too_many(points));
         }
-        Ok(Domain { full, run, points, shell })
+        Ok(Domain { full, run, points, boundary })
     }
 }
 
@@ -231,7 +231,7 @@ mod tests {
     }
 
     /// Of every margin in one iteration loop, the box holds exactly the indices at which it is in range for all rounds of
-    /// the fold's loop.
+    /// the reduction's loop.
     #[test]
     fn the_interior_is_the_largest_box() {
         use crate::nest::Affine;
@@ -242,8 +242,8 @@ mod tests {
             let mut sheet = Sheet::default();
             let i = sheet.axis("i", Affine::constant(-2), Affine::constant(random.below(9) as i64));
             let j = sheet.axis("j", Affine::constant(1), Affine::constant(1 + random.below(6) as i64));
-            let pad = sheet.nest(crate::KernelRole::Rhs, Part::Interior, &[i, j]);
-            let fold = pad.inner("k", Affine::constant(-1), Affine::constant(random.below(3) as i64 - 1));
+            let pad = sheet.nest(crate::KernelRole::Rhs, Region::Interior, &[i, j]);
+            let reduction = pad.inner("k", Affine::constant(-1), Affine::constant(random.below(3) as i64 - 1));
             let subs: Vec<(usize, [i64; 3])> = (0..1 + random.below(3))
                 .map(|_| {
                     let mut number = |n: i64| random.below(2 * n as usize + 1) as i64 - n;
@@ -252,7 +252,7 @@ mod tests {
                 })
                 .collect();
             for &(k, [c, d, constant]) in &subs {
-                let loops = [(pad.over(k), c), (fold, d)].into_iter().filter(|&(_, c)| c != 0).collect();
+                let loops = [(pad.over(k), c), (reduction, d)].into_iter().filter(|&(_, c)| c != 0).collect();
                 pad.margin(Affine { constant, loops, ..Affine::default() }, i);
             }
             sheet.push(pad);

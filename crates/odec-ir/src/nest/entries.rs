@@ -1,29 +1,29 @@
-//! The entries of a matrix that nests store: rows and columns of all streams, sorted, equal ones merged, a slot for each.
+//! The entries of a matrix that nests store: rows and columns of all entry loops, sorted, equal ones merged, a position for each.
 
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::frame::DROPPED;
+use super::arguments::DROPPED;
 use crate::program::Pattern;
 
-/// The rows, or the columns, of a stream over its iteration counters.
+/// The rows, or the columns, of an entry loop over its iteration counters.
 #[derive(Clone)]
 pub(super) enum Line {
     /// `start + sum of strides * rounds`
     Strides { start: i64, strides: Vec<i64> },
-    /// `start + list[sum of strides * rounds]`; [`DROPPED`] in the list: no entry.
-    List { start: u32, list: Rc<Vec<u32>>, strides: Vec<usize> },
+    /// `start + table[sum of strides * rounds]`; [`DROPPED`] in the offset table: no entry.
+    Table { start: u32, table: Rc<Vec<u32>>, strides: Vec<usize> },
 }
 
 /// A store of a matrix entry at every point of its nest.
-pub(super) struct Stream {
+pub(super) struct EntryLoop {
     /// Rounds of the iteration counters, outermost first.
     pub rounds: Vec<u64>,
     pub row: Line,
     pub column: Line,
 }
 
-impl Stream {
+impl EntryLoop {
     /// How many entries it stores, dropped ones included.
     pub fn len(&self) -> u64 {
         if self.rounds.contains(&0) { 0 } else { self.rounds.iter().copied().fold(1, u64::saturating_mul) }
@@ -64,7 +64,7 @@ impl Stream {
 /// A line along the innermost counter.
 enum Segment<'a> {
     Steps(i64, i64),
-    List(u32, &'a [u32], usize),
+    Table(u32, &'a [u32], usize),
 }
 
 impl Line {
@@ -77,10 +77,10 @@ impl Line {
                     rounds().zip(strides).fold(*start, |sum, (&k, s)| sum.wrapping_add((k as i64).wrapping_mul(*s)));
                 Segment::Steps(start, strides.get(round.len()).copied().unwrap_or(0))
             }
-            Line::List { start, list, strides } => {
+            Line::Table { start, table, strides } => {
                 let step = strides.get(round.len()).copied().unwrap_or(0);
                 let place = rounds().zip(strides).fold(0, |sum, (&k, s)| sum + k as usize * s);
-                Segment::List(*start, &list[place..][..=step * (length as usize - 1)], step)
+                Segment::Table(*start, &table[place..][..=step * (length as usize - 1)], step)
             }
         }
     }
@@ -90,49 +90,49 @@ impl Segment<'_> {
     fn at(&self, k: usize) -> Option<u32> {
         match *self {
             Segment::Steps(start, step) => Some(start.wrapping_add(k as i64 * step) as u32),
-            Segment::List(start, list, step) => {
-                let offset = list[k * step];
+            Segment::Table(start, table, step) => {
+                let offset = table[k * step];
                 (offset != DROPPED).then(|| start + offset)
             }
         }
     }
 }
 
-/// So many points of all streams of a nest are visited together: what lies close in the matrix is written close in time.
+/// So many points of all entry loops of a nest are visited together: what lies close in the matrix is written close in time.
 const BLOCK: u64 = 1 << 12;
 
-/// Most entries that can be numbered: each stream's numbers begin at a multiple of [`BLOCK`].
+/// Most entries that can be numbered: each entry loop's numbers begin at a multiple of [`BLOCK`].
 pub(super) const MAX_NUMBERS: u64 = 1 << 31;
 
-/// The pattern of the streams of all nests, and for each stream the slots of its entries. Takes time in proportion to the
+/// The pattern of the entry loops of all nests, and for each entry loop the positions of its entries. Takes time in proportion to the
 /// entries (but for columns with many), and at most 8 bytes for each beside what it returns; most of the time goes into
 /// touching memory for the first time, so that there is little of it.
 ///
-/// The streams have at most [`MAX_NUMBERS`] entries together.
-pub(super) fn merge(rows: usize, columns: usize, nests: &[Vec<Stream>]) -> (Pattern, Vec<Vec<u32>>) {
+/// The entry loops have at most [`MAX_NUMBERS`] entries together.
+pub(super) fn merge(rows: usize, columns: usize, nests: &[Vec<EntryLoop>]) -> (Pattern, Vec<Vec<u32>>) {
     let mut next = vec![0u32; columns + 1];
-    for stream in nests.iter().flatten() {
-        stream.walk(0..stream.len(), |_, _, column| next[column as usize + 1] += 1);
+    for entry_loop in nests.iter().flatten() {
+        entry_loop.walk(0..entry_loop.len(), |_, _, column| next[column as usize + 1] += 1);
     }
     for j in 0..columns {
         next[j + 1] += next[j];
     }
-    // Row and number of each entry, bucketed by columns: sorted, equal rows meet in the order of their streams.
+    // Row and number of each entry, bucketed by columns: sorted, equal rows meet in the order of their entry loops.
     let existing = next[columns] as usize;
     let mut entries = vec![0u64; existing];
-    // The stream of each block of numbers, and the first number of each stream.
-    let (mut streams, mut firsts) = (Vec::new(), Vec::new());
+    // The entry loop of each block of numbers, and the first number of each entry loop.
+    let (mut entry_loops, mut firsts) = (Vec::new(), Vec::new());
     for nest in nests {
-        let points = nest.first().map_or(0, Stream::len);
+        let points = nest.first().map_or(0, EntryLoop::len);
         let first = firsts.len();
         for _ in nest {
-            firsts.push((streams.len() as u64 * BLOCK) as u32);
-            streams.extend(std::iter::repeat_n(firsts.len() as u32 - 1, points.div_ceil(BLOCK) as usize));
+            firsts.push((entry_loops.len() as u64 * BLOCK) as u32);
+            entry_loops.extend(std::iter::repeat_n(firsts.len() as u32 - 1, points.div_ceil(BLOCK) as usize));
         }
         for block in 0..points.div_ceil(BLOCK) {
             let points = block * BLOCK..points.min((block + 1) * BLOCK);
-            for (stream, number) in nest.iter().zip(&firsts[first..]) {
-                stream.walk(points.clone(), |entry, row, column| {
+            for (entry_loop, number) in nest.iter().zip(&firsts[first..]) {
+                entry_loop.walk(points.clone(), |entry, row, column| {
                     let place = &mut next[column as usize];
                     entries[*place as usize] = u64::from(row) << 32 | u64::from(number + entry);
                     *place += 1;
@@ -140,7 +140,7 @@ pub(super) fn merge(rows: usize, columns: usize, nests: &[Vec<Stream>]) -> (Patt
             }
         }
     }
-    let mut slots: Vec<Vec<u32>> = nests.iter().flatten().map(|s| vec![DROPPED; s.len() as usize]).collect();
+    let mut positions: Vec<Vec<u32>> = nests.iter().flatten().map(|s| vec![DROPPED; s.len() as usize]).collect();
     let mut pattern =
         Pattern { rows: rows as u32, col_ptr: Vec::with_capacity(columns + 1), row_idx: Vec::with_capacity(existing) };
     pattern.col_ptr.push(0);
@@ -157,13 +157,13 @@ pub(super) fn merge(rows: usize, columns: usize, nests: &[Vec<Stream>]) -> (Patt
                 pattern.row_idx.push(row);
                 last = Some(row);
             }
-            let stream = streams[(u64::from(number) / BLOCK) as usize] as usize;
-            slots[stream][(number - firsts[stream]) as usize] = pattern.row_idx.len() as u32 - 1;
+            let entry_loop = entry_loops[(u64::from(number) / BLOCK) as usize] as usize;
+            positions[entry_loop][(number - firsts[entry_loop]) as usize] = pattern.row_idx.len() as u32 - 1;
         }
         pattern.col_ptr.push(pattern.row_idx.len() as u32);
     }
     pattern.row_idx.shrink_to_fit();
-    (pattern, slots)
+    (pattern, positions)
 }
 
 #[cfg(test)]
@@ -174,7 +174,7 @@ mod tests {
     fn line(random: &mut Random, rounds: &[u64], below: u32) -> Line {
         let points: usize = rounds.iter().product::<u64>() as usize;
         if random.chance(0.5) {
-            let list = (0..points)
+            let table = (0..points)
                 .map(|_| if random.chance(0.2) { DROPPED } else { random.below(below as usize - 3) as u32 })
                 .collect();
             let mut step = 1;
@@ -187,7 +187,7 @@ mod tests {
                 })
                 .collect();
             strides.reverse();
-            Line::List { start: 3, list: Rc::new(list), strides }
+            Line::Table { start: 3, table: Rc::new(table), strides }
         } else {
             // The strides may be negative, the positions not.
             let strides: Vec<i64> = rounds.iter().map(|_| random.below(5) as i64 - 2).collect();
@@ -201,8 +201,8 @@ mod tests {
             Line::Strides { start, strides } => {
                 Some((start + round.iter().zip(strides).map(|(&k, s)| k as i64 * s).sum::<i64>()) as u32)
             }
-            Line::List { start, list, strides } => {
-                let place = list[round.iter().zip(strides).map(|(&k, s)| k as usize * s).sum::<usize>()];
+            Line::Table { start, table, strides } => {
+                let place = table[round.iter().zip(strides).map(|(&k, s)| k as usize * s).sum::<usize>()];
                 (place != DROPPED).then(|| start + place)
             }
         }
@@ -212,22 +212,22 @@ mod tests {
     fn slots_name_the_entries_of_the_pattern() {
         let mut random = Random::new(5);
         for _ in 0..300 {
-            let nests: Vec<Vec<Stream>> = (0..random.below(4))
+            let nests: Vec<Vec<EntryLoop>> = (0..random.below(4))
                 .map(|_| {
                     let rounds: Vec<u64> = (0..random.below(4)).map(|_| 1 + random.below(4) as u64).collect();
-                    let mut stream = || {
+                    let mut entry_loop = || {
                         let (row, column) = (line(&mut random, &rounds, 30), line(&mut random, &rounds, 30));
-                        Stream { rounds: rounds.clone(), row, column }
+                        EntryLoop { rounds: rounds.clone(), row, column }
                     };
-                    vec![stream(), stream()]
+                    vec![entry_loop(), entry_loop()]
                 })
                 .collect();
             let mut expected: Vec<Vec<Option<(usize, usize)>>> = Vec::new();
-            for stream in nests.iter().flatten() {
+            for entry_loop in nests.iter().flatten() {
                 let mut entries = Vec::new();
-                for number in 0..stream.len() {
+                for number in 0..entry_loop.len() {
                     let mut rest = number;
-                    let mut round: Vec<u64> = stream
+                    let mut round: Vec<u64> = entry_loop
                         .rounds
                         .iter()
                         .rev()
@@ -238,19 +238,19 @@ mod tests {
                         })
                         .collect();
                     round.reverse();
-                    let entry = place(&stream.row, &round).zip(place(&stream.column, &round));
+                    let entry = place(&entry_loop.row, &round).zip(place(&entry_loop.column, &round));
                     entries.push(entry.map(|(row, column)| (row as usize, column as usize)));
                 }
                 expected.push(entries);
             }
-            let (pattern, slots) = merge(30, 30, &nests);
+            let (pattern, positions) = merge(30, 30, &nests);
             assert_eq!(pattern, Pattern::of(30, 30, expected.iter().flatten().filter_map(|e| *e)));
-            let slot = |e: &Option<(usize, usize)>| match *e {
+            let position = |e: &Option<(usize, usize)>| match *e {
                 Some((row, column)) => pattern.position(row, column).map(|k| k as u32),
                 None => Some(DROPPED),
             };
-            let named: Vec<Vec<u32>> = expected.iter().map(|s| s.iter().filter_map(slot).collect()).collect();
-            assert_eq!(slots, named);
+            let named: Vec<Vec<u32>> = expected.iter().map(|s| s.iter().filter_map(position).collect()).collect();
+            assert_eq!(positions, named);
         }
     }
 }

@@ -1,35 +1,35 @@
 //! Loop nests: what a kernel is, with no number of elements in it.
 //!
 //! A program is a list of [`Kernel`]s. Each is a few iteration loops (none for scalar equations), one hash-consed expression
-//! graph whose nodes may read array elements, use loop indices and fold over further loops, and stores. It is the same for every
-//! extent: what depends on extents is computed by [`bind`] and handed to the code in a [`frame::Frame`] at run time.
+//! graph whose nodes may read array elements, use loop indices and reduce over further loops, and stores. It is the same for every
+//! extent: what depends on extents is computed by [`bind`] and handed to the code in a [`arguments::ArgumentBlock`] at run time.
 //!
 //! ```text
 //! u[i]' = (u[i-1] - 2*u[i] + u[i+1])/dx^2,   boundary u[0] = 1, u[N+1] = u[N]
 //!
 //! nest rhs, interior, over i           every subscript is in range here: plain reads
 //!   du[i] = (u[i-1] - 2*u[i] + u[i+1])/dx^2
-//! nest rhs, shell, over i              the rest of 1..N, a list of points
+//! nest rhs, boundary, over i           the rest of 1..N, a list of points
 //!   du[i] = ((if i-1 < 1 then 1 else u[i-1]) - 2*u[i] + (if i+1 > N then u[N] else u[i+1]))/dx^2
 //! ```
 //!
 //! An access under a condition carries it as its guard, so that binding neither reads nor derives by an element that is
 //! not there.
 
+pub mod arguments;
 pub mod bind;
 mod check;
 pub(crate) mod depends;
 mod domain;
 mod entries;
-pub mod frame;
-pub mod lift;
+pub(crate) mod fuse;
+pub mod invariant;
 mod positions;
 pub mod schedule;
-pub(crate) mod share;
 mod space;
 
 pub use bind::BoundProgram;
-pub use share::shared;
+pub use fuse::fused;
 pub use space::{Access, Affine, Edge, Loop, Space, Sub, Subscript};
 
 use crate::graph::{Graph, NodeId, NodeMap};
@@ -78,7 +78,7 @@ pub struct AccessId(pub u32);
 
 /// How a loop's terms become one value. Terms count from the first index of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Fold {
+pub enum ReduceOp {
     /// Four interleaved partial sums (term k goes to partial k mod 4, each starting from 0), added as (0+2)+(1+3).
     Sum,
     /// Four interleaved partial products, each starting from 1, multiplied as (0*2)*(1*3).
@@ -87,22 +87,22 @@ pub enum Fold {
     Min,
     /// `acc = max(acc, term)` by the builtin, from minus infinity.
     Max,
-    /// The index that [`Fold::Min`] takes its value from, as a number: the first whose term is smallest, the first NaN if
+    /// The index that [`ReduceOp::Min`] takes its value from, as a number: the first whose term is smallest, the first NaN if
     /// there is one. The index before the first if no term is below infinity.
     ArgMin,
-    /// The index that [`Fold::Max`] takes its value from.
+    /// The index that [`ReduceOp::Max`] takes its value from.
     ArgMax,
 }
 
 /// Which points of its iteration loops a nest runs over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Part {
+pub enum Region {
     /// All of them, as loops.
     Whole,
     /// The largest box in which every margin of the nest is in range, as loops.
     Interior,
     /// The points outside that box, as one list of points.
-    Shell,
+    Boundary,
 }
 
 /// What a node reads or a store writes: one number.
@@ -205,10 +205,10 @@ pub struct Kernel {
     pub role: KernelRole,
     /// Loops, accesses and guards that the graph refers to.
     pub space: Space,
-    /// Iteration loops, outermost first; the other loops of the space belong to folds.
+    /// Iteration loops, outermost first; the other loops of the space belong to reductions.
     pub iterates: Vec<LoopId>,
     /// Which points of them.
-    pub part: Part,
+    pub region: Region,
     /// What bounds the interior: the subscripts that a boundary has a rule for. Same list in both parts.
     pub margins: Vec<Margin>,
     /// Expressions.
@@ -219,12 +219,12 @@ pub struct Kernel {
 
 impl Kernel {
     /// A kernel without loops.
-    pub fn straight(role: KernelRole, graph: Graph, stores: Vec<Store>) -> Kernel {
+    pub fn scalar(role: KernelRole, graph: Graph, stores: Vec<Store>) -> Kernel {
         Kernel {
             role,
             space: Space::new(),
             iterates: Vec::new(),
-            part: Part::Whole,
+            region: Region::Whole,
             margins: Vec::new(),
             graph,
             stores,
@@ -232,7 +232,7 @@ impl Kernel {
     }
 
     /// True without loops and with scalars alone, all at known positions: backends write it as straight-line code.
-    pub fn is_straight(&self) -> bool {
+    pub fn is_scalar(&self) -> bool {
         self.space.loops().is_empty() && self.space.accesses().is_empty()
     }
 
@@ -277,7 +277,7 @@ impl Kernel {
             role: self.role,
             space: self.space.clone(),
             iterates: self.iterates.clone(),
-            part: self.part,
+            region: self.region,
             margins: self.margins.clone(),
             stores: self.stores.iter().map(moved).collect(),
             graph,

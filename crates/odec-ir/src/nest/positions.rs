@@ -1,8 +1,8 @@
-//! Where the elements lie that the accesses of a nest name: strides where they are affine, lists where they are not.
+//! Where the elements lie that the accesses of a nest name: strides where they are affine, offset tables where they are not.
 
+use super::arguments::Counter;
 use super::bind::BindError;
 use super::domain::{Domain, Range};
-use super::frame::Counter;
 use super::{AccessId, Affine, Axis, Edge, Element, Kernel, Space, Sub, Subscript};
 use crate::graph::{Node, NodeId};
 use crate::layout::Layout;
@@ -87,13 +87,13 @@ impl Positions<'_> {
     ///
     /// # Errors
     /// It leaves an axis somewhere, or a table of subscripts does not hold whole numbers.
-    pub fn list(&self, id: AccessId, absent: u32) -> Result<Vec<u32>, BindError> {
+    pub fn table(&self, id: AccessId, absent: u32) -> Result<Vec<u32>, BindError> {
         let counters = self.nest.counters_of(id);
         let length = self.length(id);
         if self.domain.points == 0 || length == 0 {
             return Ok(Vec::new());
         }
-        let mut list = Vec::with_capacity(length as usize);
+        let mut table = Vec::with_capacity(length as usize);
         let mut element = self.element(id, &self.nest.space)?;
         let mut at: Vec<i64> = self.domain.run.iter().map(|r| r.first).collect();
         let counts: Vec<u64> = counters.iter().map(|&c| self.rounds(c)).collect();
@@ -107,14 +107,14 @@ impl Positions<'_> {
                 if let Some(inner) = inner {
                     self.set(&mut at, inner, k);
                 }
-                list.push(match element.place(self.program, &at) {
+                table.push(match element.place(self.program, &at) {
                     Ok(Some(place)) => place as u32,
                     Ok(None) => absent,
                     Err((position, stop)) => return Err(self.error(id, position, stop, &at)),
                 });
             }
             let outer = counters.len().saturating_sub(1);
-            let Some(k) = (0..outer).rev().find(|&k| round[k] + 1 < counts[k]) else { return Ok(list) };
+            let Some(k) = (0..outer).rev().find(|&k| round[k] + 1 < counts[k]) else { return Ok(table) };
             round[k] += 1;
             round[k + 1..].fill(0);
         }
@@ -122,9 +122,9 @@ impl Positions<'_> {
 
     /// The indices at a round of a counter.
     fn set(&self, at: &mut [i64], counter: Counter, round: u64) {
-        match (counter, &self.domain.shell) {
-            (Counter::Points, Some(shell)) => {
-                for (l, offsets) in self.nest.iterates.iter().zip(shell) {
+        match (counter, &self.domain.boundary) {
+            (Counter::Points, Some(boundary)) => {
+                for (l, offsets) in self.nest.iterates.iter().zip(boundary) {
                     let l = l.0 as usize;
                     at[l] = self.domain.full[l].first.wrapping_add(i64::from(offsets[round as usize]));
                 }

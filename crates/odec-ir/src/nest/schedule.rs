@@ -1,19 +1,19 @@
-//! The order in which a nest computes: every node in the outermost loop it can be in, loops of folds with the same range shared.
+//! The order in which a nest computes: every node in the outermost loop it can be in, loops of reductions with the same range shared.
 //!
-//! A node that varies with no fold's loop is computed once for each round of the innermost iteration loop it varies with. A
-//! term of a fold is computed in the body of the fold's loop, and what does not vary with that loop before it. Folds over
+//! A node that varies with no reduction's loop is computed once for each round of the innermost iteration loop it varies with. A
+//! term of a reduction is computed in the body of the reduction's loop, and what does not vary with that loop before it. Reductions over
 //! one loop at one place share the loop unless one needs the result of the other.
 
+use super::arguments::Counter;
 use super::depends::Depends;
-use super::frame::Counter;
-use super::{Element, Fold, Kernel, LoopId, Part};
+use super::{Element, Kernel, LoopId, ReduceOp, Region};
 use crate::broken;
 use crate::graph::{Node, NodeId, QuickMap, QuickSet};
 
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Compute (or load) the node: everything but folds and what [`is_known`], which is written where it is used. A node may
+    /// Compute (or load) the node: everything but reductions and what [`is_known`], which is written where it is used. A node may
     /// be computed in several loops, in none of which another one's value can be used.
     Compute(NodeId),
     /// Do the store of this number.
@@ -27,19 +27,19 @@ pub enum Step {
 pub struct Body {
     /// What counts.
     pub counter: Counter,
-    /// The folds that are known when it ends; none of an iteration loop.
-    pub folds: Vec<LoopFold>,
+    /// The reductions that are known when it ends; none of an iteration loop.
+    pub reductions: Vec<LoopReduction>,
     /// What each round does.
     pub steps: Vec<Step>,
 }
 
-/// A [`Node::Fold`] of a loop.
+/// A [`Node::Reduce`] of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LoopFold {
+pub struct LoopReduction {
     /// The node.
     pub node: NodeId,
     /// How terms become its value.
-    pub fold: Fold,
+    pub reduction: ReduceOp,
     /// The loop.
     pub over: LoopId,
     /// The term of each round.
@@ -65,8 +65,8 @@ pub struct Schedule {
 impl Schedule {
     /// The schedule of a nest: for a backend, of one that went through [`crate::expand::expanded`].
     pub fn of(nest: &Kernel) -> Schedule {
-        if nest.is_straight() {
-            return Schedule::straight(nest);
+        if nest.is_scalar() {
+            return Schedule::scalar(nest);
         }
         let mut planner = Planner::new(nest);
         let counters = nest.counters();
@@ -85,7 +85,7 @@ impl Schedule {
         for (scope, counter) in planner.stack.drain(1..).zip(&counters).rev().collect::<Vec<_>>() {
             let mut own = scope.steps;
             own.append(&mut steps);
-            steps = vec![Step::Loop(Body { counter: *counter, folds: Vec::new(), steps: own })];
+            steps = vec![Step::Loop(Body { counter: *counter, reductions: Vec::new(), steps: own })];
         }
         let mut own = planner.stack.remove(0).steps;
         own.append(&mut steps);
@@ -93,7 +93,7 @@ impl Schedule {
     }
 
     /// Without loops there is one body: what each store needs that is not there yet, operands in their order, then the store.
-    fn straight(kernel: &Kernel) -> Schedule {
+    fn scalar(kernel: &Kernel) -> Schedule {
         let graph = &kernel.graph;
         let mut done = vec![false; graph.len()];
         let mut steps = Vec::with_capacity(graph.len() + kernel.stores.len());
@@ -136,8 +136,8 @@ impl Schedule {
 impl Kernel {
     /// What counts the points of the nest, outermost first.
     pub fn counters(&self) -> Vec<Counter> {
-        match self.part {
-            Part::Shell => vec![Counter::Points],
+        match self.region {
+            Region::Boundary => vec![Counter::Points],
             _ => self.iterates.iter().map(|&l| Counter::Loop(l)).collect(),
         }
     }
@@ -148,15 +148,15 @@ impl Kernel {
 enum Home {
     /// In the body of the iteration loop of this level.
     Level(u32),
-    /// In the body of a fold's loop.
-    Fold(LoopId),
+    /// In the body of a reduction's loop.
+    Reduce(LoopId),
 }
 
 /// A body under construction.
 struct Scope {
     /// Number of this body among all.
     id: u32,
-    /// The loop, if it is one of a fold.
+    /// The loop, if it is one of a reduction.
     over: Option<LoopId>,
     steps: Vec<Step>,
 }
@@ -168,7 +168,7 @@ impl Scope {
     }
 }
 
-/// Folds that share a loop.
+/// Reductions that share a loop.
 type Group = (Home, LoopId, u32);
 
 enum Task {
@@ -180,7 +180,7 @@ enum Task {
 struct Planner<'a> {
     nest: &'a Kernel,
     depends: Depends,
-    /// By node: how many loops of folds have to run one after the other in its home before it is known.
+    /// By node: how many loops of reductions have to run one after the other in its home before it is known.
     phase: Vec<u32>,
     groups: QuickMap<Group, Vec<NodeId>>,
     /// By node: the body that it was last computed in.
@@ -214,7 +214,7 @@ impl<'a> Planner<'a> {
                 ids.iter().filter(|a| planner.home(**a) == home).map(|a| planner.phase[a.index()]).max().unwrap_or(0)
             };
             let phase = match *node {
-                Node::Fold(_, over, _) if live[i] => {
+                Node::Reduce(_, over, _) if live[i] => {
                     let phase = latest(&planner, &planner.outside(NodeId(i as u32))) + 1;
                     planner.groups.entry((home, over, phase)).or_default().push(NodeId(i as u32));
                     phase
@@ -228,7 +228,7 @@ impl<'a> Planner<'a> {
 
     fn home(&self, id: NodeId) -> Home {
         match self.depends.innermost(id) {
-            Some(l) => Home::Fold(l),
+            Some(l) => Home::Reduce(l),
             None => Home::Level(self.depends.level[id.index()]),
         }
     }
@@ -237,16 +237,16 @@ impl<'a> Planner<'a> {
     fn place(&self, id: NodeId) -> usize {
         match self.home(id) {
             Home::Level(level) => level as usize,
-            Home::Fold(l) => self.stack.iter().rposition(|s| s.over == Some(l)).unwrap_or(self.stack.len() - 1),
+            Home::Reduce(l) => self.stack.iter().rposition(|s| s.over == Some(l)).unwrap_or(self.stack.len() - 1),
         }
     }
 
-    /// What a fold needs from outside its loop: what varies with no other loops of folds than the fold itself.
-    fn outside(&self, fold: NodeId) -> Vec<NodeId> {
-        let around = self.depends.loops(fold);
+    /// What a reduction needs from outside its loop: what varies with no other loops of reductions than the reduction itself.
+    fn outside(&self, reduction: NodeId) -> Vec<NodeId> {
+        let around = self.depends.loops(reduction);
         let mut outside = Vec::new();
         let mut seen = QuickSet::default();
-        let mut stack = vec![self.fold_of(fold).term];
+        let mut stack = vec![self.reduction_of(reduction).term];
         while let Some(id) = stack.pop() {
             if !seen.insert(id) {
                 continue;
@@ -260,7 +260,7 @@ impl<'a> Planner<'a> {
         outside
     }
 
-    /// Marks what the roots need of a body (all of it for the iteration loops), so that a shared loop computes no other folds.
+    /// Marks what the roots need of a body (all of it for the iteration loops), so that a shared loop computes no other reductions.
     fn want(&mut self, roots: impl Iterator<Item = NodeId>, over: Option<LoopId>, scope: u32) {
         let mut stack: Vec<NodeId> = roots.collect();
         while let Some(id) = stack.pop() {
@@ -284,12 +284,12 @@ impl<'a> Planner<'a> {
                     }
                     match self.nest.graph.node(id) {
                         node if is_known(node) => {}
-                        Node::Fold(_, over, _) => {
+                        Node::Reduce(_, over, _) => {
                             let group = (self.home(id), over, self.phase[id.index()]);
                             let scope = self.stack[place].id;
                             tasks.push(Task::Loop(group, place as u32));
-                            for fold in self.members(group, scope).into_iter().rev() {
-                                tasks.extend(self.outside(fold).into_iter().rev().map(Task::Visit));
+                            for reduction in self.members(group, scope).into_iter().rev() {
+                                tasks.extend(self.outside(reduction).into_iter().rev().map(Task::Visit));
                             }
                         }
                         node => {
@@ -306,19 +306,19 @@ impl<'a> Planner<'a> {
                         scope.steps.push(Step::Compute(id));
                     }
                 }
-                Task::Loop(group, place) => self.fold(group, place as usize),
+                Task::Loop(group, place) => self.reduction(group, place as usize),
             }
         }
     }
 
-    fn fold_of(&self, node: NodeId) -> LoopFold {
+    fn reduction_of(&self, node: NodeId) -> LoopReduction {
         match self.nest.graph.node(node) {
-            Node::Fold(fold, over, term) => LoopFold { node, fold, over, term },
-            other => broken(&format!("{other:?} is in the list of folds")),
+            Node::Reduce(reduction, over, term) => LoopReduction { node, reduction, over, term },
+            other => broken(&format!("{other:?} is in the list of reductions")),
         }
     }
 
-    /// The folds of a group that a body needs.
+    /// The reductions of a group that a body needs.
     fn members(&self, group: Group, scope: u32) -> Vec<NodeId> {
         let all = self.groups.get(&group).map_or(&[][..], Vec::as_slice);
         let levels = matches!(group.0, Home::Level(_));
@@ -327,26 +327,26 @@ impl<'a> Planner<'a> {
     }
 
     /// Appends the loop of a group.
-    fn fold(&mut self, group: Group, place: usize) {
+    fn reduction(&mut self, group: Group, place: usize) {
         let (_, over, _) = group;
         let outer = self.stack[place].id;
-        let folds: Vec<NodeId> = self.members(group, outer);
-        if folds.iter().all(|f| self.done[f.index()] == outer) {
+        let reductions: Vec<NodeId> = self.members(group, outer);
+        if reductions.iter().all(|f| self.done[f.index()] == outer) {
             return;
         }
-        let folds: Vec<LoopFold> = folds.into_iter().map(|node| self.fold_of(node)).collect();
-        let terms: Vec<NodeId> = folds.iter().map(|f| f.term).collect();
-        // Nothing computed in here belongs to a body further in than that of the folds.
+        let reductions: Vec<LoopReduction> = reductions.into_iter().map(|node| self.reduction_of(node)).collect();
+        let terms: Vec<NodeId> = reductions.iter().map(|f| f.term).collect();
+        // Nothing computed in here belongs to a body further in than that of the reductions.
         let inner = self.stack.split_off(self.levels.max(place + 1));
         let scope = Scope::new(&mut self.scopes, Some(over));
         self.want(terms.iter().copied(), Some(over), scope.id);
         self.stack.push(scope);
         self.run(&terms);
-        let Some(Scope { steps, .. }) = self.stack.pop() else { broken("the loop of a fold has no body") };
+        let Some(Scope { steps, .. }) = self.stack.pop() else { broken("the loop of a reduction has no body") };
         self.stack.extend(inner);
-        for f in &folds {
+        for f in &reductions {
             self.done[f.node.index()] = outer;
         }
-        self.stack[place].steps.push(Step::Loop(Body { counter: Counter::Loop(over), folds, steps }));
+        self.stack[place].steps.push(Step::Loop(Body { counter: Counter::Loop(over), reductions, steps }));
     }
 }

@@ -1,7 +1,7 @@
 //! What depends on parameters and loop indices alone moves to `Prepare` kernels.
 //!
 //! A value without loops becomes a `Staged` scalar. One that varies with one or two loops becomes a `Staged` array over
-//! them where that pays: computing it takes a division, a root, a function or a fold, or is done again in every round of a
+//! them where that pays: computing it takes a division, a root, a function or a reduction, or is done again in every round of a
 //! loop that it does not vary with (`G*m[b]` in a sum over b, for every row), and an array of that size is there anyway. No number of elements is looked at: programs are the same for all extents.
 
 use std::collections::{BTreeSet, HashMap};
@@ -10,9 +10,9 @@ use super::{Stage, copy, of, trivial};
 use crate::builtin::{Lowering, Primitive};
 use crate::graph::{Graph, Node, NodeId, NodeMap};
 use crate::nest::depends::Depends;
-use crate::nest::share::Relabel;
+use crate::nest::fuse::Relabel;
 use crate::nest::{
-    Access, Affine, Axis, AxisId, Edge, Element, Kernel, Loop, LoopId, Part, Space, Store, Sub, Subscript, Target,
+    Access, Affine, Axis, AxisId, Edge, Element, Kernel, Loop, LoopId, Region, Space, Store, Sub, Subscript, Target,
 };
 use crate::program::{Array, ArrayId, KernelRole, Program, Role};
 use crate::span::Span;
@@ -50,8 +50,8 @@ struct Preparation {
     ranges: Vec<(Affine, Affine)>,
     space: Space,
     iterates: Vec<LoopId>,
-    /// Loops of folds by range and number of loops around them.
-    folded: HashMap<(Affine, Affine, u32), LoopId>,
+    /// Loops of reductions by range and number of loops around them.
+    reduced: HashMap<(Affine, Affine, u32), LoopId>,
     graph: Graph,
     stores: Vec<Store>,
     staged: HashMap<NodeId, ArrayId>,
@@ -64,7 +64,7 @@ impl Preparation {
             ranges: loops.iter().map(|l| range(l)).collect(),
             iterates: loops.iter().map(|l| space.push_loop((*l).clone())).collect(),
             space,
-            folded: HashMap::new(),
+            reduced: HashMap::new(),
             graph: Graph::new(),
             stores: Vec::new(),
             staged: HashMap::new(),
@@ -76,7 +76,7 @@ impl Preparation {
             role: KernelRole::Prepare,
             space: self.space,
             iterates: self.iterates,
-            part: Part::Whole,
+            region: Region::Whole,
             margins: Vec::new(),
             graph: self.graph,
             stores: self.stores,
@@ -130,11 +130,11 @@ impl<'a> Hoist<'a> {
             let own: Vec<LoopId> = match *node {
                 Node::Index(l) => vec![l],
                 Node::Read(Element::At(a)) => nest.space.loops_of(a),
-                Node::Fold(_, over, term) => without(&loops[term.index()], over),
+                Node::Reduce(_, over, term) => without(&loops[term.index()], over),
                 _ => union(node.operands().iter().map(|a| &loops[a.index()])),
             };
             let costs = match node {
-                Node::Fold(..) => true,
+                Node::Reduce(..) => true,
                 Node::Call(op, _) => match op.0.lowering {
                     Lowering::Primitive(p) => matches!(p, Primitive::Div | Primitive::Sqrt | Primitive::Hypot),
                     Lowering::Libm(_) | Lowering::Expand(_) => true,
@@ -212,7 +212,7 @@ impl<'a> Hoist<'a> {
 
     /// The element of a staged array that holds the value of a node.
     fn staged(&mut self, id: NodeId) -> Element {
-        let straight = self.nest.is_straight();
+        let scalar = self.nest.is_scalar();
         let mut over = self.loops[id.index()].clone();
         over.sort_by_key(|l| match self.nest.iterates.iter().position(|i| i == l) {
             Some(k) => (0, k as u32),
@@ -233,11 +233,11 @@ impl<'a> Hoist<'a> {
             let array = ArrayId(arrays.len() as u32);
             arrays.push(staged_array(self.staged, axes));
             self.staged += 1;
-            let element = element(array, straight, &preparation.iterates, &mut preparation.space);
+            let element = element(array, scalar, &preparation.iterates, &mut preparation.space);
             preparation.stores.push(Store { target: Target::Set(element), node: source });
             array
         });
-        element(array, straight, &over, &mut self.nest.space)
+        element(array, scalar, &over, &mut self.nest.space)
     }
 
     /// Copies a node and what it needs into a preparation whose loops stand for `over`.
@@ -258,11 +258,11 @@ impl<'a> Hoist<'a> {
             }
         }
         for &id in &wanted {
-            if let Node::Fold(_, l, _) = nest.graph.node(id) {
+            if let Node::Reduce(_, l, _) = nest.graph.node(id) {
                 let of = &nest.space.loops()[l.0 as usize];
                 let key = (of.first.clone(), of.last.clone(), self.depends.depth(l));
                 let space = &mut preparation.space;
-                let new = *preparation.folded.entry(key).or_insert_with(|| space.push_loop(of.clone()));
+                let new = *preparation.reduced.entry(key).or_insert_with(|| space.push_loop(of.clone()));
                 copies.loops[l.0 as usize].get_or_insert(new);
             }
         }
@@ -284,15 +284,15 @@ impl<'a> Hoist<'a> {
 /// round before.
 fn is_repeated(nest: &Kernel, depends: &Depends, own: &[LoopId]) -> bool {
     let position = |l: &LoopId| nest.iterates.iter().position(|i| i == l);
-    let (iterated, folded): (Vec<LoopId>, Vec<LoopId>) = own.iter().partition(|l| position(l).is_some());
-    // The points of a shell are one list.
-    let shell = nest.part == Part::Shell;
-    match folded.iter().map(|&l| depends.depth(l)).max() {
-        Some(depth) if depth as usize >= folded.len() => true,
-        // Loops of folds are inside all iteration loops.
-        Some(_) if shell => iterated.is_empty() && !nest.iterates.is_empty(),
+    let (iterated, reduced): (Vec<LoopId>, Vec<LoopId>) = own.iter().partition(|l| position(l).is_some());
+    // The points of a boundary region are one list.
+    let boundary = nest.region == Region::Boundary;
+    match reduced.iter().map(|&l| depends.depth(l)).max() {
+        Some(depth) if depth as usize >= reduced.len() => true,
+        // Loops of reductions are inside all iteration loops.
+        Some(_) if boundary => iterated.is_empty() && !nest.iterates.is_empty(),
         Some(_) => iterated.len() < nest.iterates.len(),
-        None if shell => false,
+        None if boundary => false,
         None => iterated.iter().filter_map(position).max().is_some_and(|innermost| innermost >= iterated.len()),
     }
 }
@@ -306,7 +306,7 @@ fn is_total(nest: &Kernel, program: &Program, access: &Access) -> bool {
 /// In the parts of a domain a subscript is safe if it is the index of a loop that has the range of the axis, or follows no
 /// iteration loop.
 fn is_total_sub(nest: &Kernel, program: &Program, subscript: &Subscript, axis: AxisId) -> bool {
-    if nest.part == Part::Whole {
+    if nest.region == Region::Whole {
         return true;
     }
     match &subscript.sub {
@@ -326,8 +326,8 @@ fn is_total_sub(nest: &Kernel, program: &Program, subscript: &Subscript, axis: A
 }
 
 /// The element of a staged array at these indices; the scalar itself where positions are known.
-pub(crate) fn element(array: ArrayId, straight: bool, loops: &[LoopId], space: &mut Space) -> Element {
-    if straight {
+pub(crate) fn element(array: ArrayId, scalar: bool, loops: &[LoopId], space: &mut Space) -> Element {
+    if scalar {
         return Element::Scalar(array);
     }
     let sub = |&l: &LoopId| Subscript { sub: Sub::Affine(Affine::index(l)), edge: Edge::Inside };

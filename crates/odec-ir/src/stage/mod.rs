@@ -47,7 +47,7 @@ pub fn of_graph(graph: &Graph, role: impl Fn(Element) -> Role) -> Vec<Stage> {
                 _ => Stage::State,
             },
             Node::Direction(_) => Stage::State,
-            Node::Call(..) | Node::Fold(..) => {
+            Node::Call(..) | Node::Reduce(..) => {
                 node.operands().iter().map(|a| stages[a.index()]).max().unwrap_or(Stage::Constant)
             }
         });
@@ -59,7 +59,7 @@ pub fn of_graph(graph: &Graph, role: impl Fn(Element) -> Role) -> Vec<Stage> {
 fn trivial(graph: &Graph, id: NodeId) -> bool {
     match graph.node(id) {
         Node::Call(op, [x, ..]) => op.primitive() == Some(Primitive::Neg) && !matches!(graph.node(x), Node::Call(..)),
-        Node::Fold(..) => false,
+        Node::Reduce(..) => false,
         _ => true,
     }
 }
@@ -91,7 +91,7 @@ pub(crate) fn copy(from: &Graph, id: NodeId, map: &NodeMap, into: &mut Graph) ->
             }
             into.insert_call(op, args)
         }
-        Node::Fold(fold, over, term) => into.insert(Node::Fold(fold, over, map[term])),
+        Node::Reduce(reduction, over, term) => into.insert(Node::Reduce(reduction, over, map[term])),
         leaf => into.insert(leaf),
     }
 }

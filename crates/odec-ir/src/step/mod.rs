@@ -1,4 +1,4 @@
-//! Whole steps of a method as one kernel without loops: f and its derivatives are written into the step at every stage, so that a
+//! Fused steps of a method as one kernel without loops: f and its derivatives are written into the step at every stage, so that a
 //! step of a small system is one call, its values stay in registers, and its coefficients are constants.
 //!
 //! A kernel has the usual signature `(t, y, p, w, out)`. `t` is the time at the start of the step and `p` the parameter buffer of the
@@ -37,7 +37,7 @@ impl<'a> StepBuilder<'a> {
     /// rounded once a term, as [`arithmetic::FMA`], for processors that have the instruction. `None` for a program of nests.
     pub fn new(program: &'a Program, kept: usize, given: usize, fused: bool) -> Option<Self> {
         let layout = Layout::of(program);
-        if !program.is_straight() || layout.data > 0 {
+        if !program.is_scalar() || layout.data > 0 {
             return None;
         }
         let mut arrays: Vec<Array> = (0..kept.max(given)).map(|i| scalar(format!("y.{i}"), Role::FirstOrder)).collect();
@@ -90,17 +90,17 @@ impl<'a> StepBuilder<'a> {
                 Node::Time => t,
                 Node::Read(Element::Scalar(array)) => match self.places[array.0 as usize] {
                     Some(place) => self.graph.read(place),
-                    None => *y.get(self.layout.state(array)).ok_or(Malformed::NoSlot(role))?,
+                    None => *y.get(self.layout.state(array)).ok_or(Malformed::NoElement(role))?,
                 },
-                Node::Direction(_) => return Err(Malformed::NoSlot(role)),
+                Node::Direction(_) => return Err(Malformed::NoElement(role)),
                 _ => stage::copy(source, id, &map, &mut self.graph),
             };
             map.set(id, new);
         }
         for store in &kernel.stores {
-            let slot = self.layout.slot(self.program, role, store.target);
-            let slot = slot.and_then(|slot| out.get_mut(slot)).ok_or(Malformed::NoSlot(role))?;
-            *slot = map[store.node];
+            let position = self.layout.position(self.program, role, store.target);
+            let position = position.and_then(|position| out.get_mut(position)).ok_or(Malformed::NoElement(role))?;
+            *position = map[store.node];
         }
         Ok(out)
     }
@@ -219,7 +219,7 @@ impl<'a> StepBuilder<'a> {
             stores.push(Store { target: Target::set(ArrayId(arrays.len() as u32)), node });
             arrays.push(scalar(format!("out.{i}"), Role::Output));
         }
-        let kernel = Kernel::straight(KernelRole::Outputs, graph, stores);
+        let kernel = Kernel::scalar(KernelRole::Outputs, graph, stores);
         Some(crate::derive::assemble(program.name.clone(), arrays, Vec::new(), Vec::new(), vec![kernel]))
     }
 }

@@ -95,7 +95,7 @@ impl FusedStep<'_> {
         let (pattern, of_jacobian, of_mass) = iteration_matrix(&program.jacobian)?;
         let order = elimination::PivotOrder {
             pattern: &pattern,
-            source: Source::Shifted { jacobian: &of_jacobian, mass: &of_mass, unit: true },
+            source: Source::IterationMatrix { jacobian: &of_jacobian, mass: &of_mass, unit: true },
             rows: self.order,
             columns: self.order,
             field: Field::Real,

@@ -17,7 +17,7 @@ pub(super) struct Coefficient {
 pub(super) fn linear(graph: &Graph, root: NodeId, role: impl Fn(Element) -> Role) -> Option<(Graph, Vec<Coefficient>)> {
     let mut own = Graph::new();
     let root = carried(graph, root, &mut QuickMap::default(), &mut own);
-    if own.nodes().iter().any(|node| matches!(node, Node::Fold(..) | Node::Direction(_))) {
+    if own.nodes().iter().any(|node| matches!(node, Node::Reduce(..) | Node::Direction(_))) {
         return None;
     }
     // a column for each node that varies by itself
@@ -70,7 +70,7 @@ pub(super) fn carried(from: &Graph, node: NodeId, map: &mut QuickMap<NodeId, Nod
                 }
                 into.insert_call(op, &args)
             }
-            Node::Fold(fold, over, term) => into.insert(Node::Fold(fold, over, map[&term])),
+            Node::Reduce(reduction, over, term) => into.insert(Node::Reduce(reduction, over, map[&term])),
             leaf => into.insert(leaf),
         };
         map.insert(id, new);

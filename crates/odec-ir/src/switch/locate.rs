@@ -4,7 +4,7 @@ use super::events::EventDraft;
 use super::rewrite::Rewrite;
 use super::{Break, Counter, Relation, Switching, Timed, auxiliary};
 use crate::graph::{Graph, Node, NodeId, QuickMap};
-use crate::nest::{Axis, Fold, Kernel, Store, Target, shared};
+use crate::nest::{Axis, Kernel, ReduceOp, Store, Target, fused};
 use crate::program::{Array, ArrayId, KernelRole, Program};
 use crate::span::Span;
 use crate::stage::{self, Stage};
@@ -51,23 +51,23 @@ pub fn locate(
     if !switches(arrays, kernels) && events.is_empty() {
         return None;
     }
-    let straight = kernels.iter().all(Kernel::is_straight) && arrays.iter().all(|a| a.axes.is_empty());
+    let scalar = kernels.iter().all(Kernel::is_scalar) && arrays.iter().all(|a| a.axes.is_empty());
     let mut sketch = Sketch::default();
     // a condition reads modes and discretes alone
     for kernel in &mut events.conditions {
-        Rewrite::of(kernel, &mut sketch, arrays, axes, straight, false).run();
+        Rewrite::of(kernel, &mut sketch, arrays, axes, scalar, false).run();
     }
     for role in [KernelRole::Rhs, KernelRole::Outputs] {
         for kernel in kernels.iter_mut().filter(|kernel| kernel.role == role) {
             let known = role == KernelRole::Outputs;
-            if !known || straight {
-                Rewrite::of(kernel, &mut sketch, arrays, axes, straight, known).run();
+            if !known || scalar {
+                Rewrite::of(kernel, &mut sketch, arrays, axes, scalar, known).run();
             }
         }
     }
     // a right side that compares what was compared before sees what was seen there
-    for kernel in events.values.iter_mut().filter(|_| straight) {
-        Rewrite::of(kernel, &mut sketch, arrays, axes, straight, true).run();
+    for kernel in events.values.iter_mut().filter(|_| scalar) {
+        Rewrite::of(kernel, &mut sketch, arrays, axes, scalar, true).run();
     }
     for kernel in kernels.iter().filter(|kernel| kernel.role == KernelRole::Mass) {
         let stages = stage::of(kernel, arrays);
@@ -93,7 +93,7 @@ pub(super) fn is_switch(node: Node) -> bool {
             let choice = matches!(op.0.name, "if" | "and" | "or" | "not");
             op.0.switches && !choice
         }
-        Node::Fold(Fold::Min | Fold::Max | Fold::ArgMin | Fold::ArgMax, ..) => true,
+        Node::Reduce(ReduceOp::Min | ReduceOp::Max | ReduceOp::ArgMin | ReduceOp::ArgMax, ..) => true,
         _ => false,
     }
 }
@@ -162,7 +162,7 @@ pub(super) fn results(list: &[Kernel]) -> Vec<ArrayId> {
 
 /// Kernels of results as a program has them: without loops there is one.
 pub(super) fn joined(program: &Program, list: Vec<Kernel>) -> Vec<Kernel> {
-    if program.is_straight() { one(&list) } else { list.into_iter().map(shared).collect() }
+    if program.is_scalar() { one(&list) } else { list.into_iter().map(fused).collect() }
 }
 
 /// Kernels without loops as one.
@@ -173,5 +173,5 @@ fn one(list: &[Kernel]) -> Vec<Kernel> {
         let map = stage::copied(&kernel.graph, kernel.stores.iter().map(|s| s.node), &mut graph);
         stores.extend(kernel.stores.iter().map(|s| Store { node: map[s.node], ..*s }));
     }
-    if list.is_empty() { Vec::new() } else { vec![Kernel::straight(KernelRole::Outputs, graph, stores)] }
+    if list.is_empty() { Vec::new() } else { vec![Kernel::scalar(KernelRole::Outputs, graph, stores)] }
 }

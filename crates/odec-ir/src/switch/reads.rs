@@ -81,8 +81,8 @@ pub(super) fn stays_within(graph: &Graph, space: &Space, node: NodeId, loops: &[
         let own = match graph.node(id) {
             Node::Index(l) => vec![l],
             Node::Read(Element::At(a)) | Node::Direction(Element::At(a)) => space.loops_of(a),
-            // the loop of a fold is its own
-            Node::Fold(..) => return false,
+            // the loop of a reduction is its own
+            Node::Reduce(..) => return false,
             _ => Vec::new(),
         };
         if !own.iter().all(|l| loops.contains(l)) {

@@ -8,7 +8,7 @@ use super::times::{Clock, Times};
 use super::{Break, Counter, Timed};
 use crate::builtin::{Op, logic, rounding};
 use crate::graph::{Graph, Node, NodeId, NodeMap, QuickMap};
-use crate::nest::{Axis, Element, Fold, Kernel, LoopId, Margin, Part};
+use crate::nest::{Axis, Element, Kernel, LoopId, Margin, ReduceOp, Region};
 use crate::program::{Array, ArrayId, Role};
 use crate::span::Span;
 use crate::stage::{self, Stage};
@@ -27,7 +27,7 @@ pub(super) struct Rewrite<'a> {
     sketch: &'a mut Sketch,
     arrays: &'a mut Vec<Array>,
     axes: &'a mut Vec<Axis>,
-    straight: bool,
+    scalar: bool,
     /// Only what was met before is replaced.
     known: bool,
     /// By node of the kernel: the loops that it varies with.
@@ -74,7 +74,7 @@ impl<'a> Rewrite<'a> {
         sketch: &'a mut Sketch,
         arrays: &'a mut Vec<Array>,
         axes: &'a mut Vec<Axis>,
-        straight: bool,
+        scalar: bool,
         known: bool,
     ) -> Rewrite<'a> {
         let stages = stage::of(kernel, arrays);
@@ -83,7 +83,7 @@ impl<'a> Rewrite<'a> {
             let own = match *node {
                 Node::Index(l) => vec![l],
                 Node::Read(Element::At(a)) | Node::Direction(Element::At(a)) => kernel.space.loops_of(a),
-                Node::Fold(_, over, term) => loops[term.index()].iter().copied().filter(|l| *l != over).collect(),
+                Node::Reduce(_, over, term) => loops[term.index()].iter().copied().filter(|l| *l != over).collect(),
                 _ => {
                     let mut all: Vec<LoopId> =
                         node.operands().iter().flat_map(|a| &loops[a.index()]).copied().collect();
@@ -102,7 +102,7 @@ impl<'a> Rewrite<'a> {
             sketch,
             arrays,
             axes,
-            straight,
+            scalar,
             known,
             loops,
             stages,
@@ -226,14 +226,14 @@ impl<'a> Rewrite<'a> {
     }
 
     fn timed_key(&mut self, value: NodeId) -> Option<Key> {
-        let Rewrite { clock, clock_keys, sketch, straight, .. } = self;
-        straight.then(|| Key::Timed(carried(&clock.graph, value, clock_keys, &mut sketch.keys)))
+        let Rewrite { clock, clock_keys, sketch, scalar, .. } = self;
+        scalar.then(|| Key::Timed(carried(&clock.graph, value, clock_keys, &mut sketch.keys)))
     }
 
     /// Of a node of the new graph, in a program without loops.
     fn key(&mut self, node: NodeId) -> Option<NodeId> {
-        let Rewrite { graph, graph_keys, sketch, straight, .. } = self;
-        straight.then(|| carried(graph, node, graph_keys, &mut sketch.keys))
+        let Rewrite { graph, graph_keys, sketch, scalar, .. } = self;
+        scalar.then(|| carried(graph, node, graph_keys, &mut sketch.keys))
     }
 
     /// A node that is timed.
@@ -422,7 +422,7 @@ impl<'a> Rewrite<'a> {
     }
 
     fn existence(&mut self, group: usize, loops: &[LoopId], id: NodeId) -> Option<ArrayId> {
-        (self.kernel.part != Part::Whole && !loops.is_empty()).then(|| {
+        (self.kernel.region != Region::Whole && !loops.is_empty()).then(|| {
             let array = self.array(Role::Side, format!("exists.{}", self.arrays.len()), loops, id);
             self.groups[group].exists.push(array);
             array
@@ -454,7 +454,7 @@ impl<'a> Rewrite<'a> {
     /// The element of an array of [`Rewrite::array`] at the indices of the loops.
     fn read(&mut self, array: ArrayId, loops: &[LoopId]) -> NodeId {
         let (over, ..) = domain(self.kernel, loops);
-        let element = stage::element(array, self.straight, &over, &mut self.kernel.space);
+        let element = stage::element(array, self.scalar, &over, &mut self.kernel.space);
         self.graph.read(element)
     }
 
@@ -469,7 +469,9 @@ impl<'a> Rewrite<'a> {
             }
             let id = NodeId(i as u32);
             let left = match self.kernel.graph.node(id) {
-                Node::Fold(Fold::Min | Fold::Max | Fold::ArgMin | Fold::ArgMax, ..) => !self.steady(&[moded[id]]),
+                Node::Reduce(ReduceOp::Min | ReduceOp::Max | ReduceOp::ArgMin | ReduceOp::ArgMax, ..) => {
+                    !self.steady(&[moded[id]])
+                }
                 Node::Call(op, args) if op.0.name == "if" => !self.steady(&[moded[args[0]]]),
                 Node::Call(op, _) if matches!(op.0.name, "and" | "or" | "not" | "eq" | "ne") => {
                     !self.steady(&[moded[id]])
@@ -485,13 +487,13 @@ impl<'a> Rewrite<'a> {
 
 /// The loops that kernels over these loops iterate: in a part of a domain all loops of the kernel, as the part is one of
 /// points.
-fn domain(kernel: &Kernel, loops: &[LoopId]) -> (Vec<LoopId>, Part, Vec<Margin>) {
+fn domain(kernel: &Kernel, loops: &[LoopId]) -> (Vec<LoopId>, Region, Vec<Margin>) {
     let own: Vec<LoopId> = kernel.iterates.iter().copied().filter(|l| loops.contains(l)).collect();
-    let folds = loops.iter().copied().filter(|l| !kernel.iterates.contains(l));
-    if own.is_empty() || kernel.part == Part::Whole {
-        return (own.into_iter().chain(folds).collect(), Part::Whole, Vec::new());
+    let reductions = loops.iter().copied().filter(|l| !kernel.iterates.contains(l));
+    if own.is_empty() || kernel.region == Region::Whole {
+        return (own.into_iter().chain(reductions).collect(), Region::Whole, Vec::new());
     }
-    (kernel.iterates.iter().copied().chain(folds).collect(), kernel.part, kernel.margins.clone())
+    (kernel.iterates.iter().copied().chain(reductions).collect(), kernel.region, kernel.margins.clone())
 }
 
 /// The operand of `smooth`.

@@ -114,7 +114,7 @@ impl Clock {
                 Node::Index(_) => Stage::Parameter,
                 // what was there before is known
                 Node::Read(_) | Node::Direction(_) => Stage::State,
-                Node::Call(..) | Node::Fold(..) => {
+                Node::Call(..) | Node::Reduce(..) => {
                     node.operands().iter().map(|a| of(&self.stages, a)).max().unwrap_or(Stage::Constant)
                 }
             });
@@ -180,7 +180,7 @@ impl Clock {
                     let args: Vec<NodeId> = args[..usize::from(op.0.arity)].iter().map(|a| map[a]).collect();
                     into.call(op, &args)
                 }
-                Node::Fold(fold, over, term) => into.insert(Node::Fold(fold, over, map[&term])),
+                Node::Reduce(reduction, over, term) => into.insert(Node::Reduce(reduction, over, map[&term])),
                 leaf => into.insert(leaf),
             };
             map.insert(node, new);

@@ -9,9 +9,9 @@ use crate::broken;
 use crate::builtin::Op;
 use crate::graph::{Node, NodeId};
 use crate::layout::Layout;
+use crate::nest::arguments::{Address, ArgumentBlock, Counter};
 use crate::nest::bind::Words;
-use crate::nest::frame::{Counter, Frame, Place};
-use crate::nest::{AccessId, BoundProgram, Element, Fold, Kernel, LoopId, Target};
+use crate::nest::{AccessId, BoundProgram, Element, Kernel, LoopId, ReduceOp, Target};
 use crate::program::{Program, Role};
 
 /// Most lanes: with 20 orders they take 160 bytes each.
@@ -33,12 +33,12 @@ impl SeriesTable {
         };
         for part in recurrences.parts() {
             let kernel = &program.kernels[part.number];
-            if part.straight {
+            if part.scalar {
                 builder.scalars(part)?;
                 continue;
             }
             for run in bound.runs.iter().filter(|run| run.kernel == part.number && run.points > 0) {
-                builder.nest(part, kernel, Words { words: &run.words, lists: &bound.lists })?;
+                builder.nest(part, kernel, Words { words: &run.words, tables: &bound.tables })?;
             }
         }
         // what sets comes before what adds
@@ -125,7 +125,7 @@ impl Builder<'_> {
                 LaneRule::Chain(sums)
             }
             Rule::Choose(_, a, b) => LaneRule::Choose(LATER, of(a)?, of(b)?),
-            Rule::Fixed | Rule::Time | Rule::State(_) | Rule::Fold(..) => LaneRule::Fixed,
+            Rule::Fixed | Rule::Time | Rule::State(_) | Rule::Reduce(..) => LaneRule::Fixed,
         })
     }
 
@@ -235,16 +235,17 @@ impl Builder<'_> {
 
     /// Every node has a lane for each round of the loops that it depends on.
     fn nest(&mut self, part: &KernelSeries, nest: &Kernel, words: Words<'_>) -> Result<(), Unsuited> {
-        let frame = Frame::of(nest);
-        let rounds = Rounds { nest, frame: &frame, words };
+        let arguments = ArgumentBlock::of(nest);
+        let rounds = Rounds { nest, arguments: &arguments, words };
         let mut known = Spreads(vec![None; part.graph.len()]);
         let mut open = Vec::new();
         for (&i, rule) in &part.rules {
             let spread = match part.graph.nodes()[i] {
-                Node::Fold(fold, over, term) => {
+                Node::Reduce(reduction, over, term) => {
                     // the choice of an index has no coefficients above order 0, nor has a sum of what does not vary
-                    let chosen = matches!(fold, Fold::ArgMin | Fold::ArgMax) || matches!(rule, Rule::Fixed);
-                    self.folded((fold, over, chosen), known.of(term.index()), &rounds)?
+                    let chosen =
+                        matches!(reduction, ReduceOp::ArgMin | ReduceOp::ArgMax) || matches!(rule, Rule::Fixed);
+                    self.reduced((reduction, over, chosen), known.of(term.index()), &rounds)?
                 }
                 Node::Call(op, _) => {
                     let spread = self.called((part, i, op), &known, &rounds)?;
@@ -301,10 +302,10 @@ impl Builder<'_> {
         Ok(Spread { over, lanes: consecutive(at, len) })
     }
 
-    /// The lanes of a fold over a loop; `chosen`: its coefficients above order 0 are zero.
-    fn folded(
+    /// The lanes of a reduction over a loop; `chosen`: its coefficients above order 0 are zero.
+    fn reduced(
         &mut self,
-        (fold, over, chosen): (Fold, LoopId, bool),
+        (reduction, over, chosen): (ReduceOp, LoopId, bool),
         inner: &Spread,
         rounds: &Rounds<'_>,
     ) -> Result<Spread, Unsuited> {
@@ -314,8 +315,8 @@ impl Builder<'_> {
         ordered.push(counter);
         let (count, len) = (rounds.rounds(counter), rounds.count(&outer));
         let of = self.whole(rounds.spread(inner, &ordered)?)?;
-        let first = rounds.words.integer(rounds.frame.index[over.0 as usize].first);
-        let at = self.push(len, LaneRule::Fold { fold, count, of, first }, None)?;
+        let first = rounds.words.integer(rounds.arguments.index[over.0 as usize].first);
+        let at = self.push(len, LaneRule::ReduceOp { reduction, count, of, first }, None)?;
         if chosen {
             self.varies[at..].fill(false);
         }
@@ -377,7 +378,7 @@ fn late(rule: &Rule) -> Vec<usize> {
 fn named(rule: &Rule) -> Vec<usize> {
     match rule {
         Rule::Fixed | Rule::Time | Rule::State(_) => Vec::new(),
-        &Rule::Neg(a) | &Rule::Root(a) | &Rule::Fold(_, a) => vec![a],
+        &Rule::Neg(a) | &Rule::Root(a) | &Rule::Reduce(_, a) => vec![a],
         &Rule::Add(a, b)
         | &Rule::Sub(a, b)
         | &Rule::Product(a, b)
@@ -403,7 +404,7 @@ fn shape(rule: &Rule, fixed: impl Fn(usize) -> bool) -> String {
         Rule::Power(..) => "power",
         Rule::Chain(_) => "chain",
         Rule::Choose(..) => "choose",
-        Rule::Time | Rule::State(_) | Rule::Fold(..) => "leaf",
+        Rule::Time | Rule::State(_) | Rule::Reduce(..) => "leaf",
     };
     let named = named(rule);
     let equal = |k: usize| named.iter().position(|a| *a == named[k]).unwrap_or(k);
@@ -431,21 +432,22 @@ impl Spreads {
 /// A nest at its extents.
 struct Rounds<'a> {
     nest: &'a Kernel,
-    frame: &'a Frame,
+    arguments: &'a ArgumentBlock,
     words: Words<'a>,
 }
 
 impl Rounds<'_> {
     /// How often a counter counts.
     fn rounds(&self, counter: Counter) -> usize {
-        usize::try_from(self.words.integer(self.frame.rounds(counter))).unwrap_or_else(|_| broken("a negative count"))
+        usize::try_from(self.words.integer(self.arguments.rounds(counter)))
+            .unwrap_or_else(|_| broken("a negative count"))
     }
 
     fn count(&self, over: &[Counter]) -> usize {
         over.iter().fold(1, |product: usize, &c| product.saturating_mul(self.rounds(c)))
     }
 
-    /// Iteration counters in their order, then the loops of folds, each once.
+    /// Iteration counters in their order, then the loops of reductions, each once.
     fn sorted(&self, mut over: Vec<Counter>) -> Vec<Counter> {
         let own = self.nest.counters();
         over.sort_by_key(|c| (own.iter().position(|o| o == c).unwrap_or(own.len()), *c));
@@ -484,13 +486,13 @@ impl Rounds<'_> {
 
     /// Positions in its buffer of what an access names.
     fn positions(&self, access: AccessId, over: &[Counter]) -> Vec<u32> {
-        let Place { base, list, strides } = self.frame.place(access);
+        let Address { base, table, strides } = self.arguments.address(access);
         let base = self.words.integer(*base);
         let strides: Vec<(Counter, i64)> =
             strides.iter().map(|&(counter, stride)| (counter, self.words.stride(stride))).collect();
-        let list = list.map(|word| self.words.list(word));
-        let place = |offset: i64| match list {
-            Some(list) => base + i64::from(list[offset as usize]),
+        let table = table.map(|word| self.words.table(word));
+        let place = |offset: i64| match table {
+            Some(table) => base + i64::from(table[offset as usize]),
             None => base + offset,
         };
         let offsets = self.offsets(over, &strides).into_iter();
@@ -501,10 +503,10 @@ impl Rounds<'_> {
 
     /// The values of a loop's index.
     fn index(&self, l: LoopId) -> (Vec<Counter>, Vec<f64>) {
-        let place = self.frame.index[l.0 as usize];
+        let place = self.arguments.index[l.0 as usize];
         let first = self.words.integer(place.first);
-        if let Some(word) = place.list {
-            let values = self.words.list(word).iter().map(|&x| (first + i64::from(x)) as f64).collect();
+        if let Some(word) = place.table {
+            let values = self.words.table(word).iter().map(|&x| (first + i64::from(x)) as f64).collect();
             (vec![Counter::Points], values)
         } else {
             let counter = Counter::Loop(l);

@@ -164,7 +164,7 @@ impl<'a> Forms<'a> {
     /// The nodes whose newest coefficients a rule adds up, and those that stand in its sums of products.
     fn operands(&self, i: usize) -> (Vec<usize>, Vec<usize>) {
         match *self.rule(i) {
-            Rule::Fixed | Rule::Time | Rule::State(_) | Rule::Fold(..) => (Vec::new(), Vec::new()),
+            Rule::Fixed | Rule::Time | Rule::State(_) | Rule::Reduce(..) => (Vec::new(), Vec::new()),
             Rule::Add(a, b) | Rule::Sub(a, b) => (vec![a, b], Vec::new()),
             Rule::Neg(a) => (vec![a], Vec::new()),
             Rule::Product(a, b) if self.is_fixed(a) => (vec![b], Vec::new()),
@@ -255,7 +255,7 @@ impl<'a> Forms<'a> {
         let one = self.one;
         let minus = self.graph.constant(-1.0);
         match *self.rule(i) {
-            Rule::Fixed | Rule::Time | Rule::State(_) | Rule::Fold(..) | Rule::Choose(..) => Vec::new(),
+            Rule::Fixed | Rule::Time | Rule::State(_) | Rule::Reduce(..) | Rule::Choose(..) => Vec::new(),
             Rule::Add(a, b) => vec![(one, a), (one, b)],
             Rule::Sub(a, b) => vec![(one, a), (minus, b)],
             Rule::Neg(a) => vec![(minus, a)],

@@ -7,7 +7,7 @@
 use crate::broken;
 use crate::builtin::Op;
 use crate::interpret::Inputs;
-use crate::nest::Fold;
+use crate::nest::ReduceOp;
 use crate::number::Number;
 
 /// Lanes of an operand: one for each lane of the result, or one for all (which then does not vary).
@@ -54,8 +54,8 @@ pub(super) enum LaneRule {
     Chain(Vec<(Lanes, Lanes)>),
     Choose(Lanes, Lanes, Lanes),
     /// Of so many terms each, which lie one after the other; counted from the first index of the loop.
-    Fold {
-        fold: Fold,
+    ReduceOp {
+        reduction: ReduceOp,
         count: usize,
         of: Lanes,
         first: i64,
@@ -219,9 +219,9 @@ impl Group {
                 }
             }
             (LaneRule::Gather(lanes), _) => gather(own, known, lanes),
-            (LaneRule::Fold { fold, count, of, first }, _) => {
+            (LaneRule::ReduceOp { reduction, count, of, first }, _) => {
                 for (e, out) in own.iter_mut().enumerate() {
-                    *out = folded(*fold, &known[of.at + e * count..][..*count], *first);
+                    *out = reduced(*reduction, &known[of.at + e * count..][..*count], *first);
                 }
             }
             (_, Some((op, operands))) => {
@@ -246,7 +246,7 @@ impl Group {
             LaneRule::Given(_)
             | LaneRule::Parameters(_)
             | LaneRule::Fixed
-            | LaneRule::Fold { fold: Fold::ArgMin | Fold::ArgMax, .. } => {}
+            | LaneRule::ReduceOp { reduction: ReduceOp::ArgMin | ReduceOp::ArgMax, .. } => {}
             LaneRule::Time => out.fill(if k == 1 { 1.0 } else { 0.0 }),
             LaneRule::Gather(lanes) => gather(out, &known[k * stride..], lanes),
             &LaneRule::Add(a, b) => each!(out, W, |e| map::<W>(s.own(a, e), s.own(b, e), |a, b| a + b)),
@@ -283,16 +283,16 @@ impl Group {
                 let (condition, a, b) = (s.zeroth::<W>(condition, e), s.own::<W>(a, e), s.own::<W>(b, e));
                 std::array::from_fn(|l| if condition[l] == 0.0 { b[l] } else { a[l] })
             }),
-            LaneRule::Fold { fold: Fold::Sum, count, of, first } => {
+            LaneRule::ReduceOp { reduction: ReduceOp::Sum, count, of, first } => {
                 for (e, out) in out.iter_mut().enumerate() {
-                    *out = folded(Fold::Sum, &known[k * stride + of.at + e * count..][..*count], *first);
+                    *out = reduced(ReduceOp::Sum, &known[k * stride + of.at + e * count..][..*count], *first);
                 }
             }
-            LaneRule::Fold { fold, count, of, .. } => {
+            LaneRule::ReduceOp { reduction, count, of, .. } => {
                 // the term that was chosen at order 0
-                let index = if *fold == Fold::Min { Fold::ArgMin } else { Fold::ArgMax };
+                let index = if *reduction == ReduceOp::Min { ReduceOp::ArgMin } else { ReduceOp::ArgMax };
                 for (e, out) in out.iter_mut().enumerate() {
-                    let at = folded(index, &known[of.at + e * count..][..*count], 0);
+                    let at = reduced(index, &known[of.at + e * count..][..*count], 0);
                     let chosen = if at >= 0.0 { known.get(k * stride + of.at + e * count + at as usize) } else { None };
                     *out = chosen.copied().unwrap_or(0.0);
                 }
@@ -338,23 +338,24 @@ fn quarters(terms: &[f64], neutral: f64, with: impl Fn(f64, f64) -> f64) -> [f64
     acc
 }
 
-/// As [`Fold`] says.
-fn folded(fold: Fold, terms: &[f64], first: i64) -> f64 {
-    match fold {
-        Fold::Sum => {
+/// As [`ReduceOp`] says.
+fn reduced(reduction: ReduceOp, terms: &[f64], first: i64) -> f64 {
+    match reduction {
+        ReduceOp::Sum => {
             let [a, b, c, d] = quarters(terms, 0.0, |a, b| a + b);
             (a + c) + (b + d)
         }
-        Fold::Product => {
+        ReduceOp::Product => {
             let [a, b, c, d] = quarters(terms, 1.0, |a, b| a * b);
             (a * c) * (b * d)
         }
-        Fold::Min => terms.iter().fold(f64::INFINITY, |a, &b| if a <= b || a.is_nan() { a } else { b }),
-        Fold::Max => terms.iter().fold(f64::NEG_INFINITY, |a, &b| if a >= b || a.is_nan() { a } else { b }),
-        Fold::ArgMin | Fold::ArgMax => {
-            let (mut best, mut at) = (if fold == Fold::ArgMin { f64::INFINITY } else { f64::NEG_INFINITY }, first - 1);
+        ReduceOp::Min => terms.iter().fold(f64::INFINITY, |a, &b| if a <= b || a.is_nan() { a } else { b }),
+        ReduceOp::Max => terms.iter().fold(f64::NEG_INFINITY, |a, &b| if a >= b || a.is_nan() { a } else { b }),
+        ReduceOp::ArgMin | ReduceOp::ArgMax => {
+            let (mut best, mut at) =
+                (if reduction == ReduceOp::ArgMin { f64::INFINITY } else { f64::NEG_INFINITY }, first - 1);
             for (k, &term) in (first..).zip(terms) {
-                let stays = if fold == Fold::ArgMin { best <= term } else { best >= term };
+                let stays = if reduction == ReduceOp::ArgMin { best <= term } else { best >= term };
                 if !(stays || best.is_nan()) {
                     (best, at) = (term, k);
                 }

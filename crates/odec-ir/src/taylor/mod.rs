@@ -82,7 +82,7 @@ impl Model<'_> {
         fused: bool,
     ) -> Option<Vec<Vec<Option<NodeId>>>> {
         let Model { program, recurrences, layout, places } = *self;
-        if !recurrences.is_straight() {
+        if !recurrences.is_scalar() {
             return None;
         }
         let given = graph.len();
@@ -158,7 +158,7 @@ fn program_of(name: &str, mut arrays: Vec<Array>, graph: Graph, nodes: &[NodeId]
         stores.push(Store { target: Target::set(ArrayId(arrays.len() as u32)), node });
         arrays.push(scalar(format!("result.{i}"), Role::Output));
     }
-    let kernel = Kernel::straight(KernelRole::Outputs, graph, stores);
+    let kernel = Kernel::scalar(KernelRole::Outputs, graph, stores);
     crate::derive::assemble(name.to_owned(), arrays, Vec::new(), Vec::new(), vec![kernel])
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::powers::{self, Powers};
 use crate::builtin::{Builtin, Op, arithmetic, exponential, gamma};
 use crate::graph::{Graph, Node, NodeId};
-use crate::nest::{Element, Fold, Store, Target};
+use crate::nest::{Element, ReduceOp, Store, Target};
 use crate::program::{ArrayId, KernelRole, Program, Role};
 
 /// Most nodes that f and the derivatives its recurrences need may come to.
@@ -52,7 +52,7 @@ pub(super) enum Rule {
     /// By the condition at order 0.
     Choose(usize, usize, usize),
     /// The terms of a loop, added, or the one that is chosen at order 0.
-    Fold(Fold, usize),
+    Reduce(ReduceOp, usize),
 }
 
 /// The right-hand side with a rule for every node that its coefficients need.
@@ -67,12 +67,12 @@ pub(super) struct KernelSeries {
     /// Position in [`Program::kernels`].
     pub number: usize,
     /// Without loops and with positions that are known.
-    pub straight: bool,
+    pub scalar: bool,
     /// The nodes of f, and those of the derivatives that the recurrences need.
     pub graph: Graph,
     /// Nodes with their rules, operands first.
     pub rules: BTreeMap<usize, Rule>,
-    /// Of a straight kernel: the state whose derivative it is, and the node.
+    /// Of a scalar kernel: the state whose derivative it is, and the node.
     pub rows: Vec<(ArrayId, NodeId)>,
     /// No node jumps or bends.
     pub smooth: bool,
@@ -98,9 +98,9 @@ impl Recurrences {
                 Node::Read(element) => is_state(kernel.array(element)),
                 _ => false,
             };
-            let straight = program.is_straight();
+            let scalar = program.is_scalar();
             let mut roots: Vec<NodeId> = kernel.stores.iter().map(|s| s.node).collect();
-            let (graph, powers) = if straight {
+            let (graph, powers) = if scalar {
                 powers::collected(&kernel.graph, &mut roots)
             } else {
                 (kernel.graph.clone(), Powers::new())
@@ -112,7 +112,7 @@ impl Recurrences {
             let rows = kernel.stores.iter().zip(&roots).filter_map(row).collect();
             let builder = Builder { graph, powers, varies: Vec::new(), leaf: &varies };
             let (graph, rules, smooth) = builder.rules(roots)?;
-            parts.push(KernelSeries { number, straight, graph, rules, rows, smooth });
+            parts.push(KernelSeries { number, scalar, graph, rules, rows, smooth });
         }
         Ok(Recurrences { parts })
     }
@@ -127,9 +127,9 @@ impl Recurrences {
         self.parts.iter().all(|part| part.smooth)
     }
 
-    /// True for a straight program: its series can be written out.
-    pub fn is_straight(&self) -> bool {
-        self.parts.iter().all(|part| part.straight)
+    /// True for a scalar program: its series can be written out.
+    pub fn is_scalar(&self) -> bool {
+        self.parts.iter().all(|part| part.scalar)
     }
 }
 
@@ -154,7 +154,7 @@ impl Builder<'_> {
             smooth &= match rule {
                 // what a mode decides is decided for a whole step
                 Rule::Choose(condition, ..) => !self.varies(NodeId(condition as u32)),
-                Rule::Fold(Fold::Min | Fold::Max, _) => false,
+                Rule::Reduce(ReduceOp::Min | ReduceOp::Max, _) => false,
                 Rule::Fixed => !self.varies(id),
                 _ => true,
             };
@@ -191,9 +191,9 @@ impl Builder<'_> {
             Node::Time => return Ok((Rule::Time, Vec::new())),
             Node::Read(element) => return Ok((Rule::State(element), Vec::new())),
             // as a product of many series it would need all partial ones
-            Node::Fold(Fold::Product, ..) => return Err(Unsuited::Function("product")),
-            Node::Fold(Fold::ArgMin | Fold::ArgMax, ..) => return Ok((Rule::Fixed, Vec::new())),
-            Node::Fold(fold, _, term) => return Ok((Rule::Fold(fold, term.index()), Vec::new())),
+            Node::Reduce(ReduceOp::Product, ..) => return Err(Unsuited::Function("product")),
+            Node::Reduce(ReduceOp::ArgMin | ReduceOp::ArgMax, ..) => return Ok((Rule::Fixed, Vec::new())),
+            Node::Reduce(reduction, _, term) => return Ok((Rule::Reduce(reduction, term.index()), Vec::new())),
             Node::Call(op, _) => op,
             _ => return Ok((Rule::Fixed, Vec::new())),
         };

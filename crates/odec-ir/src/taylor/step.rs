@@ -1,4 +1,4 @@
-//! A whole step by the series of the solution as one kernel without loops: the end of the step from the series at its start, the series
+//! A fused step by the series of the solution as one kernel without loops: the end of the step from the series at its start, the series
 //! there, and the sums of squares by which the step is judged and the next one chosen.
 //!
 //! Its inputs and its results lie in the same places of two buffers, so that the results of one step are the inputs of the next:

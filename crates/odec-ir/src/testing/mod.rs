@@ -194,7 +194,7 @@ pub fn parts(seed: u64, shape: Shape) -> Parts {
                 stores.push(Store { target: Target::set(position), node });
             }
         }
-        kernels.push(Kernel::straight(role, growing.graph, stores));
+        kernels.push(Kernel::scalar(role, growing.graph, stores));
     }
     if random.chance(0.3) {
         let varying = random.chance(0.5);
@@ -228,7 +228,7 @@ fn mass(random: &mut Random, states: &[ArrayId], parameters: &[ArrayId], varying
         }
         stores.push(Store { target: Target::set(row), node: sum });
     }
-    Kernel::straight(KernelRole::Mass, graph, stores)
+    Kernel::scalar(KernelRole::Mass, graph, stores)
 }
 
 /// A node made to depend on two states and time.
@@ -401,10 +401,10 @@ pub fn long(operations: usize, seed: u64) -> Program {
         }
         stores.push(Store { target: Target::set(ArrayId(i as u32)), node: sum });
     }
-    derive::complete(arrays, vec![Kernel::straight(KernelRole::Rhs, graph, stores)], format!("long{operations}"))
+    derive::complete(arrays, vec![Kernel::scalar(KernelRole::Rhs, graph, stores)], format!("long{operations}"))
 }
 
-/// The value of every node of a straight kernel. An element outside the given slices is NaN.
+/// The value of every node of a scalar kernel. An element outside the given slices is NaN.
 pub fn evaluate<T: Number>(program: &Program, layout: &Layout, kernel: &Kernel, inputs: Inputs<'_, T>) -> Vec<T> {
     evaluate_graph(&kernel.graph, inputs.t, |node| {
         let value = match node {

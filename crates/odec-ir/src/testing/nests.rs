@@ -1,13 +1,13 @@
-//! Random programs of nests: neighbours with every kind of boundary, folds of every kind, tables, scatters, interiors and
-//! shells.
+//! Random programs of nests: neighbours with every kind of boundary, reductions of every kind, tables, scatters, interiors and
+//! boundary regions.
 
 use super::{Random, array};
 use crate::builtin::{arithmetic, exponential, hyperbolic, logic, rounding, trigonometric};
 use crate::graph::{Graph, Node, NodeId};
 use crate::layout::Layout;
 use crate::nest::{
-    Access, AccessId, Affine, Axis, AxisId, Edge, Extent, ExtentId, Fold, Kernel, Loop, LoopId, Margin, Part, Space,
-    Store, Sub, Subscript, Target,
+    Access, AccessId, Affine, Axis, AxisId, Edge, Extent, ExtentId, Kernel, Loop, LoopId, Margin, ReduceOp, Region,
+    Space, Store, Sub, Subscript, Target,
 };
 use crate::program::{ArrayId, KernelRole, Pattern, Program, Role};
 use crate::span::Span;
@@ -199,16 +199,16 @@ impl World {
         &self.arrays[array.0 as usize].axes
     }
 
-    /// The nests that set one array: one over everything, or interior and shell.
+    /// The nests that set one array: one over everything, or interior and boundary region.
     fn equation(&self, random: &mut Random, role: KernelRole, array: ArrayId, shape: NestShape) -> Vec<Kernel> {
         let split = !self.axes_of(array).is_empty() && random.chance(0.6);
-        let parts: &[Part] = if split { &[Part::Interior, Part::Shell] } else { &[Part::Whole] };
+        let parts: &[Region] = if split { &[Region::Interior, Region::Boundary] } else { &[Region::Whole] };
         let begin = random.clone();
         let mut nests = Vec::new();
-        for &part in parts {
+        for &region in parts {
             // The same expression in both, but for what is read beyond the edges.
             *random = begin.clone();
-            let mut draw = Draw::new(self, random, role, part, shape);
+            let mut draw = Draw::new(self, random, role, region, shape);
             for axis in self.axes_of(array) {
                 draw.enter(Loop::over(&self.axes[axis.0 as usize]), Some(*axis));
             }
@@ -229,7 +229,7 @@ impl World {
 
     /// `u[row[e]]' += ...`
     fn scatter(&self, random: &mut Random, shape: NestShape) -> Kernel {
-        let mut draw = Draw::new(self, random, KernelRole::Rhs, Part::Whole, shape);
+        let mut draw = Draw::new(self, random, KernelRole::Rhs, Region::Whole, shape);
         draw.enter(Loop::over(&self.axes[2]), Some(AxisId(2)));
         let l = draw.scope[0].0;
         let u = self.arrays.iter().position(|a| a.name == "u").unwrap_or(0);
@@ -250,7 +250,7 @@ struct Draw<'a> {
     world: &'a World,
     random: &'a mut Random,
     role: KernelRole,
-    part: Part,
+    region: Region,
     shape: NestShape,
     space: Space,
     graph: Graph,
@@ -262,12 +262,12 @@ struct Draw<'a> {
 }
 
 impl<'a> Draw<'a> {
-    fn new(world: &'a World, random: &'a mut Random, role: KernelRole, part: Part, shape: NestShape) -> Draw<'a> {
+    fn new(world: &'a World, random: &'a mut Random, role: KernelRole, region: Region, shape: NestShape) -> Draw<'a> {
         Draw {
             world,
             random,
             role,
-            part,
+            region,
             shape,
             space: Space::new(),
             graph: Graph::new(),
@@ -285,10 +285,10 @@ impl<'a> Draw<'a> {
 
     fn nest(self, iterates: Vec<LoopId>, stores: Vec<Store>) -> Kernel {
         let mut margins = self.margins;
-        if self.part == Part::Whole {
+        if self.region == Region::Whole {
             margins.clear();
         }
-        Kernel { role: self.role, space: self.space, iterates, part: self.part, margins, graph: self.graph, stores }
+        Kernel { role: self.role, space: self.space, iterates, region: self.region, margins, graph: self.graph, stores }
     }
 
     fn own(&mut self, array: ArrayId, loops: &[LoopId]) -> AccessId {
@@ -303,7 +303,7 @@ impl<'a> Draw<'a> {
         }
         let kind = self.random.below(12);
         if kind < 2 && self.scope.len() < 4 {
-            return self.fold(depth);
+            return self.reduction(depth);
         }
         let (a, b) = (self.expression(depth - 1), self.expression(depth - 1));
         let g = &mut self.graph;
@@ -337,8 +337,8 @@ impl<'a> Draw<'a> {
         }
     }
 
-    /// A fold over an index set, or over three numbers.
-    fn fold(&mut self, depth: usize) -> NodeId {
+    /// A reduction over an index set, or over three numbers.
+    fn reduction(&mut self, depth: usize) -> NodeId {
         let axis = self.random.below(4);
         let (over, axis) = if let Some(of) = self.world.axes.get(axis) {
             (Loop::over(of), Some(AxisId(axis as u32)))
@@ -350,21 +350,29 @@ impl<'a> Draw<'a> {
         self.scope.push((l, axis));
         let term = self.expression(depth - 1);
         let condition = self.random.chance(0.4).then(|| self.condition(l));
-        let kinds = [Fold::Sum, Fold::Sum, Fold::Product, Fold::Min, Fold::Max, Fold::ArgMin, Fold::ArgMax];
-        let fold = kinds[self.random.below(if self.shape.switches { 7 } else { 3 })];
+        let kinds = [
+            ReduceOp::Sum,
+            ReduceOp::Sum,
+            ReduceOp::Product,
+            ReduceOp::Min,
+            ReduceOp::Max,
+            ReduceOp::ArgMin,
+            ReduceOp::ArgMax,
+        ];
+        let reduction = kinds[self.random.below(if self.shape.switches { 7 } else { 3 })];
         self.scope.pop();
         let g = &mut self.graph;
         // Of moderate size: a product of factors near one, a sum of terms of which most are small.
-        let (bounded, neutral) = match fold {
-            Fold::Product => {
+        let (bounded, neutral) = match reduction {
+            ReduceOp::Product => {
                 let (small, one) = (g.constant(0.1), g.constant(1.0));
                 let wave = g.apply(&trigonometric::SIN, &[term]);
-                let part = g.mul(small, wave);
-                (g.add(one, part), 1.0)
+                let region = g.mul(small, wave);
+                (g.add(one, region), 1.0)
             }
-            Fold::Sum => (g.apply(&trigonometric::ATAN, &[term]), 0.0),
-            Fold::Min | Fold::ArgMin => (term, f64::INFINITY),
-            Fold::Max | Fold::ArgMax => (term, f64::NEG_INFINITY),
+            ReduceOp::Sum => (g.apply(&trigonometric::ATAN, &[term]), 0.0),
+            ReduceOp::Min | ReduceOp::ArgMin => (term, f64::INFINITY),
+            ReduceOp::Max | ReduceOp::ArgMax => (term, f64::NEG_INFINITY),
         };
         let term = match condition {
             None => bounded,
@@ -373,12 +381,12 @@ impl<'a> Draw<'a> {
                 g.apply(&logic::IF, &[condition, bounded, neutral])
             }
         };
-        let folded = g.insert(Node::Fold(fold, l, term));
-        match fold {
+        let reduced = g.insert(Node::Reduce(reduction, l, term));
+        match reduction {
             // Infinite where nothing is chosen.
-            Fold::Min | Fold::Max => g.apply(&trigonometric::ATAN, &[folded]),
-            Fold::ArgMin | Fold::ArgMax => g.apply(&trigonometric::SIN, &[folded]),
-            Fold::Sum | Fold::Product => folded,
+            ReduceOp::Min | ReduceOp::Max => g.apply(&trigonometric::ATAN, &[reduced]),
+            ReduceOp::ArgMin | ReduceOp::ArgMax => g.apply(&trigonometric::SIN, &[reduced]),
+            ReduceOp::Sum | ReduceOp::Product => reduced,
         }
     }
 
@@ -457,10 +465,10 @@ impl<'a> Draw<'a> {
                 _ => Edge::Inside,
             };
             let iterated = k < self.iterated;
-            if shift != 0 && iterated && self.part != Part::Whole {
+            if shift != 0 && iterated && self.region != Region::Whole {
                 self.margins.push(Margin { sub: affine.clone(), axis });
             }
-            let inside = iterated && self.part == Part::Interior;
+            let inside = iterated && self.region == Region::Interior;
             if shift != 0 && edge == Edge::Inside && !inside {
                 guards.push((l, shift, axis));
             }

@@ -7,8 +7,8 @@ use crate::builtin::{Builtin, arithmetic, logic};
 use crate::derive;
 use crate::graph::{Graph, Node, NodeId};
 use crate::nest::{
-    Access, Affine, Axis, AxisId, Edge, Element, Extent, ExtentId, Fold, Kernel, Loop, LoopId, Margin, Part, Space,
-    Store, Sub, Subscript, Target,
+    Access, Affine, Axis, AxisId, Edge, Element, Extent, ExtentId, Kernel, Loop, LoopId, Margin, ReduceOp, Region,
+    Space, Store, Sub, Subscript, Target,
 };
 use crate::program::{ArrayId, KernelRole, Program, Role};
 use crate::span::Span;
@@ -62,11 +62,11 @@ impl Sheet {
     }
 
     /// A nest over these index sets, to be written; handed back by [`Sheet::push`].
-    pub fn nest(&self, role: KernelRole, part: Part, over: &[AxisId]) -> Pad {
+    pub fn nest(&self, role: KernelRole, region: Region, over: &[AxisId]) -> Pad {
         let mut space = Space::new();
         let iterates = over.iter().map(|&a| space.push_loop(Loop::over(&self.axes[a.0 as usize]))).collect();
         let (graph, margins, stores) = (Graph::new(), Vec::new(), Vec::new());
-        Pad(RefCell::new(Kernel { role, space, iterates, part, margins, graph, stores }))
+        Pad(RefCell::new(Kernel { role, space, iterates, region, margins, graph, stores }))
     }
 
     /// Adds a nest.
@@ -117,7 +117,7 @@ impl Pad {
         self.0.borrow().iterates[k]
     }
 
-    /// A loop for folds.
+    /// A loop for reductions.
     pub fn inner(&self, name: &str, first: Affine, last: Affine) -> LoopId {
         let span = Span::default();
         self.0.borrow_mut().space.push_loop(Loop { name: name.into(), first, last, span })
@@ -183,9 +183,9 @@ impl Pad {
         self.call(&logic::IF, &[c, a, b])
     }
 
-    /// A fold of a term.
-    pub fn fold<'a>(&'a self, fold: Fold, over: LoopId, term: X<'a>) -> X<'a> {
-        let id = self.0.borrow_mut().graph.insert(Node::Fold(fold, over, term.id));
+    /// A reduction of a term.
+    pub fn reduce<'a>(&'a self, reduction: ReduceOp, over: LoopId, term: X<'a>) -> X<'a> {
+        let id = self.0.borrow_mut().graph.insert(Node::Reduce(reduction, over, term.id));
         self.node(id)
     }
 

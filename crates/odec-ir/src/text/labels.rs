@@ -6,20 +6,21 @@ use std::fmt::Write;
 use super::is_word;
 use crate::graph::NodeId;
 use crate::nest::{
-    Access, Affine, Axis, AxisId, Edge, Element, Extent, ExtentId, Fold, Loop, LoopId, Part, Space, Sub, Subscript,
+    Access, Affine, Axis, AxisId, Edge, Element, Extent, ExtentId, Loop, LoopId, ReduceOp, Region, Space, Sub,
+    Subscript,
 };
 use crate::program::{Array, ArrayId, Role};
 
-pub(super) const PARTS: [(Part, &str); 3] =
-    [(Part::Whole, "whole"), (Part::Interior, "interior"), (Part::Shell, "shell")];
+pub(super) const REGIONS: [(Region, &str); 3] =
+    [(Region::Whole, "whole"), (Region::Interior, "interior"), (Region::Boundary, "boundary")];
 
-pub(super) const FOLDS: [(Fold, &str); 6] = [
-    (Fold::Sum, "fold.sum"),
-    (Fold::Product, "fold.product"),
-    (Fold::Min, "fold.min"),
-    (Fold::Max, "fold.max"),
-    (Fold::ArgMin, "fold.argmin"),
-    (Fold::ArgMax, "fold.argmax"),
+pub(super) const REDUCTIONS: [(ReduceOp, &str); 6] = [
+    (ReduceOp::Sum, "reduce.sum"),
+    (ReduceOp::Product, "reduce.product"),
+    (ReduceOp::Min, "reduce.min"),
+    (ReduceOp::Max, "reduce.max"),
+    (ReduceOp::ArgMin, "reduce.argmin"),
+    (ReduceOp::ArgMax, "reduce.argmax"),
 ];
 
 /// Deepest nesting of tables in subscripts that is read.

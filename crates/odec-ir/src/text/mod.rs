@@ -24,7 +24,7 @@
 //! axis i = 1 .. {N}
 //! first-order u [i]
 //! size N = 200
-//! kernel rhs shell                        `interior`, `shell`; nothing: all points
+//! kernel rhs boundary                     `interior`, `boundary`; nothing: all points
 //!   loop i = 1 .. {N}
 //!   over i
 //!   margin i-1 in i
@@ -34,7 +34,7 @@
 //!   access u[@next[i]+1]                  through a table
 //!   %0 = u[i-1|]
 //!   %1 = index i
-//!   %2 = fold.sum i %0
+//!   %2 = reduce.sum i %0
 //!   u[i] = %0                             `+=` adds
 //!   u[i] / u[i-1|] += %1
 //! ```

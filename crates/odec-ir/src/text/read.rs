@@ -86,7 +86,7 @@ impl Reader {
                 self.axis(name, first, last, spans.first().copied().unwrap_or_default())
             }
             [Token::Word("kernel"), Token::Word(role)] => self.kernel(role, "whole", number),
-            [Token::Word("kernel"), Token::Word(role), Token::Word(part)] => self.kernel(role, part, number),
+            [Token::Word("kernel"), Token::Word(role), Token::Word(region)] => self.kernel(role, region, number),
             _ if !self.kernels.is_empty() => self.kernel_line(&tokens, &spans),
             [Token::Word(word), ..] if word.starts_with(['%', '?']) => Err("a node outside a kernel".into()),
             [Token::Word(role), name, rest @ ..] => self.declare(role, name, rest, &spans),

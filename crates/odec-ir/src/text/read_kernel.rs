@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::labels::{Cursor, FOLDS, Labels, PARTS, find, labels};
+use super::labels::{Cursor, Labels, REDUCTIONS, REGIONS, find, labels};
 use super::read::{Outcome, Reader, Token, call, number, tail};
 use super::{KERNELS, Role, TextError};
 use crate::derive;
@@ -42,17 +42,17 @@ impl Reader {
         if self.arrays.is_empty() { Ok(()) } else { Err("extents and axes come before arrays".into()) }
     }
 
-    /// `kernel rhs shell`
-    pub(super) fn kernel(&mut self, role: &str, part: &str, line: usize) -> Outcome<()> {
+    /// `kernel rhs boundary`
+    pub(super) fn kernel(&mut self, role: &str, region: &str, line: usize) -> Outcome<()> {
         let role = KERNELS.iter().find(|(_, text)| *text == role).map(|(r, _)| *r).ok_or("no kernel of this role")?;
-        let part = PARTS.iter().find(|(_, text)| *text == part).map(|(p, _)| *p).ok_or("no such part")?;
+        let region = REGIONS.iter().find(|(_, text)| *text == region).map(|(p, _)| *p).ok_or("no such region")?;
         if self.kernels.is_empty() {
             self.labels.of_axes(&self.axes, &self.extents);
             self.labels.of_arrays(&self.arrays);
         }
         self.labels.loops.clear();
         self.stored.clear();
-        self.kernels.push((line, Kernel { part, ..Kernel::straight(role, Graph::new(), Vec::new()) }));
+        self.kernels.push((line, Kernel { region, ..Kernel::scalar(role, Graph::new(), Vec::new()) }));
         Ok(())
     }
 
@@ -126,10 +126,10 @@ impl Reader {
                 return Err(TextError { line: 1, message: format!("`{}` has not as many data as elements", a.name) });
             }
         }
-        let straight = program.is_straight();
+        let scalar = program.is_scalar();
         let mut roles = HashSet::new();
         for (line, kernel) in lines.into_iter().zip(&program.kernels) {
-            let once = roles.insert(kernel.role) || !straight;
+            let once = roles.insert(kernel.role) || !scalar;
             let checked = if once { kernel.check(&program) } else { Err("a second kernel of this role") };
             checked.map_err(|message| TextError { line, message: message.into() })?;
         }
@@ -197,9 +197,9 @@ fn node(tokens: &[Token], sign: char, len: usize, labels: &Labels, space: &Space
     if let (&"index", [name]) = (head, args) {
         return Ok(Node::Index(LoopId(find(&labels.loops, &name.text(), "loop")?)));
     }
-    if let (Some((fold, _)), [name, term]) = (FOLDS.iter().find(|(_, text)| text == head), args) {
+    if let (Some((reduction, _)), [name, term]) = (REDUCTIONS.iter().find(|(_, text)| text == head), args) {
         let over = LoopId(find(&labels.loops, &name.text(), "loop")?);
-        return Ok(Node::Fold(*fold, over, operand(term)?));
+        return Ok(Node::Reduce(*reduction, over, operand(term)?));
     }
     call(head, args, operand)
 }

@@ -2,10 +2,10 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use super::labels::{FOLDS, Labels, PARTS};
+use super::labels::{Labels, REDUCTIONS, REGIONS};
 use super::{KERNELS, ROLES, is_word};
 use crate::graph::{Graph, Node, NodeId};
-use crate::nest::{Kernel, Part, Space, Target};
+use crate::nest::{Kernel, Region, Space, Target};
 use crate::program::{Array, Program, Role};
 use crate::span::Span;
 
@@ -115,8 +115,8 @@ fn write_node(
         Node::Read(element) => line += &labels.of_element(element, space),
         Node::Direction(element) => write!(line, "w({})", labels.of_element(element, space))?,
         Node::Index(l) => write!(line, "index {}", labels.loop_(l))?,
-        Node::Fold(fold, over, term) => {
-            let name = FOLDS.iter().find(|(f, _)| *f == fold).map_or("", |(_, text)| text);
+        Node::Reduce(reduction, over, term) => {
+            let name = REDUCTIONS.iter().find(|(f, _)| *f == reduction).map_or("", |(_, text)| text);
             write!(line, "{name} {} {sign}{}", labels.loop_(over), term.0)?;
         }
         Node::Call(op, _) => {
@@ -133,10 +133,10 @@ fn write_node(
 /// Guards and accesses in the order in which they were made, then the nodes.
 fn write_kernel(f: &mut Formatter<'_>, kernel: &Kernel, labels: &mut Labels) -> fmt::Result {
     let role = KERNELS.iter().find(|(r, _)| *r == kernel.role).map_or("", |(_, text)| text);
-    let part = PARTS.iter().find(|(p, _)| *p == kernel.part).map_or("", |(_, text)| text);
-    match kernel.part {
-        Part::Whole => writeln!(f, "kernel {role}")?,
-        Part::Interior | Part::Shell => writeln!(f, "kernel {role} {part}")?,
+    let region = REGIONS.iter().find(|(p, _)| *p == kernel.region).map_or("", |(_, text)| text);
+    match kernel.region {
+        Region::Whole => writeln!(f, "kernel {role}")?,
+        Region::Interior | Region::Boundary => writeln!(f, "kernel {role} {region}")?,
     }
     let space = &kernel.space;
     labels.of_loops(space.loops());

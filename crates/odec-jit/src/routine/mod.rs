@@ -1,23 +1,23 @@
-//! A kernel ready to be written as code: the order of its steps, the addresses that it walks along, the pieces that it is
+//! A kernel ready to be written as code: the order of its steps, the addresses that it walks along, the parts that it is
 //! cut into.
 
-mod pairs;
-mod pieces;
-mod straight;
+mod scalar;
+mod simd;
+mod split;
 mod walks;
 
 use std::sync::Arc;
 
-use odec_ir::nest::frame::{Counter, Frame};
-use odec_ir::nest::lift::{self, HoistedValue};
+use odec_ir::nest::arguments::{ArgumentBlock, Counter};
+use odec_ir::nest::invariant::{self, HoistedValue};
 use odec_ir::nest::schedule::{Body, Schedule, Step};
 use odec_ir::nest::{AccessId, Element, Kernel};
 use odec_ir::{KernelRole, Lowering, Node, NodeId, Op, Program, Role, expand};
 
-pub(crate) use pairs::twins;
-pub(crate) use pieces::FAR;
-use straight::Scalars;
-pub(crate) use straight::Straight;
+pub(crate) use scalar::ScalarKernel;
+use scalar::Scalars;
+pub(crate) use simd::pair;
+pub(crate) use split::FAR;
 pub(crate) use walks::{Origin, Site, Use};
 
 use crate::abi::{P, Y};
@@ -37,7 +37,7 @@ pub(crate) struct Source<'p> {
 impl<'p> Source<'p> {
     /// For code whose callers give it a buffer.
     pub(crate) fn new(program: &'p Program, strategy: Strategy) -> Source<'p> {
-        let scalars = program.is_straight().then(|| Arc::new(Scalars::of(program)));
+        let scalars = program.is_scalar().then(|| Arc::new(Scalars::of(program)));
         Source { program, scalars, strategy, buffered: true }
     }
 
@@ -52,33 +52,33 @@ impl<'p> Source<'p> {
     /// What no code can be written for.
     pub(crate) fn routine(&self, kernel: &Kernel) -> Result<Routine, JitError> {
         if let Some(scalars) = &self.scalars {
-            straight::check(self.program, &scalars.layout, kernel.role)?;
+            scalar::check(self.program, &scalars.layout, kernel.role)?;
         }
-        // The frame is that of the program's kernel, which binding knows: expansion may lose accesses.
-        let frame = Frame::of(kernel);
+        // The argument block is that of the program's kernel, which binding knows: expansion may lose accesses.
+        let arguments = ArgumentBlock::of(kernel);
         let mut kernel = expand::expanded(kernel);
         readable(self.program, &kernel)?;
         let (mut values, mut start) = (Vec::new(), Vec::new());
-        if let Some(lifted) = lift::lifted(&kernel).filter(|_| self.buffered) {
-            start.extend(lifted.before.into_iter().map(Step::Compute));
-            start.extend(lifted.loops.into_iter().map(|(l, nodes)| {
+        if let Some(hoisted) = invariant::hoisted(&kernel).filter(|_| self.buffered) {
+            start.extend(hoisted.before.into_iter().map(Step::Compute));
+            start.extend(hoisted.loops.into_iter().map(|(l, nodes)| {
                 let steps = nodes.into_iter().map(Step::Compute).collect();
-                Step::Loop(Body { counter: Counter::Loop(l), folds: Vec::new(), steps })
+                Step::Loop(Body { counter: Counter::Loop(l), reductions: Vec::new(), steps })
             }));
-            (kernel, values) = (lifted.nest, lifted.values);
+            (kernel, values) = (hoisted.nest, hoisted.values);
         }
         let mut schedule = Schedule::of(&kernel);
         let first = start.len();
         schedule.steps.splice(0..0, start);
-        let straight = match &self.scalars {
+        let scalar = match &self.scalars {
             Some(scalars) => {
-                Some(Straight::of(self.program, scalars, &mut kernel, &mut schedule.steps, self.strategy)?)
+                Some(ScalarKernel::of(self.program, scalars, &mut kernel, &mut schedule.steps, self.strategy)?)
             }
             None => None,
         };
         let steps = size(&schedule.steps, 0)?;
-        let walks = Walks::of(self.program, &kernel, &frame, &values);
-        Ok(Routine { kernel, frame, schedule, walks, steps, values, first, straight })
+        let walks = Walks::of(self.program, &kernel, &arguments, &values);
+        Ok(Routine { kernel, arguments, schedule, walks, steps, values, first, scalar })
     }
 }
 
@@ -86,7 +86,7 @@ impl<'p> Source<'p> {
 pub(crate) struct Routine {
     /// The kernel, expanded, without what is hoisted out of its loops.
     pub(crate) kernel: Kernel,
-    pub(crate) frame: Frame,
+    pub(crate) arguments: ArgumentBlock,
     pub(crate) schedule: Schedule,
     pub(crate) walks: Walks,
     /// Steps in all bodies together.
@@ -96,22 +96,22 @@ pub(crate) struct Routine {
     /// How many of the first steps of the schedule do that.
     pub(crate) first: usize,
     /// Of a program without index sets: what is known before the kernel runs.
-    pub(crate) straight: Option<Straight>,
+    pub(crate) scalar: Option<ScalarKernel>,
 }
 
 impl Routine {
     /// What a store of this number stores.
     pub(crate) fn result(&self, store: u32) -> NodeId {
-        match (self.kernel.stores.get(store as usize), &self.straight) {
+        match (self.kernel.stores.get(store as usize), &self.scalar) {
             (Some(store), _) => store.node,
-            (None, Some(straight)) => straight.zero,
+            (None, Some(scalar)) => scalar.zero,
             (None, None) => odec_ir::broken("a step does a store that the kernel does not have"),
         }
     }
 
     /// Where the value of a node is kept for later steps, if it is.
     pub(crate) fn scratch(&self, node: NodeId) -> Option<u32> {
-        self.straight.as_ref()?.pieces.scratch(node)
+        self.scalar.as_ref()?.parts.scratch(node)
     }
 
     /// True when the kernel reads the direction `w`.
@@ -124,9 +124,9 @@ impl Routine {
         self.values.iter().position(|value| value.access == access)
     }
 
-    /// Length of the buffer of kept values, given the words of a frame that was checked.
+    /// Length of the buffer of kept values, given the words of an argument block that was checked.
     pub(crate) fn kept(&self, words: &[u64]) -> usize {
-        let rounds = |value: &HoistedValue| words[self.frame.rounds(Counter::Loop(value.over)) as usize] as usize;
+        let rounds = |value: &HoistedValue| words[self.arguments.rounds(Counter::Loop(value.over)) as usize] as usize;
         self.values.iter().map(rounds).sum()
     }
 
@@ -165,14 +165,14 @@ fn readable(program: &Program, kernel: &Kernel) -> Result<(), JitError> {
         match node {
             Node::Read(element) | Node::Direction(element) => {
                 let role = program.arrays[kernel.array(element).0 as usize].role;
-                let known = matches!(element, Element::At(_)) || kernel.is_straight();
+                let known = matches!(element, Element::At(_)) || kernel.is_scalar();
                 if !known || !is_given(kernel.role, role, matches!(node, Node::Direction(_))) {
                     let why = format!("the {:?} kernel reads an input it is not given", kernel.role);
                     return Err(JitError::Malformed(why));
                 }
             }
             Node::Call(op, _) => callable(op)?,
-            Node::Constant(_) | Node::Time | Node::Index(_) | Node::Fold(..) => {}
+            Node::Constant(_) | Node::Time | Node::Index(_) | Node::Reduce(..) => {}
         }
     }
     Ok(())

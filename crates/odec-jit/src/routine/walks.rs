@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use odec_ir::nest::frame::{Counter, Frame, Place, Stride};
-use odec_ir::nest::lift::HoistedValue;
+use odec_ir::nest::arguments::{Address, ArgumentBlock, Counter, Stride};
+use odec_ir::nest::invariant::HoistedValue;
 use odec_ir::nest::schedule::{Body, Step};
 use odec_ir::nest::{Access, AccessId, AxisId, Edge, Element, Kernel, Sub, Subscript, Target};
 use odec_ir::{Lowering, Node, NodeId, Primitive, Program};
@@ -17,8 +17,8 @@ use crate::abi::{OUT, W};
 pub(crate) enum Origin {
     /// At the element of this parameter of the function that the word says.
     Buffer(usize, u32),
-    /// At the list that the word says.
-    List(u32),
+    /// At the offset table that the word says.
+    Table(u32),
 }
 
 /// An address that moves with counters.
@@ -35,7 +35,7 @@ impl Walk {
     pub(crate) fn shift(&self) -> u8 {
         match self.origin {
             Origin::Buffer(..) => 3,
-            Origin::List(_) => 2,
+            Origin::Table(_) => 2,
         }
     }
 
@@ -45,18 +45,18 @@ impl Walk {
     }
 }
 
-/// What decides the positions of an access that has a list of them: subscripts, guard and shape of the array.
+/// What decides the positions of an access that has an offset table of them: subscripts, guard and shape of the array.
 type Positions<'p> = (Vec<Subscript>, Option<NodeId>, &'p [AxisId]);
 
 /// Where an element lies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Site {
-    /// The walk to it, or to the start of its array where a list says how much further it is.
+    /// The walk to it, or to the start of its array where an offset table says how much further it is.
     pub(crate) walk: u32,
     /// Elements beyond the walk.
     pub(crate) delta: i32,
-    /// The walk along the list.
-    pub(crate) list: Option<u32>,
+    /// The walk along the offset table.
+    pub(crate) table: Option<u32>,
 }
 
 /// How an element is used: position in [`Walks::sites`].
@@ -74,13 +74,13 @@ pub(crate) struct Walks {
     index: HashMap<(Origin, usize), u32>,
     /// By access: as an input, as an element of the direction, as a result.
     sites: Vec<[Option<Site>; 3]>,
-    /// By store: the walk along its list of slots.
-    pub(crate) slots: Vec<Option<u32>>,
-    /// By loop: the walk along the list of its indices, in a shell.
+    /// By store: the walk along the table of its entries.
+    pub(crate) entries: Vec<Option<u32>>,
+    /// By loop: the walk along the offset table of its indices, in a boundary region.
     pub(crate) indices: Vec<Option<u32>>,
     /// For each access that shares another one's walk: access, that other one, distance.
     pub(crate) shared: Vec<(AccessId, AccessId, i64)>,
-    /// For each access that shares another one's list: access, that other one.
+    /// For each access that shares another one's offset table: access, that other one.
     pub(crate) alike: Vec<(AccessId, AccessId)>,
 }
 
@@ -110,15 +110,15 @@ fn uses(kernel: &Kernel, values: &[HoistedValue]) -> Vec<(AccessId, Use)> {
 
 impl Walks {
     /// Finds the walks of a kernel.
-    pub(super) fn of(program: &Program, kernel: &Kernel, frame: &Frame, values: &[HoistedValue]) -> Walks {
+    pub(super) fn of(program: &Program, kernel: &Kernel, arguments: &ArgumentBlock, values: &[HoistedValue]) -> Walks {
         let mut walks = Walks { sites: vec![[None; 3]; kernel.space.accesses().len()], ..Walks::default() };
         // By use and by the access without what may differ: the first such access.
         let mut first: HashMap<(usize, Access), (AccessId, i64)> = HashMap::new();
-        // By subscripts, guard and shape: the first such access and the walk along its list.
+        // By subscripts, guard and shape: the first such access and the walk along its offset table.
         let mut listed: HashMap<Positions<'_>, (AccessId, u32)> = HashMap::new();
         for (access, used) in uses(kernel, values) {
-            // Kept values have no place in the frame.
-            let Some(Some(place)) = frame.places.get(access.0 as usize) else { continue };
+            // Kept values have no place in the argument block.
+            let Some(Some(place)) = arguments.addresses.get(access.0 as usize) else { continue };
             if walks.sites[access.0 as usize][used as usize].is_some() {
                 continue;
             }
@@ -127,17 +127,17 @@ impl Walks {
                 Use::Direction => W,
                 Use::Result => OUT,
             };
-            let site = if let Some(list) = place.list {
+            let site = if let Some(table) = place.table {
                 let walk = Walk { origin: Origin::Buffer(buffer, place.base), strides: Vec::new() };
-                let list = Walk { origin: Origin::List(list), strides: place.strides.clone() };
+                let table = Walk { origin: Origin::Table(table), strides: place.strides.clone() };
                 // Positions count from the start of the array, so that arrays of one shape have them in common.
                 let Access { array, subs, guard } = kernel.space.access(access).clone();
                 let axes = &program.arrays[array.0 as usize].axes;
-                let (head, known) = *listed.entry((subs, guard, axes)).or_insert_with(|| (access, walks.push(list)));
+                let (head, known) = *listed.entry((subs, guard, axes)).or_insert_with(|| (access, walks.push(table)));
                 if head != access {
                     walks.alike.push((access, head));
                 }
-                Site { walk: walks.push(walk), delta: 0, list: Some(known) }
+                Site { walk: walks.push(walk), delta: 0, table: Some(known) }
             } else if let Some((key, constant)) = neighbourhood(kernel, access) {
                 let (head, at) = *first.entry((buffer, key)).or_insert((access, constant));
                 let distance = constant - at;
@@ -153,15 +153,15 @@ impl Walks {
             };
             walks.sites[access.0 as usize][used as usize] = Some(site);
         }
-        for slots in &frame.slots {
-            let walk = slots
-                .as_ref()
-                .map(|slots| walks.push(Walk { origin: Origin::List(slots.list), strides: slots.strides.clone() }));
-            walks.slots.push(walk);
+        for entries in &arguments.entries {
+            let walk = entries.as_ref().map(|entries| {
+                walks.push(Walk { origin: Origin::Table(entries.table), strides: entries.strides.clone() })
+            });
+            walks.entries.push(walk);
         }
-        for index in &frame.index {
+        for index in &arguments.index {
             let strides = || vec![(Counter::Points, Stride::One)];
-            let walk = index.list.map(|list| walks.push(Walk { origin: Origin::List(list), strides: strides() }));
+            let walk = index.table.map(|table| walks.push(Walk { origin: Origin::Table(table), strides: strides() }));
             walks.indices.push(walk);
         }
         walks
@@ -177,17 +177,17 @@ impl Walks {
         let sites = self.sites[access.0 as usize].iter().flatten();
         sites.filter_map(|site| match self.all[site.walk as usize].origin {
             Origin::Buffer(buffer, _) => Some(buffer),
-            Origin::List(_) => None,
+            Origin::Table(_) => None,
         })
     }
 
-    fn affine(&mut self, buffer: usize, place: &Place) -> Site {
+    fn affine(&mut self, buffer: usize, place: &Address) -> Site {
         let walk = Walk { origin: Origin::Buffer(buffer, place.base), strides: place.strides.clone() };
-        Site { walk: self.push(walk), delta: 0, list: None }
+        Site { walk: self.push(walk), delta: 0, table: None }
     }
 
     /// The number of a walk. Its origin says where it goes: a word is the base of one access alone, whose array has the
-    /// strides of none if a list has those.
+    /// strides of none if an offset table has those.
     fn push(&mut self, walk: Walk) -> u32 {
         let next = self.all.len() as u32;
         let known = *self.index.entry((walk.origin, walk.strides.len())).or_insert(next);
@@ -229,7 +229,7 @@ impl Routine {
                 self.find_walks_of(&body.steps, 1, note);
             }
             let (site, more) = self.walks_of_step(step);
-            let site = site.into_iter().flat_map(|site| [Some(site.walk), site.list]).flatten();
+            let site = site.into_iter().flat_map(|site| [Some(site.walk), site.table]).flatten();
             site.chain(more).for_each(|walk| note(nested, walk));
         }
     }
@@ -244,7 +244,7 @@ impl Routine {
             },
             Step::Store(k) => match self.kernel.stores[*k as usize].target {
                 Target::Set(element) | Target::Add(element) => (self.walks.site(element, Use::Result), None),
-                Target::Entry(..) => (None, self.walks.slots[*k as usize]),
+                Target::Entry(..) => (None, self.walks.entries[*k as usize]),
             },
             Step::Loop(_) => (None, None),
         }
@@ -258,7 +258,7 @@ impl Routine {
             let Some(site) = site else { return };
             let walk = &self.walks.all[site.walk as usize];
             let unit = |&(c, stride): &(Counter, Stride)| c == body.counter && stride == Stride::One;
-            if site.list.is_none() && walk.strides.iter().any(unit) { gain += 1 } else { loss += 1 }
+            if site.table.is_none() && walk.strides.iter().any(unit) { gain += 1 } else { loss += 1 }
         };
         let mut calls = 0;
         for step in &body.steps {

@@ -2,9 +2,9 @@
 
 use cranelift_codegen::ir::Value;
 use odec_ir::NodeId;
-use odec_ir::nest::frame::Counter;
+use odec_ir::nest::arguments::Counter;
 
-use super::Writer;
+use super::FunctionWriter;
 
 /// What is known of a node.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,7 +41,7 @@ pub(super) struct Reached {
     pub(super) done: Vec<Counter>,
     /// Bytes by which the innermost loop moves it, where that is no constant.
     pub(super) stride: Option<Value>,
-    /// What the list holds in this round and in the next.
+    /// What the offset table holds in this round and in the next.
     pub(super) listed: [Option<Value>; 2],
 }
 
@@ -51,7 +51,7 @@ pub(super) enum Undo {
     Walk(u32, Reached),
 }
 
-impl Writer<'_, '_> {
+impl FunctionWriter<'_, '_> {
     pub(super) fn know(&mut self, node: NodeId, known: Known) {
         self.undo.push(Undo::Node(node, self.known[node.index()]));
         self.known[node.index()] = known;

@@ -4,11 +4,11 @@ use cranelift_codegen::cursor::Cursor;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Type, Value, types};
 use odec_ir::NodeId;
-use odec_ir::nest::frame::Stride;
+use odec_ir::nest::arguments::Stride;
 use odec_ir::nest::schedule::{Body, Step};
 
 use super::known::{Known, Reached};
-use super::{Round, Writer};
+use super::{FunctionWriter, Round};
 use crate::JitError;
 use crate::ops::Width;
 use crate::routine::Routine;
@@ -31,7 +31,7 @@ struct Rounds {
     at_a_time: i64,
 }
 
-impl Writer<'_, '_> {
+impl FunctionWriter<'_, '_> {
     /// Writes a loop.
     pub(super) fn run(&mut self, body: &Body) -> Result<(), JitError> {
         let routine = self.routine;
@@ -52,8 +52,8 @@ impl Writer<'_, '_> {
                 }
             }
         }
-        let end = self.word(routine.frame.rounds(body.counter));
-        let mut state = self.fold_start(body);
+        let end = self.word(routine.arguments.rounds(body.counter));
+        let mut state = self.reduction_start(body);
         let from = self.pos.ins().iconst(types::I64, 0);
         let mut rounds = Rounds { from, end, at_a_time: 1 };
         if innermost && routine.pairs(body) {
@@ -63,11 +63,11 @@ impl Writer<'_, '_> {
         }
         let state = self.run_rounds(body, rounds, &state, &nested)?;
         self.forget(mark);
-        self.fold_end(body, &state);
+        self.reduction_end(body, &state);
         Ok(())
     }
 
-    /// Two rounds at a time, as long as there are two; gives the next round and the state of the folds before it.
+    /// Two rounds at a time, as long as there are two; gives the next round and the state of the reductions before it.
     fn run_pairs(&mut self, body: &Body, end: Value, state: &[Value]) -> Result<(Value, Vec<Value>), JitError> {
         let outside = self.undo.len();
         self.width = Width::Two;
@@ -81,7 +81,7 @@ impl Writer<'_, '_> {
         Ok((end, self.unpaired(body, &state)))
     }
 
-    /// Some rounds; gives the state of the folds at the end.
+    /// Some rounds; gives the state of the reductions at the end.
     fn run_rounds(
         &mut self,
         body: &Body,
@@ -111,7 +111,7 @@ impl Writer<'_, '_> {
         }
         self.steps(&body.steps)?;
         self.store_delayed()?;
-        let state = self.fold_round(body, &parameters[1..], k)?;
+        let state = self.reduction_round(body, &parameters[1..], k)?;
         self.rounds.pop();
         let next = self.pos.ins().iadd_imm_u(k, at_a_time);
         let again = self.pos.ins().icmp(IntCC::SignedLessThan, next, end);
@@ -146,7 +146,7 @@ impl Writer<'_, '_> {
                 Step::Loop(_) => {}
             }
         }
-        used.extend(body.folds.iter().map(|fold| fold.term));
+        used.extend(body.reductions.iter().map(|reduction| reduction.term));
         let mut kept = 0;
         for node in used {
             let constant = routine.kernel.graph.as_constant(node).is_some();

@@ -1,33 +1,33 @@
-//! Addresses: words of the frame, walks and where they have come, elements, and what is kept in the buffer.
+//! Addresses: words of the argument block, walks and where they have come, elements, and what is kept in the buffer.
 
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use odec_ir::NodeId;
 use odec_ir::nest::Element;
-use odec_ir::nest::frame::{Counter, Stride};
+use odec_ir::nest::arguments::{Counter, Stride};
 
 use super::known::{Known, Reached};
-use super::{Writer, broken};
+use super::{FunctionWriter, broken};
 use crate::JitError;
-use crate::abi::{DOUBLE, FRAME};
+use crate::abi::{ARGUMENTS, DOUBLE};
 use crate::ops::Width;
 use crate::routine::{Origin, Site, Use};
 
-impl Writer<'_, '_> {
+impl FunctionWriter<'_, '_> {
     // What is kept in the buffer.
 
     fn buffer(&self) -> Result<Value, JitError> {
         self.buffer.ok_or_else(|| broken("a kernel that keeps values has no buffer"))
     }
 
-    /// A value that a piece of a long kernel without loops kept, or that was computed long ago.
+    /// A value that a part of a long kernel without loops kept, or that was computed long ago.
     pub(super) fn load_scratch(&mut self, element: u32) -> Result<Value, JitError> {
         let buffer = self.buffer()?;
-        Ok(self.pos.ins().load(types::F64, MemFlagsData::trusted(), buffer, Writer::offset(element as usize)))
+        Ok(self.pos.ins().load(types::F64, MemFlagsData::trusted(), buffer, FunctionWriter::offset(element as usize)))
     }
 
     pub(super) fn store_scratch(&mut self, number: Value, element: u32) -> Result<(), JitError> {
         let buffer = self.buffer()?;
-        self.pos.ins().store(MemFlagsData::trusted(), number, buffer, Writer::offset(element as usize));
+        self.pos.ins().store(MemFlagsData::trusted(), number, buffer, FunctionWriter::offset(element as usize));
         Ok(())
     }
 
@@ -45,7 +45,7 @@ impl Writer<'_, '_> {
         let mut next = self.buffer()?;
         for value in &routine.values {
             self.kept.push(next);
-            let rounds = self.word(routine.frame.rounds(Counter::Loop(value.over)));
+            let rounds = self.word(routine.arguments.rounds(Counter::Loop(value.over)));
             let bytes = self.pos.ins().ishl_imm_u(rounds, 3);
             next = self.pos.ins().iadd(next, bytes);
         }
@@ -88,10 +88,10 @@ impl Writer<'_, '_> {
 
     // Walks.
 
-    /// A word of the frame.
+    /// A word of the argument block.
     pub(super) fn word(&mut self, word: u32) -> Value {
         let flags = MemFlagsData::trusted().with_readonly().with_can_move();
-        self.pos.ins().load(types::I64, flags, self.args[FRAME], Writer::offset(word as usize))
+        self.pos.ins().load(types::I64, flags, self.args[ARGUMENTS], FunctionWriter::offset(word as usize))
     }
 
     /// Where a walk is before the loops that have not moved it yet.
@@ -100,7 +100,7 @@ impl Writer<'_, '_> {
             return address;
         }
         let address = match self.routine.walks.all[walk as usize].origin {
-            Origin::List(word) => self.word(word),
+            Origin::Table(word) => self.word(word),
             Origin::Buffer(buffer, word) => {
                 let base = self.word(word);
                 let bytes = self.pos.ins().ishl_imm_u(base, 3);
@@ -112,7 +112,7 @@ impl Writer<'_, '_> {
         address
     }
 
-    /// Bytes of a stride that is a word of the frame.
+    /// Bytes of a stride that is a word of the argument block.
     pub(super) fn stride(&mut self, walk: u32, word: u32) -> Value {
         if let Some(stride) = self.reached[walk as usize].stride {
             return stride;
@@ -161,7 +161,7 @@ impl Writer<'_, '_> {
         Ok(self.address(walk, ahead))
     }
 
-    /// A number of a list, as an integer.
+    /// A number of an offset table, as an integer.
     pub(super) fn listed(&mut self, walk: u32, ahead: u32) -> Result<Value, JitError> {
         if let Some(number) = self.reached[walk as usize].listed[ahead as usize] {
             return Ok(number);
@@ -177,11 +177,11 @@ impl Writer<'_, '_> {
 
     /// Where an element lies in a round, and an offset to that.
     pub(super) fn place(&mut self, site: Site, ahead: u32) -> Result<(Value, i32), JitError> {
-        let Some(list) = site.list else {
+        let Some(table) = site.table else {
             let (address, offset) = self.whole_address(site.walk, ahead)?;
             return Ok((address, offset + site.delta * DOUBLE as i32));
         };
-        let position = self.listed(list, ahead)?;
+        let position = self.listed(table, ahead)?;
         let start = self.start(site.walk);
         let bytes = self.pos.ins().ishl_imm_u(position, 3);
         Ok((self.pos.ins().iadd(start, bytes), 0))
@@ -195,8 +195,8 @@ impl Writer<'_, '_> {
     /// True when two rounds find the element side by side; `None` if the loop does not move it.
     pub(super) fn side_by_side(&self, site: Site) -> Option<bool> {
         let counter = self.rounds.last()?.counter;
-        if let Some(list) = site.list {
-            return self.routine.walks.all[list as usize].moves(counter).then_some(false);
+        if let Some(table) = site.table {
+            return self.routine.walks.all[table as usize].moves(counter).then_some(false);
         }
         let strides = &self.routine.walks.all[site.walk as usize].strides;
         strides.iter().find(|(c, _)| *c == counter).map(|(_, stride)| *stride == Stride::One)

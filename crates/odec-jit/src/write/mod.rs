@@ -1,4 +1,4 @@
-//! Writes a routine as functions `(t, y, p, w, out, frame, buffer)` of Cranelift's intermediate form.
+//! Writes a routine as functions `(t, y, p, w, out, arguments, buffer)` of Cranelift's intermediate form.
 //!
 //! Addresses are taken out of loops: before a loop, a walk that it needs is where the loops around it have brought it; in
 //! it, the counter of the loop is added by the addressing mode. An innermost loop whose elements lie side by side runs two
@@ -6,7 +6,7 @@
 //! rounds is added in the order of the rounds, so that the bits are those of the interpreter.
 //!
 //! Without loops there are no walks: elements are at positions that are known, and are read again rather than kept in
-//! registers for long. A long kernel is cut into pieces that a driver calls one after the other.
+//! registers for long. A long kernel is cut into parts that a driver calls one after the other.
 
 mod known;
 mod loops;
@@ -18,13 +18,13 @@ mod values;
 use cranelift_codegen::Context;
 use cranelift_codegen::cursor::FuncCursor;
 use cranelift_codegen::ir::{FuncRef, Function, InstBuilder, Signature, StackSlotData, StackSlotKind, Value, types};
-use odec_ir::nest::frame::Counter;
+use odec_ir::nest::arguments::Counter;
 use odec_ir::nest::schedule::Step;
 
 use crate::JitError;
 use crate::abi::{self, Abi, BUFFER, DOUBLE, Imports};
 use crate::ops::Width;
-use crate::routine::{Routine, twins};
+use crate::routine::{Routine, pair};
 use known::{Known, Reached, Undo};
 
 /// Steps after which a number or an element of a buffer is read again rather than kept in a register: keeping it
@@ -39,8 +39,8 @@ struct Round {
     k: Value,
 }
 
-/// Writes the functions of a routine one after the other into a context: those of its pieces, then the one that is called,
-/// with this signature. After each, `done` takes it away; it is given the number of the piece.
+/// Writes the functions of a routine one after the other into a context: those of its parts, then the one that is called,
+/// with this signature. After each, `done` takes it away; it is given the number of the part.
 pub(crate) fn functions<I: Imports>(
     routine: &Routine,
     (abi, signature): (Abi, Signature),
@@ -51,34 +51,34 @@ pub(crate) fn functions<I: Imports>(
     if abi.pointer != types::I64 {
         return Err(JitError::UnsupportedHost("addresses do not have 64 bits".to_string()));
     }
-    // By node; kept from piece to piece, so that the whole takes linear time.
+    // By node; kept from part to part, so that the whole takes linear time.
     let mut known = vec![Known::default(); routine.kernel.graph.len()];
     let steps = &routine.schedule.steps;
-    let pieces = routine.straight.as_ref().map(|straight| &straight.pieces).filter(|pieces| pieces.ranges.len() > 1);
-    let Some(pieces) = pieces else {
+    let parts = routine.scalar.as_ref().map(|scalar| &scalar.parts).filter(|parts| parts.ranges.len() > 1);
+    let Some(parts) = parts else {
         context.func.signature = signature;
         write(&mut context.func, (abi, routine), steps, true, &mut known, imports)?;
         return done(imports, context, None);
     };
-    for (piece, range) in pieces.ranges.iter().enumerate() {
+    for (part, range) in parts.ranges.iter().enumerate() {
         context.func.signature = abi.kernel();
         write(&mut context.func, (abi, routine), &steps[range.clone()], false, &mut known, imports)?;
-        done(imports, context, Some(piece))?;
+        done(imports, context, Some(part))?;
     }
     context.func.signature = signature;
-    driver(&mut context.func, abi, (pieces.ranges.len(), pieces.scratch_len), imports);
+    driver(&mut context.func, abi, (parts.ranges.len(), parts.scratch_len), imports);
     done(imports, context, None)
 }
 
-/// Writes the function that gives the pieces a scratch buffer on its stack and calls one after the other.
-fn driver(func: &mut Function, abi: Abi, (pieces, scratch): (usize, usize), imports: &mut dyn Imports) {
+/// Writes the function that gives the parts a scratch buffer on its stack and calls one after the other.
+fn driver(func: &mut Function, abi: Abi, (parts, scratch): (usize, usize), imports: &mut dyn Imports) {
     let (mut pos, mut args) = abi::begin(func);
-    args.truncate(abi::FRAME);
-    let frame = pos.ins().iconst(abi.pointer, 0);
-    args.push(frame);
+    args.truncate(abi::ARGUMENTS);
+    let arguments = pos.ins().iconst(abi.pointer, 0);
+    args.push(arguments);
     args.push(scratch_buffer(&mut pos, abi, scratch));
-    for piece in 0..pieces {
-        let function = imports.piece(pos.func, piece);
+    for part in 0..parts {
+        let function = imports.part(pos.func, part);
         pos.ins().call(function, &args);
     }
     pos.ins().return_(&[]);
@@ -101,10 +101,10 @@ fn write(
     imports: &mut dyn Imports,
 ) -> Result<(), JitError> {
     let (mut pos, args) = abi::begin(func);
-    // The only piece of a routine has its scratch buffer on its own stack.
-    let own = routine.straight.as_ref().map_or(0, |straight| straight.pieces.scratch_len);
+    // The only part of a routine has its scratch buffer on its own stack.
+    let own = routine.scalar.as_ref().map_or(0, |scalar| scalar.parts.scratch_len);
     let buffer = if whole && own > 0 { Some(scratch_buffer(&mut pos, abi, own)) } else { args.get(BUFFER).copied() };
-    let mut writer = Writer {
+    let mut writer = FunctionWriter {
         routine,
         abi,
         imports,
@@ -134,7 +134,7 @@ fn write(
 }
 
 /// One function being written.
-struct Writer<'a, 'f> {
+struct FunctionWriter<'a, 'f> {
     routine: &'a Routine,
     abi: Abi,
     imports: &'a mut dyn Imports,
@@ -160,14 +160,14 @@ struct Writer<'a, 'f> {
     keeps: bool,
 }
 
-impl Writer<'_, '_> {
+impl FunctionWriter<'_, '_> {
     fn steps(&mut self, steps: &[Step]) -> Result<(), JitError> {
         let mut rest = steps;
         while let [step, more @ ..] = rest {
             self.step += 1;
             rest = more;
-            if let (Some(_), [next, after @ ..]) = (&self.routine.straight, more)
-                && let Some((primitive, nodes)) = twins(&self.routine.kernel.graph, step, next)
+            if let (Some(_), [next, after @ ..]) = (&self.routine.scalar, more)
+                && let Some((primitive, nodes)) = pair(&self.routine.kernel.graph, step, next)
             {
                 self.compute_two(primitive, nodes)?;
                 rest = after;

@@ -1,61 +1,61 @@
-//! Folds. The state of a sum or product is its four partial results, that of the next term first: by symmetry the result
+//! Reductions. The state of a sum or product is its four partial results, that of the next term first: by symmetry the result
 //! does not depend on which one that is. An extremum has itself, and its index where that is asked for.
 
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use odec_ir::Primitive;
-use odec_ir::nest::schedule::{Body, LoopFold};
-use odec_ir::nest::{Fold, LoopId};
+use odec_ir::nest::schedule::{Body, LoopReduction};
+use odec_ir::nest::{LoopId, ReduceOp};
 
-use super::Writer;
+use super::FunctionWriter;
 use super::known::Known;
 use crate::JitError;
 use crate::ops::Width;
 
-/// How many values the state of a fold is, where rounds are run one by one or two at a time.
-fn length(fold: Fold, width: Width) -> usize {
-    match (fold, width) {
-        (Fold::Sum | Fold::Product, Width::One) => 4,
-        (Fold::Sum | Fold::Product, Width::Two) | (Fold::ArgMin | Fold::ArgMax, _) => 2,
-        (Fold::Min | Fold::Max, _) => 1,
+/// How many values the state of a reduction is, where rounds are run one by one or two at a time.
+fn length(reduction: ReduceOp, width: Width) -> usize {
+    match (reduction, width) {
+        (ReduceOp::Sum | ReduceOp::Product, Width::One) => 4,
+        (ReduceOp::Sum | ReduceOp::Product, Width::Two) | (ReduceOp::ArgMin | ReduceOp::ArgMax, _) => 2,
+        (ReduceOp::Min | ReduceOp::Max, _) => 1,
     }
 }
 
-/// The folds of a body, each with its part of their state.
+/// The reductions of a body, each with its part of their state.
 fn shares<'a>(
     body: &'a Body,
     width: Width,
     state: &'a [Value],
-) -> impl Iterator<Item = (&'a LoopFold, &'a [Value])> + 'a {
+) -> impl Iterator<Item = (&'a LoopReduction, &'a [Value])> + 'a {
     let mut rest = state;
-    body.folds.iter().map(move |fold| {
-        let (mine, more) = rest.split_at(length(fold.fold, width));
+    body.reductions.iter().map(move |reduction| {
+        let (mine, more) = rest.split_at(length(reduction.reduction, width));
         rest = more;
-        (fold, mine)
+        (reduction, mine)
     })
 }
 
 /// What joins two partial results of a sum or product.
-fn join(fold: Fold) -> Primitive {
-    if fold == Fold::Sum { Primitive::Add } else { Primitive::Mul }
+fn join(reduction: ReduceOp) -> Primitive {
+    if reduction == ReduceOp::Sum { Primitive::Add } else { Primitive::Mul }
 }
 
-impl Writer<'_, '_> {
-    pub(super) fn fold_start(&mut self, body: &Body) -> Vec<Value> {
+impl FunctionWriter<'_, '_> {
+    pub(super) fn reduction_start(&mut self, body: &Body) -> Vec<Value> {
         let mut state = Vec::new();
-        for &LoopFold { fold, over, .. } in &body.folds {
-            let start = match fold {
-                Fold::Sum => 0.0,
-                Fold::Product => 1.0,
-                Fold::Min | Fold::ArgMin => f64::INFINITY,
-                Fold::Max | Fold::ArgMax => f64::NEG_INFINITY,
+        for &LoopReduction { reduction, over, .. } in &body.reductions {
+            let start = match reduction {
+                ReduceOp::Sum => 0.0,
+                ReduceOp::Product => 1.0,
+                ReduceOp::Min | ReduceOp::ArgMin => f64::INFINITY,
+                ReduceOp::Max | ReduceOp::ArgMax => f64::NEG_INFINITY,
             };
             let start = Width::One.constant(&mut self.pos, start);
-            match fold {
-                Fold::Sum | Fold::Product => state.extend([start; 4]),
-                Fold::Min | Fold::Max => state.push(start),
-                Fold::ArgMin | Fold::ArgMax => {
-                    let first = self.word(self.routine.frame.index[over.0 as usize].first);
+            match reduction {
+                ReduceOp::Sum | ReduceOp::Product => state.extend([start; 4]),
+                ReduceOp::Min | ReduceOp::Max => state.push(start),
+                ReduceOp::ArgMin | ReduceOp::ArgMax => {
+                    let first = self.word(self.routine.arguments.index[over.0 as usize].first);
                     let before = self.pos.ins().iadd_imm_s(first, -1);
                     let before = self.pos.ins().fcvt_from_sint(types::F64, before);
                     state.extend([start, before]);
@@ -80,8 +80,8 @@ impl Writer<'_, '_> {
     /// The state of single rounds, from that of two at a time.
     pub(super) fn unpaired(&mut self, body: &Body, state: &[Value]) -> Vec<Value> {
         let mut single = Vec::new();
-        for (fold, mine) in shares(body, Width::Two, state) {
-            if matches!(fold.fold, Fold::Sum | Fold::Product) {
+        for (reduction, mine) in shares(body, Width::Two, state) {
+            if matches!(reduction.reduction, ReduceOp::Sum | ReduceOp::Product) {
                 for &pair in mine {
                     single.push(self.pos.ins().extractlane(pair, 0));
                     single.push(self.pos.ins().extractlane(pair, 1));
@@ -94,27 +94,27 @@ impl Writer<'_, '_> {
     }
 
     /// Takes in the terms of a round, or of two.
-    pub(super) fn fold_round(&mut self, body: &Body, state: &[Value], k: Value) -> Result<Vec<Value>, JitError> {
+    pub(super) fn reduction_round(&mut self, body: &Body, state: &[Value], k: Value) -> Result<Vec<Value>, JitError> {
         let width = self.width;
         let mut next = Vec::new();
-        for (&LoopFold { fold, over, term, .. }, mine) in shares(body, width, state) {
+        for (&LoopReduction { reduction, over, term, .. }, mine) in shares(body, width, state) {
             let term = self.number(term)?;
-            match fold {
-                Fold::Sum | Fold::Product => {
-                    let first = width.arithmetic(&mut self.pos, join(fold), mine[0], term);
+            match reduction {
+                ReduceOp::Sum | ReduceOp::Product => {
+                    let first = width.arithmetic(&mut self.pos, join(reduction), mine[0], term);
                     next.extend_from_slice(&mine[1..]);
                     next.push(first);
                 }
-                Fold::Min | Fold::Max => {
-                    let combine = if fold == Fold::Min { Primitive::Min } else { Primitive::Max };
+                ReduceOp::Min | ReduceOp::Max => {
+                    let combine = if reduction == ReduceOp::Min { Primitive::Min } else { Primitive::Max };
                     let mut extremum = mine[0];
                     for term in self.lanes(width, term) {
                         extremum = Width::One.arithmetic(&mut self.pos, combine, extremum, term);
                     }
                     next.push(extremum);
                 }
-                Fold::ArgMin | Fold::ArgMax => {
-                    let least = fold == Fold::ArgMin;
+                ReduceOp::ArgMin | ReduceOp::ArgMax => {
+                    let least = reduction == ReduceOp::ArgMin;
                     let stays = if least { FloatCC::LessThanOrEqual } else { FloatCC::GreaterThanOrEqual };
                     let [mut extremum, mut index] = [mine[0], mine[1]];
                     for (ahead, term) in self.lanes(width, term).into_iter().enumerate() {
@@ -145,25 +145,25 @@ impl Writer<'_, '_> {
         let stays = self.pos.ins().fcmp(stays, extremum, term);
         let nan = self.pos.ins().fcmp(FloatCC::Unordered, extremum, extremum);
         let stays = self.pos.ins().bor(stays, nan);
-        let start = self.word(self.routine.frame.index[l.0 as usize].first);
+        let start = self.word(self.routine.arguments.index[l.0 as usize].first);
         let here = self.pos.ins().iadd(start, k);
         let here = self.pos.ins().iadd_imm_u(here, ahead as i64);
         let here = self.pos.ins().fcvt_from_sint(types::F64, here);
         (self.pos.ins().select(stays, extremum, term), self.pos.ins().select(stays, index, here))
     }
 
-    pub(super) fn fold_end(&mut self, body: &Body, state: &[Value]) {
-        for (fold, mine) in shares(body, Width::One, state) {
+    pub(super) fn reduction_end(&mut self, body: &Body, state: &[Value]) {
+        for (reduction, mine) in shares(body, Width::One, state) {
             let number = match *mine {
                 [a, b, c, d] => {
-                    let even = Width::One.arithmetic(&mut self.pos, join(fold.fold), a, c);
-                    let odd = Width::One.arithmetic(&mut self.pos, join(fold.fold), b, d);
-                    Width::One.arithmetic(&mut self.pos, join(fold.fold), even, odd)
+                    let even = Width::One.arithmetic(&mut self.pos, join(reduction.reduction), a, c);
+                    let odd = Width::One.arithmetic(&mut self.pos, join(reduction.reduction), b, d);
+                    Width::One.arithmetic(&mut self.pos, join(reduction.reduction), even, odd)
                 }
                 // The last one is the index, where that is asked for.
                 _ => mine[mine.len() - 1],
             };
-            self.know(fold.node, Known::number(number));
+            self.know(reduction.node, Known::number(number));
         }
     }
 }

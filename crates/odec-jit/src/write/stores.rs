@@ -3,21 +3,21 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use odec_ir::nest::Target;
-use odec_ir::nest::frame::DROPPED;
+use odec_ir::nest::arguments::DROPPED;
 
-use super::{Writer, broken};
+use super::{FunctionWriter, broken};
 use crate::JitError;
 use crate::abi::OUT;
 use crate::ops::Width;
 use crate::routine::Use;
 
-impl Writer<'_, '_> {
+impl FunctionWriter<'_, '_> {
     /// Does a store, or puts it off until both rounds of a vectorised loop have computed what they store.
     pub(super) fn store(&mut self, store: u32) -> Result<(), JitError> {
         let routine = self.routine;
         let number = self.number(routine.result(store))?;
-        if let Some(straight) = &routine.straight {
-            let offset = Writer::offset(straight.slot(store));
+        if let Some(scalar) = &routine.scalar {
+            let offset = FunctionWriter::offset(scalar.position(store));
             self.pos.ins().store(MemFlagsData::trusted(), number, self.args[OUT], offset);
             return Ok(());
         }
@@ -66,18 +66,19 @@ impl Writer<'_, '_> {
     }
 
     fn store_entry(&mut self, store: u32, ahead: u32, number: Value) -> Result<(), JitError> {
-        let walk = self.routine.walks.slots[store as usize].ok_or_else(|| broken("a matrix entry has no slots"))?;
-        let (mut slot, mut number) = (self.listed(walk, ahead)?, number);
-        if self.routine.frame.slots_of(store as usize).checked {
+        let walk =
+            self.routine.walks.entries[store as usize].ok_or_else(|| broken("a matrix entry has no positions"))?;
+        let (mut entry, mut number) = (self.listed(walk, ahead)?, number);
+        if self.routine.arguments.entries_of(store as usize).checked {
             // What is dropped adds -0, which changes no number, to the first entry: a jump for each entry would cut the code
             // into blocks, between which no register keeps its value in a single pass.
-            let dropped = self.pos.ins().icmp_imm_u(IntCC::Equal, slot, i64::from(DROPPED));
+            let dropped = self.pos.ins().icmp_imm_u(IntCC::Equal, entry, i64::from(DROPPED));
             let first = self.pos.ins().iconst(types::I64, 0);
             let nothing = Width::One.constant(&mut self.pos, -0.0);
             number = self.pos.ins().select(dropped, nothing, number);
-            slot = self.pos.ins().select(dropped, first, slot);
+            entry = self.pos.ins().select(dropped, first, entry);
         }
-        let bytes = self.pos.ins().ishl_imm_u(slot, 3);
+        let bytes = self.pos.ins().ishl_imm_u(entry, 3);
         let address = self.pos.ins().iadd(self.args[OUT], bytes);
         self.add_to(address, 0, number);
         Ok(())

@@ -1,18 +1,18 @@
 //! Nodes as values: numbers, truth values, calls, in one lane or two.
 
 use cranelift_codegen::ir::{FuncRef, InstBuilder, MemFlagsData, Value, types};
-use odec_ir::nest::frame::Counter;
+use odec_ir::nest::arguments::Counter;
 use odec_ir::nest::{Element, LoopId};
 use odec_ir::{Lowering, Node, NodeId, Primitive};
 
 use super::known::Known;
-use super::{WINDOW, Writer, broken};
+use super::{FunctionWriter, WINDOW, broken};
 use crate::JitError;
 use crate::abi::{TIME, W};
 use crate::ops::{self, Width};
 use crate::routine::{FAR, Use};
 
-impl Writer<'_, '_> {
+impl FunctionWriter<'_, '_> {
     /// A node as a number, of as many rounds as the loop runs at a time.
     pub(super) fn number(&mut self, node: NodeId) -> Result<Value, JitError> {
         let known = self.known_now(node);
@@ -55,16 +55,14 @@ impl Writer<'_, '_> {
     /// A number that no step computes, or that was computed long ago.
     fn again(&mut self, node: NodeId) -> Result<Value, JitError> {
         let kernel = &self.routine.kernel;
-        match (kernel.graph.node(node), &self.routine.straight) {
+        match (kernel.graph.node(node), &self.routine.scalar) {
             (Node::Constant(bits), _) => Ok(Width::One.constant(&mut self.pos, f64::from_bits(bits))),
             (Node::Time, _) => Ok(self.args[TIME]),
-            (Node::Read(Element::Scalar(array)), Some(straight)) => {
-                let (buffer, element) = straight.element(array);
+            (Node::Read(Element::Scalar(array)), Some(scalar)) => {
+                let (buffer, element) = scalar.element(array);
                 Ok(self.load_scalar(buffer, element))
             }
-            (Node::Direction(Element::Scalar(array)), Some(straight)) => {
-                Ok(self.load_scalar(W, straight.element(array).1))
-            }
+            (Node::Direction(Element::Scalar(array)), Some(scalar)) => Ok(self.load_scalar(W, scalar.element(array).1)),
             (node_is, _) => {
                 let element = self.routine.scratch(node);
                 let element = element.ok_or_else(|| broken(&format!("{node_is:?} is used before it is computed")))?;
@@ -113,7 +111,7 @@ impl Writer<'_, '_> {
                 }
                 Lowering::Expand(_) => return Err(broken("a composite builtin is called")),
             },
-            other @ (Node::Constant(_) | Node::Time | Node::Fold(..)) => {
+            other @ (Node::Constant(_) | Node::Time | Node::Reduce(..)) => {
                 return Err(broken(&format!("a step computes {other:?}")));
             }
         };
@@ -210,7 +208,7 @@ impl Writer<'_, '_> {
 
     /// The value of a loop's index: in both rounds, where there are two.
     fn index(&mut self, l: LoopId) -> Result<Known, JitError> {
-        let first = self.word(self.routine.frame.index[l.0 as usize].first);
+        let first = self.word(self.routine.arguments.index[l.0 as usize].first);
         let round = self.rounds.iter().rfind(|round| round.counter == Counter::Loop(l)).map(|round| round.k);
         let offset = match (self.routine.walks.indices[l.0 as usize], round) {
             (Some(walk), _) => self.listed(walk, 0)?,
@@ -237,6 +235,6 @@ impl Writer<'_, '_> {
     /// An element of an input at a known position.
     fn load_scalar(&mut self, buffer: usize, element: usize) -> Value {
         let flags = MemFlagsData::trusted().with_readonly().with_can_move();
-        self.pos.ins().load(types::F64, flags, self.args[buffer], Writer::offset(element))
+        self.pos.ins().load(types::F64, flags, self.args[buffer], FunctionWriter::offset(element))
     }
 }

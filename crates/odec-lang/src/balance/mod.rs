@@ -240,15 +240,15 @@ struct Symbols {
     /// y' of each state; empty if the equations do not give all of them.
     rates: Vec<(ArrayId, Sum)>,
     /// Equations are scalar, and without a mass matrix.
-    straight: bool,
+    scalar: bool,
 }
 
 impl Symbols {
     fn of(draft: &Draft, derivatives: &[Kernel]) -> Symbols {
         let has_mass = draft.kernels.iter().any(|kernel| kernel.role == KernelRole::Mass);
-        let straight = !has_mass && draft.kernels.iter().chain(derivatives).all(Kernel::is_straight);
-        let mut symbols = Symbols { expander: Expander::default(), rates: Vec::new(), straight };
-        if !straight {
+        let scalar = !has_mass && draft.kernels.iter().chain(derivatives).all(Kernel::is_scalar);
+        let mut symbols = Symbols { expander: Expander::default(), rates: Vec::new(), scalar };
+        if !scalar {
             return symbols;
         }
         // only the derivatives that are asked for: the equations of a large model are not expanded for a small sum
@@ -263,7 +263,7 @@ impl Symbols {
         wanted.dedup();
         let rhs = draft.kernels.iter().filter(|kernel| kernel.role == KernelRole::Rhs);
         if rhs.map(|kernel| kernel.graph.len()).sum::<usize>() * wanted.len() > MAX_EXPANDED {
-            symbols.straight = false;
+            symbols.scalar = false;
             return symbols;
         }
         for kernel in draft.kernels.iter().filter(|kernel| kernel.role == KernelRole::Rhs) {
@@ -282,11 +282,11 @@ impl Symbols {
 
     /// Whether texts hold no derivatives.
     fn is_closed(&self) -> bool {
-        self.straight
+        self.scalar
     }
 
     fn sum(&mut self, derivatives: &[Kernel], array: ArrayId) -> Option<Sum> {
-        if !self.straight {
+        if !self.scalar {
             return None;
         }
         let (graph, node) = stored(derivatives, array)?;

@@ -2,13 +2,13 @@
 //! edge, and there the condition is settled.
 
 use odec_ir::builtin::Primitive;
-use odec_ir::nest::{Affine, Element, Margin, Part};
+use odec_ir::nest::{Affine, Element, Margin, Region};
 use odec_ir::{Node, NodeId};
 
 use super::builder::{KernelBuilder, Phase};
 use super::extents::combine;
 
-/// Most points next to an end of a loop that are left to the shell for the sake of one comparison.
+/// Most points next to an end of a loop that are left to the boundary region for the sake of one comparison.
 const MAX_EDGE: i64 = 16;
 
 /// Deepest condition that is looked into.
@@ -41,7 +41,7 @@ fn both(a: Option<Bounds>, b: Option<Bounds>) -> Option<Bounds> {
 impl KernelBuilder<'_, '_> {
     /// The value of a condition (a node of the guards) in the whole interior, which is bounded so that it has one.
     pub fn settled_inside(&mut self, guard: NodeId) -> Option<bool> {
-        if self.part != Part::Interior || self.phase != Phase::Run {
+        if self.region != Region::Interior || self.phase != Phase::Run {
             return None;
         }
         let (yes, no) = (self.decided(guard, true, 0), self.decided(guard, false, 0));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use odec_ir::builtin::Primitive;
 use odec_ir::builtin::logic;
-use odec_ir::nest::{Access, AccessId, Element, Fold};
+use odec_ir::nest::{Access, AccessId, Element, ReduceOp};
 use odec_ir::{ArrayId, Graph, Node, NodeId, Span, derive};
 
 use super::builder::{KernelBuilder, Outcome, Progress};
@@ -135,7 +135,9 @@ fn split(graph: &mut Graph, roots: &[NodeId]) -> Result<Vec<Split>, NodeId> {
         let of = |x: NodeId| on(x).unwrap_or(Split { linear: None, rest: Some(x) });
         let zero = |graph: &mut Graph, x: Option<NodeId>| x.unwrap_or_else(|| graph.constant(0.0));
         let part = match node {
-            Node::Fold(Fold::Sum, over, term) => of(term).map(|x| graph.insert(Node::Fold(Fold::Sum, over, x))),
+            Node::Reduce(ReduceOp::Sum, over, term) => {
+                of(term).map(|x| graph.insert(Node::Reduce(ReduceOp::Sum, over, x)))
+            }
             Node::Call(op, [a, b, c]) => match (op.0.name, op.primitive()) {
                 ("if", _) if on(a).is_none() => {
                     let (b, c) = (of(b), of(c));
@@ -195,11 +197,11 @@ impl KernelBuilder<'_, '_> {
                 Node::Time => Some(self.graph.constant(1.0)),
                 Node::Call(..) => derive::call_tangent(&mut self.graph, id, node, &slopes),
                 Node::Read(Element::At(access)) => self.next_derivative(access),
-                Node::Fold(Fold::Sum, over, term) => {
-                    slopes[term.index()].map(|slope| self.graph.insert(Node::Fold(Fold::Sum, over, slope)))
+                Node::Reduce(ReduceOp::Sum, over, term) => {
+                    slopes[term.index()].map(|slope| self.graph.insert(Node::Reduce(ReduceOp::Sum, over, slope)))
                 }
-                Node::Fold(_, _, term) if slopes[term.index()].is_none() => None,
-                Node::Fold(..) | Node::Direction(_) => {
+                Node::Reduce(_, _, term) if slopes[term.index()].is_none() => None,
+                Node::Reduce(..) | Node::Direction(_) => {
                     let headline = "the derivative of this boundary is not formed";
                     let help = "say what the derivative is there: a second boundary with a prime, `u[0]' = ...`";
                     return refuse(error("E0503", headline, span, "its derivative is used").help(help));

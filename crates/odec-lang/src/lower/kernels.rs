@@ -2,7 +2,7 @@
 //! reads past an edge has an interior and a boundary region. The statements of a model without index sets share one
 //! for each role.
 
-use odec_ir::nest::{Kernel, LoopId, Part, Store, Target};
+use odec_ir::nest::{Kernel, LoopId, Region, Store, Target};
 use odec_ir::{ArrayId, Graph, KernelRole, Node, NodeId, Role};
 
 use super::builder::{Context, ContextId, KernelBuilder, PLAIN, Phase, Unknown};
@@ -81,14 +81,14 @@ pub(super) fn grouped(world: &mut World<'_>, role: KernelRole, phase: Phase, row
     }
     let mut kernels = Vec::new();
     for (_, rows) in groups {
-        let interior = kernel(world, role, phase, &rows, Part::Interior)?;
+        let interior = kernel(world, role, phase, &rows, Region::Interior)?;
         if interior.margins.is_empty() {
-            kernels.push(Kernel { part: Part::Whole, ..interior });
+            kernels.push(Kernel { region: Region::Whole, ..interior });
             continue;
         }
-        let shell = kernel(world, role, phase, &rows, Part::Shell)?;
+        let boundary = kernel(world, role, phase, &rows, Region::Boundary)?;
         let margins = interior.margins.clone();
-        kernels.extend([interior, Kernel { margins, ..shell }]);
+        kernels.extend([interior, Kernel { margins, ..boundary }]);
     }
     Ok(kernels)
 }
@@ -136,10 +136,10 @@ pub(super) fn add_loops(builder: &mut KernelBuilder<'_, '_>, place: &[PlaceAt]) 
 }
 
 /// One kernel.
-fn kernel(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: &[Row], part: Part) -> Fallible<Kernel> {
-    let mut builder = KernelBuilder::new(world, phase, part);
+fn kernel(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: &[Row], region: Region) -> Fallible<Kernel> {
+    let mut builder = KernelBuilder::new(world, phase, region);
     let loops = rows.first().map(|row| add_loops(&mut builder, &row.place)).unwrap_or_default();
-    if matches!(role, KernelRole::Rhs | KernelRole::Mass) && builder.world.straight {
+    if matches!(role, KernelRole::Rhs | KernelRole::Mass) && builder.world.scalar {
         builder.number_nodes()?;
     }
     let mut stores = Vec::with_capacity(rows.len());
@@ -178,13 +178,13 @@ fn kernel(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: &[Row], p
 
 /// The kernel of what was written. Without index sets nodes that no store needs are left out.
 pub(super) fn finish(builder: KernelBuilder<'_, '_>, role: KernelRole, stores: Vec<Store>) -> Kernel {
-    let straight = builder.world.straight;
-    let KernelBuilder { space, graph, margins, iterates, part, .. } = builder;
-    if straight {
+    let scalar = builder.world.scalar;
+    let KernelBuilder { space, graph, margins, iterates, region, .. } = builder;
+    if scalar {
         let (graph, stores) = extracted(&graph, &stores);
-        return Kernel::straight(role, graph, stores);
+        return Kernel::scalar(role, graph, stores);
     }
-    Kernel { role, space, iterates, part, margins, graph, stores }
+    Kernel { role, space, iterates, region, margins, graph, stores }
 }
 
 /// A graph of its own for what is stored, in the same order.

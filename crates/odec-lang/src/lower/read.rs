@@ -1,6 +1,6 @@
 //! Reads: elements of arrays, and definitions with their subscripts put in.
 
-use odec_ir::nest::{Affine, Edge, Margin, Part, Sub, Subscript};
+use odec_ir::nest::{Affine, Edge, Margin, Region, Sub, Subscript};
 use odec_ir::{ArrayId, NodeId, Span};
 
 use super::builder::{Context, ContextId, Form, KernelBuilder, Outcome, Phase, Progress, Unknown};
@@ -79,7 +79,7 @@ impl KernelBuilder<'_, '_> {
         let bounded = self.at(context).bounded.contains(&(symbol, order));
         let boundaries =
             if reading.outside.is_empty() || bounded { Vec::new() } else { self.boundaries(symbol, order, subs) };
-        if self.part == Part::Interior
+        if self.region == Region::Interior
             && let Some(ruled) = self.margins_of(&reading, &boundaries)
         {
             let unsafe_axes = reading.outside.len() > ruled.len();

@@ -1,7 +1,7 @@
 //! Reductions: loops of a kernel, or sums that are written out where the range is literal and short.
 
 use odec_ir::builtin::{logic, rounding};
-use odec_ir::nest::{Affine, Fold, Loop, LoopId};
+use odec_ir::nest::{Affine, Loop, LoopId, ReduceOp};
 use odec_ir::{Graph, Node, NodeId, Span};
 
 use super::Fallible;
@@ -30,7 +30,7 @@ type ReducedTerm = (Option<NodeId>, Key);
 impl KernelBuilder<'_, '_> {
     pub fn reduce(
         &mut self,
-        fold: Reduction,
+        reduction: Reduction,
         locals: &[usize],
         condition: Option<TermId>,
         body: TermId,
@@ -43,7 +43,7 @@ impl KernelBuilder<'_, '_> {
         let mut inner = self.at(context).clone();
         let mut loops = Vec::new();
         for (local, ends) in looped {
-            let l = self.fold_loop(&model.locals[local].name, ends, model.locals[local].span, &used, &loops);
+            let l = self.reduction_loop(&model.locals[local].name, ends, model.locals[local].span, &used, &loops);
             loops.push(l);
             inner.locals.retain(|other| other.0 != local);
             inner.locals.push((local, IndexValue::index(l)));
@@ -69,7 +69,7 @@ impl KernelBuilder<'_, '_> {
         if !missing.is_empty() {
             return Ok(Progress::Needs(missing));
         }
-        let neutral = self.graph.constant(neutral(fold));
+        let neutral = self.graph.constant(neutral(reduction));
         let mut all: Option<NodeId> = None;
         let mut terms = Vec::with_capacity(keys.len());
         for (condition, body) in keys {
@@ -78,19 +78,19 @@ impl KernelBuilder<'_, '_> {
                 None => body,
                 Some(condition) => self.graph.apply(&logic::IF, &[condition, body, neutral]),
             };
-            let how = match fold {
-                Reduction::Sum => Fold::Sum,
-                Reduction::Product => Fold::Product,
-                Reduction::Min => Fold::Min,
-                Reduction::Max => Fold::Max,
+            let how = match reduction {
+                Reduction::Sum => ReduceOp::Sum,
+                Reduction::Product => ReduceOp::Product,
+                Reduction::Min => ReduceOp::Min,
+                Reduction::Max => ReduceOp::Max,
             };
-            let folded = loops.iter().rev().fold(term, |term, &l| self.graph.insert(Node::Fold(how, l, term)));
-            terms.push(self.graph.with_span(folded, span));
+            let reduced = loops.iter().rev().fold(term, |term, &l| self.graph.insert(Node::Reduce(how, l, term)));
+            terms.push(self.graph.with_span(reduced, span));
         }
         for term in terms {
             all = Some(match all {
                 None => term,
-                Some(before) => combined(&mut self.graph, fold, before, term),
+                Some(before) => combined(&mut self.graph, reduction, before, term),
             });
         }
         let node = all.unwrap_or(neutral);
@@ -159,24 +159,31 @@ impl KernelBuilder<'_, '_> {
 
     /// A loop of a reduction: one for all reductions over the same range that are not inside one another. Loops are
     /// always nested in the order in which they were made.
-    fn fold_loop(&mut self, name: &str, (first, last): Ends, span: Span, used: &[LoopId], taken: &[LoopId]) -> LoopId {
+    fn reduction_loop(
+        &mut self,
+        name: &str,
+        (first, last): Ends,
+        span: Span,
+        used: &[LoopId],
+        taken: &[LoopId],
+    ) -> LoopId {
         let outer = used.iter().chain(taken).filter(|l| !self.iterates.contains(l)).max();
         let fits = |l: &LoopId| {
             let other = &self.space.loops()[l.0 as usize];
             other.first == first && other.last == last && outer.is_none_or(|o| o < l)
         };
-        if let Some(l) = self.fold_loops.iter().copied().find(fits) {
+        if let Some(l) = self.reduction_loops.iter().copied().find(fits) {
             return l;
         }
         let l = self.space.push_loop(Loop { name: name.to_owned(), first, last, span });
-        self.fold_loops.push(l);
+        self.reduction_loops.push(l);
         l
     }
 }
 
 /// Two terms of a reduction in one.
-fn combined(graph: &mut Graph, fold: Reduction, a: NodeId, b: NodeId) -> NodeId {
-    match fold {
+fn combined(graph: &mut Graph, reduction: Reduction, a: NodeId, b: NodeId) -> NodeId {
+    match reduction {
         Reduction::Sum => graph.add(a, b),
         Reduction::Product => graph.mul(a, b),
         Reduction::Min => graph.apply(&rounding::MIN, &[a, b]),

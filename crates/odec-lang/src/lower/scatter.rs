@@ -2,7 +2,7 @@
 //! that the table names.
 
 use odec_ir::builtin::logic;
-use odec_ir::nest::{Element, Kernel, Part, Store, Target};
+use odec_ir::nest::{Element, Kernel, Region, Store, Target};
 use odec_ir::{KernelRole, Node, NodeId};
 
 use super::builder::{Context, ContextId, KernelBuilder, Phase, Unknown};
@@ -51,7 +51,7 @@ impl World<'_> {
                 continue;
             }
             match &self.model.term(id).kind {
-                TermKind::Reduce { fold: Reduction::Sum, condition: Some(condition), .. }
+                TermKind::Reduce { reduction: Reduction::Sum, condition: Some(condition), .. }
                     if self.conjuncts(*condition).iter().any(|&c| self.equality(c).is_some()) =>
                 {
                     return true;
@@ -219,7 +219,7 @@ impl KernelBuilder<'_, '_> {
     /// A reduction that selects the row: for each of its conditions `tab[..] == i` with `i` an index of the row.
     fn selection(&mut self, atom: &Atom, place: &[PlaceAt], row: &[IndexValue]) -> Option<Selection> {
         let model = self.world.model;
-        let TermKind::Reduce { fold: Reduction::Sum, locals, condition: Some(condition), body } =
+        let TermKind::Reduce { reduction: Reduction::Sum, locals, condition: Some(condition), body } =
             &model.term(atom.term).kind
         else {
             return None;
@@ -313,7 +313,7 @@ pub(super) fn kernels(world: &mut World<'_>, side: Side) -> Fallible<Vec<Kernel>
             continue;
         }
         let place = world.places[e].clone();
-        let mut probe = KernelBuilder::new(world, Phase::Run, Part::Whole);
+        let mut probe = KernelBuilder::new(world, Phase::Run, Region::Whole);
         let loops = add_loops(&mut probe, &place);
         let row = row_subs(&place, &loops)?;
         let context = row_context(&mut probe, &place, &row, Unknown::Own(e));
@@ -357,7 +357,7 @@ fn part_loops(world: &mut World<'_>, part: &Addend) -> Fallible<Vec<(usize, Ends
 
 fn kernel(world: &mut World<'_>, parts: &[Addend], side: Side) -> Fallible<Kernel> {
     let indices: Vec<Vec<(usize, Ends)>> = parts.iter().map(|p| part_loops(world, p)).collect::<Fallible<_>>()?;
-    let mut builder = KernelBuilder::new(world, Phase::Run, Part::Whole);
+    let mut builder = KernelBuilder::new(world, Phase::Run, Region::Whole);
     let mut loops = Vec::new();
     for (local, (first, last)) in indices.first().into_iter().flatten() {
         let local = &builder.world.model.locals[*local];

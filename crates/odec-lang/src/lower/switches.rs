@@ -1,6 +1,6 @@
 //! What the draft of a program shows of a model: comparisons that are never true, and places where f jumps or bends.
 
-use odec_ir::nest::Fold;
+use odec_ir::nest::ReduceOp;
 use odec_ir::switch::Sketch;
 use odec_ir::{Array, ArrayId, Graph, KernelRole, Node, NodeId, Role, Span, stage};
 
@@ -105,7 +105,7 @@ fn continuous_in(graph: &Graph, stages: &[stage::Stage], roots: &[NodeId], wante
     let stepwise = stepwise(graph, stages);
     let mut places = Vec::new();
     for (i, node) in graph.nodes().iter().enumerate() {
-        if let Node::Fold(Fold::Min | Fold::Max, _, term) = node
+        if let Node::Reduce(ReduceOp::Min | ReduceOp::Max, _, term) = node
             && live[i]
             && wanted("max")
             && stages[term.index()] >= stage::Stage::Time

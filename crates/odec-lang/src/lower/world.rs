@@ -31,7 +31,7 @@ pub(super) struct World<'m> {
     pub arrays: Arrays,
     pub extents: Extents<'m>,
     /// There is no index set: kernels read and store scalars, at positions that code knows.
-    pub straight: bool,
+    pub scalar: bool,
     /// No state has an index: all equations are solved together ([`super::solve`]).
     pub one_system: bool,
     /// The table of each constant with axes; for others nothing that is used.
@@ -62,7 +62,7 @@ impl<'m> World<'m> {
             values,
             arrays,
             extents,
-            straight: !model.has_arrays(),
+            scalar: !model.has_arrays(),
             one_system: model.states.iter().all(|s| s.indexed.is_scalar()),
             tables: Vec::new(),
             boundaries: Vec::new(),
@@ -198,13 +198,13 @@ impl<'m> World<'m> {
         if let Some(&known) = self.guards.get(&root) {
             return known;
         }
-        let known = self.model.index_only(root) && !self.folds(root);
+        let known = self.model.index_only(root) && !self.reductions(root);
         self.guards.insert(root, known);
         known
     }
 
     /// A reduction is in a term or in a definition that it uses.
-    fn folds(&self, root: TermId) -> bool {
+    fn reductions(&self, root: TermId) -> bool {
         let mut open = vec![root];
         let mut seen = HashSet::new();
         while let Some(id) = open.pop() {

@@ -156,7 +156,7 @@ struct Activation<A: Arithmetic> {
     body: Body,
     values: Vec<A::Value>,
     next: usize,
-    folds: Vec<Reducing<A::Value>>,
+    reductions: Vec<Reducing<A::Value>>,
     arguments: Vec<A::Value>,
     bounded: Option<(Symbol, u8)>,
     key: Option<Remembered<A::Key>>,
@@ -171,8 +171,8 @@ impl<A: Arithmetic> Activation<A> {
 
     /// The term that is computed next.
     fn current(&self) -> Option<u32> {
-        match self.folds.last() {
-            Some(fold) => fold.list.get(fold.next).copied(),
+        match self.reductions.last() {
+            Some(reduction) => reduction.list.get(reduction.next).copied(),
             None => self.order.once.get(self.next).copied(),
         }
     }
@@ -182,8 +182,8 @@ impl<A: Arithmetic> Activation<A> {
         if let Some(term) = self.current() {
             self.values[(term - self.body.start) as usize] = value;
         }
-        match self.folds.last_mut() {
-            Some(fold) => fold.next += 1,
+        match self.reductions.last_mut() {
+            Some(reduction) => reduction.next += 1,
             None => self.next += 1,
         }
     }
@@ -279,10 +279,10 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
 
     fn run(&mut self, formula: Formula<A::Value>) -> Result<Vec<A::Value>, Exhausted> {
         let mut callers: Vec<Activation<A>> = Vec::new();
-        let mut top = self.frame(formula, None);
+        let mut top = self.activation(formula, None);
         loop {
             let Some(term) = top.current() else {
-                if !top.folds.is_empty() {
+                if !top.reductions.is_empty() {
                     self.end_of_point(&mut top);
                     continue;
                 }
@@ -305,13 +305,13 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
             self.steps_left -= 1;
             match self.term(&top, term) {
                 Progress::Value(value) => top.set(value),
-                Progress::Begin(fold) => self.begin(&mut top, fold)?,
+                Progress::Begin(reduction) => self.begin(&mut top, reduction)?,
                 Progress::Enter(formula) => {
                     let key = remembered::<A>(&formula);
                     if let Some(&value) = self.kept.get(&key) {
                         top.set(value);
                     } else {
-                        let callee = self.frame(formula, Some(key));
+                        let callee = self.activation(formula, Some(key));
                         callers.push(std::mem::replace(&mut top, callee));
                     }
                 }
@@ -326,7 +326,7 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
         self.kept.insert(key, value);
     }
 
-    fn frame(&mut self, formula: Formula<A::Value>, key: Option<Remembered<A::Key>>) -> Activation<A> {
+    fn activation(&mut self, formula: Formula<A::Value>, key: Option<Remembered<A::Key>>) -> Activation<A> {
         let Formula { body, scope } = formula;
         let model = self.model;
         let order =
@@ -340,7 +340,7 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
             body,
             values: vec![A::number(f64::NAN); body.range().len()],
             next: 0,
-            folds: Vec::new(),
+            reductions: Vec::new(),
             arguments: scope.arguments,
             bounded: scope.bounded,
             key,
@@ -348,27 +348,27 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
         }
     }
 
-    fn term(&mut self, frame: &Activation<A>, id: u32) -> Progress<A::Value> {
+    fn term(&mut self, activation: &Activation<A>, id: u32) -> Progress<A::Value> {
         let model = self.model;
         let kind = &model.terms[id as usize].kind;
         Progress::Value(match kind {
             TermKind::Number(x) => A::number(*x),
             TermKind::Index(local) => A::number(self.indices[*local] as f64),
-            TermKind::Argument(i) => frame.arguments[*i],
+            TermKind::Argument(i) => activation.arguments[*i],
             TermKind::Time => self.arithmetic.time(),
             TermKind::Apply(op, [condition, then, other]) if *op == Op(&logic::IF) => {
-                let holds = A::real(frame.value(*condition)) != 0.0;
-                frame.value(if holds { *then } else { *other })
+                let holds = A::real(activation.value(*condition)) != 0.0;
+                activation.value(if holds { *then } else { *other })
             }
             TermKind::Apply(op, operands) => {
-                let values = operands.map(|o| frame.value(o));
+                let values = operands.map(|o| activation.value(o));
                 A::apply(*op, &values[..usize::from(op.0.arity)])
             }
             TermKind::Call(function, operands) => {
-                let arguments = operands.iter().map(|&o| frame.value(o)).collect();
+                let arguments = operands.iter().map(|&o| activation.value(o)).collect();
                 return Progress::Enter(self.call(*function, arguments));
             }
-            TermKind::Reduce { fold, locals, condition, body } => {
+            TermKind::Reduce { reduction, locals, condition, body } => {
                 let mut ranges = Vec::with_capacity(locals.len());
                 for &local in locals {
                     match self.local_range(local) {
@@ -376,15 +376,15 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
                         None => return Progress::Value(A::number(f64::NAN)),
                     }
                 }
-                let value = A::number(neutral(*fold));
+                let value = A::number(neutral(*reduction));
                 if ranges.iter().all(|(_, range)| range.0 <= range.1) {
-                    let list = frame.order.each[&id].clone();
-                    let (how, condition, body, before) = (*fold, *condition, *body, Vec::new());
+                    let list = activation.order.each[&id].clone();
+                    let (how, condition, body, before) = (*reduction, *condition, *body, Vec::new());
                     return Progress::Begin(Reducing { how, condition, body, list, next: 0, ranges, before, value });
                 }
                 value
             }
-            name => match self.origin(name, &|s| frame.value(s), frame.bounded) {
+            name => match self.origin(name, &|s| activation.value(s), activation.bounded) {
                 Origin::Data(value) => value,
                 Origin::Formula(formula) => return Progress::Enter(formula),
             },
@@ -397,45 +397,45 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
         Formula { body: self.model.functions[function].value, scope }
     }
 
-    fn begin(&mut self, frame: &mut Activation<A>, mut fold: Reducing<A::Value>) -> Result<(), Exhausted> {
-        let ranges: Vec<Range> = fold.ranges.iter().map(|r| r.1).collect();
+    fn begin(&mut self, activation: &mut Activation<A>, mut reduction: Reducing<A::Value>) -> Result<(), Exhausted> {
+        let ranges: Vec<Range> = reduction.ranges.iter().map(|r| r.1).collect();
         if count(&ranges).is_none_or(|points| points > self.steps_left) {
             return Err(Exhausted);
         }
-        for &(local, range) in &fold.ranges {
-            fold.before.push(std::mem::replace(&mut self.indices[local], range.0));
+        for &(local, range) in &reduction.ranges {
+            reduction.before.push(std::mem::replace(&mut self.indices[local], range.0));
         }
-        frame.folds.push(fold);
+        activation.reductions.push(reduction);
         Ok(())
     }
 
     /// All terms of a point of a reduction are computed: it goes to the next one, or has its value.
-    fn end_of_point(&mut self, frame: &mut Activation<A>) {
-        let Some(mut fold) = frame.folds.pop() else { return };
+    fn end_of_point(&mut self, activation: &mut Activation<A>) {
+        let Some(mut reduction) = activation.reductions.pop() else { return };
         self.inlined = 0;
         self.steps_left = self.steps_left.saturating_sub(1);
-        if fold.condition.is_none_or(|c| A::real(frame.value(c)) != 0.0) {
-            let row = match fold.how {
+        if reduction.condition.is_none_or(|c| A::real(activation.value(c)) != 0.0) {
+            let row = match reduction.how {
                 Reduction::Sum => &arithmetic::ADD,
                 Reduction::Product => &arithmetic::MUL,
                 Reduction::Min => &rounding::MIN,
                 Reduction::Max => &rounding::MAX,
             };
-            fold.value = A::apply(Op(row), &[fold.value, frame.value(fold.body)]);
+            reduction.value = A::apply(Op(row), &[reduction.value, activation.value(reduction.body)]);
         }
-        for &(local, (first, last)) in fold.ranges.iter().rev() {
+        for &(local, (first, last)) in reduction.ranges.iter().rev() {
             if self.indices[local] < last {
                 self.indices[local] += 1;
-                fold.next = 0;
-                frame.folds.push(fold);
+                reduction.next = 0;
+                activation.reductions.push(reduction);
                 return;
             }
             self.indices[local] = first;
         }
-        for (&(local, _), &at) in fold.ranges.iter().zip(&fold.before) {
+        for (&(local, _), &at) in reduction.ranges.iter().zip(&reduction.before) {
             self.indices[local] = at;
         }
-        frame.set(fold.value);
+        activation.set(reduction.value);
     }
 
     /// Where the value of a name or of an element comes from. `of` gives the values of its subscripts.
@@ -539,8 +539,8 @@ fn remembered<A: Arithmetic>(formula: &Formula<A::Value>) -> Remembered<A::Key> 
 }
 
 /// The value of a reduction without terms.
-pub(crate) fn neutral(fold: Reduction) -> f64 {
-    match fold {
+pub(crate) fn neutral(reduction: Reduction) -> f64 {
+    match reduction {
         Reduction::Sum => 0.0,
         Reduction::Product => 1.0,
         Reduction::Min => f64::INFINITY,

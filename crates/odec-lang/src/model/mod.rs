@@ -74,7 +74,7 @@ pub enum TermKind {
     /// A reduction over these elements of [`Model::locals`], of the terms for which the condition holds.
     Reduce {
         /// How.
-        fold: Reduction,
+        reduction: Reduction,
         /// The indices that it binds, outermost first.
         locals: Vec<usize>,
         /// `where`

@@ -384,9 +384,9 @@ impl Model {
             TermKind::Discrete(i) => own(&self.discretes[*i].name),
             TermKind::Index(i) => own(&self.locals[*i].name),
             TermKind::Element(symbol, order, subscripts) => self.element(*symbol, *order, subscripts),
-            TermKind::Reduce { fold, locals, condition, body } => {
+            TermKind::Reduce { reduction, locals, condition, body } => {
                 let names: Vec<String> = locals.iter().map(|&l| self.binder(l)).collect();
-                let mut all = vec![Fragment::Owned(format!("{}({}", fold.word(), names.join(", ")))];
+                let mut all = vec![Fragment::Owned(format!("{}({}", reduction.word(), names.join(", ")))];
                 if let Some(condition) = condition {
                     all.extend([Fragment::Text(" where "), Fragment::Term(*condition, OR)]);
                 }

@@ -61,7 +61,7 @@ fn divided(start: &Start<'_>) -> Vec<Diagnostic> {
     let layout = start.trial.layout();
     let slopes: Vec<f64> = start.trial.slopes(start.t, &start.y);
     for kernel in start.trial.rhs() {
-        let values = kernel.is_straight().then(|| start.values(kernel));
+        let values = kernel.is_scalar().then(|| start.values(kernel));
         let mut blocks: BTreeMap<NodeId, Vec<(usize, Span, bool)>> = BTreeMap::new();
         for store in &kernel.stores {
             let Some((above, below, span)) = divisor(&equations, kernel, store.node) else { continue };

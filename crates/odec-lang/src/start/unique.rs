@@ -169,7 +169,7 @@ fn place(start: &Start<'_>, column: usize) -> Option<Span> {
     let layout = start.trial.layout();
     for kernel in start.trial.rhs() {
         let roots = roots(start.draft, kernel);
-        let values = if kernel.is_straight() { start.values(kernel) } else { vec![f64::NAN; kernel.graph.len()] };
+        let values = if kernel.is_scalar() { start.values(kernel) } else { vec![f64::NAN; kernel.graph.len()] };
         for id in roots {
             let Some((name, args)) = call(kernel, id) else { continue };
             let at = values[args[0].index()];

@@ -89,7 +89,7 @@ pub fn parameters(program: &Program, bound: &BoundProgram) -> Vec<f64> {
 
 /// The point with the states `of(name)`.
 fn looped(program: &Program, of: &dyn Fn(&str) -> f64) -> Point {
-    assert!(!program.is_straight());
+    assert!(!program.is_scalar());
     let bound = BoundProgram::of(program).expect("the extents fit");
     let layout = bound.layout.clone();
     let p = parameters(program, &bound);
@@ -113,8 +113,8 @@ fn looped(program: &Program, of: &dyn Fn(&str) -> f64) -> Point {
     Point { names: names_of, start, rates, jacobian, outputs: output_names.into_iter().zip(outputs).collect() }
 }
 
-fn straight(program: &Program, of: &dyn Fn(&str) -> f64) -> Point {
-    assert!(program.is_straight());
+fn scalar(program: &Program, of: &dyn Fn(&str) -> f64) -> Point {
+    assert!(program.is_scalar());
     let layout = Layout::of(program);
     let mut p = vec![0.0; layout.p_len()];
     for (id, array) in program.arrays_of(Role::Parameter) {
@@ -152,7 +152,7 @@ pub fn compare(looped_text: &str, written: &str, overrides: &Overrides) {
         0.5 + random.below(1000) as f64 / 1000.0
     };
     let left = looped(&program(looped_text, overrides), &of);
-    let right = straight(&program(written, &Overrides::default()), &of);
+    let right = scalar(&program(written, &Overrides::default()), &of);
     let context = || format!("{overrides:?}\n{looped_text}\n{written}");
     let mut sorted = (left.names.clone(), right.names.clone());
     sorted.0.sort();

@@ -11,7 +11,7 @@
 
 use crate::hybrid::locate::SIDES;
 use crate::hybrid::system::{AffineRows, HybridSystem};
-use crate::wide::{Pass, wide};
+use crate::simd::{Pass, vectorised};
 
 /// Relations whose room is below so many spreads of a step are looked at one by one, and do not bound the box.
 const NEAR: f64 = 2.0;
@@ -221,7 +221,7 @@ impl Quiet {
             self.used.iter().all(near)
         } else {
             let near = Near { reach, y, f, middle: &self.middle, radius: &self.radius };
-            wide(y.len(), near)
+            vectorised(y.len(), near)
         };
         if !(inside && self.valid) {
             return false;

@@ -1,7 +1,7 @@
 //! Band LU with partial pivoting, by columns (the storage of LAPACK's gbtrf, without its blocks), in an order of its own.
 
 use crate::linear::band::inverse;
-use crate::linear::choice::{Kind, LinearReport};
+use crate::linear::choice::{LinearReport, SolverKind};
 use crate::linear::{Assembled, Factor, Health, PivotChoice, Scalar};
 use crate::pattern::Pattern;
 
@@ -39,7 +39,7 @@ impl<S: Scalar> Banded<S> {
             fill: Self::entries(n, width),
             ordering: "reverse Cuthill-McKee",
             bandwidth: width,
-            ..LinearReport::new(Kind::Banded, pattern)
+            ..LinearReport::new(SolverKind::Banded, pattern)
         };
         Banded {
             n,

@@ -5,7 +5,7 @@
 
 use crate::linear::band::inverse;
 use crate::linear::banded::Banded;
-use crate::linear::choice::{Kind, LinearReport};
+use crate::linear::choice::{LinearReport, SolverKind};
 use crate::linear::{Assembled, Factor, Health, PivotChoice, Scalar};
 use crate::pattern::Pattern;
 
@@ -53,7 +53,7 @@ impl<S: Scalar, const B: usize> Blocks<S, B> {
             ordering: "reverse Cuthill-McKee",
             bandwidth: B,
             block: B,
-            ..LinearReport::new(Kind::BlockTridiagonal, pattern)
+            ..LinearReport::new(SolverKind::BlockTridiagonal, pattern)
         };
         Blocks {
             n,

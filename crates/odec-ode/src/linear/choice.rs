@@ -5,18 +5,18 @@ use std::sync::Arc;
 use crate::linear::banded::Banded;
 use crate::linear::blocks;
 use crate::linear::dense::Dense;
-use crate::linear::fronts::{self, Fronts, Plan};
+use crate::linear::eisenstat::{self, Eisenstat, Structure};
 use crate::linear::incomplete::Incomplete;
+use crate::linear::multifrontal::{self, Multifrontal, SparseAlgorithm};
 use crate::linear::sparse::Sparse;
-use crate::linear::split::{self, Split, Structure};
-use crate::linear::straight::{Eliminator, Straight};
+use crate::linear::unrolled::{Eliminator, UnrolledLu};
 use crate::linear::{Factor, Iterate, Scalar, band, ordering};
 use crate::pattern::Pattern;
 use crate::problem::{Options, Refusal};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Linear {
+pub enum LinearSolver {
     /// Chosen by structure and size.
     #[default]
     Auto,
@@ -32,19 +32,19 @@ pub enum Linear {
     Krylov,
 }
 
-impl Linear {
+impl LinearSolver {
     /// All, with the names that they are asked for by.
-    pub const ALL: [(&'static str, Linear); 6] = [
-        ("auto", Linear::Auto),
-        ("dense", Linear::Dense),
-        ("banded", Linear::Banded),
-        ("sparse", Linear::Sparse),
-        ("compiled", Linear::Compiled),
-        ("krylov", Linear::Krylov),
+    pub const ALL: [(&'static str, LinearSolver); 6] = [
+        ("auto", LinearSolver::Auto),
+        ("dense", LinearSolver::Dense),
+        ("banded", LinearSolver::Banded),
+        ("sparse", LinearSolver::Sparse),
+        ("compiled", LinearSolver::Compiled),
+        ("krylov", LinearSolver::Krylov),
     ];
 
     /// The one of this name.
-    pub fn find(name: &str) -> Option<Linear> {
+    pub fn find(name: &str) -> Option<LinearSolver> {
         Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, linear)| *linear)
     }
 }
@@ -71,7 +71,7 @@ impl<S> Way<S> {
 #[derive(Clone, Copy)]
 pub(crate) struct Request<'a> {
     /// The kind.
-    pub wish: Linear,
+    pub wish: LinearSolver,
     /// Who writes eliminations out as code, if somebody does.
     pub eliminator: Option<&'a Arc<dyn Eliminator>>,
     /// Who tells the time, if somebody does.
@@ -87,7 +87,7 @@ impl Request<'_> {
 
 /// What was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SolverKind {
     /// Full matrix, partial pivoting.
     Dense,
     /// Band, partial pivoting.
@@ -98,8 +98,8 @@ pub enum Kind {
     Sparse,
     /// Straight-line code for the pattern, checked.
     Compiled,
-    /// The same, as a part of code for whole steps.
-    WholeSteps,
+    /// The same, as a part of code for fused steps.
+    FusedSteps,
     /// Dense fronts, with the pivots where the analysis put them.
     Multifrontal,
     /// Sparse columns with partial pivoting, where other pivots would not do.
@@ -110,19 +110,19 @@ pub enum Kind {
     MatrixFree,
 }
 
-impl std::fmt::Display for Kind {
+impl std::fmt::Display for SolverKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Kind::Dense => "dense LU",
-            Kind::Banded => "banded LU",
-            Kind::BlockTridiagonal => "block-tridiagonal LU",
-            Kind::Sparse => "sparse LU",
-            Kind::Compiled => "LU in machine code",
-            Kind::WholeSteps => "whole steps in machine code",
-            Kind::Multifrontal => "multifrontal LU",
-            Kind::Pivoting => "sparse LU with partial pivoting",
-            Kind::Krylov => "BiCGStab with ILU(0)",
-            Kind::MatrixFree => "BiCGStab without a matrix",
+            SolverKind::Dense => "dense LU",
+            SolverKind::Banded => "banded LU",
+            SolverKind::BlockTridiagonal => "block-tridiagonal LU",
+            SolverKind::Sparse => "sparse LU",
+            SolverKind::Compiled => "LU in machine code",
+            SolverKind::FusedSteps => "fused steps in machine code",
+            SolverKind::Multifrontal => "multifrontal LU",
+            SolverKind::Pivoting => "sparse LU with partial pivoting",
+            SolverKind::Krylov => "BiCGStab with ILU(0)",
+            SolverKind::MatrixFree => "BiCGStab without a matrix",
         })
     }
 }
@@ -131,7 +131,7 @@ impl std::fmt::Display for Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinearReport {
     /// The solver.
-    pub kind: Kind,
+    pub kind: SolverKind,
     /// Unknowns of the systems, positions of second-order problems already eliminated.
     pub n: usize,
     /// Entries of W.
@@ -153,7 +153,7 @@ pub struct LinearReport {
 }
 
 impl LinearReport {
-    pub(super) fn new(kind: Kind, pattern: &Pattern) -> Self {
+    pub(super) fn new(kind: SolverKind, pattern: &Pattern) -> Self {
         LinearReport {
             kind,
             n: pattern.cols(),
@@ -176,7 +176,7 @@ impl std::fmt::Display for LinearReport {
         if self.block > 1 {
             write!(f, " in blocks of {}", self.block)?;
         }
-        if self.kind != Kind::MatrixFree {
+        if self.kind != SolverKind::MatrixFree {
             write!(f, ", {} nonzero{}, {} in L+U", self.entries, s(self.entries), self.fill)?;
         }
         if self.bandwidth > 0 && self.block == 1 {
@@ -293,9 +293,9 @@ pub const MAX_COMPILED: f64 = 50_000.0;
 pub const NARROW: usize = 16;
 
 /// Refuses an iteration to a method that takes solutions as exact.
-pub(super) fn exact(wish: Linear, method: &str) -> Result<(), Refusal> {
+pub(super) fn exact(wish: LinearSolver, method: &str) -> Result<(), Refusal> {
     match wish {
-        Linear::Krylov => Err(Misfit::NeedsExactSolutions { method: method.to_string() }.into()),
+        LinearSolver::Krylov => Err(Misfit::NeedsExactSolutions { method: method.to_string() }.into()),
         _ => Ok(()),
     }
 }
@@ -311,18 +311,18 @@ pub const ANALYSED: usize = 200_000;
 pub(super) fn direct<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Result<Box<dyn Factor<S>>, Refusal> {
     let n = pattern.cols();
     match request.wish {
-        Linear::Dense => dense(pattern),
-        Linear::Banded => {
+        LinearSolver::Dense => dense(pattern),
+        LinearSolver::Banded => {
             let (order, width) = band::reverse_cuthill_mckee(pattern);
             banded(pattern, order, width, true)
         }
-        Linear::Sparse => sparse(pattern, MAX_FILL).ok_or(Misfit::TooFull { n }.into()),
-        Linear::Compiled => match straight(pattern, request, MAX_COMPILED) {
+        LinearSolver::Sparse => sparse(pattern, MAX_FILL).ok_or(Misfit::TooFull { n }.into()),
+        LinearSolver::Compiled => match unrolled(pattern, request, MAX_COMPILED) {
             Some(factor) => Ok(factor),
             None => Err(Misfit::NotCompiled { n }.into()),
         },
-        Linear::Auto | Linear::Krylov => {
-            match straight(pattern, request, COMPILED).or_else(|| long(pattern, request)) {
+        LinearSolver::Auto | LinearSolver::Krylov => {
+            match unrolled(pattern, request, COMPILED).or_else(|| long(pattern, request)) {
                 Some(factor) => Ok(factor),
                 None => automatic(pattern, true),
             }
@@ -331,10 +331,10 @@ pub(super) fn direct<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Resu
 }
 
 /// Straight-line code, if there is somebody to make it and an elimination takes at most so many operations.
-fn straight<S: Scalar>(pattern: &Pattern, request: Request<'_>, most: f64) -> Option<Box<dyn Factor<S>>> {
+fn unrolled<S: Scalar>(pattern: &Pattern, request: Request<'_>, most: f64) -> Option<Box<dyn Factor<S>>> {
     let eliminator = request.eliminator.filter(|_| pattern.entries() as f64 <= most)?;
     let ordering = ordering::within(pattern, MAX_FILL, most)?;
-    Some(Box::new(Straight::new(pattern, ordering, eliminator, MAX_FILL)))
+    Some(Box::new(UnrolledLu::new(pattern, ordering, eliminator, MAX_FILL)))
 }
 
 /// As [`straight`], for eliminations of up to [`LONG`] operations, but where a band or a full matrix is as good.
@@ -349,22 +349,22 @@ fn long<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Option<Box<dyn Fa
     if pattern.cols() > SMALL && band::reverse_cuthill_mckee(pattern).1 <= NARROW {
         return None;
     }
-    straight(pattern, request, most)
+    unrolled(pattern, request, most)
 }
 
 /// As [`direct`], for methods that iterate themselves: an iteration where it is asked for or promises less work.
 pub(super) fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<Way<f64>, Refusal> {
     if let Some(eliminator) = request.eliminator
-        && let Some(structure) = eliminator.memory().structure(pattern, request.wish)
+        && let Some(structure) = eliminator.cache().structure(pattern, request.wish)
     {
-        return Ok(Way::Iterative(Box::new(Split::new(structure))));
+        return Ok(Way::Iterative(Box::new(Eisenstat::new(structure))));
     }
     match request.wish {
-        Linear::Krylov => {
+        LinearSolver::Krylov => {
             let graph = band::symmetric(pattern);
             return Ok(Way::Iterative(krylov(pattern, &graph, band::narrow(&graph), request)));
         }
-        Linear::Auto => {}
+        LinearSolver::Auto => {}
         _ => return direct(pattern, request).map(Way::Direct),
     }
     let n = pattern.cols();
@@ -381,14 +381,14 @@ pub(super) fn iterating(pattern: &Pattern, request: Request<'_>) -> Result<Way<f
 
 /// Iteration with an order that brings entries near the diagonal, and the half bandwidth in it.
 fn krylov(pattern: &Pattern, graph: &Pattern, narrow: (Vec<u32>, usize), request: Request<'_>) -> Box<dyn Iterate> {
-    if !split::suits(pattern, graph) {
+    if !eisenstat::suits(pattern, graph) {
         return Box::new(Incomplete::new(pattern, narrow));
     }
     let structure = Arc::new(Structure::new(pattern, graph, narrow));
     if let Some(eliminator) = request.eliminator {
-        eliminator.memory().keep_structure(pattern, request.wish, &structure);
+        eliminator.cache().keep_structure(pattern, request.wish, &structure);
     }
-    Box::new(Split::new(structure))
+    Box::new(Eisenstat::new(structure))
 }
 
 /// A factorisation that always chooses its pivots by size, for matrices that may be singular.
@@ -420,9 +420,9 @@ fn banded<S: Scalar>(
 }
 
 fn sparse<S: Scalar>(pattern: &Pattern, limit: u64) -> Option<Box<dyn Factor<S>>> {
-    Some(match fronts::plan(pattern, limit)? {
-        Plan::Columns(ordering) => Box::new(Sparse::new(pattern, ordering, MAX_FILL)),
-        Plan::Fronts(ordered) => Box::new(Fronts::new(pattern, ordered)),
+    Some(match multifrontal::plan(pattern, limit)? {
+        SparseAlgorithm::Columns(ordering) => Box::new(Sparse::new(pattern, ordering, MAX_FILL)),
+        SparseAlgorithm::Multifrontal(ordered) => Box::new(Multifrontal::new(pattern, ordered)),
     })
 }
 

@@ -1,6 +1,6 @@
 //! Dense LU with partial pivoting, in place, by columns.
 
-use crate::linear::choice::{Kind, LinearReport};
+use crate::linear::choice::{LinearReport, SolverKind};
 use crate::linear::{Assembled, Factor, Health, Scalar};
 use crate::pattern::Pattern;
 
@@ -19,7 +19,7 @@ impl<S: Scalar> Dense<S> {
     pub fn new(pattern: &Pattern) -> Self {
         let n = pattern.cols();
         let place = pattern.positions().map(|(r, c)| (c * n + r) as u32).collect();
-        let report = LinearReport { fill: (n * n) as u64, ..LinearReport::new(Kind::Dense, pattern) };
+        let report = LinearReport { fill: (n * n) as u64, ..LinearReport::new(SolverKind::Dense, pattern) };
         Dense { n, a: vec![S::ZERO; n * n], pivots: vec![0; n], place, report, health: Health { pivot_ratio: 0.0 } }
     }
 }

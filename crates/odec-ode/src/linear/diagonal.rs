@@ -1,7 +1,7 @@
 //! Where M = I, W = I/(h gamma) - J has a diagonal that outweighs the rest while steps are small: an order of pivots on it, for
-//! whoever writes whole steps.
+//! whoever writes fused steps.
 
-use crate::linear::choice::{COMPILED, Kind, LinearReport, MAX_FILL};
+use crate::linear::choice::{COMPILED, LinearReport, MAX_FILL, SolverKind};
 use crate::linear::full::with_diagonal;
 use crate::linear::ordering;
 use crate::pattern::Pattern;
@@ -27,7 +27,7 @@ impl Diagonal {
 
     /// What is said of steps with this elimination in them.
     pub fn report(&self) -> LinearReport {
-        let report = LinearReport::new(Kind::WholeSteps, &self.pattern);
+        let report = LinearReport::new(SolverKind::FusedSteps, &self.pattern);
         LinearReport { fill: self.fill, ordering: "minimum degree", ..report }
     }
 }

@@ -4,7 +4,7 @@ use crate::evaluator::Evaluator;
 use crate::linear::assembled::Assembled;
 use crate::linear::choice::{Request, admit, exact};
 use crate::linear::full::{MassEntry, add_mass, mass_positions};
-use crate::linear::shifted::held;
+use crate::linear::iteration_matrix::held;
 use crate::linear::solver::Solver;
 use crate::linear::{LinearReport, MassMatrix};
 use crate::pattern::Pattern;
@@ -35,10 +35,10 @@ impl Effective {
         let entries =
             lower().map(|(_, (r, c))| target(r, c)).chain(of_mass().map(|(_, (r, c))| (r - second, c - second)));
         let effective = Pattern::from_positions(second, second, entries);
-        let slot = |(r, c): (usize, usize)| effective.find(r, c).unwrap_or(0) as u32;
+        let position = |(r, c): (usize, usize)| effective.find(r, c).unwrap_or(0) as u32;
         let places = |velocities: bool| -> Vec<(u32, u32)> {
             let side = lower().filter(|(_, (_, c))| (*c >= second) == velocities);
-            side.map(|(source, (r, c))| (source as u32, slot(target(r, c)))).collect()
+            side.map(|(source, (r, c))| (source as u32, position(target(r, c)))).collect()
         };
         Ok(Effective {
             second,
@@ -46,7 +46,10 @@ impl Effective {
             positions: places(false),
             velocities: places(true),
             mass: of_mass()
-                .map(|(source, (r, c))| MassEntry { source: source as u32, slot: slot((r - second, c - second)) })
+                .map(|(source, (r, c))| MassEntry {
+                    source: source as u32,
+                    position: position((r - second, c - second)),
+                })
                 .collect(),
             solver: Solver::new(&effective, Request::of(options))?,
         })
@@ -64,11 +67,11 @@ impl Effective {
         eval.stats.factorisations += 1;
         let values = self.solver.values_mut();
         values.fill(0.0);
-        for (source, slot) in &self.velocities {
-            values[*slot as usize] -= c * self.jacobian[*source as usize];
+        for (source, position) in &self.velocities {
+            values[*position as usize] -= c * self.jacobian[*source as usize];
         }
-        for (source, slot) in &self.positions {
-            values[*slot as usize] -= k * self.jacobian[*source as usize];
+        for (source, position) in &self.positions {
+            values[*position as usize] -= k * self.jacobian[*source as usize];
         }
         add_mass(m, &self.mass, mass.assembled().map(Assembled::values), values);
         // Columns are reported as unknowns of y, where the velocities follow the positions.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::linear::cache::{Key, KnownPattern};
 use crate::linear::dense::Dense;
-use crate::linear::memory::{Key, Known};
-use crate::linear::shifted::Make;
+use crate::linear::iteration_matrix::Make;
 use crate::linear::solver::Solver;
-use crate::linear::straight::{Direct, Straight};
-use crate::linear::{Eliminator, Kind, LinearReport, MassMatrix, Origin, Parts, Scalar};
+use crate::linear::unrolled::{Direct, UnrolledLu};
+use crate::linear::{Eliminator, LinearReport, MassMatrix, Origin, Parts, Scalar, SolverKind};
 use crate::pattern::Pattern;
 use crate::problem::Refusal;
 
@@ -18,7 +18,7 @@ pub(super) struct Full<S> {
     /// Absent while code with pivots on the diagonal serves.
     pub(super) solver: Option<Solver<S>>,
     /// What is known of the pattern, and who writes code for it.
-    known: Option<(Arc<Known>, Arc<dyn Eliminator>)>,
+    known: Option<(Arc<KnownPattern>, Arc<dyn Eliminator>)>,
     pub(super) direct: Option<Box<Direct>>,
     right: Vec<S>,
 }
@@ -29,7 +29,7 @@ impl<S: Scalar> Full<S> {
         // Where M = I, W has a diagonal that outweighs the rest while steps are small: pivots on it serve at the start.
         let eliminator = make.request.eliminator.filter(|_| unit && jacobian.entries() > 0);
         let right = vec![S::ZERO; n];
-        let of_known = |known: Arc<Known>, eliminator: &Arc<dyn Eliminator>, right: Vec<S>| Full {
+        let of_known = |known: Arc<KnownPattern>, eliminator: &Arc<dyn Eliminator>, right: Vec<S>| Full {
             origin: Arc::clone(&known.origin),
             solver: None,
             direct: Some(Box::new(Direct::new::<S>(Arc::clone(&known.code), &known.origin, n))),
@@ -38,7 +38,7 @@ impl<S: Scalar> Full<S> {
         };
         let key = Key { jacobian, wish: make.request.wish, complex: S::PARTS == 2 };
         if let Some(eliminator) = eliminator
-            && let Some(known) = eliminator.memory().find(key)
+            && let Some(known) = eliminator.cache().find(key)
         {
             return Ok(of_known(known, eliminator, right));
         }
@@ -50,16 +50,16 @@ impl<S: Scalar> Full<S> {
             (jacobian.clone(), Origin { jacobian: all, mass, unit })
         } else {
             let pattern = Pattern::from_positions(n, n, jacobian.positions().chain(mass.iter().copied()));
-            let slot = |(row, col)| pattern.find(row, col).unwrap_or(0) as u32;
-            let jacobian = jacobian.positions().map(slot).collect();
-            let mass = mass.iter().copied().map(slot).collect();
+            let position = |(row, col)| pattern.find(row, col).unwrap_or(0) as u32;
+            let jacobian = jacobian.positions().map(position).collect();
+            let mass = mass.iter().copied().map(position).collect();
             (pattern, Origin { jacobian, mass, unit })
         };
         let origin = Arc::new(origin);
         let mut solver = (make.solver)(&pattern)?;
         if let Some(eliminator) = eliminator
             && let Some((order, fill)) = solver.order()
-            && let Some(known) = eliminator.memory().keep(key, (&pattern, &origin), (order, fill), eliminator.as_ref())
+            && let Some(known) = eliminator.cache().keep(key, (&pattern, &origin), (order, fill), eliminator.as_ref())
         {
             return Ok(of_known(known, eliminator, right));
         }
@@ -76,7 +76,7 @@ impl<S: Scalar> Full<S> {
                 let pattern = Pattern::from_positions(right.len(), right.len(), []);
                 return Solver::with(&pattern, Box::new(Dense::new(&pattern)));
             };
-            let mut solver = Solver::with(&known.pattern, Box::new(Straight::of(known, eliminator)));
+            let mut solver = Solver::with(&known.pattern, Box::new(UnrolledLu::of(known, eliminator)));
             solver.take_apart(origin);
             solver
         })
@@ -98,7 +98,7 @@ impl<S: Scalar> Full<S> {
     pub(super) fn report(&self) -> LinearReport {
         match (&self.solver, &self.known) {
             (None, Some((known, _))) => known.report(),
-            (None, None) => LinearReport::new(Kind::Compiled, &Pattern::from_positions(0, 0, [])),
+            (None, None) => LinearReport::new(SolverKind::Compiled, &Pattern::from_positions(0, 0, [])),
             (Some(solver), _) => solver.report(),
         }
     }
@@ -114,14 +114,14 @@ impl<S: Scalar> Full<S> {
             }
         } else {
             values.fill(S::ZERO);
-            for (slot, value) in origin.jacobian.iter().zip(jacobian) {
-                values[*slot as usize] -= S::from(*value);
+            for (position, value) in origin.jacobian.iter().zip(jacobian) {
+                values[*position as usize] -= S::from(*value);
             }
         }
         match mass {
-            None => origin.mass.iter().for_each(|slot| values[*slot as usize] += alpha),
+            None => origin.mass.iter().for_each(|position| values[*position as usize] += alpha),
             Some(mass) => {
-                origin.mass.iter().zip(mass).for_each(|(slot, m)| values[*slot as usize] += alpha * *m);
+                origin.mass.iter().zip(mass).for_each(|(position, m)| values[*position as usize] += alpha * *m);
             }
         }
     }
@@ -205,14 +205,14 @@ pub(super) struct MassEntry {
     /// Index among the values of M.
     pub source: u32,
     /// Entry of W.
-    pub slot: u32,
+    pub position: u32,
 }
 
 /// W += alpha*M, where the values of M are ones if there are none.
 pub(super) fn add_mass<S: Scalar>(alpha: S, entries: &[MassEntry], mass: Option<&[f64]>, values: &mut [S]) {
     match mass {
-        None => entries.iter().for_each(|e| values[e.slot as usize] += alpha),
-        Some(mass) => entries.iter().for_each(|e| values[e.slot as usize] += alpha * mass[e.source as usize]),
+        None => entries.iter().for_each(|e| values[e.position as usize] += alpha),
+        Some(mass) => entries.iter().for_each(|e| values[e.position as usize] += alpha * mass[e.source as usize]),
     }
 }
 

@@ -3,7 +3,7 @@
 //! and rows that do not wait for each other follow one another.
 
 use crate::linear::band::inverse;
-use crate::linear::choice::{Kind, LinearReport};
+use crate::linear::choice::{LinearReport, SolverKind};
 use crate::linear::krylov::{End, Goal, Preconditioned, Work, bicgstab};
 use crate::linear::{Assembled, Iterate};
 use crate::pattern::Pattern;
@@ -79,7 +79,7 @@ impl Incomplete {
             fill: total as u64,
             ordering: "reverse Cuthill-McKee",
             bandwidth,
-            ..LinearReport::new(Kind::Krylov, pattern)
+            ..LinearReport::new(SolverKind::Krylov, pattern)
         };
         Incomplete {
             order,

@@ -1,54 +1,54 @@
-//! Linear algebra of the implicit methods: W = alpha*M - J, formed, factored and solved; methods see only `Shifted`.
+//! Linear algebra of the implicit methods: W = alpha*M - J, formed, factored and solved; methods see only `IterationMatrix`.
 
 mod analysis;
 mod assembled;
 mod band;
 mod banded;
 mod blocks;
+mod cache;
 mod choice;
 mod dense;
 mod diagonal;
 mod dissection;
 mod effective;
-mod free;
-mod fronts;
+mod eisenstat;
 mod full;
 mod incomplete;
+mod iteration_matrix;
 mod krylov;
+mod levels;
 mod mass;
 mod matching;
-mod memory;
+mod matrix_free;
+mod multifrontal;
 mod ordering;
 mod pivoting;
 mod product;
 mod right_side;
 mod scalar;
 mod second_order;
-mod shifted;
 mod solver;
 mod sparse;
-mod split;
 mod staggered;
-mod straight;
 #[cfg(test)]
 mod tests;
-mod triangle;
+mod unrolled;
 
 pub use assembled::Assembled;
+pub use cache::PatternCache;
 pub use choice::{
-    ANALYSED, COMPILED, Kind, LONG, Linear, LinearReport, MAX_COMPILED, MAX_DENSE, MAX_FILL, Misfit, NARROW, SMALL,
-    SPARSE_DENSITY,
+    ANALYSED, COMPILED, LONG, LinearReport, LinearSolver, MAX_COMPILED, MAX_DENSE, MAX_FILL, Misfit, NARROW, SMALL,
+    SPARSE_DENSITY, SolverKind,
 };
 pub use dense::Dense;
 pub use diagonal::Diagonal;
 pub use effective::Effective;
+pub use iteration_matrix::{ComplexIterationMatrix, IterationMatrix};
 pub use krylov::{Goal, MAX_KRYLOV, TIGHT};
 pub use mass::{MassMatrix, Rates};
-pub use memory::Memory;
 pub use scalar::{Complex, Scalar};
-pub use shifted::{ComplexShifted, Shifted};
 pub use solver::{BACKWARD_ERROR, NEGLIGIBLE_RESIDUAL};
-pub use straight::{Elimination, EliminationPlan, Eliminator, Origin};
+pub use unrolled::{Elimination, EliminationPlan, Eliminator, Origin};
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Sparse LU with partial pivoting, what is fallen back to when pivots that were kept in place will not do: left-looking
 //! (Gilbert & Peierls, SIAM J. Sci. Stat. Comput. 9 (1988)), the pivots chosen anew for every matrix.
 
-use crate::linear::choice::{Kind, LinearReport};
+use crate::linear::choice::{LinearReport, SolverKind};
 use crate::linear::ordering::{Ordering, of_graph};
 use crate::linear::sparse::{Pivots, Sparse};
 use crate::linear::{Factor, Scalar};
@@ -20,7 +20,7 @@ pub(super) fn pivoting<S: Scalar>(pattern: &Pattern) -> Box<dyn Factor<S>> {
         .unwrap_or_else(|| Ordering { order: (0..n as u32).collect(), fill: 0 });
     // The graph bounds the fill for any choice of pivots, much too generously to get memory by.
     let ordering = Ordering { order, fill: n as u64 };
-    let report = LinearReport { ordering: "column minimum degree", ..LinearReport::new(Kind::Pivoting, pattern) };
+    let report = LinearReport { ordering: "column minimum degree", ..LinearReport::new(SolverKind::Pivoting, pattern) };
     Box::new(Sparse::new(pattern, ordering, u64::MAX).with_pivots(Pivots::Largest, report))
 }
 

@@ -6,7 +6,7 @@ use std::array::from_fn;
 use pulp::{Simd, WithSimd, bytemuck};
 
 use crate::linear::Scalar;
-use crate::wide::ARCH;
+use crate::simd::ARCH;
 
 /// Most columns of A in one product.
 pub(super) const PANEL: usize = 32;

@@ -5,7 +5,7 @@
 //! B = d(F, G)/d(v, z): `(alpha*M - B - [A/alpha, 0]) x = r + A r_q/alpha`.
 
 use crate::linear::full::{MassEntry, add_mass, mass_positions};
-use crate::linear::shifted::Make;
+use crate::linear::iteration_matrix::Make;
 use crate::linear::solver::Solver;
 use crate::linear::{Goal, LinearReport, MassMatrix, Scalar};
 use crate::pattern::Pattern;
@@ -18,14 +18,14 @@ struct Entry {
     /// Index among the values of the Jacobian.
     source: u32,
     /// Entry of the reduced W.
-    slot: u32,
+    position: u32,
 }
 
 /// An entry of A = d(F, G)/dq.
 #[derive(Clone, Copy)]
 struct Coupling {
     source: u32,
-    slot: u32,
+    position: u32,
     /// Row in the reduced system.
     row: u32,
     /// Column among the positions.
@@ -62,15 +62,15 @@ impl<S: Scalar> Reduction<S> {
             reduced,
             lower().map(|(_, (r, c))| target(r, c)).chain(mass.iter().map(|(_, at)| *at)),
         );
-        let slot = |(row, col): (usize, usize)| pattern.find(row, col).unwrap_or(0) as u32;
+        let position = |(row, col): (usize, usize)| pattern.find(row, col).unwrap_or(0) as u32;
         let mut direct = Vec::new();
         let mut couplings = Vec::new();
         for (source, (r, c)) in lower() {
-            let slot = slot(target(r, c));
+            let position = position(target(r, c));
             if c < second {
-                couplings.push(Coupling { source: source as u32, slot, row: (r - second) as u32, col: c as u32 });
+                couplings.push(Coupling { source: source as u32, position, row: (r - second) as u32, col: c as u32 });
             } else {
-                direct.push(Entry { source: source as u32, slot });
+                direct.push(Entry { source: source as u32, position });
             }
         }
         Ok(Reduction {
@@ -79,7 +79,10 @@ impl<S: Scalar> Reduction<S> {
             coupling_values: vec![S::ZERO; couplings.len()],
             direct,
             couplings,
-            mass: mass.iter().map(|&(source, at)| MassEntry { source: source as u32, slot: slot(at) }).collect(),
+            mass: mass
+                .iter()
+                .map(|&(source, at)| MassEntry { source: source as u32, position: position(at) })
+                .collect(),
             solver: (make.solver)(&pattern)?,
             weights: vec![0.0; reduced],
         })
@@ -90,12 +93,12 @@ impl<S: Scalar> Reduction<S> {
         let values = self.solver.values_mut();
         values.fill(S::ZERO);
         for entry in &self.direct {
-            values[entry.slot as usize] -= S::from(jacobian[entry.source as usize]);
+            values[entry.position as usize] -= S::from(jacobian[entry.source as usize]);
         }
         let inverse = S::ONE / alpha;
         for (entry, scaled) in self.couplings.iter().zip(&mut self.coupling_values) {
             *scaled = inverse * jacobian[entry.source as usize];
-            values[entry.slot as usize] -= *scaled;
+            values[entry.position as usize] -= *scaled;
         }
         add_mass(alpha, &self.mass, mass, values);
         // Columns are reported as unknowns of y, where the velocities follow the positions.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::linear::choice::{ANALYSED, LinearReport, Request, Way, automatic, direct, iterating};
-use crate::linear::{Assembled, Elimination, Factor, Goal, Linear, Origin, PivotChoice, Scalar, Unrolled};
+use crate::linear::{Assembled, Elimination, Factor, Goal, LinearSolver, Origin, PivotChoice, Scalar, Unrolled};
 use crate::pattern::Pattern;
 use crate::problem::Refusal;
 
@@ -270,7 +270,7 @@ impl Solver {
         let begun = request.clock.map(|clock| clock());
         let mut solver = Self::by(pattern, iterating(pattern, request)?);
         solver.analysis = since(begun, request);
-        if solver.iterates() && request.wish == Linear::Auto && pattern.cols() <= ANALYSED {
+        if solver.iterates() && request.wish == LinearSolver::Auto && pattern.cols() <= ANALYSED {
             solver.patience = Some(PATIENCE);
         }
         Ok(solver)

@@ -2,7 +2,7 @@
 //! further values (as KLU's refactorisation) until a pivot becomes too small.
 
 use crate::linear::assembled::Columns;
-use crate::linear::choice::{Kind, LinearReport};
+use crate::linear::choice::{LinearReport, SolverKind};
 use crate::linear::ordering::Ordering;
 use crate::linear::{Assembled, Factor, Health, PivotChoice, Scalar};
 use crate::pattern::Pattern;
@@ -85,7 +85,7 @@ impl<S: Scalar> Sparse<S> {
         let report = LinearReport {
             fill: ordering.fill,
             ordering: "minimum degree",
-            ..LinearReport::new(Kind::Sparse, pattern)
+            ..LinearReport::new(SolverKind::Sparse, pattern)
         };
         Sparse {
             n,

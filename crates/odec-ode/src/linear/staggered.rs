@@ -2,7 +2,7 @@
 //! factorisation of W_0 serves all. The first group of unknowns is solved for, then each other with what it gets from the first
 //! (staggered: Feehery, Tolsma and Barton, Appl. Numer. Math. 25 (1997)); solutions are exact, so that methods need not know.
 
-use crate::linear::shifted::Form;
+use crate::linear::iteration_matrix::Form;
 use crate::linear::{Assembled, Goal, LinearReport, MassMatrix, Parts, Scalar};
 use crate::pattern::Pattern;
 use crate::problem::{Cause, Refusal};

@@ -1,14 +1,14 @@
 //! Every factorisation on matrices made to hurt: empty diagonals, pivots that vanish on the way, scales 24 orders apart.
 
 use crate::linear::banded::Banded;
-use crate::linear::choice::{Kind, Request};
-use crate::linear::fronts::{Fronts, plan_fronts};
+use crate::linear::choice::{Request, SolverKind};
+use crate::linear::multifrontal::{Multifrontal, plan_fronts};
 use crate::linear::pivoting::pivoting;
 use crate::linear::solver::Solver;
 use crate::linear::sparse::Sparse;
 use crate::linear::{
-    Assembled, Complex, Dense, Elimination, EliminationPlan, Eliminator, Factor, Goal, Linear, Memory, Scalar, band,
-    blocks, ordering,
+    Assembled, Complex, Dense, Elimination, EliminationPlan, Eliminator, Factor, Goal, LinearSolver, PatternCache,
+    Scalar, band, blocks, ordering,
 };
 use crate::pattern::Pattern;
 use std::cmp::Ordering;
@@ -58,7 +58,7 @@ fn error_by_norm<S: Scalar>(pattern: &Pattern, values: &[S], x: &[S], b: &[S]) -
 }
 
 fn fronts<S: Scalar>(pattern: &Pattern) -> Box<dyn Factor<S>> {
-    Box::new(Fronts::new(pattern, plan_fronts(pattern).unwrap()))
+    Box::new(Multifrontal::new(pattern, plan_fronts(pattern).unwrap()))
 }
 
 /// All that a pattern can be factored by.
@@ -90,7 +90,7 @@ fn check<S: Scalar>(pattern: &Pattern, values: &[S], b: &[S], what: &str) -> u64
             let mut x = b.to_vec();
             solver.solve(&mut x);
             // What chooses its pivots by size is not refined: its error is small beside the largest of all rows.
-            let refined = !matches!(solver.report().kind, Kind::Dense | Kind::Pivoting);
+            let refined = !matches!(solver.report().kind, SolverKind::Dense | SolverKind::Pivoting);
             let error = if refined { backward_error } else { error_by_norm }(pattern, values, &x, b);
             assert!(error <= 1e-10, "{what}, {kind}, round {round}: backward error {error:e}");
         }
@@ -222,8 +222,9 @@ fn large_grids_are_factored_in_fronts_and_their_fill_is_that_of_a_good_order() {
         let (pattern, values) = grid(side);
         let n = pattern.cols();
         let mut solver =
-            Solver::<f64>::new(&pattern, Request { wish: Linear::Sparse, eliminator: None, clock: None }).unwrap();
-        assert!(side < 80 || solver.report().kind == Kind::Multifrontal, "{}", solver.report());
+            Solver::<f64>::new(&pattern, Request { wish: LinearSolver::Sparse, eliminator: None, clock: None })
+                .unwrap();
+        assert!(side < 80 || solver.report().kind == SolverKind::Multifrontal, "{}", solver.report());
         solver.values_mut().copy_from_slice(&values);
         solver.factor().unwrap();
         let b: Vec<f64> = (0..n).map(|i| (i as f64).sin()).collect();
@@ -271,7 +272,7 @@ fn an_iteration_that_was_not_asked_for_gives_way_where_it_fails() {
     let n = pattern.cols();
     let weights = vec![1.0; n];
     let b: Vec<f64> = (0..n).map(|i| (i as f64).sin()).collect();
-    let run = |wish: Linear| {
+    let run = |wish: LinearSolver| {
         let mut solver = Solver::iterating(&pattern, Request { wish, eliminator: None, clock: None }).unwrap();
         assert!(solver.iterates());
         for tries in 0..6 {
@@ -285,20 +286,20 @@ fn an_iteration_that_was_not_asked_for_gives_way_where_it_fails() {
         }
         (6, solver.iterates(), solver.report().fallbacks)
     };
-    assert_eq!(run(Linear::Auto), (3, false, 1));
-    assert_eq!(run(Linear::Krylov), (6, true, 0));
+    assert_eq!(run(LinearSolver::Auto), (3, false, 1));
+    assert_eq!(run(LinearSolver::Krylov), (6, true, 0));
 }
 
 /// Writes no code, and remembers.
 #[derive(Default)]
-struct Remembers(Memory);
+struct Remembers(PatternCache);
 
 impl Eliminator for Remembers {
     fn compile(&self, _: &EliminationPlan<'_>) -> Option<Arc<dyn Elimination>> {
         None
     }
 
-    fn memory(&self) -> &Memory {
+    fn cache(&self) -> &PatternCache {
         &self.0
     }
 }
@@ -309,7 +310,8 @@ fn the_structure_of_incomplete_factors_is_found_once_and_gives_the_same_bits() {
     let n = pattern.cols();
     let weights = vec![1.0; n];
     let solve = |eliminator: Option<&Arc<dyn Eliminator>>| {
-        let mut solver = Solver::iterating(&pattern, Request { wish: Linear::Auto, eliminator, clock: None }).unwrap();
+        let mut solver =
+            Solver::iterating(&pattern, Request { wish: LinearSolver::Auto, eliminator, clock: None }).unwrap();
         solver.values_mut().copy_from_slice(&values);
         solver.factor().unwrap();
         let mut x: Vec<f64> = (0..n).map(|i| (i as f64).sin()).collect();
@@ -319,23 +321,24 @@ fn the_structure_of_incomplete_factors_is_found_once_and_gives_the_same_bits() {
     };
     let alone = solve(None);
     let remembers: Arc<dyn Eliminator> = Arc::new(Remembers::default());
-    assert!(remembers.memory().structure(&pattern, Linear::Auto).is_none());
+    assert!(remembers.cache().structure(&pattern, LinearSolver::Auto).is_none());
     assert!(solve(Some(&remembers)) == alone);
-    let known = remembers.memory().structure(&pattern, Linear::Auto).unwrap();
+    let known = remembers.cache().structure(&pattern, LinearSolver::Auto).unwrap();
     assert!(solve(Some(&remembers)) == alone);
-    let still = remembers.memory().structure(&pattern, Linear::Auto).unwrap();
+    let still = remembers.cache().structure(&pattern, LinearSolver::Auto).unwrap();
     assert!(Arc::ptr_eq(&known, &still));
     // It was asked for by no other wish, and is that of no other pattern.
-    assert!(remembers.memory().structure(&pattern, Linear::Krylov).is_none());
-    assert!(remembers.memory().structure(&grid(61).0, Linear::Auto).is_none());
+    assert!(remembers.cache().structure(&pattern, LinearSolver::Krylov).is_none());
+    assert!(remembers.cache().structure(&grid(61).0, LinearSolver::Auto).is_none());
 }
 
 /// The solution by an iteration to a tolerance in units of the weights, and its error in the same.
 fn iterated(pattern: &Pattern, values: &[f64], weights: &[f64], tolerance: f64) -> (Vec<f64>, f64) {
     let n = pattern.cols();
     let mut solver =
-        Solver::iterating(pattern, Request { wish: Linear::Krylov, eliminator: None, clock: None }).unwrap();
-    let mut exact = Solver::new(pattern, Request { wish: Linear::Sparse, eliminator: None, clock: None }).unwrap();
+        Solver::iterating(pattern, Request { wish: LinearSolver::Krylov, eliminator: None, clock: None }).unwrap();
+    let mut exact =
+        Solver::new(pattern, Request { wish: LinearSolver::Sparse, eliminator: None, clock: None }).unwrap();
     let b: Vec<f64> = (0..n).map(|i| (i as f64).sin() / weights[i]).collect();
     for solver in [&mut solver, &mut exact] {
         solver.values_mut().copy_from_slice(values);

@@ -52,7 +52,7 @@ pub enum DenseOutput {
     /// Cubic Hermite through values and slopes at both ends.
     Hermite,
     /// The line through the ends.
-    Linear,
+    LinearSolver,
     /// The parabola through the ends and the state before (or the middle, in step doubling).
     Parabola,
 }
@@ -234,7 +234,7 @@ impl Integrator for OneStep {
             DenseOutput::Parabola if doubling || self.steps > 1 => {
                 parabola(&self.between, &self.start, &self.end, t, y);
             }
-            DenseOutput::Linear | DenseOutput::Parabola => {
+            DenseOutput::LinearSolver | DenseOutput::Parabola => {
                 let s = (t - a.t) / (b.t - a.t);
                 for i in 0..y.len() {
                     y[i] = a.y[i] + s * (b.y[i] - a.y[i]);
@@ -247,7 +247,7 @@ impl Integrator for OneStep {
     fn degree(&self) -> usize {
         match self.dense {
             DenseOutput::Hermite => 3,
-            DenseOutput::Linear => 1,
+            DenseOutput::LinearSolver => 1,
             DenseOutput::Parabola => 2,
         }
     }

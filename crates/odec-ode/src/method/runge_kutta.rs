@@ -12,7 +12,7 @@ use crate::method::continuous::{DenseTable, HERMITE, hermite_weight};
 use crate::method::one_step::{self, DenseOutput, Formula, Point};
 use crate::method::{Family, Setup, passes};
 use crate::problem::{Cause, Refusal};
-use crate::step::{self, WholeStep};
+use crate::step::{self, FusedStep};
 use crate::system::System;
 
 /// Coefficients of an explicit Runge-Kutta method, as in the papers.
@@ -266,7 +266,7 @@ impl Places {
 struct Embedded {
     stages: Stages,
     /// The step in one, with what it is told: h, the time at the end, tolerances. It may come once enough steps were made without it.
-    whole: Option<Arc<dyn WholeStep>>,
+    whole: Option<Arc<dyn FusedStep>>,
     given: Vec<f64>,
     suits: bool,
     without: u32,
@@ -324,8 +324,8 @@ impl Embedded {
         let tolerances = Tolerances::new(setup.options, n);
         let fixed = setup.options.fixed;
         let step = step::FusedFormula::Explicit { tableau, fixed };
-        let suits = setup.options.whole_steps && stages.rates.is_identity();
-        let whole = if suits { setup.system.whole_step(step) } else { None };
+        let suits = setup.options.fused_steps && stages.rates.is_identity();
+        let whole = if suits { setup.system.fused_step(step) } else { None };
         let mut given = vec![0.0; step.room(n)];
         given[2] = tolerances.rtol;
         given[3..3 + n].copy_from_slice(&tolerances.atol);
@@ -362,7 +362,7 @@ impl Embedded {
 
     /// One step into `next`, and the square of its weighted error.
     fn step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<f64, Cause> {
-        let square = match self.whole_step(eval, h, t_new) {
+        let square = match self.fused_step(eval, h, t_new) {
             Some(square) => square,
             None => self.by_stages(eval, h, t_new)?,
         };
@@ -382,13 +382,13 @@ impl Embedded {
     fn ask(&mut self, system: &dyn System) {
         if self.suits && self.whole.is_none() {
             let step = step::FusedFormula::Explicit { tableau: self.stages.tableau, fixed: self.fixed };
-            self.whole = system.whole_step(step);
+            self.whole = system.fused_step(step);
         }
     }
 
     /// The step by its own code; `None` where there is none, or a value is not finite. It has the bits of the step by stages, and counts as
     /// many evaluations.
-    fn whole_step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Option<f64> {
+    fn fused_step(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Option<f64> {
         let whole = self.whole.as_ref()?;
         (self.given[0], self.given[1]) = (h, t_new);
         let kept = &self.now[self.places.kept()..];

@@ -280,7 +280,7 @@ impl Taylor {
         Ok(self.next.room[places.sums()] / (places.n as f64 * DEFECT * DEFECT))
     }
 
-    /// The same without code for whole steps.
+    /// The same without code for fused steps.
     fn parts(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Result<(), Cause> {
         let places @ Places { n, order } = self.places;
         powers(h, &mut self.powers);

@@ -5,7 +5,7 @@ use odec_ir::nest::{AccessId, Affine, Extent, Kernel};
 use odec_ir::{KernelRole, Node, Program, Span};
 use odec_lang::diagnostic::{Diagnostic, codes};
 
-use crate::machine::Unfit;
+use crate::executor::Unfit;
 
 /// A model that cannot be compiled or bound. `program` is needed to explain extents.
 pub fn not_compiled(unfit: &Unfit, program: Option<&Program>) -> Diagnostic {

@@ -165,7 +165,7 @@ impl Failed<'_> {
     fn fell_below_zero(&self, row: usize) -> Option<String> {
         let (y0, options) = (&self.bound.problem.y0, &self.bound.options);
         let atol = |k: usize| options.atol.get(k).or(options.atol.first()).copied().unwrap_or(0.0);
-        let first = 2 * self.bound.machine.layout().second;
+        let first = 2 * self.bound.executor.layout().second;
         let fell = |k: &usize| *k >= first && self.failure.y[*k] < 0.0 && y0[*k] >= 0.0 && atol(*k) > 0.0;
         let k = std::iter::once(row).chain(0..y0.len()).find(fell)?;
         let state = self.names.state(k);

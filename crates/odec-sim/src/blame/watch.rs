@@ -8,8 +8,8 @@ use odec_lang::source::Source;
 
 use super::{number, with_term};
 use crate::bind::Bound;
+use crate::expectations::drift_help;
 use crate::monitor::report::{self, Judged};
-use crate::promises::drift_help;
 use crate::sample::Seen;
 
 /// Warnings about a run.

@@ -32,7 +32,7 @@ impl Driver {
     /// A method that does not take it.
     pub fn new(bound: &Bound) -> Result<Driver, SolveError> {
         let Some(located) = &bound.located else {
-            return Ok(Driver::Smooth(Box::new(Runner::new(&bound.machine, bound.choice.method, &bound.options)?)));
+            return Ok(Driver::Smooth(Box::new(Runner::new(&bound.executor, bound.choice.method, &bound.options)?)));
         };
         let (mut model, view) = (located.fork(), located.fork());
         // the lists of times are counted

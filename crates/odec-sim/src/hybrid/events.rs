@@ -8,7 +8,7 @@ use odec_ode::hybrid::resolution;
 use odec_ode::hybrid::{Edge, Event, Target, Times, Trigger, Write};
 
 use super::routine::Routine;
-use crate::machine::{Execution, Unfit};
+use crate::executor::{Execution, Unfit};
 
 /// Results that belong to events, compiled and bound.
 pub(super) struct Results {

@@ -8,7 +8,7 @@
 //! | `system` | the hybrid system: modes and discretes to the parameter buffer, lists of times |
 //! | `drive` | a run |
 //!
-//! Two machines belong to such a model. That of [`crate::bind::Bound`] compares as the text says, at any point. That of
+//! Two executors belong to such a model. That of [`crate::bind::Bound`] compares as the text says, at any point. That of
 //! [`Located`] reads modes, and is right only while its modes are those of the point: nobody but a run takes it.
 
 pub(crate) mod drive;
@@ -23,7 +23,7 @@ use odec_ir::Span;
 use odec_ir::switch::Switching;
 use odec_ode::hybrid::AffineRows;
 
-use crate::machine::{KernelCode, Machine, Unfit};
+use crate::executor::{Executor, KernelCode, Unfit};
 use crate::quantities::Quantities;
 use events::Listed;
 use places::Places;
@@ -42,7 +42,7 @@ struct Code {
 
 /// A bound model with modes.
 pub struct Located {
-    machine: Machine,
+    executor: Executor,
     code: Arc<Code>,
     places: Arc<Places>,
     /// Of each relation, then of each timed quantity.
@@ -96,18 +96,18 @@ impl Located {
     /// # Errors
     /// What cannot be compiled or bound.
     pub(crate) fn bind(code: KernelCode, switching: Switching, jacobian: bool) -> Result<Located, Unfit> {
-        let machine = Machine::bind(code, jacobian)?;
-        let execution = machine.execution();
+        let executor = Executor::bind(code, jacobian)?;
+        let execution = executor.execution();
         let made = |program: &odec_ir::Program| Routine::new(program.clone(), execution);
         let (sides, rates) = (made(&switching.sides)?, made(&switching.rates)?);
         let (values, facts) = (made(&switching.values)?, made(&switching.facts)?);
         let reads = made(&switching.reads)?;
         let happenings = events::Results::new(&switching.events, execution)?;
         let code = Code { switching, sides, rates, values, facts, happenings, reads };
-        let still = vec![0.0; machine.layout().n];
+        let still = vec![0.0; executor.layout().n];
         let mut known = vec![0.0; code.facts.len()];
-        code.facts.run(0.0, &still, machine.parameters(), &still, &mut known);
-        let places = Places::of(&code, machine.program(), machine.layout(), &known);
+        code.facts.run(0.0, &still, executor.parameters(), &still, &mut known);
+        let places = Places::of(&code, executor.program(), executor.layout(), &known);
         let routines = [&code.sides, &code.rates, &code.values, &code.facts, &code.reads];
         let room = routines.map(Routine::len).into_iter().max().unwrap_or(0);
         Ok(Located {
@@ -125,27 +125,27 @@ impl Located {
             still,
             room: Mutex::new(vec![0.0; room]),
             read: Mutex::default(),
-            machine,
+            executor,
             code: Arc::new(code),
             places: Arc::new(places),
         })
     }
 
-    /// The machine, with the modes of the last run.
-    pub(crate) fn machine(&self) -> &Machine {
-        &self.machine
+    /// The executor, with the modes of the last run.
+    pub(crate) fn executor(&self) -> &Executor {
+        &self.executor
     }
 
     /// The same, for changes of its parameters.
-    pub(crate) fn machine_mut(&mut self) -> &mut Machine {
+    pub(crate) fn machine_mut(&mut self) -> &mut Executor {
         self.changed = true;
-        &mut self.machine
+        &mut self.executor
     }
 
     /// Another one with the same code, and modes and parameters of its own.
     pub(crate) fn fork(&self) -> Located {
         Located {
-            machine: self.machine.fork(),
+            executor: self.executor.fork(),
             code: self.code.clone(),
             places: self.places.clone(),
             modes: self.modes.clone(),
@@ -167,8 +167,8 @@ impl Located {
 
     /// Takes the parameters of another one with the same code.
     pub(crate) fn follow(&mut self, other: &Located) {
-        let from = other.machine.parameters();
-        self.machine.switch(|p| p.copy_from_slice(from));
+        let from = other.executor.parameters();
+        self.executor.switch(|p| p.copy_from_slice(from));
         self.changed = true;
     }
 
@@ -209,7 +209,7 @@ impl Located {
 
     /// The name of a discrete of a run.
     pub fn discrete_name(&self, at: usize) -> String {
-        let quantities = Quantities::discretes(self.machine.program(), self.machine.layout());
+        let quantities = Quantities::discretes(self.executor.program(), self.executor.layout());
         quantities.name(self.places.discretes.start + at)
     }
 

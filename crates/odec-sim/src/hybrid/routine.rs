@@ -8,7 +8,7 @@ use odec_ir::nest::BoundProgram;
 use odec_ir::{ArrayId, KernelRole, Program};
 use odec_jit::Compiled;
 
-use crate::machine::{Execution, Unfit};
+use crate::executor::{Execution, Unfit};
 
 enum Backend {
     Jit(Box<Compiled>),

@@ -7,7 +7,7 @@ use odec_ode::system::{EvalError, System};
 
 use super::Located;
 use super::places::{At, Sum};
-use crate::machine::Machine;
+use crate::executor::Executor;
 
 /// Rounds in which the counters of a start follow modes that follow counters.
 const ROUNDS: usize = 8;
@@ -46,20 +46,20 @@ impl Located {
         }
     }
 
-    /// The discretes of the model as they are at the start, in the parameters of the machine that compares.
-    pub(crate) fn start_discretes(&self, t0: f64, machine: &mut Machine) {
+    /// The discretes of the model as they are at the start, in the parameters of the executor that compares.
+    pub(crate) fn start_discretes(&self, t0: f64, executor: &mut Executor) {
         let initial = self.initial(t0);
-        let layout = machine.layout();
+        let layout = executor.layout();
         let start = layout.p_len() - layout.modes - layout.discretes;
         let of_model = start..start + layout.discretes;
-        machine.switch(|p| self.places.happenings.start(&initial, &mut p[of_model]));
+        executor.switch(|p| self.places.happenings.start(&initial, &mut p[of_model]));
     }
 
     /// What the discretes of the model start from.
     fn initial(&self, t0: f64) -> Vec<f64> {
         let routine = &self.code.happenings.initial;
         let mut initial = vec![0.0; routine.len()];
-        routine.run(t0, &self.still, self.machine.parameters(), &self.still, &mut initial);
+        routine.run(t0, &self.still, self.executor.parameters(), &self.still, &mut initial);
         initial
     }
 
@@ -75,8 +75,8 @@ impl Located {
     /// Modes and discretes go to the parameter buffer, and what follows from them is made anew.
     fn write(&mut self) {
         self.written += 1;
-        let Located { machine, places, modes, discretes, .. } = self;
-        machine.switch(|p| {
+        let Located { executor, places, modes, discretes, .. } = self;
+        executor.switch(|p| {
             p[places.discretes.clone()].copy_from_slice(discretes);
             for (compared, mode) in places.compared.iter().zip(&*modes) {
                 if let Some(at) = compared.mode {
@@ -96,7 +96,7 @@ impl Located {
         }
         let mut room = std::mem::take(self.room.get_mut().unwrap_or_else(PoisonError::into_inner));
         let out = &mut room[..self.code.reads.len()];
-        self.code.reads.run(0.0, &self.still, self.machine.parameters(), &self.still, out);
+        self.code.reads.run(0.0, &self.still, self.executor.parameters(), &self.still, out);
         for (read, compared) in self.open.iter_mut().zip(&self.places.compared) {
             *read = compared.read.is_none_or(|at| out[at] != 0.0);
         }
@@ -121,7 +121,7 @@ impl Located {
         let known = read.values.len() == results.len() && read.written == self.written && read.t == t && read.y == y;
         if !known {
             read.values.resize(results.len(), 0.0);
-            results.run(t, y, self.machine.parameters(), &self.still, &mut read.values);
+            results.run(t, y, self.executor.parameters(), &self.still, &mut read.values);
             (read.t, read.written) = (t, self.written);
             read.y.clear();
             read.y.extend_from_slice(y);
@@ -135,7 +135,7 @@ impl Located {
             return;
         }
         let mut facts = vec![0.0; self.code.facts.len()];
-        self.code.facts.run(0.0, &self.still, self.machine.parameters(), &self.still, &mut facts);
+        self.code.facts.run(0.0, &self.still, self.executor.parameters(), &self.still, &mut facts);
         let row = |sum: &Sum| {
             let terms = sum.terms.iter().map(|(row, at)| (*row, facts[*at])).collect();
             (terms, sum.time.map_or(0.0, |at| facts[at]))
@@ -152,7 +152,7 @@ impl Located {
         if self.places.happenings.lists() > 0 {
             let code = self.code.clone();
             let mut times = vec![0.0; code.happenings.times.len()];
-            code.happenings.times.run(0.0, &self.still, self.machine.parameters(), &self.still, &mut times);
+            code.happenings.times.run(0.0, &self.still, self.executor.parameters(), &self.still, &mut times);
             self.untimed = self.places.happenings.list(&times, &mut self.listed);
         }
         if self.places.times.is_empty() {
@@ -160,7 +160,7 @@ impl Located {
         }
         let code = self.code.clone();
         let mut facts = vec![0.0; code.facts.len()];
-        code.facts.run(0.0, &self.still, self.machine.parameters(), &self.still, &mut facts);
+        code.facts.run(0.0, &self.still, self.executor.parameters(), &self.still, &mut facts);
         self.once.clear();
         self.every.clear();
         for times in &self.places.times {
@@ -187,7 +187,7 @@ fn comb(at: f64, period: f64, t0: f64) -> Option<(f64, f64)> {
 
 impl HybridSystem for Located {
     fn system(&self) -> &dyn System {
-        &self.machine
+        &self.executor
     }
 
     fn relations(&self) -> &[Relation] {
@@ -225,7 +225,7 @@ impl HybridSystem for Located {
 
     fn sides(&self, t: f64, y: &[f64], left: &mut [f64], right: &mut [f64]) -> Result<(), EvalError> {
         self.with_room(self.code.sides.len(), |out| {
-            self.code.sides.run(t, y, self.machine.parameters(), &self.still, out);
+            self.code.sides.run(t, y, self.executor.parameters(), &self.still, out);
             for (k, at) in self.places.compared.iter().enumerate() {
                 (left[k], right[k]) = (out[at.left], out[at.right]);
                 // what stands in a branch that is not taken need have no value
@@ -239,7 +239,7 @@ impl HybridSystem for Located {
 
     fn rates(&self, t: f64, y: &[f64], w: &[f64], rates: &mut [f64]) -> Result<(), EvalError> {
         self.with_room(self.code.rates.len(), |out| {
-            self.code.rates.run(t, y, self.machine.parameters(), w, out);
+            self.code.rates.run(t, y, self.executor.parameters(), w, out);
             for (k, (rate, at)) in rates.iter_mut().zip(&self.places.compared).enumerate() {
                 *rate = if self.open[k] || out[at.rate].is_finite() { out[at.rate] } else { 0.0 };
             }
@@ -258,7 +258,7 @@ impl HybridSystem for Located {
     fn conditions(&self, t: f64, y: &[f64], conditions: &mut [bool]) {
         let results = &self.code.happenings.conditions;
         let mut out = vec![0.0; results.len()];
-        results.run(t, y, self.machine.parameters(), &self.still, &mut out);
+        results.run(t, y, self.executor.parameters(), &self.still, &mut out);
         for (condition, place) in conditions.iter_mut().zip(&self.places.happenings.conditions) {
             *condition = place.is_some_and(|place| out[place] != 0.0);
         }
@@ -341,7 +341,7 @@ impl HybridSystem for Located {
         };
         let mut room = std::mem::take(self.room.get_mut().unwrap_or_else(PoisonError::into_inner));
         let out = &mut room[..self.code.values.len()];
-        self.code.values.run(t, &self.still, self.machine.parameters(), &self.still, out);
+        self.code.values.run(t, &self.still, self.executor.parameters(), &self.still, out);
         let first = self.places.compared.len();
         for (mode, timed) in self.modes[first..].iter_mut().zip(&self.places.timed) {
             *mode = out[timed.value];

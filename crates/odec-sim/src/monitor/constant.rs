@@ -123,9 +123,9 @@ fn rough(judged: &Judged<'_>, regions: &[(String, Amplification)], h: f64) -> Op
 /// The derivatives at the start of a step that does not follow them.
 fn astray(judged: &Judged<'_>, pair: &Pair) -> Option<Vec<f64>> {
     let Pair { from, to } = pair;
-    let machine = &judged.bound.machine;
-    let start = spectrum::rates(machine, from.t, &from.y)?;
-    let end = spectrum::rates(machine, to.t, &to.y)?;
+    let executor = &judged.bound.executor;
+    let start = spectrum::rates(executor, from.t, &from.y)?;
+    let end = spectrum::rates(executor, to.t, &to.y)?;
     let h = to.t - from.t;
     let rough = (0..start.len()).any(|i| {
         let (a, b) = (from.y[i], to.y[i]);

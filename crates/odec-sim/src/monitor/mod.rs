@@ -163,7 +163,7 @@ impl Monitor {
         let limited = method.stability == Stability::Bounded;
         let doubtful = options.fixed && limited;
         let adaptive = !options.fixed && limited && method.adaptive != Adaptive::FixedStep;
-        let n = bound.machine.layout().n;
+        let n = bound.executor.layout().n;
         let follows = options.fixed
             || match bound.spread {
                 Spread::Even(count) => count >= rows::FEWEST,
@@ -420,7 +420,7 @@ fn followed(bound: &Bound) -> Vec<Track> {
     let track = |place| Track::new(place, [bound.options.rtol, bound.atol(place)]);
     let mut tracks: Vec<Track> = states.map(track).collect();
     if tracks.is_empty() && bound.options.fixed {
-        let n = bound.machine.layout().n;
+        let n = bound.executor.layout().n;
         tracks = (0..n).step_by(n.div_ceil(FOLLOWED).max(1)).map(track).collect();
     }
     tracks

@@ -33,11 +33,11 @@ pub struct Mode {
 
 /// Eigenvalues at a moment, those of a run backwards with the other sign; of many unknowns the one farthest from 0.
 pub fn spectrum(judged: &Judged<'_>, moment: &Moment) -> Option<Spectrum> {
-    let machine = &judged.bound.machine;
+    let executor = &judged.bound.executor;
     let mut found = if moment.y.len() <= MAX_DENSE {
-        spectrum::at(machine, moment.t, &moment.y)?
+        spectrum::at(executor, moment.t, &moment.y)?
     } else {
-        let (lambda, _) = leading(machine, moment)?;
+        let (lambda, _) = leading(executor, moment)?;
         Spectrum { t: moment.t, y: moment.y.clone(), values: vec![C::from(lambda)] }
     };
     if judged.backwards() {
@@ -79,13 +79,13 @@ fn leading(system: &dyn System, moment: &Moment) -> Option<(f64, usize)> {
 /// The mode of an eigenvalue of a [`mod@spectrum`]. Its entries are those that make the part of it in the direction of
 /// `toward`: itself, or the real axis where its growth matters and not how it turns.
 pub fn mode(judged: &Judged<'_>, spectrum: &Spectrum, lambda: C, toward: C) -> Mode {
-    let machine = &judged.bound.machine;
+    let executor = &judged.bound.executor;
     let (lambda, toward) = if judged.backwards() { (-lambda, -toward) } else { (lambda, toward) };
     let entries = if spectrum.y.len() <= MAX_DENSE {
-        spectrum::dominant_entries(machine, spectrum, lambda, toward)
+        spectrum::dominant_entries(executor, spectrum, lambda, toward)
     } else {
         let moment = Moment { t: spectrum.t, y: spectrum.y.clone() };
-        leading(machine, &moment).into_iter().map(|(_, row)| (row, row)).collect()
+        leading(executor, &moment).into_iter().map(|(_, row)| (row, row)).collect()
     };
     Mode { lambda, t: spectrum.t, entries }
 }

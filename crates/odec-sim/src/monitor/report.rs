@@ -203,7 +203,7 @@ fn held(judged: &Judged<'_>) -> Option<Diagnostic> {
         n: at.y.len(),
         fixed: false,
         rtol: bound.options.rtol,
-        moving_mass: bound.machine.program().mass_varies(),
+        moving_mass: bound.executor.program().mass_varies(),
         series: false,
     };
     let typed = typed("method", partners(&traits).implicit.name, bound.asked.method.is_some());
@@ -343,7 +343,7 @@ fn grown_up(judged: &Judged<'_>) -> Option<Diagnostic> {
         return None;
     }
     let own = if judged.backwards() { -lambda } else { lambda };
-    let shares = spectrum::participation(&bound.machine, &spectrum, own);
+    let shares = spectrum::participation(&bound.executor, &spectrum, own);
     let takes_part = |place: &&usize| shares.get(**place).is_some_and(|share| *share > TAKES_PART);
     let place = *places.iter().find(takes_part)?;
     let (name, size, atol) = (bound.states.name(place), y0[place].abs(), bound.atol(place));

@@ -9,10 +9,10 @@ use super::{Error, Loaded, Solution, Stepper, Times};
 use crate::bind::{Bound, Purpose, RunPlan};
 use crate::blame;
 use crate::choices::Choices;
+use crate::expectations::{self, Expectation};
 use crate::monitor::report::Judged;
 use crate::monitor::{self, Findings};
 use crate::points::Points;
-use crate::promises::{self, Promise};
 use crate::quantities::Quantities;
 use crate::sample::{self, Recorder, Seen};
 use crate::sweep::Job;
@@ -80,8 +80,8 @@ impl Simulation {
     pub fn with(&self, values: &[(&str, f64)]) -> Result<Simulation, Error> {
         let mut choices = self.choices.clone();
         choices.set.extend(values.iter().map(|(name, value)| (name.to_string(), *value)));
-        let machine = &self.bound.machine;
-        let parameters = Quantities::parameters(machine.program(), machine.layout());
+        let executor = &self.bound.executor;
+        let parameters = Quantities::parameters(executor.program(), executor.layout());
         let mut places = vec![];
         for (name, value) in values {
             match parameters.select(name) {
@@ -103,9 +103,9 @@ impl Simulation {
                 p[run.clone()].fill(*value);
             }
         });
-        changed.map_err(|unfit| wrong(vec![blame::not_compiled(&unfit, Some(self.bound.machine.program()))]))?;
+        changed.map_err(|unfit| wrong(vec![blame::not_compiled(&unfit, Some(self.bound.executor.program()))]))?;
         plan.settle(self.model(), &mut bound).map_err(|d| wrong(vec![d]))?;
-        bound.machine.start(bound.problem.t0, &mut bound.problem.y0);
+        bound.executor.start(bound.problem.t0, &mut bound.problem.y0);
         if let Some(at) = bound.problem.y0.iter().position(|y| !y.is_finite()) {
             let (t0, value) = (bound.problem.t0, bound.problem.y0[at]);
             let d = blame::start_value(self.model(), self.source(), &bound.values, t0, &bound.states, at, value);
@@ -162,8 +162,8 @@ impl Simulation {
     }
 
     /// What the model promises, against what a run found. The purpose of the simulation is [`Purpose::Test`].
-    pub fn promises(&self, seen: &Seen) -> Vec<Promise> {
-        promises::of(self.model(), &self.bound, seen)
+    pub fn expectations(&self, seen: &Seen) -> Vec<Expectation> {
+        expectations::of(self.model(), &self.bound, seen)
     }
 
     /// What deserves a word after a run.

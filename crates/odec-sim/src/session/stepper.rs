@@ -54,10 +54,10 @@ enum Place {
 
 impl Stepper {
     pub(super) fn new(loaded: Loaded, bound: Bound) -> Result<Stepper, Error> {
-        let machine = &bound.machine;
-        let parameters = Quantities::parameters(machine.program(), machine.layout());
-        let outputs = Quantities::outputs(machine.program(), machine.layout());
-        let runner = match Runner::new(machine, bound.choice.method, &bound.options) {
+        let executor = &bound.executor;
+        let parameters = Quantities::parameters(executor.program(), executor.layout());
+        let outputs = Quantities::outputs(executor.program(), executor.layout());
+        let runner = match Runner::new(executor, bound.choice.method, &bound.options) {
             Ok(runner) => runner,
             Err(refusal) => {
                 return Err(Error::new(None, vec![blame::refused(&refusal, &bound)]));
@@ -126,7 +126,7 @@ impl Stepper {
         match self.heading {
             Some(Heading { t_end, forward: same }) if same == forward => {
                 if self.changed {
-                    self.runner.resume_at(&self.bound.machine, self.t, &self.y)?;
+                    self.runner.resume_at(&self.bound.executor, self.t, &self.y)?;
                 }
                 if (t > t_end) == forward && t != t_end {
                     let t_end = f64::INFINITY.copysign(t - self.t);
@@ -139,7 +139,7 @@ impl Stepper {
         self.changed = false;
         let ahead = Ahead { stop: None, sample: Some(t) };
         while self.runner.time() != t && (self.runner.time() < t) == forward {
-            if let Err(why) = self.runner.advance(&self.bound.machine, ahead) {
+            if let Err(why) = self.runner.advance(&self.bound.executor, ahead) {
                 self.t = self.runner.time();
                 self.y.copy_from_slice(self.runner.state());
                 // its steps fell to nothing: with other values it has to find new ones
@@ -147,7 +147,7 @@ impl Stepper {
                 return Err(why);
             }
         }
-        self.runner.value(&self.bound.machine, t, &mut self.y);
+        self.runner.value(&self.bound.executor, t, &mut self.y);
         self.t = t;
         Ok(())
     }
@@ -159,7 +159,7 @@ impl Stepper {
         let problem = Problem { t0: self.t, t_end, y0: self.y.clone() };
         let stats = self.stats();
         self.heading = None;
-        let begun = self.runner.begin(&self.bound.machine, &problem);
+        let begun = self.runner.begin(&self.bound.executor, &problem);
         if !matches!(begun, Err(SolveError::Refused(_))) {
             self.before = stats;
         }
@@ -184,12 +184,12 @@ impl Stepper {
         match self.place(name)? {
             Place::Time => Ok(self.t),
             Place::State(k) => Ok(self.y[k]),
-            Place::Parameter(k) => Ok(self.bound.machine.parameters()[k]),
+            Place::Parameter(k) => Ok(self.bound.executor.parameters()[k]),
             Place::Output(k) => {
-                let mut out = vec![0.0; self.bound.machine.layout().outputs_len()];
+                let mut out = vec![0.0; self.bound.executor.layout().outputs_len()];
                 let rates = Derivatives::of(&self.bound);
                 let mut rates = rates.map_err(|refusal| self.error(blame::refused(&refusal, &self.bound)))?;
-                self.bound.machine.outputs(self.t, &self.y, rates.at(self.t, &self.y), &mut out);
+                self.bound.executor.outputs(self.t, &self.y, rates.at(self.t, &self.y), &mut out);
                 Ok(out[k])
             }
         }
@@ -212,17 +212,17 @@ impl Stepper {
             }
             Place::Parameter(k) => {
                 self.check_bounds(name, value)?;
-                if self.bound.machine.parameters()[k] == value {
+                if self.bound.executor.parameters()[k] == value {
                     return Ok(());
                 }
                 let before = constant_mass(&self.bound);
-                let changed = self.bound.machine.change(|p| p[k] = value);
+                let changed = self.bound.executor.change(|p| p[k] = value);
                 self.changed = true;
                 if before != constant_mass(&self.bound) {
                     // solvers take a constant mass matrix once
                     self.heading = None;
                 }
-                changed.map_err(|unfit| self.error(blame::not_compiled(&unfit, Some(self.bound.machine.program()))))
+                changed.map_err(|unfit| self.error(blame::not_compiled(&unfit, Some(self.bound.executor.program()))))
             }
             Place::Time | Place::Output(_) => {
                 let headline = format!("`{name}` follows from other values and cannot be set");
@@ -281,7 +281,7 @@ impl Stepper {
 
 /// Values of the mass matrix, where it is constant.
 fn constant_mass(bound: &Bound) -> Option<Vec<f64>> {
-    match bound.machine.mass() {
+    match bound.executor.mass() {
         Mass::Constant(_, values) => Some(values.to_vec()),
         Mass::Identity | Mass::StateDependent { .. } => None,
     }

@@ -120,20 +120,20 @@ impl Rewrite<'_> {
     /// The kernels of what was located.
     pub(super) fn flush(&mut self) {
         for group in std::mem::take(&mut self.groups) {
-            let straight = self.straight;
+            let scalar = self.scalar;
             let make = |graph: &Graph, results: &[(ArrayId, NodeId)]| -> Option<Kernel> {
                 if results.is_empty() {
                     return None;
                 }
-                let (iterates, part, margins) = domain(self.kernel, &group.loops);
+                let (iterates, region, margins) = domain(self.kernel, &group.loops);
                 let mut space = self.kernel.space.clone();
                 let store = |&(array, node): &(ArrayId, NodeId)| Store {
-                    target: Target::Set(stage::element(array, straight, &iterates, &mut space)),
+                    target: Target::Set(stage::element(array, scalar, &iterates, &mut space)),
                     node,
                 };
                 let stores = results.iter().map(store).collect();
                 let graph = graph.clone();
-                let made = Kernel { role: KernelRole::Outputs, space, iterates, part, margins, graph, stores };
+                let made = Kernel { role: KernelRole::Outputs, space, iterates, region, margins, graph, stores };
                 Some(made.rewritten(|_, _, _, _| None))
             };
             let mut ones = Graph::new();

@@ -2,7 +2,7 @@
 
 use super::{Model, n, plus, values};
 use crate::builtin::{logic, trigonometric};
-use crate::nest::{Affine, Edge, Part};
+use crate::nest::{Affine, Edge, Region};
 use crate::program::{KernelRole, Role};
 use crate::testing::pad::{Sheet, affine, at, edge};
 
@@ -19,8 +19,8 @@ pub fn heat(size: i64) -> Model {
     let s = sheet.array("s", Role::Parameter, &[i]);
     let cells = sheet.size("N", size as f64);
     let u = sheet.array("T", Role::FirstOrder, &[i]);
-    for part in [Part::Interior, Part::Shell] {
-        let pad = sheet.nest(KernelRole::Rhs, part, &[i]);
+    for region in [Region::Interior, Region::Boundary] {
+        let pad = sheet.nest(KernelRole::Rhs, region, &[i]);
         let l = pad.over(0);
         for shift in [-1, 1] {
             pad.margin(plus(Affine::index(l), shift), i);
@@ -28,7 +28,7 @@ pub fn heat(size: i64) -> Model {
         let count = pad.read(cells, &[]);
         let dx = pad.number(1.0) / count;
         let (mut west, mut east) = (pad.read(u, &[at(l, -1)]), pad.read(u, &[at(l, 1)]));
-        if part == Part::Shell {
+        if region == Region::Boundary {
             let index = pad.index(l);
             let first = pad.call(&logic::LT, &[index - 1.0, pad.number(1.0)]);
             let last = pad.call(&logic::LT, &[count, index + 1.0]);
@@ -77,8 +77,8 @@ pub fn brusselator_line(size: i64) -> Model {
     let [a, b, alpha] = ["A", "B", "alpha"].map(|name| sheet.array(name, Role::Parameter, &[]));
     let cells = sheet.size("N", size as f64);
     let [u, v] = ["u", "v"].map(|name| sheet.array(name, Role::FirstOrder, &[i]));
-    for part in [Part::Interior, Part::Shell] {
-        let pad = sheet.nest(KernelRole::Rhs, part, &[i]);
+    for region in [Region::Interior, Region::Boundary] {
+        let pad = sheet.nest(KernelRole::Rhs, region, &[i]);
         let l = pad.over(0);
         for shift in [-1, 1] {
             pad.margin(plus(Affine::index(l), shift), i);
@@ -87,7 +87,7 @@ pub fn brusselator_line(size: i64) -> Model {
         let weight = pad.read(alpha, &[]) * (count + 1.0).power(2);
         let near = |array, outside: f64| {
             let (mut west, mut east) = (pad.read(array, &[at(l, -1)]), pad.read(array, &[at(l, 1)]));
-            if part == Part::Shell {
+            if region == Region::Boundary {
                 let first = pad.call(&logic::LT, &[pad.index(l) - 1.0, pad.number(1.0)]);
                 let last = pad.call(&logic::LT, &[count, pad.index(l) + 1.0]);
                 let [not_first, not_last] = [first, last].map(|c| pad.guard(c.apply(&logic::NOT)));
@@ -141,14 +141,14 @@ pub fn brusselator(size: i64, rule: Edge) -> Model {
     let [a, b, alpha] = ["A", "B", "alpha"].map(|name| sheet.array(name, Role::Parameter, &[]));
     let [u, v] = ["u", "v"].map(|name| sheet.array(name, Role::FirstOrder, &[i, j]));
     let steps = [(-2, 0), (1, 0), (0, -1), (0, 1)];
-    for part in [Part::Interior, Part::Shell] {
-        let pad = sheet.nest(KernelRole::Rhs, part, &[i, j]);
+    for region in [Region::Interior, Region::Boundary] {
+        let pad = sheet.nest(KernelRole::Rhs, region, &[i, j]);
         let (k, l) = (pad.over(0), pad.over(1));
         for (along, across) in steps {
             pad.margin(plus(Affine::index(k), along), i);
             pad.margin(plus(Affine::index(l), across), j);
         }
-        let rule = if part == Part::Shell { rule } else { Edge::Inside };
+        let rule = if region == Region::Boundary { rule } else { Edge::Inside };
         let near = |array| {
             let read = |(along, across)| pad.read(array, &[edge(at(k, along), rule), edge(at(l, across), rule)]);
             let here = pad.read(array, &[at(k, 0), at(l, 0)]);

@@ -7,7 +7,7 @@ use super::Random;
 use super::pad::{Pad, Sheet, X, affine, at, through};
 use crate::builtin::{exponential, logic, rounding, trigonometric};
 use crate::interpret::{self, Inputs};
-use crate::nest::{Affine, BoundProgram, Edge, Fold, LoopId, Part, Subscript};
+use crate::nest::{Affine, BoundProgram, Edge, LoopId, ReduceOp, Region, Subscript};
 use crate::program::{KernelRole, Program, Role};
 pub use diffusion::{brusselator, brusselator_line, heat};
 
@@ -91,7 +91,7 @@ pub fn bodies(size: i64) -> Model {
     let m = sheet.table("m", &[a], values(5, size as usize));
     let place = ["p.x", "p.y", "p.z"].map(|name| sheet.array(name, Role::Position, &[a]));
     let speed = ["p.x'", "p.y'", "p.z'"].map(|name| sheet.array(name, Role::Velocity, &[a]));
-    let pad = sheet.nest(KernelRole::Rhs, Part::Whole, &[a]);
+    let pad = sheet.nest(KernelRole::Rhs, Region::Whole, &[a]);
     let l = pad.over(0);
     for k in 0..3 {
         pad.set(place[k], &[at(l, 0)], pad.read(speed[k], &[at(l, 0)]));
@@ -103,7 +103,7 @@ pub fn bodies(size: i64) -> Model {
         let distance = square.apply(&exponential::SQRT);
         let force = pad.read(g, &[]) * pad.read(m, &[at(b, 0)]) * way[k] / distance.power(3);
         let term = pad.choose(other, force, pad.number(0.0));
-        pad.set(speed[k], &[at(l, 0)], pad.fold(Fold::Sum, b, term));
+        pad.set(speed[k], &[at(l, 0)], pad.reduce(ReduceOp::Sum, b, term));
     }
     sheet.push(pad);
     let (len, masses) = (size as usize, values(5, size as usize));
@@ -145,16 +145,16 @@ pub fn neurons(size: i64) -> Model {
     let len = size as usize;
     let weights = sheet.table("W", &[i, i], values(8, len * len));
     let u = sheet.array("u", Role::FirstOrder, &[i]);
-    let pad = sheet.nest(KernelRole::Rhs, Part::Whole, &[i]);
+    let pad = sheet.nest(KernelRole::Rhs, Region::Whole, &[i]);
     let l = pad.over(0);
     let j = pad.inner("j", Affine::constant(1), n());
     let fade = (pad.number(0.0) - pad.read(c, &[]) * pad.time()).apply(&exponential::EXP);
     let heard = (pad.read(u, &[at(j, 0)]) * fade).apply(&trigonometric::TANH);
-    let all = pad.fold(Fold::Sum, j, pad.read(weights, &[at(l, 0), at(j, 0)]) * heard);
+    let all = pad.reduce(ReduceOp::Sum, j, pad.read(weights, &[at(l, 0), at(j, 0)]) * heard);
     let k = pad.inner("k", Affine::constant(2), n());
     let calm = pad.number(1.0) / (pad.number(1.0) + pad.read(u, &[at(k, 0)]).power(2));
     let here = pad.read(u, &[at(l, 0)]);
-    let rest = pad.fold(Fold::Sum, k, here * calm);
+    let rest = pad.reduce(ReduceOp::Sum, k, here * calm);
     pad.set(u, &[at(l, 0)], all - pad.read(c, &[]) * here + rest);
     sheet.push(pad);
     let weights = values(8, len * len);
@@ -196,7 +196,7 @@ pub fn cloth(size: i64) -> Model {
     let rest = sheet.table("rest", &[s], values(7, 2 * len));
     let place = ["p.x", "p.y", "p.z"].map(|name| sheet.array(name, Role::Position, &[i]));
     let speed = ["p.x'", "p.y'", "p.z'"].map(|name| sheet.array(name, Role::Velocity, &[i]));
-    let pad = sheet.nest(KernelRole::Rhs, Part::Whole, &[i]);
+    let pad = sheet.nest(KernelRole::Rhs, Region::Whole, &[i]);
     let l = pad.over(0);
     let pinned = pad.call(&logic::EQ, &[pad.index(l), pad.number(1.0)]);
     for k in 0..3 {
@@ -206,7 +206,7 @@ pub fn cloth(size: i64) -> Model {
         pad.set(speed[k], &[at(l, 0)], pad.choose(pinned, pad.number(0.0), pull - pad.read(c, &[]) * velocity));
     }
     sheet.push(pad);
-    let pad = sheet.nest(KernelRole::Rhs, Part::Whole, &[s]);
+    let pad = sheet.nest(KernelRole::Rhs, Region::Whole, &[s]);
     let l = pad.over(0);
     let [tail, head] = [from, to].map(|table| through(table, &[at(l, 0)]));
     let way = place.map(|p| pad.read(p, std::slice::from_ref(&head)) - pad.read(p, std::slice::from_ref(&tail)));
@@ -274,14 +274,14 @@ pub fn network(size: i64) -> Model {
     let neighbours: Vec<usize> = (0..len).flat_map(|i| (0..3).map(move |k| next(i, k))).collect();
     let nbr = sheet.table("nbr", &[i, k], neighbours.iter().map(|&x| x as f64).collect());
     let u = sheet.array("I", Role::FirstOrder, &[i]);
-    let pad = sheet.nest(KernelRole::Rhs, Part::Whole, &[i]);
+    let pad = sheet.nest(KernelRole::Rhs, Region::Whole, &[i]);
     let l = pad.over(0);
     let m = pad.inner("k", Affine::constant(1), Affine::constant(3));
     let entry = [at(l, 0), at(m, 0)];
     let exists = pad.call(&logic::LT, &[pad.number(0.0), pad.read(nbr, &entry)]);
     let here = pad.read(u, &[at(l, 0)]);
     let other = pad.read_if(pad.guard(exists), u, &[through(nbr, &entry)]);
-    let pressure = pad.fold(Fold::Sum, m, pad.choose(exists, other * here, pad.number(0.0)));
+    let pressure = pad.reduce(ReduceOp::Sum, m, pad.choose(exists, other * here, pad.number(0.0)));
     let infection = pad.read(beta, &[]) * (pad.number(1.0) - here) * pressure;
     let decay = (pad.number(0.0) - pad.time()).apply(&exponential::EXP);
     pad.set(u, &[at(l, 0)], infection - pad.read(gamma, &[at(l, 0)]) * here + decay);
@@ -320,8 +320,8 @@ pub fn plate(size: i64) -> Model {
     let cells = sheet.size("N", size as f64);
     let u = sheet.array("u", Role::Position, &[i, j]);
     let v = sheet.array("u'", Role::Velocity, &[i, j]);
-    for part in [Part::Interior, Part::Shell] {
-        let pad = sheet.nest(KernelRole::Rhs, part, &[i, j]);
+    for region in [Region::Interior, Region::Boundary] {
+        let pad = sheet.nest(KernelRole::Rhs, region, &[i, j]);
         let (k, l) = (pad.over(0), pad.over(1));
         let [a, b] = ["a", "b"].map(|name| pad.inner(name, Affine::constant(-1), Affine::constant(1)));
         for shift in [-1, 1] {
@@ -331,7 +331,7 @@ pub fn plate(size: i64) -> Model {
         pad.margin(sum_of(k, a), i);
         pad.margin(sum_of(l, b), j);
         let near = |across: Affine, up: Affine, x: X<'_>, y: X<'_>| -> crate::NodeId {
-            near(&pad, part, u, cells, (across, up), (x.id, y.id))
+            near(&pad, region, u, cells, (across, up), (x.id, y.id))
         };
         let (x, y) = (pad.index(k), pad.index(l));
         let cross = [(-1, 0), (1, 0), (0, -1), (0, 1)].map(|(along, across)| {
@@ -347,7 +347,7 @@ pub fn plate(size: i64) -> Model {
         let size = pad.index(a).apply(&rounding::ABS) + pad.index(b).apply(&rounding::ABS);
         let diagonal = pad.call(&logic::EQ, &[size, pad.number(2.0)]);
         let term = pad.choose(diagonal, pad.node(id), pad.number(0.0));
-        let diagonals = pad.fold(Fold::Sum, a, pad.fold(Fold::Sum, b, term));
+        let diagonals = pad.reduce(ReduceOp::Sum, a, pad.reduce(ReduceOp::Sum, b, term));
         let sum = (cross[0] + cross[1] + cross[2] + cross[3]) * 4.0 + diagonals;
         let here = pad.read(u, &[at(k, 0), at(l, 0)]);
         pad.set(u, &[at(k, 0), at(l, 0)], pad.read(v, &[at(k, 0), at(l, 0)]));
@@ -389,17 +389,17 @@ fn sum_of(a: LoopId, b: LoopId) -> Affine {
     Affine { loops: vec![(a, 1), (b, 1)], ..Affine::default() }
 }
 
-/// A read of the plate: plain inside, by its boundaries in the shell.
+/// A read of the plate: plain inside, by the boundary rules in the boundary region.
 fn near(
     pad: &Pad,
-    part: Part,
+    region: Region,
     u: crate::ArrayId,
     cells: crate::ArrayId,
     (across, up): (Affine, Affine),
     (x, y): (crate::NodeId, crate::NodeId),
 ) -> crate::NodeId {
     let subs = [affine(across), affine(up)];
-    if part == Part::Interior {
+    if region == Region::Interior {
         return pad.read(u, &subs).id;
     }
     let (x, y, zero) = (pad.node(x), pad.node(y), pad.number(0.0));
@@ -432,7 +432,7 @@ fn near(
     pad.choose(outside, edges, pad.read_if(inside, u, &subs)).id
 }
 
-/// Every kind of fold, one inside another, and one whose terms hold a fold over the same indices.
+/// Every kind of reduction, one inside another, and one whose terms hold a reduction over the same indices.
 ///
 /// ```text
 /// u[i]' = max(j: w[j]*u[j]) - min(j: u[j]^2) * prod(j: 1 + u[j]*w[i]/4)
@@ -446,21 +446,21 @@ pub fn extremes(size: i64) -> Model {
     let w = sheet.array("w", Role::Parameter, &[i]);
     let cells = sheet.size("N", size as f64);
     let u = sheet.array("u", Role::FirstOrder, &[i]);
-    let pad = sheet.nest(KernelRole::Rhs, Part::Whole, &[i]);
+    let pad = sheet.nest(KernelRole::Rhs, Region::Whole, &[i]);
     let l = pad.over(0);
     let j = pad.inner("j", Affine::constant(1), n());
     let k = pad.inner("k", Affine::constant(1), n());
     let [here, other, third] = [l, j, k].map(|l| pad.read(u, &[at(l, 0)]));
     let count = pad.read(cells, &[]);
-    let most = pad.fold(Fold::Max, j, pad.read(w, &[at(j, 0)]) * other);
-    let least = pad.fold(Fold::Min, j, other.power(2));
-    let product = pad.fold(Fold::Product, j, other * pad.read(w, &[at(l, 0)]) / 4.0 + 1.0);
-    let nested = other * pad.fold(Fold::Sum, k, third * other + here);
+    let most = pad.reduce(ReduceOp::Max, j, pad.read(w, &[at(j, 0)]) * other);
+    let least = pad.reduce(ReduceOp::Min, j, other.power(2));
+    let product = pad.reduce(ReduceOp::Product, j, other * pad.read(w, &[at(l, 0)]) / 4.0 + 1.0);
+    let nested = other * pad.reduce(ReduceOp::Sum, k, third * other + here);
     let below = pad.call(&logic::LE, &[pad.index(j), pad.index(l)]);
-    let sums = pad.fold(Fold::Sum, j, pad.choose(below, nested, pad.number(0.0))) / count.power(2);
+    let sums = pad.reduce(ReduceOp::Sum, j, pad.choose(below, nested, pad.number(0.0))) / count.power(2);
     let differs = pad.call(&logic::NE, &[pad.index(j), pad.index(l)]);
-    let rest = pad.fold(Fold::Product, j, pad.choose(differs, other, pad.number(1.0)));
-    let mean = pad.fold(Fold::Sum, j, other) / count;
+    let rest = pad.reduce(ReduceOp::Product, j, pad.choose(differs, other, pad.number(1.0)));
+    let mean = pad.reduce(ReduceOp::Sum, j, other) / count;
     pad.set(u, &[at(l, 0)], most - least * product + sums + rest * mean.power(2));
     sheet.push(pad);
     let len = size as usize;

@@ -8,7 +8,7 @@ mod terms;
 use std::collections::{BTreeMap, HashSet};
 
 use odec_ir::graph::QuickMap;
-use odec_ir::nest::{Access, Affine, Edge, Element, Loop, LoopId, Margin, Part, Space, Subscript};
+use odec_ir::nest::{Access, Affine, Edge, Element, Loop, LoopId, Margin, Region, Space, Subscript};
 use odec_ir::{ArrayId, Graph, NodeId, Span};
 
 use super::index::{Facts, IndexValue};
@@ -104,7 +104,7 @@ pub(super) struct KernelBuilder<'w, 'm> {
     pub world: &'w mut World<'m>,
     pub phase: Phase,
     /// In an interior what bounds it becomes a margin; elsewhere every rule of an edge is written out.
-    pub part: Part,
+    pub region: Region,
     pub space: Space,
     pub graph: Graph,
     pub margins: Vec<Margin>,
@@ -119,7 +119,7 @@ pub(super) struct KernelBuilder<'w, 'm> {
     plain: Vec<Option<NodeId>>,
     nodes: QuickMap<Key, NodeId>,
     subscripts: QuickMap<(TermId, ContextId), IndexValue>,
-    pub fold_loops: Vec<LoopId>,
+    pub reduction_loops: Vec<LoopId>,
     copies: Vec<Option<NodeId>>,
     /// Right sides solved for the derivative, by equation and context.
     pub rates: BTreeMap<(usize, u32), NodeId>,
@@ -130,11 +130,11 @@ pub(super) struct KernelBuilder<'w, 'm> {
 }
 
 impl<'w, 'm> KernelBuilder<'w, 'm> {
-    pub fn new(world: &'w mut World<'m>, phase: Phase, part: Part) -> KernelBuilder<'w, 'm> {
+    pub fn new(world: &'w mut World<'m>, phase: Phase, region: Region) -> KernelBuilder<'w, 'm> {
         let mut builder = KernelBuilder {
             world,
             phase,
-            part,
+            region,
             space: Space::new(),
             graph: Graph::new(),
             margins: Vec::new(),
@@ -146,7 +146,7 @@ impl<'w, 'm> KernelBuilder<'w, 'm> {
             plain: Vec::new(),
             nodes: QuickMap::default(),
             subscripts: QuickMap::default(),
-            fold_loops: Vec::new(),
+            reduction_loops: Vec::new(),
             copies: Vec::new(),
             rates: BTreeMap::new(),
             system: None,
@@ -363,7 +363,7 @@ impl<'w, 'm> KernelBuilder<'w, 'm> {
 
     /// The value of an expression. Without index sets its terms are written in their order, each once.
     pub fn body(&mut self, body: Body, context: ContextId) -> Fallible<NodeId> {
-        if self.world.straight {
+        if self.world.scalar {
             for i in body.start..body.end {
                 let key = (Form::Value, TermId(i), context);
                 if self.node(&key).is_none() {
@@ -377,7 +377,7 @@ impl<'w, 'm> KernelBuilder<'w, 'm> {
 
     /// A scalar, or an element: without index sets the scalar itself, at a position that code knows.
     pub fn element(&mut self, array: ArrayId, subs: Vec<Subscript>, guard: Option<NodeId>) -> Element {
-        if self.world.straight {
+        if self.world.scalar {
             return Element::Scalar(array);
         }
         Element::At(self.space.intern(Access { array, subs, guard }))

@@ -27,7 +27,7 @@ impl KernelBuilder<'_, '_> {
                 Some(&node) => done(node),
                 None => refuse(self.impossible("an argument outside of a function", id)),
             },
-            TermKind::Definition(i) if self.world.straight => {
+            TermKind::Definition(i) if self.world.scalar => {
                 let context = if model.definition_levels[*i] == Level::Rate { context } else { PLAIN };
                 Ok(self.same((Form::Value, model.definitions[*i].value.root, context)))
             }
@@ -68,8 +68,8 @@ impl KernelBuilder<'_, '_> {
                 let subs = ready!(self.subscripts(subscripts, context));
                 self.read(*symbol, *order, &subs, context, term.span)
             }
-            TermKind::Reduce { fold, locals, condition, body } => {
-                self.reduce(*fold, locals, *condition, *body, context, term.span)
+            TermKind::Reduce { reduction, locals, condition, body } => {
+                self.reduce(*reduction, locals, *condition, *body, context, term.span)
             }
         }
     }

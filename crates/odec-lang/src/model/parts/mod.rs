@@ -209,9 +209,14 @@ impl Parts {
     }
 
     /// `sum(i where condition: term)` and its like.
-    pub fn reduce(&mut self, fold: Reduction, over: &[BoundIndex], condition: Option<Expr>, term: Expr) -> Expr {
+    pub fn reduce(&mut self, reduction: Reduction, over: &[BoundIndex], condition: Option<Expr>, term: Expr) -> Expr {
         let locals = over.iter().map(|b| b.0).collect();
-        self.node(TermKind::Reduce { fold, locals, condition: condition.map(|c| TermId(c.0)), body: TermId(term.0) })
+        self.node(TermKind::Reduce {
+            reduction,
+            locals,
+            condition: condition.map(|c| TermId(c.0)),
+            body: TermId(term.0),
+        })
     }
 
     /// An index set: whole numbers from `first` to `last`, made of numbers and scalar constants.

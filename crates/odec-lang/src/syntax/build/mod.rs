@@ -180,6 +180,6 @@ pub fn normal(name: &str) -> String {
     if name.is_ascii() {
         return name.to_string();
     }
-    let folded: String = name.chars().map(|c| if c == '\u{b5}' { '\u{3bc}' } else { c }).collect();
-    if is_nfc(&folded) { folded } else { folded.nfc().collect() }
+    let reduced: String = name.chars().map(|c| if c == '\u{b5}' { '\u{3bc}' } else { c }).collect();
+    if is_nfc(&reduced) { reduced } else { reduced.nfc().collect() }
 }

@@ -148,8 +148,8 @@ fn comprehension(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Found>
     }
     let range = range_of(line, at + 3, close);
     let term = line.slice(open + 1, at);
-    let folds = matches!(line.text(open.wrapping_sub(1)), "sum" | "max" | "min" | "prod");
-    if line.text(open) == "(" && folds {
+    let reductions = matches!(line.text(open.wrapping_sub(1)), "sum" | "max" | "min" | "prod");
+    if line.text(open) == "(" && reductions {
         let word = line.text(open - 1);
         let found = Found::new(CODE, format!("`{word}` names its index first"), line.span(open - 1, close))
             .label("over which index?");

@@ -12,7 +12,7 @@ mod spectral;
 pub use course::{Course, Leg, Why};
 
 use crate::integrator::Integrator;
-use crate::linear::Linear;
+use crate::linear::LinearSolver;
 use crate::method::{self, Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::problem::{Options, Refusal};
 use crate::system::{Mass, System};
@@ -138,7 +138,7 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     };
     let Partners { explicit, mut implicit } = partners(&traits);
     // An iteration for the linear systems leaves an error, which only methods that iterate themselves bear.
-    if setup.options.linear == Linear::Krylov || !setup.system.holds_jacobian() {
+    if setup.options.linear == LinearSolver::Krylov || !setup.system.holds_jacobian() {
         implicit = if traits.fixed { &method::multistep::BDF2 } else { &method::multistep::BDF };
     }
     if setup.options.fixed {

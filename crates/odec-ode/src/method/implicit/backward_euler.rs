@@ -75,6 +75,6 @@ impl Formula for BackwardEuler {
     }
 
     fn dense(&self) -> DenseOutput {
-        DenseOutput::Linear
+        DenseOutput::LinearSolver
     }
 }

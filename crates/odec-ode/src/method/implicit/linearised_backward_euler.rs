@@ -2,7 +2,7 @@
 
 use crate::evaluator::Evaluator;
 use crate::integrator::Integrator;
-use crate::linear::{LinearReport, Shifted};
+use crate::linear::{IterationMatrix, LinearReport};
 use crate::method::one_step::{self, DenseOutput, Formula, Point};
 use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::problem::{Cause, Refusal};
@@ -27,14 +27,14 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     let n = setup.system.shape().n;
     one_step::integrator(setup, || {
         Ok(Box::new(Linearised {
-            matrix: Shifted::exact(setup.system, setup.options, setup.method.name)?,
+            matrix: IterationMatrix::exact(setup.system, setup.options, setup.method.name)?,
             ft: vec![0.0; n],
         }))
     })
 }
 
 struct Linearised {
-    matrix: Shifted,
+    matrix: IterationMatrix,
     ft: Vec<f64>,
 }
 
@@ -76,6 +76,6 @@ impl Formula for Linearised {
     }
 
     fn dense(&self) -> DenseOutput {
-        DenseOutput::Linear
+        DenseOutput::LinearSolver
     }
 }

@@ -10,7 +10,7 @@
 
 use crate::control::{Tolerances, weighted_norm, weighted_worst};
 use crate::evaluator::Evaluator;
-use crate::linear::{Goal, MassMatrix, Shifted};
+use crate::linear::{Goal, IterationMatrix, MassMatrix};
 pub use crate::method::radau::radau5::{A, C};
 use crate::newton::{Accuracy, LINEAR_ACCURACY, ROUNDING};
 use crate::problem::{Cause, Options, Refusal};
@@ -23,7 +23,7 @@ pub const ORDER: usize = 5;
 const MAX_SWEEPS: u32 = 60;
 /// The starter with its buffers.
 pub struct Starter {
-    matrices: [Shifted; STAGES],
+    matrices: [IterationMatrix; STAGES],
     mass: MassMatrix,
     tolerances: Tolerances,
     accuracy: Accuracy,
@@ -77,7 +77,7 @@ impl Starter {
         let n = system.shape().n;
         let (inverse_lower, upper) = crout();
         let zeros = || vec![0.0; n];
-        let matrix = || Shifted::new(system, options);
+        let matrix = || IterationMatrix::new(system, options);
         Ok(Starter {
             matrices: [matrix()?, matrix()?, matrix()?],
             mass: MassMatrix::of(system.mass()),

@@ -8,7 +8,7 @@ use crate::control::{Control, PREDICTIVE, Tolerances, root_mean, weighted_norm, 
 use crate::evaluator::{Evaluator, all_finite};
 use crate::integrator::{Attempt, Integrator};
 use crate::interpolant::Stretch;
-use crate::linear::{ComplexShifted, LinearReport, MassMatrix, Shifted};
+use crate::linear::{ComplexIterationMatrix, IterationMatrix, LinearReport, MassMatrix};
 use crate::method::Setup;
 use crate::method::polynomial::Polynomial;
 use crate::method::radau::radau5::{C, ERROR};
@@ -41,8 +41,8 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         t_rows: std::array::from_fn(|i| row(&split.t, i)),
         inverse_rows: std::array::from_fn(|i| row(&split.inverse, i)),
         split,
-        real: Shifted::exact(setup.system, setup.options, setup.method.name)?,
-        complex: ComplexShifted::new(setup.system, setup.options)?,
+        real: IterationMatrix::exact(setup.system, setup.options, setup.method.name)?,
+        complex: ComplexIterationMatrix::new(setup.system, setup.options)?,
         mass: MassMatrix::of(setup.system.mass()),
         accuracy,
         fixed: setup.options.fixed,
@@ -89,8 +89,8 @@ struct Radau {
     /// T and its inverse, row by row.
     t_rows: [[f64; STAGES]; STAGES],
     inverse_rows: [[f64; STAGES]; STAGES],
-    real: Shifted,
-    complex: ComplexShifted,
+    real: IterationMatrix,
+    complex: ComplexIterationMatrix,
     mass: MassMatrix,
     accuracy: Accuracy,
     fixed: bool,

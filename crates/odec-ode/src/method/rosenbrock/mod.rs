@@ -3,22 +3,22 @@
 //! In the transformed variables of Hairer & Wanner II, IV.7, with W = M/(h gamma) - J and J, df/dt at the start:
 //! `W u_i = f(t + alpha_i h, y + sum_j a_ij u_j) + M sum_j (c_ij/h) u_j + h gamma_i df/dt`, `y1 = y + sum_j m_j u_j`.
 
+mod fused_step;
 pub mod rodas3;
 pub mod rodas4;
 pub mod rodas5p;
 pub mod ros2;
 mod vectors;
-mod whole;
 
 use crate::control::{Control, PREDICTIVE, Tolerances, root_mean};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
 use crate::interpolant::Stretch;
-use crate::linear::{LinearReport, MassMatrix, Shifted};
+use crate::linear::{IterationMatrix, LinearReport, MassMatrix};
 use crate::method::polynomial::Polynomial;
+use crate::method::rosenbrock::fused_step::FusedRosenbrock;
 use crate::method::rosenbrock::vectors::{End, Stage, padded};
-use crate::method::rosenbrock::whole::Whole;
 use crate::method::{Family, Setup};
 use crate::problem::{Cause, Refusal};
 use crate::system::{Mass, System};
@@ -63,7 +63,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     let Family::Rosenbrock(tableau) = setup.method.family else {
         return Err(Refusal::UnknownMethod(setup.method.name.to_string()));
     };
-    match Whole::new(setup, tableau) {
+    match FusedRosenbrock::new(setup, tableau) {
         Some(whole) => Ok(Box::new(whole)),
         None => Ok(Box::new(by_vectors(setup, tableau)?)),
     }
@@ -99,7 +99,7 @@ fn by_vectors(setup: &Setup<'_>, tableau: &'static Tableau) -> Result<Rosenbrock
             Sum::Terms { m: fused::terms(tableau.m), error: fused::terms(tableau.error.0) }
         },
         dense_terms: tableau.dense.iter().map(|row| fused::terms(row)).collect(),
-        matrix: Shifted::exact(setup.system, setup.options, setup.method.name)?,
+        matrix: IterationMatrix::exact(setup.system, setup.options, setup.method.name)?,
         mass: MassMatrix::of(setup.system.mass()),
         fixed: setup.options.fixed,
         autonomous: setup.system.autonomous(),
@@ -151,7 +151,7 @@ struct Rosenbrock {
     stages: Vec<Stage>,
     sum: Sum,
     dense_terms: Vec<Vec<(usize, f64)>>,
-    matrix: Shifted,
+    matrix: IterationMatrix,
     mass: MassMatrix,
     fixed: bool,
     autonomous: bool,

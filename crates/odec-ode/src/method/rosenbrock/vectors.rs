@@ -1,7 +1,7 @@
 //! The vectors of a Rosenbrock step: padded with zeros to whole groups of numbers, so that every pass over them is a loop without
 //! a rest, and each stage takes one pass before f and one after it.
 
-use crate::wide::{Pass, wide};
+use crate::simd::{Pass, vectorised};
 
 /// Numbers in a group.
 const GROUP: usize = 4;
@@ -57,7 +57,7 @@ fn before_of<const S: usize>(stage: &Stage, y: &[f64], u: &[f64], state: &mut [f
     match y.len() {
         1 => pass::<S>(1, stage, y, u, state, coupling),
         2 => pass::<S>(2, stage, y, u, state, coupling),
-        m => wide(GROUP * m, Before::<S> { stage, y, u, state, coupling }),
+        m => vectorised(GROUP * m, Before::<S> { stage, y, u, state, coupling }),
     }
 }
 
@@ -150,7 +150,7 @@ pub(super) fn end(y: &[f64], state: &[f64], u: &[f64], tolerances: (f64, &[f64])
     match groups(y).len() {
         1 => end_of(1, y, state, u, tolerances, y1),
         2 => end_of(2, y, state, u, tolerances, y1),
-        m => wide(GROUP * m, Ending { y, state, u, tolerances, y1 }),
+        m => vectorised(GROUP * m, Ending { y, state, u, tolerances, y1 }),
     }
 }
 

@@ -243,7 +243,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn reduction(&mut self, id: ExprId, word: &'a Ident, condition: Option<ExprId>, body: ExprId, span: Span) -> Value {
-        let fold = match word.name.as_str() {
+        let reduction = match word.name.as_str() {
             "sum" => Reduction::Sum,
             "prod" => Reduction::Product,
             "min" => Reduction::Min,
@@ -261,7 +261,7 @@ impl<'a> Resolver<'a> {
         let locals = self.scopes.reductions.get(&id).cloned().unwrap_or_default();
         let condition = condition.map(|c| self.term_of(c));
         let value = self.value_of(body);
-        if value.dim() > 0 && fold != Reduction::Sum {
+        if value.dim() > 0 && reduction != Reduction::Sum {
             let headline = format!("`{}` of vectors has no meaning", word.name);
             self.say(
                 error("E0527", headline, self.input.span_of(body), "a vector")
@@ -270,7 +270,7 @@ impl<'a> Resolver<'a> {
             return self.nothing(span);
         }
         self.each(value.dim(), span, |b, c| {
-            let kind = TermKind::Reduce { fold, locals: locals.clone(), condition, body: value.component(c) };
+            let kind = TermKind::Reduce { reduction, locals: locals.clone(), condition, body: value.component(c) };
             b.push(kind, span)
         })
     }

@@ -30,13 +30,13 @@ struct Segment {
     len: u32,
     /// Where its values start.
     values: u32,
-    kind: Kind,
+    kind: SegmentKind,
 }
 
-enum Kind {
-    /// `count` distances from `Triangle::distances[at]` on; the values of one distance lie together.
+enum SegmentKind {
+    /// `count` distances from `LevelTriangle::distances[at]` on; the values of one distance lie together.
     Even { at: u32, count: u32 },
-    /// Rows one after the other, their columns in `Triangle::cols`, from the places in `Triangle::starts[at]` on.
+    /// Rows one after the other, their columns in `LevelTriangle::cols`, from the places in `LevelTriangle::starts[at]` on.
     Listed { at: u32 },
 }
 
@@ -84,7 +84,7 @@ pub(super) struct Shape {
 }
 
 /// One triangle without its diagonal.
-pub(super) struct Triangle<T> {
+pub(super) struct LevelTriangle<T> {
     shape: Arc<Shape>,
     values: Vec<T>,
 }
@@ -208,17 +208,17 @@ impl Shape {
                     let entry = |k: usize| row(k).iter().find(|(own, _)| own == d).map_or(NONE, |(_, entry)| *entry);
                     t.source.extend((run.first..run.first + run.len).map(entry));
                 }
-                let kind = Kind::Even { at: t.distances.len() as u32, count: run.distances.len() as u32 };
+                let kind = SegmentKind::Even { at: t.distances.len() as u32, count: run.distances.len() as u32 };
                 t.distances.extend(&run.distances);
                 // Above, what is known starts behind the rows at work.
                 t.reads.extend(run.distances.iter().map(|d| if below { first - d } else { d - len }));
                 t.segments.push(Segment { first, len, values, kind });
                 continue;
             }
-            if let Some(Segment { kind: Kind::Listed { .. }, len: before, .. }) = t.segments.last_mut() {
+            if let Some(Segment { kind: SegmentKind::Listed { .. }, len: before, .. }) = t.segments.last_mut() {
                 *before += len;
             } else {
-                let kind = Kind::Listed { at: t.starts.len() as u32 };
+                let kind = SegmentKind::Listed { at: t.starts.len() as u32 };
                 t.starts.push(t.cols.len() as u32);
                 t.segments.push(Segment { first, len, values, kind });
             }
@@ -248,40 +248,40 @@ impl Shape {
     fn row<'a>(&'a self, s: &'a Segment, r: usize) -> impl Iterator<Item = (usize, usize, usize)> + 'a {
         let k = s.first as usize + r;
         let (count, step, from) = match s.kind {
-            Kind::Even { count, .. } => (count as usize, s.len as usize, r),
-            Kind::Listed { at } => {
+            SegmentKind::Even { count, .. } => (count as usize, s.len as usize, r),
+            SegmentKind::Listed { at } => {
                 let starts = &self.starts[at as usize + r..];
                 ((starts[1] - starts[0]) as usize, 1, (starts[0] - self.starts[at as usize]) as usize)
             }
         };
         (0..count).map(move |c| {
             let column = match s.kind {
-                Kind::Even { at, .. } => {
+                SegmentKind::Even { at, .. } => {
                     let d = self.distances[at as usize + c] as usize;
                     if self.below { k - d } else { k + d }
                 }
-                Kind::Listed { at } => self.cols[self.starts[at as usize + r] as usize + c] as usize,
+                SegmentKind::Listed { at } => self.cols[self.starts[at as usize + r] as usize + c] as usize,
             };
             (s.values as usize + from + c * step, k, column)
         })
     }
 }
 
-impl<T: Real> Triangle<T> {
+impl<T: Real> LevelTriangle<T> {
     /// Zeros in these places.
     pub fn new(shape: Arc<Shape>) -> Self {
-        Triangle { values: vec![T::ZERO; shape.entries()], shape }
+        LevelTriangle { values: vec![T::ZERO; shape.entries()], shape }
     }
 
     /// Takes the values of a matrix, in units, and sums them by rows as they are.
     pub fn load(&mut self, entries: &[f64], units: &Units, sums: &mut [f64]) {
-        let Triangle { shape, values } = self;
+        let LevelTriangle { shape, values } = self;
         let Shape { below, segments, distances, starts, cols, source, .. } = &**shape;
         for s in segments {
             let (first, len) = (s.first as usize, s.len as usize);
             let (rows, by) = (&mut sums[first..first + len], &units.by[first..first + len]);
             match s.kind {
-                Kind::Even { at, count } => {
+                SegmentKind::Even { at, count } => {
                     rows.fill(0.0);
                     let places = s.values as usize..s.values as usize + count as usize * len;
                     let (values, source) = (&mut values[places.clone()], &source[places]);
@@ -298,7 +298,7 @@ impl<T: Real> Triangle<T> {
                         }
                     }
                 }
-                Kind::Listed { at } => {
+                SegmentKind::Listed { at } => {
                     for r in 0..len {
                         rows[r] = 0.0;
                         let cols = &cols[starts[at as usize + r] as usize..];
@@ -315,12 +315,12 @@ impl<T: Real> Triangle<T> {
 
     /// Multiplies rows by factors.
     pub fn scale(&mut self, factors: &[f64]) {
-        let Triangle { shape, values } = self;
+        let LevelTriangle { shape, values } = self;
         let Shape { segments, starts, .. } = &**shape;
         for s in segments {
             let rows = &factors[s.first as usize..(s.first + s.len) as usize];
             match s.kind {
-                Kind::Even { count, .. } => {
+                SegmentKind::Even { count, .. } => {
                     let values = &mut values[s.values as usize..][..count as usize * rows.len()];
                     for values in values.chunks_exact_mut(rows.len()) {
                         for (value, factor) in values.iter_mut().zip(rows) {
@@ -328,7 +328,7 @@ impl<T: Real> Triangle<T> {
                         }
                     }
                 }
-                Kind::Listed { at } => {
+                SegmentKind::Listed { at } => {
                     for (r, factor) in rows.iter().enumerate() {
                         for value in &mut values[listed(starts, s, at, r)] {
                             *value *= T::of(*factor);
@@ -349,13 +349,13 @@ impl<T: Real> Triangle<T> {
         reciprocal: &mut [f64],
     ) -> Result<(), usize> {
         let Above { diagonal, opposite, sums } = *matrix;
-        let Triangle { shape, values } = self;
+        let LevelTriangle { shape, values } = self;
         let Shape { segments, distances, starts, cols, source, .. } = &**shape;
         let mut dropped = [0.0; PIECE];
         for s in segments {
             let (first, len) = (s.first as usize, s.len as usize);
             match s.kind {
-                Kind::Even { at, count } => {
+                SegmentKind::Even { at, count } => {
                     let (known, pivots) = reciprocal.split_at_mut(first);
                     let pivots = &mut pivots[..len];
                     pivots.copy_from_slice(&diagonal[first..first + len]);
@@ -393,7 +393,7 @@ impl<T: Real> Triangle<T> {
                         }
                     }
                 }
-                Kind::Listed { at } => {
+                SegmentKind::Listed { at } => {
                     for r in 0..len {
                         let (mut pivot, mut dropped) = (diagonal[first + r], 0.0);
                         let row = listed(starts, s, at, r);
@@ -437,7 +437,7 @@ impl<T: Real> Triangle<T> {
             let (first, len) = (s.first as usize, s.len as usize);
             let from = start.of(first, len);
             match s.kind {
-                Kind::Even { at, count } => {
+                SegmentKind::Even { at, count } => {
                     // What is known already, and what is to be solved for.
                     let (known, own) = if BELOW {
                         let (before, rest) = x.split_at_mut(first);
@@ -458,7 +458,7 @@ impl<T: Real> Triangle<T> {
                         _ => rows::<MAX_DISTANCES, _, _>(own, values, known, reads, from),
                     }
                 }
-                Kind::Listed { at } => {
+                SegmentKind::Listed { at } => {
                     let starts = &starts[at as usize..][..len + 1];
                     let values = &self.values[s.values as usize..][..(starts[len] - starts[0]) as usize];
                     let cols = &cols[starts[0] as usize..starts[len] as usize];

@@ -9,9 +9,9 @@ use crate::bind::Bound;
 use crate::blame::number;
 use crate::sample::Seen;
 
-/// The kind of a promise.
+/// The kind of an expectation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PromiseKind {
+pub enum ExpectationKind {
     /// A value at a time.
     Expect {
         /// When.
@@ -23,13 +23,13 @@ pub enum PromiseKind {
     Conserve,
 }
 
-/// A promise and what became of it.
+/// An expectation and what became of it.
 #[derive(Clone, Debug)]
-pub struct Promise {
+pub struct Expectation {
     /// Text of the quantity.
     pub name: String,
     /// What is promised.
-    pub kind: PromiseKind,
+    pub kind: ExpectationKind,
     /// The run has come to the time of an `expect`.
     pub reached: bool,
     /// The value found; of a conserved quantity its drift.
@@ -51,8 +51,8 @@ pub struct Promise {
 /// Relative tolerance of an `expect` that names none.
 pub const DEFAULT_RELATIVE: f64 = 1e-3;
 
-/// All promises of a run.
-pub fn of(model: &Model, bound: &Bound, seen: &Seen) -> Vec<Promise> {
+/// All expectations of a run.
+pub fn of(model: &Model, bound: &Bound, seen: &Seen) -> Vec<Expectation> {
     let mut list = vec![];
     let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
     for (e, &found) in bound.expectations.iter().zip(&seen.found) {
@@ -62,9 +62,9 @@ pub fn of(model: &Model, bound: &Bound, seen: &Seen) -> Vec<Promise> {
             None => DEFAULT_RELATIVE * e.value.abs(),
         };
         let distance = (found - e.value).abs();
-        list.push(Promise {
+        list.push(Expectation {
             name: e.name.clone(),
-            kind: PromiseKind::Expect { at: e.time, expected: e.value },
+            kind: ExpectationKind::Expect { at: e.time, expected: e.value },
             reached: (e.time - t0) * (t_end - e.time) >= 0.0,
             found,
             distance,
@@ -78,9 +78,9 @@ pub fn of(model: &Model, bound: &Bound, seen: &Seen) -> Vec<Promise> {
     for (k, (drift, settings)) in seen.drifts.iter().zip(&bound.conservation).enumerate() {
         let kept = drift.within.map(|w| drift.largest.abs() <= w);
         let balance = if kept == Some(false) { bound.balances.of(model).get(k).cloned() } else { None };
-        list.push(Promise {
+        list.push(Expectation {
             name: drift.name.clone(),
-            kind: PromiseKind::Conserve,
+            kind: ExpectationKind::Conserve,
             reached: true,
             found: drift.largest,
             distance: drift.largest.abs(),
@@ -94,17 +94,17 @@ pub fn of(model: &Model, bound: &Bound, seen: &Seen) -> Vec<Promise> {
     list
 }
 
-impl Promise {
-    /// For a promise that is not kept.
+impl Expectation {
+    /// For an expectation that is not kept.
     pub fn diagnostic(&self, time: &str) -> Diagnostic {
         let within = number(self.within.unwrap_or(0.0));
         match self.kind {
-            PromiseKind::Expect { at, .. } if !self.reached => {
+            ExpectationKind::Expect { at, .. } if !self.reached => {
                 let headline = format!("`{}` is expected at {time} = {}, before the run starts", self.name, number(at));
                 let help = format!("start the run earlier, or expect it later: `expect {}(...)`", self.name);
                 Diagnostic::error(&codes::E0616, headline).label(self.span, "").help(help)
             }
-            PromiseKind::Expect { at, expected } => {
+            ExpectationKind::Expect { at, expected } => {
                 let headline = format!(
                     "`{}` is {} at {time} = {}, not {}",
                     self.name,
@@ -116,7 +116,7 @@ impl Promise {
                     .label(self.span, format!("off by {}, permitted {within}", number(self.distance)))
                     .help("if the model is right, tighten `rtol` and `atol`; if the value is, correct the model")
             }
-            PromiseKind::Conserve => {
+            ExpectationKind::Conserve => {
                 let headline = format!("`{}` drifts by {}", self.name, number(self.found));
                 let mut report =
                     Diagnostic::error(&codes::E0617, headline).label(self.span, format!("permitted {within}"));

@@ -7,17 +7,17 @@
 use std::sync::Arc;
 
 use crate::linear::band::inverse;
-use crate::linear::choice::{Kind, LinearReport};
+use crate::linear::choice::{LinearReport, SolverKind};
 use crate::linear::krylov::{End, Goal, Outcome, Preconditioned, Real, TIGHT, Work, bicgstab};
+use crate::linear::levels::{Above, LevelTriangle, Rows, Shape, Units, by_levels};
 use crate::linear::right_side::Sum;
-use crate::linear::triangle::{Above, Rows, Shape, Triangle, Units, by_levels};
 use crate::linear::{Assembled, Iterate};
 use crate::pattern::Pattern;
 
 /// The matrix, in units and scaled by rows, E^-1 W, in numbers of one kind.
 struct Scaled<T> {
-    lower: Triangle<T>,
-    upper: Triangle<T>,
+    lower: LevelTriangle<T>,
+    upper: LevelTriangle<T>,
     /// E^-1 D - 2.
     diagonal: Vec<T>,
 }
@@ -44,7 +44,7 @@ pub(super) struct Structure {
 
 /// Matrix and iteration. Corrections need few digits, so it is computed with short numbers, in the units of the error control: these
 /// take half the room, and twice as many are computed at a time. Where they will not do, long ones take over.
-pub(super) struct Split {
+pub(super) struct Eisenstat {
     structure: Arc<Structure>,
     plain: Plain,
     numbers: Numbers,
@@ -131,7 +131,7 @@ impl Structure {
             opposite,
             lower: Arc::new(lower),
             upper: Arc::new(upper),
-            report: LinearReport { ordering, bandwidth, ..LinearReport::new(Kind::Krylov, pattern) },
+            report: LinearReport { ordering, bandwidth, ..LinearReport::new(SolverKind::Krylov, pattern) },
             order,
         }
     }
@@ -142,8 +142,8 @@ impl<T: Real> Iteration<T> {
         let n = structure.order.len();
         Box::new(Iteration {
             scaled: Scaled {
-                lower: Triangle::new(Arc::clone(&structure.lower)),
-                upper: Triangle::new(Arc::clone(&structure.upper)),
+                lower: LevelTriangle::new(Arc::clone(&structure.lower)),
+                upper: LevelTriangle::new(Arc::clone(&structure.upper)),
                 diagonal: vec![T::ZERO; n],
             },
             work: Work::new(n),
@@ -219,11 +219,11 @@ impl<T: Real> Iteration<T> {
     }
 }
 
-impl Split {
+impl Eisenstat {
     /// For matrices of this structure.
     pub fn new(structure: Arc<Structure>) -> Self {
         let n = structure.order.len();
-        Split {
+        Eisenstat {
             plain: Plain {
                 sums: vec![0.0; n],
                 diagonal: vec![0.0; n],
@@ -240,7 +240,7 @@ impl Split {
 
     /// By short numbers, to the tolerance of the goal, or to [`TIGHT`] without one. False where they will not do; `b` is then as it was.
     fn by_short(&mut self, matrix: &Assembled, b: &mut [f64], goal: Option<Goal<'_>>) -> bool {
-        let Split { structure, plain, numbers: Numbers::Short(short), measured, .. } = self else { return false };
+        let Eisenstat { structure, plain, numbers: Numbers::Short(short), measured, .. } = self else { return false };
         match goal {
             None => short.work.weigh_equally(),
             Some(goal) if *measured && short.weigh(&structure.order, &plain.units, goal.weights) => {}
@@ -302,7 +302,7 @@ impl Split {
 
     /// By long numbers.
     fn by_long(&mut self, b: &mut [f64], goal: Option<Goal<'_>>) -> bool {
-        let Split { structure, plain, numbers: Numbers::Long(long), .. } = self else { return false };
+        let Eisenstat { structure, plain, numbers: Numbers::Long(long), .. } = self else { return false };
         match goal {
             None => long.work.weigh_equally(),
             Some(goal) => {
@@ -352,9 +352,9 @@ impl<T: Real> Preconditioned<T> for Scaled<T> {
     }
 }
 
-impl Iterate for Split {
+impl Iterate for Eisenstat {
     fn precondition(&mut self, matrix: &Assembled) -> Result<(), usize> {
-        let Split { structure, plain, numbers, .. } = self;
+        let Eisenstat { structure, plain, numbers, .. } = self;
         match numbers {
             Numbers::Short(short) => short.factor(structure, plain, matrix),
             Numbers::Long(long) => long.factor(structure, plain, matrix),

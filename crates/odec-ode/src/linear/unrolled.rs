@@ -4,12 +4,14 @@
 use std::sync::Arc;
 
 use crate::evaluator::all_finite;
+use crate::linear::cache::KnownPattern;
 use crate::linear::choice::MAX_FILL;
-use crate::linear::memory::Known;
 use crate::linear::ordering::Ordering;
 use crate::linear::solver::{BACKWARD_ERROR, NEGLIGIBLE_RESIDUAL};
 use crate::linear::sparse::Sparse;
-use crate::linear::{Assembled, Factor, Health, Kind, LinearReport, Memory, Parts, PivotChoice, Scalar, Unrolled};
+use crate::linear::{
+    Assembled, Factor, Health, LinearReport, Parts, PatternCache, PivotChoice, Scalar, SolverKind, Unrolled,
+};
 use crate::pattern::Pattern;
 
 /// Where the entries of a matrix alpha*M - J come from.
@@ -45,7 +47,7 @@ pub trait Eliminator: Send + Sync {
     /// The code of a plan; `None` where it would be too long, or cannot be made.
     fn compile(&self, plan: &EliminationPlan<'_>) -> Option<Arc<dyn Elimination>>;
     /// What runs with this code leave for the next.
-    fn memory(&self) -> &Memory;
+    fn cache(&self) -> &PatternCache;
 }
 
 /// Code for one plan. A matrix is its `values` in the order of its pattern and an empty `shift`; or, of a plan with an
@@ -144,7 +146,7 @@ impl Direct {
 const MAX_PLANS: u32 = 4;
 
 /// Factors by code once the first matrix was seen.
-pub(super) struct Straight<S> {
+pub(super) struct UnrolledLu<S> {
     pattern: Pattern,
     ordering: Ordering,
     eliminator: Arc<dyn Eliminator>,
@@ -161,11 +163,11 @@ pub(super) struct Straight<S> {
     x: Vec<f64>,
 }
 
-impl<S: Scalar> Straight<S> {
+impl<S: Scalar> UnrolledLu<S> {
     /// For matrices on the pattern; `limit` bounds the entries of the factors while pivots are chosen.
     pub(super) fn new(pattern: &Pattern, ordering: Ordering, eliminator: &Arc<dyn Eliminator>, limit: u64) -> Self {
         let n = pattern.cols();
-        Straight {
+        UnrolledLu {
             pattern: pattern.clone(),
             pivoting: Sparse::new(pattern, ordering.clone(), limit),
             ordering,
@@ -183,7 +185,7 @@ impl<S: Scalar> Straight<S> {
     }
 
     /// For matrices of a known pattern, where other pivots than those on the diagonal are asked for.
-    pub(super) fn of(known: &Known, eliminator: &Arc<dyn Eliminator>) -> Self {
+    pub(super) fn of(known: &KnownPattern, eliminator: &Arc<dyn Eliminator>) -> Self {
         Self::new(&known.pattern, known.ordering.clone(), eliminator, MAX_FILL)
     }
 
@@ -207,7 +209,7 @@ impl<S: Scalar> Straight<S> {
     }
 }
 
-impl<S: Scalar> Unrolled for Straight<S> {
+impl<S: Scalar> Unrolled for UnrolledLu<S> {
     fn order(&self) -> (&[u32], u64) {
         (&self.ordering.order, self.ordering.fill)
     }
@@ -224,7 +226,7 @@ impl<S: Scalar> Unrolled for Straight<S> {
     }
 }
 
-impl<S: Scalar> Factor<S> for Straight<S> {
+impl<S: Scalar> Factor<S> for UnrolledLu<S> {
     fn factor(&mut self, matrix: &Assembled<S>) -> Result<(), usize> {
         // Code that takes matrices apart is run by who has the parts: what is formed is a matrix to choose pivots for.
         if self.code.is_none() || self.origin.is_some() {
@@ -251,7 +253,7 @@ impl<S: Scalar> Factor<S> for Straight<S> {
 
     fn report(&self) -> LinearReport {
         let report = self.pivoting.report();
-        if self.refused { report } else { LinearReport { kind: Kind::Compiled, ..report } }
+        if self.refused { report } else { LinearReport { kind: SolverKind::Compiled, ..report } }
     }
 
     fn pivot_choice(&self) -> PivotChoice {
@@ -285,9 +287,9 @@ impl<S: Scalar> Factor<S> for Straight<S> {
 mod tests {
     use super::*;
     use crate::linear::MassMatrix;
-    use crate::linear::choice::{Linear, Request};
+    use crate::linear::choice::{LinearSolver, Request};
     use crate::linear::full::Full;
-    use crate::linear::shifted::Make;
+    use crate::linear::iteration_matrix::Make;
     use crate::linear::solver::Solver;
     use std::sync::atomic::{AtomicUsize, Ordering as Atomic};
 
@@ -295,7 +297,7 @@ mod tests {
     #[derive(Default)]
     struct Writer {
         made: AtomicUsize,
-        memory: Memory,
+        cache: PatternCache,
     }
 
     struct Fixed {
@@ -308,8 +310,8 @@ mod tests {
     }
 
     impl Eliminator for Writer {
-        fn memory(&self) -> &Memory {
-            &self.memory
+        fn cache(&self) -> &PatternCache {
+            &self.cache
         }
 
         fn compile(&self, plan: &EliminationPlan<'_>) -> Option<Arc<dyn Elimination>> {
@@ -416,7 +418,7 @@ mod tests {
     }
 
     fn solver(pattern: &Pattern, code: &Arc<dyn Eliminator>) -> Solver {
-        Solver::new(pattern, Request { wish: Linear::Compiled, eliminator: Some(code), clock: None }).unwrap()
+        Solver::new(pattern, Request { wish: LinearSolver::Compiled, eliminator: Some(code), clock: None }).unwrap()
     }
 
     /// max_i |b - A x|_i / (|A||x| + |b|)_i.
@@ -469,7 +471,7 @@ mod tests {
             let places: Vec<(usize, usize)> =
                 if unit { (0..n).map(|i| (i, i)).collect() } else { pattern.positions().step_by(2).collect() };
             let masses = Pattern::from_positions(n, n, places.iter().copied());
-            let request = Request { wish: Linear::Compiled, eliminator: Some(&code), clock: None };
+            let request = Request { wish: LinearSolver::Compiled, eliminator: Some(&code), clock: None };
             let mut formed = solver(&pattern, &code);
             let mass = if unit {
                 MassMatrix::Identity

@@ -34,7 +34,7 @@ struct Operation {
 }
 
 /// A kernel as a list.
-pub(crate) struct Replay {
+pub(crate) struct Bytecode {
     /// `y`, `p`, constants, results.
     registers: Vec<f64>,
     spare: Mutex<Vec<f64>>,
@@ -50,15 +50,15 @@ pub(crate) struct Replay {
     length: usize,
 }
 
-impl Replay {
+impl Bytecode {
     /// The outputs kernel of a program, which reads neither time nor directions.
     ///
     /// # Errors
     /// What is wrong with the program.
-    pub(crate) fn of(program: &Program) -> Result<Replay, Malformed> {
+    pub(crate) fn of(program: &Program) -> Result<Bytecode, Malformed> {
         let layout = Layout::of(program);
         let Some(kernel) = program.kernel(KernelRole::Outputs) else {
-            return Err(Malformed::NoSlot(KernelRole::Outputs));
+            return Err(Malformed::NoElement(KernelRole::Outputs));
         };
         let kernel = expand::expanded(kernel);
         let steps = Schedule::of(&kernel).steps;
@@ -79,7 +79,7 @@ impl Replay {
             };
         }
         let first = registers.len();
-        let mut replay = Replay {
+        let mut bytecode = Bytecode {
             registers,
             spare: Mutex::default(),
             n,
@@ -102,23 +102,23 @@ impl Replay {
             match *step {
                 Step::Store(k) => {
                     let store = kernel.stores[k as usize];
-                    let slot = layout.slot(program, KernelRole::Outputs, store.target);
-                    let slot = slot.ok_or(Malformed::NoSlot(KernelRole::Outputs))?;
-                    replay.stores.push((slot as u32, place[store.node.index()]));
+                    let position = layout.position(program, KernelRole::Outputs, store.target);
+                    let position = position.ok_or(Malformed::NoElement(KernelRole::Outputs))?;
+                    bytecode.stores.push((position as u32, place[store.node.index()]));
                 }
                 Step::Compute(id) => {
                     let Node::Call(op, args) = kernel.graph.node(id) else { broken("a kernel without loops has one") };
                     let from = args.map(|arg| place[arg.index()]);
-                    replay.append(op, from, open == Some(args[2]))?;
-                    place[id.index()] = (first + replay.operations.len() - 1) as u32;
+                    bytecode.append(op, from, open == Some(args[2]))?;
+                    place[id.index()] = (first + bytecode.operations.len() - 1) as u32;
                     open = (uses[id.index()] == 1).then_some(id);
                 }
                 Step::Loop(_) => broken("a kernel without loops has one"),
             }
         }
-        replay.registers.resize(first + replay.operations.len(), 0.0);
-        replay.spare = Mutex::new(replay.registers.clone());
-        Ok(replay)
+        bytecode.registers.resize(first + bytecode.operations.len(), 0.0);
+        bytecode.spare = Mutex::new(bytecode.registers.clone());
+        Ok(bytecode)
     }
 
     /// Appends an operation; `onwards` where its third argument is the result of the last one, which nothing else needs.
@@ -170,16 +170,16 @@ impl Replay {
     fn run_on(&self, registers: &mut [f64], y: &[f64], p: &[f64], out: &mut [f64]) {
         registers[..self.n].copy_from_slice(&y[..self.n]);
         registers[self.n..self.n + self.p_len].copy_from_slice(&p[..self.p_len]);
-        ARCH.dispatch(Pass { replay: self, registers });
-        for &(slot, register) in &self.stores {
-            out[slot as usize] = registers[register as usize];
+        ARCH.dispatch(Pass { bytecode: self, registers });
+        for &(position, register) in &self.stores {
+            out[position as usize] = registers[register as usize];
         }
     }
 }
 
 /// One run through the list, as code for the processor at hand.
 struct Pass<'a> {
-    replay: &'a Replay,
+    bytecode: &'a Bytecode,
     registers: &'a mut [f64],
 }
 
@@ -189,14 +189,14 @@ impl WithSimd for Pass<'_> {
     // a function that is called would be code for any processor, where a fused multiplication is a call
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Pass { replay, registers } = self;
-        for (k, operation) in replay.operations.iter().enumerate() {
+        let Pass { bytecode, registers } = self;
+        for (k, operation) in bytecode.operations.iter().enumerate() {
             let [a, b, c] = operation.from;
             let x = registers[a as usize];
             let value = match operation.action {
                 Action::Sum => {
                     let mut sum = x;
-                    for &[a, b] in &replay.products[b as usize..c as usize] {
+                    for &[a, b] in &bytecode.products[b as usize..c as usize] {
                         sum = registers[a as usize].mul_add(registers[b as usize], sum);
                     }
                     sum
@@ -208,12 +208,12 @@ impl WithSimd for Pass<'_> {
                 Action::Neg => -x,
                 Action::Abs => x.abs(),
                 Action::Other(number) => {
-                    let op = replay.others[usize::from(number)];
+                    let op = bytecode.others[usize::from(number)];
                     let arguments = [a, b, c].map(|register| registers[register as usize]);
                     (op.0.value)(&arguments[..usize::from(op.0.arity)])
                 }
             };
-            registers[replay.first + k] = value;
+            registers[bytecode.first + k] = value;
         }
     }
 }

@@ -3,10 +3,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::linear::choice::{Kind, Linear, LinearReport};
+use crate::linear::choice::{LinearReport, LinearSolver, SolverKind};
+use crate::linear::eisenstat::Structure;
 use crate::linear::ordering::Ordering;
 use crate::linear::solver::BACKWARD_ERROR;
-use crate::linear::split::Structure;
 use crate::linear::{Elimination, EliminationPlan, Eliminator, Origin};
 use crate::pattern::Pattern;
 
@@ -17,15 +17,15 @@ const MAX_ENTRIES: usize = 2_000_000;
 
 /// Patterns that were met. Empty at the start.
 #[derive(Default)]
-pub struct Memory {
-    eliminated: Mutex<Vec<Arc<Known>>>,
+pub struct PatternCache {
+    eliminated: Mutex<Vec<Arc<KnownPattern>>>,
     iterated: Mutex<Vec<Iterated>>,
 }
 
 /// A pattern that is iterated on with incomplete factors, and what was asked for.
 struct Iterated {
     pattern: Pattern,
-    wish: Linear,
+    wish: LinearSolver,
     structure: Arc<Structure>,
 }
 
@@ -33,14 +33,14 @@ struct Iterated {
 #[derive(Clone, Copy)]
 pub(super) struct Key<'a> {
     pub jacobian: &'a Pattern,
-    pub wish: Linear,
+    pub wish: LinearSolver,
     pub complex: bool,
 }
 
 /// What is known of a pattern.
-pub(super) struct Known {
+pub(super) struct KnownPattern {
     jacobian: Pattern,
-    wish: Linear,
+    wish: LinearSolver,
     complex: bool,
     /// That of W.
     pub pattern: Pattern,
@@ -49,22 +49,22 @@ pub(super) struct Known {
     pub code: Arc<dyn Elimination>,
 }
 
-impl Known {
+impl KnownPattern {
     /// What the code is.
     pub fn report(&self) -> LinearReport {
         LinearReport {
             fill: self.ordering.fill,
             ordering: "minimum degree",
-            ..LinearReport::new(Kind::Compiled, &self.pattern)
+            ..LinearReport::new(SolverKind::Compiled, &self.pattern)
         }
     }
 }
 
-impl Memory {
+impl PatternCache {
     /// What is known.
-    pub(super) fn find(&self, key: Key<'_>) -> Option<Arc<Known>> {
+    pub(super) fn find(&self, key: Key<'_>) -> Option<Arc<KnownPattern>> {
         let kept = self.eliminated.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |known: &&Arc<Known>| {
+        let same = |known: &&Arc<KnownPattern>| {
             known.wish == key.wish && known.complex == key.complex && known.jacobian == *key.jacobian
         };
         kept.iter().find(same).cloned()
@@ -77,7 +77,7 @@ impl Memory {
         (pattern, origin): (&Pattern, &Arc<Origin>),
         (order, fill): (&[u32], u64),
         eliminator: &dyn Eliminator,
-    ) -> Option<Arc<Known>> {
+    ) -> Option<Arc<KnownPattern>> {
         let plan = EliminationPlan {
             pattern,
             rows: order,
@@ -86,7 +86,7 @@ impl Memory {
             origin: Some(origin),
             bound: BACKWARD_ERROR,
         };
-        let known = Arc::new(Known {
+        let known = Arc::new(KnownPattern {
             code: eliminator.compile(&plan)?,
             jacobian: jacobian.clone(),
             wish,
@@ -103,14 +103,14 @@ impl Memory {
     }
 
     /// That of incomplete factors of W, where this is iterated on.
-    pub(super) fn structure(&self, pattern: &Pattern, wish: Linear) -> Option<Arc<Structure>> {
+    pub(super) fn structure(&self, pattern: &Pattern, wish: LinearSolver) -> Option<Arc<Structure>> {
         let kept = self.iterated.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kept.iter().find(|known| known.wish == wish && known.pattern == *pattern)?;
         Some(Arc::clone(&known.structure))
     }
 
     /// Keeps it, while there is room.
-    pub(super) fn keep_structure(&self, pattern: &Pattern, wish: Linear, structure: &Arc<Structure>) {
+    pub(super) fn keep_structure(&self, pattern: &Pattern, wish: LinearSolver, structure: &Arc<Structure>) {
         let mut kept = self.iterated.lock().unwrap_or_else(PoisonError::into_inner);
         let entries: usize = kept.iter().map(|known| known.pattern.entries()).sum();
         if entries + pattern.entries() <= MAX_ENTRIES {

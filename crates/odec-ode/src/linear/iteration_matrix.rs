@@ -7,18 +7,18 @@ use std::borrow::Cow;
 
 use crate::evaluator::Evaluator;
 use crate::linear::choice::{COMPILED, Request, admit, exact};
-use crate::linear::free::Free;
 use crate::linear::full::Full;
+use crate::linear::matrix_free::MatrixFree;
 use crate::linear::second_order::Reduction;
 use crate::linear::solver::Solver;
 use crate::linear::staggered::Staggered;
-use crate::linear::{Assembled, Complex, Goal, Linear, LinearReport, MassMatrix, Misfit, Parts, Scalar};
+use crate::linear::{Assembled, Complex, Goal, LinearReport, LinearSolver, MassMatrix, Misfit, Parts, Scalar};
 use crate::pattern::Pattern;
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::{Jacobian, Mass, Shape, System};
 
 /// W = alpha*M - J with the Jacobian it holds, or the place it is taken at, and the factors last made.
-pub struct Shifted {
+pub struct IterationMatrix {
     jacobian: Vec<f64>,
     mass: MassMatrix,
     /// Present where M depends on the state.
@@ -35,7 +35,7 @@ fn parts_of<'a, S>(alpha: S, jacobian: &'a [f64], mass: &'a MassMatrix) -> Parts
 /// With the values of J, or without.
 enum Way {
     Held(Form<f64>),
-    Free(Box<Free>),
+    MatrixFree(Box<MatrixFree>),
 }
 
 /// Refuses a system whose Jacobian is not held to what needs its values.
@@ -190,19 +190,19 @@ fn jacobian_pattern<'a>(system: &'a dyn System, own: &'a Pattern) -> Cow<'a, Pat
     }
 }
 
-impl Shifted {
+impl IterationMatrix {
     /// Structure for a system; the options say whether positions are eliminated in second-order problems, and which solver.
     pub fn new(system: &dyn System, options: &Options) -> Result<Self, Refusal> {
         let free = matches!(system.jacobian(), Jacobian::Products);
-        if free && matches!(options.linear, Linear::Auto | Linear::Krylov) {
+        if free && matches!(options.linear, LinearSolver::Auto | LinearSolver::Krylov) {
             let (shape, mass) = (system.shape(), MassMatrix::of(system.mass()));
             let second = if options.reduce { shape.second } else { 0 };
-            let way = Way::Free(Box::new(Free::new(shape.n, second)));
-            return Ok(Shifted { jacobian: Vec::new(), mass, moving: None, alpha: 0.0, way });
+            let way = Way::MatrixFree(Box::new(MatrixFree::new(shape.n, second)));
+            return Ok(IterationMatrix { jacobian: Vec::new(), mass, moving: None, alpha: 0.0, way });
         }
         // Incomplete factors need a diagonal, which a singular M may leave empty.
         let wish = match options.linear {
-            Linear::Auto if MassMatrix::of(system.mass()).may_lack_diagonal() => {
+            LinearSolver::Auto if MassMatrix::of(system.mass()).may_lack_diagonal() => {
                 return Self::exact(system, options, "");
             }
             wish => wish,
@@ -223,19 +223,20 @@ impl Shifted {
         }
         let pattern = jacobian_pattern(system, own);
         if let Mass::StateDependent { jacobian, .. } = system.mass() {
-            let slots = |p: &Pattern| p.positions().map(|(r, c)| pattern.find(r, c).unwrap_or(0) as u32).collect();
+            let positions_of =
+                |p: &Pattern| p.positions().map(|(r, c)| pattern.find(r, c).unwrap_or(0) as u32).collect();
             moving = Some(Box::new(Moving {
                 rhs: vec![0.0; own.entries()],
                 mass: vec![0.0; jacobian.entries()],
-                from_rhs: slots(own),
-                from_mass: slots(jacobian),
+                from_rhs: positions_of(own),
+                from_mass: positions_of(jacobian),
             }));
         }
         let form = Form::new((shape, system.groups()), &pattern, &mass, reduce, make)?;
-        Ok(Shifted { jacobian: vec![0.0; pattern.entries()], mass, moving, alpha: 0.0, way: Way::Held(form) })
+        Ok(IterationMatrix { jacobian: vec![0.0; pattern.entries()], mass, moving, alpha: 0.0, way: Way::Held(form) })
     }
 
-    /// As [`Shifted::new`], for a method that takes the solutions as exact: an iteration is refused.
+    /// As [`IterationMatrix::new`], for a method that takes the solutions as exact: an iteration is refused.
     pub fn exact(system: &dyn System, options: &Options, method: &str) -> Result<Self, Refusal> {
         exact(options.linear, method)?;
         let request = Request::of(options);
@@ -244,26 +245,26 @@ impl Shifted {
 
     /// Evaluates df/dy, and M where it varies, at (t, y). The factors stay those of the last `factor`.
     pub fn evaluate(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
-        if let Way::Free(free) = &mut self.way {
+        if let Way::MatrixFree(free) = &mut self.way {
             free.place(t, y);
             return self.mass.update(eval, t, y);
         }
         let Some(moving) = &mut self.moving else { return eval.jacobian(t, y, &mut self.jacobian) };
         eval.jacobian(t, y, &mut moving.rhs)?;
         self.jacobian.fill(0.0);
-        for (slot, value) in moving.from_rhs.iter().zip(&moving.rhs) {
-            self.jacobian[*slot as usize] = *value;
+        for (position, value) in moving.from_rhs.iter().zip(&moving.rhs) {
+            self.jacobian[*position as usize] = *value;
         }
         self.mass.update(eval, t, y)
     }
 
-    /// As [`Shifted::evaluate`], and where M varies J becomes df/dy - d(M(t, y) w)/dy, for the approximation `w` of y'.
+    /// As [`IterationMatrix::evaluate`], and where M varies J becomes df/dy - d(M(t, y) w)/dy, for the approximation `w` of y'.
     pub fn evaluate_moving(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], w: &[f64]) -> Result<(), Cause> {
         self.evaluate(eval, t, y)?;
         let Some(moving) = &mut self.moving else { return Ok(()) };
         eval.mass_jacobian(t, y, w, &mut moving.mass)?;
-        for (slot, value) in moving.from_mass.iter().zip(&moving.mass) {
-            self.jacobian[*slot as usize] -= value;
+        for (position, value) in moving.from_mass.iter().zip(&moving.mass) {
+            self.jacobian[*position as usize] -= value;
         }
         Ok(())
     }
@@ -284,7 +285,7 @@ impl Shifted {
         self.alpha = alpha;
         match &mut self.way {
             Way::Held(form) => form.factor(parts_of(alpha, &self.jacobian, &self.mass)),
-            Way::Free(free) => {
+            Way::MatrixFree(free) => {
                 free.prepare(alpha, &self.mass);
                 Ok(())
             }
@@ -301,31 +302,31 @@ impl Shifted {
         eval.stats.solves += 1;
         match &mut self.way {
             Way::Held(form) => form.solve(parts_of(self.alpha, &self.jacobian, &self.mass), r),
-            Way::Free(free) => {
+            Way::MatrixFree(free) => {
                 free.solve(eval.system(), &self.mass, r, None);
             }
         }
     }
 
-    /// As [`Shifted::solve`], from the right side `b` to `x` (n values each).
+    /// As [`IterationMatrix::solve`], from the right side `b` to `x` (n values each).
     #[inline]
     pub fn solve_to(&mut self, eval: &mut Evaluator<'_>, b: &[f64], x: &mut [f64]) {
         eval.stats.solves += 1;
         match &mut self.way {
             Way::Held(form) => form.solve_to(parts_of(self.alpha, &self.jacobian, &self.mass), b, x),
-            Way::Free(free) => {
+            Way::MatrixFree(free) => {
                 x.copy_from_slice(b);
                 free.solve(eval.system(), &self.mass, x, None);
             }
         }
     }
 
-    /// As [`Shifted::solve`], where an iteration may leave an error of `goal`; false where it did not get there.
+    /// As [`IterationMatrix::solve`], where an iteration may leave an error of `goal`; false where it did not get there.
     pub fn solve_within(&mut self, eval: &mut Evaluator<'_>, r: &mut [f64], goal: Goal<'_>) -> bool {
         eval.stats.solves += 1;
         match &mut self.way {
             Way::Held(form) => form.solve_within(parts_of(self.alpha, &self.jacobian, &self.mass), r, goal),
-            Way::Free(free) => free.solve(eval.system(), &self.mass, r, Some(goal)),
+            Way::MatrixFree(free) => free.solve(eval.system(), &self.mass, r, Some(goal)),
         }
     }
 
@@ -333,7 +334,7 @@ impl Shifted {
     pub fn renew(&mut self) -> bool {
         match &mut self.way {
             Way::Held(form) => self.mass.is_identity() && form.renew(),
-            Way::Free(_) => false,
+            Way::MatrixFree(_) => false,
         }
     }
 
@@ -348,7 +349,7 @@ impl Shifted {
     pub fn iterates(&self) -> bool {
         match &self.way {
             Way::Held(form) => form.iterates(),
-            Way::Free(_) => true,
+            Way::MatrixFree(_) => true,
         }
     }
 
@@ -356,20 +357,20 @@ impl Shifted {
     pub fn report(&self) -> LinearReport {
         match &self.way {
             Way::Held(form) => form.report(),
-            Way::Free(free) => free.report(),
+            Way::MatrixFree(free) => free.report(),
         }
     }
 }
 
 /// W for a complex alpha, with the J and M that a real one holds.
-pub struct ComplexShifted {
+pub struct ComplexIterationMatrix {
     form: Form<Complex>,
     alpha: Complex,
     r: Vec<Complex>,
     x: Vec<Complex>,
 }
 
-impl ComplexShifted {
+impl ComplexIterationMatrix {
     /// Structure for a system.
     pub fn new(system: &dyn System, options: &Options) -> Result<Self, Refusal> {
         let own = held(system)?;
@@ -380,23 +381,23 @@ impl ComplexShifted {
         let make = Make { solver: &|pattern: &Pattern| Solver::new(pattern, request), request };
         let form = Form::new((shape, system.groups()), &jacobian_pattern(system, own), &mass, options.reduce, make)?;
         let zero = || vec![Complex::ZERO; shape.n];
-        Ok(ComplexShifted { form, alpha: Complex::ONE, r: zero(), x: zero() })
+        Ok(ComplexIterationMatrix { form, alpha: Complex::ONE, r: zero(), x: zero() })
     }
 
     /// Forms and factors W for alpha = `re` + i `im` and what `held` has evaluated.
-    pub fn factor(&mut self, eval: &mut Evaluator<'_>, re: f64, im: f64, held: &Shifted) -> Result<(), Cause> {
+    pub fn factor(&mut self, eval: &mut Evaluator<'_>, re: f64, im: f64, held: &IterationMatrix) -> Result<(), Cause> {
         eval.stats.factorisations += 1;
         self.alpha = Complex::new(re, im);
         self.form.factor(parts_of(self.alpha, &held.jacobian, &held.mass))
     }
 
-    /// As [`Shifted::renew`].
+    /// As [`IterationMatrix::renew`].
     pub fn renew(&mut self) -> bool {
         self.form.renew()
     }
 
     /// Replaces the right side `re` + i `im` by the solution; `held` is what `factor` was given, not evaluated again since.
-    pub fn solve(&mut self, eval: &mut Evaluator<'_>, re: &mut [f64], im: &mut [f64], held: &Shifted) {
+    pub fn solve(&mut self, eval: &mut Evaluator<'_>, re: &mut [f64], im: &mut [f64], held: &IterationMatrix) {
         eval.stats.solves += 1;
         for (r, (re, im)) in self.r.iter_mut().zip(re.iter().zip(im.iter())) {
             *r = Complex::new(*re, *im);

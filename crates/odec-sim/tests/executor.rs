@@ -5,14 +5,14 @@ use odec_ir::testing::models::{MODELS, Model};
 use odec_ir::{Program, Role};
 use odec_ode::method::Structure;
 use odec_ode::system::{Jacobian, System};
-use odec_sim::machine::{Execution, Machine};
+use odec_sim::executor::{Execution, Executor};
 use odec_sim::quantities::Quantities;
 use odec_sim::select::{Misnamed, names};
 
 const EXPLICIT: Structure = Structure { jacobian: false, time_derivative: false };
 const IMPLICIT: Structure = Structure { jacobian: true, time_derivative: true };
 
-/// The program with the values of the parameters where a machine looks for them.
+/// The program with the values of the parameters where an executor looks for them.
 fn program(model: &Model) -> Program {
     let mut program = model.program.clone();
     let layout = Layout::of(&program);
@@ -29,10 +29,10 @@ fn program(model: &Model) -> Program {
     program
 }
 
-fn product(machine: &Machine, t: f64, y: &[f64], w: &[f64]) -> Vec<f64> {
-    let pattern = machine.jacobian().pattern().expect("a pattern");
+fn product(executor: &Executor, t: f64, y: &[f64], w: &[f64]) -> Vec<f64> {
+    let pattern = executor.jacobian().pattern().expect("a pattern");
     let mut values = vec![0.0; pattern.entries()];
-    machine.jacobian_values(t, y, &mut values).expect("a Jacobian");
+    executor.jacobian_values(t, y, &mut values).expect("a Jacobian");
     let mut out = vec![0.0; y.len()];
     for (col, &wj) in w.iter().enumerate() {
         for k in pattern.col_ptr[col] as usize..pattern.col_ptr[col + 1] as usize {
@@ -54,11 +54,11 @@ fn both_executors_give_the_same_bits_and_the_jacobian_is_the_tangent() {
     for (name, make) in MODELS {
         for size in [1, 2, 5] {
             let model = make(size);
-            let machines = [Execution::Jit, Execution::Interpret]
-                .map(|e| Machine::new(program(&model), e, EXPLICIT).expect("a machine"));
+            let executors = [Execution::Jit, Execution::Interpret]
+                .map(|e| Executor::new(program(&model), e, EXPLICIT).expect("an executor"));
             let n = model.y.len();
             let w: Vec<f64> = (0..n).map(|k| 0.3 + (k as f64 * 0.7).sin()).collect();
-            let all: Vec<[Vec<f64>; 4]> = machines
+            let all: Vec<[Vec<f64>; 4]> = executors
                 .iter()
                 .map(|m| {
                     assert_eq!(m.shape().n, n);
@@ -89,11 +89,11 @@ fn a_dense_coupling_has_products_with_its_jacobian_but_does_not_hold_it() {
     let model = make(6_000);
     let program = program(&model);
     for needs in [EXPLICIT, IMPLICIT] {
-        let machine = Machine::new(program.clone(), Execution::Jit, needs).expect("it runs");
-        assert!(matches!(machine.jacobian(), Jacobian::Products));
-        assert!(machine.jacobian_values(0.0, &model.y, &mut []).is_err());
+        let executor = Executor::new(program.clone(), Execution::Jit, needs).expect("it runs");
+        assert!(matches!(executor.jacobian(), Jacobian::Products));
+        assert!(executor.jacobian_values(0.0, &model.y, &mut []).is_err());
         let (n, mut out) = (model.y.len(), vec![0.0; model.y.len()]);
-        machine.jacobian_vector(0.0, &model.y, &vec![1.0; n], &mut out).expect("a product");
+        executor.jacobian_vector(0.0, &model.y, &vec![1.0; n], &mut out).expect("a product");
         assert!(out.iter().all(|v| v.is_finite()) && out.iter().any(|v| *v != 0.0));
     }
 }

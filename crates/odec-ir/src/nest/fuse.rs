@@ -1,4 +1,4 @@
-//! Loops of folds with the same range become one loop, so that their terms share what they have in common: of the
+//! Loops of reductions with the same range become one loop, so that their terms share what they have in common: of the
 //! three components of a force, the distance.
 
 use super::depends::Depends;
@@ -6,10 +6,10 @@ use super::{Access, AccessId, Affine, Element, Kernel, LoopId, Space, Sub, Subsc
 use crate::graph::{Graph, Node, NodeId, NodeMap, QuickMap};
 use crate::stage::copy;
 
-/// The nest with equal loops of folds merged, and without loops, accesses and nodes that nothing uses. Loops are equal if
+/// The nest with equal loops of reductions merged, and without loops, accesses and nodes that nothing uses. Loops are equal if
 /// they have the same range and as many loops around them; such loops are never inside one another.
-pub fn shared(nest: Kernel) -> Kernel {
-    if nest.is_straight() {
+pub fn fused(nest: Kernel) -> Kernel {
+    if nest.is_scalar() {
         return nest;
     }
     let depends = Depends::of(&nest);
@@ -21,15 +21,15 @@ pub fn shared(nest: Kernel) -> Kernel {
     for &l in &nest.iterates {
         merged[l.0 as usize] = Some(space.push_loop(loops[l.0 as usize].clone()));
     }
-    let mut folded: Vec<LoopId> = Vec::new();
+    let mut reduced: Vec<LoopId> = Vec::new();
     for (i, node) in nest.graph.nodes().iter().enumerate() {
-        if let (true, Node::Fold(_, over, _)) = (live[i], *node) {
-            folded.push(over);
+        if let (true, Node::Reduce(_, over, _)) = (live[i], *node) {
+            reduced.push(over);
         }
     }
-    folded.sort_unstable();
-    folded.dedup();
-    for l in folded {
+    reduced.sort_unstable();
+    reduced.dedup();
+    for l in reduced {
         let of = &loops[l.0 as usize];
         let key = (&of.first, &of.last, depends.depth(l));
         let new = *first.entry(key).or_insert_with(|| space.push_loop(of.clone()));
@@ -82,13 +82,13 @@ impl<'a> Relabel<'a> {
         Relabel { old, space, loops, accesses: QuickMap::default(), guards: NodeMap::new(old.guards.len()) }
     }
 
-    /// A leaf or fold of the graph, in the other space.
+    /// A leaf or reduction of the graph, in the other space.
     pub fn node(&mut self, from: &Graph, id: NodeId, map: &NodeMap, into: &mut Graph) -> NodeId {
         match from.node(id) {
             Node::Index(l) => into.insert(Node::Index(self.of(l))),
             Node::Read(a) => into.read(self.element(a)),
             Node::Direction(a) => into.direction(self.element(a)),
-            Node::Fold(fold, over, term) => into.insert(Node::Fold(fold, self.of(over), map[term])),
+            Node::Reduce(reduction, over, term) => into.insert(Node::Reduce(reduction, self.of(over), map[term])),
             _ => copy(from, id, map, into),
         }
     }

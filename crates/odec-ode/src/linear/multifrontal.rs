@@ -3,7 +3,7 @@
 
 use crate::linear::analysis::{Analysis, analyse};
 use crate::linear::band::{inverse, symmetric};
-use crate::linear::choice::{Kind, LinearReport, MAX_FILL};
+use crate::linear::choice::{LinearReport, MAX_FILL, SolverKind};
 use crate::linear::dissection::nested_dissection;
 use crate::linear::matching::{Matching, match_rows};
 use crate::linear::ordering::{Ordering, minimum_degree, of_graph};
@@ -24,11 +24,11 @@ const FRONTS_PAY: f64 = 1e6;
 const DISSECTION_PAYS: f64 = 2e7;
 
 /// The way in which a sparse matrix is factored.
-pub(super) enum Plan {
+pub(super) enum SparseAlgorithm {
     /// Column by column: little work.
     Columns(Ordering),
     /// In dense fronts.
-    Fronts(Ordered),
+    Multifrontal(Ordered),
 }
 
 /// An order with what its factorisation takes.
@@ -38,15 +38,17 @@ pub(super) struct Ordered {
 }
 
 /// Minimum degree or, where that is much work, nested dissection if it promises less; `None` beyond `limit` entries of L + U.
-pub(super) fn plan(pattern: &Pattern, limit: u64) -> Option<Plan> {
+pub(super) fn plan(pattern: &Pattern, limit: u64) -> Option<SparseAlgorithm> {
     let graph = symmetric(pattern);
     let degree = of_graph(&graph, limit, f64::INFINITY);
     let analysed = degree.as_ref().and_then(|o| analyse(&graph, &o.order, limit));
     match (degree, &analysed) {
-        (Some(ordering), Some(analysis)) if analysis.flops < FRONTS_PAY => return Some(Plan::Columns(ordering)),
+        (Some(ordering), Some(analysis)) if analysis.flops < FRONTS_PAY => {
+            return Some(SparseAlgorithm::Columns(ordering));
+        }
         _ => {}
     }
-    better(&graph, analysed, limit).map(Plan::Fronts)
+    better(&graph, analysed, limit).map(SparseAlgorithm::Multifrontal)
 }
 
 /// As [`plan`], in fronts however little the work is.
@@ -90,7 +92,7 @@ struct Place {
 }
 
 /// Structure and numbers.
-pub(super) struct Fronts<S> {
+pub(super) struct Multifrontal<S> {
     analysis: Analysis,
     /// Row of the matrix on the diagonal of each column, in the order of elimination.
     rows: Vec<u32>,
@@ -111,11 +113,11 @@ pub(super) struct Fronts<S> {
     health: Health,
 }
 
-impl<S: Scalar> Fronts<S> {
+impl<S: Scalar> Multifrontal<S> {
     /// For matrices on a pattern.
     pub fn new(pattern: &Pattern, ordered: Ordered) -> Self {
         let same: Vec<u32> = (0..pattern.cols() as u32).collect();
-        let report = LinearReport { ordering: ordered.name, ..LinearReport::new(Kind::Multifrontal, pattern) };
+        let report = LinearReport { ordering: ordered.name, ..LinearReport::new(SolverKind::Multifrontal, pattern) };
         Self::with(pattern, ordered, &same, &report)
     }
 
@@ -183,7 +185,7 @@ impl<S: Scalar> Fronts<S> {
             }
         }
         let rows = analysis.order.iter().map(|j| matching[*j as usize]).collect();
-        Fronts {
+        Multifrontal {
             rows,
             places,
             entries: by_front.into_iter().map(|(_, source, at)| (source, at)).collect(),
@@ -288,7 +290,7 @@ fn eliminate<S: Scalar>(
     Ok((smallest, largest))
 }
 
-impl<S: Scalar> Factor<S> for Fronts<S> {
+impl<S: Scalar> Factor<S> for Multifrontal<S> {
     fn factor(&mut self, matrix: &Assembled<S>) -> Result<(), usize> {
         if !self.matched {
             self.match_first(matrix);

@@ -12,11 +12,11 @@ use crate::evaluator::Evaluator;
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
 use crate::interpolant::Stretch;
-use crate::linear::{Linear, LinearReport};
+use crate::linear::{LinearReport, LinearSolver};
 use crate::method::polynomial::Polynomial;
 use crate::method::{Method, Setup};
 use crate::problem::{Cause, Options};
-use crate::step::{FusedFormula, WholeStep};
+use crate::step::{FusedFormula, FusedStep};
 use crate::system::{Mass, System};
 
 /// Largest system for which a function is asked for.
@@ -33,13 +33,13 @@ enum Maker {
     /// Not known yet: the vectors, until it pays to ask.
     Unasked,
     /// The function.
-    Function(Arc<dyn WholeStep>),
+    Function(Arc<dyn FusedStep>),
     /// There is none, or its pivots will not do.
     Vectors,
 }
 
 /// Integrator of small systems with M = I.
-pub(super) struct Whole {
+pub(super) struct FusedRosenbrock {
     tableau: &'static Tableau,
     method: &'static Method,
     options: Options,
@@ -88,13 +88,13 @@ fn no_vectors(h: f64) -> Attempt {
     Attempt::Failed { cause: Cause::Internal { what }, next: h }
 }
 
-impl Whole {
+impl FusedRosenbrock {
     /// Where a function may be had and would do.
-    pub(super) fn new(setup: &Setup<'_>, tableau: &'static Tableau) -> Option<Whole> {
+    pub(super) fn new(setup: &Setup<'_>, tableau: &'static Tableau) -> Option<FusedRosenbrock> {
         let Setup { system, method, options } = *setup;
         let n = system.shape().n;
         let plain = matches!(system.mass(), Mass::Identity) && system.groups() == 1 && system.holds_jacobian();
-        let asked = matches!(options.linear, Linear::Auto | Linear::Compiled) && options.whole_steps;
+        let asked = matches!(options.linear, LinearSolver::Auto | LinearSolver::Compiled) && options.fused_steps;
         if !plain || !asked || options.eliminator.is_none() || n == 0 || n > MAX_UNKNOWNS {
             return None;
         }
@@ -106,7 +106,7 @@ impl Whole {
         given[RTOL] = tolerances.rtol;
         given[ATOL..ATOL + n].copy_from_slice(&tolerances.atol);
         let moved = tableau.a.iter().filter(|row| row.iter().any(|a| *a != 0.0)).count();
-        Some(Whole {
+        Some(FusedRosenbrock {
             tableau,
             method,
             options: options.clone(),
@@ -179,7 +179,7 @@ impl Whole {
     /// Asks the system for the function.
     #[cold]
     fn ask(&mut self, system: &dyn System) -> bool {
-        let code = system.whole_step(FusedFormula::Rosenbrock { tableau: self.tableau });
+        let code = system.fused_step(FusedFormula::Rosenbrock { tableau: self.tableau });
         self.maker = code.map_or(Maker::Vectors, Maker::Function);
         matches!(self.maker, Maker::Function(_))
     }
@@ -252,7 +252,7 @@ impl Whole {
     }
 }
 
-impl Integrator for Whole {
+impl Integrator for FusedRosenbrock {
     fn dimension(&self) -> usize {
         self.n
     }

@@ -3,19 +3,19 @@
 use std::ops::ControlFlow;
 
 use odec_lang::source::Source;
-use odec_ode::linear::{BACKWARD_ERROR, Kind, Linear};
+use odec_ode::linear::{BACKWARD_ERROR, LinearSolver, SolverKind};
 use odec_ode::method::{self, Family};
 use odec_ode::problem::{Cause, Options, Outcome, Problem, Samples};
 use odec_ode::step::FusedFormula;
 use odec_ode::{Accelerated, Sink, SolveError, solve};
 use odec_sim::bind::{Bound, Purpose, RunPlan};
 use odec_sim::choices::Choices;
-use odec_sim::machine::Execution;
+use odec_sim::executor::Execution;
 
 /// A model that is run many times: steps of larger systems are compiled too, and those of small ones whatever a single run would pay for.
 fn bind(text: &str, execution: Execution) -> Bound {
     let bound = bind_once(text, execution);
-    bound.machine.expect_many_runs();
+    bound.executor.expect_many_runs();
     bound
 }
 
@@ -68,7 +68,7 @@ impl Sink for Rows {
 
 fn run(bound: &Bound, method: &str, options: &Options, samples: &Samples) -> Result<(Outcome, Rows), SolveError> {
     let mut rows = Rows::default();
-    let outcome = solve(&bound.machine, &bound.problem, method::find(method).unwrap(), options, samples, &mut rows)?;
+    let outcome = solve(&bound.executor, &bound.problem, method::find(method).unwrap(), options, samples, &mut rows)?;
     Ok((outcome, rows))
 }
 
@@ -97,7 +97,7 @@ fn random_model(random: &mut Random) -> String {
 }
 
 #[test]
-fn whole_steps_give_the_bits_of_steps_over_vectors() {
+fn fused_steps_give_the_bits_of_steps_over_vectors() {
     let mut random = Random(7);
     let mut rejected = 0;
     let mut models: Vec<String> = (0..30).map(|_| random_model(&mut random)).collect();
@@ -108,14 +108,14 @@ fn whole_steps_give_the_bits_of_steps_over_vectors() {
         for method in ["rodas4", "rodas5p", "rodas3", "ros2"] {
             let rtol = [1e-3, 1e-6, 1e-8][number % 3];
             let options = Options { rtol, atol: vec![rtol * 1e-3], ..bound.options.clone() };
-            let apart = Options { whole_steps: false, ..options.clone() };
+            let apart = Options { fused_steps: false, ..options.clone() };
             let end = bound.problem.t_end;
             let times = Samples::Times((0..40).map(|i| end * f64::from(i) / 39.0).collect());
             for samples in [&Samples::Steps, &times] {
                 let (whole, rows) = run(&bound, method, &options, samples).unwrap();
                 let (vectors, others) = run(&bound, method, &apart, samples).unwrap();
-                assert_eq!(whole.linear.as_ref().unwrap().kind, Kind::WholeSteps, "{method}\n{text}");
-                assert_eq!(vectors.linear.as_ref().unwrap().kind, Kind::Compiled);
+                assert_eq!(whole.linear.as_ref().unwrap().kind, SolverKind::FusedSteps, "{method}\n{text}");
+                assert_eq!(vectors.linear.as_ref().unwrap().kind, SolverKind::Compiled);
                 let steps = |o: &Outcome| (o.stats.accepted, o.stats.rejected, o.stats.failed);
                 assert_eq!(steps(&whole), steps(&vectors), "{method}\n{text}");
                 assert!(rows.0 == others.0, "{method}: rows differ\n{text}");
@@ -146,10 +146,10 @@ fn no_first_solution_with_a_large_backward_error_passes_for_sound() {
     }
     text += "run { t = 0 .. 1 }\n";
     let bound = bind(&text, Execution::Jit);
-    let mut machine = bound.machine.fork();
+    let mut executor = bound.executor.fork();
     let Family::Rosenbrock(tableau) = method::find("rodas4").unwrap().family else { panic!("a Rosenbrock method") };
     let formula = FusedFormula::Rosenbrock { tableau };
-    let code = machine.whole_step(formula).expect("a step of four unknowns is short");
+    let code = executor.fused_step(formula).expect("a step of four unknowns is short");
     let mut random = Random(11);
     let (mut sound, mut refused, mut fallbacks, mut wrong) = (0u32, 0u32, 0u64, 0u32);
     // alpha = 1/(h gamma)
@@ -168,14 +168,14 @@ fn no_first_solution_with_a_large_backward_error_passes_for_sound() {
                 w[i][j] = if i == j { alpha - a[i][j] } else { value };
             }
         }
-        machine.change(|p| a.iter().flatten().enumerate().for_each(|(k, a)| p[k] = *a)).unwrap();
+        executor.change(|p| a.iter().flatten().enumerate().for_each(|(k, a)| p[k] = *a)).unwrap();
         let f: [f64; N] = std::array::from_fn(|i| scales[i] * random.sign());
         let mut kept = vec![0.0; formula.room(N)];
         kept[N..2 * N].copy_from_slice(&f);
         let mut given = vec![1e-6; formula.room(N)];
         (given[0], given[1]) = (h, h);
         let mut out = vec![0.0; formula.length(N)];
-        code.run(0.0, &kept, machine.parameters(), &given, &mut out);
+        code.run(0.0, &kept, executor.parameters(), &given, &mut out);
         let u = &out[2 * N + 2..][..N];
         let mut error = 0.0f64;
         for i in 0..N {
@@ -203,7 +203,7 @@ fn no_first_solution_with_a_large_backward_error_passes_for_sound() {
             let options = Options { fixed: true, step: Some(h), ..bound.options.clone() };
             let problem = Problem { t0: 0.0, t_end: h, y0: vec![1e-3; N] };
             let method = method::find("rodas4").unwrap();
-            if let Ok(outcome) = solve(&machine, &problem, method, &options, &Samples::Steps, &mut Rows::default()) {
+            if let Ok(outcome) = solve(&executor, &problem, method, &options, &Samples::Steps, &mut Rows::default()) {
                 assert!(outcome.y.iter().all(|y| y.is_finite()));
                 fallbacks += outcome.linear.unwrap().fallbacks;
             }
@@ -227,7 +227,7 @@ fn a_pivot_that_vanishes_during_a_run_sends_a_step_to_the_vectors() {
         let bound = bind(&text, Execution::Jit);
         let options = Options { fixed: true, step: Some(step), ..bound.options.clone() };
         let (whole, _) = run(&bound, "rodas4", &options, &Samples::Steps).unwrap();
-        let dense = Options { linear: Linear::Dense, ..options.clone() };
+        let dense = Options { linear: LinearSolver::Dense, ..options.clone() };
         let (full, _) = run(&bound, "rodas4", &dense, &Samples::Steps).unwrap();
         assert_eq!(whole.linear.as_ref().unwrap().fallbacks > 0, meets, "{:?}", whole.linear);
         for (a, b) in whole.y.iter().zip(&full.y) {
@@ -246,8 +246,8 @@ fn failures_are_those_of_steps_over_vectors() {
         "model quotient\nx' = -1/(x - 0.25*t)\nstate x = 1\nrun { t = 0 .. 9 }\n",
     ] {
         let bound = bind(text, Execution::Jit);
-        let failure = |whole_steps: bool| {
-            let options = Options { whole_steps, ..bound.options.clone() };
+        let failure = |fused_steps: bool| {
+            let options = Options { fused_steps, ..bound.options.clone() };
             match run(&bound, "rodas4", &options, &Samples::Steps) {
                 Err(SolveError::Failed(failure)) => failure,
                 other => panic!("{text}: {:?}", other.map(|(outcome, _)| outcome)),
@@ -260,11 +260,11 @@ fn failures_are_those_of_steps_over_vectors() {
     }
 }
 
-/// What somebody asked for otherwise is not done by whole steps, nor what is too long for them.
+/// What somebody asked for otherwise is not done by fused steps, nor what is too long for them.
 #[test]
-fn whole_steps_are_left_out_on_demand_and_for_large_systems() {
+fn fused_steps_are_left_out_on_demand_and_for_large_systems() {
     let bound = bind(&file("robertson"), Execution::Jit);
-    for (linear, kind) in [(Linear::Compiled, Kind::WholeSteps), (Linear::Dense, Kind::Dense)] {
+    for (linear, kind) in [(LinearSolver::Compiled, SolverKind::FusedSteps), (LinearSolver::Dense, SolverKind::Dense)] {
         let options = Options { linear, ..bound.options.clone() };
         let (outcome, _) = run(&bound, "rodas4", &options, &Samples::Steps).unwrap();
         assert_eq!(outcome.linear.unwrap().kind, kind);
@@ -272,21 +272,21 @@ fn whole_steps_are_left_out_on_demand_and_for_large_systems() {
     // HIRES is too large to be compiled for one run
     let hires = bind_once(&file("hires"), Execution::Jit);
     let kind = || run(&hires, "rodas4", &hires.options, &Samples::Steps).unwrap().0.linear.unwrap().kind;
-    assert_eq!(kind(), Kind::Compiled);
-    hires.machine.expect_many_runs();
-    assert_eq!(kind(), Kind::WholeSteps);
+    assert_eq!(kind(), SolverKind::Compiled);
+    hires.executor.expect_many_runs();
+    assert_eq!(kind(), SolverKind::FusedSteps);
     // a single run of a small system goes over to them when it has made many steps, and gives the same bits
     let text = "model long\nx' = y\ny' = -x + 0.1*cos(3*t)\nstate x = 1, y = 0\nrun { t = 0 .. 200 }\n";
     let (once, many) = (bind_once(text, Execution::Jit), bind(text, Execution::Jit));
-    for (rtol, kind) in [(1e-5, Kind::Compiled), (1e-11, Kind::WholeSteps)] {
+    for (rtol, kind) in [(1e-5, SolverKind::Compiled), (1e-11, SolverKind::FusedSteps)] {
         let options = Options { rtol, atol: vec![rtol], ..once.options.clone() };
         let (outcome, rows) = run(&once, "rodas4", &options, &Samples::Steps).unwrap();
         let (_, others) = run(&many, "rodas4", &options, &Samples::Steps).unwrap();
-        assert_eq!(outcome.stats.accepted + outcome.stats.rejected > 10_000, kind == Kind::WholeSteps);
+        assert_eq!(outcome.stats.accepted + outcome.stats.rejected > 10_000, kind == SolverKind::FusedSteps);
         assert_eq!(outcome.linear.unwrap().kind, kind);
         assert!(rows.0 == others.0, "rows differ at {rtol:e}");
     }
     let pollu = bind(&file("pollu"), Execution::Jit);
     let (outcome, _) = run(&pollu, "rodas4", &pollu.options, &Samples::Steps).unwrap();
-    assert_eq!(outcome.linear.unwrap().kind, Kind::Compiled);
+    assert_eq!(outcome.linear.unwrap().kind, SolverKind::Compiled);
 }

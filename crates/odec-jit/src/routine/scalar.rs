@@ -6,10 +6,10 @@ use odec_ir::nest::Kernel;
 use odec_ir::nest::schedule::Step;
 use odec_ir::{ArrayId, KernelRole, Layout, Malformed, NodeId, Program};
 
-use super::pieces::Pieces;
-use super::{input_buffer, pairs};
-use crate::frames::Lengths;
-use crate::{JitError, MAX_SCRATCH, MAX_SLOTS, Strategy};
+use super::split::SplitKernel;
+use super::{input_buffer, simd};
+use crate::arguments::Lengths;
+use crate::{JitError, MAX_BUFFER, MAX_SCRATCH, Strategy};
 
 /// Where the scalars of a program without index sets are.
 pub(super) struct Scalars {
@@ -26,25 +26,25 @@ impl Scalars {
 }
 
 /// What is known of a kernel of a program without index sets.
-pub(crate) struct Straight {
+pub(crate) struct ScalarKernel {
     scalars: Arc<Scalars>,
     /// The number 0.
     pub(super) zero: NodeId,
     /// By store: its element of `out`. Behind the kernel's stores those elements that it does not store to, which become 0.
-    slots: Vec<u32>,
+    positions: Vec<u32>,
     /// Of the buffers.
     pub(crate) lengths: Lengths,
     /// The functions that the code is cut into.
-    pub(crate) pieces: Pieces,
+    pub(crate) parts: SplitKernel,
 }
 
 /// Refuses a kernel with buffers that are too long.
 pub(super) fn check(program: &Program, layout: &Layout, role: KernelRole) -> Result<(), JitError> {
-    let slots = layout.n.max(layout.p_len()).max(layout.out_len(program, role));
-    if slots > MAX_SLOTS { Err(JitError::TooManySlots { role, slots }) } else { Ok(()) }
+    let length = layout.n.max(layout.p_len()).max(layout.out_len(program, role));
+    if length > MAX_BUFFER { Err(JitError::BufferTooLong { role, length }) } else { Ok(()) }
 }
 
-impl Straight {
+impl ScalarKernel {
     /// Finds positions, puts operations side by side that one instruction can do, and cuts the steps. Elements of `out` that
     /// the kernel does not store are set to zero at the end, except the parameters in `Prepare`.
     pub(super) fn of(
@@ -53,29 +53,29 @@ impl Straight {
         kernel: &mut Kernel,
         steps: &mut Vec<Step>,
         strategy: Strategy,
-    ) -> Result<Straight, JitError> {
+    ) -> Result<ScalarKernel, JitError> {
         let (role, layout) = (kernel.role, &scalars.layout);
         let lengths = Lengths { y: layout.n, p: layout.p_len(), out: layout.out_len(program, role) };
         let mut stored = vec![role == KernelRole::Prepare; lengths.out];
-        let mut slots = Vec::with_capacity(kernel.stores.len());
+        let mut positions = Vec::with_capacity(kernel.stores.len());
         for store in &kernel.stores {
-            let slot = layout.slot(program, role, store.target).filter(|&slot| slot < lengths.out);
-            let slot = slot.ok_or(Malformed::NoSlot(role))?;
-            stored[slot] = true;
-            slots.push(slot as u32);
+            let position = layout.position(program, role, store.target).filter(|&position| position < lengths.out);
+            let position = position.ok_or(Malformed::NoElement(role))?;
+            stored[position] = true;
+            positions.push(position as u32);
         }
-        for slot in (0..lengths.out).filter(|&slot| !stored[slot]) {
-            steps.push(Step::Store(slots.len() as u32));
-            slots.push(slot as u32);
+        for position in (0..lengths.out).filter(|&position| !stored[position]) {
+            steps.push(Step::Store(positions.len() as u32));
+            positions.push(position as u32);
         }
         let zero = kernel.graph.constant(0.0);
-        pairs::beside(&kernel.graph, steps);
+        simd::beside(&kernel.graph, steps);
         let results: Vec<NodeId> = kernel.stores.iter().map(|store| store.node).collect();
-        let pieces = Pieces::of((&kernel.graph, &results), steps, strategy.cut(steps.len()));
-        if pieces.scratch_len > MAX_SCRATCH {
-            return Err(JitError::TooManyLiveValues { role, values: pieces.scratch_len });
+        let parts = SplitKernel::of((&kernel.graph, &results), steps, strategy.cut(steps.len()));
+        if parts.scratch_len > MAX_SCRATCH {
+            return Err(JitError::TooManyLiveValues { role, values: parts.scratch_len });
         }
-        Ok(Straight { scalars: Arc::clone(scalars), zero, slots, lengths, pieces })
+        Ok(ScalarKernel { scalars: Arc::clone(scalars), zero, positions, lengths, parts })
     }
 
     /// The buffer that a scalar is read from, and its position there.
@@ -84,7 +84,7 @@ impl Straight {
     }
 
     /// Element of `out` of a store.
-    pub(crate) fn slot(&self, store: u32) -> usize {
-        self.slots[store as usize] as usize
+    pub(crate) fn position(&self, store: u32) -> usize {
+        self.positions[store as usize] as usize
     }
 }

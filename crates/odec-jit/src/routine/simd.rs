@@ -18,7 +18,7 @@ fn pairs(primitive: Primitive) -> bool {
 }
 
 /// The operation of two successive steps that one instruction can do.
-pub(crate) fn twins(graph: &Graph, first: &Step, second: &Step) -> Option<(Primitive, [NodeId; 2])> {
+pub(crate) fn pair(graph: &Graph, first: &Step, second: &Step) -> Option<(Primitive, [NodeId; 2])> {
     let (&Step::Compute(first), &Step::Compute(second)) = (first, second) else { return None };
     let (one, other) = (primitive_of(graph, first)?, primitive_of(graph, second)?);
     let waits = graph.node(second).operands().contains(&first);
@@ -166,7 +166,7 @@ mod tests {
                     steps.iter().filter(|step| matches!(step, Step::Store(_))).cloned().collect::<Vec<_>>()
                 };
                 assert_eq!(stores(&before), stores(&after));
-                pairs += after.windows(2).filter(|two| twins(graph, &two[0], &two[1]).is_some()).count();
+                pairs += after.windows(2).filter(|two| pair(graph, &two[0], &two[1]).is_some()).count();
             }
         }
         assert!(pairs > 100, "{pairs}");

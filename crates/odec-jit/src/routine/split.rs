@@ -1,9 +1,9 @@
-//! Cuts a long kernel without loops into pieces that become functions of their own, and places the values that cross a cut,
+//! Cuts a long kernel without loops into parts that become functions of their own, and places the values that cross a cut,
 //! or are used long after they were computed, in a scratch buffer.
 //!
 //! Register allocation is worse than linear in the length of a function with many values alive, and machine code of a
 //! long straight line waits for memory anyway. A value that is used behind the next cut is written to scratch where it is
-//! computed, and read from there by the pieces that use it; elements of the inputs and numbers are read again instead.
+//! computed, and read from there by the parts that use it; elements of the inputs and numbers are read again instead.
 
 use std::ops::Range;
 
@@ -18,8 +18,8 @@ pub(crate) const FAR: usize = 32;
 /// Not in scratch.
 const NOWHERE: u32 = u32::MAX;
 
-/// A list of steps in pieces.
-pub(crate) struct Pieces {
+/// A list of steps in parts.
+pub(crate) struct SplitKernel {
     /// Ranges of the steps.
     pub(crate) ranges: Vec<Range<usize>>,
     /// By node: scratch element of a value that crosses a cut.
@@ -28,10 +28,10 @@ pub(crate) struct Pieces {
     pub(crate) scratch_len: usize,
 }
 
-impl Pieces {
+impl SplitKernel {
     /// Cuts after every `length` steps. Scratch elements are used again behind the last step that reads them. `results` are
     /// the nodes of the first stores; those behind them store a number.
-    pub(super) fn of((graph, results): (&Graph, &[NodeId]), steps: &[Step], length: usize) -> Pieces {
+    pub(super) fn of((graph, results): (&Graph, &[NodeId]), steps: &[Step], length: usize) -> SplitKernel {
         let ranges: Vec<Range<usize>> =
             (0..steps.len()).step_by(length).map(|start| start..steps.len().min(start + length)).collect();
         let mut last_use = vec![0u32; graph.len()];
@@ -50,12 +50,12 @@ impl Pieces {
                 Step::Loop(_) => {}
             }
         }
-        let mut pieces = Pieces { ranges, scratch: vec![NOWHERE; graph.len()], scratch_len: 0 };
-        pieces.place(steps, &last_use);
-        pieces
+        let mut parts = SplitKernel { ranges, scratch: vec![NOWHERE; graph.len()], scratch_len: 0 };
+        parts.place(steps, &last_use);
+        parts
     }
 
-    /// Where a value is kept for later pieces, if any needs it.
+    /// Where a value is kept for later parts, if any needs it.
     pub(crate) fn scratch(&self, node: NodeId) -> Option<u32> {
         Some(self.scratch[node.index()]).filter(|&slot| slot != NOWHERE)
     }

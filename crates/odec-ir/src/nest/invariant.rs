@@ -1,4 +1,4 @@
-//! Values that vary with the loop of a fold alone, taken out of the loops around it: of `sum(j: W[i,j]*tanh(u[j]))` the
+//! Values that vary with the loop of a reduction alone, taken out of the loops around it: of `sum(j: W[i,j]*tanh(u[j]))` the
 //! hyperbolic tangents, which are then computed once and not once for every row.
 //!
 //! This is for backends that have a buffer to keep them in. It changes no bit, and nothing that binding sees: the program has
@@ -31,7 +31,7 @@ pub struct HoistedValue {
 }
 
 /// A nest that reads such values.
-pub struct Lifted {
+pub struct Hoisted {
     /// The nest, with an element in the place of each value. Its accesses are those of the given nest and these elements.
     pub nest: Kernel,
     /// By loop, ascending.
@@ -44,8 +44,8 @@ pub struct Lifted {
 
 /// The nest (one that went through [`crate::expand::expanded`]) with the values taken out; `None` if there is none. Only
 /// what reads an element that varies with the loop is kept, so that the values take no more room than arrays that are there.
-pub fn lifted(nest: &Kernel) -> Option<Lifted> {
-    if nest.is_straight() {
+pub fn hoisted(nest: &Kernel) -> Option<Hoisted> {
+    if nest.is_scalar() {
         return None;
     }
     let depends = Depends::of(nest);
@@ -62,7 +62,7 @@ pub fn lifted(nest: &Kernel) -> Option<Lifted> {
     let mut graph = Graph::new();
     let mut plain = NodeMap::new(nest.graph.len());
     let mut map = NodeMap::new(nest.graph.len());
-    let mut lifted = Vec::with_capacity(values.len());
+    let mut hoisted = Vec::with_capacity(values.len());
     let (mut before, mut loops): (Vec<NodeId>, Vec<(LoopId, Vec<NodeId>)>) = (Vec::new(), Vec::new());
     for i in (0..nest.graph.len()).filter(|&i| live[i]) {
         let id = NodeId(i as u32);
@@ -84,7 +84,7 @@ pub fn lifted(nest: &Kernel) -> Option<Lifted> {
                 let sub = Subscript { sub: Sub::Affine(Affine::index(over)), edge: Edge::Inside };
                 let array = ArrayId(u32::MAX - k as u32);
                 let access = out.space.intern(Access { array, subs: vec![sub], guard: None });
-                lifted.push(HoistedValue { over, node, access });
+                hoisted.push(HoistedValue { over, node, access });
                 graph.read(access)
             }
             _ => copy(&nest.graph, id, &map, &mut graph),
@@ -95,17 +95,17 @@ pub fn lifted(nest: &Kernel) -> Option<Lifted> {
         store.node = map[store.node];
     }
     out.graph = graph;
-    lifted.sort_by_key(|v| v.over);
+    hoisted.sort_by_key(|v| v.over);
     loops.sort_by_key(|l| l.0);
-    Some(Lifted { nest: out, values: lifted, before, loops })
+    Some(Hoisted { nest: out, values: hoisted, before, loops })
 }
 
-/// The largest values that vary with one loop of a fold alone, cost something, and are used where other loops run too.
+/// The largest values that vary with one loop of a reduction alone, cost something, and are used where other loops run too.
 fn chosen(nest: &Kernel, depends: &Depends) -> Vec<NodeId> {
     let graph = &nest.graph;
     let live = graph.reachable(nest.stores.iter().map(|s| s.node));
     let len = graph.len();
-    // Made of one loop's index and what no loop changes, without folds; operations that vary; costs; reads an array along it.
+    // Made of one loop's index and what no loop changes, without reductions; operations that vary; costs; reads an array along it.
     let (mut simple, mut operations) = (vec![false; len], vec![0u32; len]);
     let (mut dear, mut reads) = (vec![false; len], vec![false; len]);
     let mut chosen = vec![false; len];
@@ -114,8 +114,8 @@ fn chosen(nest: &Kernel, depends: &Depends) -> Vec<NodeId> {
         let node = graph.node(id);
         let own = depends.loops(id);
         let operands = || node.operands().iter().map(|a| a.index());
-        let fold = matches!(node, Node::Fold(..));
-        simple[i] = depends.level[i] == 0 && own.len() <= 1 && !fold && operands().all(|a| simple[a]);
+        let reduction = matches!(node, Node::Reduce(..));
+        simple[i] = depends.level[i] == 0 && own.len() <= 1 && !reduction && operands().all(|a| simple[a]);
         if simple[i] && !own.is_empty() {
             let costs = matches!(node, Node::Call(op, _) if match op.0.lowering {
                 Lowering::Primitive(p) => matches!(p, Primitive::Div | Primitive::Sqrt | Primitive::Hypot),
@@ -127,7 +127,7 @@ fn chosen(nest: &Kernel, depends: &Depends) -> Vec<NodeId> {
             reads[i] = matches!(node, Node::Read(_) | Node::Direction(_)) || operands().any(|a| reads[a]);
             continue;
         }
-        // In one loop of a fold at the outside a value is computed once anyway.
+        // In one loop of a reduction at the outside a value is computed once anyway.
         if own.len() <= 1 && depends.level[i] == 0 {
             continue;
         }

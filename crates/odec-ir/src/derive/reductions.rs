@@ -1,15 +1,15 @@
-//! Derivatives of folds, and expressions carried from one loop to another.
+//! Derivatives of reductions, and expressions carried from one loop to another.
 //!
-//! The derivative of `sum(k: f(u[k], v[i]))` by `v[i]` is again a sum. By `u[k]` it is a value for each k, and the stream of
+//! The derivative of `sum(k: f(u[k], v[i]))` by `v[i]` is again a sum. By `u[k]` it is a value for each k, and the entry loop of
 //! matrix entries runs over k: over a loop of its own, as other sums over the same indices may be factors of its value.
 
 use std::collections::BTreeMap;
 
-use super::gradient::{FoldRule, Gradient};
+use super::gradient::{Gradient, ReductionRule};
 use super::tangent::call_tangent;
 use crate::builtin::logic;
 use crate::graph::{Graph, Node, NodeId, NodeMap, QuickMap};
-use crate::nest::{Access, AccessId, Affine, Element, Fold, LoopId, Space, Sub, Subscript};
+use crate::nest::{Access, AccessId, Affine, Element, LoopId, ReduceOp, Space, Sub, Subscript};
 use crate::stage::copy;
 
 /// Copies what varies with a loop so that it varies with another one of the same indices.
@@ -20,7 +20,7 @@ pub(super) struct Carrier {
 }
 
 impl Carrier {
-    /// The node with the index of `to` in place of that of `from`; folds over `from` itself stay.
+    /// The node with the index of `to` in place of that of `from`; reductions over `from` itself stay.
     pub fn node(&mut self, graph: &mut Graph, space: &mut Space, root: NodeId, from: LoopId, to: LoopId) -> NodeId {
         let mut stack = vec![(root, false)];
         while let Some((id, ready)) = stack.pop() {
@@ -28,7 +28,7 @@ impl Carrier {
                 continue;
             }
             let node = graph.node(id);
-            let stays = matches!(node, Node::Fold(_, over, _) if over == from);
+            let stays = matches!(node, Node::Reduce(_, over, _) if over == from);
             if !ready && !stays && !node.operands().is_empty() {
                 stack.push((id, true));
                 stack.extend(node.operands().iter().map(|&a| (a, false)));
@@ -53,9 +53,9 @@ impl Carrier {
                     }
                     graph.insert_call(op, &args[..arity])
                 }
-                Node::Fold(fold, over, term) => {
+                Node::Reduce(reduction, over, term) => {
                     let term = self.nodes[&(from, to, term)];
-                    graph.insert(Node::Fold(fold, over, term))
+                    graph.insert(Node::Reduce(reduction, over, term))
                 }
                 _ => id,
             };
@@ -123,29 +123,29 @@ fn carried(affine: &Affine, from: LoopId, to: LoopId) -> Affine {
     out
 }
 
-/// What differentiation adds to a nest: loops that run beside those of folds, and the accesses in them.
-pub(super) struct Folds {
+/// What differentiation adds to a nest: loops that run beside those of reductions, and the accesses in them.
+pub(super) struct Reductions {
     /// Grows by loops and accesses.
     pub space: Space,
     carrier: Carrier,
-    /// By loop of a fold: the iteration loop of the streams that run over it.
-    streams: QuickMap<LoopId, LoopId>,
+    /// By loop of a reduction: the iteration loop of the entry loops that run over it.
+    entry_loops: QuickMap<LoopId, LoopId>,
     /// By product: the loop over its other factors.
     others: QuickMap<NodeId, LoopId>,
-    /// What the columns of gradients are: an access, and the loops of folds that have become loops of its stream.
+    /// What the columns of gradients are: an access, and the loops of reductions that have become loops of its entry loop.
     columns: Vec<(AccessId, Vec<LoopId>)>,
     index: QuickMap<(AccessId, Vec<LoopId>), u32>,
 }
 
-impl Folds {
+impl Reductions {
     /// Of a nest with this space; the first columns are its accesses.
-    pub fn new(space: Space) -> Folds {
+    pub fn new(space: Space) -> Reductions {
         let columns: Vec<_> = (0..space.accesses().len()).map(|a| (AccessId(a as u32), Vec::new())).collect();
         let index = columns.iter().enumerate().map(|(i, c)| (c.clone(), i as u32)).collect();
-        Folds {
+        Reductions {
             space,
             carrier: Carrier::default(),
-            streams: QuickMap::default(),
+            entry_loops: QuickMap::default(),
             others: QuickMap::default(),
             columns,
             index,
@@ -175,46 +175,46 @@ impl Folds {
             let node = graph.node(id);
             slopes[i] = match node {
                 Node::Call(..) => call_tangent(graph, id, node, &slopes),
-                Node::Fold(_, over, term) => slopes[term.index()]
+                Node::Reduce(_, over, term) => slopes[term.index()]
                     .and_then(|slope| self.change(graph, id, slope))
-                    .map(|change| graph.insert(Node::Fold(Fold::Sum, over, change))),
+                    .map(|change| graph.insert(Node::Reduce(ReduceOp::Sum, over, change))),
                 _ => leaf(graph, node),
             };
         }
         slopes
     }
 
-    /// The access that a column is the derivative by, in the loops of its stream, and the loops of folds that those
+    /// The access that a column is the derivative by, in the loops of its entry loop, and the loops of reductions that those
     /// replace, ascending.
     pub fn column(&mut self, column: u32) -> (Element, Vec<LoopId>) {
         let (mut access, loops) = self.columns[column as usize].clone();
         for &l in &loops {
-            let to = self.stream(l);
+            let to = self.entry_loop(l);
             access = self.carrier.access(&mut self.space, access, l, to);
         }
         (Element::At(access), loops)
     }
 
-    /// The iteration loop that streams run over in place of a fold's.
-    pub fn stream(&mut self, l: LoopId) -> LoopId {
+    /// The iteration loop that entry loops run over in place of a reduction's.
+    pub fn entry_loop(&mut self, l: LoopId) -> LoopId {
         let space = &mut self.space;
-        *self.streams.entry(l).or_insert_with(|| space.push_loop(space.loops()[l.0 as usize].clone()))
+        *self.entry_loops.entry(l).or_insert_with(|| space.push_loop(space.loops()[l.0 as usize].clone()))
     }
 
-    /// What a small change of a fold's term at one index adds to the fold, given the change of the term; `None` if nothing.
+    /// What a small change of a reduction's term at one index adds to the reduction, given the change of the term; `None` if nothing.
     pub fn change(&mut self, graph: &mut Graph, id: NodeId, slope: NodeId) -> Option<NodeId> {
-        let Node::Fold(fold, over, term) = graph.node(id) else { return None };
-        let position = match fold {
-            Fold::Sum => return Some(slope),
-            Fold::Product => {
+        let Node::Reduce(reduction, over, term) = graph.node(id) else { return None };
+        let position = match reduction {
+            ReduceOp::Sum => return Some(slope),
+            ReduceOp::Product => {
                 let others = self.others(graph, id, over, term);
                 return Some(graph.mul(slope, others));
             }
-            Fold::Min => Fold::ArgMin,
-            Fold::Max => Fold::ArgMax,
-            Fold::ArgMin | Fold::ArgMax => return None,
+            ReduceOp::Min => ReduceOp::ArgMin,
+            ReduceOp::Max => ReduceOp::ArgMax,
+            ReduceOp::ArgMin | ReduceOp::ArgMax => return None,
         };
-        let attained = graph.insert(Node::Fold(position, over, term));
+        let attained = graph.insert(Node::Reduce(position, over, term));
         let index = graph.insert(Node::Index(over));
         let here = graph.apply(&logic::EQ, &[index, attained]);
         let zero = graph.constant(0.0);
@@ -230,22 +230,22 @@ impl Folds {
         let differs = graph.apply(&logic::NE, &[other, this]);
         let one = graph.constant(1.0);
         let factor = graph.apply(&logic::IF, &[differs, factor, one]);
-        graph.insert(Node::Fold(Fold::Product, inner, factor))
+        graph.insert(Node::Reduce(ReduceOp::Product, inner, factor))
     }
 }
 
-impl FoldRule for Folds {
-    fn gradient(&mut self, graph: &mut Graph, fold: NodeId, term: &Gradient) -> Gradient {
-        let Node::Fold(_, over, _) = graph.node(fold) else { return Vec::new() };
+impl ReductionRule for Reductions {
+    fn gradient(&mut self, graph: &mut Graph, reduction: NodeId, term: &Gradient) -> Gradient {
+        let Node::Reduce(_, over, _) = graph.node(reduction) else { return Vec::new() };
         let mut sum: BTreeMap<u32, NodeId> = BTreeMap::new();
         for &(column, slope) in term {
-            let Some(node) = self.change(graph, fold, slope) else { continue };
+            let Some(node) = self.change(graph, reduction, slope) else { continue };
             let (access, mut loops) = self.columns[column as usize].clone();
             let opens = !loops.contains(&over) && self.space.loops_of(access).contains(&over);
             let (column, node) = if opens {
                 loops.push(over);
                 loops.sort_unstable();
-                let to = self.stream(over);
+                let to = self.entry_loop(over);
                 let node = self.carrier.node(graph, &mut self.space, node, over, to);
                 let next = self.columns.len() as u32;
                 let column = *self.index.entry((access, loops.clone())).or_insert(next);
@@ -254,7 +254,7 @@ impl FoldRule for Folds {
                 }
                 (column, node)
             } else {
-                (column, graph.insert(Node::Fold(Fold::Sum, over, node)))
+                (column, graph.insert(Node::Reduce(ReduceOp::Sum, over, node)))
             };
             let node = sum.get(&column).map_or(node, |&other| graph.add(other, node));
             sum.insert(column, node);

@@ -2,13 +2,13 @@
 //! alpha*M, on the velocities and the rest where positions are eliminated (as in `second_order`).
 
 use crate::linear::MassMatrix;
-use crate::linear::choice::{Kind, LinearReport};
+use crate::linear::choice::{LinearReport, SolverKind};
 use crate::linear::krylov::{End, Goal, Preconditioned, Work, bicgstab};
 use crate::pattern::Pattern;
 use crate::system::System;
 
 /// The place of linearisation, and memory.
-pub(super) struct Free {
+pub(super) struct MatrixFree {
     second: usize,
     alpha: f64,
     t: f64,
@@ -68,10 +68,10 @@ impl Preconditioned<f64> for Operator<'_> {
     }
 }
 
-impl Free {
+impl MatrixFree {
     pub fn new(n: usize, second: usize) -> Self {
         let reduced = n - second;
-        Free {
+        MatrixFree {
             second,
             alpha: 1.0,
             t: 0.0,
@@ -105,7 +105,7 @@ impl Free {
 
     /// Replaces `r` by the solution, as exact as an iteration gives it without a goal; false where it does not get there.
     pub fn solve(&mut self, system: &dyn System, mass: &MassMatrix, r: &mut [f64], goal: Option<Goal<'_>>) -> bool {
-        let Free { second, alpha, w, jw, scale, work, .. } = self;
+        let MatrixFree { second, alpha, w, jw, scale, work, .. } = self;
         let (second, alpha) = (*second, *alpha);
         let mut operator = Operator { system, mass, second, alpha, t: self.t, y: &self.y, scale, w, jw };
         if second > 0 {
@@ -145,6 +145,6 @@ impl Free {
     pub fn report(&self) -> LinearReport {
         let n = self.scale.len();
         let nothing = Pattern { rows: n as u32, col_ptr: vec![0; n + 1], row_idx: Vec::new() };
-        LinearReport { iterations: self.iterations, ..LinearReport::new(Kind::MatrixFree, &nothing) }
+        LinearReport { iterations: self.iterations, ..LinearReport::new(SolverKind::MatrixFree, &nothing) }
     }
 }

@@ -1,10 +1,10 @@
-//! Loops over vectors in the widest registers that the processor has: the same operations in the same order, so the same bits, whatever its width.
+//! Loops over vectors in the widest SIMD registers that the processor has: the same operations in the same order, so the same bits, whatever its width.
 
 use std::sync::LazyLock;
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Least number of unknowns for which a loop goes into wide registers: it is a function of its own then, which has to be called.
+/// Least number of unknowns for which a loop goes into SIMD registers: it is a function of its own then, which has to be called.
 const LEAST: usize = 16;
 
 /// What the processor has, found out once.
@@ -18,9 +18,9 @@ pub(crate) trait Pass {
     fn run(self) -> Self::Output;
 }
 
-struct Wide<P>(P);
+struct Vectorised<P>(P);
 
-impl<P: Pass> WithSimd for Wide<P> {
+impl<P: Pass> WithSimd for Vectorised<P> {
     type Output = P::Output;
 
     #[inline(always)]
@@ -31,6 +31,6 @@ impl<P: Pass> WithSimd for Wide<P> {
 
 /// Goes through a loop over so many unknowns, as code for the processor at hand where they are many.
 #[inline(always)]
-pub(crate) fn wide<P: Pass>(n: usize, pass: P) -> P::Output {
-    if n < LEAST { pass.run() } else { ARCH.dispatch(Wide(pass)) }
+pub(crate) fn vectorised<P: Pass>(n: usize, pass: P) -> P::Output {
+    if n < LEAST { pass.run() } else { ARCH.dispatch(Vectorised(pass)) }
 }

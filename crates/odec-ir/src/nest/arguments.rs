@@ -1,23 +1,23 @@
-//! The frame of a nest: the words that binding fills in and the code of the nest reads, so that code knows no extent.
+//! The argument block of a nest: the words that binding fills in and the code of the nest reads, so that code knows no extent.
 //!
-//! Code of a nest has the signature `(t, y, p, w, out, frame)`. An element that an access names lies in its buffer at
+//! Code of a nest has the signature `(t, y, p, w, out, arguments)`. An element that an access names lies in its buffer at
 //!
 //! ```text
 //! affine:  base + sum over counters c of stride_c * k_c
-//! listed:  base + list[sum over counters c of stride_c * k_c]
+//! listed:  base + table[sum over counters c of stride_c * k_c]
 //! ```
 //!
-//! where `k_c` counts from 0 in each run of the loop. A loop index has the value `first + k`; in a shell, whose points
-//! are one list, `first + list[k]`.
+//! where `k_c` counts from 0 in each run of the loop. A loop index has the value `first + k`; in a boundary region, whose points
+//! are one list, `first + table[k]`.
 
-use super::{Access, AccessId, Element, Kernel, LoopId, Part, Sub, Target};
+use super::{Access, AccessId, Element, Kernel, LoopId, Region, Sub, Target};
 use crate::broken;
 use crate::graph::Node;
 
 /// What counts the rounds of a loop of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Counter {
-    /// The points of a shell, in place of its iteration loops.
+    /// The points of a boundary region, in place of its iteration loops.
     Points,
     /// A loop of the space.
     Loop(LoopId),
@@ -34,59 +34,59 @@ pub enum Stride {
 
 /// How to find what an access names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Address {
     /// Word of the base, in elements from the start of the buffer.
     pub base: u32,
-    /// Word of the list of positions; `None`: affine.
-    pub list: Option<u32>,
+    /// Word of the offset table; `None`: affine.
+    pub table: Option<u32>,
     /// The counters it depends on, outermost first.
     pub strides: Vec<(Counter, Stride)>,
 }
 
 /// How to find the value of a loop index that an [`Node::Index`] asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IndexPlace {
+pub struct IndexAddress {
     /// Word of the first index.
     pub first: u32,
-    /// Word of the list of offsets, by point; `None`: the loop's own counter. The list is empty where no live node asks for
+    /// Word of the table of offsets, by point; `None`: the loop's own counter. The table is empty where no live node asks for
     /// the index.
-    pub list: Option<u32>,
+    pub table: Option<u32>,
 }
 
-/// How to find the slot of a matrix entry in the values.
+/// How to find the position of a matrix entry in the values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slots {
-    /// Word of the list of slots.
-    pub list: u32,
-    /// Strides in that list over the iteration counters, outermost first.
+pub struct EntryPositions {
+    /// Word of the table of positions.
+    pub table: u32,
+    /// Strides in that table over the iteration counters, outermost first.
     pub strides: Vec<(Counter, Stride)>,
-    /// A slot may be [`DROPPED`].
+    /// A position may be [`DROPPED`].
     pub checked: bool,
 }
 
-/// The slot of an entry that does not exist at a point.
+/// The position of an entry that does not exist at a point.
 pub const DROPPED: u32 = u32::MAX;
 
-/// The words of a nest's frame. It follows from the nest alone.
+/// The words of a nest's argument block. It follows from the nest alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Frame {
+pub struct ArgumentBlock {
     /// How many words there are.
     pub words: u32,
     /// The iteration counters, outermost first: the loops, or `Points`.
     pub counters: Vec<Counter>,
-    /// Word of the number of points (shells only).
+    /// Word of the number of points (boundary regions only).
     pub points: Option<u32>,
     /// By loop: word of the number of rounds.
     pub count: Vec<u32>,
     /// By loop.
-    pub index: Vec<IndexPlace>,
-    /// By access; `None` where the code needs no place of it.
-    pub places: Vec<Option<Place>>,
+    pub index: Vec<IndexAddress>,
+    /// By access; `None` where the code needs no address of it.
+    pub addresses: Vec<Option<Address>>,
     /// By store; `None` unless it stores a matrix entry.
-    pub slots: Vec<Option<Slots>>,
+    pub entries: Vec<Option<EntryPositions>>,
 }
 
-impl Frame {
+impl ArgumentBlock {
     /// Word of the number of rounds of a counter.
     pub fn rounds(&self, counter: Counter) -> u32 {
         match (counter, self.points) {
@@ -97,39 +97,39 @@ impl Frame {
     }
 
     /// How to find what an access names.
-    pub fn place(&self, access: AccessId) -> &Place {
-        match self.places.get(access.0 as usize) {
-            Some(Some(place)) => place,
-            _ => broken("an element has no place"),
+    pub fn address(&self, access: AccessId) -> &Address {
+        match self.addresses.get(access.0 as usize) {
+            Some(Some(address)) => address,
+            _ => broken("an element has no address"),
         }
     }
 
-    /// How to find the slots of the matrix entries of a store.
-    pub fn slots_of(&self, store: usize) -> &Slots {
-        match &self.slots[store] {
-            Some(slots) => slots,
-            None => broken("a matrix entry has no slots"),
+    /// How to find the positions of the matrix entries of a store.
+    pub fn entries_of(&self, store: usize) -> &EntryPositions {
+        match &self.entries[store] {
+            Some(entries) => entries,
+            None => broken("a matrix entry has no positions"),
         }
     }
 
-    /// The frame of a nest.
-    pub fn of(nest: &Kernel) -> Frame {
+    /// The argument block of a nest.
+    pub fn of(nest: &Kernel) -> ArgumentBlock {
         let mut words = 0;
         let mut word = || {
             words += 1;
             words - 1
         };
-        let shell = nest.part == Part::Shell;
-        let points = shell.then(&mut word);
+        let boundary = nest.region == Region::Boundary;
+        let points = boundary.then(&mut word);
         let count: Vec<u32> = nest.space.loops().iter().map(|_| word()).collect();
-        let index: Vec<IndexPlace> = (0..nest.space.loops().len())
+        let index: Vec<IndexAddress> = (0..nest.space.loops().len())
             .map(|l| {
-                let listed = shell && nest.iterates.contains(&LoopId(l as u32));
-                IndexPlace { first: word(), list: listed.then(&mut word) }
+                let listed = boundary && nest.iterates.contains(&LoopId(l as u32));
+                IndexAddress { first: word(), table: listed.then(&mut word) }
             })
             .collect();
         let counters: Vec<Counter> =
-            if shell { vec![Counter::Points] } else { nest.iterates.iter().map(|&l| Counter::Loop(l)).collect() };
+            if boundary { vec![Counter::Points] } else { nest.iterates.iter().map(|&l| Counter::Loop(l)).collect() };
         let live = nest.graph.reachable(nest.stores.iter().map(|s| s.node));
         let mut used = vec![false; nest.space.accesses().len()];
         for (i, node) in nest.graph.nodes().iter().enumerate() {
@@ -142,7 +142,7 @@ impl Frame {
                 used[a.0 as usize] = true;
             }
         }
-        let places = (0..used.len())
+        let addresses = (0..used.len())
             .map(|a| {
                 let id = AccessId(a as u32);
                 used[a].then(|| {
@@ -150,35 +150,35 @@ impl Frame {
                     let listed = nest.is_listed(id);
                     let unit = if listed { counters.last().copied() } else { nest.unit_counter(id) };
                     let base = word();
-                    let list = listed.then(&mut word);
+                    let table = listed.then(&mut word);
                     let mut stride = |c| if Some(c) == unit { Stride::One } else { Stride::Word(word()) };
-                    Place { base, list, strides: counters.into_iter().map(|c| (c, stride(c))).collect() }
+                    Address { base, table, strides: counters.into_iter().map(|c| (c, stride(c))).collect() }
                 })
             })
             .collect();
-        let slots = nest
+        let entries = nest
             .stores
             .iter()
             .map(|store| match store.target {
                 Target::Entry(row @ Element::At(_), column) => {
-                    let list = word();
+                    let table = word();
                     let last = counters.last().copied();
                     let strides = counters
                         .iter()
                         .map(|&c| (c, if Some(c) == last { Stride::One } else { Stride::Word(word()) }))
                         .collect();
                     let guarded = |e: Element| e.access().is_some_and(|a| nest.space.access(a).guard.is_some());
-                    Some(Slots { list, strides, checked: guarded(row) || guarded(column) })
+                    Some(EntryPositions { table, strides, checked: guarded(row) || guarded(column) })
                 }
                 _ => None,
             })
             .collect();
-        Frame { words, counters, points, count, index, places, slots }
+        ArgumentBlock { words, counters, points, count, index, addresses, entries }
     }
 }
 
 impl Kernel {
-    /// True when the positions of an access are a list made by binding: in a shell where it follows the points, and
+    /// True when the positions of an access come from an offset table that binding makes: in a boundary region where it follows the points, and
     /// where it goes through a table, has a guard, or comes in again at an edge.
     pub fn is_listed(&self, id: AccessId) -> bool {
         let access = self.space.access(id);
@@ -188,19 +188,19 @@ impl Kernel {
                 || a.subs.iter().any(|s| s.edge != super::Edge::Inside && !self.is_margin(&s.sub))
         };
         gathers(access)
-            || (self.part == Part::Shell && self.space.loops_of(id).iter().any(|l| self.iterates.contains(l)))
+            || (self.region == Region::Boundary && self.space.loops_of(id).iter().any(|l| self.iterates.contains(l)))
     }
 
     /// True in an interior for a subscript that never meets the edge there.
     fn is_margin(&self, sub: &Sub) -> bool {
-        self.part == Part::Interior && self.margins.iter().any(|m| *sub == Sub::Affine(m.sub.clone()))
+        self.region == Region::Interior && self.margins.iter().any(|m| *sub == Sub::Affine(m.sub.clone()))
     }
 
-    /// The counters that an access depends on: iteration loops in their order (or the points), then the loops of folds.
+    /// The counters that an access depends on: iteration loops in their order (or the points), then the loops of reductions.
     pub fn counters_of(&self, id: AccessId) -> Vec<Counter> {
         let loops = self.space.loops_of(id);
         let mut counters = Vec::new();
-        if self.part == Part::Shell {
+        if self.region == Region::Boundary {
             if loops.iter().any(|l| self.iterates.contains(l)) {
                 counters.push(Counter::Points);
             }

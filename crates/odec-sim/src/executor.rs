@@ -12,7 +12,7 @@ use odec_jit::{Compiled, Function, JitError};
 use odec_ode::accelerated::{Accelerated, Series};
 use odec_ode::method::Structure;
 use odec_ode::pattern::Pattern;
-use odec_ode::step::{FusedFormula, WholeStep};
+use odec_ode::step::{FusedFormula, FusedStep};
 use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
 
 use crate::elimination::Eliminations;
@@ -91,17 +91,17 @@ impl KernelCode {
     }
 }
 
-/// A matrix of the program: its pattern, and the slots of its entries.
+/// A matrix of the program: its pattern, and the positions of its entries.
 #[derive(Clone)]
 struct MatrixCode {
     pattern: Pattern,
     matrix: Arc<BoundMatrix>,
-    /// The code with these slots loaded.
+    /// The code with these positions loaded.
     code: Option<Box<Compiled>>,
 }
 
 /// A program bound to its extents and to values of its parameters.
-pub struct Machine {
+pub struct Executor {
     program: Program,
     layout: Layout,
     backend: Backend,
@@ -115,7 +115,7 @@ pub struct Machine {
     calls: Calls,
     autonomous: bool,
     /// Without index sets.
-    straight: bool,
+    scalar: bool,
     eliminations: Arc<Eliminations>,
     series: Arc<SeriesKernels>,
     steps: Arc<Steps>,
@@ -143,13 +143,13 @@ enum BoundMass {
     Varying { mass: MatrixCode, jacobian: MatrixCode },
 }
 
-impl Machine {
+impl Executor {
     /// Compiles and binds, for a method of this structure.
     ///
     /// # Errors
     /// What cannot be compiled or bound.
-    pub fn new(program: Program, execution: Execution, needs: Structure) -> Result<Machine, Unfit> {
-        Machine::bind(KernelCode::new(program, execution, needs)?, needs.jacobian)
+    pub fn new(program: Program, execution: Execution, needs: Structure) -> Result<Executor, Unfit> {
+        Executor::bind(KernelCode::new(program, execution, needs)?, needs.jacobian)
     }
 
     /// Binds extents and parameters to their values (those of the program's arrays), and the positions that the nests
@@ -158,7 +158,7 @@ impl Machine {
     ///
     /// # Errors
     /// Extents and tables that do not fit the model.
-    pub fn bind(code: KernelCode, jacobian: bool) -> Result<Machine, Unfit> {
+    pub fn bind(code: KernelCode, jacobian: bool) -> Result<Executor, Unfit> {
         let KernelCode { program, mut backend } = code;
         let bound = Arc::new(BoundProgram::of(&program)?);
         if let Backend::Jit(code) = &mut backend {
@@ -170,13 +170,13 @@ impl Machine {
             Backend::Interpreter(_) => Execution::Interpret,
         };
         let has = |role| program.has(role);
-        let mut machine = Machine {
+        let mut executor = Executor {
             has_jacobian: has(KernelRole::Jacobian),
             groups: 1,
             has_time_derivative: has(KernelRole::TimeDerivative),
             has_tangent: has(KernelRole::Tangent),
             autonomous: program.is_autonomous(),
-            straight: program.is_straight(),
+            scalar: program.is_scalar(),
             p: given(&program, &layout),
             program,
             layout,
@@ -189,15 +189,15 @@ impl Machine {
             series: Arc::new(SeriesKernels::new()),
             steps: Arc::default(),
         };
-        machine.stage();
-        machine.bind_mass()?;
+        executor.stage();
+        executor.bind_mass()?;
         if jacobian {
-            match machine.bound_jacobian() {
+            match executor.bound_jacobian() {
                 Ok(_) | Err(Unfit::Extents(BindError::TooManyEntries { .. })) => {}
                 Err(unfit) => return Err(unfit.clone()),
             }
         }
-        Ok(machine)
+        Ok(executor)
     }
 
     /// Fills what follows from parameters alone.
@@ -325,9 +325,9 @@ impl Machine {
         self.run(KernelRole::Initial, None, t0, &[], &[], y);
     }
 
-    /// Another machine with the same code, positions and patterns, and parameters of its own.
-    pub fn fork(&self) -> Machine {
-        Machine {
+    /// Another executor with the same code, positions and patterns, and parameters of its own.
+    pub fn fork(&self) -> Executor {
+        Executor {
             program: self.program.clone(),
             layout: self.layout.clone(),
             backend: self.backend.clone(),
@@ -351,7 +351,7 @@ impl Machine {
     /// Gives parameters other values: `change` writes them into the parameter buffer. What follows from them is made anew.
     ///
     /// # Errors
-    /// A mass matrix whose entries do not fit, as for [`Machine::bind`].
+    /// A mass matrix whose entries do not fit, as for [`Executor::bind`].
     pub fn change(&mut self, change: impl FnOnce(&mut [f64])) -> Result<(), Unfit> {
         change(&mut self.p);
         self.stage();
@@ -361,7 +361,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Gives discretes and modes other values, as [`Machine::change`] does with parameters. No mass matrix depends on them.
+    /// Gives discretes and modes other values, as [`Executor::change`] does with parameters. No mass matrix depends on them.
     pub(crate) fn switch(&mut self, change: impl FnOnce(&mut [f64])) {
         change(&mut self.p);
         self.stage();
@@ -410,14 +410,14 @@ impl Machine {
         self.jacobian.get()?.as_ref().ok().map(|bound| bound.pattern.row_idx.len())
     }
 
-    /// Bytes of positions, slots and patterns that binding made: what grows with the extents beside the solver's own.
+    /// Bytes of positions, entries and patterns that binding made: what grows with the extents beside the solver's own.
     pub fn bound_bytes(&self) -> usize {
         let lists = |lists: &[Vec<u32>]| lists.iter().map(|l| 4 * l.len()).sum::<usize>();
         let pattern = |rows: usize, columns: usize| 4 * (rows + columns);
-        let positions = lists(&self.bound.lists);
+        let positions = lists(&self.bound.tables);
         let jacobian = self.jacobian.get().and_then(|bound| bound.as_ref().ok()).map_or(0, |bound| {
             let own = pattern(bound.pattern.row_idx.len(), bound.pattern.col_ptr.len());
-            own + lists(&bound.matrix.lists) + own
+            own + lists(&bound.matrix.tables) + own
         });
         positions + jacobian + 8 * self.p.len()
     }
@@ -429,12 +429,12 @@ pub(crate) fn given(program: &Program, layout: &Layout) -> Vec<f64> {
     for (k, array) in program.arrays.iter().enumerate() {
         let id = ArrayId(k as u32);
         if matches!(array.role, Role::Parameter | Role::Size | Role::Table) {
-            let slots = &mut p[layout.start(id)..][..layout.len(id)];
+            let values = &mut p[layout.start(id)..][..layout.len(id)];
             if array.data.is_empty() {
-                slots.fill(array.default);
+                values.fill(array.default);
             } else {
-                let len = slots.len().min(array.data.len());
-                slots[..len].copy_from_slice(&array.data[..len]);
+                let len = values.len().min(array.data.len());
+                values[..len].copy_from_slice(&array.data[..len]);
             }
         }
     }
@@ -446,7 +446,7 @@ pub(crate) fn pattern_of(p: &odec_ir::Pattern) -> Pattern {
     Pattern { rows: p.rows, col_ptr: p.col_ptr.clone(), row_idx: p.row_idx.clone() }
 }
 
-impl System for Machine {
+impl System for Executor {
     fn shape(&self) -> Shape {
         Shape { n: self.layout.n, second: self.layout.second }
     }
@@ -543,8 +543,8 @@ impl System for Machine {
     }
 }
 
-impl Accelerated for Machine {
-    fn whole_step(&self, formula: FusedFormula) -> Option<Arc<dyn WholeStep>> {
+impl Accelerated for Executor {
+    fn fused_step(&self, formula: FusedFormula) -> Option<Arc<dyn FusedStep>> {
         self.steps.of(&self.program, self.execution(), formula)
     }
 
@@ -565,7 +565,7 @@ impl Accelerated for Machine {
     }
 }
 
-impl Series for Machine {
+impl Series for Executor {
     fn prepare(&self, order: usize) -> Result<(), String> {
         self.series.prepare((&self.program, &self.bound), self.execution(), order)
     }
@@ -575,7 +575,7 @@ impl Series for Machine {
     }
 
     fn is_short(&self, order: usize) -> bool {
-        self.straight && self.series.is_short(&self.program, self.execution(), order)
+        self.scalar && self.series.is_short(&self.program, self.execution(), order)
     }
 
     fn coefficients(&self, t: f64, y: &[f64], order: usize, out: &mut [f64]) -> Result<(), EvalError> {
@@ -587,7 +587,7 @@ impl Series for Machine {
     }
 
     fn prepare_step(&self, order: usize) -> bool {
-        self.straight && self.series.prepare_step(&self.program, self.execution(), order)
+        self.scalar && self.series.prepare_step(&self.program, self.execution(), order)
     }
 
     fn step(&self, t: f64, order: usize, from: &[f64], to: &mut [f64]) -> Result<(), EvalError> {

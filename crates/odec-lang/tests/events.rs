@@ -147,11 +147,13 @@ fn definitions_of_discretes_are_known_between_events() {
 }
 
 #[test]
-fn derivatives_across_events_are_refused() {
-    let model = model("param k = 1\nstate x = 1\nx' = -k*x\nat 5 { x := 1 }");
+fn derivatives_across_events_have_kernels() {
+    let model = model("param k = 1\nstate x = 1\nx' = -k*x\nat k { x := 1 }");
     let open = odec_lang::Overrides { open: vec!["k".to_owned()], ..odec_lang::Overrides::default() };
-    let refused = odec_lang::lower::lower_for_run(&model, &open, true).err().expect("refused");
-    assert_eq!(refused.first().map(|d| d.code.code), Some("E0718"));
+    let lowered = odec_lang::lower::lower_for_run(&model, &open, true).unwrap_or_else(|e| panic!("{e:?}"));
+    let derivatives = lowered.located.expect("events").switching.derivatives.expect("sensitivities");
+    assert_eq!(derivatives.by.len(), 1);
+    assert_eq!(derivatives.times.kernels.len(), 1);
 }
 
 #[test]

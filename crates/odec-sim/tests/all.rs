@@ -4,6 +4,7 @@ mod bind;
 mod derivatives;
 mod executor;
 mod fused_steps;
+mod jumps;
 mod machine_code;
 mod monitor;
 mod parts;

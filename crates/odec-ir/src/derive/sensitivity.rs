@@ -4,6 +4,9 @@
 //!
 //! The states of a parameter follow those of the model and those of the parameters before it, each group in the order of the
 //! model: df/dy of the whole is block lower triangular, with the same block all along its diagonal.
+//!
+//! Discretes have derivatives too, which stand among the discretes. What is computed beside a model (sides of relations,
+//! times, right sides of events) gets kernels of its own for its derivatives: [`results_by`].
 
 use super::is_state;
 use super::reductions::Reductions;
@@ -11,83 +14,142 @@ use crate::graph::Node;
 use crate::nest::{Access, AccessId, Element, Kernel, Store, Target};
 use crate::program::{Array, ArrayId, Role};
 
-/// Of each array that which holds its derivative by one parameter.
-struct Twins {
-    by: ArrayId,
+/// Of each array that which holds its derivative by one parameter, or by time.
+#[derive(Clone, Debug)]
+pub struct Twins {
+    /// The parameter; time where there is none, and then the state stands still.
+    by: Option<ArrayId>,
     of: Vec<Option<ArrayId>>,
 }
 
 impl Twins {
-    /// Adds arrays for the derivatives of states and outputs by each parameter, `d(x)/d(k)`.
-    fn add(arrays: &mut Vec<Array>, by: &[ArrayId]) -> Vec<Twins> {
+    /// By time, of no array so far.
+    pub fn by_time() -> Twins {
+        Twins { by: None, of: Vec::new() }
+    }
+
+    /// Adds arrays for the derivatives of states, outputs and discretes by each parameter, `d(x)/d(k)`; `steady` are discretes
+    /// without derivatives.
+    fn add(arrays: &mut Vec<Array>, by: &[ArrayId], steady: &[ArrayId]) -> Vec<Twins> {
         let own = arrays.len();
         let mut all = Vec::with_capacity(by.len());
         for &by in by {
-            let parameter = arrays[by.0 as usize].name.clone();
-            let mut of = vec![None; own];
-            for (i, twin) in of.iter_mut().enumerate() {
-                if is_state(arrays[i].role) || arrays[i].role == Role::Output {
-                    *twin = Some(ArrayId(arrays.len() as u32));
-                    let name = format!("d({})/d({parameter})", arrays[i].name);
-                    arrays.push(Array { name, unit: None, doc: None, data: Vec::new(), ..arrays[i].clone() });
+            let mut twins = Twins { by: Some(by), of: vec![None; own] };
+            for i in 0..own {
+                let (role, array) = (arrays[i].role, ArrayId(i as u32));
+                let discrete = role == Role::Discrete && !steady.contains(&array);
+                if is_state(role) || role == Role::Output || discrete {
+                    twins.ensure(arrays, array);
                 }
             }
-            all.push(Twins { by, of });
+            all.push(twins);
         }
         all
     }
 
-    fn twin(&self, array: ArrayId) -> Option<ArrayId> {
+    /// The array that holds the derivative of an array, if there is one.
+    pub fn twin(&self, array: ArrayId) -> Option<ArrayId> {
         self.of.get(array.0 as usize).copied().flatten()
+    }
+
+    /// The same, made where there is none.
+    fn ensure(&mut self, arrays: &mut Vec<Array>, array: ArrayId) {
+        let at = array.0 as usize;
+        if self.of.len() <= at {
+            self.of.resize(at + 1, None);
+        }
+        if self.of[at].is_none() {
+            self.of[at] = Some(ArrayId(arrays.len() as u32));
+            let by = self.by.map_or("t", |by| &arrays[by.0 as usize].name);
+            let name = format!("d({})/d({by})", arrays[at].name);
+            arrays.push(Array { name, unit: None, doc: None, data: Vec::new(), ..arrays[at].clone() });
+        }
     }
 }
 
-/// Adds the derivatives of states and outputs by parameters (scalars) to kernels without derivatives. The rows of a mass
-/// matrix, which are still products with the derivatives, are differentiated like all others: where the matrix depends on a
-/// parameter or on the state, it gets entries for y' in the rows of the derivatives.
-pub fn sensitivities(arrays: &mut Vec<Array>, kernels: &mut [Kernel], by: &[ArrayId]) {
-    let all = Twins::add(arrays, by);
+/// Adds the derivatives of states, outputs and discretes by parameters (scalars) to kernels without derivatives. The rows of a
+/// mass matrix, which are still products with the derivatives, are differentiated like all others: where the matrix depends on
+/// a parameter or on the state, it gets entries for y' in the rows of the derivatives. Discretes that are `steady` have none.
+/// Gives the arrays of each parameter.
+pub fn sensitivities(
+    arrays: &mut Vec<Array>,
+    kernels: &mut [Kernel],
+    by: &[ArrayId],
+    steady: &[ArrayId],
+) -> Vec<Twins> {
+    let all = Twins::add(arrays, by, steady);
     for kernel in kernels {
         let own = kernel.stores.len();
-        let accesses = kernel.space.accesses().to_vec();
-        for twins in &all {
-            let of: Vec<Option<AccessId>> = accesses
-                .iter()
-                .map(|access| {
-                    let array = twins.twin(access.array)?;
-                    Some(kernel.space.intern(Access { array, ..access.clone() }))
-                })
-                .collect();
-            let twin = |element: Element| match element {
-                Element::Scalar(array) => twins.twin(array).map(Element::Scalar),
-                Element::At(access) => of.get(access.0 as usize).copied().flatten().map(Element::At),
-            };
-            let is_parameter = |element: Element| match element {
-                Element::Scalar(array) => array == twins.by,
-                Element::At(access) => accesses.get(access.0 as usize).is_some_and(|a| a.array == twins.by),
-            };
-            let mut reductions = Reductions::new(std::mem::take(&mut kernel.space));
-            let roots = kernel.stores[..own].iter().map(|s| s.node);
-            let slopes = reductions.slopes(&mut kernel.graph, roots, |graph, node| match node {
-                Node::Read(element) if is_parameter(element) => Some(graph.constant(1.0)),
-                Node::Read(element) => twin(element).map(|twin| graph.read(twin)),
-                Node::Direction(element) => twin(element).map(|twin| graph.direction(twin)),
-                _ => None,
-            });
-            kernel.space = reductions.space;
-            for k in 0..own {
-                let Store { target, node } = kernel.stores[k];
-                let slope = slopes[node.index()];
-                let target = match target {
-                    Target::Set(element) => twin(element).map(Target::Set),
-                    Target::Add(element) if slope.is_some() => twin(element).map(Target::Add),
-                    Target::Add(_) | Target::Entry(..) => None,
-                };
-                if let Some(target) = target {
-                    let node = slope.unwrap_or_else(|| kernel.graph.constant(0.0));
-                    kernel.stores.push(Store { target, node });
-                }
-            }
+        all.iter().for_each(|twins| differentiate(kernel, own, twins));
+    }
+    all
+}
+
+/// Kernels of the derivatives of the results of others, which get arrays of their own in `all`; `wanted` says of which results.
+pub fn results_by(
+    arrays: &mut Vec<Array>,
+    kernels: &[Kernel],
+    all: &mut [Twins],
+    wanted: impl Fn(ArrayId) -> bool,
+) -> Vec<Kernel> {
+    let mut made = Vec::with_capacity(kernels.len());
+    for kernel in kernels {
+        let mut kernel = kernel.clone();
+        let stored = |store: &Store| match store.target {
+            Target::Set(element) => Some(kernel.array(element)),
+            Target::Add(_) | Target::Entry(..) => None,
+        };
+        let results: Vec<ArrayId> = kernel.stores.iter().filter_map(stored).filter(|&array| wanted(array)).collect();
+        for twins in &mut *all {
+            results.iter().for_each(|&result| twins.ensure(arrays, result));
+        }
+        let own = kernel.stores.len();
+        all.iter().for_each(|twins| differentiate(&mut kernel, own, twins));
+        kernel.stores.drain(..own);
+        if !kernel.stores.is_empty() {
+            made.push(kernel.rewritten(|_, _, _, _| None));
+        }
+    }
+    made
+}
+
+/// Adds the derivatives of the first `own` stores of a kernel, where they have an array.
+fn differentiate(kernel: &mut Kernel, own: usize, twins: &Twins) {
+    let accesses = kernel.space.accesses().to_vec();
+    let mut of: Vec<Option<AccessId>> = Vec::with_capacity(accesses.len());
+    for access in &accesses {
+        let twin = twins.twin(access.array).map(|array| Access { array, ..access.clone() });
+        of.push(twin.map(|access| kernel.space.intern(access)));
+    }
+    let twin = |element: Element| match element {
+        Element::Scalar(array) => twins.twin(array).map(Element::Scalar),
+        Element::At(access) => of.get(access.0 as usize).copied().flatten().map(Element::At),
+    };
+    let is_parameter = |element: Element| match element {
+        Element::Scalar(array) => Some(array) == twins.by,
+        Element::At(access) => accesses.get(access.0 as usize).is_some_and(|a| Some(a.array) == twins.by),
+    };
+    let mut reductions = Reductions::new(std::mem::take(&mut kernel.space));
+    let roots = kernel.stores[..own].iter().map(|s| s.node);
+    let slopes = reductions.slopes(&mut kernel.graph, roots, |graph, node| match node {
+        Node::Time if twins.by.is_none() => Some(graph.constant(1.0)),
+        Node::Read(element) if is_parameter(element) => Some(graph.constant(1.0)),
+        Node::Read(element) => twin(element).map(|twin| graph.read(twin)),
+        Node::Direction(element) => twin(element).map(|twin| graph.direction(twin)),
+        _ => None,
+    });
+    kernel.space = reductions.space;
+    for k in 0..own {
+        let Store { target, node } = kernel.stores[k];
+        let slope = slopes[node.index()];
+        let target = match target {
+            Target::Set(element) => twin(element).map(Target::Set),
+            Target::Add(element) if slope.is_some() => twin(element).map(Target::Add),
+            Target::Add(_) | Target::Entry(..) => None,
+        };
+        if let Some(target) = target {
+            let node = slope.unwrap_or_else(|| kernel.graph.constant(0.0));
+            kernel.stores.push(Store { target, node });
         }
     }
 }

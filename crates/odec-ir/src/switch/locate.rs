@@ -1,8 +1,9 @@
 //! What is located in the kernels of a model, and what becomes of it once they have their derivatives.
 
+use super::derivatives::DerivativeDraft;
 use super::events::EventDraft;
 use super::rewrite::Rewrite;
-use super::{Break, Counter, Relation, Switching, Timed, auxiliary};
+use super::{Counter, Relation, Switching, Timed, auxiliary};
 use crate::graph::{Graph, Node, NodeId, QuickMap};
 use crate::nest::{Axis, Kernel, ReduceOp, Store, Target, fused};
 use crate::program::{Array, ArrayId, KernelRole, Program};
@@ -104,35 +105,8 @@ impl Sketch {
         self.relations.is_empty() && self.timed.is_empty()
     }
 
-    /// The first place where something jumps at a time that depends on the state, or on one of these parameters: which then.
-    pub fn first_jump(&self, by: &[ArrayId]) -> Option<(Span, Option<ArrayId>)> {
-        let counted = self.counters.first().map(|counter| (counter.span, None));
-        let compared = self.relations.iter().find(|relation| !relation.bends).map(|relation| (relation.span, None));
-        let moved = || {
-            let times = |array: ArrayId| {
-                move |b: &Break| match *b {
-                    Break::Once(time) => time == array,
-                    Break::Every(time, period) => time == array || period == array,
-                }
-            };
-            self.facts.iter().find_map(|kernel| {
-                kernel.stores.iter().find_map(|store| {
-                    let Target::Set(element) = store.target else { return None };
-                    let of = kernel.array(element);
-                    let reads = kernel.graph.live([store.node]).find_map(|(_, node)| match node {
-                        Node::Read(element) => by.iter().copied().find(|by| *by == kernel.array(element)),
-                        _ => None,
-                    })?;
-                    let timed = self.timed.iter().find(|timed| timed.breaks.iter().any(times(of)))?;
-                    Some((timed.span, Some(reads)))
-                })
-            })
-        };
-        counted.or(compared).or_else(moved)
-    }
-
     /// What decides the modes of the program that was completed from the kernels.
-    pub fn finish(self, program: &Program, events: EventDraft) -> Switching {
+    pub fn finish(self, program: &Program, events: EventDraft, derivatives: Option<DerivativeDraft>) -> Switching {
         let Sketch { relations, counters, timed, sides, rates, values, reads, facts, .. } = self;
         let made = |list: Vec<Kernel>| {
             let results = results(&list);
@@ -140,7 +114,8 @@ impl Sketch {
         };
         let [sides, rates, values, reads, facts] = [sides, rates, values, reads, facts].map(made);
         let events = events.finish(program);
-        Switching { relations, counters, timed, sides, rates, values, reads, facts, events }
+        let derivatives = derivatives.map(|draft| draft.finish(program));
+        Switching { relations, counters, timed, sides, rates, values, reads, facts, events, derivatives }
     }
 }
 

@@ -15,6 +15,7 @@
 //! The other side of the bargain is [`Switching`]: what decides the modes, as programs of `Outputs` kernels over the same
 //! arrays. Their parameter buffer is that of the model.
 
+mod derivatives;
 mod events;
 mod linear;
 mod locate;
@@ -22,6 +23,7 @@ mod reads;
 mod rewrite;
 mod times;
 
+pub use derivatives::{DerivativeDraft, Derivatives};
 pub use events::{Cause, Event, EventDraft, Events, Write};
 pub use locate::{Sketch, locate, switches};
 
@@ -129,6 +131,8 @@ pub struct Switching {
     pub facts: Program,
     /// The events of the model.
     pub events: Events,
+    /// With sensitivities: derivatives by their parameters.
+    pub derivatives: Option<Derivatives>,
 }
 
 /// The program of some results: those arrays are its outputs, and its inputs are where they are in `program`.

@@ -20,6 +20,7 @@ mod solve;
 mod switches;
 mod world;
 
+use odec_ir::derive::Twins;
 use odec_ir::nest::{Axis, Extent};
 use odec_ir::switch::{self, EventDraft, Sketch, Switching};
 use odec_ir::{Array, ArrayId, Kernel, KernelRole, Program, Role, Span, derive};
@@ -112,27 +113,21 @@ pub fn lower_for_run(model: &Model, overrides: &Overrides, sensitivities: bool) 
     if sensitivities {
         by = parameters(&draft.arrays, &overrides.open);
     }
+    if let (true, Some((draft, _))) = (sensitivities, &located) {
+        switches::differentiable(draft)?;
+    }
     let located = located.filter(|(draft, sketch)| !sketch.is_empty() || !draft.events.is_empty());
     let located = located.map(|(mut draft, sketch)| {
-        if sensitivities {
-            switches::differentiable(&sketch, &by, &draft.arrays)?;
-            without_events(model)?;
-        }
         let events = std::mem::take(&mut draft.events);
-        let program = draft.with_sensitivities(&by).complete(model)?;
-        let switching = sketch.finish(&program, events);
+        let twins = draft.add_sensitivities(&by, &sketch.steady());
+        let derivatives = sensitivities.then(|| sketch.derivatives(&mut draft.arrays, twins, &events));
+        let program = draft.complete(model)?;
+        let switching = sketch.finish(&program, events, derivatives);
         Ok::<_, Vec<Diagnostic>>(Located { program, switching })
     });
     let located = located.transpose()?;
     let program = draft.with_sensitivities(&by).complete(model)?;
     Ok(Lowered { program, warnings, balances, passed_over: None, located })
-}
-
-/// States jump at an event, and their derivatives with them.
-fn without_events(model: &Model) -> Fallible<()> {
-    let Some(event) = model.events.first() else { return Ok(()) };
-    let report = error("E0718", "derivatives across events are not computed", event.head, "an event of the model");
-    refuse(report.help("run a sweep over the parameter, and take differences"))
 }
 
 /// The parameters of these names.
@@ -285,8 +280,13 @@ impl Draft {
 
     /// Derivatives by these parameters as further states and outputs.
     fn with_sensitivities(mut self, by: &[ArrayId]) -> Draft {
-        derive::sensitivities(&mut self.arrays, &mut self.kernels, by);
+        self.add_sensitivities(by, &[]);
         self
+    }
+
+    /// The same, with the arrays of the derivatives; discretes that are `steady` have none.
+    fn add_sensitivities(&mut self, by: &[ArrayId], steady: &[ArrayId]) -> Vec<Twins> {
+        derive::sensitivities(&mut self.arrays, &mut self.kernels, by, steady)
     }
 
     /// The program, with derivatives.

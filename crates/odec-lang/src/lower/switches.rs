@@ -2,7 +2,7 @@
 
 use odec_ir::nest::ReduceOp;
 use odec_ir::switch::Sketch;
-use odec_ir::{Array, ArrayId, Graph, KernelRole, Node, NodeId, Role, Span, stage};
+use odec_ir::{Graph, KernelRole, Node, NodeId, Role, Span, stage};
 
 use super::Draft;
 use crate::diagnostic::Diagnostic;
@@ -73,20 +73,26 @@ pub(crate) fn passed_over(draft: &Draft) -> Option<Diagnostic> {
     Some(report.help("steps that a host makes pass over it: use a small tolerance, or steps that end at it"))
 }
 
-/// Refuses derivatives by parameters where something jumps: they jump there too, by an amount that depends on how the time of the
-/// jump does.
-pub(crate) fn differentiable(sketch: &Sketch, by: &[ArrayId], arrays: &[Array]) -> Result<(), Vec<Diagnostic>> {
-    let Some((place, parameter)) = sketch.first_jump(by) else { return Ok(()) };
-    let headline = match parameter {
-        Some(id) => {
-            format!("derivatives by `{}`, which moves the time of a jump, are not computed", arrays[id.0 as usize].name)
-        }
-        None => "derivatives across a jump whose time depends on the state are not computed".to_string(),
+/// Refuses derivatives by parameters where something jumps that no mode says: they jump there too, by an amount that depends on
+/// how the time of the jump does. `draft` is that with modes.
+pub(crate) fn differentiable(draft: &Draft) -> Result<(), Vec<Diagnostic>> {
+    let jumps = |name: &str| {
+        let bends = matches!(name, "min" | "max" | "abs");
+        !bends && odec_ir::builtin::find(name).is_some_and(|op| op.0.switches)
     };
-    let report = error("E0718", headline, place, "the equations jump here");
-    Err(vec![report.help(
-        "run a sweep and take differences, or write the jump as a steep but smooth function, as `1/(1 + exp(-x/w))`",
-    )])
+    let mut places = Vec::new();
+    for role in [KernelRole::Rhs, KernelRole::Mass] {
+        places.extend(continuous(draft, role, jumps));
+    }
+    places.sort();
+    let Some(&first) = places.first() else { return Ok(()) };
+    let report = error(
+        "E0718",
+        "derivatives across a jump that is not located are not computed",
+        first,
+        "the equations jump here",
+    );
+    Err(vec![report.help("leave out `smooth`, or write a steep but smooth function, as `1/(1 + exp(-x/w))`")])
 }
 
 /// Where a kernel of a role applies an operation whose operands change during the run.

@@ -12,14 +12,18 @@
 //! at another time for another parameter; each round differentiates what it writes; and -f+ t_p goes back to a fixed
 //! time. So chains of rounds need no formula of their own.
 
-use crate::hybrid::locate::Locator;
+use crate::hybrid::locate::{Locator, SIDES};
 use crate::hybrid::modes::{Modes, Place};
 use crate::hybrid::outcome::HybridCause;
-use crate::hybrid::stops::Stops;
+use crate::hybrid::stops::{Stops, resolution};
 use crate::hybrid::system::{Derived, HybridSystem, Target};
 
 /// Derivatives of one time by two ways that differ by less than this part are one.
 const AGREE: f64 = 1e-6;
+/// Where the rate of left - right changes by more than this part within the tolerances, the surface is touched.
+const CHANGES: f64 = 0.5;
+/// A relation further than so many times its noise from its surface has not been led there.
+const NEAR: f64 = 1e6;
 /// A rate of left - right below this part of what the tolerances of the states make of it is none.
 const GRAZING: f64 = 1e-9;
 
@@ -39,6 +43,11 @@ pub(super) struct Derivatives {
     pub times: Vec<f64>,
     /// True once it is known from a stop or surface.
     known: bool,
+    /// Both sides of the relations at the left limit.
+    left: Vec<f64>,
+    right: Vec<f64>,
+    /// False at the start of a run, whose time is fixed.
+    moves: bool,
 }
 
 impl Derivatives {
@@ -60,6 +69,9 @@ impl Derivatives {
             sides: vec![0.0; parameters * relations],
             times: vec![0.0; parameters],
             known: false,
+            left: vec![0.0; relations],
+            right: vec![0.0; relations],
+            moves: false,
         }
     }
 
@@ -73,6 +85,47 @@ impl Derivatives {
         self.parameters
     }
 
+    /// The start of a run, whose time is fixed: what lies there by chance, and moves with a parameter, has no derivative.
+    pub fn start(&mut self, model: &dyn HybridSystem, stops: &Stops, (t, y): (f64, &[f64])) -> Result<(), HybridCause> {
+        (self.known, self.moves) = (false, false);
+        self.times.fill(0.0);
+        for parameter in 0..self.parameters {
+            let moved = |list: &usize| stops.number(*list).is_some_and(|k| model.time_by(*list, k, parameter) != 0.0);
+            if let Some(list) = (0..model.lists()).find(moved) {
+                return Err(HybridCause::TwoTimes { list });
+            }
+            self.differentiate(model, (parameter, t, y))?;
+        }
+        if self.are_none() || model.sides(t, y, &mut self.left, &mut self.right).is_err() {
+            return Ok(());
+        }
+        let relations = self.rates.len();
+        let moved = |relation: &usize| {
+            let (left, right) = (self.left[*relation], self.right[*relation]);
+            let there = (left - right).abs() <= SIDES * (left.abs() + right.abs());
+            let by = (0..self.parameters).any(|parameter| self.sides[parameter * relations + relation] != 0.0);
+            there && by && model.is_read(*relation) && !self.bends(*relation)
+        };
+        (0..relations).find(moved).map_or(Ok(()), |relation| Err(HybridCause::Grazing { relation }))
+    }
+
+    /// True of a relation across which the motion is continuous.
+    fn bends(&self, relation: usize) -> bool {
+        self.of.as_ref().is_some_and(|of| of.bends.get(relation).copied().unwrap_or(false))
+    }
+
+    /// d(left - right)/dp of all relations.
+    fn differentiate(
+        &mut self,
+        model: &dyn HybridSystem,
+        (parameter, t, y): (usize, f64, &[f64]),
+    ) -> Result<(), HybridCause> {
+        let relations = self.rates.len();
+        let sides = &mut self.sides[parameter * relations..][..relations];
+        let known = relations == 0 || model.sides_by(parameter, t, y, sides).is_ok();
+        if known && sides.iter().all(|side| side.is_finite()) { Ok(()) } else { Err(HybridCause::NoSides) }
+    }
+
     /// The motion before the instant, in the modes of before.
     pub fn leave(
         &mut self,
@@ -84,24 +137,55 @@ impl Derivatives {
         if self.are_none() {
             return Ok(());
         }
-        self.known = false;
+        (self.known, self.moves) = (false, true);
         self.times.fill(0.0);
         self.modes.copy_from_slice(model.modes());
         modes.motion_at(model, locator, at, &mut self.before, (&mut self.rates, &mut self.sizes))?;
-        let relations = self.rates.len();
-        for parameter in 0..self.parameters {
-            let sides = &mut self.sides[parameter * relations..][..relations];
-            let known = model.sides_by(parameter, at.t, at.y, sides).is_ok();
-            if !(known && sides.iter().all(|side| side.is_finite())) {
-                return Err(HybridCause::NoSides);
-            }
+        model.sides(at.t, at.y, &mut self.left, &mut self.right).map_err(|_| HybridCause::NoSides)?;
+        (0..self.parameters).try_for_each(|parameter| self.differentiate(model, (parameter, at.t, at.y)))
+    }
+
+    /// True where the motion of before, and no jump of its sides, can have led to the surface of a relation.
+    fn is_near(&self, relation: usize, t: f64) -> bool {
+        let (left, right) = (self.left[relation], self.right[relation]);
+        let noise = SIDES * (left.abs() + right.abs()) + resolution(t) * self.rates[relation].abs();
+        !((left - right).abs() > NEAR * noise && (left > right) == (self.modes[relation] != 0.0))
+    }
+
+    /// Refuses a surface that the motion touches, so far as the tolerances can tell: `room` is what they make of left - right, and
+    /// its rate must be much the same where it is that far off. `at` is the left limit.
+    pub fn crosses(
+        &mut self,
+        model: &dyn HybridSystem,
+        modes: &mut Modes,
+        locator: &Locator,
+        (relation, room): (usize, f64),
+        at: Place<'_>,
+    ) -> Result<(), HybridCause> {
+        let rate = self.rates[relation];
+        if self.are_none() || self.bends(relation) || rate == 0.0 {
+            return Ok(());
         }
-        Ok(())
+        let apart = (room / rate.abs()).min(at.scale);
+        let near: Vec<f64> = at.y.iter().zip(&self.before).map(|(y, f)| y - apart * f).collect();
+        let (mut later, mut sizes) = (vec![0.0; self.rates.len()], vec![0.0; self.rates.len()]);
+        let place = Place { t: at.t - apart, y: &near, scale: at.scale };
+        modes.motion_at(model, locator, place, &mut self.after, (&mut later, &mut sizes))?;
+        if (later[relation] - rate).abs() <= CHANGES * rate.abs() {
+            Ok(())
+        } else {
+            Err(HybridCause::Grazing { relation })
+        }
     }
 
     /// The instant lies on the surface of a relation.
     pub fn on_surface(&mut self, relation: usize) -> Result<(), HybridCause> {
         let rate = self.rates[relation];
+        if self.bends(relation) && (self.known || !(rate.abs() > GRAZING * self.sizes[relation])) {
+            // the derivatives do not jump there, whenever it is
+            self.known = true;
+            return Ok(());
+        }
         if !(rate.abs() > GRAZING * self.sizes[relation]) {
             return Err(HybridCause::Grazing { relation });
         }
@@ -139,6 +223,9 @@ impl Derivatives {
     /// Takes t_p from one of the ways to it; all have to agree, or the solution is not differentiable.
     fn agree(&mut self, parameter: usize, t: f64) -> Result<(), ()> {
         let have = &mut self.times[parameter];
+        if !t.is_finite() {
+            return Err(());
+        }
         if self.known && !((t - *have).abs() <= AGREE * t.abs().max(have.abs())) {
             return Err(());
         }
@@ -152,12 +239,15 @@ impl Derivatives {
     }
 
     /// Modes that changed as the instant began: their surfaces are met at one time.
-    pub fn meet(&mut self, model: &dyn HybridSystem) -> Result<(), HybridCause> {
-        if self.are_none() || !self.known {
+    pub fn meet(&mut self, model: &dyn HybridSystem, t: f64) -> Result<(), HybridCause> {
+        if self.are_none() || !self.moves {
             return Ok(());
         }
+        // the state was carried along with the times as they are known by now
+        self.known = true;
         for relation in 0..self.rates.len() {
-            if model.modes()[relation] != self.modes[relation] {
+            let changed = model.modes()[relation] != self.modes[relation];
+            if changed && !self.bends(relation) && self.is_near(relation, t) {
                 self.on_surface(relation)?;
             }
         }

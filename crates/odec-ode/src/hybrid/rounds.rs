@@ -161,7 +161,7 @@ impl Rounds {
             };
             happened.changed |= decided.changed;
             if !entered {
-                derived.meet(model)?;
+                derived.meet(model, t)?;
             }
             self.trigger(model, (stops, derived), (t, y), !entered)?;
             entered = true;

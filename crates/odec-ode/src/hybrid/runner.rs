@@ -18,7 +18,7 @@ use crate::control::Tolerances;
 use crate::hybrid::accumulation::Limit;
 use crate::hybrid::derived::Derivatives;
 use crate::hybrid::locate::Locator;
-use crate::hybrid::modes::{Modes, Place};
+use crate::hybrid::modes::{Landed, Modes, Place};
 use crate::hybrid::outcome::{
     End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Made, Observer, Point,
 };
@@ -447,10 +447,17 @@ impl HybridRunner {
         (t, scale): (f64, f64),
     ) -> Result<(), HybridCause> {
         if matches!(begins, Begins::Run) {
-            return Ok(());
+            return self.derived.start(model, &self.stops, (t, &self.y));
         }
         let at = Place { t, y: &self.y, scale };
         self.derived.leave(model, &mut self.modes, &self.locator, at)?;
+        if let (Begins::Time(Some(Landed { relation, .. })), false) = (begins, self.derived.are_none()) {
+            for (i, (weight, y)) in self.weights.iter_mut().zip(&self.y).enumerate() {
+                *weight = self.tolerances.scale(i, y.abs());
+            }
+            let room = self.locator.gradient(model, (t, &self.y), *relation, &self.weights);
+            self.derived.crosses(model, &mut self.modes, &self.locator, (*relation, room), at)?;
+        }
         self.stops.reach(model, t);
         if self.derived.are_none() {
             return Ok(());

@@ -183,6 +183,8 @@ pub struct Derived {
     pub discretes: Vec<u32>,
     /// Positions of their derivatives, in the order of `rows`.
     pub positions: Vec<u32>,
+    /// True of relations across which y' is continuous and that no event waits for; empty where there is none.
+    pub bends: Vec<bool>,
 }
 
 impl Derived {

@@ -148,7 +148,7 @@ fn dosed(p: f64) -> Dosed {
         events: vec![Event::at(1, vec![Write::state(0).adding()]), late],
         modes: [0.0; 2],
         discretes: [0.0; 2],
-        derived: Derived { states: vec![0], rows: vec![1], discretes: vec![0], positions: vec![1] },
+        derived: Derived { states: vec![0], rows: vec![1], discretes: vec![0], positions: vec![1], bends: vec![] },
     }
 }
 

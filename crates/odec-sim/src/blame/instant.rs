@@ -11,6 +11,9 @@ use crate::hybrid::Located;
 /// Most places that a message shows.
 const MAX_PLACES: usize = 4;
 
+/// What helps where there is no derivative.
+const DIFFERENCES: &str = "choose other values, so that it does not come to this, or run without `--sens`";
+
 /// Why no modes agree with the motion, or why instants do not end.
 pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> Diagnostic {
     if let Some(report) = super::events::events(cause, bound, t, when) {
@@ -69,10 +72,22 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
         | HybridCause::NoTime { .. }
         | HybridCause::Accumulation { .. }
         | HybridCause::NoValue { .. } => Diagnostic::error(&codes::E0623, format!("an event has no value {when}")),
-        // no model asks for derivatives across instants yet
-        HybridCause::Grazing { .. } | HybridCause::TwoTimes { .. } | HybridCause::NoDerivative { .. } => {
-            let what = format!("the state has no derivative by a parameter {when}");
-            Diagnostic::error(&codes::E0623, what)
+        HybridCause::Grazing { relation } => {
+            let what = format!("the state has no derivative by the parameters {when}");
+            let text = "the state touches this, or begins on it, or it changes together with something else";
+            let report = with(Diagnostic::error(&codes::E0629, what), place(relation).into_iter().collect(), text);
+            report.help(DIFFERENCES)
+        }
+        HybridCause::TwoTimes { list } => {
+            let what = format!("the state has no derivative by the parameters {when}");
+            let text = "another time, or the start, comes together with this one and moves otherwise with a parameter";
+            let places = bound.located.iter().flat_map(|located| located.list_spans(*list)).collect();
+            with(Diagnostic::error(&codes::E0629, what), places, text).help(DIFFERENCES)
+        }
+        HybridCause::NoDerivative { event } => {
+            let what = format!("what this event does has no derivative by the parameters {when}");
+            let places = bound.located.iter().filter_map(|located| located.event_span(*event)).collect();
+            with(Diagnostic::error(&codes::E0629, what), places, "an event of the model").help(DIFFERENCES)
         }
     }
 }

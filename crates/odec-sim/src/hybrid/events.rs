@@ -125,6 +125,11 @@ impl Happenings {
         self.lists.len()
     }
 
+    /// The event that a list belongs to.
+    pub fn of_list(&self, list: usize) -> Option<usize> {
+        self.lists.get(list).map(|(event, _)| *event)
+    }
+
     /// Moves the numbers of the lists behind others.
     pub fn shift_lists(&mut self, by: usize) {
         for event in &mut self.events {
@@ -146,6 +151,11 @@ impl Happenings {
             lists.push(listed);
         }
         wrong
+    }
+
+    /// Derivatives of the lists, from those of the times: those of a list in the order of its times.
+    pub fn derived(&self, times: &[f64], by: &[f64]) -> Vec<Listed> {
+        self.lists.iter().map(|(_, when)| when.derived(times, by)).collect()
     }
 
     /// Discretes at the start.
@@ -183,6 +193,19 @@ impl Happenings {
 }
 
 impl When {
+    /// Derivatives of the list.
+    fn derived(&self, times: &[f64], by: &[f64]) -> Listed {
+        match self {
+            When::Times(places) => {
+                let pairs = places.iter().map(|&at| (times[at], by[at])).collect();
+                Listed::Times(in_order(pairs).into_iter().map(|pair| pair.1).collect())
+            }
+            When::Every { period, from, .. } => {
+                Listed::Every { from: from.map_or(0.0, |at| by[at]), period: by[*period], until: 0.0 }
+            }
+        }
+    }
+
     /// The list, and whether it makes sense.
     fn listed(&self, times: &[f64]) -> (Listed, bool) {
         match self {
@@ -210,7 +233,37 @@ impl When {
     }
 }
 
+/// Derivatives of one time that differ by less than this part are one.
+const AGREE: f64 = 1e-9;
+
+/// Derivatives of times in ascending order, from pairs of both: not a number where two times that are one to rounding move
+/// differently.
+pub(super) fn in_order(mut pairs: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    pairs.retain(|(time, _)| time.is_finite());
+    pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let mut first = 0;
+    for k in 1..=pairs.len() {
+        let goes_on = pairs.get(k).is_some_and(|next| next.0 - pairs[k - 1].0 <= resolution(next.0));
+        if !goes_on {
+            let group = &mut pairs[first..k];
+            if group.iter().any(|pair| (pair.1 - group[0].1).abs() > AGREE * pair.1.abs()) {
+                group.iter_mut().for_each(|pair| pair.1 = f64::NAN);
+            }
+            first = k;
+        }
+    }
+    pairs
+}
+
 impl Listed {
+    /// The derivative of the time of a number, of a list of derivatives.
+    pub fn by(&self, number: u64) -> f64 {
+        match self {
+            Listed::Times(list) => usize::try_from(number).ok().and_then(|k| list.get(k)).copied().unwrap_or(f64::NAN),
+            Listed::Every { from, period, .. } => from + number as f64 * period,
+        }
+    }
+
     /// As the solver takes it.
     pub fn times(&self) -> Times<'_> {
         match self {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `routine` | results beside those of the model: sides of relations, times |
 //! | `events` | the events of the model: one for each element, what they read and write |
+//! | `derived` | derivatives by parameters of these |
 //! | `places` | where the elements of all of them are |
 //! | `system` | the hybrid system: modes and discretes to the parameter buffer, lists of times |
 //! | `drive` | a run |
@@ -11,6 +12,7 @@
 //! Two executors belong to such a model. That of [`crate::bind::Bound`] compares as the text says, at any point. That of
 //! [`Located`] reads modes, and is right only while its modes are those of the point: nobody but a run takes it.
 
+mod derived;
 pub(crate) mod drive;
 mod events;
 mod places;
@@ -38,6 +40,7 @@ struct Code {
     facts: Routine,
     happenings: events::Results,
     reads: Routine,
+    derivatives: Option<derived::Derivatives>,
 }
 
 /// A bound model with modes.
@@ -52,6 +55,8 @@ pub struct Located {
     once: Vec<f64>,
     /// First time and period of the others; none where there is no such time.
     every: Vec<Option<(f64, f64)>>,
+    /// Derivatives of both by each parameter.
+    moved: Vec<Moved>,
     /// Relations that the right side reads in the modes as they stand.
     open: Vec<bool>,
     /// Relations that are sums, with coefficients for the parameters of the run.
@@ -70,15 +75,27 @@ pub struct Located {
     still: Vec<f64>,
     room: Mutex<Vec<f64>>,
     read: Mutex<Read>,
+    read_by: Mutex<Read<derived::Values>>,
+}
+
+/// Derivatives of times by a parameter.
+#[derive(Clone, Default)]
+struct Moved {
+    /// Of the times that come once; not a number where two that move differently are one.
+    once: Vec<f64>,
+    /// Of the first time and the period of the others.
+    every: Vec<(f64, f64)>,
+    /// Of the times of events.
+    listed: Vec<Listed>,
 }
 
 /// Right sides of events, as they were computed last.
 #[derive(Default)]
-struct Read {
+struct Read<T = Vec<f64>> {
     t: f64,
     y: Vec<f64>,
     written: u64,
-    values: Vec<f64>,
+    values: T,
 }
 
 /// What an event changed, or that it changed nothing.
@@ -103,7 +120,10 @@ impl Located {
         let (values, facts) = (made(&switching.values)?, made(&switching.facts)?);
         let reads = made(&switching.reads)?;
         let happenings = events::Results::new(&switching.events, execution)?;
-        let code = Code { switching, sides, rates, values, facts, happenings, reads };
+        let derivatives = switching.derivatives.as_ref();
+        let derivatives =
+            derivatives.map(|of| derived::Derivatives::new(of, &sides, &facts, &happenings, execution)).transpose()?;
+        let code = Code { switching, sides, rates, values, facts, happenings, reads, derivatives };
         let still = vec![0.0; executor.layout().n];
         let mut known = vec![0.0; code.facts.len()];
         code.facts.run(0.0, &still, executor.parameters(), &still, &mut known);
@@ -115,6 +135,7 @@ impl Located {
             discretes: vec![0.0; places.discretes.len()],
             once: Vec::new(),
             every: Vec::new(),
+            moved: Vec::new(),
             open: vec![true; places.relations.len()],
             rows: AffineRows::default(),
             span: (0.0, 0.0),
@@ -125,6 +146,7 @@ impl Located {
             still,
             room: Mutex::new(vec![0.0; room]),
             read: Mutex::default(),
+            read_by: Mutex::default(),
             executor,
             code: Arc::new(code),
             places: Arc::new(places),
@@ -152,6 +174,7 @@ impl Located {
             discretes: self.discretes.clone(),
             once: self.once.clone(),
             every: self.every.clone(),
+            moved: self.moved.clone(),
             open: self.open.clone(),
             rows: self.rows.clone(),
             span: self.span,
@@ -162,6 +185,7 @@ impl Located {
             still: self.still.clone(),
             room: Mutex::new(vec![0.0; self.room.lock().map_or(0, |room| room.len())]),
             read: Mutex::default(),
+            read_by: Mutex::default(),
         }
     }
 
@@ -193,6 +217,16 @@ impl Located {
         match event.checked_sub(happenings.events.len()) {
             None => happenings.span(event, &self.code.switching.events),
             Some(counter) => self.relation_span(counted.get(counter / 2)?.up),
+        }
+    }
+
+    /// Where what changes at the times of a list is written.
+    pub(crate) fn list_spans(&self, list: usize) -> Vec<Span> {
+        match list.checked_sub(self.own_lists()) {
+            Some(list) => {
+                self.places.happenings.of_list(list).and_then(|event| self.event_span(event)).into_iter().collect()
+            }
+            None => self.code.switching.timed.iter().map(|timed| timed.span).collect(),
         }
     }
 

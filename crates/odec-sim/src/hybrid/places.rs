@@ -3,9 +3,10 @@
 use odec_ir::Layout;
 use odec_ir::switch::{self, Break, Place, Switching};
 use odec_ir::{ArrayId, Program, Span};
-use odec_ode::hybrid::{Event, Relation, Write};
+use odec_ode::hybrid::{Derived, Event, Relation, Write};
 
 use super::Code;
+use super::derived;
 use super::events::Happenings;
 
 /// A relation.
@@ -73,6 +74,8 @@ pub(super) struct Places {
     pub of: Vec<usize>,
     /// Discretes in the parameter buffer.
     pub discretes: std::ops::Range<usize>,
+    /// Derivatives of states and discretes, of a run with sensitivities.
+    pub derived: Option<Derived>,
 }
 
 impl Places {
@@ -81,6 +84,7 @@ impl Places {
         let Switching { relations, counters, timed, .. } = &code.switching;
         let start = layout.p_len() - layout.modes - layout.discretes;
         let mut places = Places { discretes: start..start + layout.discretes, ..Places::default() };
+        places.derived = derived::places(&code.switching, program, layout);
         let events = &code.switching.events;
         places.happenings = Happenings::of(events, &code.happenings, program, layout, start);
         places.events.clone_from(&places.happenings.events);
@@ -124,6 +128,9 @@ impl Places {
                 places.events.extend([event.clone(), event]);
                 places.counted.push(Counted { discretes, up, down });
             }
+        }
+        if let Some(derived) = &mut places.derived {
+            derived.bends = places.of.iter().map(|&k| relations[k].bends).collect();
         }
         if !places.times.is_empty() {
             // the lists of the modes come first

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::layout::Layout;
 use odec_ir::nest::BoundProgram;
-use odec_ir::{ArrayId, KernelRole, Program};
+use odec_ir::{Array, ArrayId, KernelRole, Program, Role};
 use odec_jit::Compiled;
 
 use crate::executor::{Execution, Unfit};
@@ -54,6 +54,16 @@ impl Routine {
     pub fn places(&self, array: ArrayId) -> std::ops::Range<usize> {
         let start = self.layout().output(array);
         start..start + self.layout().len(array)
+    }
+
+    /// Its results.
+    pub fn results(&self) -> impl Iterator<Item = (ArrayId, &Array)> {
+        self.program.arrays_of(Role::Output)
+    }
+
+    /// True of an array that is one of its results.
+    pub fn has(&self, array: ArrayId) -> bool {
+        self.program.arrays.get(array.0 as usize).is_some_and(|array| array.role == Role::Output)
     }
 
     /// Runs it. `out` has [`Routine::len`] values.

@@ -2,11 +2,12 @@
 
 use std::sync::PoisonError;
 
-use odec_ode::hybrid::{AffineRows, AffineTerms, Event, HybridSystem, Relation, Times};
+use odec_ode::hybrid::{AffineRows, AffineTerms, Derived, Event, HybridSystem, Relation, Times};
 use odec_ode::system::{EvalError, System};
 
-use super::Located;
+use super::events::in_order;
 use super::places::{At, Sum};
+use super::{Located, Moved, derived};
 use crate::executor::Executor;
 
 /// Rounds in which the counters of a start follow modes that follow counters.
@@ -20,6 +21,8 @@ impl Located {
         self.discretes.fill(0.0);
         let initial = self.initial(span.0);
         self.places.happenings.start(&initial, &mut self.discretes);
+        let at = (span.0, self.executor.parameters(), &self.still[..]);
+        self.code.start_derivatives(at, &self.places, &mut self.discretes);
         self.changed = true;
         self.refresh();
         self.measure();
@@ -52,7 +55,17 @@ impl Located {
         let layout = executor.layout();
         let start = layout.p_len() - layout.modes - layout.discretes;
         let of_model = start..start + layout.discretes;
-        executor.switch(|p| self.places.happenings.start(&initial, &mut p[of_model]));
+        // those of the model come first, then counters, which that executor has none of, then derivatives
+        let mut all = vec![0.0; self.places.discretes.len()];
+        self.places.happenings.start(&initial, &mut all);
+        self.code.start_derivatives((t0, self.executor.parameters(), &self.still), &self.places, &mut all);
+        let derivatives = self.places.derived.as_ref().map_or(0, |derived| derived.positions.len());
+        let model = of_model.len() - derivatives;
+        executor.switch(|p| {
+            let (own, by) = p[of_model].split_at_mut(model);
+            own.copy_from_slice(&all[..model]);
+            by.copy_from_slice(&all[all.len() - derivatives..]);
+        });
     }
 
     /// What the discretes of the model start from.
@@ -110,7 +123,7 @@ impl Located {
     }
 
     /// Lists of the times at which modes change.
-    fn own_lists(&self) -> usize {
+    pub(super) fn own_lists(&self) -> usize {
         if self.places.times.is_empty() { 0 } else { 1 + self.places.every }
     }
 
@@ -154,6 +167,13 @@ impl Located {
             let mut times = vec![0.0; code.happenings.times.len()];
             code.happenings.times.run(0.0, &self.still, self.executor.parameters(), &self.still, &mut times);
             self.untimed = self.places.happenings.list(&times, &mut self.listed);
+            if let Some(derivatives) = &code.derivatives {
+                let by = derivatives.times(self.executor.parameters(), &self.still);
+                self.moved.resize_with(by.len(), Moved::default);
+                for (moved, by) in self.moved.iter_mut().zip(by) {
+                    moved.listed = self.places.happenings.derived(&times, &by);
+                }
+            }
         }
         if self.places.times.is_empty() {
             return;
@@ -172,7 +192,65 @@ impl Located {
         }
         self.once.sort_unstable_by(f64::total_cmp);
         self.once.dedup();
+        if let Some(derivatives) = &code.derivatives {
+            let by = derivatives.facts(self.executor.parameters(), &self.still);
+            self.moved.resize_with(by.len(), Moved::default);
+            for (moved, by) in self.moved.iter_mut().zip(by) {
+                moved.of_modes(&self.places.times, &facts, &by, self.span.0);
+            }
+        }
     }
+
+    /// Derivatives of right sides and delays at a point.
+    fn with_derivatives<T>(&self, t: f64, y: &[f64], look: impl FnOnce(&derived::Values) -> T) -> Option<T> {
+        let derivatives = self.code.derivatives.as_ref()?;
+        let mut read = self.read_by.lock().unwrap_or_else(PoisonError::into_inner);
+        // nothing was ever written before the first refresh
+        if self.written == 0 || read.written != self.written || read.t != t || read.y != y {
+            read.values = derivatives.values(t, y, self.executor.parameters(), &self.still);
+            (read.t, read.written) = (t, self.written);
+            read.y.clear();
+            read.y.extend_from_slice(y);
+        }
+        Some(look(&read.values))
+    }
+
+    /// The derivative by a parameter of the value at a place among those of events, where time changes with it by `time`.
+    fn value_by(&self, (place, parameter): (usize, usize), t: f64, y: &[f64], time: f64) -> f64 {
+        let len = self.code.happenings.values.len();
+        let value = |(by, by_time): &derived::Values| {
+            // what does not depend on time may have no finite derivative by it
+            let later = if time == 0.0 { 0.0 } else { by_time[place] * time };
+            by[parameter * len + place] + later
+        };
+        self.with_derivatives(t, y, value).unwrap_or(f64::NAN)
+    }
+}
+
+impl Moved {
+    /// Derivatives of the times at which modes change, from those of the facts.
+    fn of_modes(&mut self, times: &[At], facts: &[f64], by: &[f64], t0: f64) {
+        self.every.clear();
+        let mut once = Vec::new();
+        for times in times {
+            match *times {
+                At::Once(at) => once.push((facts[at], by[at])),
+                At::Every(at, period) => {
+                    let (size, change) = (facts[period].abs(), by[period] * facts[period].signum());
+                    let before = whole_periods(facts[at], size, t0);
+                    self.every.push((by[at] + before * change, change));
+                }
+            }
+        }
+        let mut once = in_order(once);
+        once.dedup_by(|a, b| a.0 == b.0);
+        self.once = once.into_iter().map(|pair| pair.1).collect();
+    }
+}
+
+/// Periods from `at` to the last time but one before `t0`.
+fn whole_periods(at: f64, period: f64, t0: f64) -> f64 {
+    ((t0 - at) / period).floor() - 1.0
 }
 
 /// The times `at` and whole periods before and after, from the last one before `t0` on.
@@ -180,8 +258,7 @@ fn comb(at: f64, period: f64, t0: f64) -> Option<(f64, f64)> {
     if !(at.is_finite() && period.is_finite() && period > 0.0) {
         return None;
     }
-    let before = ((t0 - at) / period).floor() - 1.0;
-    let from = at + before * period;
+    let from = at + whole_periods(at, period, t0) * period;
     from.is_finite().then_some((from, period))
 }
 
@@ -302,6 +379,54 @@ impl HybridSystem for Located {
         match self.places.happenings.priorities.get(event) {
             None => f64::MAX,
             Some(place) => place.map_or(0.0, |place| self.with_values(t, y, |all| all[place])),
+        }
+    }
+
+    fn derived(&self) -> Option<&Derived> {
+        self.places.derived.as_ref()
+    }
+
+    fn sides_by(&self, parameter: usize, t: f64, y: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+        let derivatives = self.code.derivatives.as_ref().ok_or(EvalError::Fatal)?;
+        let by = derivatives.sides(parameter, t, y, self.executor.parameters(), &self.still);
+        for (k, (out, at)) in out.iter_mut().zip(&self.places.compared).enumerate() {
+            let difference = by[at.left] - by[at.right];
+            *out = if self.open[k] || difference.is_finite() { difference } else { 0.0 };
+        }
+        Ok(())
+    }
+
+    /// Counters go by whole numbers.
+    fn values_by(
+        &self,
+        event: usize,
+        parameter: usize,
+        t: f64,
+        y: &[f64],
+        time: f64,
+        out: &mut [f64],
+    ) -> Result<(), EvalError> {
+        out.fill(0.0);
+        if let Some(slots) = self.places.happenings.slots.get(event) {
+            let value = |slot: &usize| self.value_by((*slot, parameter), t, y, time);
+            out.iter_mut().zip(slots).for_each(|(out, slot)| *out = value(slot));
+        }
+        Ok(())
+    }
+
+    fn delay_by(&self, event: usize, parameter: usize, t: f64, y: &[f64], time: f64) -> f64 {
+        let place = self.places.happenings.delays.get(event).copied().flatten();
+        place.map_or(0.0, |place| self.value_by((place, parameter), t, y, time))
+    }
+
+    fn time_by(&self, list: usize, number: u64, parameter: usize) -> f64 {
+        let Some(moved) = self.moved.get(parameter) else { return f64::NAN };
+        if let Some(list) = list.checked_sub(self.own_lists()) {
+            return moved.listed.get(list).map_or(f64::NAN, |listed| listed.by(number));
+        }
+        match list.checked_sub(1) {
+            None => usize::try_from(number).ok().and_then(|k| moved.once.get(k)).copied().unwrap_or(f64::NAN),
+            Some(k) => moved.every.get(k).map_or(f64::NAN, |(at, period)| at + number as f64 * period),
         }
     }
 

@@ -38,14 +38,27 @@ fn changes(log: &[Vec<String>], name: &str) -> Vec<(f64, f64)> {
 const METHODS: [&str; 6] = ["auto", "tsit5", "vern9", "dop853", "rodas5p", "bdf"];
 
 #[test]
-fn every_example_of_the_page_keeps_its_promises() {
-    let page = root().join("docs/language/events.md");
-    let folder = scratch("events-page");
-    let examples = block::of(&page, "ode");
-    assert!(examples.len() >= 10, "{}", examples.len());
-    for example in examples {
-        let ran = odec(&folder, &example.text, &["test", "M"]);
-        assert_eq!(ran.code, Some(0), "line {}\n{}\n{}", example.line, ran.text(), ran.err);
+fn every_example_of_the_pages_keeps_its_promises() {
+    for (page, least) in [("docs/language/events.md", 10), ("docs/doses.md", 5)] {
+        let folder = scratch("events-page");
+        let examples = block::of(&root().join(page), "ode");
+        assert!(examples.len() >= least, "{page}: {}", examples.len());
+        for example in examples {
+            let ran = odec(&folder, &example.text, &["test", "M"]);
+            assert_eq!(ran.code, Some(0), "{page}, line {}\n{}\n{}", example.line, ran.text(), ran.err);
+        }
+    }
+}
+
+/// Each model of the page of doses promises something, by every method of a family.
+#[test]
+fn doses_are_those_of_the_closed_forms() {
+    let folder = scratch("events-doses");
+    for example in block::of(&root().join("docs/doses.md"), "ode") {
+        for method in METHODS {
+            let ran = odec(&folder, &example.text, &["test", "M", "--method", method]).success();
+            assert!(ran.text().contains("ok "), "line {}: {}", example.line, ran.text());
+        }
     }
 }
 

@@ -6,6 +6,9 @@ use crate::problem::{Cause, Options};
 use crate::roots::{exp2, inverse_power, log2};
 use crate::system::Mass;
 
+/// Smallest relative tolerance that [`Tolerances::tighten`] makes: rounding of a step is some units of 2e-16.
+const LEAST_RTOL: f64 = 1e-13;
+
 /// Per-state tolerances; the weight of state i is 1 / (atol_i + rtol * |y_i|).
 #[derive(Clone, Debug)]
 pub struct Tolerances {
@@ -13,6 +16,8 @@ pub struct Tolerances {
     pub rtol: f64,
     /// Absolute, n values.
     pub atol: Vec<f64>,
+    /// The relative tolerance that was asked for, and the part of it that holds now.
+    whole: (f64, f64),
 }
 
 /// A weighted root mean square norm with the row that contributes most.
@@ -31,7 +36,28 @@ impl Tolerances {
             [one] => vec![*one; n],
             many => many.to_vec(),
         };
-        Tolerances { rtol: options.rtol, atol }
+        Tolerances { rtol: options.rtol, atol, whole: (options.rtol, 1.0) }
+    }
+
+    /// Holds steps to a part of the tolerances that were asked for, a power of two at most 1, so that nothing is rounded and 1
+    /// gives back the bits; the relative tolerance only down to what rounding allows.
+    pub fn tighten(&mut self, part: f64) {
+        let (asked, before) = self.whole;
+        self.rtol = (asked * part).max(LEAST_RTOL.min(asked));
+        for atol in &mut self.atol {
+            *atol *= part / before;
+        }
+        self.whole.1 = part;
+    }
+
+    /// [`Tolerances::scale`] of the tolerances that were asked for.
+    pub fn asked(&self, i: usize, y: f64) -> f64 {
+        (self.atol[i] / self.whole.1 + self.whole.0 * y).max(f64::MIN_POSITIVE)
+    }
+
+    /// The part that holds now.
+    pub fn part(&self) -> f64 {
+        self.whole.1
     }
 
     /// Allowed error of state i at magnitude `y`; never zero, so that an exact zero error passes.

@@ -1,5 +1,7 @@
 //! What the stepping loop knows of a method: state and time, one attempt at a step, values inside the last step.
 
+#[cfg(doc)]
+use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
 use crate::interpolant::Stretch;
 use crate::linear::LinearReport;
@@ -96,6 +98,9 @@ pub trait Integrator {
     fn retreat(&mut self) -> bool {
         false
     }
+    /// From now on errors are held to a part of the tolerances that were asked for; see [`Tolerances::tighten`]. Methods that are as
+    /// accurate on short steps as rounding allows need not heed it.
+    fn tighten(&mut self, _part: f64) {}
     /// Takes up again from another state at a time, which may be that reached: the history is forgotten as in [`Integrator::set`], while code,
     /// matrices and factors are kept as long as they serve. Evaluates f there, whose failure is the error.
     fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {

@@ -510,6 +510,11 @@ impl Runner {
         self.leave(eval, resumed)
     }
 
+    /// From now on errors are held to a part of the tolerances of the options, a power of two at most 1; see [`Integrator::tighten`].
+    pub(crate) fn tighten(&mut self, part: f64) {
+        self.integrator.tighten(part);
+    }
+
     /// Moves the end of the run further away, to a time that may be infinite.
     ///
     /// # Errors

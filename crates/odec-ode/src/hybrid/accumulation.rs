@@ -1,6 +1,10 @@
 //! Accumulation of an event: infinitely many in a finite time (Zeno), as of a ball that bounces lower and lower.
 //!
-//! Where four intervals in turn shrink by one ratio q, D being the last, the times go to t + D q/(1-q).
+//! Where four intervals in turn shrink by one ratio q, D being the last, the times go to t + D q/(1-q). Where that ratio is not
+//! constant, because steps err by about as much as the intervals are long, they go there all the same; but not before so
+//! little is left that no ratio would make a difference.
+
+use crate::hybrid::stops::same;
 
 /// Times that are kept: four intervals.
 const TIMES: usize = 5;
@@ -8,6 +12,8 @@ const TIMES: usize = 5;
 const CONSTANT: f64 = 1e-3;
 /// The rest, as a part of the sequence so far, below which the accumulation is acted on.
 const REST: f64 = 1e-8;
+/// The same, where the ratio is not constant: errors of times below this are none.
+const UNSTEADY_REST: f64 = 1e-11;
 /// Smallest q: below it the next few events reach the rounding of t, and nothing accumulates that is not one event.
 const LEAST_RATIO: f64 = 1e-6;
 
@@ -18,6 +24,8 @@ pub struct Accumulation {
     known: usize,
     /// Where the sequence with a constant ratio began.
     since: f64,
+    /// Where that of intervals began of which each is shorter than the one before.
+    shrinking: f64,
 }
 
 /// Where an event accumulates.
@@ -27,6 +35,52 @@ pub struct Limit {
     pub t: f64,
     /// The ratio of its intervals.
     pub ratio: f64,
+}
+
+/// An event that is about to accumulate: until then the relations that it fires at are not watched.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    /// The event.
+    pub event: usize,
+    /// Where it accumulates.
+    pub limit: Limit,
+    /// The surfaces that its last instant lay on.
+    pub relations: Vec<usize>,
+}
+
+/// The accumulations that a run is about to reach: several things may come to rest at about one time.
+#[derive(Clone, Debug, Default)]
+pub struct Limits(Vec<Pending>);
+
+impl Limits {
+    /// An event is about to accumulate; what was known of it before does not hold any more.
+    pub fn add(&mut self, pending: Pending) {
+        self.0.retain(|other| other.event != pending.event);
+        self.0.push(pending);
+    }
+
+    /// The time of the next one.
+    pub fn next(&self) -> Option<f64> {
+        self.0.iter().map(|pending| pending.limit.t).min_by(f64::total_cmp)
+    }
+
+    /// Takes out those that are due at `t`, in the order of their events.
+    pub fn take(&mut self, t: f64) -> Vec<Pending> {
+        let is_due = |pending: &mut Pending| pending.limit.t <= t || same(pending.limit.t, t);
+        let mut due: Vec<Pending> = self.0.extract_if(.., is_due).collect();
+        due.sort_unstable_by_key(|pending| pending.event);
+        due
+    }
+
+    /// True where a relation is not watched.
+    pub fn cover(&self, relation: usize) -> bool {
+        self.0.iter().any(|pending| pending.relations.contains(&relation))
+    }
+
+    /// None any more.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
 }
 
 impl Accumulation {
@@ -43,21 +97,29 @@ impl Accumulation {
         self.times[self.known] = t;
         self.known += 1;
         if self.known < TIMES {
-            self.since = self.times[0];
+            (self.since, self.shrinking) = (self.times[0], self.times[0]);
             return None;
         }
         let intervals: [f64; TIMES - 1] = std::array::from_fn(|k| self.times[k + 1] - self.times[k]);
-        let [first, .., last] = intervals;
+        let [first, .., before, last] = intervals;
+        if last >= before {
+            self.shrinking = self.times[TIMES - 2];
+        }
         let ratio = (last / first).cbrt();
         // the times themselves are rounded
         let rounding = 4.0 * f64::EPSILON * t.abs() / last;
         let steady = |pair: &[f64]| (pair[1] / pair[0] / ratio - 1.0).abs() <= CONSTANT + rounding;
-        if !(LEAST_RATIO..1.0).contains(&ratio) || rounding > 0.1 || !intervals.windows(2).all(steady) {
+        let usable = (LEAST_RATIO..1.0).contains(&ratio) && rounding <= 0.1;
+        let is_steady = usable && intervals.windows(2).all(steady);
+        if !is_steady {
             self.since = self.times[1];
+        }
+        if !usable || self.shrinking > self.times[0] {
             return None;
         }
         let rest = last * ratio / (1.0 - ratio);
-        (rest < REST * (t - self.since)).then_some(Limit { t: t + rest, ratio })
+        let near = (is_steady && rest < REST * (t - self.since)) || rest < UNSTEADY_REST * (t - self.shrinking);
+        near.then_some(Limit { t: t + rest, ratio })
     }
 }
 

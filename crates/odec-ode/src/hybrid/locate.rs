@@ -118,9 +118,21 @@ impl Locator {
 
     /// An instant has passed: modes, discretes and state may be others. Both sides of the relations at its end are
     /// given.
-    pub fn renew(&mut self, point: (f64, &[f64]), sides: (&[f64], &[f64]), offsets: &[f64]) {
+    /// `sign` says which sign each has in its mode, 0 where it is not to be watched.
+    pub fn renew(
+        &mut self,
+        point: (f64, &[f64]),
+        sides: (&[f64], &[f64]),
+        offsets: &[f64],
+        sign: impl Fn(usize) -> f64,
+    ) {
         self.offsets.copy_from_slice(offsets);
-        self.quiet.renew(point, sides, offsets);
+        self.quiet.renew(point, sides, offsets, sign);
+    }
+
+    /// True where a relation is to be watched.
+    pub fn watches(&self, relation: usize) -> bool {
+        self.quiet.sign(relation) != 0.0
     }
 
     /// Terms and time coefficient of a relation that is affine.
@@ -162,6 +174,11 @@ impl Locator {
         }
     }
 
+    /// The relations that may have changed in the last step that was looked at.
+    pub fn suspects(&self) -> &[usize] {
+        &self.suspects
+    }
+
     /// The first crossing in a step.
     pub fn first(&mut self, step: &mut Step<'_>) -> Result<Option<Crossing>, SolveError> {
         let relations = step.model.relations().len();
@@ -182,10 +199,8 @@ impl Locator {
             let span = (step.t, step.runner.time());
             self.quiet.suspects(span, (&self.low, &self.high), &mut self.suspects);
         } else {
-            self.suspects.extend(0..relations);
+            self.suspects.extend((0..relations).filter(|relation| self.quiet.sign(*relation) != 0.0));
         }
-        let model = step.model;
-        self.suspects.retain(|relation| model.is_read(*relation));
         if self.suspects.is_empty() {
             return Ok(None);
         }

@@ -89,6 +89,8 @@ pub(super) struct Modes {
     /// Size of the terms of each rate.
     terms: Vec<f64>,
     touching: Vec<usize>,
+    /// Those that were on their surface as the instant began.
+    pub met_here: Vec<usize>,
     /// Their modes as the motion of before leads to them.
     crossed: Vec<f64>,
     pub offsets: Offsets,
@@ -114,6 +116,7 @@ impl Modes {
             later: zero(m),
             terms: zero(m),
             touching: Vec::with_capacity(m),
+            met_here: Vec::with_capacity(m),
             crossed: Vec::with_capacity(m),
             offsets: zero(m),
             displaced: false,
@@ -140,8 +143,23 @@ impl Modes {
 
     /// How far a relation was from its surface at the last look, beyond rounding.
     pub fn distance(&self, relation: usize) -> f64 {
-        let noise = SIDES * (self.left[relation].abs() + self.right[relation].abs());
-        self.difference(relation).abs() - noise
+        self.difference(relation).abs() - self.noise(relation)
+    }
+
+    /// y' where [`Modes::measure`] looked last.
+    pub fn slope(&self) -> &[f64] {
+        &self.slope
+    }
+
+    /// left - right at a point, beside its offset.
+    pub fn difference_at(
+        &mut self,
+        model: &dyn HybridSystem,
+        (t, y): (f64, &[f64]),
+        relation: usize,
+    ) -> Result<f64, HybridCause> {
+        self.look(model, t, y)?;
+        Ok(self.difference(relation))
     }
 
     /// left - right, and how fast it changes in the modes as they stand, where that is known.
@@ -175,6 +193,7 @@ impl Modes {
     pub fn compare(&mut self, model: &mut dyn HybridSystem, t: f64, y: &[f64]) -> Result<(), HybridCause> {
         self.offsets.fill(0.0);
         self.touching.clear();
+        self.met_here.clear();
         self.displaced = false;
         self.look(model, t, y)?;
         for relation in 0..self.left.len() {
@@ -239,6 +258,8 @@ impl Modes {
                 self.touching.push(relation);
             }
         }
+        self.met_here.clear();
+        self.met_here.extend_from_slice(&self.touching);
         self.decide(model, locator, at, landed, true)
     }
 
@@ -399,6 +420,41 @@ impl Modes {
         if !self.touching.iter().any(zero) {
             return;
         }
+        let (known, apart) = self.rates_ahead(model, locator, at);
+        for relation in self.touching.iter().copied() {
+            if self.rates[relation].abs() <= RATE * self.terms[relation] {
+                let bend = if known { self.later[relation] - self.rates[relation] } else { 0.0 };
+                let noise = RATE * self.terms[relation];
+                self.rates[relation] = if bend.abs() > noise { bend / apart } else { 0.0 };
+            }
+        }
+    }
+
+    /// Rounding of left - right at the last look.
+    pub fn noise(&self, relation: usize) -> f64 {
+        SIDES * (self.left[relation].abs() + self.right[relation].abs())
+    }
+
+    /// How fast left - right of a relation changes, and how fast that does; `None` where they are not known.
+    pub fn bends(
+        &mut self,
+        model: &dyn HybridSystem,
+        locator: &Locator,
+        at: Place<'_>,
+        relation: usize,
+    ) -> Option<[f64; 2]> {
+        self.look(model, at.t, at.y).ok()?;
+        let known = self.motion.slope(model, at.t, at.y, &mut self.slope) && self.differentiate(model, locator, at);
+        let (ahead, apart) = if known { self.rates_ahead(model, locator, at) } else { (false, 0.0) };
+        let rate = self.rates[relation];
+        let bend = self.later[relation] - rate;
+        let sure = ahead && apart > 0.0 && rate.abs().min(bend.abs()) > RATE * self.terms[relation];
+        sure.then(|| [rate, bend / apart])
+    }
+
+    /// The rates of all relations a little further along the motion into `later`, and how much further; false where they are
+    /// not known.
+    fn rates_ahead(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>) -> (bool, f64) {
         // a step is not known at the start of a run: there the state changes by a small part
         let most = |x: &[f64]| x.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
         let (size, speed) = (most(at.y), most(&self.slope));
@@ -411,13 +467,7 @@ impl Modes {
         let Modes { motion, near, near_slope, later, .. } = self;
         let known =
             motion.slope(model, t, near, near_slope) && rates_along(model, locator, (t, near), near_slope, later, None);
-        for relation in self.touching.iter().copied() {
-            if self.rates[relation].abs() <= RATE * self.terms[relation] {
-                let bend = if known { self.later[relation] - self.rates[relation] } else { 0.0 };
-                let noise = RATE * self.terms[relation];
-                self.rates[relation] = if bend.abs() > noise { bend / apart } else { 0.0 };
-            }
-        }
+        (known, apart)
     }
 }
 

@@ -129,8 +129,10 @@ fn around([least, most]: [f64; 2], [low, high]: [f64; 2], further: f64) -> Optio
 /// The box, and the constants of the relations.
 pub(super) struct Quiet {
     rows: AffineRows,
-    /// Relations of other forms.
+    /// Relations of other forms that are to be watched.
     others: Vec<usize>,
+    /// What each relation is in its mode: 1 where it holds, -1 where it does not, 0 where it is not to be watched.
+    signs: Vec<f64>,
     /// Rows of the state that affine relations read.
     used: Vec<usize>,
     /// They are few.
@@ -164,7 +166,8 @@ impl Quiet {
         used.sort_unstable();
         used.dedup();
         Quiet {
-            others: (0..relations).filter(|relation| rows.row(*relation).is_none()).collect(),
+            others: Vec::with_capacity(relations),
+            signs: vec![0.0; relations],
             rows,
             few: used.len() * FEW <= n,
             used,
@@ -189,11 +192,31 @@ impl Quiet {
         self.rows.row(relation)
     }
 
-    /// Learns the constants anew from both sides of the relations at a point.
-    pub fn renew(&mut self, (t, y): (f64, &[f64]), (left, right): (&[f64], &[f64]), offsets: &[f64]) {
+    /// What a relation is in its mode, 0 where it is not to be watched.
+    pub fn sign(&self, relation: usize) -> f64 {
+        self.signs[relation]
+    }
+
+    /// Learns the constants anew from both sides of the relations at a point, and which sign each has in its mode: 0 where
+    /// it is not to be watched.
+    pub fn renew(
+        &mut self,
+        (t, y): (f64, &[f64]),
+        (left, right): (&[f64], &[f64]),
+        offsets: &[f64],
+        sign: impl Fn(usize) -> f64,
+    ) {
         (self.valid, self.seen) = (false, NOWHERE);
+        self.others.clear();
         for relation in 0..self.constants.len() {
-            let Some((terms, time)) = self.rows.row(relation) else { continue };
+            self.signs[relation] = sign(relation);
+            if self.signs[relation] == 0.0 {
+                continue;
+            }
+            let Some((terms, time)) = self.rows.row(relation) else {
+                self.others.push(relation);
+                continue;
+            };
             let (mut sum, mut size) = (time * t, (time * t).abs());
             for (row, a) in terms {
                 let term = a * y[*row as usize];
@@ -259,9 +282,10 @@ impl Quiet {
         self.centre((low, high));
     }
 
-    /// How far left - right of an affine relation stays from zero on a step, and how much it varies.
+    /// How far left - right of an affine relation stays from zero on a step, on the side of its mode, and how much it varies.
+    /// `None` where it is not to be watched.
     fn room(&self, relation: usize, (t0, t1): (f64, f64), (low, high): (&[f64], &[f64])) -> Option<(f64, f64)> {
-        let (terms, time) = self.rows.row(relation)?;
+        let (terms, time) = self.rows.row(relation).filter(|_| self.signs[relation] != 0.0)?;
         let (at_start, at_end) = (time * t0, time * t1);
         let mut least = self.constants[relation] + at_start.min(at_end);
         let mut spread = (at_end - at_start).abs();
@@ -270,8 +294,8 @@ impl Quiet {
             least += first.min(second);
             spread += (second - first).abs();
         }
-        // from below it is least, from above -(least + spread)
-        Some((least.max(-(least + spread)) - self.noise[relation], spread))
+        let nearest = if self.signs[relation] > 0.0 { least } else { -(least + spread) };
+        Some((nearest - self.noise[relation], spread))
     }
 
     /// How far a state went.
@@ -394,7 +418,8 @@ mod tests {
             [Some((vec![(3, 1.0)], 0.0)), Some((vec![(7, 1.0), (8, -2.0)], 0.0)), Some((vec![(39, -1.0)], -1.0))];
         let three = Three(vec![Relation::default(); 3], AffineRows::of(&terms));
         let mut quiet = Quiet::new(&three);
-        quiet.renew((0.0, y), (&values(0.0, y), &[0.0; 3]), &[0.0; 3]);
+        let g = values(0.0, y);
+        quiet.renew((0.0, y), (&g, &[0.0; 3]), &[0.0; 3], |relation| g[relation].signum());
         quiet
     }
 

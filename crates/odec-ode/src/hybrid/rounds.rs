@@ -14,7 +14,7 @@ use crate::hybrid::derived::Derivatives;
 use crate::hybrid::locate::Locator;
 use crate::hybrid::modes::{Landed, Modes, Place};
 use crate::hybrid::outcome::{Executed, HybridCause};
-use crate::hybrid::stops::{Stops, same};
+use crate::hybrid::stops::{Stops, same, timed};
 use crate::hybrid::system::{Edge, HybridSystem, Target, Trigger};
 
 /// Rounds of one instant.
@@ -65,8 +65,8 @@ pub(super) struct Happened {
     pub changed: bool,
     /// The event that ends the run; of several the one of the lowest number.
     pub ends: Option<usize>,
-    /// An event that accumulates.
-    pub limit: Option<(usize, Limit)>,
+    /// Events that accumulate.
+    pub limits: Vec<(usize, Limit)>,
 }
 
 /// What an instant begins with.
@@ -75,8 +75,8 @@ pub(super) enum Begins {
     Run,
     /// Time has come to a stop, or to the surface of a relation.
     Time(Option<Landed>),
-    /// An event has accumulated, and this one takes its place.
-    Rest(usize),
+    /// Events have accumulated, and those beside them take their place.
+    Rest(Vec<(usize, usize)>),
 }
 
 /// Conditions, queue and accumulations of a run.
@@ -137,16 +137,18 @@ impl Rounds {
         self.executed.clear();
         let mut round = 0;
         let mut entered = false;
-        if let Begins::Rest(event) = *begins {
+        if let Begins::Rest(events) = begins {
             // it comes before any look at what the motion has led to behind the limit
-            self.accumulations.fill(Accumulation::default());
             self.clear();
-            if !derived.are_none() {
-                return Err(HybridCause::NoDerivative { event });
-            }
             modes.look(model, t, y)?;
-            self.execute(model, derived, event, None, (t, y))?;
-            self.note(event, round, model, &mut happened);
+            for (accumulated, event) in events.iter().copied() {
+                if !derived.are_none() {
+                    return Err(HybridCause::NoDerivative { event });
+                }
+                self.accumulations[accumulated] = Accumulation::default();
+                self.execute(model, derived, event, None, (t, y))?;
+                self.note(event, round, model, &mut happened);
+            }
             self.apply(model, (stops, derived), t, y)?;
             modes.written(model, t, y)?;
             happened.changed = true;
@@ -178,7 +180,7 @@ impl Rounds {
                     && let Trigger::Condition(_) = model.events()[event].trigger
                     && let Some(limit) = self.accumulations[event].note(t)
                 {
-                    happened.limit = Some((event, limit));
+                    happened.limits.push((event, limit));
                 }
             }
             self.apply(model, (stops, derived), t, y)?;
@@ -386,9 +388,7 @@ impl Rounds {
         if discretes {
             // lists of times may depend on what was written
             model.refresh();
-            if let Some(event) = model.untimed() {
-                return Err(HybridCause::NoTime { event });
-            }
+            timed(model, stops.t_end)?;
             if stops.recount(model, t) {
                 model.refresh();
             }

@@ -9,21 +9,22 @@
 //! Modes and discretes are the same through a step. Where nothing changes at an instant, the run goes on as if there
 //! had been none.
 
+mod flight;
 mod landing;
 
 use std::ops::ControlFlow;
 
 use crate::checks::{bad, in_order};
 use crate::control::Tolerances;
-use crate::hybrid::accumulation::Limit;
+use crate::hybrid::accumulation::{Limits, Pending};
 use crate::hybrid::derived::Derivatives;
 use crate::hybrid::locate::Locator;
 use crate::hybrid::modes::{Landed, Modes, Place};
 use crate::hybrid::outcome::{
     End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Made, Observer, Point,
 };
-use crate::hybrid::rounds::{Begins, Happened, Rounds};
-use crate::hybrid::stops::{Stops, resolution, same};
+use crate::hybrid::rounds::{Begins, Rounds};
+use crate::hybrid::stops::{Stops, resolution, same, timed};
 use crate::hybrid::storm::Storm;
 use crate::hybrid::system::HybridSystem;
 use crate::method::Method;
@@ -43,6 +44,15 @@ pub struct HybridRunner {
     stops: Stops,
     storm: Storm,
     derived: Derivatives,
+    limits: Limits,
+    /// Up to this time tolerances are a part of what was asked for (`flight.rs`).
+    tight: Option<f64>,
+    /// When each relation was on its surface last.
+    met: Vec<f64>,
+    /// Errors are controlled.
+    adaptive: bool,
+    /// How far in time a landing is from its surface, along the motion that was measured last.
+    shift: Option<f64>,
     /// State at the start of the step.
     start: Vec<f64>,
     /// State, at an instant.
@@ -127,6 +137,11 @@ impl HybridRunner {
             stops: Stops::default(),
             storm: Storm::default(),
             derived: Derivatives::new(model),
+            limits: Limits::default(),
+            tight: None,
+            met: vec![f64::NEG_INFINITY; model.relations().len()],
+            adaptive: !options.fixed,
+            shift: None,
             start: vec![0.0; n],
             y: vec![0.0; n],
             row: vec![0.0; n],
@@ -165,6 +180,9 @@ impl HybridRunner {
         };
         (self.instants, self.executed, self.span) = (0, 0, (problem.t0, problem.t_end));
         self.storm = Storm::default();
+        self.limits.clear();
+        self.met.fill(f64::NEG_INFINITY);
+        self.relax();
         let end = self.begin(model, problem, &mut wanted, observer)?;
         let end = match end {
             Some(end) => end,
@@ -192,10 +210,8 @@ impl HybridRunner {
         self.y.copy_from_slice(&problem.y0);
         let smooth = is_smooth(model);
         if !smooth {
-            if let Some(event) = model.untimed() {
-                return Err(self.failure(HybridCause::NoTime { event }, problem.t0));
-            }
-            self.stops.begin(model, problem.t0);
+            timed(model, problem.t_end).map_err(|cause| self.failure(cause, problem.t0))?;
+            self.stops.begin(model, problem.t_end, problem.t0);
             let compared = self.modes.compare(model, problem.t0, &self.y);
             compared.map_err(|cause| self.failure(cause, problem.t0))?;
             model.refresh();
@@ -210,9 +226,9 @@ impl HybridRunner {
                 .is_break()
                 .then_some(End::Interrupted));
         }
-        self.renew(problem.t0);
+        self.renew(model, problem.t0);
         let scale = problem.t_end - problem.t0;
-        Ok(self.instant(model, &Begins::Run, scale, wanted, observer)?.1)
+        self.instant(model, &Begins::Run, scale, wanted, observer)
     }
 
     fn steps(
@@ -223,12 +239,11 @@ impl HybridRunner {
     ) -> Result<End, HybridError> {
         let smooth = is_smooth(model);
         let end = self.span.1;
-        let mut limit: Option<(usize, Limit)> = None;
         self.fresh = true;
-        let mut known = if smooth { None } else { self.next_stop(model, self.runner.time(), limit) };
+        let mut known = if smooth { None } else { self.next_stop(model, self.runner.time()) };
         while self.runner.time() != end {
             let stop = known.filter(|stop| *stop < end && !same(*stop, end));
-            let Some(made) = self.leg(model, stop, limit.is_some(), wanted, observer) else {
+            let Some(made) = self.leg(model, stop, wanted, observer) else {
                 return Ok(End::Interrupted);
             };
             let t = made.from;
@@ -242,7 +257,7 @@ impl HybridRunner {
             if let (Err(error), None) = (made.reached, landed) {
                 return Err(error.into());
             }
-            if landed.is_none() && !made.quiet && limit.is_none() {
+            if landed.is_none() && !made.quiet {
                 landed = self.cross(model, t, made.ahead)?;
             }
             let now = self.runner.time();
@@ -262,57 +277,67 @@ impl HybridRunner {
                 self.release(model)?;
                 continue;
             }
-            self.y.copy_from_slice(self.runner.state());
-            let (mut happened, mut ended) = (Happened::default(), None);
-            let due = limit.filter(|(_, limit)| limit.t <= now || same(limit.t, now));
-            if let Some((event, limit)) = due
-                && model.events()[event].rest.is_none()
-            {
-                return Ok(End::Accumulation { event, ratio: limit.ratio });
-            }
-            let rest = due.and_then(|(event, _)| model.events()[event].rest);
-            if rest.is_none() {
-                let begins = Begins::Time(landed);
-                (happened, ended) = self.instant(model, &begins, now - t, wanted, observer)?;
-            } else if let Some(rest) = rest {
-                limit = None;
-                (happened, ended) = self.instant(model, &Begins::Rest(rest), now - t, wanted, observer)?;
-                // what comes to rest and begins again at once has not come to rest
-                if let Some((event, limit)) = due
-                    && self.rounds.executed.iter().any(|executed| executed.event == event)
-                {
-                    return Ok(End::Accumulation { event, ratio: limit.ratio });
-                }
-            }
-            limit = happened.limit.or(limit);
+            self.arrive(landed.is_some());
+            let due = self.limits.take(now);
+            let ended = if due.is_empty() {
+                self.instant(model, &Begins::Time(landed), now - t, wanted, observer)?
+            } else {
+                self.rest(model, &due, now - t, wanted, observer)?
+            };
             if let Some(ended) = ended {
                 return Ok(ended);
             }
-            known = self.next_stop(model, now, limit);
+            known = self.next_stop(model, now);
         }
-        if !smooth && limit.is_none() {
+        if !smooth {
             self.lost(model)?;
         }
         Ok(End::Time)
     }
 
-    /// Puts surfaces back in their place from which the run has come away.
+    /// Events have accumulated: what they come to rest by is executed. Without it the run ends.
+    fn rest(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        due: &[Pending],
+        scale: f64,
+        wanted: &mut Wanted<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<End>, HybridError> {
+        let ends = |pending: &Pending| End::Accumulation { event: pending.event, ratio: pending.limit.ratio };
+        let mut rests = Vec::with_capacity(due.len());
+        for pending in due {
+            match model.events()[pending.event].rest {
+                Some(rest) => rests.push((pending.event, rest)),
+                None => return Ok(Some(ends(pending))),
+            }
+        }
+        let ended = self.instant(model, &Begins::Rest(rests), scale, wanted, observer)?;
+        // what comes to rest and begins again at once has not come to rest
+        let begun = |pending: &&Pending| self.rounds.executed.iter().any(|executed| executed.event == pending.event);
+        Ok(due.iter().find(begun).map(ends).or(ended))
+    }
+
+    /// A step stands: surfaces from which the run has come away are back in their place, and so are tolerances.
     fn release(&mut self, model: &dyn HybridSystem) -> Result<(), HybridError> {
+        let now = self.runner.time();
+        if self.tight.is_some_and(|until| now > until) {
+            self.relax();
+        }
         if !self.modes.are_displaced() {
             return Ok(());
         }
-        let now = self.runner.time();
         self.y.copy_from_slice(self.runner.state());
         let released = self.modes.release(model, now, &self.y);
         if released.map_err(|cause| self.failure(cause, now))? {
-            self.renew(now);
+            self.renew(model, now);
         }
         Ok(())
     }
 
     /// The next time that is known.
-    fn next_stop(&self, model: &dyn HybridSystem, t: f64, limit: Option<(usize, Limit)>) -> Option<f64> {
-        let limit = limit.map(|(_, limit)| limit.t.max(t + 2.0 * resolution(t)));
+    fn next_stop(&self, model: &dyn HybridSystem, t: f64) -> Option<f64> {
+        let limit = self.limits.next().map(|limit| limit.max(t + 2.0 * resolution(t)));
         let all = [self.stops.next(model, t), self.rounds.next(), limit];
         all.into_iter().flatten().min_by(f64::total_cmp)
     }
@@ -323,7 +348,6 @@ impl HybridRunner {
         &mut self,
         model: &dyn HybridSystem,
         stop: Option<f64>,
-        unseen: bool,
         wanted: &mut Wanted<'_>,
         observer: &mut dyn Observer,
     ) -> Option<Attempted> {
@@ -343,8 +367,9 @@ impl HybridRunner {
             let reached = self.runner.step(&mut eval, ahead);
             // where f has no value beyond a surface, steps shrink towards it
             let failed = relations && eval.stats.failed != failed;
-            let quiet = unseen || !relations || self.locator.is_quiet(&self.runner, from);
-            if !matches!(reached, Ok(Reached::Step)) || !quiet || failed || self.modes.are_displaced() {
+            let quiet = !relations || self.locator.is_quiet(&self.runner, from);
+            let plain = self.tight.is_none() && !self.modes.are_displaced();
+            if !matches!(reached, Ok(Reached::Step)) || !quiet || failed || !plain {
                 let reached = reached.map_err(|cause| self.runner.failure(&eval, cause));
                 break Some(Attempted { from, ahead, reached, failed, quiet });
             }
@@ -378,7 +403,7 @@ impl HybridRunner {
         scale: f64,
         wanted: &mut Wanted<'_>,
         observer: &mut dyn Observer,
-    ) -> Result<(Happened, Option<End>), HybridError> {
+    ) -> Result<Option<End>, HybridError> {
         let t = self.runner.time();
         self.before.take(model, &self.y);
         let at = (t, scale);
@@ -409,6 +434,7 @@ impl HybridRunner {
         if kinks && !moved && executed.is_empty() {
             self.instants += u64::from(happened.changed);
             self.runner.kink(model.system())?;
+            self.renew(model, t);
             happened.changed = false;
         }
         // a step onto a surface may be too short to go on from
@@ -417,12 +443,16 @@ impl HybridRunner {
             self.instants += u64::from(happened.changed);
             self.fresh = true;
             self.runner.resume(model.system(), &self.y)?;
-            self.renew(t);
+            for (event, limit) in happened.limits.drain(..) {
+                self.limits.add(Pending { event, limit, relations: self.modes.met_here.clone() });
+            }
+            self.renew(model, t);
+            self.resolve(model, t, scale);
             let changes = Changes { before: &self.before.modes, modes: model.modes(), executed: &executed };
             let storm = self.storm.note(t, self.span, &changes);
             storm.map_err(|cause| self.failure(cause, t))?;
             if wanted.times.is_none() && observer.row(point(model, t, &self.y)).is_break() {
-                return Ok((happened, Some(End::Interrupted)));
+                return Ok(Some(End::Interrupted));
             }
         }
         self.rounds.executed = executed;
@@ -436,7 +466,7 @@ impl HybridRunner {
         if stopped {
             end = Some(End::Interrupted);
         }
-        Ok((happened, end))
+        Ok(end)
     }
 
     /// What the derivatives by parameters need of before an instant, and the times that have come.
@@ -474,9 +504,14 @@ impl HybridRunner {
     }
 
     /// The locator learns the state, modes and discretes that the run goes on from.
-    fn renew(&mut self, t: f64) {
+    fn renew(&mut self, model: &dyn HybridSystem, t: f64) {
         let Modes { left, right, offsets, .. } = &self.modes;
-        self.locator.renew((t, &self.y), (left, right), offsets);
+        let sign = |relation| match model.modes()[relation] {
+            _ if !model.is_read(relation) || self.limits.cover(relation) => 0.0,
+            0.0 => -1.0,
+            _ => 1.0,
+        };
+        self.locator.renew((t, &self.y), (left, right), offsets, sign);
     }
 
     /// Rows before the end of the last step.

@@ -1,7 +1,8 @@
 //! Stops: times that are known before a step is made. They are exact, never accumulated, and times within a few
 //! units of rounding are one.
 
-use crate::hybrid::system::{HybridSystem, Times};
+use crate::hybrid::outcome::HybridCause;
+use crate::hybrid::system::{HybridSystem, Times, Trigger};
 
 /// Units of rounding within which two times are one: 0.1*3 and 0.3 are one dose.
 const ULPS: f64 = 4.0;
@@ -20,6 +21,25 @@ pub fn resolution(t: f64) -> f64 {
 pub fn unit(t: f64) -> f64 {
     let t = t.abs().max(f64::MIN_POSITIVE);
     t.next_up() - t
+}
+
+/// An error where times of a run up to `t_end` have no value, or follow each other so closely that they are one to rounding.
+pub fn timed(model: &dyn HybridSystem, t_end: f64) -> Result<(), HybridCause> {
+    if let Some(event) = model.untimed() {
+        return Err(HybridCause::NoTime { event });
+    }
+    let dense = |list: &usize| match model.times(*list) {
+        Times::List(_) => false,
+        Times::Every { from, period, until } => {
+            let last = if t_end.is_finite() { t_end.min(until) } else { from };
+            from <= last && !(period > resolution(from.abs().max(last.abs())))
+        }
+    };
+    let Some(list) = (0..model.lists()).find(dense) else { return Ok(()) };
+    match model.events().iter().position(|event| event.trigger == Trigger::Times(list)) {
+        Some(event) => Err(HybridCause::NoTime { event }),
+        None => Err(HybridCause::Storm { events: Vec::new(), relations: Vec::new() }),
+    }
 }
 
 impl Times<'_> {
@@ -62,11 +82,14 @@ impl Times<'_> {
 pub struct Stops {
     passed: Vec<u64>,
     due: Vec<bool>,
+    /// The end of the run.
+    pub t_end: f64,
 }
 
 impl Stops {
     /// At the start of a run: times before `t0` have come, those at `t0` are due.
-    pub fn begin(&mut self, model: &mut dyn HybridSystem, t0: f64) {
+    pub fn begin(&mut self, model: &mut dyn HybridSystem, t_end: f64, t0: f64) {
+        self.t_end = t_end;
         self.passed.clear();
         self.due.clear();
         for list in 0..model.lists() {

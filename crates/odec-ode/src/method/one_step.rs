@@ -27,6 +27,8 @@ pub trait Formula {
     fn moved(&mut self) {
         self.forget();
     }
+    /// See [`Integrator::tighten`].
+    fn tighten(&mut self, _part: f64) {}
     /// What solves its linear systems; `None` where it has none.
     fn linear(&self) -> Option<LinearReport> {
         None
@@ -193,6 +195,14 @@ impl Integrator for OneStep {
         self.end.t = t;
         self.end.y.copy_from_slice(y);
         self.whole.slope(eval, t, y, &mut self.end.slope)
+    }
+
+    fn tighten(&mut self, part: f64) {
+        self.tolerances.tighten(part);
+        self.whole.tighten(part);
+        if let Some(half) = &mut self.half {
+            half.tighten(part);
+        }
     }
 
     fn order(&self) -> u32 {

@@ -471,6 +471,13 @@ impl Integrator for Embedded {
         self.stages.rates.is_identity()
     }
 
+    fn tighten(&mut self, part: f64) {
+        self.tolerances.tighten(part);
+        let n = self.tolerances.atol.len();
+        self.given[2] = self.tolerances.rtol;
+        self.given[3..3 + n].copy_from_slice(&self.tolerances.atol);
+    }
+
     fn order(&self) -> u32 {
         self.order
     }

@@ -3,7 +3,7 @@
 use super::model::{Model, adaptive, run};
 use crate::dense::{fixed, tolerances};
 use odec_ode::hybrid::{End, Event, Trigger, Write};
-use odec_ode::method;
+use odec_ode::{Method, method};
 
 const G: f64 = 9.81;
 
@@ -114,6 +114,84 @@ fn without_rest_the_run_ends_at_the_limit() {
     let t_inf = (2.0 / G).sqrt() * 3.0;
     assert!((outcome.outcome.t - t_inf).abs() < 1e-9, "{:e}", outcome.outcome.t - t_inf);
     assert!((kept.rows.last().unwrap().0 - t_inf).abs() < 1e-9);
+}
+
+/// Tolerances that make a run of some hundred steps, by the order of a method.
+fn rough(method: &Method) -> &'static [f64] {
+    match method.order {
+        0..3 => &[1e-3, 1e-4],
+        3..5 => &[1e-3, 1e-6],
+        _ => &[1e-3, 1e-4, 1e-6, 1e-8],
+    }
+}
+
+#[test]
+fn no_method_loses_the_floor_however_small_the_bounces() {
+    for e in [0.3, 0.5, 0.7] {
+        let t_inf = (2.0 / G).sqrt() * (1.0 + e) / (1.0 - e);
+        for method in adaptive() {
+            for rtol in rough(method) {
+                for atol in [1.0, 1e-3] {
+                    let mut model = ball(e, true);
+                    let asked = tolerances(*rtol, atol * rtol);
+                    let made = run(&mut model, (0.0, t_inf + 1.0), &[1.0, 0.0], method, &asked);
+                    let of = format!("{}, {e}, {rtol:e}, {atol:e}", method.name);
+                    let (outcome, kept) = made.unwrap_or_else(|error| panic!("{of}: {error:?}"));
+                    let rest = kept.times(1);
+                    let bound = if method.order == 1 { 20.0 * rtol.sqrt() } else { 1e3 * rtol };
+                    assert!(rest.len() == 1 && (rest[0] - t_inf).abs() < bound, "{of}: {rest:?} {t_inf}");
+                    assert_eq!((outcome.end, &outcome.outcome.y[..]), (End::Time, &[0.0, 0.0][..]), "{of}");
+                    let lowest = kept.rows.iter().map(|(_, y)| y[0]).fold(0.0, f64::min);
+                    assert!(lowest > -1e-9, "{of}: {lowest:e}");
+                    let bounces = kept.times(0).len() as u64;
+                    assert!(outcome.outcome.stats.accepted < 500 * bounces, "{of}: {:?}", outcome.outcome.stats);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn balls_come_to_rest_together() {
+    // equal ones, and others a little later: what is pending for one hides no bounce of another
+    for heights in [[1.0, 1.0, 1.0], [1.0, 1.0 + 1e-12, 1.0 + 1e-9], [1.0, 0.5, 2.0]] {
+        for name in ["tsit5", "vern7", "rodas5p", "radau5", "bdf", "auto"] {
+            let mut model = Model::new(6, |_, y, now, f| {
+                for ball in 0..3 {
+                    f[2 * ball] = y[2 * ball + 1];
+                    f[2 * ball + 1] = if now.discretes[ball] == 0.0 { -G } else { 0.0 };
+                }
+            })
+            .autonomous()
+            .bounds(&[(0, false, 0.0), (2, false, 0.0), (4, false, 0.0)])
+            .discretes(&[0.0; 3])
+            .conditions(|now, out| {
+                out.fill(false);
+                (0..3).for_each(|ball| out[ball] = now.holds(ball));
+            });
+            for ball in 0..3 {
+                let bounce = Event { rest: Some(3 + ball), ..Event::when(vec![Write::state(2 * ball + 1)]) };
+                model = model.event(bounce, move |_, y, _, out| out[0] = -0.5 * y[2 * ball + 1]);
+            }
+            for ball in 0..3 {
+                let writes = vec![Write::state(2 * ball), Write::state(2 * ball + 1), Write::discrete(ball)];
+                let rest = Event { trigger: Trigger::Rest, ..Event::when(writes) };
+                model = model.event(rest, |_, _, _, out| out.copy_from_slice(&[0.0, 0.0, 1.0]));
+            }
+            let y0: Vec<f64> = heights.iter().flat_map(|height| [*height, 0.0]).collect();
+            let method = method::find(name).unwrap();
+            let made = run(&mut model, (0.0, 3.0), &y0, method, &tolerances(1e-9, 1e-10));
+            let (outcome, kept) = made.unwrap_or_else(|error| panic!("{name}, {heights:?}: {error:?}"));
+            assert_eq!(outcome.outcome.y, [0.0; 6], "{name}, {heights:?}");
+            for (ball, height) in heights.iter().enumerate() {
+                let (rest, exact) = (kept.times(3 + ball), 3.0 * (2.0 * height / G).sqrt());
+                let bound = if name == "bdf" { 1e-4 } else { 1e-8 };
+                assert!(rest.len() == 1 && (rest[0] - exact).abs() < bound, "{name}, {heights:?}: {rest:?} {exact}");
+            }
+            let lowest = kept.rows.iter().flat_map(|(_, y)| [y[0], y[2], y[4]]).fold(0.0, f64::min);
+            assert!(lowest > -1e-9, "{name}, {heights:?}: {lowest:e}");
+        }
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::model::{Log, Model, adaptive, run, sampled};
 use crate::dense::{fixed, tolerances};
-use odec_ode::hybrid::{Event, HybridRunner, Observer, Point, Write};
+use odec_ode::hybrid::{Event, HybridCause, HybridError, HybridRunner, Observer, Point, Write};
 use odec_ode::{Samples, method};
 
 /// `x' = -x + 20*(5 < t < 5 + width)`.
@@ -214,4 +214,16 @@ fn a_run_goes_on_at_knots_of_a_continuous_forcing() {
     // where steps are short beside the distance of the knots, a restart is a small part of the work
     let of = |name: &str| gains.iter().find(|gain| gain.0 == name).map_or(f64::NAN, |gain| gain.1);
     assert!(gains.iter().all(|gain| gain.1 < 1.1) && of("dop853") < 0.9 && of("vern7") < 0.9, "{counts:#?}");
+}
+
+#[test]
+fn a_period_that_is_rounding_is_no_period() {
+    for period in [1e-20, 1e-17, 0.0, f64::NAN] {
+        let mut model = Model::new(1, |_, _, _, f| f[0] = 1.0)
+            .every(0.0, period, f64::INFINITY)
+            .event(Event::at(0, vec![Write::state(0).adding()]), |_, _, _, out| out[0] = 1.0);
+        let made = run(&mut model, (1.0, 2.0), &[0.0], method::find("tsit5").unwrap(), &tolerances(1e-6, 1e-9));
+        let Err(HybridError::Hybrid(failure)) = made else { panic!("{period}: no failure") };
+        assert_eq!(failure.cause, HybridCause::NoTime { event: 0 }, "{period}");
+    }
 }

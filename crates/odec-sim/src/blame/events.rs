@@ -62,7 +62,11 @@ pub(super) fn events(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> 
         }
         HybridCause::NoTime { event } if own(event) => {
             let headline = format!("the times of this event have no value {when}");
-            let report = one(Diagnostic::error(&codes::E0628, headline), *event, "a period that is not positive?");
+            let report = one(
+                Diagnostic::error(&codes::E0628, headline),
+                *event,
+                "a period that is not positive, or less than rounding?",
+            );
             report.help("the time between two is positive and finite, and so is the first time")
         }
         _ => return None,

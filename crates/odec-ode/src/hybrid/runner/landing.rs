@@ -1,4 +1,9 @@
 //! Landings: a step that passes a surface is made again, so that it ends there.
+//!
+//! What counts is where real steps end, and not what the dense output of one of them says: with u(h) = left - right at the
+//! end of a step of length h, positive before the surface, a landing is a root of u. Newton's correction with the rate of
+//! left - right comes to it in two or three steps where a step is accurate; secants do where it is not, in a bracket that is
+//! halved if they do not come on.
 
 use super::{HybridRunner, SHORTEST};
 use crate::hybrid::locate::{Crossing, Step};
@@ -8,12 +13,16 @@ use crate::hybrid::stops::resolution;
 use crate::hybrid::system::HybridSystem;
 use crate::runner::Ahead;
 
-/// Steps that one landing may take.
-const LANDINGS: u32 = 8;
-/// How much nearer to its surface each of them has to come.
-const NEARER: f64 = 0.5;
-/// A landing that is off by more than this part of the step has found no surface: the dense output was wrong.
-const MISSED: f64 = 1e-3;
+/// Steps that one landing may take: a bracket may have to be halved down to rounding.
+const LANDINGS: u32 = 100;
+/// A bracket that has not become shorter by half in so many steps is halved.
+const SLOW: u32 = 3;
+/// A landing is good to this part of what times are told apart by.
+const EXACT: f64 = 0.25;
+/// The rate is believed where u becomes smaller by this.
+const NEARER: f64 = 0.1;
+/// A shorter step whose end is still before the surface stands if it has this part of the length of the one before.
+const PART: f64 = 0.1;
 /// A step whose dense output leads to a surface that the motion goes away from is made again, shorter by this.
 const SHORTER: f64 = 0.25;
 /// How often one step is looked at again, as it gets shorter.
@@ -21,7 +30,7 @@ const LOOKS: u32 = 8;
 /// A step that failed on its way, and ends within this part of the tolerances from a surface, has come to it:
 /// beyond, f has no value.
 const EDGE: f64 = 1e-3;
-/// A run that ends further than so many tolerances beyond a surface, without having met it, has lost it.
+/// A run that is further than so many tolerances beyond a surface, without having met it, has lost it.
 const LOST: f64 = 10.0;
 
 /// Where a landing came to.
@@ -31,6 +40,75 @@ enum Landing {
     Shorter,
     /// The surface lies behind the end of the step.
     Beyond,
+}
+
+/// What is known of u: ends of steps before and behind the surface, with u there.
+struct Bracket {
+    before: (f64, f64),
+    behind: Option<(f64, f64)>,
+    /// The end that was looked at last.
+    last: (f64, f64),
+    /// Where the first step ended.
+    end: f64,
+    /// Looks since the bracket became shorter by half, and its length then.
+    slow: (u32, f64),
+}
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Next {
+    /// The surface is here.
+    Here,
+    /// A step to this time.
+    To(f64),
+    /// There is no surface before the end of the step.
+    Nowhere,
+}
+
+impl Bracket {
+    /// From u at the start and at the end of a step.
+    fn new(start: (f64, f64), end: (f64, f64)) -> Self {
+        let behind = (end.1 < 0.0).then_some(end);
+        Bracket { before: start, behind, last: start, end: end.0, slow: (0, end.0 - start.0) }
+    }
+
+    /// Learns u at the end of a step, with its rate.
+    fn learn(&mut self, t: f64, u: f64, rate: Option<f64>) -> Next {
+        let (from, before) = std::mem::replace(&mut self.last, (t, u));
+        if u > 0.0 {
+            self.before = (t, u);
+        } else {
+            self.behind = Some((t, u));
+        }
+        let falling = |slope: &f64| *slope < 0.0;
+        let (secant, rate) = (Some((u - before) / (t - from)).filter(falling), rate.filter(falling));
+        // the rate is as good as the step is
+        let trusted = self.slow.0 == 0 || u.abs() <= NEARER * before.abs();
+        let slope = if trusted { rate.or(secant) } else { secant.or(rate) };
+        let guess = slope.map(|slope| t - u / slope);
+        let close = rate.is_some_and(|rate| (u / rate).abs() <= EXACT * resolution(t));
+        if u == 0.0 || close || guess == Some(t) {
+            return Next::Here;
+        }
+        let Some((behind, _)) = self.behind else {
+            self.slow.0 += 1;
+            return guess.filter(|guess| *guess < self.end).map_or(Next::Nowhere, Next::To);
+        };
+        let length = behind - self.before.0;
+        self.slow = if length <= 0.5 * self.slow.1 { (1, length) } else { (self.slow.0 + 1, self.slow.1) };
+        let inside = |t: &f64| *t > self.before.0 && *t < behind;
+        let guess = guess.filter(|_| self.slow.0 <= SLOW).filter(inside);
+        match guess.or(Some(self.before.0 + 0.5 * length)).filter(inside) {
+            Some(next) => Next::To(next),
+            None if self.nearest() == t => Next::Here,
+            None => Next::To(self.nearest()),
+        }
+    }
+
+    /// The end that is nearer to the surface.
+    fn nearest(&self) -> f64 {
+        self.behind.filter(|(_, u)| u.abs() <= self.before.1.abs()).unwrap_or(self.before).0
+    }
 }
 
 impl HybridRunner {
@@ -65,7 +143,10 @@ impl HybridRunner {
         let mut last = None;
         for _ in 0..LOOKS {
             let mut step = Step { model, runner: &mut self.runner, t: start, y: &self.start };
-            let Some(crossing) = self.locator.first(&mut step)? else { return Ok(None) };
+            let found = self.locator.first(&mut step)?;
+            let Some(crossing) = found.map_or_else(|| self.contradicted(model), |found| Ok(Some(found)))? else {
+                return Ok(None);
+            };
             last = Some(crossing.relation);
             match self.land(model, crossing, start, ahead)? {
                 Landing::There(landed) => return Ok(Some(landed)),
@@ -78,7 +159,22 @@ impl HybridRunner {
         let looked = self.modes.look(model, t, y);
         looked.map_err(|cause| self.failure(cause, t))?;
         let passed = last.filter(|relation| self.modes.contradicts(model, *relation));
+        if passed.is_some() {
+            self.lost(model)?;
+        }
         Ok(passed.map(|relation| Landed { relation, apart: 0.0 }))
+    }
+
+    /// A relation that may have changed in the last step, in which no root was found, and whose sign is wrong at its end.
+    fn contradicted(&mut self, model: &dyn HybridSystem) -> Result<Option<Crossing>, HybridError> {
+        if self.locator.suspects().is_empty() {
+            return Ok(None);
+        }
+        let t = self.runner.time();
+        let looked = self.modes.look(model, t, self.runner.state());
+        looked.map_err(|cause| self.failure(cause, t))?;
+        let wrong = |relation: &usize| self.modes.contradicts(model, *relation) && self.modes.distance(*relation) > 0.0;
+        Ok(self.locator.suspects().iter().copied().find(wrong).map(|relation| Crossing { relation, t }))
     }
 
     /// An error where the run is beyond a surface that it has not met, which no answer may hide.
@@ -88,12 +184,12 @@ impl HybridRunner {
             return Ok(());
         }
         for relation in 0..model.relations().len() {
-            if !self.modes.contradicts(model, relation) || !model.is_read(relation) {
+            if !self.modes.contradicts(model, relation) || !self.locator.watches(relation) {
                 continue;
             }
             let y = self.runner.state();
             for (i, (weight, y)) in self.weights.iter_mut().zip(y).enumerate() {
-                *weight = LOST * self.tolerances.scale(i, y.abs());
+                *weight = LOST * self.tolerances.asked(i, y.abs());
             }
             let room = self.locator.gradient(model, (t, y), relation, &self.weights);
             if self.modes.distance(relation) > room {
@@ -111,10 +207,14 @@ impl HybridRunner {
         start: f64,
         ahead: Ahead,
     ) -> Result<Landing, HybridError> {
-        let end = self.runner.time();
-        let least = (start + SHORTEST * resolution(start)).min(end);
-        let mut target = crossing.t.clamp(least, end);
-        let (mut before, mut apart) = (f64::INFINITY, 0.0);
+        let (relation, end) = (crossing.relation, self.runner.time());
+        let sign = if model.modes()[relation] == 0.0 { -1.0 } else { 1.0 };
+        // where the sides have no value, the surface has been passed
+        let u_end =
+            self.modes.difference_at(model, (end, self.runner.state()), relation).map_or(-f64::MAX, |g| sign * g);
+        let u_start = self.modes.difference_at(model, (start, &self.start), relation).map_or(0.0, |g| sign * g);
+        let mut bracket = Bracket::new((start, u_start.max(0.0)), (end, u_end));
+        let mut target = crossing.t.clamp((start + SHORTEST * resolution(start)).min(end), end);
         for _ in 0..LANDINGS {
             if target != self.runner.time() {
                 if !self.runner.retreat() {
@@ -128,34 +228,45 @@ impl HybridRunner {
                 }
             }
             let place = Place { t: target, y: self.runner.state(), scale: target - start };
-            let measured = self.modes.measure(model, &self.locator, place, crossing.relation);
+            let measured = self.modes.measure(model, &self.locator, place, relation);
             let (g, rate) = measured.map_err(|cause| self.failure(cause, target))?;
-            let Some(rate) = rate.filter(|rate| *rate != 0.0) else { break };
-            if (rate > 0.0) == (model.modes()[crossing.relation] != 0.0) {
+            let (u, rate) = (sign * g, rate.map(|rate| sign * rate));
+            match bracket.learn(target, u, rate) {
+                Next::To(next) => target = next,
                 // the motion goes away from the surface: the dense output was wrong
-                return self.shorten(model, start, end, ahead);
-            }
-            let correction = -g / rate;
-            apart = correction.abs();
-            if apart <= 0.25 * resolution(target) || g.abs() > NEARER * before {
-                break;
-            }
-            before = g.abs();
-            let next = (target + correction).clamp(least, end);
-            if next == target {
-                if target == end && correction > 0.0 {
-                    return Ok(Landing::Beyond);
+                _ if rate.is_some_and(|rate| rate > 0.0) => return self.shorten(model, start, end, ahead),
+                Next::Here => {
+                    let late = rate.filter(|rate| *rate != 0.0).map_or(0.0, |rate| u / rate);
+                    self.shift = (late.abs() <= resolution(target)).then_some(-late);
+                    return Ok(Landing::There(Landed { relation, apart: late.abs() }));
                 }
-                break;
+                Next::Nowhere if target == end => return Ok(Landing::Beyond),
+                Next::Nowhere if target - start >= PART * (end - start) => return Ok(Landing::Shorter),
+                Next::Nowhere => {
+                    return self.again(model, end, ahead);
+                }
             }
-            target = next;
         }
-        let missed = apart > MISSED * (end - start) && apart > SHORTEST * resolution(target);
-        match missed {
-            true if target == end => Ok(Landing::Beyond),
-            true => Ok(Landing::Shorter),
-            false => Ok(Landing::There(Landed { relation: crossing.relation, apart })),
+        Ok(Landing::Shorter)
+    }
+
+    /// The state at the time reached into `y`, and from there along the motion onto the surface that a step has landed on: that
+    /// is less than what times are told apart by.
+    pub(super) fn arrive(&mut self, landed: bool) {
+        self.y.copy_from_slice(self.runner.state());
+        if let (Some(shift), true) = (self.shift.take(), landed) {
+            for (y, slope) in self.y.iter_mut().zip(self.modes.slope()) {
+                *y += shift * slope;
+            }
         }
+    }
+
+    /// The step to `end` that was there before.
+    fn again(&mut self, model: &dyn HybridSystem, end: f64, ahead: Ahead) -> Result<Landing, HybridError> {
+        if self.runner.retreat() {
+            self.runner.advance(model.system(), Ahead { stop: Some(end), ..ahead })?;
+        }
+        Ok(if self.runner.time() == end { Landing::Beyond } else { Landing::Shorter })
     }
 
     /// A shorter step than the one that ended at `end`.
@@ -172,5 +283,61 @@ impl HybridRunner {
         }
         self.runner.advance(model.system(), Ahead { stop: Some(stop), ..ahead })?;
         Ok(Landing::Shorter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bracket, LANDINGS, Next};
+
+    /// Where a landing on u comes to, and after how many looks.
+    fn landing(u: impl Fn(f64) -> f64, rate: impl Fn(f64) -> Option<f64>, first: f64) -> (Next, f64, u32) {
+        let mut bracket = Bracket::new((0.0, u(0.0)), (1.0, u(1.0)));
+        let mut t = first;
+        for looks in 1..=LANDINGS {
+            match bracket.learn(t, u(t), rate(t)) {
+                Next::To(next) => t = next,
+                other => return (other, t, looks),
+            }
+        }
+        panic!("no end at {t}");
+    }
+
+    #[test]
+    fn exact_rates_take_few_looks() {
+        for root in [1e-9, 0.1, 0.5, 0.999_999] {
+            let u = |t: f64| (root - t) * (1.0 + 0.3 * t);
+            let rate = |t: f64| Some(0.3 * (root - t) - 1.0 - 0.3 * t);
+            let (next, t, looks) = landing(u, rate, root + 1e-7);
+            assert!(next == Next::Here && (t - root).abs() <= 1e-15 * root && looks <= 4, "{root}: {t} {looks}");
+        }
+    }
+
+    #[test]
+    fn wrong_or_unknown_rates_are_made_up_for() {
+        // rates of f, which the end of a rough step does not follow
+        for wrong in [0.2, 0.5, 3.0, 100.0, -1.0] {
+            for root in [1e-6, 0.3, 0.9] {
+                let u = |t: f64| root * root - t * t;
+                for rate in [Some(wrong), None] {
+                    let (next, t, looks) = landing(u, |t| rate.map(|rate| -2.0 * rate * t), 0.5 * root);
+                    let found = next == Next::Here && (t - root).abs() <= 2e-16;
+                    assert!(found && looks <= 30, "{wrong}, {root}: {next:?} {t} {looks}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_jump_of_u_is_closed_in_on() {
+        let u = |t: f64| if t < 0.37 { 1e-3 } else { -2e-3 };
+        let (next, t, looks) = landing(u, |_| Some(-1.0), 0.1);
+        assert!(next == Next::Here && t < 0.37 && 0.37 - t < 1e-15 && looks < LANDINGS, "{t} {looks}");
+    }
+
+    #[test]
+    fn what_is_not_met_is_nowhere() {
+        assert_eq!(landing(|t| 2.0 - t, |_| Some(-1.0), 0.4).0, Next::Nowhere);
+        assert_eq!(landing(|t| 0.1 + (t - 0.5).powi(2), |t| Some(2.0 * (t - 0.5)), 0.51).0, Next::Nowhere);
     }
 }

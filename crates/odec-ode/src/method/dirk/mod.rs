@@ -293,6 +293,10 @@ impl Integrator for Dirk {
         Ok(())
     }
 
+    fn tighten(&mut self, part: f64) {
+        self.tolerances.tighten(part);
+    }
+
     fn order(&self) -> u32 {
         self.order
     }

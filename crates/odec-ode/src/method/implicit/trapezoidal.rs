@@ -93,6 +93,10 @@ impl Formula for Trapezoidal {
     /// Newton finds out by itself whether its matrix still serves.
     fn moved(&mut self) {}
 
+    fn tighten(&mut self, part: f64) {
+        self.tolerances.tighten(part);
+    }
+
     fn linear(&self) -> Option<LinearReport> {
         Some(self.newton.linear())
     }

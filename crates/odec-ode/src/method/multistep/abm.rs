@@ -300,6 +300,10 @@ impl Integrator for Abm {
         Ok(())
     }
 
+    fn tighten(&mut self, part: f64) {
+        self.tolerances.tighten(part);
+    }
+
     fn order(&self) -> u32 {
         1
     }

@@ -381,6 +381,10 @@ impl Integrator for Bdf {
         eval.rhs(t, y, &mut self.state)
     }
 
+    fn tighten(&mut self, part: f64) {
+        self.tolerances.tighten(part);
+    }
+
     fn order(&self) -> u32 {
         self.order as u32
     }

@@ -258,6 +258,10 @@ impl Integrator for Ndf {
         self.newton.begin_anew()
     }
 
+    fn tighten(&mut self, part: f64) {
+        self.tolerances.tighten(part);
+    }
+
     fn order(&self) -> u32 {
         1
     }

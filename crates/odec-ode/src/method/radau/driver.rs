@@ -440,6 +440,10 @@ impl Integrator for Radau {
         self.real.renew() && self.complex.renew()
     }
 
+    fn tighten(&mut self, part: f64) {
+        self.tolerances.tighten(part);
+    }
+
     fn order(&self) -> u32 {
         ESTIMATE
     }

@@ -217,7 +217,10 @@ impl FusedRosenbrock {
         if self.vectors.is_none() {
             let setup = Setup { system: eval.system(), method: self.method, options: &self.options };
             match by_vectors(&setup, self.tableau) {
-                Ok(made) => self.vectors = Some(Box::new(made)),
+                Ok(mut made) => {
+                    made.tighten(self.tolerances.part());
+                    self.vectors = Some(Box::new(made));
+                }
                 // what is refused is refused before: of a small system with M = I nothing is
                 Err(_) => return no_vectors(h),
             }
@@ -290,6 +293,15 @@ impl Integrator for FusedRosenbrock {
             self.vectors = None;
         }
         true
+    }
+
+    fn tighten(&mut self, part: f64) {
+        self.tolerances.tighten(part);
+        self.given[RTOL] = self.tolerances.rtol;
+        self.given[ATOL..ATOL + self.n].copy_from_slice(&self.tolerances.atol);
+        if let Some(vectors) = &mut self.vectors {
+            vectors.tighten(part);
+        }
     }
 
     fn order(&self) -> u32 {

@@ -331,6 +331,11 @@ impl Integrator for Rosenbrock {
         self.matrix.renew()
     }
 
+    fn tighten(&mut self, part: f64) {
+        self.tolerances.tighten(part);
+        self.atol[..self.n].copy_from_slice(&self.tolerances.atol);
+    }
+
     fn order(&self) -> u32 {
         self.tableau.error.1
     }

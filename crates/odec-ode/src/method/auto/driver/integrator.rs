@@ -70,6 +70,13 @@ impl Integrator for Auto {
         true
     }
 
+    fn tighten(&mut self, part: f64) {
+        let spare = self.spare.as_mut().map(|spare| &mut spare.integrator);
+        for integrator in [self.explicit.as_mut(), spare, Some(&mut self.implicit)].into_iter().flatten() {
+            integrator.tighten(part);
+        }
+    }
+
     fn order(&self) -> u32 {
         self.side(self.active).order()
     }

@@ -1,0 +1,95 @@
+//! Small flights: a run that has left a surface may come back to it after a way that is shorter than its tolerances, as a ball
+//! whose bounces become lower and lower.
+//!
+//! An error below the tolerance then decides how long the flight is, and where a method begins at order 1, whether it leads up
+//! or down. So at an instant on a surface the parabola from there says how far left - right gets from it, and when it is back.
+//! Where that is sooner than it took the last time, errors are held until then to a part of the tolerances that resolves it.
+
+use super::HybridRunner;
+use crate::control::Tolerances;
+use crate::hybrid::modes::Place;
+use crate::hybrid::stops::resolution;
+use crate::hybrid::system::HybridSystem;
+
+/// The part of a flight that its errors are held to: of methods of higher order, and of those up to order 2, which would take
+/// several hundred steps for the first.
+const RESOLVED: [f64; 2] = [1e-4, 1e-3];
+/// A flight that lasts less than this, in units of what times are told apart by, is rounding.
+const SHORTEST: f64 = 1e3;
+/// Rounding of an unknown, as a part of it.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
+/// Tolerances are again what they were after so many times the length of the flight as the parabola has it.
+const LASTS: f64 = 4.0;
+/// Unknowns up to which the tolerance of a relation that is not affine is looked for: it takes as many derivatives.
+const FEW: usize = 64;
+
+impl HybridRunner {
+    /// At an instant, from the state behind it.
+    pub(super) fn resolve(&mut self, model: &dyn HybridSystem, t: f64, scale: f64) {
+        if !self.adaptive {
+            return;
+        }
+        let before = self.tight.filter(|until| t < *until);
+        if before.is_none() {
+            self.relax();
+        }
+        let (mut part, mut until) = (self.tolerances.part(), before.unwrap_or(t));
+        for k in 0..self.modes.met_here.len() {
+            let relation = self.modes.met_here[k];
+            let last = t - std::mem::replace(&mut self.met[relation], t);
+            // the first flight has no other to be compared with
+            let Some((height, length)) = self.flight(model, (t, scale), relation).filter(|(_, length)| *length <= last)
+            else {
+                continue;
+            };
+            self.weigh(|tolerances, i, y| tolerances.asked(i, y));
+            let tolerance = self.locator.gradient(model, (t, &self.y), relation, &self.weights);
+            let wanted = RESOLVED[usize::from(self.runner.method.order <= 2)] * height / tolerance;
+            if wanted < 1.0 {
+                part = part.min(wanted.log2().floor().exp2());
+                until = until.max(t + LASTS * length);
+            }
+        }
+        if part < 1.0 {
+            self.tolerances.tighten(part);
+            self.runner.tighten(part);
+            self.tight = Some(until);
+        }
+    }
+
+    /// How far a relation gets from the surface that it leaves, and when it is back, by the parabola there. `None` where it is no
+    /// flight, or one that is lost in rounding.
+    fn flight(&mut self, model: &dyn HybridSystem, (t, scale): (f64, f64), relation: usize) -> Option<(f64, f64)> {
+        if !self.locator.watches(relation) || (self.locator.affine(relation).is_none() && self.y.len() > FEW) {
+            return None;
+        }
+        self.weigh(|tolerances, i, y| tolerances.asked(i, y));
+        let tolerance = self.locator.gradient(model, (t, &self.y), relation, &self.weights);
+        let near = self.modes.difference_at(model, (t, &self.y), relation).is_ok_and(|g| g.abs() <= tolerance);
+        if !near {
+            return None;
+        }
+        self.weigh(|_, _, y| ROUNDING * y);
+        let rounding = self.locator.gradient(model, (t, &self.y), relation, &self.weights) + self.modes.noise(relation);
+        let [rate, bend] = self.modes.bends(model, &self.locator, Place { t, y: &self.y, scale }, relation)?;
+        // u = rate s + bend s^2/2
+        let (height, length) = ((0.5 * rate * (rate / bend)).abs(), 2.0 * (rate / bend).abs());
+        let comes_back = (rate > 0.0) != (bend > 0.0);
+        (comes_back && height > rounding && length > SHORTEST * resolution(t)).then_some((height, length))
+    }
+
+    /// Weights of the unknowns from their sizes.
+    fn weigh(&mut self, weight: impl Fn(&Tolerances, usize, f64) -> f64) {
+        for (i, (to, y)) in self.weights.iter_mut().zip(&self.y).enumerate() {
+            *to = weight(&self.tolerances, i, y.abs());
+        }
+    }
+
+    /// Tolerances are what was asked for.
+    pub(super) fn relax(&mut self) {
+        if self.tight.take().is_some() || self.tolerances.part() < 1.0 {
+            self.tolerances.tighten(1.0);
+            self.runner.tighten(1.0);
+        }
+    }
+}

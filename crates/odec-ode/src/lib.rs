@@ -48,6 +48,7 @@
 
 pub mod accelerated;
 mod checks;
+pub mod consistent;
 pub mod control;
 pub mod evaluator;
 pub mod fused;

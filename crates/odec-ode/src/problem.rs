@@ -257,6 +257,16 @@ pub enum Cause {
         /// A row of M without a nonzero entry (an algebraic equation), or the column without a pivot.
         row: usize,
     },
+    /// The equations without a derivative do not determine the algebraic unknowns: the system has an index above 1.
+    HigherIndex {
+        /// One of these equations.
+        row: usize,
+    },
+    /// No values of the algebraic unknowns were found that meet the equations without a derivative.
+    Inconsistent {
+        /// The unknown with the largest correction.
+        row: usize,
+    },
     /// The state itself left the range of numbers in this row (f was finite all the way).
     NonFiniteState {
         /// Row.

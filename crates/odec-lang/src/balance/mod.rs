@@ -123,7 +123,8 @@ impl Balances {
 /// Warnings for the quantities that change, and what the equations do to each. Numbers show quickly that a quantity may
 /// not change; what it is that changes it, or that all terms cancel, is found out only if it is of use.
 pub(crate) fn judge(model: &Model, draft: &Draft) -> (Vec<Diagnostic>, Balances) {
-    if model.conserved.is_empty() {
+    // the derivative of an algebraic unknown is in no equation
+    if model.conserved.is_empty() || model.states.iter().any(|state| state.algebraic) {
         return (Vec::new(), Balances::default());
     }
     let balances = Balances::open(draft);

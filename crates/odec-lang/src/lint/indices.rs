@@ -21,7 +21,8 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
                     ranges.extend(names.iter().map(|name| (name.name.as_str(), (*low, *high))));
                 }
             }
-            StatementKind::Param(items) | StatementKind::Const(items) | StatementKind::State(items) => {
+            StatementKind::Param(items) | StatementKind::Const(items) | StatementKind::State(items)
+ | StatementKind::Unknown(items) => {
                 note(page, items, &mut declared);
             }
             _ => {}

@@ -33,7 +33,9 @@ pub(super) fn coupled(model: &Model) -> BTreeSet<usize> {
         uses[n + d] = used(model, definition.value, None);
     }
     let cyclic = components(&uses).into_iter().filter(|component| is_cycle(component, &uses));
-    cyclic.flatten().filter(|&i| i < n).collect()
+    // The row of an algebraic unknown is one of the mass matrix, without entries.
+    let unknowns = (0..n).filter(|&i| model.states[i].algebraic);
+    cyclic.flatten().filter(|&i| i < n).chain(unknowns).collect()
 }
 
 /// The derivatives and definitions that an expression uses, but for the derivative of its own element.

@@ -17,6 +17,7 @@ mod read;
 mod reduce;
 mod scatter;
 mod solve;
+mod structure;
 mod switches;
 mod world;
 
@@ -42,9 +43,11 @@ fn refuse<T>(report: Diagnostic) -> Fallible<T> {
 
 /// An equation that gives no derivative; `form` is how one is written.
 fn algebraic(equation: Span, form: &str) -> Diagnostic {
-    let headline = "an equation without a derivative is not part of this version";
-    let help = format!("write the derivative of a state with a prime, `{form}`; algebraic unknowns come later");
-    error("E0503", headline, equation, "this is an algebraic equation").help(help)
+    let headline = "an equation without a derivative gives an `unknown`, and there is none for it";
+    let help = format!(
+        "declare what it gives: `unknown z = 0`, with a guess; or write the derivative of a state with a prime, `{form}`"
+    );
+    error("E0503", headline, equation, "this equation holds no derivative").help(help)
 }
 
 /// A program, and what its kernels show that is probably not meant.

@@ -1,16 +1,16 @@
 //! Equations without indices, all together: which gives which derivative, and the right side of each, by matching, in
 //! blocks that depend on one another.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use odec_ir::nest::Space;
 use odec_ir::{ArrayId, Element, Graph, Node, NodeId, Span, stage};
 
 use super::linear::{Coefficient, Form, Forms, no_form};
 use super::quantities::Arrays;
-use super::{Fallible, algebraic};
+use super::{Fallible, algebraic, structure};
 use crate::diagnostic::Diagnostic;
-use crate::model::{Level, Model, TermKind, Values, two_equations};
+use crate::model::{Level, Model, TermKind, Values};
 use crate::order::components;
 use crate::report::{Build, error};
 
@@ -52,7 +52,8 @@ impl Setting<'_> {
 pub(super) fn solve(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -> Fallible<Solved> {
     let model = setting.model;
     let forms = forms(setting, graph, sides)?;
-    let owner = matching(model, &forms)?;
+    let gives = gives(setting, graph, &forms);
+    let owner = structure::matching(model, &forms, &gives)?;
     let n = model.states.len();
     let mut solver = Solver {
         setting,
@@ -76,6 +77,7 @@ fn forms(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -
     let rates = setting.rates.iter().enumerate().map(|(i, &rate)| (rate, i)).collect();
     let roots: Vec<NodeId> = sides.iter().flat_map(|s| [s.0, s.1]).collect();
     let both = Forms::new(rates).of(graph, &roots);
+    let unknowns = setting.model.states.iter().any(|s| s.algebraic);
     let mut forms = Vec::with_capacity(sides.len());
     let mut errors = Vec::new();
     for (pair, equation) in both.chunks(2).zip(&setting.model.equations) {
@@ -88,7 +90,7 @@ fn forms(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -
         };
         let cancel = !(lhs.coefficients.is_empty() && rhs.coefficients.is_empty());
         let form = lhs.balanced(rhs, graph);
-        if !form.coefficients.is_empty() {
+        if !form.coefficients.is_empty() || (unknowns && !cancel) {
             forms.push(form);
         } else if cancel {
             let headline = "the derivatives in this equation cancel";
@@ -101,74 +103,22 @@ fn forms(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -
     if errors.is_empty() { Ok(forms) } else { Err(errors) }
 }
 
-/// The equation of each state: its own where it has one, else by augmenting paths (H. Kuhn, 1955), breadth first.
-fn matching(model: &Model, forms: &[Form]) -> Fallible<Vec<usize>> {
-    let mut owner: Vec<Option<usize>> = vec![None; model.states.len()];
-    let mut open = Vec::new();
-    for (e, equation) in model.equations.iter().enumerate() {
-        match equation.target {
-            Some(i) if owner[i].is_none() && forms[e].coefficients.contains_key(&i) => owner[i] = Some(e),
-            _ => open.push(e),
-        }
-    }
-    let mut unmatched = Vec::new();
-    for e in open {
-        if !augment(e, forms, &mut owner) {
-            unmatched.push(e);
-        }
-    }
-    let missing: Vec<usize> = (0..owner.len()).filter(|&i| owner[i].is_none()).collect();
-    if unmatched.is_empty() && missing.is_empty() {
-        return Ok(owner.into_iter().flatten().collect());
-    }
-    // A second equation for one state explains both what is left over and what is missing.
-    if let Some(state) = unmatched.iter().find_map(|&e| model.equations[e].target) {
-        return Err(vec![two_equations(model, state, missing.first().copied())]);
-    }
-    let mut report = if let Some(&e) = unmatched.first() {
-        let headline = if missing.is_empty() {
-            "there are more equations than states"
-        } else {
-            "the equations do not determine every derivative"
-        };
-        error("E0309", headline, model.equations[e].span, "no derivative is left that this equation could give")
-    } else {
-        let span = model.states[missing[0]].span;
-        error("E0309", "there are fewer equations than states", span, "no equation is left for this state")
+/// What each equation may be solved for: the states whose derivatives it holds, then the algebraic unknowns that it reads.
+fn gives(setting: &Setting<'_>, graph: &Graph, forms: &[Form]) -> Vec<Vec<usize>> {
+    let algebraic = setting.model.states.iter().enumerate().filter(|(_, state)| state.algebraic);
+    let unknowns: BTreeMap<ArrayId, usize> = algebraic.map(|(i, _)| (setting.arrays.state(i, 0), i)).collect();
+    let reads = |form: &Form| -> Vec<usize> {
+        let live = if unknowns.is_empty() { Vec::new() } else { graph.reachable(form.rest) };
+        let read = live.iter().zip(graph.nodes()).filter_map(|(live, node)| match node {
+            Node::Read(element) if *live => unknowns.get(&setting.array(*element)).copied(),
+            _ => None,
+        });
+        let mut read: Vec<usize> = read.collect();
+        read.sort_unstable();
+        read.dedup();
+        read
     };
-    let skip = usize::from(unmatched.is_empty());
-    report =
-        report.also_all(missing.iter().skip(skip).map(|&i| model.states[i].span), "no equation is left for this state");
-    Err(vec![report.help("every state needs an equation of its own for its highest derivative")])
-}
-
-fn augment(e: usize, forms: &[Form], owner: &mut [Option<usize>]) -> bool {
-    // The equation from which each state was reached.
-    let mut reached: BTreeMap<usize, usize> = BTreeMap::new();
-    let mut queue = VecDeque::from([e]);
-    while let Some(equation) = queue.pop_front() {
-        for &state in forms[equation].coefficients.keys() {
-            if reached.contains_key(&state) {
-                continue;
-            }
-            reached.insert(state, equation);
-            if let Some(other) = owner[state] {
-                queue.push_back(other);
-                continue;
-            }
-            let mut state = state;
-            loop {
-                let from = reached[&state];
-                let former = owner.iter().position(|o| *o == Some(from));
-                owner[state] = Some(from);
-                match former {
-                    Some(next) if from != e => state = next,
-                    _ => return true,
-                }
-            }
-        }
-    }
-    false
+    forms.iter().map(|form| form.coefficients.keys().copied().chain(reads(form)).collect()).collect()
 }
 
 /// States whose highest derivative is used outside of the equations.
@@ -237,7 +187,8 @@ impl Solver<'_> {
             })
             .collect();
         if let [(i, rest, left)] = &rows[..]
-            && let [(_, k)] = left[..]
+            && let [(j, k)] = left[..]
+            && j == *i
         {
             return self.single(*i, *rest, k);
         }
@@ -248,7 +199,8 @@ impl Solver<'_> {
             _ => true,
         };
         let constant = rows.iter().all(|(_, _, left)| left.iter().all(|(_, k)| fixed(k)));
-        let inside = rows.iter().all(|(_, _, left)| left.iter().all(|(j, _)| block.contains(j)));
+        let derivatives = block.iter().all(|&i| !self.setting.model.states[i].algebraic);
+        let inside = derivatives && rows.iter().all(|(_, _, left)| left.iter().all(|(j, _)| block.contains(j)));
         let solvable = inside && block.len() <= MAX_COUPLED;
         let used = block.iter().any(|&i| self.wanted[i].is_some());
         if !solvable || (constant && !used) {

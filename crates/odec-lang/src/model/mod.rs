@@ -149,13 +149,15 @@ pub struct Given {
     pub table: Option<Table>,
 }
 
-/// An unknown with an equation for its derivative of order [`State::order`].
+/// An unknown with an equation for its derivative of order [`State::order`], or for itself if it is algebraic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     /// Name.
     pub name: String,
-    /// Order of the derivative that the equations give, at least 1.
+    /// Order of the derivative that the equations give, at least 1; of an algebraic unknown 1, and no equation has it.
     pub order: u8,
+    /// `unknown z = guess`: an equation without a derivative gives it, and its initial value is a guess.
+    pub algebraic: bool,
     /// Initial values of the derivatives 0 .. order-1.
     pub initial: Vec<Body>,
     /// Unit as written, without brackets.

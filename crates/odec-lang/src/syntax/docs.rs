@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::mask::Doc;
-use super::tree::{Declared, Later, Statement, StatementKind, Tree};
+use super::tree::{Declared, Statement, StatementKind, Tree};
 use crate::diagnostic::Diagnostic;
 
 /// Attaches doc comments; a comment that touches nothing is a warning.
@@ -66,7 +66,7 @@ fn items(statement: &mut Statement) -> Option<&mut Vec<Declared>> {
         | StatementKind::Output(items)
         | StatementKind::Axis(items)
         | StatementKind::Discrete(items)
-        | StatementKind::Later(Later::Unknown(items)) => Some(items),
+        | StatementKind::Unknown(items) => Some(items),
         _ => None,
     }
 }

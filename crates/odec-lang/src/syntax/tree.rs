@@ -283,8 +283,6 @@ pub enum Later {
     Index(Vec<(Vec<Ident>, ExprId, ExprId)>),
     /// `boundary u[0] = 1, periodic j`
     Boundary(Vec<BoundaryItem>),
-    /// `unknown z = guess`
-    Unknown(Vec<Declared>),
     /// `input q(t) = table(...) [unit]`: name, argument, value, unit.
     Input(Vec<(Ident, Ident, ExprId, Option<Unit>)>),
     /// `use "file" as c { }`: file, name, replaced names.
@@ -297,7 +295,6 @@ impl Later {
         match self {
             Later::Index(..) => "index",
             Later::Boundary(..) => "boundary",
-            Later::Unknown(..) => "unknown",
             Later::Input(..) => "input",
             Later::Use(..) => "use",
         }
@@ -307,7 +304,6 @@ impl Later {
     pub fn names(&self) -> Vec<&Ident> {
         match self {
             Later::Index(items) => items.iter().flat_map(|(names, ..)| names).collect(),
-            Later::Unknown(items) => items.iter().map(|item| &item.target.name).collect(),
             Later::Input(items) => items.iter().map(|(name, ..)| name).collect(),
             Later::Use(_, name, _) => vec![name],
             Later::Boundary(..) => Vec::new(),
@@ -328,6 +324,8 @@ pub enum StatementKind {
     Const(Vec<Declared>),
     /// `state ...`
     State(Vec<Declared>),
+    /// `unknown z = guess`: what an equation without a derivative gives.
+    Unknown(Vec<Declared>),
     /// `discrete m = 1`: changed by events alone.
     Discrete(Vec<Declared>),
     /// `when`, `at`, `every`.

@@ -274,6 +274,11 @@ impl IterationMatrix {
         self.mass.update(eval, t, y)
     }
 
+    /// J as last evaluated, on its pattern; nothing where it is not held.
+    pub fn jacobian(&self) -> &[f64] {
+        &self.jacobian
+    }
+
     /// M as last evaluated.
     pub fn mass(&self) -> &MassMatrix {
         &self.mass

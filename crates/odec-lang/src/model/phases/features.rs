@@ -12,7 +12,6 @@ const MAX_PLACES: usize = 3;
 /// What is asked for, in the order in which it is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Feature {
-    Algebraic,
     Data,
     Modules,
     Smooth,
@@ -21,7 +20,6 @@ enum Feature {
 impl Feature {
     fn code(self) -> &'static str {
         match self {
-            Feature::Algebraic => "E0503",
             Feature::Data => "E0505",
             Feature::Modules => "E0506",
             Feature::Smooth => "E0507",
@@ -30,7 +28,6 @@ impl Feature {
 
     fn headline(self) -> &'static str {
         match self {
-            Feature::Algebraic => "algebraic unknowns are not part of this version",
             Feature::Data => "tables and measured inputs are not part of this version",
             Feature::Modules => "`use` of another file is not part of this version",
             Feature::Smooth => "`smooth` is not part of this version",
@@ -39,7 +36,6 @@ impl Feature {
 
     fn help(self) -> &'static str {
         match self {
-            Feature::Algebraic => "solve the equation for the unknown by hand and write it as a definition",
             Feature::Data => "write the input as a formula in `t`",
             Feature::Modules => "copy the equations into this file",
             Feature::Smooth => {
@@ -93,7 +89,6 @@ fn statement_features(statement: &Statement, found: &mut Vec<(Feature, Span)>) {
     let StatementKind::Later(later) = &statement.kind else { return };
     let feature = match later {
         Later::Index(..) | Later::Boundary(..) => return,
-        Later::Unknown(..) => Feature::Algebraic,
         Later::Input(..) => Feature::Data,
         Later::Use(..) => Feature::Modules,
     };

@@ -173,6 +173,7 @@ impl<'a> Units<'a> {
                 StatementKind::Param(items)
                 | StatementKind::Const(items)
                 | StatementKind::State(items)
+ | StatementKind::Unknown(items)
                 | StatementKind::Discrete(items)
                 | StatementKind::Output(items)
                 | StatementKind::Axis(items) => {
@@ -266,6 +267,7 @@ impl<'a> Units<'a> {
             if let StatementKind::Param(items)
             | StatementKind::Const(items)
             | StatementKind::State(items)
+ | StatementKind::Unknown(items)
             | StatementKind::Discrete(items)
             | StatementKind::Output(items)
             | StatementKind::Axis(items) = &statement.kind
@@ -308,6 +310,7 @@ impl<'a> Units<'a> {
             if let StatementKind::Param(items)
             | StatementKind::Const(items)
             | StatementKind::State(items)
+ | StatementKind::Unknown(items)
             | StatementKind::Discrete(items)
             | StatementKind::Output(items)
             | StatementKind::Axis(items) = &statement.kind

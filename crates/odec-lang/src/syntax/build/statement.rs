@@ -31,7 +31,10 @@ impl Builder<'_> {
                 Some(StatementKind::Output(self.items(pair, false)))
             }
             Some(Keyword::Axis) => Some(StatementKind::Axis(self.items(pair, false))),
-            Some(Keyword::Unknown) => Some(StatementKind::Later(Later::Unknown(self.items(pair, true)))),
+            Some(Keyword::Unknown) => {
+                self.no_bounds(&pair);
+                Some(StatementKind::Unknown(self.items(pair, true)))
+            },
             Some(Keyword::Discrete) => {
                 self.no_bounds(&pair);
                 Some(StatementKind::Discrete(self.items(pair, true)))

@@ -28,6 +28,7 @@ impl Printer<'_> {
             StatementKind::Param(items) => self.declaration("param", items, true),
             StatementKind::Const(items) => self.declaration("const", items, true),
             StatementKind::State(items) => self.declaration("state", items, true),
+            StatementKind::Unknown(items) => self.declaration("unknown", items, true),
             StatementKind::Output(items) => self.declaration("output", items, false),
             StatementKind::Axis(items) => self.declaration("axis", items, false),
             StatementKind::Discrete(items) => self.declaration("discrete", items, true),
@@ -215,7 +216,6 @@ impl Printer<'_> {
                     }
                 }
             }
-            Later::Unknown(items) => self.declaration(keyword, items, true),
             Later::Input(items) => {
                 for (i, (name, argument, value, unit)) in items.iter().enumerate() {
                     self.put(&format!("{} {}({}) = ", if i == 0 { keyword } else { "," }, name.name, argument.name));

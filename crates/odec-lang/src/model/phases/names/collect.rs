@@ -54,6 +54,11 @@ impl<'a> Collector<'a> {
                     self.declare_state(item, found);
                 }
             }
+            StatementKind::Unknown(items) => {
+                for item in items {
+                    self.declare_unknown(item, found);
+                }
+            }
             StatementKind::Discrete(items) => {
                 for item in items {
                     self.declare_discrete(item, found);
@@ -227,6 +232,28 @@ impl<'a> Collector<'a> {
             self.names.declared.insert(name.name.clone(), name.span);
         }
         found.initial.push(InitialItem { state, item });
+    }
+
+    /// An algebraic unknown is entered as a state: what differs is its equation.
+    fn declare_unknown(&mut self, item: &'a Declared, found: &mut Declarations<'a>) {
+        let name = &item.target.name;
+        if item.target.primes > 0 {
+            let report = error(
+                "E0302",
+                format!("the derivative of the unknown `{}` is given", name.name),
+                item.target.span,
+                "an unknown has no derivative",
+            );
+            self.say(report.help(format!("declare it by its name alone, `unknown {} = ...`, with a guess", name.name)));
+            return;
+        }
+        if !self.enter(&name.name, name.span, Symbol::State(found.states.len())) {
+            return;
+        }
+        self.declared_whole(&item.target);
+        found.unknowns.insert(found.states.len());
+        found.initial.push(InitialItem { state: found.states.len(), item });
+        found.states.push(item);
     }
 
     fn declare_discrete(&mut self, item: &'a Declared, found: &mut Declarations<'a>) {

@@ -55,6 +55,8 @@ pub(super) struct Declarations<'a> {
     pub parameters: Vec<&'a Declared>,
     pub constants: Vec<&'a Declared>,
     pub states: Vec<&'a Declared>,
+    /// Which of the states are unknowns without a derivative.
+    pub unknowns: HashSet<usize>,
     pub initial: Vec<InitialItem<'a>>,
     pub discretes: Vec<&'a Declared>,
     pub events: Vec<EventItem<'a>>,

@@ -43,8 +43,8 @@ impl<'a> Resolver<'a> {
             let given = self.given(item, Allowed::Default(&item.target.name));
             self.model.parameters.extend(given);
         }
-        for item in &found.states {
-            self.resolve_state(item);
+        for (i, item) in found.states.iter().enumerate() {
+            self.resolve_state(item, found.unknowns.contains(&i));
         }
         for start in &found.initial {
             self.resolve_start(start);
@@ -111,7 +111,7 @@ impl<'a> Resolver<'a> {
         values.into_iter().zip(tables).enumerate().map(component).collect()
     }
 
-    fn resolve_state(&mut self, item: &'a Declared) {
+    fn resolve_state(&mut self, item: &'a Declared, algebraic: bool) {
         let name = &item.target.name.name;
         let dim = self.shapes.dim(name);
         let (indexed, _) = self.axes(&item.target.indices);
@@ -119,6 +119,7 @@ impl<'a> Resolver<'a> {
             self.model.states.push(model::State {
                 name: component_name(name, dim, c),
                 order: 1,
+                algebraic,
                 initial: Vec::new(),
                 unit: item.unit.as_ref().filter(|_| item.target.primes == 0).map(|u| u.text.clone()),
                 doc: item.doc.clone(),
@@ -227,8 +228,12 @@ impl<'a> Resolver<'a> {
             }
             Left::Start(name, argument) => self.start_value_as_equation(name, argument, equation),
             Left::Plain(target) => {
-                if let Some(&Symbol::State(i)) = self.model.symbols.get(&target.name.name) {
-                    self.bare_state(target, i);
+                match self.model.symbols.get(&target.name.name) {
+                    Some(&Symbol::State(i)) if self.model.states[i].algebraic => {
+                        return self.expression_equation(equation);
+                    }
+                    Some(&Symbol::State(i)) => self.bare_state(target, i),
+                    _ => {}
                 }
                 let (_, scope) = self.places(&target.indices);
                 self.within_scope(scope, |b| b.value(equation.rhs, Allowed::Anywhere));
@@ -318,9 +323,13 @@ impl<'a> Resolver<'a> {
         model::TermId(body.root.0 + by)
     }
 
-    /// `m*u[i]'' + k*u[i] = 0`: the indices of the left side, in their order, are what it is for.
+    /// `m*u[i]'' + k*u[i] = 0`: the indices of the left side, in their order, are what it is for; of `0 = ...` those of
+    /// the right side.
     fn expression_equation(&mut self, equation: &EquationItem<'a>) {
-        let (scope, locals) = self.implied_indices(equation.lhs);
+        let (mut scope, mut locals) = self.implied_indices(equation.lhs);
+        if locals.is_empty() {
+            (scope, locals) = self.implied_indices(equation.rhs);
+        }
         let (left, right) = self.within_scope(scope, |b| {
             let (start, value) = b.value(equation.lhs, Allowed::Anywhere);
             let left = b.split(start, value);

@@ -68,38 +68,56 @@ impl Orders<'_> {
         let mut without: Vec<usize> = Vec::new();
         for i in 0..n {
             let (order, place) = if left[i].0 > 0 { left[i] } else { right[i] };
-            if order == 0 {
+            if self.model.states[i].algebraic {
+                if let Some(place) = place {
+                    self.derivative_of_unknown(i, place);
+                }
+            } else if order == 0 {
                 without.push(i);
             }
             self.model.states[i].order = order.max(1);
             places.push(place);
         }
-        // An equation without any derivative is the likely owner of a state without equation.
-        let algebraic = self.model.equations.iter().find(|e| {
+        // An equation without any derivative is the likely owner of a state without equation. A definition in it may still
+        // hold a derivative; the equation is looked at again when it is solved.
+        let algebraic = self.model.equations.iter().filter(|e| {
             let mut terms = self.model.terms[e.lhs.range()].iter().chain(&self.model.terms[e.rhs.range()]);
             !terms.any(|t| matches!(Model::state_read(&t.kind), Some((_, k)) if k > 0))
         });
-        if let Some(equation) = algebraic {
-            // A definition in it may still hold a derivative; the equation is looked at again when it is solved.
-            if !without.is_empty() {
-                let span = equation.span;
-                let report = error(
-                    "E0503",
-                    "an equation without a derivative is not part of this version",
-                    span,
-                    "this is an algebraic equation",
-                )
-                .also_all(
-                    without.iter().map(|&i| self.model.states[i].span),
-                    "this state has no equation for its derivative",
-                )
-                .help("write the derivative of a state with a prime, `x' = ...`; algebraic unknowns come later");
+        let unknowns = self.model.states.iter().filter(|s| s.algebraic).count();
+        if let Some(equation) = algebraic.skip(unknowns).next() {
+            if let Some(&first) = without.first() {
+                let report = self.algebraic_equation(equation.span, &without, first);
                 self.say(report);
             }
         } else if let Some((&first, rest)) = without.split_first() {
             self.report_without_equation(first, rest);
         }
         places
+    }
+
+    /// An equation without a derivative beside states without an equation.
+    fn algebraic_equation(&self, equation: Span, without: &[usize], first: usize) -> Diagnostic {
+        let name = &self.model.states[first].name;
+        let headline = "an equation without a derivative gives an `unknown`, and there is none for it";
+        let spans = without.iter().map(|&i| self.model.states[i].span);
+        error("E0503", headline, equation, "this equation holds no derivative")
+            .also_all(spans, "this state has no equation for its derivative")
+            .help(format!(
+                "declare what this equation gives as `unknown {name} = ...`, with a guess of its initial value; or give \
+                 the derivative of `{name}`: `{name}' = ...`"
+            ))
+    }
+
+    /// `z'` of an algebraic unknown.
+    fn derivative_of_unknown(&mut self, unknown: usize, place: Span) {
+        let state = &self.model.states[unknown];
+        let headline = format!("`{}` is an algebraic unknown and has no derivative", state.name);
+        let report = error("E0302", headline, place, "only states take a prime").label(state.span, "declared here");
+        self.say(report.help(format!(
+            "drop the prime, or declare `state {0} = ...` with its initial value and an equation for `{0}'`",
+            state.name
+        )));
     }
 
     /// One diagnostic for all states without an equation; if a second equation of another state stands where the
@@ -226,6 +244,12 @@ impl Orders<'_> {
     fn missing_start(&mut self, state: usize, k: u8, after: Option<Span>, place: Option<Span>, usual: bool) {
         let state = &self.model.states[state];
         let name = state.derivative(k);
+        if state.algebraic {
+            let report = error("E0305", format!("`{name}` has no guess"), state.span, "declared here");
+            let help = format!("write `unknown {name} = 0`, with about the value that it has at the start");
+            self.say(report.help(help));
+            return;
+        }
         let headline = format!("`{name}` has no initial value");
         let used = self.model.terms.iter().filter_map(|t| Model::state_read(&t.kind));
         let lower_used = used.clone().any(|(i, j)| self.model.states[i].name == state.name && j == k && k > 0);

@@ -2,7 +2,7 @@
 //! the plain indices, or, where several do, the one that has no other equation there.
 
 use crate::model::phases::reports::Reports;
-use crate::model::{Model, Overrides, Place, Symbol, TermKind, Values};
+use crate::model::{Equation, Model, Overrides, Place, State, Symbol, TermKind, Values};
 use crate::report::error;
 
 /// A state and the elements of it that an equation may be for.
@@ -12,6 +12,7 @@ type Candidate = (usize, Vec<Place>);
 pub(super) fn find(mut model: Model, reports: &mut Reports) -> Model {
     let mut owners: Vec<(usize, Candidate)> = Vec::new();
     let mut open: Vec<(usize, Vec<Candidate>)> = Vec::new();
+    let one_system = model.states.iter().all(|s| s.indexed.is_scalar());
     for (e, equation) in model.equations.iter().enumerate() {
         if equation.target.is_some() {
             continue;
@@ -23,6 +24,7 @@ pub(super) fn find(mut model: Model, reports: &mut Reports) -> Model {
         let locals: Vec<usize> = each.collect();
         let left = model.candidates(equation.lhs.range(), &locals);
         let all = if left.is_empty() { model.candidates(equation.rhs.range(), &locals) } else { left };
+        let all = if all.is_empty() && !one_system { model.unknowns_of(equation, &locals) } else { all };
         match &all[..] {
             [one] => owners.push((e, one.clone())),
             [] if locals.is_empty() => {}
@@ -70,11 +72,42 @@ impl Model {
     /// The states whose highest derivative at exactly these indices (or, with none, at fixed ones) is in an
     /// expression.
     fn candidates(&self, terms: std::ops::Range<usize>, locals: &[usize]) -> Vec<Candidate> {
+        self.read_at(terms, locals, |state, order| order == self.states[state].order)
+    }
+
+    /// The algebraic unknowns that an equation without a derivative may give: those that it reads at its own indices,
+    /// else all with its indices. Which of them has the row does not matter.
+    fn unknowns_of(&self, equation: &Equation, locals: &[usize]) -> Vec<Candidate> {
+        let unknown = |state: usize, _| self.states[state].algebraic;
+        let mut found = self.read_at(equation.lhs.range(), locals, unknown);
+        for candidate in self.read_at(equation.rhs.range(), locals, unknown) {
+            if !found.contains(&candidate) {
+                found.push(candidate);
+            }
+        }
+        if found.is_empty() {
+            let same = |state: &State| {
+                let axes = locals.iter().map(|&l| &self.locals[l].range);
+                state.algebraic && state.indexed.axes.iter().eq(axes)
+            };
+            let states = (0..self.states.len()).filter(|&i| same(&self.states[i]));
+            found.extend(states.map(|i| (i, locals.iter().map(|&l| Place::Each(l)).collect())));
+        }
+        found
+    }
+
+    /// The states that are read at exactly these indices (or, with none, at fixed ones) in an expression.
+    fn read_at(
+        &self,
+        terms: std::ops::Range<usize>,
+        locals: &[usize],
+        wanted: impl Fn(usize, u8) -> bool,
+    ) -> Vec<Candidate> {
         let mut found: Vec<Candidate> = Vec::new();
         for term in &self.terms[terms] {
             let candidate = match &term.kind {
-                TermKind::State(i, k) if *k == self.states[*i].order && locals.is_empty() => (*i, Vec::new()),
-                TermKind::Element(Symbol::State(i), k, subscripts) if *k == self.states[*i].order => {
+                TermKind::State(i, k) if wanted(*i, *k) && locals.is_empty() => (*i, Vec::new()),
+                TermKind::Element(Symbol::State(i), k, subscripts) if wanted(*i, *k) => {
                     let mut each = Vec::new();
                     let place = subscripts.iter().map(|&s| {
                         let body = self.subtree(s);

@@ -1,0 +1,169 @@
+//! Which equation gives which derivative or algebraic unknown: a matching, and what is said where there is none.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::Fallible;
+use super::linear::Form;
+use crate::diagnostic::Diagnostic;
+use crate::model::{Model, two_equations};
+use crate::report::{Build, error};
+use crate::suggest;
+
+/// Most equations or unknowns of a part without a solution that a report points at.
+const MAX_SHOWN: usize = 8;
+
+/// The equation of each state: its own where it has one, else by augmenting paths (H. Kuhn, 1955), breadth first.
+pub(super) fn matching(model: &Model, forms: &[Form], gives: &[Vec<usize>]) -> Fallible<Vec<usize>> {
+    let mut owner: Vec<Option<usize>> = vec![None; model.states.len()];
+    let mut open = Vec::new();
+    for (e, equation) in model.equations.iter().enumerate() {
+        match equation.target {
+            Some(i) if owner[i].is_none() && forms[e].coefficients.contains_key(&i) => owner[i] = Some(e),
+            _ => open.push(e),
+        }
+    }
+    let mut unmatched = Vec::new();
+    for e in open {
+        if !augment(e, gives, &mut owner) {
+            unmatched.push(e);
+        }
+    }
+    let missing: Vec<usize> = (0..owner.len()).filter(|&i| owner[i].is_none()).collect();
+    if unmatched.is_empty() && missing.is_empty() {
+        return Ok(owner.into_iter().flatten().collect());
+    }
+    // A second equation for one state explains both what is left over and what is missing.
+    if let Some(state) = unmatched.iter().find_map(|&e| model.equations[e].target) {
+        return Err(vec![two_equations(model, state, missing.first().copied())]);
+    }
+    if model.states.iter().any(|s| s.algebraic) {
+        return Err(unbalanced(model, gives, &owner, &unmatched, &missing));
+    }
+    let mut report = if let Some(&e) = unmatched.first() {
+        let headline = if missing.is_empty() {
+            "there are more equations than states"
+        } else {
+            "the equations do not determine every derivative"
+        };
+        error("E0309", headline, model.equations[e].span, "no derivative is left that this equation could give")
+    } else {
+        let span = model.states[missing[0]].span;
+        error("E0309", "there are fewer equations than states", span, "no equation is left for this state")
+    };
+    let skip = usize::from(unmatched.is_empty());
+    report =
+        report.also_all(missing.iter().skip(skip).map(|&i| model.states[i].span), "no equation is left for this state");
+    Err(vec![report.help("every state needs an equation of its own for its highest derivative")])
+}
+
+fn augment(e: usize, gives: &[Vec<usize>], owner: &mut [Option<usize>]) -> bool {
+    // The equation from which each state was reached.
+    let mut reached: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut queue = VecDeque::from([e]);
+    while let Some(equation) = queue.pop_front() {
+        for &state in &gives[equation] {
+            if reached.contains_key(&state) {
+                continue;
+            }
+            reached.insert(state, equation);
+            if let Some(other) = owner[state] {
+                queue.push_back(other);
+                continue;
+            }
+            let mut state = state;
+            loop {
+                let from = reached[&state];
+                let former = owner.iter().position(|o| *o == Some(from));
+                owner[state] = Some(from);
+                match former {
+                    Some(next) if from != e => state = next,
+                    _ => return true,
+                }
+            }
+        }
+    }
+    false
+}
+
+
+/// The parts of a system with algebraic unknowns that no matching covers: for each equation that is left over the smallest
+/// set of equations around it that has too few unknowns, and all unknowns that are left over (the coarse decomposition of
+/// Dulmage & Mendelsohn, Canad. J. Math. 10 (1958) 517).
+fn unbalanced(
+    model: &Model,
+    gives: &[Vec<usize>],
+    owner: &[Option<usize>],
+    unmatched: &[usize],
+    missing: &[usize],
+) -> Vec<Diagnostic> {
+    let mut reports = Vec::new();
+    let mut seen = BTreeSet::new();
+    for &e in unmatched {
+        let (equations, unknowns) = around(e, gives, owner);
+        if !seen.insert(equations.clone()) {
+            continue;
+        }
+        reports.push(too_many_equations(model, e, &equations, &unknowns));
+    }
+    if reports.is_empty()
+        && let Some((&first, rest)) = missing.split_first()
+    {
+        let name = |&i: &usize| if model.states[i].algebraic { model.states[i].name.clone() } else { model.states[i].derivative(model.states[i].order) };
+        let names: Vec<String> = missing.iter().map(name).collect();
+        let headline = format!("no equation is left for {}", suggest::list(names.iter().map(String::as_str)));
+        let report = error("E0318", headline, model.states[first].span, "declared here")
+            .also_some(rest.iter().map(|&i| model.states[i].span), "and here", MAX_SHOWN);
+        let (states, equations) = (model.states.len(), model.equations.len());
+        reports.push(report.help(format!(
+            "{states} states and unknowns need {states} equations, and there are {equations}: add an equation that holds the \
+             unknown, or make it a `param`"
+        )));
+    }
+    reports
+}
+
+/// The equations that alternating paths reach from one that is left over, and the unknowns that they share.
+fn around(e: usize, gives: &[Vec<usize>], owner: &[Option<usize>]) -> (BTreeSet<usize>, BTreeSet<usize>) {
+    let (mut equations, mut unknowns) = (BTreeSet::from([e]), BTreeSet::new());
+    let mut queue = VecDeque::from([e]);
+    while let Some(equation) = queue.pop_front() {
+        for &unknown in &gives[equation] {
+            if unknowns.insert(unknown)
+                && let Some(other) = owner[unknown]
+                && equations.insert(other)
+            {
+                queue.push_back(other);
+            }
+        }
+    }
+    (equations, unknowns)
+}
+
+fn too_many_equations(model: &Model, e: usize, equations: &BTreeSet<usize>, unknowns: &BTreeSet<usize>) -> Diagnostic {
+    let span = |e: &usize| model.equations[*e].span;
+    let names: Vec<String> = unknowns
+        .iter()
+        .map(|&i| {
+            let state = &model.states[i];
+            if state.algebraic { state.name.clone() } else { state.derivative(state.order) }
+        })
+        .collect();
+    if names.is_empty() {
+        let headline = "this equation holds no derivative and no `unknown`";
+        let report = error("E0318", headline, span(&e), "it ties states to each other");
+        return report.help(
+            "it is a constraint: an unknown elsewhere has to take a value that keeps it. Differentiate it by time until it \
+             holds an unknown, and write that equation in its place",
+        );
+    }
+    let count = equations.len();
+    let headline = format!(
+        "{count} equations for {}: {}",
+        if names.len() == 1 { "one unknown".to_owned() } else { format!("{} unknowns", names.len()) },
+        suggest::list(names.iter().take(MAX_SHOWN).map(String::as_str))
+    );
+    let others = equations.iter().filter(|other| **other != e).map(span);
+    error("E0318", headline, span(&e), "one of them is too many")
+        .also_some(others, "together with this one", MAX_SHOWN)
+        .help("drop one of these equations, or declare one of their quantities as `unknown`")
+}

@@ -1,0 +1,284 @@
+//! Consistent values of algebraic unknowns: where a constant M is singular, some combinations of the equations hold no
+//! derivative, and the state at a start has to meet them.
+//!
+//! With N spanning the left null space of M and Z the right one (P. N. Brown, A. C. Hindmarsh & L. R. Petzold, SIAM J. Sci.
+//! Comput. 19 (1998) 1495), a start y is moved by Z a so that N^T f(t, y + Z a) = 0: M y, and with it every quantity that has
+//! a derivative, stays. Newton's method solves W d = N N^T f with W = alpha*M - J for a large alpha, whose solution has the
+//! part Z (N^T J Z)^-1 N^T f up to 1/alpha: W has the pattern that the methods factor anyway. The step is damped by the
+//! natural monotonicity test (P. Deuflhard, Newton Methods for Nonlinear Problems (2004), 3.1).
+
+use nalgebra::DMatrix;
+
+use crate::control::Tolerances;
+use crate::evaluator::Evaluator;
+use crate::linear::{MassMatrix, Shifted};
+use crate::problem::{Cause, Options, Refusal};
+use crate::system::System;
+
+/// Largest coupled part of M whose null space is sought; larger ones are taken as regular.
+const MAX_PART: usize = 300;
+/// Singular values below this part of the largest one are zero.
+const SINGULAR: f64 = 1e-12;
+/// alpha, as a multiple of the ratio of the largest entries of J and the smallest ones of M.
+const FAR: f64 = 1e8;
+/// By how much alpha is changed to see whether the solution depends on it.
+const FARTHER: f64 = 256.0;
+/// A solution that changes with alpha by more than this part belongs to a system of higher index.
+const DEPENDS: f64 = 1e-3;
+/// Most Newton steps.
+const STEPS: usize = 100;
+/// Shortest part of a Newton step.
+const SHORTEST: f64 = 1e-5;
+/// A correction of this part of the tolerances is as good as none: from there on steps go on only while they shrink.
+const SMALL: f64 = 1e-3;
+
+/// A vector with few entries.
+type Sparse = Vec<(usize, f64)>;
+
+/// Finds consistent values for one system, at as many starts as wanted.
+pub struct Consistent {
+    matrix: Shifted,
+    /// Orthonormal bases of the null spaces of M^T and M.
+    left: Vec<Sparse>,
+    right: Vec<Sparse>,
+    /// Smallest entry of M that is not zero.
+    least: f64,
+    tolerances: Tolerances,
+    weights: Vec<f64>,
+    f: Vec<f64>,
+    step: Vec<f64>,
+    next: Vec<f64>,
+    tried: Vec<f64>,
+}
+
+impl Consistent {
+    /// For a system; `None` where M is regular or depends on the state.
+    ///
+    /// # Errors
+    /// A system without a Jacobian that can be factored.
+    pub fn of(system: &dyn System, options: &Options) -> Result<Option<Self>, Refusal> {
+        let mass = MassMatrix::of(system.mass());
+        let MassMatrix::Constant(matrix) = &mass else { return Ok(None) };
+        let n = matrix.rows();
+        let left = null_space(n, matrix.positions().zip(matrix.values()).map(|((row, col), m)| (col, row, *m)));
+        let right = null_space(n, matrix.positions().zip(matrix.values()).map(|((row, col), m)| (row, col, *m)));
+        if left.is_empty() {
+            return Ok(None);
+        }
+        let entries = matrix.values().iter().map(|m| m.abs()).filter(|m| *m > 0.0);
+        let zeros = || vec![0.0; n];
+        Ok(Some(Consistent {
+            least: entries.fold(f64::INFINITY, f64::min),
+            matrix: Shifted::exact(system, options, "the search for a consistent start")?,
+            left,
+            right,
+            tolerances: Tolerances::new(options, n),
+            weights: zeros(),
+            f: zeros(),
+            step: zeros(),
+            next: zeros(),
+            tried: zeros(),
+        }))
+    }
+
+    /// Moves `y` (n values) along the null space of M until the equations without a derivative hold at (t, y).
+    ///
+    /// # Errors
+    /// [`Cause::HigherIndex`], [`Cause::Inconsistent`], or what f or df/dy meet. `y` is then as it was.
+    pub fn find(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) -> Result<(), Cause> {
+        let start = y.to_vec();
+        let found = self.newton(eval, t, y);
+        if found.is_err() {
+            y.copy_from_slice(&start);
+        }
+        found
+    }
+
+    fn newton(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) -> Result<(), Cause> {
+        self.matrix.evaluate(eval, t, y)?;
+        self.index_one(eval)?;
+        let mut before = f64::INFINITY;
+        for count in 0..STEPS {
+            if count > 0 {
+                self.matrix.evaluate(eval, t, y)?;
+            }
+            self.tolerances.weights(y, &mut self.weights);
+            self.factor(eval, FAR)?;
+            eval.rhs(t, y, &mut self.f)?;
+            self.solve(eval);
+            self.step.copy_from_slice(&self.next);
+            let size = self.size(&self.step);
+            if size == 0.0 || (before <= SMALL && size > 0.5 * before) {
+                return Ok(());
+            }
+            let part = self.shorten(eval, t, y, size)?;
+            y.copy_from_slice(&self.tried);
+            before = if part == 1.0 { size } else { f64::INFINITY };
+        }
+        Err(self.inconsistent())
+    }
+
+    /// The part of the Newton step after which the next one would be shorter, and the state there in `tried`.
+    fn shorten(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], size: f64) -> Result<f64, Cause> {
+        let mut part = 1.0;
+        loop {
+            for ((tried, y), step) in self.tried.iter_mut().zip(y).zip(&self.step) {
+                *tried = y + part * step;
+            }
+            let value = eval.rhs(t, &self.tried, &mut self.f);
+            if value.is_ok() {
+                self.solve(eval);
+                let after = self.size(&self.next);
+                if after <= (1.0 - 0.5 * part) * size || size <= SMALL {
+                    return Ok(part);
+                }
+            } else if let Err(cause @ (Cause::Fatal | Cause::Internal { .. })) = value {
+                return Err(cause);
+            }
+            part *= 0.5;
+            if part < SHORTEST {
+                return Err(self.inconsistent());
+            }
+        }
+    }
+
+    /// Factors W for an alpha that is far above all entries of J.
+    fn factor(&mut self, eval: &mut Evaluator<'_>, far: f64) -> Result<(), Cause> {
+        let largest = self.matrix.jacobian().iter().fold(0.0f64, |most, entry| most.max(entry.abs()));
+        let scale = if self.least.is_finite() { largest.max(f64::MIN_POSITIVE) / self.least } else { 1.0 };
+        self.matrix.factor(eval, far * scale)
+    }
+
+    /// `next` from f: Z (N^T J Z)^-1 N^T f.
+    fn solve(&mut self, eval: &mut Evaluator<'_>) {
+        project(&self.left, &self.f, &mut self.next);
+        self.matrix.solve(eval, &mut self.next);
+        self.f.copy_from_slice(&self.next);
+        project(&self.right, &self.f, &mut self.next);
+    }
+
+    fn size(&self, step: &[f64]) -> f64 {
+        let sum: f64 = step.iter().zip(&self.weights).map(|(s, w)| (s * w) * (s * w)).sum();
+        if sum.is_nan() { f64::INFINITY } else { (sum / self.right.len().max(1) as f64).sqrt() }
+    }
+
+    /// Refuses a system whose equations without a derivative do not determine its algebraic unknowns, which is so where the
+    /// solution depends on alpha.
+    fn index_one(&mut self, eval: &mut Evaluator<'_>) -> Result<(), Cause> {
+        let count = self.left.len();
+        let load = |k: usize| 1.0 + 0.5 * (k as f64 * 0.618_033_988_749_895).fract();
+        let mut answers = Vec::with_capacity(2);
+        for far in [FAR, FAR * FARTHER] {
+            if let Err(Cause::Singular { col }) = self.factor(eval, far) {
+                return Err(Cause::HigherIndex { row: self.equation_of(col) });
+            }
+            self.f.fill(0.0);
+            for (k, vector) in self.left.iter().enumerate().take(count) {
+                for (i, x) in vector {
+                    self.f[*i] += load(k) * x;
+                }
+            }
+            self.solve(eval);
+            answers.push(self.next.clone());
+        }
+        let largest = |x: &[f64]| x.iter().fold(0.0f64, |most, x| if x.is_nan() { f64::NAN } else { most.max(x.abs()) });
+        let differs = |i: &usize| !((answers[0][*i] - answers[1][*i]).abs() <= DEPENDS * answers[0][*i].abs().max(1e-9 * largest(&answers[0])));
+        match (0..answers[0].len()).find(differs) {
+            Some(unknown) => Err(Cause::HigherIndex { row: self.equation_of(unknown) }),
+            None => Ok(()),
+        }
+    }
+
+    /// An equation without a derivative, to be shown for an unknown.
+    fn equation_of(&self, unknown: usize) -> usize {
+        let largest = |vector: &Sparse| {
+            vector.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).map_or(unknown, |entry| entry.0)
+        };
+        let own = self.left.iter().find(|vector| vector.iter().any(|entry| entry.0 == unknown));
+        own.or(self.left.first()).map_or(unknown, largest)
+    }
+
+    /// The unknown with the largest correction left.
+    fn inconsistent(&self) -> Cause {
+        let weighted = |i: &usize| (self.step[*i] * self.weights[*i]).abs();
+        let row = (0..self.step.len()).max_by(|a, b| weighted(a).total_cmp(&weighted(b))).unwrap_or(0);
+        Cause::Inconsistent { row }
+    }
+}
+
+/// The projection of `x` on a space with an orthonormal basis.
+fn project(basis: &[Sparse], x: &[f64], out: &mut [f64]) {
+    out.fill(0.0);
+    for vector in basis {
+        let along: f64 = vector.iter().map(|(i, v)| v * x[*i]).sum();
+        for (i, v) in vector {
+            out[*i] += along * v;
+        }
+    }
+}
+
+/// An orthonormal basis of the vectors v with sum_j m_ij v_j = 0 for the entries (i, j, m_ij), part by part of what they couple.
+fn null_space(n: usize, entries: impl Iterator<Item = (usize, usize, f64)>) -> Vec<Sparse> {
+    let entries: Vec<(usize, usize, f64)> = entries.filter(|entry| entry.2 != 0.0).collect();
+    // columns that share a row, by union of sets
+    let mut parent: Vec<usize> = (0..n).collect();
+    let mut first = vec![usize::MAX; n];
+    let mut met = vec![false; n];
+    for &(row, col, _) in &entries {
+        met[col] = true;
+        if first[row] == usize::MAX {
+            first[row] = col;
+        } else {
+            let (a, b) = (root(&mut parent, first[row]), root(&mut parent, col));
+            parent[a.max(b)] = a.min(b);
+        }
+    }
+    let mut basis: Vec<Sparse> = (0..n).filter(|col| !met[*col]).map(|col| vec![(col, 1.0)]).collect();
+    let mut parts: std::collections::BTreeMap<usize, Vec<(usize, usize, f64)>> = std::collections::BTreeMap::new();
+    for entry in entries {
+        parts.entry(root(&mut parent, entry.1)).or_default().push(entry);
+    }
+    for part in parts.values().filter(|part| part.len() > 1) {
+        basis.extend(null_space_of(part));
+    }
+    basis
+}
+
+fn root(parent: &mut [usize], mut i: usize) -> usize {
+    while parent[i] != i {
+        parent[i] = parent[parent[i]];
+        i = parent[i];
+    }
+    i
+}
+
+/// As [`null_space`], of one part, by its singular values with rows of equal size.
+fn null_space_of(part: &[(usize, usize, f64)]) -> Vec<Sparse> {
+    let sorted = |mut list: Vec<usize>| {
+        list.sort_unstable();
+        list.dedup();
+        list
+    };
+    let rows = sorted(part.iter().map(|entry| entry.0).collect());
+    let cols = sorted(part.iter().map(|entry| entry.1).collect());
+    if rows.len().max(cols.len()) > MAX_PART {
+        return Vec::new();
+    }
+    let find = |list: &[usize], i: usize| list.partition_point(|x| *x < i);
+    // at least as many rows as columns, so that all right vectors are formed
+    let mut dense = DMatrix::<f64>::zeros(rows.len().max(cols.len()), cols.len());
+    for &(row, col, m) in part {
+        dense[(find(&rows, row), find(&cols, col))] += m;
+    }
+    for mut row in dense.row_iter_mut() {
+        let size = row.amax();
+        if size > 0.0 {
+            row /= size;
+        }
+    }
+    let svd = dense.svd(false, true);
+    let Some(right) = svd.v_t else { return Vec::new() };
+    let largest = svd.singular_values.max();
+    let zero = (0..cols.len()).filter(|k| svd.singular_values[*k] <= SINGULAR * largest);
+    zero.map(|k| cols.iter().enumerate().map(|(j, col)| (*col, right[(k, j)])).collect()).collect()
+}

@@ -13,6 +13,7 @@ use odec_ode::method::Structure;
 use odec_ode::method::auto::Traits;
 use odec_ode::problem::{Options, Problem, Samples};
 
+use crate::start::Moved;
 use crate::choices::{Choices, RecordRule, SampleRule, StepChoice};
 use crate::choose::{Choice, choose};
 use crate::columns::{Columns, check_columns};
@@ -92,6 +93,8 @@ pub struct Bound {
     pub balances: Balances,
     /// Entries of the run block that count, to point at when a solver refuses them.
     pub asked: Asked,
+    /// What the search for a consistent start moved.
+    pub moved: Vec<Moved>,
 }
 
 /// Whether rows are there to show the whole course of a run: a list of times, each step or the end alone are what
@@ -502,10 +505,7 @@ impl Ready {
         if let Some(located) = &located {
             located.start_discretes(t0, &mut executor);
         }
-        let y0 = executor.initial(t0);
-        if let Some(k) = y0.iter().position(|v| !v.is_finite()) {
-            return Err(vec![crate::blame::start_value(model, source, &plan.values, t0, &states, k, y0[k])]);
-        }
+        let y0 = vec![0.0; executor.layout().n];
         let (s, c) = (&plan.settings, &plan.choices);
         let asked = Asked {
             method: s.method.as_ref().map(|e| e.span).filter(|_| c.method.is_none()),
@@ -515,7 +515,7 @@ impl Ready {
             samples: s.samples.as_ref().map(|e| e.span).filter(|_| c.samples.is_none()),
         };
         let budget = plan.choices.max_memory;
-        let bound = Bound {
+        let mut bound = Bound {
             executor,
             located,
             problem: Problem { t0, t_end, y0 },
@@ -531,8 +531,10 @@ impl Ready {
             conservation: plan.conservation,
             balances: Balances::default(),
             asked,
+            moved: Vec::new(),
         };
         Need::of_run(&bound).within(budget).map_err(|d| vec![*d])?;
+        bound.start().map_err(|why| vec![bound.no_start(model, source, &why)])?;
         Ok(bound)
     }
 }

@@ -36,6 +36,7 @@ mod series;
 pub mod session;
 pub mod spectrum;
 pub mod stability;
+pub mod start;
 mod steps;
 pub mod sweep;
 pub mod timing;

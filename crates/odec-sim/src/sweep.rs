@@ -12,6 +12,7 @@ use odec_lang::model::Model;
 use odec_lang::source::Source;
 use odec_ode::problem::{Failure, Refusal, Samples, SolveError, Stats, Stop};
 
+use crate::start::NoStart;
 use crate::bind::{Bound, Purpose, RunPlan, overrides};
 use crate::blame;
 use crate::choices::Choices;
@@ -55,8 +56,8 @@ pub struct Job<'a> {
 pub enum NoValues {
     /// Its settings make no sense, or a value is out of its bounds.
     Settings(Vec<Diagnostic>),
-    /// An initial value is not finite: where in y.
-    Start(usize),
+    /// It has no start.
+    Start(NoStart),
     /// It failed on the way.
     Failed(Box<Failure>),
     /// The solver refuses it.
@@ -293,10 +294,7 @@ impl Job<'_> {
         }
         match trouble {
             NoValues::Settings(list) => list.clone(),
-            NoValues::Start(at) => {
-                let (t0, value) = (bound.problem.t0, bound.problem.y0[*at]);
-                vec![blame::start_value(self.model, self.source, &bound.values, t0, &bound.states, *at, value)]
-            }
+            NoValues::Start(why) => vec![bound.no_start(self.model, self.source, why)],
             NoValues::Failed(failure) => vec![blame::failed(self.model, self.source, &bound, failure)],
             NoValues::Refused(refusal) => vec![blame::refused(refusal, &bound)],
         }
@@ -323,11 +321,7 @@ impl Job<'_> {
             let plan = RunPlan::new(self.model, &self.at(point), Purpose::Rows).map_err(NoValues::Settings)?;
             plan.settle(self.model, bound).map_err(|d| NoValues::Settings(vec![d]))?;
         }
-        bound.executor.start(bound.problem.t0, &mut bound.problem.y0);
-        match bound.problem.y0.iter().position(|y| !y.is_finite()) {
-            Some(at) => Err(NoValues::Start(at)),
-            None => Ok(()),
-        }
+        bound.start().map_err(NoValues::Start)
     }
 }
 

@@ -53,6 +53,8 @@ impl Failed<'_> {
             Cause::Singular { col } => self.undetermined(col),
             Cause::TooManySteps { budget } => self.exhausted(budget),
             Cause::NonFiniteState { row } => self.unbounded(row),
+            Cause::HigherIndex { row } => self.higher_index(row),
+            Cause::Inconsistent { row } => self.inconsistent(row),
             Cause::Instant => self.instant(),
             Cause::Fatal => Diagnostic::error(&codes::E0601, format!("the model cannot be evaluated {when}")),
             Cause::Internal { what } => {
@@ -130,6 +132,25 @@ impl Failed<'_> {
         let label = "a factor of a derivative here, or the derivative of one";
         self.by_equation(Diagnostic::error(&codes::E0601, headline), row, label)
             .help("bound the factors, correct the parameters, or start elsewhere")
+    }
+
+    /// Constraints that do not determine the unknowns.
+    fn higher_index(&self, row: usize) -> Diagnostic {
+        let headline = format!("the equations without a derivative do not determine the unknowns {}", self.when);
+        self.by_equation(Diagnostic::error(&codes::E0641, headline), row, "one of them").help(
+            "an equation that holds no unknown, or holds it with the factor 0, is a constraint on the states: differentiate it \
+             by time until it gives the unknown, and write the result in its place",
+        )
+    }
+
+    /// Newton's method found no values of the unknowns.
+    fn inconsistent(&self, row: usize) -> Diagnostic {
+        let name = self.names.state(row);
+        let headline = format!("no value of `{name}` was found that meets the equations {}", self.when);
+        self.by_equation(Diagnostic::error(&codes::E0642, headline), row, "").help(format!(
+            "Newton's method began at {}: give a guess that is nearer, or check that the equations have a solution",
+            self.y.get(row).map_or_else(|| "the guess".to_owned(), |y| number(*y))
+        ))
     }
 
     fn dependent(&self, row: usize) -> Diagnostic {

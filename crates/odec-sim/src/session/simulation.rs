@@ -105,10 +105,8 @@ impl Simulation {
         });
         changed.map_err(|unfit| wrong(vec![blame::not_compiled(&unfit, Some(self.bound.executor.program()))]))?;
         plan.settle(self.model(), &mut bound).map_err(|d| wrong(vec![d]))?;
-        bound.executor.start(bound.problem.t0, &mut bound.problem.y0);
-        if let Some(at) = bound.problem.y0.iter().position(|y| !y.is_finite()) {
-            let (t0, value) = (bound.problem.t0, bound.problem.y0[at]);
-            let d = blame::start_value(self.model(), self.source(), &bound.values, t0, &bound.states, at, value);
+        if let Err(why) = bound.start() {
+            let d = bound.no_start(self.model(), self.source(), &why);
             return Err(self.loaded.error(&choices, vec![d]));
         }
         Ok(Simulation { loaded: self.loaded.clone(), bound, choices, purpose: self.purpose, times: self.times })

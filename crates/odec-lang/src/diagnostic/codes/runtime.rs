@@ -30,6 +30,8 @@ rows! {
     E0627 Run "two events that give one quantity two values"
     E0628 Run "an event without a value"
     E0629 Run "a sensitivity that does not exist"
+    E0641 Run "algebraic unknowns that the equations do not determine"
+    E0642 Run "no consistent start"
     W0601 Advice "a conserved quantity that drifts"
     W0602 Advice "an output without a finite value"
     W0603 Advice "a step too long for its method to be stable"

@@ -18,4 +18,5 @@ mod mutation;
 mod sizes;
 mod smoke;
 mod tidy;
+mod unknowns;
 mod warnings;

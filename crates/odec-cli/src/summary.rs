@@ -43,6 +43,10 @@ pub struct Summary {
     pub model: String,
     /// Unknowns of the first-order view.
     pub states: usize,
+    /// How many of them are algebraic.
+    pub unknowns: usize,
+    /// What was moved to a consistent value at the start: name, guess, value.
+    pub moved: Vec<Started>,
     /// How many of them are velocities.
     pub second_order: usize,
     /// Parameters by which derivatives of each of them are computed.
@@ -238,6 +242,29 @@ pub struct Conserved {
     within: Option<f64>,
 }
 
+/// An unknown that starts at a consistent value and not at its guess.
+#[derive(Clone, Debug, Serialize)]
+pub struct Started {
+    /// Name.
+    pub name: String,
+    /// The guess.
+    pub from: f64,
+    /// The value that the run starts with.
+    pub to: f64,
+}
+
+/// Most unknowns whose start is shown.
+const MAX_STARTED: usize = 4;
+
+/// `z from 0 to 1, w from 0 to 2 and 3 more, so that the equations hold`
+fn started(moved: &[Started]) -> String {
+    let one = |start: &Started| format!("{} from {} to {}", start.name, brief(start.from), brief(start.to));
+    let shown: Vec<String> = moved.iter().take(MAX_STARTED).map(one).collect();
+    let more = moved.len().saturating_sub(MAX_STARTED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}, so that the equations hold", shown.join(", "))
+}
+
 impl From<&Drift> for Conserved {
     fn from(d: &Drift) -> Conserved {
         Conserved { name: d.name.clone(), start: d.start, drift: d.largest, drift_at: d.at, within: d.within }
@@ -255,7 +282,8 @@ impl Summary {
     pub fn human(&self, (paint, width): (Paint, Option<usize>), destination: Option<&str>) -> String {
         let mut lines: Vec<(String, String)> = vec![];
         let sizes = [
-            counted(self.states, "state", "states"),
+            counted(self.states - self.unknowns, "state", "states"),
+            counted(self.unknowns, "unknown", "unknowns"),
             self.second_order.checked_sub(1).map(|k| format!("{} of second order", k + 1)),
             counted(self.parameters, "parameter", "parameters"),
             counted(self.outputs, "output", "outputs"),
@@ -284,6 +312,9 @@ impl Summary {
         let to = destination.map(|d| format!(" in {d}")).unwrap_or_default();
         lines.push((self.time.clone(), format!("{time}, {rows}{to}")));
 
+        if !self.moved.is_empty() {
+            lines.push(("start".into(), started(&self.moved)));
+        }
         lines.extend(self.counts.lines());
         if let Some(events) = &self.events {
             lines.push(("events".into(), events.line()));

@@ -11,7 +11,7 @@ use nalgebra::DMatrix;
 
 use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
-use crate::linear::{MassMatrix, Shifted};
+use crate::linear::{IterationMatrix, MassMatrix};
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::System;
 
@@ -19,10 +19,11 @@ use crate::system::System;
 const MAX_PART: usize = 300;
 /// Singular values below this part of the largest one are zero.
 const SINGULAR: f64 = 1e-12;
-/// alpha, as a multiple of the ratio of the largest entries of J and the smallest ones of M.
-const FAR: f64 = 1e8;
+/// alpha, as a multiple of the ratio of the largest entries of J and the smallest ones of M: where parts of M are singular, as many
+/// digits cancel in W.
+const FAR: f64 = 1e5;
 /// By how much alpha is changed to see whether the solution depends on it.
-const FARTHER: f64 = 256.0;
+const FARTHER: f64 = 64.0;
 /// A solution that changes with alpha by more than this part belongs to a system of higher index.
 const DEPENDS: f64 = 1e-3;
 /// Most Newton steps.
@@ -37,7 +38,7 @@ type Sparse = Vec<(usize, f64)>;
 
 /// Finds consistent values for one system, at as many starts as wanted.
 pub struct Consistent {
-    matrix: Shifted,
+    matrix: IterationMatrix,
     /// Orthonormal bases of the null spaces of M^T and M.
     left: Vec<Sparse>,
     right: Vec<Sparse>,
@@ -69,7 +70,7 @@ impl Consistent {
         let zeros = || vec![0.0; n];
         Ok(Some(Consistent {
             least: entries.fold(f64::INFINITY, f64::min),
-            matrix: Shifted::exact(system, options, "the search for a consistent start")?,
+            matrix: IterationMatrix::exact(system, options, "the search for a consistent start")?,
             left,
             right,
             tolerances: Tolerances::new(options, n),
@@ -181,8 +182,12 @@ impl Consistent {
             self.solve(eval);
             answers.push(self.next.clone());
         }
-        let largest = |x: &[f64]| x.iter().fold(0.0f64, |most, x| if x.is_nan() { f64::NAN } else { most.max(x.abs()) });
-        let differs = |i: &usize| !((answers[0][*i] - answers[1][*i]).abs() <= DEPENDS * answers[0][*i].abs().max(1e-9 * largest(&answers[0])));
+        let largest =
+            |x: &[f64]| x.iter().fold(0.0f64, |most, x| if x.is_nan() { f64::NAN } else { most.max(x.abs()) });
+        let differs = |i: &usize| {
+            !((answers[0][*i] - answers[1][*i]).abs()
+                <= DEPENDS * answers[0][*i].abs().max(1e-9 * largest(&answers[0])))
+        };
         match (0..answers[0].len()).find(differs) {
             Some(unknown) => Err(Cause::HigherIndex { row: self.equation_of(unknown) }),
             None => Ok(()),

@@ -13,7 +13,6 @@ use odec_ode::method::Structure;
 use odec_ode::method::auto::Traits;
 use odec_ode::problem::{Options, Problem, Samples};
 
-use crate::start::Moved;
 use crate::choices::{Choices, RecordRule, SampleRule, StepChoice};
 use crate::choose::{Choice, choose};
 use crate::columns::{Columns, check_columns};
@@ -23,6 +22,7 @@ use crate::hybrid::Located;
 use crate::memory::Need;
 use crate::quantities::Quantities;
 use crate::samples::{DEFAULT_SAMPLES, listed_rule, times, with_expectations};
+use crate::start::Moved;
 
 /// Relative tolerance of a run that names none.
 pub const DEFAULT_RTOL: f64 = 1e-6;

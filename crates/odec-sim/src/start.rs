@@ -55,6 +55,12 @@ impl Bound {
         Ok(())
     }
 
+    /// How many elements of the state are algebraic unknowns.
+    pub fn unknowns(&self, model: &Model) -> usize {
+        let algebraic = |name: &str| model.states.iter().any(|state| state.algebraic && state.derivative(0) == name);
+        self.states.list().iter().filter(|states| algebraic(&states.name)).map(|states| states.places().len()).sum()
+    }
+
     /// What to say of a run without a start.
     pub fn no_start(&self, model: &Model, source: &Source, why: &NoStart) -> Diagnostic {
         match why {

@@ -12,7 +12,6 @@ use odec_lang::model::Model;
 use odec_lang::source::Source;
 use odec_ode::problem::{Failure, Refusal, Samples, SolveError, Stats, Stop};
 
-use crate::start::NoStart;
 use crate::bind::{Bound, Purpose, RunPlan, overrides};
 use crate::blame;
 use crate::choices::Choices;
@@ -21,6 +20,7 @@ use crate::memory::Need;
 use crate::points::Points;
 use crate::quantities::Quantities;
 use crate::sample::{self, Recorder};
+use crate::start::NoStart;
 
 /// Most threads of a sweep.
 pub const MAX_THREADS: usize = 1024;

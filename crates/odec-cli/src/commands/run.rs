@@ -27,7 +27,7 @@ use crate::report::{Detail, Reporter, say};
 use crate::rows::{Rows, RowsError, print};
 use crate::session::{conclude, fail, simulate_chosen};
 use crate::signal;
-use crate::summary::{Events, LinearSummary, Summary, Times, seconds};
+use crate::summary::{Events, LinearSummary, Started, Summary, Times, seconds};
 use crate::whole::write_file;
 
 /// Solves and writes.
@@ -156,6 +156,13 @@ fn summarise(
     Summary {
         model: simulation.model().name.clone(),
         states: layout.n / groups,
+        unknowns: bound.unknowns(simulation.model()),
+        moved: bound
+            .moved
+            .iter()
+            .filter(|moved| moved.place < layout.n / groups)
+            .map(|moved| Started { name: bound.states.name(moved.place), from: moved.from, to: moved.to })
+            .collect(),
         second_order: layout.second / groups,
         sensitivities: groups - 1,
         parameters: layout.np - bound.values.opened.len(),

@@ -21,8 +21,10 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
                     ranges.extend(names.iter().map(|name| (name.name.as_str(), (*low, *high))));
                 }
             }
-            StatementKind::Param(items) | StatementKind::Const(items) | StatementKind::State(items)
- | StatementKind::Unknown(items) => {
+            StatementKind::Param(items)
+            | StatementKind::Const(items)
+            | StatementKind::State(items)
+            | StatementKind::Unknown(items) => {
                 note(page, items, &mut declared);
             }
             _ => {}

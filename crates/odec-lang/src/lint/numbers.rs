@@ -51,8 +51,10 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
 fn declared<'a>(page: &Page<'a>, found: &mut Vec<Diagnostic>) -> HashMap<&'a str, Span> {
     let mut in_degrees = HashMap::new();
     for statement in &page.tree.statements {
-        let (StatementKind::Param(items) | StatementKind::Const(items) | StatementKind::State(items)
- | StatementKind::Unknown(items)) = &statement.kind
+        let (StatementKind::Param(items)
+        | StatementKind::Const(items)
+        | StatementKind::State(items)
+        | StatementKind::Unknown(items)) = &statement.kind
         else {
             continue;
         };

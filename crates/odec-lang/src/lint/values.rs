@@ -27,7 +27,7 @@ impl<'a> Values<'a> {
                 StatementKind::Param(items)
                 | StatementKind::Const(items)
                 | StatementKind::State(items)
- | StatementKind::Unknown(items)
+                | StatementKind::Unknown(items)
                 | StatementKind::Output(items)
                 | StatementKind::Axis(items) => {
                     for item in

@@ -85,7 +85,6 @@ fn augment(e: usize, gives: &[Vec<usize>], owner: &mut [Option<usize>]) -> bool 
     false
 }
 
-
 /// The parts of a system with algebraic unknowns that no matching covers: for each equation that is left over the smallest
 /// set of equations around it that has too few unknowns, and all unknowns that are left over (the coarse decomposition of
 /// Dulmage & Mendelsohn, Canad. J. Math. 10 (1958) 517).
@@ -108,11 +107,20 @@ fn unbalanced(
     if reports.is_empty()
         && let Some((&first, rest)) = missing.split_first()
     {
-        let name = |&i: &usize| if model.states[i].algebraic { model.states[i].name.clone() } else { model.states[i].derivative(model.states[i].order) };
+        let name = |&i: &usize| {
+            if model.states[i].algebraic {
+                model.states[i].name.clone()
+            } else {
+                model.states[i].derivative(model.states[i].order)
+            }
+        };
         let names: Vec<String> = missing.iter().map(name).collect();
         let headline = format!("no equation is left for {}", suggest::list(names.iter().map(String::as_str)));
-        let report = error("E0318", headline, model.states[first].span, "declared here")
-            .also_some(rest.iter().map(|&i| model.states[i].span), "and here", MAX_SHOWN);
+        let report = error("E0318", headline, model.states[first].span, "declared here").also_some(
+            rest.iter().map(|&i| model.states[i].span),
+            "and here",
+            MAX_SHOWN,
+        );
         let (states, equations) = (model.states.len(), model.equations.len());
         reports.push(report.help(format!(
             "{states} states and unknowns need {states} equations, and there are {equations}: add an equation that holds the \

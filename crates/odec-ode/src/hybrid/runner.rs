@@ -15,6 +15,7 @@ mod landing;
 use std::ops::ControlFlow;
 
 use crate::checks::{bad, in_order};
+use crate::consistent::Consistent;
 use crate::control::Tolerances;
 use crate::hybrid::accumulation::{Limits, Pending};
 use crate::hybrid::derived::Derivatives;
@@ -53,6 +54,8 @@ pub struct HybridRunner {
     adaptive: bool,
     /// How far in time a landing is from its surface, along the motion that was measured last.
     shift: Option<f64>,
+    /// What finds algebraic unknowns anew after a change; of a system without them none.
+    consistent: Option<Box<Consistent>>,
     /// State at the start of the step.
     start: Vec<f64>,
     /// State, at an instant.
@@ -142,6 +145,7 @@ impl HybridRunner {
             met: vec![f64::NEG_INFINITY; model.relations().len()],
             adaptive: !options.fixed,
             shift: None,
+            consistent: Consistent::of(model.system(), options)?.map(Box::new),
             start: vec![0.0; n],
             y: vec![0.0; n],
             row: vec![0.0; n],
@@ -439,6 +443,9 @@ impl HybridRunner {
         }
         // a step onto a surface may be too short to go on from
         let landed = matches!(begins, Begins::Time(Some(_)));
+        if happened.changed {
+            self.settle(model, t)?;
+        }
         if happened.changed || landed {
             self.instants += u64::from(happened.changed);
             self.fresh = true;
@@ -467,6 +474,15 @@ impl HybridRunner {
             end = Some(End::Interrupted);
         }
         Ok(end)
+    }
+
+    /// Algebraic unknowns follow what changed at an instant.
+    fn settle(&mut self, model: &dyn HybridSystem, t: f64) -> Result<(), HybridError> {
+        let Some(consistent) = &mut self.consistent else { return Ok(()) };
+        let mut eval = self.runner.evaluator(model.system());
+        let found = consistent.find(&mut eval, t, &mut self.y).map_err(|cause| self.runner.failure(&eval, cause));
+        self.runner.keep(eval);
+        found.map_err(HybridError::from)
     }
 
     /// What the derivatives by parameters need of before an instant, and the times that have come.

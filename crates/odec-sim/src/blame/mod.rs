@@ -16,7 +16,7 @@ pub use watch::warnings;
 
 use odec_lang::blame::{Blame, Fault, StateAt, What, blame};
 use odec_lang::diagnostic::{Diagnostic, codes};
-use odec_lang::model::{Model, Values};
+use odec_lang::model::{Equation, Model, Values};
 use odec_lang::source::Source;
 use odec_ode::problem::Failure;
 
@@ -129,7 +129,8 @@ pub(crate) fn declared(model: &Model, states: &Quantities, at: usize) -> Option<
 /// The equation that gives a row, or else the declaration of its state.
 fn with_equation(d: Diagnostic, model: &Model, names: &Names, row: usize, text: &str) -> Diagnostic {
     let Some(k) = declared(model, &names.bound.states, row) else { return d };
-    match model.equations.iter().find(|e| e.target == Some(k)) {
+    let own = |e: &&Equation| e.target == Some(k) || (model.states[k].algebraic && e.owner == Some(k));
+    match model.equations.iter().find(own) {
         Some(equation) => d.label(equation.span, text),
         None => d.label(model.states[k].span, text),
     }

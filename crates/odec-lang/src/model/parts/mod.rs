@@ -302,7 +302,17 @@ impl Parts {
         let indexed = self.indexed(part.over);
         let (name, unit, doc) = owned(part);
         let (span, initial) = (Span::default(), Vec::new());
-        self.model.states.push(State { name, order: 1, algebraic: false, initial, unit, doc, span, indexed, component: None });
+        self.model.states.push(State {
+            name,
+            order: 1,
+            algebraic: false,
+            initial,
+            unit,
+            doc,
+            span,
+            indexed,
+            component: None,
+        });
         self.unstarted.push((index, part.origin.to_owned()));
         Symbol::State(index)
     }

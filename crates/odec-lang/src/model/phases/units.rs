@@ -173,7 +173,7 @@ impl<'a> Units<'a> {
                 StatementKind::Param(items)
                 | StatementKind::Const(items)
                 | StatementKind::State(items)
- | StatementKind::Unknown(items)
+                | StatementKind::Unknown(items)
                 | StatementKind::Discrete(items)
                 | StatementKind::Output(items)
                 | StatementKind::Axis(items) => {
@@ -267,7 +267,7 @@ impl<'a> Units<'a> {
             if let StatementKind::Param(items)
             | StatementKind::Const(items)
             | StatementKind::State(items)
- | StatementKind::Unknown(items)
+            | StatementKind::Unknown(items)
             | StatementKind::Discrete(items)
             | StatementKind::Output(items)
             | StatementKind::Axis(items) = &statement.kind
@@ -310,7 +310,7 @@ impl<'a> Units<'a> {
             if let StatementKind::Param(items)
             | StatementKind::Const(items)
             | StatementKind::State(items)
- | StatementKind::Unknown(items)
+            | StatementKind::Unknown(items)
             | StatementKind::Discrete(items)
             | StatementKind::Output(items)
             | StatementKind::Axis(items) = &statement.kind

@@ -34,7 +34,7 @@ impl Builder<'_> {
             Some(Keyword::Unknown) => {
                 self.no_bounds(&pair);
                 Some(StatementKind::Unknown(self.items(pair, true)))
-            },
+            }
             Some(Keyword::Discrete) => {
                 self.no_bounds(&pair);
                 Some(StatementKind::Discrete(self.items(pair, true)))

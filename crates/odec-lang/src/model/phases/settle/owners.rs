@@ -12,7 +12,6 @@ type Candidate = (usize, Vec<Place>);
 pub(super) fn find(mut model: Model, reports: &mut Reports) -> Model {
     let mut owners: Vec<(usize, Candidate)> = Vec::new();
     let mut open: Vec<(usize, Vec<Candidate>)> = Vec::new();
-    let one_system = model.states.iter().all(|s| s.indexed.is_scalar());
     for (e, equation) in model.equations.iter().enumerate() {
         if equation.target.is_some() {
             continue;
@@ -24,7 +23,7 @@ pub(super) fn find(mut model: Model, reports: &mut Reports) -> Model {
         let locals: Vec<usize> = each.collect();
         let left = model.candidates(equation.lhs.range(), &locals);
         let all = if left.is_empty() { model.candidates(equation.rhs.range(), &locals) } else { left };
-        let all = if all.is_empty() && !one_system { model.unknowns_of(equation, &locals) } else { all };
+        let all = if all.is_empty() { model.unknowns_of(equation, &locals) } else { all };
         match &all[..] {
             [one] => owners.push((e, one.clone())),
             [] if locals.is_empty() => {}
@@ -65,7 +64,33 @@ pub(super) fn find(mut model: Model, reports: &mut Reports) -> Model {
         model.equations[e].owner = Some(state);
         model.equations[e].place = place;
     }
+    if model.states.iter().any(|state| !state.indexed.is_scalar()) {
+        count_unknowns(&model, reports);
+    }
     model
+}
+
+/// Beside arrays each scalar unknown needs an equation of its own; those of arrays are counted by their elements.
+fn count_unknowns(model: &Model, reports: &mut Reports) {
+    for (i, state) in model.states.iter().enumerate().filter(|(_, state)| state.algebraic && state.indexed.is_scalar())
+    {
+        let own: Vec<&Equation> = model.equations.iter().filter(|e| e.owner == Some(i)).collect();
+        match &own[..] {
+            [_] => {}
+            [] => {
+                let headline = format!("no equation is left for `{}`", state.name);
+                let report = error("E0318", headline, state.span, "declared here");
+                reports.say(report.help("add an equation that holds it, or make it a `param`"));
+            }
+            [first, others @ ..] => {
+                let headline = format!("{} equations for one unknown: `{}`", own.len(), state.name);
+                let report = error("E0318", headline, first.span, "one of them is too many");
+                let report = others.iter().fold(report, |report, e| report.label(e.span, "together with this one"));
+                reports
+                    .say(report.help("drop one of these equations, or declare one of their quantities as `unknown`"));
+            }
+        }
+    }
 }
 
 impl Model {

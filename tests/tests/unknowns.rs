@@ -1,0 +1,165 @@
+//! Algebraic unknowns through the command: reference problems, starts, structure, and what must not pass silently.
+
+use odec_tests::command::{run_in, scratch};
+use odec_tests::{block, root};
+
+/// The last row of a run of a text: column and value.
+fn last(name: &str, text: &str, more: &[&str]) -> Vec<(String, f64)> {
+    let folder = scratch(name);
+    std::fs::write(folder.join("m.ode"), text).expect("a writable folder");
+    let arguments: Vec<&str> = ["run", "m.ode"].iter().chain(more).copied().collect();
+    let rows = run_in(&folder, &arguments, b"").success().text();
+    let header: Vec<&str> = rows.lines().next().unwrap_or_default().split(',').collect();
+    let row = rows.lines().last().unwrap_or_default().split(',');
+    let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("`{text}` is no number"));
+    header.into_iter().map(str::to_owned).zip(row.map(number)).collect()
+}
+
+/// What `odec run` says of a text that fails.
+fn refusal(name: &str, text: &str, more: &[&str]) -> String {
+    let folder = scratch(name);
+    std::fs::write(folder.join("m.ode"), text).expect("a writable folder");
+    let arguments: Vec<&str> = ["run", "m.ode"].iter().chain(more).copied().collect();
+    let ran = run_in(&folder, &arguments, b"");
+    assert!(ran.code.is_some_and(|code| code != 0), "{}", ran.text());
+    ran.err
+}
+
+const METHODS: [&str; 10] =
+    ["auto", "rodas3", "rodas4", "rodas5p", "radau5", "bdf", "sdirk2", "tr-bdf2", "kencarp4", "backward-euler"];
+
+/// Name, text, values at the end (`shared` reference solutions, verified to more than 14 digits).
+type Problem = (&'static str, &'static str, &'static [(&'static str, f64)]);
+
+const PROBLEMS: [Problem; 3] = [
+    (
+        "robertson",
+        "state A = 1, B = 0\nunknown C = 0.2\nA' = -0.04*A + 1e4*B*C\nB' = 0.04*A - 1e4*B*C - 3e7*B^2\n\
+         A + B + C = 1\nrun { t = 0 .. 40; samples = 1 }\n",
+        &[("A", 0.715_827_068_719_405), ("C", 0.284_163_745_745_830_37)],
+    ),
+    (
+        "semi-explicit",
+        "state y1 = 1, y2 = 0\nunknown z = 1.3\ny1' = -y1 + z\ny2' = y1 - 2*y2 + z^2\n\
+         z = cos(t)*y1 + exp(-t) - 0.1*z^3\nrun { t = 0 .. 5; samples = 1 }\n",
+        &[("y1", 0.016_375_562_545_275_175), ("y2", 0.015_314_011_069_438_886), ("z", 0.011_382_927_369_099_363)],
+    ),
+    (
+        "akzo",
+        "param k1 = 18.7, k2 = 0.58, k3 = 0.09, k4 = 0.42, K = 34.4, klA = 3.3, Ks = 115.83, pCO2 = 0.9, H = 737\n\
+         state y1 = 0.444, y2 = 0.00123, y3 = 0, y4 = 0.007, y5 = 0\nunknown y6 = 0.3\ns2 = sqrt(y2)\n\
+         r1 = k1*y1^4*s2\nr2 = k2*y3*y4\nr3 = k2/K*y1*y5\nr4 = k3*y1*y4^2\nr5 = k4*y6^2*s2\nFin = klA*(pCO2/H - y2)\n\
+         y1' = -2*r1 + r2 - r3 - r4\ny2' = -0.5*r1 - r4 - 0.5*r5 + Fin\ny3' = r1 - r2 + r3\ny4' = -r2 + r3 - 2*r4\n\
+         y5' = r2 - r3 + r5\nKs*y1*y4 = y6\nrun { t = 0 .. 180; samples = 1 }\n",
+        &[("y1", 0.115_079_492_066_170_21), ("y3", 0.161_156_288_740_797_43), ("y6", 0.004_873_531_310_307_456)],
+    ),
+];
+
+/// Each index-1 problem at three tolerances, by every method that takes it; guesses are off by 20 % or more.
+#[test]
+fn reference_problems_meet_their_tolerances() {
+    for (name, text, reference) in PROBLEMS {
+        let scale = reference.iter().map(|(_, value)| value.abs()).fold(0.0, f64::max);
+        for method in METHODS.into_iter().filter(|method| !["backward-euler", "sdirk2", "rodas3"].contains(method)) {
+            for rtol in ["1e-4", "1e-6", "1e-8"] {
+                let tolerance: f64 = rtol.parse().expect("a number");
+                let atol = format!("{:e}", 1e-4 * tolerance);
+                let found = last("unknowns-reference", text, &["--method", method, "--rtol", rtol, "--atol", &atol]);
+                for (column, value) in reference {
+                    let got = found.iter().find(|(c, _)| c == column).expect("a column").1;
+                    let error = (got - value).abs() / scale;
+                    assert!(error <= 100.0 * tolerance, "{name}, {method}, {rtol}: {column} = {got}, off by {error:e}");
+                }
+            }
+        }
+    }
+}
+
+/// Methods of low order at a tolerance that they reach.
+#[test]
+fn methods_of_low_order_take_unknowns() {
+    let (_, text, reference) = PROBLEMS[1];
+    for method in METHODS {
+        let found = last("unknowns-low", text, &["--method", method, "--rtol", "1e-5", "--atol", "1e-7"]);
+        for (column, value) in reference {
+            let got = found.iter().find(|(c, _)| c == column).expect("a column").1;
+            assert!((got - value).abs() < 1e-3, "{method}: {column} = {got}");
+        }
+    }
+    for method in ["tsit5", "rk4", "ros2", "taylor"] {
+        let said = refusal("unknowns-explicit", text, &["--method", method]);
+        assert!(said.contains("E0619"), "{method}: {said}");
+    }
+}
+
+/// The start is found from guesses on either side, and from far away; the states stay.
+#[test]
+fn starts_are_consistent_whatever_the_guess() {
+    for guess in ["0.3", "1", "5", "1000"] {
+        let text = format!("state x = 4\nunknown z = {guess}\nx' = -z\nz^2 = x\nrun {{ t = 0 .. 1; samples = 1 }}\n");
+        let found = last("unknowns-start", &text, &["--rtol", "1e-9"]);
+        // x' = -sqrt(x): sqrt(x) = 2 - t/2
+        assert!((found[1].1 - 2.25).abs() < 1e-7 && (found[2].1 - 1.5).abs() < 1e-7, "{guess}: {found:?}");
+    }
+}
+
+/// Unknowns and their equations may stand in arrays, beside scalars, in definitions and in sums.
+#[test]
+fn arrays_and_scalars_share_a_system() {
+    let text = "const N = 3\nindex i = 1..N\nstate v[i] = i\nunknown s = 7, w[i] = 1\nmean_v = sum(i: v[i])/N\n\
+                v[i]' = s - w[i]\n0 = w[i] - v[i]\n0 = s - mean_v\nrun { t = 0 .. 1; samples = 1 }\n";
+    let found = last("unknowns-arrays", text, &["--rtol", "1e-9"]);
+    let value = |name: &str| found.iter().find(|(c, _)| c == name).expect("a column").1;
+    assert!((value("v[1]") - (2.0 - (-1f64).exp())).abs() < 1e-8, "{found:?}");
+    assert!((value("s") - 2.0).abs() < 1e-8 && (value("w[3]") - value("v[3]")).abs() < 1e-12, "{found:?}");
+}
+
+/// After an event the unknowns follow what it changed: a resistor is switched in a divider that charges a capacitor.
+#[test]
+fn unknowns_follow_events() {
+    let text = "discrete R = 1\nstate q = 0\nunknown u = 0\nq' = (1 - u)/R\nu = q + 0.5*(1 - u)/R\n\
+                at 1 { R := 3 }\nrun { t = 0 .. 2; samples = [1, 2] }\n";
+    // 1 - u = (1 - q)/(1 + 0.5/R), so q relaxes with the rate 1/(R + 0.5)
+    let at_one = 1.0 - (-1.0f64 / 1.5).exp();
+    let at_two = 1.0 - (1.0 - at_one) * (-1.0f64 / 3.5).exp();
+    for method in ["auto", "radau5", "bdf", "kencarp4"] {
+        let found = last("unknowns-event", text, &["--method", method, "--rtol", "1e-8", "--atol", "1e-10"]);
+        let u = 1.0 - (1.0 - at_two) / (1.0 + 0.5 / 3.0);
+        assert!((found[1].1 - at_two).abs() < 1e-6 && (found[2].1 - u).abs() < 1e-6, "{method}: {found:?}");
+    }
+}
+
+/// Derivatives by parameters of a system with unknowns, against the closed form of x' = -k*z, z = x + 1.
+#[test]
+fn sensitivities_include_unknowns() {
+    let text = "param k = 0.5\nstate x = 1\nunknown z = 0\nx' = -k*z\nz - x = 1\nrun { t = 0 .. 2; samples = 1 }\n";
+    let found = last("unknowns-sens", text, &["--sens", "k", "--rtol", "1e-9", "--atol", "1e-11"]);
+    let value = |name: &str| found.iter().find(|(c, _)| c == name).expect("a column").1;
+    let exact = -2.0 * 2.0 * (-1f64).exp();
+    assert!((value("d(x)/d(k)") - exact).abs() < 1e-7 && (value("d(z)/d(k)") - exact).abs() < 1e-7, "{found:?}");
+}
+
+/// A system of index 2 or 3 is refused by name, at its structure or at its start.
+#[test]
+fn higher_index_is_refused() {
+    let pendulum = "state x = 1, y = 0, u = 0, v = 0\nunknown T = 0\nx' = u\ny' = v\nu' = -T*x\nv' = -T*y - 9.81\n";
+    for constraint in ["x^2 + y^2 = 1", "x*u + y*v = 0"] {
+        let said = refusal("unknowns-index", &format!("{pendulum}{constraint}\nrun {{ t = 0 .. 1 }}\n"), &[]);
+        assert!(said.contains("E0318") && said.contains("Differentiate"), "{said}");
+    }
+    let hidden =
+        "state x = 1, y = 2\nunknown z = 0, w = 0\nx' = -z\ny' = -w\nz + w = x\n2*z + 2*w = y\nrun { t = 0 .. 1 }\n";
+    assert!(refusal("unknowns-rank", hidden, &[]).contains("E0629"));
+}
+
+#[test]
+fn every_example_of_the_page_keeps_its_promises() {
+    let folder = scratch("unknowns-page");
+    let examples = block::of(&root().join("docs/language/unknowns.md"), "ode");
+    assert!(examples.len() >= 4, "{}", examples.len());
+    for example in examples {
+        std::fs::write(folder.join("m.ode"), &example.text).expect("a writable folder");
+        let ran = run_in(&folder, &["test", "m.ode"], b"");
+        assert_eq!(ran.code, Some(0), "line {}\n{}\n{}", example.line, ran.text(), ran.err);
+    }
+}

@@ -149,7 +149,7 @@ fn higher_index_is_refused() {
     }
     let hidden =
         "state x = 1, y = 2\nunknown z = 0, w = 0\nx' = -z\ny' = -w\nz + w = x\n2*z + 2*w = y\nrun { t = 0 .. 1 }\n";
-    assert!(refusal("unknowns-rank", hidden, &[]).contains("E0629"));
+    assert!(refusal("unknowns-rank", hidden, &[]).contains("E0641"));
 }
 
 #[test]

@@ -169,6 +169,7 @@ fn constructs_of_later_versions_are_read_in_full() {
         .filter_map(|statement| match &statement.kind {
             StatementKind::Later(later) => Some(later.keyword()),
             StatementKind::Discrete(_) => Some("discrete"),
+            StatementKind::Unknown(_) => Some("unknown"),
             StatementKind::Event(event) => Some(event.head.keyword()),
             _ => None,
         })
@@ -177,8 +178,8 @@ fn constructs_of_later_versions_are_read_in_full() {
         assert!(later.contains(&word), "{word}");
     }
     let tree = ok("unknown hits, last = 0");
-    let StatementKind::Later(later @ Later::Unknown(_)) = &tree.statements[0].kind else { panic!("no unknown") };
-    assert_eq!(later.names().iter().map(|name| name.name.as_str()).collect::<Vec<_>>(), ["hits", "last"]);
+    let StatementKind::Unknown(items) = &tree.statements[0].kind else { panic!("no unknown") };
+    assert_eq!(items.iter().map(|item| item.target.name.name.as_str()).collect::<Vec<_>>(), ["hits", "last"]);
     check("boundary u[0], u[1]", "E0128", "u[0]");
 }
 

@@ -6,7 +6,7 @@ use common::{apply, read};
 use odec_lang::diagnostic::Fix;
 use odec_lang::source::Source;
 use odec_lang::syntax::limits::{MAX_NESTING, MAX_PRIMES, MAX_REPORTED, MAX_SOURCE_BYTES};
-use odec_lang::syntax::tree::{EntryValue, Later, StatementKind, Tree};
+use odec_lang::syntax::tree::{EntryValue, StatementKind, Tree};
 
 fn ok(text: &str) -> Tree {
     let (tree, diagnostics) = read(text);

@@ -102,7 +102,9 @@ fn unbalanced(
         if !seen.insert(equations.clone()) {
             continue;
         }
-        reports.push(too_many_equations(model, e, &equations, &unknowns));
+        let report = too_many_equations(model, e, &equations, &unknowns);
+        let without = missing.iter().map(|&i| model.states[i].span);
+        reports.push(report.also_some(without, "no equation is left for this", MAX_SHOWN));
     }
     if reports.is_empty()
         && let Some((&first, rest)) = missing.split_first()

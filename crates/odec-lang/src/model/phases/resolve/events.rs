@@ -183,6 +183,10 @@ impl<'a> Resolver<'a> {
             subscripts.push(self.action_subscript(index, &mut inner, &mut locals));
         }
         let symbol = match symbol {
+            Some(Symbol::State(i)) if self.model.states[i].algebraic => {
+                self.unknown_as_target(target);
+                return (inner, None);
+            }
             Some(symbol @ (Symbol::State(_) | Symbol::Discrete(_))) => symbol,
             Some(other) => {
                 self.not_a_target(target, other);
@@ -246,6 +250,18 @@ impl<'a> Resolver<'a> {
         };
         locals.push(local);
         self.single(TermKind::Index(local), span)
+    }
+
+    /// `z := 2` for an algebraic unknown.
+    fn unknown_as_target(&mut self, target: &Reference) {
+        let name = &target.name.name;
+        let headline = format!("an event cannot change `{name}`, which is an algebraic unknown");
+        let report = error("E0542", headline, target.span, "an unknown");
+        let report = match self.names.declared.get(name) {
+            Some(&declared) => report.label(declared, "declared here"),
+            None => report,
+        };
+        self.say(report.help("it follows from the equations: change a state or a `discrete` that they hold"));
     }
 
     /// `k := 2` for a parameter, a definition or the time.

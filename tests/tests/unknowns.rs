@@ -59,7 +59,7 @@ const PROBLEMS: [Problem; 3] = [
 #[test]
 fn reference_problems_meet_their_tolerances() {
     for (name, text, reference) in PROBLEMS {
-        let scale = reference.iter().map(|(_, value)| value.abs()).fold(0.0, f64::max);
+        // all of them begin near 1, and errors of the beginning decay no faster than the solution
         for method in METHODS.into_iter().filter(|method| !["backward-euler", "sdirk2", "rodas3"].contains(method)) {
             for rtol in ["1e-4", "1e-6", "1e-8"] {
                 let tolerance: f64 = rtol.parse().expect("a number");
@@ -67,7 +67,7 @@ fn reference_problems_meet_their_tolerances() {
                 let found = last("unknowns-reference", text, &["--method", method, "--rtol", rtol, "--atol", &atol]);
                 for (column, value) in reference {
                     let got = found.iter().find(|(c, _)| c == column).expect("a column").1;
-                    let error = (got - value).abs() / scale;
+                    let error = (got - value).abs();
                     assert!(error <= 100.0 * tolerance, "{name}, {method}, {rtol}: {column} = {got}, off by {error:e}");
                 }
             }
@@ -86,9 +86,9 @@ fn methods_of_low_order_take_unknowns() {
             assert!((got - value).abs() < 1e-3, "{method}: {column} = {got}");
         }
     }
-    for method in ["tsit5", "rk4", "ros2", "taylor"] {
+    for (method, code) in [("tsit5", "E0619"), ("rk4", "E0619"), ("vern9", "E0619"), ("taylor", "E0613")] {
         let said = refusal("unknowns-explicit", text, &["--method", method]);
-        assert!(said.contains("E0619"), "{method}: {said}");
+        assert!(said.contains(code), "{method}: {said}");
     }
 }
 

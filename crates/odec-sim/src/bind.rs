@@ -93,6 +93,8 @@ pub struct Bound {
     pub balances: Balances,
     /// Entries of the run block that count, to point at when a solver refuses them.
     pub asked: Asked,
+    /// The model declares algebraic unknowns.
+    pub guesses: bool,
     /// What the search for a consistent start moved.
     pub moved: Vec<Moved>,
 }
@@ -531,6 +533,7 @@ impl Ready {
             conservation: plan.conservation,
             balances: Balances::default(),
             asked,
+            guesses: model.states.iter().any(|state| state.algebraic),
             moved: Vec::new(),
         };
         Need::of_run(&bound).within(budget).map_err(|d| vec![*d])?;

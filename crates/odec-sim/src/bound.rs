@@ -36,6 +36,7 @@ impl Bound {
             conservation: self.conservation.clone(),
             balances: self.balances.clone(),
             asked: self.asked,
+            guesses: self.guesses,
             moved: self.moved.clone(),
         }
     }

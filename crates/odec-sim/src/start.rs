@@ -31,7 +31,8 @@ pub struct Moved {
 }
 
 impl Bound {
-    /// Puts the start of the run for the parameters as they are.
+    /// Puts the start of the run for the parameters as they are. A model that declares no unknown, but whose equations do not give
+    /// every derivative, starts from what it says where no consistent values are found: a warning has told what is wrong with it.
     ///
     /// # Errors
     /// A value that is not finite; algebraic equations without a solution near the guesses. `problem.y0` then holds the guesses.
@@ -47,6 +48,9 @@ impl Bound {
         let mut eval = Evaluator::new(&self.executor);
         let guess = y0.clone();
         if let Err(cause) = consistent.find(&mut eval, t0, y0) {
+            if !self.guesses {
+                return Ok(());
+            }
             return Err(NoStart::Inconsistent(Box::new(failure(cause, &eval, t0, guess))));
         }
         let pairs = guess.iter().zip(y0.iter()).enumerate();

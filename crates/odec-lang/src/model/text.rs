@@ -45,7 +45,7 @@ impl Display for Model {
             }
         }
         for state in &self.states {
-            write!(f, "state ")?;
+            write!(f, "{} ", if state.algebraic { "unknown" } else { "state" })?;
             for (k, &start) in (0u8..).zip(&state.initial) {
                 let before = if k > 0 { ", " } else { "" };
                 let (base, tail) = split_component(&state.name);

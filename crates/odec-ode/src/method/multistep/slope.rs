@@ -4,8 +4,13 @@ use crate::evaluator::Evaluator;
 use crate::newton::Newton;
 use crate::problem::Cause;
 
-/// `h y'(t)` into `out`. With M = I that is h f. With any other M it is the increment of one linearised backward Euler step,
-/// (M/h - J) dy = f + h df/dt, which exists for index-1 systems and meets their algebraic equations to first order; M(t, y) is taken at the end of the step.
+/// Length over which the slope is had where M is not the identity, in steps: over a whole step it would be that of backward
+/// Euler, from which the first step of the formula differs by nothing that shows its error.
+const PROBE: f64 = 1e-2;
+
+/// `h y'(t)` into `out`. With M = I that is h f. With any other M it comes from the increment of a short linearised backward
+/// Euler step, (M/p - J) dy = f + p df/dt with p = [`PROBE`] h, which exists for index-1 systems and meets the derivative of
+/// their algebraic equations; what these equations are off by at (t, y) is no slope. M(t, y) is taken at the end of that step.
 pub fn increment(
     eval: &mut Evaluator<'_>,
     newton: &mut Newton,
@@ -22,15 +27,22 @@ pub fn increment(
         }
         return Ok(());
     }
+    for row in newton.mass().algebraic_rows() {
+        out[row] = 0.0;
+    }
+    let probe = PROBE * h;
     eval.time_derivative(t, y, scratch)?;
     for (o, s) in out.iter_mut().zip(&*scratch) {
-        *o += h * s;
+        *o += probe * s;
     }
     newton.forget();
     let matrix = newton.matrix();
     matrix.evaluate(eval, t, y)?;
-    matrix.evaluate_mass(eval, t + h, y)?;
-    matrix.factor(eval, 1.0 / h)?;
+    matrix.evaluate_mass(eval, t + probe, y)?;
+    matrix.factor(eval, 1.0 / probe)?;
     matrix.solve(eval, out);
+    for o in out {
+        *o /= PROBE;
+    }
     Ok(())
 }

@@ -276,3 +276,50 @@ fn commands_that_leave_events_out_refuse_them() {
         assert!(ran.code != Some(0) && ran.err.contains("E0504"), "{arguments:?}\n{}", ran.err);
     }
 }
+
+#[test]
+fn every_ball_of_an_array_comes_to_rest() {
+    let folder = scratch("events-rest");
+    let text = "index i = 1..3\ndiscrete still[i] = 0\nstate h[i] = 1, h[i]' = 0\nh[i]'' = if still[i] == 1 then 0 else -9.81\n\
+                when h[i] < 0 { h[i]' := -0.5*h[i]' }\nrest { h[i] := 0; h[i]' := 0; still[i] := 1 }\n\
+                expect h[1](3) = 0 within 0\nexpect h[2](3) = 0 within 0\nexpect h[3](3) = 0 within 0\nrun { t = 0 .. 3 }\n";
+    for method in METHODS {
+        for rtol in ["1e-4", "1e-8"] {
+            let ran = odec(&folder, text, &["test", "M", "--method", method, "--rtol", rtol]);
+            assert_eq!(ran.code, Some(0), "{method}, {rtol}\n{}\n{}", ran.text(), ran.err);
+        }
+    }
+}
+
+#[test]
+fn what_stands_behind_a_condition_need_not_have_a_value_before_it() {
+    let folder = scratch("events-guarded");
+    let models = [
+        ("if x > 0 then 0 else (if sqrt(-x) > 1 then 1 else 2)", 3.0),
+        ("if x > 0 then (if ln(x) > 0 then 1 else 2) else 5", 13.0),
+    ];
+    for (rate, exact) in models {
+        let text = format!(
+            "state x = 2, y = 0\nx' = -1\ny' = {rate}\nrun {{ t = 0 .. 4 }}\nexpect y(4) = {exact:?} within 1e-6\n"
+        );
+        for method in METHODS {
+            let ran = odec(&folder, &text, &["test", "M", "--method", method, "--rtol", "1e-8"]);
+            assert_eq!(ran.code, Some(0), "{rate}, {method}\n{}\n{}", ran.text(), ran.err);
+        }
+    }
+}
+
+#[test]
+fn times_that_no_run_could_tell_apart_are_an_error() {
+    let folder = scratch("events-dense");
+    for period in ["1e-20", "1e-17"] {
+        let text = format!("state y = 0\ny' = 1\nevery {period} {{ y += 1 }}\nrun {{ t = 1 .. 2 }}\n");
+        let ran = odec(&folder, &text, &["run", "M"]);
+        assert!(ran.code == Some(3) && ran.err.contains("E0628"), "{period}: {}", ran.err);
+    }
+    // a long run with events near its start comes on
+    let text = "state x = 0\nx' = 0\nevery 0.01 from 0 until 30 { x += 1 }\nrun { t = 0 .. 1e11; samples = 2 }\n\
+                expect x(1e11) = 3000 within 0\n";
+    let ran = odec(&folder, text, &["test", "M"]);
+    assert_eq!(ran.code, Some(0), "{}\n{}", ran.text(), ran.err);
+}

@@ -10,6 +10,8 @@ const WHOLE_STEP: f64 = 1e-8;
 const GROW_AT_REST: f64 = 1.5;
 /// Smallest step as a fraction of the first one, for steps at t = 0 where rounding of t gives no bound.
 const SMALLEST_FRACTION: f64 = 1e-40;
+/// It is not shorter than so many units of rounding of t for that reason alone.
+const SHORTEST: f64 = 64.0;
 /// The first step from a changed state, as a fraction of the one that the controller wished for before.
 const RESUMED: f64 = 0.25;
 
@@ -162,7 +164,9 @@ impl Pace {
         match self {
             Pace::Fixed(grid) => grid.stand_at(t),
             Pace::Adaptive(wish) => {
-                wish.h = RESUMED * wish.uncut;
+                // a state that is changed again and again tells nothing of how long steps may be
+                let (uncut, shortest) = (wish.uncut.abs(), SHORTEST * f64::EPSILON * t.abs());
+                wish.h = (RESUMED * uncut).max(shortest.min(uncut)).copysign(wish.uncut);
                 wish.uncut = wish.h;
                 wish.rest = wish.rest.map(|_| false);
             }

@@ -121,6 +121,16 @@ impl Accumulation {
         let near = (is_steady && rest < REST * (t - self.since)) || rest < UNSTEADY_REST * (t - self.shrinking);
         near.then_some(Limit { t: t + rest, ratio })
     }
+
+    /// Where the event executed at `t` accumulates, if what is between its executions from now on is rounding.
+    pub fn at_rounding(&self, t: f64) -> Option<Limit> {
+        if self.known < TIMES || self.times[TIMES - 1] != t || self.shrinking > self.times[0] {
+            return None;
+        }
+        let last = t - self.times[TIMES - 2];
+        let ratio = (last / (self.times[1] - self.times[0])).cbrt();
+        (LEAST_RATIO..1.0).contains(&ratio).then(|| Limit { t: t + last * ratio / (1.0 - ratio), ratio })
+    }
 }
 
 #[cfg(test)]

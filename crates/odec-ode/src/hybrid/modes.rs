@@ -80,6 +80,9 @@ pub(super) struct Modes {
     /// Both sides at the last look, and at the one before.
     pub left: Vec<f64>,
     pub right: Vec<f64>,
+    /// Relations of which a side had no value at the last look. They keep their modes: what stands behind another condition need
+    /// have no value before that is decided.
+    unknown: Vec<bool>,
     before: [Vec<f64>; 2],
     slope: Vec<f64>,
     near: Vec<f64>,
@@ -108,6 +111,7 @@ impl Modes {
             motion: Motion::new(model),
             left: zero(m),
             right: zero(m),
+            unknown: vec![false; m],
             before: [zero(m), zero(m)],
             slope: zero(n),
             near: zero(n),
@@ -131,9 +135,23 @@ impl Modes {
 
     /// Evaluates both sides.
     pub fn look(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64]) -> Result<(), HybridCause> {
-        let known = model.sides(t, y, &mut self.left, &mut self.right).is_ok();
-        let all = self.left.iter().chain(&self.right);
-        if known && all.into_iter().all(|side| !side.is_nan()) { Ok(()) } else { Err(HybridCause::NoSides) }
+        if model.sides(t, y, &mut self.left, &mut self.right).is_err() {
+            return Err(HybridCause::NoSides);
+        }
+        for (relation, unknown) in self.unknown.iter_mut().enumerate() {
+            *unknown = self.left[relation].is_nan() || self.right[relation].is_nan();
+            if *unknown {
+                let holds = model.modes()[relation] != 0.0;
+                (self.left[relation], self.right[relation]) = if holds { (1.0, 0.0) } else { (0.0, 1.0) };
+            }
+        }
+        Ok(())
+    }
+
+    /// An error where something reads a relation of which a side has no value.
+    fn all_known(&self, model: &dyn HybridSystem) -> Result<(), HybridCause> {
+        let open = |(relation, unknown): (usize, &bool)| *unknown && model.is_read(relation);
+        if self.unknown.iter().enumerate().any(open) { Err(HybridCause::NoSides) } else { Ok(()) }
     }
 
     /// left - right, beside its offset.
@@ -159,7 +177,7 @@ impl Modes {
         relation: usize,
     ) -> Result<f64, HybridCause> {
         self.look(model, t, y)?;
-        Ok(self.difference(relation))
+        if self.unknown[relation] { Err(HybridCause::NoSides) } else { Ok(self.difference(relation)) }
     }
 
     /// left - right, and how fast it changes in the modes as they stand, where that is known.
@@ -170,9 +188,9 @@ impl Modes {
         at: Place<'_>,
         relation: usize,
     ) -> Result<(f64, Option<f64>), HybridCause> {
-        self.look(model, at.t, at.y)?;
+        let difference = self.difference_at(model, (at.t, at.y), relation)?;
         let known = self.motion.slope(model, at.t, at.y, &mut self.slope) && self.differentiate(model, locator, at);
-        Ok((self.difference(relation), known.then(|| self.rates[relation])))
+        Ok((difference, known.then(|| self.rates[relation])))
     }
 
     /// y' at a point, and the rates of all relations along it with the sizes of their terms.
@@ -185,7 +203,7 @@ impl Modes {
         (rates, sizes): (&mut [f64], &mut Vec<f64>),
     ) -> Result<(), HybridCause> {
         let known = self.motion.slope(model, at.t, at.y, slope)
-            && rates_along(model, locator, (at.t, at.y), slope, rates, Some(sizes));
+            && rates_along(model, locator, (at.t, at.y), (slope, &self.unknown), rates, Some(sizes));
         if known { Ok(()) } else { Err(HybridCause::NoSides) }
     }
 
@@ -202,7 +220,8 @@ impl Modes {
         }
         model.refresh();
         self.look(model, t, y)?;
-        self.settle(model, t, y).map(drop)
+        self.settle(model, t, y)?;
+        self.all_known(model)
     }
 
     /// Compares the relations that are not on their surface, whose sides may depend on the modes of others. `left` and
@@ -260,7 +279,9 @@ impl Modes {
         }
         self.met_here.clear();
         self.met_here.extend_from_slice(&self.touching);
-        self.decide(model, locator, at, landed, true)
+        let decided = self.decide(model, locator, at, landed, true)?;
+        self.all_known(model)?;
+        Ok(decided)
     }
 
     /// The modes after a round that changed the state or discretes.
@@ -281,7 +302,9 @@ impl Modes {
             }
             stays
         });
-        self.decide(model, locator, at, None, false)
+        let decided = self.decide(model, locator, at, None, false)?;
+        self.all_known(model)?;
+        Ok(decided)
     }
 
     /// The state was written since the last look: surfaces of relations whose sides have changed are back in their place.
@@ -410,8 +433,8 @@ impl Modes {
 
     /// The rates of left - right along `slope`; false where they have no value.
     fn differentiate(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>) -> bool {
-        let Modes { slope, rates, terms, .. } = self;
-        rates_along(model, locator, (at.t, at.y), slope, rates, Some(terms))
+        let Modes { slope, rates, terms, unknown, .. } = self;
+        rates_along(model, locator, (at.t, at.y), (slope, unknown), rates, Some(terms))
     }
 
     /// Replaces rates that are zero to rounding by the sign of what they become next.
@@ -464,19 +487,19 @@ impl Modes {
             *near = y + apart * slope;
         }
         let t = at.t + apart;
-        let Modes { motion, near, near_slope, later, .. } = self;
-        let known =
-            motion.slope(model, t, near, near_slope) && rates_along(model, locator, (t, near), near_slope, later, None);
+        let Modes { motion, near, near_slope, later, unknown, .. } = self;
+        let known = motion.slope(model, t, near, near_slope)
+            && rates_along(model, locator, (t, near), (near_slope, unknown), later, None);
         (known, apart)
     }
 }
 
-/// The rates of all relations at a point where y changes by `slope`, and the size of their terms.
+/// The rates of all relations at a point where y changes by `slope`, and the size of their terms. Those that are unknown have none.
 fn rates_along(
     model: &dyn HybridSystem,
     locator: &Locator,
     (t, y): (f64, &[f64]),
-    slope: &[f64],
+    (slope, unknown): (&[f64], &[bool]),
     rates: &mut [f64],
     mut sizes: Option<&mut Vec<f64>>,
 ) -> bool {
@@ -486,6 +509,9 @@ fn rates_along(
     }
     for (relation, rate) in rates.iter_mut().enumerate() {
         let mut size = 0.0;
+        if unknown[relation] {
+            *rate = 0.0;
+        }
         if let Some((terms, time)) = locator.affine(relation) {
             *rate = time;
             size = time.abs();

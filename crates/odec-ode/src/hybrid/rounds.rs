@@ -189,6 +189,12 @@ impl Rounds {
         }
     }
 
+    /// Events executed at `t` that accumulate, if what is between their executions from now on is rounding.
+    pub fn at_rounding(&self, t: f64) -> impl Iterator<Item = (usize, Limit)> {
+        let all = self.accumulations.iter().enumerate();
+        all.filter_map(move |(event, accumulation)| Some((event, accumulation.at_rounding(t)?)))
+    }
+
     fn note(&mut self, event: usize, round: u32, model: &dyn HybridSystem, happened: &mut Happened) {
         self.executed.push(Executed { event, round });
         if model.events()[event].stops {

@@ -50,6 +50,8 @@ pub struct HybridRunner {
     tight: Option<f64>,
     /// When each relation was on its surface last.
     met: Vec<f64>,
+    /// Steps in turn that did not come to a surface which their dense output leads to.
+    crawling: u32,
     /// Errors are controlled.
     adaptive: bool,
     /// How far in time a landing is from its surface, along the motion that was measured last.
@@ -143,6 +145,7 @@ impl HybridRunner {
             limits: Limits::default(),
             tight: None,
             met: vec![f64::NEG_INFINITY; model.relations().len()],
+            crawling: 0,
             adaptive: !options.fixed,
             shift: None,
             consistent: Consistent::of(model.system(), options)?.map(Box::new),
@@ -185,6 +188,7 @@ impl HybridRunner {
         (self.instants, self.executed, self.span) = (0, 0, (problem.t0, problem.t_end));
         self.storm = Storm::default();
         self.limits.clear();
+        self.crawling = 0;
         self.met.fill(f64::NEG_INFINITY);
         self.relax();
         let end = self.begin(model, problem, &mut wanted, observer)?;

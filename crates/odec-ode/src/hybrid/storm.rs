@@ -2,11 +2,13 @@
 
 use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::runner::Changes;
+use crate::hybrid::stops::resolution;
 
 /// Instants that are counted before the time they took is looked at.
 const INSTANTS: u64 = 1_000;
-/// The part of the run that they have to come on by.
+/// They have to come on by this part of the run, or by so many units of what times are told apart by.
 const CRAWL: f64 = 1e-9;
+const UNITS: f64 = 1e6;
 /// Of so many of them the events and relations are named.
 const NAMED: u64 = 10;
 
@@ -35,7 +37,7 @@ impl Storm {
             return Ok(());
         }
         self.count = 0;
-        if t - self.since < CRAWL * (span.1 - span.0) {
+        if t - self.since < (CRAWL * (span.1 - span.0)).min(UNITS * resolution(t)) {
             let [events, relations] = [&mut self.events, &mut self.relations].map(|list| {
                 let mut list = std::mem::take(list);
                 list.sort_unstable();

@@ -2,7 +2,7 @@
 
 use super::model::{Model, adaptive, run, sampled};
 use crate::dense::{Rows, fixed, tolerances};
-use odec_ode::hybrid::{Event, HybridCause, HybridError, Write};
+use odec_ode::hybrid::{AffineRows, Event, HybridCause, HybridError, Write};
 use odec_ode::{Method, Samples, method, solve};
 
 fn count() -> Event {
@@ -178,6 +178,35 @@ fn sliding_is_known_at_once() {
         assert!((t - std::f64::consts::PI).abs() < 1e3 * rtol, "{}: {t}", method.name);
         let HybridCause::Sliding { relation: 0, rates: [below, above] } = cause else { panic!("{cause:?}") };
         assert!((below - 0.7).abs() < 1e-2 && (above + 0.3).abs() < 1e-2, "{}: {below} {above}", method.name);
+    }
+}
+
+/// A counter n with the ends of its interval, as `floor` has them: x' = 0.5 - floor(x).
+fn counter() -> Model {
+    Model::new(1, |_, _, now, f| f[0] = 0.5 - now.discretes[0])
+        .autonomous()
+        .relations(2, |_, y, d, left, right| {
+            (left[0], right[0]) = (y[0], d[2]);
+            (left[1], right[1]) = (d[1], y[0]);
+        })
+        .with_rows(AffineRows::of(&[Some((vec![(0, 1.0)], 0.0)), Some((vec![(0, -1.0)], 0.0))]))
+        .discretes(&[0.0, 0.0, 1.0])
+        .event(Event::when((0..3).map(Write::discrete).collect()), |_, y, d, out| {
+            out.copy_from_slice(&[d[0] + 1.0, y[0], d[0] + 2.0]);
+        })
+        .event(Event::when((0..3).map(Write::discrete).collect()), |_, y, d, out| {
+            out.copy_from_slice(&[d[0] - 1.0, d[0] - 1.0, y[0]]);
+        })
+        .conditions(|now, out| out.copy_from_slice(&[now.holds(0), now.holds(1)]))
+}
+
+#[test]
+fn a_counter_that_slides_ends_the_run_soon() {
+    for method in adaptive() {
+        let made = run(&mut counter(), (0.0, 20.0), &[0.2], method, &tolerances(1e-6, 1e-9));
+        let Err(HybridError::Hybrid(failure)) = made else { panic!("{}: {:?}", method.name, made.map(|made| made.0)) };
+        assert!(matches!(failure.cause, HybridCause::Storm { .. }), "{}: {:?}", method.name, failure.cause);
+        assert!((failure.t - 1.6).abs() < 1e-3 && failure.stats.accepted < 10_000, "{}: {failure:?}", method.name);
     }
 }
 

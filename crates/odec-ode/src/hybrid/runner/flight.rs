@@ -7,6 +7,7 @@
 
 use super::HybridRunner;
 use crate::control::Tolerances;
+use crate::hybrid::accumulation::Pending;
 use crate::hybrid::modes::Place;
 use crate::hybrid::stops::resolution;
 use crate::hybrid::system::HybridSystem;
@@ -16,12 +17,24 @@ use crate::hybrid::system::HybridSystem;
 const RESOLVED: [f64; 2] = [1e-4, 1e-3];
 /// A flight that lasts less than this, in units of what times are told apart by, is rounding.
 const SHORTEST: f64 = 1e3;
+/// A flight that gets no further than so many units of rounding is not seen.
+const VISIBLE: f64 = 100.0;
 /// Rounding of an unknown, as a part of it.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 /// Tolerances are again what they were after so many times the length of the flight as the parabola has it.
 const LASTS: f64 = 4.0;
 /// Unknowns up to which the tolerance of a relation that is not affine is looked for: it takes as many derivatives.
 const FEW: usize = 64;
+
+/// A way from a surface and back.
+struct Flight {
+    /// How far left - right gets.
+    height: f64,
+    /// The time it takes.
+    length: f64,
+    /// Rounding of left - right.
+    rounding: f64,
+}
 
 impl HybridRunner {
     /// At an instant, from the state behind it.
@@ -37,11 +50,16 @@ impl HybridRunner {
         for k in 0..self.modes.met_here.len() {
             let relation = self.modes.met_here[k];
             let last = t - std::mem::replace(&mut self.met[relation], t);
-            // the first flight has no other to be compared with
-            let Some((height, length)) = self.flight(model, (t, scale), relation).filter(|(_, length)| *length <= last)
-            else {
+            let Some(flight) = self.flight(model, (t, scale), relation) else { continue };
+            let Flight { height, length, rounding } = flight;
+            if height <= VISIBLE * rounding {
+                self.settle(model, t, relation);
                 continue;
-            };
+            }
+            // what takes longer than the last time does not come to rest
+            if length > last || length <= SHORTEST * resolution(t) {
+                continue;
+            }
             self.weigh(|tolerances, i, y| tolerances.asked(i, y));
             let tolerance = self.locator.gradient(model, (t, &self.y), relation, &self.weights);
             let wanted = RESOLVED[usize::from(self.runner.method.order <= 2)] * height / tolerance;
@@ -57,9 +75,20 @@ impl HybridRunner {
         }
     }
 
-    /// How far a relation gets from the surface that it leaves, and when it is back, by the parabola there. `None` where it is no
-    /// flight, or one that is lost in rounding.
-    fn flight(&mut self, model: &dyn HybridSystem, (t, scale): (f64, f64), relation: usize) -> Option<(f64, f64)> {
+    /// Bounces that are lost in rounding from now on have come to their end, if they became smaller and smaller.
+    fn settle(&mut self, model: &dyn HybridSystem, t: f64, relation: usize) {
+        let mut found = false;
+        for (event, limit) in self.rounds.at_rounding(t) {
+            found = true;
+            self.limits.add(Pending { event, limit, relations: vec![relation] });
+        }
+        if found {
+            self.renew(model, t);
+        }
+    }
+
+    /// The way of a relation from the surface that it leaves and back, by the parabola there; `None` where it does not come back.
+    fn flight(&mut self, model: &dyn HybridSystem, (t, scale): (f64, f64), relation: usize) -> Option<Flight> {
         if !self.locator.watches(relation) || (self.locator.affine(relation).is_none() && self.y.len() > FEW) {
             return None;
         }
@@ -72,10 +101,9 @@ impl HybridRunner {
         self.weigh(|_, _, y| ROUNDING * y);
         let rounding = self.locator.gradient(model, (t, &self.y), relation, &self.weights) + self.modes.noise(relation);
         let [rate, bend] = self.modes.bends(model, &self.locator, Place { t, y: &self.y, scale }, relation)?;
-        // u = rate s + bend s^2/2
+        // rate s + bend s^2/2
         let (height, length) = ((0.5 * rate * (rate / bend)).abs(), 2.0 * (rate / bend).abs());
-        let comes_back = (rate > 0.0) != (bend > 0.0);
-        (comes_back && height > rounding && length > SHORTEST * resolution(t)).then_some((height, length))
+        ((rate > 0.0) != (bend > 0.0)).then_some(Flight { height, length, rounding })
     }
 
     /// Weights of the unknowns from their sizes.

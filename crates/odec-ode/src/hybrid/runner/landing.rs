@@ -27,6 +27,8 @@ const PART: f64 = 0.1;
 const SHORTER: f64 = 0.25;
 /// How often one step is looked at again, as it gets shorter.
 const LOOKS: u32 = 8;
+/// So many steps in turn that had to be made as short as that, and did not come to a surface, do not come on.
+const CRAWLING: u32 = 1_000;
 /// A step that failed on its way, and ends within this part of the tolerances from a surface, has come to it:
 /// beyond, f has no value.
 const EDGE: f64 = 1e-3;
@@ -122,7 +124,7 @@ impl HybridRunner {
         let place = Place { t, y: &self.y, scale: 0.0 };
         let mut nearest: Option<(f64, usize)> = None;
         for relation in 0..model.relations().len() {
-            let (g, rate) = self.modes.measure(model, &self.locator, place, relation).ok()?;
+            let Ok((g, rate)) = self.modes.measure(model, &self.locator, place, relation) else { continue };
             let towards = rate.is_none_or(|rate| (rate < 0.0) == (model.modes()[relation] != 0.0));
             let room = self.locator.gradient(model, (t, &self.y), relation, &self.weights);
             if towards && model.is_read(relation) && g.abs() <= room && nearest.is_none_or(|(least, _)| g.abs() < least)
@@ -145,6 +147,7 @@ impl HybridRunner {
             let mut step = Step { model, runner: &mut self.runner, t: start, y: &self.start };
             let found = self.locator.first(&mut step)?;
             let Some(crossing) = found.map_or_else(|| self.contradicted(model), |found| Ok(Some(found)))? else {
+                self.crawling = 0;
                 return Ok(None);
             };
             last = Some(crossing.relation);
@@ -158,6 +161,12 @@ impl HybridRunner {
         let (t, y) = (self.runner.time(), self.runner.state());
         let looked = self.modes.look(model, t, y);
         looked.map_err(|cause| self.failure(cause, t))?;
+        self.crawling += 1;
+        if self.crawling == CRAWLING {
+            return Err(
+                self.failure(HybridCause::Storm { events: Vec::new(), relations: last.into_iter().collect() }, t)
+            );
+        }
         let passed = last.filter(|relation| self.modes.contradicts(model, *relation));
         if passed.is_some() {
             self.lost(model)?;
@@ -238,6 +247,9 @@ impl HybridRunner {
                 Next::Here => {
                     let late = rate.filter(|rate| *rate != 0.0).map_or(0.0, |rate| u / rate);
                     self.shift = (late.abs() <= resolution(target)).then_some(-late);
+                    if late.abs() > SHORTEST * resolution(target) {
+                        self.lost(model)?;
+                    }
                     return Ok(Landing::There(Landed { relation, apart: late.abs() }));
                 }
                 Next::Nowhere if target == end => return Ok(Landing::Beyond),

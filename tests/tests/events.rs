@@ -282,7 +282,8 @@ fn every_ball_of_an_array_comes_to_rest() {
     let folder = scratch("events-rest");
     let text = "index i = 1..3\ndiscrete still[i] = 0\nstate h[i] = 1, h[i]' = 0\nh[i]'' = if still[i] == 1 then 0 else -9.81\n\
                 when h[i] < 0 { h[i]' := -0.5*h[i]' }\nrest { h[i] := 0; h[i]' := 0; still[i] := 1 }\n\
-                expect h[1](3) = 0 within 0\nexpect h[2](3) = 0 within 0\nexpect h[3](3) = 0 within 0\nrun { t = 0 .. 3 }\n";
+                output a = h[1], b = h[2], c = h[3]\nexpect a(3) = 0 within 0\nexpect b(3) = 0 within 0\n\
+                expect c(3) = 0 within 0\nrun { t = 0 .. 3 }\n";
     for method in METHODS {
         for rtol in ["1e-4", "1e-8"] {
             let ran = odec(&folder, text, &["test", "M", "--method", method, "--rtol", rtol]);

@@ -515,6 +515,13 @@ impl Runner {
         self.integrator.tighten(part);
     }
 
+    /// The next step is so long at most.
+    pub(crate) fn begin_with(&mut self, h: f64) {
+        if let Some(pace) = &mut self.run.pace {
+            pace.retry(h.copysign(self.run.t_end - self.run.t0));
+        }
+    }
+
     /// Moves the end of the run further away, to a time that may be infinite.
     ///
     /// # Errors

@@ -169,6 +169,11 @@ impl Modes {
         &self.slope
     }
 
+    /// y' at a point, for [`Modes::slope`]; false where there is none.
+    pub fn slope_at(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64]) -> bool {
+        self.motion.slope(model, t, y, &mut self.slope)
+    }
+
     /// left - right at a point, beside its offset.
     pub fn difference_at(
         &mut self,

@@ -52,6 +52,8 @@ pub struct HybridRunner {
     met: Vec<f64>,
     /// Steps in turn that did not come to a surface which their dense output leads to.
     crawling: u32,
+    /// The run is on a surface that it has just landed on.
+    on_edge: bool,
     /// Errors are controlled.
     adaptive: bool,
     /// How far in time a landing is from its surface, along the motion that was measured last.
@@ -146,6 +148,7 @@ impl HybridRunner {
             tight: None,
             met: vec![f64::NEG_INFINITY; model.relations().len()],
             crawling: 0,
+            on_edge: false,
             adaptive: !options.fixed,
             shift: None,
             consistent: Consistent::of(model.system(), options)?.map(Box::new),
@@ -263,11 +266,15 @@ impl HybridRunner {
                 landed = self.edge(model);
             }
             if let (Err(error), None) = (made.reached, landed) {
+                if self.leave_edge(model, &error)? {
+                    continue;
+                }
                 return Err(error.into());
             }
             if landed.is_none() && !made.quiet {
                 landed = self.cross(model, t, made.ahead)?;
             }
+            self.on_edge = false;
             let now = self.runner.time();
             let stopped = self.rows_inside(model, now, wanted, observer).is_break();
             if stopped || observer.made(&mut Made { runner: &mut self.runner, model }).is_break() {
@@ -452,7 +459,7 @@ impl HybridRunner {
         }
         if happened.changed || landed {
             self.instants += u64::from(happened.changed);
-            self.fresh = true;
+            (self.fresh, self.on_edge) = (true, landed);
             self.runner.resume(model.system(), &self.y)?;
             for (event, limit) in happened.limits.drain(..) {
                 self.limits.add(Pending { event, limit, relations: self.modes.met_here.clone() });

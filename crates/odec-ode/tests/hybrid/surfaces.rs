@@ -181,6 +181,24 @@ fn sliding_is_known_at_once() {
     }
 }
 
+#[test]
+fn a_weir_is_left_where_its_flow_has_no_derivative() {
+    // a' = 1 - (if a > 1/2 then sqrt(a - 1/2) else 0): with s = sqrt(a - 1/2), t = 1/2 - 2 s - 2 ln(1 - s)
+    for method in adaptive().into_iter().filter(|method| method.order >= 3) {
+        let mut weir = Model::new(1, |_, y, now, f| f[0] = 1.0 - if now.holds(0) { (y[0] - 0.5).sqrt() } else { 0.0 })
+            .jacobian(|_, y, now, j| j[0] = if now.holds(0) { -0.5 / (y[0] - 0.5).sqrt() } else { 0.0 })
+            .autonomous()
+            .bounds(&[(0, true, 0.5)]);
+        for rtol in [1e-4, 1e-6, 1e-9] {
+            let made = run(&mut weir, (0.0, 2.0), &[0.0], method, &tolerances(rtol, rtol));
+            let (outcome, _) = made.unwrap_or_else(|error| panic!("{}, {rtol:e}: {error:?}", method.name));
+            let s = (outcome.outcome.y[0] - 0.5).sqrt();
+            let error = (0.5 - 2.0 * s - 2.0 * (1.0 - s).ln() - 2.0).abs();
+            assert!(error < 3e3 * rtol, "{}, {rtol:e}: {error:e}", method.name);
+        }
+    }
+}
+
 /// A counter n with the ends of its interval, as `floor` has them: x' = 0.5 - floor(x).
 fn counter() -> Model {
     Model::new(1, |_, _, now, f| f[0] = 0.5 - now.discretes[0])

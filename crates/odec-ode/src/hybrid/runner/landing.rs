@@ -11,6 +11,7 @@ use crate::hybrid::modes::{Landed, Place};
 use crate::hybrid::outcome::{HybridCause, HybridError};
 use crate::hybrid::stops::resolution;
 use crate::hybrid::system::HybridSystem;
+use crate::problem::{Cause, SolveError};
 use crate::runner::Ahead;
 
 /// Steps that one landing may take: a bracket may have to be halved down to rounding.
@@ -271,6 +272,32 @@ impl HybridRunner {
                 *y += shift * slope;
             }
         }
+    }
+
+    /// A run that has just landed where f has a value and no derivative, as `sqrt(x - 1)` has none at 1, goes on a little further along
+    /// its motion, by some units of what times are told apart by. True where it does.
+    pub(super) fn leave_edge(&mut self, model: &dyn HybridSystem, error: &SolveError) -> Result<bool, HybridError> {
+        let SolveError::Failed(failure) = error else { return Ok(false) };
+        let no_derivative = matches!(
+            failure.cause,
+            Cause::NonFiniteJacobian { .. } | Cause::NonFiniteTimeDerivative { .. } | Cause::NoSeries { .. }
+        );
+        if !(std::mem::take(&mut self.on_edge) && no_derivative) {
+            return Ok(false);
+        }
+        let t = self.runner.time();
+        self.y.copy_from_slice(self.runner.state());
+        if !self.modes.slope_at(model, t, &self.y) {
+            return Ok(false);
+        }
+        let further = SHORTEST * resolution(t);
+        for (y, slope) in self.y.iter_mut().zip(self.modes.slope()) {
+            *y += further * slope;
+        }
+        self.runner.resume(model.system(), &self.y)?;
+        // the derivative there is large, and is right for no longer step
+        self.runner.begin_with(further);
+        Ok(true)
     }
 
     /// The step to `end` that was there before.

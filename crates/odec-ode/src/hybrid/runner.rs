@@ -310,29 +310,6 @@ impl HybridRunner {
         Ok(End::Time)
     }
 
-    /// Events have accumulated: what they come to rest by is executed. Without it the run ends.
-    fn rest(
-        &mut self,
-        model: &mut dyn HybridSystem,
-        due: &[Pending],
-        scale: f64,
-        wanted: &mut Wanted<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<Option<End>, HybridError> {
-        let ends = |pending: &Pending| End::Accumulation { event: pending.event, ratio: pending.limit.ratio };
-        let mut rests = Vec::with_capacity(due.len());
-        for pending in due {
-            match model.events()[pending.event].rest {
-                Some(rest) => rests.push((pending.event, rest)),
-                None => return Ok(Some(ends(pending))),
-            }
-        }
-        let ended = self.instant(model, &Begins::Rest(rests), scale, wanted, observer)?;
-        // what comes to rest and begins again at once has not come to rest
-        let begun = |pending: &&Pending| self.rounds.executed.iter().any(|executed| executed.event == pending.event);
-        Ok(due.iter().find(begun).map(ends).or(ended))
-    }
-
     /// A step stands: surfaces from which the run has come away are back in their place, and so are tolerances.
     fn release(&mut self, model: &dyn HybridSystem) -> Result<(), HybridError> {
         let now = self.runner.time();

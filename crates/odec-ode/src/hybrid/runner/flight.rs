@@ -1,14 +1,17 @@
-//! Small flights: a run that has left a surface may come back to it after a way that is shorter than its tolerances, as a ball
-//! whose bounces become lower and lower.
+//! Small flights, and what comes to rest.
 //!
-//! An error below the tolerance then decides how long the flight is, and where a method begins at order 1, whether it leads up
-//! or down. So at an instant on a surface the parabola from there says how far left - right gets from it, and when it is back.
-//! Where that is sooner than it took the last time, errors are held until then to a part of the tolerances that resolves it.
+//! A run that has left a surface may come back to it after a way that is shorter than its tolerances, as a ball whose bounces
+//! become lower and lower. An error below the tolerance then decides how long the flight is, and where a method begins at
+//! order 1, whether it leads up or down. So at an instant on a surface the parabola from there says how far left - right gets
+//! from it, and when it is back. Where that is sooner than it took the last time, errors are held until then to a part of the
+//! tolerances that resolves it.
 
-use super::HybridRunner;
+use super::{HybridRunner, Wanted};
 use crate::control::Tolerances;
 use crate::hybrid::accumulation::Pending;
 use crate::hybrid::modes::Place;
+use crate::hybrid::outcome::{End, HybridError, Observer};
+use crate::hybrid::rounds::Begins;
 use crate::hybrid::stops::resolution;
 use crate::hybrid::system::HybridSystem;
 
@@ -53,7 +56,7 @@ impl HybridRunner {
             let Some(flight) = self.flight(model, (t, scale), relation) else { continue };
             let Flight { height, length, rounding } = flight;
             if height <= VISIBLE * rounding {
-                self.settle(model, t, relation);
+                self.come_to_rest(model, t, relation);
                 continue;
             }
             // what takes longer than the last time does not come to rest
@@ -75,8 +78,31 @@ impl HybridRunner {
         }
     }
 
+    /// Events have accumulated: what they come to rest by is executed. Without it the run ends.
+    pub(super) fn rest(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        due: &[Pending],
+        scale: f64,
+        wanted: &mut Wanted<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<End>, HybridError> {
+        let ends = |pending: &Pending| End::Accumulation { event: pending.event, ratio: pending.limit.ratio };
+        let mut rests = Vec::with_capacity(due.len());
+        for pending in due {
+            match model.events()[pending.event].rest {
+                Some(rest) => rests.push((pending.event, rest)),
+                None => return Ok(Some(ends(pending))),
+            }
+        }
+        let ended = self.instant(model, &Begins::Rest(rests), scale, wanted, observer)?;
+        // what comes to rest and begins again at once has not come to rest
+        let begun = |pending: &&Pending| self.rounds.executed.iter().any(|executed| executed.event == pending.event);
+        Ok(due.iter().find(begun).map(ends).or(ended))
+    }
+
     /// Bounces that are lost in rounding from now on have come to their end, if they became smaller and smaller.
-    fn settle(&mut self, model: &dyn HybridSystem, t: f64, relation: usize) {
+    fn come_to_rest(&mut self, model: &dyn HybridSystem, t: f64, relation: usize) {
         let mut found = false;
         for (event, limit) in self.rounds.at_rounding(t) {
             found = true;

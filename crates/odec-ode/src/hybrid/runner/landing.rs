@@ -247,7 +247,7 @@ impl HybridRunner {
                 _ if rate.is_some_and(|rate| rate > 0.0) => return self.shorten(model, start, end, ahead),
                 Next::Here => {
                     let late = rate.filter(|rate| *rate != 0.0).map_or(0.0, |rate| u / rate);
-                    self.shift = (late.abs() <= resolution(target)).then_some(-late);
+                    self.shift = (late != 0.0 && late.abs() <= resolution(target)).then_some(-late);
                     if late.abs() > SHORTEST * resolution(target) {
                         self.lost(model)?;
                     }

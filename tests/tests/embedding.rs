@@ -113,23 +113,101 @@ fn the_emitted_object_is_called_from_c() {
         std::fs::copy(root().join("tests/fixtures/embedding").join(file), folder.join(file)).expect("a file");
     }
     run_in(&folder, &["emit", "cart.ode", "--to", "object"], b"").success();
-    if Command::new("cc").arg("--version").output().is_err() {
-        println!("skipped: there is no cc");
-        return;
-    }
-    let mut cc = Command::new("cc");
-    cc.current_dir(&folder)
-        .args(["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "host.c", "cart.o", "-o", "host", "-lm"]);
-    finish(cc, b"").success();
-    let ran = finish(Command::new(folder.join("host")), b"").success();
+    let Some(ran) = run_host(&folder, &["host.c", "cart.o"]) else { return };
     let (x, v) = pushed((0.0, 0.0), 20.0, 8.0);
     let expected = [("x", x), ("x'", v), ("energy", MASS * v * v / 2.0)];
-    assert_eq!(ran.text().lines().count(), expected.len());
-    for (line, (name, value)) in ran.text().lines().zip(expected) {
+    assert_eq!(ran.lines().count(), expected.len());
+    for (line, (name, value)) in ran.lines().zip(expected) {
         let (found, number) = line.split_once(" = ").expect("a name and a number");
         assert_eq!(found, name);
         near(number.parse().expect("a number"), value, 1e-8);
     }
+}
+
+/// Compiles a host with a C file that was written in a folder, and runs it; `None` without a C compiler.
+fn run_host(folder: &std::path::Path, files: &[&str]) -> Option<String> {
+    if Command::new("cc").arg("--version").output().is_err() {
+        println!("skipped: there is no cc");
+        return None;
+    }
+    let mut cc = Command::new("cc");
+    cc.current_dir(folder).args(["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]);
+    cc.args(files).args(["-o", "host", "-lm"]);
+    finish(cc, b"").success();
+    Some(finish(Command::new(folder.join("host")), b"").success().text())
+}
+
+/// The events of the emitted C are those of `odec run`: their times, and the state that the run ends in.
+#[test]
+fn a_ball_bounces_in_emitted_c() {
+    let folder = scratch("embedding-ball");
+    for file in ["ball.ode", "bounce.c"] {
+        std::fs::copy(root().join("tests/fixtures/embedding").join(file), folder.join(file)).expect("a file");
+    }
+    run_in(&folder, &["emit", "ball.ode", "--to", "c"], b"").success();
+    let own = run_in(&folder, &["run", "ball.ode", "--events", "log.csv", "--quiet"], b"").success();
+    let Some(found) = run_host(&folder, &["bounce.c", "ball.c"]) else { return };
+    let log = text(&folder.join("log.csv"));
+    let mut times: Vec<f64> = Vec::new();
+    for line in log.lines().skip(1) {
+        let time: f64 = line.split(',').next().and_then(|t| t.parse().ok()).expect("a time");
+        if times.last() != Some(&time) {
+            times.push(time);
+        }
+    }
+    let lines: Vec<&str> = found.lines().collect();
+    let events = lines.iter().filter(|line| line.contains("event"));
+    let time = |line: &str| line.split(' ').next().and_then(|t| t.parse::<f64>().ok()).expect("a time");
+    let mut found: Vec<f64> = events.map(|line| time(line)).collect();
+    found.dedup();
+    assert_eq!(found.len(), times.len(), "{lines:?}\n{log}");
+    assert!(times.len() == 5, "four bounces and a push: {times:?}");
+    for (found, expected) in found.iter().zip(&times) {
+        near(*found, *expected, 1e-8);
+    }
+    let last = own.text();
+    let last: Vec<f64> = last.lines().last().expect("a row").split(',').map(|x| x.parse().expect("a number")).collect();
+    let end = lines.last().expect("a line");
+    let number = |name: &str| -> f64 {
+        let rest = end.split(&format!("{name} = ")).nth(1).expect("a name");
+        rest.split(',').next().and_then(|x| x.parse().ok()).expect("a number")
+    };
+    near(time(end), last[0], 1e-8);
+    near(number("h'"), last[2], 1e-7);
+    near(number("hits"), 4.0, 0.0);
+}
+
+/// Models with events that C does not hold yet are refused by name; other targets refuse all of them.
+#[test]
+fn what_emitted_c_does_not_hold_is_refused() {
+    let folder = scratch("embedding-refused");
+    let refused = |text: &str, to: &str, found: &str| {
+        std::fs::write(folder.join("m.ode"), text).expect("a file");
+        let ran = run_in(&folder, &["emit", "m.ode", "--to", to], b"");
+        assert!(ran.code != Some(0) && ran.err.contains("E0504") && ran.err.contains(found), "{text}\n{}", ran.err);
+    };
+    refused("state x = 1\nx' = -floor(3*x)\nat 1 { x := 1 }\n", "c", "floor");
+    refused("state x = 1, x >= 0\nx' = -x\n", "c", "bound");
+    refused("state x = 1\nx' = -x\nat 1 { x := 1 }\n", "object", "an event of the model");
+}
+
+/// Arrays of relations and events, of which some elements are at an edge, are C that a compiler takes.
+#[test]
+fn arrays_with_events_are_written() {
+    let folder = scratch("embedding-array");
+    let text = "model net\nindex i = 1..5\nparam k = 0.4\nstate V[i] = i/10\ndiscrete n[i] = 0\n\
+                V[i]' = 1 - V[i] + 0.1*max(V[i-1] - V[i], 0) + (mod(t, 2) < 0.5)\nboundary V[0] = 0\n\
+                when V[i] > 1 - k { V[i] := 0; n[i] += 1 }\nevery 0.5 from 0.1 until 3 { V[2] += 0.01 }\noutput n\n";
+    std::fs::write(folder.join("net.ode"), text).expect("a file");
+    run_in(&folder, &["emit", "net.ode", "--to", "c"], b"").success();
+    let host = "#include <stdio.h>\n#include \"net.h\"\nint main(void) {\n\
+                printf(\"%d %d %d %d %d\\n\", (int)net_interface, (int)net_relations, (int)net_events, (int)net_discretes, \
+                (int)net_stop_everies);\nreturn 0;\n}\n";
+    std::fs::write(folder.join("host.c"), host).expect("a file");
+    let Some(found) = run_host(&folder, &["host.c", "net.c"]) else { return };
+    // a threshold and a bend for each element; five events and one at known times; the pulse begins and ends, for the
+    // elements inside and for those at the edge
+    assert_eq!(found.trim(), "3 10 6 5 4");
 }
 
 /// The page shows the files that are compiled above, word by word.
@@ -144,6 +222,10 @@ fn the_page_shows_what_is_run() {
     ] {
         let shown = block::of(&path, language).remove(0).text;
         page = page.replacen(&shown, &text(&root().join(file)), 1);
+    }
+    for (language, file) in [("ode", "ball.ode"), ("c", "bounce.c")] {
+        let shown = block::of(&path, language).remove(1).text;
+        page = page.replacen(&shown, &text(&root().join("tests/fixtures/embedding").join(file)), 1);
     }
     snapshot::report(snapshot::check(&path, &page).err().as_slice());
 }

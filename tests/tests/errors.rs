@@ -86,6 +86,8 @@ fn copy(name: &str) -> PathBuf {
     std::fs::write(folder.join("endless.ode"), "model endless\nstate x = 1\nx' = -x\n").expect("a folder");
     let together = "param k = 1\nstate x = 0\nx' = -x + (t > 1)\nat k { x := 2*x }\nrun { t = 0 .. 2 }\n";
     std::fs::write(folder.join("together.ode"), together).expect("a folder");
+    let beyond = "param least = 3\nstate x = 1, x >= least\nx' = -x\nrun { t = 0 .. 1 }\n";
+    std::fs::write(folder.join("beyond.ode"), beyond).expect("a folder");
     let arrays = |name: &str, text: &str| {
         let text = format!("model {name}\nconst N = 10\nindex i = 1..N\n{text}\nrun {{ t = 0 .. 1 }}\n");
         std::fs::write(folder.join(format!("{name}.ode")), text).expect("a folder");

@@ -88,6 +88,9 @@ pub struct Summary {
     /// What events did, if the model has some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
+    /// What was done to keep states within each bound.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bounds: Vec<Kept>,
     /// Drift of each conserved quantity over the rows.
     pub conserved: Vec<Conserved>,
     /// `jit` or `interpreter`.
@@ -121,6 +124,30 @@ impl Events {
     fn line(&self) -> String {
         let counts = format!("{} executed, {}", grouped(self.executed), instants(self.instants));
         self.stopped.as_ref().map_or(counts.clone(), |by| format!("{counts}; stopped by {by}"))
+    }
+}
+
+/// What was done to keep a state within a bound.
+#[derive(Clone, Debug, Serialize)]
+pub struct Kept {
+    /// As written.
+    pub bound: String,
+    /// How often the state was put back.
+    pub pushes: u64,
+    /// By how much at most.
+    pub most: f64,
+    /// The terms that led out of it, the largest first.
+    pub terms: Vec<String>,
+}
+
+impl Kept {
+    fn line(&self) -> String {
+        if self.pushes == 0 {
+            return format!("{} held by itself", self.bound);
+        }
+        let times = if self.pushes == 1 { "once".to_string() } else { format!("{} times", grouped(self.pushes)) };
+        let terms = if self.terms.is_empty() { String::new() } else { format!(", against {}", self.terms.join(", ")) };
+        format!("{} put back {times}, by at most {}{terms}", self.bound, brief(self.most))
     }
 }
 
@@ -318,6 +345,10 @@ impl Summary {
         lines.extend(self.counts.lines());
         if let Some(events) = &self.events {
             lines.push(("events".into(), events.line()));
+        }
+        for (k, kept) in self.bounds.iter().enumerate() {
+            let word = if k == 0 { "bounds" } else { "" };
+            lines.push((word.into(), kept.line()));
         }
         // what a full matrix does for a few unknowns goes without saying
         let compiled = [SolverKind::Compiled, SolverKind::FusedSteps].map(|kind| kind.to_string());

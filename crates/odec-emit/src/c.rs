@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::fmt::Write;
 
 use odec_ir::builtin::exponential::{HYPOT_LEAST, HYPOT_SCALES};
-use odec_ir::interface::{self, Content, FUNCTIONS, Settled};
+use odec_ir::interface::{self, Constant, Content, FUNCTIONS, Settled};
 use odec_ir::nest::bind::Words;
 use odec_ir::{Builtin, KernelRole, Layout, Lowering, Malformed, Op, Primitive, Program};
 
@@ -20,26 +20,47 @@ use crate::{EmitError, Options, checked_prefix, header, literal, nests};
 /// # Errors
 /// [`EmitError::BadPrefix`], or [`EmitError::Malformed`] for programs made by hand.
 pub fn c_source(program: &Program, options: &Options) -> Result<String, EmitError> {
-    let prefix = checked_prefix(options)?;
-    let settled = Settled::of(program)?;
-    let program = &settled.program;
+    source(&Settled::of(program)?, checked_prefix(options)?, &[], &[])
+}
+
+/// A function that is no kernel of the model: what its name ends with, what it computes, and the program whose `Outputs`
+/// kernels it is.
+pub(crate) type Further<'a> = (&'a str, &'a str, &'a Settled);
+
+/// The source of a program, with further functions and constants.
+pub(crate) fn source(
+    settled: &Settled,
+    prefix: &str,
+    further: &[Further<'_>],
+    constants: &[Constant],
+) -> Result<String, EmitError> {
     let mut text = String::new();
-    opening(&mut text, program);
-    let bodies = Bodies::of(&settled);
-    helpers(&mut text, &bodies.calls());
-    for constant in settled.constants() {
+    opening(&mut text, &settled.program);
+    let bodies = Bodies::of(settled, 0);
+    let mut calls = bodies.calls();
+    let mut tables = bodies.lists.len();
+    let mut others = Vec::with_capacity(further.len());
+    for (_, _, settled) in further {
+        let bodies = Bodies { data: Vec::new(), ..Bodies::of(settled, tables) };
+        tables += bodies.lists.len();
+        calls.extend(bodies.calls());
+        others.push(bodies);
+    }
+    helpers(&mut text, &calls);
+    for constant in settled.constants().iter().chain(constants) {
         let declaration = header::declaration(prefix, constant.suffix, &constant.content);
         let _ = writeln!(text, "{declaration} ={};", initialiser(&constant.content));
     }
     let mut functions = String::new();
     for function in FUNCTIONS {
-        let text = &mut functions;
-        let _ = write!(text, "\n/* {} */\n{}\n{{\n", function.doc, header::prototype(prefix, function.suffix));
-        text.push_str("    (void)t; (void)y; (void)p; (void)w; (void)out;\n");
-        bodies.write(text, function.role)?;
-        text.push_str("}\n");
+        bodies.function(&mut functions, prefix, (function.suffix, function.doc), function.role)?;
     }
-    bodies.lists(&mut text, &functions);
+    for ((suffix, doc, _), bodies) in further.iter().zip(&others) {
+        bodies.function(&mut functions, prefix, (suffix, doc), KernelRole::Outputs)?;
+    }
+    for bodies in std::iter::once(&bodies).chain(&others) {
+        bodies.lists(&mut text, &functions);
+    }
     text.push_str(&functions);
     Ok(text)
 }
@@ -73,13 +94,15 @@ struct Bodies<'a> {
     /// By role, in the order of [`FUNCTIONS`].
     kernels: Vec<(KernelRole, Vec<nests::KernelWriter<'a>>)>,
     lists: Vec<&'a Vec<u32>>,
+    /// Number of the first of them in the file.
+    base: usize,
     data: Vec<f64>,
 }
 
 impl<'a> Bodies<'a> {
-    fn of(settled: &'a Settled) -> Bodies<'a> {
+    fn of(settled: &'a Settled, base: usize) -> Bodies<'a> {
         let (program, layout) = (&settled.program, &settled.layout);
-        let mut bodies = Bodies { settled, kernels: Vec::new(), lists: Vec::new(), data: settled.data() };
+        let mut bodies = Bodies { settled, kernels: Vec::new(), lists: Vec::new(), base, data: settled.data() };
         let mut shared = None;
         for function in FUNCTIONS {
             let (runs, lists) = settled.runs(function.role);
@@ -96,7 +119,7 @@ impl<'a> Bodies<'a> {
             }
             let kernels = runs.into_iter().map(|run| {
                 let words = Words { words: &run.words, tables: lists };
-                nests::KernelWriter::new(program, layout, &program.kernels[run.kernel], words, first)
+                nests::KernelWriter::new(program, layout, &program.kernels[run.kernel], words, base + first)
             });
             bodies.kernels.push((function.role, kernels.collect()));
         }
@@ -111,7 +134,8 @@ impl<'a> Bodies<'a> {
     fn lists(&self, text: &mut String, functions: &str) {
         let digits = |tail: &str| tail.split(|c: char| !c.is_ascii_digit()).next().and_then(|k| k.parse().ok());
         let used: HashSet<usize> = functions.split(nests::TABLE).skip(1).filter_map(digits).collect();
-        for (k, list) in self.lists.iter().enumerate().filter(|(k, _)| used.contains(k)) {
+        let numbered = self.lists.iter().enumerate().map(|(k, list)| (self.base + k, list));
+        for (k, list) in numbered.filter(|(k, _)| used.contains(k)) {
             let list = initialiser(&Content::Integers(nests::elements(list)));
             let _ = writeln!(text, "static const int32_t {}{k}[] ={list};", nests::TABLE);
         }
@@ -119,6 +143,21 @@ impl<'a> Bodies<'a> {
             let data = initialiser(&Content::Numbers(self.data.clone()));
             let _ = writeln!(text, "static const double data[] ={data};");
         }
+    }
+
+    /// A whole function, by what its name ends with and what it computes.
+    fn function(
+        &self,
+        text: &mut String,
+        prefix: &str,
+        (suffix, doc): (&str, &str),
+        role: KernelRole,
+    ) -> Result<(), Malformed> {
+        let _ = write!(text, "\n/* {doc} */\n{}\n{{\n", header::prototype(prefix, suffix));
+        text.push_str("    (void)t; (void)y; (void)p; (void)w; (void)out;\n");
+        self.write(text, role)?;
+        text.push_str("}\n");
+        Ok(())
     }
 
     fn write(&self, text: &mut String, role: KernelRole) -> Result<(), Malformed> {

@@ -3,6 +3,7 @@
 //! | target | file |
 //! |---|---|
 //! | C source with the interface of [`odec_ir::interface`] | `c.rs`, loops in `nests.rs` |
+//! | the same of a model with events: guards, modes, assignments | `hybrid.rs` |
 //! | header for that C source and for the object file of `odec-jit` | `header.rs` |
 //!
 //! A new target is one file with a function from program and [`Options`] to text, and one row of [`targets`].
@@ -10,12 +11,14 @@
 mod c;
 mod driver;
 mod header;
+mod hybrid;
 mod literal;
 mod nests;
 
 pub use c::c_source;
 pub use driver::{Inputs, c_driver, driver_input, driver_transcript};
 pub use header::c_header;
+pub use hybrid::{c_header_with_events, c_source_with_events};
 
 use odec_ir::interface;
 use odec_ir::nest::bind::BindError;
@@ -43,6 +46,8 @@ pub enum EmitError {
     BadPrefix(String),
     /// The extents or tables do not fit the model.
     NotBound(BindError),
+    /// The model counts: `floor`, `ceil`, `round` or `mod` of what changes, which no table says how to follow.
+    Counters,
     /// The program contradicts itself: one made by hand, for lowering never makes such.
     Malformed(Malformed),
 }
@@ -51,6 +56,7 @@ impl std::fmt::Display for EmitError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             EmitError::BadPrefix(prefix) => write!(f, "`{prefix}` cannot begin a C identifier"),
+            EmitError::Counters => write!(f, "`floor`, `ceil`, `round` and `mod` of what changes are not written"),
             EmitError::NotBound(why) => write!(f, "the extents do not fit: {why}"),
             EmitError::Malformed(why) => write!(f, "the program contradicts itself: {why}"),
         }

@@ -9,7 +9,7 @@ use crate::nest::bind::{BindError, BoundKernel, BoundMatrix, MAX_ENTRIES};
 use crate::program::{Array, ArrayId, KernelRole, Pattern, Program, Role};
 
 /// Version of this interface: rises when a symbol changes its meaning.
-pub const VERSION: i32 = 2;
+pub const VERSION: i32 = 3;
 
 /// Most characters of a prefix: C promises 31 significant ones in an external name, most compilers far more.
 pub const MAX_PREFIX: usize = 64;

@@ -483,8 +483,18 @@ impl Runner {
     /// # Errors
     /// A state without a slope.
     pub fn kink(&mut self, system: &dyn System) -> Result<(), SolveError> {
-        let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
         self.row.copy_from_slice(self.integrator.state());
+        self.go_on(system)
+    }
+
+    /// The same from a state that is the one reached but for errors of the method.
+    pub(crate) fn put_back(&mut self, system: &dyn System, y: &[f64]) -> Result<(), SolveError> {
+        self.row.copy_from_slice(y);
+        self.go_on(system)
+    }
+
+    fn go_on(&mut self, system: &dyn System) -> Result<(), SolveError> {
+        let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
         let resumed = self.integrator.resume(&mut eval, self.integrator.time(), &self.row);
         if let Some(pace) = &mut self.run.pace {
             pace.kink();

@@ -538,6 +538,15 @@ impl Ready {
         };
         Need::of_run(&bound).within(budget).map_err(|d| vec![*d])?;
         bound.start().map_err(|why| vec![bound.no_start(model, source, &why)])?;
+        if let Some(located) = &bound.located {
+            let beyond = |(k, b): (usize, &odec_ode::hybrid::Bound)| {
+                let value = bound.problem.y0[b.row as usize];
+                (!(b.beyond(value) <= 0.0)).then_some((k, value, b.value))
+            };
+            if let Some(wrong) = located.bounds_at(t0).iter().enumerate().find_map(beyond) {
+                return Err(vec![crate::blame::bounds::start(model, located, &bound.states, wrong)]);
+            }
+        }
         Ok(bound)
     }
 }

@@ -96,6 +96,8 @@ pub struct Seen {
     pub findings: Findings,
     /// What events did; `None` of a model without modes and events.
     pub events: Option<EventCounts>,
+    /// What was done to keep states within their bounds.
+    pub pushes: Option<hybrid::Pushes>,
 }
 
 impl Seen {
@@ -188,11 +190,12 @@ pub fn solve_again(
 
 /// The outcome of a run, and what events did.
 fn ended(made: HybridOutcome, model: &Located, seen: &mut Seen) -> Result<Outcome, SolveError> {
-    let HybridOutcome { end, instants, executed, .. } = made;
+    let HybridOutcome { end, instants, executed, ref pushes, .. } = made;
     let stopped = match end {
         End::Event(event) => model.origin(event).map(|origin| origin.event),
         _ => None,
     };
+    seen.pushes = Some(pushes.clone());
     seen.events = Some(EventCounts { executed, instants, stopped });
     self::outcome(made)
 }

@@ -1,6 +1,7 @@
 //! The integration tests of this crate as one program: linking is what costs, and one program is linked once.
 
 mod bind;
+mod bounds;
 mod derivatives;
 mod executor;
 mod fused_steps;

@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 
 use odec_emit::EmitError;
 use odec_ir::Program;
+use odec_ir::switch::Switching;
 use odec_lang::diagnostic::{Diagnostic, codes};
-use odec_sim::Error;
+use odec_lang::lower::Located;
+use odec_sim::{Error, Loaded};
 
 use super::dump::not_compiled;
-use crate::args::{Emit, Target};
+use crate::args::{Emit, RunBlock, Target};
 use crate::exit::Exit;
+use crate::flags;
 use crate::input::{Inputs, error, keep_apart};
 use crate::report::{Detail, Reporter, say};
 use crate::rows::print;
@@ -19,8 +22,8 @@ use crate::whole::write_files;
 /// Writes them.
 pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
     let loaded = session::load(&args.model, reporter, Detail::Short)?;
-    loaded.without_events()?;
-    let program = session::program_for_others(&loaded, &args.model, reporter, Detail::Short)?;
+    let made_of = Made::of(args, &loaded, reporter)?;
+    let program = &made_of.program;
     let path =
         args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.{}", program.name, args.to.extension())));
     let on_stdout = path == Path::new("-");
@@ -29,7 +32,7 @@ pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
     if paired && (on_stdout || header == path) {
         return Err(alone(&path, args.to).into());
     }
-    let (main, second) = made(args, &program)?;
+    let (main, second) = made(args, &made_of)?;
     if on_stdout {
         return print(&String::from_utf8_lossy(&main));
     }
@@ -47,8 +50,33 @@ pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
+/// What is written.
+struct Made {
+    program: Program,
+    /// Of a model with events: what decides modes, and what events write.
+    switching: Option<Switching>,
+}
+
+impl Made {
+    /// C source holds events; nothing else does.
+    fn of(args: &Emit, loaded: &Loaded, reporter: Reporter) -> Result<Made, Error> {
+        if args.to == Target::C && !loaded.model().events.is_empty() {
+            let choices = flags::choices(&args.model, &RunBlock::default())?;
+            let (lowered, located) = loaded.located(&choices)?;
+            reporter.diagnostics(Some(loaded.source()), &lowered.warnings, Detail::Short);
+            if let Some(Located { program, switching }) = located {
+                return Ok(Made { program, switching: Some(switching) });
+            }
+        }
+        loaded.without_events()?;
+        let program = session::program_for_others(loaded, &args.model, reporter, Detail::Short)?;
+        Ok(Made { program, switching: None })
+    }
+}
+
 /// The bytes of the file, and the text of the header that comes with it.
-fn made(args: &Emit, program: &Program) -> Result<(Vec<u8>, Option<String>), Error> {
+fn made(args: &Emit, made: &Made) -> Result<(Vec<u8>, Option<String>), Error> {
+    let program = &made.program;
     let options = match &args.prefix {
         Some(prefix) => odec_emit::Options { prefix: prefix.clone() },
         None => odec_emit::Options::of(program),
@@ -61,6 +89,12 @@ fn made(args: &Emit, program: &Program) -> Result<(Vec<u8>, Option<String>), Err
         Target::Object => {
             let header = header()?;
             (odec_jit::object(program, &options.prefix).map_err(not_compiled)?, Some(header))
+        }
+        Target::C if made.switching.is_some() => {
+            let Some(switching) = &made.switching else { return Err(not_emitted(EmitError::Counters)) };
+            let source = odec_emit::c_source_with_events(program, switching, &options).map_err(not_emitted)?;
+            let header = odec_emit::c_header_with_events(program, switching, &options).map_err(not_emitted)?;
+            (source.into_bytes(), Some(header))
         }
         Target::C => (odec_emit::c_source(program, &options).map_err(not_emitted)?.into_bytes(), Some(header()?)),
     })
@@ -81,6 +115,10 @@ fn not_emitted(e: EmitError) -> Error {
         EmitError::BadPrefix(prefix) => {
             let headline = format!("`--prefix {prefix}`: no C name begins like this");
             error(&codes::E0705, headline, Some("for example `--prefix robertson`".to_string())).into()
+        }
+        EmitError::Counters => {
+            let help = "count with a discrete and an event: `when x > next { n += 1; next += 1 }`".to_string();
+            error(&codes::E0504, e.to_string(), Some(help)).into()
         }
         EmitError::Malformed(_) => error(
             &codes::E0900,

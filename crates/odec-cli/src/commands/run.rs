@@ -9,6 +9,7 @@ use odec_ode::linear::LinearReport;
 use odec_ode::problem::{SolveError, Stats, Stop};
 use odec_sim::bind::Purpose;
 use odec_sim::executor::Execution;
+use odec_sim::hybrid::bounds::BoundCounts;
 use odec_sim::memory::Need;
 use odec_sim::monitor::Findings;
 use odec_sim::sample::{self, Recorder, Seen};
@@ -27,7 +28,7 @@ use crate::report::{Detail, Reporter, say};
 use crate::rows::{Rows, RowsError, print};
 use crate::session::{conclude, fail, simulate_chosen};
 use crate::signal;
-use crate::summary::{Events, LinearSummary, Started, Summary, Times, seconds};
+use crate::summary::{Events, Kept, LinearSummary, Started, Summary, Times, seconds};
 use crate::whole::write_file;
 
 /// Solves and writes.
@@ -187,6 +188,7 @@ fn summarise(
             instants: counts.instants,
             stopped: counts.stopped.map(|event| stopped_by(simulation, event)),
         }),
+        bounds: simulation.bounds(seen).into_iter().map(kept).collect(),
         conserved: seen.drifts.iter().map(Into::into).collect(),
         backend: match bound.executor.execution() {
             Execution::Jit => "jit",
@@ -199,6 +201,11 @@ fn summarise(
         peak_bytes: memory::peak(),
         seconds: times,
     }
+}
+
+fn kept(counts: BoundCounts) -> Kept {
+    let BoundCounts { text, pushes, most, terms } = counts;
+    Kept { bound: text, pushes, most, terms }
 }
 
 /// The event that ended a run: its reason, or its line.

@@ -92,6 +92,23 @@ pub struct EventDraft {
     pub initial: Vec<Kernel>,
     /// Of each discrete of the model the result that it starts from, and itself.
     pub starts: Vec<(ArrayId, ArrayId)>,
+    /// Bounds of states, whose values are among the discretes at the start.
+    pub bounds: Vec<Bound>,
+}
+
+/// A bound of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// Its values, in [`Events::initial`].
+    pub value: ArrayId,
+    /// The state.
+    pub of: ArrayId,
+    /// No element lies above it; else none lies below.
+    pub upper: bool,
+    /// Number of the state in the model.
+    pub state: usize,
+    /// Number of the bound among those of the state.
+    pub number: usize,
 }
 
 /// The events of a program with modes.
@@ -109,22 +126,24 @@ pub struct Events {
     pub initial: Program,
     /// Of each discrete of the model the array of [`Events::initial`] that it starts from, and itself.
     pub starts: Vec<(ArrayId, ArrayId)>,
+    /// Bounds of states.
+    pub bounds: Vec<Bound>,
 }
 
 impl EventDraft {
-    /// True if there is neither an event nor a discrete.
+    /// True if there is neither an event nor a discrete nor a bound.
     pub fn is_empty(&self) -> bool {
-        self.list.is_empty() && self.starts.is_empty()
+        self.list.is_empty() && self.starts.is_empty() && self.bounds.is_empty()
     }
 
     /// With programs over the arrays of the model.
     pub(super) fn finish(self, program: &Program) -> Events {
-        let EventDraft { list, conditions, values, times, initial, starts } = self;
+        let EventDraft { list, conditions, values, times, initial, starts, bounds } = self;
         let made = |kernels: Vec<Kernel>| {
             let results = locate::results(&kernels);
             auxiliary(program, locate::joined(program, kernels), &results)
         };
         let [conditions, values, times, initial] = [conditions, values, times, initial].map(made);
-        Events { list, conditions, values, times, initial, starts }
+        Events { list, conditions, values, times, initial, starts, bounds }
     }
 }

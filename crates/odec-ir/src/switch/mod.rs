@@ -24,7 +24,7 @@ mod rewrite;
 mod times;
 
 pub use derivatives::{DerivativeDraft, Derivatives};
-pub use events::{Cause, Event, EventDraft, Events, Write};
+pub use events::{Bound, Cause, Event, EventDraft, Events, Write};
 pub use locate::{Sketch, locate, switches};
 
 use crate::program::{Array, ArrayId, Program, Role};

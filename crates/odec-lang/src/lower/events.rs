@@ -2,7 +2,7 @@
 //! writes is listed element by element.
 
 use odec_ir::nest::Kernel;
-use odec_ir::switch::{Cause, Event, EventDraft, Write};
+use odec_ir::switch::{Bound, Cause, Event, EventDraft, Write};
 use odec_ir::{ArrayId, KernelRole, Role, Span};
 
 use super::builder::Phase;
@@ -47,6 +47,7 @@ pub(super) fn draft(world: &mut World<'_>) -> Fallible<EventDraft> {
         initial.push(Row { array, place, value: RowValue::Start(i) });
         starts.push((array, world.arrays.discretes[i]));
     }
+    let bounds = bounds(world, &mut initial)?;
     let Results { conditions, values, times } = results;
     Ok(EventDraft {
         list,
@@ -55,7 +56,24 @@ pub(super) fn draft(world: &mut World<'_>) -> Fallible<EventDraft> {
         times: kernels(world, Phase::Run, times)?,
         initial: kernels(world, Phase::Start, initial)?,
         starts,
+        bounds,
     })
+}
+
+/// The bounds of all states, which are computed beside the discretes at the start.
+fn bounds(world: &mut World<'_>, rows: &mut Vec<Row>) -> Fallible<Vec<Bound>> {
+    let model = world.model;
+    let mut bounds = Vec::new();
+    for (i, state) in model.states.iter().enumerate() {
+        for (k, bound) in state.bounds.iter().enumerate() {
+            let array = result(world, &state.indexed.locals, bound.span)?;
+            let place = places(world, &state.indexed.locals)?;
+            rows.push(Row { array, place, value: RowValue::Expression(bound.value) });
+            let of = world.arrays.state(i, bound.order);
+            bounds.push(Bound { value: array, of, upper: !bound.at_least, state: i, number: k });
+        }
+    }
+    Ok(bounds)
 }
 
 fn kernels(world: &mut World<'_>, phase: Phase, rows: Vec<Row>) -> Fallible<Vec<Kernel>> {

@@ -3,6 +3,7 @@
 use odec_ir::Span;
 
 use super::{Body, Indexed, Symbol};
+pub use crate::syntax::tree::Change;
 
 /// A quantity that events alone change: `discrete m = 1`.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,17 +49,6 @@ pub enum EventKind {
     },
     /// `rest`: another event accumulates.
     Rest,
-}
-
-/// How an event changes a quantity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// `:=`
-    Set,
-    /// `+=`
-    Add,
-    /// `-=`
-    Subtract,
 }
 
 /// `h' := -e*h'`: for the element of a state or discrete, or for all elements that its own indices run over.

@@ -170,6 +170,28 @@ pub struct State {
     pub indexed: Indexed,
     /// `x`, `y` or `z` if it is a component of a vector, whose name ends with it then: `p.x`.
     pub component: Option<char>,
+    /// Where it has to stay.
+    pub bounds: Vec<StateBound>,
+}
+
+/// A bound of a state or of one of its derivatives: no row of a run lies beyond it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StateBound {
+    /// Order of the derivative.
+    pub order: u8,
+    /// A lower bound.
+    pub at_least: bool,
+    /// Parameters and constants only; it uses the locals of the state.
+    pub value: Body,
+    /// Name, sign and value.
+    pub span: Span,
+}
+
+impl StateBound {
+    /// `>=` or `<=`.
+    pub fn sign(&self) -> &'static str {
+        if self.at_least { ">=" } else { "<=" }
+    }
 }
 
 impl State {

@@ -55,6 +55,11 @@ impl Display for Model {
                     write!(f, "{}", unit(state.unit.as_ref()))?;
                 }
             }
+            for bound in &state.bounds {
+                let (base, tail) = split_component(&state.name);
+                let (axes, primes) = (self.brackets(&state.indexed), "'".repeat(usize::from(bound.order)));
+                write!(f, ", {base}{axes}{primes}{tail} {} {}", bound.sign(), self.show(bound.value))?;
+            }
             writeln!(f, "{}", comment(state.doc.as_ref()))?;
         }
         for d in &self.discretes {

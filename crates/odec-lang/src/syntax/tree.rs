@@ -139,8 +139,21 @@ pub struct Declared {
     pub unit: Option<Unit>,
     /// `in a..b`
     pub bounds: Option<(ExprId, ExprId)>,
+    /// `>= a`, of a state that is declared elsewhere; such an item has no value.
+    pub limit: Option<Limit>,
     /// Doc comment of this item.
     pub doc: Option<String>,
+}
+
+/// A bound of a state: `x >= 0`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    /// A lower bound.
+    pub at_least: bool,
+    /// The bound.
+    pub value: ExprId,
+    /// The sign and the bound.
+    pub span: Span,
 }
 
 /// One entry of a `run` or `params` block: `atol(B) = 1e-16`.

@@ -10,7 +10,7 @@
 //! | `rounds` | events at an instant: queue, priorities, conflicts |
 //! | `derived` | derivatives by parameters across an instant |
 //! | `accumulation`, `storm` | infinitely many events in a finite time; too many |
-//! | `runner` | the run |
+//! | `runner` | the run, landings, bounds of states |
 //! | `outcome` | rows, log, end, failures |
 
 mod accumulation;
@@ -29,8 +29,8 @@ mod system;
 
 pub use outcome::{End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Made, Observer, Point};
 pub use rounds::MAX_ROUNDS;
-pub use runner::HybridRunner;
+pub use runner::{HybridRunner, Pushes};
 pub use stops::resolution;
 pub use system::{
-    AffineRows, AffineTerms, Derived, Edge, Event, HybridSystem, Relation, Smooth, Target, Times, Trigger, Write,
+    AffineRows, AffineTerms, Bound, Derived, Edge, Event, HybridSystem, Relation, Smooth, Target, Times, Trigger, Write,
 };

@@ -198,6 +198,11 @@ impl Modes {
         Ok((difference, known.then(|| self.rates[relation])))
     }
 
+    /// y' at a point; false where it is not known.
+    pub fn motion(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64], slope: &mut [f64]) -> bool {
+        self.motion.slope(model, t, y, slope)
+    }
+
     /// y' at a point, and the rates of all relations along it with the sizes of their terms.
     pub fn motion_at(
         &mut self,

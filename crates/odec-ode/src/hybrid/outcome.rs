@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::hybrid::runner::Pushes;
 use crate::hybrid::system::{HybridSystem, Target};
 use crate::method::auto::Course;
 use crate::observer::StepEnd;
@@ -115,6 +116,8 @@ pub struct HybridOutcome {
     pub instants: u64,
     /// Events that were executed.
     pub executed: u64,
+    /// What was done to keep states within their bounds.
+    pub pushes: Pushes,
 }
 
 /// Why no event can be executed, or no mode is right.
@@ -174,6 +177,8 @@ pub enum HybridCause {
     NoValue {
         /// The event.
         event: usize,
+        /// Which of [`crate::hybrid::Event::writes`], if it is one of these.
+        write: Option<usize>,
     },
     /// Both sides of the relations have no value here.
     NoSides,
@@ -181,6 +186,15 @@ pub enum HybridCause {
     Passed {
         /// The relation.
         relation: usize,
+    },
+    /// The solution leaves a bound, or an event puts a state beyond it.
+    Bound {
+        /// The bound.
+        bound: usize,
+        /// How far beyond the state is.
+        beyond: f64,
+        /// How fast the unknown changes on the bound, where the equation leads out of it.
+        rate: Option<f64>,
     },
     /// The time of the instant has no derivative by a parameter: the motion touches this surface without crossing it, or
     /// the instant lies on other surfaces or stops as well, which move otherwise with the parameter.

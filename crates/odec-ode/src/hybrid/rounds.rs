@@ -262,7 +262,7 @@ impl Rounds {
             }
             let priority = model.priority(event, t, y);
             if priority.is_nan() {
-                return Err(HybridCause::NoValue { event });
+                return Err(HybridCause::NoValue { event, write: None });
             }
             self.due.push((priority, model.events()[event].rank, event));
         }
@@ -420,9 +420,12 @@ impl Spare {
     /// The values that an event writes.
     fn values(&mut self, model: &dyn HybridSystem, event: usize, t: f64, y: &[f64]) -> Result<Vec<f64>, HybridCause> {
         let mut values = self.take(model.events()[event].writes.len());
-        match model.values(event, t, y, &mut values) {
-            Ok(()) if values.iter().all(|value| value.is_finite()) => Ok(values),
-            _ => Err(HybridCause::NoValue { event }),
+        if model.values(event, t, y, &mut values).is_err() {
+            return Err(HybridCause::NoValue { event, write: None });
+        }
+        match values.iter().position(|value| !value.is_finite()) {
+            None => Ok(values),
+            write => Err(HybridCause::NoValue { event, write }),
         }
     }
 }

@@ -9,10 +9,15 @@
 //! Modes and discretes are the same through a step. Where nothing changes at an instant, the run goes on as if there
 //! had been none.
 
+mod bounds;
 mod flight;
 mod landing;
+mod unknowns;
 
 use std::ops::ControlFlow;
+
+use bounds::Bounds;
+pub use bounds::Pushes;
 
 use crate::checks::{bad, in_order};
 use crate::consistent::Consistent;
@@ -60,6 +65,7 @@ pub struct HybridRunner {
     shift: Option<f64>,
     /// What finds algebraic unknowns anew after a change; of a system without them none.
     consistent: Option<Box<Consistent>>,
+    bounds: Bounds,
     /// State at the start of the step.
     start: Vec<f64>,
     /// State, at an instant.
@@ -152,6 +158,7 @@ impl HybridRunner {
             adaptive: !options.fixed,
             shift: None,
             consistent: Consistent::of(model.system(), options)?.map(Box::new),
+            bounds: Bounds::default(),
             start: vec![0.0; n],
             y: vec![0.0; n],
             row: vec![0.0; n],
@@ -178,7 +185,7 @@ impl HybridRunner {
     ) -> Result<HybridOutcome, HybridError> {
         in_order(problem, samples)?;
         if problem.t_end < problem.t0 && !is_smooth(model) {
-            return Err(bad("a run with events goes forward in time".to_string()).into());
+            return Err(bad("a run with events or bounds goes forward in time".to_string()).into());
         }
         if problem.y0.len() != self.y.len() {
             return Err(bad(format!("{} initial values for {} unknowns", problem.y0.len(), self.y.len())).into());
@@ -202,7 +209,8 @@ impl HybridRunner {
         let stop = if end == End::Interrupted { Stop::Interrupted } else { Stop::End };
         let mut outcome = self.runner.outcome(stop);
         outcome.stats.rhs += self.modes.evaluations();
-        Ok(HybridOutcome { end, outcome, instants: self.instants, executed: self.executed })
+        let pushes = std::mem::take(&mut self.bounds.pushes);
+        Ok(HybridOutcome { end, outcome, instants: self.instants, executed: self.executed, pushes })
     }
 
     /// The method at work.
@@ -220,6 +228,10 @@ impl HybridRunner {
     ) -> Result<Option<End>, HybridError> {
         self.y.copy_from_slice(&problem.y0);
         let smooth = is_smooth(model);
+        self.bounds.begin(model);
+        if self.bounds.are_outside(&self.y) {
+            return Err(bad("an initial value lies beyond its bound".to_string()).into());
+        }
         if !smooth {
             timed(model, problem.t_end).map_err(|cause| self.failure(cause, problem.t0))?;
             self.stops.begin(model, problem.t_end, problem.t0);
@@ -271,15 +283,14 @@ impl HybridRunner {
                 }
                 return Err(error.into());
             }
-            if landed.is_none() && !made.quiet {
-                landed = self.cross(model, t, made.ahead)?;
-            }
+            landed = self.within(model, (t, made.ahead), landed, !made.quiet)?;
             self.on_edge = false;
             let now = self.runner.time();
             let stopped = self.rows_inside(model, now, wanted, observer).is_break();
             if stopped || observer.made(&mut Made { runner: &mut self.runner, model }).is_break() {
                 return Ok(End::Interrupted);
             }
+            self.push(model, t)?;
             let stopped = known.is_some_and(|known| known == now || (now == end && (known <= end || same(known, end))));
             let here = point(model, now, self.runner.state());
             if wanted.times.is_none() && observer.row(here).is_break() {
@@ -344,7 +355,8 @@ impl HybridRunner {
         observer: &mut dyn Observer,
     ) -> Option<Attempted> {
         let relations = !model.relations().is_empty();
-        let keeps = relations && !self.runner.has_start();
+        let bounds = !self.bounds.are_none();
+        let keeps = (relations || bounds) && !self.runner.has_start();
         let mut eval = self.runner.evaluator(model.system());
         let made = loop {
             let from = self.runner.time();
@@ -361,7 +373,8 @@ impl HybridRunner {
             let failed = relations && eval.stats.failed != failed;
             let quiet = !relations || self.locator.is_quiet(&self.runner, from);
             let plain = self.tight.is_none() && !self.modes.are_displaced();
-            if !matches!(reached, Ok(Reached::Step)) || !quiet || failed || !plain {
+            let outside = bounds && self.bounds.are_outside(self.runner.state());
+            if !matches!(reached, Ok(Reached::Step)) || !quiet || failed || outside || !plain {
                 let reached = reached.map_err(|cause| self.runner.failure(&eval, cause));
                 break Some(Attempted { from, ahead, reached, failed, quiet });
             }
@@ -370,6 +383,7 @@ impl HybridRunner {
             if wanted.are_up_to(now) {
                 while let (true, Some(t)) = (flow.is_continue(), wanted.take(now, false)) {
                     self.runner.value_by(&mut eval, t, &mut self.row);
+                    self.bounds.put_back(&mut self.row);
                     flow = observer.row(point(model, t, &self.row));
                 }
                 let here = point(model, now, self.runner.state());
@@ -415,6 +429,9 @@ impl HybridRunner {
         } else if !self.derived.are_none() {
             let made = self.derived.arrive(model, &mut self.modes, &self.locator, (t, &mut self.y, scale));
             made.map_err(|cause| self.failure(cause, t))?;
+        }
+        if happened.changed {
+            self.check_written(t)?;
         }
         let executed = std::mem::take(&mut self.rounds.executed);
         if !executed.is_empty() {
@@ -462,15 +479,6 @@ impl HybridRunner {
             end = Some(End::Interrupted);
         }
         Ok(end)
-    }
-
-    /// Algebraic unknowns follow what changed at an instant.
-    fn settle(&mut self, model: &dyn HybridSystem, t: f64) -> Result<(), HybridError> {
-        let Some(consistent) = &mut self.consistent else { return Ok(()) };
-        let mut eval = self.runner.evaluator(model.system());
-        let found = consistent.find(&mut eval, t, &mut self.y).map_err(|cause| self.runner.failure(&eval, cause));
-        self.runner.keep(eval);
-        found.map_err(HybridError::from)
     }
 
     /// What the derivatives by parameters need of before an instant, and the times that have come.
@@ -528,6 +536,7 @@ impl HybridRunner {
     ) -> Flow {
         while let Some(t) = wanted.take(now, false) {
             self.runner.value(model.system(), t, &mut self.row);
+            self.bounds.put_back(&mut self.row);
             observer.row(point(model, t, &self.row))?;
         }
         Flow::Continue(())
@@ -575,7 +584,7 @@ fn rows_at(here: Point<'_>, wanted: &mut Wanted<'_>, observer: &mut dyn Observer
     Flow::Continue(())
 }
 
-/// True of a model without relations, events and stops, whose run is one of [`Runner`].
+/// True of a model without relations, events, stops and bounds, whose run is one of [`Runner`].
 fn is_smooth(model: &dyn HybridSystem) -> bool {
-    model.relations().is_empty() && model.events().is_empty() && model.lists() == 0
+    model.bounds().is_empty() && model.relations().is_empty() && model.events().is_empty() && model.lists() == 0
 }

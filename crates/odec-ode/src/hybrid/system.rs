@@ -171,6 +171,24 @@ impl AffineRows {
     }
 }
 
+/// A bound of an unknown: no accepted state and no row lies beyond it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bound {
+    /// Row of the unknown.
+    pub row: u32,
+    /// The bound, which is finite or never met.
+    pub value: f64,
+    /// No state lies above it; else none lies below.
+    pub upper: bool,
+}
+
+impl Bound {
+    /// How far a value lies beyond it; not positive inside.
+    pub fn beyond(&self, y: f64) -> f64 {
+        if self.upper { y - self.value } else { self.value - y }
+    }
+}
+
 /// Unknowns that are derivatives of other unknowns by parameters, so that they change at an instant as the formula for
 /// that says (`derived.rs`). Relations and events read the others alone.
 #[derive(Clone, Debug, Default)]
@@ -321,6 +339,10 @@ pub trait HybridSystem {
     /// The derivative by a parameter of the time of this number in a list.
     fn time_by(&self, _list: usize, _number: u64, _parameter: usize) -> f64 {
         0.0
+    }
+    /// Bounds of unknowns, for a run: the system sees states beyond as if they were on them.
+    fn bounds(&self) -> &[Bound] {
+        &[]
     }
     /// True where f and what events read are continuous at the times of a list, and only derivatives of f jump there, as
     /// at the knots of a piecewise linear forcing. A run goes on behind them without a restart.

@@ -157,8 +157,8 @@ fn what_is_true_at_the_start_does_not_fire_unless_it_says_so() {
 fn bad_delays_and_values_are_named() {
     for (delay, value, want) in [
         (-1.0, 0.0, HybridCause::Delay { event: 0, delay: -1.0 }),
-        (0.0, f64::NAN, HybridCause::NoValue { event: 0 }),
-        (0.0, f64::INFINITY, HybridCause::NoValue { event: 0 }),
+        (0.0, f64::NAN, HybridCause::NoValue { event: 0, write: Some(0) }),
+        (0.0, f64::INFINITY, HybridCause::NoValue { event: 0, write: Some(0) }),
     ] {
         let mut model = Model::new(1, |_, _, _, f| f[0] = 1.0)
             .at(&[0.5])

@@ -19,6 +19,12 @@ pub(super) fn events(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> 
             let headline = format!("this event happens infinitely often before {}", number(t));
             let text = format!("the times between two become shorter by the factor {}", number(*ratio));
             let report = one(Diagnostic::error(&codes::E0625, headline), *event, &text);
+            if located.has_rest(*event) {
+                return Some(report.help(
+                    "behind `rest { ... }` it happens again at once: let what `rest` writes end the motion that leads to \
+                     it, as `still := 1` does with `h'' = if still == 1 then 0 else -g`",
+                ));
+            }
             report.help(
                 "say what holds from then on, behind the block: `rest { ... }`, for a ball `rest { h := 0; h' := 0; \
                  still := 1 }` with `discrete still = 0`",
@@ -49,10 +55,14 @@ pub(super) fn events(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> 
             let report = with(Diagnostic::error(&codes::E0627, headline), places, text);
             report.help("no order decides between them: give one event a `priority`, or add to the value with `+=`")
         }
-        HybridCause::NoValue { event } if own(event) => {
-            let headline = format!("a right side of this event has no finite value {when}");
-            let report =
-                one(Diagnostic::error(&codes::E0628, headline), *event, "one of its right sides, or its priority");
+        HybridCause::NoValue { event, write } if own(event) => {
+            let place = write.and_then(|write| located.action_span(*event, write));
+            let what = if place.is_some() { "right side of an event" } else { "priority of this event" };
+            let report = Diagnostic::error(&codes::E0628, format!("the {what} has no finite value {when}"));
+            let report = match place {
+                Some(place) => with(report, vec![place], "this value"),
+                None => one(report, *event, "its priority"),
+            };
             report.help("bound its terms, as `sqrt(max(x, 0))`, or put the condition for a value into the head")
         }
         HybridCause::Delay { event, delay } if own(event) => {

@@ -4,6 +4,7 @@ use odec_lang::blame::{Blame, By, StateAt, What, blame};
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
 use odec_lang::source::Source;
+use odec_ode::hybrid::HybridCause;
 use odec_ode::problem::{Cause, Failure};
 
 use super::{MAX_VALUES, Names, advice, in_order, number, with_equation, with_state, with_term};
@@ -67,7 +68,11 @@ impl Failed<'_> {
 
     /// Modes or events.
     fn instant(&self) -> Diagnostic {
-        match &self.failure.instant {
+        match self.failure.instant.as_deref() {
+            Some(HybridCause::Bound { bound, beyond, rate }) => {
+                let left = super::bounds::Left { element: *bound, beyond: *beyond, rate: *rate };
+                left.diagnostic(self.model, self.source, self.bound, (self.t, self.y))
+            }
             Some(cause) => super::instant::instant(cause, self.bound, self.t, &self.when),
             None => Diagnostic::error(&codes::E0623, format!("no modes agree with the equations {}", self.when)),
         }

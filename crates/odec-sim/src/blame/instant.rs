@@ -68,6 +68,7 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
             report.help("let a switch change back at another value than where it changed")
         }
         HybridCause::Conflict { .. }
+        | HybridCause::Bound { .. }
         | HybridCause::Delay { .. }
         | HybridCause::NoTime { .. }
         | HybridCause::Accumulation { .. }

@@ -1,5 +1,6 @@
 //! Run-time failures in the model's terms: the place in the source, the values, and what to try.
 
+pub(crate) mod bounds;
 mod events;
 mod extents;
 mod failure;

@@ -67,6 +67,8 @@ pub(super) struct Happenings {
     lists: Vec<(usize, When)>,
     /// Of each start of a discrete its places in the initial values, and the first one among the discretes.
     starts: Vec<(std::ops::Range<usize>, usize)>,
+    /// Of each bound of the text its values in the initial values.
+    pub bounds: Vec<std::ops::Range<usize>>,
 }
 
 impl Happenings {
@@ -117,6 +119,7 @@ impl Happenings {
         for &(result, discrete) in &events.starts {
             all.starts.push((results.initial.places(result), layout.parameter(discrete) - start));
         }
+        all.bounds = events.bounds.iter().map(|bound| results.initial.places(bound.value)).collect();
         all
     }
 
@@ -184,6 +187,12 @@ impl Happenings {
         let &(statement, element) = self.of.get(event)?;
         let at = self.events[event].writes.iter().position(|write| write.target == target && !write.adds)?;
         Some(events.list[statement].writes[element][at].span)
+    }
+
+    /// The action that a write of an event belongs to.
+    pub fn action_span(&self, event: usize, write: usize, events: &Events) -> Option<Span> {
+        let &(statement, element) = self.of.get(event)?;
+        Some(events.list[statement].writes[element].get(write)?.span)
     }
 
     /// Where the head of an event is written.

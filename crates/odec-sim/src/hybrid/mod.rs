@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `routine` | results beside those of the model: sides of relations, times |
 //! | `events` | the events of the model: one for each element, what they read and write |
+//! | `bounds` | bounds of states |
 //! | `derived` | derivatives by parameters of these |
 //! | `places` | where the elements of all of them are |
 //! | `system` | the hybrid system: modes and discretes to the parameter buffer, lists of times |
@@ -12,6 +13,7 @@
 //! Two executors belong to such a model. That of [`crate::bind::Bound`] compares as the text says, at any point. That of
 //! [`Located`] reads modes, and is right only while its modes are those of the point: nobody but a run takes it.
 
+pub mod bounds;
 mod derived;
 pub(crate) mod drive;
 mod events;
@@ -63,6 +65,8 @@ pub struct Located {
     rows: AffineRows,
     /// Start and end of the run.
     span: (f64, f64),
+    /// Bounds of states, in a run.
+    bounds: Vec<odec_ode::hybrid::Bound>,
     /// The times of events, behind those lists.
     listed: Vec<Listed>,
     /// An event whose times have no value.
@@ -139,6 +143,7 @@ impl Located {
             open: vec![true; places.relations.len()],
             rows: AffineRows::default(),
             span: (0.0, 0.0),
+            bounds: Vec::new(),
             listed: Vec::new(),
             untimed: None,
             written: 0,
@@ -178,6 +183,7 @@ impl Located {
             open: self.open.clone(),
             rows: self.rows.clone(),
             span: self.span,
+            bounds: self.bounds.clone(),
             listed: self.listed.clone(),
             untimed: None,
             written: 0,
@@ -234,6 +240,16 @@ impl Located {
     pub fn origin(&self, event: usize) -> Option<Origin> {
         let (event, at) = self.places.happenings.origin(event, &self.code.switching.events)?;
         Some(Origin { event, at })
+    }
+
+    /// The action of an event that a write belongs to.
+    pub(crate) fn action_span(&self, event: usize, write: usize) -> Option<Span> {
+        self.places.happenings.action_span(event, write, &self.code.switching.events)
+    }
+
+    /// True of an event with a block `rest`.
+    pub(crate) fn has_rest(&self, event: usize) -> bool {
+        self.places.events.get(event).is_some_and(|event| event.rest.is_some())
     }
 
     /// The action of an event that gives something a value.

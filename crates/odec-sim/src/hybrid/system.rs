@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use odec_ode::hybrid::{AffineRows, AffineTerms, Derived, Event, HybridSystem, Relation, Times};
+use odec_ode::hybrid::{AffineRows, AffineTerms, Bound, Derived, Event, HybridSystem, Relation, Times};
 use odec_ode::system::{EvalError, System};
 
 use super::events::in_order;
@@ -20,6 +20,7 @@ impl Located {
         self.modes.fill(0.0);
         self.discretes.fill(0.0);
         let initial = self.initial(span.0);
+        self.bounds = self.bounds_of(&initial);
         self.places.happenings.start(&initial, &mut self.discretes);
         let at = (span.0, self.executor.parameters(), &self.still[..]);
         self.code.start_derivatives(at, &self.places, &mut self.discretes);
@@ -69,7 +70,7 @@ impl Located {
     }
 
     /// What the discretes of the model start from.
-    fn initial(&self, t0: f64) -> Vec<f64> {
+    pub(super) fn initial(&self, t0: f64) -> Vec<f64> {
         let routine = &self.code.happenings.initial;
         let mut initial = vec![0.0; routine.len()];
         routine.run(t0, &self.still, self.executor.parameters(), &self.still, &mut initial);
@@ -264,7 +265,11 @@ fn comb(at: f64, period: f64, t0: f64) -> Option<(f64, f64)> {
 
 impl HybridSystem for Located {
     fn system(&self) -> &dyn System {
-        &self.executor
+        if self.bounds.is_empty() { &self.executor } else { self }
+    }
+
+    fn bounds(&self) -> &[Bound] {
+        &self.bounds
     }
 
     fn relations(&self) -> &[Relation] {

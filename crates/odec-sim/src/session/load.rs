@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use odec_ir::Program;
 use odec_lang::diagnostic::{Class, Diagnostic, Label, codes};
-use odec_lang::lower::{Lowered, lower_for_run, lower_sensitivities_warned, lower_warned};
+use odec_lang::lower::{Located, Lowered, lower_for_run, lower_sensitivities_warned, lower_warned};
 use odec_lang::model::{Model, Overrides};
 use odec_lang::source::Source;
 use odec_lang::{analyse, parse};
@@ -129,6 +129,24 @@ impl Loaded {
         lower_warned(&self.model, &overrides).map_err(|list| self.error(&choices, list))
     }
 
+    /// The program with modes in the place of comparisons, and what decides them: what is emitted of a model with events.
+    ///
+    /// # Errors
+    /// As of [`Loaded::program`], and bounds, which no step of another program keeps.
+    pub fn located(&self, choices: &Choices) -> Result<(Lowered, Option<Located>), Error> {
+        without_bounds(&self.model).map_err(|list| self.error(choices, list))?;
+        let choices = self.with_tables(choices.clone(), None)?;
+        let overrides = Overrides {
+            values: choices.set.clone(),
+            params: choices.params.clone(),
+            tables: choices.tables.clone(),
+            open: choices.open.clone(),
+        };
+        let mut lowered = lower_for_run(&self.model, &overrides, false).map_err(|list| self.error(&choices, list))?;
+        let located = lowered.located.take();
+        Ok((lowered, located))
+    }
+
     /// Refuses a model with events, for what does not execute them.
     ///
     /// # Errors
@@ -230,9 +248,17 @@ impl Loaded {
     }
 }
 
+/// Refuses a model with bounds where steps would not keep them.
+fn without_bounds(model: &Model) -> Result<(), Vec<Diagnostic>> {
+    let Some(bound) = model.states.iter().flat_map(|state| &state.bounds).next() else { return Ok(()) };
+    let report = Diagnostic::error(&codes::E0504, "this command does not keep states within bounds in this version");
+    let report = report.label(bound.span, "a bound of the model");
+    Err(vec![report.help("`odec run`, `odec plot`, `odec sweep` and `odec test` keep them; leave the bound out")])
+}
+
 /// Refuses a model with events where they would not be executed.
 pub(crate) fn without_events(model: &Model) -> Result<(), Vec<Diagnostic>> {
-    let Some(event) = model.events.first() else { return Ok(()) };
+    let Some(event) = model.events.first() else { return without_bounds(model) };
     let mut report = Diagnostic::error(&codes::E0504, "this command does not execute events in this version");
     report.labels.push(Label { span: event.head, text: "an event of the model".to_string() });
     Err(vec![report.help("`odec run`, `odec plot`, `odec sweep` and `odec test` execute them")])

@@ -10,6 +10,7 @@ use crate::bind::{Bound, Purpose, RunPlan};
 use crate::blame;
 use crate::choices::Choices;
 use crate::expectations::{self, Expectation};
+use crate::hybrid::bounds::BoundCounts;
 use crate::monitor::report::Judged;
 use crate::monitor::{self, Findings};
 use crate::points::Points;
@@ -60,6 +61,14 @@ impl Simulation {
     /// Code, values and settings.
     pub fn bound(&self) -> &Bound {
         &self.bound
+    }
+
+    /// What a run did to keep states within the bounds of the text.
+    pub fn bounds(&self, seen: &Seen) -> Vec<BoundCounts> {
+        match (&self.bound.located, &seen.pushes) {
+            (Some(located), Some(pushes)) => located.counts(pushes, (self.model(), self.source()), &self.bound),
+            _ => Vec::new(),
+        }
     }
 
     /// What was chosen over the model, tables included.

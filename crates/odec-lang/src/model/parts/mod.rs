@@ -312,6 +312,7 @@ impl Parts {
             span,
             indexed,
             component: None,
+            bounds: Vec::new(),
         });
         self.unstarted.push((index, part.origin.to_owned()));
         Symbol::State(index)

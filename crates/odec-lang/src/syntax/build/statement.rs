@@ -7,7 +7,9 @@ use super::Builder;
 use crate::diagnostic::Diagnostic;
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::Keyword;
-use crate::syntax::tree::{BoundaryItem, Declared, ExprKind, Ident, Later, Reference, StatementKind, Unit, Within};
+use crate::syntax::tree::{
+    BoundaryItem, Declared, ExprKind, Ident, Later, Limit, Reference, StatementKind, Unit, Within,
+};
 
 impl Builder<'_> {
     /// The statement of a line that the grammar accepted.
@@ -20,24 +22,24 @@ impl Builder<'_> {
                 let unit = unit.map(|unit| self.item_unit(unit));
                 Some(StatementKind::Time(self.first_name(pair)?, unit))
             }
-            Some(Keyword::Param) => Some(StatementKind::Param(self.items(pair, true))),
-            Some(Keyword::Const) => Some(StatementKind::Const(self.items(pair, true))),
+            Some(Keyword::Param) => Some(StatementKind::Param(self.without_limits(pair, "parameter", true))),
+            Some(Keyword::Const) => Some(StatementKind::Const(self.without_limits(pair, "constant", true))),
             Some(Keyword::State) => {
                 self.no_bounds(&pair);
                 Some(StatementKind::State(self.items(pair, true)))
             }
             Some(Keyword::Output) => {
                 self.no_bounds(&pair);
-                Some(StatementKind::Output(self.items(pair, false)))
+                Some(StatementKind::Output(self.without_limits(pair, "output", false)))
             }
             Some(Keyword::Axis) => Some(StatementKind::Axis(self.items(pair, false))),
             Some(Keyword::Unknown) => {
                 self.no_bounds(&pair);
-                Some(StatementKind::Unknown(self.items(pair, true)))
+                Some(StatementKind::Unknown(self.without_limits(pair, "unknown", true)))
             }
             Some(Keyword::Discrete) => {
                 self.no_bounds(&pair);
-                Some(StatementKind::Discrete(self.items(pair, true)))
+                Some(StatementKind::Discrete(self.without_limits(pair, "discrete quantity", true)))
             }
             Some(Keyword::Fn) => self.function(pair),
             Some(Keyword::Expect) => self.expect(pair),
@@ -84,6 +86,29 @@ impl Builder<'_> {
         }
     }
 
+    /// The items of a declaration in which bounds as those of states are an error.
+    fn without_limits(&mut self, pair: Pair<'_, Rule>, what: &str, share: bool) -> Vec<Declared> {
+        self.no_limits(&pair, what);
+        let mut items = self.items(pair, share);
+        items.retain(|item| item.limit.is_none());
+        items
+    }
+
+    /// Runs keep states within bounds, and nothing else.
+    fn no_limits(&mut self, pair: &Pair<'_, Rule>, what: &str) {
+        let items = pair.clone().into_inner().filter(|part| part.as_rule() == Rule::item);
+        let limits: Vec<Span> = items
+            .flat_map(|item| item.into_inner().filter(|part| part.as_rule() == Rule::limit))
+            .map(|limit| self.span(&limit))
+            .collect();
+        for span in limits {
+            let report = Diagnostic::error("E0118", "a bound of this form belongs to `state`")
+                .label(span, format!("nothing keeps this {what} within it"));
+            let given = matches!(what, "parameter" | "constant");
+            self.report(if given { report.help("write the range behind the value: `k = 1 in 0..10`") } else { report });
+        }
+    }
+
     /// `0.3 +- 1e-6` is a sum to the grammar, and a value with a tolerance to everybody else.
     fn no_typed_plus_minus(&mut self, value: &Pair<'_, Rule>, within: Option<&Within>) {
         let at = value.as_str().rfind("+-").filter(|_| within.is_none());
@@ -113,7 +138,11 @@ impl Builder<'_> {
                     earlier.bounds = item.bounds;
                 }
             }
-            waiting = if item.value.is_some() { 0 } else { waiting + 1 };
+            if item.limit.is_some() && share {
+                let first = items.len() - waiting;
+                items.iter_mut().skip(first).for_each(|earlier| earlier.limit = item.limit);
+            }
+            waiting = if item.value.is_some() || item.limit.is_some() { 0 } else { waiting + 1 };
             items.push(item);
         }
         items
@@ -122,7 +151,7 @@ impl Builder<'_> {
     fn item(&mut self, pair: Pair<'_, Rule>) -> Option<Declared> {
         let mut target: Option<Reference> = None;
         let mut item_unit: Option<Unit> = None;
-        let (mut value, mut bounds) = (None, None);
+        let (mut value, mut bounds, mut limit) = (None, None, None);
         for part in pair.into_inner() {
             match part.as_rule() {
                 Rule::target => target = Some(self.target(part)?),
@@ -142,10 +171,24 @@ impl Builder<'_> {
                     let range = part.into_inner().find(|part| part.as_rule() == Rule::range)?;
                     bounds = self.range(range);
                 }
+                Rule::limit => limit = self.limit(part),
                 _ => {}
             }
         }
-        Some(Declared { target: target?, value, unit: item_unit, bounds, doc: None })
+        Some(Declared { target: target?, value, unit: item_unit, bounds, limit, doc: None })
+    }
+
+    fn limit(&mut self, pair: Pair<'_, Rule>) -> Option<Limit> {
+        let span = self.span(&pair);
+        let (mut at_least, mut value) = (true, None);
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::limit_sign => at_least = matches!(part.as_str(), ">=" | "≥"),
+                Rule::sum => value = Some(self.sum(part)),
+                _ => {}
+            }
+        }
+        Some(Limit { at_least, value: value?, span })
     }
 
     pub(super) fn target(&mut self, pair: Pair<'_, Rule>) -> Option<Reference> {

@@ -130,6 +130,10 @@ impl Printer<'_> {
                 self.put(" in ");
                 self.range(bounds);
             }
+            if let Some(limit) = item.limit {
+                self.put(if limit.at_least { " >= " } else { " <= " });
+                self.expr(limit.value, 0);
+            }
         }
     }
 

@@ -23,6 +23,7 @@ impl<'a> Collector<'a> {
         for statement in &tree.statements {
             self.declare_statement(statement, &mut model_named, &mut found);
         }
+        self.check_limits(&found.limits);
         // What a left side means depends on the names that are declared elsewhere.
         for statement in &tree.statements {
             if let StatementKind::Equation { lhs, rhs, equals } = &statement.kind {
@@ -51,7 +52,10 @@ impl<'a> Collector<'a> {
             }
             StatementKind::State(items) => {
                 for item in items {
-                    self.declare_state(item, found);
+                    match item.limit {
+                        None => self.declare_state(item, found),
+                        Some(_) => found.limits.push(item),
+                    }
                 }
             }
             StatementKind::Unknown(items) => {
@@ -254,6 +258,23 @@ impl<'a> Collector<'a> {
         found.unknowns.insert(found.states.len());
         found.initial.push(InitialItem { state: found.states.len(), item });
         found.states.push(item);
+    }
+
+    /// A bound is of a state that is declared with a value.
+    fn check_limits(&mut self, limits: &[&'a Declared]) {
+        for item in limits {
+            let name = &item.target.name;
+            let text = self.input.text(item.target.span);
+            let report = match self.names.symbols.get(&name.name) {
+                Some(Symbol::State(_)) => continue,
+                None => error("E0305", format!("`{text}` has no initial value"), item.target.span, "only a bound"),
+                Some(_) => error("E0118", format!("`{text}` is no state"), item.target.span, "a bound of a state"),
+            };
+            let limit = item.limit.map(|limit| self.input.text(limit.span)).unwrap_or_default();
+            self.say(report.help(format!(
+                "declare the state with its value, and the bound behind it: `state {text} = 1, {text} {limit}`"
+            )));
+        }
     }
 
     fn declare_discrete(&mut self, item: &'a Declared, found: &mut Declarations<'a>) {

@@ -58,6 +58,8 @@ pub(super) struct Declarations<'a> {
     /// Which of the states are unknowns without a derivative.
     pub unknowns: HashSet<usize>,
     pub initial: Vec<InitialItem<'a>>,
+    /// Items that bound a state.
+    pub limits: Vec<&'a Declared>,
     pub discretes: Vec<&'a Declared>,
     pub events: Vec<EventItem<'a>>,
     pub definitions: Vec<DefinitionItem<'a>>,

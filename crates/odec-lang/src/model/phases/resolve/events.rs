@@ -27,7 +27,7 @@ impl<'a> Resolver<'a> {
         let name = &item.target.name.name;
         let dim = self.shapes.dim(name);
         let (indexed, scope) = self.axes(&item.target.indices);
-        self.refuse_comparison(item);
+        self.refuse_comparison(item, false);
         let values = match item.value {
             Some(value) if self.is_table(value) => self.start_table(item, value, &indexed, dim),
             Some(value) if indexed.is_scalar() => self.shared(value, Allowed::Anywhere, dim),
@@ -161,11 +161,7 @@ impl<'a> Resolver<'a> {
                 order: found.order,
                 subscripts: found.subscripts.clone(),
                 locals: found.locals.clone(),
-                change: match change {
-                    tree::Change::Set => model::Change::Set,
-                    tree::Change::Add => model::Change::Add,
-                    tree::Change::Subtract => model::Change::Subtract,
-                },
+                change,
                 value,
                 span,
             });

@@ -49,6 +49,9 @@ impl<'a> Resolver<'a> {
         for start in &found.initial {
             self.resolve_start(start);
         }
+        for item in &found.limits {
+            self.resolve_limit(item);
+        }
         for item in &found.discretes {
             self.resolve_discrete(item);
         }
@@ -86,7 +89,7 @@ impl<'a> Resolver<'a> {
         let dim = self.shapes.dim(name);
         let parts = usize::from(dim.max(1));
         let (indexed, scope) = self.axes(&item.target.indices);
-        self.refuse_comparison(item);
+        self.refuse_comparison(item, false);
         let mut tables: Vec<Option<model::Table>> = vec![None; parts];
         let values = match item.value {
             Some(value) if self.is_table(value) => {
@@ -126,7 +129,56 @@ impl<'a> Resolver<'a> {
                 span: item.target.name.span,
                 indexed: indexed.clone(),
                 component: (dim > 0).then_some(letter),
+                bounds: Vec::new(),
             });
+        }
+    }
+
+    /// `x >= 0`: of a vector for each of its components, or for one that is named.
+    fn resolve_limit(&mut self, item: &'a Declared) {
+        let (Some(limit), Some(&Symbol::State(first))) = (item.limit, self.model.symbols.get(&item.target.name.name))
+        else {
+            return;
+        };
+        let dim = self.shapes.dim(&item.target.name.name);
+        let indexed = self.model.states[first].indexed.clone();
+        if indexed.rank() != item.target.indices.len() {
+            self.wrong_rank(&item.target, indexed.rank());
+            return;
+        }
+        let named = |(index, axis): (&Index, &model::Dimension)| match index {
+            Index::At(e) => self.input.plain_name(*e).is_some_and(|name| name.name == axis.name),
+            Index::In(..) | Index::Range(..) => true,
+        };
+        let whole = item.target.indices.iter().zip(&indexed.axes).all(named);
+        if !whole || (!indexed.is_scalar() && self.axes(&item.target.indices).0.axes != indexed.axes) {
+            let text = self.input.text(item.target.span);
+            let report = error("E0513", format!("`{text}` is a part of an array"), item.target.span, "a part");
+            self.say(report.help("a bound holds for all elements: write the indices as in the declaration"));
+            return;
+        }
+        let components = match item.target.path.first() {
+            Some(part) => match COMPONENTS.iter().take(usize::from(dim)).position(|c| part.name == c.to_string()) {
+                Some(c) => c..c + 1,
+                None => {
+                    let headline = format!("`{}` has no such component", item.target.name.name);
+                    self.say(
+                        error("E0532", headline, part.span, "").help("`x`, `y` and `z` are components of vectors"),
+                    );
+                    return;
+                }
+            },
+            None => 0..usize::from(dim.max(1)),
+        };
+        let scope = self.rebind(&item.target.indices, &indexed);
+        let value = match indexed.is_scalar() {
+            true => self.scalar(limit.value, Allowed::Anywhere),
+            false => self.within_scope(scope, |b| b.bodies(limit.value, Allowed::Anywhere, 0))[0],
+        };
+        for c in components {
+            let span = item.target.span.to(limit.span);
+            let bound = model::StateBound { order: item.target.primes, at_least: limit.at_least, value, span };
+            self.model.states[first + c].bounds.push(bound);
         }
     }
 
@@ -135,7 +187,7 @@ impl<'a> Resolver<'a> {
         let first = self.shapes.state_firsts[start.state];
         let dim = self.shapes.dim(&item.target.name.name);
         let (order, span, end) = (item.target.primes, item.target.span, self.end_of(item));
-        self.refuse_comparison(item);
+        self.refuse_comparison(item, true);
         let bodies = item.value.and_then(|value| self.start_bodies(item, value, first, dim));
         for c in 0..usize::from(dim.max(1)) {
             let value = bodies.as_ref().and_then(|list| list.get(c).copied());
@@ -161,15 +213,19 @@ impl<'a> Resolver<'a> {
     }
 
     /// `state x = 5 >= 0` would start from 1: whoever writes that means a bound, or another value.
-    pub(super) fn refuse_comparison(&mut self, item: &Declared) {
+    pub(super) fn refuse_comparison(&mut self, item: &Declared, state: bool) {
         let Some(value) = item.value else { return };
         let ExprKind::Comparison(operands, _) = &self.input.tree.exprs[value.0 as usize].kind else { return };
         let span = self.input.span_of(value);
         let (target, first) = (self.input.text(item.target.span), self.input.text(self.input.span_of(operands[0])));
         let headline = format!("the value of `{target}` is a comparison, which is 1 or 0");
         let text = self.input.text(span);
-        let help =
-            format!("write the value alone, `{target} = {first}`; if 1 or 0 is meant, `if {text} then 1 else 0`");
+        let rest = text.strip_prefix(first).map(str::trim).filter(|rest| state && !rest.starts_with("=="));
+        let bound =
+            rest.map(|rest| format!("; for a bound, `{target} = {first}, {target} {rest}`")).unwrap_or_default();
+        let help = format!(
+            "write the value alone, `{target} = {first}`{bound}; if 1 or 0 is meant, `if {text} then 1 else 0`"
+        );
         self.say(error("E0215", headline, span, "true or false, not a quantity").help(help));
     }
 

@@ -2,6 +2,7 @@
 //! that they serve every front end.
 
 mod axes;
+mod bounds;
 mod cycles;
 mod events;
 mod orders;
@@ -43,6 +44,7 @@ pub(crate) fn order(model: Model, starts: &[StartValue], source: &Source) -> (Mo
         model = owners::find(model, &mut reports);
         axes::check(&model, &mut reports);
         events::check(&mut model, &mut reports);
+        bounds::check(&model, &mut reports);
     }
     (model, reports.into_list())
 }

@@ -1,0 +1,184 @@
+//! Bounds of states: no accepted state and no row lies beyond one.
+//!
+//! A step that ends beyond a bound by more than the tolerance of the state is made again, half as long. What is left
+//! within the tolerance is an error of the method, and the state is put on its bound: the run counts it. It is no error
+//! where the equation leads out of the bound there, by more than the tolerance up to the end of the run. Then the
+//! solution itself leaves, and the run ends. Stages beyond a bound see the state on it, which is for the system to do
+//! (Shampine, Thompson, Kierzenka & Byrne, Applied Mathematics and Computation 170 (2005) 556-569, on both).
+
+use super::{HybridRunner, SHORTEST};
+use crate::control::Tolerances;
+use crate::hybrid::modes::Landed;
+use crate::hybrid::outcome::{HybridCause, HybridError};
+use crate::hybrid::stops::resolution;
+use crate::hybrid::system::{Bound, HybridSystem};
+use crate::runner::Ahead;
+
+/// What a run did to keep its states within their bounds.
+#[derive(Clone, Debug, Default)]
+pub struct Pushes {
+    /// How often states were put back, by bound; empty where there is none.
+    pub counts: Vec<u64>,
+    /// The furthest that a state was put back, by bound.
+    pub most: Vec<f64>,
+    /// Elements of rows between steps that were put back.
+    pub rows: u64,
+    /// Of the push that was the largest part of its tolerance: the bound, and time and state at the start of the step.
+    pub worst: Option<(usize, f64, Vec<f64>)>,
+    /// That part.
+    part: f64,
+}
+
+/// The bounds of a run.
+#[derive(Default)]
+pub(super) struct Bounds {
+    list: Vec<Bound>,
+    slope: Vec<f64>,
+    pub pushes: Pushes,
+}
+
+impl Bounds {
+    /// For a run.
+    pub fn begin(&mut self, model: &dyn HybridSystem) {
+        self.list = model.bounds().to_vec();
+        let n = self.list.len();
+        self.pushes = Pushes { counts: vec![0; n], most: vec![0.0; n], ..Pushes::default() };
+        self.slope.resize(if n > 0 { model.system().shape().n } else { 0 }, 0.0);
+    }
+
+    pub fn are_none(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// True where some state lies beyond a bound.
+    pub fn are_outside(&self, y: &[f64]) -> bool {
+        self.list.iter().any(|bound| bound.beyond(y[bound.row as usize]) > 0.0)
+    }
+
+    /// The bound that a state lies beyond by most tolerances, if that is more than one of them.
+    fn broken(&self, y: &[f64], tolerances: &Tolerances) -> Option<usize> {
+        let parts = self.list.iter().enumerate().map(|(k, bound)| {
+            let row = bound.row as usize;
+            (k, bound.beyond(y[row]) / tolerances.scale(row, bound.value.abs()))
+        });
+        let (worst, part) = parts.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        (part > 1.0).then_some(worst)
+    }
+
+    /// Puts a row between two steps back.
+    pub fn put_back(&mut self, row: &mut [f64]) {
+        for bound in &self.list {
+            let y = &mut row[bound.row as usize];
+            if bound.beyond(*y) > 0.0 {
+                *y = bound.value;
+                self.pushes.rows += 1;
+            }
+        }
+    }
+
+    /// Notes what is beyond, and puts it back.
+    fn push(&mut self, y: &mut [f64], (t, start): (f64, &[f64]), tolerances: &Tolerances) {
+        for (k, bound) in self.list.iter().enumerate() {
+            let row = bound.row as usize;
+            let beyond = bound.beyond(y[row]);
+            if beyond > 0.0 {
+                y[row] = bound.value;
+                self.pushes.counts[k] += 1;
+                self.pushes.most[k] = self.pushes.most[k].max(beyond);
+                let part = beyond / tolerances.scale(row, bound.value.abs());
+                if part > self.pushes.part || self.pushes.worst.is_none() {
+                    self.pushes.part = part;
+                    self.pushes.worst = Some((k, t, start.to_vec()));
+                }
+            }
+        }
+    }
+}
+
+impl HybridRunner {
+    /// Makes the last step end within the bounds, and on the first surface in it where `looks` asks for that.
+    pub(super) fn within(
+        &mut self,
+        model: &dyn HybridSystem,
+        (start, ahead): (f64, Ahead),
+        mut landed: Option<Landed>,
+        looks: bool,
+    ) -> Result<Option<Landed>, HybridError> {
+        loop {
+            if self.contain(model, start, ahead)? {
+                landed = None;
+            }
+            if landed.is_none() && looks {
+                landed = self.cross(model, start, ahead)?;
+            }
+            // steps before a bound are shorter with each turn
+            if self.bounds.broken(self.runner.state(), &self.tolerances).is_none() {
+                return Ok(landed);
+            }
+        }
+    }
+
+    /// Makes the last step shorter until it ends within the tolerances of all bounds. True where it did.
+    fn contain(&mut self, model: &dyn HybridSystem, start: f64, ahead: Ahead) -> Result<bool, HybridError> {
+        let mut shorter = false;
+        while let Some(bound) = self.bounds.broken(self.runner.state(), &self.tolerances) {
+            let end = self.runner.time();
+            let stop = start + 0.5 * (end - start);
+            let least = start + SHORTEST * resolution(start);
+            if !(stop > least) || !self.runner.retreat() {
+                self.y.copy_from_slice(self.runner.state());
+                let (of, y) = (self.bounds.list[bound], self.runner.state());
+                let beyond = of.beyond(y[of.row as usize]);
+                return Err(self.failure(HybridCause::Bound { bound, beyond, rate: None }, end));
+            }
+            self.runner.advance(model.system(), Ahead { stop: Some(stop), ..ahead })?;
+            shorter = true;
+        }
+        Ok(shorter)
+    }
+
+    /// Puts states that the last step left beyond a bound, within the tolerances, on it. The step began at `start` with
+    /// the state kept there. True where it did.
+    pub(super) fn push(&mut self, model: &mut dyn HybridSystem, start: f64) -> Result<bool, HybridError> {
+        if !self.bounds.are_outside(self.runner.state()) {
+            return Ok(false);
+        }
+        let t = self.runner.time();
+        self.y.copy_from_slice(self.runner.state());
+        self.bounds.push(&mut self.y, (start, &self.start), &self.tolerances);
+        let left = self.span.1 - t;
+        if self.modes.motion(model, t, &self.y, &mut self.bounds.slope) {
+            for bound in 0..self.bounds.list.len() {
+                let of = self.bounds.list[bound];
+                let (row, rate) = (of.row as usize, self.bounds.slope[of.row as usize]);
+                let out = if of.upper { rate } else { -rate };
+                let there = self.y[row] == of.value && self.bounds.pushes.counts[bound] > 0;
+                if there && out * left > self.tolerances.scale(row, of.value.abs()) {
+                    return Err(self.failure(HybridCause::Bound { bound, beyond: 0.0, rate: Some(rate) }, t));
+                }
+            }
+        }
+        self.runner.put_back(model.system(), &self.y)?;
+        if !model.relations().is_empty() {
+            let looked = self.modes.look(model, t, &self.y);
+            looked.map_err(|cause| self.failure(cause, t))?;
+            self.renew(model, t);
+        }
+        Ok(true)
+    }
+
+    /// What events have written lies within the bounds, or beyond by rounding alone.
+    pub(super) fn check_written(&mut self, t: f64) -> Result<(), HybridError> {
+        if let Some(bound) = self.bounds.broken(&self.y, &self.tolerances) {
+            let of = self.bounds.list[bound];
+            let beyond = of.beyond(self.y[of.row as usize]);
+            return Err(self.failure(HybridCause::Bound { bound, beyond, rate: None }, t));
+        }
+        if self.bounds.are_outside(&self.y) {
+            let before = std::mem::take(&mut self.before.y);
+            self.bounds.push(&mut self.y, (t, &before), &self.tolerances);
+            self.before.y = before;
+        }
+        Ok(())
+    }
+}

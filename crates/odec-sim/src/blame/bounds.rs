@@ -1,0 +1,69 @@
+//! States and their bounds: a solution that leaves one, and an initial value beyond one.
+
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::model::Model;
+use odec_lang::source::Source;
+
+use super::number;
+use crate::bind::Bound;
+use crate::hybrid::bounds::{terms, text};
+
+/// A run that came to the edge of what a bound permits.
+pub(super) struct Left {
+    /// Number of the element among all that are bounded.
+    pub element: usize,
+    pub beyond: f64,
+    /// How fast the state changes on the bound, where its equation leads out.
+    pub rate: Option<f64>,
+}
+
+impl Left {
+    /// Which terms lead out, the largest first.
+    pub fn diagnostic(&self, model: &Model, source: &Source, bound: &Bound, at: (f64, &[f64])) -> Diagnostic {
+        let place = bound.located.as_ref().and_then(|located| located.bound_of(self.element));
+        let when = format!("at {} = {}", model.time.name, number(at.0));
+        let Some((state, k, row)) = place else {
+            return Diagnostic::error(&codes::E0635, format!("a state leaves its bound {when}"));
+        };
+        let of = &model.states[state].bounds[k];
+        let (name, bounds) = (bound.states.name(row), text(model, state, k));
+        let Some(rate) = self.rate else {
+            let headline = format!("`{name}` is {} beyond its bound {when}", number(self.beyond));
+            let report = Diagnostic::error(&codes::E0635, headline).label(of.span, "the bound");
+            return report.help("let no event put it there; a smaller tolerance, or another method, if none does");
+        };
+        let way = if of.at_least { "falls below" } else { "rises above" };
+        let headline = format!("`{name}` {way} its bound {when}: the equation leads out of `{bounds}`");
+        let text = format!("`{name}` changes at the rate {} on it", number(rate));
+        let mut report = Diagnostic::error(&codes::E0635, headline).label(of.span, text);
+        for term in terms((model, source), bound, (row, !of.at_least), at) {
+            report = report.label(term.span, format!("leads out, at the rate {}", number(term.value)));
+        }
+        let at_bound = model.expression(of.value);
+        let sign = if of.at_least { "<=" } else { ">=" };
+        report.help(format!(
+            "let the terms that lead out vanish there; or end the run, `when {name} {sign} {at_bound} {{ stop }}`, \
+             with no bound; a bound corrects errors of the method alone"
+        ))
+    }
+}
+
+/// An initial value that lies beyond its bound: the row of it and its bound.
+pub(crate) fn start(
+    model: &Model,
+    bound: &crate::hybrid::Located,
+    states: &crate::quantities::Quantities,
+    at: (usize, f64, f64),
+) -> Diagnostic {
+    let (element, value, limit) = at;
+    let Some((state, k, row)) = bound.bound_of(element) else {
+        return Diagnostic::error(&codes::E0407, "an initial value lies beyond its bound");
+    };
+    let (name, of) = (states.name(row), &model.states[state].bounds[k]);
+    let headline = format!("`{name}` starts at {}, beyond its bound {}", number(value), number(limit));
+    let report = Diagnostic::error(&codes::E0407, headline).label(of.span, "the bound");
+    let initial = model.states[state].initial.get(usize::from(of.order));
+    let report =
+        initial.map_or(report.clone(), |body| report.label(model.span(*body), format!("this is {}", number(value))));
+    report.help(format!("start within `{}`, or leave the bound out", text(model, state, k)))
+}

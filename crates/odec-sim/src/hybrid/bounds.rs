@@ -1,0 +1,201 @@
+//! Bounds of states: what they are in a run, the system that sees states beyond as if they were on them, and what a run did
+//! to keep them.
+
+use std::borrow::Cow;
+
+use odec_lang::blame::{By, StateAt, summands};
+use odec_lang::model::Model;
+use odec_lang::source::Source;
+use odec_ode::accelerated::{Accelerated, Series};
+use odec_ode::hybrid::{Bound, Pushes};
+use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
+
+use super::Located;
+use crate::blame::in_order;
+
+/// Terms that are named for a bound.
+const TERMS: usize = 3;
+
+/// What a run did to keep one bound of the text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoundCounts {
+    /// As written: `x >= 0`.
+    pub text: String,
+    /// How often its elements were put back.
+    pub pushes: u64,
+    /// By how much at most.
+    pub most: f64,
+    /// The terms that led out of it where that was the largest part of the tolerance of all bounds; the largest first.
+    pub terms: Vec<String>,
+}
+
+/// The text of a bound of a model.
+pub(crate) fn text(model: &Model, state: usize, number: usize) -> String {
+    let of = &model.states[state];
+    let bound = &of.bounds[number];
+    format!("{} {} {}", of.derivative(bound.order), bound.sign(), model.expression(bound.value))
+}
+
+/// Terms of the equation of a row that lead to one side, the largest first.
+pub(crate) fn terms(
+    (model, source): (&Model, &Source),
+    bound: &crate::bind::Bound,
+    (row, upper): (usize, bool),
+    (t, y): (f64, &[f64]),
+) -> Vec<odec_lang::blame::Summand> {
+    let y = in_order(bound, y);
+    let point = StateAt { t, y: &y, values: &bound.values };
+    let mut list = summands(model, source, bound.states.rank(row), By::Time, point);
+    list.retain(|term| if upper { term.value > 0.0 } else { term.value < 0.0 });
+    list.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
+    list.truncate(TERMS);
+    list
+}
+
+impl Located {
+    /// The bounds of all elements, from the values of the start.
+    pub(super) fn bounds_of(&self, initial: &[f64]) -> Vec<Bound> {
+        let mut all = Vec::new();
+        for (bound, places) in self.code.switching.events.bounds.iter().zip(&self.places.happenings.bounds) {
+            let first = self.executor.layout().state(bound.of);
+            let each = |(i, value): (usize, &f64)| Bound { row: (first + i) as u32, value: *value, upper: bound.upper };
+            all.extend(initial[places.clone()].iter().enumerate().map(each));
+        }
+        all
+    }
+
+    /// The bounds at a time of start.
+    pub(crate) fn bounds_at(&self, t0: f64) -> Vec<Bound> {
+        self.bounds_of(&self.initial(t0))
+    }
+
+    /// A bound of the text by the number of an element: its state and its number there, and the row of the element.
+    pub(crate) fn bound_of(&self, element: usize) -> Option<(usize, usize, usize)> {
+        let mut rest = element;
+        for (bound, places) in self.code.switching.events.bounds.iter().zip(&self.places.happenings.bounds) {
+            if rest < places.len() {
+                return Some((bound.state, bound.number, self.executor.layout().state(bound.of) + rest));
+            }
+            rest -= places.len();
+        }
+        None
+    }
+
+    /// What a run did, for each bound of the text.
+    pub(crate) fn counts(
+        &self,
+        pushes: &Pushes,
+        (model, source): (&Model, &Source),
+        of: &crate::bind::Bound,
+    ) -> Vec<BoundCounts> {
+        let mut first = 0;
+        let mut all = Vec::new();
+        for (bound, places) in self.code.switching.events.bounds.iter().zip(&self.places.happenings.bounds) {
+            let elements = first..first + places.len();
+            let mut counts = BoundCounts {
+                text: text(model, bound.state, bound.number),
+                pushes: pushes.counts.get(elements.clone()).unwrap_or_default().iter().sum::<u64>(),
+                most: pushes.most.get(elements.clone()).unwrap_or_default().iter().copied().fold(0.0, f64::max),
+                terms: Vec::new(),
+            };
+            if let Some((element, t, y)) = pushes.worst.as_ref().filter(|worst| elements.contains(&worst.0)) {
+                let row = self.executor.layout().state(bound.of) + element - first;
+                let led = terms((model, source), of, (row, bound.upper), (*t, y));
+                counts.terms = led.into_iter().map(|term| term.text).collect();
+            }
+            first = elements.end;
+            all.push(counts);
+        }
+        all
+    }
+
+    /// The state, on the bounds that it is beyond.
+    fn inside<'a>(&self, y: &'a [f64]) -> Cow<'a, [f64]> {
+        let mut seen = Cow::Borrowed(y);
+        for bound in &self.bounds {
+            let row = bound.row as usize;
+            if bound.beyond(y[row]) > 0.0 {
+                seen.to_mut()[row] = bound.value;
+            }
+        }
+        seen
+    }
+}
+
+/// The model as a run with bounds sees it.
+impl System for Located {
+    fn shape(&self) -> Shape {
+        self.executor.shape()
+    }
+
+    fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
+        self.executor.rhs(t, &self.inside(y), f)
+    }
+
+    fn jacobian(&self) -> Jacobian<'_> {
+        self.executor.jacobian()
+    }
+
+    fn jacobian_values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        self.executor.jacobian_values(t, &self.inside(y), values)?;
+        if values.iter().any(|value| !value.is_finite())
+            && let Some(pattern) = self.executor.jacobian().pattern()
+        {
+            // what is seen does not change beyond a bound, and may have no finite derivative on it: sqrt(x) at 0
+            for bound in self.bounds.iter().filter(|bound| bound.beyond(y[bound.row as usize]) >= 0.0) {
+                let column = bound.row as usize;
+                let entries = pattern.col_ptr[column] as usize..pattern.col_ptr[column + 1] as usize;
+                values[entries].iter_mut().filter(|value| !value.is_finite()).for_each(|value| *value = 0.0);
+            }
+        }
+        Ok(())
+    }
+
+    fn jacobian_vector(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+        self.executor.jacobian_vector(t, &self.inside(y), w, out)
+    }
+
+    fn time_derivative(&self, t: f64, y: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
+        self.executor.time_derivative(t, &self.inside(y), out)
+    }
+
+    fn autonomous(&self) -> bool {
+        self.executor.autonomous()
+    }
+
+    fn mass(&self) -> Mass<'_> {
+        self.executor.mass()
+    }
+
+    fn mass_values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        self.executor.mass_values(t, &self.inside(y), values)
+    }
+
+    fn mass_jacobian(&self, t: f64, y: &[f64], w: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        self.executor.mass_jacobian(t, &self.inside(y), w, values)
+    }
+
+    fn accelerated(&self) -> Option<&dyn Accelerated> {
+        Some(self)
+    }
+}
+
+/// No fused steps: their stages would see states beyond.
+impl Accelerated for Located {
+    fn parameters(&self) -> &[f64] {
+        Accelerated::parameters(&self.executor)
+    }
+
+    fn expects_many_runs(&self) -> bool {
+        self.executor.expects_many_runs()
+    }
+
+    fn groups(&self) -> usize {
+        self.executor.groups()
+    }
+
+    /// A series belongs to the state at the start of a step, which is inside.
+    fn series(&self) -> Option<&dyn Series> {
+        Some(&self.executor)
+    }
+}

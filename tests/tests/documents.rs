@@ -123,7 +123,8 @@ fn without_durations(text: &str) -> String {
     masked
 }
 
-/// Commands shown in the pages print what the pages say. An `ode` block with a file name is written to that file first.
+/// Commands shown in the pages print what the pages say. A block of a model or of data with a file name is
+/// written to that file first.
 #[test]
 fn transcripts_are_real() {
     let mut documents = files(&root().join("docs"), "md");
@@ -145,6 +146,11 @@ fn transcripts_are_real() {
             match example.words.first().map(String::as_str) {
                 Some("ode") => {
                     if let Some(file) = example.words.iter().find(|w| w.ends_with(".ode")) {
+                        std::fs::write(folder.join(file), &example.text).expect("a folder");
+                    }
+                }
+                Some("csv") => {
+                    if let Some(file) = example.words.iter().find(|w| w.ends_with(".csv")) {
                         std::fs::write(folder.join(file), &example.text).expect("a folder");
                     }
                 }

@@ -60,8 +60,8 @@ fn dense(n: usize) -> String {
 }
 
 /// A copy of the fixtures, so that what commands write does not come among them. An `.args` file may ask for files that
-/// are too long to keep, before the line with the command: `blanks NAME BYTES`, `sums NAME TERMS`, `dense NAME
-/// STATES`.
+/// are too long to keep, or are data, before the line with the command: `blanks NAME BYTES`, `sums NAME TERMS`, `dense NAME
+/// STATES`, `lines NAME LINE...`, and `torn NAME LINE...` without the last line end.
 fn copy(name: &str) -> PathBuf {
     let folder = scratch(name);
     for entry in std::fs::read_dir(fixtures()).expect("fixtures") {
@@ -75,6 +75,8 @@ fn copy(name: &str) -> PathBuf {
                     ["blanks", _, n] => vec![b' '; size(n)],
                     ["sums", _, n] => sums(size(n)).into_bytes(),
                     ["dense", _, n] => dense(size(n)).into_bytes(),
+                    ["lines", _, rest @ ..] => format!("{}\n", rest.join("\n")).into_bytes(),
+                    ["torn", _, rest @ ..] => rest.join("\n").into_bytes(),
                     _ => continue,
                 };
                 std::fs::write(folder.join(words[1]), bytes).expect("a writable folder");
@@ -88,6 +90,9 @@ fn copy(name: &str) -> PathBuf {
     std::fs::write(folder.join("together.ode"), together).expect("a folder");
     let beyond = "param least = 3\nstate x = 1, x >= least\nx' = -x\nrun { t = 0 .. 1 }\n";
     std::fs::write(folder.join("beyond.ode"), beyond).expect("a folder");
+    let river = "model river\ntime t [h]\ninput q(t) = table(\"q.csv\", \"flow\", linear) [m^3/h]\nstate x = 1\n\
+                 x' = q(t) - x\nrun { t = 0 .. 2 }\n";
+    std::fs::write(folder.join("river.ode"), river).expect("a folder");
     let arrays = |name: &str, text: &str| {
         let text = format!("model {name}\nconst N = 10\nindex i = 1..N\n{text}\nrun {{ t = 0 .. 1 }}\n");
         std::fs::write(folder.join(format!("{name}.ode")), text).expect("a folder");

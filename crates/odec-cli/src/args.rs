@@ -104,6 +104,9 @@ pub struct Model {
     /// Let the model read tables from this folder too, beside its own (repeatable)
     #[arg(long, value_name = "FOLDER", help_heading = "Model")]
     pub allow_read: Vec<PathBuf>,
+    /// Take the samples of an input from this file instead of its own (repeatable)
+    #[arg(long, value_name = "INPUT=FILE", help_heading = "Model")]
+    pub data: Vec<String>,
 }
 
 /// The run block: its name, and a flag for each of its entries.
@@ -195,6 +198,9 @@ pub struct Sweep {
     /// Let the model read tables from this folder too, beside its own (repeatable)
     #[arg(long, value_name = "FOLDER", help_heading = "Model")]
     pub allow_read: Vec<PathBuf>,
+    /// Take the samples of an input from this file instead of its own (repeatable)
+    #[arg(long, value_name = "INPUT=FILE", help_heading = "Model")]
+    pub data: Vec<String>,
     /// Run N points drawn from the ranges instead of a grid (`k=0.1:1`, or `k=0.1:1:log` for one uniform in the logarithm)
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Sweep")]
     pub random: Option<String>,
@@ -224,6 +230,9 @@ pub struct Check {
     /// Compare the symbolic derivatives with dual numbers and with differences
     #[arg(long)]
     pub derivatives: bool,
+    /// List what ends a step: times that are known before a run, samples of inputs, surfaces that are located in it, events
+    #[arg(long)]
+    pub stops: bool,
     /// Make the corrections that were tried, and write the file; of standard input, write it on standard output
     #[arg(long)]
     pub fix: bool,
@@ -296,6 +305,9 @@ pub struct Stability {
     /// Let the model read tables from this folder too, beside its own (repeatable)
     #[arg(long, value_name = "FOLDER", help_heading = "Model")]
     pub allow_read: Vec<PathBuf>,
+    /// Take the samples of an input from this file instead of its own (repeatable)
+    #[arg(long, value_name = "INPUT=FILE", help_heading = "Model")]
+    pub data: Vec<String>,
     /// The run.
     #[command(flatten)]
     pub block: RunBlock,

@@ -35,6 +35,7 @@ pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
             })?,
         ));
     }
+    choices.data = data(model)?;
     if let Some(text) = &block.t {
         let (t0, t_end) = span(text)?;
         choices.t0 = Some(t0);
@@ -69,6 +70,17 @@ pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
     Ok(choices)
 }
 
+/// The files that take the place of those of inputs.
+pub fn data(model: &Model) -> Result<Vec<(String, String)>> {
+    let pair = |text: &String| match text.split_once('=') {
+        Some((name, file)) if !name.trim().is_empty() && !file.is_empty() => {
+            Ok((name.trim().to_string(), file.to_string()))
+        }
+        _ => Err(bad("--data", text, "the name of an input, `=` and a file are needed", example_of("--data"))),
+    };
+    model.data.iter().map(pair).collect()
+}
+
 /// Bytes, with a unit or without.
 fn size(flag: &str, text: &str) -> Result<u64> {
     let number = text.trim().trim_end_matches(['B', 'b']);
@@ -99,6 +111,7 @@ pub fn finite(flag: &str, text: &str) -> Result<f64> {
 fn example_of(flag: &str) -> &'static str {
     match flag {
         "--set" => "k=0.5",
+        "--data" => "q=other.csv",
         "--t" => "0..10",
         "--rtol" => "1e-6",
         "--atol" => "1e-9",

@@ -43,7 +43,6 @@ impl Files for Folder {
         let unreadable = |headline, help: Option<&str>, forbidden| {
             Err(Unreadable { headline, help: help.map(str::to_string), forbidden })
         };
-        let relative = Some("the name is relative to the folder of the model");
         if !self.allows(&path) {
             let headline =
                 format!("`{shown}` lies outside of the model's folder, and models read their own folder alone");
@@ -51,14 +50,31 @@ impl Files for Folder {
                 path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).display();
             return unreadable(headline, Some(&format!("if you trust the model: `--allow-read {folder}`")), true);
         }
-        let opened = File::open(&path).and_then(|file| Ok((file.metadata()?.is_dir(), file)));
-        match opened {
-            Ok((true, _)) => unreadable(format!("`{shown}` is a directory, not a table"), None, false),
-            Ok((false, file)) => Ok(Opened { shown, bytes: Box::new(std::io::BufReader::new(file)) }),
-            Err(e) if e.kind() == ErrorKind::NotFound => {
-                unreadable(format!("there is no file `{shown}`"), relative, false)
-            }
-            Err(e) => unreadable(format!("`{shown}` cannot be read: {}", plain(&e)), relative, false),
+        ordinary(&path, Some("the name is relative to the folder of the model"))
+    }
+
+    fn open_given(&self, name: &str) -> Result<Opened, Unreadable> {
+        ordinary(Path::new(name), None)
+    }
+}
+
+/// A file with an end: a pipe may never have one.
+fn ordinary(path: &Path, help: Option<&str>) -> Result<Opened, Unreadable> {
+    let shown = path.display().to_string();
+    let unreadable = |headline, help: Option<&str>| {
+        Err(Unreadable { headline, help: help.map(str::to_string), forbidden: false })
+    };
+    let opened = path.metadata().and_then(|what| {
+        let file = if what.is_file() { Some(File::open(path)?) } else { None };
+        Ok((what.is_dir(), file))
+    });
+    match opened {
+        Ok((_, Some(file))) => Ok(Opened { shown, bytes: Box::new(std::io::BufReader::new(file)) }),
+        Ok((true, None)) => unreadable(format!("`{shown}` is a directory, not a table"), None),
+        Ok((false, None)) => {
+            unreadable(format!("`{shown}` is no ordinary file"), Some("write the table to a file, and name that"))
         }
+        Err(e) if e.kind() == ErrorKind::NotFound => unreadable(format!("there is no file `{shown}`"), help),
+        Err(e) => unreadable(format!("`{shown}` cannot be read: {}", plain(&e)), help),
     }
 }

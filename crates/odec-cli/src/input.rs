@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use odec_lang::diagnostic::{Code, Diagnostic, codes};
+use odec_lang::model::inputs::Source as Samples;
 use odec_lang::model::{Model, Table};
 use odec_lang::source::Source;
 
@@ -58,7 +59,14 @@ impl Inputs {
             Some(Table::Csv { file, .. }) => Some((folder.path(file), format!("a table of the model, `{file}`"))),
             _ => None,
         });
-        Inputs(std::iter::once((file.file.clone(), "the model".to_string())).chain(tables).collect())
+        let samples = model.inputs.iter().filter_map(|input| match &input.source {
+            Samples::File { file, .. } => Some((folder.path(file), format!("the samples of an input, `{file}`"))),
+            Samples::Lists(..) => None,
+        });
+        let given = file.data.iter().filter_map(|text| text.split_once('='));
+        let given = given.map(|(_, other)| (PathBuf::from(other), format!("the samples of an input, `{other}`")));
+        let model = std::iter::once((file.file.clone(), "the model".to_string()));
+        Inputs(model.chain(tables).chain(samples).chain(given).collect())
     }
 }
 

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use std::fmt::Write;
 
 use odec_ir::builtin::exponential::{HYPOT_LEAST, HYPOT_SCALES};
+use odec_ir::builtin::lookup::Lookup;
 use odec_ir::interface::{self, Constant, Content, FUNCTIONS, Settled};
 use odec_ir::nest::bind::Words;
 use odec_ir::{Builtin, KernelRole, Layout, Lowering, Malformed, Op, Primitive, Program};
@@ -217,7 +218,57 @@ fn helpers(text: &mut String, calls: &[Op]) {
                  return sqrt(sum) * back;\n}}"
         );
     }
+    lookups(text, calls);
     text.push('\n');
+}
+
+/// The name of a function that looks into tables.
+pub(crate) fn looking(lookup: Lookup) -> &'static str {
+    match lookup {
+        Lookup::Piece => "piece",
+        Lookup::Cycle => "cycle",
+        Lookup::Item => "item",
+    }
+}
+
+/// The functions that look into tables.
+fn lookups(text: &mut String, calls: &[Op]) {
+    let calls = |lookup: Lookup| calls.iter().any(|op| op.lookup() == Some(lookup));
+    if calls(Lookup::Piece) || calls(Lookup::Cycle) {
+        text.push_str(
+            "/* The last of some pieces that does not begin beyond u. */\n\
+             static double last_below(const double *knots, int32_t pieces, double u)\n{\n    \
+                 int32_t low = 0, high = pieces;\n    \
+                 while (high - low > 1) {\n        \
+                     const int32_t k = low + (high - low) / 2;\n        \
+                     if (knots[k] <= u) low = k;\n        \
+                     else high = k;\n    \
+                 }\n    \
+                 return (double)low;\n}\n",
+        );
+    }
+    if calls(Lookup::Piece) {
+        text.push_str(
+            "/* The piece of a curve that u lies in. */\n\
+             static double piece(const double *knots, int32_t length, double u)\n{\n    \
+                 return knots[0] <= u && u <= knots[length - 1] ? last_below(knots, length - 1, u) : (double)NAN;\n}\n",
+        );
+    }
+    if calls(Lookup::Cycle) {
+        text.push_str(
+            "/* The same where the curve comes again. */\n\
+             static double cycle(const double *knots, int32_t length, double u)\n{\n    \
+                 const double period = knots[length - 1] - knots[0], periods = floor((u - knots[0]) / period);\n    \
+                 return periods * (double)(length - 1) + last_below(knots, length - 1, u - periods * period);\n}\n",
+        );
+    }
+    if calls(Lookup::Item) {
+        text.push_str(
+            "/* An element of a table. */\n\
+             static double item(const double *list, int32_t length, double k)\n{\n    \
+                 return 0.0 <= k && k <= (double)(length - 1) ? list[(int32_t)k] : (double)NAN;\n}\n",
+        );
+    }
 }
 
 /// Elements of a list on a line.

@@ -153,7 +153,12 @@ impl<'a> KernelWriter<'a> {
             Node::Index(l) => format!("(double){}", self.index(l)),
             Node::Read(element) => self.read(element),
             Node::Direction(element) => format!("w[{}]", self.position(element)),
-            Node::Call(op, args) => c::call(self, op, args),
+            Node::Call(op, args) => match self.nest.graph.lookup(id) {
+                Some((lookup, table, argument, length)) => {
+                    format!("{}(&{}, {length}, {})", c::looking(lookup), self.read(table), self.number(argument))
+                }
+                None => c::call(self, op, args),
+            },
         };
         let kind = if self.truth[id.index()] { "int" } else { "double" };
         let _ = writeln!(text, "{indent}const {kind} v{} = {value};", id.0);

@@ -232,7 +232,7 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
             rounds,
         };
         for &id in &prepared.known {
-            evaluation.values[id.index()] = evaluation.compute(kernel.graph.node(id));
+            evaluation.values[id.index()] = evaluation.compute(id);
         }
         evaluation
     }
@@ -290,15 +290,15 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
     fn steps(&mut self, steps: &[Step]) {
         for step in steps {
             match step {
-                Step::Compute(id) => self.values[id.index()] = self.compute(self.kernel.graph.node(*id)),
+                Step::Compute(id) => self.values[id.index()] = self.compute(*id),
                 Step::Store(k) => self.store(*k as usize),
                 Step::Loop(body) => self.repeat(body),
             }
         }
     }
 
-    fn compute(&self, node: Node) -> T {
-        match node {
+    fn compute(&self, id: NodeId) -> T {
+        match self.kernel.graph.node(id) {
             Node::Constant(bits) => T::constant(f64::from_bits(bits)),
             Node::Time => self.inputs.t,
             Node::Index(l) => self.index(l),
@@ -307,12 +307,23 @@ impl<'a, 'b, T: Number> Evaluation<'a, 'b, T> {
                 Buffer::State => self.inputs.y[self.position(element)],
             },
             Node::Direction(element) => self.inputs.w[self.position(element)],
+            Node::Call(op, _) if op.lookup().is_some() => T::constant(self.look_up(id)),
             Node::Call(op, args) => {
                 let args = args.map(|a| self.values[a.index()]);
                 T::call(op.0, &args[..usize::from(op.0.arity)])
             }
             Node::Reduce(..) => broken("a reduction is computed outside of its loop"),
         }
+    }
+
+    /// A lookup, whose value is constant where its argument varies a little.
+    fn look_up(&self, id: NodeId) -> f64 {
+        let Some((lookup, table, argument, length)) = self.kernel.graph.lookup(id) else {
+            broken("a lookup has no table");
+        };
+        let first = self.position(table);
+        let at = |k: usize| self.inputs.p[first + k].value();
+        lookup.value(length, at, self.values[argument.index()].value())
     }
 
     fn store(&mut self, k: usize) {

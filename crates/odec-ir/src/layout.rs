@@ -87,6 +87,11 @@ impl Layout {
         self.lens[array.0 as usize]
     }
 
+    /// Number of elements of each array.
+    pub fn lens(&self) -> &[usize] {
+        &self.lens
+    }
+
     /// True when there is no state.
     pub fn is_empty(&self) -> bool {
         self.n == 0
@@ -150,8 +155,12 @@ impl Layout {
     }
 }
 
-/// Elements of an array: the product of the lengths of its axes, 0 if one is empty; `usize::MAX` if it does not fit.
+/// Elements of an array: the product of the lengths of its axes, 0 if one is empty; `usize::MAX` if it does not fit. A table
+/// without axes, which lookups read, has as many as its data.
 pub fn elements(array: &Array, axes: &[Axis], extents: &[Extent]) -> usize {
+    if array.role == Role::Table && array.axes.is_empty() {
+        return array.data.len().max(1);
+    }
     let length = |&AxisId(axis): &AxisId| {
         let axis = &axes[axis as usize];
         let length = axis.last.value(extents)?.checked_sub(axis.first.value(extents)?)?.checked_add(1)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use odec_ir::nest::BoundProgram;
 use odec_ir::nest::bind::{BoundKernel, BoundMatrix};
-use odec_ir::{KernelRole, Program};
+use odec_ir::{KernelRole, Program, Role};
 
 use crate::JitError;
 use crate::arguments::{self, Lengths, OffsetTables};
@@ -30,6 +30,14 @@ pub(crate) struct Loaded {
 impl Loaded {
     /// Takes a bound program in.
     pub(crate) fn new(program: &Program, roles: &Roles, bound: Arc<BoundProgram>) -> Result<Loaded, JitError> {
+        // lookups rely on the length of their tables
+        let tables = program.arrays_of(Role::Table).filter(|(_, array)| array.axes.is_empty());
+        for (id, array) in tables {
+            let there = bound.layout.lens().get(id.0 as usize).is_some_and(|length| *length >= array.data.len());
+            if !there {
+                return Err(JitError::NotBound("a table is missing".to_string()));
+            }
+        }
         let mut calls = [const { Vec::new() }; ROLES];
         let mut tables = OffsetTables::new(&bound.tables);
         for run in &bound.runs {

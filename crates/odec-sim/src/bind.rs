@@ -557,6 +557,7 @@ pub(crate) fn overrides(run: Option<&Run>, choices: &Choices) -> Overrides {
         values: choices.set.clone(),
         params: choices.params.clone().or_else(|| run.and_then(params_of)),
         tables: choices.tables.clone(),
+        inputs: choices.inputs.clone(),
         open: choices.open.clone(),
     }
 }

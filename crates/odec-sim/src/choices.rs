@@ -1,7 +1,9 @@
 //! What the command line (or another caller) wants different from the run block. Absent means: as the model says.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use odec_lang::model::inputs::Curve;
 use odec_ode::linear::LinearSolver;
 
 /// Steps, when the caller speaks of them.
@@ -62,6 +64,10 @@ pub struct Choices {
     pub sensitivities: bool,
     /// Data of the tables that come from files, by name, row by row.
     pub tables: HashMap<String, Vec<f64>>,
+    /// Files that take the place of those of inputs, by the name of the input. The last one counts.
+    pub data: Vec<(String, String)>,
+    /// Curves of inputs that come from files, by name.
+    pub inputs: HashMap<String, Arc<Curve>>,
     /// Start.
     pub t0: Option<f64>,
     /// End.

@@ -5,6 +5,7 @@ mod bounds;
 mod derivatives;
 mod executor;
 mod fused_steps;
+mod inputs;
 mod jumps;
 mod machine_code;
 mod monitor;

@@ -8,6 +8,7 @@ use odec_sim::Error;
 use odec_sim::derivatives::{self, Worst};
 
 use crate::args::{Check, RunBlock};
+use super::stops;
 use crate::exit::Exit;
 use crate::flags;
 use crate::input;
@@ -32,6 +33,12 @@ pub fn check(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
     // values from the command line are checked too, and lowering finds what only the equations together show
     let program = session::program(&loaded, &args.model, reporter, Detail::Full)?;
     loaded.check_runs(&flags::choices(&args.model, &RunBlock::default())?)?;
+    if args.stops {
+        let listed = stops::list(&loaded, args)?;
+        if !args.derivatives {
+            return Ok(listed);
+        }
+    }
     if !args.derivatives {
         if !reporter.quiet() && reporter.human() {
             say(&format!("{}: no errors\n", loaded.source().name));

@@ -15,6 +15,7 @@ mod order;
 mod plot;
 mod run;
 mod stability;
+mod stops;
 mod sweep;
 mod test;
 

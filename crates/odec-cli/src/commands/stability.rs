@@ -53,6 +53,7 @@ pub fn stability(args: &Stability, reporter: Reporter) -> Result<Exit, Error> {
         set: args.set.clone(),
         params: args.params.clone(),
         allow_read: args.allow_read.clone(),
+        data: args.data.clone(),
     };
     let simulation = simulate(&model, &args.block, Purpose::Method, reporter)?;
     let (name, method) = (&simulation.model().name, simulation.bound().choice.method);

@@ -115,5 +115,15 @@ pub static NOT: Builtin = Builtin {
     ..ROW
 };
 
+/// Its argument. What is compared in it is compared at each call, and no step ends where it changes: see [`crate::switch`].
+pub static SMOOTH: Builtin = Builtin {
+    name: "smooth",
+    derivative: |g, _, _, _| Some(g.constant(1.0)),
+    dual: |x| x[0],
+    lowering: Lowering::Expand(|_, a| a[0]),
+    doc: "x. No step ends where a comparison inside changes: [smooth](switching.md#without-event-location).",
+    ..ROW
+};
+
 /// The rows of this file.
 pub static ROWS: &[&Builtin] = &[&IF, &LT, &LE, &EQ, &NE, &AND, &OR, &NOT];

@@ -6,6 +6,7 @@ pub mod exponential;
 pub mod gamma;
 pub mod hyperbolic;
 pub mod logic;
+pub mod lookup;
 pub mod rounding;
 pub mod trigonometric;
 
@@ -107,7 +108,7 @@ pub fn find_function(name: &str) -> Option<Op> {
 
 /// The row of a name. Operators have their row names (`add`), the select is `if`.
 pub fn find(name: &str) -> Option<Op> {
-    table().iter().find(|row| row.name == name).map(|row| Op(row))
+    table().iter().chain(lookup::ROWS).chain(&[&logic::SMOOTH]).find(|row| row.name == name).map(|row| Op(row))
 }
 
 /// How a backend computes a builtin.
@@ -121,6 +122,8 @@ pub enum Lowering {
     /// A fixed formula over other builtins, applied when a kernel is made ready for a backend, so that all backends
     /// and the interpreter compute the same bits.
     Expand(fn(&mut Graph, &[NodeId]) -> NodeId),
+    /// A search in a table of the parameter buffer, or an element of one: see [`lookup`].
+    Lookup(lookup::Lookup),
 }
 
 /// The closed set of operations that every backend implements itself.

@@ -119,7 +119,7 @@ fn chosen(nest: &Kernel, depends: &Depends) -> Vec<NodeId> {
         if simple[i] && !own.is_empty() {
             let costs = matches!(node, Node::Call(op, _) if match op.0.lowering {
                 Lowering::Primitive(p) => matches!(p, Primitive::Div | Primitive::Sqrt | Primitive::Hypot),
-                Lowering::Libm(_) | Lowering::Expand(_) => true,
+                Lowering::Libm(_) | Lowering::Expand(_) | Lowering::Lookup(_) => true,
             });
             let call = u32::from(matches!(node, Node::Call(..)));
             operations[i] = operands().map(|a| operations[a]).fold(call, u32::saturating_add);

@@ -137,7 +137,7 @@ impl<'a> Hoist<'a> {
                 Node::Reduce(..) => true,
                 Node::Call(op, _) => match op.0.lowering {
                     Lowering::Primitive(p) => matches!(p, Primitive::Div | Primitive::Sqrt | Primitive::Hypot),
-                    Lowering::Libm(_) | Lowering::Expand(_) => true,
+                    Lowering::Libm(_) | Lowering::Expand(_) | Lowering::Lookup(_) => true,
                 },
                 _ => false,
             };

@@ -37,12 +37,13 @@ impl<'a> StepBuilder<'a> {
     /// rounded once a term, as [`arithmetic::FMA`], for processors that have the instruction. `None` for a program of nests.
     pub fn new(program: &'a Program, kept: usize, given: usize, fused: bool) -> Option<Self> {
         let layout = Layout::of(program);
-        if !program.is_scalar() || layout.data > 0 {
+        if !program.is_scalar() {
             return None;
         }
         let mut arrays: Vec<Array> = (0..kept.max(given)).map(|i| scalar(format!("y.{i}"), Role::FirstOrder)).collect();
         let mut place = |array: &Array| {
-            let is_parameter = matches!(array.role, Role::Parameter | Role::Staged | Role::Discrete | Role::Mode);
+            let is_parameter =
+                matches!(array.role, Role::Parameter | Role::Staged | Role::Table | Role::Discrete | Role::Mode);
             is_parameter.then(|| {
                 arrays.push(array.clone());
                 ArrayId(arrays.len() as u32 - 1)

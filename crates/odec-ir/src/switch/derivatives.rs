@@ -53,6 +53,7 @@ impl Sketch {
             times.extend(timed.breaks.iter().flat_map(|times| match *times {
                 Break::Once(time) => vec![time],
                 Break::Every(time, period) => vec![time, period],
+                Break::Knots { at_zero, slope, .. } => vec![at_zero, slope],
             }));
         }
         times.sort_unstable();

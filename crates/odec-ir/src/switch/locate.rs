@@ -2,7 +2,7 @@
 
 use super::derivatives::DerivativeDraft;
 use super::events::EventDraft;
-use super::rewrite::Rewrite;
+use super::rewrite::{Rewrite, smooth};
 use super::{Counter, Relation, Switching, Timed, auxiliary};
 use crate::graph::{Graph, Node, NodeId, QuickMap};
 use crate::nest::{Axis, Kernel, ReduceOp, Store, Target, fused};
@@ -32,7 +32,7 @@ pub struct Sketch {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Key {
     Relation(NodeId, NodeId, bool),
-    Counter(NodeId),
+    Counter(NodeId, Option<ArrayId>),
     Timed(NodeId),
 }
 
@@ -85,6 +85,28 @@ pub fn switches(arrays: &[Array], kernels: &[Kernel]) -> bool {
         kernel.live().any(|(id, node)| stages[id.index()] >= Stage::Time && is_switch(node))
     };
     kernels.iter().any(|kernel| matches!(kernel.role, KernelRole::Rhs | KernelRole::Mass) && switching(kernel))
+}
+
+/// The same kernels with the operand of each `smooth` in its place, for what only evaluates them.
+pub fn without_smooth(kernels: &mut [Kernel]) {
+    for kernel in kernels {
+        if kernel.graph.nodes().iter().any(|node| smooth(*node).is_some()) {
+            *kernel = kernel.rewritten(|graph, _, id, map| smooth(graph.node(id)).map(|inner| map[inner]));
+        }
+    }
+}
+
+/// True where a condition of an event is under `smooth`: it is no mode then. `conditions` are those before [`locate`], and after it.
+pub fn first_unlocated_condition(before: &EventDraft, after: &EventDraft, arrays: &[Array]) -> Option<Span> {
+    let asks = |kernel: &Kernel| kernel.graph.nodes().iter().any(|node| smooth(*node).is_some());
+    if !before.conditions.iter().any(asks) {
+        return None;
+    }
+    after.conditions.iter().find_map(|kernel| {
+        let stages = stage::of(kernel, arrays);
+        let store = kernel.stores.iter().find(|store| stages[store.node.index()] >= Stage::Time)?;
+        kernel.graph.spans(store.node).first().copied()
+    })
 }
 
 /// Operations that jump or bend where their operands vary.

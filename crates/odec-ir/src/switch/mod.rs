@@ -25,7 +25,7 @@ mod times;
 
 pub use derivatives::{DerivativeDraft, Derivatives};
 pub use events::{Bound, Cause, Event, EventDraft, Events, Write};
-pub use locate::{Sketch, locate, switches};
+pub use locate::{Sketch, first_unlocated_condition, locate, switches, without_smooth};
 
 use crate::program::{Array, ArrayId, Program, Role};
 use crate::span::Span;
@@ -73,9 +73,12 @@ pub enum Place {
     Own(ArrayId),
 }
 
-/// A whole number `n <= u < n + 1` that follows a quantity `u`: `floor(u)`, and what is made of it.
+/// A whole number `n <= u < n + 1` that follows a quantity `u`: `floor(u)`, and what is made of it. With knots it is the number of
+/// the piece between them that u is in.
 #[derive(Clone, Debug)]
 pub struct Counter {
+    /// Where the pieces begin and end.
+    pub knots: Option<Knots>,
     /// The discretes n, the lower end and the upper end of where it holds.
     pub discretes: [ArrayId; 3],
     /// Number of the relation `u >= upper end`, whose left side is u.
@@ -101,9 +104,32 @@ pub struct Timed {
     pub span: Span,
 }
 
+/// The knots of a curve.
+#[derive(Clone, Copy, Debug)]
+pub struct Knots {
+    /// The table that holds them, in ascending order.
+    pub table: ArrayId,
+    /// How many there are.
+    pub length: usize,
+    /// The pieces come again before and after.
+    pub periodic: bool,
+    /// The curve jumps there; else only its derivatives do.
+    pub jumps: bool,
+}
+
 /// Times, in [`Switching::facts`]. One that is not finite never comes.
 #[derive(Clone, Copy, Debug)]
 pub enum Break {
+    /// Those at which an argument `slope*t + at_zero` is at the knots of a curve. The value is the number of the piece, and NaN
+    /// beyond all of them.
+    Knots {
+        /// Where the pieces begin and end.
+        knots: Knots,
+        /// The argument at time 0.
+        at_zero: ArrayId,
+        /// How fast it goes.
+        slope: ArrayId,
+    },
     /// This time.
     Once(ArrayId),
     /// One of them, and their distance, which is no time at all where it is 0. There is one in each period before and after.

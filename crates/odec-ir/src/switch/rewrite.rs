@@ -4,8 +4,8 @@ mod results;
 
 use super::linear::carried;
 use super::locate::{Key, Known, Sketch, is_switch};
-use super::times::{Clock, Times};
-use super::{Break, Counter, Timed};
+use super::times::{Clock, Times, knots};
+use super::{Break, Counter, Knots, Timed};
 use crate::builtin::{Op, logic, rounding};
 use crate::graph::{Graph, Node, NodeId, NodeMap, QuickMap};
 use crate::nest::{Axis, Element, Kernel, LoopId, Margin, ReduceOp, Region};
@@ -212,7 +212,8 @@ impl<'a> Rewrite<'a> {
             }
             _ => id,
         };
-        let times = self.clock.jumps(value)?;
+        let kernel = &*self.kernel;
+        let times = self.clock.jumps(value, |element| kernel.array(element))?;
         if self.known && self.met_timed(value).is_none() {
             return None;
         }
@@ -272,6 +273,11 @@ impl<'a> Rewrite<'a> {
         for (i, times) in times.iter().enumerate() {
             let time = self.array(Role::Side, format!("time.{k}.{i}"), &loops, id);
             breaks.push(match *times {
+                Times::Knots(knots, from, speed) => {
+                    let slope = self.array(Role::Side, format!("slope.of.{k}"), &loops, id);
+                    self.groups[group].times.extend([(time, from), (slope, speed)]);
+                    Break::Knots { knots, at_zero: time, slope }
+                }
                 Times::Once(node) => {
                     self.groups[group].times.push((time, node));
                     Break::Once(time)
@@ -302,6 +308,10 @@ impl<'a> Rewrite<'a> {
         let operands: Vec<NodeId> = args[..arity].iter().map(|a| moded[*a]).collect();
         if self.steady(&operands) {
             return self.copy(id, moded);
+        }
+        let kernel = &*self.kernel;
+        if let Some((knots, _)) = knots(&kernel.graph, id, |element| kernel.array(element)) {
+            return self.follow(id, operands[1], Some(knots)).unwrap_or_else(|| self.copy(id, moded));
         }
         let zero = self.graph.constant(0.0);
         let made = match (op.0.name, operands.as_slice()) {
@@ -392,7 +402,13 @@ impl<'a> Rewrite<'a> {
 
     /// The whole number below u.
     fn count(&mut self, id: NodeId, u: NodeId) -> Option<NodeId> {
-        let key = self.key(u).map(Key::Counter);
+        self.follow(id, u, None)
+    }
+
+    /// The whole number below u, or the number of the piece that it is in.
+    fn follow(&mut self, id: NodeId, u: NodeId, knots: Option<Knots>) -> Option<NodeId> {
+        let key = self.key(u).map(|u| Key::Counter(u, knots.map(|knots| knots.table)));
+        let bends = knots.is_some_and(|knots| !knots.jumps);
         let loops = self.loops[id.index()].clone();
         let n = match key.and_then(|key| self.sketch.known.get(&key).copied()) {
             Some(known) => known,
@@ -403,13 +419,13 @@ impl<'a> Rewrite<'a> {
                 let discretes =
                     ["count", "low", "high"].map(|name| self.array(Role::Discrete, format!("{name}.{k}"), &domain, id));
                 let [low, high] = [discretes[1], discretes[2]].map(|array| self.read(array, &domain));
-                let up = self.relation(group, &domain, id, None, [u, high], true, false);
-                let down = self.relation(group, &domain, id, None, [low, u], false, false);
+                let up = self.relation(group, &domain, id, None, [u, high], true, bends);
+                let down = self.relation(group, &domain, id, None, [low, u], false, bends);
                 let count = self.read(discretes[0], &loops);
                 for (relation, sides) in [(up, [u, high]), (down, [low, u])] {
                     self.watched.push(Watched { relation, group, mode: count, sides });
                 }
-                self.sketch.counters.push(Counter { discretes, up, down, span: self.span(id) });
+                self.sketch.counters.push(Counter { knots, discretes, up, down, span: self.span(id) });
                 self.sketch.known.extend(key.map(|key| (key, discretes[0])));
                 discretes[0]
             }
@@ -458,13 +474,29 @@ impl<'a> Rewrite<'a> {
         self.graph.read(element)
     }
 
+    /// Logic of what is under `smooth`, and choices by it.
+    fn opted_out(&self) -> Vec<bool> {
+        let mut found: Vec<bool> = Vec::with_capacity(self.kernel.graph.len());
+        for node in self.kernel.graph.nodes() {
+            let logic = |op: Op| matches!(op.0.name, "and" | "or" | "not" | "eq" | "ne");
+            found.push(match *node {
+                node if smooth(node).is_some() => true,
+                Node::Call(op, args) if op.0.name == "if" => found[args[0].index()],
+                Node::Call(op, _) if logic(op) => node.operands().iter().any(|a| found[a.index()]),
+                _ => false,
+            });
+        }
+        found
+    }
+
     /// Notes what still jumps or bends.
     fn judge(&mut self, modal: &[bool], moded: &NodeMap) {
         if self.known {
             return;
         }
+        let asked = self.opted_out();
         for (i, modal) in modal.iter().enumerate() {
-            if !modal || self.stages[i] < Stage::Time {
+            if !modal || self.stages[i] < Stage::Time || asked[i] {
                 continue;
             }
             let id = NodeId(i as u32);
@@ -497,9 +529,9 @@ fn domain(kernel: &Kernel, loops: &[LoopId]) -> (Vec<LoopId>, Region, Vec<Margin
 }
 
 /// The operand of `smooth`.
-fn smooth(node: Node) -> Option<NodeId> {
+pub(super) fn smooth(node: Node) -> Option<NodeId> {
     match node {
-        Node::Call(Op(row), args) if row.name == "smooth" => Some(args[0]),
+        Node::Call(op, args) if op == Op(&logic::SMOOTH) => Some(args[0]),
         _ => None,
     }
 }

@@ -6,7 +6,9 @@
 use std::collections::BTreeSet;
 use std::f64::consts::{PI, TAU};
 
+use super::Knots;
 use crate::builtin;
+use crate::builtin::lookup::Lookup;
 use crate::derive::gradients;
 use crate::graph::{Graph, Node, NodeId, QuickMap, QuickSet};
 use crate::nest::Element;
@@ -16,6 +18,8 @@ use crate::stage::{self, Stage};
 /// Times as nodes: one, or one of a period and the period.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Times {
+    /// Those at which a quantity that is linear in time, with this value at 0 and this slope, is at knots.
+    Knots(Knots, NodeId, NodeId),
     Once(NodeId),
     Every(NodeId, NodeId),
 }
@@ -33,13 +37,25 @@ struct Linear {
     slope: NodeId,
 }
 
+/// The knots of a piece, and the argument.
+pub(super) fn knots(graph: &Graph, id: NodeId, array: impl Fn(Element) -> ArrayId) -> Option<(Knots, NodeId)> {
+    let Node::Call(op, _) = graph.node(id) else { return None };
+    let (lookup, table, argument, length) = graph.lookup(id).filter(|found| found.0 != Lookup::Item)?;
+    let periodic = lookup == Lookup::Cycle;
+    Some((Knots { table: array(table), length, periodic, jumps: op.is_step() }, argument))
+}
+
 /// The place of v while a derivative by it is taken.
 const PLACE: Element = Element::Scalar(ArrayId(u32::MAX));
 
 impl Clock {
     /// When a call, whose value is constant between jumps, may jump.
-    pub fn jumps(&mut self, id: NodeId) -> Option<Vec<Times>> {
+    pub fn jumps(&mut self, id: NodeId, array: impl Fn(Element) -> ArrayId) -> Option<Vec<Times>> {
         let Node::Call(op, args) = self.graph.node(id) else { return None };
+        if let Some((knots, argument)) = knots(&self.graph, id, array) {
+            let Linear { v, at_zero, slope } = self.linear(argument)?;
+            return (self.graph.node(v) == Node::Time).then(|| vec![Times::Knots(knots, at_zero, slope)]);
+        }
         match op.0.name {
             "lt" | "le" => {
                 let difference = self.graph.sub(args[0], args[1]);

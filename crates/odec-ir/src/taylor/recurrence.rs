@@ -199,7 +199,7 @@ impl Builder<'_> {
         };
         let args: Vec<NodeId> = node.operands().to_vec();
         let at = |i: usize| args[i].index();
-        if WITHOUT.iter().any(|row| Op(row) == op) {
+        if op.lookup().is_some() || WITHOUT.iter().any(|row| Op(row) == op) {
             return Err(Unsuited::Function(op.0.name));
         }
         let simple = [

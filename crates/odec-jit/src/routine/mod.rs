@@ -161,8 +161,9 @@ fn size(steps: &[Step], depth: usize) -> Result<usize, JitError> {
 
 /// Refuses kernels that read what callers do not give them, or that call what must not be called.
 fn readable(program: &Program, kernel: &Kernel) -> Result<(), JitError> {
-    for (_, node) in kernel.live() {
+    for (id, node) in kernel.live() {
         match node {
+            Node::Call(op, _) if op.lookup().is_some() => long_enough(program, kernel, id)?,
             Node::Read(element) | Node::Direction(element) => {
                 let role = program.arrays[kernel.array(element).0 as usize].role;
                 let known = matches!(element, Element::At(_)) || kernel.is_scalar();
@@ -193,10 +194,19 @@ fn is_given(kernel: KernelRole, array: Role, direction: bool) -> bool {
     }
 }
 
+/// Refuses a lookup in what is no table, or in one that is shorter than the code takes it for.
+fn long_enough(program: &Program, kernel: &Kernel, id: NodeId) -> Result<(), JitError> {
+    let fits = kernel.graph.lookup(id).is_some_and(|(_, element, _, length)| {
+        let array = &program.arrays[kernel.array(element).0 as usize];
+        array.role == Role::Table && array.axes.is_empty() && array.data.len() >= length
+    });
+    if fits { Ok(()) } else { Err(JitError::Malformed("a lookup has no table of its length".to_string())) }
+}
+
 /// Refuses a builtin that calls what is not in the table of functions.
 fn callable(op: Op) -> Result<(), JitError> {
     let name = match op.0.lowering {
-        Lowering::Primitive(_) => return Ok(()),
+        Lowering::Primitive(_) | Lowering::Lookup(_) => return Ok(()),
         Lowering::Libm(name) => name,
         Lowering::Expand(_) => {
             return Err(JitError::Malformed(format!("`{}` still has to be expanded", op.0.name)));

@@ -268,7 +268,8 @@ impl Routine {
                     Node::Call(op, _) => match op.0.lowering {
                         Lowering::Primitive(Primitive::Floor | Primitive::Ceil | Primitive::Fma)
                         | Lowering::Libm(_)
-                        | Lowering::Expand(_) => return false,
+                        | Lowering::Expand(_)
+                        | Lowering::Lookup(_) => return false,
                         Lowering::Primitive(_) => calls += 1,
                     },
                     Node::Index(l) if self.walks.indices[l.0 as usize].is_some() => return false,

@@ -9,6 +9,7 @@
 //! registers for long. A long kernel is cut into parts that a driver calls one after the other.
 
 mod known;
+mod lookups;
 mod loops;
 mod memory;
 mod reductions;

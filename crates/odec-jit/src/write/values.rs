@@ -109,6 +109,7 @@ impl FunctionWriter<'_, '_> {
                         _ => return Err(broken("a function of the C library has one result")),
                     }
                 }
+                Lowering::Lookup(_) => self.look_up(node)?,
                 Lowering::Expand(_) => return Err(broken("a composite builtin is called")),
             },
             other @ (Node::Constant(_) | Node::Time | Node::Reduce(..)) => {

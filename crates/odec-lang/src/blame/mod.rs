@@ -90,6 +90,8 @@ pub struct Blame {
     pub operands: Vec<Operand>,
     /// Definitions and functions on the way to it, from the outside, with the place of their use.
     pub through: Vec<(String, Span)>,
+    /// The element of [`Model::inputs`] that it is the value of.
+    pub input: Option<usize>,
 }
 
 /// The innermost term of `what` that is not finite at a point; `None` if every term is, or if the search takes too

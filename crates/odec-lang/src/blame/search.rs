@@ -55,6 +55,7 @@ pub(super) fn search(model: &Model, source: &Source, what: What, point: StateAt<
                 value,
                 operands: Vec::new(),
                 through: Vec::new(),
+                input: None,
             })
         }
     }
@@ -170,6 +171,7 @@ impl Search<'_> {
             value: 0.0,
             operands: Vec::new(),
             through: Vec::new(),
+                input: None,
         })
     }
 
@@ -229,6 +231,7 @@ impl Search<'_> {
             }
             TermKind::Apply(op, operands) => operands[..usize::from(op.0.arity)].to_vec(),
             TermKind::Call(_, operands) => operands.clone(),
+            TermKind::Input(_, argument) => vec![*argument],
             _ => Vec::new(),
         }
     }
@@ -279,6 +282,7 @@ impl Search<'_> {
             value: if slope { found.slope.unwrap_or(f64::NAN) } else { found.value },
             operands: self.operands(here, at).iter().filter_map(operand).collect(),
             through,
+            input: if let TermKind::Input(input, _) = term.kind { Some(input) } else { None },
         }
     }
 

@@ -9,6 +9,7 @@ mod events;
 mod extents;
 mod index;
 mod initial;
+mod inputs;
 mod kernels;
 mod linear;
 mod quantities;
@@ -263,6 +264,11 @@ impl Draft {
             return Err(vec![wrong]);
         }
         let located = self.located();
+        if let Some((draft, _)) = &located
+            && let Some(place) = switch::first_unlocated_condition(&self.events, &draft.events, &draft.arrays)
+        {
+            return Err(vec![switches::smooth_condition(place)]);
+        }
         let mut warnings = Vec::from_iter(located.as_ref().and_then(|(_, sketch)| switches::unlocated(sketch)));
         let (changes, balances) = balance::judge(model, self);
         warnings.extend(changes);
@@ -293,7 +299,8 @@ impl Draft {
     }
 
     /// The program, with derivatives.
-    fn complete(self, model: &Model) -> Result<Program, Vec<Diagnostic>> {
+    fn complete(mut self, model: &Model) -> Result<Program, Vec<Diagnostic>> {
+        switch::without_smooth(&mut self.kernels);
         let name = model.name.clone();
         let program = derive::complete_over(self.arrays, self.axes, self.extents, self.kernels, name);
         let mass = program.mass_varies() && !program.has(KernelRole::MassJacobian);

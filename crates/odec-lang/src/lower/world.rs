@@ -7,6 +7,7 @@ use odec_ir::nest::{Affine, AxisId, Edge};
 use odec_ir::{ArrayId, Role};
 
 use super::Fallible;
+use super::inputs::{self, CurveTables};
 use super::extents::Extents;
 use super::quantities::Arrays;
 use crate::model::{Definition, Dimension, Model, Place, Symbol, TermId, TermKind, Values};
@@ -36,6 +37,8 @@ pub(super) struct World<'m> {
     pub one_system: bool,
     /// The table of each constant with axes; for others nothing that is used.
     pub tables: Vec<ArrayId>,
+    /// The tables of each input.
+    pub curves: Vec<CurveTables>,
     /// Of each boundary.
     pub boundaries: Vec<Vec<PlaceAt>>,
     /// Of each equation.
@@ -65,6 +68,7 @@ impl<'m> World<'m> {
             scalar: !model.has_arrays(),
             one_system: model.states.iter().all(|s| s.indexed.is_scalar()),
             tables: Vec::new(),
+            curves: Vec::new(),
             boundaries: Vec::new(),
             places: Vec::new(),
             axes: HashMap::new(),
@@ -121,6 +125,10 @@ impl<'m> World<'m> {
                 array.doc.clone_from(&given.doc);
                 array.data = values.constant_data.get(i).cloned().unwrap_or_default();
             }
+        }
+        for (i, input) in model.inputs.iter().enumerate() {
+            let curve = values.inputs.get(i).and_then(Option::as_deref);
+            self.curves.push(inputs::declare(&mut self.arrays, input, curve));
         }
         for (i, definition) in model.definitions.iter().enumerate() {
             self.declare_axes(Symbol::Definition(i), &definition.indexed.axes)?;

@@ -137,6 +137,7 @@ impl Model {
             match &self.term(id).kind {
                 TermKind::Apply(op, operands) => open.extend(&operands[..usize::from(op.0.arity)]),
                 TermKind::Call(_, operands) | TermKind::Element(_, _, operands) => open.extend(operands),
+                TermKind::Input(_, argument) => open.push(*argument),
                 TermKind::Reduce { condition, body, .. } => {
                     open.extend(condition);
                     open.push(*body);

@@ -1,9 +1,11 @@
 //! Numbers that are known before a run: constants, and parameters with their overrides.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use odec_ir::Span;
 
+use super::inputs::Curve;
 use super::{Body, Level, Model, ParamSet, SetEntry, Symbol, Table, TermKind};
 use crate::diagnostic::Diagnostic;
 use crate::report::error;
@@ -18,6 +20,8 @@ pub struct Overrides {
     pub params: Option<String>,
     /// Data of the constants and parameters that come from files, by name, row by row.
     pub tables: HashMap<String, Vec<f64>>,
+    /// The curves of the inputs that come from files, by name.
+    pub inputs: HashMap<String, Arc<Curve>>,
     /// Parameters and initial values that take other values between the runs of one program, or that derivatives are
     /// taken by: initial values among them become parameters of the program, under this name.
     pub open: Vec<String>,
@@ -60,6 +64,8 @@ pub struct Values {
     pub constant_data: Vec<Vec<f64>>,
     /// Likewise of each parameter.
     pub parameter_data: Vec<Vec<f64>>,
+    /// The curve of each input; none of one whose file was not read.
+    pub inputs: Vec<Option<Arc<Curve>>>,
     /// Initial values that are parameters of the program.
     pub opened: Vec<Opened>,
 }
@@ -80,6 +86,7 @@ impl Model {
         let mut errors = Vec::new();
         let (given, elements) = self.asked(overrides, &mut errors);
         let mut values = self.declared_values(&given, overrides);
+        self.curves(&mut values, overrides, &mut errors);
         self.fill_definitions(&mut values);
         let mut from: Vec<(Symbol, Option<Span>)> = Vec::new();
         if let Some(name) = &overrides.params {

@@ -12,6 +12,7 @@ use odec_ir::nest::Edge;
 
 use super::arrays::{Place, Reduction};
 use super::data::{count, position, whole};
+use super::inputs::Curve;
 use super::walk::{MAX_INLINED_TERMS, operands};
 use super::{Body, Model, Symbol, TermId, TermKind, Values};
 
@@ -368,6 +369,10 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
                 let arguments = operands.iter().map(|&o| activation.value(o)).collect();
                 return Progress::Enter(self.call(*function, arguments));
             }
+            TermKind::Input(input, argument) => {
+                let curve = self.values.inputs.get(*input).and_then(Option::as_deref);
+                curve.map_or(A::number(f64::NAN), |curve| along::<A>(curve, activation.value(*argument)))
+            }
             TermKind::Reduce { reduction, locals, condition, body } => {
                 let mut ranges = Vec::with_capacity(locals.len());
                 for &local in locals {
@@ -530,6 +535,27 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
         }
         Some(locals)
     }
+}
+
+/// The value of a curve.
+fn along<A: Arithmetic>(curve: &Curve, argument: A::Value) -> A::Value {
+    let Some((k, moved)) = curve.piece(A::real(argument)) else { return A::number(f64::NAN) };
+    let distance = curve
+        .origins
+        .get(k)
+        .map(|origin| A::apply(Op(&arithmetic::SUB), &[argument, A::number(origin + moved)]));
+    let mut sum: Option<A::Value> = None;
+    for list in curve.coefficients.iter().rev() {
+        let coefficient = A::number(list[k]);
+        sum = Some(match (sum, distance) {
+            (Some(sum), Some(distance)) => {
+                let product = A::apply(Op(&arithmetic::MUL), &[distance, sum]);
+                A::apply(Op(&arithmetic::ADD), &[coefficient, product])
+            }
+            _ => coefficient,
+        });
+    }
+    sum.unwrap_or(A::number(f64::NAN))
 }
 
 fn remembered<A: Arithmetic>(formula: &Formula<A::Value>) -> Remembered<A::Key> {

@@ -5,6 +5,7 @@ pub(crate) mod data;
 mod evaluate;
 pub(crate) mod evaluator;
 pub mod events;
+pub mod inputs;
 pub mod parts;
 pub(crate) mod phases;
 mod settings;
@@ -66,6 +67,8 @@ pub enum TermKind {
     Apply(Op, [TermId; 3]),
     /// A call of an element of [`Model::functions`].
     Call(usize, Vec<TermId>),
+    /// An element of [`Model::inputs`] at this time.
+    Input(usize, TermId),
     /// The value of an element of [`Model::locals`].
     Index(usize),
     /// An element of an array: a state, with the order of its derivative, a parameter, constant, definition or discrete
@@ -452,6 +455,8 @@ pub struct Model {
     pub constant_order: Vec<usize>,
     /// States.
     pub states: Vec<State>,
+    /// Measured inputs.
+    pub inputs: Vec<inputs::Input>,
     /// Quantities that events alone change.
     pub discretes: Vec<Discrete>,
     /// Events; what follows an accumulation stands behind the event that accumulates.
@@ -552,7 +557,11 @@ impl Model {
     pub(crate) fn own_level(&self, kind: &TermKind) -> Level {
         match kind {
             TermKind::Number(_) | TermKind::Constant(_) | TermKind::Argument(_) => Level::Constant,
-            TermKind::Apply(..) | TermKind::Call(..) | TermKind::Index(_) | TermKind::Reduce { .. } => Level::Constant,
+            TermKind::Apply(..)
+            | TermKind::Call(..)
+            | TermKind::Input(..)
+            | TermKind::Index(_)
+            | TermKind::Reduce { .. } => Level::Constant,
             TermKind::Element(symbol, k, _) => match *symbol {
                 Symbol::Time => Level::Time,
                 Symbol::Index(_) | Symbol::Constant(_) => Level::Constant,

@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Formatter, Write};
 use std::ops::Range;
 
 use super::arrays::{Dimension, Indexed, Place, Table};
+use super::inputs::{Input, Outside, Source};
 use super::{Body, Change, EntryValue, Event, EventKind, Given, Level, Model, Symbol, TermId, TermKind, Within};
 
 /// How tightly an operator binds; operands that bind less take parentheses.
@@ -67,6 +68,9 @@ impl Display for Model {
             let (axes, unit) = (self.brackets(&d.indexed), unit(d.unit.as_ref()));
             writeln!(f, "discrete {base}{axes}{tail} = {}{unit}{}", self.show(d.initial), comment(d.doc.as_ref()))?;
         }
+        for input in &self.inputs {
+            writeln!(f, "input {}", self.input_text(input))?;
+        }
         for function in &self.functions {
             let arguments = function.arguments.join(", ");
             write!(f, "fn {}({arguments}) = ", function.name)?;
@@ -109,6 +113,21 @@ impl Display for Shown<'_> {
 }
 
 impl Model {
+    /// `q(t) = table("q.csv", "flow", linear) [m^3/s]`
+    fn input_text(&self, input: &Input) -> String {
+        let list = |list: &[Body]| list.iter().map(|body| self.expression(*body)).collect::<Vec<String>>().join(", ");
+        let source = match &input.source {
+            Source::File { file, column: Some(column) } => format!("\"{file}\", \"{column}\""),
+            Source::File { file, column: None } => format!("\"{file}\""),
+            Source::Lists(times, values) => format!("[{}], [{}]", list(times), list(values)),
+        };
+        let outside = Outside::WORDS.iter().find(|known| known.1 == input.outside);
+        let outside = outside.map(|known| format!(", {}", known.0)).unwrap_or_default();
+        let (unit, doc) = (unit(input.unit.as_ref()), comment(input.doc.as_ref()));
+        let (name, time, between) = (&input.name, &self.time.name, input.between.word());
+        format!("{name}({time}) = table({source}, {between}{outside}){unit}{doc}")
+    }
+
     fn show(&self, body: Body) -> Shown<'_> {
         Shown(self, body)
     }
@@ -396,6 +415,11 @@ impl Model {
                     all.extend([Fragment::Text(" where "), Fragment::Term(*condition, OR)]);
                 }
                 all.extend([Fragment::Text(": "), Fragment::Term(*body, CHOICE), Fragment::Text(")")]);
+                all
+            }
+            TermKind::Input(input, argument) => {
+                let mut all = vec![Fragment::Owned(format!("{}(", self.inputs[*input].name))];
+                all.extend(list(&[*argument]));
                 all
             }
             TermKind::Call(function, operands) => {

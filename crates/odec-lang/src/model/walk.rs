@@ -11,6 +11,7 @@ pub(crate) fn operands(kind: &TermKind, mut visit: impl FnMut(TermId)) {
     match kind {
         TermKind::Apply(_, list) => list.iter().copied().for_each(visit),
         TermKind::Call(_, list) | TermKind::Element(_, _, list) => list.iter().copied().for_each(visit),
+        TermKind::Input(_, argument) => visit(*argument),
         TermKind::Reduce { condition, body, .. } => {
             condition.iter().copied().for_each(&mut visit);
             visit(*body);

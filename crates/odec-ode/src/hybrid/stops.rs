@@ -51,6 +51,11 @@ impl Times<'_> {
                 let t = from + k as f64 * period;
                 (t <= until || same(t, until)).then_some(t)
             }
+            Times::Comb { offsets, first, period } => {
+                let n = offsets.len() as u64;
+                let offset = offsets.get(usize::try_from(k.checked_rem(n)?).ok()?)?;
+                Some(offset + (first + (k / n) as f64) * period)
+            }
         }
     }
 
@@ -72,6 +77,22 @@ impl Times<'_> {
                     k += 1;
                 }
                 k + 1
+            }
+            Times::Comb { offsets, first, period } => {
+                let Some(least) = offsets.first() else { return 0 };
+                let n = offsets.len() as u64;
+                // a period before that of the quotient, which is rounded
+                let periods = ((t - least) / period - first).floor() - 1.0;
+                if !(periods.is_finite() && period > 0.0) {
+                    return 0;
+                }
+                let mut low = periods.max(0.0) as u64 * n;
+                let mut high = low + 3 * n;
+                while low < high {
+                    let k = low + (high - low) / 2;
+                    if self.get(k).is_some_and(come) { low = k + 1 } else { high = k }
+                }
+                low
             }
         }
     }
@@ -180,6 +201,12 @@ mod tests {
         let times = Times::Every { from: 2.0, period: 12.0, until: 26.0 };
         assert_eq!([1.9, 2.0, 13.0, 14.0, 26.0, 1e9].map(|t| times.passed(t)), [0, 1, 1, 2, 3, 3]);
         assert_eq!((times.get(2), times.get(3)), (Some(26.0), None));
+        let times = Times::Comb { offsets: &[0.0, 0.3, 0.4], first: 1.0, period: 0.7 };
+        assert_eq!([0.6, 0.7, 1.0, 1.09, 1.1, 1.4, 7.0 * 0.7].map(|t| times.passed(t)), [0, 1, 2, 2, 3, 4, 19]);
+        for k in (0..1_000_000).step_by(997) {
+            let t = times.get(k).unwrap();
+            assert_eq!([t - 0.05, t, t + 0.05].map(|t| times.passed(t)), [k, k + 1, k + 1], "{t}");
+        }
         let times = Times::List(&[0.3, 1.0]);
         assert_eq!([0.29, 0.1 * 3.0, 0.3, 1.0, 2.0].map(|t| times.passed(t)), [0, 1, 1, 2, 2]);
     }

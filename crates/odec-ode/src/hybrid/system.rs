@@ -127,6 +127,16 @@ pub enum Times<'a> {
         /// None lies beyond it.
         until: f64,
     },
+    /// Those of `offsets`, which ascend and span less than a period, and each of them k periods later, for k = `first`,
+    /// `first` + 1, ...
+    Comb {
+        /// Within a period.
+        offsets: &'a [f64],
+        /// Whole periods before the first ones.
+        first: f64,
+        /// Length of a period, positive.
+        period: f64,
+    },
 }
 
 /// Relations whose difference left - right is `sum a_i y_i + b t + c` with a and b that hold for the whole run (c

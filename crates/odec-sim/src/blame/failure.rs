@@ -4,7 +4,7 @@ use odec_lang::blame::{Blame, By, StateAt, What, blame};
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
 use odec_lang::source::Source;
-use odec_ode::hybrid::HybridCause;
+use odec_ode::hybrid::{HybridCause, unit};
 use odec_ode::problem::{Cause, Failure};
 
 use super::{MAX_VALUES, Names, advice, in_order, number, with_equation, with_state, with_term};
@@ -12,6 +12,9 @@ use crate::bind::Bound;
 
 /// Factor on an absolute tolerance that lets a quantity become negative.
 const FINER: f64 = 1e-6;
+
+/// Units of rounding after an instant at which it is over.
+const LATER: f64 = 16.0;
 
 /// A run that failed.
 pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) -> Diagnostic {
@@ -80,7 +83,9 @@ impl Failed<'_> {
 
     fn search(&self, what: What) -> Option<Blame> {
         let y = in_order(self.bound, self.y);
-        blame(self.model, self.source, what, StateAt { t: self.t, y: &y, values: &self.bound.values })
+        let at = |t: f64| blame(self.model, self.source, what, StateAt { t, y: &y, values: &self.bound.values });
+        // what holds from an instant on may have no value
+        at(self.t).or_else(|| at(self.t + LATER * unit(self.t)))
     }
 
     /// With the term that has no finite value; `help` where the term does not tell.
@@ -98,7 +103,11 @@ impl Failed<'_> {
     fn no_value(&self, row: usize) -> Diagnostic {
         let headline = format!("`{}` has no finite value {}", self.names.rate(row), self.when);
         let help = "bound its terms, correct the parameters, or start elsewhere";
-        self.by_term(Diagnostic::error(&codes::E0601, headline), What::Row(self.names.rank(row)), row, help)
+        let what = What::Row(self.names.rank(row));
+        if let Some(report) = self.search(what).and_then(|blame| super::inputs::beyond(self.model, self.bound, &blame)) {
+            return report;
+        }
+        self.by_term(Diagnostic::error(&codes::E0601, headline), what, row, help)
     }
 
     fn no_series(&self, row: usize) -> Diagnostic {

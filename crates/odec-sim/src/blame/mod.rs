@@ -4,6 +4,7 @@ pub(crate) mod bounds;
 mod events;
 mod extents;
 mod failure;
+mod inputs;
 mod instant;
 mod refusal;
 mod seen;

@@ -123,6 +123,11 @@ impl Happenings {
         all
     }
 
+    /// Of each list of times the event that it belongs to.
+    pub fn timed(&self) -> impl Iterator<Item = usize> {
+        self.lists.iter().map(|list| list.0)
+    }
+
     /// Number of lists of times.
     pub fn lists(&self) -> usize {
         self.lists.len()

@@ -6,9 +6,11 @@
 //! | `events` | the events of the model: one for each element, what they read and write |
 //! | `bounds` | bounds of states |
 //! | `derived` | derivatives by parameters of these |
+//! | `pieces` | the curves of inputs: times of their knots, and the pieces between them |
 //! | `places` | where the elements of all of them are |
 //! | `system` | the hybrid system: modes and discretes to the parameter buffer, lists of times |
 //! | `drive` | a run |
+//! | `found` | what was found, for `odec check --stops` |
 //!
 //! Two executors belong to such a model. That of [`crate::bind::Bound`] compares as the text says, at any point. That of
 //! [`Located`] reads modes, and is right only while its modes are those of the point: nobody but a run takes it.
@@ -17,6 +19,8 @@ pub mod bounds;
 mod derived;
 pub(crate) mod drive;
 mod events;
+pub mod found;
+mod pieces;
 mod places;
 mod routine;
 mod system;
@@ -30,6 +34,7 @@ use odec_ode::hybrid::AffineRows;
 use crate::executor::{Executor, KernelCode, Unfit};
 use crate::quantities::Quantities;
 use events::Listed;
+use pieces::PassedKnots;
 use places::Places;
 use routine::Routine;
 
@@ -59,6 +64,8 @@ pub struct Located {
     every: Vec<Option<(f64, f64)>>,
     /// Derivatives of both by each parameter.
     moved: Vec<Moved>,
+    /// The curves whose argument depends on time alone, as far as they are passed.
+    curves: Vec<PassedKnots>,
     /// Relations that the right side reads in the modes as they stand.
     open: Vec<bool>,
     /// Relations that are sums, with coefficients for the parameters of the run.
@@ -89,6 +96,8 @@ struct Moved {
     once: Vec<f64>,
     /// Of the first time and the period of the others.
     every: Vec<(f64, f64)>,
+    /// Of the arguments of curves: at time 0, and of their slopes.
+    curves: Vec<(f64, f64)>,
     /// Of the times of events.
     listed: Vec<Listed>,
 }
@@ -140,6 +149,7 @@ impl Located {
             once: Vec::new(),
             every: Vec::new(),
             moved: Vec::new(),
+            curves: Vec::new(),
             open: vec![true; places.relations.len()],
             rows: AffineRows::default(),
             span: (0.0, 0.0),
@@ -180,6 +190,7 @@ impl Located {
             once: self.once.clone(),
             every: self.every.clone(),
             moved: self.moved.clone(),
+            curves: self.curves.clone(),
             open: self.open.clone(),
             rows: self.rows.clone(),
             span: self.span,

@@ -1,7 +1,7 @@
 //! Where relations, modes, counters and times of a bound model are: one of each for every element.
 
 use odec_ir::Layout;
-use odec_ir::switch::{self, Break, Place, Switching};
+use odec_ir::switch::{self, Break, Knots, Place, Switching};
 use odec_ir::{ArrayId, Program, Span};
 use odec_ode::hybrid::{Derived, Event, Relation, Write};
 
@@ -27,6 +27,27 @@ pub(super) struct Compared {
 pub(super) struct Timed {
     pub mode: usize,
     pub value: usize,
+    /// It is the number of a piece: which of [`Places::passing`] it follows.
+    pub piece: Option<usize>,
+}
+
+/// The knots of a curve, as an argument of time passes them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Passing {
+    /// Where the knots are.
+    pub knots: Table,
+    /// The argument at time 0 and its slope, in the facts.
+    pub at_zero: usize,
+    pub slope: usize,
+}
+
+/// Knots in the parameter buffer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Table {
+    pub start: usize,
+    pub length: usize,
+    pub periodic: bool,
+    pub jumps: bool,
 }
 
 /// Times, by places in the facts.
@@ -39,6 +60,8 @@ pub(super) enum At {
 /// A whole number below a quantity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counted {
+    /// It is the number of a piece between these knots.
+    pub knots: Option<Table>,
     /// n, the lower and the upper end, among the discretes.
     pub discretes: [usize; 3],
     /// The relations that say that it is left.
@@ -60,6 +83,8 @@ pub(super) struct Places {
     pub compared: Vec<Compared>,
     pub timed: Vec<Timed>,
     pub times: Vec<At>,
+    /// Curves whose argument depends on time alone.
+    pub passing: Vec<Passing>,
     /// How many of them come again.
     pub every: usize,
     pub counted: Vec<Counted>,
@@ -110,13 +135,20 @@ impl Places {
             let elements = layout.len(timed.mode);
             for (i, _) in there(code, facts, timed.exists, elements).iter().enumerate().filter(|(_, there)| **there) {
                 let (mode, value) = (layout.parameter(timed.mode) + i, code.values.places(timed.value).start + i);
-                places.timed.push(Timed { mode, value });
-                places.times.extend(timed.breaks.iter().map(|times| match *times {
-                    Break::Once(time) => At::Once(code.facts.places(time).start + i),
-                    Break::Every(time, period) => {
-                        At::Every(code.facts.places(time).start + i, code.facts.places(period).start + i)
+                let fact = |array: ArrayId| code.facts.places(array).start + i;
+                let mut piece = None;
+                for times in &timed.breaks {
+                    match *times {
+                        Break::Knots { knots, at_zero, slope } => {
+                            piece = Some(places.passing.len());
+                            let (at_zero, slope) = (fact(at_zero), fact(slope));
+                            places.passing.push(Passing { knots: table(knots, layout), at_zero, slope });
+                        }
+                        Break::Once(time) => places.times.push(At::Once(fact(time))),
+                        Break::Every(time, period) => places.times.push(At::Every(fact(time), fact(period))),
                     }
-                }));
+                }
+                places.timed.push(Timed { mode, value, piece });
             }
         }
         for counter in counters {
@@ -126,16 +158,17 @@ impl Places {
                 let writes: Vec<Write> = discretes.iter().map(|at| Write::discrete(*at)).collect();
                 let event = Event { may_accumulate: false, ..Event::when(writes) };
                 places.events.extend([event.clone(), event]);
-                places.counted.push(Counted { discretes, up, down });
+                let knots = counter.knots.map(|knots| table(knots, layout));
+                places.counted.push(Counted { knots, discretes, up, down });
             }
         }
         if let Some(derived) = &mut places.derived {
             derived.bends = places.of.iter().map(|&k| relations[k].bends).collect();
         }
-        if !places.times.is_empty() {
+        places.every = places.times.iter().filter(|at| matches!(at, At::Every(..))).count();
+        if places.lists() > 0 {
             // the lists of the modes come first
-            places.every = places.times.iter().filter(|at| matches!(at, At::Every(..))).count();
-            places.happenings.shift_lists(1 + places.every);
+            places.happenings.shift_lists(places.lists());
             let model = places.happenings.events.clone();
             places.events.splice(..model.len(), model);
         }
@@ -155,10 +188,26 @@ impl Places {
         self.relations.len() - 1
     }
 
+    /// Lists of the times at which modes change: of those that come once, of each that comes again, of each curve.
+    pub fn lists(&self) -> usize {
+        if self.times.is_empty() && self.passing.is_empty() { 0 } else { self.curves() + self.passing.len() }
+    }
+
+    /// The list of the first curve.
+    pub fn curves(&self) -> usize {
+        1 + self.every
+    }
+
     /// Where a relation is written.
     pub fn span(&self, code: &Code, relation: usize) -> Option<Span> {
         Some(code.switching.relations[*self.of.get(relation)?].span)
     }
+}
+
+/// Knots in the parameter buffer.
+fn table(knots: Knots, layout: &Layout) -> Table {
+    let Knots { table, length, periodic, jumps } = knots;
+    Table { start: layout.parameter(table), length, periodic, jumps }
 }
 
 /// The sum of an element.

@@ -6,6 +6,7 @@ use odec_ode::hybrid::{AffineRows, AffineTerms, Bound, Derived, Event, HybridSys
 use odec_ode::system::{EvalError, System};
 
 use super::events::in_order;
+use super::pieces::{self, PassedKnots};
 use super::places::{At, Sum};
 use super::{Located, Moved, derived};
 use crate::executor::Executor;
@@ -41,8 +42,8 @@ impl Located {
                 self.modes[k] = f64::from(u8::from(holds));
             }
             for counted in &self.places.counted {
-                let n = left[counted.up].floor();
-                for (at, value) in counted.discretes.into_iter().zip([n, n, n + 1.0]) {
+                let found = pieces::count(counted, self.executor.parameters(), left[counted.up]);
+                for (at, value) in counted.discretes.into_iter().zip(found) {
                     self.discretes[at] = value;
                 }
             }
@@ -125,7 +126,7 @@ impl Located {
 
     /// Lists of the times at which modes change.
     pub(super) fn own_lists(&self) -> usize {
-        if self.places.times.is_empty() { 0 } else { 1 + self.places.every }
+        self.places.lists()
     }
 
     /// The right sides, delays and priorities of all events at a point.
@@ -176,7 +177,7 @@ impl Located {
                 }
             }
         }
-        if self.places.times.is_empty() {
+        if self.places.lists() == 0 {
             return;
         }
         let code = self.code.clone();
@@ -198,7 +199,14 @@ impl Located {
             self.moved.resize_with(by.len(), Moved::default);
             for (moved, by) in self.moved.iter_mut().zip(by) {
                 moved.of_modes(&self.places.times, &facts, &by, self.span.0);
+                let passing = self.places.passing.iter();
+                moved.curves = passing.map(|passing| (by[passing.at_zero], by[passing.slope])).collect();
             }
+        }
+        let Located { curves, places, executor, span, .. } = self;
+        curves.resize_with(places.passing.len(), PassedKnots::default);
+        for (passed, passing) in curves.iter_mut().zip(&places.passing) {
+            passed.list(passing, executor.parameters(), (facts[passing.at_zero], facts[passing.slope]), span.0);
         }
     }
 
@@ -364,7 +372,9 @@ impl HybridSystem for Located {
         let (mut left, mut right) = (vec![0.0; m], vec![0.0; m]);
         self.sides(t, y, &mut left, &mut right)?;
         let (u, n) = (left[counted.up], self.discretes[counted.discretes[0]]);
-        if event % 2 == 0 {
+        if counted.knots.is_some() {
+            values.copy_from_slice(&pieces::recount(&counted, self.executor.parameters(), u, n, event % 2 == 0));
+        } else if event % 2 == 0 {
             let n = u.floor().max(n + 1.0);
             values.copy_from_slice(&[n, n.min(u), n + 1.0]);
         } else {
@@ -429,6 +439,10 @@ impl HybridSystem for Located {
         if let Some(list) = list.checked_sub(self.own_lists()) {
             return moved.listed.get(list).map_or(f64::NAN, |listed| listed.by(number));
         }
+        if let Some(curve) = list.checked_sub(self.places.curves()) {
+            let by = moved.curves.get(curve).zip(self.curves.get(curve));
+            return by.map_or(f64::NAN, |(by, passed)| passed.time_by(number, *by));
+        }
         match list.checked_sub(1) {
             None => usize::try_from(number).ok().and_then(|k| moved.once.get(k)).copied().unwrap_or(f64::NAN),
             Some(k) => moved.every.get(k).map_or(f64::NAN, |(at, period)| at + number as f64 * period),
@@ -439,6 +453,11 @@ impl HybridSystem for Located {
         self.own_lists() + self.places.happenings.lists()
     }
 
+    fn is_kink(&self, list: usize) -> bool {
+        let curve = list.checked_sub(self.places.curves()).and_then(|curve| self.curves.get(curve));
+        curve.is_some_and(|passed| !passed.jumps())
+    }
+
     fn untimed(&self) -> Option<usize> {
         self.untimed
     }
@@ -446,6 +465,9 @@ impl HybridSystem for Located {
     fn times(&self, list: usize) -> Times<'_> {
         if let Some(list) = list.checked_sub(self.own_lists()) {
             return self.listed[list].times();
+        }
+        if let Some(curve) = list.checked_sub(self.places.curves()) {
+            return self.curves[curve].times();
         }
         match list.checked_sub(1).map(|k| self.every[k]) {
             None => Times::List(&self.once),
@@ -472,9 +494,12 @@ impl HybridSystem for Located {
         let mut room = std::mem::take(self.room.get_mut().unwrap_or_else(PoisonError::into_inner));
         let out = &mut room[..self.code.values.len()];
         self.code.values.run(t, &self.still, self.executor.parameters(), &self.still, out);
-        let first = self.places.compared.len();
+        let (first, curves) = (self.places.compared.len(), self.places.curves());
+        for (passed, count) in self.curves.iter_mut().zip(passed.get(curves..).unwrap_or(&[])) {
+            passed.pass(*count, self.span.1);
+        }
         for (mode, timed) in self.modes[first..].iter_mut().zip(&self.places.timed) {
-            *mode = out[timed.value];
+            *mode = timed.piece.map_or(out[timed.value], |curve| self.curves[curve].piece());
         }
         *self.room.get_mut().unwrap_or_else(PoisonError::into_inner) = room;
     }

@@ -9,6 +9,7 @@ use odec_lang::model::{Model, Overrides};
 use odec_lang::source::Source;
 use odec_lang::{analyse, parse};
 
+use super::samples;
 use super::tables::{self, Files, NoFiles, Tables};
 use super::{Clock, Error, Laps, Simulation, Times};
 use crate::bind::{Purpose, RunPlan, overrides};
@@ -119,14 +120,17 @@ impl Loaded {
     /// # Errors
     /// Values that make no sense, tables that cannot be read, equations that cannot be solved for their derivatives.
     pub fn program(&self, choices: &Choices) -> Result<Lowered, Error> {
-        let choices = self.with_tables(choices.clone(), None)?;
+        let (choices, doubtful) = self.with_tables(choices.clone(), None)?;
         let overrides = Overrides {
             values: choices.set.clone(),
             params: choices.params.clone(),
             tables: choices.tables.clone(),
+            inputs: choices.inputs.clone(),
             open: choices.open.clone(),
         };
-        lower_warned(&self.model, &overrides).map_err(|list| self.error(&choices, list))
+        let mut lowered = lower_warned(&self.model, &overrides).map_err(|list| self.error(&choices, list))?;
+        lowered.warnings.extend(doubtful);
+        Ok(lowered)
     }
 
     /// The program with modes in the place of comparisons, and what decides them: what is emitted of a model with events.
@@ -162,7 +166,7 @@ impl Loaded {
     pub fn check_runs(&self, choices: &Choices) -> Result<(), Error> {
         for run in &self.model.runs {
             let choices = Choices { run: run.name.clone(), ..choices.clone() };
-            let choices = self.with_tables(choices.clone(), Some(overrides(Some(run), &choices)))?;
+            let (choices, _) = self.with_tables(choices.clone(), Some(overrides(Some(run), &choices)))?;
             let plan = RunPlan::new(&self.model, &choices, Purpose::Rows);
             let checked = plan.and_then(|plan| plan.check_samples(&self.model).map_err(|d| vec![d]));
             checked.map_err(|list| self.error(&choices, list))?;
@@ -185,7 +189,7 @@ impl Loaded {
     /// As of [`Loaded::program`], and settings of the run that make no sense.
     pub fn simulate(&self, choices: &Choices, purpose: Purpose) -> Result<Simulation, Error> {
         let run = self.model.run(choices.run.as_deref()).map_err(|d| self.error(choices, vec![d]))?;
-        let choices = self.with_tables(choices.clone(), Some(overrides(run, choices)))?;
+        let (choices, doubtful) = self.with_tables(choices.clone(), Some(overrides(run, choices)))?;
         let wrong = |list| self.error(&choices, list);
         let mut model = self.model.clone();
         if purpose != Purpose::Test && !model.expects.is_empty() {
@@ -212,6 +216,7 @@ impl Loaded {
         warnings.retain(|warning| passed_over.is_none() || warning.code != "W0301");
         warnings.extend(passed_over);
         warnings.extend(dropped);
+        warnings.extend(doubtful);
         let derive = laps.lap();
         let mut ready = plan.compile(&model, program).map_err(wrong)?;
         if let Some(located) = located {
@@ -226,16 +231,26 @@ impl Loaded {
         Ok(Simulation::new(loaded, bound, choices, purpose, times))
     }
 
-    /// With the tables of the model, unless they are there already.
-    fn with_tables(&self, mut choices: Choices, beside: Option<Overrides>) -> Result<Choices, Error> {
+    /// With the tables and samples of the model, unless they are there already, and what is doubtful about them.
+    fn with_tables(
+        &self,
+        mut choices: Choices,
+        beside: Option<Overrides>,
+    ) -> Result<(Choices, Vec<Diagnostic>), Error> {
+        let mut doubtful = Vec::new();
+        if choices.inputs.is_empty() {
+            let read = samples::read(&self.model, &choices.data, &*self.session.files, &mut doubtful);
+            choices.inputs = read.map_err(|list| self.error(&choices, list))?;
+        }
         if choices.tables.is_empty() {
             let plain =
                 Overrides { values: choices.set.clone(), params: choices.params.clone(), ..Overrides::default() };
-            let known = beside.unwrap_or(plain);
+            let mut known = beside.unwrap_or(plain);
+            known.inputs.clone_from(&choices.inputs);
             let read: Result<Tables, _> = tables::read(&self.model, &known, &*self.session.files);
             choices.tables = read.map_err(|list| self.error(&choices, list))?;
         }
-        Ok(choices)
+        Ok((choices, doubtful))
     }
 
     /// What to say, and whose fault it is: a value of the caller's that is out of the bounds in the model has its place there,

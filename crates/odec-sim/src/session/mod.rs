@@ -11,6 +11,7 @@
 
 mod error;
 mod load;
+pub mod samples;
 mod simulation;
 mod solution;
 mod stepper;

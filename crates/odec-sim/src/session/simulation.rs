@@ -11,6 +11,7 @@ use crate::blame;
 use crate::choices::Choices;
 use crate::expectations::{self, Expectation};
 use crate::hybrid::bounds::BoundCounts;
+use crate::hybrid::found::Found;
 use crate::monitor::report::Judged;
 use crate::monitor::{self, Findings};
 use crate::points::Points;
@@ -119,6 +120,12 @@ impl Simulation {
             return Err(self.loaded.error(&choices, vec![d]));
         }
         Ok(Simulation { loaded: self.loaded.clone(), bound, choices, purpose: self.purpose, times: self.times })
+    }
+
+    /// What ends a step of a run, beside its rows: none of a model that does not switch.
+    pub fn stops(&self) -> Vec<Found> {
+        let Some(located) = &self.bound.located else { return Vec::new() };
+        located.fork().found(self.bound.problem.t0, &self.bound.problem.y0)
     }
 
     /// Runs. The recorder gets each row as soon as it is known, and may stop the run.

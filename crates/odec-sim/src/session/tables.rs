@@ -10,7 +10,7 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::{Model, Overrides, Table};
 
 /// Longest text of a field that is repeated in a message.
-const MAX_SHOWN: usize = 40;
+pub(super) const MAX_SHOWN: usize = 40;
 /// Bytes that a file may have beside its values: a header line, comments.
 const MAX_BESIDE: u64 = 1 << 20;
 /// Bytes that a file may have for each value that the table takes from it: other columns, blanks, digits.
@@ -26,6 +26,14 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// What to tell the reader of the model.
     fn open(&self, name: &str) -> Result<Opened, Unreadable>;
+
+    /// A file that the caller named in the place of one of the model: what the model may read is no matter then.
+    ///
+    /// # Errors
+    /// As of [`Files::open`].
+    fn open_given(&self, name: &str) -> Result<Opened, Unreadable> {
+        self.open(name)
+    }
 }
 
 /// A file from its beginning.
@@ -151,13 +159,13 @@ impl Wanted<'_> {
             .flexible(true)
             .trim(csv::Trim::All)
             .comment(Some(b'#'))
-            .from_reader(Ended { bytes, last: b'\n' });
+            .from_reader(Ended::new(bytes));
         let mut row = csv::StringRecord::new();
         self.gather(name, &mut rows, &mut row).map_err(|why| {
             // what is wrong in a last row that no line end closes was cut off there
             let line = row.position().map_or(0, csv::Position::line);
             let over = !rows.read_record(&mut row).unwrap_or(true);
-            if !over || rows.get_ref().last == b'\n' {
+            if !over || rows.get_ref().closed() {
                 return why;
             }
             let d = self.wrong(format!("`{name}` is cut: its last row, line {line}, is torn"));
@@ -232,9 +240,21 @@ impl Wanted<'_> {
 }
 
 /// Bytes, of which the last is remembered.
-struct Ended<'a> {
+pub(super) struct Ended<'a> {
     bytes: &'a mut dyn Read,
     last: u8,
+}
+
+impl<'a> Ended<'a> {
+    /// From the first one.
+    pub fn new(bytes: &'a mut dyn Read) -> Ended<'a> {
+        Ended { bytes, last: b'\n' }
+    }
+
+    /// What was read ends with a line end.
+    pub fn closed(&self) -> bool {
+        self.last == b'\n'
+    }
 }
 
 impl Read for Ended<'_> {
@@ -248,6 +268,6 @@ impl Read for Ended<'_> {
 }
 
 /// A finite number.
-fn number(field: &str) -> Option<f64> {
+pub(super) fn number(field: &str) -> Option<f64> {
     field.parse::<f64>().ok().filter(|v| v.is_finite())
 }

@@ -30,6 +30,7 @@ rows! {
     E0627 Run "two events that give one quantity two values"
     E0628 Run "an event without a value"
     E0629 Run "a sensitivity that does not exist"
+    E0630 Run "an input beyond its data"
     E0635 Run "a state that leaves its bound"
     E0641 Run "algebraic unknowns that the equations do not determine"
     E0642 Run "no consistent start"

@@ -64,6 +64,11 @@ impl KernelBuilder<'_, '_> {
                 let inner = self.context(Context { arguments, ..Context::default() });
                 Ok(self.same((Form::Value, model.functions[*function].value.root, inner)))
             }
+            TermKind::Input(input, argument) => {
+                let argument = ready!(self.same((Form::Value, *argument, context)));
+                let node = self.input(*input, argument, term.span)?;
+                done(node)
+            }
             TermKind::Element(symbol, order, subscripts) => {
                 let subs = ready!(self.subscripts(subscripts, context));
                 self.read(*symbol, *order, &subs, context, term.span)

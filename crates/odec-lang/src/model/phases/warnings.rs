@@ -50,6 +50,9 @@ impl Warnings<'_> {
                 unused.push((set.span, set.name.clone()));
             }
         }
+        for (_, input) in self.model.inputs.iter().enumerate().filter(|(i, _)| !self.uses.inputs.contains(i)) {
+            unused.push((input.span, input.name.clone()));
+        }
         // Functions of vectors have a copy for each component beyond the declared ones.
         for (_, f) in self
             .model

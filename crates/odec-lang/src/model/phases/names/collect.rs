@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::{
-    Collector, ConserveItem, Declarations, DefinitionItem, Doubled, EquationItem, EventItem, ExpectItem, FunctionItem,
+    Collector, ConserveItem, Declarations, DefinitionItem, Doubled, EquationItem, EventItem, ExpectItem, FunctionItem, InputItem,
     InitialItem, Left, MATHEMATICAL, OutputItem, RunItem,
 };
 use crate::model::phases::resolve::{REDUCTIONS, builtin};
@@ -30,6 +30,7 @@ impl<'a> Collector<'a> {
                 self.declare_equation(statement, *lhs, *rhs, *equals, &mut found);
             }
         }
+        self.refuse_namesakes(&found);
         found
     }
 
@@ -106,6 +107,12 @@ impl<'a> Collector<'a> {
                             found.indices.push((name, *first, *last));
                         }
                     }
+                }
+            }
+            StatementKind::Later(Later::Input(items)) => {
+                for (name, argument, value, unit) in items {
+                    let doc = statement.doc.as_deref();
+                    self.declare_input(InputItem { name, value: *value, unit: unit.as_ref(), doc }, argument, found);
                 }
             }
             StatementKind::Later(Later::Boundary(items)) => found.boundaries.extend(items),
@@ -338,6 +345,39 @@ impl<'a> Collector<'a> {
         }
         self.names.functions.insert(name.name.clone(), found.functions.len());
         found.functions.push(FunctionItem { name, arguments, body, doc: statement.doc.as_deref() });
+    }
+
+    fn declare_input(&mut self, item: InputItem<'a>, argument: &'a Ident, found: &mut Declarations<'a>) {
+        let (name, time) = (item.name, &self.names.time.name);
+        if argument.name != *time {
+            let headline = format!("an input depends on time, and `{}` is not its name", argument.name);
+            let report = error("E0505", headline, argument.span, "").fix(argument.span, time.as_str());
+            let help = format!("write `input {}({time}) = ...`; in equations any argument may stand: `{0}(x)`", name.name);
+            self.say(report.help(help));
+        }
+        if let Some(&first) = self.names.inputs.get(&name.name) {
+            let (first, again) = (Some(found.inputs[first].name.span), name.span);
+            self.names.doubled.push(Doubled { name: name.name.clone(), first, again });
+            return;
+        }
+        self.names.inputs.insert(name.name.clone(), found.inputs.len());
+        found.inputs.push(item);
+    }
+
+    /// An input is called like a function, and is no other name.
+    fn refuse_namesakes(&mut self, found: &Declarations<'a>) {
+        for input in &found.inputs {
+            let name = &input.name.name;
+            let function = self.names.functions.get(name).map(|f| found.functions[*f].name.span);
+            if self.names.symbols.contains_key(name) || function.is_some() {
+                let other = self.names.declared.get(name).copied().or(function);
+                let (first, again) = match other {
+                    Some(other) if other.start > input.name.span.start => (Some(input.name.span), other),
+                    other => (other, input.name.span),
+                };
+                self.names.doubled.push(Doubled { name: name.clone(), first, again });
+            }
+        }
     }
 
     fn define(&mut self, item: DefinitionItem<'a>, found: &mut Declarations<'a>) -> Option<usize> {

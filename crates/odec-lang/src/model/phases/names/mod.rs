@@ -30,6 +30,8 @@ pub(super) struct Names<'a> {
     pub doubled: Vec<Doubled>,
     /// Of each name of a function its place in the list.
     pub functions: HashMap<String, usize>,
+    /// Of each name of an input its place in the list.
+    pub inputs: HashMap<String, usize>,
     /// How many indices each name was declared with; none for a scalar.
     pub ranks: HashMap<&'a str, usize>,
     /// Names on lines that could not be read: nothing certain can be said of them.
@@ -65,6 +67,7 @@ pub(super) struct Declarations<'a> {
     pub definitions: Vec<DefinitionItem<'a>>,
     pub functions: Vec<FunctionItem<'a>>,
     pub equations: Vec<EquationItem<'a>>,
+    pub inputs: Vec<InputItem<'a>>,
     pub outputs: Vec<OutputItem<'a>>,
     pub conserved: Vec<ConserveItem<'a>>,
     pub expects: Vec<ExpectItem<'a>>,
@@ -105,6 +108,14 @@ pub(super) struct FunctionItem<'a> {
     pub name: &'a Ident,
     pub arguments: &'a [Ident],
     pub body: ExprId,
+    pub doc: Option<&'a str>,
+}
+
+/// A measured input.
+pub(super) struct InputItem<'a> {
+    pub name: &'a Ident,
+    pub value: ExprId,
+    pub unit: Option<&'a Unit>,
     pub doc: Option<&'a str>,
 }
 

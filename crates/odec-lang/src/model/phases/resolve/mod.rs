@@ -3,6 +3,7 @@
 mod axes;
 mod boundaries;
 mod events;
+mod inputs;
 mod outputs;
 mod places;
 mod refuse;
@@ -44,6 +45,8 @@ pub(super) struct Uses {
     pub symbols: HashSet<Symbol>,
     /// Elements of [`Model::functions`], as they are declared.
     pub functions: HashSet<usize>,
+    /// Elements of [`Model::inputs`].
+    pub inputs: HashSet<usize>,
     /// How many functions are declared; those after them are copies for vectors.
     pub declared_functions: usize,
     /// Names that are declared nowhere.

@@ -31,6 +31,7 @@ impl<'a> Resolver<'a> {
             let function = model::Function { name, arguments: Vec::new(), value, doc, span: f.name.span };
             self.model.functions.push(function);
         }
+        self.resolve_inputs();
         for &(name, first, last) in &found.indices {
             let (first, last) = self.extent_range(first, last);
             self.model.index_sets.push(model::IndexSet { name: name.name.clone(), first, last, span: name.span });

@@ -206,7 +206,10 @@ impl<'a> Resolver<'a> {
                 }
                 self.each(yes.dim(), span, |b, c| b.apply("if", &[condition, yes.component(c), no.component(c)], span))
             }
-            ExprKind::Call(name, arguments) => self.call(name, arguments, span),
+            ExprKind::Call(name, arguments) => match self.input_call(name, arguments, place, span) {
+                Some(value) => value,
+                None => self.call(name, arguments, span),
+            },
             ExprKind::Tuple(list) => {
                 let terms: Vec<TermId> = list.iter().map(|&e| self.term_of(e)).collect();
                 if !(2..=COMPONENTS.len()).contains(&terms.len()) {
@@ -317,7 +320,7 @@ impl<'a> Resolver<'a> {
         if let Some(value) = self.vector_call(name, arguments, span) {
             return value;
         }
-        if name.name == "csv" {
+        if matches!(name.name.as_str(), "csv" | "table") {
             self.table_in_formula(span);
             return self.nothing(span);
         }
@@ -565,6 +568,7 @@ pub(crate) fn map_operands(kind: &mut TermKind, new: impl Fn(TermId) -> TermId) 
                 *o = new(*o);
             }
         }
+        TermKind::Input(_, argument) => *argument = new(*argument),
         TermKind::Reduce { condition, body, .. } => {
             if let Some(o) = condition {
                 *o = new(*o);

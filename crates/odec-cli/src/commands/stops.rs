@@ -1,0 +1,77 @@
+//! `odec check --stops`: what ends a step of a run.
+
+use odec_sim::bind::Purpose;
+use odec_sim::hybrid::found::{Found, Kind};
+use odec_sim::{Error, Loaded};
+
+use crate::args::{Check, RunBlock};
+use crate::exit::Exit;
+use crate::flags;
+use crate::rows::{print, shortest};
+
+/// Times shown of a list; of a longer one the first ones and the last.
+const MAX_TIMES: usize = 5;
+/// Longest text of the model that is repeated.
+const MAX_TEXT: usize = 40;
+
+/// Lists it.
+pub fn list(loaded: &Loaded, args: &Check) -> Result<Exit, Error> {
+    let mut choices = flags::choices(&args.model, &RunBlock::default())?;
+    if loaded.model().run(None).ok().flatten().is_none() {
+        // times do not depend on where a run ends
+        (choices.t0, choices.t_end) = (Some(0.0), Some(1.0));
+    }
+    let simulation = loaded.simulate(&choices, Purpose::Rows)?;
+    let found = simulation.stops();
+    if found.is_empty() {
+        return print("nothing but rows and the end of a run ends a step\n");
+    }
+    let lines: Vec<[String; 3]> = found.iter().map(|found| line(loaded, found)).collect();
+    let width = |c: usize| lines.iter().map(|line| line[c].chars().count()).max().unwrap_or(0);
+    let (number, text) = (width(0), width(1));
+    let mut shown = String::new();
+    for [at, what, kind] in &lines {
+        shown.push_str(format!("{at:<number$}  {what:<text$}  {kind}").trim_end());
+        shown.push('\n');
+    }
+    print(&shown)
+}
+
+fn line(loaded: &Loaded, found: &Found) -> [String; 3] {
+    let source = loaded.source();
+    let (line, _) = source.position(found.place.start as usize);
+    let text = source.text.get(found.place.range()).unwrap_or_default();
+    let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.chars().count() > MAX_TEXT {
+        text = text.chars().take(MAX_TEXT - 1).chain(['…']).collect();
+    }
+    [format!("line {line}"), text, kind(&found.kind)]
+}
+
+fn kind(kind: &Kind) -> String {
+    let elements = |n: usize| if n == 1 { String::new() } else { format!(", {n} elements") };
+    match kind {
+        Kind::Times(times) => format!("known: at {}", times_of(times)),
+        Kind::Every { at, period } => format!("known: at {}, every {}", shortest(*at), shortest(*period)),
+        Kind::Knots { times, period: Some(period) } => {
+            format!("{} samples every {}: {}", times.len(), shortest(*period), times_of(times))
+        }
+        Kind::Knots { times, period: None } => format!("{} samples: {}", times.len(), times_of(times)),
+        Kind::Surface(n) => format!("located in the run{}", elements(*n)),
+        Kind::Condition(n) => format!("event, located in the run{}", elements(*n)),
+        Kind::Event(times) => format!("event at {}", times_of(times)),
+        Kind::Repeated { from, period, until } if until.is_finite() => {
+            format!("event at {}, every {}, before {}", shortest(*from), shortest(*period), shortest(*until))
+        }
+        Kind::Repeated { from, period, .. } => format!("event at {}, every {}", shortest(*from), shortest(*period)),
+    }
+}
+
+fn times_of(times: &[f64]) -> String {
+    let list = |times: &[f64]| times.iter().map(|t| shortest(*t)).collect::<Vec<_>>().join(", ");
+    match times {
+        [] => "no time".to_string(),
+        [.., last] if times.len() > MAX_TIMES => format!("{}, ... {}", list(&times[..MAX_TIMES - 2]), shortest(*last)),
+        _ => list(times),
+    }
+}

@@ -1,0 +1,314 @@
+//! Samples as a curve of pieces, each a polynomial of the distance from where it begins.
+
+use odec_ir::builtin::lookup;
+
+use super::spline::{monotone_slopes, spline_slopes};
+use super::{Between, Outside};
+
+/// Most samples of one input.
+pub const MAX_SAMPLES: usize = 4_000_000;
+/// Least distance of two times, in units of rounding of the larger one: what is nearer is one time to a run.
+pub const MIN_SPACING: f64 = 16.0;
+
+/// A curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// Where pieces begin, and the end of the last one; ascending. Those of a clamped curve go to infinity.
+    pub knots: Vec<f64>,
+    /// By power, then by piece: its coefficients in powers of the distance from its origin.
+    pub coefficients: Vec<Vec<f64>>,
+    /// Of each piece; none where pieces are constant.
+    pub origins: Vec<f64>,
+    /// First and last time of the samples.
+    pub span: (f64, f64),
+    /// Between two samples.
+    pub between: Between,
+    /// Before and behind all of them.
+    pub outside: Outside,
+}
+
+/// Why samples make no curve, with the number of the sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misfit {
+    /// There are too few.
+    TooFew(usize),
+    /// There are too many.
+    TooMany(usize),
+    /// A time is no finite number.
+    Time(usize),
+    /// A value is no finite number.
+    Value(usize),
+    /// A time is not later than the one before.
+    Order(usize),
+    /// A time is that of the one before.
+    Twice(usize),
+    /// A time is that of the one before to rounding.
+    Close(usize),
+    /// The last value is not the first one.
+    Period(usize),
+    /// A piece is steeper than numbers go.
+    Steep(usize),
+}
+
+impl Misfit {
+    /// The sample, from 0 on; none where it is about their number.
+    pub fn at(self) -> Option<usize> {
+        match self {
+            Misfit::TooFew(_) | Misfit::TooMany(_) => None,
+            Misfit::Time(k)
+            | Misfit::Value(k)
+            | Misfit::Order(k)
+            | Misfit::Twice(k)
+            | Misfit::Close(k)
+            | Misfit::Period(k)
+            | Misfit::Steep(k) => Some(k),
+        }
+    }
+
+    /// In words, given the times.
+    pub fn says(self, times: &[f64]) -> String {
+        let time = |k: usize| times.get(k).copied().unwrap_or(f64::NAN);
+        match self {
+            Misfit::TooFew(1) => "there is 1 sample, and 2 are needed".to_owned(),
+            Misfit::TooFew(n) => format!("there are {n} samples, and 2 are needed"),
+            Misfit::TooMany(n) => format!("there are {n} samples, more than {MAX_SAMPLES}"),
+            Misfit::Time(_) => "a time is no finite number".to_owned(),
+            Misfit::Value(k) => format!("the value at {} is no finite number", time(k)),
+            Misfit::Order(k) => format!("the time {} comes after {}", time(k), time(k - 1)),
+            Misfit::Twice(k) => format!("the time {} comes twice", time(k)),
+            Misfit::Close(k) => format!("the times {} and {} differ by rounding alone", time(k - 1), time(k)),
+            Misfit::Period(_) => "the last value is not the first one, and the curve is periodic".to_owned(),
+            Misfit::Steep(k) => format!("the curve is steeper at {} than numbers go", time(k)),
+        }
+    }
+
+    /// What to do.
+    pub fn help(self) -> &'static str {
+        match self {
+            Misfit::TooFew(_) => "a constant is written as a `param`",
+            Misfit::TooMany(_) => "leave out samples that say nothing new",
+            Misfit::Time(_) | Misfit::Value(_) => "leave out the sample: the curve goes on between its neighbours",
+            Misfit::Order(_) => "sort the samples by time",
+            Misfit::Twice(_) | Misfit::Close(_) => "keep one of both samples; a jump is written with `hold`",
+            Misfit::Period(_) => {
+                "the last sample is the first one of the next period: give it the same value, or add such a sample"
+            }
+            Misfit::Steep(_) => "check the units of times and values",
+        }
+    }
+}
+
+impl Curve {
+    /// Of samples.
+    ///
+    /// # Errors
+    /// Samples that do not ascend in time or are no numbers, too few or too many of them.
+    pub fn of(times: &[f64], values: &[f64], between: Between, outside: Outside) -> Result<Curve, Misfit> {
+        check(times, values, outside)?;
+        let pieces = times.len() - 1;
+        let (widths, chords) = chords(times, values);
+        let slopes = match between {
+            Between::Hold => Vec::new(),
+            Between::Linear => chords.clone(),
+            Between::Cubic => monotone_slopes(&widths, &chords, outside == Outside::Periodic),
+            Between::Spline => spline_slopes(&widths, &chords, outside == Outside::Periodic),
+        };
+        let mut coefficients = vec![values[..pieces].to_vec()];
+        match between {
+            Between::Hold => {}
+            Between::Linear => coefficients.push(slopes),
+            Between::Cubic | Between::Spline => {
+                let by_piece = |of: &dyn Fn(f64, f64, f64, f64) -> f64| {
+                    (0..pieces).map(|k| of(widths[k], chords[k], slopes[k], slopes[k + 1])).collect::<Vec<f64>>()
+                };
+                coefficients.push(slopes[..pieces].to_vec());
+                coefficients.push(by_piece(&|h, chord, a, b| (3.0 * chord - 2.0 * a - b) / h));
+                coefficients.push(by_piece(&|h, chord, a, b| (a + b - 2.0 * chord) / (h * h)));
+            }
+        }
+        let steep = |list: &Vec<f64>| list.iter().position(|x| !x.is_finite());
+        if let Some(k) = coefficients.iter().find_map(steep) {
+            return Err(Misfit::Steep(k));
+        }
+        let mut curve = Curve {
+            knots: times.to_vec(),
+            coefficients,
+            origins: if between == Between::Hold { Vec::new() } else { times[..pieces].to_vec() },
+            span: (times[0], times[pieces]),
+            between,
+            outside,
+        };
+        curve.end(values);
+        Ok(curve)
+    }
+
+    /// Of an input whose file was not read: it has no value anywhere.
+    pub(crate) fn unread() -> Curve {
+        Curve {
+            knots: vec![f64::NEG_INFINITY, f64::INFINITY],
+            coefficients: vec![vec![f64::NAN]],
+            origins: Vec::new(),
+            span: (f64::NEG_INFINITY, f64::INFINITY),
+            between: Between::Hold,
+            outside: Outside::Clamp,
+        }
+    }
+
+    /// What lies beyond the samples.
+    fn end(&mut self, values: &[f64]) {
+        let (first, last) = (values[0], values[values.len() - 1]);
+        match self.outside {
+            Outside::Periodic => {}
+            // the last value holds at the last time alone
+            Outside::Nothing if self.between == Between::Hold => {
+                self.knots.push(self.span.1);
+                self.coefficients[0].push(last);
+            }
+            Outside::Nothing => {}
+            Outside::Clamp => {
+                self.knots.insert(0, f64::NEG_INFINITY);
+                self.knots.push(f64::INFINITY);
+                for (power, list) in self.coefficients.iter_mut().enumerate() {
+                    list.insert(0, if power == 0 { first } else { 0.0 });
+                    list.push(if power == 0 { last } else { 0.0 });
+                }
+                if !self.origins.is_empty() {
+                    self.origins.insert(0, self.span.0);
+                    self.origins.push(self.span.1);
+                }
+            }
+        }
+    }
+
+    /// The piece at an argument, and how far it is moved by whole periods; none beyond all pieces.
+    pub fn piece(&self, u: f64) -> Option<(usize, f64)> {
+        let pieces = self.coefficients[0].len();
+        if self.outside == Outside::Periodic {
+            let number = lookup::cycle(&self.knots, u);
+            let periods = (number / pieces as f64).floor();
+            let k = number - periods * pieces as f64;
+            return k.is_finite().then_some((k as usize, periods * self.period()));
+        }
+        let k = lookup::piece(&self.knots, u);
+        k.is_finite().then_some((k as usize, 0.0))
+    }
+
+    /// Length of a period.
+    pub fn period(&self) -> f64 {
+        self.span.1 - self.span.0
+    }
+}
+
+/// The first thing that is wrong.
+fn check(times: &[f64], values: &[f64], outside: Outside) -> Result<(), Misfit> {
+    let n = times.len();
+    if n < 2 {
+        return Err(Misfit::TooFew(n));
+    }
+    if n > MAX_SAMPLES {
+        return Err(Misfit::TooMany(n));
+    }
+    for k in 0..n {
+        if !times[k].is_finite() {
+            return Err(Misfit::Time(k));
+        }
+        if !values[k].is_finite() {
+            return Err(Misfit::Value(k));
+        }
+        let Some(before) = k.checked_sub(1).map(|before| times[before]) else { continue };
+        let size = times[k].abs().max(before.abs());
+        if times[k] < before {
+            return Err(Misfit::Order(k));
+        } else if times[k] == before {
+            return Err(Misfit::Twice(k));
+        } else if times[k] - before < MIN_SPACING * (size.next_up() - size) {
+            return Err(Misfit::Close(k));
+        }
+    }
+    if outside == Outside::Periodic && values[0] != values[n - 1] {
+        return Err(Misfit::Period(n - 1));
+    }
+    Ok(())
+}
+
+/// Widths and slopes of the straight lines between samples.
+fn chords(times: &[f64], values: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let widths: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let chords = values.windows(2).zip(&widths).map(|(pair, h)| (pair[1] - pair[0]) / h).collect();
+    (widths, chords)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Between, Curve, Misfit, Outside};
+
+    /// The value at a time, piece by piece from the definition.
+    fn value(curve: &Curve, t: f64) -> f64 {
+        let k = curve.knots.partition_point(|knot| *knot <= t).clamp(1, curve.knots.len() - 1) - 1;
+        let dx = curve.origins.get(k).map_or(0.0, |origin| t - origin);
+        curve.coefficients.iter().rev().fold(0.0, |sum, list| sum * dx + list[k])
+    }
+
+    #[test]
+    fn every_curve_goes_through_its_samples() {
+        let (times, values) = ([0.0, 1.0, 3.0, 3.5, 7.0], [2.0, -1.0, 4.0, 4.0, 2.0]);
+        for between in [Between::Hold, Between::Linear, Between::Cubic, Between::Spline] {
+            for outside in [Outside::Nothing, Outside::Clamp, Outside::Periodic] {
+                let curve = Curve::of(&times, &values, between, outside).unwrap();
+                for (k, t) in times.iter().enumerate().take(4) {
+                    assert!((value(&curve, *t) - values[k]).abs() < 1e-12, "{between:?} {outside:?} {t}");
+                    if between != Between::Hold && k > 0 {
+                        assert!((value(&curve, t.next_down()) - values[k]).abs() < 1e-12, "{between:?} {t}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_cubic_stays_between_its_samples() {
+        let (times, values) = ([0.0, 1.0, 1.1, 5.0, 6.0], [0.0, 0.0, 10.0, 10.0, 3.0]);
+        let curve = Curve::of(&times, &values, Between::Cubic, Outside::Nothing).unwrap();
+        for k in 0..=600 {
+            let x = value(&curve, f64::from(k) * 0.01);
+            assert!((-1e-12..=10.0 + 1e-12).contains(&x), "{x}");
+        }
+        let spline = Curve::of(&times, &values, Between::Spline, Outside::Nothing).unwrap();
+        assert!((0..=600).any(|k| value(&spline, f64::from(k) * 0.01) > 10.5));
+    }
+
+    /// A natural spline of samples of a line is the line, and a periodic one has its derivatives in common at the seam.
+    #[test]
+    fn splines_are_smooth() {
+        let times: Vec<f64> = (0..9).map(|k| f64::from(k) + 0.1 * f64::from(k % 2)).collect();
+        let line: Vec<f64> = times.iter().map(|t| 3.0 - 2.0 * t).collect();
+        let curve = Curve::of(&times, &line, Between::Spline, Outside::Nothing).unwrap();
+        assert!((value(&curve, 4.4) - (3.0 - 8.8)).abs() < 1e-12);
+        let period = times[8];
+        let turn: Vec<f64> = times.iter().map(|t| (t / period * std::f64::consts::TAU).cos()).collect();
+        let mut turn = turn;
+        turn[8] = turn[0];
+        let curve = Curve::of(&times, &turn, Between::Spline, Outside::Periodic).unwrap();
+        let c = &curve.coefficients;
+        let h = times[8] - times[7];
+        let slope = c[1][7] + h * (2.0 * c[2][7] + 3.0 * h * c[3][7]);
+        let bend = 2.0 * c[2][7] + 6.0 * h * c[3][7];
+        assert!((slope - c[1][0]).abs() < 1e-12 && (bend - 2.0 * c[2][0]).abs() < 1e-12, "{slope} {bend}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_found_first() {
+        let curve = |times: &[f64], values: &[f64], outside| {
+            Curve::of(times, values, Between::Linear, outside).unwrap_err()
+        };
+        let none = Outside::Nothing;
+        assert_eq!(curve(&[1.0], &[1.0], none), Misfit::TooFew(1));
+        assert_eq!(curve(&[0.0, 2.0, 1.0], &[0.0; 3], none), Misfit::Order(2));
+        assert_eq!(curve(&[0.0, 1.0, 1.0], &[0.0; 3], none), Misfit::Twice(2));
+        assert_eq!(curve(&[1.0, 1.0 + 4.0 * f64::EPSILON], &[0.0; 2], none), Misfit::Close(1));
+        assert_eq!(curve(&[0.0, f64::NAN], &[0.0; 2], none), Misfit::Time(1));
+        assert_eq!(curve(&[0.0, 1.0], &[0.0, f64::INFINITY], none), Misfit::Value(1));
+        assert_eq!(curve(&[0.0, 1.0], &[0.0, 1.0], Outside::Periodic), Misfit::Period(1));
+        assert_eq!(curve(&[0.0, 1e-300], &[0.0, 1e300], none), Misfit::Steep(0));
+    }
+}

@@ -1,0 +1,130 @@
+//! Measured inputs: `input q(t) = table("q.csv", "flow", linear)`.
+
+mod curve;
+mod spline;
+
+use std::sync::Arc;
+
+use odec_ir::Span;
+
+pub use curve::{Curve, MAX_SAMPLES, MIN_SPACING, Misfit};
+
+use super::{Body, Model, Overrides, Values};
+use crate::diagnostic::Diagnostic;
+use crate::report::error;
+
+/// What an input is between two samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Between {
+    /// The value of the sample before.
+    Hold,
+    /// On the straight line between both.
+    Linear,
+    /// A cubic that goes no higher and no lower than the samples around it.
+    Cubic,
+    /// The natural cubic spline, with two continuous derivatives.
+    Spline,
+}
+
+/// What an input is before its first sample and behind its last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outside {
+    /// Nothing: a run that goes there is refused.
+    Nothing,
+    /// The first and the last value.
+    Clamp,
+    /// The same again.
+    Periodic,
+}
+
+impl Between {
+    /// All of them, by the word that names them.
+    pub const WORDS: [(&'static str, Between); 4] =
+        [("hold", Between::Hold), ("linear", Between::Linear), ("cubic", Between::Cubic), ("spline", Between::Spline)];
+
+    /// The word.
+    pub fn word(self) -> &'static str {
+        Between::WORDS.iter().find(|(_, how)| *how == self).map_or("", |(word, _)| word)
+    }
+}
+
+impl Outside {
+    /// Those that have a word.
+    pub const WORDS: [(&'static str, Outside); 2] = [("clamp", Outside::Clamp), ("periodic", Outside::Periodic)];
+}
+
+/// Where the samples are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// In a file, whose first column holds the times.
+    File {
+        /// As the model names it.
+        file: String,
+        /// Header of the column of the values; without it, the second one of two.
+        column: Option<String>,
+    },
+    /// In the model: times and values.
+    Lists(Vec<Body>, Vec<Body>),
+}
+
+/// An input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input {
+    /// Name.
+    pub name: String,
+    /// Unit as written, without brackets.
+    pub unit: Option<String>,
+    /// Doc comment.
+    pub doc: Option<String>,
+    /// The name in its declaration.
+    pub span: Span,
+    /// Where the samples are.
+    pub source: Source,
+    /// Where that is written.
+    pub place: Span,
+    /// Between two samples.
+    pub between: Between,
+    /// Before and behind all of them.
+    pub outside: Outside,
+}
+
+impl Model {
+    /// The curve of each input: those that `overrides` bring, and those whose samples stand in the model.
+    pub(super) fn curves(&self, values: &mut Values, overrides: &Overrides, errors: &mut Vec<Diagnostic>) {
+        for input in &self.inputs {
+            let given = overrides.inputs.get(&input.name).cloned();
+            let curve = given.or_else(|| match self.listed(input, values) {
+                Ok(curve) => curve,
+                Err(report) => {
+                    errors.push(*report);
+                    None
+                }
+            });
+            values.inputs.push(curve);
+        }
+    }
+
+    /// The curve of samples that stand in the model.
+    fn listed(&self, input: &Input, values: &Values) -> Result<Option<Arc<Curve>>, Box<Diagnostic>> {
+        let Source::Lists(times, samples) = &input.source else { return Ok(None) };
+        let numbers = |list: &[Body]| list.iter().map(|body| self.number(*body, values)).collect::<Vec<f64>>();
+        let (numbers, samples_of) = (numbers(times), numbers(samples));
+        if times.len() != samples.len() {
+            let headline = format!("`{}` has {} times and {} values", input.name, times.len(), samples.len());
+            let report = error("E0562", headline, input.place, "");
+            return Err(Box::new(report.help("give each time one value: `table([0, 1, 2], [5, 6, 5], linear)`")));
+        }
+        match Curve::of(&numbers, &samples_of, input.between, input.outside) {
+            Ok(curve) => Ok(Some(Arc::new(curve))),
+            Err(misfit) => {
+                let body = |k: usize| match misfit {
+                    Misfit::Value(_) | Misfit::Period(_) => samples.get(k),
+                    _ => times.get(k),
+                };
+                let place = misfit.at().and_then(body).map_or(input.place, |body| self.span(*body));
+                let headline = format!("the samples of `{}` make no curve: {}", input.name, misfit.says(&numbers));
+                Err(Box::new(error("E0562", headline, place, "").help(misfit.help())))
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Inputs: the table behind the name, the words that say how it is read, and calls of the name.
+
+use odec_ir::Span;
+
+use super::terms::Value;
+use super::{Allowed, Resolver};
+use crate::model::inputs::{Between, Input, Outside, Source};
+use crate::model::{Body, TermKind};
+use crate::report::error;
+use crate::syntax::tree::{ExprId, ExprKind, Ident};
+
+/// How an input is written.
+const FORM: &str = "write for instance `input q(t) = table(\"q.csv\", \"flow\", linear)`";
+
+/// What is said of a table so far.
+#[derive(Default)]
+struct Words {
+    between: Option<(Between, Span)>,
+    outside: Option<(Outside, Span)>,
+}
+
+impl<'a> Resolver<'a> {
+    /// The inputs, in the order of the text.
+    pub(super) fn resolve_inputs(&mut self) {
+        let names = self.names;
+        for item in &names.found.inputs {
+            if let Some(input) = self.input_of(item.name, item.value, item.unit.map(|u| u.text.clone()), item.doc) {
+                self.model.inputs.push(input);
+            } else {
+                // what is wrong was said; calls of it are not
+                let (source, span) = (Source::Lists(Vec::new(), Vec::new()), item.name.span);
+                let (between, outside) = (Between::Linear, Outside::Nothing);
+                let (name, unit, doc) = (item.name.name.clone(), None, None);
+                self.model.inputs.push(Input { name, unit, doc, span, source, place: span, between, outside });
+            }
+        }
+    }
+
+    fn input_of(&mut self, name: &Ident, value: ExprId, unit: Option<String>, doc: Option<&str>) -> Option<Input> {
+        let tree = self.input.tree;
+        let mut expr = value;
+        while let ExprKind::Quantity(inner, _) = &tree.exprs[expr.0 as usize].kind {
+            expr = *inner;
+        }
+        let span = self.input.span_of(expr);
+        let arguments = match &tree.exprs[expr.0 as usize].kind {
+            ExprKind::Call(f, arguments) if f.name == "table" => arguments,
+            ExprKind::Call(f, _) if matches!(f.name.as_str(), "csv" | "read" | "load" | "data" | "read_csv") => {
+                let report = error("E0505", format!("an input is a `table`, and this is a `{}`", f.name), f.span, "");
+                self.say(report.help(FORM));
+                return None;
+            }
+            _ => {
+                let report = error("E0505", format!("`{}` is an input and has no table", name.name), span, "");
+                self.say(report.help(format!("{FORM}; a formula is a definition: `{} = ...`", name.name)));
+                return None;
+            }
+        };
+        let (source, rest) = self.source_of(arguments, span)?;
+        let words = self.words(rest)?;
+        let Some((between, _)) = words.between else {
+            let report = error("E0505", format!("`{}` does not say what it is between two samples", name.name), span, "");
+            self.say(report.help(
+                "add a word: `hold` (the value of the sample before), `linear`, `cubic` (no overshoot) or `spline`",
+            ));
+            return None;
+        };
+        let outside = words.outside.map_or(Outside::Nothing, |(outside, _)| outside);
+        let (name, span_of, doc) = (name.name.clone(), name.span, doc.map(str::to_owned));
+        Some(Input { name, unit, doc, span: span_of, source, place: span, between, outside })
+    }
+
+    /// The samples, and the arguments behind them.
+    fn source_of(&mut self, arguments: &'a [ExprId], span: Span) -> Option<(Source, &'a [ExprId])> {
+        let tree = self.input.tree;
+        let kind = |e: &ExprId| &tree.exprs[e.0 as usize].kind;
+        let texts = arguments.iter().take_while(|e| matches!(kind(e), ExprKind::Text(_))).count();
+        let lists = arguments.iter().take_while(|e| matches!(kind(e), ExprKind::Table(_))).count();
+        let text = |e: &ExprId| if let ExprKind::Text(text) = kind(e) { text.clone() } else { String::new() };
+        let wrong = match (texts, lists) {
+            (1 | 2, 0) => {
+                let column = arguments.get(1).filter(|_| texts == 2).map(text);
+                return Some((Source::File { file: text(&arguments[0]), column }, &arguments[texts..]));
+            }
+            (0, 2) => {
+                let times = self.numbers_of(arguments[0])?;
+                let values = self.numbers_of(arguments[1])?;
+                return Some((Source::Lists(times, values), &arguments[2..]));
+            }
+            (0, 0) => "a table needs the name of a file, or two lists",
+            (0, 1) => "a table in the model has two lists: times and values",
+            (0, _) => "a table has two lists, times and values, and not more",
+            _ => "a table has the name of a file and of one column, and not more",
+        };
+        let report = error("E0505", wrong, span, "");
+        self.say(report.help(format!("{FORM}, or `input q(t) = table([0, 1, 5], [2, 3, 2], linear)`")));
+        None
+    }
+
+    /// A list of numbers that are known before the run.
+    fn numbers_of(&mut self, list: ExprId) -> Option<Vec<Body>> {
+        let ExprKind::Table(entries) = &self.input.tree.exprs[list.0 as usize].kind else { return None };
+        let mut bodies = Vec::with_capacity(entries.len());
+        for &entry in entries {
+            if let ExprKind::Table(_) = self.input.tree.exprs[entry.0 as usize].kind {
+                let report = error("E0505", "a list of samples holds numbers", self.input.span_of(entry), "a list");
+                self.say(report.help("times are one list, values another: `table([0, 1, 5], [2, 3, 2], linear)`"));
+                return None;
+            }
+            bodies.push(self.within_scope(None, |b| b.body(entry, Allowed::Constant)));
+        }
+        Some(bodies)
+    }
+
+    fn words(&mut self, rest: &[ExprId]) -> Option<Words> {
+        let mut found = Words::default();
+        for &e in rest {
+            let at = self.input.span_of(e);
+            let Some(word) = self.input.plain_name(e).map(|name| name.name.as_str()) else {
+                let report = error("E0505", "this is no word for how a table is read", at, "");
+                self.say(report.help("the words are `hold`, `linear`, `cubic`, `spline`, and `clamp`, `periodic`"));
+                return None;
+            };
+            let between = Between::WORDS.iter().find(|known| known.0 == word).map(|known| (known.1, at));
+            let outside = Outside::WORDS.iter().find(|known| known.0 == word).map(|known| (known.1, at));
+            let before = match (between, outside) {
+                (Some(between), _) => found.between.replace(between).map(|before| before.1),
+                (_, Some(outside)) => found.outside.replace(outside).map(|before| before.1),
+                (None, None) => {
+                    self.unknown_word(word, at);
+                    return None;
+                }
+            };
+            if let Some(before) = before {
+                let report = error("E0505", format!("`{word}` contradicts another word of this table"), at, "");
+                let report = report.label(before, "the other word");
+                self.say(report.help("keep one word for what is between samples, and one for what is outside"));
+                return None;
+            }
+        }
+        Some(found)
+    }
+
+    fn unknown_word(&mut self, word: &str, at: Span) {
+        let meant = match word {
+            "constant" | "step" | "previous" | "zoh" | "left" | "locf" | "forward" => "hold",
+            "line" | "lin" => "linear",
+            "pchip" | "akima" | "monotone" | "hermite" => "cubic",
+            "natural" | "splines" => "spline",
+            "extrapolate" | "constant_outside" | "nearest" | "flat" | "edge" | "extend" => "clamp",
+            "repeat" | "cyclic" | "wrap" | "loop" | "cycle" => "periodic",
+            _ => {
+                let words = Between::WORDS.iter().map(|w| w.0).chain(Outside::WORDS.iter().map(|w| w.0));
+                crate::suggest::nearest(word, words).first().copied().unwrap_or("")
+            }
+        };
+        let report = error("E0505", format!("`{word}` is no word for how a table is read"), at, "");
+        self.say(if meant.is_empty() {
+            report.help("between samples: `hold`, `linear`, `cubic` or `spline`; outside: `clamp` or `periodic`")
+        } else {
+            report.help(format!("is it `{meant}`?")).fix(at, meant)
+        });
+    }
+
+    /// `q(t)`, if it is an input.
+    pub(super) fn input_call(
+        &mut self,
+        name: &'a Ident,
+        arguments: &'a [ExprId],
+        place: Allowed<'a>,
+        span: Span,
+    ) -> Option<Value> {
+        let index = *self.names.inputs.get(&name.name)?;
+        self.uses.inputs.insert(index);
+        let declared = self.names.found.inputs[index].name.span;
+        let time = self.model.time.name.clone();
+        let [argument] = arguments else {
+            let headline = format!("`{}` takes 1 argument and is given {}", name.name, arguments.len());
+            let report = error("E0204", headline, span, "").label(declared, "declared here");
+            self.say(report.help(format!("write `{}({time})`", name.name)));
+            return Some(self.nothing(span));
+        };
+        let refused = match place {
+            Allowed::Anywhere => None,
+            Allowed::Default(_) => Some(("E0210", "the default of a parameter")),
+            Allowed::Constant => Some(("E0211", "a constant value")),
+            Allowed::Function(..) => Some(("E0207", "a function")),
+            Allowed::Extent => Some(("E0516", "a range of indices")),
+        };
+        if let Some((code, what)) = refused {
+            let report = error(code, format!("{what} reads the input `{}`", name.name), span, "");
+            let help = match place {
+                Allowed::Function(..) => format!("pass the value as an argument: `f({}({time}))`", name.name),
+                _ => format!("write a definition: `name = {}({time})`", name.name),
+            };
+            self.say(report.label(declared, "the input").help(help));
+            return Some(self.nothing(span));
+        }
+        let argument = self.term_of(*argument);
+        Some(Value::Scalar(self.push(TermKind::Input(index, argument), span)))
+    }
+}
+

@@ -1,0 +1,34 @@
+//! An input that is asked for where it has no data.
+
+use odec_lang::blame::Blame;
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::model::Model;
+use odec_lang::model::inputs::Source;
+
+use super::{number, with_term};
+use crate::bind::Bound;
+
+/// Says that it is beyond its data; `None` for the blame of another term.
+pub(super) fn beyond(model: &Model, bound: &Bound, blame: &Blame) -> Option<Diagnostic> {
+    let index = blame.input?;
+    let input = model.inputs.get(index)?;
+    let (first, last) = bound.values.inputs.get(index)?.as_deref()?.span;
+    let (name, time) = (&input.name, &model.time.name);
+    // the operand is left out where it is a number in the text
+    let at = blame.operands.first().map(|operand| operand.value).filter(|value| value.is_finite())?;
+    let (edge, at_edge) = if at < first { ("begin", first) } else { ("end", last) };
+    let headline = format!("`{name}` is asked for beyond its data, which {edge} at {}", number(at_edge));
+    let data = match &input.source {
+        Source::File { file, .. } => format!("`{file}` goes from {} to {}", number(first), number(last)),
+        Source::Lists(..) => format!("from {} to {}", number(first), number(last)),
+    };
+    let d = with_term(Diagnostic::error(&codes::E0630, headline), blame).label(input.place, data);
+    Some(d.help(format!(
+        "let the run stay within {} .. {}; or say what holds outside, behind `{}`: `clamp` (the first and the last value) or \
+         `periodic`{}",
+        number(first),
+        number(last),
+        input.between.word(),
+        if blame.operands.first().is_some_and(|operand| operand.text.trim() == time) { "" } else { "; or bound its argument" },
+    )))
+}

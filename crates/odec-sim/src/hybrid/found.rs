@@ -1,0 +1,155 @@
+//! What was found in a model that switches: times that are known before a run, and surfaces that are located in it, each with its
+//! place in the text.
+
+use odec_ir::switch::{Break, Cause};
+use odec_ir::{ArrayId, Span};
+
+use super::Located;
+use super::events::Listed;
+use super::pieces::PassedKnots;
+
+/// Something that ends a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// Where it is written.
+    pub place: Span,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What ends a step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// A condition on time alone changes at these times.
+    Times(Vec<f64>),
+    /// A condition on time alone changes at one of these times, and whole periods before and after it.
+    Every {
+        /// One of the times.
+        at: f64,
+        /// The period.
+        period: f64,
+    },
+    /// The argument of an input, which is of time alone, passes its knots.
+    Knots {
+        /// Those that are not the same again.
+        times: Vec<f64>,
+        /// After which they come again.
+        period: Option<f64>,
+    },
+    /// A comparison is located; so many elements.
+    Surface(usize),
+    /// An event that waits for a condition; so many elements.
+    Condition(usize),
+    /// An event that comes at these times.
+    Event(Vec<f64>),
+    /// An event that comes at a time, and every period after it, before an end.
+    Repeated {
+        /// The first time.
+        from: f64,
+        /// The period.
+        period: f64,
+        /// None comes then or later; it may be infinite.
+        until: f64,
+    },
+}
+
+impl Located {
+    /// Everything that ends a step of a run that begins at `t0`, in the order of the text.
+    pub fn found(&mut self, t0: f64, y: &[f64]) -> Vec<Found> {
+        self.begin((t0, t0 + 1.0), y);
+        let mut list = self.known();
+        list.extend(self.surfaces());
+        list.extend(self.happening());
+        list.sort_by_key(|found| (found.place.start, found.place.end));
+        list.dedup();
+        list
+    }
+
+    /// Of conditions and inputs on time alone.
+    fn known(&self) -> Vec<Found> {
+        let mut facts = vec![0.0; self.code.facts.len()];
+        self.code.facts.run(0.0, &self.still, self.executor.parameters(), &self.still, &mut facts);
+        let values = |array: ArrayId| facts[self.code.facts.places(array)].iter().copied();
+        let mut list: Vec<Found> = Vec::new();
+        let mut curves = self.curves.iter();
+        for timed in &self.code.switching.timed {
+            let mut once: Vec<f64> = Vec::new();
+            for times in &timed.breaks {
+                match *times {
+                    Break::Once(time) => once.extend(values(time).filter(|t| t.is_finite())),
+                    Break::Every(time, period) => {
+                        let pairs = values(time).zip(values(period)).filter(|(at, p)| at.is_finite() && *p != 0.0);
+                        let every = pairs.map(|(at, period)| Kind::Every { at, period: period.abs() });
+                        list.extend(every.map(|kind| Found { place: timed.span, kind }));
+                    }
+                    Break::Knots { at_zero, .. } => {
+                        let elements = match timed.exists {
+                            Some(exists) => values(exists).filter(|there| *there != 0.0).count(),
+                            None => values(at_zero).count(),
+                        };
+                        let own = curves.by_ref().take(elements);
+                        list.extend(own.map(PassedKnots::kind).map(|kind| Found { place: timed.span, kind }));
+                    }
+                }
+            }
+            if !once.is_empty() {
+                list.push(Found { place: timed.span, kind: Kind::Times(once) });
+            }
+        }
+        joined(list)
+    }
+
+    /// Of relations: both of a sign, or of a counter, are one.
+    fn surfaces(&self) -> Vec<Found> {
+        let mut list: Vec<Found> = Vec::new();
+        for (k, relation) in self.code.switching.relations.iter().enumerate() {
+            let elements = self.places.of.iter().filter(|of| **of == k).count();
+            let known = list.iter_mut().find(|found| found.place == relation.span);
+            match known.map(|found| &mut found.kind) {
+                Some(Kind::Surface(most)) => *most = elements.max(*most),
+                _ => list.push(Found { place: relation.span, kind: Kind::Surface(elements) }),
+            }
+        }
+        list
+    }
+
+    /// Of the events of the model.
+    fn happening(&self) -> Vec<Found> {
+        let mut list: Vec<Found> = Vec::new();
+        for statement in &self.code.switching.events.list {
+            if let Cause::Condition { .. } = statement.cause {
+                list.push(Found { place: statement.span, kind: Kind::Condition(statement.writes.len()) });
+            }
+        }
+        for (event, times) in self.places.happenings.timed().zip(&self.listed) {
+            let Some(place) = self.event_span(event) else { continue };
+            let kind = match times {
+                Listed::Times(times) => Kind::Event(times.clone()),
+                Listed::Every { from, period, until } => {
+                    Kind::Repeated { from: *from, period: *period, until: *until }
+                }
+            };
+            list.push(Found { place, kind });
+        }
+        joined(list)
+    }
+}
+
+/// Times that belong to one place as one list.
+fn joined(list: Vec<Found>) -> Vec<Found> {
+    let mut all: Vec<Found> = Vec::new();
+    for found in list {
+        let same = |before: &&mut Found| {
+            before.place == found.place && std::mem::discriminant(&before.kind) == std::mem::discriminant(&found.kind)
+        };
+        match (all.iter_mut().find(same).map(|before| &mut before.kind), &found.kind) {
+            (Some(Kind::Times(before) | Kind::Event(before)), Kind::Times(times) | Kind::Event(times)) => {
+                before.extend(times);
+                before.sort_unstable_by(f64::total_cmp);
+                before.dedup();
+            }
+            _ => all.push(found),
+        }
+    }
+    all
+}

@@ -1,0 +1,308 @@
+//! The samples of inputs that come from CSV files: times in the first column, values in another one, names and units in the
+//! header line.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::sync::Arc;
+
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::model::Model;
+use odec_lang::model::inputs::{Curve, Input, MAX_SAMPLES, Source};
+
+use super::tables::{Ended, Files, MAX_SHOWN, Opened, Unreadable, number};
+
+/// Most bytes of a file of samples.
+pub const MAX_BYTES: u64 = 1 << 29;
+
+/// Curves by the name of the input.
+pub type Curves = HashMap<String, Arc<Curve>>;
+
+/// Reads the samples of every input that comes from a file; `given` are files that take the place of those of the model. What may
+/// be wrong goes to `warnings`.
+///
+/// # Errors
+/// E0701, E0705, E0714, E0719.
+pub fn read(
+    model: &Model,
+    given: &[(String, String)],
+    files: &dyn Files,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Curves, Vec<Diagnostic>> {
+    let mut errors = Vec::new();
+    for (name, file) in given {
+        if !model.inputs.iter().any(|input| input.name == *name) {
+            errors.push(unknown(model, name, file));
+        }
+    }
+    let mut curves = Curves::new();
+    for input in &model.inputs {
+        let other = given.iter().rev().find(|(name, _)| *name == input.name).map(|(_, file)| file.as_str());
+        let (named, column) = match &input.source {
+            Source::File { file, column } => (Some(file.as_str()), column.as_deref()),
+            Source::Lists(..) => (None, None),
+        };
+        let Some(file) = other.or(named) else { continue };
+        let opened = if other.is_some() { files.open_given(file) } else { files.open(file) };
+        let wanted = Samples { model, input, column, given: other.is_some() };
+        match opened.map_err(|why| wanted.unreadable(why)).and_then(|opened| wanted.curve(opened, warnings)) {
+            Ok(curve) => drop(curves.insert(input.name.clone(), Arc::new(curve))),
+            Err(report) => errors.push(*report),
+        }
+    }
+    if errors.is_empty() { Ok(curves) } else { Err(errors) }
+}
+
+fn unknown(model: &Model, name: &str, file: &str) -> Diagnostic {
+    let report = Diagnostic::error(&codes::E0705, format!("`--data {name}={file}`: the model has no input `{name}`"));
+    let known = || model.inputs.iter().map(|input| input.name.as_str());
+    match odec_lang::suggest::nearest(name, known()).first() {
+        Some(near) => report.help(format!("is it `{near}`?")),
+        None if model.inputs.is_empty() => report.help("an input is declared so: `input q(t) = table(\"q.csv\", linear)`"),
+        None => report.help(format!("it has {}", odec_lang::suggest::list(known()))),
+    }
+}
+
+type Outcome<T> = Result<T, Box<Diagnostic>>;
+
+/// What a model takes from a file.
+struct Samples<'a> {
+    model: &'a Model,
+    input: &'a Input,
+    column: Option<&'a str>,
+    /// The file takes the place of what the model says.
+    given: bool,
+}
+
+/// Which columns are read, and what they are called.
+struct Columns {
+    value: usize,
+    count: usize,
+    names: Option<Vec<String>>,
+}
+
+impl Columns {
+    /// A column in words.
+    fn name(&self, k: usize) -> String {
+        match self.names.as_ref().and_then(|names| names.get(k)) {
+            Some(name) => format!("column `{name}`"),
+            None => format!("column {}", k + 1),
+        }
+    }
+}
+
+impl Samples<'_> {
+    fn wrong(&self, headline: String) -> Box<Diagnostic> {
+        let label = if self.given { "its file is given by `--data`" } else { "read here" };
+        Box::new(Diagnostic::error(&codes::E0714, headline).label(self.input.place, label))
+    }
+
+    fn unreadable(&self, why: Unreadable) -> Box<Diagnostic> {
+        let code = if why.forbidden { &codes::E0719 } else { &codes::E0701 };
+        let label = if self.given { "its file is given by `--data`" } else { "named here" };
+        let d = Diagnostic::error(code, why.headline).label(self.input.place, label);
+        Box::new(match why.help {
+            Some(help) => d.help(help),
+            None => d,
+        })
+    }
+
+    fn curve(&self, opened: Opened, warnings: &mut Vec<Diagnostic>) -> Outcome<Curve> {
+        let Opened { shown, bytes } = opened;
+        let mut bytes = bytes.take(MAX_BYTES + 1);
+        let mut rows = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .trim(csv::Trim::All)
+            .comment(Some(b'#'))
+            .from_reader(Ended::new(&mut bytes));
+        let mut list = List::default();
+        let result = self.gather(&shown, &mut rows, &mut list);
+        let torn = !rows.get_ref().closed();
+        let read = rows.is_done();
+        if bytes.limit() == 0 {
+            return Err(self.wrong(format!("`{shown}` is longer than {MAX_BYTES} bytes")));
+        }
+        let last = list.lines.last().copied().unwrap_or(0);
+        let cut = "a program that was killed, or a full disk, leaves such a file: write it again, or remove its last line";
+        result.map_err(|why| {
+            if !(torn && read) {
+                return why;
+            }
+            let headline = format!("`{shown}` is cut: its last row, line {}, is torn", list.line);
+            Box::new(self.wrong(headline).help(cut))
+        })?;
+        if torn && last > 0 {
+            let headline = format!("`{shown}` ends without a line end: its last row, line {last}, may be cut");
+            let report = Diagnostic::warning(&codes::W0513, headline).label(self.input.place, "read here");
+            warnings.push(report.help("if the file is complete, end its last line; else write it again"));
+        }
+        let made = Curve::of(&list.times, &list.values, self.input.between, self.input.outside);
+        made.map_err(|misfit| {
+            let line = misfit.at().and_then(|k| list.lines.get(k)).map(|line| format!(", line {line}"));
+            let what = misfit.says(&list.times);
+            Box::new(self.wrong(format!("`{shown}`{}: {what}", line.unwrap_or_default())).help(misfit.help()))
+        })
+    }
+
+    fn gather<R: Read>(&self, name: &str, rows: &mut csv::Reader<R>, list: &mut List) -> Outcome<()> {
+        let mut row = csv::StringRecord::new();
+        let mut columns = None;
+        while rows.read_record(&mut row).map_err(|e| self.unread(name, &e))? {
+            list.line = row.position().map_or(0, csv::Position::line);
+            let columns = match &columns {
+                Some(columns) => columns,
+                None => {
+                    let found = columns.insert(self.columns(name, &row)?);
+                    if found.names.is_some() {
+                        continue;
+                    }
+                    found
+                }
+            };
+            if row.len() != columns.count {
+                let headline = format!(
+                    "`{name}`, line {}: {}, not {} as above",
+                    list.line,
+                    amount(row.len(), "column"),
+                    columns.count
+                );
+                let report = self.wrong(headline);
+                return Err(Box::new(report.help("each line has the columns of the first one; leave out what is not complete")));
+            }
+            let time = self.field(name, list.line, columns, 0, row.get(0).unwrap_or(""))?;
+            let value = self.field(name, list.line, columns, columns.value, row.get(columns.value).unwrap_or(""))?;
+            list.times.push(time);
+            list.values.push(value);
+            list.lines.push(list.line as u32);
+            if list.times.len() > MAX_SAMPLES {
+                return Err(self.wrong(format!("`{name}` has more than {MAX_SAMPLES} samples")));
+            }
+        }
+        if list.times.is_empty() { Err(self.wrong(format!("`{name}` holds no sample"))) } else { Ok(()) }
+    }
+
+    /// The columns, by the first row.
+    fn columns(&self, name: &str, row: &csv::StringRecord) -> Outcome<Columns> {
+        let header = row.iter().next().is_some_and(|field| number(field).is_none());
+        if row.len() == 1 && row.iter().any(|field| field.contains([';', '\t'])) {
+            let report = self.wrong(format!("`{name}`: its columns are not separated by commas"));
+            return Err(Box::new(report.help("write numbers with a point, and commas between them: `0.5,12.25`")));
+        }
+        if !header {
+            return match (self.column, row.len()) {
+                (None, 2) => Ok(Columns { value: 1, count: 2, names: None }),
+                (Some(column), _) => {
+                    let report = self.wrong(format!("`{name}` has no header line, and so no column `{column}`"));
+                    Err(Box::new(report.help(format!("write the names in its first line: `t,{column}`"))))
+                }
+                (None, n) => {
+                    let report = self.wrong(format!("`{name}` has {}, not 2", amount(n, "column")));
+                    Err(Box::new(report.help("the first column holds the times; name the others in a header line")))
+                }
+            };
+        }
+        let fields: Vec<(String, Option<String>)> = row.iter().map(parted).collect();
+        let names: Vec<String> = fields.iter().map(|field| field.0.clone()).collect();
+        let value = match self.column {
+            None if row.len() == 2 => 1,
+            None => {
+                let known = odec_lang::suggest::list(names.iter().skip(1).map(String::as_str));
+                let report = self.wrong(format!("`{name}` has {}, and none is named", amount(row.len(), "column")));
+                let help = format!("name one: `table(\"{name}\", \"{}\", ...)`; it has {known}", names.get(1).map_or("", |n| n));
+                return Err(Box::new(report.help(help)));
+            }
+            Some(column) => self.named(name, column, row, &names)?,
+        };
+        self.check_unit(name, &names[0], fields[0].1.as_deref(), self.model.time.unit.as_deref(), "time")?;
+        self.check_unit(name, &names[value], fields[value].1.as_deref(), self.input.unit.as_deref(), &self.input.name)?;
+        Ok(Columns { value, count: row.len(), names: Some(names) })
+    }
+
+    /// The position of a column.
+    fn named(&self, name: &str, column: &str, row: &csv::StringRecord, names: &[String]) -> Outcome<usize> {
+        let fits = |k: &usize| names[*k] == column || row.get(*k) == Some(column);
+        let found: Vec<usize> = (0..names.len()).filter(fits).collect();
+        match found[..] {
+            [0] => {
+                let report = self.wrong(format!("`{column}` is the first column of `{name}`, which holds the times"));
+                Err(Box::new(report.help("name a column behind it")))
+            }
+            [k] => Ok(k),
+            [] => {
+                let report = self.wrong(format!("`{name}` has no column `{column}`"));
+                let known = odec_lang::suggest::list(names.iter().skip(1).map(String::as_str));
+                Err(Box::new(report.help(format!("its columns are {known}"))))
+            }
+            _ => {
+                let report = self.wrong(format!("`{name}` has {} columns `{column}`", found.len()));
+                Err(Box::new(report.help("give each column a name of its own")))
+            }
+        }
+    }
+
+    /// Units are compared as written: nothing is converted.
+    fn check_unit(&self, file: &str, column: &str, there: Option<&str>, here: Option<&str>, what: &str) -> Outcome<()> {
+        let plain = |unit: &str| unit.split_whitespace().collect::<String>();
+        match (there, here) {
+            (Some(there), Some(here)) if plain(there) != plain(here) => {
+                let headline = format!("`{file}`: `{column}` is in [{there}], and `{what}` is in [{here}] in the model");
+                let report = self.wrong(headline);
+                Err(Box::new(report.help("units are not converted: write both in one unit")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn unread(&self, name: &str, e: &csv::Error) -> Box<Diagnostic> {
+        match e.kind() {
+            csv::ErrorKind::Io(e) => {
+                let headline = format!("`{name}` cannot be read: {e}");
+                self.unreadable(Unreadable { headline, help: None, forbidden: false })
+            }
+            csv::ErrorKind::Utf8 { pos, .. } => {
+                let line = pos.as_ref().map_or(0, csv::Position::line);
+                self.wrong(format!("`{name}`, line {line}: this is not UTF-8 text"))
+            }
+            _ => self.wrong(format!("`{name}`: {e}")),
+        }
+    }
+
+    fn field(&self, name: &str, line: u64, columns: &Columns, k: usize, field: &str) -> Outcome<f64> {
+        number(field).ok_or_else(|| {
+            let (shown, column): (String, String) = (field.chars().take(MAX_SHOWN).collect(), columns.name(k));
+            if field.is_empty() {
+                let report = self.wrong(format!("`{name}`, line {line}: {column} is empty"));
+                return Box::new(report.help("leave out the whole line: the curve goes on between its neighbours"));
+            }
+            let report = self.wrong(format!("`{name}`, line {line}, {column}: `{shown}` is no finite number"));
+            if k == 0 {
+                return Box::new(report.help("times are numbers in the unit of time of the model"));
+            }
+            Box::new(report.help("leave out lines without a value: the curve goes on between their neighbours"))
+        })
+    }
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct List {
+    times: Vec<f64>,
+    values: Vec<f64>,
+    lines: Vec<u32>,
+    /// The line that was read last.
+    line: u64,
+}
+
+/// `flow [m^3/s]` as a name and a unit.
+fn parted(field: &str) -> (String, Option<String>) {
+    match field.split_once('[') {
+        Some((name, rest)) if rest.trim_end().ends_with(']') => {
+            (name.trim().to_string(), Some(rest.trim_end().trim_end_matches(']').trim().to_string()))
+        }
+        _ => (field.to_string(), None),
+    }
+}
+
+fn amount(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}

@@ -126,6 +126,22 @@ fn without_payload(line: &str) -> String {
     line.split(' ').map(plain).collect::<Vec<_>>().join(" ")
 }
 
+/// Models that look into tables, without arrays and with them.
+fn with_inputs(folder: &Path) -> Vec<std::path::PathBuf> {
+    let tables = "
+        input q(t) = table([0, 0.5, 2, 3, 8], [1, 4, 2, 3, 1], spline)
+        input r(t) = table([0, 1, 2.5], [2, 1, 2], hold, periodic)
+        input s(t) = table([0, 0.4, 2], [1, 3, 2], cubic, clamp)";
+    let scalar = "state x = 1, v = 0\nx' = v\nv' = q(t)*s(x) - r(t - 0.1)*x\noutput seen = q(t)";
+    let array = "index i = 1..3\nstate u[i] = i/5\nu[i]' = s(u[i]) - r(t - 0.3*i)*u[i]";
+    let written = [("inputs", scalar), ("inputs_of_arrays", array)].map(|(name, text)| {
+        let path = folder.join(format!("{name}.ode"));
+        std::fs::write(&path, format!("model {name}\n{tables}\n{text}\n")).expect("a folder");
+        path
+    });
+    written.to_vec()
+}
+
 #[test]
 fn object_c_and_machine_code_agree_bit_for_bit() {
     let folder = scratch("emit");
@@ -133,7 +149,7 @@ fn object_c_and_machine_code_agree_bit_for_bit() {
     let mut finite = 0;
     let mut all = 0;
     let mut masses_with_loops = 0;
-    for path in smooth_models() {
+    for path in smooth_models().into_iter().chain(with_inputs(&folder)) {
         let settled = Settled::of(&program(&path)).expect("binds");
         let program = &settled.program;
         masses_with_loops += program.kernels_of(KernelRole::Mass).filter(|kernel| !kernel.is_scalar()).count();

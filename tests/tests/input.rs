@@ -381,3 +381,32 @@ fn an_interrupt_keeps_whole_rows() {
         std::fs::remove_file(folder.join("rows.csv")).expect("its own file");
     }
 }
+
+/// A pipe that nobody writes to has no end: it is refused before it is opened.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_no_table() {
+    let folder = scratch("pipe");
+    let made = Command::new("mkfifo").arg(folder.join("pipe.csv")).status();
+    assert!(made.is_ok_and(|status| status.success()), "mkfifo");
+    write(&folder, "input.ode", "input q(t) = table(\"pipe.csv\", linear)\nstate x = 1\nx' = q(t)\nrun { t = 0 .. 1 }\n");
+    let array = "index i = 1..2\nconst w[i] = csv(\"pipe.csv\")\nstate x[i] = 1\nx[i]' = w[i]\nrun { t = 0 .. 1 }\n";
+    write(&folder, "array.ode", array);
+    write(&folder, "whole.csv", "0,1\n1,2\n");
+    for arguments in [&["run", "input.ode"][..], &["run", "array.ode"], &["check", "input.ode"]] {
+        let ran = refused(&folder, arguments, 4);
+        assert!(ran.err.contains("no ordinary file"), "{}", ran.err);
+    }
+    let text = "input q(t) = table(\"whole.csv\", linear)\nstate x = 1\nx' = q(t)\nrun { t = 0 .. 1 }\n";
+    write(&folder, "input.ode", text);
+    refused(&folder, &["run", "input.ode", "--data", "q=pipe.csv"], 4);
+    answered(&folder, &["run", "input.ode"]);
+    // what a command reads it does not write over
+    write(&folder, "other.csv", "0,5\n1,6\n");
+    for output in ["whole.csv", "other.csv"] {
+        refused(&folder, &["run", "input.ode", "--data", "q=other.csv", "-o", output], 2);
+    }
+    for command in ["plot", "sweep", "test", "check"] {
+        answered(&folder, &[command, "input.ode", "--data", "q=other.csv"]);
+    }
+}

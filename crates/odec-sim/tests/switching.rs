@@ -290,3 +290,33 @@ run { t = 0 .. 1 }";
         close(end(&solution, "y"), 0.01, 1e-9, name);
     }
 }
+
+/// `smooth` keeps comparisons: no step ends where they change.
+#[test]
+fn smooth_takes_comparisons_out_of_location() {
+    let text = |term: &str| format!("state x = 1\nx' = -{term}\nrun {{ t = 0 .. 3 }}");
+    let stops = |term: &str| simulation(&text(term), &Choices::default()).stops().len();
+    assert_eq!((stops("max(x - 0.5, 0)"), stops("smooth(max(x - 0.5, 0))")), (1, 0));
+    assert_eq!((stops("(if t < 1 then x else 2*x)"), stops("(if smooth(t < 1) then x else 2*x)")), (1, 0));
+    // of two comparisons one is located
+    assert_eq!(stops("(if smooth(t < 1) and x > 0.1 then x else 2*x)"), 1);
+    for method in adaptive() {
+        let rtol = if method.order == 1 { 1e-7 } else { 1e-8 };
+        let ends = ["(if t < 1 then x else 2*x)", "(if smooth(t < 1) then x else 2*x)"]
+            .map(|term| end(&solve(&text(term), &with_method(method, rtol)), "x"));
+        close(ends[1], ends[0], 1e-3 * ends[0], method.name);
+    }
+    // a pulse from rest is missed where nothing ends a step at it
+    let pulse = |from: &str| {
+        let text = format!("state x = 0\nx' = -x + 20*{from}\nrun {{ t = 0 .. 100; samples = steps }}");
+        let choices = Choices { method: Some("dopri5".to_string()), ..Choices::default() };
+        solve(&text, &choices).column("x").expect("a state").fold(0.0, f64::max)
+    };
+    assert!(pulse("(80 < t < 80.0001)") > 1e-3 && pulse("smooth(80 < t < 80.0001)") == 0.0);
+    let event = "state x = 1\nx' = -1\nlow = smooth(x < 0)\nwhen low or x > 9 { x := 1 }\nrun { t = 0 .. 3 }";
+    let loaded = Session::new().load("model.ode", event).err().expect("a condition that is not located");
+    assert_eq!(loaded.diagnostics[0].code, "E0507", "{loaded}");
+    // inside of a side it is no condition
+    let side = "state x = 1\nx' = -1\nwhen smooth(max(x, -1)) < 0 { x := 1 }\nrun { t = 0 .. 3 }";
+    assert_eq!(simulation(side, &Choices::default()).stops().len(), 2);
+}

@@ -96,19 +96,6 @@ pub fn without_smooth(kernels: &mut [Kernel]) {
     }
 }
 
-/// True where a condition of an event is under `smooth`: it is no mode then. `conditions` are those before [`locate`], and after it.
-pub fn first_unlocated_condition(before: &EventDraft, after: &EventDraft, arrays: &[Array]) -> Option<Span> {
-    let asks = |kernel: &Kernel| kernel.graph.nodes().iter().any(|node| smooth(*node).is_some());
-    if !before.conditions.iter().any(asks) {
-        return None;
-    }
-    after.conditions.iter().find_map(|kernel| {
-        let stages = stage::of(kernel, arrays);
-        let store = kernel.stores.iter().find(|store| stages[store.node.index()] >= Stage::Time)?;
-        kernel.graph.spans(store.node).first().copied()
-    })
-}
-
 /// Operations that jump or bend where their operands vary.
 pub(super) fn is_switch(node: Node) -> bool {
     match node {

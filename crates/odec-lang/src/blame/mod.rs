@@ -97,5 +97,10 @@ pub struct Blame {
 /// The innermost term of `what` that is not finite at a point; `None` if every term is, or if the search takes too
 /// long.
 pub fn blame(model: &Model, source: &Source, what: What, point: StateAt<'_>) -> Option<Blame> {
-    search::search(model, source, what, point)
+    search::search(model, source, what, point, false)
+}
+
+/// As [`blame`], where inputs have no value at the ends of their data either: what a run meets that goes on there.
+pub fn blame_beyond(model: &Model, source: &Source, what: What, point: StateAt<'_>) -> Option<Blame> {
+    search::search(model, source, what, point, true)
 }

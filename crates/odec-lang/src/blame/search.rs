@@ -20,7 +20,13 @@ const MAX_STEPS: u64 = 100_000_000;
 const MAX_ELEMENTS: usize = 1_000_000;
 
 /// The innermost term of `what` that is not finite.
-pub(super) fn search(model: &Model, source: &Source, what: What, point: StateAt<'_>) -> Option<Blame> {
+pub(super) fn search(
+    model: &Model,
+    source: &Source,
+    what: What,
+    point: StateAt<'_>,
+    open_ends: bool,
+) -> Option<Blame> {
     let places = Places::of(model, point.values);
     let by = match what {
         What::Slope(_, by) => Some(by),
@@ -28,7 +34,8 @@ pub(super) fn search(model: &Model, source: &Source, what: What, point: StateAt<
     };
     let start = matches!(what, What::Start(_));
     let duals = Duals { model, point, by, rate: 0.0, start, places: &places };
-    let mut search = Search { model, source, evaluator: Evaluator::new(model, point.values, duals, MAX_STEPS) };
+    let evaluator = Evaluator::new(model, point.values, duals, MAX_STEPS).with_open_ends(open_ends);
+    let mut search = Search { model, source, evaluator };
     match what {
         What::Output(number) => search.output(number),
         What::Conserved(i) => search.body(model.conserved.get(i)?.value, Scope::of(Vec::new())),

@@ -264,11 +264,6 @@ impl Draft {
             return Err(vec![wrong]);
         }
         let located = self.located();
-        if let Some((draft, _)) = &located
-            && let Some(place) = switch::first_unlocated_condition(&self.events, &draft.events, &draft.arrays)
-        {
-            return Err(vec![switches::smooth_condition(place)]);
-        }
         let mut warnings = Vec::from_iter(located.as_ref().and_then(|(_, sketch)| switches::unlocated(sketch)));
         let (changes, balances) = balance::judge(model, self);
         warnings.extend(changes);

@@ -58,12 +58,6 @@ pub(crate) fn unlocated(sketch: &Sketch) -> Option<Diagnostic> {
     Some(report.help("the steps pass over it, which costs accuracy and steps near it: use a small tolerance, or steps that end at it"))
 }
 
-/// An event happens where its condition changes, and that is found.
-pub(crate) fn smooth_condition(place: Span) -> Diagnostic {
-    let headline = "the condition of an event is located, and `smooth` asks not to";
-    error("E0507", headline, place, "not located").help("leave out `smooth(...)` in the condition")
-}
-
 /// One warning for every place where f or its derivative jumps, for steps that pass over all of them.
 pub(crate) fn passed_over(draft: &Draft) -> Option<Diagnostic> {
     let mut places =

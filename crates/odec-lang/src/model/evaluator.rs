@@ -211,9 +211,16 @@ pub(crate) struct Evaluator<'m, A: Arithmetic> {
     local_ranges: HashMap<usize, Option<Range>>,
     steps_left: u64,
     inlined: u64,
+    /// Inputs have no value at the ends of their data.
+    open_ends: bool,
 }
 
 impl<'m, A: Arithmetic> Evaluator<'m, A> {
+    /// Inputs have no value at the ends of their data, to rounding.
+    pub fn with_open_ends(self, open_ends: bool) -> Evaluator<'m, A> {
+        Evaluator { open_ends, ..self }
+    }
+
     /// An evaluator that has computed nothing, and computes at most this many terms.
     pub fn new(model: &'m Model, values: &'m Values, arithmetic: A, most: u64) -> Evaluator<'m, A> {
         Evaluator {
@@ -227,6 +234,7 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
             local_ranges: HashMap::new(),
             steps_left: most,
             inlined: 0,
+            open_ends: false,
         }
     }
 
@@ -371,7 +379,9 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
             }
             TermKind::Input(input, argument) => {
                 let curve = self.values.inputs.get(*input).and_then(Option::as_deref);
-                curve.map_or(A::number(f64::NAN), |curve| along::<A>(curve, activation.value(*argument)))
+                let argument = activation.value(*argument);
+                let curve = curve.filter(|curve| !(self.open_ends && curve.ends_at(A::real(argument))));
+                curve.map_or(A::number(f64::NAN), |curve| along::<A>(curve, argument))
             }
             TermKind::Reduce { reduction, locals, condition, body } => {
                 let mut ranges = Vec::with_capacity(locals.len());

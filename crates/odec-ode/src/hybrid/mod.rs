@@ -30,7 +30,7 @@ mod system;
 pub use outcome::{End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Made, Observer, Point};
 pub use rounds::MAX_ROUNDS;
 pub use runner::{HybridRunner, Pushes};
-pub use stops::{resolution, same, unit};
+pub use stops::{resolution, same};
 pub use system::{
     AffineRows, AffineTerms, Bound, Derived, Edge, Event, HybridSystem, Relation, Smooth, Target, Times, Trigger, Write,
 };

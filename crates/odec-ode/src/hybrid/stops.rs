@@ -79,18 +79,24 @@ impl Times<'_> {
                 k + 1
             }
             Times::Comb { offsets, first, period } => {
-                let Some(least) = offsets.first() else { return 0 };
-                let n = offsets.len() as u64;
-                // a period before that of the quotient, which is rounded
-                let periods = ((t - least) / period - first).floor() - 1.0;
-                if !(periods.is_finite() && period > 0.0) {
+                let Some(least) = offsets.first().filter(|_| period > 0.0) else { return 0 };
+                let periods = ((t - least) / period - first).floor();
+                if !periods.is_finite() {
                     return 0;
                 }
-                let mut low = periods.max(0.0) as u64 * n;
-                let mut high = low + 3 * n;
+                // the quotient is rounded, and many periods may lie within rounding of t: the search goes as far as it must
+                let come_at = |k: u64| self.get(k).is_some_and(come);
+                let guess = (periods.max(0.0) as u64).saturating_mul(offsets.len() as u64);
+                let (mut low, mut high, mut step) = (guess, guess, offsets.len() as u64);
+                while low > 0 && !come_at(low - 1) {
+                    (high, low, step) = (low, low.saturating_sub(step), step.saturating_mul(2));
+                }
+                while high < u64::MAX && come_at(high) {
+                    (low, high, step) = (high, high.saturating_add(step), step.saturating_mul(2));
+                }
                 while low < high {
                     let k = low + (high - low) / 2;
-                    if self.get(k).is_some_and(come) { low = k + 1 } else { high = k }
+                    if come_at(k) { low = k + 1 } else { high = k }
                 }
                 low
             }
@@ -207,6 +213,10 @@ mod tests {
             let t = times.get(k).unwrap();
             assert_eq!([t - 0.05, t, t + 0.05].map(|t| times.passed(t)), [k, k + 1, k + 1], "{t}");
         }
+        // many periods within rounding of one time
+        let times = Times::Comb { offsets: &[0.0, 0.5e-9], first: 0.0, period: 1e-9 };
+        let passed = times.passed(1e9);
+        assert!(times.get(passed).is_some_and(|next| next > 1e9 && !same(next, 1e9)), "{passed}");
         let times = Times::List(&[0.3, 1.0]);
         assert_eq!([0.29, 0.1 * 3.0, 0.3, 1.0, 2.0].map(|t| times.passed(t)), [0, 1, 1, 2, 2]);
     }

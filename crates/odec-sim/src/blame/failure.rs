@@ -1,10 +1,10 @@
 //! A run that failed: which equation, which term, at which time and state, and what to try.
 
-use odec_lang::blame::{Blame, By, StateAt, What, blame};
+use odec_lang::blame::{Blame, By, StateAt, What, blame, blame_beyond};
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
 use odec_lang::source::Source;
-use odec_ode::hybrid::{HybridCause, unit};
+use odec_ode::hybrid::HybridCause;
 use odec_ode::problem::{Cause, Failure};
 
 use super::{MAX_VALUES, Names, advice, in_order, number, with_equation, with_state, with_term};
@@ -12,9 +12,6 @@ use crate::bind::Bound;
 
 /// Factor on an absolute tolerance that lets a quantity become negative.
 const FINER: f64 = 1e-6;
-
-/// Units of rounding after an instant at which it is over.
-const LATER: f64 = 16.0;
 
 /// A run that failed.
 pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) -> Diagnostic {
@@ -83,9 +80,8 @@ impl Failed<'_> {
 
     fn search(&self, what: What) -> Option<Blame> {
         let y = in_order(self.bound, self.y);
-        let at = |t: f64| blame(self.model, self.source, what, StateAt { t, y: &y, values: &self.bound.values });
-        // what holds from an instant on may have no value
-        at(self.t).or_else(|| at(self.t + LATER * unit(self.t)))
+        let at = StateAt { t: self.t, y: &y, values: &self.bound.values };
+        blame(self.model, self.source, what, at).or_else(|| blame_beyond(self.model, self.source, what, at))
     }
 
     /// With the term that has no finite value; `help` where the term does not tell.

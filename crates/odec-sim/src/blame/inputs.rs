@@ -16,7 +16,7 @@ pub(super) fn beyond(model: &Model, bound: &Bound, blame: &Blame) -> Option<Diag
     let (name, time) = (&input.name, &model.time.name);
     // the operand is left out where it is a number in the text
     let at = blame.operands.first().map(|operand| operand.value).filter(|value| value.is_finite())?;
-    let (edge, at_edge) = if at < first { ("begin", first) } else { ("end", last) };
+    let (edge, at_edge) = if at - first < last - at { ("begin", first) } else { ("end", last) };
     let headline = format!("`{name}` is asked for beyond its data, which {edge} at {}", number(at_edge));
     let data = match &input.source {
         Source::File { file, .. } => format!("`{file}` goes from {} to {}", number(first), number(last)),

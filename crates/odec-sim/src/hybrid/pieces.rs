@@ -28,6 +28,8 @@ pub(super) struct PassedKnots {
     still: Option<f64>,
     /// The curve jumps at its knots.
     jumps: bool,
+    /// The argument and the start of the run that all this was found for.
+    known: Option<[u64; 3]>,
     /// The piece that holds; NaN where there is none.
     piece: f64,
 }
@@ -35,6 +37,12 @@ pub(super) struct PassedKnots {
 impl PassedKnots {
     /// Finds the times, given the argument at time 0 and its slope. Those of a periodic curve begin before `t0`.
     pub fn list(&mut self, passing: &Passing, p: &[f64], (at_zero, slope): (f64, f64), t0: f64) {
+        // discretes that change move the times only where the argument depends on them
+        let asked = Some([at_zero, slope, t0].map(f64::to_bits));
+        if self.known == asked {
+            return;
+        }
+        self.known = asked;
         let Table { periodic, jumps, .. } = passing.knots;
         let knots = knots(passing.knots, p);
         self.times.clear();

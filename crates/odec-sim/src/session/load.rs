@@ -247,7 +247,7 @@ impl Loaded {
                 Overrides { values: choices.set.clone(), params: choices.params.clone(), ..Overrides::default() };
             let mut known = beside.unwrap_or(plain);
             known.inputs.clone_from(&choices.inputs);
-            let read: Result<Tables, _> = tables::read(&self.model, &known, &*self.session.files);
+            let read: Result<Tables, _> = tables::read(&self.model, &known, &*self.session.files, &mut doubtful);
             choices.tables = read.map_err(|list| self.error(&choices, list))?;
         }
         Ok((choices, doubtful))

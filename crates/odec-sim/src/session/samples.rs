@@ -9,7 +9,7 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
 use odec_lang::model::inputs::{Curve, Input, MAX_SAMPLES, Source};
 
-use super::tables::{Ended, Files, MAX_SHOWN, Opened, Unreadable, number};
+use super::tables::{Ended, Files, MAX_SHOWN, Opened, Unreadable, may_be_cut, number};
 
 /// Most bytes of a file of samples.
 pub const MAX_BYTES: u64 = 1 << 29;
@@ -117,8 +117,9 @@ impl Samples<'_> {
             .from_reader(Ended::new(&mut bytes));
         let mut list = List::default();
         let result = self.gather(&shown, &mut rows, &mut list);
+        // what is wrong in a last row that no line end closes was cut off there
+        let read = result.is_ok() || !rows.read_record(&mut csv::StringRecord::new()).unwrap_or(true);
         let torn = !rows.get_ref().closed();
-        let read = rows.is_done();
         if bytes.limit() == 0 {
             return Err(self.wrong(format!("`{shown}` is longer than {MAX_BYTES} bytes")));
         }
@@ -132,9 +133,7 @@ impl Samples<'_> {
             Box::new(self.wrong(headline).help(cut))
         })?;
         if torn && last > 0 {
-            let headline = format!("`{shown}` ends without a line end: its last row, line {last}, may be cut");
-            let report = Diagnostic::warning(&codes::W0513, headline).label(self.input.place, "read here");
-            warnings.push(report.help("if the file is complete, end its last line; else write it again"));
+            warnings.push(may_be_cut(&shown, u64::from(last), self.input.place));
         }
         let made = Curve::of(&list.times, &list.values, self.input.between, self.input.outside);
         made.map_err(|misfit| {

@@ -78,11 +78,16 @@ impl<S: BuildHasher + Send + Sync> Files for HashMap<String, Vec<u8>, S> {
     }
 }
 
-/// Reads every file that the model names.
+/// Reads every file that a constant or parameter of the model names. What may be wrong goes to `warnings`.
 ///
 /// # Errors
 /// E0701, E0714, E0719, each at the place that names the file.
-pub fn read(model: &Model, overrides: &Overrides, files: &dyn Files) -> Result<Tables, Vec<Diagnostic>> {
+pub fn read(
+    model: &Model,
+    overrides: &Overrides,
+    files: &dyn Files,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Tables, Vec<Diagnostic>> {
     let named = |table: &Option<Table>| matches!(table, Some(Table::Csv { .. }));
     if !model.constants.iter().chain(&model.parameters).any(|given| named(&given.table)) {
         return Ok(Tables::new());
@@ -95,7 +100,7 @@ pub fn read(model: &Model, overrides: &Overrides, files: &dyn Files) -> Result<T
         if let Some(Table::Csv { file, column, span }) = &given.table {
             let count = elements(&model.ranges_of(&given.indexed, &values).unwrap_or_default());
             let wanted = Wanted { name: &given.name, column: column.as_deref(), count, span: *span };
-            match wanted.values(file, files) {
+            match wanted.values(file, files, warnings) {
                 Ok(values) => drop(tables.insert(given.name.clone(), values)),
                 Err(d) => errors.push(*d),
             }
@@ -137,11 +142,11 @@ impl Wanted<'_> {
     }
 
     /// The numbers of a file, row by row: of one column, or of all.
-    fn values(&self, file: &str, files: &dyn Files) -> Numbers {
+    fn values(&self, file: &str, files: &dyn Files, warnings: &mut Vec<Diagnostic>) -> Numbers {
         let Opened { shown, bytes } = files.open(file).map_err(|why| self.unreadable(why))?;
         let limit = MAX_BESIDE + MAX_BYTES_PER_VALUE * self.count.min(MAX_ELEMENTS);
         let mut bytes = bytes.take(limit + 1);
-        let result = self.numbers(&shown, &mut bytes);
+        let result = self.numbers(&shown, &mut bytes, warnings);
         if bytes.limit() == 0 {
             // what was found wrong may be the torn end
             let headline =
@@ -153,7 +158,7 @@ impl Wanted<'_> {
         result
     }
 
-    fn numbers(&self, name: &str, bytes: &mut dyn Read) -> Numbers {
+    fn numbers(&self, name: &str, bytes: &mut dyn Read, warnings: &mut Vec<Diagnostic>) -> Numbers {
         let mut rows = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
@@ -161,7 +166,11 @@ impl Wanted<'_> {
             .comment(Some(b'#'))
             .from_reader(Ended::new(bytes));
         let mut row = csv::StringRecord::new();
-        self.gather(name, &mut rows, &mut row).map_err(|why| {
+        let gathered = self.gather(name, &mut rows, &mut row);
+        if gathered.is_ok() && !rows.get_ref().closed() {
+            warnings.push(may_be_cut(name, row.position().map_or(0, csv::Position::line), self.span));
+        }
+        gathered.map_err(|why| {
             // what is wrong in a last row that no line end closes was cut off there
             let line = row.position().map_or(0, csv::Position::line);
             let over = !rows.read_record(&mut row).unwrap_or(true);
@@ -237,6 +246,13 @@ impl Wanted<'_> {
             }
         })
     }
+}
+
+/// A file whose last line has no end.
+pub(super) fn may_be_cut(name: &str, line: u64, place: Span) -> Diagnostic {
+    let headline = format!("`{name}` ends without a line end: its last row, line {line}, may be cut");
+    let report = Diagnostic::warning(&codes::W0513, headline).label(place, "read here");
+    report.help("if the file is complete, end its last line; else write it again")
 }
 
 /// Bytes, of which the last is remembered.

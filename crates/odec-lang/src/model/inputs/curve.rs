@@ -10,6 +10,9 @@ pub const MAX_SAMPLES: usize = 4_000_000;
 /// Least distance of two times, in units of rounding of the larger one: what is nearer is one time to a run.
 pub const MIN_SPACING: f64 = 16.0;
 
+/// How near to an end of the data a run may have stopped that could not go on there.
+const NEAR: f64 = 1e-12;
+
 /// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
@@ -191,6 +194,12 @@ impl Curve {
         }
         let k = lookup::piece(&self.knots, u);
         k.is_finite().then_some((k as usize, 0.0))
+    }
+
+    /// At an end of the data, beyond which there is no value, to rounding.
+    pub fn ends_at(&self, u: f64) -> bool {
+        let near = |end: f64| (u - end).abs() <= NEAR * (end.abs() + self.period());
+        self.outside == Outside::Nothing && (near(self.span.0) || near(self.span.1))
     }
 
     /// Length of a period.

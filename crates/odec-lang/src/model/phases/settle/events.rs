@@ -60,6 +60,11 @@ fn condition(model: &mut Model, event: usize, reports: &mut Reports) {
                     }
                 }
                 "if" => open.extend(&operands[..3]),
+                "smooth" => {
+                    let headline = "the condition of an event is located, and `smooth` asks not to";
+                    let report = error("E0507", headline, model.term(id).span, "not located");
+                    reports.say(report.help("leave out `smooth(...)` in the condition"));
+                }
                 _ => plain(model, id, reports),
             },
             TermKind::Definition(i) => {

@@ -389,7 +389,11 @@ fn a_pipe_is_no_table() {
     let folder = scratch("pipe");
     let made = Command::new("mkfifo").arg(folder.join("pipe.csv")).status();
     assert!(made.is_ok_and(|status| status.success()), "mkfifo");
-    write(&folder, "input.ode", "input q(t) = table(\"pipe.csv\", linear)\nstate x = 1\nx' = q(t)\nrun { t = 0 .. 1 }\n");
+    write(
+        &folder,
+        "input.ode",
+        "input q(t) = table(\"pipe.csv\", linear)\nstate x = 1\nx' = q(t)\nrun { t = 0 .. 1 }\n",
+    );
     let array = "index i = 1..2\nconst w[i] = csv(\"pipe.csv\")\nstate x[i] = 1\nx[i]' = w[i]\nrun { t = 0 .. 1 }\n";
     write(&folder, "array.ode", array);
     write(&folder, "whole.csv", "0,1\n1,2\n");

@@ -61,9 +61,8 @@ impl Files for Folder {
 /// A file with an end: a pipe may never have one.
 fn ordinary(path: &Path, help: Option<&str>) -> Result<Opened, Unreadable> {
     let shown = path.display().to_string();
-    let unreadable = |headline, help: Option<&str>| {
-        Err(Unreadable { headline, help: help.map(str::to_string), forbidden: false })
-    };
+    let unreadable =
+        |headline, help: Option<&str>| Err(Unreadable { headline, help: help.map(str::to_string), forbidden: false });
     let opened = path.metadata().and_then(|what| {
         let file = if what.is_file() { Some(File::open(path)?) } else { None };
         Ok((what.is_dir(), file))

@@ -60,7 +60,7 @@ impl Inputs {
             _ => None,
         });
         let samples = model.inputs.iter().filter_map(|input| match &input.source {
-            Samples::File { file, .. } => Some((folder.path(file), format!("the samples of an input, `{file}`"))),
+            Samples::Csv { file, .. } => Some((folder.path(file), format!("the samples of an input, `{file}`"))),
             Samples::Lists(..) => None,
         });
         let given = file.data.iter().filter_map(|text| text.split_once('='));

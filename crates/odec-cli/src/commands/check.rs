@@ -7,8 +7,8 @@ use odec_lang::mend::apply;
 use odec_sim::Error;
 use odec_sim::derivatives::{self, Worst};
 
-use crate::args::{Check, RunBlock};
 use super::stops;
+use crate::args::{Check, RunBlock};
 use crate::exit::Exit;
 use crate::flags;
 use crate::input;

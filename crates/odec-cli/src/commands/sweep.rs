@@ -35,14 +35,13 @@ const LISTED: usize = 4;
 pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
     one_output(args.stats.as_deref(), args.output.as_deref())?;
     let Asked { points, threads, plain } = Asked::of(args)?;
-    let model =
-        Model {
-            file: args.file.clone(),
-            set: plain,
-            params: args.params.clone(),
-            allow_read: args.allow_read.clone(),
-            data: args.data.clone(),
-        };
+    let model = Model {
+        file: args.file.clone(),
+        set: plain,
+        params: args.params.clone(),
+        allow_read: args.allow_read.clone(),
+        data: args.data.clone(),
+    };
     let mut choices = flags::choices(&model, &args.block)?;
     choices.samples.get_or_insert(SampleRule::End);
     choices.set.extend(points.ranges().iter().map(|range| (range.name.clone(), range.low)));

@@ -20,13 +20,7 @@ const MAX_STEPS: u64 = 100_000_000;
 const MAX_ELEMENTS: usize = 1_000_000;
 
 /// The innermost term of `what` that is not finite.
-pub(super) fn search(
-    model: &Model,
-    source: &Source,
-    what: What,
-    point: StateAt<'_>,
-    open_ends: bool,
-) -> Option<Blame> {
+pub(super) fn search(model: &Model, source: &Source, what: What, point: StateAt<'_>, open_ends: bool) -> Option<Blame> {
     let places = Places::of(model, point.values);
     let by = match what {
         What::Slope(_, by) => Some(by),
@@ -178,7 +172,7 @@ impl Search<'_> {
             value: 0.0,
             operands: Vec::new(),
             through: Vec::new(),
-                input: None,
+            input: None,
         })
     }
 

@@ -3,9 +3,9 @@
 use odec_ir::builtin::{lookup, rounding};
 use odec_ir::{ArrayId, Builtin, NodeId, Op, Role, Span};
 
+use super::Fallible;
 use super::builder::KernelBuilder;
 use super::quantities::Arrays;
-use super::Fallible;
 use crate::model::inputs::{Between, Curve, Input, Outside};
 
 /// The tables of an input.

@@ -7,8 +7,8 @@ use odec_ir::nest::{Affine, AxisId, Edge};
 use odec_ir::{ArrayId, Role};
 
 use super::Fallible;
-use super::inputs::{self, CurveTables};
 use super::extents::Extents;
+use super::inputs::{self, CurveTables};
 use super::quantities::Arrays;
 use crate::model::{Definition, Dimension, Model, Place, Symbol, TermId, TermKind, Values};
 

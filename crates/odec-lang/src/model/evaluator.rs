@@ -550,10 +550,8 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
 /// The value of a curve.
 fn along<A: Arithmetic>(curve: &Curve, argument: A::Value) -> A::Value {
     let Some((k, moved)) = curve.piece(A::real(argument)) else { return A::number(f64::NAN) };
-    let distance = curve
-        .origins
-        .get(k)
-        .map(|origin| A::apply(Op(&arithmetic::SUB), &[argument, A::number(origin + moved)]));
+    let distance =
+        curve.origins.get(k).map(|origin| A::apply(Op(&arithmetic::SUB), &[argument, A::number(origin + moved)]));
     let mut sum: Option<A::Value> = None;
     for list in curve.coefficients.iter().rev() {
         let coefficient = A::number(list[k]);

@@ -117,8 +117,8 @@ impl Model {
     fn input_text(&self, input: &Input) -> String {
         let list = |list: &[Body]| list.iter().map(|body| self.expression(*body)).collect::<Vec<String>>().join(", ");
         let source = match &input.source {
-            Source::File { file, column: Some(column) } => format!("\"{file}\", \"{column}\""),
-            Source::File { file, column: None } => format!("\"{file}\""),
+            Source::Csv { file, column: Some(column) } => format!("\"{file}\", \"{column}\""),
+            Source::Csv { file, column: None } => format!("\"{file}\""),
             Source::Lists(times, values) => format!("[{}], [{}]", list(times), list(values)),
         };
         let outside = Outside::WORDS.iter().find(|known| known.1 == input.outside);

@@ -100,7 +100,8 @@ impl Failed<'_> {
         let headline = format!("`{}` has no finite value {}", self.names.rate(row), self.when);
         let help = "bound its terms, correct the parameters, or start elsewhere";
         let what = What::Row(self.names.rank(row));
-        if let Some(report) = self.search(what).and_then(|blame| super::inputs::beyond(self.model, self.bound, &blame)) {
+        if let Some(report) = self.search(what).and_then(|blame| super::inputs::beyond(self.model, self.bound, &blame))
+        {
             return report;
         }
         self.by_term(Diagnostic::error(&codes::E0601, headline), what, row, help)

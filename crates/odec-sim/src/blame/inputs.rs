@@ -3,7 +3,6 @@
 use odec_lang::blame::Blame;
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
-use odec_lang::model::inputs::Source;
 
 use super::{number, with_term};
 use crate::bind::Bound;
@@ -18,10 +17,7 @@ pub(super) fn beyond(model: &Model, bound: &Bound, blame: &Blame) -> Option<Diag
     let at = blame.operands.first().map(|operand| operand.value).filter(|value| value.is_finite())?;
     let (edge, at_edge) = if at - first < last - at { ("begin", first) } else { ("end", last) };
     let headline = format!("`{name}` is asked for beyond its data, which {edge} at {}", number(at_edge));
-    let data = match &input.source {
-        Source::File { file, .. } => format!("`{file}` goes from {} to {}", number(first), number(last)),
-        Source::Lists(..) => format!("from {} to {}", number(first), number(last)),
-    };
+    let data = format!("its data go from {} to {}", number(first), number(last));
     let d = with_term(Diagnostic::error(&codes::E0630, headline), blame).label(input.place, data);
     Some(d.help(format!(
         "let the run stay within {} .. {}; or say what holds outside, behind `{}`: `clamp` (the first and the last value) or \

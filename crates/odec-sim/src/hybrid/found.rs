@@ -125,9 +125,7 @@ impl Located {
             let Some(place) = self.event_span(event) else { continue };
             let kind = match times {
                 Listed::Times(times) => Kind::Event(times.clone()),
-                Listed::Every { from, period, until } => {
-                    Kind::Repeated { from: *from, period: *period, until: *until }
-                }
+                Listed::Every { from, period, until } => Kind::Repeated { from: *from, period: *period, until: *until },
             };
             list.push(Found { place, kind });
         }

@@ -38,7 +38,7 @@ pub fn read(
     for input in &model.inputs {
         let other = given.iter().rev().find(|(name, _)| *name == input.name).map(|(_, file)| file.as_str());
         let (named, column) = match &input.source {
-            Source::File { file, column } => (Some(file.as_str()), column.as_deref()),
+            Source::Csv { file, column } => (Some(file.as_str()), column.as_deref()),
             Source::Lists(..) => (None, None),
         };
         let Some(file) = other.or(named) else { continue };
@@ -57,7 +57,9 @@ fn unknown(model: &Model, name: &str, file: &str) -> Diagnostic {
     let known = || model.inputs.iter().map(|input| input.name.as_str());
     match odec_lang::suggest::nearest(name, known()).first() {
         Some(near) => report.help(format!("is it `{near}`?")),
-        None if model.inputs.is_empty() => report.help("an input is declared so: `input q(t) = table(\"q.csv\", linear)`"),
+        None if model.inputs.is_empty() => {
+            report.help("an input is declared so: `input q(t) = table(\"q.csv\", linear)`")
+        }
         None => report.help(format!("it has {}", odec_lang::suggest::list(known()))),
     }
 }
@@ -124,7 +126,8 @@ impl Samples<'_> {
             return Err(self.wrong(format!("`{shown}` is longer than {MAX_BYTES} bytes")));
         }
         let last = list.lines.last().copied().unwrap_or(0);
-        let cut = "a program that was killed, or a full disk, leaves such a file: write it again, or remove its last line";
+        let cut =
+            "a program that was killed, or a full disk, leaves such a file: write it again, or remove its last line";
         result.map_err(|why| {
             if !(torn && read) {
                 return why;
@@ -166,7 +169,9 @@ impl Samples<'_> {
                     columns.count
                 );
                 let report = self.wrong(headline);
-                return Err(Box::new(report.help("each line has the columns of the first one; leave out what is not complete")));
+                return Err(Box::new(
+                    report.help("each line has the columns of the first one; leave out what is not complete"),
+                ));
             }
             let time = self.field(name, list.line, columns, 0, row.get(0).unwrap_or(""))?;
             let value = self.field(name, list.line, columns, columns.value, row.get(columns.value).unwrap_or(""))?;
@@ -207,7 +212,10 @@ impl Samples<'_> {
             None => {
                 let known = odec_lang::suggest::list(names.iter().skip(1).map(String::as_str));
                 let report = self.wrong(format!("`{name}` has {}, and none is named", amount(row.len(), "column")));
-                let help = format!("name one: `table(\"{name}\", \"{}\", ...)`; it has {known}", names.get(1).map_or("", |n| n));
+                let help = format!(
+                    "name one: `table(\"{name}\", \"{}\", ...)`; it has {known}",
+                    names.get(1).map_or("", |n| n)
+                );
                 return Err(Box::new(report.help(help)));
             }
             Some(column) => self.named(name, column, row, &names)?,
@@ -244,7 +252,8 @@ impl Samples<'_> {
         let plain = |unit: &str| unit.split_whitespace().collect::<String>();
         match (there, here) {
             (Some(there), Some(here)) if plain(there) != plain(here) => {
-                let headline = format!("`{file}`: `{column}` is in [{there}], and `{what}` is in [{here}] in the model");
+                let headline =
+                    format!("`{file}`: `{column}` is in [{there}], and `{what}` is in [{here}] in the model");
                 let report = self.wrong(headline);
                 Err(Box::new(report.help("units are not converted: write both in one unit")))
             }

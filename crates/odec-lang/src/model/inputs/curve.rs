@@ -307,9 +307,8 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_found_first() {
-        let curve = |times: &[f64], values: &[f64], outside| {
-            Curve::of(times, values, Between::Linear, outside).unwrap_err()
-        };
+        let curve =
+            |times: &[f64], values: &[f64], outside| Curve::of(times, values, Between::Linear, outside).unwrap_err();
         let none = Outside::Nothing;
         assert_eq!(curve(&[1.0], &[1.0], none), Misfit::TooFew(1));
         assert_eq!(curve(&[0.0, 2.0, 1.0], &[0.0; 3], none), Misfit::Order(2));

@@ -57,7 +57,7 @@ impl Outside {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// In a file, whose first column holds the times.
-    File {
+    Csv {
         /// As the model names it.
         file: String,
         /// Header of the column of the values; without it, the second one of two.

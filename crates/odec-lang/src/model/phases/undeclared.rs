@@ -195,6 +195,9 @@ impl Judge<'_> {
                 report.help(format!("declare what events change: `discrete {name} = 0`, with its value at the start"))
             }
             _ if left_side.is_some() => report.help(format!("declare it with its initial value: `state {name} = 1`")),
+            _ if self.names.inputs.contains_key(name) => {
+                report.help(format!("`{name}` is an input: write `{name}({})`", self.names.time.name))
+            }
             _ if self.names.functions.contains_key(name) || builtin(name).is_some() => {
                 report.help(format!("`{name}` is a function: write `{name}(...)`"))
             }

@@ -93,9 +93,9 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<Found> {
     }
     if TABLES.contains(&word) {
         return Some(
-            Found::new("E0505", format!("`{word}` is no function of this language"), span)
-                .label("a table")
-                .help("declare it as an input, and call that: `input q(t) = table([0, 1, 5], [2, 3, 2], linear)`, `q(x)`"),
+            Found::new("E0505", format!("`{word}` is no function of this language"), span).label("a table").help(
+                "declare it as an input, and call that: `input q(t) = table([0, 1, 5], [2, 3, 2], linear)`, `q(x)`",
+            ),
         );
     }
     if word == "linspace" && arguments.len() == 3 {

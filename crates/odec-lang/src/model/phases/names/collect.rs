@@ -3,8 +3,8 @@
 use odec_ir::Span;
 
 use super::{
-    Collector, ConserveItem, Declarations, DefinitionItem, Doubled, EquationItem, EventItem, ExpectItem, FunctionItem, InputItem,
-    InitialItem, Left, MATHEMATICAL, OutputItem, RunItem,
+    Collector, ConserveItem, Declarations, DefinitionItem, Doubled, EquationItem, EventItem, ExpectItem, FunctionItem,
+    InitialItem, InputItem, Left, MATHEMATICAL, OutputItem, RunItem,
 };
 use crate::model::phases::resolve::{REDUCTIONS, builtin};
 use crate::model::{Symbol, Time};
@@ -352,7 +352,8 @@ impl<'a> Collector<'a> {
         if argument.name != *time {
             let headline = format!("an input depends on time, and `{}` is not its name", argument.name);
             let report = error("E0505", headline, argument.span, "").fix(argument.span, time.as_str());
-            let help = format!("write `input {}({time}) = ...`; in equations any argument may stand: `{0}(x)`", name.name);
+            let help =
+                format!("write `input {}({time}) = ...`; in equations any argument may stand: `{0}(x)`", name.name);
             self.say(report.help(help));
         }
         if let Some(&first) = self.names.inputs.get(&name.name) {

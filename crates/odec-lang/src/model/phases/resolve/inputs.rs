@@ -59,7 +59,8 @@ impl<'a> Resolver<'a> {
         let (source, rest) = self.source_of(arguments, span)?;
         let words = self.words(rest)?;
         let Some((between, _)) = words.between else {
-            let report = error("E0505", format!("`{}` does not say what it is between two samples", name.name), span, "");
+            let report =
+                error("E0505", format!("`{}` does not say what it is between two samples", name.name), span, "");
             self.say(report.help(
                 "add a word: `hold` (the value of the sample before), `linear`, `cubic` (no overshoot) or `spline`",
             ));
@@ -80,7 +81,7 @@ impl<'a> Resolver<'a> {
         let wrong = match (texts, lists) {
             (1 | 2, 0) => {
                 let column = arguments.get(1).filter(|_| texts == 2).map(text);
-                return Some((Source::File { file: text(&arguments[0]), column }, &arguments[texts..]));
+                return Some((Source::Csv { file: text(&arguments[0]), column }, &arguments[texts..]));
             }
             (0, 2) => {
                 let times = self.numbers_of(arguments[0])?;
@@ -162,6 +163,21 @@ impl<'a> Resolver<'a> {
         });
     }
 
+    /// `table(...)` in a formula: what was said of its arguments is of no interest then.
+    pub(super) fn input_in_formula(&mut self, span: Span) {
+        let inside = |at: Span| span.start <= at.start && at.end <= span.end;
+        self.reports.retain(|report| !report.span().is_some_and(inside));
+        for uses in self.uses.undeclared.values_mut() {
+            uses.retain(|used| !inside(used.span));
+        }
+        self.uses.undeclared.retain(|_, uses| !uses.is_empty());
+        let report = error("E0529", "a table stands where a formula belongs", span, "");
+        let time = &self.model.time.name;
+        self.say(
+            report.help(format!("declare it as an input, and call that: `input q({time}) = table(...)`, `q({time})`")),
+        );
+    }
+
     /// `q(t)`, if it is an input.
     pub(super) fn input_call(
         &mut self,
@@ -200,4 +216,3 @@ impl<'a> Resolver<'a> {
         Some(Value::Scalar(self.push(TermKind::Input(index, argument), span)))
     }
 }
-

@@ -320,7 +320,11 @@ impl<'a> Resolver<'a> {
         if let Some(value) = self.vector_call(name, arguments, span) {
             return value;
         }
-        if matches!(name.name.as_str(), "csv" | "table") {
+        if name.name == "table" {
+            self.input_in_formula(span);
+            return self.nothing(span);
+        }
+        if name.name == "csv" {
             self.table_in_formula(span);
             return self.nothing(span);
         }

@@ -398,12 +398,12 @@ fn a_pipe_is_no_table() {
     write(&folder, "array.ode", array);
     write(&folder, "whole.csv", "0,1\n1,2\n");
     for arguments in [&["run", "input.ode"][..], &["run", "array.ode"], &["check", "input.ode"]] {
-        let ran = refused(&folder, arguments, 4);
+        let ran = refused(&folder, arguments, 5);
         assert!(ran.err.contains("no ordinary file"), "{}", ran.err);
     }
     let text = "input q(t) = table(\"whole.csv\", linear)\nstate x = 1\nx' = q(t)\nrun { t = 0 .. 1 }\n";
     write(&folder, "input.ode", text);
-    refused(&folder, &["run", "input.ode", "--data", "q=pipe.csv"], 4);
+    refused(&folder, &["run", "input.ode", "--data", "q=pipe.csv"], 5);
     answered(&folder, &["run", "input.ode"]);
     // what a command reads it does not write over
     write(&folder, "other.csv", "0,5\n1,6\n");

@@ -28,6 +28,8 @@ pub(crate) struct KernelWriter<'a> {
     tables: usize,
     /// By node: whether it is a truth value.
     truth: Vec<bool>,
+    /// By node: whether it only says where a table is, so that its value is of no use.
+    places: Vec<bool>,
 }
 
 impl Operands for KernelWriter<'_> {
@@ -62,6 +64,7 @@ impl<'a> KernelWriter<'a> {
         let nest = expand::expanded(given);
         let truth = nest.graph.nodes().iter().map(|node| matches!(node, Node::Call(op, _) if c::is_truth(*op)));
         let truth = truth.collect();
+        let places = places(&nest);
         KernelWriter {
             program,
             layout,
@@ -71,6 +74,7 @@ impl<'a> KernelWriter<'a> {
             words,
             tables,
             truth,
+            places,
         }
     }
 
@@ -139,6 +143,7 @@ impl<'a> KernelWriter<'a> {
         let indent = "    ".repeat(depth);
         for step in steps {
             match step {
+                Step::Compute(id) if self.places[id.index()] => {}
                 Step::Compute(id) => self.compute(text, *id, &indent),
                 Step::Store(store) => self.store(text, names, *store, &indent)?,
                 Step::Loop(body) => self.run(text, names, body, depth)?,
@@ -331,6 +336,20 @@ fn counter(counter: Counter) -> String {
 /// The elements of an offset table; entries that do not exist become -1.
 pub(crate) fn elements(table: &[u32]) -> Vec<i32> {
     table.iter().map(|&x| if x == DROPPED { -1 } else { x as i32 }).collect()
+}
+
+/// By node: it is read by lookups alone, as the beginning of a table.
+fn places(nest: &Kernel) -> Vec<bool> {
+    let (mut tables, mut values) = (vec![false; nest.graph.len()], vec![false; nest.graph.len()]);
+    for store in &nest.stores {
+        values[store.node.index()] = true;
+    }
+    for (id, node) in nest.live() {
+        let table = usize::from(nest.graph.lookup(id).is_some());
+        node.operands()[..table].iter().for_each(|first| tables[first.index()] = true);
+        node.operands()[table..].iter().for_each(|operand| values[operand.index()] = true);
+    }
+    tables.iter().zip(&values).map(|(table, value)| *table && !value).collect()
 }
 
 /// True for a builtin that the file calls through a pointer.

@@ -34,6 +34,11 @@ pub fn timed(model: &dyn HybridSystem, t_end: f64) -> Result<(), HybridCause> {
             let last = if t_end.is_finite() { t_end.min(until) } else { from };
             from <= last && !(period > resolution(from.abs().max(last.abs())))
         }
+        Times::Comb { offsets, first, period } => {
+            let from = offsets.first().map_or(0.0, |offset| offset + first * period);
+            let last = if t_end.is_finite() { t_end } else { from };
+            !(period > resolution(from.abs().max(last.abs())))
+        }
     };
     let Some(list) = (0..model.lists()).find(dense) else { return Ok(()) };
     match model.events().iter().position(|event| event.trigger == Trigger::Times(list)) {

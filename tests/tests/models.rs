@@ -43,6 +43,7 @@ fn the_models_of_the_plan_are_there() {
         "pleiades",
         "pollu",
         "repeated_dosing",
+        "reservoir",
         "robertson",
         "stick_slip",
         "thermostat",

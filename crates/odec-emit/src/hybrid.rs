@@ -92,6 +92,10 @@ impl<'a> Hybrid<'a> {
         if !switching.counters.is_empty() {
             return Err(EmitError::Counters);
         }
+        let breaks = switching.timed.iter().flat_map(|timed| &timed.breaks);
+        if breaks.into_iter().any(|times| matches!(times, Break::Knots { .. })) {
+            return Err(EmitError::Samples);
+        }
         let events = &switching.events;
         let extra =
             |suffix, doc, program: &Program| Ok::<_, EmitError>(Extra { suffix, doc, settled: Settled::of(program)? });
@@ -297,6 +301,8 @@ impl<'a> Hybrid<'a> {
                 values.push(self.places(TIMED, timed.value).start + i);
                 for times in &timed.breaks {
                     match *times {
+                        // refused before
+                        Break::Knots { .. } => {}
                         Break::Once(time) => once.push(self.places(STOPS, time).start + i),
                         Break::Every(time, period) => {
                             every.extend([time, period].map(|array| self.places(STOPS, array).start + i));

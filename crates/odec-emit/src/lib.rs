@@ -48,6 +48,8 @@ pub enum EmitError {
     NotBound(BindError),
     /// The model counts: `floor`, `ceil`, `round` or `mod` of what changes, which no table says how to follow.
     Counters,
+    /// The model has events beside measured inputs, whose samples no table of stops holds.
+    Samples,
     /// The program contradicts itself: one made by hand, for lowering never makes such.
     Malformed(Malformed),
 }
@@ -57,6 +59,7 @@ impl std::fmt::Display for EmitError {
         match self {
             EmitError::BadPrefix(prefix) => write!(f, "`{prefix}` cannot begin a C identifier"),
             EmitError::Counters => write!(f, "`floor`, `ceil`, `round` and `mod` of what changes are not written"),
+            EmitError::Samples => write!(f, "events beside measured inputs are not written"),
             EmitError::NotBound(why) => write!(f, "the extents do not fit: {why}"),
             EmitError::Malformed(why) => write!(f, "the program contradicts itself: {why}"),
         }

@@ -120,6 +120,10 @@ fn not_emitted(e: EmitError) -> Error {
             let help = "count with a discrete and an event: `when x > next { n += 1; next += 1 }`".to_string();
             error(&codes::E0504, e.to_string(), Some(help)).into()
         }
+        EmitError::Samples => {
+            let help = "write the input as a formula in `t`, or as a `discrete` that events set".to_string();
+            error(&codes::E0504, e.to_string(), Some(help)).into()
+        }
         EmitError::Malformed(_) => error(
             &codes::E0900,
             e.to_string(),

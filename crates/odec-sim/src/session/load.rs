@@ -121,13 +121,7 @@ impl Loaded {
     /// Values that make no sense, tables that cannot be read, equations that cannot be solved for their derivatives.
     pub fn program(&self, choices: &Choices) -> Result<Lowered, Error> {
         let (choices, doubtful) = self.with_tables(choices.clone(), None)?;
-        let overrides = Overrides {
-            values: choices.set.clone(),
-            params: choices.params.clone(),
-            tables: choices.tables.clone(),
-            inputs: choices.inputs.clone(),
-            open: choices.open.clone(),
-        };
+        let overrides = overrides(None, &choices);
         let mut lowered = lower_warned(&self.model, &overrides).map_err(|list| self.error(&choices, list))?;
         lowered.warnings.extend(doubtful);
         Ok(lowered)
@@ -139,14 +133,10 @@ impl Loaded {
     /// As of [`Loaded::program`], and bounds, which no step of another program keeps.
     pub fn located(&self, choices: &Choices) -> Result<(Lowered, Option<Located>), Error> {
         without_bounds(&self.model).map_err(|list| self.error(choices, list))?;
-        let choices = self.with_tables(choices.clone(), None)?;
-        let overrides = Overrides {
-            values: choices.set.clone(),
-            params: choices.params.clone(),
-            tables: choices.tables.clone(),
-            open: choices.open.clone(),
-        };
+        let (choices, doubtful) = self.with_tables(choices.clone(), None)?;
+        let overrides = overrides(None, &choices);
         let mut lowered = lower_for_run(&self.model, &overrides, false).map_err(|list| self.error(&choices, list))?;
+        lowered.warnings.extend(doubtful);
         let located = lowered.located.take();
         Ok((lowered, located))
     }

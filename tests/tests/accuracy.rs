@@ -4,7 +4,7 @@
 //! References: Test Set for IVP Solvers (Bari) and Robertson's problem at 40, recomputed by Radau IIA of order 13 in
 //! quadruple precision; more digits than a double holds are cut.
 
-use odec_tests::command::run;
+use odec_tests::command::{run, run_in, scratch};
 
 struct Case {
     name: &'static str,
@@ -141,5 +141,59 @@ fn a_short_pulse_after_a_long_rest_is_seen() {
         let (_, largest) = automatic("pulse_late", rtol, 1e-3);
         // its area is sqrt(pi)/2, and it decays meanwhile
         assert!(largest[1] > 0.4 && largest[1] < 0.9, "{rtol:e}: {}", largest[1]);
+    }
+}
+
+/// The value of `x` at t = 52 of a model that is at rest but for a short time around t = 50.
+fn after_a_pulse(name: &str, term: &str, method: &str) -> f64 {
+    let folder = scratch(&format!("pulses-{name}"));
+    let text = format!("param w = 0.01, c = 50\nstate x = 0\nx' = {term} - x\nrun {{ t = 0 .. 52; samples = 10 }}\n");
+    std::fs::write(folder.join("pulse.ode"), text).expect("a writable folder");
+    let arguments = ["run", "pulse.ode", "--quiet", "--method", method].map(str::to_owned);
+    let ran = run_in(&folder, &arguments, b"").success();
+    let table = ran.text();
+    let last = table.lines().last().expect("rows");
+    last.split(',').nth(1).expect("a column").parse().expect("a number")
+}
+
+#[test]
+fn no_method_passes_over_a_pulse_of_a_term_of_time() {
+    let w = 0.01_f64;
+    let root = std::f64::consts::PI.sqrt();
+    let decayed = |area: f64| area * (-2.0_f64).exp();
+    let terms = [
+        ("gauss", "exp(-((t - c)/w)^2)", decayed(w * root * (w * w / 4.0).exp()), 1e-4),
+        ("bell", "exp(-(t - c)^2/(2*w^2))", decayed(w * root * 2.0_f64.sqrt() * (w * w / 2.0).exp()), 1e-4),
+        // the area between two fronts
+        ("fronts", "tanh((t - c)/w) - tanh((t - c - 5*w)/w)", decayed(2.0 * 5.0 * w * 1.0253), 1e-3),
+        (
+            "wave",
+            "exp((cos(2*pi*(t - c)/40) - 1)/w^2)",
+            decayed(w * 40.0 / (2.0 * std::f64::consts::PI) * root * 2.0_f64.sqrt() * 1.002),
+            2e-3,
+        ),
+    ];
+    let general = ["auto", "taylor", "bs32", "dopri5", "tsit5", "vern7", "vern9", "dop853", "heun", "abm", "bdf"];
+    let stiff = ["sdirk2", "tr-bdf2", "kencarp4", "radau5", "ros2", "rodas3", "rodas4", "rodas5p", "trapezoidal"];
+    let mut wrong = Vec::new();
+    for (name, term, known, part) in terms {
+        for method in general.iter().chain(&stiff) {
+            let found = after_a_pulse(name, term, method);
+            if (found - known).abs() > part * known {
+                wrong.push(format!("{name}, {method}: {found:e} and not {known:e}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_factor_of_a_derivative_that_vanishes_on_the_way_ends_the_run_there() {
+    let folder = scratch("vanishing-factor");
+    std::fs::write(folder.join("m.ode"), "state x = 1\n(2 - t)*x' = -x\nrun { t = 0 .. 4 }\n")
+        .expect("a writable folder");
+    for method in ["auto", "taylor", "vern7", "rodas4", "bdf", "radau5"] {
+        let ran = run_in(&folder, &["run", "m.ode", "--method", method].map(str::to_owned), b"");
+        assert!(ran.code != Some(0) && ran.err.contains("t = 2"), "{method}: {}", ran.err);
     }
 }

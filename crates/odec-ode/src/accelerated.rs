@@ -26,10 +26,24 @@ pub trait Accelerated {
     fn groups(&self) -> usize {
         1
     }
+    /// What terms of t alone do in a short time between two times, at the parameters as they are; the second time may be infinite.
+    /// A step that is longer than such a time ends there, so that no method passes over it.
+    fn narrow(&self, _from: f64, _to: f64) -> Vec<Narrow> {
+        Vec::new()
+    }
     /// Its Taylor coefficients.
     fn series(&self) -> Option<&dyn Series> {
         None
     }
+}
+
+/// A short time in which a term of t alone rises, falls, or has no value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Narrow {
+    /// Its middle.
+    pub t: f64,
+    /// How long it takes; 0 where the term has a pole.
+    pub width: f64,
 }
 
 /// The Taylor coefficients of the solutions of a system.
@@ -75,6 +89,10 @@ impl dyn System + '_ {
 
     pub(crate) fn groups(&self) -> usize {
         self.accelerated().map_or(1, Accelerated::groups)
+    }
+
+    pub(crate) fn narrow(&self, from: f64, to: f64) -> Vec<Narrow> {
+        self.accelerated().map_or_else(Vec::new, |accelerated| accelerated.narrow(from, to))
     }
 
     pub(crate) fn series(&self) -> Option<&dyn Series> {

@@ -118,6 +118,13 @@ pub trait Integrator {
     fn linear(&self) -> Option<LinearReport> {
         None
     }
+    /// The absolute tolerances of the steps to come, n values. A method that does not take them keeps those of its options.
+    fn absolute(&mut self, _atol: &[f64]) {}
+    /// Time and state at the start of the last accepted step where its dense output is not to be believed: its slopes are
+    /// far larger than what the ends of the step show, as those of a decay are that is too fast for an explicit method.
+    fn doubtful(&self) -> Option<(f64, &[f64])> {
+        None
+    }
     /// h times the spectral radius of df/dy as the stages of the last accepted step show it, and the real part of what makes it
     /// out, for methods whose steps stability bounds.
     fn strain(&mut self) -> Option<(f64, f64)> {

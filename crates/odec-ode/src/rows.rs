@@ -50,7 +50,7 @@ const ASIDE: u32 = 200;
 /// How the rows of a method are looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Look {
-    /// Its dense output is as good as the ends of its steps.
+    /// Its dense output is as good as the ends of its steps, unless it is doubtful ([`Integrator::doubtful`]).
     None,
     /// By the defect of slow unknowns, once for each step.
     Slow,
@@ -80,6 +80,8 @@ pub(crate) struct Rows {
     /// Start of the step that was tried last, where rows lie in it.
     start: Option<f64>,
     from: Vec<f64>,
+    /// Whether the dense output of the last step is doubtful, once it was asked.
+    doubt: Option<bool>,
     work: Option<Box<Work>>,
 }
 
@@ -118,6 +120,7 @@ impl Rows {
             fixed: options.fixed,
             start: None,
             from: Vec::new(),
+            doubt: None,
             work: None,
         }
     }
@@ -137,17 +140,31 @@ impl Rows {
 
     /// Before an attempt in which rows may lie.
     pub(crate) fn before(&mut self, integrator: &dyn Integrator, inside: bool) {
-        self.start = None;
-        let made = integrator.next_by(self.method);
-        if self.fixed || !inside || look(made) == Look::None {
+        (self.start, self.doubt) = (None, None);
+        if self.fixed || !inside {
+            return;
+        }
+        self.rewind();
+        if look(integrator.next_by(self.method)) == Look::None {
             return;
         }
         self.start = Some(integrator.time());
         self.from.clear();
         self.from.extend_from_slice(integrator.state());
-        if let Some(work) = &mut self.work {
-            (work.factored, work.slow, work.aside) = (None, Slow::Unknown, false);
+    }
+
+    /// The start of the last step, where its dense output may need correction; its state is then in `from`.
+    fn corrected_from(&mut self, integrator: &dyn Integrator) -> Option<f64> {
+        if self.start.is_some() || self.fixed || self.doubt == Some(false) {
+            return self.start;
         }
+        let doubtful = integrator.doubtful();
+        self.doubt = Some(doubtful.is_some());
+        let (start, from) = doubtful?;
+        self.from.clear();
+        self.from.extend_from_slice(from);
+        self.start = Some(start);
+        self.start
     }
 
     /// False where every value is that of the dense output alone, whatever is done before an attempt.
@@ -160,7 +177,7 @@ impl Rows {
     /// The state at `t` inside the last accepted step.
     pub(crate) fn value(&mut self, eval: &mut Evaluator<'_>, integrator: &dyn Integrator, t: f64, y: &mut [f64]) {
         integrator.interpolate(t, y);
-        let Some(start) = self.start else { return };
+        let Some(start) = self.corrected_from(integrator) else { return };
         let h = integrator.time() - start;
         if (t - start).abs().min((integrator.time() - t).abs()) <= EDGE * h.abs() {
             return;
@@ -181,7 +198,7 @@ impl Rows {
     /// How far the dense output is from a solution in the last accepted step: the larger size of gamma h r at [`PROBES`], in tolerances, and
     /// nothing where it needs no correction. Infinite where it says nothing of an unknown.
     pub(crate) fn defect(&mut self, eval: &mut Evaluator<'_>, integrator: &dyn Integrator) -> f64 {
-        let Some(start) = self.start else { return 0.0 };
+        let Some(start) = self.corrected_from(integrator) else { return 0.0 };
         let made = integrator.made_by(self.method);
         let (counted, chosen) = (eval.stats, made.name != self.method.name);
         let Rows { options, tolerances, from, work, .. } = self;

@@ -6,6 +6,7 @@ use crate::evaluator::{Evaluator, Paused, all_finite};
 use crate::integrator::{Attempt, Integrator};
 use crate::interpolant::{Interpolant, Polynomials};
 use crate::method::{Family, Method, Setup};
+use crate::narrow::Landmarks;
 use crate::observer::StepEnd;
 use crate::pace::Pace;
 use crate::problem::{Cause, Failure, Options, Outcome, Problem, Refusal, SolveError, Stats, Stop};
@@ -114,6 +115,7 @@ struct Progress {
     failed_at: f64,
     accepted_then: u64,
     tried: f64,
+    landmarks: Landmarks,
 }
 
 impl Progress {
@@ -256,8 +258,17 @@ impl Runner {
     pub(crate) fn put(&mut self, eval: &mut Evaluator<'_>, problem: &Problem) -> Result<(), Cause> {
         self.untouched = false;
         self.run = Progress::of(problem);
+        self.look_ahead(eval);
         self.integrator.aim(problem.t_end);
         self.integrator.set(eval, problem.t0, &problem.y0)
+    }
+
+    /// Looks for what terms of t alone do in a short time from here to the end.
+    fn look_ahead(&mut self, eval: &Evaluator<'_>) {
+        if !self.options.fixed {
+            let from = if self.run.pace.is_some() { self.integrator.time() } else { self.run.t0 };
+            self.run.landmarks = Landmarks::of(eval, from, self.run.t_end);
+        }
     }
 
     /// One accepted step, with as many rejected ones as it takes. At the end of the problem, or at the stop, nothing is done.
@@ -308,7 +319,10 @@ impl Runner {
             None => self.first_pace(eval, stop.or(ahead.sample))?,
         };
         loop {
-            let (h, t_new) = pace.step(t, stop);
+            let (mut h, mut t_new) = pace.step(t, stop);
+            if !self.run.landmarks.is_empty() {
+                (h, t_new) = self.run.landmarks.cut(t, (h, t_new));
+            }
             self.run.tried = h;
             if pace.collapsed(t) {
                 return Err(self.run.collapsed(t));
@@ -495,6 +509,7 @@ impl Runner {
 
     fn go_on(&mut self, system: &dyn System) -> Result<(), SolveError> {
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
+        self.look_ahead(&eval);
         let resumed = self.integrator.resume(&mut eval, self.integrator.time(), &self.row);
         if let Some(pace) = &mut self.run.pace {
             pace.kink();
@@ -512,6 +527,7 @@ impl Runner {
             return Err(bad(format!("{} finite values of the state are wanted", self.row.len())).into());
         }
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
+        self.look_ahead(&eval);
         let resumed = self.integrator.resume(&mut eval, t, y);
         if let Some(pace) = &mut self.run.pace {
             pace.resume(t);

@@ -320,3 +320,40 @@ fn an_unknown_that_goes_through_zero_takes_no_step_back() {
     let (outcome, _) = automatic(&spring(), 20.0, &[1.0, 0.0], &tolerances(1e-6, 1e-6));
     assert_eq!(outcome.stats.failed, 0);
 }
+
+/// The largest error of `auto` over rows in tolerances, the largest value of the unknown being 1, and its evaluations of f.
+fn growth(rate: fn(f64) -> (f64, f64), y0: f64, t_end: f64, rtol: f64) -> (f64, u64) {
+    let system = Dense::new(1, move |_, y, f| f[0] = rate(y[0]).0, move |_, y, j| j[0] = rate(y[0]).1);
+    let times: Vec<f64> = (0..=500).map(|k| t_end * f64::from(k) / 500.0).collect();
+    let rows = |name: &str, options: &Options| {
+        let problem = Problem { t0: 0.0, t_end, y0: vec![y0] };
+        let mut sink = Rows { rows: vec![], limit: usize::MAX };
+        let samples = Samples::Times(times.clone());
+        let outcome = solve(&system, &problem, method(name), options, &samples, &mut sink).expect("the run succeeds");
+        (sink.rows, outcome.stats.rhs)
+    };
+    let (known, _) = rows("radau5", &tolerances(1e-13, 1e-22));
+    let (found, work) = rows("auto", &tolerances(rtol, 1e-3 * rtol));
+    let off = known.iter().zip(&found).map(|((_, a), (_, b))| (a[0] - b[0]).abs()).fold(0.0, f64::max);
+    (off / (1.001 * rtol), work)
+}
+
+#[test]
+fn what_grows_from_little_keeps_its_digits() {
+    // a flame, a population, and a departure from an unstable rest
+    let flame = |y: f64| (y * y * (1.0 - y), y * (2.0 - 3.0 * y));
+    let logistic = |y: f64| (y * (1.0 - y), 1.0 - 2.0 * y);
+    let saddle = |y: f64| (y - y.powi(3), 1.0 - 3.0 * y * y);
+    // the largest errors without tolerances that follow growth are 4.3, 150 and 91
+    for (rate, y0, t_end, most) in [
+        (flame as fn(f64) -> (f64, f64), 1e-4, 2e4, 2.0),
+        (flame, 1e-5, 2e5, 20.0),
+        (saddle, 1e-9, 50.0, 5.0),
+        (logistic, 1e-6, 40.0, 1.0),
+    ] {
+        for rtol in [1e-4, 1e-6] {
+            let (error, work) = growth(rate, y0, t_end, rtol);
+            assert!(error <= most, "from {y0:e} at {rtol:e}: {error:.2} tolerances, {work} evaluations");
+        }
+    }
+}

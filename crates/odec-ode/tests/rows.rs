@@ -121,6 +121,21 @@ fn smooth() -> Known {
     Known { name: "smooth".to_string(), system, t_end: 20.0, solution: Box::new(|t| vec![t.sin().exp()]) }
 }
 
+/// S' = -S/(K + S) with a small K: a substrate that is used up at t = 1, and decays at the rate 1/K from there on. Its
+/// solution meets S + K ln S = 1 - t.
+fn used_up(k: f64) -> Known {
+    let system = Dense::new(1, move |_, y, f| f[0] = -y[0] / (k + y[0]), move |_, y, j| j[0] = -k / (k + y[0]).powi(2));
+    let solution = move |t: f64| {
+        let (mut low, mut high) = ((1.0 - t).min(0.0) / k - 1.0, 0.0);
+        for _ in 0..100 {
+            let middle = 0.5 * (low + high);
+            if f64::exp(middle) + k * middle < 1.0 - t { low = middle } else { high = middle }
+        }
+        vec![f64::exp(low)]
+    };
+    Known { name: format!("used up, K = {k:e}"), system, t_end: 2.0, solution: Box::new(solution) }
+}
+
 fn auto() -> &'static Method {
     method::find("auto").unwrap()
 }
@@ -177,6 +192,18 @@ fn rows_where_nothing_is_stiff() {
     for method in method::general().filter(|m| m.adaptive != Adaptive::FixedStep && m.order > 2).chain([auto()]) {
         check(&smooth(), method);
     }
+}
+
+#[test]
+fn rows_of_a_decay_that_is_too_fast_for_an_explicit_method_and_below_its_tolerance() {
+    let mut landed = 0;
+    for name in ["auto", "dopri5", "tsit5", "vern7", "vern9", "dop853"] {
+        for k in [1e-2, 1e-3, 1e-4] {
+            landed += check(&used_up(k), method::find(name).unwrap()).landed;
+        }
+    }
+    // the dense output of such steps is off by up to ten tolerances
+    assert!(landed > 0);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! A program with its extents and parameters, compiled or interpreted, as the `System` that solvers step. Both executors
 //! give the same bits.
 
+mod beyond;
+
 use std::sync::{Arc, OnceLock};
 
 use odec_ir::interpret::{Inputs, Interpreter};
@@ -9,15 +11,15 @@ use odec_ir::nest::BoundProgram;
 use odec_ir::nest::bind::{BindError, BoundMatrix, MAX_ENTRIES};
 use odec_ir::{ArrayId, KernelRole, Program, Role, broken};
 use odec_jit::{Compiled, Function, JitError};
-use odec_ode::accelerated::{Accelerated, Series};
+use odec_ode::accelerated::Accelerated;
 use odec_ode::method::Structure;
 use odec_ode::pattern::Pattern;
-use odec_ode::step::{FusedFormula, FusedStep};
 use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
 
 use crate::elimination::Eliminations;
 use crate::series::SeriesKernels;
 use crate::steps::Steps;
+use crate::timetable::Timetable;
 
 /// What executes the kernels.
 #[derive(Clone)]
@@ -119,6 +121,8 @@ pub struct Executor {
     eliminations: Arc<Eliminations>,
     series: Arc<SeriesKernels>,
     steps: Arc<Steps>,
+    /// The terms of t alone, once a run asks for their pulses.
+    timetable: OnceLock<Arc<Timetable>>,
     /// Kernels that the program has: of a huge model some are left out, and what is missing must not pass for zero.
     has_jacobian: bool,
     has_time_derivative: bool,
@@ -188,6 +192,7 @@ impl Executor {
             eliminations: Arc::new(Eliminations::new(execution)),
             series: Arc::new(SeriesKernels::new()),
             steps: Arc::default(),
+            timetable: OnceLock::new(),
         };
         executor.stage();
         executor.bind_mass()?;
@@ -339,6 +344,7 @@ impl Executor {
             eliminations: self.eliminations.clone(),
             series: self.series.clone(),
             steps: self.steps.clone(),
+            timetable: self.timetable.clone(),
             ..*self
         }
     }
@@ -540,58 +546,5 @@ impl System for Executor {
 
     fn accelerated(&self) -> Option<&dyn Accelerated> {
         Some(self)
-    }
-}
-
-impl Accelerated for Executor {
-    fn fused_step(&self, formula: FusedFormula) -> Option<Arc<dyn FusedStep>> {
-        self.steps.of(&self.program, self.execution(), formula)
-    }
-
-    fn parameters(&self) -> &[f64] {
-        &self.p
-    }
-
-    fn expects_many_runs(&self) -> bool {
-        self.steps.many_runs()
-    }
-
-    fn groups(&self) -> usize {
-        self.groups
-    }
-
-    fn series(&self) -> Option<&dyn Series> {
-        Some(self)
-    }
-}
-
-impl Series for Executor {
-    fn prepare(&self, order: usize) -> Result<(), String> {
-        self.series.prepare((&self.program, &self.bound), self.execution(), order)
-    }
-
-    fn is_smooth(&self) -> bool {
-        self.series.is_smooth(&self.program)
-    }
-
-    fn is_short(&self, order: usize) -> bool {
-        self.scalar && self.series.is_short(&self.program, self.execution(), order)
-    }
-
-    fn coefficients(&self, t: f64, y: &[f64], order: usize, out: &mut [f64]) -> Result<(), EvalError> {
-        // the kernel reads no direction, but takes one of this length
-        let inputs = Inputs { t, y, p: &self.p, w: y };
-        let found =
-            self.series.run(inputs, order, out) || (self.prepare(order).is_ok() && self.series.run(inputs, order, out));
-        if found { Ok(()) } else { Err(EvalError::Fatal) }
-    }
-
-    fn prepare_step(&self, order: usize) -> bool {
-        self.scalar && self.series.prepare_step(&self.program, self.execution(), order)
-    }
-
-    fn step(&self, t: f64, order: usize, from: &[f64], to: &mut [f64]) -> Result<(), EvalError> {
-        let inputs = Inputs { t, y: from, p: &self.p, w: from };
-        if self.series.step(inputs, order, to) { Ok(()) } else { Err(EvalError::Fatal) }
     }
 }

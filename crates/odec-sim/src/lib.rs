@@ -39,6 +39,7 @@ pub mod stability;
 pub mod start;
 mod steps;
 pub mod sweep;
+mod timetable;
 pub mod timing;
 pub mod trace;
 pub mod work;

@@ -1,8 +1,11 @@
 //! Explicit Runge-Kutta: one driver for every tableau, with or without embedded estimate.
 
+mod places;
+
 use std::sync::Arc;
 
-use crate::control::{Control, Controller, Tolerances};
+use self::places::Places;
+use crate::control::{Control, Controller, Tolerances, root_mean};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
@@ -46,6 +49,9 @@ impl Tableau {
 
 /// Differences of states below this multiple of their size are rounding.
 const ROUNDING: f64 = 2e-15;
+/// Slopes inside a step, times its length, that are so much larger than what its ends show are those of a decay that no step
+/// of this length follows.
+const WILD: f64 = 10.0;
 /// Bound on the search for limits on the real axis, and its step.
 const LONGEST: f64 = 20.0;
 const FINE: f64 = 0.01;
@@ -220,45 +226,6 @@ impl Formula for Plain {
 
     fn dense(&self) -> DenseOutput {
         DenseOutput::Hermite
-    }
-}
-
-/// Where the values of a step are in its buffer: the squares of the norms, k_1 .. k_e with the slope at the end of the step last, the
-/// state there, the further slopes of dense output. This is what [`step::FusedFormula::Explicit`] writes, and from k_e on what it reads.
-#[derive(Clone, Copy)]
-struct Places {
-    n: usize,
-    end: usize,
-}
-
-impl Places {
-    /// Squares of norms.
-    const NORMS: usize = 2;
-
-    /// The number of a slope or state in the list behind the squares: that of a stage, past the state at the end for further ones.
-    fn rank(self, stage: usize) -> usize {
-        if stage <= self.end { stage } else { stage + 1 }
-    }
-
-    /// The slopes with the state among them.
-    fn slopes(buffer: &[f64]) -> &[f64] {
-        &buffer[Self::NORMS..]
-    }
-
-    /// One of the slopes.
-    fn slope(self, stage: usize) -> std::ops::Range<usize> {
-        let start = Self::NORMS + self.rank(stage) * self.n;
-        start..start + self.n
-    }
-
-    fn state(self) -> std::ops::Range<usize> {
-        let start = Self::NORMS + (self.end + 1) * self.n;
-        start..start + self.n
-    }
-
-    /// Where the slope at the end begins, with the state behind it.
-    fn kept(self) -> usize {
-        Self::NORMS + self.end * self.n
     }
 }
 
@@ -526,6 +493,36 @@ impl Integrator for Embedded {
         }
         let rounding = ROUNDING / self.tolerances.rtol;
         (states > rounding * rounding * n as f64).then(|| (h.abs() * (slopes / states).sqrt(), h * along / states))
+    }
+
+    fn absolute(&mut self, atol: &[f64]) {
+        self.tolerances.atol.copy_from_slice(atol);
+        self.given[3..3 + atol.len()].copy_from_slice(atol);
+    }
+
+    /// A component that decays far too fast for the step is hidden from the error estimate as long as it is small, but its
+    /// slopes grow from stage to stage, and dense output adds them up with other weights than the step.
+    fn doubtful(&self) -> Option<(f64, &[f64])> {
+        let Step { t, h, complete } = self.last;
+        if h == 0.0 || !complete || self.fixed {
+            return None;
+        }
+        let Places { n, end } = self.places;
+        let (y0, y1) = (&self.next[self.places.state()], &self.now[self.places.state()]);
+        let size = |of: &dyn Fn(usize) -> f64| {
+            let square = |i: usize| {
+                let part = of(i) / self.tolerances.scale(i, y0[i].abs().max(y1[i].abs()));
+                part * part
+            };
+            root_mean((0..n).map(square).sum(), n)
+        };
+        let moved = |stage: usize| {
+            let k = &self.now[self.places.slope(stage)];
+            size(&|i| h * k[i])
+        };
+        let shown = size(&|i| y1[i] - y0[i]) + moved(0) + moved(end);
+        let inside = (1..end).chain(end + 1..=end + self.dense.c.len());
+        inside.into_iter().any(|stage| moved(stage) > (WILD * shown).max(1.0)).then_some((t, y0))
     }
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {

@@ -388,6 +388,15 @@ impl Integrator for Taylor {
         Attempt::Accepted { next }
     }
 
+    fn absolute(&mut self, atol: &[f64]) {
+        for (own, atol) in self.tolerances.atol.iter_mut().zip(atol) {
+            *own = SHARE * atol;
+        }
+        for node in [&mut self.before, &mut self.now, &mut self.next] {
+            node.room[self.places.atol()..].copy_from_slice(&self.tolerances.atol);
+        }
+    }
+
     /// The ratio of the last two terms of the step: p h^p c_p / (h^(p-1) c_(p-1)) is h lambda where one component rules them, as the fastest
     /// does once it has died away to rounding.
     fn strain(&mut self) -> Option<(f64, f64)> {

@@ -6,9 +6,11 @@
 
 mod integrator;
 mod mark;
+mod seeds;
 mod signs;
 
 use self::mark::Mark;
+use self::seeds::Seeds;
 use self::signs::Signs;
 use super::course::{KEPT, Leg, Why};
 use super::decay::Decay;
@@ -160,6 +162,9 @@ pub struct Auto {
     y: Vec<f64>,
     weights: Vec<f64>,
     signs: Signs,
+    seeds: Seeds,
+    /// Parts of the tolerances that the two methods work to.
+    parts: [f64; 2],
     course: Record,
     /// The evidence before the last step, if that can be taken back.
     earlier: Option<Mark>,
@@ -258,6 +263,9 @@ impl Auto {
             y: vec![0.0; n],
             weights: vec![0.0; n],
             signs: Signs::new(setup.system),
+            seeds: Seeds::new(setup.options, n),
+            // all explicit methods work to the same part
+            parts: [explicit.map_or(1.0, rtol), rtol(implicit)].map(|own| own / setup.options.rtol),
             course: Record::NONE,
             earlier: None,
         };

@@ -343,6 +343,16 @@ impl Integrator for FusedRosenbrock {
         }
     }
 
+    fn absolute(&mut self, atol: &[f64]) {
+        self.tolerances.atol.copy_from_slice(atol);
+        self.given[ATOL..ATOL + self.n].copy_from_slice(atol);
+        self.options.atol.clear();
+        self.options.atol.extend_from_slice(atol);
+        if let Some(vectors) = &mut self.vectors {
+            vectors.absolute(atol);
+        }
+    }
+
     fn linear(&self) -> Option<LinearReport> {
         let of_vectors = self.vectors.as_ref().and_then(|vectors| vectors.linear());
         match &self.maker {

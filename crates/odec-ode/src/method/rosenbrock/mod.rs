@@ -360,6 +360,11 @@ impl Integrator for Rosenbrock {
         self.inside = inside;
     }
 
+    fn absolute(&mut self, atol: &[f64]) {
+        self.tolerances.atol.copy_from_slice(atol);
+        self.atol[..self.n].copy_from_slice(atol);
+    }
+
     fn linear(&self) -> Option<LinearReport> {
         Some(self.matrix.report())
     }

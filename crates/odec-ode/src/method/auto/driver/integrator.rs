@@ -40,6 +40,8 @@ impl Integrator for Auto {
         }
         set?;
         self.signs.begin(y);
+        self.seeds.begin(y);
+        self.lower();
         if !self.begun {
             self.begun = true;
             self.hasty = self.decays(eval);
@@ -90,6 +92,9 @@ impl Integrator for Auto {
                     return Attempt::Failed { cause, next: signs::SHORTER * h };
                 }
                 (self.stepped, self.last, self.earlier) = (side, h, Some(mark));
+                if self.follow_seeds(h) {
+                    self.lower();
+                }
                 self.leg += 1;
                 self.course.steps[side as usize] += 1;
                 let next = match side {
@@ -125,6 +130,10 @@ impl Integrator for Auto {
 
     fn sample_ahead(&mut self, inside: bool) {
         self.active().sample_ahead(inside);
+    }
+
+    fn doubtful(&self) -> Option<(f64, &[f64])> {
+        self.side(self.stepped).doubtful()
     }
 
     fn interpolate(&self, t: f64, y: &mut [f64]) {
@@ -163,6 +172,9 @@ impl Integrator for Auto {
         }
         self.earlier = None;
         self.restore(mark);
+        if self.seeds.retreat() {
+            self.lower();
+        }
         true
     }
 
@@ -171,6 +183,8 @@ impl Integrator for Auto {
         self.active().resume(eval, t, y)?;
         // what an event or a host writes may be negative on purpose
         self.signs.let_go();
+        self.seeds.begin(y);
+        self.lower();
         self.rest();
         Ok(())
     }

@@ -1,0 +1,128 @@
+//! Unknowns that grow from little: their absolute tolerance follows them.
+//!
+//! An error below the absolute tolerance is none as long as its unknown stays small. Where the unknown grows by itself, the
+//! error grows with it: `y' = y^2` from 1e-4 to 1 makes an error 1e8 times as large, and a population that grows from 1e-8
+//! carries what was lost there to its end (decision 0023). So the absolute tolerance of an unknown that grows at a rate that
+//! does not fall is no more than its relative one.
+
+use super::Auto;
+use crate::problem::Options;
+
+/// Largest system that is followed.
+const MAX_UNKNOWNS: usize = super::super::SMALL;
+/// Least part of an absolute tolerance: below it rounding of larger terms may be all that is seen.
+const LEAST: f64 = 1e-3;
+/// A rate of growth falls where it is less than this part of the one before: that of `t^k` does, and loses no error.
+const STEADY: f64 = 0.95;
+
+/// What is known of the unknowns after a step.
+#[derive(Clone, Default)]
+struct Seen {
+    y: Vec<f64>,
+    /// Relative growth in the last step; 0 where the unknown has begun to grow in it.
+    rate: Vec<f64>,
+    atol: Vec<f64>,
+    /// Some tolerance is below that of the options.
+    lowered: bool,
+}
+
+/// The tolerances of unknowns that grow.
+pub(super) struct Seeds {
+    rtol: f64,
+    /// Of the options; empty where nothing is followed.
+    full: Vec<f64>,
+    now: Seen,
+    before: Seen,
+    /// Absolute tolerances of one of the methods.
+    room: Vec<f64>,
+}
+
+impl Seeds {
+    pub(super) fn new(options: &Options, n: usize) -> Self {
+        let n = if n <= MAX_UNKNOWNS && !options.fixed { n } else { 0 };
+        let full = match options.atol.as_slice() {
+            [one] => vec![*one; n],
+            many => many[..n.min(many.len())].to_vec(),
+        };
+        let zero = || vec![0.0; n];
+        let seen = Seen { y: zero(), rate: zero(), atol: full.clone(), lowered: false };
+        Seeds { rtol: options.rtol, full, now: seen.clone(), before: seen, room: zero() }
+    }
+
+    /// At the start of a run, or from a changed state: what is small may grow.
+    pub(super) fn begin(&mut self, y: &[f64]) {
+        let Seeds { rtol, full, now, .. } = self;
+        now.lowered = false;
+        for (i, full) in full.iter().enumerate() {
+            now.y[i] = y[i];
+            // what begins at 0 is fed by others
+            now.rate[i] = if y[i] == 0.0 { f64::INFINITY } else { 0.0 };
+            now.atol[i] = lowered(*rtol, *full, y[i]);
+            now.lowered |= now.atol[i] < *full;
+        }
+        self.before.clone_from(&self.now);
+    }
+
+    /// After a step of length h to y; true where tolerances have changed.
+    fn follow(&mut self, h: f64, y: &[f64]) -> bool {
+        std::mem::swap(&mut self.now, &mut self.before);
+        let Seeds { rtol, full, now, before, .. } = self;
+        let (rtol, h) = (*rtol, h.abs());
+        now.lowered = false;
+        for (i, full) in full.iter().enumerate() {
+            let (old, new) = (before.y[i], y[i]);
+            now.y[i] = new;
+            (now.rate[i], now.atol[i]) = (0.0, *full);
+            let grown = new.abs() - old.abs();
+            if rtol * new.abs() < *full && grown > 0.0 {
+                let rate = if old * new > 0.0 { 2.0 * grown / (h * (old + new).abs()) } else { f64::INFINITY };
+                now.rate[i] = rate;
+                if rate.is_finite() && rate >= STEADY * before.rate[i] {
+                    now.atol[i] = lowered(rtol, *full, new);
+                    now.lowered = true;
+                }
+            }
+        }
+        now.lowered || before.lowered
+    }
+
+    /// As before the last step; true where tolerances have changed.
+    pub(super) fn retreat(&mut self) -> bool {
+        let changed = self.now.lowered || self.before.lowered;
+        self.now.clone_from(&self.before);
+        changed
+    }
+}
+
+/// The absolute tolerance of an unknown that grows.
+fn lowered(rtol: f64, full: f64, y: f64) -> f64 {
+    if y == 0.0 { full } else { full.min((rtol * y.abs()).max(LEAST * full)) }
+}
+
+impl Auto {
+    /// After a step of length h; true where tolerances have changed.
+    pub(super) fn follow_seeds(&mut self, h: f64) -> bool {
+        let made = match (self.active, &self.explicit) {
+            (super::Side::Explicit, Some(explicit)) => explicit.as_ref(),
+            _ => self.implicit.as_ref(),
+        };
+        !self.seeds.full.is_empty() && self.seeds.follow(h, made.state())
+    }
+
+    /// Gives both methods the tolerances as they are now.
+    pub(super) fn lower(&mut self) {
+        let Seeds { now, room, full, .. } = &mut self.seeds;
+        if full.is_empty() {
+            return;
+        }
+        let mut give = |integrator: &mut dyn crate::integrator::Integrator, part: f64| {
+            room.iter_mut().zip(&now.atol).for_each(|(own, atol)| *own = part * atol);
+            integrator.absolute(room);
+        };
+        give(self.implicit.as_mut(), self.parts[1]);
+        let spare = self.spare.as_mut().map(|spare| &mut spare.integrator);
+        for explicit in [self.explicit.as_mut(), spare].into_iter().flatten() {
+            give(explicit.as_mut(), self.parts[0]);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What an executor offers beyond f and its derivatives: whole steps, Taylor coefficients, the pulses of terms of t.
+
+use std::sync::Arc;
+
+use odec_ir::interpret::Inputs;
+use odec_ode::accelerated::{Accelerated, Narrow, Series};
+use odec_ode::step::{FusedFormula, FusedStep};
+use odec_ode::system::EvalError;
+
+use super::Executor;
+use crate::timetable::Timetable;
+
+impl Accelerated for Executor {
+    fn fused_step(&self, formula: FusedFormula) -> Option<Arc<dyn FusedStep>> {
+        self.steps.of(&self.program, self.execution(), formula)
+    }
+
+    fn parameters(&self) -> &[f64] {
+        &self.p
+    }
+
+    fn expects_many_runs(&self) -> bool {
+        self.steps.many_runs()
+    }
+
+    fn groups(&self) -> usize {
+        self.groups
+    }
+
+    fn narrow(&self, from: f64, to: f64) -> Vec<Narrow> {
+        self.timetable.get_or_init(|| Arc::new(Timetable::of(&self.program, &self.layout))).narrow(&self.p, (from, to))
+    }
+
+    fn series(&self) -> Option<&dyn Series> {
+        Some(self)
+    }
+}
+
+impl Series for Executor {
+    fn prepare(&self, order: usize) -> Result<(), String> {
+        self.series.prepare((&self.program, &self.bound), self.execution(), order)
+    }
+
+    fn is_smooth(&self) -> bool {
+        self.series.is_smooth(&self.program)
+    }
+
+    fn is_short(&self, order: usize) -> bool {
+        self.scalar && self.series.is_short(&self.program, self.execution(), order)
+    }
+
+    fn coefficients(&self, t: f64, y: &[f64], order: usize, out: &mut [f64]) -> Result<(), EvalError> {
+        // the kernel reads no direction, but takes one of this length
+        let inputs = Inputs { t, y, p: &self.p, w: y };
+        let found =
+            self.series.run(inputs, order, out) || (self.prepare(order).is_ok() && self.series.run(inputs, order, out));
+        if found { Ok(()) } else { Err(EvalError::Fatal) }
+    }
+
+    fn prepare_step(&self, order: usize) -> bool {
+        self.scalar && self.series.prepare_step(&self.program, self.execution(), order)
+    }
+
+    fn step(&self, t: f64, order: usize, from: &[f64], to: &mut [f64]) -> Result<(), EvalError> {
+        let inputs = Inputs { t, y: from, p: &self.p, w: from };
+        if self.series.step(inputs, order, to) { Ok(()) } else { Err(EvalError::Fatal) }
+    }
+}

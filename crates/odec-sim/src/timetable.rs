@@ -1,0 +1,386 @@
+//! Where terms of t alone do something in a short time: pulses, fronts, poles.
+//!
+//! `exp(-((t - 50)/0.01)^2)` is 0 to every stage of a long step, and no error estimate sees what lies between them. But the
+//! middle of such a pulse is where an expression that is linear in t, here `(t - 50)/0.01`, passes through 0, and how long it
+//! takes follows from values nearby. So the terms of f that depend on t and parameters alone are kept as a list, each after
+//! its operands, and looked at before a run.
+
+use std::f64::consts::FRAC_PI_2;
+
+use odec_ir::builtin::Op;
+use odec_ir::{Element, Kernel, KernelRole, Layout, Node, Program, Role};
+use odec_ode::accelerated::Narrow;
+
+/// Terms of t that are kept; of a model with more none are looked at.
+const MAX_TERMS: usize = 10_000;
+/// Middles of pulses that are looked at, and those of one oscillation.
+const MAX_MIDDLES: usize = 1_000;
+/// Values on each side of a middle: at the length of the run, at half of it, and so on.
+const VALUES: usize = 45;
+/// Part of its largest value by which a term changes in its width.
+const CHANGE: f64 = 0.25;
+/// Width, as a part of the run, from which on a pulse is not short.
+const SHORT: f64 = 0.125;
+/// Distance of the two values, as a part of the run, that tell a pole, and the least ratio of them.
+const NEAR_POLE: f64 = 1e-9;
+const POLE: f64 = 1.9;
+
+/// A term of t alone, or a part of one.
+#[derive(Clone, Copy)]
+enum Term {
+    Number(f64),
+    /// At this position of the parameter buffer.
+    Parameter(usize),
+    Time,
+    Call(Op, [u32; 3]),
+}
+
+impl Term {
+    fn operands(&self) -> &[u32] {
+        match self {
+            Term::Call(op, operands) => &operands[..usize::from(op.0.arity)],
+            _ => &[],
+        }
+    }
+}
+
+/// What is known of a term at given parameters.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    Number(f64),
+    /// `scale*inner + shift`.
+    Scaled {
+        scale: f64,
+        shift: f64,
+        inner: Inner,
+    },
+    Other,
+}
+
+/// What is scaled.
+#[derive(Clone, Copy, PartialEq)]
+enum Inner {
+    Time,
+    /// `sin(rate*t + phase)`.
+    Wave {
+        rate: f64,
+        phase: f64,
+    },
+}
+
+impl Form {
+    fn scaled(self, by: f64) -> Form {
+        match self {
+            Form::Number(v) => Form::Number(by * v),
+            Form::Scaled { scale, shift, inner } => Form::Scaled { scale: by * scale, shift: by * shift, inner },
+            Form::Other => Form::Other,
+        }
+    }
+
+    fn sum(self, other: Form) -> Form {
+        match (self, other) {
+            (Form::Number(a), Form::Number(b)) => Form::Number(a + b),
+            (Form::Number(a), Form::Scaled { scale, shift, inner })
+            | (Form::Scaled { scale, shift, inner }, Form::Number(a)) => {
+                Form::Scaled { scale, shift: shift + a, inner }
+            }
+            (Form::Scaled { scale, shift, inner }, Form::Scaled { scale: s, shift: b, inner: i }) if inner == i => {
+                Form::Scaled { scale: scale + s, shift: shift + b, inner }
+            }
+            _ => Form::Other,
+        }
+    }
+
+    /// Of a sine whose argument has this form; `ahead` is a quarter turn for a cosine.
+    fn wave(self, ahead: f64) -> Form {
+        match self {
+            Form::Number(v) => Form::Number((v + ahead).sin()),
+            Form::Scaled { scale, shift, inner: Inner::Time } => {
+                let inner = Inner::Wave { rate: scale, phase: shift + ahead };
+                Form::Scaled { scale: 1.0, shift: 0.0, inner }
+            }
+            _ => Form::Other,
+        }
+    }
+
+    fn value(self, t: f64) -> f64 {
+        match self {
+            Form::Number(v) => v,
+            Form::Scaled { scale, shift, inner: Inner::Time } => scale * t + shift,
+            Form::Scaled { scale, shift, inner: Inner::Wave { rate, phase } } => {
+                scale * (rate * t + phase).sin() + shift
+            }
+            Form::Other => f64::NAN,
+        }
+    }
+}
+
+/// The terms of f that depend on t and parameters alone.
+pub(crate) struct Timetable {
+    terms: Vec<Term>,
+    /// Depends on t.
+    varies: Vec<bool>,
+    /// Something that is no term of t uses it.
+    exits: Vec<bool>,
+}
+
+impl Timetable {
+    /// The terms of a program; none where all of them are linear in t, waves, or sums of these.
+    pub(crate) fn of(program: &Program, layout: &Layout) -> Timetable {
+        let mut table = Timetable { terms: Vec::new(), varies: Vec::new(), exits: Vec::new() };
+        for kernel in program.kernels_of(KernelRole::Rhs) {
+            table.add(program, layout, kernel);
+        }
+        let narrow = (0..table.terms.len()).any(|k| table.varies[k] && !table.is_plain(k));
+        if !narrow || table.terms.len() > MAX_TERMS {
+            table.terms.clear();
+        }
+        table
+    }
+
+    /// True for what [`Form`] may hold, whatever the parameters are.
+    fn is_plain(&self, k: usize) -> bool {
+        let Term::Call(op, _) = self.terms[k] else { return true };
+        let varying = self.terms[k].operands().iter().filter(|i| self.varies[**i as usize]).count();
+        match op.0.name {
+            "add" | "sub" | "neg" | "sin" | "cos" => true,
+            "mul" => varying == 1,
+            "div" => self.terms[k].operands().last().is_some_and(|i| !self.varies[*i as usize]),
+            _ => false,
+        }
+    }
+
+    fn push(&mut self, term: Term) -> u32 {
+        let varies = matches!(term, Term::Time) || term.operands().iter().any(|i| self.varies[*i as usize]);
+        self.terms.push(term);
+        self.varies.push(varies);
+        self.exits.push(false);
+        (self.terms.len() - 1) as u32
+    }
+
+    fn add(&mut self, program: &Program, layout: &Layout, kernel: &Kernel) {
+        let mut places: Vec<Option<u32>> = Vec::new();
+        for (id, node) in kernel.live() {
+            places.resize(places.len().max(id.index() + 1), None);
+            let operands: Vec<Option<u32>> = node.operands().iter().map(|o| places[o.index()]).collect();
+            let term = match node {
+                Node::Constant(bits) => Some(Term::Number(f64::from_bits(bits))),
+                Node::Time => Some(Term::Time),
+                Node::Read(Element::Scalar(array)) => {
+                    let role = program.arrays[array.0 as usize].role;
+                    let state = matches!(role, Role::Position | Role::Velocity | Role::FirstOrder);
+                    (!state).then(|| Term::Parameter(layout.parameter(array)))
+                }
+                Node::Call(op, _) if operands.iter().all(Option::is_some) => {
+                    let mut own = [0; 3];
+                    own.iter_mut().zip(operands.iter().flatten()).for_each(|(own, operand)| *own = *operand);
+                    Some(Term::Call(op, own))
+                }
+                _ => None,
+            };
+            if let Some(term) = term {
+                places[id.index()] = Some(self.push(term));
+                continue;
+            }
+            for operand in operands.iter().flatten() {
+                self.exits[*operand as usize] = true;
+            }
+            // a quotient with a state above the line: what is below it alone may have a zero
+            if let (Node::Call(op, _), [None, Some(below)]) = (node, &operands[..])
+                && op.0.name == "div"
+                && self.varies[*below as usize]
+            {
+                let one = self.push(Term::Number(1.0));
+                let quotient = self.push(Term::Call(op, [one, *below, one]));
+                self.exits[quotient as usize] = true;
+            }
+        }
+        for store in &kernel.stores {
+            if let Some(Some(place)) = places.get(store.node.index()) {
+                self.exits[*place as usize] = true;
+            }
+        }
+    }
+
+    /// What its terms do in a short time between two times, of which the second may be infinite.
+    pub(crate) fn narrow(&self, p: &[f64], span: (f64, f64)) -> Vec<Narrow> {
+        if self.terms.is_empty() {
+            return Vec::new();
+        }
+        let forms = self.forms(p);
+        let mut open = vec![false; self.terms.len()];
+        for (term, form) in self.terms.iter().zip(&forms) {
+            if *form == Form::Other {
+                term.operands().iter().for_each(|i| open[*i as usize] = true);
+            }
+        }
+        let mut found = Vec::new();
+        let mut looks = 0;
+        let mut view = View { table: self, forms: &forms, values: vec![0.0; self.terms.len()] };
+        for u in 0..self.terms.len() {
+            let (true, Form::Scaled { scale, shift, inner }) = (open[u], forms[u]) else { continue };
+            let cone = self.cone(u);
+            match inner {
+                Inner::Time => {
+                    let middle = -shift / scale;
+                    if middle > span.0 && middle < span.1 && looks < MAX_MIDDLES {
+                        looks += 1;
+                        found.extend(view.width(u, &cone, middle, span).map(|width| Narrow { t: middle, width }));
+                    }
+                }
+                Inner::Wave { rate, phase } => view.waves(u, &cone, (rate, phase), span, &mut found),
+            }
+        }
+        found.sort_by(|a, b| a.t.total_cmp(&b.t).then(a.width.total_cmp(&b.width)));
+        found.dedup_by_key(|narrow| narrow.t);
+        found
+    }
+
+    fn forms(&self, p: &[f64]) -> Vec<Form> {
+        let mut forms = Vec::with_capacity(self.terms.len());
+        for term in &self.terms {
+            let of = |k: usize| forms[term.operands()[k] as usize];
+            forms.push(match *term {
+                Term::Number(v) => Form::Number(v),
+                Term::Parameter(place) => Form::Number(p[place]),
+                Term::Time => Form::Scaled { scale: 1.0, shift: 0.0, inner: Inner::Time },
+                Term::Call(op, _) => {
+                    let known: Vec<f64> = (0..usize::from(op.0.arity))
+                        .map_while(|k| if let Form::Number(v) = of(k) { Some(v) } else { None })
+                        .collect();
+                    match op.0.name {
+                        _ if known.len() == usize::from(op.0.arity) => Form::Number((op.0.value)(&known)),
+                        "add" => of(0).sum(of(1)),
+                        "sub" => of(0).sum(of(1).scaled(-1.0)),
+                        "neg" => of(0).scaled(-1.0),
+                        "sin" => of(0).wave(0.0),
+                        "cos" => of(0).wave(FRAC_PI_2),
+                        "mul" => match (of(0), of(1)) {
+                            (Form::Number(by), form) | (form, Form::Number(by)) => form.scaled(by),
+                            _ => Form::Other,
+                        },
+                        "div" => match (of(0), of(1)) {
+                            (form, Form::Number(by)) => form.scaled(1.0 / by),
+                            _ => Form::Other,
+                        },
+                        _ => Form::Other,
+                    }
+                }
+            });
+        }
+        forms
+    }
+
+    /// What depends on t through one term alone, that term left out.
+    fn cone(&self, u: usize) -> Vec<usize> {
+        let mut inside = vec![false; self.terms.len()];
+        inside[u] = true;
+        let mut cone = Vec::new();
+        for k in u + 1..self.terms.len() {
+            let operands = self.terms[k].operands().iter().map(|i| *i as usize);
+            inside[k] = self.varies[k] && operands.into_iter().all(|i| inside[i] || !self.varies[i]);
+            if inside[k] {
+                cone.push(k);
+            }
+        }
+        cone
+    }
+}
+
+/// The terms at given parameters.
+struct View<'a> {
+    table: &'a Timetable,
+    forms: &'a [Form],
+    values: Vec<f64>,
+}
+
+impl View<'_> {
+    /// The values of a cone at a time.
+    fn evaluate(&mut self, u: usize, cone: &[usize], t: f64) -> Vec<f64> {
+        self.values[u] = self.forms[u].value(t);
+        let mut found = Vec::with_capacity(cone.len());
+        for &k in cone {
+            let Term::Call(op, operands) = self.table.terms[k] else { continue };
+            let arguments = operands.map(|i| match self.forms[i as usize] {
+                Form::Number(v) => v,
+                _ => self.values[i as usize],
+            });
+            self.values[k] = (op.0.value)(&arguments[..usize::from(op.0.arity)]);
+            found.push(self.values[k]);
+        }
+        found
+    }
+
+    /// The shortest time in which a term of the cone changes around its middle, where that is short; 0 at a pole.
+    fn width(&mut self, u: usize, cone: &[usize], middle: f64, (from, to): (f64, f64)) -> Option<f64> {
+        let length = if to.is_finite() { to - from } else { middle - from };
+        let there = self.evaluate(u, cone, middle);
+        let poles = |view: &mut Self, near: &[f64]| {
+            let nearer = view.evaluate(u, cone, middle + 0.5 * NEAR_POLE * length);
+            let grows = |k: usize| !there[k].is_finite() && nearer[k].abs() >= POLE * near[k].abs();
+            (0..cone.len()).any(|k| view.table.exits[cone[k]] && grows(k))
+        };
+        if there.iter().any(|v| !v.is_finite()) {
+            let near = self.evaluate(u, cone, middle + NEAR_POLE * length);
+            if poles(self, &near) {
+                return Some(0.0);
+            }
+        }
+        let mut beside: Vec<(f64, Vec<f64>)> = Vec::with_capacity(2 * VALUES);
+        for k in (0..VALUES).rev() {
+            let away = length * 0.5_f64.powi(k as i32);
+            for t in [middle - away, middle + away] {
+                if t >= from && t <= to && t != middle {
+                    beside.push((away, self.evaluate(u, cone, t)));
+                }
+            }
+        }
+        let of_term = |(k, own): (usize, &f64)| {
+            let finite = beside.iter().map(|(_, values)| values[k].abs()).filter(|v| v.is_finite());
+            let size = finite.fold(own.abs(), f64::max);
+            let changed = |values: &[f64]| (values[k] - own).abs() >= CHANGE * size;
+            let width = beside.iter().find(|(_, values)| changed(values)).map(|(away, _)| *away);
+            width.filter(|_| own.is_finite() && size > 0.0)
+        };
+        let widths = there.iter().enumerate().filter_map(of_term);
+        Some(widths.fold(f64::INFINITY, f64::min)).filter(|width| *width < SHORT * length)
+    }
+
+    /// The zeros and extremes of a wave, each as wide as the first of its kind.
+    fn waves(
+        &mut self,
+        u: usize,
+        cone: &[usize],
+        (rate, phase): (f64, f64),
+        span: (f64, f64),
+        found: &mut Vec<Narrow>,
+    ) {
+        let turns = |t: f64| (rate * t + phase) / FRAC_PI_2;
+        let (a, b) = (turns(span.0), turns(span.1));
+        let (first, last) = (a.min(b).floor() + 1.0, a.max(b).ceil() - 1.0);
+        if !(last - first < MAX_MIDDLES as f64) {
+            return;
+        }
+        let mut kinds = [None; 4];
+        for k in 0..=(last - first).max(-1.0) as i64 {
+            let turn = first + k as f64;
+            let middle = (turn * FRAC_PI_2 - phase) / rate;
+            let kind = &mut kinds[(turn.rem_euclid(4.0)) as usize];
+            let width = *kind.get_or_insert_with(|| self.width(u, cone, middle, span));
+            found.extend(width.map(|width| Narrow { t: middle, width }));
+        }
+    }
+}
+
+/// Whether the builtins that [`Form`] knows are there under their names.
+#[cfg(test)]
+mod tests {
+    use odec_ir::builtin;
+
+    #[test]
+    fn the_builtins_of_forms_are_there() {
+        for name in ["add", "sub", "neg", "mul", "div", "sin", "cos"] {
+            assert!(builtin::find(name).is_some(), "{name}");
+        }
+    }
+}

@@ -12,7 +12,7 @@ fn warnings(text: &str) -> Vec<String> {
 const HEAD: &str = "param k = 2\nstate x = 1, y = 0\ny' = x\n";
 
 /// A line after [`HEAD`], and the code of its warning.
-const LINES: [(&str, &str); 20] = [
+const LINES: [(&str, &str); 21] = [
     ("x' = x^1/2", "W0501"),
     ("x' = -k*x^1/2 + y", "W0501"),
     ("x' = -k*x^-1/2 + y", "W0501"),
@@ -23,6 +23,7 @@ const LINES: [(&str, &str); 20] = [
     ("x' = if 2 > 1 then 1 else x", "W0503"),
     ("x' = if abs(x) < 0 then 1 else x", "W0503"),
     ("x' = if -1 > x^2 then 1 else x", "W0503"),
+    ("x' = if t < 0 then 1 else -x\nrun { t = 0 .. 10 }", "W0503"),
     ("x' = 0", "W0504"),
     ("x' = 1e-11*k + 30 - x", "W0507"),
     ("x' = not x + k", "W0512"),
@@ -55,6 +56,9 @@ fn what_is_meant_is_left_alone() {
         "x' = x^(-1/2)",
         "x' = if abs(x) <= 0 then 1 else -x",
         "x' = if x^3 < 0 then 1 else -x",
+        "x' = if t < 2 then 1 else -x\nrun { t = 0 .. 10 }",
+        "x' = if t >= 0 then 1 else -x\nrun { t = 0 .. 10 }",
+        "x' = if t < 0 then 1 else -x\nrun { t = 0 .. 10 }\nrun early { t = -1 .. 10 }",
         "x' = (x^1)/2",
         "x' = x/2",
         "x' = sin(30*pi/180) - x",

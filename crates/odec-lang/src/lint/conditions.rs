@@ -1,11 +1,11 @@
-//! Conditions that always hold or never: `x > 2 and x < 1`, `2 < x < 1`, `x < x`, `1 > 2`.
+//! Conditions that always hold or never: `x > 2 and x < 1`, `2 < x < 1`, `x < x`, `1 > 2`, `t < 0` in a run from 0 on.
 
 use std::collections::BTreeMap;
 
 use super::Page;
 use crate::diagnostic::Diagnostic;
 use crate::report::warning;
-use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind};
+use crate::syntax::tree::{Binary, Compare, EntryValue, ExprId, ExprKind, StatementKind};
 
 /// Most comparisons that are joined in one condition.
 const MAX_JOINED: usize = 64;
@@ -122,8 +122,31 @@ fn turned(sign: Compare) -> Compare {
 /// Functions that are never negative.
 const NEVER_NEGATIVE: [&str; 6] = ["abs", "sqrt", "exp", "cosh", "norm", "hypot"];
 
+/// When the first of the runs that the model declares begins; nothing where one goes back in time, or a time is no plain
+/// number.
+fn first_time(page: &Page<'_>) -> Option<f64> {
+    let mut first: Option<f64> = None;
+    for statement in &page.tree.statements {
+        let StatementKind::Run(_, entries, _) = &statement.kind else { continue };
+        for entry in entries.iter().filter(|entry| entry.key.name == "t") {
+            let EntryValue::Range(from, to) = &entry.value else { return None };
+            let (from, to) = (number(page, *from)?, number(page, *to)?);
+            if from > to {
+                return None;
+            }
+            first = Some(first.map_or(from, |first| first.min(from)));
+        }
+    }
+    first
+}
+
 /// The values that a quantity can have, whatever its parts are.
 fn range_of(page: &Page<'_>, id: ExprId) -> Interval {
+    if page.text(id) == page.model.time.name
+        && let Some(first) = first_time(page)
+    {
+        return Interval { low: first, low_open: false, ..Interval::ALL };
+    }
     let square = |exponent: ExprId| number(page, exponent).is_some_and(|n| n % 2.0 == 0.0);
     let positive = match &page.expr(id).kind {
         ExprKind::Call(name, _) => {

@@ -19,7 +19,7 @@ const STEADY: f64 = 0.95;
 #[derive(Clone, Default)]
 struct Seen {
     y: Vec<f64>,
-    /// Relative growth in the last step; 0 where the unknown has begun to grow in it.
+    /// Rate of relative growth in the last step; 0 where the unknown did not grow, infinite where others carried it over 0.
     rate: Vec<f64>,
     atol: Vec<f64>,
     /// Some tolerance is below that of the options.
@@ -72,12 +72,13 @@ impl Seeds {
         for (i, full) in full.iter().enumerate() {
             let (old, new) = (before.y[i], y[i]);
             now.y[i] = new;
-            (now.rate[i], now.atol[i]) = (0.0, *full);
+            // what went through 0 was carried over by others
+            let carried = !(old * new > 0.0);
+            (now.rate[i], now.atol[i]) = (if carried { f64::INFINITY } else { 0.0 }, *full);
             let grown = new.abs() - old.abs();
-            if rtol * new.abs() < *full && grown > 0.0 {
-                let rate = if old * new > 0.0 { 2.0 * grown / (h * (old + new).abs()) } else { f64::INFINITY };
-                now.rate[i] = rate;
-                if rate.is_finite() && rate >= STEADY * before.rate[i] {
+            if !carried && grown > 0.0 && rtol * new.abs() < *full {
+                now.rate[i] = 2.0 * grown / (h * (old + new).abs());
+                if now.rate[i] >= STEADY * before.rate[i] {
                     now.atol[i] = lowered(rtol, *full, new);
                     now.lowered = true;
                 }

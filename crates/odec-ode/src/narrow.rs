@@ -1,6 +1,6 @@
-//! Ends of steps at the pulses of terms of t alone. While nothing moves, error estimates see no error however long the step:
-//! a pulse shorter than the distance of two stages would be lost. So a step that is longer than a pulse ends where it begins,
-//! in its middle, and where it ends; from there the error estimate does the rest.
+//! Ends of steps at the pulses of terms of t alone. While nothing moves, error estimates see no error however long
+//! the step: a pulse shorter than the distance of two stages would be lost. So a step that is longer than a pulse
+//! ends where it begins, in its middle, and where it ends; from there the error estimate does the rest.
 
 use crate::accelerated::Narrow;
 use crate::evaluator::Evaluator;

@@ -129,7 +129,11 @@ fn used_up(k: f64) -> Known {
         let (mut low, mut high) = ((1.0 - t).min(0.0) / k - 1.0, 0.0);
         for _ in 0..100 {
             let middle = 0.5 * (low + high);
-            if f64::exp(middle) + k * middle < 1.0 - t { low = middle } else { high = middle }
+            if f64::exp(middle) + k * middle < 1.0 - t {
+                low = middle;
+            } else {
+                high = middle;
+            }
         }
         vec![f64::exp(low)]
     };

@@ -1,9 +1,9 @@
 //! Where terms of t alone do something in a short time: pulses, fronts, poles.
 //!
-//! `exp(-((t - 50)/0.01)^2)` is 0 to every stage of a long step, and no error estimate sees what lies between them. But the
-//! middle of such a pulse is where an expression that is linear in t, here `(t - 50)/0.01`, passes through 0, and how long it
-//! takes follows from values nearby. So the terms of f that depend on t and parameters alone are kept as a list, each after
-//! its operands, and looked at before a run.
+//! `exp(-((t - 50)/0.01)^2)` is 0 to every stage of a long step, and no error estimate sees what lies between them.
+//! But the middle of such a pulse is where an expression that is linear in t, here `(t - 50)/0.01`, passes through 0,
+//! and how long it takes follows from values nearby. So the terms of f that depend on t and parameters alone are kept
+//! as a list, each after its operands, and looked at before a run.
 
 use std::f64::consts::FRAC_PI_2;
 

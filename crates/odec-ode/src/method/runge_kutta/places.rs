@@ -1,7 +1,8 @@
 //! The buffer of a step of an embedded pair.
 
-/// Where the values of a step are in its buffer: the squares of the norms, k_1 .. k_e with the slope at the end of the step last, the
-/// state there, the further slopes of dense output. This is what [`crate::step::FusedFormula::Explicit`] writes, and from k_e on what it reads.
+/// Where the values of a step are in its buffer: the squares of the norms, k_1 .. k_e with the slope at the end of
+/// the step last, the state there, the further slopes of dense output. This is what
+/// [`crate::step::FusedFormula::Explicit`] writes, and from k_e on what it reads.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
     pub n: usize,
@@ -12,7 +13,8 @@ impl Places {
     /// Squares of norms.
     pub const NORMS: usize = 2;
 
-    /// The number of a slope or state in the list behind the squares: that of a stage, past the state at the end for further ones.
+    /// The number of a slope or state in the list behind the squares: that of a stage, past the state at the end for
+    /// further ones.
     pub fn rank(self, stage: usize) -> usize {
         if stage <= self.end { stage } else { stage + 1 }
     }

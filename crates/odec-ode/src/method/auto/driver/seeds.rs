@@ -1,9 +1,9 @@
 //! Unknowns that grow from little: their absolute tolerance follows them.
 //!
-//! An error below the absolute tolerance is none as long as its unknown stays small. Where the unknown grows by itself, the
-//! error grows with it: `y' = y^2` from 1e-4 to 1 makes an error 1e8 times as large, and a population that grows from 1e-8
-//! carries what was lost there to its end (decision 0023). So the absolute tolerance of an unknown that grows at a rate that
-//! does not fall is no more than its relative one.
+//! An error below the absolute tolerance is none as long as its unknown stays small. Where the unknown grows by
+//! itself, the error grows with it: `y' = y^2` from 1e-4 to 1 makes an error 1e8 times as large, and a population
+//! that grows from 1e-8 carries what was lost there to its end (decision 0023). So the absolute tolerance of an
+//! unknown that grows at a rate that does not fall is no more than its relative one.
 
 use super::Auto;
 use crate::problem::Options;
@@ -19,7 +19,8 @@ const STEADY: f64 = 0.95;
 #[derive(Clone, Default)]
 struct Seen {
     y: Vec<f64>,
-    /// Rate of relative growth in the last step; 0 where the unknown did not grow, infinite where others carried it over 0.
+    /// Rate of relative growth in the last step; 0 where the unknown did not grow, infinite where others carried it
+    /// over 0.
     rate: Vec<f64>,
     atol: Vec<f64>,
     /// Some tolerance is below that of the options.

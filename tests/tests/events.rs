@@ -214,6 +214,57 @@ fn a_sweep_has_the_bits_of_single_runs() {
         rows.text().lines().last().unwrap_or_default().to_owned()
     };
     assert_eq!(swept, ["0.5", "1", "1.5", "2"].map(alone));
+    // what is not 0 at the start and the same at the end
+    let constant = "param q = 1\ndiscrete d = 3\nstate x = 1\nx' = q\nabove = if x > 0.5 then 1 else 0\n\
+                    when x > 100 { d := 5 }\noutput d, e = 2*d + q, above, rate = x'\nrun { t = 0 .. 2; samples = 1 }\n";
+    for threads in ["1", "3"] {
+        let swept = odec(&folder, constant, &["sweep", "M", "--set", "q=1:4:4", "--threads", threads]).success().text();
+        let rows: Vec<Vec<String>> = table(&swept).into_iter().map(|row| row[1..].to_vec()).collect();
+        let alone = |q: &str| {
+            let run = odec(&folder, constant, &["run", "M", "--set", &format!("q={q}")]).success().text();
+            table(&run).pop().expect("a row")
+        };
+        assert_eq!(rows, ["1", "2", "3", "4"].map(alone), "{swept}");
+        assert!(rows.iter().all(|row| row[row.len() - 4] == "3" && row[row.len() - 2] == "1"), "{swept}");
+    }
+}
+
+/// A right side that compares what its condition compares finds it true, also in models with index sets.
+#[test]
+fn right_sides_see_what_their_condition_saw() {
+    let neuron = "state V = 0\ndiscrete n = 0, ok = 0\nV' = 1/1.4 - 0.1*V\n\
+                  when V > 1 { n += 1; ok += (if V > 1 then 1 else 0); V := 0 }\noutput n, ok\n\
+                  run { t = 0 .. 200; samples = 1 }\n";
+    let unrelated = format!("index i = 1..2\nstate q[i] = 0\nq[i]' = 0\n{neuron}");
+    let array = "index i = 1..12\nindex k = 1..3\nstate V[i] = 0\ndiscrete n = 0, ok = 0, at[k] = 0\nV[i]' = 1/(1 + 0.1*i) - 0.1*V[i]\n\
+                 when V[i] > 1 { n += 1; ok += (if V[i] > 1 then 1 else 0); at[k] += V[i] > 1; V[i] := 0 }\n\
+                 output n, ok, least = min(k: at[k]), most = max(k: at[k])\nrun { t = 0 .. 20; samples = 1 }\n";
+    let total = "index i = 1..3\nstate V[i] = 0\ndiscrete n = 0, ok = 0\nV[i]' = i/7 + 1e-3*cos(t)\nall = sum(i: V[i])\n\
+                 when all > 1 { n += 1; ok += all > 1; V[i] := 0 }\noutput n, ok\nrun { t = 0 .. 50; samples = 1 }\n";
+    let timed = "index i = 1..4\nstate q[i] = 0\ndiscrete n = 0, ok = 0\nq[i]' = 0\n\
+                 when sin(t) > i/7 { n += 1; ok += sin(t) > i/7 }\noutput n, ok\nrun { t = 0 .. 20; samples = 1 }\n";
+    let folder = scratch("events-seen");
+    for (text, least) in [(neuron, 100.0), (unrelated.as_str(), 100.0), (array, 50.0), (total, 40.0), (timed, 12.0)] {
+        let run = odec(&folder, text, &["run", "M"]).success().text();
+        let head: Vec<&str> = run.lines().next().expect("a header").split(',').collect();
+        let row = table(&run).pop().expect("a row");
+        let first = head.iter().position(|name| *name == "n").expect("a column");
+        let counts: Vec<f64> = row[first..].iter().map(|text| number(text)).collect();
+        assert!(counts[0] >= least && counts.iter().all(|count| *count == counts[0]), "{counts:?}\n{text}");
+    }
+}
+
+/// Equality of quantities that change by jumps lasts: the event happens where it begins.
+#[test]
+fn equality_of_what_jumps_is_a_condition() {
+    let text = "state x = 0\ndiscrete m = 0, k = 0, j = 0\nx' = 1\nstep = floor(x)\nfn both(a, b) = a and b\n\
+                when floor(x) == 1 { m += 1 }\nwhen step == 2 and x < 2.5 { k += 1 }\n\
+                when both(x > 0.5, sign(x - 1) != -1) { j += 1 }\nrun { t = 0 .. 4 }\n";
+    let log = log("events-equal", text, &[]);
+    for (name, at) in [("m", 1.0), ("k", 2.0), ("j", 1.0)] {
+        let changes = changes(&log, name);
+        assert!(changes.len() == 1 && (changes[0].0 - at).abs() < 1e-9, "{name}: {changes:?}");
+    }
 }
 
 /// A row at the time of an event holds the right limit; each step gives both.

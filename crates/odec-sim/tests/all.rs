@@ -9,6 +9,7 @@ mod inputs;
 mod jumps;
 mod machine_code;
 mod monitor;
+mod nested_switches;
 mod parts;
 mod sensitivities;
 mod stepper;

@@ -100,7 +100,7 @@ impl<'a> Relabel<'a> {
     }
 
     /// The access of a guard is older than the node that reads it, and its own guard older still: one pass suffices.
-    fn guards(&mut self) {
+    pub fn guards(&mut self) {
         let guards = &self.old.guards;
         let roots = self.old.accesses().iter().filter_map(|a| a.guard);
         let live = guards.reachable(roots);

@@ -2,9 +2,10 @@
 
 use super::derivatives::DerivativeDraft;
 use super::events::EventDraft;
-use super::rewrite::{Rewrite, smooth};
+use super::keys::{Key, Keys};
+use super::rewrite::{Rewrite, Takes, smooth};
 use super::{Counter, Relation, Switching, Timed, auxiliary};
-use crate::graph::{Graph, Node, NodeId, QuickMap};
+use crate::graph::{Graph, Node, QuickMap};
 use crate::nest::{Axis, Kernel, ReduceOp, Store, Target, fused};
 use crate::program::{Array, ArrayId, KernelRole, Program};
 use crate::span::Span;
@@ -23,24 +24,21 @@ pub struct Sketch {
     pub(super) reads: Vec<Kernel>,
     /// Places where something jumps or bends that is not located.
     pub unlocated: Vec<Span>,
-    /// In a program without loops: what was met before, by its operands in `keys`.
+    /// What was met before, by its operands.
     pub(super) known: QuickMap<Key, Known>,
-    pub(super) keys: Graph,
+    pub(super) keys: Keys,
 }
 
-/// Two sides and whether they may be equal, or a quantity that is counted or timed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Key {
-    Relation(NodeId, NodeId, bool),
-    Counter(NodeId, Option<ArrayId>),
-    Timed(NodeId),
+/// What was met before: the array of a mode, or of the n of a counter, and the number of the relation or counter.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    pub array: ArrayId,
+    pub number: usize,
 }
 
-/// The array of what was met before: of a mode, or of the n of a counter.
-pub(super) type Known = ArrayId;
-
-/// Puts modes in the place of what switches in `Rhs` kernels, and in `Outputs` kernels of a program without loops where they
-/// compare the same quantities. `None` where nothing switches: the kernels stay as they are.
+/// Puts modes in the place of what switches in `Rhs` kernels, in `Outputs` kernels of a program without loops where they
+/// compare the same quantities, and in right sides of events that compare what a condition compares. `None` where nothing
+/// switches: the kernels stay as they are.
 ///
 /// What depends on time alone becomes a timed mode if the times of its jumps are known.
 pub fn locate(
@@ -56,19 +54,20 @@ pub fn locate(
     let mut sketch = Sketch::default();
     // a condition reads modes and discretes alone
     for kernel in &mut events.conditions {
-        Rewrite::of(kernel, &mut sketch, arrays, axes, scalar, false).run();
+        Rewrite::of(kernel, &mut sketch, arrays, axes, (scalar, Takes::New { keeps: true })).run();
     }
     for role in [KernelRole::Rhs, KernelRole::Outputs] {
         for kernel in kernels.iter_mut().filter(|kernel| kernel.role == role) {
-            let known = role == KernelRole::Outputs;
-            if !known || scalar {
-                Rewrite::of(kernel, &mut sketch, arrays, axes, scalar, known).run();
+            if role == KernelRole::Rhs {
+                Rewrite::of(kernel, &mut sketch, arrays, axes, (scalar, Takes::New { keeps: scalar })).run();
+            } else if scalar {
+                Rewrite::of(kernel, &mut sketch, arrays, axes, (scalar, Takes::Known)).run();
             }
         }
     }
     // a right side that compares what was compared before sees what was seen there
-    for kernel in events.values.iter_mut().filter(|_| scalar) {
-        Rewrite::of(kernel, &mut sketch, arrays, axes, scalar, true).run();
+    for kernel in &mut events.values {
+        Rewrite::of(kernel, &mut sketch, arrays, axes, (scalar, Takes::Known)).run();
     }
     for kernel in kernels.iter().filter(|kernel| kernel.role == KernelRole::Mass) {
         let stages = stage::of(kernel, arrays);

@@ -17,6 +17,7 @@
 
 mod derivatives;
 mod events;
+mod keys;
 mod linear;
 mod locate;
 mod reads;
@@ -43,8 +44,8 @@ pub struct Relation {
     pub rate: ArrayId,
     /// 1 at the elements that there are, in [`Switching::facts`]; `None`: all of them.
     pub exists: Option<ArrayId>,
-    /// 1 where the right side reads it in the modes as they stand, in [`Switching::reads`]; `None`: always.
-    pub read: Option<ArrayId>,
+    /// One of them is 1 where a kernel reads it in the modes as they stand, in [`Switching::reads`]; `None`: always.
+    pub reads: Option<Vec<ArrayId>>,
     /// left - right as a sum, where its coefficients hold for a whole run.
     pub linear: Option<Linear>,
     /// True where both sides are equal.

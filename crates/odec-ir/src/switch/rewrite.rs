@@ -2,12 +2,12 @@
 
 mod results;
 
-use super::linear::carried;
-use super::locate::{Key, Known, Sketch, is_switch};
+use super::keys::Key;
+use super::locate::{Known, Sketch, is_switch};
 use super::times::{Clock, Times, knots};
 use super::{Break, Counter, Knots, Timed};
 use crate::builtin::{Op, logic, rounding};
-use crate::graph::{Graph, Node, NodeId, NodeMap, QuickMap};
+use crate::graph::{Graph, Node, NodeId, NodeMap, QuickMap, QuickSet};
 use crate::nest::{Axis, Element, Kernel, LoopId, Margin, ReduceOp, Region};
 use crate::program::{Array, ArrayId, Role};
 use crate::span::Span;
@@ -28,8 +28,7 @@ pub(super) struct Rewrite<'a> {
     arrays: &'a mut Vec<Array>,
     axes: &'a mut Vec<Axis>,
     scalar: bool,
-    /// Only what was met before is replaced.
-    known: bool,
+    takes: Takes,
     /// By node of the kernel: the loops that it varies with.
     loops: Vec<Vec<LoopId>>,
     stages: Vec<Stage>,
@@ -42,10 +41,20 @@ pub(super) struct Rewrite<'a> {
     varies: Vec<bool>,
     /// The new graph.
     graph: Graph,
-    /// Relations of this kernel.
+    /// Relations that this kernel reads, each once.
     watched: Vec<Watched>,
+    watching: QuickSet<usize>,
     /// Kernels under construction, by the loops that they iterate: sides, rates, values, facts.
     groups: Vec<Group>,
+}
+
+/// What gets a mode.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// Everything that switches; what was met before is the same mode, where that is kept.
+    New { keeps: bool },
+    /// Only what was met before.
+    Known,
 }
 
 /// A relation, and what reads its mode.
@@ -74,8 +83,7 @@ impl<'a> Rewrite<'a> {
         sketch: &'a mut Sketch,
         arrays: &'a mut Vec<Array>,
         axes: &'a mut Vec<Axis>,
-        scalar: bool,
-        known: bool,
+        (scalar, takes): (bool, Takes),
     ) -> Rewrite<'a> {
         let stages = stage::of(kernel, arrays);
         let mut loops: Vec<Vec<LoopId>> = Vec::with_capacity(kernel.graph.len());
@@ -103,7 +111,7 @@ impl<'a> Rewrite<'a> {
             arrays,
             axes,
             scalar,
-            known,
+            takes,
             loops,
             stages,
             clock,
@@ -112,6 +120,7 @@ impl<'a> Rewrite<'a> {
             varies,
             graph,
             watched: Vec::new(),
+            watching: QuickSet::default(),
             groups,
         }
     }
@@ -214,33 +223,43 @@ impl<'a> Rewrite<'a> {
         };
         let kernel = &*self.kernel;
         let times = self.clock.jumps(value, |element| kernel.array(element))?;
-        if self.known && self.met_timed(value).is_none() {
+        if self.takes == Takes::Known && self.met_timed(id, value).is_none() {
             return None;
         }
         Some(if op.0.name == "mod" { Plan::Remainder(value, times) } else { Plan::Timed(value, times) })
     }
 
-    /// The mode of the same value, if it was met before; never in a program with loops.
-    fn met_timed(&mut self, value: NodeId) -> Option<Known> {
-        let key = self.timed_key(value)?;
-        self.sketch.known.get(&key).copied()
+    /// The mode of the same value, if it was met before.
+    fn met_timed(&mut self, id: NodeId, value: NodeId) -> Option<ArrayId> {
+        let key = self.timed_key(id, value)?;
+        self.sketch.known.get(&key).map(|known| known.array)
     }
 
-    fn timed_key(&mut self, value: NodeId) -> Option<Key> {
-        let Rewrite { clock, clock_keys, sketch, scalar, .. } = self;
-        scalar.then(|| Key::Timed(carried(&clock.graph, value, clock_keys, &mut sketch.keys)))
+    /// Of a value in the graph of the clock, in the place of a node of the kernel.
+    fn timed_key(&mut self, id: NodeId, value: NodeId) -> Option<Key> {
+        let Rewrite { clock, clock_keys, sketch, scalar, takes, kernel, loops, .. } = self;
+        let key = match (*scalar, *takes) {
+            (_, Takes::New { keeps: false }) => return None,
+            (true, _) => sketch.keys.scalar(&clock.graph, value, clock_keys),
+            (false, _) => sketch.keys.nested(&clock.graph, value, kernel, &loops[id.index()])?,
+        };
+        Some(Key::Timed(key))
     }
 
-    /// Of a node of the new graph, in a program without loops.
-    fn key(&mut self, node: NodeId) -> Option<NodeId> {
-        let Rewrite { graph, graph_keys, sketch, scalar, .. } = self;
-        scalar.then(|| carried(graph, node, graph_keys, &mut sketch.keys))
+    /// Of a node of the new graph that varies with these loops.
+    fn key(&mut self, node: NodeId, loops: &[LoopId]) -> Option<NodeId> {
+        let Rewrite { graph, graph_keys, sketch, scalar, takes, kernel, .. } = self;
+        match (*scalar, *takes) {
+            (_, Takes::New { keeps: false }) => None,
+            (true, _) => Some(sketch.keys.scalar(graph, node, graph_keys)),
+            (false, _) => sketch.keys.nested(graph, node, kernel, loops),
+        }
     }
 
     /// A node that is timed.
     fn timed(&mut self, id: NodeId, plan: &Plan, moded: &NodeMap) -> NodeId {
         let (Plan::Timed(value, times) | Plan::Remainder(value, times)) = plan;
-        let mode = match self.met_timed(*value) {
+        let mode = match self.met_timed(id, *value) {
             Some(known) => known,
             None => self.new_timed(id, *value, times),
         };
@@ -291,8 +310,8 @@ impl<'a> Rewrite<'a> {
         }
         let exists = self.existence(group, &loops, id);
         self.sketch.timed.push(Timed { mode, value: result, exists, breaks, span: self.span(id) });
-        if let Some(key) = self.timed_key(value) {
-            self.sketch.known.insert(key, mode);
+        if let Some(key) = self.timed_key(id, value) {
+            self.sketch.known.insert(key, Known { array: mode, number: k });
         }
         mode
     }
@@ -370,34 +389,29 @@ impl<'a> Rewrite<'a> {
 
     /// The mode of `left > right`.
     fn truth(&mut self, id: NodeId, left: NodeId, right: NodeId, or_equal: bool, bends: bool) -> Option<NodeId> {
-        let key = self.key(left).zip(self.key(right)).map(|(a, b)| Key::Relation(a, b, or_equal));
         let loops = self.loops[id.index()].clone();
+        let keys = self.key(left, &loops).zip(self.key(right, &loops));
+        let key = keys.map(|(a, b)| Key::Relation(a, b, or_equal));
         let found = key.and_then(|key| self.sketch.known.get(&key).copied());
-        let mode = match found {
-            Some(known) => {
+        if let Some(Known { array, number }) = found {
+            if self.takes != Takes::Known {
                 // a jump wins over a bend
-                let known_mode = Some(known);
-                if !self.known
-                    && let Some(relation) = self.sketch.relations.iter_mut().find(|r| r.mode == known_mode)
-                {
-                    relation.bends &= bends;
-                    // another kernel may read it elsewhere
-                    relation.read = None;
-                }
-                known
+                self.sketch.relations[number].bends &= bends;
             }
-            None if self.known => return None,
-            None => {
-                let (group, domain) = self.group(&loops);
-                let mode = self.array(Role::Mode, format!("mode.{}", self.arrays.len()), &domain, id);
-                let relation = self.relation(group, &domain, id, Some(mode), [left, right], or_equal, bends);
-                let node = self.read(mode, &loops);
-                self.watched.push(Watched { relation, group, mode: node, sides: [left, right] });
-                self.sketch.known.extend(key.map(|key| (key, mode)));
-                mode
-            }
-        };
-        Some(self.read(mode, &loops))
+            let mode = self.read(array, &loops);
+            self.watch(number, &loops, mode, [left, right]);
+            return Some(mode);
+        }
+        if self.takes == Takes::Known {
+            return None;
+        }
+        let (group, domain) = self.group(&loops);
+        let array = self.array(Role::Mode, format!("mode.{}", self.arrays.len()), &domain, id);
+        let number = self.relation(group, &domain, id, Some(array), [left, right], or_equal, bends);
+        let mode = self.read(array, &loops);
+        self.watch(number, &loops, mode, [left, right]);
+        self.sketch.known.extend(key.map(|key| (key, Known { array, number })));
+        Some(mode)
     }
 
     /// The whole number below u.
@@ -407,12 +421,15 @@ impl<'a> Rewrite<'a> {
 
     /// The whole number below u, or the number of the piece that it is in.
     fn follow(&mut self, id: NodeId, u: NodeId, knots: Option<Knots>) -> Option<NodeId> {
-        let key = self.key(u).map(|u| Key::Counter(u, knots.map(|knots| knots.table)));
         let bends = knots.is_some_and(|knots| !knots.jumps);
         let loops = self.loops[id.index()].clone();
-        let n = match key.and_then(|key| self.sketch.known.get(&key).copied()) {
-            Some(known) => known,
-            None if self.known => return None,
+        let key = self.key(u, &loops).map(|u| Key::Counter(u, knots.map(|knots| knots.table)));
+        let found = key.and_then(|key| self.sketch.known.get(&key)).map(|known| known.number);
+        if found.is_none() && self.takes == Takes::Known {
+            return None;
+        }
+        let number = match found {
+            Some(number) => number,
             None => {
                 let (group, domain) = self.group(&loops);
                 let k = self.sketch.counters.len();
@@ -421,16 +438,24 @@ impl<'a> Rewrite<'a> {
                 let [low, high] = [discretes[1], discretes[2]].map(|array| self.read(array, &domain));
                 let up = self.relation(group, &domain, id, None, [u, high], true, bends);
                 let down = self.relation(group, &domain, id, None, [low, u], false, bends);
-                let count = self.read(discretes[0], &loops);
-                for (relation, sides) in [(up, [u, high]), (down, [low, u])] {
-                    self.watched.push(Watched { relation, group, mode: count, sides });
-                }
                 self.sketch.counters.push(Counter { knots, discretes, up, down, span: self.span(id) });
-                self.sketch.known.extend(key.map(|key| (key, discretes[0])));
-                discretes[0]
+                self.sketch.known.extend(key.map(|key| (key, Known { array: discretes[0], number: k })));
+                k
             }
         };
-        Some(self.read(n, &loops))
+        let Counter { discretes, up, down, .. } = self.sketch.counters[number];
+        let [count, low, high] = discretes.map(|array| self.read(array, &loops));
+        self.watch(up, &loops, count, [u, high]);
+        self.watch(down, &loops, count, [low, u]);
+        Some(count)
+    }
+
+    /// This kernel reads a relation through this node.
+    fn watch(&mut self, relation: usize, loops: &[LoopId], mode: NodeId, sides: [NodeId; 2]) {
+        if self.watching.insert(relation) {
+            let (group, _) = self.group(loops);
+            self.watched.push(Watched { relation, group, mode, sides });
+        }
     }
 
     fn span(&self, id: NodeId) -> Span {
@@ -491,7 +516,7 @@ impl<'a> Rewrite<'a> {
 
     /// Notes what still jumps or bends.
     fn judge(&mut self, modal: &[bool], moded: &NodeMap) {
-        if self.known {
+        if self.takes == Takes::Known {
             return;
         }
         let asked = self.opted_out();
@@ -519,7 +544,7 @@ impl<'a> Rewrite<'a> {
 
 /// The loops that kernels over these loops iterate: in a part of a domain all loops of the kernel, as the part is one of
 /// points.
-fn domain(kernel: &Kernel, loops: &[LoopId]) -> (Vec<LoopId>, Region, Vec<Margin>) {
+pub(super) fn domain(kernel: &Kernel, loops: &[LoopId]) -> (Vec<LoopId>, Region, Vec<Margin>) {
     let own: Vec<LoopId> = kernel.iterates.iter().copied().filter(|l| loops.contains(l)).collect();
     let reductions = loops.iter().copied().filter(|l| !kernel.iterates.contains(l));
     if own.is_empty() || kernel.region == Region::Whole {

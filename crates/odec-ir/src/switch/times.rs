@@ -168,7 +168,10 @@ impl Clock {
             }
             let ends = match self.graph.node(id) {
                 Node::Time => true,
-                Node::Call(op, _) => matches!(op.0.name, "mod" | "floor" | "ceil" | "round" | "sin" | "cos"),
+                Node::Call(op, _) if matches!(op.0.name, "mod" | "floor" | "ceil" | "round" | "sin" | "cos") => true,
+                // what switches on the way has other zeros behind each of its jumps
+                Node::Call(op, _) if op.0.switches => return None,
+                Node::Call(..) => false,
                 _ => return None,
             };
             if !ends {

@@ -94,8 +94,13 @@ pub(super) struct Modes {
     touching: Vec<usize>,
     /// Those that were on their surface as the instant began.
     pub met_here: Vec<usize>,
-    /// Their modes as the motion of before leads to them.
+    /// Within this time of its surface a relation is on it.
+    apart: f64,
+    /// Those whose sides the modes of others have changed, in the order of finding.
+    moved: Vec<usize>,
+    /// All modes as the motion of before leads to them, and which relations were touching then.
     crossed: Vec<f64>,
+    crossing: Vec<usize>,
     pub offsets: Offsets,
     /// One of them may not be zero.
     displaced: bool,
@@ -121,7 +126,10 @@ impl Modes {
             terms: zero(m),
             touching: Vec::with_capacity(m),
             met_here: Vec::with_capacity(m),
+            apart: 0.0,
+            moved: Vec::new(),
             crossed: Vec::with_capacity(m),
+            crossing: Vec::with_capacity(m),
             offsets: zero(m),
             displaced: false,
             met: vec![[None; 2]; m],
@@ -222,6 +230,7 @@ impl Modes {
         self.offsets.fill(0.0);
         self.touching.clear();
         self.met_here.clear();
+        self.moved.clear();
         self.displaced = false;
         self.look(model, t, y)?;
         for relation in 0..self.left.len() {
@@ -230,13 +239,18 @@ impl Modes {
         }
         model.refresh();
         self.look(model, t, y)?;
-        self.settle(model, t, y)?;
+        self.settle(model, None, Place { t, y, scale: 0.0 })?;
         self.all_known(model)
     }
 
     /// Compares the relations that are not on their surface, whose sides may depend on the modes of others. `left` and
     /// `right` are those of the modes as they stand. True if a mode has changed.
-    fn settle(&mut self, model: &mut dyn HybridSystem, t: f64, y: &[f64]) -> Result<bool, HybridCause> {
+    fn settle(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        locator: Option<&Locator>,
+        at: Place<'_>,
+    ) -> Result<bool, HybridCause> {
         let mut any = false;
         for _ in 0..=2 * self.left.len() {
             let mut changed = false;
@@ -250,14 +264,56 @@ impl Modes {
                 }
             }
             if !changed {
+                self.join(model, locator, at);
                 return Ok(any);
             }
             any = true;
-            model.refresh();
-            self.look(model, t, y)?;
+            self.look_again(model, at)?;
         }
         let wrong = |relation: &usize| self.holds(model, *relation) != (model.modes()[*relation] != 0.0);
         Err(HybridCause::Inconsistent { relations: (0..self.left.len()).filter(wrong).collect() })
+    }
+
+    /// Looks with modes that have changed. A relation whose sides jump with them is off its surface, or on it by what
+    /// they are now: it is compared like any other.
+    fn look_again(&mut self, model: &mut dyn HybridSystem, at: Place<'_>) -> Result<(), HybridCause> {
+        model.refresh();
+        self.before[0].copy_from_slice(&self.left);
+        self.before[1].copy_from_slice(&self.right);
+        self.look(model, at.t, at.y)?;
+        for relation in 0..self.left.len() {
+            if self.before[0][relation] != self.left[relation] || self.before[1][relation] != self.right[relation] {
+                self.offsets[relation] = 0.0;
+                self.moved.push(relation);
+                if let Ok(place) = self.touching.binary_search(&relation) {
+                    self.touching.remove(place);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Of the relations whose sides have jumped, those that are on their surface now: the motion decides them too.
+    fn join(&mut self, model: &dyn HybridSystem, locator: Option<&Locator>, at: Place<'_>) {
+        let mut moved = std::mem::take(&mut self.moved);
+        if let (Some(locator), false) = (locator, moved.is_empty()) {
+            let known = self.motion.slope(model, at.t, at.y, &mut self.slope) && self.differentiate(model, locator, at);
+            for relation in moved.iter().copied() {
+                if self.is_near(relation, known)
+                    && let Err(place) = self.touching.binary_search(&relation)
+                {
+                    self.touching.insert(place, relation);
+                }
+            }
+        }
+        moved.clear();
+        self.moved = moved;
+    }
+
+    /// On its surface to rounding, and to what the time of the instant is known to.
+    fn is_near(&self, relation: usize, known: bool) -> bool {
+        let rate = if known { self.rates[relation].abs() } else { 0.0 };
+        self.distance(relation) <= self.apart * rate
     }
 
     fn holds(&self, model: &dyn HybridSystem, relation: usize) -> bool {
@@ -277,13 +333,10 @@ impl Modes {
         self.look(model, at.t, at.y)?;
         self.touching.clear();
         let known = self.motion.slope(model, at.t, at.y, &mut self.slope) && self.differentiate(model, locator, at);
-        let apart = resolution(at.t) + landed.map_or(0.0, |landed| landed.apart);
+        self.apart = resolution(at.t) + landed.map_or(0.0, |landed| landed.apart);
         for relation in 0..self.left.len() {
-            let (left, right) = (self.left[relation], self.right[relation]);
-            let rate = if known { self.rates[relation].abs() } else { 0.0 };
-            let noise = SIDES * (left.abs() + right.abs());
             let there = landed.is_some_and(|landed| landed.relation == relation);
-            if there || self.difference(relation).abs() <= noise + apart * rate {
+            if there || self.is_near(relation, known) {
                 self.touching.push(relation);
             }
         }
@@ -377,16 +430,16 @@ impl Modes {
         landed: Option<Landed>,
         begins: bool,
     ) -> Result<Decided, HybridCause> {
-        let mut changed = self.settle(model, at.t, at.y)?;
-        for relation in &self.touching {
-            self.met[*relation] = [None; 2];
-        }
+        let mut changed = self.settle(model, Some(locator), at)?;
+        self.met.fill([None; 2]);
         let settled = |changed| Ok(Decided { changed, unsettled: None });
         self.crossed.clear();
         if !begins {
-            self.crossed.extend(self.touching.iter().map(|relation| model.modes()[*relation]));
+            self.cross(model);
         }
-        for _ in 0..=2 * self.touching.len() {
+        // a relation that joins is one more to be decided
+        let (mut round, mut most) = (0, self.touching.len());
+        while round <= 2 * most {
             if !self.motion.slope(model, at.t, at.y, &mut self.slope) || !self.differentiate(model, locator, at) {
                 // nothing is known of the motion: the surface was met, so it is crossed
                 if let Some(Landed { relation, .. }) = landed {
@@ -403,7 +456,8 @@ impl Modes {
                 let mode = model.modes()[relation] != 0.0;
                 let rate = self.rates[relation];
                 self.met[relation][usize::from(mode)] = Some(rate);
-                if rate != 0.0 && (rate > 0.0) != mode {
+                let leads = if rate == 0.0 { self.rests(model, relation) } else { Some(rate > 0.0) };
+                if leads.is_some_and(|leads| leads != mode) {
                     model.modes_mut()[relation] = f64::from(u8::from(!mode));
                     moved = true;
                 }
@@ -412,20 +466,35 @@ impl Modes {
                 return settled(changed);
             }
             changed = true;
-            model.refresh();
-            self.look(model, at.t, at.y)?;
-            self.settle(model, at.t, at.y)?;
+            self.look_again(model, at)?;
+            self.settle(model, Some(locator), at)?;
             if self.crossed.is_empty() {
-                self.crossed.extend(self.touching.iter().map(|relation| model.modes()[*relation]));
+                self.cross(model);
             }
+            let joined = self.touching.iter().filter(|relation| self.met[**relation] == [None; 2]).count();
+            most = (most + joined).min(self.left.len());
+            round += 1;
         }
-        for (relation, crossed) in self.touching.iter().zip(&self.crossed) {
-            model.modes_mut()[*relation] = *crossed;
-        }
+        let relations = self.left.len();
+        model.modes_mut()[..relations].copy_from_slice(&self.crossed);
+        self.touching.clone_from(&self.crossing);
         model.refresh();
         self.look(model, at.t, at.y)?;
-        self.settle(model, at.t, at.y)?;
+        self.settle(model, Some(locator), at)?;
         Ok(Decided { changed: true, unsettled: Some(self.unsettled()) })
+    }
+
+    /// What a relation is that stays exactly on its surface: as it is compared, unless the motion there leads away.
+    fn rests(&self, model: &dyn HybridSystem, relation: usize) -> Option<bool> {
+        let equal = model.relations()[relation].or_equal;
+        let away = self.met[relation][usize::from(equal)].is_some_and(|rate| rate != 0.0 && (rate > 0.0) != equal);
+        (self.difference(relation) == 0.0 && self.offsets[relation] == 0.0 && !away).then_some(equal)
+    }
+
+    /// Keeps the modes that the surface is crossed to.
+    fn cross(&mut self, model: &dyn HybridSystem) {
+        self.crossed.extend_from_slice(&model.modes()[..self.left.len()]);
+        self.crossing.clone_from(&self.touching);
     }
 
     /// No modes agree with the motion.

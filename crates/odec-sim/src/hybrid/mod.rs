@@ -206,10 +206,11 @@ impl Located {
         }
     }
 
-    /// Takes the parameters of another one with the same code.
+    /// Takes the parameters of another one with the same code, and keeps modes and discretes of its own.
     pub(crate) fn follow(&mut self, other: &Located) {
         let from = other.executor.parameters();
         self.executor.switch(|p| p.copy_from_slice(from));
+        self.write();
         self.changed = true;
     }
 

@@ -10,14 +10,14 @@ use super::derived;
 use super::events::Happenings;
 
 /// A relation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Compared {
     /// Its sides in the results of the sides, and its rate in those of the rates.
     pub left: usize,
     pub right: usize,
     pub rate: usize,
-    /// Where it is said whether it is read, if it is not always.
-    pub read: Option<usize>,
+    /// Where it is said whether it is read, if it is not always: where one of these is not 0.
+    pub reads: Option<Vec<usize>>,
     /// Its mode in the parameter buffer, if the kernels read it.
     pub mode: Option<usize>,
 }
@@ -126,7 +126,7 @@ impl Places {
                 at.left += i;
                 at.right += i;
                 at.rate += i;
-                at.read = at.read.map(|read| read + i);
+                at.reads.iter_mut().flatten().for_each(|read| *read += i);
                 at.mode = at.mode.map(|mode| mode + i);
                 places.sums.push(relation.linear.as_ref().map(|linear| sum(linear, code, layout, i)));
             }
@@ -156,7 +156,8 @@ impl Places {
                 let (Some(up), Some(down)) = (*ends.0, *ends.1) else { continue };
                 let discretes = counter.discretes.map(|array| layout.parameter(array) - start + i);
                 let writes: Vec<Write> = discretes.iter().map(|at| Write::discrete(*at)).collect();
-                let event = Event { may_accumulate: false, ..Event::when(writes) };
+                // where it is beyond an end from the start, it follows there
+                let event = Event { may_accumulate: false, from_start: true, ..Event::when(writes) };
                 places.events.extend([event.clone(), event]);
                 let knots = counter.knots.map(|knots| table(knots, layout));
                 places.counted.push(Counted { knots, discretes, up, down });
@@ -182,7 +183,10 @@ impl Places {
             right: code.sides.places(relation.right).start,
             rate: code.rates.places(relation.rate).start,
             mode: relation.mode.map(|mode| layout.parameter(mode)),
-            read: relation.read.map(|read| code.reads.places(read).start),
+            reads: relation
+                .reads
+                .as_ref()
+                .map(|reads| reads.iter().map(|read| code.reads.places(*read).start).collect()),
         });
         self.of.push(k);
         self.relations.len() - 1

@@ -11,9 +11,6 @@ use super::places::{At, Sum};
 use super::{Located, Moved, derived};
 use crate::executor::Executor;
 
-/// Rounds in which the counters of a start follow modes that follow counters.
-const ROUNDS: usize = 8;
-
 impl Located {
     /// Makes ready for a run from a state: lists of times, and counters by rounding.
     pub(crate) fn begin(&mut self, span: (f64, f64), y: &[f64]) {
@@ -28,15 +25,21 @@ impl Located {
         self.changed = true;
         self.refresh();
         self.measure();
-        if self.places.counted.is_empty() {
+        if self.places.counted.is_empty() || self.untimed.is_some() {
             return;
         }
+        // counters may follow what the time alone decides
+        let passed: Vec<u64> = (0..self.lists()).map(|list| self.times(list).passed(span.0)).collect();
+        self.at_stops(&passed);
+        self.refresh();
         let m = self.places.relations.len();
         let (mut left, mut right) = (vec![0.0; m], vec![0.0; m]);
-        for _ in 0..ROUNDS {
+        // modes follow counters that follow modes: each round settles one more of them
+        for _ in 0..=m {
             if self.sides(span.0, y, &mut left, &mut right).is_err() {
                 return;
             }
+            let before = (self.modes.clone(), self.discretes.clone());
             for (k, relation) in self.places.relations.iter().enumerate() {
                 let holds = left[k] > right[k] || (relation.or_equal && left[k] == right[k]);
                 self.modes[k] = f64::from(u8::from(holds));
@@ -48,6 +51,9 @@ impl Located {
                 }
             }
             self.refresh();
+            if before == (self.modes.clone(), self.discretes.clone()) {
+                return;
+            }
         }
     }
 
@@ -88,7 +94,7 @@ impl Located {
     }
 
     /// Modes and discretes go to the parameter buffer, and what follows from them is made anew.
-    fn write(&mut self) {
+    pub(super) fn write(&mut self) {
         self.written += 1;
         let Located { executor, places, modes, discretes, .. } = self;
         executor.switch(|p| {
@@ -113,7 +119,7 @@ impl Located {
         let out = &mut room[..self.code.reads.len()];
         self.code.reads.run(0.0, &self.still, self.executor.parameters(), &self.still, out);
         for (read, compared) in self.open.iter_mut().zip(&self.places.compared) {
-            *read = compared.read.is_none_or(|at| out[at] != 0.0);
+            *read = compared.reads.as_ref().is_none_or(|reads| reads.iter().any(|at| out[*at] != 0.0));
         }
         *self.room.get_mut().unwrap_or_else(PoisonError::into_inner) = room;
     }

@@ -37,7 +37,7 @@ impl Rewrite<'_> {
             right,
             rate,
             exists,
-            read: None,
+            reads: Some(Vec::new()),
             linear,
             or_equal,
             bends,
@@ -107,12 +107,17 @@ impl Rewrite<'_> {
         });
         for Watched { relation, group, mode, .. } in std::mem::take(&mut self.watched) {
             let loops = self.groups[group].loops.clone();
-            let Some(path) = paths.to(mode) else { continue };
-            if stays_within(&self.graph, &self.kernel.space, path, &loops) {
-                let (name, span) = (format!("read.{relation}"), self.sketch.relations[relation].span);
+            let path = paths.to(mode).filter(|path| stays_within(&self.graph, &self.kernel.space, *path, &loops));
+            let Some(path) = path else {
+                self.sketch.relations[relation].reads = None;
+                continue;
+            };
+            // where another kernel always reads it there is nothing to say
+            if let Some(known) = &self.sketch.relations[relation].reads {
+                let (name, span) = (format!("read.{relation}.{}", known.len()), self.sketch.relations[relation].span);
                 let array = self.array_at(Role::Side, name, &loops, span);
                 self.groups[group].reads.push((array, path));
-                self.sketch.relations[relation].read = Some(array);
+                self.sketch.relations[relation].reads.iter_mut().for_each(|reads| reads.push(array));
             }
         }
     }

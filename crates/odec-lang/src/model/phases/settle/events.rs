@@ -1,8 +1,9 @@
 //! Events once it is known what depends on what: conditions that are conditions, times that are known before, targets
 //! that can be changed, and two values for one quantity.
 
-use odec_ir::{Span, builtin};
+use odec_ir::Span;
 
+use super::conditions::condition;
 use crate::model::phases::reports::Reports;
 use crate::model::{Body, Change, EventKind, Level, Model, Symbol, TermId, TermKind};
 use crate::report::error;
@@ -18,97 +19,6 @@ pub(super) fn check(model: &mut Model, reports: &mut Reports) {
         events.twice(event, reports);
     }
     Events { model }.at_one_time(reports);
-}
-
-/// `v == 0` of quantities that change becomes `v > 0`, whose changes in both directions count; the rest of a condition
-/// is logic of comparisons and of what is constant between events.
-fn condition(model: &mut Model, event: usize, reports: &mut Reports) {
-    let EventKind::When { condition, .. } = model.events[event].kind else { return };
-    let root = condition.root;
-    if let TermKind::Apply(op, [a, b, _]) = model.term(root).kind
-        && op.0.name == "eq"
-        && model.level(condition) >= Level::Time
-        && let Some(less) = builtin::find("lt")
-    {
-        model.terms[root.index()].kind = TermKind::Apply(less, [b, a, b]);
-        if let EventKind::When { crossing, .. } = &mut model.events[event].kind {
-            *crossing = true;
-        }
-        return;
-    }
-    let mut open = vec![root];
-    let mut seen = std::collections::HashSet::new();
-    while let Some(id) = open.pop() {
-        if !seen.insert(id) {
-            continue;
-        }
-        let span = model.term(id).span;
-        match &model.term(id).kind {
-            TermKind::Apply(op, operands) => match op.0.name {
-                "and" | "or" => open.extend(&operands[..2]),
-                "not" => open.push(operands[0]),
-                "lt" | "le" => {}
-                "eq" | "ne" => {
-                    if level_of(model, id) >= Level::Time {
-                        let (a, b) = (model.text_of(operands[0]), model.text_of(operands[1]));
-                        let headline = "two quantities that change are equal at single instants only";
-                        let help = format!(
-                            "`when {a} == {b} {{ ... }}` alone happens at each crossing; what else is to hold goes \
-                             into the right sides, or compare with `<`"
-                        );
-                        reports.say(error("E0546", headline, span, "part of a condition").help(help));
-                    }
-                }
-                "if" => open.extend(&operands[..3]),
-                "smooth" => {
-                    let headline = "the condition of an event is located, and `smooth` asks not to";
-                    let report = error("E0507", headline, model.term(id).span, "not located");
-                    reports.say(report.help("leave out `smooth(...)` in the condition"));
-                }
-                _ => plain(model, id, reports),
-            },
-            TermKind::Definition(i) => {
-                let value = model.definitions[*i].value;
-                if model.definition_levels[*i] >= Level::Time {
-                    open.push(value.root);
-                }
-            }
-            TermKind::Element(Symbol::Definition(i), ..) if model.definition_levels[*i] >= Level::Time => {
-                open.push(model.definitions[*i].value.root);
-            }
-            TermKind::Call(i, _) if level_of(model, id) >= Level::Time => open.push(model.functions[*i].value.root),
-            _ => plain(model, id, reports),
-        }
-    }
-}
-
-/// What is no comparison may stand in a condition if it is constant between events.
-fn plain(model: &Model, id: TermId, reports: &mut Reports) {
-    let is_argument = matches!(model.term(id).kind, TermKind::Argument(_));
-    let number = matches!(model.term(id).kind, TermKind::Number(_));
-    if !is_argument && !number && level_of(model, id) < Level::Time {
-        return;
-    }
-    let span = model.term(id).span;
-    let text = model.text_of(id);
-    let headline = format!("`{text}` is a quantity, and no condition");
-    let report = error("E0541", headline, span, "neither true nor false");
-    reports
-        .say(report.help(format!("compare it: `when {text} > 0 {{ ... }}`; `when {text} == 0` is each crossing of 0")));
-}
-
-/// On what a term depends with all its operands.
-fn level_of(model: &Model, root: TermId) -> Level {
-    let mut open = vec![root];
-    let mut seen = std::collections::HashSet::new();
-    let mut level = Level::Constant;
-    while let Some(id) = open.pop() {
-        if seen.insert(id) {
-            level = level.max(model.own_level(&model.term(id).kind));
-            crate::model::walk::operands(&model.term(id).kind, |o| open.push(o));
-        }
-    }
-    level
 }
 
 struct Events<'a> {

@@ -3,6 +3,7 @@
 
 mod axes;
 mod bounds;
+mod conditions;
 mod cycles;
 mod events;
 mod orders;

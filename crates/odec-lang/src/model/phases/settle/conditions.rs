@@ -1,0 +1,192 @@
+//! The conditions of `when`: logic of comparisons and of what is constant between events.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use odec_ir::builtin;
+
+use crate::model::phases::reports::Reports;
+use crate::model::{EventKind, Level, Model, Symbol, TermId, TermKind};
+use crate::report::error;
+
+/// A call of a function, seen from its body.
+struct Call {
+    arguments: Vec<TermId>,
+    from: Inside,
+}
+
+/// The call that a term stands in the body of.
+type Inside = Option<Rc<Call>>;
+
+/// A term and where it stands.
+type At = (TermId, Inside);
+
+/// `v == 0` of quantities that change becomes `v > 0`, whose changes in both directions count; but `==` of quantities that change
+/// by jumps alone stays. The rest of a condition is logic of comparisons and of what is constant between events.
+pub(super) fn condition(model: &mut Model, event: usize, reports: &mut Reports) {
+    let EventKind::When { condition, .. } = model.events[event].kind else { return };
+    let root = condition.root;
+    if let TermKind::Apply(op, [a, b, _]) = model.term(root).kind
+        && op.0.name == "eq"
+        && model.level(condition) >= Level::Time
+        && !(Conditions { model }).jumps((root, None))
+        && let Some(less) = builtin::find("lt")
+    {
+        model.terms[root.index()].kind = TermKind::Apply(less, [b, a, b]);
+        if let EventKind::When { crossing, .. } = &mut model.events[event].kind {
+            *crossing = true;
+        }
+        return;
+    }
+    Conditions { model }.check(root, reports);
+}
+
+struct Conditions<'a> {
+    model: &'a Model,
+}
+
+impl Conditions<'_> {
+    fn check(&self, root: TermId, reports: &mut Reports) {
+        let model = self.model;
+        let mut open: Vec<At> = vec![(root, None)];
+        let mut seen = HashSet::new();
+        while let Some(at) = open.pop() {
+            let (id, inside) = self.given(at);
+            if !seen.insert(key(id, &inside)) {
+                continue;
+            }
+            let with = |id: &TermId| (*id, inside.clone());
+            match &model.term(id).kind {
+                TermKind::Apply(op, operands) => match op.0.name {
+                    "and" | "or" => open.extend(operands[..2].iter().map(with)),
+                    "not" => open.push(with(&operands[0])),
+                    "lt" | "le" => {}
+                    "eq" | "ne" => self.equality((id, inside.clone()), [operands[0], operands[1]], reports),
+                    "if" => open.extend(operands[..3].iter().map(with)),
+                    "smooth" => {
+                        let headline = "the condition of an event is located, and `smooth` asks not to";
+                        let report = error("E0507", headline, model.term(id).span, "not located");
+                        reports.say(report.help("leave out `smooth(...)` in the condition"));
+                    }
+                    _ => self.plain((id, inside.clone()), reports),
+                },
+                TermKind::Definition(i) => {
+                    if model.definition_levels[*i] >= Level::Time {
+                        open.push((model.definitions[*i].value.root, None));
+                    }
+                }
+                TermKind::Element(Symbol::Definition(i), ..) if model.definition_levels[*i] >= Level::Time => {
+                    open.push((model.definitions[*i].value.root, None));
+                }
+                TermKind::Call(i, arguments) if self.level((id, inside.clone())) >= Level::Time => {
+                    let call = Call { arguments: arguments.clone(), from: inside.clone() };
+                    open.push((model.functions[*i].value.root, Some(Rc::new(call))));
+                }
+                _ => self.plain((id, inside.clone()), reports),
+            }
+        }
+    }
+
+    /// Equality lasts only between quantities that change by jumps.
+    fn equality(&self, at: At, [a, b]: [TermId; 2], reports: &mut Reports) {
+        if self.level(at.clone()) < Level::Time || self.jumps(at.clone()) {
+            return;
+        }
+        let (a, b) = (self.text(a, &at.1), self.text(b, &at.1));
+        let headline = "two quantities that change are equal at single instants only";
+        let help = format!(
+            "`when {a} == {b} {{ ... }}` alone happens at each crossing; what else is to hold goes into the right \
+             sides, or compare with `<`"
+        );
+        reports.say(error("E0546", headline, self.model.term(at.0).span, "part of a condition").help(help));
+    }
+
+    /// What is no comparison may stand in a condition if it is constant between events.
+    fn plain(&self, at: At, reports: &mut Reports) {
+        let number = matches!(self.model.term(at.0).kind, TermKind::Number(_));
+        if !number && self.level(at.clone()) < Level::Time {
+            return;
+        }
+        let span = self.model.term(at.0).span;
+        let text = self.text(at.0, &at.1);
+        let headline = format!("`{text}` is a quantity, and no condition");
+        let report = error("E0541", headline, span, "neither true nor false");
+        reports.say(
+            report.help(format!("compare it: `when {text} > 0 {{ ... }}`; `when {text} == 0` is each crossing of 0")),
+        );
+    }
+
+    /// What an argument of a function stands for in this call.
+    fn given(&self, (mut id, mut inside): At) -> At {
+        while let (TermKind::Argument(k), Some(call)) = (&self.model.term(id).kind, inside.clone()) {
+            (id, inside) = (call.arguments[*k], call.from.clone());
+        }
+        (id, inside)
+    }
+
+    /// On what a term depends with all its operands.
+    fn level(&self, at: At) -> Level {
+        let mut open = vec![at];
+        let mut seen = HashSet::new();
+        let mut level = Level::Constant;
+        while let Some(at) = open.pop() {
+            let (id, inside) = self.given(at);
+            if seen.insert(key(id, &inside)) {
+                let kind = &self.model.term(id).kind;
+                level = level.max(self.model.own_level(kind));
+                crate::model::walk::operands(kind, |o| open.push((o, inside.clone())));
+            }
+        }
+        level
+    }
+
+    /// True where the value changes by jumps alone.
+    fn jumps(&self, at: At) -> bool {
+        let mut open = vec![at];
+        let mut seen = HashSet::new();
+        while let Some(at) = open.pop() {
+            let (id, inside) = self.given(at);
+            if !seen.insert(key(id, &inside)) || self.level((id, inside.clone())) < Level::Time {
+                continue;
+            }
+            match &self.model.term(id).kind {
+                TermKind::Apply(op, _) if matches!(op.0.name, "floor" | "ceil" | "round" | "sign" | "lt" | "le") => {}
+                kind @ (TermKind::Apply(..) | TermKind::Call(..)) => {
+                    crate::model::walk::operands(kind, |o| open.push((o, inside.clone())));
+                }
+                TermKind::Definition(i) | TermKind::Element(Symbol::Definition(i), ..) => {
+                    open.push((self.model.definitions[*i].value.root, None));
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// A term in the language, with what it stands for in this call.
+    fn text(&self, id: TermId, inside: &Inside) -> String {
+        let given = |argument: &TermId, call: &Call| {
+            let text = self.text(*argument, &call.from);
+            let whole = text.chars().all(|c| c.is_alphanumeric() || "_'.".contains(c));
+            if whole { text } else { format!("({text})") }
+        };
+        let arguments: Vec<String> = inside
+            .as_ref()
+            .map(|call| call.arguments.iter().map(|argument| given(argument, call)).collect())
+            .unwrap_or_default();
+        let mut out = String::new();
+        self.model.spell(&mut out, id, &arguments, &mut |_, _| {});
+        out
+    }
+}
+
+/// A term in the body of one call: with what is given there, from the inside out.
+fn key(id: TermId, inside: &Inside) -> (TermId, Vec<TermId>) {
+    let mut given = Vec::new();
+    let mut at = inside.as_ref();
+    while let Some(call) = at {
+        given.extend_from_slice(&call.arguments);
+        at = call.from.as_ref();
+    }
+    (id, given)
+}

@@ -101,6 +101,10 @@ pub(super) struct Modes {
     /// All modes as the motion of before leads to them, and which relations were touching then.
     crossed: Vec<f64>,
     crossing: Vec<usize>,
+    /// Those that were compared as they stay on their surface.
+    rested: Vec<usize>,
+    /// A stop has changed modes since the landing: the sides may have jumped off the surface.
+    pub stopped: bool,
     pub offsets: Offsets,
     /// One of them may not be zero.
     displaced: bool,
@@ -130,6 +134,8 @@ impl Modes {
             moved: Vec::new(),
             crossed: Vec::with_capacity(m),
             crossing: Vec::with_capacity(m),
+            rested: Vec::new(),
+            stopped: false,
             offsets: zero(m),
             displaced: false,
             met: vec![[None; 2]; m],
@@ -335,7 +341,7 @@ impl Modes {
         let known = self.motion.slope(model, at.t, at.y, &mut self.slope) && self.differentiate(model, locator, at);
         self.apart = resolution(at.t) + landed.map_or(0.0, |landed| landed.apart);
         for relation in 0..self.left.len() {
-            let there = landed.is_some_and(|landed| landed.relation == relation);
+            let there = !self.stopped && landed.is_some_and(|landed| landed.relation == relation);
             if there || self.is_near(relation, known) {
                 self.touching.push(relation);
             }
@@ -432,6 +438,7 @@ impl Modes {
     ) -> Result<Decided, HybridCause> {
         let mut changed = self.settle(model, Some(locator), at)?;
         self.met.fill([None; 2]);
+        self.rested.clear();
         let settled = |changed| Ok(Decided { changed, unsettled: None });
         self.crossed.clear();
         if !begins {
@@ -439,7 +446,7 @@ impl Modes {
         }
         // a relation that joins is one more to be decided
         let (mut round, mut most) = (0, self.touching.len());
-        while round <= 2 * most {
+        while round <= 2 * (most + self.rested.len()) {
             if !self.motion.slope(model, at.t, at.y, &mut self.slope) || !self.differentiate(model, locator, at) {
                 // nothing is known of the motion: the surface was met, so it is crossed
                 if let Some(Landed { relation, .. }) = landed {
@@ -460,6 +467,9 @@ impl Modes {
                 if leads.is_some_and(|leads| leads != mode) {
                     model.modes_mut()[relation] = f64::from(u8::from(!mode));
                     moved = true;
+                    if rate == 0.0 {
+                        self.rested.push(relation);
+                    }
                 }
             }
             if !moved {
@@ -484,11 +494,10 @@ impl Modes {
         Ok(Decided { changed: true, unsettled: Some(self.unsettled()) })
     }
 
-    /// What a relation is that stays exactly on its surface: as it is compared, unless the motion there leads away.
+    /// What a relation is that stays exactly on its surface: as it is compared, unless that has led away from there.
     fn rests(&self, model: &dyn HybridSystem, relation: usize) -> Option<bool> {
-        let equal = model.relations()[relation].or_equal;
-        let away = self.met[relation][usize::from(equal)].is_some_and(|rate| rate != 0.0 && (rate > 0.0) != equal);
-        (self.difference(relation) == 0.0 && self.offsets[relation] == 0.0 && !away).then_some(equal)
+        let exactly = self.difference(relation) == 0.0 && self.offsets[relation] == 0.0;
+        (exactly && !self.rested.contains(&relation)).then(|| model.relations()[relation].or_equal)
     }
 
     /// Keeps the modes that the surface is crossed to.

@@ -414,7 +414,8 @@ impl HybridRunner {
         self.before.take(model, &self.y);
         let at = (t, scale);
         self.derive_before(model, begins, at).map_err(|cause| self.failure(cause, t))?;
-        if self.before.modes != model.modes() {
+        self.modes.stopped = self.before.modes != model.modes();
+        if self.modes.stopped {
             model.refresh();
         }
         let parts = (&mut self.modes, &self.locator, &mut self.stops, &mut self.derived);

@@ -346,8 +346,13 @@ fn places(nest: &Kernel) -> Vec<bool> {
     }
     for (id, node) in nest.live() {
         let table = usize::from(nest.graph.lookup(id).is_some());
-        node.operands()[..table].iter().for_each(|first| tables[first.index()] = true);
-        node.operands()[table..].iter().for_each(|operand| values[operand.index()] = true);
+        for (k, operand) in node.operands().iter().enumerate() {
+            if k < table {
+                tables[operand.index()] = true;
+            } else {
+                values[operand.index()] = true;
+            }
+        }
     }
     tables.iter().zip(&values).map(|(table, value)| *table && !value).collect()
 }

@@ -3,7 +3,6 @@
 use odec_ir::builtin::{lookup, rounding};
 use odec_ir::{ArrayId, Builtin, NodeId, Op, Role, Span};
 
-use super::Fallible;
 use super::builder::KernelBuilder;
 use super::quantities::Arrays;
 use crate::model::inputs::{Between, Curve, Input, Outside};
@@ -51,7 +50,7 @@ pub(super) fn declare(arrays: &mut Arrays, input: &Input, curve: Option<&Curve>)
 
 impl KernelBuilder<'_, '_> {
     /// The value of an input at an argument.
-    pub(super) fn input(&mut self, input: usize, argument: NodeId, span: Span) -> Fallible<NodeId> {
+    pub(super) fn input(&mut self, input: usize, argument: NodeId, span: Span) -> NodeId {
         let CurveTables { knots, length, origins, pieces, period, jumps, .. } = self.world.curves[input];
         let search: &'static Builtin = match (period, jumps) {
             (None, false) => &lookup::PIECE,
@@ -90,7 +89,7 @@ impl KernelBuilder<'_, '_> {
             });
         }
         let value = sum.unwrap_or(found);
-        Ok(self.graph.with_span(value, span))
+        self.graph.with_span(value, span)
     }
 
     fn look_up(&mut self, row: &'static Builtin, table: ArrayId, length: usize, argument: NodeId) -> NodeId {

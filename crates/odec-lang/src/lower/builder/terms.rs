@@ -66,7 +66,7 @@ impl KernelBuilder<'_, '_> {
             }
             TermKind::Input(input, argument) => {
                 let argument = ready!(self.same((Form::Value, *argument, context)));
-                let node = self.input(*input, argument, term.span)?;
+                let node = self.input(*input, argument, term.span);
                 done(node)
             }
             TermKind::Element(symbol, order, subscripts) => {

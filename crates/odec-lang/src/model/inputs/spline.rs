@@ -7,7 +7,7 @@ pub(super) fn monotone_slopes(widths: &[f64], chords: &[f64], periodic: bool) ->
     let mut slopes = Vec::with_capacity(pieces + 1);
     for k in 0..=pieces {
         slopes.push(match (k, pieces) {
-            (0, 1) | (1, 1) if !periodic => chords[0],
+            (0 | 1, 1) if !periodic => chords[0],
             (0, _) if !periodic => at_end([widths[0], widths[1]], [chords[0], chords[1]]),
             (k, n) if k == n && !periodic => at_end([widths[n - 1], widths[n - 2]], [chords[n - 1], chords[n - 2]]),
             _ => {

@@ -448,8 +448,8 @@ impl Modes {
         let (mut round, mut most) = (0, self.touching.len());
         while round <= 2 * (most + self.rested.len()) {
             if !self.motion.slope(model, at.t, at.y, &mut self.slope) || !self.differentiate(model, locator, at) {
-                // nothing is known of the motion: the surface was met, so it is crossed
-                if let Some(Landed { relation, .. }) = landed {
+                // nothing is known of the motion: the surface was met, so it is crossed, if that has not been found yet
+                if let (Some(Landed { relation, .. }), 0) = (landed, round) {
                     let mode = &mut model.modes_mut()[relation];
                     *mode = 1.0 - *mode;
                     model.refresh();

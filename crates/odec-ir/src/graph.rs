@@ -205,7 +205,9 @@ impl Graph {
         if let Some(&id) = self.index.get(&node) {
             return id;
         }
-        debug_assert!(node.operands().iter().all(|a| a.index() < self.nodes.len()), "operands come first");
+        if node.operands().iter().any(|a| a.index() >= self.nodes.len()) {
+            broken("operands come first");
+        }
         let id = NodeId(self.nodes.len() as u32);
         self.nodes.push(node);
         self.spans.push(Spans::default());
@@ -237,7 +239,9 @@ impl Graph {
     /// A builtin applied to as many arguments as it takes; simplified where that keeps bits or is listed in
     /// [`simplify::ROUNDING_RULES`].
     pub fn call(&mut self, op: Op, args: &[NodeId]) -> NodeId {
-        debug_assert_eq!(args.len(), usize::from(op.0.arity), "{} takes {} arguments", op.0.name, op.0.arity);
+        if args.len() != usize::from(op.0.arity) {
+            broken(&format!("{} takes {} arguments", op.0.name, op.0.arity));
+        }
         simplify::call(self, op, args)
     }
 

@@ -174,11 +174,7 @@ pub fn data(program: &Program, layout: &Layout) -> Vec<f64> {
 
 /// Names of the elements of an array, row by row: `u[3]`, `p[1,2].x'`.
 pub fn element_names(program: &Program, array: &Array) -> Vec<String> {
-    let ends = |axis: &crate::nest::AxisId| {
-        let axis = &program.axes[axis.0 as usize];
-        (axis.first.value(&program.extents).unwrap_or(0), axis.last.value(&program.extents).unwrap_or(-1))
-    };
-    let ranges: Vec<(i64, i64)> = array.axes.iter().map(ends).collect();
+    let ranges: Vec<(i64, i64)> = array.axes.iter().map(|axis| program.ends(*axis)).collect();
     let mut subscripts = vec![String::new()];
     for (first, last) in ranges {
         let along = |head: &String| {

@@ -1,5 +1,6 @@
 //! Where each array lives in the buffers of a kernel; nobody else computes positions.
 
+use crate::broken;
 use crate::nest::{Axis, AxisId, Element, Extent, Target};
 use crate::program::{Array, ArrayId, KernelRole, Pattern, Program, Role};
 
@@ -120,6 +121,25 @@ impl Layout {
     /// Length of the parameter buffer.
     pub fn p_len(&self) -> usize {
         self.np + self.staged + self.data + self.discretes + self.modes
+    }
+
+    /// The parameter buffer of a program with the values that it holds itself; staged values, discretes and modes are zero.
+    pub fn inputs(&self, program: &Program) -> Vec<f64> {
+        let mut p = vec![0.0; self.p_len()];
+        for (i, array) in program.arrays.iter().enumerate() {
+            let id = ArrayId(i as u32);
+            if matches!(array.role, Role::Parameter | Role::Size | Role::Table) {
+                let values = &mut p[self.start(id)..][..self.len(id)];
+                if array.data.is_empty() {
+                    values.fill(array.default);
+                } else if array.data.len() == values.len() {
+                    values.copy_from_slice(&array.data);
+                } else {
+                    broken(&format!("{} has {} values for {} elements", array.name, array.data.len(), values.len()));
+                }
+            }
+        }
+        p
     }
 
     /// Length of the buffer of the `Outputs` kernel.

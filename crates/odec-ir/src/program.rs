@@ -1,5 +1,6 @@
 //! A program: arrays, and kernels that read and store them. This is what derivatives are taken of and backends compile.
 
+use crate::broken;
 use crate::graph::Node;
 use crate::nest::{Axis, AxisId, Extent, Kernel};
 use crate::span::Span;
@@ -203,6 +204,16 @@ impl Program {
             KernelRole::Mass => self.mass.as_ref(),
             KernelRole::MassJacobian => Some(&self.mass_jacobian),
             _ => None,
+        }
+    }
+
+    /// First and last index of an axis of a program whose sizes fit: of one that was bound.
+    #[track_caller]
+    pub fn ends(&self, axis: AxisId) -> (i64, i64) {
+        let axis = &self.axes[axis.0 as usize];
+        match (axis.first.value(&self.extents), axis.last.value(&self.extents)) {
+            (Some(first), Some(last)) => (first, last),
+            _ => broken(&format!("the ends of the index set {} do not fit", axis.name)),
         }
     }
 

@@ -56,7 +56,9 @@ const MAX_NAME: usize = 16;
 
 impl Imports for Named {
     fn function(&mut self, func: &mut Function, name: &'static str, signature: Signature) -> Result<FuncRef, JitError> {
-        debug_assert!(name.len() <= MAX_NAME);
+        if name.len() > MAX_NAME {
+            return Err(JitError::Malformed(format!("the name {name} is too long")));
+        }
         let signature = func.import_signature(signature);
         let name = ExternalName::testcase(name);
         Ok(func.import_function(ExtFuncData { name, signature, colocated: false, patchable: false }))

@@ -75,7 +75,7 @@ impl Trial {
             return Err(Untried::Unfit);
         }
         let bound = bound(&program).map_err(|_| Untried::Unfit)?;
-        let parameters = given(&program, &layout);
+        let parameters = layout.inputs(&program);
         Ok(Trial { interpreter: Interpreter::new(&program), program, layout, bound, parameters, has_mass })
     }
 
@@ -208,19 +208,4 @@ fn solved<T: Number>(mut a: Vec<Vec<T>>, mut b: Vec<T>) -> Option<Vec<T>> {
         b[k] = T::call(&DIV, &[b[k], a[k][k]]);
     }
     Some(b)
-}
-
-/// The parameter buffer with the values of the draft.
-fn given(program: &Program, layout: &Layout) -> Vec<f64> {
-    let mut p = vec![0.0; layout.p_len()];
-    for (id, array) in [Role::Parameter, Role::Size, Role::Table].into_iter().flat_map(|role| program.arrays_of(role)) {
-        let values = &mut p[layout.start(id)..][..layout.len(id)];
-        if array.data.is_empty() {
-            values.fill(array.default);
-        } else {
-            let len = values.len().min(array.data.len());
-            values[..len].copy_from_slice(&array.data[..len]);
-        }
-    }
-    p
 }

@@ -85,4 +85,13 @@ impl Pattern {
         let range = self.column(col);
         self.row_idx[range.clone()].binary_search(&(row as u32)).ok().map(|k| range.start + k)
     }
+
+    /// The entry at a position that this pattern was made of.
+    #[track_caller]
+    pub(crate) fn entry(&self, row: usize, col: usize) -> u32 {
+        match self.find(row, col) {
+            Some(entry) => entry as u32,
+            None => panic!("({row}, {col}) is not in the pattern that was made of it"),
+        }
+    }
 }

@@ -76,7 +76,7 @@ pub fn compare(program: &Program, time: &str) -> Result<Vec<DerivativeTable>, Bi
     let run = |role: KernelRole, inputs: Inputs<'_, f64>, out: &mut [f64]| {
         interpreter.run(program, &bound, role, inputs, out);
     };
-    let mut p = crate::executor::given(program, layout);
+    let mut p = layout.inputs(program);
     let given = p.clone();
     run(KernelRole::Prepare, Inputs { t: 0.0, y: &[], p: &given, w: &[] }, &mut p);
     let mut start = vec![0.0; layout.n];

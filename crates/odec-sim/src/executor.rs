@@ -9,7 +9,7 @@ use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::layout::Layout;
 use odec_ir::nest::BoundProgram;
 use odec_ir::nest::bind::{BindError, BoundMatrix, MAX_ENTRIES};
-use odec_ir::{ArrayId, KernelRole, Program, Role, broken};
+use odec_ir::{KernelRole, Program, broken};
 use odec_jit::{Compiled, Function, JitError};
 use odec_ode::accelerated::Accelerated;
 use odec_ode::method::Structure;
@@ -181,7 +181,7 @@ impl Executor {
             has_tangent: has(KernelRole::Tangent),
             autonomous: program.is_autonomous(),
             scalar: program.is_scalar(),
-            p: given(&program, &layout),
+            p: layout.inputs(&program),
             program,
             layout,
             backend,
@@ -427,24 +427,6 @@ impl Executor {
         });
         positions + jacobian + 8 * self.p.len()
     }
-}
-
-/// The parameter buffer with what is given; what is staged stays zero.
-pub(crate) fn given(program: &Program, layout: &Layout) -> Vec<f64> {
-    let mut p = vec![0.0; layout.p_len()];
-    for (k, array) in program.arrays.iter().enumerate() {
-        let id = ArrayId(k as u32);
-        if matches!(array.role, Role::Parameter | Role::Size | Role::Table) {
-            let values = &mut p[layout.start(id)..][..layout.len(id)];
-            if array.data.is_empty() {
-                values.fill(array.default);
-            } else {
-                let len = values.len().min(array.data.len());
-                values[..len].copy_from_slice(&array.data[..len]);
-            }
-        }
-    }
-    p
 }
 
 /// The same pattern in the solver's type: the two crates know nothing of each other.

@@ -197,11 +197,12 @@ impl Plane<'_> {
                 }
                 let Some([[a, b], [c, d]]) = self.slope(at) else { continue };
                 let Some(values) = eigenvalues(&DMatrix::from_row_slice(2, 2, &[a, b, c, d])) else { continue };
-                let rest = rates(self.system, self.t, &self.state(at)).unwrap_or_default();
-                let at_rest = rest
-                    .iter()
-                    .enumerate()
-                    .all(|(k, v)| k == self.axes.0 || k == self.axes.1 || v.abs() <= ZERO * (1.0 + self.y[k].abs()));
+                // where the rates have no values, nothing says that the other states rest
+                let rests = |(k, v): (usize, &f64)| {
+                    k == self.axes.0 || k == self.axes.1 || v.abs() <= ZERO * (1.0 + self.y[k].abs())
+                };
+                let rates = rates(self.system, self.t, &self.state(at));
+                let at_rest = rates.is_some_and(|rates| rates.iter().enumerate().all(rests));
                 found.push(Equilibrium { at, kind: EquilibriumType::of(&values), values, at_rest });
                 let degenerate = found.iter().filter(|e| e.kind == EquilibriumType::Degenerate).count();
                 if found.len() > MOST || degenerate > MOST_DEGENERATE {

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use odec_ir::layout::Layout;
-use odec_ir::nest::AxisId;
 use odec_ir::{ArrayId, Program, Role};
 
 use crate::select::{Misnamed, Selector, Sub};
@@ -288,15 +287,11 @@ impl Quantities {
 
 fn quantity(program: &Program, layout: &Layout, id: ArrayId) -> Quantity {
     let array = &program.arrays[id.0 as usize];
-    let axes = array.axes.iter().map(|&AxisId(axis)| {
-        let axis = &program.axes[axis as usize];
-        let first = axis.first.value(&program.extents).unwrap_or(0);
-        let last = axis.last.value(&program.extents).unwrap_or(first - 1);
-        IndexRange {
-            name: axis.name.clone(),
-            first,
-            len: usize::try_from(last.saturating_sub(first).saturating_add(1)).unwrap_or(0),
-        }
+    let axes = array.axes.iter().map(|&axis| {
+        let (first, last) = program.ends(axis);
+        // an index set without an index has an end before its beginning
+        let len = usize::try_from(last.saturating_sub(first).saturating_add(1)).unwrap_or(0);
+        IndexRange { name: program.axes[axis.0 as usize].name.clone(), first, len }
     });
     Quantity::new(array.name.clone(), axes.collect(), layout.start(id), layout.len(id), array.unit.clone())
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, TryRecvError};
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use odec_ir::broken;
 use odec_lang::diagnostic::Diagnostic;
 use odec_lang::model::Model;
 use odec_lang::source::Source;
@@ -270,7 +271,7 @@ impl Job<'_> {
         let executor = &self.bound.executor;
         let parameters = Quantities::parameters(executor.program(), executor.layout());
         let places = |name: &str| {
-            let chosen = parameters.select(name).unwrap_or_default();
+            let Ok(chosen) = parameters.select(name) else { broken("a swept parameter is not in the program") };
             let runs = chosen.iter().flat_map(|c| {
                 let start = parameters.list()[c.quantity].start;
                 c.runs.iter().map(move |run| start + run.start..start + run.end)

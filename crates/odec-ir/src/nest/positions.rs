@@ -4,6 +4,7 @@ use super::arguments::Counter;
 use super::bind::BindError;
 use super::domain::{Domain, Range};
 use super::{AccessId, Affine, Axis, Edge, Element, Kernel, Space, Sub, Subscript};
+use crate::broken;
 use crate::graph::{Node, NodeId};
 use crate::layout::Layout;
 use crate::number::Number;
@@ -166,7 +167,7 @@ impl Positions<'_> {
                     Term::Element(array, self.element(a, &self.nest.space)?)
                 }
                 Node::Call(op, args) => Term::Call(op, args.map(|a| place[a.index()])),
-                _ => Term::Number(f64::NAN),
+                other => broken(&format!("a guard computes {other:?}")),
             });
         }
         let values = vec![0.0; terms.len()];
@@ -327,11 +328,13 @@ impl Condition {
                 Term::Number(x) => *x,
                 Term::Index(l) => at[*l] as f64,
                 Term::Element(array, element) => {
-                    let place = element.place(program, at)?.unwrap_or(0);
+                    let place = element.place(program, at)?;
                     let array = &program.arrays[*array];
-                    match array.role {
-                        Role::Size => array.default,
-                        _ => array.data.get(place as usize).copied().unwrap_or(f64::NAN),
+                    match (array.role, place) {
+                        (Role::Size, _) => array.default,
+                        (_, Some(place)) => array.data[place as usize],
+                        // an element that is not there is chosen by no condition
+                        (_, None) => f64::NAN,
                     }
                 }
                 Term::Call(op, args) => {
@@ -383,7 +386,7 @@ impl Along {
                 for along in subs {
                     place += along.offset(program, at)?;
                 }
-                let value = program.arrays[*table].data.get(place as usize).copied().unwrap_or(f64::NAN);
+                let value = program.arrays[*table].data[place as usize];
                 let whole = value as i64;
                 if whole as f64 != value {
                     return Err(Stop::NotWhole { array: *table, element: place as usize, value });

@@ -1,6 +1,7 @@
 //! Loops, subscripts and accesses of a nest.
 
 use super::{AccessId, ExtentId, LoopId};
+use crate::broken;
 use crate::graph::{Graph, NodeId, QuickMap};
 use crate::program::ArrayId;
 use crate::span::Span;
@@ -34,7 +35,9 @@ impl Affine {
 
     /// Its value where it depends on no loop; `None` if it overflows.
     pub fn value(&self, extents: &[super::Extent]) -> Option<i64> {
-        debug_assert!(self.loops.is_empty());
+        if !self.loops.is_empty() {
+            broken("the value of a subscript that depends on a loop is asked for without the loop");
+        }
         self.extents.iter().try_fold(self.constant, |sum, &(extent, c)| {
             sum.checked_add(extents[extent.0 as usize].value.checked_mul(c)?)
         })

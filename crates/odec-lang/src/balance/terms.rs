@@ -1,7 +1,7 @@
 //! Which terms of the equations change a quantity and are taken back by no others.
 
 use odec_ir::rounded::Rounded;
-use odec_ir::{ArrayId, Element, Graph, Kernel, KernelRole, Node, NodeId, Op, Role, Span, Target, builtin};
+use odec_ir::{ArrayId, Element, Graph, Kernel, KernelRole, Node, NodeId, Op, Role, Span, Target, broken, builtin};
 
 use super::{Point, derivative, place};
 use crate::diagnostic::Label;
@@ -200,8 +200,10 @@ fn is_sum(graph: &Graph, node: NodeId) -> bool {
 
 /// The kernel with these terms alone.
 fn with_terms(kernel: &Kernel, stores: &[Vec<Term>], wanted: &dyn Fn(&Term) -> bool) -> Kernel {
+    if kernel.role != KernelRole::Rhs {
+        broken("only f has terms");
+    }
     let mut kernel = kernel.clone();
-    debug_assert_eq!(kernel.role, KernelRole::Rhs);
     for (k, terms) in stores.iter().enumerate() {
         let graph = &mut kernel.graph;
         let mut sum = graph.constant(0.0);

@@ -146,7 +146,9 @@ impl KernelBuilder<'_, '_> {
                 Err(why) => return refuse(no_form(why, &self.graph, span)),
             }
         }
-        let (right, left) = (sides.pop().unwrap_or_default(), sides.pop().unwrap_or_default());
+        let Ok([left, right]) = <[Form; 2]>::try_from(sides) else {
+            return refuse(internal("an equation without two sides", Some(span)));
+        };
         let Form { coefficients, rest } = left.balanced(right, &mut self.graph);
         let Some(&factor) = coefficients.get(&state) else { return refuse(self.singular(e, state)) };
         let factor = factor.node(&mut self.graph);

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use odec_ir::nest::{Affine, AxisId, Edge};
-use odec_ir::{ArrayId, Role};
+use odec_ir::{Array, ArrayId, Role};
 
 use super::Fallible;
 use super::extents::Extents;
@@ -99,7 +99,8 @@ impl<'m> World<'m> {
             let array = &mut self.arrays.list[self.arrays.parameters[i].0 as usize];
             array.axes = axes.iter().map(|a| a.0).collect();
             if !axes.is_empty() {
-                array.data = values.parameter_data.get(i).cloned().unwrap_or_default();
+                array.data = values.parameter_data[i].clone();
+                set_unread(array);
             }
         }
         for (i, state) in model.states.iter().enumerate() {
@@ -123,7 +124,8 @@ impl<'m> World<'m> {
                 array.axes = axes.iter().map(|a| a.0).collect();
                 array.unit.clone_from(&given.unit);
                 array.doc.clone_from(&given.doc);
-                array.data = values.constant_data.get(i).cloned().unwrap_or_default();
+                array.data = values.constant_data[i].clone();
+                set_unread(array);
             }
         }
         for (i, input) in model.inputs.iter().enumerate() {
@@ -278,4 +280,11 @@ fn closed(model: &Model, definition: &Definition) -> bool {
             }
             _ => true,
         })
+}
+
+/// Without its data, which a file holds that was not read, no element of an array has a value.
+fn set_unread(array: &mut Array) {
+    if array.data.is_empty() {
+        array.default = f64::NAN;
+    }
 }

@@ -6,15 +6,15 @@ use std::collections::HashMap;
 use odec_ir::Op;
 
 use super::arrays::{Dimension, Indexed, Table};
-use super::evaluator::{Arithmetic, Evaluator};
+use super::evaluator::{Arithmetic, Evaluator, Exhausted};
 use super::{Body, Model, Symbol, TermId, TermKind, Values};
 
 /// Most elements of one array; binding has the same limit for all of them together.
 pub const MAX_ELEMENTS: u64 = odec_ir::nest::bind::MAX_ELEMENTS;
 /// Largest magnitude of an index: within it an f64 holds every whole number.
 pub(crate) const MAX_INDEX: f64 = 9_007_199_254_740_992.0;
-/// Most terms that are computed for one constant: about ten seconds.
-const MAX_STEPS: u64 = 2_000_000_000;
+/// Most terms that are computed for one constant, or for all elements of one array: about ten seconds.
+pub(crate) const MAX_STEPS: u64 = 2_000_000_000;
 
 /// A whole number that fits.
 pub(crate) fn whole(x: f64) -> Option<i64> {
@@ -148,9 +148,15 @@ impl Model {
         Body { start, end: root.0 + 1, root }
     }
 
-    /// The value of an expression that depends on no more than parameters; NaN otherwise.
+    /// The value of an expression that depends on no more than parameters; NaN otherwise, and where it takes too many
+    /// terms. What a run uses is computed by [`Model::computed`].
     pub fn number(&self, body: Body, values: &Values) -> f64 {
-        self.numbers(values).value(body).unwrap_or(f64::NAN)
+        self.computed(body, values).unwrap_or(f64::NAN)
+    }
+
+    /// As [`Model::number`], an error where the value takes too many terms.
+    pub(crate) fn computed(&self, body: Body, values: &Values) -> Result<f64, Exhausted> {
+        self.numbers(values).value(body)
     }
 
     /// An evaluator of expressions that depend on no more than parameters.
@@ -160,33 +166,45 @@ impl Model {
 
     /// The elements of a constant or parameter with axes, row by row; empty if they cannot be computed: its extents
     /// or its table do not fit, or the file was not read.
-    pub(crate) fn data_of(&self, symbol: Symbol, values: &Values, tables: &HashMap<String, Vec<f64>>) -> Vec<f64> {
+    ///
+    /// # Errors
+    /// The expression that takes too many terms.
+    pub(crate) fn data_of(
+        &self,
+        symbol: Symbol,
+        values: &Values,
+        tables: &HashMap<String, Vec<f64>>,
+    ) -> Result<Vec<f64>, Body> {
         let given = match symbol {
             Symbol::Constant(i) => &self.constants[i],
             Symbol::Parameter(i) => &self.parameters[i],
-            _ => return Vec::new(),
+            _ => return Ok(Vec::new()),
         };
-        let Some(ranges) = self.ranges_of(&given.indexed, values) else { return Vec::new() };
-        let Some(n) = count(&ranges).filter(|&n| n <= MAX_ELEMENTS) else { return Vec::new() };
+        let Some(ranges) = self.ranges_of(&given.indexed, values) else { return Ok(Vec::new()) };
+        let Some(n) = count(&ranges).filter(|&n| n <= MAX_ELEMENTS) else { return Ok(Vec::new()) };
         match &given.table {
             Some(Table::Csv { .. }) => {
                 let data = tables.get(&given.name).cloned().unwrap_or_default();
-                if data.len() as u64 == n { data } else { Vec::new() }
+                Ok(if data.len() as u64 == n { data } else { Vec::new() })
             }
             Some(Table::Values { entries, .. }) => {
                 if entries.len() as u64 != n {
-                    return Vec::new();
+                    return Ok(Vec::new());
                 }
-                entries.iter().map(|&e| self.number(e, values)).collect()
+                entries.iter().map(|&e| self.computed(e, values).map_err(|Exhausted| e)).collect()
             }
             None => {
                 let mut evaluator = self.numbers(values);
-                let mut data = Vec::with_capacity(n as usize);
+                let mut data = Ok(Vec::with_capacity(n as usize));
                 each_point(&ranges, |at| {
+                    let Ok(known) = &mut data else { return };
                     for (&local, &i) in given.indexed.locals.iter().zip(at) {
                         evaluator.fix(local, i);
                     }
-                    data.push(evaluator.value(given.value).unwrap_or(f64::NAN));
+                    match evaluator.value(given.value) {
+                        Ok(value) => known.push(value),
+                        Err(Exhausted) => data = Err(given.value),
+                    }
                 });
                 data
             }

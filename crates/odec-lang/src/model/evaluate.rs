@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use odec_ir::Span;
 
+use super::data::MAX_STEPS;
+use super::evaluator::Exhausted;
 use super::inputs::Curve;
 use super::{Body, Level, Model, ParamSet, SetEntry, Symbol, Table, TermKind};
 use crate::diagnostic::Diagnostic;
@@ -85,9 +87,10 @@ impl Model {
     pub fn values(&self, overrides: &Overrides) -> Result<Values, Vec<Diagnostic>> {
         let mut errors = Vec::new();
         let (given, elements) = self.asked(overrides, &mut errors);
-        let mut values = self.declared_values(&given, overrides);
+        let mut values = self.declared_values(&given, overrides, &mut errors);
         self.curves(&mut values, overrides, &mut errors);
-        self.fill_definitions(&mut values);
+        // those that take too many terms are refused below, with the values of the sets
+        self.fill_definitions(&mut values, &mut Vec::new());
         let mut from: Vec<(Symbol, Option<Span>)> = Vec::new();
         if let Some(name) = &overrides.params {
             match self.param_sets.iter().find(|s| s.name == *name) {
@@ -132,7 +135,7 @@ impl Model {
             }
         }
         errors.extend(self.misfitting_files(&values, overrides));
-        self.fill_definitions(&mut values);
+        self.fill_definitions(&mut values, &mut errors);
         self.check_bounds(&values, &from, &mut errors);
         if errors.is_empty() { Ok(values) } else { Err(errors) }
     }
@@ -175,7 +178,12 @@ impl Model {
     }
 
     /// What the declarations say, constants replaced as asked.
-    fn declared_values(&self, given: &[(Symbol, u8, f64)], overrides: &Overrides) -> Values {
+    fn declared_values(
+        &self,
+        given: &[(Symbol, u8, f64)],
+        overrides: &Overrides,
+        errors: &mut Vec<Diagnostic>,
+    ) -> Values {
         let mut values = Values {
             constants: vec![f64::NAN; self.constants.len()],
             parameters: vec![f64::NAN; self.parameters.len()],
@@ -188,22 +196,50 @@ impl Model {
         for &i in &self.constant_order {
             let value = overridden(Symbol::Constant(i));
             if self.constants[i].indexed.is_scalar() {
-                values.constants[i] = value.unwrap_or_else(|| self.number(self.constants[i].value, &values));
+                values.constants[i] = value.unwrap_or_else(|| self.known(self.constants[i].value, &values, errors));
                 continue;
             }
-            values.constant_data[i] = self.data_of(Symbol::Constant(i), &values, &overrides.tables);
+            values.constant_data[i] = self.known_data(Symbol::Constant(i), &values, overrides, errors);
             if let Some(value) = value {
                 values.constant_data[i].fill(value);
             }
         }
         for (i, parameter) in self.parameters.iter().enumerate() {
             if parameter.indexed.is_scalar() {
-                values.parameters[i] = self.number(parameter.value, &values);
+                values.parameters[i] = self.known(parameter.value, &values, errors);
             } else {
-                values.parameter_data[i] = self.data_of(Symbol::Parameter(i), &values, &overrides.tables);
+                values.parameter_data[i] = self.known_data(Symbol::Parameter(i), &values, overrides, errors);
             }
         }
         values
+    }
+
+    /// The value of an expression that a run uses; one that takes too many terms is an error.
+    fn known(&self, body: Body, values: &Values, errors: &mut Vec<Diagnostic>) -> f64 {
+        self.computed(body, values).unwrap_or_else(|Exhausted| {
+            errors.push(self.too_many_terms(body));
+            f64::NAN
+        })
+    }
+
+    /// Likewise the elements of a constant or parameter.
+    fn known_data(
+        &self,
+        symbol: Symbol,
+        values: &Values,
+        overrides: &Overrides,
+        errors: &mut Vec<Diagnostic>,
+    ) -> Vec<f64> {
+        self.data_of(symbol, values, &overrides.tables).unwrap_or_else(|body| {
+            errors.push(self.too_many_terms(body));
+            Vec::new()
+        })
+    }
+
+    fn too_many_terms(&self, body: Body) -> Diagnostic {
+        let headline = format!("this takes more than {MAX_STEPS} terms to compute");
+        error("E0534", headline, self.span(body), "computed before the run begins")
+            .help("sum over fewer indices, or compute it once and write the number here")
     }
 
     /// Puts the values of a parameter set over the declared ones.
@@ -211,7 +247,7 @@ impl Model {
         // Single elements count after whole arrays.
         let mut entries: Vec<&SetEntry> = set.entries.iter().collect();
         entries.sort_by_key(|e| !e.at.is_empty());
-        let of_set: Vec<f64> = entries.iter().map(|e| self.number(e.value, values)).collect();
+        let of_set: Vec<f64> = entries.iter().map(|e| self.known(e.value, values, errors)).collect();
         for (entry, value) in entries.into_iter().zip(of_set) {
             match entry.symbol {
                 symbol if !entry.at.is_empty() => {
@@ -284,13 +320,13 @@ impl Model {
         })
     }
 
-    fn fill_definitions(&self, values: &mut Values) {
+    fn fill_definitions(&self, values: &mut Values, errors: &mut Vec<Diagnostic>) {
         for &i in &self.definition_order {
             // One with reductions is computed where it is asked for: its cost is that of the sizes.
             let value = self.definitions[i].value;
             let costly = self.has_elements(value) || self.reads_unknown(value, values);
             if self.definition_levels[i] <= Level::Parameter && self.definitions[i].indexed.is_scalar() && !costly {
-                values.definitions[i] = self.number(self.definitions[i].value, values);
+                values.definitions[i] = self.known(self.definitions[i].value, values, errors);
             }
         }
     }

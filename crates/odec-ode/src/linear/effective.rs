@@ -35,7 +35,7 @@ impl Effective {
         let entries =
             lower().map(|(_, (r, c))| target(r, c)).chain(of_mass().map(|(_, (r, c))| (r - second, c - second)));
         let effective = Pattern::from_positions(second, second, entries);
-        let position = |(r, c): (usize, usize)| effective.find(r, c).unwrap_or(0) as u32;
+        let position = |(r, c): (usize, usize)| effective.entry(r, c);
         let places = |velocities: bool| -> Vec<(u32, u32)> {
             let side = lower().filter(|(_, (_, c))| (*c >= second) == velocities);
             side.map(|(source, (r, c))| (source as u32, position(target(r, c)))).collect()

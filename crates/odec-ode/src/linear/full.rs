@@ -50,7 +50,7 @@ impl<S: Scalar> Full<S> {
             (jacobian.clone(), Origin { jacobian: all, mass, unit })
         } else {
             let pattern = Pattern::from_positions(n, n, jacobian.positions().chain(mass.iter().copied()));
-            let position = |(row, col)| pattern.find(row, col).unwrap_or(0) as u32;
+            let position = |(row, col)| pattern.entry(row, col);
             let jacobian = jacobian.positions().map(position).collect();
             let mass = mass.iter().copied().map(position).collect();
             (pattern, Origin { jacobian, mass, unit })

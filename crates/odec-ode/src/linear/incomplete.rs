@@ -72,7 +72,10 @@ impl Incomplete {
         let diagonal = (0..n)
             .map(|i| {
                 let row = start[i] as usize..start[i + 1] as usize;
-                (start[i] as usize + cols[row].binary_search(&(i as u32)).unwrap_or(0)) as u32
+                match cols[row].binary_search(&(i as u32)) {
+                    Ok(place) => start[i] + place as u32,
+                    Err(_) => panic!("row {i} of the incomplete factors has no diagonal"),
+                }
             })
             .collect();
         let report = LinearReport {

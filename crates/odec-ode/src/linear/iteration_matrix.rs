@@ -223,8 +223,7 @@ impl IterationMatrix {
         }
         let pattern = jacobian_pattern(system, own);
         if let Mass::StateDependent { jacobian, .. } = system.mass() {
-            let positions_of =
-                |p: &Pattern| p.positions().map(|(r, c)| pattern.find(r, c).unwrap_or(0) as u32).collect();
+            let positions_of = |p: &Pattern| p.positions().map(|(r, c)| pattern.entry(r, c)).collect();
             moving = Some(Box::new(Moving {
                 rhs: vec![0.0; own.entries()],
                 mass: vec![0.0; jacobian.entries()],

@@ -137,7 +137,10 @@ impl<S: Scalar> Multifrontal<S> {
             let front = &analysis.fronts[f];
             match k.checked_sub(front.first) {
                 Some(inside) if inside < front.width => inside,
-                _ => front.width + front.rows.binary_search(&(k as u32)).unwrap_or(0),
+                _ => match front.rows.binary_search(&(k as u32)) {
+                    Ok(row) => front.width + row,
+                    Err(_) => panic!("row {k} is not in the front that eliminates its column"),
+                },
             }
         };
         let mut by_front: Vec<(u32, u32, u32)> = pattern

@@ -62,7 +62,7 @@ impl<S: Scalar> Reduction<S> {
             reduced,
             lower().map(|(_, (r, c))| target(r, c)).chain(mass.iter().map(|(_, at)| *at)),
         );
-        let position = |(row, col): (usize, usize)| pattern.find(row, col).unwrap_or(0) as u32;
+        let position = |(row, col): (usize, usize)| pattern.entry(row, col);
         let mut direct = Vec::new();
         let mut couplings = Vec::new();
         for (source, (r, c)) in lower() {

@@ -314,12 +314,8 @@ fn small(judged: &Judged<'_>) -> Option<Diagnostic> {
     let typed: Vec<String> =
         list.iter().take(NAMED).map(|(name, _, size, _)| tolerance_typed(name, size * bound.options.rtol)).collect();
     let types = if typed.len() == 1 { "type" } else { "in the run block type" };
-    Some(
-        d.help(
-            format!("their error is not controlled: {types} {}", typed.join(", "))
-                .replace("their error is", if list.len() == 1 { "its error is" } else { "their errors are" }),
-        ),
-    )
+    let errors = if list.len() == 1 { "its error is" } else { "their errors are" };
+    Some(d.help(format!("{errors} not controlled: {types} {}", typed.join(", "))))
 }
 
 /// A state that begins below its absolute tolerance and grows out of it by itself, with the error that it had there.

@@ -114,13 +114,18 @@ fn names(judged: &Judged<'_>, worst: &Track, others: &[(&Track, f64)]) -> String
 }
 
 /// What to type for so many samples.
-fn samples(judged: &Judged<'_>, count: f64) -> String {
-    let in_block = judged.bound.asked.samples.is_some();
-    let typed = |value: &str| if in_block { format!("`samples = {value}`") } else { format!("`--samples {value}`") };
+fn samples(judged: &Judged<'_>, count: f64, else_do: &str) -> String {
+    let steps = samples_typed(judged, "steps");
     if count > MOST {
-        return format!("type {}, or make the run shorter", typed("steps"));
+        return format!("type {steps}, or {else_do}");
     }
-    format!("type {}, or {} for a row at each step", typed(&above(count.max(10.0))), typed("steps"))
+    format!("type {}, or {steps} for a row at each step", samples_typed(judged, &above(count.max(10.0))))
+}
+
+/// The setting of the rows, in the block or on the command line.
+fn samples_typed(judged: &Judged<'_>, value: &str) -> String {
+    let in_block = judged.bound.asked.samples.is_some();
+    if in_block { format!("`samples = {value}`") } else { format!("`--samples {value}`") }
 }
 
 /// Too few rows for an oscillation.
@@ -142,7 +147,11 @@ fn oscillation(
     };
     let headline = format!("{names} {verb} faster than the rows show: {each} {rows} in a cycle{place}");
     let says = format!("a cycle takes about {} of {}", number_short(1.0 / fastest), judged.model.time.name);
-    about(judged, &codes::W0608, headline, worst, says).help(samples(judged, GOOD * fastest * span(judged)))
+    about(judged, &codes::W0608, headline, worst, says).help(samples(
+        judged,
+        GOOD * fastest * span(judged),
+        "make the run shorter",
+    ))
 }
 
 /// An extreme between rows.
@@ -169,10 +178,9 @@ fn extreme(judged: &Judged<'_>, worst: &Track, all: &[(&Track, f64)], count: Opt
     });
     // more rows than steps show nothing more
     let help = if wanted > judged.findings.steps as f64 && wanted <= MOST {
-        let typed = samples(judged, f64::INFINITY);
-        typed.replace(", or make the run shorter", " for a row at each step")
+        format!("type {} for a row at each step", samples_typed(judged, "steps"))
     } else {
-        samples(judged, wanted).replace("make the run shorter", "record where it happens")
+        samples(judged, wanted, "record where it happens")
     };
     about(judged, &codes::W0607, headline, worst, says).help(help)
 }

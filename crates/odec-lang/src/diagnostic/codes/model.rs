@@ -72,6 +72,7 @@ rows! {
     E0531 Model "an equation for no clear array"
     E0532 Model "a component that does not exist"
     E0533 Model "an equation for an element that does not exist"
+    E0534 Model "a value that takes too many terms"
     E0540 Model "an axis that is no coordinate of an index"
     E0552 Model "an offset table or matrix that is too large"
     E0541 Model "a condition that is a quantity"

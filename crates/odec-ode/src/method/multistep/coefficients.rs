@@ -48,7 +48,7 @@ pub fn harmonic(k: usize) -> f64 {
 /// `a` has one entry more than `offsets`. On equal steps these are the numbers of [`EQUAL_STEPS`].
 pub fn derivative_weights(offsets: &[f64], a: &mut [f64]) {
     let s = offsets.len();
-    debug_assert_eq!(a.len(), s + 1);
+    assert_eq!(a.len(), s + 1);
     let mut newest = 0.0;
     for j in 0..s {
         // l_j'(0) = prod_{i != j} (0 - x_i) / ((x_j - 0) prod_{i != j} (x_j - x_i)), i over the other old nodes.
@@ -66,7 +66,7 @@ pub fn derivative_weights(offsets: &[f64], a: &mut [f64]) {
 
 /// Values of the Lagrange basis of `nodes` at `x`, in any common unit of time.
 pub fn interpolation_weights(nodes: &[f64], x: f64, weights: &mut [f64]) {
-    debug_assert_eq!(weights.len(), nodes.len());
+    assert_eq!(weights.len(), nodes.len());
     for (j, w) in weights.iter_mut().enumerate() {
         *w = 1.0;
         for (i, node) in nodes.iter().enumerate() {

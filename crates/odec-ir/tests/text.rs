@@ -164,7 +164,7 @@ kernel rhs boundary
   %0 = u[2*i-j+{N}+3~]?2
   %1 = u[@next[i]+1]
   %2 = add %0 %1
-  %3 = reduction.sum j %2
+  %3 = reduce.sum j %2
   u[i] = %3
   u[i-1|] += %3
 ";

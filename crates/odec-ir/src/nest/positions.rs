@@ -321,6 +321,12 @@ impl Located {
     }
 }
 
+/// An element of a table; one that its data do not reach is no index.
+fn element_of(program: &Program, array: usize, place: i64) -> Result<f64, Stop> {
+    let element = place as usize;
+    program.arrays[array].data.get(element).copied().ok_or(Stop::NotWhole { array, element, value: f64::NAN })
+}
+
 impl Condition {
     fn holds(&mut self, program: &Program, at: &[i64]) -> Result<bool, (usize, Stop)> {
         for k in 0..self.terms.len() {
@@ -328,11 +334,10 @@ impl Condition {
                 Term::Number(x) => *x,
                 Term::Index(l) => at[*l] as f64,
                 Term::Element(array, element) => {
-                    let place = element.place(program, at)?;
-                    let array = &program.arrays[*array];
-                    match (array.role, place) {
-                        (Role::Size, _) => array.default,
-                        (_, Some(place)) => array.data[place as usize],
+                    let (number, place) = (*array, element.place(program, at)?);
+                    match (program.arrays[number].role, place) {
+                        (Role::Size, _) => program.arrays[number].default,
+                        (_, Some(place)) => element_of(program, number, place).map_err(|stop| (0, stop))?,
                         // an element that is not there is chosen by no condition
                         (_, None) => f64::NAN,
                     }
@@ -386,7 +391,7 @@ impl Along {
                 for along in subs {
                     place += along.offset(program, at)?;
                 }
-                let value = program.arrays[*table].data[place as usize];
+                let value = element_of(program, *table, place)?;
                 let whole = value as i64;
                 if whole as f64 != value {
                     return Err(Stop::NotWhole { array: *table, element: place as usize, value });

@@ -17,7 +17,7 @@
 //! let rate = g.mul(k, square);
 //! let slope = g.neg(rate);
 //! let store = Store { target: Target::set(ArrayId(0)), node: slope };
-//! let rhs = Kernel::straight(KernelRole::Rhs, g, vec![store]);
+//! let rhs = Kernel::scalar(KernelRole::Rhs, g, vec![store]);
 //! let program = derive::complete(arrays, vec![rhs], "decay");
 //!
 //! let mut jacobian = [0.0];

@@ -227,7 +227,7 @@ fn code_as_text() {
     assert!(asm.contains("Rhs: ") && asm.contains("exp"), "{asm}");
     // A long kernel shows its parts and the function that calls them.
     let long = clif_text(&testing::long(2000, 1)).unwrap();
-    assert!(long.contains("; Rhs, piece 2 of ") && long.contains("stack_addr"));
+    assert!(long.contains("; Rhs, part 2 of ") && long.contains("stack_addr"));
 }
 
 /// Two threads that need the same kernels at the same time compile them once and compute the same.

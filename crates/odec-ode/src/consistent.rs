@@ -36,6 +36,29 @@ const SMALL: f64 = 1e-3;
 /// A vector with few entries.
 type Sparse = Vec<(usize, f64)>;
 
+/// The combinations of the equations that hold no derivative: an orthonormal basis of the left null space of a constant M.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Constraints(Vec<Sparse>);
+
+impl Constraints {
+    /// Of a mass matrix; none of one that is regular or depends on the state.
+    pub fn of(mass: &MassMatrix) -> Self {
+        let MassMatrix::Constant(matrix) = mass else { return Constraints::default() };
+        let entries = matrix.positions().zip(matrix.values());
+        Constraints(null_space(matrix.rows(), entries.map(|((row, col), m)| (col, row, *m))))
+    }
+
+    /// Takes from f what these combinations are off by.
+    pub fn remove_from(&self, f: &mut [f64]) {
+        for vector in &self.0 {
+            let along: f64 = vector.iter().map(|(i, v)| v * f[*i]).sum();
+            for (i, v) in vector {
+                f[*i] -= along * v;
+            }
+        }
+    }
+}
+
 /// Finds consistent values for one system, at as many starts as wanted.
 pub struct Consistent {
     matrix: IterationMatrix,
@@ -61,7 +84,7 @@ impl Consistent {
         let mass = MassMatrix::of(system.mass());
         let MassMatrix::Constant(matrix) = &mass else { return Ok(None) };
         let n = matrix.rows();
-        let left = null_space(n, matrix.positions().zip(matrix.values()).map(|((row, col), m)| (col, row, *m)));
+        let Constraints(left) = Constraints::of(&mass);
         let right = null_space(n, matrix.positions().zip(matrix.values()).map(|((row, col), m)| (row, col, *m)));
         if left.is_empty() {
             return Ok(None);

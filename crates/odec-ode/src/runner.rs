@@ -1,5 +1,7 @@
 //! A run that its caller drives step by step: begin, advance, look into the last step, take it back, change the state, go on.
 
+mod ended;
+
 use crate::checks::{bad, fits, measurable, validate};
 use crate::control::{Room, Tolerances, first_step};
 use crate::evaluator::{Evaluator, Paused, all_finite};
@@ -9,7 +11,7 @@ use crate::method::{Family, Method, Setup};
 use crate::narrow::Landmarks;
 use crate::observer::StepEnd;
 use crate::pace::Pace;
-use crate::problem::{Cause, Failure, Options, Outcome, Problem, Refusal, SolveError, Stats, Stop};
+use crate::problem::{Cause, Options, Problem, Refusal, SolveError, Stats};
 use crate::rows::Rows;
 use crate::system::System;
 
@@ -568,40 +570,5 @@ impl Runner {
     /// Begins a new budget of steps.
     pub fn renew_budget(&mut self) {
         self.run.attempts = 0;
-    }
-
-    /// What the run came to.
-    pub fn outcome(&self, stop: Stop) -> Outcome {
-        self.outcome_of(stop, self.paused.stats)
-    }
-
-    pub(crate) fn outcome_of(&self, stop: Stop, stats: Stats) -> Outcome {
-        let integrator = &self.integrator;
-        Outcome {
-            stop,
-            t: integrator.time(),
-            y: integrator.state().to_vec(),
-            stats,
-            linear: integrator.linear(),
-            course: integrator.course(),
-        }
-    }
-
-    pub(crate) fn failure(&self, eval: &Evaluator<'_>, cause: Cause) -> SolveError {
-        let evaluation = matches!(
-            cause,
-            Cause::NonFiniteRhs { .. }
-                | Cause::NoSeries { .. }
-                | Cause::NonFiniteJacobian { .. }
-                | Cause::NonFiniteTimeDerivative { .. }
-                | Cause::NonFiniteMass { .. }
-                | Cause::SingularMass { .. }
-                | Cause::Fatal
-        );
-        let at = if evaluation { eval.fault().map(|(t, y)| (t, y.to_vec())) } else { None };
-        let (t, y) = (self.integrator.time(), self.integrator.state().to_vec());
-        let (stats, course) = (eval.stats, self.integrator.course());
-        let h = self.run.tried;
-        SolveError::Failed(Box::new(Failure { cause, t, y, h, at, stats, course, instant: None }))
     }
 }

@@ -21,6 +21,7 @@ mod locate;
 mod modes;
 mod outcome;
 mod quiet;
+mod rates;
 mod rounds;
 mod runner;
 mod stops;

@@ -8,6 +8,7 @@
 use crate::evaluator::Evaluator;
 use crate::hybrid::locate::{Locator, SIDES};
 use crate::hybrid::outcome::HybridCause;
+use crate::hybrid::rates::rates_along;
 use crate::hybrid::stops::resolution;
 use crate::hybrid::system::HybridSystem;
 use crate::linear::Rates;
@@ -176,6 +177,11 @@ impl Modes {
     /// How far a relation was from its surface at the last look, beyond rounding.
     pub fn distance(&self, relation: usize) -> f64 {
         self.difference(relation).abs() - self.noise(relation)
+    }
+
+    /// The size of the sides of a relation at the last look.
+    pub fn size(&self, relation: usize) -> f64 {
+        self.left[relation].abs() + self.right[relation].abs()
     }
 
     /// y' where [`Modes::measure`] looked last.
@@ -580,38 +586,4 @@ impl Modes {
             && rates_along(model, locator, (t, near), (near_slope, unknown), later, None);
         (known, apart)
     }
-}
-
-/// The rates of all relations at a point where y changes by `slope`, and the size of their terms. Those that are unknown have none.
-fn rates_along(
-    model: &dyn HybridSystem,
-    locator: &Locator,
-    (t, y): (f64, &[f64]),
-    (slope, unknown): (&[f64], &[bool]),
-    rates: &mut [f64],
-    mut sizes: Option<&mut Vec<f64>>,
-) -> bool {
-    let affine = (0..rates.len()).all(|relation| locator.affine(relation).is_some());
-    if !affine && model.rates(t, y, slope, rates).is_err() {
-        return false;
-    }
-    for (relation, rate) in rates.iter_mut().enumerate() {
-        let mut size = 0.0;
-        if unknown[relation] {
-            *rate = 0.0;
-        }
-        if let Some((terms, time)) = locator.affine(relation) {
-            *rate = time;
-            size = time.abs();
-            for (row, a) in terms {
-                let term = a * slope[*row as usize];
-                *rate += term;
-                size += term.abs();
-            }
-        }
-        if let Some(sizes) = &mut sizes {
-            sizes[relation] = size;
-        }
-    }
-    rates.iter().all(|rate| rate.is_finite())
 }

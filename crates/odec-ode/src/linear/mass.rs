@@ -62,14 +62,6 @@ impl MassMatrix {
         }
     }
 
-    /// Rows of a constant M without an entry: equations without a derivative.
-    pub fn algebraic_rows(&self) -> Vec<usize> {
-        match self {
-            MassMatrix::Constant(m) => algebraic_rows(m),
-            MassMatrix::Identity | MassMatrix::StateDependent(_) => Vec::new(),
-        }
-    }
-
     /// out += factor * M x.
     pub fn multiply_add(&self, factor: f64, x: &[f64], out: &mut [f64]) {
         match self.assembled() {

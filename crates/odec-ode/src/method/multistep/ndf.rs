@@ -7,6 +7,7 @@
 use super::coefficients::{NDF_KAPPA, NDF_MAX_ORDER, harmonic};
 use super::differences::Differences;
 use super::slope::increment;
+use crate::consistent::Constraints;
 use crate::control::{FAILED_RATIO, Tolerances, weighted_norm};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
@@ -55,6 +56,8 @@ pub struct Ndf {
     failures: u32,
     differences: Differences,
     newton: Newton,
+    /// What the equations without a derivative are off by is no slope.
+    constraints: Constraints,
     accuracy: Accuracy,
     dense_order: usize,
     dense_h: f64,
@@ -102,8 +105,10 @@ impl Ndf {
     pub fn new(system: &dyn System, options: &Options) -> Result<Self, Refusal> {
         let n = system.shape().n;
         let accuracy = Accuracy::of(options);
+        let newton = Newton::new(system, options)?;
         Ok(Ndf {
-            newton: Newton::new(system, options)?,
+            constraints: Constraints::of(newton.mass()),
+            newton,
             accuracy: Accuracy {
                 tolerance: NEWTON.max(10.0 * f64::EPSILON / options.rtol),
                 linear: LINEAR,
@@ -145,7 +150,8 @@ impl Ndf {
         self.equal_steps = 0;
         self.scratch.copy_from_slice(self.differences.row(0));
         self.differences.reset(&self.scratch);
-        increment(eval, &mut self.newton, self.t, h, &self.scratch, self.differences.row_mut(1), &mut self.anchor)?;
+        let solver = (&mut self.newton, &self.constraints);
+        increment(eval, solver, self.t, h, &self.scratch, self.differences.row_mut(1), &mut self.anchor)?;
         self.h = h;
         Ok(())
     }

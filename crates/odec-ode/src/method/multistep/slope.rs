@@ -1,5 +1,6 @@
 //! The first difference h*y' of a multistep history, also where the mass matrix is singular.
 
+use crate::consistent::Constraints;
 use crate::evaluator::Evaluator;
 use crate::newton::Newton;
 use crate::problem::Cause;
@@ -13,7 +14,7 @@ const PROBE: f64 = 1e-2;
 /// their algebraic equations; what these equations are off by at (t, y) is no slope. M(t, y) is taken at the end of that step.
 pub fn increment(
     eval: &mut Evaluator<'_>,
-    newton: &mut Newton,
+    (newton, constraints): (&mut Newton, &Constraints),
     t: f64,
     h: f64,
     y: &[f64],
@@ -27,9 +28,7 @@ pub fn increment(
         }
         return Ok(());
     }
-    for row in newton.mass().algebraic_rows() {
-        out[row] = 0.0;
-    }
+    constraints.remove_from(out);
     let probe = PROBE * h;
     eval.time_derivative(t, y, scratch)?;
     for (o, s) in out.iter_mut().zip(&*scratch) {

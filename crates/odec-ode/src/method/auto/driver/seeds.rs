@@ -27,6 +27,16 @@ struct Seen {
     lowered: bool,
 }
 
+impl Seen {
+    /// The same as another, in the memory that is there.
+    fn copy_from(&mut self, other: &Seen) {
+        self.y.copy_from_slice(&other.y);
+        self.rate.copy_from_slice(&other.rate);
+        self.atol.copy_from_slice(&other.atol);
+        self.lowered = other.lowered;
+    }
+}
+
 /// The tolerances of unknowns that grow.
 pub(super) struct Seeds {
     rtol: f64,
@@ -61,7 +71,7 @@ impl Seeds {
             now.atol[i] = lowered(*rtol, *full, y[i]);
             now.lowered |= now.atol[i] < *full;
         }
-        self.before.clone_from(&self.now);
+        self.before.copy_from(&self.now);
     }
 
     /// After a step of length h to y; true where tolerances have changed.
@@ -91,7 +101,7 @@ impl Seeds {
     /// As before the last step; true where tolerances have changed.
     pub(super) fn retreat(&mut self) -> bool {
         let changed = self.now.lowered || self.before.lowered;
-        self.now.clone_from(&self.before);
+        self.now.copy_from(&self.before);
         changed
     }
 }
@@ -111,20 +121,21 @@ impl Auto {
         !self.seeds.full.is_empty() && self.seeds.follow(h, made.state())
     }
 
-    /// Gives both methods the tolerances as they are now.
+    /// Gives the explicit method the tolerances as they are now. The implicit one has those of the options: where a model is
+    /// stiff, what is small decays to what feeds it, and loses what was wrong before.
     pub(super) fn lower(&mut self) {
         let Seeds { now, room, full, .. } = &mut self.seeds;
         if full.is_empty() {
             return;
         }
-        let mut give = |integrator: &mut dyn crate::integrator::Integrator, part: f64| {
-            room.iter_mut().zip(&now.atol).for_each(|(own, atol)| *own = part * atol);
+        let mut give = |integrator: &mut dyn crate::integrator::Integrator, atol: &[f64], part: f64| {
+            room.iter_mut().zip(atol).for_each(|(own, atol)| *own = part * atol);
             integrator.absolute(room);
         };
-        give(self.implicit.as_mut(), self.parts[1]);
+        give(self.implicit.as_mut(), full, self.parts[1]);
         let spare = self.spare.as_mut().map(|spare| &mut spare.integrator);
         for explicit in [self.explicit.as_mut(), spare].into_iter().flatten() {
-            give(explicit.as_mut(), self.parts[0]);
+            give(explicit.as_mut(), &now.atol, self.parts[0]);
         }
     }
 }

@@ -1,0 +1,38 @@
+//! How fast the sides of relations come apart along a motion.
+
+use crate::hybrid::locate::Locator;
+use crate::hybrid::system::HybridSystem;
+
+/// The rates of all relations at a point where y changes by `slope`, and the size of their terms. Those that are unknown have none.
+pub(super) fn rates_along(
+    model: &dyn HybridSystem,
+    locator: &Locator,
+    (t, y): (f64, &[f64]),
+    (slope, unknown): (&[f64], &[bool]),
+    rates: &mut [f64],
+    mut sizes: Option<&mut Vec<f64>>,
+) -> bool {
+    let affine = (0..rates.len()).all(|relation| locator.affine(relation).is_some());
+    if !affine && model.rates(t, y, slope, rates).is_err() {
+        return false;
+    }
+    for (relation, rate) in rates.iter_mut().enumerate() {
+        let mut size = 0.0;
+        if unknown[relation] {
+            *rate = 0.0;
+        }
+        if let Some((terms, time)) = locator.affine(relation) {
+            *rate = time;
+            size = time.abs();
+            for (row, a) in terms {
+                let term = a * slope[*row as usize];
+                *rate += term;
+                size += term.abs();
+            }
+        }
+        if let Some(sizes) = &mut sizes {
+            sizes[relation] = size;
+        }
+    }
+    rates.iter().all(|rate| rate.is_finite())
+}

@@ -1,0 +1,42 @@
+//! What a run came to, and what is known of one that failed.
+
+use super::Runner;
+use crate::evaluator::Evaluator;
+use crate::problem::{Cause, Failure, Outcome, SolveError, Stats, Stop};
+
+impl Runner {
+    /// What the run came to.
+    pub fn outcome(&self, stop: Stop) -> Outcome {
+        self.outcome_of(stop, self.paused.stats)
+    }
+
+    pub(crate) fn outcome_of(&self, stop: Stop, stats: Stats) -> Outcome {
+        let integrator = &self.integrator;
+        Outcome {
+            stop,
+            t: integrator.time(),
+            y: integrator.state().to_vec(),
+            stats,
+            linear: integrator.linear(),
+            course: integrator.course(),
+        }
+    }
+
+    pub(crate) fn failure(&self, eval: &Evaluator<'_>, cause: Cause) -> SolveError {
+        let evaluation = matches!(
+            cause,
+            Cause::NonFiniteRhs { .. }
+                | Cause::NoSeries { .. }
+                | Cause::NonFiniteJacobian { .. }
+                | Cause::NonFiniteTimeDerivative { .. }
+                | Cause::NonFiniteMass { .. }
+                | Cause::SingularMass { .. }
+                | Cause::Fatal
+        );
+        let at = if evaluation { eval.fault().map(|(t, y)| (t, y.to_vec())) } else { None };
+        let (t, y) = (self.integrator.time(), self.integrator.state().to_vec());
+        let (stats, course) = (eval.stats, self.integrator.course());
+        let h = self.run.tried;
+        SolveError::Failed(Box::new(Failure { cause, t, y, h, at, stats, course, instant: None }))
+    }
+}

@@ -171,6 +171,9 @@ pub struct Run {
     /// Write the rows to a file instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
+    /// Write units into the names of the columns: `t [s],x [m]`
+    #[arg(long, help_heading = "Output")]
+    pub units: bool,
     /// Write an aligned table with the number of each step instead of CSV; each step is a row unless `--samples` says otherwise
     #[arg(long, help_heading = "Output")]
     pub table: bool,

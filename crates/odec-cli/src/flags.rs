@@ -23,6 +23,8 @@ pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
     };
     for text in &model.set {
         let (name, value) = assignment("--set", text)?;
+        let (value, unit) = measured(value);
+        choices.set_units.extend(unit.map(|unit| (choices.set.len(), unit)));
         choices.set.push((
             name,
             finite("--set", value).map_err(|_| {
@@ -37,12 +39,21 @@ pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
     }
     choices.data = data(model)?;
     if let Some(text) = &block.t {
-        let (t0, t_end) = span(text)?;
+        let (start, end) = span(text)?;
+        let ((start, unit_of_start), (end, unit_of_end)) = (measured(start), measured(end));
+        let (t0, t_end) = (finite("--t", start)?, finite("--t", end)?);
+        // 1..2[h] may begin at one hour or at one second
+        if unit_of_end.is_some() && unit_of_start.is_none() && t0 != 0.0 {
+            return Err(bad("--t", text, "start and end have one unit each, or none", "1[h]..2[h]"));
+        }
         choices.t0 = Some(t0);
         choices.t_end = Some(t_end);
+        choices.time_units = [unit_of_start, unit_of_end];
     }
     if let Some(text) = &block.t_end {
-        choices.t_end = Some(finite("--t-end", text)?);
+        let (value, unit) = measured(text);
+        choices.t_end = Some(finite("--t-end", value)?);
+        choices.time_units[1] = unit;
     }
     choices.step = match block.step.as_deref() {
         None => None,
@@ -224,12 +235,20 @@ pub fn range(flag: &str, text: &str) -> Result<(f64, f64)> {
     if low < high { Ok((low, high)) } else { Err(wrong()) }
 }
 
-fn span(text: &str) -> Result<(f64, f64)> {
+/// `-65[mV]` as number and unit.
+fn measured(text: &str) -> (&str, Option<String>) {
+    match text.trim().strip_suffix(']').and_then(|text| text.split_once('[')) {
+        Some((number, unit)) => (number.trim(), Some(unit.trim().to_owned())),
+        None => (text, None),
+    }
+}
+
+fn span(text: &str) -> Result<(&str, &str)> {
     let Some((a, b)) = text.split_once("..") else {
         let expected = "start and end are needed, with two dots between them (the end alone is `--t-end`)";
         return Err(bad("--t", text, expected, example_of("--t")));
     };
-    Ok((finite("--t", a)?, finite("--t", b)?))
+    Ok((a, b))
 }
 
 /// Numbers with commas between them.

@@ -270,7 +270,7 @@ index i = 1..N
 dx = L/N
 axis x[i] = (i - 1/2)*dx [m]
 state T[i] = sin(2*pi*(i - 1/2)/N) [K]
-T[i]' = (T[i-1] - 2*T[i] + T[i+1])/dx^2*1e-3
+T[i]' = (T[i-1] - 2*T[i] + T[i+1])/dx^2*(1e-3 [m^2/s])
 boundary T[0] = -T[1], T[N+1] = -T[N]
 output heat = sum(i: T[i])*dx
 run { t = 0 .. 10 }

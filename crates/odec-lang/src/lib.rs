@@ -14,6 +14,7 @@ mod start;
 pub mod suggest;
 pub mod syntax;
 mod trial;
+pub mod units;
 
 pub use blame::blame;
 pub use lower::{MAX_SENSITIVITIES, lower, lower_sensitivities};

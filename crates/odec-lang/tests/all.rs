@@ -23,3 +23,4 @@ mod syntax;
 mod syntax_fuzz;
 mod syntax_mutation;
 mod syntax_print;
+mod units;

@@ -111,7 +111,8 @@ impl Random {
 
     /// A model that is right, with its statements in a random order.
     fn model(&mut self) -> String {
-        let mut lines = vec!["fn f(u) = u/(1 + u^2)".to_owned(), "fn g(u, v) = f(u) - v".to_owned()];
+        let mut lines =
+            vec!["fn f(u) = u/(1 + u^2)".to_owned(), "fn g(u, v) = f(u) - v".to_owned(), "units off".to_owned()];
         let mut names: Vec<String> = (0..1 + self.below(3)).map(|i| format!("k{i}")).collect();
         for k in &names {
             lines.push(format!("param {k} = {}.5 [1/s] in 0..20  ## rate", self.below(9)));

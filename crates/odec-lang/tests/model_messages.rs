@@ -164,7 +164,7 @@ fn habits_of_paper_and_of_other_languages() {
     check("state x = 1\ndxdt = -x", "E0303", "x", "x' = -x");
     check("state x = 1\nẋ = -x", "E0303", "x", "x' = -x");
     check("state: x = 1\nx' = -x", "E0118", ":", "state x = 1");
-    check("param K = 5 mV\nstate x = 1\nx' = -x*K", "E0119", "mV", "param K = 5 [mV]");
+    check("param K = 5 mV\nstate x = 1\nx' = K", "E0119", "mV", "param K = 5 [mV]");
     check("state S = 1, state I = 2\nS' = I\nI' = S", "E0130", "state", "state S = 1, I = 2");
     check("param\n  k = 5\nstate x = 1\nx' = -k*x", "E0128", "param", "");
     check("param k = 2\nparams { k = 5 }\nstate x = 1\nx' = -k*x", "E0128", "params", "");

@@ -57,6 +57,8 @@ pub struct Choices {
     pub params: Option<String>,
     /// Single values: parameters, constants, initial values.
     pub set: Vec<(String, f64)>,
+    /// Units in which values of `set` are given, by their positions there; of others, the model's.
+    pub set_units: Vec<(usize, String)>,
     /// Parameters and initial values that vary between runs, or that derivatives are taken by.
     pub open: Vec<String>,
     /// Compute the derivatives of states and outputs by what is open; the program is that of
@@ -72,6 +74,8 @@ pub struct Choices {
     pub t0: Option<f64>,
     /// End.
     pub t_end: Option<f64>,
+    /// Units in which start and end are given, if they are not those of the model.
+    pub time_units: [Option<String>; 2],
     /// Method, or `auto`.
     pub method: Option<String>,
     /// Steps.

@@ -17,6 +17,7 @@ use odec_sim::select::names;
 use odec_sim::session::Solved;
 use odec_sim::{Error, Simulation};
 
+use super::plot::label;
 use crate::args::Run;
 use crate::exit::Exit;
 use crate::flags;
@@ -51,7 +52,11 @@ pub fn run(args: &Run, reporter: Reporter) -> Result<Exit, Error> {
     let rows = Rows::to_output(output)?;
     let rows = if args.table { rows.aligned() } else { rows };
     let log = args.events.as_deref().map(|path| Log::new(path, simulation.model(), simulation.source()));
-    let (exit, summary) = execute(&simulation, rows, log.transpose()?, output.is_none(), reporter)?;
+    let names = (0..simulation.bound().columns.len()).map(|k| match args.units {
+        true => label::with_unit(&simulation.bound().columns.name(k), label::unit_in_header(&simulation, k)),
+        false => simulation.bound().columns.name(k),
+    });
+    let (exit, summary) = execute((&simulation, names), rows, log.transpose()?, output.is_none(), reporter)?;
     if !reporter.quiet() && reporter.human() {
         let destination = output.map(|p| p.display().to_string());
         say(&summary.human((reporter.paint(), reporter.width()), destination.as_deref()));
@@ -89,7 +94,7 @@ pub fn after(trouble: &RowsError, reporter: Reporter) -> Exit {
 
 /// Integrates into `rows`; says what went wrong. A run that the solver refuses writes nothing.
 fn execute(
-    simulation: &Simulation,
+    (simulation, names): (&Simulation, impl Iterator<Item = String>),
     mut rows: Rows,
     log: Option<Log>,
     on_stdout: bool,
@@ -97,7 +102,7 @@ fn execute(
 ) -> Result<(Exit, Summary), Error> {
     signal::listen();
     let bound = simulation.bound();
-    let trouble = rows.header(bound.columns.names()).err();
+    let trouble = rows.header(names).err();
     let visible = reporter.terminal() && !reporter.quiet() && !(on_stdout && is_terminal());
     let progress = Progress::new(visible, bound.problem.t0, bound.problem.t_end, bound.logarithmic);
     let mut writer = RowWriter { rows, log, trouble, progress, simulation, reporter, said: vec![] };

@@ -495,6 +495,8 @@ pub struct Model {
     pub edges: Vec<EdgeRule>,
     /// Coordinates of index sets, at most one for each.
     pub axes: Vec<Coordinate>,
+    /// The units of its names.
+    pub units: crate::units::Units,
     /// What each name stands for.
     pub symbols: HashMap<String, Symbol>,
 }

@@ -24,10 +24,12 @@ pub enum Keyword {
     Input,
     Use,
     Axis,
+    Unit,
+    Units,
 }
 
 /// The words in the order of the reference.
-pub const KEYWORDS: [(&str, Keyword); 21] = [
+pub const KEYWORDS: [(&str, Keyword); 23] = [
     ("model", Keyword::Model),
     ("time", Keyword::Time),
     ("param", Keyword::Param),
@@ -49,6 +51,8 @@ pub const KEYWORDS: [(&str, Keyword); 21] = [
     ("input", Keyword::Input),
     ("use", Keyword::Use),
     ("axis", Keyword::Axis),
+    ("unit", Keyword::Unit),
+    ("units", Keyword::Units),
 ];
 
 /// Words that cannot be names.

@@ -8,7 +8,7 @@ mod docs;
 mod explain;
 mod grammar;
 mod idiom;
-mod keyword;
+pub(crate) mod keyword;
 pub mod limits;
 mod lines;
 mod mask;

@@ -389,6 +389,10 @@ pub enum StatementKind {
         /// How near.
         within: Option<Within>,
     },
+    /// `unit cell`: units that the model counts in, each a dimension of its own.
+    Unit(Vec<Ident>),
+    /// `units strict`: how much of the units is checked.
+    Units(Ident),
     /// A construct of a later version.
     Later(Later),
 }

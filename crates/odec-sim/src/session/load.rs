@@ -120,7 +120,7 @@ impl Loaded {
     /// # Errors
     /// Values that make no sense, tables that cannot be read, equations that cannot be solved for their derivatives.
     pub fn program(&self, choices: &Choices) -> Result<Lowered, Error> {
-        let (choices, doubtful) = self.with_tables(choices.clone(), None)?;
+        let (choices, doubtful) = self.with_tables(self.in_units_of_model(choices)?, None)?;
         let overrides = overrides(None, &choices);
         let mut lowered = lower_warned(&self.model, &overrides).map_err(|list| self.error(&choices, list))?;
         lowered.warnings.extend(doubtful);
@@ -133,7 +133,7 @@ impl Loaded {
     /// As of [`Loaded::program`], and bounds, which no step of another program keeps.
     pub fn located(&self, choices: &Choices) -> Result<(Lowered, Option<Located>), Error> {
         without_bounds(&self.model).map_err(|list| self.error(choices, list))?;
-        let (choices, doubtful) = self.with_tables(choices.clone(), None)?;
+        let (choices, doubtful) = self.with_tables(self.in_units_of_model(choices)?, None)?;
         let overrides = overrides(None, &choices);
         let mut lowered = lower_for_run(&self.model, &overrides, false).map_err(|list| self.error(&choices, list))?;
         lowered.warnings.extend(doubtful);
@@ -154,6 +154,7 @@ impl Loaded {
     /// # Errors
     /// Values and settings that make no sense, sample times outside of their run.
     pub fn check_runs(&self, choices: &Choices) -> Result<(), Error> {
+        let choices = &self.in_units_of_model(choices)?;
         for run in &self.model.runs {
             let choices = Choices { run: run.name.clone(), ..choices.clone() };
             let (choices, _) = self.with_tables(choices.clone(), Some(overrides(Some(run), &choices)))?;
@@ -178,6 +179,7 @@ impl Loaded {
     /// # Errors
     /// As of [`Loaded::program`], and settings of the run that make no sense.
     pub fn simulate(&self, choices: &Choices, purpose: Purpose) -> Result<Simulation, Error> {
+        let choices = &self.in_units_of_model(choices)?;
         let run = self.model.run(choices.run.as_deref()).map_err(|d| self.error(choices, vec![d]))?;
         let (choices, doubtful) = self.with_tables(choices.clone(), Some(overrides(run, choices)))?;
         let wrong = |list| self.error(&choices, list);
@@ -219,6 +221,24 @@ impl Loaded {
         bound.balances = balances;
         let loaded = Loaded { model, warnings, ..self.clone() };
         Ok(Simulation::new(loaded, bound, choices, purpose, times))
+    }
+
+    /// With the numbers that were given in units of their own converted to those of the model.
+    fn in_units_of_model(&self, choices: &Choices) -> Result<Choices, Error> {
+        let mut converted = choices.clone();
+        let (units, time) = (&self.model.units, &self.model.time.name);
+        let wrong = |diagnostic| self.error(choices, vec![diagnostic]);
+        for (k, unit) in converted.set_units.drain(..) {
+            let Some((name, value)) = converted.set.get_mut(k) else { continue };
+            *value = units.number_in(*value, &unit, name, time).map_err(wrong)?;
+        }
+        let [start, end] = std::mem::take(&mut converted.time_units);
+        for (value, unit) in [(&mut converted.t0, start), (&mut converted.t_end, end)] {
+            if let (Some(value), Some(unit)) = (value, unit) {
+                *value = units.number_in(*value, &unit, time, time).map_err(wrong)?;
+            }
+        }
+        Ok(converted)
     }
 
     /// With the tables and samples of the model, unless they are there already, and what is doubtful about them.

@@ -63,6 +63,16 @@ pub fn unit(simulation: &Simulation, column: usize) -> Option<String> {
     }
 }
 
+/// The unit of a column for the header of the rows: as the model writes it, or as it follows from the equations. A pure
+/// number has none.
+pub fn unit_in_header(simulation: &Simulation, column: usize) -> Option<String> {
+    let model = simulation.model();
+    let name = simulation.bound().columns.name(column);
+    let derivative = name.starts_with("d(");
+    let written = unit(simulation, column).filter(|_| !derivative);
+    written.or_else(|| model.units.text_of(&name, &model.time.name))
+}
+
 /// How many primes its name has.
 pub fn primes(quantity: &Quantity) -> usize {
     quantity.name.matches('\'').count()

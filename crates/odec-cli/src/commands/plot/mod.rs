@@ -1,7 +1,7 @@
 //! `odec plot`: states and outputs against time, or one against another; large arrays as colours.
 
 mod choose;
-mod label;
+pub(super) mod label;
 mod panels;
 mod part;
 

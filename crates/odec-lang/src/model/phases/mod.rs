@@ -5,10 +5,11 @@
 //! Tree ─ features             constructs of later versions, and nothing else then
 //!      ─ names    ─▶ Names    what is declared, with the expressions still unread
 //!      ─ shapes   ─▶ Shapes   which names are vectors
+//!      ─ units    ─▶ Found    the unit of every expression, and the factors between units
 //!      ─ resolve  ─▶ Resolved expressions as terms, names as what they stand for
 //!      ─ undeclared           names that stand for nothing, once all uses are known
 //!      ─ settle   ─▶ Model    orders, initial values, orders of evaluation, owners of equations, runs
-//!      ─ units, warnings      what is probably not meant
+//!      ─ warnings             what is probably not meant
 //! ```
 //!
 //! A model that is no text ([`crate::model::parts`]) comes in before `settle`.
@@ -29,6 +30,7 @@ use super::Model;
 use crate::diagnostic::Diagnostic;
 use crate::source::Source;
 use crate::syntax::tree::{ExprId, ExprKind, Ident, Index, Tree};
+use crate::units::Mode;
 use resolve::Resolved;
 pub(crate) use resolve::map_operands;
 
@@ -50,7 +52,8 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
     let input = Input { tree, source };
     let (names, mut said) = names::collect(input);
     let shapes = shapes::find(input, &names);
-    let (resolved, more) = resolve::resolve(input, &names, &shapes, readable);
+    let mut units = units::check(input, &names);
+    let (resolved, more) = resolve::resolve(input, &names, &shapes, &units.factors, readable);
     said.extend(more);
     said.extend(undeclared::find(input, &names, &resolved));
     // Of what a line that could not be read would have added nothing is known: only names are judged then.
@@ -58,18 +61,21 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
         return (None, said);
     }
     let Resolved { model, starts, uses } = resolved;
-    let (model, more) = settle::order(model, &starts, source);
+    let (mut model, more) = settle::order(model, &starts, source);
     let ordered = sound(&more);
     said.extend(more);
     if ordered {
         said.extend(settle::runs::check(&model, source));
-        said.extend(units::times(input, &model.time));
+        said.append(&mut units.said);
+    }
+    if units.units.mode == Mode::Off && sound(&said) {
+        said.extend(units::unchecked(input, &model));
     }
     if !sound(&said) {
         return (None, said);
     }
     said.extend(warnings::find(&model, &uses));
-    said.extend(units::find(input, &model.time));
+    model.units = units.units;
     (Some(model), said)
 }
 

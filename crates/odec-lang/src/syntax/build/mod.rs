@@ -161,6 +161,8 @@ fn rule_of(word: Option<Keyword>) -> Rule {
         Some(Keyword::Index) => Rule::index_line,
         Some(Keyword::Boundary) => Rule::boundary_line,
         Some(Keyword::Axis) => Rule::axis_line,
+        Some(Keyword::Unit) => Rule::unit_line,
+        Some(Keyword::Units) => Rule::units_line,
         Some(Keyword::Input) => Rule::input_line,
         Some(Keyword::Use) => Rule::use_line,
         Some(Keyword::Params) => Rule::params_head,

@@ -37,6 +37,11 @@ impl Builder<'_> {
                 self.no_bounds(&pair);
                 Some(StatementKind::Unknown(self.without_limits(pair, "unknown", true)))
             }
+            Some(Keyword::Unit) => {
+                let names = pair.into_inner().filter(|part| part.as_rule() == Rule::name);
+                Some(StatementKind::Unit(names.map(|name| self.ident(&name)).collect()))
+            }
+            Some(Keyword::Units) => Some(StatementKind::Units(self.first_name(pair)?)),
             Some(Keyword::Discrete) => {
                 self.no_bounds(&pair);
                 Some(StatementKind::Discrete(self.without_limits(pair, "discrete quantity", true)))

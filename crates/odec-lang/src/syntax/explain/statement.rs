@@ -9,7 +9,7 @@ use crate::syntax::grammar::Rule;
 pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
     twice(scene).or_else(|| one_line_each(scene)).or_else(|| match scene.rule {
         Rule::equation_line => equation(scene),
-        Rule::model_line | Rule::time_line => named(scene),
+        Rule::model_line | Rule::time_line | Rule::unit_line | Rule::units_line => named(scene),
         Rule::declaration_line => declaration(scene),
         Rule::function_line => function(scene),
         Rule::expect_line => expect(scene),

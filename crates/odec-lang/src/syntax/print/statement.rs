@@ -25,6 +25,14 @@ impl Printer<'_> {
                     self.unit(unit);
                 }
             }
+            StatementKind::Unit(names) => {
+                let names: Vec<&str> = names.iter().map(|name| name.name.as_str()).collect();
+                self.put(&format!("unit {}", names.join(", ")));
+            }
+            StatementKind::Units(word) => {
+                self.put("units ");
+                self.ident(word);
+            }
             StatementKind::Param(items) => self.declaration("param", items, true),
             StatementKind::Const(items) => self.declaration("const", items, true),
             StatementKind::State(items) => self.declaration("state", items, true),

@@ -116,7 +116,11 @@ impl<'a> Collector<'a> {
                 }
             }
             StatementKind::Later(Later::Boundary(items)) => found.boundaries.extend(items),
-            StatementKind::Time(..) | StatementKind::Equation { .. } | StatementKind::Later(_) => {}
+            StatementKind::Time(..)
+            | StatementKind::Unit(_)
+            | StatementKind::Units(_)
+            | StatementKind::Equation { .. }
+            | StatementKind::Later(_) => {}
         }
     }
 

@@ -105,6 +105,7 @@ pub(super) fn resolve<'a>(
     input: Input<'a>,
     names: &'a Names<'a>,
     shapes: &'a Shapes<'a>,
+    factors: &'a HashMap<ExprId, f64>,
     readable: bool,
 ) -> (Resolved, Vec<Diagnostic>) {
     let model = Model {
@@ -118,6 +119,7 @@ pub(super) fn resolve<'a>(
         input,
         names,
         shapes,
+        factors,
         readable,
         model,
         starts: Vec::new(),
@@ -153,6 +155,8 @@ struct Resolver<'a> {
     input: Input<'a>,
     names: &'a Names<'a>,
     shapes: &'a Shapes<'a>,
+    /// Factors between units, by the expressions that they multiply.
+    factors: &'a HashMap<ExprId, f64>,
     readable: bool,
     model: Model,
     starts: Vec<StartValue>,
@@ -188,5 +192,5 @@ pub(super) fn builtin(name: &str) -> Option<Op> {
 /// All names of builtins in the language.
 fn builtin_names() -> impl Iterator<Item = &'static str> {
     let rows = table::table().iter().map(|row| row.name).filter(|name| table::find_function(name).is_some());
-    rows.chain(ALIASES.iter().map(|a| a.0)).chain(["dot", "cross", "norm"])
+    rows.chain(ALIASES.iter().map(|a| a.0)).chain(["dot", "cross", "norm", "celsius"])
 }

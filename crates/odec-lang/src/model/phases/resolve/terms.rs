@@ -54,6 +54,9 @@ impl Value {
     }
 }
 
+/// The zero of the Celsius scale in kelvin, exactly (SI Brochure, 9th edition, section 2.3.1).
+const CELSIUS: f64 = 273.15;
+
 impl<'a> Resolver<'a> {
     /// An expression of one term.
     pub(super) fn single(&mut self, kind: TermKind, span: Span) -> Body {
@@ -130,10 +133,18 @@ impl<'a> Resolver<'a> {
         for (id, scope) in nodes {
             self.scopes.here = scope;
             let value = self.node(id, place);
-            self.values[id.0 as usize] = Some(value);
+            self.values[id.0 as usize] = Some(self.converted(id, value));
         }
         self.scopes.here = self.scopes.base;
         (start, self.value_of(expr))
+    }
+
+    /// The value in the unit in which it is used.
+    fn converted(&mut self, id: ExprId, value: Value) -> Value {
+        let Some(&factor) = self.factors.get(&id) else { return value };
+        let span = self.input.span_of(id);
+        let factor = self.push(TermKind::Number(factor), span);
+        self.each(value.dim(), span, |b, c| b.apply("mul", &[factor, value.component(c)], span))
     }
 
     pub(super) fn push(&mut self, kind: TermKind, span: Span) -> TermId {
@@ -323,6 +334,11 @@ impl<'a> Resolver<'a> {
         if name.name == "table" {
             self.input_in_formula(span);
             return self.nothing(span);
+        }
+        if let ("celsius", &[argument]) = (name.name.as_str(), arguments) {
+            let value = self.term_of(argument);
+            let zero = self.push(TermKind::Number(CELSIUS), name.span);
+            return Value::Scalar(self.apply("add", &[value, zero], span));
         }
         if name.name == "csv" {
             self.table_in_formula(span);

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use odec_ir::Span;
 
-use super::Input;
-use super::reports::Reports;
+use super::super::Input;
+use super::super::reports::Reports;
 use crate::diagnostic::Diagnostic;
 use crate::model::Time;
 use crate::report::{Build, error, warning};

@@ -1,0 +1,217 @@
+//! Contradictions in words: both units, the chain of statements that leads to them, and the factor that is missing.
+
+use std::collections::{HashMap, HashSet};
+
+use odec_ir::Span;
+
+use super::{Checker, Clash, Kind, Site};
+use crate::diagnostic::{Diagnostic, Label};
+use crate::report::error;
+use crate::syntax::tree::{ExprId, ExprKind};
+use crate::units::vector::{Atom, Vector};
+
+/// Most contradictions that are told of: one wrong unit contradicts many lines.
+const MAX_CLASHES: usize = 5;
+/// Most places of one report: what is left out is counted.
+const MAX_PLACES: usize = 24;
+/// Most names that are offered for a missing factor.
+const MAX_OFFERED: usize = 3;
+/// Powers in which a name is offered for a missing factor.
+const POWERS: [i64; 4] = [1, -1, 2, -2];
+
+impl<'a> Checker<'a> {
+    /// Reports all contradictions; those that differ by one and the same factor are one.
+    pub(super) fn report_clashes(&mut self) {
+        let clashes = std::mem::take(&mut self.clashes);
+        let mut groups: Vec<(Vector, Vec<&Clash<'a>>)> = Vec::new();
+        for clash in &clashes {
+            let missing = clash.quotient.dimensions();
+            let inverse = Vector::default().quotient(&missing);
+            match groups.iter_mut().find(|(other, _)| *other == missing || *other == inverse) {
+                Some((_, list)) => list.push(clash),
+                None => groups.push((missing, vec![clash])),
+            }
+        }
+        for (_, list) in groups.into_iter().take(MAX_CLASHES) {
+            let report = self.clash(list[0]);
+            let others = list.iter().skip(1).map(|clash| clash.site.right);
+            let report = crate::report::Build::also_some(report, others, "the same factor here", MAX_PLACES);
+            self.reports.say(report);
+        }
+    }
+
+    /// A unit in words.
+    fn words(&mut self, unit: &Vector) -> String {
+        let unit = self.solver.reduced(unit);
+        let mut names: HashMap<u32, &str> = HashMap::new();
+        for quantity in &self.quantities {
+            if let Some((key, _)) = quantity.unit.iter().next()
+                && let Atom::Variable(v) = key.atom
+                && quantity.unit.len() == 1
+            {
+                names.entry(v).or_insert(quantity.name);
+            }
+        }
+        self.units.text_with(&unit, &|v| names.get(&v).map_or("?".to_owned(), |name| format!("unit of {name}")))
+    }
+
+    fn headline(&mut self, clash: &Clash<'a>) -> String {
+        let (a, b) = (self.words(&clash.left), self.words(&clash.right));
+        match clash.site.kind {
+            Kind::Sum => format!("[{a}] and [{b}] cannot be added"),
+            Kind::Comparison => format!("[{a}] and [{b}] cannot be compared"),
+            Kind::Branches => format!("the branches of an `if` are in [{a}] and [{b}]"),
+            Kind::Alike(what) if what.contains(' ') => format!("{what} are in [{a}] and [{b}]"),
+            Kind::Alike(what) => format!("`{what}` of [{a}] and [{b}] has no meaning"),
+            Kind::Equation => format!("one side of the equation is in [{a}], the other in [{b}]"),
+            Kind::Value(name) => format!("`{name}` is in [{a}], and its value in [{b}]"),
+            Kind::Bracket => format!("a value in [{b}] cannot be taken as [{a}]"),
+            Kind::Pure(function) => format!("`{function}` takes a pure number, and this is in [{b}]"),
+            Kind::Exponent => format!("an exponent is a pure number, and this one is in [{b}]"),
+            Kind::Base => format!("a quantity in [{b}] cannot have an exponent that varies"),
+            Kind::Argument(name, function) => format!("`{function}` takes its `{name}` in [{a}], and this is in [{b}]"),
+            Kind::Time => format!("a time is in [{a}], and this is in [{b}]"),
+            Kind::Change(name) => format!("`{name}` is in [{a}], and is given a value in [{b}]"),
+            Kind::Recorded(name) => format!("`{name}` is in [{a}], and is recorded in [{b}]"),
+        }
+    }
+
+    fn clash(&mut self, clash: &Clash<'a>) -> Diagnostic {
+        let (a, b) = (self.words(&clash.left), self.words(&clash.right));
+        let headline = self.headline(clash);
+        let site = clash.site;
+        let mut report = error("E0570", headline, site.right, format!("in [{b}]"));
+        let one_place = matches!(site.kind, Kind::Pure(_) | Kind::Exponent | Kind::Base);
+        if !one_place && site.left != Span::default() && site.left != site.right {
+            report = report.label(site.left, format!("in [{a}]"));
+        }
+        let chain: Vec<(Site<'a>, u32)> = {
+            let quotient = clash.left.quotient(&clash.right);
+            let kept = self.solver.kept();
+            self.solver.chain(&quotient).into_iter().map(|k| (kept[k].site, kept[k].variable)).collect()
+        };
+        for &(link, variable) in &chain {
+            let unit = Vector::of(Atom::Variable(variable));
+            let named = self.quantities.iter().find(|q| q.unit == unit).map(|q| q.name);
+            let text = match named {
+                Some(name) => format!("hence `{name}` is in [{}]", self.words(&unit)),
+                None => format!("hence [{}]", self.words(&unit)),
+            };
+            let place = if link.left == Span::default() || link.left.start > link.right.start {
+                link.right
+            } else {
+                link.left.to(link.right)
+            };
+            report.labels.push(Label { span: place, text });
+        }
+        let sites = std::iter::once(site).chain(chain.iter().map(|link| link.0));
+        let named = |site: &Site<'a>| match site.kind {
+            Kind::Change(name) | Kind::Value(name) | Kind::Recorded(name) => Some(name),
+            _ => None,
+        };
+        for name in sites.clone().filter_map(|site| named(&site)) {
+            let bracket = self.quantity(name).and_then(|q| q.bracket);
+            if let Some(bracket) = bracket.filter(|b| report.labels.iter().all(|label| label.span != b.span)) {
+                report.labels.push(Label { span: bracket.span, text: format!("`{name}` is in [{}]", bracket.text) });
+            }
+        }
+        let exprs: Vec<ExprId> = sites.flat_map(|s| [s.left_expr, s.right_expr, s.beside]).flatten().collect();
+        self.declarations(&mut report, &exprs);
+        if report.labels.len() > MAX_PLACES {
+            let more = report.labels.len() - MAX_PLACES;
+            report.labels.truncate(MAX_PLACES);
+            if let Some(last) = report.labels.last_mut() {
+                last.text = format!("{} (and {more} more places)", last.text);
+            }
+        }
+        let help = self.missing(clash);
+        report.help(help)
+    }
+
+    /// Where the units come from: declarations of the names in these expressions, and the numbers with units in the
+    /// functions that they call.
+    fn declarations(&mut self, report: &mut Diagnostic, exprs: &[ExprId]) {
+        let mut derivative = false;
+        let mut seen: HashSet<usize> = HashSet::new();
+        let mut open: Vec<(ExprId, bool)> = exprs.iter().rev().map(|&expr| (expr, false)).collect();
+        let bodies: Vec<ExprId> = self.names.found.functions.iter().map(|f| f.body).collect();
+        while let Some((expr, in_function)) = open.pop() {
+            let in_function = in_function || bodies.contains(&expr);
+            for id in self.input.nodes_of(expr) {
+                let (bracket, text) = match &self.input.tree.exprs[id.0 as usize].kind {
+                    ExprKind::Name(reference) => {
+                        derivative |= reference.primes > 0;
+                        let name = reference.name.name.as_str();
+                        let Some(bracket) = self.quantity(name).and_then(|q| q.bracket) else { continue };
+                        (bracket, format!("`{name}` is in [{}]", bracket.text))
+                    }
+                    ExprKind::Quantity(_, bracket) if in_function => {
+                        (bracket, format!("a number in [{}]", bracket.text))
+                    }
+                    ExprKind::Call(name, _) => {
+                        if let Some(&index) = self.names.functions.get(&name.name)
+                            && seen.insert(index)
+                        {
+                            open.push((bodies[index], true));
+                        }
+                        continue;
+                    }
+                    _ => continue,
+                };
+                if report.labels.iter().all(|label| label.span != bracket.span) {
+                    report.labels.push(Label { span: bracket.span, text });
+                }
+            }
+        }
+        let time = self.quantities.first().and_then(|q| q.bracket);
+        if let Some(bracket) = time.filter(|_| derivative)
+            && report.labels.iter().all(|label| label.span != bracket.span)
+        {
+            report.labels.push(Label { span: bracket.span, text: format!("time is in [{}]", bracket.text) });
+        }
+    }
+
+    /// What would make the two fit.
+    fn missing(&mut self, clash: &Clash<'a>) -> String {
+        let missing = clash.quotient.dimensions();
+        let wanted = |unit: &Vector, power: i64| {
+            unit.dimensions().power(crate::units::rational::Rational::whole(power)) == missing
+        };
+        let time = self.names.time.name.clone();
+        for power in POWERS {
+            let fits: Vec<&str> = self
+                .quantities
+                .iter()
+                .filter(|q| q.bracket.is_some() && q.name != time && wanted(&q.unit, power))
+                .map(|q| q.name)
+                .take(MAX_OFFERED)
+                .collect();
+            if fits.is_empty()
+                && self.time_power(1).dimensions().power(crate::units::rational::Rational::whole(power)) == missing
+            {
+                let text = if power == 1 { String::new() } else { format!("^{}", power.abs()) };
+                let unit = self.words(&self.time_power(power.abs()));
+                return format!("{} something in [{unit}], a time{text}, would make them fit", act(power));
+            }
+            if let Some(first) = fits.first() {
+                let unit = self.quantity(first).map(|q| q.unit.clone()).unwrap_or_default();
+                let unit = self.words(&unit);
+                let squared = if power.abs() == 2 { " twice" } else { "" };
+                let names = crate::suggest::any_of(&fits);
+                return format!("{}{squared} a quantity in [{unit}], such as {names}, would make them fit", act(power));
+            }
+        }
+        let one = Vector::default();
+        let factor = self.words(&missing);
+        if clash.left == one && matches!(clash.site.kind, Kind::Pure(_) | Kind::Exponent) {
+            let unit = self.words(&clash.right);
+            return format!("divide by a quantity in [{unit}]; a number can have one, too: `10 [{unit}]`");
+        }
+        format!("they differ by a factor in [{factor}]")
+    }
+}
+
+/// What to do with the second of the two.
+fn act(power: i64) -> &'static str {
+    if power > 0 { "multiplying the second by" } else { "dividing the second by" }
+}

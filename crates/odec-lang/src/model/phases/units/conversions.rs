@@ -1,0 +1,190 @@
+//! Factors between units of one dimension. A factor is taken only where every number under it says its unit: a number
+//! that took its unit from its neighbours might have been meant in the other one.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Checker, Kind, Value};
+use crate::report::error;
+use crate::syntax::tree::{Binary, ExprId, ExprKind};
+
+impl<'a> Checker<'a> {
+    /// The factors, by the expressions that they multiply.
+    pub(super) fn factors(&mut self) -> HashMap<ExprId, f64> {
+        if self.conversions.is_empty() {
+            return HashMap::new();
+        }
+        let conversions = std::mem::take(&mut self.conversions);
+        let doubtful = self.doubtful_definitions();
+        let parents = self.parents();
+        let mut chains: HashSet<ExprId> = HashSet::new();
+        let mut factors: HashMap<ExprId, (f64, u32)> = HashMap::new();
+        for conversion in &conversions {
+            let site = conversion.site;
+            let plain = !conversion.factor.is_lost() && !conversion.factor.has_named_exponent();
+            let Some(expr) = site.right_expr.filter(|_| plain && !matches!(site.kind, Kind::Recorded(_))) else {
+                self.not_here(conversion);
+                continue;
+            };
+            let before = self.reports.list().len();
+            let sides = [site.left_expr, Some(expr)].into_iter().flatten();
+            let nodes: Vec<ExprId> = sides.flat_map(|side| self.input.nodes_of(side)).collect();
+            let guess = nodes.into_iter().find_map(|id| self.guessed_name(id, &doubtful));
+            if let Some((name, place)) = guess {
+                self.name_in_doubt(&name, place, conversion);
+            }
+            let top = self.top_of_chain(expr, &parents);
+            if chains.insert(top)
+                && let Some(number) = self.bare_in_chain(top)
+            {
+                self.number_in_doubt(number, site.right);
+            }
+            if self.reports.list().len() > before {
+                continue;
+            }
+            let factor = conversion.factor.scale();
+            let entry = factors.entry(expr).or_insert((factor, 0));
+            entry.1 += 1;
+            if entry.0 != factor {
+                self.not_here(conversion);
+            }
+        }
+        // a value that several names share is converted for all of them or for none
+        for conversion in &conversions {
+            let Some(expr) = conversion.site.right_expr else { continue };
+            let uses = self.shared.get(&expr).copied().unwrap_or(1);
+            if factors.get(&expr).is_some_and(|&(_, count)| count < uses) {
+                self.not_here(conversion);
+            }
+        }
+        factors.into_iter().map(|(expr, (factor, _))| (expr, factor)).collect()
+    }
+
+    /// A factor would be needed where none can stand.
+    fn not_here(&mut self, conversion: &super::Conversion<'a>) {
+        let site = conversion.site;
+        let factor = conversion.factor.scale();
+        let headline = match site.kind {
+            Kind::Recorded(name) => format!("`{name}` is recorded in its own unit, which is another one"),
+            _ if conversion.factor.has_named_exponent() => {
+                "the factor between these units depends on a parameter in an exponent".to_owned()
+            }
+            _ => "these units differ by a factor, which cannot stand here".to_owned(),
+        };
+        let help = match site.kind {
+            Kind::Recorded(name) => {
+                format!("define another output: `output {name}_converted = {name} [...]`, which is converted")
+            }
+            _ if conversion.factor.has_named_exponent() => {
+                "make a pure number of what is raised: divide it by a quantity of its unit, `(x/K)^n`".to_owned()
+            }
+            _ => format!("give each name a value of its own; the factor is {factor}"),
+        };
+        let report = error("E0575", headline, site.right, "").help(help);
+        let report = if site.left == Default::default() { report } else { report.label(site.left, "") };
+        self.reports.say(report);
+    }
+
+    /// A number takes its unit from its neighbours, which are of different scales.
+    pub(super) fn number_in_doubt(&mut self, number: ExprId, other: odec_ir::Span) {
+        let headline = "a number without a unit stands among units of different scale";
+        let report = error("E0574", headline, self.span(number), "in which unit?").label(other, "this is converted");
+        self.reports.say(report.help("give the number its unit: `65 [mV]`"));
+    }
+
+    fn name_in_doubt(&mut self, name: &str, place: ExprId, conversion: &super::Conversion<'a>) {
+        let headline = format!("`{name}` has no unit, and a factor would be put in where it is used");
+        let site = conversion.site;
+        let report = error("E0574", headline, site.right, format!("multiplied by {}", conversion.factor.scale()));
+        let report = match self.quantity(name) {
+            Some(quantity) => report.label(quantity.span, "declared without a unit"),
+            None => report,
+        };
+        let report = report.label(self.span(place), "");
+        self.reports.say(report.help(format!(
+            "declare the unit of `{name}`, `[1]` for a pure number: what is guessed from its use is not converted"
+        )));
+    }
+
+    /// Definitions whose value holds a name without a unit, with that name.
+    fn doubtful_definitions(&mut self) -> HashMap<&'a str, &'a str> {
+        let mut doubtful: HashMap<&'a str, &'a str> = HashMap::new();
+        let found = &self.names.found;
+        for k in self.definition_order() {
+            let item = &found.definitions[k];
+            let values = item.pieces.iter().map(|piece| piece.1).chain([item.value]);
+            let nodes: Vec<ExprId> = values.flat_map(|value| self.input.nodes_of(value)).collect();
+            if let Some((name, _)) = nodes.into_iter().find_map(|id| self.guessed_name(id, &doubtful)) {
+                doubtful.insert(item.name, name);
+            }
+        }
+        doubtful
+    }
+
+    /// A name whose unit follows from its use alone, or a definition that holds one. Pure numbers are what they are.
+    fn guessed_name(&mut self, id: ExprId, doubtful: &HashMap<&'a str, &'a str>) -> Option<(&'a str, ExprId)> {
+        let ExprKind::Name(reference) = &self.input.tree.exprs[id.0 as usize].kind else { return None };
+        let name = reference.name.name.as_str();
+        if self.arguments.iter().any(|a| a.0 == name) {
+            return None;
+        }
+        if let Some(&inner) = doubtful.get(name) {
+            return Some((inner, id));
+        }
+        let at = *self.by_name.get(name)?;
+        let quantity = &self.quantities[at];
+        if !quantity.guessed {
+            return None;
+        }
+        let unit = quantity.unit.clone();
+        let unit = self.solver.reduced(&unit);
+        (!unit.is_one() && !unit.is_open()).then_some((self.quantities[at].name, id))
+    }
+
+    /// The expression that each expression is an operand of.
+    fn parents(&self) -> HashMap<ExprId, ExprId> {
+        let mut parents = HashMap::new();
+        for (k, expr) in self.input.tree.exprs.iter().enumerate() {
+            for operand in alike_operands(&expr.kind) {
+                parents.insert(operand, ExprId(k as u32));
+            }
+        }
+        parents
+    }
+
+    fn top_of_chain(&self, expr: ExprId, parents: &HashMap<ExprId, ExprId>) -> ExprId {
+        let mut top = expr;
+        while let Some(&parent) = parents.get(&top) {
+            top = parent;
+        }
+        top
+    }
+
+    /// A number without a unit among the operands that are of one unit.
+    fn bare_in_chain(&self, top: ExprId) -> Option<ExprId> {
+        let mut open = vec![top];
+        let mut first = true;
+        while let Some(id) = open.pop() {
+            let operands = alike_operands(&self.input.tree.exprs[id.0 as usize].kind);
+            // a difference of numbers is a number
+            if !first && self.value_of(id) == Value::Bare {
+                return Some(id);
+            }
+            first = false;
+            open.extend(operands);
+        }
+        None
+    }
+}
+
+/// Operands that are of one unit with the whole, or with one another.
+fn alike_operands(kind: &ExprKind) -> Vec<ExprId> {
+    match kind {
+        ExprKind::Neg(a) => vec![*a],
+        ExprKind::Binary(Binary::Add | Binary::Sub, _, a, b) | ExprKind::If(_, a, b) => vec![*a, *b],
+        ExprKind::Comparison(list, _) => list.clone(),
+        ExprKind::Call(name, list) if matches!(name.name.as_str(), "min" | "max" | "mod" | "hypot" | "atan2") => {
+            list.clone()
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,267 @@
+//! The unit of each expression of the tree, operands before their users.
+
+use super::{Checker, Kind, Site, Value};
+use crate::model::Symbol;
+use crate::model::phases::names::MATHEMATICAL;
+use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident, Reference};
+use crate::units::rational::Rational;
+use crate::units::table;
+use crate::units::vector::{Exponent, Vector};
+
+/// Functions whose arguments are of one unit, which is that of their value.
+const ALIKE: &[&str] = &["min", "max", "mod", "hypot"];
+/// Functions whose value has the unit of their first argument.
+const KEEPING: &[&str] = &["abs", "norm", "smooth"];
+/// Functions that look at the sign alone.
+const SIGN: &[&str] = &["sign"];
+/// Most constants that an exponent is followed through.
+const MAX_CONSTANTS: usize = 16;
+
+impl<'a> Checker<'a> {
+    /// The unit of an expression.
+    pub(super) fn value(&mut self, expr: ExprId) -> Value {
+        for id in self.input.nodes_of(expr) {
+            let value = self.node(id);
+            self.values[id.0 as usize] = Some(value);
+        }
+        self.value_of(expr)
+    }
+
+    /// The unit of an expression that was looked at.
+    pub(super) fn value_of(&self, expr: ExprId) -> Value {
+        self.values[expr.0 as usize].clone().unwrap_or(Value::Any)
+    }
+
+    fn site(&self, kind: Kind<'a>, left: ExprId, right: ExprId) -> Site<'a> {
+        let (a, b) = (self.span(left), self.span(right));
+        Site { kind, left: a, right: b, left_expr: Some(left), right_expr: Some(right), beside: None }
+    }
+
+    fn node(&mut self, id: ExprId) -> Value {
+        let tree = self.input.tree;
+        match &tree.exprs[id.0 as usize].kind {
+            ExprKind::Number(x) if *x == 0.0 || x.is_infinite() => Value::Any,
+            ExprKind::Number(_) => Value::Bare,
+            ExprKind::Quantity(inner, unit) => {
+                let unit_read = self.read(unit);
+                if let value @ Value::Unit(_) = self.value_of(*inner) {
+                    let site = Site { left: unit.span, left_expr: None, ..self.site(Kind::Bracket, id, *inner) };
+                    self.equate(&unit_read, &value, site);
+                }
+                Value::Unit(unit_read)
+            }
+            ExprKind::Name(reference) => self.name(reference),
+            ExprKind::Neg(a) => self.value_of(*a),
+            ExprKind::Not(_) | ExprKind::Text(_) => Value::Bare,
+            ExprKind::Binary(op, _, a, b) => self.binary(*op, *a, *b),
+            ExprKind::Comparison(list, _) => {
+                self.alike(Kind::Comparison, list);
+                Value::Bare
+            }
+            ExprKind::If(_, a, b) => self.alike(Kind::Branches, &[*a, *b]),
+            ExprKind::Call(name, arguments) => self.call(name, arguments),
+            ExprKind::Reduce(word, _, _, body) if word.name == "prod" => {
+                self.pure(Kind::Pure("prod"), *body);
+                self.value_of(*body)
+            }
+            ExprKind::Reduce(_, _, _, body) => self.value_of(*body),
+            ExprKind::Tuple(list) => self.alike(Kind::Alike("the components of a vector"), list),
+            ExprKind::Table(list) => self.alike(Kind::Alike("the entries of a table"), list),
+        }
+    }
+
+    fn name(&mut self, reference: &'a Reference) -> Value {
+        let name = reference.name.name.as_str();
+        if let Some((_, v)) = self.arguments.iter().find(|a| a.0 == name) {
+            return Value::Unit(Vector::of(crate::units::vector::Atom::Variable(*v)));
+        }
+        if let Some(quantity) = self.quantity(name) {
+            return Value::Unit(self.derivative(&quantity.unit, reference.primes));
+        }
+        if let Some((_, x)) = MATHEMATICAL.iter().find(|m| m.0 == name) {
+            return if x.is_infinite() { Value::Any } else { Value::Bare };
+        }
+        match self.names.symbols.get(name) {
+            None | Some(Symbol::Index(_)) => Value::Bare,
+            Some(_) => Value::Unit(self.fresh()),
+        }
+    }
+
+    /// The unit of the derivative of this order.
+    pub(super) fn derivative(&self, unit: &Vector, primes: u8) -> Vector {
+        if primes == 0 { unit.clone() } else { unit.times(&self.units.time, Rational::whole(-i64::from(primes))) }
+    }
+
+    fn binary(&mut self, op: Binary, a: ExprId, b: ExprId) -> Value {
+        let (left, right) = (self.value_of(a), self.value_of(b));
+        match op {
+            Binary::Add | Binary::Sub => self.alike(Kind::Sum, &[a, b]),
+            // 0 times anything is 0
+            Binary::Mul if left == Value::Any || right == Value::Any => Value::Any,
+            Binary::Div if left == Value::Any => Value::Any,
+            Binary::Mul => product(left, right, Rational::ONE),
+            Binary::Div => product(left, right, Rational::whole(-1)),
+            Binary::Pow => self.power(a, b),
+            Binary::And | Binary::Or => Value::Bare,
+        }
+    }
+
+    /// Values of one unit: the first that has one; the others are converted to it.
+    pub(super) fn alike(&mut self, kind: Kind<'a>, list: &[ExprId]) -> Value {
+        let has_unit = |id: &&ExprId| matches!(self.values[id.0 as usize], Some(Value::Unit(_)));
+        let Some(&first) = list.iter().find(has_unit) else {
+            let all_any = list.iter().all(|id| self.values[id.0 as usize] == Some(Value::Any));
+            return if all_any { Value::Any } else { Value::Bare };
+        };
+        let Value::Unit(unit) = self.value_of(first) else { return Value::Any };
+        for &other in list.iter().filter(|&&id| id != first) {
+            let value = self.value_of(other);
+            let site = self.site(kind, first, other);
+            self.equate(&unit, &value, site);
+        }
+        Value::Unit(unit)
+    }
+
+    /// A value that must be a pure number.
+    fn pure(&mut self, kind: Kind<'a>, expr: ExprId) {
+        let value = self.value_of(expr);
+        let site = Site { left_expr: None, ..self.site(kind, expr, expr) };
+        self.equate(&Vector::default(), &value, site);
+    }
+
+    fn power(&mut self, base: ExprId, exponent: ExprId) -> Value {
+        let (of, by) = (self.value_of(base), self.value_of(exponent));
+        self.pure(Kind::Exponent, exponent);
+        let Value::Unit(unit) = of else {
+            return if matches!(by, Value::Unit(_)) { Value::Unit(Vector::default()) } else { of };
+        };
+        if let Some(exponent) = self.exponent(exponent, MAX_CONSTANTS) {
+            return Value::Unit(unit.raised(&exponent));
+        }
+        self.pure(Kind::Base, base);
+        Value::Unit(Vector::default())
+    }
+
+    /// An exponent as a number plus multiples of parameters; `None` if it varies in a run.
+    pub(super) fn exponent(&self, expr: ExprId, depth: usize) -> Option<Exponent> {
+        let depth = depth.checked_sub(1)?;
+        let number = |r: Rational| Exponent { number: Some(r), names: Vec::new() };
+        match &self.input.tree.exprs[expr.0 as usize].kind {
+            ExprKind::Number(x) => Rational::of_number(*x).map(number),
+            ExprKind::Neg(a) => Some(scaled(&self.exponent(*a, depth)?, Rational::whole(-1))),
+            ExprKind::Name(r) if r.indices.is_empty() && r.primes == 0 => {
+                let name = r.name.name.as_str();
+                if let Some((_, v)) = self.arguments.iter().find(|a| a.0 == name) {
+                    return Some(Exponent {
+                        number: None,
+                        names: vec![(super::functions::named_argument(*v), Rational::ONE)],
+                    });
+                }
+                let at = *self.by_name.get(name)?;
+                match self.quantities[at].symbol {
+                    Symbol::Constant(i) => {
+                        let value = self.names.found.constants.get(i)?.value?;
+                        self.exponent(value, depth)
+                    }
+                    Symbol::Parameter(_) => {
+                        Some(Exponent { number: None, names: vec![(at as u32 + 1, Rational::ONE)] })
+                    }
+                    _ => None,
+                }
+            }
+            ExprKind::Binary(op, _, a, b) => {
+                let (a, b) = (self.exponent(*a, depth)?, self.exponent(*b, depth)?);
+                match op {
+                    Binary::Add => Some(sum(a, &b)),
+                    Binary::Sub => Some(sum(a, &scaled(&b, Rational::whole(-1)))),
+                    Binary::Mul if b.names.is_empty() => Some(scaled(&a, b.number?)),
+                    Binary::Mul if a.names.is_empty() => Some(scaled(&b, a.number?)),
+                    Binary::Div if b.names.is_empty() => Some(scaled(&a, Rational::ONE / b.number?)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn call(&mut self, name: &'a Ident, arguments: &'a [ExprId]) -> Value {
+        let word = name.name.as_str();
+        if let Some(&index) = self.names.functions.get(word) {
+            return self.called(index, arguments);
+        }
+        let first = arguments.first().map_or(Value::Any, |&a| self.value_of(a));
+        let root = |d: i64| match &first {
+            Value::Unit(unit) => Value::Unit(unit.power(Rational::new(1, d))),
+            other => other.clone(),
+        };
+        match word {
+            _ if ALIKE.contains(&word) => self.alike(Kind::Alike(word), arguments),
+            _ if KEEPING.contains(&word) => first,
+            _ if SIGN.contains(&word) => Value::Bare,
+            "sqrt" => root(2),
+            "cbrt" => root(3),
+            "dot" | "cross" => {
+                let second = arguments.get(1).map_or(Value::Any, |&a| self.value_of(a));
+                product(first, second, Rational::ONE)
+            }
+            "fma" if arguments.len() == 3 => {
+                let sum = product(first, self.value_of(arguments[1]), Rational::ONE);
+                let third = self.value_of(arguments[2]);
+                if let Value::Unit(unit) = &sum {
+                    let site = self.site(Kind::Sum, arguments[0], arguments[2]);
+                    self.equate(unit, &third, site);
+                    return sum;
+                }
+                third
+            }
+            "celsius" => {
+                for &argument in arguments {
+                    self.pure(Kind::Pure("celsius"), argument);
+                }
+                match table::find("K").filter(|_| !self.forgetful) {
+                    Some(kelvin) => Value::Unit(kelvin),
+                    None => Value::Unit(self.fresh()),
+                }
+            }
+            "atan2" => {
+                self.alike(Kind::Alike("atan2"), arguments);
+                Value::Unit(Vector::default())
+            }
+            "csv" | "table" => Value::Any,
+            // a measured input, or a function that does not exist
+            _ if crate::model::phases::resolve::builtin(word).is_none() => Value::Unit(self.fresh()),
+            _ => {
+                for &argument in arguments {
+                    self.pure(Kind::Pure(word), argument);
+                }
+                let bare = arguments.iter().all(|&a| !matches!(self.value_of(a), Value::Unit(_)));
+                if bare { Value::Bare } else { Value::Unit(Vector::default()) }
+            }
+        }
+    }
+}
+
+/// The product of two units, the second to a power.
+fn product(left: Value, right: Value, power: Rational) -> Value {
+    match (left, right) {
+        (Value::Unit(a), Value::Unit(b)) => Value::Unit(a.times(&b, power)),
+        (Value::Unit(a), _) => Value::Unit(a),
+        (_, Value::Unit(b)) => Value::Unit(b.power(power)),
+        (Value::Any, Value::Any | Value::Bare) => Value::Any,
+        _ => Value::Bare,
+    }
+}
+
+fn scaled(exponent: &Exponent, by: Rational) -> Exponent {
+    let names = exponent.names.iter().map(|&(name, r)| (name, r * by)).collect();
+    Exponent { number: exponent.number.map(|n| n * by), names }
+}
+
+fn sum(mut a: Exponent, b: &Exponent) -> Exponent {
+    a.number = match (a.number, b.number) {
+        (Some(x), Some(y)) => Some(x + y),
+        (x, y) => x.or(y),
+    };
+    a.names.extend(&b.names);
+    a
+}

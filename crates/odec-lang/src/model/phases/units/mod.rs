@@ -1,0 +1,379 @@
+//! Units: dimensions are followed through every expression, contradictions are reported with both chains of reasoning,
+//! and a factor stands where two units of one dimension meet.
+//!
+//! ```text
+//! quantities   the names of the model, with declared units or variables in their place
+//! expressions  the unit of each expression of the tree, operands first
+//! functions    each solved once, general in its arguments
+//! statements   definitions in the order of their dependence, then everything else in the order of the text
+//! conversions  the factors, and why one cannot be trusted
+//! clashes      contradictions in words
+//! ```
+//!
+//! The phase reads the tree and the names alone. What it finds comes out as factors of expressions, which the next phase
+//! multiplies in, and as the units of the model.
+
+mod clashes;
+mod conversions;
+mod expressions;
+mod functions;
+mod off;
+mod quantities;
+mod statements;
+
+use std::collections::HashMap;
+
+use odec_ir::Span;
+
+use super::Input;
+use super::names::Names;
+use super::reports::Reports;
+use crate::diagnostic::Diagnostic;
+use crate::model::Model;
+use crate::report::error;
+use crate::syntax::tree::{ExprId, StatementKind, Tree, Unit};
+use crate::units::solve::Solver;
+use crate::units::vector::Vector;
+use crate::units::{Mode, Units};
+use functions::Scheme;
+use quantities::Quantity;
+
+/// What the phase finds.
+#[derive(Default)]
+pub(super) struct Found {
+    /// Factors by which the values of expressions are multiplied.
+    pub factors: HashMap<ExprId, f64>,
+    /// The units of the model.
+    pub units: Units,
+    /// What is wrong, for when the rest of the model is sound.
+    pub said: Vec<Diagnostic>,
+}
+
+/// The unit of an expression.
+#[derive(Clone, Debug, PartialEq)]
+enum Value {
+    /// 0 or infinity, which fits every unit.
+    Any,
+    /// Made of numbers and indices alone: without a unit of its own.
+    Bare,
+    /// This unit.
+    Unit(Vector),
+}
+
+/// What two units meet in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind<'a> {
+    /// `a + b`, `a - b`
+    Sum,
+    /// `a < b`
+    Comparison,
+    /// Branches of an `if`.
+    Branches,
+    /// Arguments of this function, entries of a table, components of a vector: of one unit.
+    Alike(&'a str),
+    /// Sides of an equation.
+    Equation,
+    /// The value of this name.
+    Value(&'a str),
+    /// A number in brackets with a unit behind them.
+    Bracket,
+    /// The argument of a function of pure numbers.
+    Pure(&'a str),
+    /// An exponent.
+    Exponent,
+    /// What is raised to an exponent that varies.
+    Base,
+    /// The argument of this name of this function.
+    Argument(&'a str, &'a str),
+    /// A time.
+    Time,
+    /// An event changes this name.
+    Change(&'a str),
+    /// An `output` of something that has a unit.
+    Recorded(&'a str),
+}
+
+/// Where two units meet. The second is converted if their scales differ.
+#[derive(Clone, Copy, Debug)]
+struct Site<'a> {
+    kind: Kind<'a>,
+    left: Span,
+    right: Span,
+    /// The expressions, where they are some.
+    left_expr: Option<ExprId>,
+    right_expr: Option<ExprId>,
+    /// What the right side is part of, for an argument the body of its function.
+    beside: Option<ExprId>,
+}
+
+/// Two units of different dimensions.
+struct Clash<'a> {
+    site: Site<'a>,
+    left: Vector,
+    right: Vector,
+    /// Their quotient, reduced.
+    quotient: Vector,
+}
+
+/// A factor, and where it belongs.
+struct Conversion<'a> {
+    site: Site<'a>,
+    /// The unit of the right side divided by that of the left.
+    factor: Vector,
+}
+
+/// What is known so far.
+struct Checker<'a> {
+    input: Input<'a>,
+    names: &'a Names<'a>,
+    units: Units,
+    solver: Solver<Site<'a>>,
+    quantities: Vec<Quantity<'a>>,
+    by_name: HashMap<&'a str, usize>,
+    /// The unit of each expression, once it was looked at.
+    values: Vec<Option<Value>>,
+    /// Arguments of the function whose body is looked at, and their variables.
+    arguments: Vec<(&'a str, u32)>,
+    schemes: HashMap<usize, std::rc::Rc<Scheme>>,
+    clashes: Vec<Clash<'a>>,
+    conversions: Vec<Conversion<'a>>,
+    reports: Reports,
+    /// Declared units are forgotten, except that of time.
+    forgetful: bool,
+    /// How many names share an expression as their value.
+    shared: HashMap<ExprId, u32>,
+    /// Settings of runs: numbers without a unit are in the unit of what they set, in every mode.
+    settings: bool,
+}
+
+/// Some unit occurs in the text.
+fn any_unit(tree: &Tree) -> bool {
+    let declared = |statement: &StatementKind| match statement {
+        StatementKind::Time(_, unit) => unit.is_some(),
+        StatementKind::Param(items)
+        | StatementKind::Const(items)
+        | StatementKind::State(items)
+        | StatementKind::Discrete(items)
+        | StatementKind::Output(items)
+        | StatementKind::Axis(items) => items.iter().any(|item| item.unit.is_some()),
+        StatementKind::Event(event) => matches!(&event.head, crate::syntax::tree::EventHead::At(_, Some(_))),
+        _ => false,
+    };
+    let quantity = |kind: &crate::syntax::tree::ExprKind| matches!(kind, crate::syntax::tree::ExprKind::Quantity(..));
+    tree.statements.iter().any(|s| declared(&s.kind)) || tree.exprs.iter().any(|e| quantity(&e.kind))
+}
+
+/// Checks the units of a model.
+pub(super) fn check<'a>(input: Input<'a>, names: &'a Names<'a>) -> Found {
+    let mut reports = Reports::default();
+    let (mode, bases) = declared_units(input, &mut reports);
+    let mut units = Units { mode, bases, used: any_unit(input.tree), ..Units::default() };
+    if mode == Mode::Off || !units.used {
+        units.time = Units::second();
+        return Found { units, said: reports.into_list(), ..Found::default() };
+    }
+    let mut checker = Checker::new(input, names, units, reports);
+    checker.look_at_all();
+    checker.drop_what_time_alone_says();
+    checker.found()
+}
+
+/// What is said where units are not checked: `units off`.
+pub(super) fn unchecked(input: Input<'_>, model: &Model) -> Vec<Diagnostic> {
+    let mut said = off::times(input, &model.time);
+    if said.iter().all(|d| !d.is_error()) {
+        said.extend(off::find(input, &model.time));
+    }
+    said
+}
+
+/// `units strict`, `unit cell`.
+fn declared_units(input: Input<'_>, reports: &mut Reports) -> (Mode, Vec<String>) {
+    let mut mode: Option<(Mode, Span)> = None;
+    let mut bases: Vec<String> = Vec::new();
+    for statement in &input.tree.statements {
+        match &statement.kind {
+            StatementKind::Units(word) => {
+                let asked = match word.name.as_str() {
+                    "off" => Mode::Off,
+                    "relaxed" => Mode::Relaxed,
+                    "strict" => Mode::Strict,
+                    other => {
+                        let headline = format!("`units` knows no `{other}`");
+                        let help = "write `units relaxed`, the default, `units strict`, or `units off`";
+                        reports.say(error("E0573", headline, word.span, "").help(help));
+                        continue;
+                    }
+                };
+                match mode {
+                    None => mode = Some((asked, word.span)),
+                    Some((_, first)) => {
+                        let report = error("E0573", "how units are checked is said twice", word.span, "here again");
+                        reports.say(report.label(first, "here first").help("keep one of the two lines"));
+                    }
+                }
+            }
+            StatementKind::Unit(names) => {
+                for name in names {
+                    if bases.contains(&name.name)
+                        || crate::units::table::find(&name.name).is_some_and(|_| name.name != "IU")
+                    {
+                        let headline = format!("`{}` is a unit already", name.name);
+                        let help = "leave the declaration out, or take another name";
+                        reports.say(error("E0573", headline, name.span, "declared again").help(help));
+                    } else if name.name != "IU" {
+                        bases.push(name.name.clone());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    (mode.map_or(Mode::default(), |m| m.0), bases)
+}
+
+impl<'a> Checker<'a> {
+    fn new(input: Input<'a>, names: &'a Names<'a>, units: Units, reports: Reports) -> Checker<'a> {
+        Checker {
+            input,
+            names,
+            units,
+            solver: Solver::default(),
+            quantities: Vec::new(),
+            by_name: HashMap::new(),
+            values: vec![None; input.tree.exprs.len()],
+            arguments: Vec::new(),
+            schemes: HashMap::new(),
+            clashes: Vec::new(),
+            conversions: Vec::new(),
+            reports,
+            forgetful: false,
+            shared: HashMap::new(),
+            settings: false,
+        }
+    }
+
+    fn look_at_all(&mut self) {
+        self.collect();
+        self.look_at_statements();
+    }
+
+    /// `x' = -x` with numbers for coefficients has a unit too few, that of time, whatever the unit of x is. Unless the
+    /// model asks for strictness, a number is taken to have it: contradictions that hold of the unit of time alone,
+    /// with all declared units forgotten, are dropped.
+    fn drop_what_time_alone_says(&mut self) {
+        let time = self.units.time.dimensions();
+        let of_time = |quotient: &Vector| {
+            let dimensions = quotient.dimensions();
+            dimensions.len() == 1 && dimensions.iter().all(|(key, _)| !time.get(key).is_zero())
+        };
+        if self.units.mode == Mode::Strict || !self.clashes.iter().any(|clash| of_time(&clash.quotient)) {
+            return;
+        }
+        let units = Units { spelled: HashMap::new(), ..self.units.clone() };
+        let mut other = Checker::new(self.input, self.names, units, Reports::default());
+        other.forgetful = true;
+        other.look_at_all();
+        self.solver.work += other.solver.work;
+        let said: std::collections::HashSet<(Span, Span)> =
+            other.clashes.iter().map(|clash| (clash.site.left, clash.site.right)).collect();
+        self.clashes.retain(|clash| !(of_time(&clash.quotient) && said.contains(&(clash.site.left, clash.site.right))));
+    }
+
+    /// Reads a unit; what is wrong with it is said once. A unit that cannot be read fits everything.
+    fn read(&mut self, unit: &'a Unit) -> Vector {
+        if self.forgetful {
+            return self.fresh();
+        }
+        self.read_always(unit)
+    }
+
+    /// [`Self::read`] of a unit that is never forgotten.
+    fn read_always(&mut self, unit: &'a Unit) -> Vector {
+        match self.units.read(&unit.text) {
+            Ok(read) => {
+                if let Some(bottom) = read.doubtful {
+                    let headline =
+                        format!("`[{}]` is read from left to right: only what follows the `/` divides", unit.text);
+                    let plain = bottom.replace(' ', "*");
+                    let help =
+                        format!("if all of `{bottom}` divides, write `/({plain})`; else write what multiplies first");
+                    self.reports.say(
+                        crate::report::warning("W0514", headline, unit.span, "a product after a quotient").help(help),
+                    );
+                }
+                self.units.spelled.entry(read.unit.clone()).or_insert_with(|| unit.text.clone());
+                read.unit
+            }
+            Err(mistake) => {
+                let report = self.units.mistake(&mistake, &unit.text);
+                self.reports.say(Diagnostic { labels: Vec::new(), ..report }.label(unit.span, ""));
+                self.fresh()
+            }
+        }
+    }
+
+    /// A unit that is not known.
+    fn fresh(&mut self) -> Vector {
+        Vector::of(crate::units::vector::Atom::Variable(self.solver.variable()))
+    }
+
+    fn span(&self, expr: ExprId) -> Span {
+        self.input.span_of(expr)
+    }
+
+    /// Two units are one. `right` may have none.
+    fn equate(&mut self, left: &Vector, right: &Value, site: Site<'a>) {
+        let one = Vector::default();
+        let right = match right {
+            Value::Unit(unit) => unit,
+            Value::Bare if self.units.mode == Mode::Strict && !self.settings && site.kind.is_strict() => &one,
+            Value::Any | Value::Bare => return,
+        };
+        // a setting computed from pure numbers is in the unit of what it sets, as a number is
+        if self.settings && right.is_one() {
+            return;
+        }
+        if left == right {
+            self.solver.work += 1;
+            return;
+        }
+        let quotient = left.quotient(right);
+        match self.solver.equate(quotient, site) {
+            crate::units::solve::Outcome::Holds => {}
+            crate::units::solve::Outcome::Scale(factor) => {
+                let factor = factor.power(crate::units::rational::Rational::whole(-1));
+                self.conversions.push(Conversion { site, factor });
+            }
+            crate::units::solve::Outcome::Apart(quotient) => {
+                self.clashes.push(Clash { site, left: left.clone(), right: right.clone(), quotient });
+            }
+        }
+    }
+
+    /// The result of the phase.
+    fn found(mut self) -> Found {
+        let factors = self.factors();
+        self.report_clashes();
+        let mut of = HashMap::new();
+        for k in 0..self.quantities.len() {
+            let unit = self.solver.reduced(&self.quantities[k].unit);
+            if !unit.is_open() && !unit.is_lost() && !unit.has_named_exponent() {
+                of.insert(self.quantities[k].name.to_owned(), unit);
+            }
+        }
+        self.units.of = of;
+        self.units.work = self.solver.work;
+        Found { factors, units: self.units, said: self.reports.into_list() }
+    }
+}
+
+impl Kind<'_> {
+    /// In strict mode a number without a unit is a pure number here. The value of a declared item has its unit.
+    fn is_strict(self) -> bool {
+        matches!(
+            self,
+            Kind::Sum | Kind::Comparison | Kind::Branches | Kind::Alike(_) | Kind::Equation | Kind::Change(_)
+        )
+    }
+}

@@ -1,0 +1,105 @@
+//! The names of the model: their declared units, or variables for those that have none.
+
+use odec_ir::Span;
+
+use super::Checker;
+use crate::model::Symbol;
+use crate::syntax::tree::{Declared, Unit};
+use crate::units::Units;
+use crate::units::vector::Vector;
+
+/// A name with a unit.
+pub(super) struct Quantity<'a> {
+    pub name: &'a str,
+    /// Where it is declared.
+    pub span: Span,
+    /// The unit bracket, if there is one.
+    pub bracket: Option<&'a Unit>,
+    /// Its unit: what the bracket says, or a variable.
+    pub unit: Vector,
+    /// Nobody said its unit, and no formula gives it one: a number whose unit follows from its use alone.
+    pub guessed: bool,
+    /// What it stands for.
+    pub symbol: Symbol,
+}
+
+impl<'a> Checker<'a> {
+    /// All names with units, definitions last: elimination prefers to determine what came last.
+    pub(super) fn collect(&mut self) {
+        let names = self.names;
+        self.units.time = match self.time_bracket() {
+            Some(unit) => self.read_always(unit),
+            None => Units::second(),
+        };
+        let time = &names.time;
+        let quantity = Quantity {
+            name: &time.name,
+            span: time.span.unwrap_or_default(),
+            bracket: self.time_bracket(),
+            unit: self.units.time.clone(),
+            guessed: false,
+            symbol: Symbol::Time,
+        };
+        self.enter(quantity);
+        let found = &names.found;
+        let given = found.parameters.iter().chain(&found.constants).chain(&found.states).chain(&found.discretes);
+        for item in given {
+            if item.target.primes == 0 {
+                self.declare(item);
+            } else {
+                self.declare_without_unit(item);
+            }
+        }
+        for definition in &found.definitions {
+            let symbol = names.symbols.get(definition.name).copied().unwrap_or(Symbol::Time);
+            let unit = self.declared(definition.unit);
+            let (name, span, bracket) = (definition.name, definition.span, definition.unit);
+            self.enter(Quantity { name, span, bracket, unit, guessed: false, symbol });
+        }
+    }
+
+    fn time_bracket(&self) -> Option<&'a Unit> {
+        self.input.tree.statements.iter().find_map(|s| match &s.kind {
+            crate::syntax::tree::StatementKind::Time(_, unit) => Some(unit.as_ref()),
+            _ => None,
+        })?
+    }
+
+    fn declare(&mut self, item: &'a Declared) {
+        let bracket = item.unit.as_ref();
+        let unit = self.declared(bracket);
+        self.add(item, bracket, unit);
+    }
+
+    /// The unit of a bracket, or one that is to be found.
+    fn declared(&mut self, bracket: Option<&'a Unit>) -> Vector {
+        match bracket {
+            Some(unit) => self.read(unit),
+            None => self.fresh(),
+        }
+    }
+
+    /// A state that is declared by its derivative alone.
+    fn declare_without_unit(&mut self, item: &'a Declared) {
+        let unit = self.fresh();
+        self.add(item, None, unit);
+    }
+
+    fn add(&mut self, item: &'a Declared, bracket: Option<&'a Unit>, unit: Vector) {
+        let name = item.target.name.name.as_str();
+        let symbol = self.names.symbols.get(name).copied().unwrap_or(Symbol::Time);
+        let guessed = bracket.is_none();
+        self.enter(Quantity { name, span: item.target.name.span, bracket, unit, guessed, symbol });
+    }
+
+    fn enter(&mut self, quantity: Quantity<'a>) {
+        let at = self.quantities.len();
+        self.by_name.entry(quantity.name).or_insert(at);
+        self.quantities.push(quantity);
+    }
+
+    /// The quantity of this name.
+    pub(super) fn quantity(&self, name: &str) -> Option<&Quantity<'a>> {
+        self.by_name.get(name).map(|&i| &self.quantities[i])
+    }
+}

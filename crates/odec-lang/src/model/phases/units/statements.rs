@@ -1,0 +1,382 @@
+//! What the statements of the model say of units.
+
+use std::collections::HashMap;
+
+use odec_ir::Span;
+
+use super::{Checker, Kind, Site, Value};
+use crate::model::phases::names::{DefinitionItem, EquationItem, Left, OutputItem};
+use crate::syntax::tree::{
+    Action, BoundaryItem, Entry, EntryValue, Event, EventHead, ExprId, ExprKind, Reference, Unit, Within,
+};
+use crate::units::rational::Rational;
+use crate::units::vector::Vector;
+
+impl<'a> Checker<'a> {
+    /// All statements: functions and definitions first, which say what their names are, then everything else.
+    pub(super) fn look_at_statements(&mut self) {
+        let found = &self.names.found;
+        self.look_at_functions();
+        for item in found.constants.iter().chain(&found.parameters).chain(&found.states).chain(&found.discretes) {
+            if item.target.primes == 0 {
+                self.item(item.target.name.name.as_str(), item.unit.as_ref(), item.value, item.bounds, 0);
+            }
+        }
+        for k in self.definition_order() {
+            self.definition(&found.definitions[k]);
+        }
+        for item in found.initial.iter().map(|start| start.item).filter(|item| item.target.primes > 0) {
+            self.item(&item.target.name.name, item.unit.as_ref(), item.value, None, item.target.primes);
+        }
+        for equation in &found.equations {
+            self.equation(equation);
+        }
+        for item in &found.boundaries {
+            self.boundary(item);
+        }
+        for event in &found.events {
+            self.event(event.event);
+        }
+        for output in &found.outputs {
+            if let OutputItem::Existing(reference, Some(unit), _) = output {
+                self.recorded(reference, unit);
+            }
+        }
+        self.look_at_settings();
+    }
+
+    /// Runs, parameter sets and expectations.
+    fn look_at_settings(&mut self) {
+        let found = &self.names.found;
+        self.settings = true;
+        for item in &found.conserved {
+            let value = self.value(item.value);
+            self.within(&value, item.value, item.within);
+        }
+        for (_, entries) in &found.sets {
+            for entry in *entries {
+                self.set_entry(entry);
+            }
+        }
+        for run in &found.runs {
+            for entry in run.entries {
+                self.run_entry(entry);
+            }
+        }
+        for expect in &found.expects {
+            let quantity = self.value(expect.quantity);
+            self.times(&[expect.time]);
+            let value = self.value(expect.value);
+            if let Value::Unit(unit) = &quantity {
+                let site = self.pair(Kind::Comparison, expect.quantity, expect.value);
+                self.equate(unit, &value, site);
+            }
+            self.within(&quantity, expect.quantity, expect.within);
+        }
+        self.settings = false;
+    }
+
+    fn pair(&self, kind: Kind<'a>, left: ExprId, right: ExprId) -> Site<'a> {
+        let (a, b) = (self.span(left), self.span(right));
+        Site { kind, left: a, right: b, left_expr: Some(left), right_expr: Some(right), beside: None }
+    }
+
+    /// A place whose left side is no expression.
+    fn one_sided(&self, kind: Kind<'a>, left: Span, right: ExprId) -> Site<'a> {
+        Site { kind, left, right: self.span(right), left_expr: None, right_expr: Some(right), beside: None }
+    }
+
+    fn within(&mut self, quantity: &Value, of: ExprId, within: Option<&Within>) {
+        let Some(within) = within.filter(|w| !w.percent) else { return };
+        let value = self.value(within.value);
+        if let Value::Unit(unit) = quantity {
+            let site = self.pair(Kind::Comparison, of, within.value);
+            self.equate(unit, &value, site);
+        }
+    }
+
+    /// The values of a table are converted one by one.
+    fn entries(&self, value: ExprId) -> Vec<ExprId> {
+        let mut entries = Vec::new();
+        let mut open = vec![value];
+        while let Some(id) = open.pop() {
+            match &self.input.tree.exprs[id.0 as usize].kind {
+                ExprKind::Table(list) => open.extend(list.iter().rev()),
+                _ => entries.push(id),
+            }
+        }
+        entries
+    }
+
+    /// A declared item: its value and bounds are in its unit, or are converted to it.
+    fn item(
+        &mut self,
+        name: &'a str,
+        bracket: Option<&'a Unit>,
+        value: Option<ExprId>,
+        bounds: Option<(ExprId, ExprId)>,
+        primes: u8,
+    ) {
+        let Some(quantity) = self.quantity(name) else { return };
+        let (declared, of_quantity) = (quantity.span, quantity.unit.clone());
+        let unit = self.derivative(&of_quantity, primes);
+        let place = bracket.map_or(declared, |bracket| bracket.span);
+        for entry in value.map(|value| self.entries(value)).unwrap_or_default() {
+            let found = self.value(entry);
+            let site = self.one_sided(Kind::Value(name), place, entry);
+            *self.shared.entry(entry).or_insert(0) += 1;
+            // the bracket behind the start value of a derivative is the unit of that number
+            let (found, site) = match (found, bracket) {
+                (found @ Value::Unit(_), Some(bracket)) if primes > 0 => {
+                    let unit = self.read(bracket);
+                    self.equate(&unit, &found, Site { right_expr: None, ..site });
+                    (Value::Unit(unit), Site { left: declared, ..site })
+                }
+                (Value::Bare, Some(bracket)) if primes > 0 => {
+                    (Value::Unit(self.read(bracket)), Site { left: declared, right: bracket.span, ..site })
+                }
+                other => (other.0, site),
+            };
+            self.equate(&unit, &found, site);
+        }
+        for bound in bounds.into_iter().flat_map(|(a, b)| [a, b]) {
+            let found = self.value(bound);
+            *self.shared.entry(bound).or_insert(0) += 1;
+            let site = self.one_sided(Kind::Value(name), place, bound);
+            self.equate(&unit, &found, site);
+        }
+    }
+
+    /// Definitions, each after those that it uses.
+    pub(super) fn definition_order(&self) -> Vec<usize> {
+        let definitions = &self.names.found.definitions;
+        let position: HashMap<&str, usize> = definitions.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
+        depth_first(definitions.len(), |k, uses| {
+            let values = definitions[k].pieces.iter().map(|p| p.1).chain([definitions[k].value]);
+            for id in values.flat_map(|value| self.input.nodes_of(value)) {
+                if let ExprKind::Name(r) = &self.input.tree.exprs[id.0 as usize].kind {
+                    uses.extend(position.get(r.name.name.as_str()));
+                }
+            }
+        })
+    }
+
+    fn definition(&mut self, item: &DefinitionItem<'a>) {
+        let Some(&at) = self.by_name.get(item.name) else { return };
+        let unit = self.quantities[at].unit.clone();
+        let place = item.unit.map_or(item.span, |bracket| bracket.span);
+        let mut known = item.unit.is_some();
+        for value in item.pieces.iter().map(|piece| piece.1).chain([item.value]) {
+            for entry in self.entries(value) {
+                let found = self.value(entry);
+                known |= matches!(found, Value::Unit(_));
+                let site = self.one_sided(Kind::Value(item.name), place, entry);
+                self.equate(&unit, &found, site);
+            }
+        }
+        self.quantities[at].guessed = !known;
+    }
+
+    fn equation(&mut self, item: &EquationItem<'a>) {
+        let left = match item.left {
+            Left::Derivative(name, _, order, _) => match self.quantity(name) {
+                Some(quantity) => Value::Unit(self.derivative(&quantity.unit, order)),
+                None => return,
+            },
+            Left::Start(..) => return,
+            Left::Plain(_) | Left::Expression => self.value(item.lhs),
+        };
+        let right = self.value(item.rhs);
+        match (left, right) {
+            (Value::Unit(unit), right) => {
+                let site = self.pair(Kind::Equation, item.lhs, item.rhs);
+                self.equate(&unit, &right, site);
+            }
+            // the left side is a number
+            (left, Value::Unit(unit)) => {
+                let site = self.pair(Kind::Equation, item.rhs, item.lhs);
+                self.equate(&unit, &left, site);
+            }
+            _ => {}
+        }
+    }
+
+    fn boundary(&mut self, item: &'a BoundaryItem) {
+        let BoundaryItem::Value(targets, value) = item else { return };
+        let found = self.value(*value);
+        for target in targets {
+            let name = target.name.name.as_str();
+            let Some(unit) = self.target(target) else { continue };
+            *self.shared.entry(*value).or_insert(0) += 1;
+            let site = self.one_sided(Kind::Value(name), target.span, *value);
+            self.equate(&unit, &found, site);
+        }
+    }
+
+    /// The unit of what is changed or given outside.
+    fn target(&self, target: &Reference) -> Option<Vector> {
+        let quantity = self.quantity(&target.name.name)?;
+        Some(self.derivative(&quantity.unit, target.primes))
+    }
+
+    fn event(&mut self, event: &'a Event) {
+        match &event.head {
+            EventHead::When(condition) => {
+                self.value(*condition);
+            }
+            EventHead::At(time, bracket) => self.event_times(*time, bracket.as_ref()),
+            EventHead::Every(period) => self.times(&[*period]),
+        }
+        let clauses = &event.clauses;
+        for time in [clauses.from, clauses.until, clauses.after].into_iter().flatten() {
+            self.times(&[time]);
+        }
+        if let Some(priority) = clauses.priority {
+            self.value(priority);
+        }
+        let rest = event.rest.iter().flat_map(|(_, actions)| actions);
+        for action in event.actions.iter().chain(rest) {
+            if let Action::Change(target, _, value, _) = action {
+                let found = self.value(*value);
+                let Some(unit) = self.target(target) else { continue };
+                let site = self.one_sided(Kind::Change(&target.name.name), target.span, *value);
+                self.equate(&unit, &found, site);
+            }
+        }
+    }
+
+    /// The times of `at`, with a unit behind the list.
+    fn event_times(&mut self, time: ExprId, bracket: Option<&'a Unit>) {
+        let entries = self.entries(time);
+        let Some(bracket) = bracket else { return self.times(&entries) };
+        let unit = self.read(bracket);
+        for entry in entries {
+            let found = match self.value(entry) {
+                Value::Bare => Value::Unit(unit.clone()),
+                Value::Any => continue,
+                found => {
+                    let site = self.one_sided(Kind::Bracket, bracket.span, entry);
+                    self.equate(&unit, &found, site);
+                    found
+                }
+            };
+            let time = self.units.time.clone();
+            let site = self.one_sided(Kind::Time, self.time_span(), entry);
+            self.equate(&time, &found, site);
+        }
+    }
+
+    fn time_span(&self) -> Span {
+        self.names.time.span.unwrap_or_default()
+    }
+
+    /// Values that are times. If one has a unit of another scale than that of time, a number without one is in doubt.
+    pub(super) fn times(&mut self, list: &[ExprId]) {
+        let before = self.conversions.len();
+        let mut bare = None;
+        for &expr in list {
+            let value = self.value(expr);
+            if value == Value::Bare {
+                bare = Some(expr);
+            }
+            let time = self.units.time.clone();
+            let site = self.one_sided(Kind::Time, self.time_span(), expr);
+            self.equate(&time, &value, site);
+        }
+        if let (Some(bare), Some(conversion)) = (bare, self.conversions.get(before)) {
+            let other = conversion.site.right;
+            self.number_in_doubt(bare, other);
+        }
+    }
+
+    fn recorded(&mut self, reference: &'a Reference, bracket: &'a Unit) {
+        let Some(of) = self.target(reference) else { return };
+        let unit = Value::Unit(self.read(bracket));
+        let kind = Kind::Recorded(&reference.name.name);
+        let site =
+            Site { kind, left: reference.span, right: bracket.span, left_expr: None, right_expr: None, beside: None };
+        self.equate(&of, &unit, site);
+    }
+
+    fn set_entry(&mut self, entry: &'a Entry) {
+        let EntryValue::Expr(value) = entry.value else { return };
+        let found = self.value(value);
+        let Some(quantity) = self.quantity(&entry.key.name) else { return };
+        let unit = self.derivative(&quantity.unit, entry.primes);
+        let site = self.one_sided(Kind::Value(&entry.key.name), entry.key.span, value);
+        self.equate(&unit, &found, site);
+    }
+
+    fn run_entry(&mut self, entry: &'a Entry) {
+        let key = entry.key.name.as_str();
+        let exprs = match &entry.value {
+            EntryValue::Expr(a) => vec![*a],
+            EntryValue::Range(a, b) => vec![*a, *b],
+            EntryValue::Word(_) => return,
+        };
+        if key == self.names.time.name || matches!(key, "t" | "step" | "max_step") {
+            return self.times(&exprs);
+        }
+        if key == "samples" {
+            return self.samples(exprs[0]);
+        }
+        let unit = match &entry.argument {
+            Some(of) => self.target(of),
+            None => None,
+        };
+        for expr in exprs {
+            let value = self.value(expr);
+            let wanted = unit.clone().unwrap_or_default();
+            if matches!(key, "atol" | "rtol") {
+                let site = self.one_sided(Kind::Value(key), entry.key.span, expr);
+                self.equate(&wanted, &value, site);
+            }
+        }
+    }
+
+    /// A number of samples, `log(n, first)`, or a list of times.
+    fn samples(&mut self, expr: ExprId) {
+        match &self.input.tree.exprs[expr.0 as usize].kind {
+            ExprKind::Call(_, arguments) => {
+                if let Some(&count) = arguments.first() {
+                    self.value(count);
+                }
+                self.times(&arguments[1.min(arguments.len())..]);
+            }
+            ExprKind::Table(list) | ExprKind::Tuple(list) => self.times(list),
+            _ => {
+                self.value(expr);
+            }
+        }
+    }
+
+    /// A power of the unit of time, for a factor that is missing.
+    pub(super) fn time_power(&self, power: i64) -> Vector {
+        self.units.time.power(Rational::whole(power))
+    }
+}
+
+/// The numbers below n, each after those that it uses; of a circle some order.
+pub(super) fn depth_first(n: usize, mut uses_of: impl FnMut(usize, &mut Vec<usize>)) -> Vec<usize> {
+    let mut order = Vec::with_capacity(n);
+    // 0: not seen, 1: its uses are being looked at, 2: done
+    let mut state = vec![0u8; n];
+    let (mut open, mut uses) = (Vec::new(), Vec::new());
+    for first in 0..n {
+        open.push(first);
+        while let Some(&top) = open.last() {
+            if state[top] != 0 {
+                open.pop();
+                if state[top] == 1 {
+                    state[top] = 2;
+                    order.push(top);
+                }
+                continue;
+            }
+            state[top] = 1;
+            uses_of(top, &mut uses);
+            open.extend(uses.drain(..).filter(|&used| state[used] == 0));
+        }
+    }
+    order
+}

@@ -1,0 +1,176 @@
+//! The units of a checked model: what its quantities are measured in, and numbers in other units.
+
+use std::collections::HashMap;
+
+use super::table::{self, DIMENSIONS, TIME};
+use super::text::{self, Mistake, Read};
+use super::vector::{Atom, Vector};
+use crate::diagnostic::Diagnostic;
+use crate::suggest;
+
+/// How much is checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Nothing: units are shown, and numbers taken as they are written.
+    Off,
+    /// A number without a unit takes the unit of what it is added to or compared with.
+    #[default]
+    Relaxed,
+    /// A number without a unit is a pure number.
+    Strict,
+}
+
+/// The units of a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Units {
+    /// How much was checked.
+    pub mode: Mode,
+    /// Some unit occurs in the model. Without any, nothing has a unit, not even time.
+    pub used: bool,
+    /// Units that the model declares, each a dimension of its own.
+    pub bases: Vec<String>,
+    /// The unit of time.
+    pub time: Vector,
+    /// Units of names, declared or found.
+    pub of: HashMap<String, Vector>,
+    /// How the model writes its units, and where the first of equal ones stands in the order of the text.
+    pub spelled: HashMap<Vector, String>,
+    /// Atoms of units that were looked at: what the check cost.
+    pub work: u64,
+}
+
+impl Units {
+    /// The unit of this name.
+    pub(crate) fn find(&self, name: &str) -> Option<Vector> {
+        match self.bases.iter().position(|base| base == name) {
+            Some(i) => Some(Vector::of(Atom::Dimension((DIMENSIONS.len() + i) as u16))),
+            None => table::find(name),
+        }
+    }
+
+    /// Reads a unit.
+    pub(crate) fn read(&self, text: &str) -> Result<Read, Mistake> {
+        text::read(text, &|name| self.find(name))
+    }
+
+    /// The unit in the words of the model: as it is written there, or by its name in the table.
+    pub fn text(&self, unit: &Vector) -> String {
+        self.text_with(unit, &|_| "?".to_owned())
+    }
+
+    /// [`Self::text`] with names for units that are not known.
+    pub(crate) fn text_with(&self, unit: &Vector, open: &dyn Fn(u32) -> String) -> String {
+        let by_name = |unit: &Vector| self.spelled.get(unit).cloned().or_else(|| named(unit));
+        let atom = |atom: Atom| match atom {
+            Atom::Dimension(d) => {
+                let base = usize::from(d).checked_sub(DIMENSIONS.len()).and_then(|i| self.bases.get(i));
+                base.cloned().unwrap_or_default()
+            }
+            Atom::Variable(v) => open(v),
+            _ => String::new(),
+        };
+        text::write(unit, &by_name, &atom)
+    }
+
+    /// The unit of a quantity with primes: `V`, `x''`, `t`; `None` if it has none or is not known.
+    pub fn unit_of(&self, name: &str, time: &str) -> Option<Vector> {
+        let base: String = name.chars().filter(|&c| c != '\'').collect();
+        let primes = name.chars().filter(|&c| c == '\'').count();
+        let base = match base.find('[') {
+            Some(open) => format!("{}{}", &base[..open], base[open..].split_once(']').map_or("", |parts| parts.1)),
+            None => base,
+        };
+        let whole = base.split('.').next().unwrap_or_default();
+        let unit = if base == time { Some(&self.time) } else { self.of.get(&base).or_else(|| self.of.get(whole)) };
+        Some(unit?.times(&self.time, super::rational::Rational::whole(-(primes as i64))))
+    }
+
+    /// The unit of a quantity or of a derivative `d(x)/d(k)` in words; `None` if it has none.
+    pub fn text_of(&self, name: &str, time: &str) -> Option<String> {
+        if !self.used || self.mode == Mode::Off {
+            return None;
+        }
+        let unit = match name.strip_prefix("d(").and_then(|rest| rest.strip_suffix(')')?.split_once(")/d(")) {
+            Some((of, by)) => self.unit_of(of, time)?.quotient(&self.unit_of(by, time)?),
+            None => self.unit_of(name, time)?,
+        };
+        (!unit.is_one()).then(|| self.text(&unit))
+    }
+
+    /// A number in a unit as the number that it is in the unit of `name`. `x [m]` and `x [cm]` differ by a factor; what
+    /// no factor converts is an error, which names both units.
+    pub fn number_in(&self, value: f64, unit: &str, name: &str, time: &str) -> Result<f64, Diagnostic> {
+        let given = self.read(unit).map_err(|mistake| self.mistake(&mistake, unit))?.unit;
+        if self.mode == Mode::Off {
+            let headline = format!("[{unit}] cannot be converted: the model says `units off`");
+            return Err(Diagnostic::error("E0570", headline).help(format!("give `{name}` as a number without a unit")));
+        }
+        let Some(wanted) = self.unit_of(name, time).filter(|_| self.used) else {
+            let headline = format!("`{name}` has no unit, and {value} [{unit}] has one");
+            let help = format!("give `{name}` as a number, or its unit in the model");
+            return Err(Diagnostic::error("E0570", headline).help(help));
+        };
+        let factor = given.quotient(&wanted);
+        if factor.is_lost() || factor.has_dimension() || factor.is_open() || factor.has_named_exponent() {
+            let headline = format!("`{name}` is in [{}], and {value} [{unit}] is not", self.text(&wanted));
+            let help = format!("give it in [{}], or in a unit of the same dimension", self.text(&wanted));
+            return Err(Diagnostic::error("E0570", headline).help(help));
+        }
+        Ok(if factor.is_one() { value } else { value * factor.scale() })
+    }
+
+    /// What is wrong with a unit that cannot be read, without a place.
+    pub(crate) fn mistake(&self, mistake: &Mistake, whole: &str) -> Diagnostic {
+        match mistake {
+            Mistake::Unknown(name) => {
+                let report = Diagnostic::error("E0571", format!("there is no unit `{name}`"));
+                let names: Vec<&str> = self.bases.iter().map(String::as_str).chain(table::names()).collect();
+                let names = names.into_iter();
+                match (power_meant(name, self), suggest::nearest(name, names).first()) {
+                    (Some(power), _) => report.help(format!("write `[{}]`", whole.replacen(name, &power, 1))),
+                    (None, Some(near)) => report
+                        .help(format!("is it `{near}`? If you count something of your own, declare it: `unit {name}`")),
+                    (None, None) => {
+                        report.help(format!("if you count something of your own, declare it: `unit {name}`"))
+                    }
+                }
+            }
+            Mistake::Offset(name) => {
+                let kelvin =
+                    "write a temperature with the function `celsius(20)`, which is in [K], and a difference in [K]";
+                let rankine = "convert it to kelvin: `(68 + 459.67)*5/9 [K]`";
+                let fahrenheit = name.contains(['F', 'f']);
+                Diagnostic::error("E0572", format!("the zero of `{name}` is not zero, so that no factor converts it"))
+                    .help(if fahrenheit { rankine } else { kelvin })
+            }
+            Mistake::Form(why) => Diagnostic::error("E0571", format!("`[{whole}]` cannot be read as a unit: {why}"))
+                .help("write a product of powers: `[m/s^2]`, `[mol/(L*s)]`, `[kg^(1/2)]`"),
+        }
+    }
+}
+
+/// `m2` is `m^2`.
+fn power_meant(name: &str, units: &Units) -> Option<String> {
+    let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let power = &name[base.len()..];
+    (!power.is_empty() && !base.is_empty() && units.find(base).is_some()).then(|| format!("{base}^{power}"))
+}
+
+/// Symbols by which units are shown that a model does not write itself.
+const SHOWN: &[&str] = &[
+    "%", "Hz", "N", "Pa", "J", "W", "C", "V", "F", "ohm", "S", "Wb", "T", "H", "M", "mM", "uM", "nM", "mV", "kV", "mA",
+    "uA", "nA", "pA", "mS", "uS", "nS", "pF", "nF", "uF", "kJ", "MJ", "kW", "MW", "kPa", "bar", "ms", "us", "ns",
+    "min", "h", "day", "km", "cm", "mm", "um", "nm", "g", "mg", "ug", "L", "mL", "mmol", "umol", "nmol", "kHz", "MHz",
+    "kN", "m", "kg", "s", "A", "K", "mol", "cd", "IU", "deg",
+];
+
+fn named(unit: &Vector) -> Option<String> {
+    SHOWN.iter().find(|name| table::find(name).is_some_and(|known| known == *unit)).map(|name| (*name).to_owned())
+}
+
+impl Units {
+    /// The second.
+    pub(crate) fn second() -> Vector {
+        Vector::of(Atom::Dimension(TIME))
+    }
+}

@@ -1,0 +1,225 @@
+//! Elimination over the fractions: equations between units, in the order of the text, each of which determines one more
+//! unit, holds already, or contradicts the ones before it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::rational::Rational;
+use super::vector::{Atom, Key, Vector};
+
+/// What an equation between two units amounts to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// It holds, or determines a unit.
+    Holds,
+    /// The units differ by this factor, the left one divided by the right one.
+    Scale(Vector),
+    /// The units differ in their dimensions by this quotient.
+    Apart(Vector),
+}
+
+/// An equation that determined a unit: the quotient of its sides is 1.
+#[derive(Clone, Debug)]
+pub struct Kept<S> {
+    /// The quotient, as it was written.
+    pub quotient: Vector,
+    /// Where it was written.
+    pub site: S,
+    /// What it determined.
+    pub variable: u32,
+}
+
+/// Equations so far.
+#[derive(Debug)]
+pub struct Solver<S> {
+    /// Of each variable its unit in terms of others.
+    found: Vec<Option<Vector>>,
+    kept: Vec<Kept<S>>,
+    /// Position in `kept` of what determined each variable.
+    why: Vec<Option<u32>>,
+    /// Atoms that were looked at: what the elimination costs.
+    pub work: u64,
+}
+
+impl<S> Default for Solver<S> {
+    fn default() -> Solver<S> {
+        Solver { found: Vec::new(), kept: Vec::new(), why: Vec::new(), work: 0 }
+    }
+}
+
+/// Equations that one contradiction is followed back through at most.
+const MAX_CHAIN: usize = 2000;
+
+impl<S> Solver<S> {
+    /// A unit that is not known.
+    pub fn variable(&mut self) -> u32 {
+        self.found.push(None);
+        self.why.push(None);
+        self.found.len() as u32 - 1
+    }
+
+    /// Equations that determined something.
+    pub fn kept(&self) -> &[Kept<S>] {
+        &self.kept
+    }
+
+    /// A unit with everything put in that is known.
+    pub fn reduced(&mut self, unit: &Vector) -> Vector {
+        self.work += 1 + unit.len() as u64;
+        let mut unit = unit.clone();
+        loop {
+            let known = unit.iter().take_while(|(key, _)| key.is_open()).find(|(key, _)| self.is_found(*key));
+            let Some((key, r)) = known else { return unit };
+            let Atom::Variable(v) = key.atom else { return unit };
+            unit = substituted(&unit, key, r, self.found[v as usize].as_ref());
+            self.work += unit.len() as u64;
+        }
+    }
+
+    fn is_found(&self, key: Key) -> bool {
+        matches!(key.atom, Atom::Variable(v) if self.found[v as usize].is_some())
+    }
+
+    /// Adds the equation that a quotient of units is 1.
+    pub fn equate(&mut self, quotient: Vector, site: S) -> Outcome {
+        let mut rest = self.reduced(&quotient);
+        if rest.is_lost() || rest.is_one() {
+            return Outcome::Holds;
+        }
+        if !rest.is_open() {
+            return if rest.has_dimension() { Outcome::Apart(rest) } else { Outcome::Scale(rest) };
+        }
+        let plain = |unit: &Vector| unit.iter().filter(|(key, _)| key.is_open() && key.exponent == 0).last();
+        let pivot = match plain(&rest) {
+            Some(pivot) => Some(pivot),
+            None => rest.stripped().and_then(|stripped| {
+                rest = stripped;
+                plain(&rest)
+            }),
+        };
+        let Some((key, r)) = pivot else { return Outcome::Holds };
+        let Atom::Variable(v) = key.atom else { return Outcome::Holds };
+        let others = rest.without(key);
+        // x = x^n says nothing that could be put in for x
+        if others.iter().any(|(other, _)| other.atom == key.atom) {
+            return Outcome::Holds;
+        }
+        self.found[v as usize] = Some(others.power(-Rational::ONE / r));
+        self.why[v as usize] = Some(self.kept.len() as u32);
+        self.kept.push(Kept { quotient, site, variable: v });
+        Outcome::Holds
+    }
+
+    /// The equations that contradict this one together with it, by their positions: all are needed, so that each is a
+    /// link of the chain. Empty if none is needed, or if the chain is too long to be followed.
+    pub fn chain(&self, quotient: &Vector) -> Vec<usize> {
+        let mut needed: BTreeSet<usize> = BTreeSet::new();
+        let mut open = vec![quotient];
+        while let Some(unit) = open.pop() {
+            for (key, _) in unit.iter() {
+                let Atom::Variable(v) = key.atom else { continue };
+                if let Some(k) = self.why[v as usize].map(|k| k as usize)
+                    && needed.insert(k)
+                {
+                    open.push(&self.kept[k].quotient);
+                }
+            }
+            if needed.len() > MAX_CHAIN {
+                return Vec::new();
+            }
+        }
+        // The rows are independent in what they determine: the combination that gives the contradiction is unique.
+        let mut rows: BTreeMap<u32, (Vector, BTreeMap<usize, Rational>)> = BTreeMap::new();
+        for &k in &needed {
+            let kept = &self.kept[k];
+            let (rest, mut parts) = eliminated(&kept.quotient, &rows);
+            let key = Key::from(Atom::Variable(kept.variable));
+            let r = rest.get(key);
+            if r.is_zero() || r.is_lost() {
+                continue;
+            }
+            *parts.entry(k).or_insert(Rational::ZERO) = Rational::ONE;
+            let scale = Rational::ONE / r;
+            let unit = rest.without(key).power(-scale);
+            parts.values_mut().for_each(|part| *part = *part * scale);
+            rows.insert(kept.variable, (unit, parts));
+        }
+        let (_, parts) = eliminated(quotient, &rows);
+        parts.into_iter().filter(|(_, r)| !r.is_zero()).map(|(k, _)| k).collect()
+    }
+}
+
+/// `unit` with `value` in place of one of its atoms.
+fn substituted(unit: &Vector, key: Key, r: Rational, value: Option<&Vector>) -> Vector {
+    let Some(value) = value else { return unit.clone() };
+    let rest = unit.without(key);
+    if key.exponent == 0 {
+        return rest.times(value, r);
+    }
+    let named = super::vector::Exponent { number: None, names: vec![(key.exponent, Rational::ONE)] };
+    rest.times(&value.raised(&named), r)
+}
+
+/// A unit with the rows put in, and how often each equation was used for it.
+fn eliminated(
+    unit: &Vector,
+    rows: &BTreeMap<u32, (Vector, BTreeMap<usize, Rational>)>,
+) -> (Vector, BTreeMap<usize, Rational>) {
+    let mut rest = unit.clone();
+    let mut parts: BTreeMap<usize, Rational> = BTreeMap::new();
+    loop {
+        let next = rest.iter().find_map(|(key, r)| match key.atom {
+            Atom::Variable(v) => rows.get(&v).map(|row| (key, r, row)),
+            _ => None,
+        });
+        let Some((key, r, (value, used))) = next else { return (rest, parts) };
+        rest = substituted(&rest, key, r, Some(value));
+        for (&k, &part) in used {
+            let sum = parts.entry(k).or_insert(Rational::ZERO);
+            *sum = *sum + -(part * r);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outcome, Solver};
+    use crate::units::rational::Rational;
+    use crate::units::vector::{Atom, Vector};
+
+    fn base(d: u16) -> Vector {
+        Vector::of(Atom::Dimension(d))
+    }
+
+    #[test]
+    fn a_contradiction_names_the_equations_that_it_needs_and_no_other() {
+        let mut solver: Solver<&str> = Solver::default();
+        let of: Vec<Vector> = (0..4).map(|_| Vector::of(Atom::Variable(solver.variable()))).collect();
+        assert_eq!(solver.equate(of[0].quotient(&base(0)), "a is in kg"), Outcome::Holds);
+        assert_eq!(solver.equate(of[3].quotient(&base(2)), "d is in s"), Outcome::Holds);
+        assert_eq!(solver.equate(of[1].quotient(&of[0].power(Rational::whole(2))), "b is a^2"), Outcome::Holds);
+        assert_eq!(
+            solver.equate(of[2].power(Rational::whole(2)).quotient(&of[1]), "c is the root of b"),
+            Outcome::Holds
+        );
+        assert_eq!(solver.equate(of[2].quotient(&base(0)), "c is in kg"), Outcome::Holds);
+        let wrong = of[2].quotient(&base(1));
+        assert!(matches!(solver.equate(wrong.clone(), "c is in m"), Outcome::Apart(_)));
+        let said: Vec<&str> = solver.chain(&wrong).into_iter().map(|k| solver.kept()[k].site).collect();
+        assert_eq!(said, ["a is in kg", "b is a^2", "c is the root of b"]);
+    }
+
+    #[test]
+    fn a_long_chain_of_names_costs_no_more_than_its_length() {
+        let cost = |n: usize| {
+            let mut solver: Solver<()> = Solver::default();
+            let of: Vec<Vector> = (0..n).map(|_| Vector::of(Atom::Variable(solver.variable()))).collect();
+            for pair in of.windows(2) {
+                solver.equate(pair[1].quotient(&pair[0]), ());
+            }
+            solver.equate(of[n - 1].quotient(&base(0)), ());
+            assert_eq!(solver.reduced(&of[n / 2]), base(0));
+            solver.work
+        };
+        assert!(cost(2000) <= 2 * cost(1000) + 8, "{} {}", cost(1000), cost(2000));
+    }
+}

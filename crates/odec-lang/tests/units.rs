@@ -1,0 +1,335 @@
+//! Units: what fits, what does not and why, factors between scales, and one wrong unit in many consistent models.
+
+use std::fmt::Write;
+
+use odec_lang::diagnostic::Diagnostic;
+use odec_lang::source::Source;
+use odec_lang::{Checked, check};
+
+fn checked(text: &str) -> Checked {
+    check(&Source::new("m.ode", text))
+}
+
+fn errors(text: &str) -> Vec<Diagnostic> {
+    checked(text).diagnostics.into_iter().filter(Diagnostic::is_error).collect()
+}
+
+/// The model as `odec dump --stage model` shows it.
+fn dumped(text: &str) -> String {
+    let found = checked(text);
+    let said: Vec<&str> = found.diagnostics.iter().map(|d| d.headline.as_str()).collect();
+    found.model.unwrap_or_else(|| panic!("{said:?}\n{text}")).to_string()
+}
+
+fn unit_of(text: &str, name: &str) -> String {
+    let model = checked(text).model.unwrap_or_else(|| panic!("{:?}\n{text}", errors(text)));
+    model.units.text_of(name, &model.time.name).unwrap_or_else(|| "1".to_owned())
+}
+
+#[test]
+fn consistent_models_have_no_errors() {
+    for text in [
+        // names without units take what their use asks for
+        "param k = 2\nstate x = 1 [m]\nx' = -k*x",
+        "state x = 1 [m]\nx' = -x",
+        "param w = 3 [1/s]\nstate x = 1 [m], x' = 0\nx'' = -w^2*x + 0*t",
+        // a function is as general as its body
+        "fn half(x) = x/2\nparam a = 1 [m/s], b = 2 [1/s]\nstate x = 1 [m]\nx' = half(a) - half(b)*x",
+        "fn hill(x, K, n) = x^n/(K^n + x^n)\nparam K = 5 [mM], V = 2 [mM/s], n = 2\nstate s = 1 [mM]\ns' = -V*hill(s, K, n)",
+        "fn mean(a, b) = sqrt(a*b)\nparam p = 4 [m^2/s^2], q = 1 [1]\nstate x = 1 [m]\nx' = mean(p, q)",
+        // arrays, vectors, reductions
+        "index i = 1..3\nparam k[i] = i [1/s]\nstate u[i] = 1 [m]\nu[i]' = -k[i]*u[i] + sum(j in 1..3: k[j]*u[j])/3",
+        "param g = 9.81 [m/s^2]\nstate p = (0, 0, 1) [m], p' = (0, 0, 0)\np'' = (0, 0, -g) + cross((0, 0, 1), p')/(1 [s])",
+        // powers and roots
+        "param D = 1 [m^2/s]\nstate x = 1 [m]\nx' = D/sqrt(x^2) + D/cbrt(x^3) + D*x^-1",
+        "const n = 3\nparam k = 1 [m^-2*s^-1]\nstate x = 1 [m]\nx' = -k*x^n",
+        // events, discretes, tables
+        "param d = 5 [mg]\ntime t [h]\nstate a = 0 [mg], b = 1 [mg]\ndiscrete n = 0, last = 0 [h]\na' = -a/(2 [h])\nb' = -b/(1 [h])\nwhen a > 3 [mg] { a -= d; n += 1; last := t }\nevery 12 from 0 until 96 { a += d }",
+        // temperatures, parts, angles
+        "param T0 = celsius(20) [K], k = 1 [1/s]\nstate T = 300 [K]\nT' = k*(T0 - T)*50 [%]",
+        "param w = 2 [rad/s], F = 3 [m/s]\nstate x = 0 [m]\nx' = F*sin(w*t)*cos(30 [deg])",
+    ] {
+        assert!(errors(text).is_empty(), "{text}\n{:#?}", errors(text));
+    }
+}
+
+#[test]
+fn contradictions_are_reported_with_both_units() {
+    for (text, code, said) in [
+        ("param a = 1 [m], b = 2 [s]\nstate x = 0\nx' = a + b", "E0570", "[m] and [s] cannot be added"),
+        ("param a = 1 [m]\nstate x = 0 [s]\nx' = if x > a then 1 else 0", "E0570", "[s] and [m] cannot be compared"),
+        ("param a = 1 [m]\nstate x = 0\nx' = exp(a)", "E0570", "`exp` takes a pure number, and this is in [m]"),
+        ("param a = 1 [m], b = 2 [s]\nstate x = 0\nx' = min(a, b)", "E0570", "`min` of [m] and [s] has no meaning"),
+        ("param a = 1 [m]\nstate x = 0\nx' = 2^a", "E0570", "an exponent is a pure number, and this one is in [m]"),
+        ("param a = 1 [m]\nstate x = 1\nx' = a^x", "E0570", "a quantity in [m] cannot have an exponent that varies"),
+        (
+            "state x = 1 [m]\nstate v = 1 [m]\nx' = v\nv' = -x/(1 [s])",
+            "E0570",
+            "one side of the equation is in [m/s], the other in [m]",
+        ),
+        (
+            "fn f(V) = V + 65 [mV]\nparam a = 1 [m]\nstate x = 0\nx' = f(a)",
+            "E0570",
+            "`f` takes its `V` in [mV], and this is in [m]",
+        ),
+        (
+            "param a = 1 [m]\nstate x = 0 [s]\nx' = 1\nwhen x > 1 [s] { x := a }",
+            "E0570",
+            "`x` is in [s], and is given a value in [m]",
+        ),
+        ("param a = 1 [m]\nstate x = a [s]\nx' = 1", "E0570", "`x` is in [s], and its value in [m]"),
+        ("param a = 1 [m]\nstate x = 0\nx' = -x\nat a { x += 1 }", "E0570", "a time is in [s], and this is in [m]"),
+        ("param k = 1 [1/sex]\nstate x = 0\nx' = -k*x", "E0571", "there is no unit `sex`"),
+        ("param k = 1 [kg/m2]\nstate x = 0\nx' = -k*x", "E0571", "there is no unit `m2`"),
+        (
+            "param k = 1 [m*]\nstate x = 0\nx' = -k*x",
+            "E0571",
+            "`[m*]` cannot be read as a unit: a unit is missing after the sign",
+        ),
+        (
+            "param T = 20 [degC]\nstate x = 0\nx' = T",
+            "E0572",
+            "the zero of `degC` is not zero, so that no factor converts it",
+        ),
+        ("unit m\nparam k = 1 [m]\nstate x = 0\nx' = k", "E0573", "`m` is a unit already"),
+        ("units strict\nparam k = 1 [1/s]\nstate x = 1 [m]\nx' = -k*(x - 1)", "E0570", "[m] and [1] cannot be added"),
+        (
+            "units strict\nparam k = 1 [1/s]\nstate x = 1 [m]\nx' = -x",
+            "E0570",
+            "one side of the equation is in [m/s], the other in [m]",
+        ),
+        (
+            "param V = 1 [mV], E = 2 [V]\nstate x = 0\nx' = V + E + 65",
+            "E0574",
+            "a number without a unit stands among units of different scale",
+        ),
+        (
+            "param b = 1 [V/s], k = 3\nstate x = 0 [mV]\nx' = b - k*x",
+            "E0574",
+            "`k` has no unit, and a factor would be put in where it is used",
+        ),
+        (
+            "param b = 1 [V/s], k = 3\nstate x = 0 [mV]\ne = b - k*x\nx' = e",
+            "E0574",
+            "`k` has no unit, and a factor would be put in where it is used",
+        ),
+        (
+            "param c = 1 [1/s]\nstate x = 0 [m]\nx' = -c*x\noutput x [km]",
+            "E0575",
+            "`x` is recorded in its own unit, which is another one",
+        ),
+        (
+            "index i = 1..3\nparam k = 1 [1/s], a = 2 [m]\nstate u[i] = 1 [m], v[i] = 1 [km]\nu[i]' = -k*(u[i] - u[i-1])\nv[i]' = -k*(v[i] - v[i-1])\nboundary u[0], v[0] = a",
+            "E0575",
+            "these units differ by a factor, which cannot stand here",
+        ),
+        (
+            "param n = 2, a = 2 [m], c = 1 [1/s]\nstate x = 1 [km]\nx' = -c*x*(a^n/(a^n + x^n))",
+            "E0575",
+            "the factor between these units depends on a parameter in an exponent",
+        ),
+    ] {
+        let found = errors(text);
+        assert_eq!(found.first().map(|d| (d.code.code, d.headline.as_str())), Some((code, said)), "{text}\n{found:#?}");
+    }
+}
+
+#[test]
+fn the_help_names_what_is_missing() {
+    for (text, said) in [
+        (
+            "param m = 2 [kg], k = 8 [N/m]\nstate x = 1 [m], x' = 0\nx'' = -k*x",
+            "dividing the second by a quantity in [kg], such as `m`",
+        ),
+        (
+            "param m = 2 [kg], a = 8 [m/s^2]\nstate p = 1 [N*s]\np' = a",
+            "multiplying the second by a quantity in [kg], such as `m`",
+        ),
+        ("param a = 8 [m/s^2]\nstate x = 1 [m]\nx' = a", "multiplying the second by something in [s], a time"),
+        ("param V = 8 [mV]\nstate x = 1\nx' = exp(V/25)", "such as `V`"),
+    ] {
+        let help = errors(text).first().and_then(|d| d.help.clone()).unwrap_or_default();
+        assert!(help.contains(said), "{text}\n{help}");
+    }
+}
+
+#[test]
+fn factors_stand_in_the_model() {
+    for (text, said) in [
+        ("param a = 2 [m/s]\nstate x = 0 [m]\nx' = a\noutput v = a [km/h]", "output v = 3.6*a [km/h]"),
+        ("param a = 2 [V], b = 3 [mV], c = 1 [V/s]\nstate x = 0 [V]\nx' = (a + b)/(1 [s])", "(a + 0.001*b)"),
+        ("param w = 1 [1/s], L = 1 [m/s]\nstate x = 0 [m]\nx' = L*sin(30 [deg])", "sin(0.017453292519943295*30)"),
+        ("param a = 2 [h]\nstate x = 0 [1/s]\nx' = 1/a^2", "x' = 7.71604938271605e-8*(1/a^2)"),
+        ("time t [h]\nparam k = 1 [1/h]\nstate x = 1\nx' = -k*x\nrun { t = 0 .. 1 [day] }", "t = 0 .. 24*1"),
+        (
+            "time t [h]\nparam k = 1 [1/h]\nstate x = 1\nx' = -k*x\nat [30, 90] [min] { x += 1 }",
+            "at [0.016666666666666666*30, 0.016666666666666666*90]",
+        ),
+        ("param a = (1 [m] + 20 [cm]) [cm]\nstate x = 0 [cm]\nx' = a/(1 [s])", "param a = 100*(1 + 0.01*20) [cm]"),
+        ("state x = 1 [m], x' = 20 [cm/s]\nparam k = 1 [1/s]\nx'' = -k*x'", "x' = 0.01*20"),
+        (
+            "param g = 2 [mS/cm^2], V = 3 [mV], I = 1 [uA/cm^2]\nstate x = 0 [uA/cm^2]\nx' = (I - g*V)/(1 [s])",
+            "x' = (I - g*V)/1",
+        ),
+    ] {
+        let text_of_model = dumped(text);
+        assert!(text_of_model.contains(said), "{text}\n{text_of_model}");
+    }
+}
+
+#[test]
+fn units_are_found_for_names_without_one() {
+    let text = "param m = 1 [kg], k = 2\nstate x = 1 [m], x' = 0\nm*x'' = -k*x\nE = m*x'^2/2 + k*x^2/2\noutput E";
+    assert_eq!(unit_of(text, "k"), "kg/s^2");
+    assert_eq!(unit_of(text, "E"), "J");
+    assert_eq!(unit_of(text, "x'"), "m/s");
+    assert_eq!(unit_of(text, "d(E)/d(k)"), "m^2");
+    assert_eq!(
+        unit_of("unit cell\nparam k = 1 [1/s]\nstate n = 5 [cell/mL]\nn' = -k*n\ntwice = n^2\noutput twice", "twice"),
+        "1e12 cell^2/m^6"
+    );
+}
+
+/// Random numbers: xorshift, the same in each run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % n as u64) as usize
+    }
+}
+
+/// A consistent model as lines, with the places of its units: each line may hold one `{unit}` for a unit.
+struct Generated {
+    lines: Vec<String>,
+    units: Vec<&'static str>,
+}
+
+impl Generated {
+    fn text(&self, changed: Option<(usize, &str)>) -> (String, std::ops::Range<usize>) {
+        let (mut text, mut place, mut k) = (String::new(), 0..0, 0);
+        for line in &self.lines {
+            let mut rest = line.as_str();
+            while let Some((head, tail)) = rest.split_once("{unit}") {
+                text.push_str(head);
+                let unit = changed.filter(|c| c.0 == k).map_or(self.units[k], |c| c.1);
+                if changed.is_some_and(|c| c.0 == k) {
+                    place = text.len()..text.len() + unit.len();
+                }
+                text.push_str(unit);
+                k += 1;
+                rest = tail;
+            }
+            text.push_str(rest);
+            text.push('\n');
+        }
+        (text, place)
+    }
+}
+
+/// Oscillators, drugs, membranes and queues in a random mixture, coupled where their units allow it.
+fn generated(random: &mut Random) -> Generated {
+    let (mut lines, mut units) = (vec!["time t [s]".to_owned()], Vec::new());
+    for k in 0..1 + random.below(4) {
+        let mut add = |line: String, of: &[&'static str]| {
+            lines.push(line);
+            units.extend_from_slice(of);
+        };
+        match random.below(4) {
+            0 => {
+                add(
+                    format!("param m{k} = 1 [{{unit}}], c{k} = 2 [{{unit}}], s{k} = 3 [{{unit}}]"),
+                    &["kg", "N/m", "N*s/m"],
+                );
+                add(format!("state x{k} = 1 [{{unit}}], x{k}' = 0"), &["m"]);
+                add(format!("m{k}*x{k}'' + s{k}*x{k}' + c{k}*x{k} = 0"), &[]);
+                add(format!("output E{k} = m{k}*x{k}'^2/2 + c{k}*x{k}^2/2 [{{unit}}]"), &["J"]);
+            }
+            1 => {
+                add(
+                    format!("param V{k} = 10 [{{unit}}], CL{k} = 3 [{{unit}}], d{k} = 5 [{{unit}}]"),
+                    &["L", "L/s", "mg"],
+                );
+                add(format!("state a{k} = 0 [{{unit}}]"), &["mg"]);
+                add(format!("conc{k} = a{k}/V{k}"), &[]);
+                add(format!("a{k}' = -CL{k}*conc{k}"), &[]);
+                add(format!("every 12 [{{unit}}] {{ a{k} += d{k} }}"), &["s"]);
+            }
+            2 => {
+                add(
+                    format!("param g{k} = 1 [{{unit}}], C{k} = 1 [{{unit}}], E{k}r = -65 [{{unit}}]"),
+                    &["nS", "pF", "mV"],
+                );
+                add(format!("state v{k} = -60 [{{unit}}]"), &["mV"]);
+                add(format!("fn gate{k}(V, half) = 1/(1 + exp((half - V)/(5 [{{unit}}])))"), &["mV"]);
+                add(format!("C{k}*v{k}' = -g{k}*gate{k}(v{k}, -40 [{{unit}}])*(v{k} - E{k}r)"), &["mV"]);
+            }
+            _ => {
+                add(format!("index i{k} = 1..4"), &[]);
+                add(format!("param D{k} = 1 [{{unit}}], h{k} = 0.1 [{{unit}}]"), &["m^2/s", "m"]);
+                add(format!("state u{k}[i{k}] = 1 [{{unit}}]"), &["mol/L"]);
+                add(format!("u{k}[i{k}]' = D{k}*(u{k}[i{k}-1] - 2*u{k}[i{k}] + u{k}[i{k}+1])/h{k}^2"), &[]);
+                add(format!("boundary u{k}[0] = 0, u{k}[5] = 2 [{{unit}}]"), &["mol/L"]);
+                add(format!("output total{k} = sum(i{k}: u{k}[i{k}]) [{{unit}}]"), &["mol/L"]);
+            }
+        }
+    }
+    Generated { lines, units }
+}
+
+/// A change of one unit in a model is detectable if the unit occurs in another relation: here all but none are, since each
+/// declared unit stands in an equation with others. It must be reported, and a label must lie on what was changed or on a
+/// statement that holds it.
+#[test]
+fn one_wrong_unit_is_found_and_blamed() {
+    const WRONG: [&str; 6] = ["kg^2", "A*m", "mol*s", "K", "cd/m", "mV^3"];
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut missed = String::new();
+    for round in 0..500 {
+        let model = generated(&mut random);
+        let (good, _) = model.text(None);
+        assert!(errors(&good).is_empty(), "round {round}\n{good}\n{:#?}", errors(&good));
+        let at = random.below(model.units.len());
+        let wrong = WRONG[random.below(WRONG.len())];
+        let (bad, place) = model.text(Some((at, wrong)));
+        let found = errors(&bad);
+        let covers = |d: &Diagnostic| {
+            let inside = |l: &odec_lang::diagnostic::Label| {
+                l.span.range().start <= place.start && place.end <= l.span.range().end
+            };
+            d.code == "E0570" && d.labels.iter().any(inside)
+        };
+        if !found.iter().any(covers) {
+            let _ = writeln!(missed, "round {round}: [{}] as [{wrong}]\n{bad}{found:#?}", model.units[at]);
+        }
+    }
+    assert!(missed.is_empty(), "{missed}");
+}
+
+/// The work of the check in a model of so many lines.
+fn work(lines: usize) -> u64 {
+    let mut text = "param k = 1 [1/s], V = 2 [L], q = 3 [mg/s], r = 4\nstate x = 1 [mg]\nd0 = x/V\n".to_owned();
+    for i in 1..lines {
+        let _ = match i % 4 {
+            0 => writeln!(text, "d{i} = d{}*V*k/(k*V)", i - 1),
+            1 => writeln!(text, "d{i} = if d{} > 1 [mg/L] then d{} else x/V", i - 1, i - 1),
+            2 => writeln!(text, "d{i} = (d{} + q/(k*V))/2", i - 1),
+            _ => writeln!(text, "d{i} = r*d{}", i - 1),
+        };
+    }
+    let _ = writeln!(text, "x' = -k*d{}*V", lines - 1);
+    let source = Source::new("m.ode", text);
+    let (tree, said) = odec_lang::parse(&source);
+    assert!(said.is_empty());
+    let (model, said) = odec_lang::analyse(&tree, &source);
+    model.unwrap_or_else(|| panic!("{said:?}")).units.work
+}
+
+#[test]
+fn the_cost_grows_with_the_length_of_the_model() {
+    let (short, long) = (work(1000), work(10_000));
+    assert!(long <= 11 * short && short > 1000, "{short} for 1000 lines, {long} for 10000");
+}

@@ -375,3 +375,21 @@ fn times_that_no_run_could_tell_apart_are_an_error() {
     let ran = odec(&folder, text, &["test", "M"]);
     assert_eq!(ran.code, Some(0), "{}\n{}", ran.text(), ran.err);
 }
+
+/// An event that never happens changes no bit of a picture, and no warning.
+#[test]
+fn what_never_happens_changes_no_picture() {
+    let plain = "model m\nstate x = 0, x' = 0\nx'' = -0.05*x' - x + 1.1*cos(0.9*t)\nrun { t = 0 .. 60; samples = 6 }\n";
+    let drawn = |name: &str, text: &str, method: &str| {
+        let folder = scratch(name);
+        let ran = odec(&folder, text, &["plot", "M", "--method", method, "-o", "m.svg"]).success();
+        let warnings: Vec<String> =
+            ran.err.lines().filter(|line| line.contains("warning")).map(str::to_owned).collect();
+        (std::fs::read_to_string(folder.join("m.svg")).expect("a picture"), warnings)
+    };
+    for method in ["auto", "vern7", "dop853", "rodas5p", "bdf"] {
+        let alone = drawn("events-no-event", plain, method);
+        let beside = drawn("events-never", &format!("{plain}at 1000 {{ x := 0 }}\n"), method);
+        assert!(alone == beside, "{method}: {:?} and {:?}", alone.1, beside.1);
+    }
+}

@@ -172,6 +172,7 @@ fn dense_oscillations_stay_small_files_with_all_of_their_height() {
 const PLANETS: &str = "\
 ## Planets that do not see each other. They only see the sun.
 model planets
+units off
 time t [yr]
 const N = 3
 index a = 1..N
@@ -269,7 +270,7 @@ param L = 0.5 [m]
 index i = 1..N
 dx = L/N
 axis x[i] = (i - 1/2)*dx [m]
-state T[i] = sin(2*pi*(i - 1/2)/N) [K]
+state T[i] = sin(2*pi*(i - 1/2)/N)*(1 [K]) [K]
 T[i]' = (T[i-1] - 2*T[i] + T[i+1])/dx^2*(1e-3 [m^2/s])
 boundary T[0] = -T[1], T[N+1] = -T[N]
 output heat = sum(i: T[i])*dx

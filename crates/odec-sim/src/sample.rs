@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use odec_ode::StepEnd;
 use odec_ode::evaluator::Evaluator;
-use odec_ode::hybrid::{self, End, HybridCause, HybridOutcome, Made, Observer, Point, Target};
+use odec_ode::hybrid::{self, End, HybridCause, HybridOutcome, Observer, Point, Target};
 use odec_ode::linear::Rates;
 use odec_ode::problem::{Cause, Failure, Outcome, Refusal, Sink, SolveError, Stop};
 
@@ -346,7 +346,7 @@ impl Observer for Switched<'_, '_> {
         }
     }
 
-    fn made(&mut self, made: &mut Made<'_>) -> ControlFlow<()> {
-        self.sampler.step_end(&mut made.end())
+    fn ended(&mut self, end: &mut StepEnd<'_>) -> ControlFlow<()> {
+        self.sampler.step_end(end)
     }
 }

@@ -221,6 +221,10 @@ impl Observer for Watch<'_, '_> {
         self.before = Some(self.tracer.jump(step, after.t, after.y));
     }
 
+    fn looks(&self) -> bool {
+        true
+    }
+
     fn made(&mut self, made: &mut Made<'_>) -> ControlFlow<()> {
         self.view.show(made.modes(), made.discretes());
         self.tracer.monitor.step(&mut made.end());

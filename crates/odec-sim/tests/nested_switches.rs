@@ -253,6 +253,9 @@ fn random_nested_functions_are_summed() {
     const END: f64 = 4.1;
     const PARTS: u32 = 27_000;
     let mut random = Random(0x2545_f491_4f6c_dd1d);
+    // `sin(s) > s` meets its surface at 0 to the third order: beside another switch there the run may end with E0623, but
+    // not with a wrong number
+    let mut refused = 0;
     for round in 0..120 {
         let v = if round % 2 == 0 { "t" } else { "s" };
         let mut sum_of = || {
@@ -267,7 +270,16 @@ fn random_nested_functions_are_summed() {
              run {{ t = {START} .. {END}; samples = 7; rtol = 1e-8; atol = 1e-10 }}",
             x.0, y.0, x.0
         );
-        let solution = solve(&text, &Choices::default());
+        let loaded = Session::new().load("model.ode", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let simulation = loaded.simulate(&Choices::default(), Purpose::Rows);
+        let solution = match simulation.unwrap_or_else(|error| panic!("{error}\n{text}")).solve() {
+            Ok(solution) => solution,
+            Err(error) => {
+                assert!(error.to_string().contains("E0623") && text.contains("sin(s)"), "{error}\n{text}");
+                refused += 1;
+                continue;
+            }
+        };
         for (name, exact) in [("x", x.1), ("y", y.1)] {
             let found = end(&solution, name);
             assert!((found - exact).abs() <= 3e-3 * (1.0 + exact.abs()), "{round}, {name}: {found} {exact}\n{text}");
@@ -282,4 +294,5 @@ fn random_nested_functions_are_summed() {
             );
         }
     }
+    assert!(refused <= 1, "{refused} runs");
 }

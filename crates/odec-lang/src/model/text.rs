@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::arrays::{Dimension, Indexed, Place, Table};
 use super::inputs::{Input, Outside, Source};
 use super::{Body, Change, EntryValue, Event, EventKind, Given, Level, Model, Symbol, TermId, TermKind, Within};
+use crate::units::Mode;
 
 /// How tightly an operator binds; operands that bind less take parentheses.
 const CHOICE: u8 = 0;
@@ -37,6 +38,10 @@ impl Display for Model {
         }
         writeln!(f, "model {}", self.name)?;
         writeln!(f, "time {}{}", self.time.name, unit(self.time.unit.as_ref()))?;
+        // numbers stand without their units, and factors between units are written out
+        if self.units.used || self.units.mode == Mode::Off {
+            writeln!(f, "units off")?;
+        }
         for set in &self.index_sets {
             writeln!(f, "index {} = {}..{}", set.name, self.show(set.first), self.show(set.last))?;
         }

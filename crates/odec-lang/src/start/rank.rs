@@ -121,12 +121,7 @@ fn mass(start: &Start<'_>) -> Option<Diagnostic> {
     if block.is_empty() {
         return None;
     }
-    let met = residual.abs() <= BELONGS * size;
-    if met && block.len() > 1 {
-        // a circuit as it is read: together they are an equation of index 1, which the start meets
-        return None;
-    }
-    let verdict = if met { Verdict::Met } else { Verdict::Jump(residual) };
+    let verdict = if residual.abs() <= BELONGS * size { Verdict::Met } else { Verdict::Jump(residual) };
     Some(singular(start, &block, &verdict))
 }
 

@@ -200,6 +200,23 @@ impl Vector {
             }
         }
         // both sides of an ordinary factor are exact doubles, so that the quotient is rounded once
-        top as f64 / bottom as f64 * rest
+        decimal(top, bottom).unwrap_or(top as f64 / bottom as f64) * rest
     }
+}
+
+/// A quotient that has a finite decimal expansion, as its digits are read: rounded once, however many they are.
+fn decimal(top: u128, bottom: u128) -> Option<f64> {
+    let (mut left, mut twos, mut fives) = (bottom, 0u32, 0u32);
+    while left.is_multiple_of(2) {
+        (left, twos) = (left / 2, twos + 1);
+    }
+    while left.is_multiple_of(5) {
+        (left, fives) = (left / 5, fives + 1);
+    }
+    if left != 1 {
+        return None;
+    }
+    let tens = twos.max(fives);
+    let digits = top.checked_mul(2u128.checked_pow(tens - twos)?)?.checked_mul(5u128.checked_pow(tens - fives)?)?;
+    format!("{digits}e-{tens}").parse().ok()
 }

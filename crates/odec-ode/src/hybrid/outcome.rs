@@ -42,9 +42,17 @@ pub trait Observer {
     fn step(&mut self, _t: f64) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
-    /// The same for who looks at the step itself; this is what the run calls, before the instant at its end.
+    /// The same for who looks at the end of a step, which the run calls after each one, before the instant there.
+    fn ended(&mut self, end: &mut StepEnd<'_>) -> ControlFlow<()> {
+        self.step(end.t)
+    }
+    /// The same for who looks at the step itself, if [`Observer::looks`]; the run calls this or [`Observer::ended`].
     fn made(&mut self, made: &mut Made<'_>) -> ControlFlow<()> {
-        self.step(made.time())
+        self.ended(&mut made.end())
+    }
+    /// Every step is wanted with the states inside it.
+    fn looks(&self) -> bool {
+        false
     }
 }
 

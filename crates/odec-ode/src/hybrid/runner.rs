@@ -356,6 +356,7 @@ impl HybridRunner {
     ) -> Option<Attempted> {
         let relations = !model.relations().is_empty();
         let bounds = !self.bounds.are_none();
+        let looks = observer.looks();
         let keeps = (relations || bounds) && !self.runner.has_start();
         let mut eval = self.runner.evaluator(model.system());
         let made = loop {
@@ -363,7 +364,8 @@ impl HybridRunner {
             // a leg of one step would have no error but that of a single estimate, which may vanish
             let half = if std::mem::take(&mut self.fresh) { stop.map(|stop| 0.5 * (from + stop)) } else { None };
             let half = half.filter(|half| *half > from + SHORTEST * resolution(from));
-            let ahead = Ahead { stop: half.or(stop), sample: wanted.time() };
+            let sample = if looks { Some(from.next_up()) } else { wanted.time() };
+            let ahead = Ahead { stop: half.or(stop), sample };
             if keeps {
                 self.start.copy_from_slice(self.runner.state());
             }
@@ -374,7 +376,7 @@ impl HybridRunner {
             let quiet = !relations || self.locator.is_quiet(&self.runner, from);
             let plain = self.tight.is_none() && !self.modes.are_displaced();
             let outside = bounds && self.bounds.are_outside(self.runner.state());
-            if !matches!(reached, Ok(Reached::Step)) || !quiet || failed || outside || !plain {
+            if looks || !matches!(reached, Ok(Reached::Step)) || !quiet || failed || outside || !plain {
                 let reached = reached.map_err(|cause| self.runner.failure(&eval, cause));
                 break Some(Attempted { from, ahead, reached, failed, quiet });
             }
@@ -393,7 +395,7 @@ impl HybridRunner {
                     flow = rows_at(here, wanted, observer);
                 }
             }
-            if flow.is_break() || observer.step(now).is_break() {
+            if flow.is_break() || observer.ended(&mut self.runner.step_end()).is_break() {
                 break None;
             }
         };

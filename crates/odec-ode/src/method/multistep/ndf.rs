@@ -151,7 +151,8 @@ impl Ndf {
         self.scratch.copy_from_slice(self.differences.row(0));
         self.differences.reset(&self.scratch);
         let solver = (&mut self.newton, &self.constraints);
-        increment(eval, solver, self.t, h, &self.scratch, self.differences.row_mut(1), &mut self.anchor)?;
+        let work = (&mut self.anchor[..], &mut self.correction[..]);
+        increment(eval, solver, self.t, h, &self.scratch, self.differences.row_mut(1), work)?;
         self.h = h;
         Ok(())
     }

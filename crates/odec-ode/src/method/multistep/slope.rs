@@ -11,7 +11,8 @@ const PROBE: f64 = 1e-2;
 
 /// `h y'(t)` into `out`. With M = I that is h f. With any other M it comes from the increment of a short linearised backward
 /// Euler step, (M/p - J) dy = f + p df/dt with p = [`PROBE`] h, which exists for index-1 systems and meets the derivative of
-/// their algebraic equations; what these equations are off by at (t, y) is no slope. M(t, y) is taken at the end of that step.
+/// their algebraic equations. What these are off by at (t, y) is no slope: the step to come takes it back at once, however short
+/// it is, and so does the difference. M(t, y) is taken at the end of the short step.
 pub fn increment(
     eval: &mut Evaluator<'_>,
     (newton, constraints): (&mut Newton, &Constraints),
@@ -19,7 +20,7 @@ pub fn increment(
     h: f64,
     y: &[f64],
     out: &mut [f64],
-    scratch: &mut [f64],
+    (scratch, residual): (&mut [f64], &mut [f64]),
 ) -> Result<(), Cause> {
     eval.rhs(t, y, out)?;
     if newton.mass().is_identity() {
@@ -28,10 +29,12 @@ pub fn increment(
         }
         return Ok(());
     }
+    residual.copy_from_slice(out);
     constraints.remove_from(out);
     let probe = PROBE * h;
     eval.time_derivative(t, y, scratch)?;
-    for (o, s) in out.iter_mut().zip(&*scratch) {
+    for ((o, s), r) in out.iter_mut().zip(&*scratch).zip(residual.iter_mut()) {
+        *r -= *o;
         *o += probe * s;
     }
     newton.forget();
@@ -40,8 +43,9 @@ pub fn increment(
     matrix.evaluate_mass(eval, t + probe, y)?;
     matrix.factor(eval, 1.0 / probe)?;
     matrix.solve(eval, out);
-    for o in out {
-        *o /= PROBE;
+    matrix.solve(eval, residual);
+    for (o, r) in out.iter_mut().zip(&*residual) {
+        *o = *o / PROBE + r;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use odec_ir::Span;
 
 use super::{
     Collector, ConserveItem, Declarations, DefinitionItem, Doubled, EquationItem, EventItem, ExpectItem, FunctionItem,
-    InitialItem, InputItem, Left, MATHEMATICAL, OutputItem, RunItem,
+    InitialItem, InputItem, Left, MATHEMATICAL, OutputItem, RunItem, named_value,
 };
 use crate::model::phases::resolve::{REDUCTIONS, builtin};
 use crate::model::{Symbol, Time};
@@ -587,18 +587,5 @@ impl<'a> Collector<'a> {
         self.names.broken.insert(text);
         self.say(report);
         true
-    }
-}
-
-/// A scalar definition of this name.
-fn named_value<'a>(name: &'a Ident, value: ExprId, statement: &'a Statement) -> DefinitionItem<'a> {
-    DefinitionItem {
-        name: &name.name,
-        span: name.span,
-        value,
-        unit: None,
-        doc: statement.doc.as_deref(),
-        indices: &[],
-        pieces: Vec::new(),
     }
 }

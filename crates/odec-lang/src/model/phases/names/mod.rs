@@ -12,7 +12,9 @@ use super::Input;
 use super::reports::Reports;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Model, Symbol, Time};
-use crate::syntax::tree::{BoundaryItem, Declared, Entry, Event, ExprId, Ident, Index, Reference, Unit, Within};
+use crate::syntax::tree::{
+    BoundaryItem, Declared, Entry, Event, ExprId, Ident, Index, Reference, Statement, Unit, Within,
+};
 pub(super) use left::Left;
 
 /// What a model declares.
@@ -196,5 +198,18 @@ impl Model {
             Symbol::Index(_) => "an index",
             Symbol::Discrete(_) => "a discrete quantity",
         }
+    }
+}
+
+/// A scalar definition of this name.
+fn named_value<'a>(name: &'a Ident, value: ExprId, statement: &'a Statement) -> DefinitionItem<'a> {
+    DefinitionItem {
+        name: &name.name,
+        span: name.span,
+        value,
+        unit: None,
+        doc: statement.doc.as_deref(),
+        indices: &[],
+        pieces: Vec::new(),
     }
 }

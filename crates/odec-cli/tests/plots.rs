@@ -270,7 +270,7 @@ param L = 0.5 [m]
 index i = 1..N
 dx = L/N
 axis x[i] = (i - 1/2)*dx [m]
-state T[i] = sin(2*pi*(i - 1/2)/N)*(1 [K]) [K]
+state T[i] = (sin(2*pi*(i - 1/2)/N)*(1 [K])) [K]
 T[i]' = (T[i-1] - 2*T[i] + T[i+1])/dx^2*(1e-3 [m^2/s])
 boundary T[0] = -T[1], T[N+1] = -T[N]
 output heat = sum(i: T[i])*dx

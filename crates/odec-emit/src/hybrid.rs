@@ -215,7 +215,7 @@ impl<'a> Hybrid<'a> {
                     }
                     Cause::Times(times) => table.time_values.extend(times.iter().map(|&array| time(array))),
                     Cause::Every { period, from, until } => {
-                        table.time_values.extend([from.map_or(-1, time), time(*period), until.map_or(-1, time)])
+                        table.time_values.extend([from.map_or(-1, time), time(*period), until.map_or(-1, time)]);
                     }
                     Cause::Rest => {}
                 }

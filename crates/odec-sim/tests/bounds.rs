@@ -129,7 +129,7 @@ fn what_leads_out_ends_the_run_there() {
         assert_eq!(code, "E0635", "{method}: {said}");
         // x = 4 - 3 exp(t/2) is 0.25 at 2 ln(1.25)
         assert!(said.contains("at t = 0.4462"), "{method}: {said}");
-        assert!(said.contains("falls below") && said.contains("a"), "{said}");
+        assert!(said.contains("falls below") && said.contains('a'), "{said}");
         let above = "state x = 0, x <= 1\nx' = 1\nrun { t = 0 .. 3 }";
         let (code, said) = refused(above, &with(method, 1e-6, 1e-9));
         assert!(code == "E0635" && said.contains("rises above") && said.contains("at t = 1"), "{method}: {said}");

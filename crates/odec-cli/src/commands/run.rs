@@ -52,9 +52,12 @@ pub fn run(args: &Run, reporter: Reporter) -> Result<Exit, Error> {
     let rows = Rows::to_output(output)?;
     let rows = if args.table { rows.aligned() } else { rows };
     let log = args.events.as_deref().map(|path| Log::new(path, simulation.model(), simulation.source()));
-    let names = (0..simulation.bound().columns.len()).map(|k| match args.units {
-        true => label::with_unit(&simulation.bound().columns.name(k), label::unit_in_header(&simulation, k)),
-        false => simulation.bound().columns.name(k),
+    let names = (0..simulation.bound().columns.len()).map(|k| {
+        if args.units {
+            label::with_unit(&simulation.bound().columns.name(k), label::unit_in_header(&simulation, k))
+        } else {
+            simulation.bound().columns.name(k)
+        }
     });
     let (exit, summary) = execute((&simulation, names), rows, log.transpose()?, output.is_none(), reporter)?;
     if !reporter.quiet() && reporter.human() {

@@ -80,7 +80,9 @@ pub fn sensitivities(
     let all = Twins::add(arrays, by, steady);
     for kernel in kernels {
         let own = kernel.stores.len();
-        all.iter().for_each(|twins| differentiate(kernel, own, twins));
+        for twins in &all {
+            differentiate(kernel, own, twins);
+        }
     }
     all
 }
@@ -101,10 +103,14 @@ pub fn results_by(
         };
         let results: Vec<ArrayId> = kernel.stores.iter().filter_map(stored).filter(|&array| wanted(array)).collect();
         for twins in &mut *all {
-            results.iter().for_each(|&result| twins.ensure(arrays, result));
+            for &result in &results {
+                twins.ensure(arrays, result);
+            }
         }
         let own = kernel.stores.len();
-        all.iter().for_each(|twins| differentiate(&mut kernel, own, twins));
+        for twins in all.iter() {
+            differentiate(&mut kernel, own, twins);
+        }
         kernel.stores.drain(..own);
         if !kernel.stores.is_empty() {
             made.push(kernel.rewritten(|_, _, _, _| None));

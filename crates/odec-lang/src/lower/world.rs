@@ -99,7 +99,7 @@ impl<'m> World<'m> {
             let array = &mut self.arrays.list[self.arrays.parameters[i].0 as usize];
             array.axes = axes.iter().map(|a| a.0).collect();
             if !axes.is_empty() {
-                array.data = values.parameter_data[i].clone();
+                array.data.clone_from(&values.parameter_data[i]);
                 set_unread(array);
             }
         }
@@ -124,7 +124,7 @@ impl<'m> World<'m> {
                 array.axes = axes.iter().map(|a| a.0).collect();
                 array.unit.clone_from(&given.unit);
                 array.doc.clone_from(&given.doc);
-                array.data = values.constant_data[i].clone();
+                array.data.clone_from(&values.constant_data[i]);
                 set_unread(array);
             }
         }

@@ -64,14 +64,14 @@ impl<S> Solver<S> {
 
     /// A unit with everything put in that is known.
     pub fn reduced(&mut self, unit: &Vector) -> Vector {
-        self.work += 1 + unit.len() as u64;
+        self.work += 1 + unit.atoms() as u64;
         let mut unit = unit.clone();
         loop {
             let known = unit.iter().take_while(|(key, _)| key.is_open()).find(|(key, _)| self.is_found(*key));
             let Some((key, r)) = known else { return unit };
             let Atom::Variable(v) = key.atom else { return unit };
             unit = substituted(&unit, key, r, self.found[v as usize].as_ref());
-            self.work += unit.len() as u64;
+            self.work += unit.atoms() as u64;
         }
     }
 
@@ -140,7 +140,9 @@ impl<S> Solver<S> {
             *parts.entry(k).or_insert(Rational::ZERO) = Rational::ONE;
             let scale = Rational::ONE / r;
             let unit = rest.without(key).power(-scale);
-            parts.values_mut().for_each(|part| *part = *part * scale);
+            for part in parts.values_mut() {
+                *part = *part * scale;
+            }
             rows.insert(kept.variable, (unit, parts));
         }
         let (_, parts) = eliminated(quotient, &rows);

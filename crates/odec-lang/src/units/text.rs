@@ -42,7 +42,7 @@ fn factors(mut n: u64) -> Vector {
     let mut out = Vector::default();
     let mut prime = 2u64;
     while prime.checked_mul(prime).is_some_and(|square| square <= n) {
-        while n % prime == 0 {
+        while n.is_multiple_of(prime) {
             out = out.product(&Vector::of(Atom::Prime(prime)));
             n /= prime;
         }

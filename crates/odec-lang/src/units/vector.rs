@@ -62,7 +62,7 @@ impl Vector {
     }
 
     /// Number of atoms.
-    pub fn len(&self) -> usize {
+    pub fn atoms(&self) -> usize {
         self.0.len()
     }
 

@@ -74,7 +74,7 @@ impl Incomplete {
                 let row = start[i] as usize..start[i + 1] as usize;
                 match cols[row].binary_search(&(i as u32)) {
                     Ok(place) => start[i] + place as u32,
-                    Err(_) => panic!("row {i} of the incomplete factors has no diagonal"),
+                    Err(place) => panic!("row {i} of the incomplete factors has no diagonal at {place}"),
                 }
             })
             .collect();

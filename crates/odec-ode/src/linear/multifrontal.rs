@@ -139,7 +139,7 @@ impl<S: Scalar> Multifrontal<S> {
                 Some(inside) if inside < front.width => inside,
                 _ => match front.rows.binary_search(&(k as u32)) {
                     Ok(row) => front.width + row,
-                    Err(_) => panic!("row {k} is not in the front that eliminates its column"),
+                    Err(place) => panic!("row {k} is not in the front that eliminates its column, at {place}"),
                 },
             }
         };

@@ -261,7 +261,9 @@ pub(super) fn in_order(mut pairs: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
         if !goes_on {
             let group = &mut pairs[first..k];
             if group.iter().any(|pair| (pair.1 - group[0].1).abs() > AGREE * pair.1.abs()) {
-                group.iter_mut().for_each(|pair| pair.1 = f64::NAN);
+                for pair in group.iter_mut() {
+                    pair.1 = f64::NAN;
+                }
             }
             first = k;
         }

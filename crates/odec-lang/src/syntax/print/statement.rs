@@ -2,8 +2,8 @@
 
 use super::{Printer, Style, expr};
 use crate::syntax::tree::{
-    Action, BoundaryItem, Change, Declared, Entry, EntryValue, Event, EventHead, ExprId, Index, Later, Statement,
-    StatementKind, Within,
+    Action, BoundaryItem, Change, Declared, Entry, EntryValue, Event, EventHead, ExprId, Ident, Index, Later,
+    Statement, StatementKind, Within,
 };
 
 impl Printer<'_> {
@@ -82,14 +82,7 @@ impl Printer<'_> {
                 self.value(*value, false);
                 self.within(within.as_ref());
             }
-            StatementKind::Conserve { name, value, within } => {
-                self.put("conserve ");
-                if let Some(name) = name {
-                    self.put(&format!("{} = ", name.name));
-                }
-                self.expr(*value, 0);
-                self.within(within.as_ref());
-            }
+            StatementKind::Conserve { name, value, within } => self.conserve(name.as_ref(), *value, within.as_ref()),
             StatementKind::Later(later) => self.later(later),
         }
         if let Some(doc) = statement.doc.as_ref().filter(|_| beside) {
@@ -198,6 +191,15 @@ impl Printer<'_> {
             }
             self.put("\n");
         }
+    }
+
+    fn conserve(&mut self, name: Option<&Ident>, value: ExprId, within: Option<&Within>) {
+        self.put("conserve ");
+        if let Some(name) = name {
+            self.put(&format!("{} = ", name.name));
+        }
+        self.expr(value, 0);
+        self.within(within);
     }
 
     fn later(&mut self, later: &Later) {

@@ -63,7 +63,7 @@ impl HybridRunner {
             if length > last || length <= SHORTEST * resolution(t) {
                 continue;
             }
-            self.weigh(|tolerances, i, y| tolerances.asked(i, y));
+            self.weigh(crate::control::Tolerances::asked);
             let tolerance = self.locator.gradient(model, (t, &self.y), relation, &self.weights);
             let wanted = RESOLVED[usize::from(self.runner.method.order <= 2)] * height / tolerance;
             if wanted < 1.0 {
@@ -118,7 +118,7 @@ impl HybridRunner {
         if !self.locator.watches(relation) || (self.locator.affine(relation).is_none() && self.y.len() > FEW) {
             return None;
         }
-        self.weigh(|tolerances, i, y| tolerances.asked(i, y));
+        self.weigh(crate::control::Tolerances::asked);
         let tolerance = self.locator.gradient(model, (t, &self.y), relation, &self.weights);
         let near = self.modes.difference_at(model, (t, &self.y), relation).is_ok_and(|g| g.abs() <= tolerance);
         if !near {

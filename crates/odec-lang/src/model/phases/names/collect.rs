@@ -100,7 +100,18 @@ impl<'a> Collector<'a> {
                 }
             }
             StatementKind::Params(name, entries) => found.sets.push((name, entries)),
-            StatementKind::Later(Later::Index(items)) => {
+            StatementKind::Later(later) => self.declare_beside(later, statement.doc.as_deref(), found),
+            StatementKind::Time(..)
+            | StatementKind::Unit(_)
+            | StatementKind::Units(_)
+            | StatementKind::Equation { .. } => {}
+        }
+    }
+
+    /// Indices, boundaries and inputs.
+    fn declare_beside(&mut self, later: &'a Later, doc: Option<&'a str>, found: &mut Declarations<'a>) {
+        match later {
+            Later::Index(items) => {
                 for (names, first, last) in items {
                     for name in names {
                         if self.enter(&name.name, name.span, Symbol::Index(found.indices.len())) {
@@ -109,18 +120,13 @@ impl<'a> Collector<'a> {
                     }
                 }
             }
-            StatementKind::Later(Later::Input(items)) => {
+            Later::Input(items) => {
                 for (name, argument, value, unit) in items {
-                    let doc = statement.doc.as_deref();
                     self.declare_input(InputItem { name, value: *value, unit: unit.as_ref(), doc }, argument, found);
                 }
             }
-            StatementKind::Later(Later::Boundary(items)) => found.boundaries.extend(items),
-            StatementKind::Time(..)
-            | StatementKind::Unit(_)
-            | StatementKind::Units(_)
-            | StatementKind::Equation { .. }
-            | StatementKind::Later(_) => {}
+            Later::Boundary(items) => found.boundaries.extend(items),
+            Later::Use(..) => {}
         }
     }
 

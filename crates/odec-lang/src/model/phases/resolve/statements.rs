@@ -172,9 +172,10 @@ impl<'a> Resolver<'a> {
             None => 0..usize::from(dim.max(1)),
         };
         let scope = self.rebind(&item.target.indices, &indexed);
-        let value = match indexed.is_scalar() {
-            true => self.scalar(limit.value, Allowed::Anywhere),
-            false => self.within_scope(scope, |b| b.bodies(limit.value, Allowed::Anywhere, 0))[0],
+        let value = if indexed.is_scalar() {
+            self.scalar(limit.value, Allowed::Anywhere)
+        } else {
+            self.within_scope(scope, |b| b.bodies(limit.value, Allowed::Anywhere, 0))[0]
         };
         for c in components {
             let span = item.target.span.to(limit.span);

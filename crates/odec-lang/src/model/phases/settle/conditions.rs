@@ -61,14 +61,14 @@ impl Conditions<'_> {
                     "and" | "or" => open.extend(operands[..2].iter().map(with)),
                     "not" => open.push(with(&operands[0])),
                     "lt" | "le" => {}
-                    "eq" | "ne" => self.equality((id, inside.clone()), [operands[0], operands[1]], reports),
+                    "eq" | "ne" => self.equality(&(id, inside.clone()), [operands[0], operands[1]], reports),
                     "if" => open.extend(operands[..3].iter().map(with)),
                     "smooth" => {
                         let headline = "the condition of an event is located, and `smooth` asks not to";
                         let report = error("E0507", headline, model.term(id).span, "not located");
                         reports.say(report.help("leave out `smooth(...)` in the condition"));
                     }
-                    _ => self.plain((id, inside.clone()), reports),
+                    _ => self.plain(&(id, inside.clone()), reports),
                 },
                 TermKind::Definition(i) => {
                     if model.definition_levels[*i] >= Level::Time {
@@ -82,13 +82,13 @@ impl Conditions<'_> {
                     let call = Call { arguments: arguments.clone(), from: inside.clone() };
                     open.push((model.functions[*i].value.root, Some(Rc::new(call))));
                 }
-                _ => self.plain((id, inside.clone()), reports),
+                _ => self.plain(&(id, inside.clone()), reports),
             }
         }
     }
 
     /// Equality lasts only between quantities that change by jumps.
-    fn equality(&self, at: At, [a, b]: [TermId; 2], reports: &mut Reports) {
+    fn equality(&self, at: &At, [a, b]: [TermId; 2], reports: &mut Reports) {
         if self.level(at.clone()) < Level::Time || self.jumps(at.clone()) {
             return;
         }
@@ -102,7 +102,7 @@ impl Conditions<'_> {
     }
 
     /// What is no comparison may stand in a condition if it is constant between events.
-    fn plain(&self, at: At, reports: &mut Reports) {
+    fn plain(&self, at: &At, reports: &mut Reports) {
         let number = matches!(self.model.term(at.0).kind, TermKind::Number(_));
         if !number && self.level(at.clone()) < Level::Time {
             return;

@@ -80,12 +80,12 @@ impl Orders<'_> {
         }
         // An equation without any derivative is the likely owner of a state without equation. A definition in it may still
         // hold a derivative; the equation is looked at again when it is solved.
-        let algebraic = self.model.equations.iter().filter(|e| {
+        let mut algebraic = self.model.equations.iter().filter(|e| {
             let mut terms = self.model.terms[e.lhs.range()].iter().chain(&self.model.terms[e.rhs.range()]);
             !terms.any(|t| matches!(Model::state_read(&t.kind), Some((_, k)) if k > 0))
         });
         let unknowns = self.model.states.iter().filter(|s| s.algebraic).count();
-        if let Some(equation) = algebraic.skip(unknowns).next() {
+        if let Some(equation) = algebraic.nth(unknowns) {
             if let Some(&first) = without.first() {
                 let report = self.algebraic_equation(equation.span, &without, first);
                 self.say(report);

@@ -47,7 +47,7 @@ impl<'a> Checker<'a> {
         for quantity in &self.quantities {
             if let Some((key, _)) = quantity.unit.iter().next()
                 && let Atom::Variable(v) = key.atom
-                && quantity.unit.len() == 1
+                && quantity.unit.atoms() == 1
             {
                 names.entry(v).or_insert(quantity.name);
             }

@@ -30,9 +30,9 @@ impl<'a> Checker<'a> {
             let nodes: Vec<ExprId> = sides.flat_map(|side| self.input.nodes_of(side)).collect();
             let guess = nodes.into_iter().find_map(|id| self.guessed_name(id, &doubtful));
             if let Some((name, place)) = guess {
-                self.name_in_doubt(&name, place, conversion);
+                self.name_in_doubt(name, place, conversion);
             }
-            let top = self.top_of_chain(expr, &parents);
+            let top = Self::top_of_chain(expr, &parents);
             if chains.insert(top)
                 && let Some(number) = self.bare_in_chain(top)
             {
@@ -80,7 +80,7 @@ impl<'a> Checker<'a> {
             _ => format!("give each name a value of its own; the factor is {factor}"),
         };
         let report = error("E0575", headline, site.right, "").help(help);
-        let report = if site.left == Default::default() { report } else { report.label(site.left, "") };
+        let report = if site.left == odec_ir::Span::default() { report } else { report.label(site.left, "") };
         self.reports.say(report);
     }
 
@@ -151,7 +151,7 @@ impl<'a> Checker<'a> {
         parents
     }
 
-    fn top_of_chain(&self, expr: ExprId, parents: &HashMap<ExprId, ExprId>) -> ExprId {
+    fn top_of_chain(expr: ExprId, parents: &HashMap<ExprId, ExprId>) -> ExprId {
         let mut top = expr;
         while let Some(&parent) = parents.get(&top) {
             top = parent;

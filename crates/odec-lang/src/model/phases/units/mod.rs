@@ -265,7 +265,7 @@ impl<'a> Checker<'a> {
         let time = self.units.time.dimensions();
         let of_time = |quotient: &Vector| {
             let dimensions = quotient.dimensions();
-            dimensions.len() == 1 && dimensions.iter().all(|(key, _)| !time.get(key).is_zero())
+            dimensions.atoms() == 1 && dimensions.iter().all(|(key, _)| !time.get(key).is_zero())
         };
         if self.units.mode == Mode::Strict || !self.clashes.iter().any(|clash| of_time(&clash.quotient)) {
             return;

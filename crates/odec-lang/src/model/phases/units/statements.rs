@@ -254,7 +254,7 @@ impl<'a> Checker<'a> {
             let found = match self.value(entry) {
                 Value::Bare => Value::Unit(unit.clone()),
                 Value::Any => continue,
-                found => {
+                found @ Value::Unit(_) => {
                     let site = self.one_sided(Kind::Bracket, bracket.span, entry);
                     self.equate(&unit, &found, site);
                     found

@@ -149,7 +149,7 @@ impl Model {
     }
 
     /// The value of an expression that depends on no more than parameters; NaN otherwise, and where it takes too many
-    /// terms. What a run uses is computed by [`Model::computed`].
+    /// terms.
     pub fn number(&self, body: Body, values: &Values) -> f64 {
         self.computed(body, values).unwrap_or(f64::NAN)
     }

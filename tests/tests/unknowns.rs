@@ -163,3 +163,131 @@ fn every_example_of_the_page_keeps_its_promises() {
         assert_eq!(ran.code, Some(0), "line {}\n{}\n{}", example.line, ran.text(), ran.err);
     }
 }
+
+/// Models in which events, switches and inputs move an unknown, and what they read of it: name, statements with `SOLVE`
+/// in the place of the equation of z, and the equation.
+const AT_INSTANTS: [(&str, &str, &str); 8] = [
+    (
+        "a discrete moves z over a switch",
+        "state w = 0\ndiscrete d = 1\nSOLVE\nw' = if z > 3 then 10 else 0\nat 1 { d := 5 }\nat 1.5 { d := 1 }",
+        "z = d",
+    ),
+    (
+        "an input moves z over a switch",
+        "input q(t) = table([0, 1, 2], [1, 5, 2], hold)\nstate w = 0\nSOLVE\n\
+      w' = if z > 3 then 6 else 1",
+        "z = q(t)",
+    ),
+    ("a time moves z over a switch", "state w = 0\nSOLVE\nw' = if z > 3 then 6 else 1", "z = if t < 1 then 1 else 5"),
+    (
+        "a round reads z of the round before",
+        "state x = 1, w = 0\nSOLVE\nx' = 0\nw' = 0\nat 1 { x := 2 }\n\
+      when x > 1.5 { w := z }",
+        "z = 2*x",
+    ),
+    (
+        "an event waits for z",
+        "state x = 1, w = 0\nSOLVE\nx' = 0\nw' = 0\nat 1 { x := 2 }\nwhen z > 3 { w += 5 }",
+        "z = 2*x",
+    ),
+    ("an event at the start", "state x = 1, w = 0\nSOLVE\nx' = -z\nw' = z\nevery 1 from 0 { x += 10 }", "z = 2*x"),
+    (
+        "z swings through a switch",
+        "state x = 0, w = 0\nSOLVE\nx' = z - x\nw' = if z > 0.5 then 1 else -1",
+        "z = 2*sin(3*t) + 0.1*x",
+    ),
+    ("z resets what moves it", "state x = 0.3, w = 0\nSOLVE\nx' = 1\nw' = z\nwhen z > 2 { x := 0 }", "z = 2*x"),
+];
+
+/// A model gives the same rows with an equation as with the definition that solves it.
+#[test]
+fn unknowns_and_definitions_agree_at_instants() {
+    for (name, text, equation) in AT_INSTANTS {
+        let run = "\noutput w2 = w, z2 = z\nrun { t = 0 .. 2; samples = [0, 0.5, 1, 1.25, 1.5, 2]; rtol = 1e-9; atol = 1e-12 }\n";
+        let defined = last("instant-defined", &(text.replace("SOLVE", equation) + run), &["--method", "dop853"]);
+        let solved = text.replace("SOLVE", &format!("unknown z = 1\n{}", equation.replace("z = ", "z + z^3/10 = ")));
+        let inverse = "fn root(c) = 2*sqrt(10/3)*sinh(asinh(1.5*c*sqrt(3/10))/3)\n";
+        let (left, right) = equation.split_once(" = ").expect("an equation");
+        let curved = inverse.to_owned() + &text.replace("SOLVE", &format!("{left} = root({right})")) + run;
+        let curved = last("instant-curved", &curved, &["--method", "dop853"]);
+        let linear = text.replace("SOLVE", &format!("unknown z = 1\n{equation}"));
+        for method in ["auto", "rodas4", "rodas5p", "radau5", "bdf", "sdirk2", "tr-bdf2", "kencarp4"] {
+            for (text, reference) in [(&linear, &defined), (&solved, &curved)] {
+                let found = last("instant-solved", &(text.clone() + run), &["--method", method]);
+                for (column, value) in reference {
+                    let solved = &found.iter().find(|(name, _)| name == column).expect("the same columns").1;
+                    let near = (solved - value).abs() <= 1e-6 * value.abs().max(1.0);
+                    assert!(near, "{name}, {method}: {column} is {solved}, not {value}\n{text}");
+                }
+            }
+        }
+    }
+}
+
+/// An equation that holds to the tolerance alone at the end of a step does not make an event happen twice.
+#[test]
+fn an_event_on_an_unknown_happens_once_at_a_crossing() {
+    let text = "state x = 0\nunknown z = 0.1\ndiscrete n = 0\nx' = z - x\nz + 1e-3*exp(z) = 2*sin(t)\n\
+                when z > 1 { n += 1 }\noutput n\nrun { t = 0 .. 12; samples = 3 }\n";
+    for method in METHODS.iter().filter(|method| **method != "backward-euler") {
+        for rtol in ["1e-3", "1e-6"] {
+            let row = last("once", text, &["--method", method, "--rtol", rtol]);
+            assert_eq!(row.last().map(|(_, n)| *n), Some(2.0), "{method} {rtol}");
+        }
+    }
+}
+
+/// Derivatives by parameters across events of a model with an unknown, beside those of the model without it.
+#[test]
+fn sensitivities_of_unknowns_cross_events() {
+    let models = [
+        "state x = 1, w = 0\nSOLVE\nx' = -k*z\nw' = if z > 0.5 then 1 else 0\nat 1.7*k/2 { x += 1 }",
+        "state x = 1, w = 0\ndiscrete d = 1\nSOLVE\nx' = -k*z\nw' = z*d\nwhen z < 0.4 { x := k; d := z }",
+        "input q(t) = table([0, 1, 3], [1, 4, 2], hold)\nstate x = 1, w = 0\nSOLVE\nx' = -k*z*q(t)\nw' = z",
+    ];
+    for text in models {
+        let run = "\noutput w2 = w\nrun { t = 0 .. 2; samples = [0.9, 2]; rtol = 1e-9; atol = 1e-12 }\n";
+        let text = format!("param k = 2\n{text}");
+        let defined = last("sens-defined", &(text.replace("SOLVE", "z = x + sin(t)") + run), &["--sens", "k"]);
+        let solved = text.replace("SOLVE", "unknown z = 0\nz = x + sin(t)") + run;
+        for method in ["auto", "radau5", "rodas5p"] {
+            let found = last("sens-solved", &solved, &["--sens", "k", "--method", method]);
+            for (column, value) in &defined {
+                let solved = &found.iter().find(|(name, _)| name == column).expect("the same columns").1;
+                assert!(
+                    (solved - value).abs() <= 1e-6 * value.abs().max(1.0),
+                    "{method}: {column} {solved} {value}\n{text}"
+                );
+            }
+        }
+    }
+}
+
+/// Entries of the Jacobian that are far apart make no system of index 1 one of a higher index.
+#[test]
+fn resistances_of_any_size_are_taken() {
+    for resistance in ["1e-3", "1e-5", "1e3"] {
+        let text = format!(
+            "param R = {resistance}\nstate v = 0\nunknown i = 0\nv' = i\nR*i = 1 - v\nrun {{ t = 0 .. 1; samples = 1 }}\n"
+        );
+        let r: f64 = resistance.parse().expect("a number");
+        let right = 1.0 - (-1.0 / r).exp();
+        for method in ["auto", "radau5", "bdf"] {
+            let v = last("resistance", &text, &["--method", method])[1].1;
+            assert!((v - right).abs() < 1e-5, "{resistance} {method}: {v} {right}");
+        }
+    }
+}
+
+/// Derivatives of unknowns in outputs; a guess at which the equations are singular.
+#[test]
+fn rates_of_unknowns_are_given() {
+    let text = "state x = 1\nunknown z = 0.7\nx' = -x\nz^2 = x + sin(t)\noutput y = z', w = x'\nrun { t = 0 .. 1; samples = 2 }\n";
+    let row = last("rates", text, &["--rtol", "1e-9"]);
+    let z = ((-1.0f64).exp() + 1.0f64.sin()).sqrt();
+    let right = (1.0f64.cos() - (-1.0f64).exp()) / (2.0 * z);
+    assert!((row[3].1 - right).abs() < 1e-7 && (row[4].1 + (-1.0f64).exp()).abs() < 1e-7, "{row:?}");
+    let singular = "state x = 1\nunknown z = 0\nx' = -x\nz^2 = x\nrun { t = 0 .. 1 }\n";
+    let said = refusal("singular-guess", singular, &[]);
+    assert!(said.contains("E0642") && said.contains("give a guess that is nearer"), "{said}");
+}

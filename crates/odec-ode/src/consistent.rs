@@ -13,21 +13,27 @@ use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
 use crate::linear::{IterationMatrix, MassMatrix};
 use crate::problem::{Cause, Options, Refusal};
-use crate::system::System;
+use crate::system::{Jacobian, System};
 
 /// Largest coupled part of M whose null space is sought; larger ones are taken as regular.
 const MAX_PART: usize = 300;
 /// Singular values below this part of the largest one are zero.
 const SINGULAR: f64 = 1e-12;
 /// alpha, as a multiple of the ratio of the largest entries of J and the smallest ones of M: where parts of M are singular, as many
-/// digits cancel in W.
+/// digits cancel in W. It is larger where the entries of J are far apart.
 const FAR: f64 = 1e5;
+/// Beyond this, rounding decides.
+const FARTHEST: f64 = 1e12;
 /// By how much alpha is changed to see whether the solution depends on it.
 const FARTHER: f64 = 64.0;
 /// A solution that changes with alpha by more than this part belongs to a system of higher index.
 const DEPENDS: f64 = 1e-3;
+/// A state as far beside another, as a part of it, shows whether its equations are singular there alone.
+const BESIDE: f64 = 1e-2;
 /// Most Newton steps.
 const STEPS: usize = 100;
+/// How often a slope is corrected: each time it gains about as many digits as alpha is far.
+const REFINEMENTS: usize = 4;
 /// Shortest part of a Newton step.
 const SHORTEST: f64 = 1e-5;
 /// A correction of this part of the tolerances is as good as none: from there on steps go on only while they shrink.
@@ -67,6 +73,8 @@ pub struct Consistent {
     right: Vec<Sparse>,
     /// Smallest entry of M that is not zero.
     least: f64,
+    /// How far alpha is above what J and M have.
+    far: f64,
     tolerances: Tolerances,
     weights: Vec<f64>,
     f: Vec<f64>,
@@ -96,6 +104,7 @@ impl Consistent {
             matrix: IterationMatrix::exact(system, options, "the search for a consistent start")?,
             left,
             right,
+            far: FAR,
             tolerances: Tolerances::new(options, n),
             weights: zeros(),
             f: zeros(),
@@ -110,6 +119,34 @@ impl Consistent {
     /// # Errors
     /// [`Cause::HigherIndex`], [`Cause::Inconsistent`], or what f or df/dy meet. `y` is then as it was.
     pub fn find(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) -> Result<(), Cause> {
+        self.matrix.evaluate(eval, t, y)?;
+        if let Err(cause) = self.index_one(eval) {
+            return Err(if self.is_regular_beside(eval, t, y) { self.inconsistent() } else { cause });
+        }
+        self.refine(eval, t, y)
+    }
+
+    /// True where the unknowns are determined a little beside y: at y itself, as at 0 of z^2 = x, Newton's method has no
+    /// direction to go in.
+    fn is_regular_beside(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> bool {
+        self.tolerances.weights(y, &mut self.weights);
+        let size = y.iter().fold(0.0f64, |most, y| most.max(y.abs()));
+        let size = if size > 0.0 { size } else { 1.0 };
+        let aside = |k: usize| BESIDE * (1.0 + (k as f64 * 0.618_033_988_749_895).fract());
+        let load: Vec<f64> = y.iter().enumerate().map(|(k, y)| aside(k) * if *y == 0.0 { size } else { *y }).collect();
+        project(&self.right, &load, &mut self.tried);
+        for (tried, y) in self.tried.iter_mut().zip(y) {
+            *tried += y;
+        }
+        let there = self.tried.clone();
+        self.matrix.evaluate(eval, t, &there).is_ok() && self.index_one(eval).is_ok()
+    }
+
+    /// As [`Consistent::find`], of a system that is known to have index 1.
+    ///
+    /// # Errors
+    /// As of [`Consistent::find`].
+    pub fn refine(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) -> Result<(), Cause> {
         let start = y.to_vec();
         let found = self.newton(eval, t, y);
         if found.is_err() {
@@ -118,19 +155,74 @@ impl Consistent {
         found
     }
 
-    fn newton(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) -> Result<(), Cause> {
+    /// True where the equations without a derivative hold at (t, y), to a small part of the tolerances.
+    ///
+    /// # Errors
+    /// What f or df/dy meet.
+    pub fn is_consistent(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<bool, Cause> {
         self.matrix.evaluate(eval, t, y)?;
-        self.index_one(eval)?;
-        let mut before = f64::INFINITY;
-        for count in 0..STEPS {
-            if count > 0 {
-                self.matrix.evaluate(eval, t, y)?;
+        self.correction(eval, t, y)?;
+        Ok(self.size(&self.step) <= SMALL)
+    }
+
+    /// How much `to` differs from `from` (n values each), in tolerances; true above a small part of them.
+    pub fn differ(&mut self, from: &[f64], to: &[f64]) -> bool {
+        self.tolerances.weights(from, &mut self.weights);
+        let apart = from.iter().zip(to).zip(&self.weights).map(|((a, b), w)| ((a - b) * w).abs());
+        apart.fold(false, |any, x| any || !(x <= SMALL))
+    }
+
+    /// y' at a consistent (t, y) into `slope`: M y' is f, and the equations without a derivative go on to hold, so that
+    /// N^T (J y' + df/dt) = 0. W is near the matrix of these equations; what it leaves is made up for by repeating.
+    ///
+    /// # Errors
+    /// What f, df/dy or df/dt meet; a W that is singular.
+    pub fn slope(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], slope: &mut [f64]) -> Result<(), Cause> {
+        let Jacobian::Entries(pattern) = eval.system().jacobian() else { return Err(Cause::Fatal) };
+        self.matrix.evaluate(eval, t, y)?;
+        let alpha = self.factor(eval)?;
+        // the right side: alpha f of the equations with a derivative, df/dt of the others
+        eval.time_derivative(t, y, &mut self.f)?;
+        project(&self.left, &self.f, &mut self.tried);
+        eval.rhs(t, y, &mut self.f)?;
+        project(&self.left, &self.f, &mut self.next);
+        for ((b, f), without) in self.tried.iter_mut().zip(&self.f).zip(&self.next) {
+            *b += alpha * (f - without);
+        }
+        slope.fill(0.0);
+        for _ in 0..REFINEMENTS {
+            self.f.fill(0.0);
+            for ((row, col), j) in pattern.positions().zip(self.matrix.jacobian()) {
+                self.f[row] -= j * slope[col];
             }
-            self.tolerances.weights(y, &mut self.weights);
-            self.factor(eval, FAR)?;
-            eval.rhs(t, y, &mut self.f)?;
-            self.solve(eval);
-            self.step.copy_from_slice(&self.next);
+            project(&self.left, &self.f, &mut self.step);
+            self.matrix.mass().multiply_add(alpha, slope, &mut self.step);
+            for (left, b) in self.step.iter_mut().zip(&self.tried) {
+                *left = b - *left;
+            }
+            self.matrix.solve(eval, &mut self.step);
+            for (slope, step) in slope.iter_mut().zip(&self.step) {
+                *slope += step;
+            }
+        }
+        Ok(())
+    }
+
+    /// Newton's correction at (t, y) into `step`, with the Jacobian as it is held, and the weights of y.
+    fn correction(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        self.tolerances.weights(y, &mut self.weights);
+        self.factor(eval)?;
+        eval.rhs(t, y, &mut self.f)?;
+        self.solve(eval);
+        self.step.copy_from_slice(&self.next);
+        Ok(())
+    }
+
+    fn newton(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) -> Result<(), Cause> {
+        let mut before = f64::INFINITY;
+        for _ in 0..STEPS {
+            self.matrix.evaluate(eval, t, y)?;
+            self.correction(eval, t, y)?;
             let size = self.size(&self.step);
             if size == 0.0 || (before <= SMALL && size > 0.5 * before) {
                 return Ok(());
@@ -166,11 +258,12 @@ impl Consistent {
         }
     }
 
-    /// Factors W for an alpha that is far above all entries of J.
-    fn factor(&mut self, eval: &mut Evaluator<'_>, far: f64) -> Result<(), Cause> {
+    /// Factors W for an alpha that is far above all entries of J, which it returns.
+    fn factor(&mut self, eval: &mut Evaluator<'_>) -> Result<f64, Cause> {
         let largest = self.matrix.jacobian().iter().fold(0.0f64, |most, entry| most.max(entry.abs()));
         let scale = if self.least.is_finite() { largest.max(f64::MIN_POSITIVE) / self.least } else { 1.0 };
-        self.matrix.factor(eval, far * scale)
+        self.matrix.factor(eval, self.far * scale)?;
+        Ok(self.far * scale)
     }
 
     /// `next` from f: Z (N^T J Z)^-1 N^T f.
@@ -186,35 +279,39 @@ impl Consistent {
         if sum.is_nan() { f64::INFINITY } else { (sum / self.right.len().max(1) as f64).sqrt() }
     }
 
-    /// Refuses a system whose equations without a derivative do not determine its algebraic unknowns, which is so where the
-    /// solution depends on alpha.
+    /// Refuses a system whose equations without a derivative do not determine its algebraic unknowns: then the solution grows
+    /// with alpha for ever. Where it comes to rest depends on how far apart the entries of J are, so that alpha is found here.
     fn index_one(&mut self, eval: &mut Evaluator<'_>) -> Result<(), Cause> {
-        let count = self.left.len();
+        self.far = FAR;
+        let mut before = self.loaded(eval)?;
+        let mut differs = None;
+        while self.far < FARTHEST {
+            self.far *= FARTHER;
+            let after = self.loaded(eval)?;
+            differs = first_difference(&before, &after);
+            if differs.is_none() {
+                self.far /= FARTHER;
+                return Ok(());
+            }
+            before = after;
+        }
+        Err(Cause::HigherIndex { row: self.equation_of(differs.unwrap_or(0)) })
+    }
+
+    /// The solution for a right side with a part in every equation without a derivative.
+    fn loaded(&mut self, eval: &mut Evaluator<'_>) -> Result<Vec<f64>, Cause> {
         let load = |k: usize| 1.0 + 0.5 * (k as f64 * 0.618_033_988_749_895).fract();
-        let mut answers = Vec::with_capacity(2);
-        for far in [FAR, FAR * FARTHER] {
-            if let Err(Cause::Singular { col }) = self.factor(eval, far) {
-                return Err(Cause::HigherIndex { row: self.equation_of(col) });
-            }
-            self.f.fill(0.0);
-            for (k, vector) in self.left.iter().enumerate().take(count) {
-                for (i, x) in vector {
-                    self.f[*i] += load(k) * x;
-                }
-            }
-            self.solve(eval);
-            answers.push(self.next.clone());
+        if let Err(Cause::Singular { col }) = self.factor(eval) {
+            return Err(Cause::HigherIndex { row: self.equation_of(col) });
         }
-        let largest =
-            |x: &[f64]| x.iter().fold(0.0f64, |most, x| if x.is_nan() { f64::NAN } else { most.max(x.abs()) });
-        let differs = |i: &usize| {
-            !((answers[0][*i] - answers[1][*i]).abs()
-                <= DEPENDS * answers[0][*i].abs().max(1e-9 * largest(&answers[0])))
-        };
-        match (0..answers[0].len()).find(differs) {
-            Some(unknown) => Err(Cause::HigherIndex { row: self.equation_of(unknown) }),
-            None => Ok(()),
+        self.f.fill(0.0);
+        for (k, vector) in self.left.iter().enumerate() {
+            for (i, x) in vector {
+                self.f[*i] += load(k) * x;
+            }
         }
+        self.solve(eval);
+        Ok(self.next.clone())
     }
 
     /// An equation without a derivative, to be shown for an unknown.
@@ -232,6 +329,13 @@ impl Consistent {
         let row = (0..self.step.len()).max_by(|a, b| weighted(a).total_cmp(&weighted(b))).unwrap_or(0);
         Cause::Inconsistent { row }
     }
+}
+
+/// The first element in which two solutions differ.
+fn first_difference(a: &[f64], b: &[f64]) -> Option<usize> {
+    let largest = a.iter().fold(0.0f64, |most, x| if x.is_nan() { f64::NAN } else { most.max(x.abs()) });
+    let alike = |(a, b): (&f64, &f64)| (a - b).abs() <= DEPENDS * a.abs().max(1e-9 * largest);
+    a.iter().zip(b).position(|pair| !alike(pair))
 }
 
 /// The projection of `x` on a space with an orthonormal basis.

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use odec_ode::StepEnd;
+use odec_ode::consistent::Consistent;
 use odec_ode::evaluator::Evaluator;
 use odec_ode::hybrid::{self, End, HybridCause, HybridOutcome, Observer, Point, Target};
 use odec_ode::linear::Rates;
@@ -212,11 +213,32 @@ pub(crate) fn outcome(made: HybridOutcome) -> Result<Outcome, SolveError> {
     Ok(outcome)
 }
 
-/// y' for outputs that hold derivatives which coupled equations give: M(t, y)^-1 f(t, y).
+/// y' for outputs that hold derivatives which coupled equations give.
 pub(crate) struct Derivatives<'a> {
-    solver: Option<(Evaluator<'a>, Rates)>,
+    /// `None` where outputs hold none.
+    solver: Option<(Evaluator<'a>, Way)>,
     /// Not looked at where there is no solver.
     values: Vec<f64>,
+}
+
+/// How the coupled equations give y'.
+enum Way {
+    /// M(t, y)^-1 f(t, y).
+    Regular(Rates),
+    /// With algebraic unknowns, whose derivatives follow from the equations without one.
+    Unknowns(Box<Consistent>),
+}
+
+impl Way {
+    fn solve(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64], values: &mut [f64]) {
+        let solved = match self {
+            Way::Regular(rates) => eval.rhs(t, y, values).and_then(|()| rates.solve(eval, t, y, values)),
+            Way::Unknowns(consistent) => consistent.slope(eval, t, y, values),
+        };
+        if solved.is_err() {
+            values.fill(f64::NAN);
+        }
+    }
 }
 
 impl<'a> Derivatives<'a> {
@@ -228,15 +250,20 @@ impl<'a> Derivatives<'a> {
             return Ok(Derivatives { solver: None, values });
         }
         let name = bound.choice.method.name;
-        let rates = Rates::new(executor, name).map_err(|refusal| match refusal {
-            Refusal::SingularMass { .. } => Refusal::Unsuitable {
-                method: name.to_string(),
-                reason: "an output holds a derivative, and the coupled equations do not give every derivative".into(),
-                instead: "outputs without derivatives".to_string(),
-            },
-            other => other,
-        })?;
-        Ok(Derivatives { solver: Some((Evaluator::new(executor), rates)), values })
+        let known = if bound.guesses { Consistent::of(executor, &bound.options)? } else { None };
+        let way = match known {
+            Some(consistent) => Way::Unknowns(Box::new(consistent)),
+            None => Way::Regular(Rates::new(executor, name).map_err(|refusal| match refusal {
+                Refusal::SingularMass { .. } => Refusal::Unsuitable {
+                    method: name.to_string(),
+                    reason:
+                        "an output holds a derivative, and the coupled equations do not give every derivative".into(),
+                    instead: "outputs without derivatives".to_string(),
+                },
+                other => other,
+            })?),
+        };
+        Ok(Derivatives { solver: Some((Evaluator::new(executor), way)), values })
     }
 
     /// None of them is known.
@@ -246,23 +273,16 @@ impl<'a> Derivatives<'a> {
 
     /// As [`Derivatives::at`], of an executor with modes.
     pub(crate) fn of_machine(&mut self, executor: &Executor, t: f64, y: &[f64]) -> &[f64] {
-        if let Some((_, rates)) = &mut self.solver {
-            let mut eval = Evaluator::new(executor);
-            let solved = eval.rhs(t, y, &mut self.values).and_then(|()| rates.solve(&mut eval, t, y, &mut self.values));
-            if solved.is_err() {
-                self.values.fill(f64::NAN);
-            }
+        if let Some((_, way)) = &mut self.solver {
+            way.solve(&mut Evaluator::new(executor), t, y, &mut self.values);
         }
         &self.values
     }
 
     /// At a row; NaN where there is no value, so that the outputs made of it have none.
     pub(crate) fn at(&mut self, t: f64, y: &[f64]) -> &[f64] {
-        if let Some((eval, rates)) = &mut self.solver {
-            let solved = eval.rhs(t, y, &mut self.values).and_then(|()| rates.solve(eval, t, y, &mut self.values));
-            if solved.is_err() {
-                self.values.fill(f64::NAN);
-            }
+        if let Some((eval, way)) = &mut self.solver {
+            way.solve(eval, t, y, &mut self.values);
         }
         &self.values
     }

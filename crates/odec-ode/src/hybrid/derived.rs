@@ -14,6 +14,7 @@
 
 use crate::hybrid::locate::{Locator, SIDES};
 use crate::hybrid::modes::{Modes, Place};
+use crate::hybrid::motion::Motion;
 use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::stops::{Stops, resolution};
 use crate::hybrid::system::{Derived, HybridSystem, Target};
@@ -269,6 +270,35 @@ impl Derivatives {
         modes.motion_at(model, locator, at, &mut self.after, (&mut self.rates, &mut self.sizes))?;
         self.shift(-1.0, &self.after, y);
         Ok(())
+    }
+
+    /// Algebraic unknowns and their derivatives follow what has changed, in the modes as they stand; true where that moved
+    /// them. The equations of their derivatives hold at a fixed time, so S is taken back to one for it.
+    pub fn settle(
+        &mut self,
+        model: &dyn HybridSystem,
+        motion: &mut Motion,
+        (t, y): (f64, &mut [f64]),
+    ) -> Result<bool, HybridCause> {
+        if !motion.has_unknowns() {
+            return Ok(false);
+        }
+        if self.times.iter().all(|t| *t == 0.0) {
+            return motion.settle(model, t, y);
+        }
+        let before = y.to_vec();
+        motion.refine(model, t, y)?;
+        if !motion.slope(model, t, y, &mut self.after) {
+            return Err(HybridCause::NoSides);
+        }
+        self.shift(-1.0, &self.after, y);
+        motion.refine(model, t, y)?;
+        self.shift(1.0, &self.after, y);
+        let moved = motion.differ(&before, y);
+        if !moved {
+            y.copy_from_slice(&before);
+        }
+        Ok(moved)
     }
 
     fn shift(&self, sign: f64, f: &[f64], y: &mut [f64]) {

@@ -5,6 +5,7 @@
 //! | `system` | what a model gives: relations, events, times |
 //! | `bernstein`, `chebyshev` | roots of polynomials; polynomials of functions |
 //! | `quiet`, `locate` | whether and where a relation changes in a step |
+//! | `motion` | y' at a point; algebraic unknowns that follow the rest |
 //! | `modes` | which relations hold after an instant; sliding |
 //! | `stops` | times that are known before |
 //! | `rounds` | events at an instant: queue, priorities, conflicts |
@@ -19,6 +20,7 @@ pub mod chebyshev;
 mod derived;
 mod locate;
 mod modes;
+mod motion;
 mod outcome;
 mod quiet;
 mod rates;

@@ -5,13 +5,13 @@
 //! (Park & Barton, ACM TOMACS 6 (1996) 137-165, on what goes wrong otherwise). The motion depends on the modes, so
 //! this is repeated until both agree. A relation that both its modes drive back to the surface slides.
 
-use crate::evaluator::Evaluator;
 use crate::hybrid::locate::{Locator, SIDES};
+use crate::hybrid::motion::Motion;
 use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::rates::rates_along;
 use crate::hybrid::stops::resolution;
 use crate::hybrid::system::HybridSystem;
-use crate::linear::Rates;
+use crate::problem::{Options, Refusal};
 
 /// Distance of the points that a second derivative is taken from, as a part of the last step.
 const APART: f64 = 1e-4;
@@ -49,35 +49,9 @@ pub(super) struct Decided {
 /// until the sign is right.
 pub(super) type Offsets = Vec<f64>;
 
-/// y' at a point, where M can be inverted.
-pub(super) struct Motion {
-    rates: Option<Rates>,
-    /// Evaluations of f.
-    pub evaluations: u64,
-}
-
-impl Motion {
-    pub fn new(model: &dyn HybridSystem) -> Self {
-        Motion { rates: Rates::new(model.system(), "events").ok(), evaluations: 0 }
-    }
-
-    /// False where there is none.
-    fn slope(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64], slope: &mut [f64]) -> bool {
-        let Some(rates) = &mut self.rates else { return false };
-        self.evaluations += 1;
-        let made = if rates.is_identity() {
-            model.system().rhs(t, y, slope).is_ok()
-        } else {
-            let mut eval = Evaluator::new(model.system());
-            eval.rhs(t, y, slope).is_ok() && rates.solve(&mut eval, t, y, slope).is_ok()
-        };
-        made && slope.iter().all(|slope| slope.is_finite())
-    }
-}
-
 /// Decides modes, in memory that is taken once.
 pub(super) struct Modes {
-    motion: Motion,
+    pub motion: Motion,
     /// Both sides at the last look, and at the one before.
     pub left: Vec<f64>,
     pub right: Vec<f64>,
@@ -114,11 +88,15 @@ pub(super) struct Modes {
 }
 
 impl Modes {
-    pub fn new(model: &dyn HybridSystem) -> Self {
+    /// For a system.
+    ///
+    /// # Errors
+    /// As of [`Motion::new`].
+    pub fn new(model: &dyn HybridSystem, options: &Options) -> Result<Self, Refusal> {
         let (n, m) = (model.system().shape().n, model.relations().len());
         let zero = |n: usize| vec![0.0; n];
-        Modes {
-            motion: Motion::new(model),
+        Ok(Modes {
+            motion: Motion::new(model, options)?,
             left: zero(m),
             right: zero(m),
             unknown: vec![false; m],
@@ -140,7 +118,7 @@ impl Modes {
             offsets: zero(m),
             displaced: false,
             met: vec![[None; 2]; m],
-        }
+        })
     }
 
     /// Evaluations of f that it took.
@@ -216,11 +194,6 @@ impl Modes {
         let difference = self.difference_at(model, (at.t, at.y), relation)?;
         let known = self.motion.slope(model, at.t, at.y, &mut self.slope) && self.differentiate(model, locator, at);
         Ok((difference, known.then(|| self.rates[relation])))
-    }
-
-    /// y' at a point; false where it is not known.
-    pub fn motion(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64], slope: &mut [f64]) -> bool {
-        self.motion.slope(model, t, y, slope)
     }
 
     /// y' at a point, and the rates of all relations along it with the sizes of their terms.

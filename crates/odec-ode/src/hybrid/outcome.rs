@@ -190,6 +190,8 @@ pub enum HybridCause {
     },
     /// Both sides of the relations have no value here.
     NoSides,
+    /// Algebraic unknowns have no consistent values here: what was met, and where if that is another place.
+    NoUnknowns(Box<(Cause, Option<(f64, Vec<f64>)>)>),
     /// The run has passed the surface of a relation and has not met it: its steps are too coarse for it.
     Passed {
         /// The relation.
@@ -256,9 +258,11 @@ impl From<HybridError> for SolveError {
             HybridError::Failed(failure) => SolveError::Failed(failure),
             HybridError::Hybrid(failure) => {
                 let HybridFailure { cause, t, y, stats, course } = *failure;
-                let instant = Some(Box::new(cause));
-                let cause = Cause::Instant;
-                SolveError::Failed(Box::new(Failure { cause, t, y, h: 0.0, at: None, stats, course, instant }))
+                let (cause, at, instant) = match cause {
+                    HybridCause::NoUnknowns(met) => (met.0, met.1, None),
+                    cause => (Cause::Instant, None, Some(Box::new(cause))),
+                };
+                SolveError::Failed(Box::new(Failure { cause, t, y, h: 0.0, at, stats, course, instant }))
             }
         }
     }

@@ -12,7 +12,7 @@
 use crate::hybrid::accumulation::{Accumulation, Limit};
 use crate::hybrid::derived::Derivatives;
 use crate::hybrid::locate::Locator;
-use crate::hybrid::modes::{Landed, Modes, Place};
+use crate::hybrid::modes::{Decided, Landed, Modes, Place};
 use crate::hybrid::outcome::{Executed, HybridCause};
 use crate::hybrid::stops::{Stops, same, timed};
 use crate::hybrid::system::{Edge, HybridSystem, Target, Trigger};
@@ -161,6 +161,8 @@ impl Rounds {
                 _ if !entered => modes.enter(model, locator, place, None)?,
                 _ => modes.follow(model, locator, place)?,
             };
+            let parts = (&mut *modes, locator, &mut *derived);
+            let decided = agree(model, parts, (t, y, scale), decided)?;
             happened.changed |= decided.changed;
             if !entered {
                 derived.meet(model, t)?;
@@ -410,6 +412,29 @@ impl Rounds {
         events.dedup();
         HybridCause::Chain { events }
     }
+}
+
+/// Algebraic unknowns and modes by turns, until the unknowns stay: modes may read unknowns, which depend on modes.
+fn agree(
+    model: &mut dyn HybridSystem,
+    (modes, locator, derived): (&mut Modes, &Locator, &mut Derivatives),
+    (t, y, scale): (f64, &mut [f64], f64),
+    mut decided: Decided,
+) -> Result<Decided, HybridCause> {
+    if !modes.motion.has_unknowns() {
+        return Ok(decided);
+    }
+    let mut before = model.modes().to_vec();
+    for _ in 0..2 * model.relations().len() + 2 {
+        if !derived.settle(model, &mut modes.motion, (t, y))? {
+            return Ok(decided);
+        }
+        before.copy_from_slice(model.modes());
+        let followed = modes.follow(model, locator, Place { t, y, scale })?;
+        decided = Decided { changed: true, unsettled: followed.unsettled };
+    }
+    let changes = |relation: &usize| before[*relation] != model.modes()[*relation];
+    Err(HybridCause::Inconsistent { relations: (0..model.relations().len()).filter(changes).collect() })
 }
 
 fn is_due(queued: &Queued, t: f64) -> bool {

@@ -12,7 +12,6 @@
 mod bounds;
 mod flight;
 mod landing;
-mod unknowns;
 
 use std::ops::ControlFlow;
 
@@ -20,7 +19,6 @@ use bounds::Bounds;
 pub use bounds::Pushes;
 
 use crate::checks::{bad, in_order};
-use crate::consistent::Consistent;
 use crate::control::Tolerances;
 use crate::hybrid::accumulation::{Limits, Pending};
 use crate::hybrid::derived::Derivatives;
@@ -63,8 +61,6 @@ pub struct HybridRunner {
     adaptive: bool,
     /// How far in time a landing is from its surface, along the motion that was measured last.
     shift: Option<f64>,
-    /// What finds algebraic unknowns anew after a change; of a system without them none.
-    consistent: Option<Box<Consistent>>,
     bounds: Bounds,
     /// State at the start of the step.
     start: Vec<f64>,
@@ -145,7 +141,7 @@ impl HybridRunner {
             runner,
             locator: Locator::new(model, tolerances.clone()),
             tolerances,
-            modes: Modes::new(model),
+            modes: Modes::new(model, options)?,
             rounds: Rounds::new(model),
             stops: Stops::default(),
             storm: Storm::default(),
@@ -157,7 +153,6 @@ impl HybridRunner {
             on_edge: false,
             adaptive: !options.fixed,
             shift: None,
-            consistent: Consistent::of(model.system(), options)?.map(Box::new),
             bounds: Bounds::default(),
             start: vec![0.0; n],
             y: vec![0.0; n],
@@ -303,7 +298,7 @@ impl HybridRunner {
                 self.release(model)?;
                 continue;
             }
-            self.arrive(landed.is_some());
+            self.arrive(model, landed.is_some())?;
             let due = self.limits.take(now);
             let ended = if due.is_empty() {
                 self.instant(model, &Begins::Time(landed), now - t, wanted, observer)?
@@ -451,9 +446,6 @@ impl HybridRunner {
         }
         // a step onto a surface may be too short to go on from
         let landed = matches!(begins, Begins::Time(Some(_)));
-        if happened.changed {
-            self.settle(model, t)?;
-        }
         if happened.changed || landed {
             self.instants += u64::from(happened.changed);
             (self.fresh, self.on_edge) = (true, landed);

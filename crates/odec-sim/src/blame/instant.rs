@@ -71,6 +71,7 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
         | HybridCause::Bound { .. }
         | HybridCause::Delay { .. }
         | HybridCause::NoTime { .. }
+        | HybridCause::NoUnknowns(_)
         | HybridCause::Accumulation { .. }
         | HybridCause::NoValue { .. } => Diagnostic::error(&codes::E0623, format!("an event has no value {when}")),
         HybridCause::Grazing { relation } => {

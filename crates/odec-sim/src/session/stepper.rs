@@ -6,7 +6,9 @@
 
 use odec_lang::diagnostic::{Class, Diagnostic, codes};
 use odec_lang::model::Overrides;
-use odec_ode::problem::{Problem, Refusal, SolveError};
+use odec_ode::consistent::Consistent;
+use odec_ode::evaluator::Evaluator;
+use odec_ode::problem::{Failure, Problem, Refusal, SolveError};
 use odec_ode::runner::Ahead;
 use odec_ode::system::{Mass, System};
 use odec_ode::{Runner, Stats};
@@ -123,6 +125,9 @@ impl Stepper {
     fn reach(&mut self, t: f64) -> Result<(), SolveError> {
         let forward = t > self.t;
         self.runner.renew_budget();
+        if self.changed {
+            self.settle()?;
+        }
         match self.heading {
             Some(Heading { t_end, forward: same }) if same == forward => {
                 if self.changed {
@@ -150,6 +155,28 @@ impl Stepper {
         self.runner.value(&self.bound.executor, t, &mut self.y);
         self.t = t;
         Ok(())
+    }
+
+    /// Algebraic unknowns follow the values that the host has set.
+    fn settle(&mut self) -> Result<(), SolveError> {
+        let executor = &self.bound.executor;
+        let Ok(Some(mut consistent)) = Consistent::of(executor, &self.bound.options) else { return Ok(()) };
+        let mut eval = Evaluator::new(executor);
+        let found = consistent.find(&mut eval, self.t, &mut self.y);
+        found.map_err(|cause| {
+            let at = eval.fault().map(|(t, y)| (t, y.to_vec()));
+            let (y, stats) = (self.y.clone(), *self.runner.stats());
+            SolveError::Failed(Box::new(Failure {
+                cause,
+                t: self.t,
+                y,
+                h: 0.0,
+                at,
+                stats,
+                course: None,
+                instant: None,
+            }))
+        })
     }
 
     /// Begins a run at the time and state reached, towards a time: to the end that is known, or without an end.
@@ -195,7 +222,8 @@ impl Stepper {
         }
     }
 
-    /// Gives a parameter or a state another value from here on. The value that it has already changes nothing.
+    /// Gives a parameter or a state another value from here on. The value that it has already changes nothing. Algebraic
+    /// unknowns follow when the run goes on; a value that is given to one of them is a guess.
     ///
     /// # Errors
     /// A name that is neither, a value that is not finite or out of the bounds that the model gives.

@@ -147,7 +147,7 @@ impl HybridRunner {
         self.y.copy_from_slice(self.runner.state());
         self.bounds.push(&mut self.y, (start, &self.start), &self.tolerances);
         let left = self.span.1 - t;
-        if self.modes.motion(model, t, &self.y, &mut self.bounds.slope) {
+        if self.modes.motion.slope(model, t, &self.y, &mut self.bounds.slope) {
             for bound in 0..self.bounds.list.len() {
                 let of = self.bounds.list[bound];
                 let (row, rate) = (of.row as usize, self.bounds.slope[of.row as usize]);

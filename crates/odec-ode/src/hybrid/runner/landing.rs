@@ -159,8 +159,9 @@ impl HybridRunner {
             }
         }
         // the step has not come to a surface, but may have passed one
-        let (t, y) = (self.runner.time(), self.runner.state());
-        let looked = self.modes.look(model, t, y);
+        let t = self.runner.time();
+        self.reach(model);
+        let looked = self.modes.look(model, t, &self.y);
         looked.map_err(|cause| self.failure(cause, t))?;
         self.crawling += 1;
         if self.crawling == CRAWLING {
@@ -181,7 +182,8 @@ impl HybridRunner {
             return Ok(None);
         }
         let t = self.runner.time();
-        let looked = self.modes.look(model, t, self.runner.state());
+        self.reach(model);
+        let looked = self.modes.look(model, t, &self.y);
         looked.map_err(|cause| self.failure(cause, t))?;
         let wrong = |relation: &usize| self.modes.contradicts(model, *relation) && self.modes.distance(*relation) > 0.0;
         Ok(self.locator.suspects().iter().copied().find(wrong).map(|relation| Crossing { relation, t }))
@@ -222,8 +224,8 @@ impl HybridRunner {
         let (relation, end) = (crossing.relation, self.runner.time());
         let sign = if model.modes()[relation] == 0.0 { -1.0 } else { 1.0 };
         // where the sides have no value, the surface has been passed
-        let u_end =
-            self.modes.difference_at(model, (end, self.runner.state()), relation).map_or(-f64::MAX, |g| sign * g);
+        self.reach(model);
+        let u_end = self.modes.difference_at(model, (end, &self.y), relation).map_or(-f64::MAX, |g| sign * g);
         let u_start = self.modes.difference_at(model, (start, &self.start), relation).map_or(0.0, |g| sign * g);
         let mut bracket = Bracket::new((start, u_start.max(0.0)), (end, u_end));
         let mut target = crossing.t.clamp((start + SHORTEST * resolution(start)).min(end), end);
@@ -239,7 +241,8 @@ impl HybridRunner {
                     return Ok(Landing::Shorter);
                 }
             }
-            let place = Place { t: target, y: self.runner.state(), scale: target - start };
+            self.reach(model);
+            let place = Place { t: target, y: &self.y, scale: target - start };
             let measured = self.modes.measure(model, &self.locator, place, relation);
             let (g, rate) = measured.map_err(|cause| self.failure(cause, target))?;
             let (u, rate) = (sign * g, rate.map(|rate| sign * rate));
@@ -267,13 +270,23 @@ impl HybridRunner {
 
     /// The state at the time reached into `y`, and from there along the motion onto the surface that a step has landed on: that
     /// is less than what times are told apart by.
-    pub(super) fn arrive(&mut self, landed: bool) {
+    pub(super) fn arrive(&mut self, model: &dyn HybridSystem, landed: bool) -> Result<(), HybridError> {
         self.y.copy_from_slice(self.runner.state());
         if let (Some(shift), true) = (self.shift.take(), landed) {
             for (y, slope) in self.y.iter_mut().zip(self.modes.slope()) {
                 *y += shift * slope;
             }
         }
+        let t = self.runner.time();
+        let refined = self.modes.motion.refine(model, t, &mut self.y);
+        refined.map_err(|cause| self.failure(cause, t))
+    }
+
+    /// The state at the time reached into `y`. A step knows algebraic unknowns to its tolerance alone; here they are what the
+    /// rest makes of them, where that is known: beyond a surface they need have no values.
+    fn reach(&mut self, model: &dyn HybridSystem) {
+        self.y.copy_from_slice(self.runner.state());
+        let _ = self.modes.motion.refine(model, self.runner.time(), &mut self.y);
     }
 
     /// A run that has just landed where f has a value and no derivative, as `sqrt(x - 1)` has none at 1, goes on a little further along

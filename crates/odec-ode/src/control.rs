@@ -16,8 +16,9 @@ pub struct Tolerances {
     pub rtol: f64,
     /// Absolute, n values.
     pub atol: Vec<f64>,
-    /// The relative tolerance that was asked for, and the part of it that holds now.
-    whole: (f64, f64),
+    /// What was asked for, and the part of it that holds now.
+    whole: (f64, Vec<f64>),
+    part: f64,
 }
 
 /// A weighted root mean square norm with the row that contributes most.
@@ -36,28 +37,38 @@ impl Tolerances {
             [one] => vec![*one; n],
             many => many.to_vec(),
         };
-        Tolerances { rtol: options.rtol, atol, whole: (options.rtol, 1.0) }
+        Tolerances { rtol: options.rtol, whole: (options.rtol, atol.clone()), atol, part: 1.0 }
     }
 
     /// Holds steps to a part of the tolerances that were asked for, a power of two at most 1, so that nothing is rounded and 1
     /// gives back the bits; the relative tolerance only down to what rounding allows.
     pub fn tighten(&mut self, part: f64) {
-        let (asked, before) = self.whole;
+        let asked = self.whole.0;
         self.rtol = (asked * part).max(LEAST_RTOL.min(asked));
-        for atol in &mut self.atol {
-            *atol *= part / before;
+        self.part = part;
+        self.hold();
+    }
+
+    /// Other absolute tolerances are asked for; the part of them that holds is the same.
+    pub fn absolute(&mut self, atol: &[f64]) {
+        self.whole.1.copy_from_slice(atol);
+        self.hold();
+    }
+
+    fn hold(&mut self) {
+        for (atol, asked) in self.atol.iter_mut().zip(&self.whole.1) {
+            *atol = asked * self.part;
         }
-        self.whole.1 = part;
     }
 
     /// [`Tolerances::scale`] of the tolerances that were asked for.
     pub fn asked(&self, i: usize, y: f64) -> f64 {
-        (self.atol[i] / self.whole.1 + self.whole.0 * y).max(f64::MIN_POSITIVE)
+        (self.whole.1[i] + self.whole.0 * y).max(f64::MIN_POSITIVE)
     }
 
     /// The part that holds now.
     pub fn part(&self) -> f64 {
-        self.whole.1
+        self.part
     }
 
     /// Allowed error of state i at magnitude `y`; never zero, so that an exact zero error passes.
@@ -455,4 +466,26 @@ fn mass_diagonal(eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<Option<V
     let mut mass = MassMatrix::of(eval.mass());
     mass.update(eval, t, y)?;
     Ok(mass.assembled().map(|m| m.diagonal().map(|m| if m == 0.0 { 0.0 } else { 1.0 / m }).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tolerances;
+    use crate::problem::Options;
+
+    #[test]
+    fn what_was_asked_for_comes_back_after_parts_of_it() {
+        let options = Options { rtol: 1e-6, atol: vec![1e-9, 3e-7], ..Options::default() };
+        let mut tolerances = Tolerances::new(&options, 2);
+        tolerances.tighten(0.25);
+        assert_eq!((tolerances.rtol, &tolerances.atol[..]), (0.25e-6, &[0.25e-9, 0.75e-7][..]));
+        // new ones, while a part of them holds
+        tolerances.absolute(&[1e-12, 3e-7]);
+        assert_eq!(tolerances.atol, [0.25e-12, 0.75e-7]);
+        assert_eq!((tolerances.asked(0, 0.0), tolerances.asked(1, 1.0)), (1e-12, 3e-7 + 1e-6));
+        tolerances.tighten(2f64.powi(-40));
+        tolerances.absolute(&[1e-9, 3e-7]);
+        tolerances.tighten(1.0);
+        assert_eq!((tolerances.rtol, &tolerances.atol[..]), (1e-6, &[1e-9, 3e-7][..]));
+    }
 }

@@ -1,6 +1,7 @@
 //! One kernel with modes in the place of comparisons.
 
 mod results;
+mod roots;
 
 use super::keys::Key;
 use super::locate::{Known, Sketch, is_switch};
@@ -321,7 +322,7 @@ impl<'a> Rewrite<'a> {
         let node = self.kernel.graph.node(id);
         let Node::Call(op, args) = node else { return self.copy(id, moded) };
         if self.stages[id.index()] < Stage::Time || !is_switch(node) {
-            return self.copy(id, moded);
+            return self.root(id, moded).unwrap_or_else(|| self.copy(id, moded));
         }
         let arity = usize::from(op.0.arity);
         let operands: Vec<NodeId> = args[..arity].iter().map(|a| moded[*a]).collect();

@@ -25,6 +25,8 @@ const ASTRAY: f64 = 16.0;
 const RESOLVED: f64 = 0.1;
 /// Chebyshev coefficients below this part of both sides are rounding.
 const ROUNDED: f64 = 4.0 * f64::EPSILON;
+/// Parts that a piece of the polynomial is looked at in, for its height.
+const LOBE: u32 = 8;
 /// Halvings of a step on which a relation is no polynomial of the largest degree.
 const HALVINGS: u32 = 6;
 
@@ -286,8 +288,10 @@ impl Locator {
             powers[1] += time * stretch.length;
             let p = Bernstein::from_powers(&powers[..=stretch.degree]);
             let size = self.left[relation].abs() + self.right[relation].abs();
+            let scale = |row: usize| self.tolerances.scale(row, step.y[row].abs());
+            let room = terms.iter().map(|(row, a)| a.abs() * scale(*row as usize)).sum();
             let part = Part { from: stretch.from, to: stretch.from + stretch.length, depth: 0 };
-            self.finder.look(&p, Held { relation, truth: held, size, begins: number == 0 }, part, first);
+            self.finder.look(&p, Held { relation, truth: held, size, room, begins: number == 0 }, part, first);
         }
         true
     }
@@ -348,7 +352,9 @@ impl Locator {
                 if !last && !resolved(&p, chebyshev::tail(&c[..=size]), noise) {
                     return true;
                 }
-                let held = Held { relation: *relation, truth: held, size: self.sizes[*relation], begins };
+                let size = self.sizes[*relation];
+                let room = self.tolerances.part() * self.tolerances.rtol * size;
+                let held = Held { relation: *relation, truth: held, size, room, begins };
                 self.finder.look(&p, held, part, first);
                 false
             });
@@ -406,6 +412,8 @@ struct Held {
     truth: bool,
     /// The size of both sides.
     size: f64,
+    /// How far left - right may be off by the tolerances.
+    room: f64,
     /// The part begins where the step does, maybe on the surface itself.
     begins: bool,
 }
@@ -418,19 +426,32 @@ impl RootFinder {
             return;
         }
         let b = p.coefficients();
-        let mut p = *p;
+        let (mut p, mut on_surface) = (*p, false);
         if of.begins && b.len() > 1 {
             // what has just crossed does not cross again for its rounding
             let rate = (b.len() - 1) as f64 * (b[1] - b[0]) / length;
             if b[0].abs() <= SIDES * of.size + resolution(part.from) * rate.abs() {
-                p = p.zero_at_start();
+                (p, on_surface) = (p.zero_at_start(), true);
             }
         }
-        let found = RootFinder::first(self, &p, of.truth, f64::EPSILON * of.size);
+        let noise = f64::EPSILON * of.size;
+        let mut found = RootFinder::first(self, &p, of.truth, noise);
+        if on_surface && found == Some(0.0) {
+            found = self.behind_start(&p, of, noise);
+        }
         if let Some(t) = found.map(|s| part.from + s * length)
             && first.is_none_or(|first| t < first.t)
         {
             *first = Some(Crossing { relation: of.relation, t });
         }
+    }
+
+    /// The first root of a polynomial that goes to the wrong side at once. The mode says to which side the motion leads from the
+    /// surface, exactly. So where the polynomial comes back, and was within the tolerances until then, that was its error.
+    fn behind_start(&mut self, p: &Bernstein, of: Held, noise: f64) -> Option<f64> {
+        let all = self.all(p, of.truth, noise);
+        let Some(back) = all.get(1) else { return Some(0.0) };
+        let height = (1..LOBE).map(|k| p.value(back * f64::from(k) / f64::from(LOBE)).abs()).fold(0.0, f64::max);
+        if height <= of.room { all.get(2).copied() } else { Some(0.0) }
     }
 }

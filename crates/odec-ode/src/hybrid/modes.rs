@@ -5,6 +5,8 @@
 //! (Park & Barton, ACM TOMACS 6 (1996) 137-165, on what goes wrong otherwise). The motion depends on the modes, so
 //! this is repeated until both agree. A relation that both its modes drive back to the surface slides.
 
+mod ahead;
+
 use crate::hybrid::locate::{Locator, SIDES};
 use crate::hybrid::motion::Motion;
 use crate::hybrid::outcome::HybridCause;
@@ -12,11 +14,6 @@ use crate::hybrid::rates::rates_along;
 use crate::hybrid::stops::resolution;
 use crate::hybrid::system::HybridSystem;
 use crate::problem::{Options, Refusal};
-
-/// Distance of the points that a second derivative is taken from, as a part of the last step.
-const APART: f64 = 1e-4;
-/// Noise of a rate, as a part of its terms.
-const RATE: f64 = 64.0 * f64::EPSILON;
 
 /// Where an instant is.
 #[derive(Clone, Copy)]
@@ -71,6 +68,12 @@ pub(super) struct Modes {
     pub met_here: Vec<usize>,
     /// Within this time of its surface a relation is on it.
     apart: f64,
+    /// Within this time the instant is known: what a landing and rounding leave.
+    blur: f64,
+    /// Stages of the steps that look ahead.
+    stages: [Vec<f64>; 4],
+    /// Relations whose rate and its derivative are zero, with the side that the motion takes them to.
+    leading: Vec<(usize, Option<bool>)>,
     /// Those whose sides the modes of others have changed, in the order of finding.
     moved: Vec<usize>,
     /// All modes as the motion of before leads to them, and which relations were touching then.
@@ -110,6 +113,9 @@ impl Modes {
             touching: Vec::with_capacity(m),
             met_here: Vec::with_capacity(m),
             apart: 0.0,
+            blur: 0.0,
+            stages: [zero(n), zero(n), zero(n), zero(n)],
+            leading: Vec::new(),
             moved: Vec::new(),
             crossed: Vec::with_capacity(m),
             crossing: Vec::with_capacity(m),
@@ -319,6 +325,7 @@ impl Modes {
         self.touching.clear();
         let known = self.motion.slope(model, at.t, at.y, &mut self.slope) && self.differentiate(model, locator, at);
         self.apart = resolution(at.t) + landed.map_or(0.0, |landed| landed.apart);
+        self.blur = self.apart + landed.map_or(0.0, |landed| self.rounding(landed.relation, known));
         for relation in 0..self.left.len() {
             let there = !self.stopped && landed.is_some_and(|landed| landed.relation == relation);
             if there || self.is_near(relation, known) {
@@ -384,6 +391,12 @@ impl Modes {
         self.displaced = self.offsets.iter().any(|offset| *offset != 0.0);
     }
 
+    /// The surface of a relation lies where it was at the last look.
+    pub fn displace(&mut self, relation: usize) {
+        self.offsets[relation] = self.left[relation] - self.right[relation];
+        self.displaced = true;
+    }
+
     /// True where the surface of a relation may not be in its place.
     pub fn are_displaced(&self) -> bool {
         self.displaced
@@ -436,13 +449,14 @@ impl Modes {
                 }
                 return settled(changed);
             }
-            self.curve(model, locator, at);
+            self.curve(model, locator, at, landed.filter(|_| round == 0));
+            self.lead(model, at)?;
             let mut moved = false;
             for relation in self.touching.iter().copied() {
                 let mode = model.modes()[relation] != 0.0;
                 let rate = self.rates[relation];
                 self.met[relation][usize::from(mode)] = Some(rate);
-                let leads = if rate == 0.0 { self.rests(model, relation) } else { Some(rate > 0.0) };
+                let leads = if rate == 0.0 { self.leads(model, relation) } else { Some(rate > 0.0) };
                 if leads.is_some_and(|leads| leads != mode) {
                     model.modes_mut()[relation] = f64::from(u8::from(!mode));
                     moved = true;
@@ -504,59 +518,8 @@ impl Modes {
         rates_along(model, locator, (at.t, at.y), (slope, unknown), rates, Some(terms))
     }
 
-    /// Replaces rates that are zero to rounding by the sign of what they become next.
-    fn curve(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>) {
-        let zero = |relation: &usize| self.rates[*relation].abs() <= RATE * self.terms[*relation];
-        if !self.touching.iter().any(zero) {
-            return;
-        }
-        let (known, apart) = self.rates_ahead(model, locator, at);
-        for relation in self.touching.iter().copied() {
-            if self.rates[relation].abs() <= RATE * self.terms[relation] {
-                let bend = if known { self.later[relation] - self.rates[relation] } else { 0.0 };
-                let noise = RATE * self.terms[relation];
-                self.rates[relation] = if bend.abs() > noise { bend / apart } else { 0.0 };
-            }
-        }
-    }
-
     /// Rounding of left - right at the last look.
     pub fn noise(&self, relation: usize) -> f64 {
         SIDES * (self.left[relation].abs() + self.right[relation].abs())
-    }
-
-    /// How fast left - right of a relation changes, and how fast that does; `None` where they are not known.
-    pub fn bends(
-        &mut self,
-        model: &dyn HybridSystem,
-        locator: &Locator,
-        at: Place<'_>,
-        relation: usize,
-    ) -> Option<[f64; 2]> {
-        self.look(model, at.t, at.y).ok()?;
-        let known = self.motion.slope(model, at.t, at.y, &mut self.slope) && self.differentiate(model, locator, at);
-        let (ahead, apart) = if known { self.rates_ahead(model, locator, at) } else { (false, 0.0) };
-        let rate = self.rates[relation];
-        let bend = self.later[relation] - rate;
-        let sure = ahead && apart > 0.0 && rate.abs().min(bend.abs()) > RATE * self.terms[relation];
-        sure.then(|| [rate, bend / apart])
-    }
-
-    /// The rates of all relations a little further along the motion into `later`, and how much further; false where they are
-    /// not known.
-    fn rates_ahead(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>) -> (bool, f64) {
-        // a step is not known at the start of a run: there the state changes by a small part
-        let most = |x: &[f64]| x.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
-        let (size, speed) = (most(at.y), most(&self.slope));
-        let own = if size > 0.0 && speed > 0.0 { size / speed } else { f64::INFINITY };
-        let apart = APART * at.scale.min(own);
-        for ((near, y), slope) in self.near.iter_mut().zip(at.y).zip(&self.slope) {
-            *near = y + apart * slope;
-        }
-        let t = at.t + apart;
-        let Modes { motion, near, near_slope, later, unknown, .. } = self;
-        let known = motion.slope(model, t, near, near_slope)
-            && rates_along(model, locator, (t, near), (near_slope, unknown), later, None);
-        (known, apart)
     }
 }

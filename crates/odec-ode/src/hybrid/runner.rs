@@ -232,8 +232,12 @@ impl HybridRunner {
             self.stops.begin(model, problem.t_end, problem.t0);
             let compared = self.modes.compare(model, problem.t0, &self.y);
             compared.map_err(|cause| self.failure(cause, problem.t0))?;
+            // what the time alone decides is compared at the start as everything is, for the conditions of before
+            model.at_time(problem.t0);
             model.refresh();
             self.rounds.begin(model, problem.t0, &self.y);
+            self.stops.settle(model);
+            model.refresh();
         }
         self.runner.begin(model.system(), problem)?;
         if wanted.times.is_none() && observer.row(point(model, problem.t0, &self.y)).is_break() {
@@ -449,7 +453,9 @@ impl HybridRunner {
         if happened.changed || landed {
             self.instants += u64::from(happened.changed);
             (self.fresh, self.on_edge) = (true, landed);
-            self.runner.resume(model.system(), &self.y)?;
+            if let Err(error) = self.runner.resume(model.system(), &self.y) {
+                self.before_edge(model, error)?;
+            }
             for (event, limit) in happened.limits.drain(..) {
                 self.limits.add(Pending { event, limit, relations: self.modes.met_here.clone() });
             }

@@ -130,6 +130,11 @@ impl Stops {
             self.passed.push(passed);
             self.due.push(passed > 0 && times.get(passed - 1).is_some_and(|time| same(time, t0)));
         }
+        self.settle(model);
+    }
+
+    /// Modes that time alone decides are again what they are behind the times that have come.
+    pub fn settle(&self, model: &mut dyn HybridSystem) {
         if !self.passed.is_empty() {
             model.at_stops(&self.passed);
         }

@@ -373,6 +373,8 @@ pub trait HybridSystem {
     }
     /// Sets the modes that depend on time alone, given how many times of each list have come.
     fn at_stops(&mut self, _passed: &[u64]) {}
+    /// Sets them as they are at a time itself, where one may change: comparisons of the time with itself are false.
+    fn at_time(&mut self, _t: f64) {}
 }
 
 /// A system without relations and events.

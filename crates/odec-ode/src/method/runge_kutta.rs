@@ -496,8 +496,8 @@ impl Integrator for Embedded {
     }
 
     fn absolute(&mut self, atol: &[f64]) {
-        self.tolerances.atol.copy_from_slice(atol);
-        self.given[3..3 + atol.len()].copy_from_slice(atol);
+        self.tolerances.absolute(atol);
+        self.given[3..3 + atol.len()].copy_from_slice(&self.tolerances.atol);
     }
 
     /// A component that decays far too fast for the step is hidden from the error estimate as long as it is small, but its

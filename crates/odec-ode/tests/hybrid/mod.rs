@@ -11,3 +11,4 @@ mod reference;
 mod stops;
 mod surfaces;
 mod systems;
+mod touches;

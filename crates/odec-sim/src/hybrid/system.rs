@@ -497,13 +497,18 @@ impl HybridSystem for Located {
             (false, true) => next - next.abs().max(1.0),
             (false, false) => self.span.0,
         };
-        let mut room = std::mem::take(self.room.get_mut().unwrap_or_else(PoisonError::into_inner));
-        let out = &mut room[..self.code.values.len()];
-        self.code.values.run(t, &self.still, self.executor.parameters(), &self.still, out);
-        let (first, curves) = (self.places.compared.len(), self.places.curves());
+        let curves = self.places.curves();
         for (passed, count) in self.curves.iter_mut().zip(passed.get(curves..).unwrap_or(&[])) {
             passed.pass(*count, self.span.1);
         }
+        self.at_time(t);
+    }
+
+    fn at_time(&mut self, t: f64) {
+        let mut room = std::mem::take(self.room.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let out = &mut room[..self.code.values.len()];
+        self.code.values.run(t, &self.still, self.executor.parameters(), &self.still, out);
+        let first = self.places.compared.len();
         for (mode, timed) in self.modes[first..].iter_mut().zip(&self.places.timed) {
             *mode = timed.piece.map_or(out[timed.value], |curve| self.curves[curve].piece());
         }

@@ -152,6 +152,10 @@ impl HybridRunner {
                 return Ok(None);
             };
             last = Some(crossing.relation);
+            if self.is_aside(model, crossing, start)? {
+                self.crawling = 0;
+                return Ok(None);
+            }
             match self.land(model, crossing, start, ahead)? {
                 Landing::There(landed) => return Ok(Some(landed)),
                 Landing::Shorter => {}
@@ -174,6 +178,33 @@ impl HybridRunner {
             self.lost(model)?;
         }
         Ok(passed.map(|relation| Landed { relation, apart: 0.0 }))
+    }
+
+    /// True where a step from a surface ends on its wrong side by less than the tolerances, and the motion leads back: errors of the
+    /// method are larger there than the way that the motion takes. Until it is back, the surface lies where the relation is.
+    fn is_aside(&mut self, model: &dyn HybridSystem, crossing: Crossing, start: f64) -> Result<bool, HybridError> {
+        let Crossing { relation, t } = crossing;
+        let end = self.runner.time();
+        if t > start + f64::EPSILON * (end - start) {
+            return Ok(false);
+        }
+        self.y.copy_from_slice(self.runner.state());
+        let place = Place { t: end, y: &self.y, scale: end - start };
+        let measured = self.modes.measure(model, &self.locator, place, relation);
+        let (g, rate) = measured.map_err(|cause| self.failure(cause, end))?;
+        let back = rate.is_some_and(|rate| (rate > 0.0) == (model.modes()[relation] != 0.0) && rate != 0.0);
+        if !back || (g > 0.0) == (model.modes()[relation] != 0.0) {
+            return Ok(false);
+        }
+        for (i, (weight, y)) in self.weights.iter_mut().zip(&self.y).enumerate() {
+            *weight = self.tolerances.scale(i, y.abs());
+        }
+        if g.abs() > self.locator.gradient(model, (end, &self.y), relation, &self.weights) {
+            return Ok(false);
+        }
+        self.modes.displace(relation);
+        self.renew(model, end);
+        Ok(true)
     }
 
     /// A relation that may have changed in the last step, in which no root was found, and whose sign is wrong at its end.
@@ -228,7 +259,9 @@ impl HybridRunner {
         let u_end = self.modes.difference_at(model, (end, &self.y), relation).map_or(-f64::MAX, |g| sign * g);
         let u_start = self.modes.difference_at(model, (start, &self.start), relation).map_or(0.0, |g| sign * g);
         let mut bracket = Bracket::new((start, u_start.max(0.0)), (end, u_end));
-        let mut target = crossing.t.clamp((start + SHORTEST * resolution(start)).min(end), end);
+        // near zero, times are told apart by less than any step may be
+        let least = (SHORTEST * resolution(start)).max(f64::EPSILON * (end - start));
+        let mut target = crossing.t.clamp((start + least).min(end), end);
         for _ in 0..LANDINGS {
             if target != self.runner.time() {
                 if !self.runner.retreat() {
@@ -292,16 +325,21 @@ impl HybridRunner {
     /// A run that has just landed where f has a value and no derivative, as `sqrt(x - 1)` has none at 1, goes on a little further along
     /// its motion, by some units of what times are told apart by. True where it does.
     pub(super) fn leave_edge(&mut self, model: &dyn HybridSystem, error: &SolveError) -> Result<bool, HybridError> {
-        let SolveError::Failed(failure) = error else { return Ok(false) };
-        let no_derivative = matches!(
-            failure.cause,
-            Cause::NonFiniteJacobian { .. } | Cause::NonFiniteTimeDerivative { .. } | Cause::NoSeries { .. }
-        );
-        if !(std::mem::take(&mut self.on_edge) && no_derivative) {
+        if !(std::mem::take(&mut self.on_edge) && has_no_derivative(error)) {
             return Ok(false);
         }
-        let t = self.runner.time();
         self.y.copy_from_slice(self.runner.state());
+        self.go_further(model)
+    }
+
+    /// The same where a method cannot even begin at the state `y` of an instant.
+    pub(super) fn before_edge(&mut self, model: &dyn HybridSystem, error: SolveError) -> Result<(), HybridError> {
+        let left = std::mem::take(&mut self.on_edge) && has_no_derivative(&error) && self.go_further(model)?;
+        if left { Ok(()) } else { Err(error.into()) }
+    }
+
+    fn go_further(&mut self, model: &dyn HybridSystem) -> Result<bool, HybridError> {
+        let t = self.runner.time();
         if !self.modes.slope_at(model, t, &self.y) {
             return Ok(false);
         }
@@ -338,6 +376,15 @@ impl HybridRunner {
         self.runner.advance(model.system(), Ahead { stop: Some(stop), ..ahead })?;
         Ok(Landing::Shorter)
     }
+}
+
+/// True of a failure by a derivative that has no value where f has one.
+fn has_no_derivative(error: &SolveError) -> bool {
+    let SolveError::Failed(failure) = error else { return false };
+    matches!(
+        failure.cause,
+        Cause::NonFiniteJacobian { .. } | Cause::NonFiniteTimeDerivative { .. } | Cause::NoSeries { .. }
+    )
 }
 
 #[cfg(test)]

@@ -286,6 +286,31 @@ impl Auto {
         spare.at_work = !spare.at_work;
     }
 
+    /// The explicit method in reserve takes up the state reached; false where there is none, or it finds no value either.
+    fn stand_in(&mut self, eval: &mut Evaluator<'_>) -> bool {
+        let Some(explicit) = self.explicit.as_ref().filter(|_| self.active == Side::Explicit) else { return false };
+        let t = explicit.time();
+        self.y.copy_from_slice(explicit.state());
+        self.take_spare(eval, t)
+    }
+
+    /// The same from the state in `y`.
+    fn take_spare(&mut self, eval: &mut Evaluator<'_>, t: f64) -> bool {
+        if self.active != Side::Explicit || self.spare.as_ref().is_none_or(|spare| spare.at_work) {
+            return false;
+        }
+        self.change_places();
+        let set = self.explicit.as_mut().is_some_and(|explicit| explicit.set(eval, t, &self.y).is_ok());
+        if !set {
+            self.change_places();
+            return false;
+        }
+        self.rest();
+        self.course.switches += 1;
+        self.note(t, Side::Explicit, Why::Failing);
+        true
+    }
+
     /// Nothing is known of the run to come.
     fn begin(&mut self) {
         if self.spare.as_ref().is_some_and(|spare| spare.at_work) {

@@ -344,8 +344,8 @@ impl Integrator for FusedRosenbrock {
     }
 
     fn absolute(&mut self, atol: &[f64]) {
-        self.tolerances.atol.copy_from_slice(atol);
-        self.given[ATOL..ATOL + self.n].copy_from_slice(atol);
+        self.tolerances.absolute(atol);
+        self.given[ATOL..ATOL + self.n].copy_from_slice(&self.tolerances.atol);
         self.options.atol.clear();
         self.options.atol.extend_from_slice(atol);
         if let Some(vectors) = &mut self.vectors {

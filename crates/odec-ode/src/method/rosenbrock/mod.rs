@@ -361,8 +361,8 @@ impl Integrator for Rosenbrock {
     }
 
     fn absolute(&mut self, atol: &[f64]) {
-        self.tolerances.atol.copy_from_slice(atol);
-        self.atol[..self.n].copy_from_slice(atol);
+        self.tolerances.absolute(atol);
+        self.atol[..self.n].copy_from_slice(&self.tolerances.atol);
     }
 
     fn linear(&self) -> Option<LinearReport> {

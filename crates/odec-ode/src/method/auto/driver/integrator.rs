@@ -111,6 +111,11 @@ impl Integrator for Auto {
                     self.spectral = None;
                     return Attempt::Failed { cause, next: self.first_implicit(eval, h) };
                 }
+                // where the solution has no series, another explicit method may have no trouble
+                let unable = self.failures >= FAILURES && matches!(cause, Cause::NoSeries { .. });
+                if unable && self.stand_in(eval) {
+                    return Attempt::Failed { cause, next };
+                }
                 if self.failures >= FAILURES && self.change(eval, Why::Failing) {
                     return Attempt::Failed { cause, next: self.first_implicit(eval, next) };
                 }
@@ -180,7 +185,13 @@ impl Integrator for Auto {
 
     /// The side stays: what speaks for it speaks for it still.
     fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
-        self.active().resume(eval, t, y)?;
+        let resumed = self.active().resume(eval, t, y);
+        if let Err(cause) = resumed {
+            self.y.copy_from_slice(y);
+            if !(matches!(cause, Cause::NoSeries { .. }) && self.take_spare(eval, t)) {
+                return Err(cause);
+            }
+        }
         // what an event or a host writes may be negative on purpose
         self.signs.let_go();
         self.seeds.begin(y);

@@ -1,0 +1,65 @@
+//! Roots and powers of what is constant in one of its modes.
+
+use super::Rewrite;
+use crate::builtin::{Op, logic};
+use crate::graph::{Node, NodeId, NodeMap};
+
+/// A choice by a mode: the mode, and the values where it is true and false.
+type Choice = (NodeId, [NodeId; 2]);
+
+impl Rewrite<'_> {
+    /// `sqrt(if m then x else 0)` as `if m then sqrt(x) else sqrt(0)`. Both have the same bits. A root has no derivative at 0, but
+    /// a constant has one: what an orifice lets through is 0 while the tank is empty.
+    pub(super) fn root(&mut self, id: NodeId, moded: &NodeMap) -> Option<NodeId> {
+        let Node::Call(op, args) = self.kernel.graph.node(id) else { return None };
+        if !matches!(op.0.name, "sqrt" | "cbrt" | "pow") {
+            return None;
+        }
+        let (mode, values) = self.choice(moded[args[0]])?;
+        let exponent = if op.0.arity == 2 { Some(moded[args[1]]) } else { None };
+        if exponent.is_some_and(|exponent| !self.steady(&[exponent])) {
+            return None;
+        }
+        let spans = self.kernel.graph.spans(id).to_vec();
+        let [holds, fails] = values.map(|value| {
+            let operands: Vec<NodeId> = [value].into_iter().chain(exponent).collect();
+            let root = self.graph.apply(op.0, &operands);
+            for span in &spans {
+                self.graph.add_span(root, *span);
+            }
+            root
+        });
+        Some(self.graph.apply(&logic::IF, &[mode, holds, fails]))
+    }
+
+    /// A choice by a mode, one of whose values does not vary inside a step; also under a factor or beside a term that does not.
+    fn choice(&mut self, node: NodeId) -> Option<Choice> {
+        let Node::Call(op, args) = self.graph.node(node) else { return None };
+        if op == Op(&logic::IF) {
+            let fits = self.steady(&[args[0]]) && (self.steady(&[args[1]]) || self.steady(&[args[2]]));
+            return fits.then_some((args[0], [args[1], args[2]]));
+        }
+        match op.0.name {
+            "neg" => {
+                let (mode, values) = self.choice(args[0])?;
+                Some((mode, values.map(|value| self.graph.neg(value))))
+            }
+            "add" | "sub" | "mul" | "div" => {
+                let steady = [args[0], args[1]].map(|operand| self.steady(&[operand]));
+                let at = match steady {
+                    [true, false] => 1,
+                    [false, true] => 0,
+                    _ => return None,
+                };
+                let (mode, values) = self.choice(args[at])?;
+                let values = values.map(|value| {
+                    let mut operands = [args[0], args[1]];
+                    operands[at] = value;
+                    self.graph.apply(op.0, &operands)
+                });
+                Some((mode, values))
+            }
+            _ => None,
+        }
+    }
+}

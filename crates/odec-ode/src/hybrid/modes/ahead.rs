@@ -1,0 +1,178 @@
+//! What a relation on its surface is about to do, where its rate does not say.
+
+use super::{Landed, Modes, Place};
+use crate::hybrid::locate::{Locator, SIDES};
+use crate::hybrid::outcome::HybridCause;
+use crate::hybrid::rates::rates_along;
+use crate::hybrid::system::HybridSystem;
+
+/// Distance of the points that a second derivative is taken from, as a part of the last step.
+const APART: f64 = 1e-4;
+/// That distance is at least so many times what the instant is known to.
+const BEYOND: f64 = 1e3;
+/// Noise of a rate, as a part of its terms.
+const RATE: f64 = 64.0 * f64::EPSILON;
+/// A rate that is zero within so many times what the instant is known to is noise.
+const BLUR: f64 = 4.0;
+/// How far the motion is followed where two derivatives are zero, as parts of the last step.
+const FURTHER: [f64; 7] = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8];
+/// left - right counts there from so many times its rounding on.
+const CLEAR: f64 = 16.0;
+/// Between half of a way and its end left - right grows by a power of 2, to this part of it.
+const POWER: f64 = 0.1;
+/// The highest power that is looked for.
+const HIGHEST: i32 = 8;
+
+impl Modes {
+    /// How long left - right of a relation stays within its rounding.
+    pub(super) fn rounding(&self, relation: usize, known: bool) -> f64 {
+        let rate = if known { self.rates[relation].abs() } else { 0.0 };
+        if rate > 0.0 { self.noise(relation) / rate } else { 0.0 }
+    }
+
+    /// Replaces rates that are zero to rounding by the sign of what they become next.
+    /// A rate is zero beside its terms, or where it would have the other sign within what the instant is known to: at the
+    /// tear-off of a block the force that moves it is zero but for the landing. The relation that was landed on changes
+    /// by a rate that is known.
+    pub(super) fn curve(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>, landed: Option<Landed>) {
+        let zero = |modes: &Self, relation: usize| modes.rates[relation].abs() <= RATE * modes.terms[relation];
+        let is_landed = |relation: usize| landed.is_some_and(|landed| landed.relation == relation);
+        let turns = |relation: usize| (self.rates[relation] > 0.0) != (model.modes()[relation] != 0.0);
+        let doubtful = |relation: &usize| zero(self, *relation) || (turns(*relation) && !is_landed(*relation));
+        if !self.touching.iter().any(doubtful) {
+            return;
+        }
+        let (known, apart) = self.rates_ahead(model, locator, at);
+        for relation in self.touching.iter().copied() {
+            let bend = if known { self.later[relation] - self.rates[relation] } else { 0.0 };
+            let blurred = !is_landed(relation) && self.rates[relation].abs() * apart <= BLUR * self.blur * bend.abs();
+            if zero(self, relation) || blurred {
+                let noise = RATE * self.terms[relation];
+                self.rates[relation] = if bend.abs() > noise { bend / apart } else { 0.0 };
+            }
+        }
+    }
+
+    /// How fast left - right of a relation changes, and how fast that does; `None` where they are not known.
+    pub fn bends(
+        &mut self,
+        model: &dyn HybridSystem,
+        locator: &Locator,
+        at: Place<'_>,
+        relation: usize,
+    ) -> Option<[f64; 2]> {
+        self.look(model, at.t, at.y).ok()?;
+        let known = self.motion.slope(model, at.t, at.y, &mut self.slope) && self.differentiate(model, locator, at);
+        let (ahead, apart) = if known { self.rates_ahead(model, locator, at) } else { (false, 0.0) };
+        let rate = self.rates[relation];
+        let bend = self.later[relation] - rate;
+        let sure = ahead && apart > 0.0 && rate.abs().min(bend.abs()) > RATE * self.terms[relation];
+        sure.then(|| [rate, bend / apart])
+    }
+
+    /// The rates of all relations a little further along the motion into `later`, and how much further; false where they are
+    /// not known.
+    fn rates_ahead(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>) -> (bool, f64) {
+        // a step is not known at the start of a run: there the state changes by a small part
+        let own = self.own_scale(at);
+        let apart = (APART * at.scale.min(own)).max(BEYOND * self.blur);
+        for ((near, y), slope) in self.near.iter_mut().zip(at.y).zip(&self.slope) {
+            *near = y + apart * slope;
+        }
+        let t = at.t + apart;
+        let Modes { motion, near, near_slope, later, unknown, .. } = self;
+        let known = motion.slope(model, t, near, near_slope)
+            && rates_along(model, locator, (t, near), (near_slope, unknown), later, None);
+        (known, apart)
+    }
+
+    /// Finds where the motion leads the relations on their surface whose rate and its derivative are zero: the first
+    /// derivative that is not zero says so. It is had from left - right a little further, which grows by a power of time.
+    pub(super) fn lead(&mut self, model: &dyn HybridSystem, at: Place<'_>) -> Result<(), HybridCause> {
+        self.leading.clear();
+        let still = self.touching.iter().filter(|relation| self.rates[**relation] == 0.0);
+        self.leading.extend(still.map(|relation| (*relation, None)));
+        if self.leading.is_empty() {
+            return Ok(());
+        }
+        let mut leading = std::mem::take(&mut self.leading);
+        let length = at.scale.min(self.own_scale(at));
+        let mut half = vec![0.0; leading.len()];
+        for part in FURTHER {
+            let h = part * length;
+            if at.t + 0.5 * h == at.t || !h.is_finite() || !self.follow_motion(model, at, 0.5 * h) {
+                continue;
+            }
+            if !self.look_ahead(model, at.t + 0.5 * h) {
+                continue;
+            }
+            for ((relation, _), half) in leading.iter().zip(&mut half) {
+                *half = self.difference(*relation);
+            }
+            if !self.follow_motion(model, at, h) || !self.look_ahead(model, at.t + h) {
+                continue;
+            }
+            let mut open = false;
+            for ((relation, leads), half) in leading.iter_mut().zip(&half) {
+                let (whole, noise) = (self.difference(*relation), SIDES * self.size(*relation));
+                let stays = whole == 0.0 && *half == 0.0;
+                let clear = half.abs() > CLEAR * noise && !self.unknown[*relation];
+                let power =
+                    (2..=HIGHEST).map(|k| 2f64.powi(k)).find(|power| (whole / half / power - 1.0).abs() < POWER);
+                if leads.is_none() && clear && power.is_some() {
+                    *leads = Some(whole > 0.0);
+                }
+                open |= leads.is_none() && !stays;
+            }
+            if !open {
+                break;
+            }
+        }
+        self.leading = leading;
+        self.look(model, at.t, at.y)
+    }
+
+    /// What a relation with a rate of zero is about to be.
+    pub(super) fn leads(&self, model: &dyn HybridSystem, relation: usize) -> Option<bool> {
+        let found = self.leading.iter().find(|(of, _)| *of == relation);
+        found.and_then(|(_, leads)| *leads).or_else(|| self.rests(model, relation))
+    }
+
+    /// The time in which the state changes by its own size.
+    fn own_scale(&self, at: Place<'_>) -> f64 {
+        let most = |x: &[f64]| x.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+        let (size, speed) = (most(at.y), most(&self.slope));
+        if size > 0.0 && speed > 0.0 { size / speed } else { f64::INFINITY }
+    }
+
+    /// The sides of the relations at `near`; false where they have no value.
+    fn look_ahead(&mut self, model: &dyn HybridSystem, t: f64) -> bool {
+        let near = std::mem::take(&mut self.near);
+        let looked = self.look(model, t, &near);
+        self.near = near;
+        looked.is_ok()
+    }
+
+    /// One step of the classical method of Kutta to `near`; false where f has no value on the way.
+    fn follow_motion(&mut self, model: &dyn HybridSystem, at: Place<'_>, h: f64) -> bool {
+        let Modes { motion, near, near_slope, stages, .. } = self;
+        near.copy_from_slice(at.y);
+        for (stage, part) in [0.0, 0.5, 0.5, 1.0].into_iter().enumerate() {
+            let (done, next) = stages.split_at_mut(stage);
+            near_slope.copy_from_slice(near);
+            if let Some(last) = done.last() {
+                for (y, slope) in near_slope.iter_mut().zip(last) {
+                    *y += part * h * slope;
+                }
+            }
+            if !motion.slope(model, at.t + part * h, near_slope, &mut next[0]) {
+                return false;
+            }
+        }
+        let [a, b, c, d] = stages;
+        for (i, y) in near.iter_mut().enumerate() {
+            *y += h / 6.0 * (a[i] + 2.0 * (b[i] + c[i]) + d[i]);
+        }
+        true
+    }
+}
